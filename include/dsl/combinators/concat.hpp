@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/combinators/sequential.hpp>
+
+namespace dsl {
+
+/// Several branches on the same input, their channels one behind the other. Costs no copy: whoever makes a branch's
+/// last value writes it where it belongs.
+template <class... Branches>
+struct concat {
+  using children = types<Branches...>;
+
+  static constexpr value lower(builder& b, value in) {
+    int const count = sizeof...(Branches);
+    b.require(count >= 2, {.broken = rule::concat_joins_two_or_more, .first = in.shape, .found = count});
+    value out[sizeof...(Branches) + 1]{};
+    shape joined{0, 1, 1};
+    int i = 0;
+    if constexpr (sizeof...(Branches) > 0)
+      for (detail::lowering const* branch : {&detail::lowering_of<Branches>...}) {
+        out[i] = (*branch)(b, in, i);
+        shape const& first = out[0].shape;
+        shape const& this_one = out[i].shape;
+        b.require(first.height == this_one.height && first.width == this_one.width,
+                  {.broken = rule::branches_share_height_and_width, .first = first, .second = this_one, .found = i});
+        joined = {joined.channels + this_one.channels, first.height, first.width};
+        ++i;
+      }
+    return b.append({.kind = op::concat}, out, count, joined);
+  }
+};
+// concat<conv2d<32, 1>, conv2d<48, 3>> on 64x32x32 -> 80x32x32
+
+}  // namespace dsl

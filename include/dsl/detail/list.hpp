@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+namespace dsl::detail {
+
+/// A growing array that constant evaluation can use. std::vector would do, but <vector> costs every including file
+/// 150 ms, and its push_back several times the evaluation steps (Clang stops at 1,048,576).
+template <class T>
+class list {
+ public:
+  constexpr list() = default;
+  constexpr explicit list(int size) : list(size, T{}) {}
+  constexpr list(int size, T const& fill) : data_(new T[static_cast<unsigned>(size)]{}), size_(size), capacity_(size) {
+    for (int i = 0; i < size; ++i) data_[i] = fill;
+  }
+  constexpr list(list const& other) : data_(nullptr) {
+    reserve(other.size_);
+    for (int i = 0; i < other.size_; ++i) data_[i] = other.data_[i];
+    size_ = other.size_;
+  }
+  constexpr list(list&& other) noexcept : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
+    other.data_ = nullptr;
+    other.size_ = other.capacity_ = 0;
+  }
+  constexpr list& operator=(list other) noexcept {
+    swap(other);
+    return *this;
+  }
+  constexpr ~list() { delete[] data_; }
+
+  constexpr void reserve(int capacity) {
+    if (capacity <= capacity_) return;
+    T* grown = new T[static_cast<unsigned>(capacity)]{};
+    for (int i = 0; i < size_; ++i) grown[i] = data_[i];
+    delete[] data_;
+    data_ = grown;
+    capacity_ = capacity;
+  }
+  constexpr int push(T const& value) {
+    if (size_ == capacity_) {
+      T const copy = value;  // value may live in the array that reserve() is about to free
+      reserve(capacity_ < 8 ? 16 : 2 * capacity_);
+      data_[size_] = copy;
+    } else {
+      data_[size_] = value;
+    }
+    return size_++;
+  }
+  constexpr void erase(int at) {
+    for (int i = at; i + 1 < size_; ++i) data_[i] = data_[i + 1];
+    --size_;
+  }
+  constexpr void insert(int at, T const& value) {
+    T const copy = value;
+    push(copy);
+    for (int i = size_ - 1; i > at; --i) data_[i] = data_[i - 1];
+    data_[at] = copy;
+  }
+
+  constexpr T& operator[](int i) { return data_[i]; }
+  constexpr T const& operator[](int i) const { return data_[i]; }
+  constexpr int size() const { return size_; }
+  constexpr T const* begin() const { return data_; }
+  constexpr T const* end() const { return data_ + size_; }
+  constexpr T* begin() { return data_; }
+  constexpr T* end() { return data_ + size_; }
+
+ private:
+  constexpr void swap(list& other) noexcept {
+    T* const data = data_;
+    int const size = size_;
+    int const capacity = capacity_;
+    data_ = other.data_, size_ = other.size_, capacity_ = other.capacity_;
+    other.data_ = data, other.size_ = size, other.capacity_ = capacity;
+  }
+
+  T* data_ = nullptr;
+  int size_ = 0;
+  int capacity_ = 0;
+};
+
+}  // namespace dsl::detail

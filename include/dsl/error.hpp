@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace dsl {
+
+/// Root of everything typenet throws. The message names the file, field, layer or device, what was found, what was
+/// expected and what to do about it.
+struct error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A data set that is missing, short, long, mislabelled or unreadable.
+struct data_error : error {
+  using error::error;
+};
+
+/// A file that can't be read or written for another reason than its data: a plot, a history, a checkpoint.
+struct file_error : error {
+  using error::error;
+};
+
+/// A number or combination of options that makes no sense: epochs = 0, a batch larger than the data.
+struct option_error : error {
+  using error::error;
+};
+
+/// An executor that isn't there, a device it doesn't have, or a library call that failed.
+struct executor_error : error {
+  using error::error;
+};
+
+/// Training that can't go on: the loss is not a number any more.
+struct training_error : error {
+  using error::error;
+};
+
+}  // namespace dsl

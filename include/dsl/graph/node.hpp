@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/name.hpp>
+#include <dsl/shape.hpp>
+
+namespace dsl {
+
+/// What a node computes. Everything behind the words is made of these.
+enum class op : unsigned char {
+  input,
+  conv2d,
+  batch_norm,
+  activation,
+  max_pool2d,
+  avg_pool2d,
+  dropout,
+  flatten,
+  dense,
+  softmax,
+  concat,
+  add,
+  custom,
+};
+
+/// Elementwise functions of op::activation; alpha is the slope of leaky_relu and the scale of elu.
+enum class function : unsigned char { relu, leaky_relu, elu, sigmoid, tanh, silu };
+
+/// A sliding window: kernel, stride, and the zeros in front of the first row and column. What is missing behind the last
+/// ones follows from the output's shape.
+struct window {
+  int height = 1;
+  int width = 1;
+  int stride = 1;
+  int pad_top = 0;
+  int pad_left = 0;
+};
+
+struct custom_op;
+
+/// One operation of the network. Inputs are graph.edges[first_input ... first_input + inputs).
+struct node {
+  op kind = op::input;
+  dsl::function function = dsl::function::relu;
+  int first_input = 0;
+  int inputs = 0;
+  int output = -1;           // tensor
+  int first_parameter = 0;   // in graph.parameters
+  int parameters = 0;
+  int scope = 0;             // in graph.scopes: the layer that appended this node
+  dsl::window window{};
+  double rate = 0;           // dropout: share of zeros; activation: alpha
+  double epsilon = 0;        // batch_norm
+  double momentum = 0;       // batch_norm: what the running statistics keep each step
+  custom_op const* custom = nullptr;
+};
+
+/// A value that flows between nodes: the output of exactly one of them.
+struct tensor {
+  dsl::shape shape{};
+  int producer = -1;
+};
+
+enum class role : unsigned char { kernel, bias, gamma, beta, moving_mean, moving_variance };
+
+/// Weights are stored as PyTorch does: kernels of conv2d as (out, in, height, width), of dense as (out, in).
+struct parameter {
+  dsl::role role = dsl::role::kernel;
+  int node = -1;
+  int dims[4] = {1, 1, 1, 1};
+  int rank = 1;
+  int fan_in = 0;
+  int fan_out = 0;
+
+  constexpr long long count() const { return 1LL * dims[0] * dims[1] * dims[2] * dims[3]; }
+  constexpr bool trainable() const { return role != dsl::role::moving_mean && role != dsl::role::moving_variance; }
+};
+
+/// The layer a node came from: "2.inception_module", inside its parent. Scope 0 is the network.
+struct scope {
+  int parent = -1;
+  int index = 0;
+  detail::name name{};
+};
+
+}  // namespace dsl

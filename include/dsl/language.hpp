@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// The language alone: words, networks and what they know about themselves, for compile-time use. Half a second; needs
+// no library.
+#include <dsl/shape.hpp>
+#include <dsl/layer.hpp>
+// words
+#include <dsl/layers/image.hpp>
+#include <dsl/layers/conv2d.hpp>
+#include <dsl/layers/batch_norm.hpp>
+#include <dsl/layers/activation.hpp>
+#include <dsl/layers/pool2d.hpp>
+#include <dsl/layers/dropout.hpp>
+#include <dsl/layers/flatten.hpp>
+#include <dsl/layers/dense.hpp>
+#include <dsl/layers/softmax.hpp>
+#include <dsl/layers/custom.hpp>
+#include <dsl/combinators/sequential.hpp>
+#include <dsl/combinators/concat.hpp>
+#include <dsl/combinators/add.hpp>
+// sentences
+#include <dsl/network.hpp>
+#include <dsl/modules/conv_module.hpp>
+#include <dsl/modules/inception_module.hpp>
+#include <dsl/modules/downsample_module.hpp>
+#include <dsl/models/minigooglenet.hpp>

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <initializer_list>
+
+#include <dsl/layer.hpp>
+
+namespace dsl {
+
+/// Batch normalisation over batch, height and width (Ioffe & Szegedy 2015), with Keras's defaults. Momentum is the share
+/// of the running statistics kept in each step; running variances come from the biased batch variance. Epsilon in
+/// thousandths would be exact too, but C++20 takes doubles as template arguments.
+template <double Momentum = 0.99, double Epsilon = 1e-3>
+struct batch_norm {
+  static constexpr value lower(builder& b, value in) {
+    b.require(Epsilon > 0, {.broken = rule::epsilon_is_positive, .number = Epsilon});
+    b.require(Momentum >= 0 && Momentum < 1, {.broken = rule::momentum_keeps_less_than_all, .number = Momentum});
+    for (role r : {role::gamma, role::beta, role::moving_mean, role::moving_variance})
+      b.parameter({.role = r, .dims = {in.shape.channels, 1, 1, 1}});
+    return b.append({.kind = op::batch_norm, .epsilon = Epsilon, .momentum = Momentum}, in, in.shape);
+  }
+};
+// batch_norm<> on 64x8x8 -> 64x8x8, with 4 x 64 parameters of which 2 x 64 are trained
+
+}  // namespace dsl

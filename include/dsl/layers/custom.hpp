@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/layer.hpp>
+#include <dsl/view.hpp>
+
+namespace dsl {
+namespace detail {
+
+template <class Op>
+inline constexpr custom_op custom_op_of{
+    Op::name, [](custom_call<float> const& c) { Op::forward(c); }, [](custom_call<float> const& c) { Op::backward(c); },
+    [](custom_call<double> const& c) { Op::forward(c); }, [](custom_call<double> const& c) { Op::backward(c); }};
+
+/// Lifts a function of one number and its derivative to whole tensors.
+template <class F>
+struct elementwise_op {
+  static constexpr char const* name = F::name;
+
+  template <class T>
+  static void forward(custom_call<T> const& c) {
+    for (int n = 0; n < c.x.batch; ++n)
+      for (int k = 0; k < c.x.shape.channels; ++k)
+        for (long long p = 0; p < c.x.shape.area(); ++p) c.y(n, k, p) = F::value(c.x(n, k, p));
+  }
+  template <class T>
+  static void backward(custom_call<T> const& c) {
+    for (int n = 0; n < c.x.batch; ++n)
+      for (int k = 0; k < c.x.shape.channels; ++k)
+        for (long long p = 0; p < c.x.shape.area(); ++p) {
+          T const d = c.dy(n, k, p) * F::derivative(c.x(n, k, p));
+          c.dx(n, k, p) = c.accumulate ? c.dx(n, k, p) + d : d;
+        }
+  }
+};
+
+}  // namespace detail
+
+/// A user's own operation. Op names itself and has, for float and double:
+///   static constexpr char const* name;
+///   static constexpr dsl::shape output(dsl::shape input);
+///   template <class T> static void forward(dsl::custom_call<T> const&);   // writes y from x
+///   template <class T> static void backward(dsl::custom_call<T> const&);  // writes or adds to dx from x, y and dy
+/// Runs on the CPU executors.
+template <class Op>
+struct custom {
+  static constexpr value lower(builder& b, value in) {
+    return b.append({.kind = op::custom, .custom = &detail::custom_op_of<Op>}, in, Op::output(in.shape));
+  }
+};
+
+/// A user's own activation: F has name, value(x) and derivative(x).
+template <class F>
+struct elementwise {
+  static constexpr value lower(builder& b, value in) {
+    return b.append({.kind = op::custom, .custom = &detail::custom_op_of<detail::elementwise_op<F>>}, in, in.shape);
+  }
+};
+
+}  // namespace dsl

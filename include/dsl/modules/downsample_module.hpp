@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/combinators/concat.hpp>
+#include <dsl/layers/pool2d.hpp>
+#include <dsl/modules/conv_module.hpp>
+
+namespace dsl {
+
+/// Halves height and width: a strided convolution beside a max pool.
+template <int Filters, class Norm = batch_norm<>>
+struct downsample_module : concat<conv_module<Filters, 3, 3, 2, padding::valid, Norm>, max_pool2d<3, 2>> {};
+
+}  // namespace dsl

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/plan/plan.hpp>
+
+namespace dsl::detail {
+
+/// What the passes found out about a graph, before any step or buffer exists.
+struct analysis {
+  list<int> readers;         // per tensor: how many edges read it; the network's result has one more
+  list<int> reader;          // per tensor: the last node that reads it
+  list<int> owner;           // per node: the node whose step computes it too (a fused relu's batch_norm), or itself
+  list<int> batch_norm_of;   // per node: the batch_norm its step computes too, or -1
+  list<int> activation_of;   // per node: the relu its step computes too, or -1
+  list<bool> bias_skipped;   // per node: a conv2d whose bias a train-mode batch_norm cancels
+  list<bool> needs_gradient; // per tensor
+  list<int> parent;          // per tensor: whose buffer it shares, at channel `channel` of it; or -1
+  list<int> channel;         // per tensor
+};
+
+/// Channel blocks serve convolutions; the input stays as the data has it, and one pixel per channel has no layout.
+constexpr int block_of(graph_view const& g, int tensor, target const& to) {
+  shape const& s = g.shape_of(tensor);
+  return s.area() == 1 || g.nodes[g.tensors[tensor].producer].kind == op::input ? 1 : to.channel_block;
+}
+
+/// Activations whose derivative follows from their output; silu's needs the input.
+constexpr bool derivative_from_output(function f) { return f != function::silu; }
+
+constexpr bool backward_reads_output(node const& n) {
+  return n.kind == op::softmax || n.kind == op::custom || n.kind == op::concat ||  // a slice's writer may read it
+         (n.kind == op::activation && derivative_from_output(n.function));
+}
+
+constexpr void count_readers(graph_view const& g, analysis& a) {
+  a.readers = list<int>(g.size.tensors);
+  a.reader = list<int>(g.size.tensors, -1);
+  for (int n = 0; n < g.size.nodes; ++n)
+    for (int i = 0; i < g.nodes[n].inputs; ++i) {
+      int const t = g.input(g.nodes[n], i);
+      ++a.readers[t];
+      a.reader[t] = n;
+    }
+  ++a.readers[g.result()];
+}
+
+/// The only node that reads a node's output, or -1.
+constexpr int sole_reader(graph_view const& g, analysis const& a, int n) {
+  int const t = g.nodes[n].output;
+  return a.readers[t] == 1 ? a.reader[t] : -1;
+}
+
+/// Fuses batch_norm with the relu behind it, and in inference conv2d with both. In training a bias in front of a
+/// batch_norm is cancelled by the batch's mean and has gradient zero: its arithmetic is skipped.
+constexpr void fuse(graph_view const& g, mode m, analysis& a) {
+  int const nodes = g.size.nodes;
+  a.owner = list<int>(nodes);
+  for (int n = 0; n < nodes; ++n) a.owner[n] = n;
+  a.batch_norm_of = list<int>(nodes, -1);
+  a.activation_of = list<int>(nodes, -1);
+  a.bias_skipped = list<bool>(nodes, false);
+  auto const fuse_relu = [&](int last, int into) {
+    int const next = sole_reader(g, a, last);
+    if (next < 0 || g.nodes[next].kind != op::activation || g.nodes[next].function != function::relu) return;
+    a.activation_of[into] = next;
+    a.owner[next] = into;
+  };
+  for (int n = 0; n < nodes; ++n) {
+    node const& x = g.nodes[n];
+    if (x.kind == op::batch_norm && a.owner[n] == n) fuse_relu(n, n);
+    if (x.kind != op::conv2d) continue;
+    int const next = sole_reader(g, a, n);
+    bool const normalised = next >= 0 && g.nodes[next].kind == op::batch_norm;
+    if (m == mode::training) {
+      a.bias_skipped[n] = normalised;
+    } else if (normalised) {
+      a.batch_norm_of[n] = next;
+      a.owner[next] = n;
+      fuse_relu(next, n);
+    } else {
+      fuse_relu(n, n);
+    }
+  }
+}
+
+/// A gradient is worth having where a trainable parameter lies before it.
+constexpr void find_needed_gradients(graph_view const& g, mode m, analysis& a) {
+  a.needs_gradient = list<bool>(g.size.tensors, false);
+  if (m != mode::training) return;
+  for (int n = 0; n < g.size.nodes; ++n) {
+    node const& x = g.nodes[n];
+    bool needed = x.parameters > 0;
+    for (int i = 0; i < x.inputs; ++i) needed = needed || a.needs_gradient[g.input(x, i)];
+    a.needs_gradient[x.output] = needed;
+  }
+}
+
+/// Whether the step that makes a tensor may write into channels of a larger buffer. Ours can; a library's would hide a
+/// repack or fall to slow code, except where the slice is contiguous.
+constexpr bool writes_slices(graph_view const& g, analysis const& a, plan_options const& o, int tensor) {
+  switch (node const& made_by = g.nodes[a.owner[g.tensors[tensor].producer]]; made_by.kind) {
+    case op::batch_norm:
+    case op::activation:
+    case op::max_pool2d:
+    case op::avg_pool2d:
+    case op::add:
+    case op::concat: return true;
+    case op::dropout: return o.mode == mode::training;
+    case op::conv2d: return o.target.library_writes_slices && o.batch == 1;
+    default: return false;
+  }
+}
+
+/// Who owns a slice: a concat's inputs live in its output where their producers can write there, and nobody else reads
+/// them. From the back, so that an outer concat is placed before the inner one. Flatten (and, in inference, dropout)
+/// only rename their input.
+constexpr void share_buffers(graph_view const& g, plan_options const& o, analysis& a) {
+  a.parent = list<int>(g.size.tensors, -1);
+  a.channel = list<int>(g.size.tensors);
+  for (int n = g.size.nodes - 1; n >= 0; --n) {
+    node const& x = g.nodes[n];
+    if (x.kind == op::flatten || (x.kind == op::dropout && o.mode != mode::training)) {
+      int const in = g.input(x);
+      if (x.kind == op::dropout || block_of(g, in, o.target) == 1) a.parent[x.output] = in;
+    }
+    if (x.kind != op::concat) continue;
+    int root = x.output;  // the buffer this concat's output is part of, and where in it
+    int at = 0;
+    for (; a.parent[root] >= 0; root = a.parent[root]) at += a.channel[root];
+    int const block = block_of(g, root, o.target);
+    int const all = g.shape_of(root).channels;
+    int begin = 0;
+    for (int i = 0; i < x.inputs; ++i) {
+      int const t = g.input(x, i);
+      int const channels = g.shape_of(t).channels;
+      bool const aligned = (at + begin) % block == 0 && (channels % block == 0 || at + begin + channels == all);
+      if (aligned && a.readers[t] == 1 && a.parent[t] < 0 && writes_slices(g, a, o, t)) {
+        a.parent[t] = x.output;
+        a.channel[t] = begin;
+      }
+      begin += channels;
+    }
+  }
+}
+
+constexpr analysis analyse(graph_view const& g, plan_options const& o) {
+  analysis a;
+  count_readers(g, a);
+  fuse(g, o.mode, a);
+  find_needed_gradients(g, o.mode, a);
+  share_buffers(g, o, a);
+  return a;
+}
+
+/// The tensor whose buffer a tensor lives in.
+constexpr placement root_of(analysis const& a, int tensor) {
+  placement p{tensor, 0};
+  for (; a.parent[p.buffer] >= 0; p.buffer = a.parent[p.buffer]) p.channel += a.channel[p.buffer];
+  return p;
+}
+
+}  // namespace dsl::detail

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/plan/plan.hpp>
+
+namespace dsl::detail {
+
+/// When each step runs, as far as memory is concerned: the steps of a group run together, at the time of its first.
+constexpr list<int> times_of(plan const& p) {
+  list<int> time(p.steps.size());
+  for (int s = 0; s < p.steps.size(); ++s) {
+    bool const same = s > 0 && p.steps[s].group >= 0 && p.steps[s].group == p.steps[s - 1].group &&
+                      p.steps[s].what == p.steps[s - 1].what;
+    time[s] = same ? time[s - 1] : s;
+  }
+  return time;
+}
+
+/// Liveness: a buffer lives from the first step that touches it to the last. What the host reads after the step (the
+/// network's result, the metrics) lives to the end.
+constexpr void find_lifetimes(graph_view const& g, plan& p) {
+  list<int> const time = times_of(p);
+  for (int s = 0; s < p.steps.size(); ++s)
+    for (int i = 0; i < p.steps[s].operands; ++i) {
+      buffer& b = p.buffers[p.operands[p.steps[s].first_operand + i].buffer];
+      if (b.first < 0) b.first = time[s];
+      b.last = time[s];
+    }
+  int const end = p.steps.size() - 1;
+  if (p.metrics >= 0) p.buffers[p.metrics].last = end;
+  if (p.options.mode != mode::training) p.buffers[p.activations[g.result()].buffer].last = end;
+}
+
+/// Offsets in the activation region: a sweep over the steps with a sorted list of holes, best fit, O(buffers x holes).
+constexpr void assign_offsets(plan& p) {
+  struct hole {
+    long long at = 0;
+    long long bytes = 0;
+  };
+  int const steps = p.steps.size();
+  list<int> head(steps, -1), tail(steps, -1);  // buffers that begin and end at each step, as linked lists
+  list<int> next_begin(p.buffers.size(), -1), next_end(p.buffers.size(), -1);
+  for (int b = p.buffers.size() - 1; b >= 0; --b) {
+    buffer const& x = p.buffers[b];
+    if (x.where != region::activations || x.first < 0) continue;
+    next_begin[b] = head[x.first], head[x.first] = b;
+    next_end[b] = tail[x.last], tail[x.last] = b;
+  }
+  list<hole> holes;  // sorted by address, never adjacent
+  long long& top = p.region_bytes[static_cast<int>(region::activations)];
+  for (int s = 0; s < steps; ++s) {
+    for (int b = head[s]; b >= 0; b = next_begin[b]) {
+      buffer& x = p.buffers[b];
+      int best = -1;
+      for (int i = 0; i < holes.size(); ++i)
+        if (holes[i].bytes >= x.bytes && (best < 0 || holes[i].bytes < holes[best].bytes)) best = i;
+      if (best >= 0) {
+        x.offset = holes[best].at;
+        holes[best].at += x.bytes;
+        holes[best].bytes -= x.bytes;
+        if (holes[best].bytes == 0) holes.erase(best);
+      } else {
+        int const last = holes.size() - 1;
+        bool const grows = last >= 0 && holes[last].at + holes[last].bytes == top;
+        x.offset = grows ? holes[last].at : top;
+        if (grows) holes.erase(last);
+        top = x.offset + x.bytes;
+      }
+    }
+    for (int b = tail[s]; b >= 0; b = next_end[b]) {
+      hole freed{p.buffers[b].offset, p.buffers[b].bytes};
+      int at = holes.size();
+      while (at > 0 && holes[at - 1].at > freed.at) --at;
+      if (at < holes.size() && freed.at + freed.bytes == holes[at].at) {
+        freed.bytes += holes[at].bytes;
+        holes.erase(at);
+      }
+      if (at > 0 && holes[at - 1].at + holes[at - 1].bytes == freed.at)
+        holes[at - 1].bytes += freed.bytes;
+      else
+        holes.insert(at, freed);
+    }
+  }
+}
+
+}  // namespace dsl::detail

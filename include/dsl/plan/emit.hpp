@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/plan/storage.hpp>
+
+namespace dsl::detail {
+
+/// Writes the steps of a plan: the forward pass in the graph's order, the backward pass derived from it in reverse.
+/// Branches of one concat that end in a batch_norm normalise together, as one group.
+class emitter {
+ public:
+  constexpr emitter(graph_view const& g, analysis const& a, plan& p) : g_(g), a_(a), p_(p) {
+    statistics_ = list<int>(g.size.nodes, -1);
+    argmax_ = list<int>(g.size.nodes, -1);
+    contributions_ = list<int>(g.size.tensors);
+    p.steps.reserve(4 * g.size.nodes + 8);
+    p.operands.reserve(16 * g.size.nodes + 16);
+  }
+
+  constexpr void run() {
+    begin({.what = action::load});
+    put(content::activation, access::write, g_.nodes[0].output);
+    if (p_.options.mode != mode::inference) {
+      p_.labels = add_buffer(p_, region::activations, {1, 1, 1}, 1, p_.options.batch, 4);
+      p_.metrics = add_buffer(p_, region::activations, {2, 1, 1}, 1, 1, 8);
+      p_.operands.push({content::labels, access::write, 0, p_.labels});
+    }
+    end();
+    for (int n = 1; n < g_.size.nodes; ++n)
+      if (a_.owner[n] == n && group_of(n) < 0) forward(n);
+    if (p_.options.mode != mode::inference) compute_loss();
+    if (p_.options.mode != mode::training) return;
+    for (int n = g_.size.nodes - 1; n > 0; --n) {
+      for (int i = 0; i < waiting_.size(); ++i)  // whose input this node makes: its gradient must be whole now
+        if (a_.owner[g_.tensors[g_.input(g_.nodes[waiting_[i]])].producer] == n) {
+          backward_step(waiting_[i], -1);
+          waiting_.erase(i--);
+        }
+      if (a_.owner[n] == n && group_of(n) < 0) backward(n);
+    }
+    for (int n : waiting_) backward_step(n, -1);
+    begin({.what = action::update});
+    end();
+  }
+
+ private:
+  constexpr void begin(step s) {
+    s.first_operand = p_.operands.size();
+    current_ = s;
+  }
+  constexpr void end() {
+    current_.operands = p_.operands.size() - current_.first_operand;
+    p_.steps.push(current_);
+  }
+  constexpr void begin(action what, int n, int group = -1) {
+    begin({.what = what,
+           .kind = g_.nodes[n].kind,
+           .node = n,
+           .batch_norm = a_.batch_norm_of[n],
+           .activation = a_.activation_of[n],
+           .group = group});
+  }
+  constexpr void put(content what, access how, int tensor) {
+    placement const& at = (what == content::activation ? p_.activations : p_.gradients)[tensor];
+    p_.operands.push({what, how, tensor, at.buffer, at.channel});
+  }
+  constexpr void put_parameter(int k, access how) {
+    p_.operands.push({content::parameter, how, k, p_.parameter_buffers[k]});
+  }
+  constexpr void put_parameter_gradient(int k) {
+    p_.operands.push({content::parameter_gradient, access::write, k, p_.parameter_gradient_buffers[k]});
+  }
+  /// The first contribution to a gradient writes it, the others add.
+  constexpr void put_contribution(int tensor) {
+    int& count = contributions_[root_of(a_, tensor).buffer];
+    put(content::gradient, count++ == 0 ? access::write : access::accumulate, tensor);
+  }
+
+  /// The tensor that comes out of a node's step, fused operations included.
+  constexpr int result_of(int n) const {
+    if (a_.activation_of[n] >= 0) return g_.nodes[a_.activation_of[n]].output;
+    if (a_.batch_norm_of[n] >= 0) return g_.nodes[a_.batch_norm_of[n]].output;
+    return g_.nodes[n].output;
+  }
+  /// The concat for which a batch_norm waits, so that its neighbours can share the launch; or -1.
+  constexpr int group_of(int n) const {
+    if (g_.nodes[n].kind != op::batch_norm || p_.options.mode != mode::training) return -1;
+    if (a_.readers[g_.input(g_.nodes[n])] != 1) return -1;  // two of one input would add to one gradient at once
+    int const parent = a_.parent[result_of(n)];
+    return parent < 0 ? -1 : g_.tensors[parent].producer;
+  }
+  constexpr bool joins_group(int edge_tensor, int concat) const {
+    int const owner = a_.owner[g_.tensors[edge_tensor].producer];
+    return group_of(owner) == concat && result_of(owner) == edge_tensor;
+  }
+
+  constexpr void forward(int n) {
+    node const& x = g_.nodes[n];
+    bool const training = p_.options.mode == mode::training;
+    if (x.kind == op::concat) {
+      for (int i = 0; i < x.inputs; ++i)
+        if (joins_group(g_.input(x, i), n)) forward_step(a_.owner[g_.tensors[g_.input(x, i)].producer], n);
+      for (int i = 0; i < x.inputs; ++i)
+        if (a_.parent[g_.input(x, i)] != x.output) copy(action::copy_forward, n, i);
+      return;
+    }
+    if (x.kind == op::flatten && a_.parent[x.output] >= 0) return;
+    if (x.kind == op::dropout && !training) return;
+    forward_step(n, -1);
+  }
+
+  constexpr void forward_step(int n, int group) {
+    node const& x = g_.nodes[n];
+    bool const training = p_.options.mode == mode::training;
+    begin(action::forward, n, group);
+    for (int i = 0; i < x.inputs; ++i) put(content::activation, access::read, g_.input(x, i));
+    for (int i = 0; i < x.parameters; ++i) {
+      int const k = x.first_parameter + i;
+      if (g_.parameters[k].role == role::bias && a_.bias_skipped[n]) continue;
+      put_parameter(k, training && !g_.parameters[k].trainable() ? access::accumulate : access::read);
+    }
+    if (int const bn = a_.batch_norm_of[n]; bn >= 0)
+      for (int i = 0; i < g_.nodes[bn].parameters; ++i) put_parameter(g_.nodes[bn].first_parameter + i, access::read);
+    if (x.kind == op::batch_norm && training) {
+      int const before = g_.tensors[g_.input(x)].producer;  // its skipped bias still moves the running mean
+      if (a_.bias_skipped[before]) put_parameter(g_.nodes[before].first_parameter + 1, access::read);
+      statistics_[n] = add_buffer(p_, region::activations, {2 * g_.output_shape(x).channels, 1, 1}, 1, 1,
+                                  p_.options.target.state_bytes);
+      p_.operands.push({content::statistics, access::write, n, statistics_[n]});
+    }
+    if (x.kind == op::max_pool2d && training) {
+      int const index_bytes = x.window.height * x.window.width <= 256 ? 1 : 2;
+      argmax_[n] = add_buffer(p_, region::activations, g_.output_shape(x), block_of(g_, x.output, p_.options.target),
+                              p_.options.batch, index_bytes);
+      p_.operands.push({content::argmax, access::write, n, argmax_[n]});
+    }
+    put(content::activation, access::write, result_of(n));
+    end();
+  }
+
+  constexpr void copy(action what, int n, int edge) {
+    node const& x = g_.nodes[n];
+    begin({.what = what, .kind = x.kind, .node = n, .edge = edge});
+    int const in = g_.input(x, edge);
+    if (what == action::copy_forward) {
+      put(content::activation, access::read, in);
+      put_slice(content::activation, access::write, x, edge);
+    } else {
+      put_slice(content::gradient, access::read, x, edge);
+      put_contribution(in);
+    }
+    end();
+  }
+  /// The channels of a concat's output that belong to one input; all of an add's.
+  constexpr void put_slice(content what, access how, node const& x, int edge) {
+    put(what, how, x.output);
+    if (x.kind == op::concat)
+      for (int i = 0; i < edge; ++i)
+        p_.operands[p_.operands.size() - 1].channel += g_.input_shape(x, i).channels;
+  }
+
+  /// Whether the loss is computed from the logits in front of the network's last softmax.
+  constexpr bool loss_from_logits() const {
+    return p_.options.loss == loss::categorical_crossentropy && g_.nodes[g_.size.nodes - 1].kind == op::softmax;
+  }
+
+  constexpr void compute_loss() {
+    begin({.what = action::loss, .node = g_.size.nodes - 1});
+    put(content::activation, access::read, g_.result());
+    p_.operands.push({content::labels, access::read, 0, p_.labels});
+    p_.operands.push({content::metrics, access::write, 0, p_.metrics});
+    if (p_.options.mode == mode::training) {
+      int const to = loss_from_logits() ? g_.input(g_.nodes[g_.size.nodes - 1]) : g_.result();
+      if (a_.needs_gradient[to]) put_contribution(to);
+    }
+    end();
+  }
+
+  constexpr void backward(int n) {
+    node const& x = g_.nodes[n];
+    if (!a_.needs_gradient[x.output]) return;
+    switch (x.kind) {
+      case op::input: return;
+      case op::concat:
+      case op::add:
+        for (int i = 0; i < x.inputs; ++i) {
+          int const in = g_.input(x, i);
+          if (a_.needs_gradient[in] && (x.kind == op::add || a_.parent[in] != x.output))
+            copy(action::copy_backward, n, i);
+        }
+        if (x.kind == op::concat)
+          for (int i = x.inputs - 1; i >= 0; --i)
+            if (joins_group(g_.input(x, i), n)) backward_step(a_.owner[g_.tensors[g_.input(x, i)].producer], n);
+        return;
+      case op::flatten:
+        if (a_.parent[x.output] < 0) backward_step(n, -1);
+        return;
+      case op::softmax:
+        if (n != g_.size.nodes - 1 || !loss_from_logits()) backward_step(n, -1);
+        return;
+      case op::conv2d:
+      case op::dense:
+        begin(action::backward_weights, n);
+        put(content::activation, access::read, g_.input(x));
+        put(content::gradient, access::read, x.output);
+        put_parameter_gradient(x.first_parameter);
+        if (!a_.bias_skipped[n]) put_parameter_gradient(x.first_parameter + 1);
+        end();
+        if (!a_.needs_gradient[g_.input(x)]) return;
+        begin(action::backward_data, n);
+        put(content::gradient, access::read, x.output);
+        put_parameter(x.first_parameter, access::read);
+        put_contribution(g_.input(x));
+        end();
+        return;
+      case op::max_pool2d:
+      case op::avg_pool2d:
+        // Adding to a gradient is free for a pool and dear for a library's convolution: let those write first.
+        if (a_.readers[g_.input(x)] > 1)
+          waiting_.push(n);
+        else
+          backward_step(n, -1);
+        return;
+      default: backward_step(n, -1);
+    }
+  }
+
+  constexpr void backward_step(int n, int group) {
+    node const& x = g_.nodes[n];
+    int const in = g_.input(x);
+    begin(action::backward, n, group);
+    bool const reads_input = x.kind == op::batch_norm || x.kind == op::custom ||
+                             (x.kind == op::activation && !derivative_from_output(x.function));
+    if (reads_input) put(content::activation, access::read, in);
+    if (backward_reads_output(x)) put(content::activation, access::read, x.output);
+    if (x.kind == op::batch_norm) {
+      p_.operands.push({content::statistics, access::read, n, statistics_[n]});
+      put_parameter(x.first_parameter, access::read);                                      // gamma
+      if (a_.activation_of[n] >= 0) put_parameter(x.first_parameter + 1, access::read);    // beta, for relu's mask
+      put_parameter_gradient(x.first_parameter);
+      put_parameter_gradient(x.first_parameter + 1);
+    }
+    if (x.kind == op::max_pool2d) p_.operands.push({content::argmax, access::read, n, argmax_[n]});
+    put(content::gradient, access::read, result_of(n));
+    if (a_.needs_gradient[in]) put_contribution(in);
+    end();
+  }
+
+  graph_view const& g_;
+  analysis const& a_;
+  plan& p_;
+  step current_{};
+  list<int> statistics_;     // per node: buffers
+  list<int> argmax_;         // per node: buffers
+  list<int> contributions_;  // per root tensor: gradient contributions so far
+  list<int> waiting_;        // pools whose backward step comes as late as it may
+};
+
+}  // namespace dsl::detail

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/list.hpp>
+#include <dsl/graph/graph.hpp>
+
+namespace dsl {
+
+/// training: forward, loss, backward, update. evaluation: forward with running statistics, loss. inference: forward.
+enum class mode : unsigned char { training, evaluation, inference };
+
+/// categorical_crossentropy: mean of -log p[label]; behind a softmax computed from its logits. mean_squared_error: mean
+/// over samples and outputs of (p - onehot)^2.
+enum class loss : unsigned char { categorical_crossentropy, mean_squared_error };
+
+/// How a machine wants its tensors; fixes every size and offset of a plan. Element (n, c, pixel) of a tensor with
+/// channel block b is at ((n * blocks + c / b) * area + pixel) * b + c % b: b = 1 is NCHW, 16 is oneDNN's nChw16c.
+/// The network's input and flat tensors always have b = 1.
+struct target {
+  int channel_block = 1;
+  int alignment = 64;                   // bytes, of every buffer
+  int element_bytes = 4;                // activations and their gradients
+  int state_bytes = 4;                  // parameters, their gradients, optimizer slots, statistics
+  bool library_writes_slices = false;   // at batch 1 a slice of aligned channels is contiguous
+};
+
+struct plan_options {
+  int batch = 1;
+  dsl::mode mode = dsl::mode::training;
+  dsl::target target{};
+  int optimizer_slots = 1;
+  dsl::loss loss = dsl::loss::categorical_crossentropy;
+};
+
+/// Where a buffer lives. Offsets count from the region's begin. All plans of a network share the first two.
+enum class region : unsigned char { parameters, statistics, gradients, slots, activations };
+inline constexpr int regions = 5;
+
+/// What a step does. Each graph node has at most one step of each kind; a copy has one per edge.
+enum class action : unsigned char {
+  load,              // the batch arrives: input pictures and labels
+  forward,
+  copy_forward,      // one input of a concat into its slice, where its producer could not write there
+  loss,              // metrics, and in training the first gradient
+  backward,          // all gradients of an operation at once
+  backward_weights,  // conv2d and dense: gradients of kernel and bias
+  backward_data,     // conv2d and dense: gradient of the input
+  copy_backward,     // one input's share of a concat's or add's gradient
+  update,            // the optimizer, over every trainable parameter
+};
+
+/// What an operand holds; `index` counts tensors, nodes or parameters.
+enum class content : unsigned char {
+  activation,          // tensor
+  gradient,            // tensor: of the loss with respect to it
+  statistics,          // node: a batch_norm's mean and 1 / sqrt(variance + epsilon) of this batch
+  argmax,              // node: which value of each window was the maximum
+  parameter,           // parameter
+  parameter_gradient,  // parameter
+  labels,
+  metrics,             // two doubles: sum of the samples' losses, number of right answers
+};
+
+enum class access : unsigned char { read, write, accumulate };
+
+/// One thing a step reads or writes: `what` number `index`, in channels [channel, channel + its own) of a buffer.
+struct operand {
+  content what = content::activation;
+  access how = access::read;
+  int index = 0;
+  int buffer = -1;
+  int channel = 0;
+};
+
+/// One thing an executor does. Its operands are plan.operands[first_operand ... first_operand + operands).
+struct step {
+  action what = action::forward;
+  op kind = op::input;
+  int node = -1;
+  int batch_norm = -1;  // fused behind a conv2d in inference
+  int activation = -1;  // a relu fused behind batch_norm or conv2d
+  int edge = 0;         // copies: which input
+  int group = -1;       // neighbours of one group do not depend on each other and may share a launch
+  int first_operand = 0;
+  int operands = 0;
+};
+
+/// A piece of a region: batch x shape in channel blocks. Live from step `first` to step `last`.
+struct buffer {
+  region where = region::activations;
+  dsl::shape shape{};
+  int block = 1;
+  int element_bytes = 4;
+  long long bytes = 0;
+  long long offset = -1;
+  int first = -1;
+  int last = -1;
+};
+
+/// Where a tensor's activation or gradient is: channel `channel` on of a buffer.
+struct placement {
+  int buffer = -1;
+  int channel = 0;
+};
+
+/// Everything an executor replays: the steps in order and where each of their operands is.
+struct plan {
+  plan_options options{};
+  detail::list<step> steps{};
+  detail::list<operand> operands{};
+  detail::list<buffer> buffers{};
+  detail::list<placement> activations{};          // per tensor
+  detail::list<placement> gradients{};            // per tensor; buffer -1 where no gradient is needed
+  detail::list<int> parameter_buffers{};          // per parameter
+  detail::list<int> parameter_gradient_buffers{}; // per parameter; -1 for running statistics, and outside training
+  int labels = -1;                                // buffers
+  int metrics = -1;
+  long long region_bytes[regions] = {};
+
+  constexpr long long bytes() const {
+    long long all = 0;
+    for (long long b : region_bytes) all += b;
+    return all;
+  }
+  constexpr buffer const& buffer_of(operand const& o) const { return buffers[o.buffer]; }
+};
+
+constexpr long long round_up(long long n, long long to) { return (n + to - 1) / to * to; }
+
+/// Channels of a buffer with its last block filled up.
+constexpr long long padded_channels(buffer const& b) { return round_up(b.shape.channels, b.block); }
+
+}  // namespace dsl

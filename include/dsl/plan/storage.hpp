@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/plan/analysis.hpp>
+
+namespace dsl::detail {
+
+constexpr int add_buffer(plan& p, region where, shape const& s, int block, long long samples, int element_bytes) {
+  buffer b{.where = where, .shape = s, .block = block, .element_bytes = element_bytes};
+  b.bytes = round_up(samples * round_up(s.channels, block) * s.area() * element_bytes, p.options.target.alignment);
+  return p.buffers.push(b);
+}
+
+/// Flat parameters: each region holds them in reverse topological order, the order in which the backward pass
+/// finishes their gradients, so that a prefix can be reduced while the rest is still computed. Gradients and every
+/// optimizer slot have the offsets of their parameters: one loop updates all.
+constexpr void place_parameters(graph_view const& g, plan& p) {
+  p.parameter_buffers = list<int>(g.size.parameters, -1);
+  p.parameter_gradient_buffers = list<int>(g.size.parameters, -1);
+  bool const training = p.options.mode == mode::training;
+  int const bytes = p.options.target.state_bytes;
+  auto const place = [&](region where, long long count) {
+    int const b = add_buffer(p, where, {static_cast<int>(count), 1, 1}, 1, 1, bytes);
+    long long& end = p.region_bytes[static_cast<int>(where)];
+    p.buffers[b].offset = end;
+    end += p.buffers[b].bytes;
+    return b;
+  };
+  for (int n = g.size.nodes - 1; n >= 0; --n)
+    for (int i = 0; i < g.nodes[n].parameters; ++i) {
+      int const k = g.nodes[n].first_parameter + i;
+      parameter const& x = g.parameters[k];
+      p.parameter_buffers[k] = place(x.trainable() ? region::parameters : region::statistics, x.count());
+      if (training && x.trainable()) p.parameter_gradient_buffers[k] = place(region::gradients, x.count());
+    }
+  if (training)
+    p.region_bytes[static_cast<int>(region::slots)] =
+        p.options.optimizer_slots * p.region_bytes[static_cast<int>(region::parameters)];
+}
+
+/// Elementwise operations may overwrite their input where nobody reads it again: not a slice, not the picture, and not
+/// the output that its producer's backward pass wants.
+constexpr bool overwrites_input(graph_view const& g, plan const& p, analysis const& a, node const& x) {
+  if (x.kind != op::dropout && x.kind != op::activation) return false;
+  if (a.parent[x.output] >= 0) return false;
+  int const in = g.input(x);
+  node const& producer = g.nodes[g.tensors[in].producer];
+  if (a.parent[in] >= 0 || a.readers[in] != 1 || producer.kind == op::input) return false;
+  if (p.options.mode != mode::training) return true;
+  bool const own_backward_reads_input = x.kind == op::activation && !derivative_from_output(x.function);
+  return !own_backward_reads_input && !backward_reads_output(producer);
+}
+
+/// One buffer for every tensor that no other one contains.
+constexpr void place_activations(graph_view const& g, analysis const& a, plan& p) {
+  target const& to = p.options.target;
+  p.activations = list<placement>(g.size.tensors);
+  for (int n = 0; n < g.size.nodes; ++n) {
+    int const t = g.nodes[n].output;
+    bool const inside_a_fused_step = a.readers[t] == 1 && a.reader[t] >= 0 && a.owner[a.reader[t]] == a.owner[n] &&
+                                     a.owner[a.reader[t]] != a.reader[t];
+    if (a.parent[t] >= 0 || inside_a_fused_step) continue;
+    if (a.owner[n] == n && overwrites_input(g, p, a, g.nodes[n]))
+      p.activations[t] = p.activations[g.input(g.nodes[n])];
+    else
+      p.activations[t].buffer =
+          add_buffer(p, region::activations, g.shape_of(t), block_of(g, t, to), p.options.batch, to.element_bytes);
+  }
+  for (int t = 0; t < g.size.tensors; ++t)
+    if (a.parent[t] >= 0) {
+      placement const root = root_of(a, t);
+      p.activations[t] = {p.activations[root.buffer].buffer, root.channel};
+    }
+}
+
+/// Gradients share buffers as their tensors do. In place where that is safe: a batch_norm's input gradient over its
+/// input, which nobody needs again, and an elementwise one over its output's gradient.
+constexpr void place_gradients(graph_view const& g, analysis const& a, plan& p) {
+  target const& to = p.options.target;
+  p.gradients = list<placement>(g.size.tensors);
+  if (p.options.mode != mode::training) return;
+  for (int t = g.size.tensors - 1; t >= 0; --t) {
+    if (!a.needs_gradient[t] || a.parent[t] >= 0) continue;
+    int const producer = g.tensors[t].producer;
+    if (a.owner[producer] == producer && a.activation_of[producer] >= 0) continue;  // lives inside a fused step
+    int const reader = a.readers[t] == 1 ? a.reader[t] : -1;
+    if (reader >= 0 && g.nodes[reader].kind == op::batch_norm && !backward_reads_output(g.nodes[producer]) &&
+        g.nodes[producer].kind != op::input) {
+      p.gradients[t] = p.activations[t];
+      continue;
+    }
+    if (reader >= 0 && (g.nodes[reader].kind == op::activation || g.nodes[reader].kind == op::dropout)) {
+      int const out = g.nodes[reader].output;
+      if (a.parent[out] < 0 && p.gradients[out].buffer >= 0) {
+        p.gradients[t] = p.gradients[out];
+        continue;
+      }
+    }
+    p.gradients[t].buffer =
+        add_buffer(p, region::activations, g.shape_of(t), block_of(g, t, to), p.options.batch, to.element_bytes);
+  }
+  for (int t = 0; t < g.size.tensors; ++t)
+    if (a.needs_gradient[t] && a.parent[t] >= 0) {
+      placement const root = root_of(a, t);
+      p.gradients[t] = {p.gradients[root.buffer].buffer, root.channel};
+    }
+}
+
+}  // namespace dsl::detail

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/plan/plan.hpp>
+#include <dsl/plan/verify/rules.hpp>
+
+// The checker shares no code with the planner: what it has to know of the graph it finds out again, here.
+namespace dsl::detail::checking {
+
+/// What the graph asks of every plan.
+struct facts {
+  list<int> readers;          // per tensor: edges that read it, and one more for the network's result
+  list<int> reader;           // per tensor: a node that reads it, or -1
+  list<bool> needs_gradient;  // per tensor: a trainable parameter lies before it
+  bool training = false;
+  bool loss_from_logits = false;  // cross-entropy behind a softmax: the loss stands for the softmax's backward pass
+  int loss_target = -1;           // tensor that gets the loss's gradient
+
+  constexpr facts(graph_view const& g, plan_options const& o)
+      : readers(g.size.tensors),
+        reader(g.size.tensors, -1),
+        needs_gradient(g.size.tensors),
+        training(o.mode == mode::training) {
+    for (int n = 0; n < g.size.nodes; ++n) {
+      node const& x = g.nodes[n];
+      bool needed = false;
+      for (int i = 0; i < x.parameters; ++i) needed = needed || g.parameters[x.first_parameter + i].trainable();
+      for (int i = 0; i < x.inputs; ++i) {
+        int const t = g.input(x, i);
+        ++readers[t];
+        reader[t] = n;
+        needed = needed || needs_gradient[t];
+      }
+      needs_gradient[x.output] = needed && training;
+    }
+    ++readers[g.result()];
+    node const& last = g.nodes[g.size.nodes - 1];
+    loss_from_logits = o.loss == loss::categorical_crossentropy && last.kind == op::softmax;
+    loss_target = loss_from_logits ? g.input(last) : last.output;
+  }
+
+  constexpr bool only_reader(int tensor, int n) const { return readers[tensor] == 1 && reader[tensor] == n; }
+
+  /// A bias that the batch's mean takes away again: a convolution's in front of a train-mode batch_norm and nothing
+  /// else. It is not added, its gradient stays the zero that it is, and the batch_norm adds it to the running mean.
+  constexpr bool bias_is_cancelled(graph_view const& g, node const& x) const {
+    return training && x.kind == op::conv2d && readers[x.output] == 1 && reader[x.output] >= 0 &&
+           g.nodes[reader[x.output]].kind == op::batch_norm;
+  }
+};
+
+/// Nodes whose output may be another name for their input.
+constexpr bool only_renames(node const& x, bool training) {
+  return x.kind == op::flatten || (x.kind == op::dropout && !training);
+}
+
+/// Which tensors share a buffer as one value: by the plan's table of placements, and as far as the graph justifies it.
+/// A concat's input may be a slice of its output, a renaming node's output may be its input. Every tensor belongs to
+/// one root, whose buffer it is.
+struct sharing {
+  list<int> parent;   // per tensor: the concat output it is a slice of, or the tensor it renames; or -1
+  list<int> root;     // per tensor
+  list<int> original; // per tensor: what it renames in the end, or itself
+  list<bool> shared;  // per edge: nothing has to be done for it
+
+  constexpr sharing(graph_view const& g, list<placement> const& at, bool training)
+      : parent(g.size.tensors, -1), root(g.size.tensors, -1), original(g.size.tensors, -1), shared(g.size.edges) {
+    for (int n = 0; n < g.size.nodes; ++n) {
+      node const& x = g.nodes[n];
+      bool const renames = only_renames(x, training);
+      if (x.kind != op::concat && !renames) continue;
+      placement const& out = at[x.output];
+      int channel = out.channel;
+      for (int i = 0; i < x.inputs && out.buffer >= 0; ++i) {
+        int const t = g.input(x, i);
+        int& above = parent[renames ? x.output : t];
+        if (at[t].buffer == out.buffer && at[t].channel == channel && above < 0) {
+          above = renames ? t : x.output;
+          shared[x.first_input + i] = true;
+        }
+        channel += g.shape_of(t).channels;
+      }
+    }
+    // A slice's parent is a later tensor and never renames; a renaming tensor's parent is an earlier one.
+    for (int t = g.size.tensors - 1; t >= 0; --t) {
+      original[t] = t;
+      root[t] = parent[t] < 0 ? t : parent[t] > t ? root[parent[t]] : -1;
+    }
+    for (int t = 0; t < g.size.tensors; ++t)
+      if (root[t] < 0) {
+        root[t] = root[parent[t]];
+        original[t] = original[parent[t]];
+      }
+  }
+};
+
+}  // namespace dsl::detail::checking

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/plan/verify/facts.hpp>
+
+namespace dsl::detail::checking {
+
+/// The network's input is as the data has it, one pixel per channel has no layout, the rest is in channel blocks.
+constexpr int expected_block(graph_view const& g, target const& to, int tensor) {
+  bool const plain = g.shape_of(tensor).area() == 1 || g.nodes[g.tensors[tensor].producer].kind == op::input;
+  return plain ? 1 : to.channel_block;
+}
+
+struct contents {
+  region where = region::activations;
+  dsl::shape shape{};
+  int block = 1;
+  int element_bytes = 4;
+  int samples = 1;
+};
+
+constexpr bool fits(plan const& p, int buffer, contents const& c) {
+  if (buffer < 0 || buffer >= p.buffers.size()) return false;
+  dsl::buffer const& b = p.buffers[buffer];
+  long long const blocks = (c.shape.channels + c.block - 1) / c.block;
+  return b.where == c.where && b.shape == c.shape && b.block == c.block && b.element_bytes == c.element_bytes &&
+         b.bytes >= c.samples * blocks * c.block * c.shape.area() * c.element_bytes;
+}
+
+constexpr bool fits_tensor(graph_view const& g, plan const& p, int buffer, int tensor, int element_bytes) {
+  return fits(p, buffer, {.shape = g.shape_of(tensor),
+                          .block = expected_block(g, p.options.target, tensor),
+                          .element_bytes = element_bytes,
+                          .samples = p.options.batch});
+}
+
+constexpr bool lies_in_its_region(plan const& p, buffer const& b) {
+  long long const region = p.region_bytes[static_cast<int>(b.where)];
+  return b.offset >= 0 && b.offset % p.options.target.alignment == 0 && b.offset <= region &&
+         b.bytes <= region - b.offset;
+}
+
+/// Buffers of one region that are in use, sorted by address. New ones are looked for from the back: most plans grow.
+class address_list {
+ public:
+  /// False where the new buffer and one that is already there overlap.
+  constexpr bool insert(plan const& p, int buffer) {
+    dsl::buffer const& b = p.buffers[buffer];
+    int at = sorted_.size();
+    while (at > 0 && p.buffers[sorted_[at - 1]].offset > b.offset) --at;
+    if (at > 0 && ends_after(p.buffers[sorted_[at - 1]], b)) return false;
+    if (at < sorted_.size() && ends_after(b, p.buffers[sorted_[at]])) return false;
+    sorted_.insert(at, buffer);
+    return true;
+  }
+  constexpr void erase(int buffer) {
+    int at = sorted_.size() - 1;
+    while (sorted_[at] != buffer) --at;
+    sorted_.erase(at);
+  }
+
+ private:
+  static constexpr bool ends_after(dsl::buffer const& b, dsl::buffer const& begin) {
+    return b.offset + b.bytes > begin.offset;
+  }
+  list<int> sorted_;
+};
+
+/// Options, and the sizes of the tables that everything below indexes.
+constexpr plan_verdict check_tables(graph_view const& g, plan const& p) {
+  plan_options const& o = p.options;
+  target const& to = o.target;
+  bool positive = o.batch > 0 && o.optimizer_slots >= 0 && to.channel_block > 0 && to.alignment > 0 &&
+                  to.element_bytes > 0 && to.state_bytes > 0;
+  for (long long bytes : p.region_bytes) positive = positive && bytes >= 0;
+  bool const covered = p.activations.size() == g.size.tensors && p.gradients.size() == g.size.tensors &&
+                       p.parameter_buffers.size() == g.size.parameters &&
+                       p.parameter_gradient_buffers.size() == g.size.parameters && p.steps.size() > 0;
+  if (positive && covered) return {};
+  return {.broken = plan_rule::tables_cover_the_graph};
+}
+
+/// Parameters and running statistics lie apart; gradients and optimizer slots lie like the parameters, so that one
+/// loop over the three regions updates them all.
+constexpr plan_verdict check_parameters(graph_view const& g, plan const& p) {
+  bool const training = p.options.mode == mode::training;
+  address_list trained, running;
+  for (int k = g.size.parameters - 1; k >= 0; --k) {
+    parameter const& x = g.parameters[k];
+    int const b = p.parameter_buffers[k];
+    contents c{.where = x.trainable() ? region::parameters : region::statistics,
+               .shape = {static_cast<int>(x.count()), 1, 1},
+               .element_bytes = p.options.target.state_bytes};
+    if (!fits(p, b, c)) return {.broken = plan_rule::buffers_fit_what_they_hold, .index = b};
+    if (!lies_in_its_region(p, p.buffers[b]))
+      return {.broken = plan_rule::buffers_lie_aligned_in_their_region, .index = b};
+    if (!(x.trainable() ? trained : running).insert(p, b))
+      return {.broken = plan_rule::parameters_do_not_overlap, .index = k};
+    if (!training || !x.trainable()) continue;
+    int const d = p.parameter_gradient_buffers[k];
+    c.where = region::gradients;
+    if (!fits(p, d, c)) return {.broken = plan_rule::buffers_fit_what_they_hold, .index = d};
+    if (!lies_in_its_region(p, p.buffers[d]))
+      return {.broken = plan_rule::buffers_lie_aligned_in_their_region, .index = d};
+    if (p.buffers[d].offset != p.buffers[b].offset || p.buffers[d].bytes != p.buffers[b].bytes)
+      return {.broken = plan_rule::gradients_and_slots_mirror_the_parameters, .index = k};
+  }
+  long long const bytes = p.region_bytes[static_cast<int>(region::parameters)];
+  if (training && (p.region_bytes[static_cast<int>(region::gradients)] != bytes ||
+                   p.region_bytes[static_cast<int>(region::slots)] != p.options.optimizer_slots * bytes))
+    return {.broken = plan_rule::gradients_and_slots_mirror_the_parameters};
+  return {};
+}
+
+/// Every tensor that has a place has a right one: a root a buffer of its own shape, a slice whole channel blocks of it
+/// (or its end), a renaming tensor no blocks at all where the channels mean something else.
+constexpr plan_verdict check_placements(graph_view const& g, plan const& p, list<placement> const& at,
+                                        sharing const& s) {
+  for (int t = 0; t < g.size.tensors; ++t) {
+    placement const& x = at[t];
+    if (x.buffer < 0) continue;
+    if (s.root[t] == t) {
+      if (x.channel != 0 || !fits_tensor(g, p, x.buffer, t, p.options.target.element_bytes))
+        return {.broken = plan_rule::buffers_fit_what_they_hold, .index = x.buffer};
+      continue;
+    }
+    if (x.buffer >= p.buffers.size()) return {.broken = plan_rule::buffers_fit_what_they_hold, .index = x.buffer};
+    buffer const& b = p.buffers[x.buffer];
+    int const channels = g.shape_of(t).channels;
+    bool const renames = s.original[t] != t;
+    bool const same_shape = renames && g.shape_of(t) == g.shape_of(s.original[t]);
+    bool const whole = x.channel % b.block == 0 && (channels % b.block == 0 || x.channel + channels == b.shape.channels);
+    if (renames ? !same_shape && b.block != 1 : !whole)
+      return {.broken = plan_rule::slices_are_whole_channel_blocks, .index = t};
+  }
+  return {};
+}
+
+/// When a buffer is used, found from the steps' operands.
+struct lifetime {
+  int first = -1;
+  int last = -1;
+};
+
+/// A sweep over the steps: a buffer that comes into use lies beside all those that are in use.
+constexpr plan_verdict check_overlaps(plan const& p, list<lifetime> const& lifetimes) {
+  int const buffers = lifetimes.size();
+  list<int> begins(p.steps.size(), -1), ends(p.steps.size(), -1);  // linked lists of buffers per step
+  list<int> next_begin(buffers, -1), next_end(buffers, -1);
+  for (int b = buffers - 1; b >= 0; --b) {
+    lifetime const& l = lifetimes[b];
+    if (l.first < 0 || p.buffers[b].where != region::activations) continue;
+    if (!lies_in_its_region(p, p.buffers[b]))
+      return {.broken = plan_rule::buffers_lie_aligned_in_their_region, .step = l.first, .index = b};
+    next_begin[b] = begins[l.first], begins[l.first] = b;
+    next_end[b] = ends[l.last], ends[l.last] = b;
+  }
+  address_list live;
+  for (int s = 0; s < p.steps.size(); ++s) {
+    for (int b = begins[s]; b >= 0; b = next_begin[b])
+      if (!live.insert(p, b)) return {.broken = plan_rule::live_buffers_do_not_overlap, .step = s, .index = b};
+    for (int b = ends[s]; b >= 0; b = next_end[b]) live.erase(b);
+  }
+  return {};
+}
+
+}  // namespace dsl::detail::checking

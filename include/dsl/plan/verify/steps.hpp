@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/plan/verify/replay.hpp>
+
+namespace dsl::detail::checking {
+
+/// What each step may be and which operands it has, from the graph alone:
+///   load             -> input, labels
+///   forward          inputs, parameters, a cancelled bias in front of batch_norm -> statistics or argmax, output
+///   copy_forward     input -> its slice of the output
+///   loss             result, labels -> metrics, gradient
+///   backward         input and output where the derivative needs them, statistics, gamma, beta, their gradients,
+///                    argmax, output's gradient -> input's gradient
+///   backward_weights input, output's gradient -> the parameters' gradients
+///   backward_data    output's gradient, kernel -> input's gradient
+///   copy_backward    the input's slice of the output's gradient -> input's gradient
+///   update           nothing: it runs over whole regions
+class step_checker {
+ public:
+  constexpr step_checker(graph_view const& g, plan const& p, facts const& f, sharing const& activations,
+                         sharing const& gradients)
+      : g_(g),
+        p_(p),
+        facts_(f),
+        activations_(activations),
+        gradients_(gradients),
+        memory_(g, p, f, activations, gradients),
+        done_(g.size.nodes),
+        copied_(g.size.edges),
+        parameter_done_(g.size.parameters) {}
+
+  constexpr plan_verdict run() {
+    for (int s = 0; s < p_.steps.size(); ++s)
+      if (!check(s)) return memory_.verdict();
+    if (!check_end()) return memory_.verdict();
+    return {};
+  }
+  constexpr list<lifetime> lifetimes() const { return memory_.lifetimes(); }
+
+ private:
+  /// What has been done with a node, and in which buffers it keeps what its backward pass needs.
+  struct progress {
+    bool forward = false;
+    bool backward = false;
+    bool backward_data = false;
+    int activation = -1;  // fused behind it
+    int kept = -1;        // buffer: statistics or argmax
+  };
+  struct copies {
+    bool forward = false;
+    bool backward = false;
+  };
+
+  constexpr bool breaks(plan_rule r, int index = -1) { return memory_.breaks(r, index); }
+  constexpr bool once(bool& done, int n) {
+    if (done) return breaks(plan_rule::every_node_runs_once, n);
+    return done = true;
+  }
+  constexpr bool is_node(int n) const { return n >= 0 && n < g_.size.nodes; }
+
+  constexpr bool check(int index) {
+    step const& s = p_.steps[index];
+    memory_.begin(index);
+    int const end = p_.operands.size();
+    if (s.operands < 0 || s.first_operand < 0 || s.first_operand > end || s.operands > end - s.first_operand)
+      return breaks(plan_rule::operands_are_what_the_step_needs);
+    if ((s.what == action::load) != (index == 0)) return breaks(plan_rule::the_batch_is_loaded_first);
+    bool const of_a_node = s.what != action::load && s.what != action::update;
+    if (of_a_node && !is_node(s.node)) return breaks(plan_rule::steps_fit_their_node, s.node);
+    if (of_a_node && s.what != action::loss && s.kind != g_.nodes[s.node].kind)
+      return breaks(plan_rule::steps_fit_their_node, s.node);
+    return operands_of(s) && memory_.end();
+  }
+
+  constexpr bool operands_of(step const& s) {
+    switch (s.what) {
+      case action::load: return load();
+      case action::forward: return forward(s, g_.nodes[s.node]);
+      case action::copy_forward: return copy_forward(s, g_.nodes[s.node]);
+      case action::loss: return compute_loss(s);
+      case action::update: return update();
+      case action::backward:
+      case action::backward_weights:
+      case action::backward_data:
+      case action::copy_backward: break;
+    }
+    node const& x = g_.nodes[s.node];
+    bool const fused = s.batch_norm >= 0 || (s.activation >= 0 && x.kind != op::batch_norm);
+    if (fused || !facts_.needs_gradient[x.output]) return breaks(plan_rule::steps_fit_their_node, s.node);
+    if (s.what == action::copy_backward) return copy_backward(s, x);
+    return backward(s, x);
+  }
+
+  constexpr bool load() {
+    if (!memory_.write_activation(g_.nodes[0].output)) return false;
+    done_[0].forward = true;
+    if (p_.options.mode == mode::inference) return true;
+    return memory_.write_other(content::labels, 0, {.samples = p_.options.batch}) &&
+           (memory_.current().buffer == p_.labels || breaks(plan_rule::operands_are_what_the_step_needs));
+  }
+
+  /// Whether step n may compute `next`, too: it alone reads the value between them.
+  constexpr bool fuses(int n, int next, op kind) {
+    bool const allowed = is_node(next) && g_.nodes[next].kind == kind &&
+                         (kind != op::activation || g_.nodes[next].function == function::relu) &&
+                         facts_.only_reader(g_.nodes[n].output, next);
+    return (allowed && once(done_[next].forward, next)) || breaks(plan_rule::fused_values_have_one_reader, next);
+  }
+
+  constexpr bool forward(step const& s, node const& x) {
+    bool const nothing_to_do = x.kind == op::input || x.kind == op::concat ||
+                               (x.kind == op::dropout && !facts_.training) ||
+                               (x.kind == op::flatten && activations_.shared[x.first_input]);
+    if (nothing_to_do) return breaks(plan_rule::steps_fit_their_node, s.node);
+    if (!once(done_[s.node].forward, s.node)) return false;
+    int last = s.node;
+    bool const convolves = x.kind == op::conv2d && !facts_.training;
+    if (s.batch_norm >= 0) {
+      if (!convolves) return breaks(plan_rule::steps_fit_their_node, s.node);
+      if (!fuses(last, s.batch_norm, op::batch_norm)) return false;
+      last = s.batch_norm;
+    }
+    if (s.activation >= 0) {
+      if (!convolves && x.kind != op::batch_norm) return breaks(plan_rule::steps_fit_their_node, s.node);
+      if (!fuses(last, s.activation, op::activation)) return false;
+      last = s.activation;
+      done_[s.node].activation = s.activation;
+    }
+    for (int i = 0; i < x.inputs; ++i)
+      if (!memory_.read_activation(g_.input(x, i))) return false;
+    if (!parameters(x) || (s.batch_norm >= 0 && !parameters(g_.nodes[s.batch_norm]))) return false;
+    return (!facts_.training || keep(s.node, x)) && memory_.write_activation(g_.nodes[last].output);
+  }
+  constexpr bool parameters(node const& x) {
+    bool const without_bias = facts_.bias_is_cancelled(g_, x);
+    for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
+      dsl::parameter const& y = g_.parameters[k];
+      if (without_bias && y.role == role::bias) continue;
+      if (!memory_.parameter(k, facts_.training && !y.trainable() ? access::accumulate : access::read)) return false;
+    }
+    return true;
+  }
+  /// What a forward step in training keeps besides its output.
+  constexpr bool keep(int n, node const& x) {
+    target const& to = p_.options.target;
+    if (x.kind == op::batch_norm) {
+      node const& before = g_.nodes[g_.tensors[g_.input(x)].producer];
+      if (facts_.bias_is_cancelled(g_, before))
+        for (int k = before.first_parameter; k < before.first_parameter + before.parameters; ++k)
+          if (g_.parameters[k].role == role::bias && !memory_.parameter(k, access::read)) return false;
+      contents const c{.shape = {2 * g_.output_shape(x).channels, 1, 1}, .element_bytes = to.state_bytes};
+      if (!memory_.write_other(content::statistics, n, c)) return false;
+      done_[n].kept = memory_.current().buffer;
+    }
+    if (x.kind == op::max_pool2d) {
+      contents const c{.shape = g_.output_shape(x),
+                       .block = expected_block(g_, to, x.output),
+                       .element_bytes = x.window.height * x.window.width <= 256 ? 1 : 2,
+                       .samples = p_.options.batch};
+      if (!memory_.write_other(content::argmax, n, c)) return false;
+      done_[n].kept = memory_.current().buffer;
+    }
+    return true;
+  }
+
+  constexpr bool is_edge(step const& s, node const& x) const { return s.edge >= 0 && s.edge < x.inputs; }
+  /// The first channel of an input's part in its node's output: concats alone have parts.
+  constexpr int slice_of(step const& s, node const& x) const {
+    int channel = 0;
+    if (x.kind == op::concat)
+      for (int i = 0; i < s.edge; ++i) channel += g_.input_shape(x, i).channels;
+    return channel;
+  }
+  constexpr bool copy_forward(step const& s, node const& x) {
+    if (x.kind != op::concat || !is_edge(s, x) || activations_.shared[x.first_input + s.edge])
+      return breaks(plan_rule::steps_fit_their_node, s.node);
+    return once(copied_[x.first_input + s.edge].forward, s.node) && memory_.read_activation(g_.input(x, s.edge)) &&
+           memory_.write_activation(x.output, slice_of(s, x));
+  }
+  constexpr bool copy_backward(step const& s, node const& x) {
+    if ((x.kind != op::concat && x.kind != op::add) || !is_edge(s, x) || gradients_.shared[x.first_input + s.edge])
+      return breaks(plan_rule::steps_fit_their_node, s.node);
+    int const in = g_.input(x, s.edge);
+    if (!facts_.needs_gradient[in]) return breaks(plan_rule::steps_fit_their_node, s.node);
+    return once(copied_[x.first_input + s.edge].backward, s.node) &&
+           memory_.read_gradient(x.output, slice_of(s, x)) && memory_.contribute(in);
+  }
+
+  constexpr bool compute_loss(step const& s) {
+    int const result = g_.result();
+    if (p_.options.mode == mode::inference || s.node != g_.size.nodes - 1 || loss_done_)
+      return breaks(plan_rule::the_loss_is_computed_once);
+    loss_done_ = true;
+    contents const metrics{.shape = {2, 1, 1}, .element_bytes = 8};
+    if (!memory_.read_activation(result) || !memory_.read_other(content::labels, 0, p_.labels) ||
+        !memory_.write_other(content::metrics, 0, metrics))
+      return false;
+    if (memory_.current().buffer != p_.metrics) return breaks(plan_rule::operands_are_what_the_step_needs);
+    return !facts_.needs_gradient[facts_.loss_target] || memory_.contribute(facts_.loss_target);
+  }
+
+  constexpr bool update() {
+    bool const last = memory_.verdict().step == p_.steps.size() - 1;
+    return (facts_.training && last) || breaks(plan_rule::parameters_are_updated_once_after_their_gradients);
+  }
+
+  /// Gradients of a node's parameters: trainable ones, but no cancelled bias.
+  constexpr bool parameter_gradients(node const& x) {
+    bool const without_bias = facts_.bias_is_cancelled(g_, x);
+    for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
+      if (!g_.parameters[k].trainable() || (without_bias && g_.parameters[k].role == role::bias)) continue;
+      if (!memory_.parameter_gradient(k)) return false;
+      parameter_done_[k] = true;
+    }
+    return true;
+  }
+
+  constexpr bool backward(step const& s, node const& x) {
+    progress& d = done_[s.node];
+    bool const has_weights = x.kind == op::conv2d || x.kind == op::dense;
+    bool const inside_another_step = x.kind == op::input || x.kind == op::concat || x.kind == op::add ||
+                                     (x.kind == op::flatten && gradients_.shared[x.first_input]) ||
+                                     (x.output == g_.result() && facts_.loss_from_logits);
+    if (has_weights != (s.what != action::backward) || inside_another_step)
+      return breaks(plan_rule::steps_fit_their_node, s.node);
+    int const in = g_.input(x);
+    if (s.what == action::backward_weights)
+      return once(d.backward, s.node) && memory_.read_activation(in) && memory_.read_gradient(x.output) &&
+             parameter_gradients(x);
+    if (s.what == action::backward_data)
+      return (facts_.needs_gradient[in] || breaks(plan_rule::steps_fit_their_node, s.node)) &&
+             once(d.backward_data, s.node) && memory_.read_gradient(x.output) &&
+             memory_.parameter(x.first_parameter, access::read) && memory_.contribute(in);
+    if (!once(d.backward, s.node)) return false;
+    if (x.kind == op::batch_norm) return backward_batch_norm(s, x);
+    bool const needs_input = x.kind == op::custom || (x.kind == op::activation && x.function == function::silu);
+    bool const needs_output = x.kind == op::custom || x.kind == op::softmax ||
+                              (x.kind == op::activation && x.function != function::silu);
+    if (needs_input && !memory_.read_activation(in)) return false;
+    if (needs_output && !memory_.read_activation(x.output)) return false;
+    if (x.kind == op::max_pool2d && !memory_.read_other(content::argmax, s.node, d.kept)) return false;
+    return memory_.read_gradient(x.output) && (!facts_.needs_gradient[in] || memory_.contribute(in));
+  }
+  constexpr bool backward_batch_norm(step const& s, node const& x) {
+    progress const& d = done_[s.node];
+    int const in = g_.input(x);
+    if (s.activation != d.activation) return breaks(plan_rule::steps_fit_their_node, s.node);
+    int const out = d.activation < 0 ? x.output : g_.nodes[d.activation].output;
+    return memory_.read_activation(in) && memory_.read_other(content::statistics, s.node, d.kept) &&
+           memory_.parameter(x.first_parameter, access::read) &&                                // gamma
+           (d.activation < 0 || memory_.parameter(x.first_parameter + 1, access::read)) &&      // beta, for relu's mask
+           parameter_gradients(x) && memory_.read_gradient(out) &&
+           (!facts_.needs_gradient[in] || memory_.contribute(in));
+  }
+
+  /// Nothing was left out, and what the host reads is there.
+  constexpr bool check_end() {
+    bool const inference = p_.options.mode == mode::inference;
+    for (int n = 1; n < g_.size.nodes; ++n) {
+      node const& x = g_.nodes[n];
+      bool const ran = x.kind == op::concat || only_renames(x, facts_.training) ? memory_.has_arrived(x.output)
+                                                                                : done_[n].forward;
+      if (!ran) return breaks(plan_rule::every_node_runs_once, n);
+    }
+    if (loss_done_ == inference) return breaks(plan_rule::the_loss_is_computed_once);
+    if (!inference && !memory_.stays_to_the_end(p_.metrics, content::metrics, 0)) return false;
+    int const result = g_.result();
+    if (!facts_.training)
+      return memory_.stays_to_the_end(p_.activations[result].buffer, content::activation, activations_.root[result]);
+    if (p_.steps[p_.steps.size() - 1].what != action::update)
+      return breaks(plan_rule::parameters_are_updated_once_after_their_gradients);
+    for (int k = 0; k < g_.size.parameters; ++k) {
+      dsl::parameter const& x = g_.parameters[k];
+      bool const stays_zero = x.role == role::bias && facts_.bias_is_cancelled(g_, g_.nodes[x.node]);
+      if (x.trainable() && !parameter_done_[k] && !stays_zero)
+        return breaks(plan_rule::parameters_are_updated_once_after_their_gradients, k);
+    }
+    return true;
+  }
+
+  graph_view const& g_;
+  plan const& p_;
+  facts const& facts_;
+  sharing const& activations_;
+  sharing const& gradients_;
+  replay memory_;
+  list<progress> done_;          // per node
+  list<copies> copied_;          // per edge
+  list<bool> parameter_done_;    // per parameter: its gradient has been written
+  bool loss_done_ = false;
+};
+
+}  // namespace dsl::detail::checking

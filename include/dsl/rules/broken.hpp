@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/layers/image.hpp>
+
+namespace dsl {
+
+/// Where a layer stands, counted from 0: at<3, 0, 1> is child 1 of child 0 of the network's layer 3, and
+/// at<3, 0, 1>::in<inception_module<32, 48>, ...> also names the modules it is in, from the outermost.
+template <int... Path>
+struct at {
+  template <class... Modules>
+  struct in {};
+};
+
+/// One template per rule. Instantiating one is the compile error: its name is the rule, its arguments are the place,
+/// the layer as the user wrote it and the numbers (compilers always print the arguments of the class they instantiate),
+/// and its static_assert is the sentence, over the smallest comparison that says why.
+namespace broken {
+
+template <class First>
+struct network_starts_with_an_input {
+  static_assert(network_input<First>,
+                "network: the first type must be the input; put image<3, 32, 32> or the like there");
+};
+
+template <class Network, int Layers>
+struct network_has_a_layer {
+  static_assert(Layers > 0, "network: there is no layer behind the input; add one");
+};
+
+template <class At, class Layer>
+struct children_are_layers {
+  static_assert(layer<Layer>,
+                "layer: this type is none; a layer has a public static constexpr value lower(builder&, value)");
+};
+
+template <class At, class Layer, shape In, long long Wanted, long long Found, bool LayerSaysWhich = false>
+struct own_rule {
+  static_assert(LayerSaysWhich, "layer: a rule of its own is broken; give it a class template broken that says which");
+};
+
+template <class Image, shape Size>
+struct image_has_positive_size {
+  static_assert(Size.channels > 0 && Size.height > 0 && Size.width > 0,
+                "image: channels, height and width must be at least 1");
+};
+
+template <class At, class Layer, shape Output, long long Elements>
+struct tensor_fits_32_bits {
+  static_assert(Elements <= 2147483647LL, "layer: one sample has more than 2,147,483,647 values; make it smaller");
+};
+
+template <class At, class Layer, int Filters>
+struct filters_are_positive {
+  static_assert(Filters > 0, "conv2d: there must be at least one filter");
+};
+
+template <class At, class Layer, int KernelH, int KernelW>
+struct kernel_is_positive {
+  static_assert(KernelH > 0 && KernelW > 0, "conv2d: the kernel's height and width must be at least 1");
+};
+
+template <class At, class Layer, int Stride>
+struct stride_is_positive {
+  static_assert(Stride > 0, "stride: it must be at least 1");
+};
+
+template <class At, class Layer, int KernelH, int KernelW, shape PaddedInput>
+struct kernel_fits_padded_input {
+  static_assert(KernelH <= PaddedInput.height && KernelW <= PaddedInput.width,
+                "conv2d: the kernel is larger than its padded input; use a smaller kernel or padding::same");
+};
+
+template <class At, class Layer, int PoolH, int PoolW>
+struct pool_window_is_positive {
+  static_assert(PoolH > 0 && PoolW > 0, "pool2d: the window's height and width must be at least 1");
+};
+
+template <class At, class Layer, int PoolH, int PoolW, shape Input>
+struct pool_window_fits_input {
+  static_assert(PoolH <= Input.height && PoolW <= Input.width,
+                "pool2d: the window is larger than its input; use a smaller window or global_avg_pool2d");
+};
+
+template <class At, class Layer, long long WindowSize>
+struct pool_window_fits_16_bits {
+  static_assert(WindowSize <= 65536, "max_pool2d: the window has more than 65,536 values; pool in two steps");
+};
+
+template <class At, class Layer, double Epsilon>
+struct epsilon_is_positive {
+  static_assert(Epsilon > 0, "batch_norm: epsilon must be greater than 0; 1e-3 is usual");
+};
+
+template <class At, class Layer, double Momentum>
+struct momentum_keeps_less_than_all {
+  static_assert(Momentum >= 0 && Momentum < 1,
+                "batch_norm: momentum must be at least 0 and less than 1; 0.99 is usual");
+};
+
+template <class At, class Layer, double Rate>
+struct dropout_rate_is_a_probability {
+  static_assert(Rate >= 0 && Rate < 1, "dropout: the rate must be at least 0 and less than 1; 0.5 is usual");
+};
+
+template <class At, class Layer, shape Input>
+struct dense_takes_a_flat_input {
+  static_assert(Input.height == 1 && Input.width == 1,
+                "dense: the input still has a height and a width; put flatten before it");
+};
+
+template <class At, class Layer, int Units>
+struct units_are_positive {
+  static_assert(Units > 0, "dense: there must be at least one unit");
+};
+
+template <class At, class Layer, shape Input>
+struct softmax_takes_a_flat_input {
+  static_assert(Input.height == 1 && Input.width == 1,
+                "softmax: the input still has a height and a width; put flatten and dense before it");
+};
+
+template <class At, class Layer, int Branches>
+struct concat_joins_two_or_more {
+  static_assert(Branches >= 2, "concat: there must be at least two branches");
+};
+
+template <class At, class Layer, int Branch, shape First, shape This>
+struct branches_share_height_and_width {
+  static_assert(First.height == This.height && First.width == This.width,
+                "concat: every branch must have the height and width of the first");
+};
+
+template <class At, class Layer, int Branches>
+struct add_joins_two_or_more {
+  static_assert(Branches >= 2, "add: there must be at least two branches");
+};
+
+template <class At, class Layer, int Branch, shape First, shape This>
+struct branches_share_their_shape {
+  static_assert(First.channels == This.channels && First.height == This.height && First.width == This.width,
+                "add: every branch must have the shape of the first");
+};
+
+template <class At, class Layer, double Alpha>
+struct slope_is_finite {
+  static_assert(Alpha > -1e30 && Alpha < 1e30, "activation: the slope must be a finite number");
+};
+
+}  // namespace broken
+}  // namespace dsl

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/layer.hpp>
+#include <dsl/rules/broken.hpp>
+#include <dsl/rules/verdict.hpp>
+
+namespace dsl::rules {
+
+/// Child I of a layer. Only a broken network pays for this recursion.
+template <int I, class Children>
+struct nth {};
+template <class First, class... Rest>
+struct nth<0, types<First, Rest...>> {
+  using type = First;
+};
+template <int I, class First, class... Rest>
+  requires(I > 0)
+struct nth<I, types<First, Rest...>> : nth<I - 1, types<Rest...>> {};
+
+template <class Layer, int I>
+concept has_child = requires { typename nth<I, typename Layer::children>::type; };
+
+/// concat<A, B> is its children and no more to read; a struct derived from it has a name of its own.
+template <class Layer>
+inline constexpr bool has_own_name = true;
+template <template <class...> class Combinator, class... Children>
+  requires requires(types<Children...> same) { same = typename Combinator<Children...>::children(); }
+inline constexpr bool has_own_name<Combinator<Children...>> = false;
+
+/// Where we are on the way down: the child indices so far, and the modules passed.
+template <class Modules, int... Path>
+struct way;
+template <int... Path>
+struct way<types<>, Path...> {
+  using place = at<Path...>;
+};
+template <class... Modules, int... Path>
+struct way<types<Modules...>, Path...> {
+  using place = typename at<Path...>::template in<Modules...>;
+};
+
+template <class Modules, class Layer>
+struct enter {
+  using type = Modules;
+};
+template <class... Modules, class Layer>
+  requires has_own_name<Layer>
+struct enter<types<Modules...>, Layer> {
+  using type = types<Modules..., Layer>;
+};
+
+/// The layer a verdict means, from the network's children down its path as far as layers name theirs, and its place.
+template <class Layer, verdict Why, class Modules = types<>, int... Path>
+struct find {
+  using layer = Layer;
+  using place = typename way<Modules, Path...>::place;
+};
+template <class Layer, verdict Why, class Modules, int... Path>
+  requires(sizeof...(Path) < Why.depth) && has_child<Layer, Why.path[sizeof...(Path)]>
+struct find<Layer, Why, Modules, Path...>
+    : find<typename nth<Why.path[sizeof...(Path)], typename Layer::children>::type, Why,
+           typename enter<Modules, Layer>::type, Path..., Why.path[sizeof...(Path)]> {};
+
+/// Picks the sentence. Nothing broken: nothing to say. Judged is the network with its verdict `why`.
+template <rule Rule, class Judged>
+struct explain {};
+
+template <class J>
+struct found_in : find<typename J::whole, J::why> {};
+
+template <class J>
+struct explain<rule::network_starts_with_an_input, J> : broken::network_starts_with_an_input<typename J::input> {};
+
+template <class J>
+struct explain<rule::network_has_a_layer, J> : broken::network_has_a_layer<typename J::whole, J::why.found> {};
+
+template <class J>
+struct explain<rule::image_has_positive_size, J> : broken::image_has_positive_size<typename J::input, J::why.first> {};
+
+// The other rules differ in their numbers alone: At and Layer first, then what `why` holds.
+template <class J>
+using at_of = typename found_in<J>::place;
+template <class J>
+using layer_of = typename found_in<J>::layer;
+
+/// A user's own rule: the layer names a class template `broken`, whose static_assert is the sentence, over the shape
+/// that came in and the two numbers of its verdict.
+template <class J>
+concept says_its_rule =
+    requires { typename layer_of<J>::template broken<at_of<J>, J::why.first, J::why.wanted, J::why.found>; };
+template <class J>
+struct explain<rule::own_rule, J> : broken::own_rule<at_of<J>, layer_of<J>, J::why.first, J::why.wanted, J::why.found> {
+};
+template <class J>
+  requires says_its_rule<J>
+struct explain<rule::own_rule, J> : layer_of<J>::template broken<at_of<J>, J::why.first, J::why.wanted, J::why.found> {
+};
+
+template <class J>
+struct explain<rule::children_are_layers, J> : broken::children_are_layers<at_of<J>, layer_of<J>> {};
+template <class J>
+struct explain<rule::tensor_fits_32_bits, J>
+    : broken::tensor_fits_32_bits<at_of<J>, layer_of<J>, J::why.first, J::why.found> {};
+template <class J>
+struct explain<rule::filters_are_positive, J> : broken::filters_are_positive<at_of<J>, layer_of<J>, J::why.found> {};
+template <class J>
+struct explain<rule::kernel_is_positive, J>
+    : broken::kernel_is_positive<at_of<J>, layer_of<J>, J::why.second.height, J::why.second.width> {};
+template <class J>
+struct explain<rule::stride_is_positive, J> : broken::stride_is_positive<at_of<J>, layer_of<J>, J::why.found> {};
+template <class J>
+struct explain<rule::kernel_fits_padded_input, J>
+    : broken::kernel_fits_padded_input<at_of<J>, layer_of<J>, J::why.second.height, J::why.second.width, J::why.first> {
+};
+template <class J>
+struct explain<rule::pool_window_is_positive, J>
+    : broken::pool_window_is_positive<at_of<J>, layer_of<J>, J::why.second.height, J::why.second.width> {};
+template <class J>
+struct explain<rule::pool_window_fits_input, J>
+    : broken::pool_window_fits_input<at_of<J>, layer_of<J>, J::why.second.height, J::why.second.width, J::why.first> {};
+template <class J>
+struct explain<rule::pool_window_fits_16_bits, J>
+    : broken::pool_window_fits_16_bits<at_of<J>, layer_of<J>, J::why.found> {};
+template <class J>
+struct explain<rule::epsilon_is_positive, J> : broken::epsilon_is_positive<at_of<J>, layer_of<J>, J::why.number> {};
+template <class J>
+struct explain<rule::momentum_keeps_less_than_all, J>
+    : broken::momentum_keeps_less_than_all<at_of<J>, layer_of<J>, J::why.number> {};
+template <class J>
+struct explain<rule::dropout_rate_is_a_probability, J>
+    : broken::dropout_rate_is_a_probability<at_of<J>, layer_of<J>, J::why.number> {};
+template <class J>
+struct explain<rule::dense_takes_a_flat_input, J>
+    : broken::dense_takes_a_flat_input<at_of<J>, layer_of<J>, J::why.first> {};
+template <class J>
+struct explain<rule::units_are_positive, J> : broken::units_are_positive<at_of<J>, layer_of<J>, J::why.found> {};
+template <class J>
+struct explain<rule::softmax_takes_a_flat_input, J>
+    : broken::softmax_takes_a_flat_input<at_of<J>, layer_of<J>, J::why.first> {};
+template <class J>
+struct explain<rule::concat_joins_two_or_more, J>
+    : broken::concat_joins_two_or_more<at_of<J>, layer_of<J>, J::why.found> {};
+template <class J>
+struct explain<rule::branches_share_height_and_width, J>
+    : broken::branches_share_height_and_width<at_of<J>, layer_of<J>, J::why.found, J::why.first, J::why.second> {};
+template <class J>
+struct explain<rule::add_joins_two_or_more, J> : broken::add_joins_two_or_more<at_of<J>, layer_of<J>, J::why.found> {};
+template <class J>
+struct explain<rule::branches_share_their_shape, J>
+    : broken::branches_share_their_shape<at_of<J>, layer_of<J>, J::why.found, J::why.first, J::why.second> {};
+template <class J>
+struct explain<rule::slope_is_finite, J> : broken::slope_is_finite<at_of<J>, layer_of<J>, J::why.number> {};
+
+}  // namespace dsl::rules

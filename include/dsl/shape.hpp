@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+namespace dsl {
+
+/// The shape of one sample; the batch is never part of it. A flat vector of n numbers is shape{n}.
+struct shape {
+  int channels = 1;
+  int height = 1;
+  int width = 1;
+
+  friend constexpr bool operator==(shape const&, shape const&) = default;
+
+  /// Elements of one sample: shape{96, 32, 32}.size() == 98'304.
+  constexpr long long size() const { return 1LL * channels * height * width; }
+  /// Pixels of one channel: shape{96, 32, 32}.area() == 1'024.
+  constexpr long long area() const { return 1LL * height * width; }
+  constexpr bool is_flat() const { return height == 1 && width == 1; }
+};
+
+namespace literals {
+/// 256_MiB == 268'435'456, for budgets in static_assert.
+consteval long long operator""_KiB(unsigned long long n) { return static_cast<long long>(n) << 10; }
+consteval long long operator""_MiB(unsigned long long n) { return static_cast<long long>(n) << 20; }
+consteval long long operator""_GiB(unsigned long long n) { return static_cast<long long>(n) << 30; }
+}  // namespace literals
+using namespace literals;
+
+}  // namespace dsl

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/shape.hpp>
+
+namespace dsl {
+
+/// A batch of tensors as an executor holds it: maybe channel blocks (plan.hpp, struct target), maybe a slice of a
+/// larger buffer. Kernels of a user's own layer work on these; T is float or double, const where they only read.
+template <class T>
+struct view {
+  T* data = nullptr;
+  dsl::shape shape{};
+  int batch = 0;
+  int block = 1;
+  int buffer_channels = 0;  // of the whole buffer, padded to the block
+  int channel = 0;          // where this tensor begins in it
+
+  /// Value of channel c at pixel (row * width + column) of sample n.
+  constexpr T& operator()(int n, int c, long long pixel) const {
+    int const at = channel + c;
+    if (block == 1) return data[(1LL * n * buffer_channels + at) * shape.area() + pixel];
+    long long const blocks = buffer_channels / block;
+    return data[((n * blocks + at / block) * shape.area() + pixel) * block + at % block];
+  }
+  /// The pixels of one channel, contiguous where block == 1.
+  constexpr T* plane(int n, int c) const { return data + (1LL * n * buffer_channels + channel + c) * shape.area(); }
+};
+
+/// What a user's own operation gets: x -> y, and in the backward pass dy -> dx (added to dx where `accumulate`).
+template <class T>
+struct custom_call {
+  view<T const> x{};
+  view<T> y{};
+  view<T const> dy{};
+  view<T> dx{};
+  bool accumulate = false;
+};
+
+/// A user's own operation as function pointers; see layers/custom.hpp.
+struct custom_op {
+  char const* name = "";
+  void (*forward_float)(custom_call<float> const&) = nullptr;
+  void (*backward_float)(custom_call<float> const&) = nullptr;
+  void (*forward_double)(custom_call<double> const&) = nullptr;
+  void (*backward_double)(custom_call<double> const&) = nullptr;
+};
+
+}  // namespace dsl
