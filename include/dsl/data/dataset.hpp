@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/error.hpp>
+#include <dsl/shape.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dsl {
+
+/// Where pictures lie: `count` of them, channel-major bytes, one every `stride` bytes.
+/// A CIFAR-10 file is {file + 1, 3073, 10000}: each record is one label byte and 3x32x32 pixels.
+struct picture_segment {
+  std::uint8_t const* first = nullptr;
+  std::int64_t stride = 0;
+  std::int64_t count = 0;
+};
+
+/// What the views of one data set share: the places, every label, and whatever keeps the memory alive.
+struct dataset_storage {
+  std::vector<picture_segment> segments;
+  std::vector<std::int32_t> labels;
+  std::vector<std::string> class_names;
+  std::vector<std::shared_ptr<void const>> owners;
+};
+
+/// Labelled pictures of one shape: uint8, channel-major (NCHW). Copies and views share the memory: about 80 bytes each.
+struct dataset {
+  dsl::shape sample;
+  std::int64_t size = 0;
+  int classes = 0;
+  /// Subtracted from every picture: the per-pixel mean of the *training* set, sample.size() floats; none if null.
+  std::shared_ptr<std::vector<float> const> mean;
+  std::shared_ptr<dataset_storage const> storage;
+  std::int64_t begin = 0;  // sample 0 of this view is picture `begin` of the storage
+
+  /// The C*H*W bytes of picture i, 0 <= i < size.
+  std::uint8_t const* pixels(std::int64_t i) const {
+    i += begin;
+    for (auto const& s : storage->segments) {
+      if (i < s.count) return s.first + i * s.stride;
+      i -= s.count;
+    }
+    return nullptr;  // only for an i outside the set
+  }
+  int label(std::int64_t i) const { return storage->labels[static_cast<std::size_t>(begin + i)]; }
+
+  /// "frog" for label 6 of CIFAR-10; "6" where the data set gives no names.
+  std::string class_name(int label) const {
+    auto const i = static_cast<std::size_t>(label);
+    return storage && i < storage->class_names.size() ? storage->class_names[i] : std::to_string(label);
+  }
+
+  /// Pictures first .. first+count-1 as a data set of their own, mean and all.
+  dataset subset(std::int64_t first, std::int64_t count) const {
+    if (first < 0 || count < 0 || first > size || count > size - first)
+      throw option_error("subset: pictures " + std::to_string(first) + " to " + std::to_string(first) + "+" +
+                         std::to_string(count) + " must lie within the data set, which has " + std::to_string(size) +
+                         "; ask for fewer");
+    dataset view = *this;
+    view.begin += first;
+    view.size = count;
+    return view;
+  }
+  /// cifar.train.first(1000): the first thousand.
+  dataset first(std::int64_t count) const { return subset(0, count); }
+};
+
+/// Checks and wraps storage: every label in [0, classes), as many pictures as labels.
+inline dataset make_dataset(dsl::shape sample, int classes, dataset_storage storage) {
+  std::int64_t pictures = 0;
+  for (auto const& s : storage.segments) pictures += s.count;
+  auto const labels = static_cast<std::int64_t>(storage.labels.size());
+  if (pictures != labels)
+    throw data_error("dataset: there must be one label per picture; found " + std::to_string(pictures) +
+                     " pictures and " + std::to_string(labels) + " labels; check how the data was read");
+  for (std::size_t i = 0; i < storage.labels.size(); ++i)
+    if (storage.labels[i] < 0 || storage.labels[i] >= classes)
+      throw data_error("dataset: labels must be 0 to " + std::to_string(classes - 1) + "; found " +
+                       std::to_string(storage.labels[i]) + " for picture " + std::to_string(i) +
+                       "; correct the label or the number of classes");
+  return {sample, labels, classes, nullptr, std::make_shared<dataset_storage const>(std::move(storage)), 0};
+}
+
+/// A data set that owns its pixels: labels.size() pictures of `sample`, one after another.
+/// in_memory_dataset({1, 2, 2}, 2, {0,0,0,0, 255,255,255,255}, {0, 1})
+inline dataset in_memory_dataset(dsl::shape sample, int classes, std::vector<std::uint8_t> pixels,
+                                 std::vector<std::int32_t> labels, std::vector<std::string> class_names = {}) {
+  std::int64_t const bytes = sample.size();
+  auto const count = static_cast<std::int64_t>(labels.size());
+  if (static_cast<std::int64_t>(pixels.size()) != count * bytes)
+    throw data_error("dataset: " + std::to_string(count) + " pictures of " + std::to_string(bytes) + " bytes must be " +
+                     std::to_string(count * bytes) + " bytes; found " + std::to_string(pixels.size()) +
+                     "; check the shape and the number of labels");
+  auto const owner = std::make_shared<std::vector<std::uint8_t> const>(std::move(pixels));
+  return make_dataset(sample, classes,
+                      {{{owner->data(), bytes, count}}, std::move(labels), std::move(class_names), {owner}});
+}
+
+/// The per-pixel mean, C*H*W floats. Sums are exact integers, so the order of the pictures doesn't matter.
+inline std::shared_ptr<std::vector<float> const> mean_picture(dataset const& data) {
+  std::vector<std::uint64_t> sums(static_cast<std::size_t>(data.sample.size()));
+  for (std::int64_t i = 0; i < data.size; ++i) {
+    auto const* const picture = data.pixels(i);
+    for (std::size_t p = 0; p < sums.size(); ++p) sums[p] += picture[p];
+  }
+  auto mean = std::make_shared<std::vector<float>>(sums.size());
+  double const count = data.size ? static_cast<double>(data.size) : 1.0;
+  for (std::size_t p = 0; p < sums.size(); ++p) (*mean)[p] = static_cast<float>(static_cast<double>(sums[p]) / count);
+  return mean;
+}
+
+}  // namespace dsl

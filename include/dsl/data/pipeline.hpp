@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/data/augment.hpp>
+#include <dsl/data/dataset.hpp>
+#include <dsl/error.hpp>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace dsl {
+
+struct pipeline_options {
+  int batch_size = 64;
+  std::uint64_t seed = 0;
+  bool shuffle = true;
+  bool drop_last = false;  // leave out the last batch of an epoch when it is short
+  augmentation augment{};
+  int prefetch = 2;    // batches made ready while the step runs; 0: made when asked for, without any thread
+  int threads = 1;     // that make them; a batch is one thread's work
+  bool cache = false;  // keep the mean-subtracted floats after the first pass: 4 bytes a pixel, 586 MiB for CIFAR-10
+};
+
+/// Valid until the next call of next() or start(). Pictures are NCHW, augmented, mean-subtracted.
+struct batch {
+  float const* images = nullptr;          // size x sample.size()
+  std::int32_t const* labels = nullptr;   // size
+  std::int64_t const* samples = nullptr;  // size: where in the data set they came from
+  int size = 0;
+  std::int64_t first = 0;  // position within the epoch of the batch's first picture
+};
+
+/// The order of one epoch: a permutation of 0 .. order.size()-1 that depends on (seed, epoch) alone (Fisher-Yates).
+inline void epoch_order(std::uint64_t seed, int epoch, std::span<std::int64_t> order) {
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  detail::random_stream random{seed, detail::purpose::shuffle, static_cast<std::uint64_t>(epoch)};
+  for (std::size_t n = order.size(); n > 1; --n)
+    std::swap(order[n - 1], order[random.below(static_cast<std::uint32_t>(n))]);
+}
+
+/// Batches of a data set in a fixed order, made ready by background threads. Order and augmentation depend on (seed,
+/// epoch, sample) alone, so every thread count and prefetch depth gives the same bits. Nothing is allocated per batch.
+///   batch_loader loader{cifar.train, {.batch_size = 64, .augment = shift_and_flip{}}};
+///   for (loader.start(epoch); auto const* b = loader.next();) step(b->images, b->labels, b->size);
+/// One thread consumes; prefetch + 1 batches are kept, so 64 CIFAR pictures and prefetch 2 take 2.3 MiB.
+class batch_loader {
+ public:
+  batch_loader(dataset data, pipeline_options options) : data_(std::move(data)), options_(std::move(options)) {
+    check();
+    auto const batch_size = static_cast<std::size_t>(options_.batch_size);
+    auto const pictures = static_cast<std::size_t>(data_.size);
+    picture_ = static_cast<std::size_t>(data_.sample.size());
+    order_.resize(pictures);
+    slots_.resize(static_cast<std::size_t>(options_.prefetch) + 1);
+    for (auto& s : slots_) {
+      s.images.resize(batch_size * picture_);
+      s.labels.resize(batch_size);
+      s.samples.resize(batch_size);
+    }
+    if (options_.cache) {
+      cache_ = std::make_unique_for_overwrite<float[]>(pictures * picture_);  // no page is touched before its picture
+      cached_.resize(pictures);
+    }
+    try {
+      for (int i = 0; i < options_.threads && options_.prefetch > 0; ++i) workers_.emplace_back([this] { work(); });
+    } catch (...) {
+      stop();
+      throw;
+    }
+  }
+  batch_loader(batch_loader const&) = delete;
+  batch_loader& operator=(batch_loader const&) = delete;
+  ~batch_loader() { stop(); }
+
+  std::int64_t steps_per_epoch() const {
+    return (data_.size + (options_.drop_last ? 0 : options_.batch_size - 1)) / options_.batch_size;
+  }
+  dataset const& data() const { return data_; }
+  pipeline_options const& options() const { return options_; }
+
+  /// Begins `epoch` (from 0) at batch `step`; whatever was left of an earlier one is dropped. A resumed run continues
+  /// in the middle of an epoch with start(epoch, step): the batches from there on are the same bits.
+  void start(int epoch, std::int64_t step = 0) {
+    if (epoch < 0 || step < 0 || step > steps_per_epoch())
+      throw option_error("pipeline: epoch must be 0 or more and the step 0 to " + std::to_string(steps_per_epoch()) +
+                         "; found epoch " + std::to_string(epoch) + ", step " + std::to_string(step) +
+                         "; check where the run resumes");
+    std::unique_lock lock(mutex_);
+    end_ = 0;  // no worker takes another batch
+    idle_.wait(lock, [&] { return busy_ == 0; });
+    epoch_ = epoch;
+    if (options_.shuffle)
+      epoch_order(options_.seed, epoch, order_);
+    else
+      std::iota(order_.begin(), order_.end(), std::int64_t{0});
+    for (auto& s : slots_) {
+      s.ready = false;
+      s.failure = nullptr;
+    }
+    taken_ = given_ = released_ = step;
+    end_ = steps_per_epoch();
+    room_.notify_all();
+  }
+
+  /// The next batch, or null at the end of the epoch. What went wrong in making it is thrown here and ends the epoch.
+  batch const* next() {
+    std::unique_lock lock(mutex_);
+    if (released_ < given_) {  // the caller is done with the batch before
+      slot_of(released_++).ready = false;
+      room_.notify_one();
+    }
+    if (given_ >= end_) return nullptr;
+    auto& s = slot_of(given_);
+    if (workers_.empty()) {
+      lock.unlock();
+      make(given_, s);
+    } else {
+      filled_.wait(lock, [&] { return s.ready; });
+    }
+    if (s.failure) {
+      end_ = 0;
+      std::rethrow_exception(std::exchange(s.failure, nullptr));
+    }
+    ++given_;
+    return &s.view;
+  }
+
+ private:
+  struct slot {
+    std::vector<float> images;
+    std::vector<std::int32_t> labels;
+    std::vector<std::int64_t> samples;
+    batch view;
+    std::exception_ptr failure;
+    bool ready = false;
+  };
+
+  void check() const {
+    auto const need = [](bool holds, char const* must, std::int64_t found, char const* advice) {
+      if (!holds)
+        throw option_error(std::string("pipeline: ") + must + "; found " + std::to_string(found) + "; " + advice);
+    };
+    need(data_.size > 0 && data_.storage, "the data set must have a picture", data_.size, "load one first");
+    need(data_.size <= 0xffffffff, "a data set must have at most 4,294,967,295 pictures", data_.size, "split it");
+    need(options_.batch_size > 0, "batch_size must be 1 or more", options_.batch_size, "try 64");
+    need(options_.prefetch >= 0, "prefetch must be 0 or more", options_.prefetch, "try 2, or 0 for no thread");
+    need(options_.threads > 0, "threads must be 1 or more", options_.threads, "prefetch = 0 is how to have none");
+    need(!options_.drop_last || options_.batch_size <= data_.size,
+         "batch_size must be at most the data set's size where a short batch is dropped", options_.batch_size,
+         "choose a smaller batch");
+    if (data_.mean && static_cast<long long>(data_.mean->size()) != data_.sample.size())
+      need(false, "the mean must have one number per pixel", static_cast<std::int64_t>(data_.mean->size()),
+           "use mean_picture(train)");
+  }
+
+  slot& slot_of(std::int64_t step) { return slots_[static_cast<std::size_t>(step) % slots_.size()]; }
+
+  // Batch `step` of the epoch into a slot that nobody else touches; errors are kept for the consumer.
+  void make(std::int64_t step, slot& s) noexcept try {
+    std::int64_t const first = step * options_.batch_size;
+    auto const size = static_cast<int>(std::min<std::int64_t>(data_.size - first, options_.batch_size));
+    for (int i = 0; i < size; ++i) {
+      auto const at = static_cast<std::size_t>(i);
+      auto const sample = order_[static_cast<std::size_t>(first + i)];
+      s.samples[at] = sample;
+      s.labels[at] = data_.label(sample);
+      make_picture(sample, s.images.data() + at * picture_);
+    }
+    s.view = {s.images.data(), s.labels.data(), s.samples.data(), size, first};
+  } catch (...) {
+    s.failure = std::current_exception();
+  }
+
+  void make_picture(std::int64_t sample, float* out) {
+    transform const t = options_.augment.draw(options_.seed, epoch_, sample, data_.sample);
+    float const* const mean = data_.mean ? data_.mean->data() : nullptr;
+    if (!cache_) return apply(t, data_.pixels(sample), mean, out, data_.sample);
+    auto const at = static_cast<std::size_t>(sample);
+    float* const kept = cache_.get() + at * picture_;
+    if (!cached_[at]) apply(transform{}, data_.pixels(sample), mean, kept, data_.sample);
+    cached_[at] = 1;  // an epoch visits a sample once, so no other worker looks at this byte before the next start()
+    apply(t, kept, out, data_.sample);
+  }
+
+  void work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      auto const window = [&] { return released_ + static_cast<std::int64_t>(slots_.size()); };
+      room_.wait(lock, [&] { return stopping_ || (taken_ < end_ && taken_ < window()); });
+      if (stopping_) return;
+      auto const step = taken_++;
+      auto& s = slot_of(step);
+      ++busy_;
+      lock.unlock();
+      make(step, s);
+      lock.lock();
+      s.ready = true;
+      if (--busy_ == 0) idle_.notify_all();
+      filled_.notify_one();
+    }
+  }
+
+  void stop() {
+    {
+      std::lock_guard const lock(mutex_);
+      stopping_ = true;
+    }
+    room_.notify_all();
+    for (auto& worker : workers_) worker.join();
+  }
+
+  dataset data_;
+  pipeline_options options_;
+  std::size_t picture_ = 0;          // floats of one picture
+  std::vector<std::int64_t> order_;  // written by start() while no worker is busy
+  std::vector<slot> slots_;          // batch k lives in slot k mod slots
+  std::unique_ptr<float[]> cache_;
+  std::vector<unsigned char> cached_;  // bytes, not vector<bool>: workers write neighbours at once
+  int epoch_ = 0;
+
+  std::mutex mutex_;                                   // guards what follows and slot::ready
+  std::condition_variable room_, filled_, idle_;       // for workers; for next(); for start()
+  std::int64_t taken_ = 0, given_ = 0, released_ = 0;  // batches begun by workers, handed out, handed back
+  std::int64_t end_ = 0;                               // one past the last batch that may be begun; 0 before start()
+  int busy_ = 0;
+  bool stopping_ = false;
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace dsl
