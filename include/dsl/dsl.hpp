@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// The front door, in reading order. Needs no library; executors on one have a header of their own.
+#include <dsl/language.hpp>
+// data
+#include <dsl/data/dataset.hpp>
+#include <dsl/data/augment.hpp>
+#include <dsl/data/pipeline.hpp>
+#include <dsl/data/cifar10.hpp>
+#include <dsl/data/synthetic.hpp>
+// training
+#include <dsl/executors/reference.hpp>
+#include <dsl/training/history.hpp>
+#include <dsl/training/callback.hpp>
+#include <dsl/training/schedules.hpp>
+#include <dsl/training/optimizers.hpp>
+#include <dsl/training/trainer.hpp>
+#include <dsl/training/compile.hpp>

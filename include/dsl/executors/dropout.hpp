@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/philox.hpp>
+
+#include <cstdint>
+
+namespace dsl {
+
+/// Which values a dropout layer keeps: the same on every executor and for any number of towers or threads, since the
+/// draw depends on (seed, step, sample, node, element) alone. Element counts (channel, row, column) in that order.
+struct dropout_draw {
+  std::uint64_t seed = 0;
+  std::uint64_t step = 0;
+  std::uint32_t node = 0;
+  float rate = 0;
+
+  /// Draws for elements 4 * quad ... 4 * quad + 3 of a sample.
+  constexpr detail::philox_block four(std::uint32_t sample, std::uint32_t quad) const {
+    return detail::philox(static_cast<std::uint32_t>(seed),
+                          static_cast<std::uint32_t>(seed >> 32) ^ static_cast<std::uint32_t>(step >> 32), quad,
+                          static_cast<std::uint32_t>(detail::purpose::dropout) | node << 16, sample,
+                          static_cast<std::uint32_t>(step));
+  }
+  constexpr bool keeps(std::uint32_t draw) const { return detail::unit_float(draw) >= rate; }
+};
+
+}  // namespace dsl

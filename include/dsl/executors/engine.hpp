@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/error.hpp>
+#include <dsl/plan/plan.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace dsl {
+
+/// How parameters follow their gradients, as numbers an executor's update step understands.
+struct update_rule {
+  double momentum = 0;
+  double weight_decay = 0;         // L2: added to the gradient as weight_decay * parameter
+  bool nesterov = false;
+  bool rate_in_velocity = true;    // Keras: v = m v - lr g, p += v. Else PyTorch: v = m v + g, p -= lr v
+  constexpr int slots() const { return momentum != 0 ? 1 : 0; }
+};
+
+/// What an engine needs to know beside the network.
+struct engine_options {
+  std::uint64_t seed = 0;
+  update_rule update{};
+  dsl::loss loss = dsl::loss::categorical_crossentropy;
+  double batch_norm_momentum = -1;            // >= 0 replaces every layer's own
+  bool unbiased_running_variance = false;     // PyTorch's n / (n - 1); Keras's is biased
+  int threads = 0;                            // 0: all
+};
+
+/// One batch, in host memory. images is (size, channels, height, width), or null where the caller has put the pictures
+/// into the engine's input itself; labels may be null in inference.
+struct batch_view {
+  float const* images = nullptr;
+  std::int32_t const* labels = nullptr;
+  int size = 0;
+  std::uint64_t step = 0;         // of the whole training; keys dropout
+  double learning_rate = 0;
+};
+
+/// Sum over a batch; divide by the samples.
+struct batch_metrics {
+  double loss = 0;
+  double correct = 0;
+};
+
+/// A network's state on a device, and the plans that run there: what an executor makes. Everything a step needs is
+/// built by prepare(); run() then allocates nothing of ours.
+class engine {
+ public:
+  virtual ~engine() = default;
+
+  /// Builds a plan's primitives and memory; the same options return the same number.
+  virtual int prepare(mode m, int batch) = 0;
+  /// Runs one step on a batch of exactly the prepared size.
+  virtual void run(int program, batch_view const& batch) = 0;
+  /// Of the last run; not after inference.
+  virtual batch_metrics metrics(int program) = 0;
+  /// The network's output in the last run: (size, channels, height, width).
+  virtual void read_result(int program, float* out) = 0;
+
+  /// Parameters as in graph.parameters, in float whatever the engine computes in; slot s of the optimizer likewise.
+  virtual void read_parameter(int k, float* out) = 0;
+  virtual void write_parameter(int k, float const* in) = 0;
+  virtual void read_slot(int s, int k, float* out) = 0;
+  virtual void write_slot(int s, int k, float const* in) = 0;
+
+  /// Bytes of the plan's arenas, and what libraries hold beside them: packed weights and scratch.
+  virtual long long arena_bytes() const = 0;
+  virtual long long executor_bytes() const = 0;
+  /// "onednn 2.6.3, 2 threads, avx512_core"
+  virtual std::string description() const = 0;
+
+  graph_view const& graph() const { return graph_; }
+  engine_options const& options() const { return options_; }
+
+  engine(engine const&) = delete;
+  engine& operator=(engine const&) = delete;
+
+ protected:
+  engine(graph_view const& g, engine_options const& o) : graph_(g), options_(o) {}
+
+  graph_view graph_;
+  engine_options options_;
+};
+
+/// What makes engines: dsl::reference{}, dsl::onednn{}.
+template <class E>
+concept executor = requires(E const& e, graph_view const& g, engine_options const& o) {
+  std::unique_ptr<engine>(e.make_engine(g, o));
+};
+
+}  // namespace dsl

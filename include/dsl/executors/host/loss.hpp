@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/plan/plan.hpp>
+#include <dsl/view.hpp>
+
+#include <cmath>
+#include <cstdint>
+
+namespace dsl::host {
+
+/// Adds up the samples' losses and right answers in metrics[0] and [1], in double and in order. gradient, where wanted,
+/// receives d(mean loss)/d(logits) if from_logits, else d(mean loss)/d(y). y is (B, outputs). A cross-entropy takes
+/// probabilities no smaller than the number type's smallest normal one: the loss stays finite.
+template <class T>
+void compute_loss(loss kind, bool from_logits, view<T const> y, std::int32_t const* labels, double* metrics,
+                  view<T> gradient) {
+  int const outputs = static_cast<int>(y.shape.size());
+  long long const area = y.shape.area();
+  T const share = T(1) / static_cast<T>(y.batch);
+  metrics[0] = metrics[1] = 0;
+  for (int n = 0; n < y.batch; ++n) {
+    int best = 0;
+    double squares = 0;
+    auto const value = [&](int i) -> T { return y(n, static_cast<int>(i / area), i % area); };
+    for (int i = 0; i < outputs; ++i) {
+      if (value(i) > value(best)) best = i;
+      T const wanted = i == labels[n] ? T(1) : T(0);
+      double const d = static_cast<double>(value(i) - wanted);
+      squares += d * d;
+      if (!gradient.data) continue;
+      T& to = gradient(n, static_cast<int>(i / area), i % area);
+      if (kind == loss::mean_squared_error)
+        to = T(2) * (value(i) - wanted) * share / static_cast<T>(outputs);
+      else if (from_logits)
+        to = (value(i) - wanted) * share;
+      else
+        to = wanted > 0 ? -share / (value(i) > T(1e-30) ? value(i) : T(1e-30)) : T(0);
+    }
+    if (kind == loss::mean_squared_error) {
+      metrics[0] += squares / outputs;
+    } else {
+      double const p = static_cast<double>(value(labels[n]));
+      metrics[0] -= std::log(p < 1e-37 ? 1e-37 : p);  // a NaN stays one
+    }
+    metrics[1] += best == labels[n] ? 1 : 0;
+  }
+}
+
+}  // namespace dsl::host

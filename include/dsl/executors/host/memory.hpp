@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/error.hpp>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+namespace dsl::host {
+
+/// Zeroed host memory of its own, aligned for any vector.
+class memory_block {
+ public:
+  explicit memory_block(long long bytes) : bytes_(bytes) {
+    std::size_t const huge = 2U << 20;
+    std::size_t const alignment = bytes_ >= static_cast<long long>(huge) ? huge : 64;
+    std::size_t const size = (static_cast<std::size_t>(bytes_) + alignment - 1) / alignment * alignment;
+    data_ = static_cast<std::byte*>(std::aligned_alloc(alignment, size > 0 ? size : alignment));
+    if (!data_) throw executor_error("memory: can't allocate " + std::to_string(bytes_) + " bytes; use a smaller batch");
+#ifdef __linux__
+    if (alignment == huge) madvise(data_, size, MADV_HUGEPAGE);  // a step walks all of it: fewer page table walks
+#endif
+    std::memset(data_, 0, static_cast<std::size_t>(bytes_));
+  }
+  ~memory_block() { std::free(data_); }
+  memory_block(memory_block const&) = delete;
+  memory_block& operator=(memory_block const&) = delete;
+
+  std::byte* data() const { return data_; }
+  long long bytes() const { return bytes_; }
+
+ private:
+  long long bytes_;
+  std::byte* data_ = nullptr;
+};
+
+}  // namespace dsl::host

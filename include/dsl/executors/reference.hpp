@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/reference/steps.hpp>
+
+namespace dsl {
+
+/// Plain loops that need no library: the oracle of every other executor, and the fallback. T is what it computes in:
+/// dsl::reference{} in float, dsl::reference<double>{} in double.
+template <class T = float>
+struct reference {
+  static constexpr dsl::target target{
+      .channel_block = 1, .alignment = 64, .element_bytes = sizeof(T), .state_bytes = sizeof(T)};
+
+  std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const {
+    return std::make_unique<plain::engine<T>>(g, o, target);
+  }
+};
+
+}  // namespace dsl

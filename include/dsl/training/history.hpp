@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+namespace dsl {
+
+/// Mean loss per sample and share of right answers, 0 to 1.
+struct scores {
+  double loss = 0;
+  double acc = 0;
+};
+
+/// What one epoch came to. Training scores are means over the epoch's batches while the weights changed, in training
+/// mode; validation's over the whole validation set afterwards, in inference mode.
+struct epoch_record {
+  int epoch = 0;  // from 0
+  scores train{};
+  scores validation{};
+  bool validated = false;
+  double learning_rate = 0;
+  double seconds = 0;             // training and validation
+  double images_per_second = 0;   // training alone
+};
+
+struct history {
+  std::vector<epoch_record> epochs{};
+};
+
+}  // namespace dsl

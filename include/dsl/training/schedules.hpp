@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/training/callback.hpp>
+
+#include <cmath>
+#include <functional>
+
+namespace dsl {
+
+/// base * (1 - epoch / epochs)^power: Caffe's polynomial decay; power 1 is a straight line to 0.
+struct poly_decay {
+  double base = 5e-3;
+  int epochs = 70;
+  double power = 1.0;
+  double operator()(int epoch) const { return base * std::pow(1.0 - static_cast<double>(epoch) / epochs, power); }
+};
+
+/// Sets the learning rate at the begin of each epoch, counted from 0.
+struct learning_rate_schedule : callback {
+  std::function<double(int)> rate;
+  explicit learning_rate_schedule(std::function<double(int)> f) : rate(std::move(f)) {}
+  void on_epoch_begin(fit_run& run) override { run.learning_rate = rate(run.epoch); }
+};
+
+}  // namespace dsl

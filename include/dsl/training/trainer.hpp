@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/data/pipeline.hpp>
+#include <dsl/executors/engine.hpp>
+#include <dsl/training/callback.hpp>
+#include <dsl/training/initialize.hpp>
+
+#include <chrono>
+#include <cmath>
+
+namespace dsl {
+
+struct fit_options {
+  int epochs = 1;
+  int batch_size = 64;
+  dataset const* validation = nullptr;  // the whole of it after each epoch
+  augmentation augment{};
+  std::vector<callback_handle> callbacks{};
+  bool shuffle = true;
+  int prefetch = 2;       // batches made ready by background threads while a step runs
+  int loader_threads = 1;
+  bool cache = false;
+  int initial_epoch = 0;  // resume: epochs before this one are skipped
+};
+
+/// A network on an executor, with the words of Keras: fit, evaluate, predict. Not a template: a second network costs
+/// its lowering only. compile() makes it.
+class trainer {
+ public:
+  trainer(std::unique_ptr<dsl::engine> e, double learning_rate)
+      : engine_(std::move(e)), graph_(engine_->graph()), learning_rate_(learning_rate) {
+    initialize(*engine_, engine_->options().seed);
+  }
+
+  /// Trains for options.epochs epochs of floor(size / batch_size) steps and returns what each came to. Order,
+  /// augmentation and dropout depend on the seed alone. Throws option_error before the first step where the options
+  /// don't fit network or data, and training_error when the loss is no number any more.
+  history fit(dataset const& data, fit_options const& options) {
+    check(data, "fit");
+    check(options, data);
+    batch_loader loader(data, {.batch_size = options.batch_size,
+                               .seed = seed(),
+                               .shuffle = options.shuffle,
+                               .drop_last = true,
+                               .augment = options.augment,
+                               .prefetch = options.prefetch,
+                               .threads = options.loader_threads,
+                               .cache = options.cache});
+    int const program = engine_->prepare(mode::training, options.batch_size);
+    fit_run run{.trainer = *this,
+                .epochs = options.epochs,
+                .steps = loader.steps_per_epoch(),
+                .batch_size = options.batch_size,
+                .learning_rate = learning_rate_,
+                .epoch = options.initial_epoch};
+    for (auto const& c : options.callbacks) c->on_train_begin(run);
+    for (; run.epoch < options.epochs && !run.stop; ++run.epoch) {
+      auto const begin = std::chrono::steady_clock::now();
+      for (auto const& c : options.callbacks) c->on_epoch_begin(run);
+      run.current = {.epoch = run.epoch, .learning_rate = run.learning_rate};
+      train_epoch(loader, program, run, options.callbacks);
+      double const trained = seconds_since(begin);
+      run.current.images_per_second = static_cast<double>(run.steps) * options.batch_size / trained;
+      if (options.validation) {
+        run.current.validation = evaluate(*options.validation, options.batch_size);
+        run.current.validated = true;
+      }
+      run.current.seconds = seconds_since(begin);
+      run.past.epochs.push_back(run.current);
+      for (auto const& c : options.callbacks) c->on_epoch_end(run);
+    }
+    for (auto const& c : options.callbacks) c->on_train_end(run);
+    return std::move(run.past);
+  }
+
+  /// Mean loss and accuracy over all samples, in inference mode; a short last batch counts by its samples.
+  scores evaluate(dataset const& data, int batch_size = 64) {
+    check(data, "evaluate");
+    batch_metrics sum;
+    for_each_batch(data, batch_size, mode::evaluation, [&](int program, batch const&) {
+      batch_metrics const m = engine_->metrics(program);
+      sum.loss += m.loss;
+      sum.correct += m.correct;
+    });
+    auto const size = static_cast<double>(data.size);
+    return {sum.loss / size, sum.correct / size};
+  }
+
+  /// The network's outputs, (size, outputs): a classifier's probabilities.
+  std::vector<float> predict(dataset const& data, int batch_size = 64) {
+    check_shape(data, "predict");
+    auto const outputs = graph_.shape_of(graph_.result()).size();
+    std::vector<float> all(static_cast<std::size_t>(data.size * outputs));
+    for_each_batch(data, batch_size, mode::inference, [&](int program, batch const& b) {
+      engine_->read_result(program, all.data() + b.first * outputs);
+    });
+    return all;
+  }
+
+  /// One step on a batch of the caller's own, mean-subtracted floats in NCHW; returns its mean loss and accuracy.
+  scores train_on_batch(float const* images, std::int32_t const* labels, int size) {
+    int const program = engine_->prepare(mode::training, size);
+    engine_->run(program, {images, labels, size, step_++, learning_rate_});
+    batch_metrics const m = engine_->metrics(program);
+    return {m.loss / size, m.correct / size};
+  }
+  /// The network's outputs for a batch of the caller's own: (size, outputs).
+  void predict_on_batch(float const* images, int size, float* outputs) {
+    int const program = engine_->prepare(mode::inference, size);
+    engine_->run(program, {images, nullptr, size, step_, 0});
+    engine_->read_result(program, outputs);
+  }
+
+  double learning_rate() const { return learning_rate_; }
+  void set_learning_rate(double rate) { learning_rate_ = rate; }
+  std::uint64_t seed() const { return engine_->options().seed; }
+  /// Steps trained so far, over all calls.
+  std::uint64_t steps() const { return step_; }
+  graph_view const& graph() const { return graph_; }
+  dsl::engine& engine() { return *engine_; }
+
+ private:
+  void train_epoch(batch_loader& loader, int program, fit_run& run, std::vector<callback_handle> const& callbacks) {
+    batch_metrics sum;
+    double samples = 0;
+    run.step = 0;
+    loader.start(run.epoch);
+    while (batch const* b = loader.next()) {
+      engine_->run(program, {b->images, b->labels, b->size, step_++, run.learning_rate});
+      batch_metrics const m = engine_->metrics(program);
+      if (!std::isfinite(m.loss))
+        throw training_error("loss: it became " + std::to_string(m.loss) + " in epoch " +
+                             std::to_string(run.epoch + 1) + ", batch " + std::to_string(run.step + 1) +
+                             ", with learning rate " + std::to_string(run.learning_rate) +
+                             "; try a smaller learning rate");
+      sum.loss += m.loss;
+      sum.correct += m.correct;
+      samples += b->size;
+      run.current.train = {sum.loss / samples, sum.correct / samples};
+      for (auto const& c : callbacks) c->on_batch_end(run);
+      ++run.step;
+    }
+    learning_rate_ = run.learning_rate;
+  }
+
+  template <class F>
+  void for_each_batch(dataset const& data, int batch_size, mode m, F f) {
+    if (batch_size < 1)
+      throw option_error("batch_size: it must be 1 or more; found " + std::to_string(batch_size) + "; try 64");
+    batch_loader loader(data, {.batch_size = batch_size, .shuffle = false});
+    loader.start(0);
+    while (batch const* b = loader.next()) {
+      int const program = engine_->prepare(m, b->size);
+      engine_->run(program, {b->images, b->labels, b->size, step_, 0});
+      f(program, *b);
+    }
+  }
+
+  static std::string text(shape const& s) {
+    return std::to_string(s.channels) + "x" + std::to_string(s.height) + "x" + std::to_string(s.width);
+  }
+  void check_shape(dataset const& data, char const* what) const {
+    shape const& in = graph_.shape_of(graph_.nodes[0].output);
+    if (!(data.sample == in))
+      throw option_error(std::string(what) + ": the network takes pictures of " + text(in) + ", the data set's are " +
+                         text(data.sample) + "; change image<...> or the data");
+    if (data.size < 1) throw option_error(std::string(what) + ": the data set has no picture; load one first");
+  }
+  void check(dataset const& data, char const* what) const {
+    check_shape(data, what);
+    auto const outputs = graph_.shape_of(graph_.result()).size();
+    if (data.classes != outputs)
+      throw option_error(std::string(what) + ": the network has " + std::to_string(outputs) +
+                         " outputs, the data set " + std::to_string(data.classes) +
+                         " classes; the last dense layer must have one unit per class");
+  }
+  void check(fit_options const& o, dataset const& data) const {
+    auto const need = [](bool holds, std::string const& message) {
+      if (!holds) throw option_error("fit: " + message);
+    };
+    need(o.epochs >= 1, "epochs must be 1 or more; found " + std::to_string(o.epochs));
+    need(o.initial_epoch >= 0 && o.initial_epoch < o.epochs,
+         "initial_epoch must be 0 to epochs - 1; found " + std::to_string(o.initial_epoch));
+    need(o.batch_size >= 1, "batch_size must be 1 or more; found " + std::to_string(o.batch_size) + "; try 64");
+    need(o.batch_size <= data.size, "batch_size is " + std::to_string(o.batch_size) + ", but there are only " +
+                                        std::to_string(data.size) + " pictures; use a smaller batch");
+    if (o.validation) check(*o.validation, "validation");
+  }
+  static double seconds_since(std::chrono::steady_clock::time_point begin) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+  std::unique_ptr<dsl::engine> engine_;
+  graph_view graph_;
+  double learning_rate_;
+  std::uint64_t step_ = 0;
+};
+
+}  // namespace dsl
