@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// One measured figure per call, printed as one JSON line, the counterpart of a peer's script:
+//   minigooglenet_step [train|infer] [batch] [threads] [steps] [warmup] [direct]
+// train: forward, loss, backward, SGD with momentum on fixed random pictures already in the engine's input; infer:
+// forward in inference mode. No picture loading, no augmentation: the step alone. Median seconds per step.
+#include <dsl/dsl.hpp>
+#include <dsl/executors/onednn.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <sys/resource.h>
+
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
+
+int main(int argc, char** argv) {
+  auto const word = [&](int i, char const* otherwise) { return std::string(argc > i ? argv[i] : otherwise); };
+  auto const number = [&](int i, int otherwise) { return argc > i ? std::atoi(argv[i]) : otherwise; };
+  bool const train = word(1, "train") == "train";
+  int const batch = number(2, 64), threads = number(3, 2), steps = number(4, 12), warmup = number(5, 4);
+  dsl::onednn const on{.threads = threads, .winograd = word(6, "") != "direct"};
+  auto trainer = dsl::compile<model>(on, dsl::sgd{.learning_rate = 5e-3, .momentum = 0.9});
+  dsl::engine& engine = trainer.engine();
+  int const program = engine.prepare(train ? dsl::mode::training : dsl::mode::inference, batch);
+  std::vector<float> images(static_cast<std::size_t>(batch) * 3 * 32 * 32);
+  std::vector<std::int32_t> labels(static_cast<std::size_t>(batch));
+  dsl::detail::random_stream random(1, dsl::detail::purpose::user, 0);
+  for (float& v : images) v = random.uniform(-1.7F, 1.7F);
+  for (std::int32_t& l : labels) l = static_cast<std::int32_t>(random.below(10));
+  std::vector<double> times;
+  for (int s = 0; s < warmup + steps; ++s) {
+    auto const begin = std::chrono::steady_clock::now();
+    engine.run(program, {s == 0 ? images.data() : nullptr, labels.data(), batch, static_cast<std::uint64_t>(s), 5e-3});
+    if (s >= warmup)
+      times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  std::sort(times.begin(), times.end());
+  double const median = times[times.size() / 2];
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  std::printf(
+      "{\"peer\": \"typenet %s\", \"mode\": \"%s\", \"batch\": %d, \"threads\": %d, \"step_s\": %.6f, "
+      "\"images_per_s\": %.1f, \"peak_rss_mib\": %.1f, \"arena_mib\": %.1f, \"executor_mib\": %.1f}\n",
+      engine.description().c_str(), train ? "train" : "infer", batch, threads, median, batch / median,
+      static_cast<double>(usage.ru_maxrss) / 1024, static_cast<double>(engine.arena_bytes()) / (1 << 20),
+      static_cast<double>(engine.executor_bytes()) / (1 << 20));
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/onednn/steps.hpp>
+
+namespace dsl {
+
+/// The CPU through oneDNN (2.6 or 3): link typenet::onednn.
+struct onednn {
+  int threads = 0;       // 0: all that OpenMP finds
+  bool winograd = true;  // for 3x3 convolutions where the library has it; false: direct ones, exact to rounding
+
+  /// How this processor wants its tensors.
+  static dsl::target target() { return {.channel_block = dnn::preferred_block(), .library_writes_slices = true}; }
+
+  std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const {
+    return std::make_unique<dnn::engine>(g, o, target(), dnn::engine_settings{threads, winograd});
+  }
+};
+
+}  // namespace dsl

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/onednn/parallel.hpp>
+#include <dsl/executors/onednn/simd.hpp>
+#include <dsl/executors/reference/batch_norm.hpp>
+
+#include <cmath>
+
+namespace dsl::dnn {
+
+/// A batch_norm over channel blocks: x packed, y maybe channels of a larger buffer. One block at a time: the second
+/// pass over it finds most of it in the cache. Each sample's moments are summed apart and joined in sample order, so the
+/// result does not depend on the number of threads.
+struct batch_norm_call {
+  view<float const> x{};
+  view<float> y{};           // or dx
+  view<float const> dy{};
+  plain::batch_norm_parameters<float> parameters{};
+  float* statistics = nullptr;  // means, then 1 / sqrt(variance + epsilon)
+  float* partial = nullptr;     // 2 x batch x padded channels
+  float* dgamma = nullptr;
+  float* dbeta = nullptr;
+  double epsilon = 0;
+  double momentum = 0;
+  bool unbiased = false;
+  bool relu = false;
+  bool accumulate = false;
+
+  template <class T>
+  static T* plane(view<T> const& v, int n, int block) {
+    return v.data + (1LL * n * v.buffer_channels + v.channel + 1LL * block * v.block) * v.shape.area();
+  }
+};
+
+/// Two numbers per channel of one block: for forward the mean and the squared distances from it, for backward the sums
+/// of d and of d * (x - mean).
+template <int L>
+struct block_sums {
+  double first[L] = {};
+  double second[L] = {};
+};
+
+struct batch_norm_forward {
+  template <int L>
+  [[gnu::always_inline]] static inline void run(batch_norm_call const& c, int thread, int threads) {
+    using floats = typename simd<L>::floats;
+    int const batch = c.x.batch;
+    int const blocks = c.x.buffer_channels / L;
+    long long const area = c.x.shape.area();
+    share const mine(batch, thread, threads);
+    for (int b = 0; b < blocks; ++b) {
+      float* const partial = c.partial + 2LL * b * batch * L;
+      for (int n = mine.begin; n < mine.end; ++n) {
+        auto const* const x = reinterpret_cast<floats const*>(batch_norm_call::plane(c.x, n, b));
+        floats s0{}, s1{}, s2{}, s3{};
+        long long i = 0;
+        for (; i + 4 <= area; i += 4) s0 += x[i], s1 += x[i + 1], s2 += x[i + 2], s3 += x[i + 3];
+        for (; i < area; ++i) s0 += x[i];
+        floats const mean = (s0 + s1 + s2 + s3) / static_cast<float>(area);
+        floats q0{}, q1{}, q2{}, q3{};
+        for (i = 0; i + 4 <= area; i += 4) {
+          floats const d0 = x[i] - mean, d1 = x[i + 1] - mean, d2 = x[i + 2] - mean, d3 = x[i + 3] - mean;
+          q0 += d0 * d0, q1 += d1 * d1, q2 += d2 * d2, q3 += d3 * d3;
+        }
+        for (; i < area; ++i) q0 += (x[i] - mean) * (x[i] - mean);
+        reinterpret_cast<floats*>(partial)[2 * n] = mean;
+        reinterpret_cast<floats*>(partial)[2 * n + 1] = q0 + q1 + q2 + q3;
+      }
+      barrier(threads);
+      float scales[L], shifts[L];
+      join<L>(c, b, partial, scales, shifts, thread == 0);
+      floats const scale = *reinterpret_cast<floats const*>(scales);
+      floats const shift = *reinterpret_cast<floats const*>(shifts);
+      floats const least = floats{} + (c.relu ? 0.0F : -__builtin_inff());
+      for (int n = mine.begin; n < mine.end; ++n) {
+        auto const* const x = reinterpret_cast<floats const*>(batch_norm_call::plane(c.x, n, b));
+        auto* const y = reinterpret_cast<floats*>(batch_norm_call::plane(c.y, n, b));
+        for (long long i = 0; i < area; ++i) {
+          floats const v = x[i] * scale + shift;
+          y[i] = v < least ? least : v;  // a NaN stays one
+        }
+      }
+    }
+  }
+
+  /// Moments of the whole batch from those of its samples (Chan, Golub, LeVeque 1979, for equal counts).
+  template <int L>
+  static void join(batch_norm_call const& c, int b, float const* partial, float* scales, float* shifts, bool keep) {
+    int const batch = c.x.batch;
+    int const channels = c.x.shape.channels;
+    auto const area = static_cast<double>(c.x.shape.area());
+    double const count = area * batch;
+    for (int l = 0; l < L; ++l) {
+      int const k = b * L + l;
+      scales[l] = shifts[l] = 0;
+      if (k >= channels) continue;  // the block's unused places stay 0
+      double mean = 0;
+      for (int n = 0; n < batch; ++n) mean += static_cast<double>(partial[2 * n * L + l]);
+      mean /= batch;
+      double squares = 0;
+      for (int n = 0; n < batch; ++n) {
+        double const d = static_cast<double>(partial[2 * n * L + l]) - mean;
+        squares += static_cast<double>(partial[(2 * n + 1) * L + l]) + area * d * d;
+      }
+      double const variance = squares / count;
+      double const inverse = 1.0 / std::sqrt(variance + c.epsilon);
+      auto const& p = c.parameters;
+      scales[l] = static_cast<float>(static_cast<double>(p.gamma[k]) * inverse);
+      shifts[l] = static_cast<float>(static_cast<double>(p.beta[k]) - mean * static_cast<double>(p.gamma[k]) * inverse);
+      if (!keep) continue;
+      c.statistics[k] = static_cast<float>(mean);
+      c.statistics[channels + k] = static_cast<float>(inverse);
+      double const moved_mean = mean + (p.bias ? static_cast<double>(p.bias[k]) : 0.0);
+      double const moved_variance = c.unbiased && count > 1 ? squares / (count - 1) : variance;
+      auto const move = [&](float& old, double now) {
+        old = static_cast<float>(c.momentum * static_cast<double>(old) + (1 - c.momentum) * now);
+      };
+      move(p.moving_mean[k], moved_mean);
+      move(p.moving_variance[k], moved_variance);
+    }
+  }
+};
+
+struct batch_norm_backward {
+  template <int L>
+  [[gnu::always_inline]] static inline void run(batch_norm_call const& c, int thread, int threads) {
+    using floats = typename simd<L>::floats;
+    int const batch = c.x.batch;
+    int const channels = c.x.shape.channels;
+    int const blocks = c.x.buffer_channels / L;
+    long long const area = c.x.shape.area();
+    share const mine(batch, thread, threads);
+    for (int b = 0; b < blocks; ++b) {
+      float* const partial = c.partial + 2LL * b * batch * L;
+      float means[L] = {}, scales[L] = {}, shifts[L] = {};
+      for (int l = 0; l < L && b * L + l < channels; ++l) {
+        int const k = b * L + l;
+        means[l] = c.statistics[k];
+        scales[l] = c.parameters.gamma[k] * c.statistics[channels + k];
+        shifts[l] = c.relu ? c.parameters.beta[k] - means[l] * scales[l] : 0.0F;
+      }
+      floats const mean = *reinterpret_cast<floats const*>(means);
+      floats const scale = *reinterpret_cast<floats const*>(scales);
+      floats const shift = *reinterpret_cast<floats const*>(shifts);
+      floats const zero{};
+      for (int n = mine.begin; n < mine.end; ++n) {
+        auto const* const x = reinterpret_cast<floats const*>(batch_norm_call::plane(c.x, n, b));
+        auto const* const dy = reinterpret_cast<floats const*>(batch_norm_call::plane(c.dy, n, b));
+        floats s0{}, s1{}, p0{}, p1{};
+        long long i = 0;
+        for (; i + 2 <= area; i += 2) {
+          floats const x0 = x[i], x1 = x[i + 1];
+          floats d0 = dy[i], d1 = dy[i + 1];
+          if (c.relu) {
+            d0 = x0 * scale + shift > zero ? d0 : zero;
+            d1 = x1 * scale + shift > zero ? d1 : zero;
+          }
+          s0 += d0, s1 += d1;
+          p0 += d0 * (x0 - mean), p1 += d1 * (x1 - mean);
+        }
+        for (; i < area; ++i) {
+          floats const x0 = x[i];
+          floats d0 = dy[i];
+          if (c.relu) d0 = x0 * scale + shift > zero ? d0 : zero;
+          s0 += d0;
+          p0 += d0 * (x0 - mean);
+        }
+        reinterpret_cast<floats*>(partial)[2 * n] = s0 + s1;
+        reinterpret_cast<floats*>(partial)[2 * n + 1] = p0 + p1;
+      }
+      barrier(threads);
+      float constants[L], slopes[L];
+      join<L>(c, b, partial, constants, slopes, thread == 0);
+      if (!c.y.data) continue;
+      floats const constant = *reinterpret_cast<floats const*>(constants);
+      floats const slope = *reinterpret_cast<floats const*>(slopes);
+      for (int n = mine.begin; n < mine.end; ++n) {
+        auto const* const x = reinterpret_cast<floats const*>(batch_norm_call::plane(c.x, n, b));
+        auto const* const dy = reinterpret_cast<floats const*>(batch_norm_call::plane(c.dy, n, b));
+        auto* const dx = reinterpret_cast<floats*>(batch_norm_call::plane(c.y, n, b));
+        for (long long i = 0; i < area; ++i) {
+          floats const v = x[i];
+          floats d = dy[i];
+          if (c.relu) d = v * scale + shift > zero ? d : zero;
+          floats const to = d * scale + (v - mean) * slope + constant;
+          dx[i] = c.accumulate ? dx[i] + to : to;
+        }
+      }
+    }
+  }
+
+  /// dx = scale * d + constant + slope * (x - mean), from the batch's sums; dgamma and dbeta on the way.
+  template <int L>
+  static void join(batch_norm_call const& c, int b, float const* partial, float* constants, float* slopes, bool keep) {
+    int const batch = c.x.batch;
+    int const channels = c.x.shape.channels;
+    double const count = static_cast<double>(c.x.shape.area()) * batch;
+    for (int l = 0; l < L; ++l) {
+      int const k = b * L + l;
+      constants[l] = slopes[l] = 0;
+      if (k >= channels) continue;
+      double sum = 0;
+      double product = 0;
+      for (int n = 0; n < batch; ++n) {
+        sum += static_cast<double>(partial[2 * n * L + l]);
+        product += static_cast<double>(partial[(2 * n + 1) * L + l]);
+      }
+      double const inverse = static_cast<double>(c.statistics[channels + k]);
+      double const scale = static_cast<double>(c.parameters.gamma[k]) * inverse;
+      constants[l] = static_cast<float>(-scale * sum / count);
+      slopes[l] = static_cast<float>(-scale * inverse * inverse * product / count);
+      if (!keep) continue;
+      c.dgamma[k] = static_cast<float>(product * inverse);
+      c.dbeta[k] = static_cast<float>(sum);
+    }
+  }
+};
+
+}  // namespace dsl::dnn

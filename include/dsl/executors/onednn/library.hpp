@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/error.hpp>
+
+#include <dnnl.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+// The one place that knows oneDNN's API, and that v2 (Debian 12) and v3 differ: memory descriptors are structs in the
+// one and handles in the other, and v3 has no operation descriptors. The C API, since dnnl.hpp costs 700 ms a file.
+
+namespace dsl::dnn {
+
+inline void check(dnnl_status_t status, char const* call) {
+  if (status == dnnl_success) return;
+  char const* const what = status == dnnl_out_of_memory       ? "out of memory"
+                           : status == dnnl_invalid_arguments ? "invalid arguments"
+                           : status == dnnl_unimplemented     ? "not implemented for this processor or shape"
+                                                              : "runtime error";
+  throw executor_error(std::string("onednn: ") + call + " failed: " + what);
+}
+
+#if DNNL_VERSION_MAJOR >= 3
+using native_layout = const_dnnl_memory_desc_t;
+#else
+using native_layout = dnnl_memory_desc_t const*;
+#endif
+
+using dims = std::vector<dnnl_dim_t>;
+
+/// How a tensor lies in memory.
+class layout {
+ public:
+  layout() = default;
+  layout(dims const& d, dnnl_format_tag_t tag) {
+#if DNNL_VERSION_MAJOR >= 3
+    dnnl_memory_desc_t made = nullptr;
+    check(dnnl_memory_desc_create_with_tag(&made, static_cast<int>(d.size()), d.data(), dnnl_f32, tag),
+          "dnnl_memory_desc_create_with_tag");
+    own(made);
+#else
+    check(dnnl_memory_desc_init_by_tag(&desc_, static_cast<int>(d.size()), d.data(), dnnl_f32, tag),
+          "dnnl_memory_desc_init_by_tag");
+#endif
+  }
+  layout(dims const& d, dims const& strides) {
+#if DNNL_VERSION_MAJOR >= 3
+    dnnl_memory_desc_t made = nullptr;
+    check(dnnl_memory_desc_create_with_strides(&made, static_cast<int>(d.size()), d.data(), dnnl_f32, strides.data()),
+          "dnnl_memory_desc_create_with_strides");
+    own(made);
+#else
+    check(dnnl_memory_desc_init_by_strides(&desc_, static_cast<int>(d.size()), d.data(), dnnl_f32, strides.data()),
+          "dnnl_memory_desc_init_by_strides");
+#endif
+  }
+  explicit layout(native_layout copy_of) {
+#if DNNL_VERSION_MAJOR >= 3
+    dnnl_memory_desc_t made = nullptr;
+    check(dnnl_memory_desc_clone(&made, copy_of), "dnnl_memory_desc_clone");
+    own(made);
+#else
+    desc_ = *copy_of;
+#endif
+  }
+
+  native_layout get() const {
+#if DNNL_VERSION_MAJOR >= 3
+    return desc_.get();
+#else
+    return &desc_;
+#endif
+  }
+  std::size_t bytes() const { return dnnl_memory_desc_get_size(get()); }
+  friend bool operator==(layout const& a, layout const& b) { return dnnl_memory_desc_equal(a.get(), b.get()) != 0; }
+
+ private:
+#if DNNL_VERSION_MAJOR >= 3
+  void own(dnnl_memory_desc_t made) {
+    desc_ = std::shared_ptr<dnnl_memory_desc>(made, [](dnnl_memory_desc_t d) { dnnl_memory_desc_destroy(d); });
+  }
+  std::shared_ptr<dnnl_memory_desc> desc_;
+#else
+  dnnl_memory_desc_t desc_{};
+#endif
+};
+
+/// Owns one of oneDNN's handles.
+template <class Handle, dnnl_status_t (*Destroy)(Handle)>
+class owned {
+ public:
+  owned() = default;
+  explicit owned(Handle h) : handle_(h) {}
+  owned(owned&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  owned& operator=(owned&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~owned() {
+    if (handle_) Destroy(handle_);
+  }
+  Handle get() const { return handle_; }
+  Handle* put() { return &handle_; }
+  explicit operator bool() const { return handle_ != nullptr; }
+
+ private:
+  Handle handle_ = nullptr;
+};
+
+using engine_handle = owned<dnnl_engine_t, dnnl_engine_destroy>;
+using stream_handle = owned<dnnl_stream_t, dnnl_stream_destroy>;
+using memory_handle = owned<dnnl_memory_t, dnnl_memory_destroy>;
+using primitive_handle = owned<dnnl_primitive_t, dnnl_primitive_destroy>;
+using description_handle = owned<dnnl_primitive_desc_t, dnnl_primitive_desc_destroy>;
+using attributes_handle = owned<dnnl_primitive_attr_t, dnnl_primitive_attr_destroy>;
+
+inline memory_handle make_memory(dnnl_engine_t e, layout const& l, void* data) {
+  memory_handle m;
+  check(dnnl_memory_create(m.put(), l.get(), e, data), "dnnl_memory_create");
+  return m;
+}
+
+/// What a convolution also does to its result.
+struct post_operations {
+  bool add_to_result = false;  // y += instead of y =
+  bool relu = false;
+};
+
+inline attributes_handle make_attributes(post_operations const& post) {
+  attributes_handle a;
+  check(dnnl_primitive_attr_create(a.put()), "dnnl_primitive_attr_create");
+  check(dnnl_primitive_attr_set_scratchpad_mode(a.get(), dnnl_scratchpad_mode_user), "set_scratchpad_mode");
+  dnnl_post_ops_t ops = nullptr;
+  check(dnnl_post_ops_create(&ops), "dnnl_post_ops_create");
+#if DNNL_VERSION_MAJOR >= 3
+  if (post.add_to_result) dnnl_post_ops_append_sum(ops, 1.0F, 0, dnnl_data_type_undef);
+  if (post.relu) dnnl_post_ops_append_eltwise(ops, dnnl_eltwise_relu, 0.0F, 0.0F);
+#else
+  if (post.add_to_result) dnnl_post_ops_append_sum(ops, 1.0F);
+  if (post.relu) dnnl_post_ops_append_eltwise(ops, 1.0F, dnnl_eltwise_relu, 0.0F, 0.0F);
+#endif
+  dnnl_status_t const set = dnnl_primitive_attr_set_post_ops(a.get(), ops);
+  dnnl_post_ops_destroy(ops);
+  check(set, "dnnl_primitive_attr_set_post_ops");
+  return a;
+}
+
+enum class pass { forward_training, forward_inference, backward_data, backward_weights };
+
+/// A convolution to be built. x, kernel, bias, y are the forward pass's tensors, whatever the pass; a layout with tag
+/// `any` lets the library choose. bias may be null.
+struct convolution {
+  pass which = pass::forward_training;
+  layout const* x = nullptr;
+  layout const* kernel = nullptr;
+  layout const* bias = nullptr;
+  layout const* y = nullptr;
+  dnnl_dim_t stride[2] = {1, 1};
+  dnnl_dim_t before[2] = {0, 0};
+  dnnl_dim_t behind[2] = {0, 0};
+  post_operations post{};
+};
+
+inline description_handle try_describe(dnnl_engine_t e, convolution const& c, dnnl_alg_kind_t algorithm,
+                                       dnnl_primitive_desc_t forward) {
+  description_handle d;
+  attributes_handle const a = make_attributes(c.post);
+  native_layout const bias = c.bias ? c.bias->get() : nullptr;
+  dnnl_prop_kind_t const kind = c.which == pass::forward_inference ? dnnl_forward_inference : dnnl_forward_training;
+#if DNNL_VERSION_MAJOR >= 3
+  dnnl_dim_t const dilation[2] = {0, 0};
+  switch (c.which) {
+    case pass::forward_training:
+    case pass::forward_inference:
+      dnnl_convolution_forward_primitive_desc_create(d.put(), e, kind, algorithm, c.x->get(), c.kernel->get(), bias,
+                                                     c.y->get(), c.stride, dilation, c.before, c.behind, a.get());
+      break;
+    case pass::backward_data:
+      dnnl_convolution_backward_data_primitive_desc_create(d.put(), e, algorithm, c.x->get(), c.kernel->get(),
+                                                           c.y->get(), c.stride, dilation, c.before, c.behind, forward,
+                                                           a.get());
+      break;
+    case pass::backward_weights:
+      dnnl_convolution_backward_weights_primitive_desc_create(d.put(), e, algorithm, c.x->get(), c.kernel->get(), bias,
+                                                              c.y->get(), c.stride, dilation, c.before, c.behind,
+                                                              forward, a.get());
+      break;
+  }
+#else
+  dnnl_convolution_desc_t desc;
+  dnnl_status_t status = dnnl_success;
+  switch (c.which) {
+    case pass::forward_training:
+    case pass::forward_inference:
+      status = dnnl_convolution_forward_desc_init(&desc, kind, algorithm, c.x->get(), c.kernel->get(), bias,
+                                                  c.y->get(), c.stride, c.before, c.behind);
+      break;
+    case pass::backward_data:
+      status = dnnl_convolution_backward_data_desc_init(&desc, algorithm, c.x->get(), c.kernel->get(), c.y->get(),
+                                                        c.stride, c.before, c.behind);
+      break;
+    case pass::backward_weights:
+      status = dnnl_convolution_backward_weights_desc_init(&desc, algorithm, c.x->get(), c.kernel->get(), bias,
+                                                           c.y->get(), c.stride, c.before, c.behind);
+      break;
+  }
+  if (status == dnnl_success) dnnl_primitive_desc_create(d.put(), &desc, a.get(), e, forward);
+#endif
+  return d;
+}
+
+/// The best implementation there is for a convolution: Winograd where the library has it and deems it fit
+/// (winograd = true), else direct.
+inline description_handle describe(dnnl_engine_t e, convolution const& c, bool winograd) {
+  description_handle forward;
+  if (c.which == pass::backward_data || c.which == pass::backward_weights) {
+    convolution hint = c;
+    hint.which = pass::forward_training;
+    hint.post = {};
+    forward = try_describe(e, hint, winograd ? dnnl_convolution_auto : dnnl_convolution_direct, nullptr);
+  }
+  description_handle d;
+  if (winograd) d = try_describe(e, c, dnnl_convolution_auto, forward.get());
+  if (!d) d = try_describe(e, c, dnnl_convolution_direct, forward.get());
+  if (!d) check(dnnl_unimplemented, "a convolution's primitive descriptor");
+  return d;
+}
+
+inline layout query(description_handle const& d, dnnl_query_t what) {
+  return layout(dnnl_primitive_desc_query_md(d.get(), what, 0));
+}
+
+inline std::string implementation(description_handle const& d) {
+  char const* name = "";
+  dnnl_primitive_desc_query(d.get(), dnnl_query_impl_info_str, 0, static_cast<void*>(&name));
+  return name;
+}
+
+inline primitive_handle make_primitive(description_handle const& d) {
+  primitive_handle p;
+  check(dnnl_primitive_create(p.put(), d.get()), "dnnl_primitive_create");
+  return p;
+}
+
+inline primitive_handle make_reorder(dnnl_engine_t e, layout const& from, layout const& to) {
+  description_handle d;
+  check(dnnl_reorder_primitive_desc_create(d.put(), from.get(), e, to.get(), e, nullptr),
+        "dnnl_reorder_primitive_desc_create");
+  return make_primitive(d);
+}
+
+}  // namespace dsl::dnn

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/error.hpp>
+
+// Our kernels run on the threads that oneDNN's OpenMP runtime keeps: a pool of our own would fight with its spinning
+// workers for the cores. Calling libgomp's entry points needs no -fopenmp, and Clang, which would bring a second
+// runtime, shares the one that libdnnl links.
+extern "C" {
+void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags);
+void GOMP_barrier();
+int omp_get_thread_num();
+int omp_get_num_threads();
+int omp_get_max_threads();
+void omp_set_num_threads(int threads);
+}
+
+namespace dsl::dnn {
+
+/// This thread's share of `count` pieces of work: [begin, end).
+struct share {
+  int begin;
+  int end;
+  share(int count, int thread, int threads)
+      : begin(static_cast<int>(1LL * count * thread / threads)),
+        end(static_cast<int>(1LL * count * (thread + 1) / threads)) {}
+};
+
+/// Runs f(thread, threads) on every thread of the pool at once. f must not throw.
+template <class F>
+void parallel(F&& f) {
+  if (omp_get_max_threads() == 1) return f(0, 1);
+  GOMP_parallel(
+      [](void* data) {
+        auto const& body = *static_cast<F*>(data);
+        body(omp_get_thread_num(), omp_get_num_threads());
+      },
+      const_cast<void*>(static_cast<void const*>(&f)), 0, 0);
+}
+
+/// Inside parallel(): waits for all threads of it.
+inline void barrier(int threads) {
+  if (threads > 1) GOMP_barrier();
+}
+
+/// Sets the number of threads that this thread's parallel regions have, oneDNN's among them, and puts it back.
+class thread_count {
+ public:
+  explicit thread_count(int threads) : before_(omp_get_max_threads()) {
+    if (threads > 0) omp_set_num_threads(threads);
+  }
+  ~thread_count() { omp_set_num_threads(before_); }
+  thread_count(thread_count const&) = delete;
+  thread_count& operator=(thread_count const&) = delete;
+
+ private:
+  int before_;
+};
+
+}  // namespace dsl::dnn
