@@ -3,6 +3,7 @@
 
 #include <dsl/data/augment.hpp>
 #include <dsl/data/dataset.hpp>
+#include <dsl/detail/message.hpp>
 #include <dsl/error.hpp>
 
 #include <algorithm>
@@ -93,9 +94,9 @@ class batch_loader {
   /// in the middle of an epoch with start(epoch, step): the batches from there on are the same bits.
   void start(int epoch, std::int64_t step = 0) {
     if (epoch < 0 || step < 0 || step > steps_per_epoch())
-      throw option_error("pipeline: epoch must be 0 or more and the step 0 to " + std::to_string(steps_per_epoch()) +
-                         "; found epoch " + std::to_string(epoch) + ", step " + std::to_string(step) +
-                         "; check where the run resumes");
+      throw option_error(detail::message({"pipeline: epoch must be 0 or more and the step 0 to ", steps_per_epoch(),
+                                          "; found epoch ", epoch, ", step ", step,
+                                          "; check where the run resumes"}));
     std::unique_lock lock(mutex_);
     end_ = 0;  // no worker takes another batch
     idle_.wait(lock, [&] { return busy_ == 0; });
@@ -146,10 +147,10 @@ class batch_loader {
     bool ready = false;
   };
 
-  void check() const {
+  [[gnu::cold]] void check() const {
     auto const need = [](bool holds, char const* must, std::int64_t found, char const* advice) {
       if (!holds)
-        throw option_error(std::string("pipeline: ") + must + "; found " + std::to_string(found) + "; " + advice);
+        throw option_error(detail::message({"pipeline: ", must, "; found ", found, "; ", advice}));
     };
     need(data_.size > 0 && data_.storage, "the data set must have a picture", data_.size, "load one first");
     need(data_.size <= 0xffffffff, "a data set must have at most 4,294,967,295 pictures", data_.size, "split it");

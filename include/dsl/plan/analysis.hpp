@@ -19,20 +19,20 @@ struct analysis {
 };
 
 /// Channel blocks serve convolutions; the input stays as the data has it, and one pixel per channel has no layout.
-constexpr int block_of(graph_view const& g, int tensor, target const& to) {
+[[gnu::cold]] constexpr int block_of(graph_view const& g, int tensor, target const& to) {
   shape const& s = g.shape_of(tensor);
   return s.area() == 1 || g.nodes[g.tensors[tensor].producer].kind == op::input ? 1 : to.channel_block;
 }
 
 /// Activations whose derivative follows from their output; silu's needs the input.
-constexpr bool derivative_from_output(function f) { return f != function::silu; }
+[[gnu::cold]] constexpr bool derivative_from_output(function f) { return f != function::silu; }
 
-constexpr bool backward_reads_output(node const& n) {
+[[gnu::cold]] constexpr bool backward_reads_output(node const& n) {
   return n.kind == op::softmax || n.kind == op::custom || n.kind == op::concat ||  // a slice's writer may read it
          (n.kind == op::activation && derivative_from_output(n.function));
 }
 
-constexpr void count_readers(graph_view const& g, analysis& a) {
+[[gnu::cold]] constexpr void count_readers(graph_view const& g, analysis& a) {
   a.readers = list<int>(g.size.tensors);
   a.reader = list<int>(g.size.tensors, -1);
   for (int n = 0; n < g.size.nodes; ++n)
@@ -45,14 +45,14 @@ constexpr void count_readers(graph_view const& g, analysis& a) {
 }
 
 /// The only node that reads a node's output, or -1.
-constexpr int sole_reader(graph_view const& g, analysis const& a, int n) {
+[[gnu::cold]] constexpr int sole_reader(graph_view const& g, analysis const& a, int n) {
   int const t = g.nodes[n].output;
   return a.readers[t] == 1 ? a.reader[t] : -1;
 }
 
 /// Fuses batch_norm with the relu behind it, and in inference conv2d with both. In training a bias in front of a
 /// batch_norm is cancelled by the batch's mean and has gradient zero: its arithmetic is skipped.
-constexpr void fuse(graph_view const& g, mode m, analysis& a) {
+[[gnu::cold]] constexpr void fuse(graph_view const& g, mode m, analysis& a) {
   int const nodes = g.size.nodes;
   a.owner = list<int>(nodes);
   for (int n = 0; n < nodes; ++n) a.owner[n] = n;
@@ -84,7 +84,7 @@ constexpr void fuse(graph_view const& g, mode m, analysis& a) {
 }
 
 /// A gradient is worth having where a trainable parameter lies before it.
-constexpr void find_needed_gradients(graph_view const& g, mode m, analysis& a) {
+[[gnu::cold]] constexpr void find_needed_gradients(graph_view const& g, mode m, analysis& a) {
   a.needs_gradient = list<bool>(g.size.tensors, false);
   if (m != mode::training) return;
   for (int n = 0; n < g.size.nodes; ++n) {
@@ -97,7 +97,7 @@ constexpr void find_needed_gradients(graph_view const& g, mode m, analysis& a) {
 
 /// Whether the step that makes a tensor may write into channels of a larger buffer. Ours can; a library's would hide a
 /// repack or fall to slow code, except where the slice is contiguous.
-constexpr bool writes_slices(graph_view const& g, analysis const& a, plan_options const& o, int tensor) {
+[[gnu::cold]] constexpr bool writes_slices(graph_view const& g, analysis const& a, plan_options const& o, int tensor) {
   switch (node const& made_by = g.nodes[a.owner[g.tensors[tensor].producer]]; made_by.kind) {
     case op::batch_norm:
     case op::activation:
@@ -114,7 +114,7 @@ constexpr bool writes_slices(graph_view const& g, analysis const& a, plan_option
 /// Who owns a slice: a concat's inputs live in its output where their producers can write there, and nobody else reads
 /// them. From the back, so that an outer concat is placed before the inner one. Flatten (and, in inference, dropout)
 /// only rename their input.
-constexpr void share_buffers(graph_view const& g, plan_options const& o, analysis& a) {
+[[gnu::cold]] constexpr void share_buffers(graph_view const& g, plan_options const& o, analysis& a) {
   a.parent = list<int>(g.size.tensors, -1);
   a.channel = list<int>(g.size.tensors);
   for (int n = g.size.nodes - 1; n >= 0; --n) {
@@ -143,7 +143,7 @@ constexpr void share_buffers(graph_view const& g, plan_options const& o, analysi
   }
 }
 
-constexpr analysis analyse(graph_view const& g, plan_options const& o) {
+[[gnu::cold]] constexpr analysis analyse(graph_view const& g, plan_options const& o) {
   analysis a;
   count_readers(g, a);
   fuse(g, o.mode, a);
@@ -153,7 +153,7 @@ constexpr analysis analyse(graph_view const& g, plan_options const& o) {
 }
 
 /// The tensor whose buffer a tensor lives in.
-constexpr placement root_of(analysis const& a, int tensor) {
+[[gnu::cold]] constexpr placement root_of(analysis const& a, int tensor) {
   placement p{tensor, 0};
   for (; a.parent[p.buffer] >= 0; p.buffer = a.parent[p.buffer]) p.channel += a.channel[p.buffer];
   return p;

@@ -6,7 +6,7 @@
 namespace dsl::detail {
 
 /// When each step runs, as far as memory is concerned: the steps of a group run together, at the time of its first.
-constexpr list<int> times_of(plan const& p) {
+[[gnu::cold]] constexpr list<int> times_of(plan const& p) {
   list<int> time(p.steps.size());
   for (int s = 0; s < p.steps.size(); ++s) {
     bool const same = s > 0 && p.steps[s].group >= 0 && p.steps[s].group == p.steps[s - 1].group &&
@@ -18,7 +18,7 @@ constexpr list<int> times_of(plan const& p) {
 
 /// Liveness: a buffer lives from the first step that touches it to the last. What the host reads after the step (the
 /// network's result, the metrics) lives to the end.
-constexpr void find_lifetimes(graph_view const& g, plan& p) {
+[[gnu::cold]] constexpr void find_lifetimes(graph_view const& g, plan& p) {
   list<int> const time = times_of(p);
   for (int s = 0; s < p.steps.size(); ++s)
     for (int i = 0; i < p.steps[s].operands; ++i) {
@@ -32,7 +32,7 @@ constexpr void find_lifetimes(graph_view const& g, plan& p) {
 }
 
 /// Offsets in the activation region: a sweep over the steps with a sorted list of holes, best fit, O(buffers x holes).
-constexpr void assign_offsets(plan& p) {
+[[gnu::cold]] constexpr void assign_offsets(plan& p) {
   struct hole {
     long long at = 0;
     long long bytes = 0;

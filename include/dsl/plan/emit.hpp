@@ -9,7 +9,7 @@ namespace dsl::detail {
 /// Branches of one concat that end in a batch_norm normalise together, as one group.
 class emitter {
  public:
-  constexpr emitter(graph_view const& g, analysis const& a, plan& p) : g_(g), a_(a), p_(p) {
+  [[gnu::cold]] constexpr emitter(graph_view const& g, analysis const& a, plan& p) : g_(g), a_(a), p_(p) {
     statistics_ = list<int>(g.size.nodes, -1);
     argmax_ = list<int>(g.size.nodes, -1);
     contributions_ = list<int>(g.size.tensors);
@@ -17,7 +17,7 @@ class emitter {
     p.operands.reserve(16 * g.size.nodes + 16);
   }
 
-  constexpr void run() {
+  [[gnu::cold]] constexpr void run() {
     begin({.what = action::load});
     put(content::activation, access::write, g_.nodes[0].output);
     if (p_.options.mode != mode::inference) {
@@ -44,15 +44,15 @@ class emitter {
   }
 
  private:
-  constexpr void begin(step s) {
+  [[gnu::cold]] constexpr void begin(step s) {
     s.first_operand = p_.operands.size();
     current_ = s;
   }
-  constexpr void end() {
+  [[gnu::cold]] constexpr void end() {
     current_.operands = p_.operands.size() - current_.first_operand;
     p_.steps.push(current_);
   }
-  constexpr void begin(action what, int n, int group = -1) {
+  [[gnu::cold]] constexpr void begin(action what, int n, int group = -1) {
     begin({.what = what,
            .kind = g_.nodes[n].kind,
            .node = n,
@@ -60,41 +60,41 @@ class emitter {
            .activation = a_.activation_of[n],
            .group = group});
   }
-  constexpr void put(content what, access how, int tensor) {
+  [[gnu::cold]] constexpr void put(content what, access how, int tensor) {
     placement const& at = (what == content::activation ? p_.activations : p_.gradients)[tensor];
     p_.operands.push({what, how, tensor, at.buffer, at.channel});
   }
-  constexpr void put_parameter(int k, access how) {
+  [[gnu::cold]] constexpr void put_parameter(int k, access how) {
     p_.operands.push({content::parameter, how, k, p_.parameter_buffers[k]});
   }
-  constexpr void put_parameter_gradient(int k) {
+  [[gnu::cold]] constexpr void put_parameter_gradient(int k) {
     p_.operands.push({content::parameter_gradient, access::write, k, p_.parameter_gradient_buffers[k]});
   }
   /// The first contribution to a gradient writes it, the others add.
-  constexpr void put_contribution(int tensor) {
+  [[gnu::cold]] constexpr void put_contribution(int tensor) {
     int& count = contributions_[root_of(a_, tensor).buffer];
     put(content::gradient, count++ == 0 ? access::write : access::accumulate, tensor);
   }
 
   /// The tensor that comes out of a node's step, fused operations included.
-  constexpr int result_of(int n) const {
+  [[gnu::cold]] constexpr int result_of(int n) const {
     if (a_.activation_of[n] >= 0) return g_.nodes[a_.activation_of[n]].output;
     if (a_.batch_norm_of[n] >= 0) return g_.nodes[a_.batch_norm_of[n]].output;
     return g_.nodes[n].output;
   }
   /// The concat for which a batch_norm waits, so that its neighbours can share the launch; or -1.
-  constexpr int group_of(int n) const {
+  [[gnu::cold]] constexpr int group_of(int n) const {
     if (g_.nodes[n].kind != op::batch_norm || p_.options.mode != mode::training) return -1;
     if (a_.readers[g_.input(g_.nodes[n])] != 1) return -1;  // two of one input would add to one gradient at once
     int const parent = a_.parent[result_of(n)];
     return parent < 0 ? -1 : g_.tensors[parent].producer;
   }
-  constexpr bool joins_group(int edge_tensor, int concat) const {
+  [[gnu::cold]] constexpr bool joins_group(int edge_tensor, int concat) const {
     int const owner = a_.owner[g_.tensors[edge_tensor].producer];
     return group_of(owner) == concat && result_of(owner) == edge_tensor;
   }
 
-  constexpr void forward(int n) {
+  [[gnu::cold]] constexpr void forward(int n) {
     node const& x = g_.nodes[n];
     bool const training = p_.options.mode == mode::training;
     if (x.kind == op::concat) {
@@ -109,7 +109,7 @@ class emitter {
     forward_step(n, -1);
   }
 
-  constexpr void forward_step(int n, int group) {
+  [[gnu::cold]] constexpr void forward_step(int n, int group) {
     node const& x = g_.nodes[n];
     bool const training = p_.options.mode == mode::training;
     begin(action::forward, n, group);
@@ -138,7 +138,7 @@ class emitter {
     end();
   }
 
-  constexpr void copy(action what, int n, int edge) {
+  [[gnu::cold]] constexpr void copy(action what, int n, int edge) {
     node const& x = g_.nodes[n];
     begin({.what = what, .kind = x.kind, .node = n, .edge = edge});
     int const in = g_.input(x, edge);
@@ -152,7 +152,7 @@ class emitter {
     end();
   }
   /// The channels of a concat's output that belong to one input; all of an add's.
-  constexpr void put_slice(content what, access how, node const& x, int edge) {
+  [[gnu::cold]] constexpr void put_slice(content what, access how, node const& x, int edge) {
     put(what, how, x.output);
     if (x.kind == op::concat)
       for (int i = 0; i < edge; ++i)
@@ -160,11 +160,11 @@ class emitter {
   }
 
   /// Whether the loss is computed from the logits in front of the network's last softmax.
-  constexpr bool loss_from_logits() const {
+  [[gnu::cold]] constexpr bool loss_from_logits() const {
     return p_.options.loss == loss::categorical_crossentropy && g_.nodes[g_.size.nodes - 1].kind == op::softmax;
   }
 
-  constexpr void compute_loss() {
+  [[gnu::cold]] constexpr void compute_loss() {
     begin({.what = action::loss, .node = g_.size.nodes - 1});
     put(content::activation, access::read, g_.result());
     p_.operands.push({content::labels, access::read, 0, p_.labels});
@@ -176,7 +176,7 @@ class emitter {
     end();
   }
 
-  constexpr void backward(int n) {
+  [[gnu::cold]] constexpr void backward(int n) {
     node const& x = g_.nodes[n];
     if (!a_.needs_gradient[x.output]) return;
     switch (x.kind) {
@@ -225,7 +225,7 @@ class emitter {
     }
   }
 
-  constexpr void backward_step(int n, int group) {
+  [[gnu::cold]] constexpr void backward_step(int n, int group) {
     node const& x = g_.nodes[n];
     int const in = g_.input(x);
     begin(action::backward, n, group);

@@ -8,7 +8,7 @@ namespace dsl {
 
 /// The steps of one batch and where everything lives. The same function at compile time (training_bytes, verified)
 /// and at run time (the executors), so that the two can't differ.
-constexpr plan make_plan(graph_view const& g, plan_options const& options) {
+[[gnu::cold]] constexpr plan make_plan(graph_view const& g, plan_options const& options) {
   plan p;
   p.options = options;
   detail::analysis const a = detail::analyse(g, options);

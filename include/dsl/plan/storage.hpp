@@ -5,7 +5,7 @@
 
 namespace dsl::detail {
 
-constexpr int add_buffer(plan& p, region where, shape const& s, int block, long long samples, int element_bytes) {
+[[gnu::cold]] constexpr int add_buffer(plan& p, region where, shape const& s, int block, long long samples, int element_bytes) {
   buffer b{.where = where, .shape = s, .block = block, .element_bytes = element_bytes};
   b.bytes = round_up(samples * round_up(s.channels, block) * s.area() * element_bytes, p.options.target.alignment);
   return p.buffers.push(b);
@@ -14,7 +14,7 @@ constexpr int add_buffer(plan& p, region where, shape const& s, int block, long 
 /// Flat parameters: each region holds them in reverse topological order, the order in which the backward pass
 /// finishes their gradients, so that a prefix can be reduced while the rest is still computed. Gradients and every
 /// optimizer slot have the offsets of their parameters: one loop updates all.
-constexpr void place_parameters(graph_view const& g, plan& p) {
+[[gnu::cold]] constexpr void place_parameters(graph_view const& g, plan& p) {
   p.parameter_buffers = list<int>(g.size.parameters, -1);
   p.parameter_gradient_buffers = list<int>(g.size.parameters, -1);
   bool const training = p.options.mode == mode::training;
@@ -40,7 +40,7 @@ constexpr void place_parameters(graph_view const& g, plan& p) {
 
 /// Elementwise operations may overwrite their input where nobody reads it again: not a slice, not the picture, and not
 /// the output that its producer's backward pass wants.
-constexpr bool overwrites_input(graph_view const& g, plan const& p, analysis const& a, node const& x) {
+[[gnu::cold]] constexpr bool overwrites_input(graph_view const& g, plan const& p, analysis const& a, node const& x) {
   if (x.kind != op::dropout && x.kind != op::activation) return false;
   if (a.parent[x.output] >= 0) return false;
   int const in = g.input(x);
@@ -52,7 +52,7 @@ constexpr bool overwrites_input(graph_view const& g, plan const& p, analysis con
 }
 
 /// One buffer for every tensor that no other one contains.
-constexpr void place_activations(graph_view const& g, analysis const& a, plan& p) {
+[[gnu::cold]] constexpr void place_activations(graph_view const& g, analysis const& a, plan& p) {
   target const& to = p.options.target;
   p.activations = list<placement>(g.size.tensors);
   for (int n = 0; n < g.size.nodes; ++n) {
@@ -75,7 +75,7 @@ constexpr void place_activations(graph_view const& g, analysis const& a, plan& p
 
 /// Gradients share buffers as their tensors do. In place where that is safe: a batch_norm's input gradient over its
 /// input, which nobody needs again, and an elementwise one over its output's gradient.
-constexpr void place_gradients(graph_view const& g, analysis const& a, plan& p) {
+[[gnu::cold]] constexpr void place_gradients(graph_view const& g, analysis const& a, plan& p) {
   target const& to = p.options.target;
   p.gradients = list<placement>(g.size.tensors);
   if (p.options.mode != mode::training) return;

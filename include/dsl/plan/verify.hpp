@@ -10,7 +10,7 @@ namespace dsl {
 /// every gradient contribution is summed once, every parameter is updated once. The graph itself is taken as it is, and
 /// so are the plan's options. At run time a second check costs microseconds; at compile time
 /// static_assert(dsl::verified<model>) makes it part of the type.
-constexpr plan_verdict verify(graph_view const& g, plan const& p) {
+[[gnu::cold]] constexpr plan_verdict verify(graph_view const& g, plan const& p) {
   using namespace detail::checking;
   if (plan_verdict const v = check_tables(g, p); !v.holds()) return v;
   facts const f(g, p.options);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/message.hpp>
 #include <dsl/executors/engine.hpp>
 
 #include <concepts>
@@ -18,7 +19,7 @@ struct sgd {
 
   update_rule rule() const {
     auto const need = [](bool holds, char const* must, double found) {
-      if (!holds) throw option_error(std::string("sgd: ") + must + "; found " + std::to_string(found));
+      if (!holds) throw option_error(detail::message({"sgd: ", must, "; found ", found}));
     };
     need(learning_rate >= 0 && learning_rate < 1e30, "learning_rate must be a number of at least 0", learning_rate);
     need(momentum >= 0 && momentum < 1, "momentum must be at least 0 and less than 1", momentum);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/data/pipeline.hpp>
+#include <dsl/detail/message.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/training/callback.hpp>
 #include <dsl/training/initialize.hpp>
@@ -130,10 +131,9 @@ class trainer {
       engine_->run(program, {b->images, b->labels, b->size, step_++, run.learning_rate});
       batch_metrics const m = engine_->metrics(program);
       if (!std::isfinite(m.loss))
-        throw training_error("loss: it became " + std::to_string(m.loss) + " in epoch " +
-                             std::to_string(run.epoch + 1) + ", batch " + std::to_string(run.step + 1) +
-                             ", with learning rate " + std::to_string(run.learning_rate) +
-                             "; try a smaller learning rate");
+        throw training_error(detail::message({"loss: it became ", m.loss, " in epoch ", run.epoch + 1, ", batch ",
+                                              run.step + 1, ", with learning rate ", run.learning_rate,
+                                              "; try a smaller learning rate"}));
       sum.loss += m.loss;
       sum.correct += m.correct;
       samples += b->size;
@@ -147,7 +147,7 @@ class trainer {
   template <class F>
   void for_each_batch(dataset const& data, int batch_size, mode m, F f) {
     if (batch_size < 1)
-      throw option_error("batch_size: it must be 1 or more; found " + std::to_string(batch_size) + "; try 64");
+      throw option_error(detail::message({"batch_size: it must be 1 or more; found ", batch_size, "; try 64"}));
     batch_loader loader(data, {.batch_size = batch_size, .shuffle = false});
     loader.start(0);
     while (batch const* b = loader.next()) {
@@ -157,34 +157,30 @@ class trainer {
     }
   }
 
-  static std::string text(shape const& s) {
-    return std::to_string(s.channels) + "x" + std::to_string(s.height) + "x" + std::to_string(s.width);
-  }
-  void check_shape(dataset const& data, char const* what) const {
+  static std::string text(shape const& s) { return detail::message({s.channels, "x", s.height, "x", s.width}); }
+  [[gnu::cold]] void check_shape(dataset const& data, char const* what) const {
     shape const& in = graph_.shape_of(graph_.nodes[0].output);
     if (!(data.sample == in))
-      throw option_error(std::string(what) + ": the network takes pictures of " + text(in) + ", the data set's are " +
-                         text(data.sample) + "; change image<...> or the data");
-    if (data.size < 1) throw option_error(std::string(what) + ": the data set has no picture; load one first");
+      throw option_error(detail::message({what, ": the network takes pictures of ", text(in), ", the data set's are ",
+                                          text(data.sample), "; change image<...> or the data"}));
+    if (data.size < 1) throw option_error(detail::message({what, ": the data set has no picture; load one first"}));
   }
-  void check(dataset const& data, char const* what) const {
+  [[gnu::cold]] void check(dataset const& data, char const* what) const {
     check_shape(data, what);
     auto const outputs = graph_.shape_of(graph_.result()).size();
     if (data.classes != outputs)
-      throw option_error(std::string(what) + ": the network has " + std::to_string(outputs) +
-                         " outputs, the data set " + std::to_string(data.classes) +
-                         " classes; the last dense layer must have one unit per class");
+      throw option_error(detail::message({what, ": the network has ", outputs, " outputs, the data set ", data.classes,
+                                          " classes; the last dense layer must have one unit per class"}));
   }
-  void check(fit_options const& o, dataset const& data) const {
-    auto const need = [](bool holds, std::string const& message) {
-      if (!holds) throw option_error("fit: " + message);
-    };
-    need(o.epochs >= 1, "epochs must be 1 or more; found " + std::to_string(o.epochs));
-    need(o.initial_epoch >= 0 && o.initial_epoch < o.epochs,
-         "initial_epoch must be 0 to epochs - 1; found " + std::to_string(o.initial_epoch));
-    need(o.batch_size >= 1, "batch_size must be 1 or more; found " + std::to_string(o.batch_size) + "; try 64");
-    need(o.batch_size <= data.size, "batch_size is " + std::to_string(o.batch_size) + ", but there are only " +
-                                        std::to_string(data.size) + " pictures; use a smaller batch");
+  [[gnu::cold]] void check(fit_options const& o, dataset const& data) const {
+    if (o.epochs < 1) throw option_error(detail::message({"fit: epochs must be 1 or more; found ", o.epochs}));
+    if (o.initial_epoch < 0 || o.initial_epoch >= o.epochs)
+      throw option_error(detail::message({"fit: initial_epoch must be 0 to epochs - 1; found ", o.initial_epoch}));
+    if (o.batch_size < 1)
+      throw option_error(detail::message({"fit: batch_size must be 1 or more; found ", o.batch_size, "; try 64"}));
+    if (o.batch_size > data.size)
+      throw option_error(detail::message({"fit: batch_size is ", o.batch_size, ", but there are only ", data.size,
+                                          " pictures; use a smaller batch"}));
     if (o.validation) check(*o.validation, "validation");
   }
   static double seconds_since(std::chrono::steady_clock::time_point begin) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/message.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/executors/host/memory.hpp>
 #include <dsl/executors/host/task.hpp>
@@ -31,7 +32,7 @@ class engine : public dsl::engine {
     auto p = std::make_unique<program>();
     p->plan = make_plan(graph_, plan_options_for(m, batch));
     if (plan_verdict const v = verify(graph_, p->plan); !v.holds())
-      throw executor_error(std::string("plan: ") + explain(v.broken) + " (step " + std::to_string(v.step) + ")");
+      throw executor_error(detail::message({"plan: ", explain(v.broken), " (step ", v.step, ")"}));
     allocate(*p);
     for (step const& s : p->plan.steps) p->steps.push_back(build(*p, s));
     programs_.push_back(std::move(p));
@@ -41,8 +42,8 @@ class engine : public dsl::engine {
   void run(int which, batch_view const& batch) override {
     program& p = *programs_[static_cast<std::size_t>(which)];
     if (batch.size != p.plan.options.batch)
-      throw option_error("batch: this program takes " + std::to_string(p.plan.options.batch) + " samples, not " +
-                         std::to_string(batch.size));
+      throw option_error(
+          detail::message({"batch: this program takes ", p.plan.options.batch, " samples, not ", batch.size}));
     p.batch = batch;
     before_run(p);
     for (auto const& s : p.steps) s();

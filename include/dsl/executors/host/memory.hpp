@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/message.hpp>
 #include <dsl/error.hpp>
 
 #include <cstdlib>
@@ -20,7 +21,8 @@ class memory_block {
     std::size_t const alignment = bytes_ >= static_cast<long long>(huge) ? huge : 64;
     std::size_t const size = (static_cast<std::size_t>(bytes_) + alignment - 1) / alignment * alignment;
     data_ = static_cast<std::byte*>(std::aligned_alloc(alignment, size > 0 ? size : alignment));
-    if (!data_) throw executor_error("memory: can't allocate " + std::to_string(bytes_) + " bytes; use a smaller batch");
+    if (!data_)
+      throw executor_error(detail::message({"memory: can't allocate ", bytes_, " bytes; use a smaller batch"}));
 #ifdef __linux__
     if (alignment == huge) madvise(data_, size, MADV_HUGEPAGE);  // a step walks all of it: fewer page table walks
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/message.hpp>
 #include <dsl/error.hpp>
 
 #include <dnnl.h>
@@ -21,7 +22,7 @@ inline void check(dnnl_status_t status, char const* call) {
                            : status == dnnl_invalid_arguments ? "invalid arguments"
                            : status == dnnl_unimplemented     ? "not implemented for this processor or shape"
                                                               : "runtime error";
-  throw executor_error(std::string("onednn: ") + call + " failed: " + what);
+  throw executor_error(detail::message({"onednn: ", call, " failed: ", what}));
 }
 
 #if DNNL_VERSION_MAJOR >= 3

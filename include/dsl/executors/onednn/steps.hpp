@@ -21,7 +21,7 @@ class engine : public plain::engine<float> {
   engine(graph_view const& g, engine_options const& o, target const& to, engine_settings const& settings)
       : plain::engine<float>(g, o, to), settings_(settings), block_(to.channel_block) {
     if (settings.threads < 0)
-      throw option_error("onednn: threads must be 0 (all) or more; found " + std::to_string(settings.threads));
+      throw option_error(detail::message({"onednn: threads must be 0 (all) or more; found ", settings.threads}));
     thread_count const scope(settings_.threads);
     threads_ = omp_get_max_threads();
   }
@@ -43,9 +43,8 @@ class engine : public plain::engine<float> {
   }
   std::string description() const override {
     dnnl_version_t const* v = dnnl_version();
-    return "onednn " + std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch) +
-           ", " + std::to_string(threads_) + (threads_ == 1 ? " thread" : " threads") + ", blocks of " +
-           std::to_string(block_);
+    return detail::message({"onednn ", v->major, ".", v->minor, ".", v->patch, ", ", threads_,
+                            threads_ == 1 ? " thread" : " threads", ", blocks of ", block_});
   }
   /// What the library chose for each convolution: "3.inception_module... forward: jit:avx512_core"; tests read it.
   std::vector<std::string> const& implementations() const { return implementations_; }
@@ -53,7 +52,7 @@ class engine : public plain::engine<float> {
  protected:
   using base = plain::engine<float>;
 
-  host::task build(program& p, step const& s) override {
+  [[gnu::cold]] host::task build(program& p, step const& s) override {
     node const* const x = s.node >= 0 ? &graph_.nodes[s.node] : nullptr;
     bool const conv = x && x->kind == op::conv2d;
     bool const dense = x && x->kind == op::dense;
@@ -95,8 +94,8 @@ class engine : public plain::engine<float> {
                        behind(out.width, w.width, w.pad_left, in.width)}};
   }
 
-  call make_call(step const& s, char const* what, description_handle const& d) {
-    implementations_.push_back(std::to_string(s.node) + " " + what + ": " + implementation(d));
+  [[gnu::cold]] call make_call(step const& s, char const* what, description_handle const& d) {
+    implementations_.push_back(detail::message({s.node, " ", what, ": ", implementation(d)}));
     call c(make_primitive(d));
     layout const scratchpad = query(d, dnnl_query_scratchpad_md);
     if (scratchpad.bytes() > 0) c.argument(DNNL_ARG_SCRATCHPAD, device_.scratch(scratchpad));
@@ -106,7 +105,7 @@ class engine : public plain::engine<float> {
     return make_memory(device_.engine(), l, const_cast<void*>(data));
   }
 
-  host::task convolve(program& p, step const& s) {
+  [[gnu::cold]] host::task convolve(program& p, step const& s) {
     node const& x = graph_.nodes[s.node];
     view<float const> const in = activation(p, s);
     view<float> const out = result(p, s, content::activation);
@@ -132,7 +131,7 @@ class engine : public plain::engine<float> {
     };
   }
 
-  host::task convolve_backward_weights(program& p, step const& s) {
+  [[gnu::cold]] host::task convolve_backward_weights(program& p, step const& s) {
     node const& x = graph_.nodes[s.node];
     view<float const> const in = activation(p, s);
     view<float const> const dy = gradient(p, s);
@@ -165,7 +164,7 @@ class engine : public plain::engine<float> {
     };
   }
 
-  host::task convolve_backward_data(program& p, step const& s) {
+  [[gnu::cold]] host::task convolve_backward_data(program& p, step const& s) {
     node const& x = graph_.nodes[s.node];
     view<float const> const dy = gradient(p, s);
     view<float> const dx = result(p, s, content::gradient);
@@ -222,7 +221,7 @@ class engine : public plain::engine<float> {
   }
 
   // ---- kernels in the library's layouts --------------------------------------------------------------------------
-  packed_kernel& kernel(int n, kernel_form form, layout const& wanted) {
+  [[gnu::cold]] packed_kernel& kernel(int n, kernel_form form, layout const& wanted) {
     for (auto const& k : kernels_)
       if (k->node == n && k->form == form && k->layout == wanted) return *k;
     node const& x = graph_.nodes[n];
@@ -286,7 +285,7 @@ class engine : public plain::engine<float> {
   }
 
   /// x is (B, features) with buffer_channels numbers a row, kernel (units, features).
-  host::task multiply(program& p, step const& s) {
+  [[gnu::cold]] host::task multiply(program& p, step const& s) {
     float* const kernel = role_data(p, s, role::kernel);
     if (s.what == action::forward) {
       view<float const> const x = activation(p, s);
@@ -334,7 +333,7 @@ class engine : public plain::engine<float> {
   }
 
   /// Empty where only reference's plain loops fit: tensors without channel blocks, rare operations.
-  host::task build_kernel(program& p, step const& s) {
+  [[gnu::cold]] host::task build_kernel(program& p, step const& s) {
     if (s.what == action::update) return build_update(p);
     if (s.what == action::copy_forward || s.what == action::copy_backward) return build_copy(p, s);
     if (s.node < 0 || (s.what != action::forward && s.what != action::backward)) return {};
@@ -345,7 +344,7 @@ class engine : public plain::engine<float> {
     return {};
   }
 
-  host::task build_pool(program& p, step const& s, bool forward) {
+  [[gnu::cold]] host::task build_pool(program& p, step const& s, bool forward) {
     node const& x = graph_.nodes[s.node];
     pool_call c{.window = x.window};
     c.in = forward ? activation(p, s) : gradient(p, s);
@@ -358,7 +357,7 @@ class engine : public plain::engine<float> {
     return forward ? on_all_threads<max_pool2d_forward>(c) : on_all_threads<max_pool2d_backward>(c);
   }
 
-  host::task build_batch_norm(program& p, step const& s, bool forward) {
+  [[gnu::cold]] host::task build_batch_norm(program& p, step const& s, bool forward) {
     node const& x = graph_.nodes[s.node];
     batch_norm_call c{.x = activation(p, s), .parameters = batch_norm_operands(p, s), .epsilon = x.epsilon};
     c.y = result(p, s, forward ? content::activation : content::gradient);
@@ -382,7 +381,7 @@ class engine : public plain::engine<float> {
     return [run] { run(batch_norm_backward{}); };
   }
 
-  host::task build_update(program& p) {
+  [[gnu::cold]] host::task build_update(program& p) {
     update_rule const& u = options_.update;
     if (!can_dispatch(block_) || u.slots() != 1 || u.nesterov || u.weight_decay != 0 || !u.rate_in_velocity) return {};
     return [this, &p] {
@@ -397,7 +396,7 @@ class engine : public plain::engine<float> {
     };
   }
 
-  host::task build_copy(program& p, step const& s) {
+  [[gnu::cold]] host::task build_copy(program& p, step const& s) {
     content const what = s.what == action::copy_forward ? content::activation : content::gradient;
     copy_blocks::call c{tensor<float const>(p, s, what), result(p, s, what), accumulates(p, s)};
     if (!all_blocked(c.from, c.to)) return {};

@@ -43,7 +43,7 @@ class engine : public host::engine<T> {
  protected:
   using program = host::program;
 
-  host::task build(program& p, step const& s) override {
+  [[gnu::cold]] host::task build(program& p, step const& s) override {
     switch (s.what) {
       case action::load: return load(p, s);
       case action::forward: return forward(p, s);
@@ -95,7 +95,7 @@ class engine : public host::engine<T> {
     return o ? p.plan.buffers[o->buffer].element_bytes : 0;
   }
 
-  host::task load(program& p, step const& s) {
+  [[gnu::cold]] host::task load(program& p, step const& s) {
     view<T> const x = result(p, s, content::activation);
     auto* const labels =
         p.plan.labels < 0 ? nullptr : reinterpret_cast<std::int32_t*>(this->address(p, p.plan.labels));
@@ -105,7 +105,7 @@ class engine : public host::engine<T> {
     };
   }
 
-  host::task loss(program& p, step const& s) {
+  [[gnu::cold]] host::task loss(program& p, step const& s) {
     bool const from_logits = this->graph_.nodes[this->graph_.size.nodes - 1].kind == op::softmax;
     view<T const> const y = activation(p, s);
     view<T> const gradient = result(p, s, content::gradient);
@@ -116,7 +116,7 @@ class engine : public host::engine<T> {
     };
   }
 
-  host::task update(program& p) {
+  [[gnu::cold]] host::task update(program& p) {
     T* const slots = this->options_.update.slots() > 0 ? this->flat(region::slots) : nullptr;
     return [=, this, &p] {
       host::update(this->options_.update, p.batch.learning_rate, this->flat(region::parameters),
@@ -126,7 +126,7 @@ class engine : public host::engine<T> {
   }
 
   /// Between a concat's or add's tensor and one of its inputs; the wider one has its channels counted off already.
-  host::task copy(program& p, step const& s) {
+  [[gnu::cold]] host::task copy(program& p, step const& s) {
     content const what = s.what == action::copy_forward ? content::activation : content::gradient;
     view<T const> from = this->template tensor<T const>(p, s, what);
     view<T> to = result(p, s, what);
@@ -153,7 +153,7 @@ class engine : public host::engine<T> {
             this->role_data(p, s, role::bias)};
   }
 
-  host::task forward(program& p, step const& s) {
+  [[gnu::cold]] host::task forward(program& p, step const& s) {
     node const& x = node_of(s);
     view<T const> const in = activation(p, s);
     view<T> const out = result(p, s, content::activation);
@@ -192,7 +192,7 @@ class engine : public host::engine<T> {
     }
   }
 
-  host::task forward_conv2d(program& p, step const& s, view<T const> in, view<T> out) {
+  [[gnu::cold]] host::task forward_conv2d(program& p, step const& s, view<T const> in, view<T> out) {
     window const w = node_of(s).window;
     T const* const kernel = this->role_data(p, s, role::kernel);
     T const* const bias = this->role_data(p, s, role::bias);
@@ -209,7 +209,7 @@ class engine : public host::engine<T> {
     };
   }
 
-  host::task sum(program& p, step const& s, view<T> out) {
+  [[gnu::cold]] host::task sum(program& p, step const& s, view<T> out) {
     std::vector<view<T const>> in;
     for (int i = 0; i < node_of(s).inputs; ++i) in.push_back(activation(p, s, i));
     return [=] {
@@ -231,7 +231,7 @@ class engine : public host::engine<T> {
                from(n, static_cast<int>(i / from_area), i % from_area), accumulate);
   }
 
-  host::task backward_weights(program& p, step const& s) {
+  [[gnu::cold]] host::task backward_weights(program& p, step const& s) {
     node const& x = node_of(s);
     view<T const> const in = activation(p, s);
     view<T const> const dy = gradient(p, s);
@@ -241,7 +241,7 @@ class engine : public host::engine<T> {
     return [=, w = x.window] { conv2d_backward_weights<T>(in, dy, dkernel, dbias, w); };
   }
 
-  host::task backward_data(program& p, step const& s) {
+  [[gnu::cold]] host::task backward_data(program& p, step const& s) {
     node const& x = node_of(s);
     view<T const> const dy = gradient(p, s);
     view<T> const dx = result(p, s, content::gradient);
@@ -251,7 +251,7 @@ class engine : public host::engine<T> {
     return [=, w = x.window] { conv2d_backward_data<T>(dy, kernel, dx, w, accumulate); };
   }
 
-  host::task backward(program& p, step const& s) {
+  [[gnu::cold]] host::task backward(program& p, step const& s) {
     node const& x = node_of(s);
     view<T const> const dy = gradient(p, s);
     view<T> const dx = result(p, s, content::gradient);

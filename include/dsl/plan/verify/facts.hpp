@@ -16,7 +16,7 @@ struct facts {
   bool loss_from_logits = false;  // cross-entropy behind a softmax: the loss stands for the softmax's backward pass
   int loss_target = -1;           // tensor that gets the loss's gradient
 
-  constexpr facts(graph_view const& g, plan_options const& o)
+  [[gnu::cold]] constexpr facts(graph_view const& g, plan_options const& o)
       : readers(g.size.tensors),
         reader(g.size.tensors, -1),
         needs_gradient(g.size.tensors),
@@ -39,18 +39,18 @@ struct facts {
     loss_target = loss_from_logits ? g.input(last) : last.output;
   }
 
-  constexpr bool only_reader(int tensor, int n) const { return readers[tensor] == 1 && reader[tensor] == n; }
+  [[gnu::cold]] constexpr bool only_reader(int tensor, int n) const { return readers[tensor] == 1 && reader[tensor] == n; }
 
   /// A bias that the batch's mean takes away again: a convolution's in front of a train-mode batch_norm and nothing
   /// else. It is not added, its gradient stays the zero that it is, and the batch_norm adds it to the running mean.
-  constexpr bool bias_is_cancelled(graph_view const& g, node const& x) const {
+  [[gnu::cold]] constexpr bool bias_is_cancelled(graph_view const& g, node const& x) const {
     return training && x.kind == op::conv2d && readers[x.output] == 1 && reader[x.output] >= 0 &&
            g.nodes[reader[x.output]].kind == op::batch_norm;
   }
 };
 
 /// Nodes whose output may be another name for their input.
-constexpr bool only_renames(node const& x, bool training) {
+[[gnu::cold]] constexpr bool only_renames(node const& x, bool training) {
   return x.kind == op::flatten || (x.kind == op::dropout && !training);
 }
 
@@ -58,19 +58,19 @@ constexpr bool only_renames(node const& x, bool training) {
 /// A concat's input may be a slice of its output, a renaming node's output may be its input. Every tensor belongs to
 /// one root, whose buffer it is.
 struct sharing {
-  list<int> parent;   // per tensor: the concat output it is a slice of, or the tensor it renames; or -1
-  list<int> root;     // per tensor
-  list<int> original; // per tensor: what it renames in the end, or itself
-  list<bool> shared;  // per edge: nothing has to be done for it
+  list<int> parent;    // per tensor: the concat output it is a slice of, or the tensor it renames; or -1
+  list<int> root;      // per tensor
+  list<int> original;  // per tensor: what it renames in the end, or itself
+  list<bool> shared;   // per edge: nothing has to be done for it
 
-  constexpr sharing(graph_view const& g, list<placement> const& at, bool training)
+  [[gnu::cold]] constexpr sharing(graph_view const& g, list<placement> const& at, bool training)
       : parent(g.size.tensors, -1), root(g.size.tensors, -1), original(g.size.tensors, -1), shared(g.size.edges) {
     for (int n = 0; n < g.size.nodes; ++n) {
       node const& x = g.nodes[n];
       bool const renames = only_renames(x, training);
       if (x.kind != op::concat && !renames) continue;
       placement const& out = at[x.output];
-      int channel = out.channel;
+      long long channel = out.channel;
       for (int i = 0; i < x.inputs && out.buffer >= 0; ++i) {
         int const t = g.input(x, i);
         int& above = parent[renames ? x.output : t];

@@ -6,7 +6,7 @@
 namespace dsl::detail::checking {
 
 /// The network's input is as the data has it, one pixel per channel has no layout, the rest is in channel blocks.
-constexpr int expected_block(graph_view const& g, target const& to, int tensor) {
+[[gnu::cold]] constexpr int expected_block(graph_view const& g, target const& to, int tensor) {
   bool const plain = g.shape_of(tensor).area() == 1 || g.nodes[g.tensors[tensor].producer].kind == op::input;
   return plain ? 1 : to.channel_block;
 }
@@ -19,7 +19,7 @@ struct contents {
   int samples = 1;
 };
 
-constexpr bool fits(plan const& p, int buffer, contents const& c) {
+[[gnu::cold]] constexpr bool fits(plan const& p, int buffer, contents const& c) {
   if (buffer < 0 || buffer >= p.buffers.size()) return false;
   dsl::buffer const& b = p.buffers[buffer];
   long long const blocks = (c.shape.channels + c.block - 1) / c.block;
@@ -27,14 +27,15 @@ constexpr bool fits(plan const& p, int buffer, contents const& c) {
          b.bytes >= c.samples * blocks * c.block * c.shape.area() * c.element_bytes;
 }
 
-constexpr bool fits_tensor(graph_view const& g, plan const& p, int buffer, int tensor, int element_bytes) {
-  return fits(p, buffer, {.shape = g.shape_of(tensor),
-                          .block = expected_block(g, p.options.target, tensor),
-                          .element_bytes = element_bytes,
-                          .samples = p.options.batch});
+[[gnu::cold]] constexpr bool fits_tensor(graph_view const& g, plan const& p, int buffer, int tensor, int element_bytes) {
+  return fits(p, buffer,
+              {.shape = g.shape_of(tensor),
+               .block = expected_block(g, p.options.target, tensor),
+               .element_bytes = element_bytes,
+               .samples = p.options.batch});
 }
 
-constexpr bool lies_in_its_region(plan const& p, buffer const& b) {
+[[gnu::cold]] constexpr bool lies_in_its_region(plan const& p, buffer const& b) {
   long long const region = p.region_bytes[static_cast<int>(b.where)];
   return b.offset >= 0 && b.offset % p.options.target.alignment == 0 && b.offset <= region &&
          b.bytes <= region - b.offset;
@@ -44,7 +45,7 @@ constexpr bool lies_in_its_region(plan const& p, buffer const& b) {
 class address_list {
  public:
   /// False where the new buffer and one that is already there overlap.
-  constexpr bool insert(plan const& p, int buffer) {
+  [[gnu::cold]] constexpr bool insert(plan const& p, int buffer) {
     dsl::buffer const& b = p.buffers[buffer];
     int at = sorted_.size();
     while (at > 0 && p.buffers[sorted_[at - 1]].offset > b.offset) --at;
@@ -53,7 +54,7 @@ class address_list {
     sorted_.insert(at, buffer);
     return true;
   }
-  constexpr void erase(int buffer) {
+  [[gnu::cold]] constexpr void erase(int buffer) {
     int at = sorted_.size() - 1;
     while (sorted_[at] != buffer) --at;
     sorted_.erase(at);
@@ -67,7 +68,7 @@ class address_list {
 };
 
 /// Options, and the sizes of the tables that everything below indexes.
-constexpr plan_verdict check_tables(graph_view const& g, plan const& p) {
+[[gnu::cold]] constexpr plan_verdict check_tables(graph_view const& g, plan const& p) {
   plan_options const& o = p.options;
   target const& to = o.target;
   bool positive = o.batch > 0 && o.optimizer_slots >= 0 && to.channel_block > 0 && to.alignment > 0 &&
@@ -82,7 +83,7 @@ constexpr plan_verdict check_tables(graph_view const& g, plan const& p) {
 
 /// Parameters and running statistics lie apart; gradients and optimizer slots lie like the parameters, so that one
 /// loop over the three regions updates them all.
-constexpr plan_verdict check_parameters(graph_view const& g, plan const& p) {
+[[gnu::cold]] constexpr plan_verdict check_parameters(graph_view const& g, plan const& p) {
   bool const training = p.options.mode == mode::training;
   address_list trained, running;
   for (int k = g.size.parameters - 1; k >= 0; --k) {
@@ -114,7 +115,7 @@ constexpr plan_verdict check_parameters(graph_view const& g, plan const& p) {
 
 /// Every tensor that has a place has a right one: a root a buffer of its own shape, a slice whole channel blocks of it
 /// (or its end), a renaming tensor no blocks at all where the channels mean something else.
-constexpr plan_verdict check_placements(graph_view const& g, plan const& p, list<placement> const& at,
+[[gnu::cold]] constexpr plan_verdict check_placements(graph_view const& g, plan const& p, list<placement> const& at,
                                         sharing const& s) {
   for (int t = 0; t < g.size.tensors; ++t) {
     placement const& x = at[t];
@@ -129,7 +130,8 @@ constexpr plan_verdict check_placements(graph_view const& g, plan const& p, list
     int const channels = g.shape_of(t).channels;
     bool const renames = s.original[t] != t;
     bool const same_shape = renames && g.shape_of(t) == g.shape_of(s.original[t]);
-    bool const whole = x.channel % b.block == 0 && (channels % b.block == 0 || x.channel + channels == b.shape.channels);
+    bool const whole =
+        x.channel % b.block == 0 && (channels % b.block == 0 || x.channel + channels == b.shape.channels);
     if (renames ? !same_shape && b.block != 1 : !whole)
       return {.broken = plan_rule::slices_are_whole_channel_blocks, .index = t};
   }
@@ -143,7 +145,7 @@ struct lifetime {
 };
 
 /// A sweep over the steps: a buffer that comes into use lies beside all those that are in use.
-constexpr plan_verdict check_overlaps(plan const& p, list<lifetime> const& lifetimes) {
+[[gnu::cold]] constexpr plan_verdict check_overlaps(plan const& p, list<lifetime> const& lifetimes) {
   int const buffers = lifetimes.size();
   list<int> begins(p.steps.size(), -1), ends(p.steps.size(), -1);  // linked lists of buffers per step
   list<int> next_begin(buffers, -1), next_end(buffers, -1);

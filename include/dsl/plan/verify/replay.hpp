@@ -9,7 +9,7 @@ namespace dsl::detail::checking {
 /// them in constant time but for the concats that a value completes.
 class replay {
  public:
-  constexpr replay(graph_view const& g, plan const& p, facts const& f, sharing const& activations,
+  [[gnu::cold]] constexpr replay(graph_view const& g, plan const& p, facts const& f, sharing const& activations,
                    sharing const& gradients)
       : g_(g),
         p_(p),
@@ -26,10 +26,10 @@ class replay {
     if (g.result() != f.loss_target) --contributions_[g.result()];
   }
 
-  constexpr plan_verdict const& verdict() const { return verdict_; }
+  [[gnu::cold]] constexpr plan_verdict const& verdict() const { return verdict_; }
 
   /// Steps of one group run together: what they use is in use from the first one on.
-  constexpr void begin(int index) {
+  [[gnu::cold]] constexpr void begin(int index) {
     step const* before = step_ < 0 ? nullptr : &p_.steps[step_];
     step const& s = p_.steps[index];
     if (!before || s.group < 0 || s.group != before->group || s.what != before->what) time_ = index;
@@ -37,24 +37,24 @@ class replay {
     at_ = s.first_operand;
     verdict_.step = index;
   }
-  constexpr bool end() {
+  [[gnu::cold]] constexpr bool end() {
     step const& s = p_.steps[step_];
     return at_ == s.first_operand + s.operands || breaks(plan_rule::operands_are_what_the_step_needs);
   }
-  constexpr bool breaks(plan_rule r, int index = -1) {
+  [[gnu::cold]] constexpr bool breaks(plan_rule r, int index = -1) {
     verdict_ = {.broken = r, .step = step_, .index = index};
     return false;
   }
 
   // ---- operands, in the order in which a step has to have them ----
 
-  constexpr bool read_activation(int t) {
+  [[gnu::cold]] constexpr bool read_activation(int t) {
     if (!next(content::activation, access::read, t) || !placed(p_.activations[t], 0)) return false;
     if (missing_[activations_.original[t]] > 0) return breaks(plan_rule::every_read_has_its_write, t);
     return holds(content::activation, activations_.root[t]) && read();
   }
   /// All of a node's output, or, for a copy, the part of a concat's output behind channel `slice`.
-  constexpr bool write_activation(int t, int slice = 0) {
+  [[gnu::cold]] constexpr bool write_activation(int t, int slice = 0) {
     if (!next(content::activation, access::write, t) || !placed(p_.activations[t], slice)) return false;
     int const root = activations_.root[t];
     if (!write(buffers_[current().buffer].is(content::activation, root))) return false;
@@ -63,13 +63,13 @@ class replay {
     return true;
   }
 
-  constexpr bool read_gradient(int t, int slice = 0) {
+  [[gnu::cold]] constexpr bool read_gradient(int t, int slice = 0) {
     if (!next(content::gradient, access::read, t) || !placed(p_.gradients[t], slice)) return false;
     if (!gradient_begun_[gradients_.root[t]]) return breaks(plan_rule::every_read_has_its_write, t);
     if (contributions_[t] > 0) return breaks(plan_rule::gradients_are_complete_when_read, t);
     return holds(content::gradient, gradients_.root[t]) && read();
   }
-  constexpr bool contribute(int t) {
+  [[gnu::cold]] constexpr bool contribute(int t) {
     int const root = gradients_.root[t];
     bool const first = !gradient_begun_[root];
     bool const whole = gradients_.original[t] == root;
@@ -82,17 +82,17 @@ class replay {
     return arrive_gradient(t);
   }
 
-  constexpr bool parameter(int k, access how) {
+  [[gnu::cold]] constexpr bool parameter(int k, access how) {
     return next(content::parameter, how, k) && placed({p_.parameter_buffers[k], 0}, 0) &&
            (how == access::read ? read() : write(false));
   }
-  constexpr bool parameter_gradient(int k) {
+  [[gnu::cold]] constexpr bool parameter_gradient(int k) {
     return next(content::parameter_gradient, access::write, k) && placed({p_.parameter_gradient_buffers[k], 0}, 0) &&
            write(false);
   }
 
   /// What a node keeps for its backward pass, and what the loss reads and writes: in any buffer that fits.
-  constexpr bool write_other(content what, int index, contents const& c) {
+  [[gnu::cold]] constexpr bool write_other(content what, int index, contents const& c) {
     if (!next(what, access::write, index)) return false;
     if (!fits(p_, current().buffer, c) || current().channel != 0)
       return breaks(plan_rule::buffers_fit_what_they_hold, current().buffer);
@@ -100,23 +100,23 @@ class replay {
     buffers_[current().buffer].take(what, index);
     return true;
   }
-  constexpr bool read_other(content what, int index, int buffer) {
+  [[gnu::cold]] constexpr bool read_other(content what, int index, int buffer) {
     return next(what, access::read, index) && placed({buffer, 0}, 0) && holds(what, index) && read();
   }
 
   /// The operand that was checked last.
-  constexpr operand const& current() const { return p_.operands[at_ - 1]; }
+  [[gnu::cold]] constexpr operand const& current() const { return p_.operands[at_ - 1]; }
 
   // ---- what the host reads behind the last step ----
 
-  constexpr bool stays_to_the_end(int buffer, content what, int index) {
+  [[gnu::cold]] constexpr bool stays_to_the_end(int buffer, content what, int index) {
     if (buffer < 0 || buffer >= buffers_.size() || !buffers_[buffer].is(what, index))
       return breaks(plan_rule::values_live_to_their_last_use, index);
     buffers_[buffer].life.last = p_.steps.size() - 1;
     return true;
   }
-  constexpr bool has_arrived(int t) const { return missing_[activations_.original[t]] == 0; }
-  constexpr list<lifetime> lifetimes() const {
+  [[gnu::cold]] constexpr bool has_arrived(int t) const { return missing_[activations_.original[t]] == 0; }
+  [[gnu::cold]] constexpr list<lifetime> lifetimes() const {
     list<lifetime> all(buffers_.size());
     for (int b = 0; b < buffers_.size(); ++b) all[b] = buffers_[b].life;
     return all;
@@ -135,31 +135,32 @@ class replay {
     constexpr void take(content c, int index) { what = c, owner = index; }
   };
 
-  constexpr bool next(content what, access how, int index) {
+  [[gnu::cold]] constexpr bool next(content what, access how, int index) {
     step const& s = p_.steps[step_];
     if (at_ >= s.first_operand + s.operands) return breaks(plan_rule::operands_are_what_the_step_needs);
     operand const& o = p_.operands[at_++];
     return (o.what == what && o.how == how && o.index == index) ||
            breaks(plan_rule::operands_are_what_the_step_needs, index);
   }
-  constexpr bool placed(placement const& at, int slice) {
+  [[gnu::cold]] constexpr bool placed(placement const& at, int slice) {
     operand const& o = current();
-    return (at.buffer >= 0 && at.buffer < buffers_.size() && o.buffer == at.buffer && o.channel == at.channel + slice) ||
+    return (at.buffer >= 0 && at.buffer < buffers_.size() && o.buffer == at.buffer &&
+            o.channel == at.channel + slice) ||
            breaks(plan_rule::operands_are_what_the_step_needs, o.index);
   }
 
-  constexpr bool holds(content what, int index) {
+  [[gnu::cold]] constexpr bool holds(content what, int index) {
     return buffers_[current().buffer].is(what, index) || breaks(plan_rule::values_live_to_their_last_use, index);
   }
   /// A root's first write ends the life of what was in its buffer. Once begun, a root must not lose the buffer.
-  constexpr bool owns(content what, int root, bool& begun) {
+  [[gnu::cold]] constexpr bool owns(content what, int root, bool& begun) {
     state& b = buffers_[current().buffer];
     if (begun) return b.is(what, root) || breaks(plan_rule::values_live_to_their_last_use, root);
     b.take(what, root);
     return begun = true;
   }
 
-  constexpr bool read() {
+  [[gnu::cold]] constexpr bool read() {
     state& b = buffers_[current().buffer];
     if (b.writer >= time_ && b.writer != step_) return breaks(plan_rule::groups_are_independent, current().buffer);
     if (b.first_reader < time_) b.first_reader = step_;
@@ -168,10 +169,10 @@ class replay {
     return true;
   }
   /// `another_slice`: the steps of a group may write different slices of one value.
-  constexpr bool write(bool another_slice) {
+  [[gnu::cold]] constexpr bool write(bool another_slice) {
     state& b = buffers_[current().buffer];
-    bool const read_by_others = (b.first_reader >= time_ && b.first_reader != step_) ||
-                                (b.last_reader >= time_ && b.last_reader != step_);
+    bool const read_by_others =
+        (b.first_reader >= time_ && b.first_reader != step_) || (b.last_reader >= time_ && b.last_reader != step_);
     bool const written_by_others = b.writer >= time_ && b.writer != step_ && !another_slice;
     if (read_by_others || written_by_others) return breaks(plan_rule::groups_are_independent, current().buffer);
     if (b.last_reader == step_ && !overwrites_safely()) return false;
@@ -179,19 +180,18 @@ class replay {
     use(b);
     return true;
   }
-  constexpr void use(state& b) const {
+  [[gnu::cold]] constexpr void use(state& b) const {
     if (b.life.first < 0) b.life.first = time_;
     b.life.last = time_;
   }
 
   /// The current operand is written into a buffer that its step reads: into other channels, or, elementwise, into the
   /// same ones.
-  constexpr bool overwrites_safely() {
+  [[gnu::cold]] constexpr bool overwrites_safely() {
     step const& s = p_.steps[step_];
     bool const elementwise =
         (s.what == action::forward && (s.kind == op::activation || s.kind == op::dropout)) ||
-        (s.what == action::backward &&
-         (s.kind == op::activation || s.kind == op::dropout || s.kind == op::batch_norm));
+        (s.what == action::backward && (s.kind == op::activation || s.kind == op::dropout || s.kind == op::batch_norm));
     operand const& w = current();
     for (int i = s.first_operand; i < at_ - 1; ++i) {
       operand const& r = p_.operands[i];
@@ -205,7 +205,7 @@ class replay {
     return true;
   }
   /// Channels of its buffer that a tensor operand covers.
-  constexpr long long extent(operand const& o) const {
+  [[gnu::cold]] constexpr long long extent(operand const& o) const {
     step const& s = p_.steps[step_];
     bool const copies = s.what == action::copy_forward || s.what == action::copy_backward;
     int const tensor = copies ? g_.input(g_.nodes[s.node], s.edge) : o.index;
@@ -213,11 +213,11 @@ class replay {
   }
 
   /// A value, or one part of a concat's, is there; so may be the concats that it is a slice of.
-  constexpr void arrive(int t) {
+  [[gnu::cold]] constexpr void arrive(int t) {
     while (t >= 0 && --missing_[t] == 0) t = activations_.parent[t];
   }
   /// One contribution to a gradient is there. The last one completes those of its slices and of what it renames, too.
-  constexpr bool arrive_gradient(int tensor) {
+  [[gnu::cold]] constexpr bool arrive_gradient(int tensor) {
     list<int> arrived;
     for (int t = tensor;;) {
       if (--contributions_[t] < 0) return breaks(plan_rule::gradient_contributions_are_summed_once, t);
@@ -236,10 +236,10 @@ class replay {
   sharing const& activations_;
   sharing const& gradients_;
   list<state> buffers_;
-  list<int> missing_;             // per tensor: parts that have not been written yet
-  list<bool> activation_begun_;   // per root
-  list<bool> gradient_begun_;     // per root
-  list<int> contributions_;       // per tensor: gradient contributions that have not arrived yet
+  list<int> missing_;            // per tensor: parts that have not been written yet
+  list<bool> activation_begun_;  // per root
+  list<bool> gradient_begun_;    // per root
+  list<int> contributions_;      // per tensor: gradient contributions that have not arrived yet
   plan_verdict verdict_{};
   int step_ = -1;
   int time_ = 0;

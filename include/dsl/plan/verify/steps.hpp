@@ -18,7 +18,7 @@ namespace dsl::detail::checking {
 ///   update           nothing: it runs over whole regions
 class step_checker {
  public:
-  constexpr step_checker(graph_view const& g, plan const& p, facts const& f, sharing const& activations,
+  [[gnu::cold]] constexpr step_checker(graph_view const& g, plan const& p, facts const& f, sharing const& activations,
                          sharing const& gradients)
       : g_(g),
         p_(p),
@@ -30,13 +30,13 @@ class step_checker {
         copied_(g.size.edges),
         parameter_done_(g.size.parameters) {}
 
-  constexpr plan_verdict run() {
+  [[gnu::cold]] constexpr plan_verdict run() {
     for (int s = 0; s < p_.steps.size(); ++s)
       if (!check(s)) return memory_.verdict();
     if (!check_end()) return memory_.verdict();
     return {};
   }
-  constexpr list<lifetime> lifetimes() const { return memory_.lifetimes(); }
+  [[gnu::cold]] constexpr list<lifetime> lifetimes() const { return memory_.lifetimes(); }
 
  private:
   /// What has been done with a node, and in which buffers it keeps what its backward pass needs.
@@ -52,14 +52,14 @@ class step_checker {
     bool backward = false;
   };
 
-  constexpr bool breaks(plan_rule r, int index = -1) { return memory_.breaks(r, index); }
-  constexpr bool once(bool& done, int n) {
+  [[gnu::cold]] constexpr bool breaks(plan_rule r, int index = -1) { return memory_.breaks(r, index); }
+  [[gnu::cold]] constexpr bool once(bool& done, int n) {
     if (done) return breaks(plan_rule::every_node_runs_once, n);
     return done = true;
   }
-  constexpr bool is_node(int n) const { return n >= 0 && n < g_.size.nodes; }
+  [[gnu::cold]] constexpr bool is_node(int n) const { return n >= 0 && n < g_.size.nodes; }
 
-  constexpr bool check(int index) {
+  [[gnu::cold]] constexpr bool check(int index) {
     step const& s = p_.steps[index];
     memory_.begin(index);
     int const end = p_.operands.size();
@@ -73,7 +73,7 @@ class step_checker {
     return operands_of(s) && memory_.end();
   }
 
-  constexpr bool operands_of(step const& s) {
+  [[gnu::cold]] constexpr bool operands_of(step const& s) {
     switch (s.what) {
       case action::load: return load();
       case action::forward: return forward(s, g_.nodes[s.node]);
@@ -92,7 +92,7 @@ class step_checker {
     return backward(s, x);
   }
 
-  constexpr bool load() {
+  [[gnu::cold]] constexpr bool load() {
     if (!memory_.write_activation(g_.nodes[0].output)) return false;
     done_[0].forward = true;
     if (p_.options.mode == mode::inference) return true;
@@ -101,14 +101,14 @@ class step_checker {
   }
 
   /// Whether step n may compute `next`, too: it alone reads the value between them.
-  constexpr bool fuses(int n, int next, op kind) {
+  [[gnu::cold]] constexpr bool fuses(int n, int next, op kind) {
     bool const allowed = is_node(next) && g_.nodes[next].kind == kind &&
                          (kind != op::activation || g_.nodes[next].function == function::relu) &&
                          facts_.only_reader(g_.nodes[n].output, next);
     return (allowed && once(done_[next].forward, next)) || breaks(plan_rule::fused_values_have_one_reader, next);
   }
 
-  constexpr bool forward(step const& s, node const& x) {
+  [[gnu::cold]] constexpr bool forward(step const& s, node const& x) {
     bool const nothing_to_do = x.kind == op::input || x.kind == op::concat ||
                                (x.kind == op::dropout && !facts_.training) ||
                                (x.kind == op::flatten && activations_.shared[x.first_input]);
@@ -132,7 +132,7 @@ class step_checker {
     if (!parameters(x) || (s.batch_norm >= 0 && !parameters(g_.nodes[s.batch_norm]))) return false;
     return (!facts_.training || keep(s.node, x)) && memory_.write_activation(g_.nodes[last].output);
   }
-  constexpr bool parameters(node const& x) {
+  [[gnu::cold]] constexpr bool parameters(node const& x) {
     bool const without_bias = facts_.bias_is_cancelled(g_, x);
     for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
       dsl::parameter const& y = g_.parameters[k];
@@ -142,7 +142,7 @@ class step_checker {
     return true;
   }
   /// What a forward step in training keeps besides its output.
-  constexpr bool keep(int n, node const& x) {
+  [[gnu::cold]] constexpr bool keep(int n, node const& x) {
     target const& to = p_.options.target;
     if (x.kind == op::batch_norm) {
       node const& before = g_.nodes[g_.tensors[g_.input(x)].producer];
@@ -164,30 +164,30 @@ class step_checker {
     return true;
   }
 
-  constexpr bool is_edge(step const& s, node const& x) const { return s.edge >= 0 && s.edge < x.inputs; }
+  [[gnu::cold]] constexpr bool is_edge(step const& s, node const& x) const { return s.edge >= 0 && s.edge < x.inputs; }
   /// The first channel of an input's part in its node's output: concats alone have parts.
-  constexpr int slice_of(step const& s, node const& x) const {
+  [[gnu::cold]] constexpr int slice_of(step const& s, node const& x) const {
     int channel = 0;
     if (x.kind == op::concat)
       for (int i = 0; i < s.edge; ++i) channel += g_.input_shape(x, i).channels;
     return channel;
   }
-  constexpr bool copy_forward(step const& s, node const& x) {
+  [[gnu::cold]] constexpr bool copy_forward(step const& s, node const& x) {
     if (x.kind != op::concat || !is_edge(s, x) || activations_.shared[x.first_input + s.edge])
       return breaks(plan_rule::steps_fit_their_node, s.node);
     return once(copied_[x.first_input + s.edge].forward, s.node) && memory_.read_activation(g_.input(x, s.edge)) &&
            memory_.write_activation(x.output, slice_of(s, x));
   }
-  constexpr bool copy_backward(step const& s, node const& x) {
+  [[gnu::cold]] constexpr bool copy_backward(step const& s, node const& x) {
     if ((x.kind != op::concat && x.kind != op::add) || !is_edge(s, x) || gradients_.shared[x.first_input + s.edge])
       return breaks(plan_rule::steps_fit_their_node, s.node);
     int const in = g_.input(x, s.edge);
     if (!facts_.needs_gradient[in]) return breaks(plan_rule::steps_fit_their_node, s.node);
-    return once(copied_[x.first_input + s.edge].backward, s.node) &&
-           memory_.read_gradient(x.output, slice_of(s, x)) && memory_.contribute(in);
+    return once(copied_[x.first_input + s.edge].backward, s.node) && memory_.read_gradient(x.output, slice_of(s, x)) &&
+           memory_.contribute(in);
   }
 
-  constexpr bool compute_loss(step const& s) {
+  [[gnu::cold]] constexpr bool compute_loss(step const& s) {
     int const result = g_.result();
     if (p_.options.mode == mode::inference || s.node != g_.size.nodes - 1 || loss_done_)
       return breaks(plan_rule::the_loss_is_computed_once);
@@ -200,13 +200,13 @@ class step_checker {
     return !facts_.needs_gradient[facts_.loss_target] || memory_.contribute(facts_.loss_target);
   }
 
-  constexpr bool update() {
+  [[gnu::cold]] constexpr bool update() {
     bool const last = memory_.verdict().step == p_.steps.size() - 1;
     return (facts_.training && last) || breaks(plan_rule::parameters_are_updated_once_after_their_gradients);
   }
 
   /// Gradients of a node's parameters: trainable ones, but no cancelled bias.
-  constexpr bool parameter_gradients(node const& x) {
+  [[gnu::cold]] constexpr bool parameter_gradients(node const& x) {
     bool const without_bias = facts_.bias_is_cancelled(g_, x);
     for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
       if (!g_.parameters[k].trainable() || (without_bias && g_.parameters[k].role == role::bias)) continue;
@@ -216,7 +216,7 @@ class step_checker {
     return true;
   }
 
-  constexpr bool backward(step const& s, node const& x) {
+  [[gnu::cold]] constexpr bool backward(step const& s, node const& x) {
     progress& d = done_[s.node];
     bool const has_weights = x.kind == op::conv2d || x.kind == op::dense;
     bool const inside_another_step = x.kind == op::input || x.kind == op::concat || x.kind == op::add ||
@@ -235,32 +235,32 @@ class step_checker {
     if (!once(d.backward, s.node)) return false;
     if (x.kind == op::batch_norm) return backward_batch_norm(s, x);
     bool const needs_input = x.kind == op::custom || (x.kind == op::activation && x.function == function::silu);
-    bool const needs_output = x.kind == op::custom || x.kind == op::softmax ||
-                              (x.kind == op::activation && x.function != function::silu);
+    bool const needs_output =
+        x.kind == op::custom || x.kind == op::softmax || (x.kind == op::activation && x.function != function::silu);
     if (needs_input && !memory_.read_activation(in)) return false;
     if (needs_output && !memory_.read_activation(x.output)) return false;
     if (x.kind == op::max_pool2d && !memory_.read_other(content::argmax, s.node, d.kept)) return false;
     return memory_.read_gradient(x.output) && (!facts_.needs_gradient[in] || memory_.contribute(in));
   }
-  constexpr bool backward_batch_norm(step const& s, node const& x) {
+  [[gnu::cold]] constexpr bool backward_batch_norm(step const& s, node const& x) {
     progress const& d = done_[s.node];
     int const in = g_.input(x);
     if (s.activation != d.activation) return breaks(plan_rule::steps_fit_their_node, s.node);
     int const out = d.activation < 0 ? x.output : g_.nodes[d.activation].output;
     return memory_.read_activation(in) && memory_.read_other(content::statistics, s.node, d.kept) &&
-           memory_.parameter(x.first_parameter, access::read) &&                                // gamma
-           (d.activation < 0 || memory_.parameter(x.first_parameter + 1, access::read)) &&      // beta, for relu's mask
+           memory_.parameter(x.first_parameter, access::read) &&                            // gamma
+           (d.activation < 0 || memory_.parameter(x.first_parameter + 1, access::read)) &&  // beta, for relu's mask
            parameter_gradients(x) && memory_.read_gradient(out) &&
            (!facts_.needs_gradient[in] || memory_.contribute(in));
   }
 
   /// Nothing was left out, and what the host reads is there.
-  constexpr bool check_end() {
+  [[gnu::cold]] constexpr bool check_end() {
     bool const inference = p_.options.mode == mode::inference;
     for (int n = 1; n < g_.size.nodes; ++n) {
       node const& x = g_.nodes[n];
-      bool const ran = x.kind == op::concat || only_renames(x, facts_.training) ? memory_.has_arrived(x.output)
-                                                                                : done_[n].forward;
+      bool const ran =
+          x.kind == op::concat || only_renames(x, facts_.training) ? memory_.has_arrived(x.output) : done_[n].forward;
       if (!ran) return breaks(plan_rule::every_node_runs_once, n);
     }
     if (loss_done_ == inference) return breaks(plan_rule::the_loss_is_computed_once);
@@ -285,9 +285,9 @@ class step_checker {
   sharing const& activations_;
   sharing const& gradients_;
   replay memory_;
-  list<progress> done_;          // per node
-  list<copies> copied_;          // per edge
-  list<bool> parameter_done_;    // per parameter: its gradient has been written
+  list<progress> done_;        // per node
+  list<copies> copied_;        // per edge
+  list<bool> parameter_done_;  // per parameter: its gradient has been written
   bool loss_done_ = false;
 };
 
