@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+import os
+import re
+
+from conan import ConanFile
+from conan.tools.build import check_min_cppstd
+from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
+from conan.tools.files import load
+
+required_conan_version = ">=2.0.9"
+
+
+class TypenetConan(ConanFile):
+    name = "typenet"
+    description = "A network is a type: header-only C++20 language for neural networks, checked and planned at compile time"
+    license = "MIT"
+    topics = ("neural-network", "deep-learning", "dsl", "compile-time", "header-only")
+    package_type = "header-library"
+    settings = "os", "arch", "compiler", "build_type"
+    # An option adds a requirement; the headers, and so the package id, are the same whatever is chosen.
+    options = {"with_text": [True, False], "with_onednn": [True, False]}
+    # ConanCenter has fmt but no oneDNN.
+    default_options = {"with_text": True, "with_onednn": False}
+    exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*"
+    no_copy_source = True
+
+    def set_version(self):
+        text = load(self, os.path.join(self.recipe_folder, "CMakeLists.txt"))
+        self.version = re.search(r"project\(\s*typenet\s+VERSION\s+([0-9.]+)", text).group(1)
+
+    def layout(self):
+        cmake_layout(self)
+
+    def requirements(self):
+        if self.options.with_text:
+            self.requires("fmt/[>=9 <13]", transitive_headers=True, transitive_libs=True)
+        if self.options.with_onednn:
+            self.requires("onednn/[>=2.6 <4]", transitive_headers=True, transitive_libs=True)
+
+    def validate(self):
+        if self.settings.get_safe("compiler.cppstd"):
+            check_min_cppstd(self, 20)
+
+    def package_id(self):
+        self.info.clear()
+
+    def generate(self):
+        toolchain = CMakeToolchain(self)
+        for part in ("TESTS", "EXAMPLES", "BENCHMARKS"):
+            toolchain.cache_variables[f"TYPENET_BUILD_{part}"] = False
+        toolchain.generate()
+
+    def build(self):
+        CMake(self).configure()
+
+    def package(self):
+        CMake(self).install()
+
+    def package_info(self):
+        # The installed typenetConfig.cmake finds fmt and oneDNN itself, whether they come from Conan or, as platform
+        # requirements, from the system; a generated one would lose the latter.
+        self.cpp_info.set_property("cmake_find_mode", "none")
+        self.cpp_info.builddirs = [os.path.join("share", "cmake", "typenet")]
+        self.cpp_info.bindirs = []
+        self.cpp_info.libdirs = []
+        self.cpp_info.set_property("pkg_config_name", "typenet")

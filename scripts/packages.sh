@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+# Sourced by scripts/demo and scripts/test: installs what is missing, on Debian and its relatives. Prints what and how
+# long; touches nothing, not even the package lists, when everything is there.
+
+# What each thing is recognised by: a command, or a header the compiler can include.
+typenet_has() {
+  case "$1" in
+    *.h | *.hpp) printf '#include <%s>\n' "$1" | g++ -std=c++20 -x c++ -E - >/dev/null 2>&1 ;;
+    *) command -v "$1" >/dev/null 2>&1 ;;
+  esac
+}
+
+# ensure_packages [--optional] THING=PACKAGE...: THING as in typenet_has. Where one of the optional ones can't be had,
+# says so and goes on.
+ensure_packages() {
+  local optional= pair missing=() start=$SECONDS as_root=()
+  if [ "$1" = --optional ]; then optional=1; shift; fi
+  for pair; do typenet_has "${pair%%=*}" || missing+=("${pair#*=}"); done
+  [ "${#missing[@]}" -gt 0 ] || return 0
+
+  if ! command -v apt-get >/dev/null 2>&1; then
+    echo "missing, and this is no Debian; please install what these Debian packages hold: ${missing[*]}" >&2
+    [ -n "$optional" ]
+    return
+  fi
+  if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null 2>&1; then
+      echo "missing; as root, run: apt-get install ${missing[*]}" >&2
+      [ -n "$optional" ]
+      return
+    fi
+    as_root=(sudo)
+  fi
+  echo "installing: ${missing[*]}"
+  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o Dpkg::Use-Pty=0)
+  if [ -z "${typenet_lists_updated:-}" ]; then
+    "${apt[@]}" update >/dev/null || echo "apt-get update failed; trying with the lists there are" >&2
+    typenet_lists_updated=1
+  fi
+  if ! "${apt[@]}" install -y --no-install-recommends "${missing[@]}" </dev/null >/dev/null; then
+    echo "could not install: ${missing[*]}" >&2
+    [ -n "$optional" ]
+    return
+  fi
+  echo "installed in $((SECONDS - start)) s"
+}

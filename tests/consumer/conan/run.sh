@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# `conan create .` without a remote, with Debian's own fmt and oneDNN, in a Conan home of its own: the recipe, the
+# package and test_package. Then again with oneDNN asked for: the package must be the same one.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../../compilers.sh"
+conan=${TYPENET_CONAN:-}
+case "$conan" in *NOTFOUND | "") require conan "Conan 2" ;; esac
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export CONAN_HOME=$scratch/home CXX=$TYPENET_CXX
+unset CC
+
+"$conan" --version
+"$conan" profile detect >/dev/null 2>&1
+system_version() { pkg-config --modversion "$1" 2>/dev/null || echo "$2"; }
+{
+  cat "$here/debian.profile"
+  echo "fmt/$(system_version fmt 9.1.0)"
+  echo "onednn/$(system_version dnnl 2.6.3)"
+} >"$scratch/profile"
+
+root=$here/../../..
+create() { # FILE OPTION...: creates, tests, keeps the package id in FILE; nothing is written into the source tree
+  "$conan" create "$root" -pr:a "$scratch/profile" --no-remote -c tools.cmake.cmaketoolchain:user_presets= \
+    -c tools.cmake.cmake_layout:test_folder="$scratch/test" -c tools.cmake.cmaketoolchain:generator="$CMAKE_GENERATOR" \
+    "${@:2}" 2>&1 | tee "$scratch/log"
+  grep -oE "Package '[0-9a-f]+' created" "$scratch/log" >"$1"
+}
+create "$scratch/plain"
+[ -n "${TYPENET_ONEDNN:-}" ] || exit 0
+create "$scratch/with_onednn" -o 'typenet/*:with_onednn=True'
+cmp "$scratch/plain" "$scratch/with_onednn"

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Builds a user's project that fetches typenet with FetchContent, here from the local tree.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+cmake -S "$here" -B "$scratch/build" -DCMAKE_CXX_COMPILER="$TYPENET_CXX" -DCMAKE_BUILD_TYPE=Release
+cmake --build "$scratch/build"
+"$scratch/build/train_core"
+"$scratch/build/train_everything"

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Installs to a prefix, moves it (an installed package must not remember where it was built), and builds a user's
+# project with find_package.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+cmake --install "$TYPENET_BUILD_DIR" --prefix "$scratch/built" >"$scratch/install.log"
+mv "$scratch/built" "$scratch/prefix"
+configure() {
+  cmake -S "$here" -B "$1" -DCMAKE_CXX_COMPILER="$TYPENET_CXX" -DCMAKE_PREFIX_PATH="$scratch/prefix" "${@:2}"
+}
+
+configure "$scratch/build" -DCMAKE_BUILD_TYPE=Release
+cmake --build "$scratch/build"
+"$scratch/build/train_core"
+"$scratch/build/train_everything" | tee "$scratch/said"
+if [ -n "${TYPENET_ONEDNN:-}" ] && [ -f "$scratch/prefix/include/dsl/executors/onednn.hpp" ]; then
+  grep -q '^onednn: loss' "$scratch/said"
+fi
+
+# A required component that can't be had says what is missing.
+if said=$(configure "$scratch/without" -DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON "-DTYPENET_COMPONENTS=COMPONENTS;text" 2>&1); then
+  echo "find_package(typenet REQUIRED COMPONENTS text) must fail without fmt"
+  exit 1
+fi
+tr -s '[:space:]' ' ' <<<"$said" | grep -qF 'component text needs fmt' || { echo "unclear error: $said"; exit 1; }

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Installs to a prefix and compiles a user's program with pkg-config's flags and no CMake.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../../compilers.sh"
+command -v pkg-config >/dev/null || require pkg-config pkg-config
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+cmake --install "$TYPENET_BUILD_DIR" --prefix "$scratch/prefix" >"$scratch/install.log"
+export PKG_CONFIG_PATH=$scratch/prefix/share/pkgconfig
+modules=(typenet)
+if pkg-config --exists fmt; then modules+=(typenet-text); fi
+read -ra flags <<<"$(pkg-config --cflags --libs "${modules[@]}")"
+"$TYPENET_CXX" -std=c++20 -O1 "$here/../train_one_step.cpp" "${flags[@]}" -o "$scratch/train"
+"$scratch/train"

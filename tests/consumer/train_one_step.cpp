@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// A user's whole program, built by every consumer in this folder and by Conan's test_package: one training step on each
+// executor that the linked targets bring.
+#include <dsl/dsl.hpp>
+
+#include <cmath>
+#include <cstdio>
+
+#if defined(TYPENET_HAS_TEXT) && __has_include(<dsl/text.hpp>)
+#include <dsl/text.hpp>
+#define SUMMARY 1
+#endif
+#if defined(TYPENET_HAS_ONEDNN) && __has_include(<dsl/executors/onednn.hpp>)
+#include <dsl/executors/onednn.hpp>
+#define ONEDNN 1
+#endif
+
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::conv_module<8, 3, 3>, dsl::inception_module<4, 4>,
+                           dsl::global_avg_pool2d, dsl::dense<10>, dsl::softmax>;
+static_assert(model::output == dsl::shape{10});
+
+bool trains(char const* name, dsl::trainer trainer) {
+  auto const data = dsl::synthetic_pictures(16, 16, /*seed=*/1);
+  auto const history = trainer.fit(data.train, {.epochs = 1, .batch_size = 16, .validation = &data.test});
+  dsl::epoch_record const& epoch = history.epochs.back();
+  std::printf("%s: loss %.4f, val_loss %.4f after one step\n", name, epoch.train.loss, epoch.validation.loss);
+  return std::isfinite(epoch.train.loss) && std::isfinite(epoch.validation.loss) && epoch.train.loss > 0;
+}
+
+int main() {
+  dsl::sgd const optimizer{.learning_rate = 5e-3, .momentum = 0.9};
+  bool good = trains("reference", dsl::compile<model>(dsl::reference{}, optimizer));
+#ifdef ONEDNN
+  good = trains("onednn", dsl::compile<model>(dsl::onednn{}, optimizer)) && good;
+#endif
+#ifdef SUMMARY
+  model::summary();
+#endif
+  return good ? 0 : 1;
+}

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# check_core_includes.sh COMPILER HEADER...: the core needs no library, and no standard header that costs every user's
+# compilation more than it gives.
+set -euo pipefail
+compiler=$1
+shift
+root=$(cd "$(dirname "$0")/../.." && pwd)
+bad=0
+reached=$(printf '#include "%s"\n' "$@" | "$compiler" -std=c++20 "-I$root/include" -x c++ -M - | tr -d '\\' | tr -s ' ' '\n')
+if libraries=$(grep -E '/(fmt|dnnl|oneapi|CLI|nlohmann|catch2|boost)[./]' <<<"$reached"); then
+  printf 'the core includes a library:\n%s\n' "$libraries"
+  bad=1
+fi
+# <functional> costs 50 ms, the others 100-400 ms (g++ 12); the language itself is to compile in a second.
+costly=$({
+  grep -nE '^ *# *include *<(filesystem|iostream|regex|random)>' "$@"
+  grep -nE '^ *# *include *<functional>' "$@" | grep -vE '/dsl/(executors|training|data)/'
+} || true)
+if [ -n "$costly" ]; then
+  printf 'costs every including file more than it gives:\n%s\n' "$costly"
+  bad=1
+fi
+exit "$bad"
