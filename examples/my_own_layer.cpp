@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// Layers of your own. typenet's words have no privileges: whatever conv2d or concat can do, a struct in your namespace
+// can do, with the same errors, names and constants.
+//
+//   1. A module, from words that exist: one line.
+//   2. A layer that appends its own nodes, because it depends on the shape that comes in; with a rule of its own.
+#include <cstdio>
+
+#include <dsl/language.hpp>
+
+namespace mine {
+
+// ---- 1. A module -------------------------------------------------------------------------------------------------
+// SqueezeNet's fire module (Iandola et al. 2016): a 1x1 convolution narrows, a 1x1 and a 3x3 one widen again. Deriving
+// from a combinator is all there is to it. It is a struct rather than an alias so that errors, tables and weight files
+// call it `fire`.
+template <int Squeeze, int Expand>
+struct fire : dsl::sequential<dsl::conv2d<Squeeze, 1>, dsl::relu,
+                              dsl::concat<dsl::sequential<dsl::conv2d<Expand, 1>, dsl::relu>,
+                                          dsl::sequential<dsl::conv2d<Expand, 3>, dsl::relu>>> {};
+// fire<16, 64> on 64x32x32 -> 128x32x32
+
+// ---- 2. A layer --------------------------------------------------------------------------------------------------
+// A layer is a type with a static lower(): it gets a value (a tensor of the graph, and its shape), appends nodes, and
+// returns the value that comes out. It runs at compile time, twice: once to count, once to fill arrays of that size.
+
+// One node by hand. Parameters are declared before the node they belong to.
+constexpr dsl::value convolve(dsl::builder& b, dsl::value in, int filters, int size) {
+  int const area = size * size;
+  b.parameter({.role = dsl::role::kernel,
+               .dims = {filters, in.shape.channels, size, size},
+               .rank = 4,
+               .fan_in = in.shape.channels * area,
+               .fan_out = filters * area});
+  b.parameter({.role = dsl::role::bias, .dims = {filters, 1, 1, 1}});
+  int const zeros = size / 2;  // around the picture, which keeps its size
+  return b.append({.kind = dsl::op::conv2d, .window = {size, size, 1, zeros, zeros}}, in,
+                  {filters, in.shape.height, in.shape.width});
+}
+
+// x + convolve(relu(convolve(x))), with 1/Ratio of the channels in between. How many that is depends on the layer
+// before: sequential<conv2d<...>, ...> could not say it.
+template <int Ratio>
+struct bottleneck {
+  static constexpr dsl::value lower(dsl::builder& b, dsl::value in) {
+    int const channels = in.shape.channels;
+    // What must hold, with the shape that came in and the two numbers of the sentence. The compiler says it after
+    // lower() has returned, so lower() must go on with any shape: no division by zero here.
+    bool const good = b.require(Ratio > 0 && channels % (Ratio > 0 ? Ratio : 1) == 0,
+                                {.broken = dsl::rule::own_rule, .first = in.shape, .wanted = Ratio, .found = channels});
+
+    dsl::value const narrow = convolve(b, in, good ? channels / Ratio : 1, 1);
+    dsl::value const active = dsl::relu::lower(b, narrow);  // other layers are functions too
+    dsl::value const wide = convolve(b, active, channels, 3);
+    dsl::value const both[] = {in, wide};
+    return b.append({.kind = dsl::op::add}, both, 2, in.shape);
+  }
+
+  // The sentence. Found and Wanted are the verdict's numbers; compare them as lower() did. What stands in the
+  // arguments is what every compiler prints.
+  template <class At, dsl::shape In, long long Wanted, long long Found>
+  struct broken {
+    static_assert(Wanted > 0 && Found % (Wanted > 0 ? Wanted : 1) == 0,
+                  "bottleneck: Ratio must divide the channels of the input; change one of them");
+  };
+};
+// bottleneck<4> on 128x32x32 -> 128x32x32, by way of 32x32x32
+
+}  // namespace mine
+
+using model = dsl::network<dsl::image<3, 32, 32>,                    //
+                           dsl::conv2d<64, 3>, dsl::relu,            //
+                           mine::fire<16, 64>, mine::bottleneck<4>,  //
+                           dsl::max_pool2d<2>, mine::fire<32, 96>,   //
+                           dsl::global_avg_pool2d, dsl::flatten, dsl::dense<10>, dsl::softmax>;
+
+// Constants come for free.
+static_assert(model::output == dsl::shape{10});
+static_assert(dsl::network<dsl::image<128, 32, 32>, mine::bottleneck<4>>::parameter_count ==
+              (128 * 32 + 32) + (9 * 32 * 128 + 128));
+
+// And so does the error. This one,
+//
+//   using wrong = dsl::network<dsl::image<3, 32, 32>, dsl::conv2d<66, 3>, mine::bottleneck<4>>;
+//   constexpr dsl::shape output = wrong::output;
+//
+// GCC calls (Clang and nvcc differ in punctuation)
+//
+//   In instantiation of 'struct mine::bottleneck<4>::broken<dsl::at<1>, dsl::shape{66, 32, 32}, 4, 66>':
+//   error: static assertion failed: bottleneck: Ratio must divide the channels of the input; change one of them
+//   note: the comparison reduces to '(2 == 0)'
+
+int main() {
+  // Everything behind the types is plain data: nodes in topological order, each with the layer it came from.
+  constexpr dsl::graph_view graph = model::view();
+  std::printf("%-40s %14s %12s\n", "layer", "output", "parameters");
+  for (int i = 0; i < graph.size.nodes; ++i) {
+    dsl::node const& node = graph.nodes[i];
+    long long parameters = 0;
+    for (int p = 0; p < node.parameters; ++p) parameters += graph.parameters[node.first_parameter + p].count();
+
+    char path[64] = "input";
+    int length = 0;
+    int scopes[8] = {};  // from the layer up to the network
+    int depth = 0;
+    for (int s = node.scope; s != 0 && depth < 8; s = graph.scopes[s].parent) scopes[depth++] = s;
+    while (depth > 0 && length < 64) {
+      dsl::scope const& scope = graph.scopes[scopes[--depth]];
+      length += std::snprintf(path + length, sizeof path - static_cast<unsigned>(length), "%s%d.%.*s",
+                              length > 0 ? "/" : "", scope.index, scope.name.size, scope.name.data);
+    }
+    dsl::shape const& out = graph.output_shape(node);
+    char shape[32];
+    std::snprintf(shape, sizeof shape, "%dx%dx%d", out.channels, out.height, out.width);
+    std::printf("%-40s %14s %12lld\n", path, shape, parameters);
+  }
+  std::printf("\n%lld parameters, %lld multiply-adds a picture, %lld bytes to train 32 at a time\n",
+              model::parameter_count, model::forward_macs, model::training_bytes(32));
+}

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# check_fail.sh gcc|clang|nvcc COMPILER FILE: FILE must not compile, and must say why, once.
+#   1. with -DFIXED (the control twin) it compiles, so that a missing header can't pass for success;
+#   2. without, it fails, with exactly one error;
+#   3. every `// EXPECT: text` of FILE is in the output, and every `// EXPECT-RE: regex` matches it. White space counts
+#      as one blank, `> >` as `>>`. `// EXPECT[gcc]: text` holds for that compiler only.
+set -euo pipefail
+. "$(dirname "$0")/../compilers.sh"
+kind=$1 file=$3
+use_compiler "$kind" "$2"
+
+normalise() { tr -s '[:space:]' ' ' | sed -e ':again' -e 's/> >/>>/g' -e 't again'; }
+say() { printf '%s: %s\n' "$(basename "$file")" "$*"; }
+
+if ! twin=$("${check[@]}" -DFIXED "$file" 2>&1); then
+  say "the control twin (-DFIXED) does not compile with $kind:"
+  printf '%s\n' "$twin"
+  exit 1
+fi
+if output=$("${check[@]}" "$file" 2>&1); then
+  say "compiles with $kind, and should not"
+  exit 1
+fi
+
+bad=0
+errors=$(grep -cE '(^|[ :])(fatal )?error( #[0-9A-Z-]+)?:' <<<"$output" || true)
+if [ "$errors" -ne 1 ]; then
+  say "$errors errors from $kind, expected exactly one"
+  bad=1
+fi
+text=$(normalise <<<"$output")
+expectations=0
+while IFS= read -r line; do
+  [[ $line =~ ^[[:space:]]*//[[:space:]]*EXPECT(-RE)?(\[([a-z]+)\])?:[[:space:]]*(.*[^[:space:]])[[:space:]]*$ ]] || continue
+  regex=${BASH_REMATCH[1]} only=${BASH_REMATCH[3]} wanted=$(normalise <<<"${BASH_REMATCH[4]}")
+  wanted=${wanted% }
+  expectations=$((expectations + 1))
+  [ -z "$only" ] || [ "$only" = "$kind" ] || continue
+  match=-F
+  [ -z "$regex" ] || match=-E
+  if ! grep -q "$match" -- "$wanted" <<<"$text"; then
+    say "$kind does not say: $wanted"
+    bad=1
+  fi
+done <"$file"
+if [ "$expectations" -eq 0 ]; then
+  say "no // EXPECT: line"
+  bad=1
+fi
+[ "$bad" -eq 0 ] || printf -- '---- what %s said:\n%s\n' "$kind" "$output"
+exit "$bad"

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: batch_norm: epsilon must be greater than 0; 1e-3 is usual
+// EXPECT-RE: dsl::at<1>, (Layer=)?dsl::batch_norm<.*>, (Epsilon=)?\(?(0|0\.0|0\.0+e\+00)\)?>?
+#include <dsl/language.hpp>
+
+#ifdef FIXED
+constexpr double epsilon = 1e-5;
+#else
+constexpr double epsilon = 0;
+#endif
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::conv2d<8, 3, 3>, dsl::batch_norm<0.9, epsilon>>;
+constexpr dsl::shape output = model::output;

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// Every layer's shape, parameters (Keras's formulae) and multiply-adds, as worked values.
+#include "support/static_graph.hpp"
+
+using dsl::op;
+using dsl::padding;
+using dsl::shape;
+using test::on;
+
+// ---- shape -------------------------------------------------------------------------------------------------------
+static_assert(shape{10} == shape{10, 1, 1});
+static_assert(shape{96, 32, 32}.size() == 98'304 && shape{96, 32, 32}.area() == 1'024);
+static_assert(shape{65'536, 65'536, 1}.size() == 4'294'967'296);  // counted in 64 bits
+static_assert(shape{10}.is_flat() && !shape{10, 1, 2}.is_flat());
+
+// ---- input -------------------------------------------------------------------------------------------------------
+static_assert(on<3, 8, 6, dsl::relu>::input == shape{3, 8, 6});
+static_assert(dsl::network<dsl::features<100>, dsl::relu>::input == shape{100});
+
+// ---- conv2d: same ------------------------------------------------------------------------------------------------
+template <int C, int H, int W, class Conv>
+inline constexpr dsl::window window_of = test::last(on<C, H, W, Conv>::view(), op::conv2d).window;
+
+static_assert(on<3, 8, 8, dsl::conv2d<64, 3, 3>>::output == shape{64, 8, 8});
+static_assert(on<3, 8, 8, dsl::conv2d<64, 3>>::output == shape{64, 8, 8});  // a square kernel
+static_assert(on<3, 8, 8, dsl::conv2d<64, 1>>::output == shape{64, 8, 8});
+static_assert(on<3, 7, 5, dsl::conv2d<4, 3>>::output == shape{4, 7, 5});
+static_assert(on<3, 2, 2, dsl::conv2d<4, 5>>::output == shape{4, 2, 2});  // larger than its input, not than its padding
+static_assert(on<3, 5, 9, dsl::conv2d<8, 1, 7>>::output == shape{8, 5, 9});
+static_assert(on<3, 5, 9, dsl::conv2d<8, 7, 1>>::output == shape{8, 5, 9});
+static_assert(on<3, 32, 32, dsl::conv2d<8, 3, 3, 2>>::output == shape{8, 16, 16});
+static_assert(on<3, 33, 31, dsl::conv2d<8, 3, 3, 2>>::output == shape{8, 17, 16});
+static_assert(on<3, 32, 32, dsl::conv2d<8, 1, 1, 3>>::output == shape{8, 11, 11});  // skips rows: nothing to pad
+static_assert(on<3, 224, 224, dsl::conv2d<64, 7, 7, 2>>::output == shape{64, 112, 112});
+
+static_assert(window_of<3, 8, 8, dsl::conv2d<64, 3>>.pad_top == 1);
+static_assert(window_of<3, 8, 8, dsl::conv2d<64, 3>>.pad_left == 1);
+static_assert(window_of<3, 8, 8, dsl::conv2d<64, 2>>.pad_top == 0);  // an even kernel: one row, behind the last
+static_assert(window_of<3, 5, 9, dsl::conv2d<8, 1, 7>>.pad_top == 0);
+static_assert(window_of<3, 5, 9, dsl::conv2d<8, 1, 7>>.pad_left == 3);
+// TensorFlow: (ceil(32 / 2) - 1) * 2 + 3 - 32 = 1 row of zeros, behind the last; not PyTorch's padding=1.
+static_assert(window_of<3, 32, 32, dsl::conv2d<8, 3, 3, 2>>.pad_top == 0);
+static_assert(window_of<3, 33, 31, dsl::conv2d<8, 3, 3, 2>>.pad_top == 1);  // 33: 2 rows, 1 in front
+static_assert(window_of<3, 33, 32, dsl::conv2d<8, 3, 3, 2>>.pad_left == 0);
+static_assert(window_of<3, 32, 32, dsl::conv2d<8, 5, 5, 2>>.pad_top == 1);     // 3 rows, 1 in front
+static_assert(window_of<3, 224, 224, dsl::conv2d<64, 7, 7, 2>>.pad_top == 2);  // 5 rows, 2 in front
+static_assert(window_of<3, 32, 32, dsl::conv2d<8, 1, 1, 3>>.pad_top == 0);
+
+// ---- conv2d: valid -----------------------------------------------------------------------------------------------
+static_assert(on<80, 32, 32, dsl::conv2d<80, 3, 3, 2, padding::valid>>::output == shape{80, 15, 15});
+static_assert(on<3, 32, 32, dsl::conv2d<8, 3, 3, 1, padding::valid>>::output == shape{8, 30, 30});
+static_assert(on<3, 33, 31, dsl::conv2d<8, 3, 3, 2, padding::valid>>::output == shape{8, 16, 15});
+static_assert(on<3, 5, 9, dsl::conv2d<8, 1, 7, 1, padding::valid>>::output == shape{8, 5, 3});
+static_assert(on<3, 5, 9, dsl::conv2d<8, 5, 9, 1, padding::valid>>::output == shape{8, 1, 1});  // the whole picture
+static_assert(on<3, 5, 5, dsl::conv2d<8, 3, 3, 7, padding::valid>>::output == shape{8, 1, 1});
+static_assert(window_of<3, 32, 32, dsl::conv2d<8, 3, 3, 2, padding::valid>>.pad_top == 0);
+static_assert(window_of<3, 32, 32, dsl::conv2d<8, 3, 3, 2, padding::valid>>.stride == 2);
+
+// ---- conv2d: parameters and multiply-adds ------------------------------------------------------------------------
+static_assert(on<3, 8, 8, dsl::conv2d<64, 3, 3>>::parameter_count == 3 * 3 * 3 * 64 + 64);
+static_assert(on<3, 8, 8, dsl::conv2d<64, 3, 3>>::trainable_parameter_count == 1'792);
+static_assert(on<3, 5, 9, dsl::conv2d<8, 1, 7>>::parameter_count == 1 * 7 * 3 * 8 + 8);
+static_assert(on<3, 8, 8, dsl::conv2d<64, 3, 3>>::forward_macs == 3 * 3 * 3 * 64 * 8 * 8);
+static_assert(on<80, 32, 32, dsl::conv2d<80, 3, 3, 2, padding::valid>>::forward_macs == 3 * 3 * 80 * 80 * 15 * 15);
+// kernel and bias, with Glorot's fans
+constexpr auto conv = on<3, 8, 8, dsl::conv2d<64, 3, 5>>::view();
+static_assert(conv.size.parameters == 2 && conv.nodes[1].first_parameter == 0 && conv.nodes[1].parameters == 2);
+static_assert(conv.parameters[0].role == dsl::role::kernel && conv.parameters[0].rank == 4);
+static_assert(conv.parameters[0].dims[0] == 64 && conv.parameters[0].dims[1] == 3);
+static_assert(conv.parameters[0].dims[2] == 3 && conv.parameters[0].dims[3] == 5);
+static_assert(conv.parameters[0].fan_in == 3 * 3 * 5 && conv.parameters[0].fan_out == 64 * 3 * 5);
+static_assert(conv.parameters[1].role == dsl::role::bias && conv.parameters[1].count() == 64);
+
+// ---- batch_norm --------------------------------------------------------------------------------------------------
+using normed = on<64, 8, 8, dsl::batch_norm<>>;
+static_assert(normed::output == shape{64, 8, 8});
+static_assert(normed::parameter_count == 4 * 64 && normed::trainable_parameter_count == 2 * 64 &&
+              normed::forward_macs == 0);
+static_assert(test::last(normed::view(), op::batch_norm).momentum == 0.99);
+static_assert(test::last(normed::view(), op::batch_norm).epsilon == 1e-3);
+static_assert(test::last(on<4, 1, 1, dsl::batch_norm<0.9, 1e-5>>::view(), op::batch_norm).epsilon == 1e-5);
+
+// ---- activations: any shape, nothing to learn --------------------------------------------------------------------
+template <class Activation, dsl::function Function>
+inline constexpr bool is_elementwise =
+    on<3, 4, 5, Activation>::output == shape{3, 4, 5} && on<3, 4, 5, Activation>::parameter_count == 0 &&
+    test::last(on<3, 4, 5, Activation>::view(), op::activation).function == Function;
+static_assert(is_elementwise<dsl::relu, dsl::function::relu>);
+static_assert(is_elementwise<dsl::leaky_relu<>, dsl::function::leaky_relu>);
+static_assert(is_elementwise<dsl::elu<>, dsl::function::elu>);
+static_assert(is_elementwise<dsl::sigmoid, dsl::function::sigmoid>);
+static_assert(is_elementwise<dsl::tanh, dsl::function::tanh>);
+static_assert(is_elementwise<dsl::silu, dsl::function::silu>);
+static_assert(test::last(on<3, 4, 5, dsl::leaky_relu<0.1>>::view(), op::activation).rate == 0.1);
+static_assert(test::last(on<3, 4, 5, dsl::leaky_relu<>>::view(), op::activation).rate == 0.3);  // Keras's
+
+// ---- pools -------------------------------------------------------------------------------------------------------
+static_assert(on<80, 32, 32, dsl::max_pool2d<3, 2>>::output == shape{80, 15, 15});
+static_assert(on<80, 33, 31, dsl::max_pool2d<3, 2>>::output == shape{80, 16, 15});
+static_assert(on<8, 32, 32, dsl::max_pool2d<2>>::output == shape{8, 16, 16});
+static_assert(on<8, 5, 5, dsl::max_pool2d<2>>::output == shape{8, 2, 2});  // the last row and column are left out
+static_assert(on<8, 6, 6, dsl::max_pool2d<3, 1>>::output == shape{8, 4, 4});
+static_assert(on<1, 256, 256, dsl::max_pool2d<256>>::output == shape{1});  // 65,536 values, the most
+static_assert(on<336, 7, 7, dsl::avg_pool2d<7>>::output == shape{336});
+static_assert(on<336, 8, 8, dsl::avg_pool2d<7>>::output == shape{336});
+static_assert(on<336, 14, 21, dsl::avg_pool2d<7>>::output == shape{336, 2, 3});
+static_assert(on<336, 7, 7, dsl::global_avg_pool2d>::output == shape{336});
+static_assert(on<336, 5, 9, dsl::global_avg_pool2d>::output == shape{336});
+static_assert(on<336, 1, 1, dsl::global_avg_pool2d>::output == shape{336});
+static_assert(on<336, 400, 400, dsl::global_avg_pool2d>::output == shape{336});  // only max_pool2d remembers a place
+static_assert(on<80, 32, 32, dsl::max_pool2d<3, 2>>::parameter_count == 0);
+static_assert(on<80, 32, 32, dsl::max_pool2d<3, 2>>::forward_macs == 0);
+static_assert(test::last(on<9, 5, 8, dsl::global_avg_pool2d>::view(), op::avg_pool2d).window.width == 8);
+
+// ---- dropout, flatten, dense, softmax, identity ------------------------------------------------------------------
+static_assert(on<3, 4, 5, dsl::dropout<0.5>>::output == shape{3, 4, 5});
+static_assert(test::last(on<3, 4, 5, dsl::dropout<0.25>>::view(), op::dropout).rate == 0.25);
+static_assert(on<3, 4, 5, dsl::dropout<0.0>>::parameter_count == 0);
+static_assert(on<64, 8, 8, dsl::flatten>::output == shape{4'096});
+static_assert(on<10, 1, 1, dsl::flatten>::output == shape{10});
+static_assert(dsl::network<dsl::features<336>, dsl::dense<10>>::output == shape{10});
+static_assert(dsl::network<dsl::features<336>, dsl::dense<10>>::parameter_count == 336 * 10 + 10);
+static_assert(dsl::network<dsl::features<336>, dsl::dense<10>>::forward_macs == 336 * 10);
+static_assert(on<3, 8, 8, dsl::flatten, dsl::dense<5>>::parameter_count == 192 * 5 + 5);
+constexpr auto dense = dsl::network<dsl::features<336>, dsl::dense<10>>::view();
+static_assert(dense.parameters[0].rank == 2 && dense.parameters[0].dims[0] == 10 && dense.parameters[0].dims[1] == 336);
+static_assert(dense.parameters[0].fan_in == 336 && dense.parameters[0].fan_out == 10);
+static_assert(dsl::network<dsl::features<10>, dsl::softmax>::output == shape{10});
+static_assert(on<3, 4, 5, dsl::identity, dsl::relu>::view().size.nodes == 2);  // the input and the relu
+
+// ---- combinators -------------------------------------------------------------------------------------------------
+using two = dsl::concat<dsl::conv2d<32, 1>, dsl::conv2d<48, 3>>;
+static_assert(on<64, 32, 32, two>::output == shape{80, 32, 32});
+static_assert(on<64, 32, 32, two>::parameter_count == (64 * 32 + 32) + (9 * 64 * 48 + 48));
+static_assert(on<64, 32, 32, two>::forward_macs == 1LL * 1'024 * (64 * 32 + 9 * 64 * 48));
+static_assert(on<3, 8, 8, dsl::concat<dsl::identity, dsl::identity, dsl::relu>>::output == shape{9, 8, 8});
+static_assert(on<64, 8, 8, dsl::add<dsl::identity, dsl::conv2d<64, 3>>>::output == shape{64, 8, 8});
+static_assert(on<64, 8, 8, dsl::add<dsl::identity, dsl::conv2d<64, 3>>>::parameter_count == 9 * 64 * 64 + 64);
+static_assert(on<3, 8, 8, dsl::sequential<dsl::conv2d<8, 3>, dsl::relu>, dsl::sequential<>>::output == shape{8, 8, 8});
+// nested: an add of concats of adds
+using inner = dsl::add<dsl::identity, dsl::conv2d<4, 3>>;
+using middle = dsl::concat<inner, dsl::sequential<dsl::conv2d<6, 1>, dsl::relu>, dsl::concat<dsl::identity, inner>>;
+static_assert(on<4, 8, 8, middle>::output == shape{4 + 6 + (4 + 4), 8, 8});
+static_assert(on<4, 8, 8, dsl::add<middle, dsl::conv2d<18, 3>>>::output == shape{18, 8, 8});
+static_assert(test::count(on<4, 8, 8, dsl::add<middle, dsl::conv2d<18, 3>>>::view(), op::add) == 3);
+static_assert(test::count(on<4, 8, 8, dsl::add<middle, dsl::conv2d<18, 3>>>::view(), op::concat) == 2);
+
+// ---- modules -----------------------------------------------------------------------------------------------------
+static_assert(on<3, 32, 32, dsl::conv_module<96, 3, 3>>::parameter_count == (27 * 96 + 96) + 4 * 96);
+static_assert(on<64, 32, 32, dsl::inception_module<32, 48>>::output == shape{80, 32, 32});
+static_assert(on<80, 32, 32, dsl::downsample_module<80>>::output == shape{160, 15, 15});
+
+// ---- what is a layer, and what is not ----------------------------------------------------------------------------
+struct no_lower {};
+struct lowers_a_number {
+  static constexpr int lower(dsl::builder&, dsl::value) { return 0; }
+};
+struct lowers_as_a_member {
+  constexpr dsl::value lower(dsl::builder&, dsl::value in) const { return in; }
+};
+struct lowers_without_a_builder {
+  static constexpr dsl::value lower(dsl::value in) { return in; }
+};
+class lowers_in_private {
+  static constexpr dsl::value lower(dsl::builder&, dsl::value in) { return in; }
+};
+struct named : dsl::sequential<dsl::relu> {};
+struct lowers_as_a_template {
+  template <class Builder>
+  static constexpr dsl::value lower(Builder&, dsl::value in) {
+    return in;
+  }
+};
+static_assert(dsl::layer<dsl::relu> && dsl::layer<dsl::sequential<>> && dsl::layer<dsl::concat<>> && dsl::layer<named>);
+static_assert(dsl::layer<lowers_as_a_template>);
+static_assert(!dsl::layer<int> && !dsl::layer<no_lower> && !dsl::layer<lowers_a_number> &&
+              !dsl::layer<lowers_as_a_member>);
+static_assert(!dsl::layer<lowers_without_a_builder> && !dsl::layer<lowers_in_private>);
+static_assert(!dsl::layer<dsl::image<3, 8, 8>>);  // an input stands first and nowhere else
+static_assert(dsl::network_input<dsl::image<3, 8, 8>> && dsl::network_input<dsl::features<4>>);
+static_assert(!dsl::network_input<dsl::relu> && !dsl::network_input<int>);

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// Networks as a whole: MiniGoogLeNet's constants, layers of a user's own, and verdicts on broken networks.
+#include "support/static_graph.hpp"
+
+using namespace dsl::literals;
+using dsl::op;
+using dsl::rule;
+using dsl::shape;
+using dsl::verdict;
+using test::on;
+using test::verdict_of;
+
+// ---- MiniGoogLeNet -----------------------------------------------------------------------------------------------
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
+static_assert(model::input == shape{3, 32, 32});
+static_assert(model::output == shape{10});
+static_assert(model::parameter_count == 1'656'250);  // what Keras reports
+static_assert(model::trainable_parameter_count == 1'652'826);
+static_assert(model::forward_macs == 234'597'920);
+static_assert(model::training_bytes(64) < 256_MiB);
+static_assert(model::training_bytes(32) < model::training_bytes(64));
+static_assert(model::inference_bytes(64) < model::training_bytes(64));
+static_assert(model::training_bytes(1) > 3 * 4 * model::trainable_parameter_count);  // values, gradients, one slot
+static_assert(model::training_bytes(1, {}, 2) > model::training_bytes(1));           // Adam keeps two slots
+static_assert(test::count(model::view(), op::conv2d) == 19 && test::count(model::view(), op::batch_norm) == 19);
+static_assert(test::count(model::view(), op::concat) == 10 && test::count(model::view(), op::dense) == 1);
+
+using classes_100 = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<100>>;
+static_assert(classes_100::output == shape{100});
+static_assert(classes_100::parameter_count - model::parameter_count == 90 * (336 + 1));
+
+// Every layer may be written out, named, or nested: the same graph.
+template <class A, class B>
+inline constexpr bool equal = A::output == B::output && A::parameter_count == B::parameter_count &&
+                              A::forward_macs == B::forward_macs && A::view().size.nodes == B::view().size.nodes;
+struct stem : dsl::sequential<dsl::conv2d<8, 3>, dsl::relu> {};
+static_assert(equal<on<3, 8, 8, stem, dsl::flatten>, on<3, 8, 8, dsl::conv2d<8, 3>, dsl::relu, dsl::flatten>>);
+static_assert(equal<on<3, 8, 8, stem, stem>, on<3, 8, 8, dsl::sequential<stem, dsl::sequential<stem>>>>);
+
+// ---- layers of a user's own --------------------------------------------------------------------------------------
+namespace mine {
+
+struct twice {  // x -> x + x
+  static constexpr dsl::value lower(dsl::builder& b, dsl::value in) {
+    dsl::value const both[] = {in, in};
+    return b.append({.kind = op::add}, both, 2, in.shape);
+  }
+};
+
+template <int Filters>
+struct residual
+    : dsl::sequential<dsl::add<dsl::identity, dsl::sequential<dsl::conv2d<Filters, 3>, dsl::batch_norm<>>>, dsl::relu> {
+};
+
+/// A block of another's: children chosen by a number, lowered without a combinator.
+template <int Depth>
+struct stack {
+  static constexpr dsl::value lower(dsl::builder& b, dsl::value in) {
+    for (int i = 0; i < Depth; ++i) in = residual<16>::lower(b, in);
+    return in;
+  }
+};
+
+struct even_channels {
+  static constexpr dsl::value lower(dsl::builder& b, dsl::value in) {
+    b.require(in.shape.channels % 2 == 0,
+              {.broken = rule::own_rule, .first = in.shape, .wanted = 2, .found = in.shape.channels});
+    return dsl::relu::lower(b, in);
+  }
+};
+
+}  // namespace mine
+
+static_assert(on<3, 8, 8, mine::twice>::output == shape{3, 8, 8});
+static_assert(on<3, 8, 8, mine::twice>::view().nodes[1].inputs == 2);
+static_assert(on<3, 8, 8, dsl::concat<mine::twice, mine::twice>>::output == shape{6, 8, 8});
+static_assert(on<16, 8, 8, mine::residual<16>>::output == shape{16, 8, 8});
+static_assert(on<16, 8, 8, mine::residual<16>>::parameter_count == (9 * 16 * 16 + 16) + 4 * 16);
+static_assert(on<16, 8, 8, mine::stack<5>>::parameter_count == 5 * on<16, 8, 8, mine::residual<16>>::parameter_count);
+static_assert(on<16, 8, 8, mine::stack<5>>::training_bytes(4) > 0);
+static_assert(on<16, 8, 8, mine::even_channels>::output == shape{16, 8, 8});
+
+// ---- verdicts ----------------------------------------------------------------------------------------------------
+using picture = dsl::image<3, 8, 8>;
+
+// 8x8 is too small for the last pool
+static_assert(verdict_of<picture, dsl::minigooglenet<10>>().broken == rule::pool_window_fits_input);
+static_assert(verdict_of<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>().holds());
+static_assert(verdict{}.holds());
+
+template <class Layer>
+inline constexpr verdict of = verdict_of<picture, dsl::relu, Layer>();
+static_assert(verdict_of<dsl::image<3, 0, 8>, dsl::relu>().broken == rule::image_has_positive_size);
+static_assert(verdict_of<dsl::image<3, 0, 8>, dsl::relu>().first == shape{3, 0, 8});
+static_assert(of<int>.broken == rule::children_are_layers && of<int>.depth == 1 && of<int>.path[0] == 1);
+static_assert(of<dsl::conv2d<0, 3>>.broken == rule::filters_are_positive && of<dsl::conv2d<0, 3>>.found == 0);
+static_assert(of<dsl::conv2d<-4, 3>>.found == -4);
+static_assert(of<dsl::conv2d<4, 3, 0>>.broken == rule::kernel_is_positive);
+static_assert(of<dsl::conv2d<4, 3, 0>>.second == shape{1, 3, 0});
+static_assert(of<dsl::conv2d<4, 3, 3, 0>>.broken == rule::stride_is_positive);
+static_assert(of<dsl::max_pool2d<2, -1>>.broken == rule::stride_is_positive && of<dsl::max_pool2d<2, -1>>.found == -1);
+static_assert(of<dsl::conv2d<4, 9, 9, 1, dsl::padding::valid>>.broken == rule::kernel_fits_padded_input);
+static_assert(of<dsl::conv2d<4, 9, 1, 1, dsl::padding::valid>>.first == shape{3, 8, 8});
+static_assert(of<dsl::conv2d<4, 9, 9>>.holds());  // same padding makes room
+static_assert(of<dsl::conv2d<4, 8, 8, 1, dsl::padding::valid>>.holds());
+static_assert(of<dsl::avg_pool2d<0, 1>>.broken == rule::pool_window_is_positive);
+static_assert(of<dsl::avg_pool2d<9>>.broken == rule::pool_window_fits_input);
+static_assert(of<dsl::avg_pool2d<8>>.holds());
+static_assert(verdict_of<dsl::image<1, 300, 300>, dsl::max_pool2d<257>>().broken == rule::pool_window_fits_16_bits);
+static_assert(verdict_of<dsl::image<1, 300, 300>, dsl::avg_pool2d<257>>().holds());
+static_assert(of<dsl::batch_norm<0.99, 0.0>>.broken == rule::epsilon_is_positive);
+static_assert(of<dsl::batch_norm<1.0>>.broken == rule::momentum_keeps_less_than_all &&
+              of<dsl::batch_norm<1.0>>.number == 1);
+static_assert(of<dsl::batch_norm<-0.1>>.broken == rule::momentum_keeps_less_than_all);
+static_assert(of<dsl::batch_norm<0.0>>.holds());
+static_assert(of<dsl::dropout<1.0>>.broken == rule::dropout_rate_is_a_probability);
+static_assert(of<dsl::dropout<-0.5>>.number == -0.5 && of<dsl::dropout<0.0>>.holds());
+static_assert(of<dsl::dense<10>>.broken == rule::dense_takes_a_flat_input &&
+              of<dsl::dense<10>>.first == shape{3, 8, 8});
+static_assert(verdict_of<dsl::features<4>, dsl::dense<0>>().broken == rule::units_are_positive);
+static_assert(of<dsl::softmax>.broken == rule::softmax_takes_a_flat_input);
+static_assert(of<dsl::concat<>>.broken == rule::concat_joins_two_or_more && of<dsl::concat<>>.found == 0);
+static_assert(of<dsl::concat<dsl::relu>>.found == 1);
+static_assert(of<dsl::concat<dsl::relu, dsl::conv2d<4, 3, 3, 2>>>.broken == rule::branches_share_height_and_width);
+static_assert(of<dsl::concat<dsl::relu, dsl::conv2d<4, 3, 3, 2>>>.second == shape{4, 4, 4});
+static_assert(of<dsl::add<>>.broken == rule::add_joins_two_or_more && of<dsl::add<dsl::relu>>.found == 1);
+static_assert(of<dsl::add<dsl::relu, dsl::identity, dsl::conv2d<4, 3>>>.broken == rule::branches_share_their_shape);
+static_assert(of<dsl::add<dsl::relu, dsl::identity, dsl::conv2d<4, 3>>>.found == 2);  // the third branch
+static_assert(of<dsl::leaky_relu<1e300>>.broken == rule::slope_is_finite);
+static_assert(verdict_of<dsl::image<1, 1'024, 1'024>, dsl::conv2d<2'048, 1>>().found == 2'147'483'648);
+static_assert(verdict_of<dsl::image<1, 1'024, 1'024>, dsl::conv2d<2'047, 1>>().holds());
+static_assert(of<mine::even_channels>.broken == rule::own_rule && of<mine::even_channels>.found == 3);
+
+// The first fault is the one that is said, wherever it is; the rest are its consequences.
+struct deep
+    : dsl::sequential<dsl::relu, dsl::concat<dsl::relu, dsl::sequential<dsl::relu, dsl::dense<4>>>, dsl::dense<0>> {};
+constexpr verdict first = verdict_of<picture, dsl::relu, dsl::relu, deep, dsl::concat<>>();
+static_assert(first.broken == rule::dense_takes_a_flat_input && first.depth == 4);
+static_assert(first.path[0] == 2 && first.path[1] == 1 && first.path[2] == 1 && first.path[3] == 1);
+
+// require() on its own
+constexpr bool require_keeps_the_first() {
+  dsl::builder b;
+  bool good = b.require(true, {.broken = rule::own_rule}) && b.first_fault().holds();
+  int const parent = b.enter(7, {"layer", 5});
+  good = good && !b.require(false, {.broken = rule::own_rule, .found = 1});
+  b.leave(parent);
+  good = good && !b.require(false, {.broken = rule::stride_is_positive, .found = 2});
+  verdict const& v = b.first_fault();
+  return good && v.broken == rule::own_rule && v.found == 1 && v.depth == 1 && v.path[0] == 7;
+}
+static_assert(require_keeps_the_first());
+
+// Deeper than a verdict's path: the place ends where the path does, and the rule is still the right one.
+template <int Depth>
+struct nested : dsl::sequential<nested<Depth - 1>> {};
+template <>
+struct nested<0> : dsl::dense<0> {};
+static_assert(verdict_of<dsl::features<4>, nested<40>>().broken == rule::units_are_positive);
+static_assert(verdict_of<dsl::features<4>, nested<40>>().depth == dsl::deepest_layer);
