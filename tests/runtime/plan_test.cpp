@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT
+#include "support/catch.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <dsl/dsl.hpp>
+#include "support/random_graph.hpp"
+#include "support/symbolic_executor.hpp"
+#include "support/symbolic_interpreter.hpp"
+
+// The planner's passes as values, network by network, and one mistake for each of the checker's rules.
+
+namespace {
+
+using namespace dsl;
+using namespace dsl::test;
+
+using model = network<image<3, 32, 32>, minigooglenet<10>>;
+
+plan plan_of(graph_view const& g, plan_options const& o) {
+  plan p = make_plan(g, o);
+  plan_verdict const v = verify(g, p);
+  INFO("step " << v.step << ", index " << v.index << ": " << explain(v.broken));
+  CHECK(v.holds());
+  return p;
+}
+
+/// Small networks only: executed with hashes for numbers, the plan has to do what the graph says.
+bool does_what_the_graph_says(graph_view const& g, plan const& p) {
+  symbolic::outcome executed;
+  return symbolic::execute(g, p, executed) && executed == symbolic::interpret(g, p.options);
+}
+
+template <class Predicate>
+int count_steps(plan const& p, Predicate wanted) {
+  return static_cast<int>(std::count_if(p.steps.begin(), p.steps.end(), wanted));
+}
+int copies(plan const& p) {
+  return count_steps(p,
+                     [](step const& s) { return s.what == action::copy_forward || s.what == action::copy_backward; });
+}
+int steps_of(plan const& p, action what, op kind) {
+  return count_steps(p, [&](step const& s) { return s.what == what && s.kind == kind; });
+}
+/// Neighbouring steps of one group count once.
+int launches(plan const& p, action what, op kind) {
+  int n = 0;
+  for (int s = 0; s < p.steps.size(); ++s) {
+    step const& x = p.steps[s];
+    bool const joins = s > 0 && x.group >= 0 && p.steps[s - 1].group == x.group && p.steps[s - 1].what == x.what;
+    n += x.what == what && x.kind == kind && !joins;
+  }
+  return n;
+}
+operand const& operand_of(plan const& p, step const& s, int i) { return p.operands[s.first_operand + i]; }
+
+template <class Layer, int... I>
+sequential<std::enable_if_t<(I >= 0), Layer>...> repeat(std::integer_sequence<int, I...>);
+template <int N, class Layer>
+struct times : decltype(repeat<Layer>(std::make_integer_sequence<int, N>{})) {};
+
+constexpr mode all_modes[] = {mode::training, mode::evaluation, mode::inference};
+
+}  // namespace
+
+TEST_CASE("MiniGoogLeNet: 19 batch_norms run as 11 groups") {
+  plan const p = plan_of(model::view(), {.batch = 64});
+  for (action what : {action::forward, action::backward}) {
+    CHECK(steps_of(p, what, op::batch_norm) == 19);
+    CHECK(launches(p, what, op::batch_norm) == 11);
+  }
+}
+
+TEST_CASE("MiniGoogLeNet: concat costs no copy") {
+  for (int block : {1, 8, 16}) {
+    CHECK(copies(plan_of(model::view(), {.batch = 64, .target = {.channel_block = block}})) == 0);
+    // in inference the convolution is the last to write, and it can only at batch 1
+    CHECK(copies(plan_of(model::view(), {.batch = 1,
+                                         .mode = mode::inference,
+                                         .target = {.channel_block = block, .library_writes_slices = true}})) == 0);
+  }
+}
+
+TEST_CASE("MiniGoogLeNet: 19 biases in front of a batch_norm are skipped, and read for its running mean") {
+  graph_view const g = model::view();
+  plan const p = plan_of(g, {.batch = 64});
+  std::vector<int> forward_reads(static_cast<std::size_t>(g.size.parameters));
+  std::vector<int> norm_reads(forward_reads), gradients(forward_reads);
+  for (step const& s : p.steps)
+    for (int i = 0; i < s.operands; ++i) {
+      operand const& o = operand_of(p, s, i);
+      auto const k = static_cast<std::size_t>(o.index);
+      if (o.what == content::parameter && s.what == action::forward)
+        ++(s.kind == op::batch_norm ? norm_reads : forward_reads)[k];
+      if (o.what == content::parameter_gradient) ++gradients[k];
+    }
+  int skipped = 0;
+  for (int k = 0; k < g.size.parameters; ++k) {
+    auto const i = static_cast<std::size_t>(k);
+    if (g.parameters[k].role != role::bias) continue;
+    bool const of_conv = g.nodes[g.parameters[k].node].kind == op::conv2d;
+    skipped += of_conv;
+    CHECK(forward_reads[i] == (of_conv ? 0 : 1));
+    CHECK(norm_reads[i] == (of_conv ? 1 : 0));
+    CHECK(gradients[i] == (of_conv ? 0 : 1));
+  }
+  CHECK(skipped == 19);
+  plan const inference = plan_of(g, {.batch = 64, .mode = mode::inference});
+  CHECK(steps_of(inference, action::forward, op::batch_norm) == 0);
+  CHECK(steps_of(inference, action::forward, op::activation) == 0);
+}
+
+TEST_CASE("branches of one input: the first data gradient writes, the second adds") {
+  graph_view const g = model::view();
+  plan const p = plan_of(g, {.batch = 64});
+  std::vector<dsl::access> into(static_cast<std::size_t>(g.size.tensors), dsl::access::read);
+  int added = 0;
+  for (step const& s : p.steps) {
+    if (s.what == action::update || s.operands == 0) continue;
+    operand const& o = operand_of(p, s, s.operands - 1);
+    if (o.what != content::gradient || o.how == dsl::access::read) continue;
+    dsl::access& first = into[static_cast<std::size_t>(o.index)];
+    CHECK(o.how == (first == dsl::access::read ? dsl::access::write : dsl::access::accumulate));
+    first = o.how;
+    added += o.how == dsl::access::accumulate;
+  }
+  CHECK(added == 10);  // eight inceptions and two downsamplings have two branches
+}
+
+TEST_CASE("dropout works in place, and in inference it is another name") {
+  graph_view const g = model::view();
+  for (mode m : all_modes) {
+    plan const p = plan_of(g, {.batch = 64, .mode = m});
+    for (int n = 0; n < g.size.nodes; ++n) {
+      node const& x = g.nodes[n];
+      if (x.kind != op::dropout) continue;
+      CHECK(p.activations[x.output].buffer == p.activations[g.input(x)].buffer);
+      CHECK(steps_of(p, action::forward, op::dropout) == (m == mode::training ? 1 : 0));
+      if (m == mode::training) CHECK(p.gradients[x.output].buffer == p.gradients[g.input(x)].buffer);
+    }
+  }
+}
+
+TEST_CASE("an identity branch of a concat is copied, and so is its gradient") {
+  using dense_block = concat<identity, conv_module<4, 3, 3>>;
+  using net = network<image<3, 6, 6>, conv_module<4, 3, 3>, dense_block, dense_block, flatten, dense<3>, softmax>;
+  for (int block : {1, 4}) {
+    plan const p = plan_of(net::view(), {.batch = 2, .target = {.channel_block = block}});
+    CHECK(steps_of(p, action::copy_forward, op::concat) == 2);
+    CHECK(steps_of(p, action::copy_backward, op::concat) == 2);
+    CHECK(does_what_the_graph_says(net::view(), p));
+  }
+}
+
+TEST_CASE("activations inside a concat keep the outputs that their backward pass reads") {
+  using branches =
+      concat<sequential<conv2d<4, 1>, relu>, sequential<conv2d<4, 3>, sigmoid>, sequential<conv2d<4, 1>, silu>>;
+  using dropped = network<image<4, 4, 4>, branches, dropout<0.5>, flatten, dense<3>, softmax>;
+  using normalised = network<image<4, 4, 4>, branches, batch_norm<>, relu, flatten, dense<3>, softmax>;
+  using activated = network<image<4, 4, 4>, branches, dsl::tanh, flatten, dense<3>, softmax>;
+  for (graph_view const& g : {dropped::view(), normalised::view(), activated::view()})
+    for (mode m : all_modes)
+      for (int block : {1, 4}) {
+        plan const p = plan_of(g, {.batch = 2, .mode = m, .target = {.channel_block = block}});
+        CHECK(does_what_the_graph_says(g, p));
+        if (m == mode::training) CHECK(copies(p) == 0);
+      }
+}
+
+TEST_CASE("two batch_norms on one input add to one gradient, one after the other") {
+  using net = network<image<3, 4, 4>, conv2d<4, 3>, concat<batch_norm<>, sequential<batch_norm<>, relu>>, flatten,
+                      dense<3>, softmax>;
+  plan const p = plan_of(net::view(), {.batch = 2});
+  CHECK(launches(p, action::backward, op::batch_norm) == 2);
+  CHECK(does_what_the_graph_says(net::view(), p));
+}
+
+TEST_CASE("flatten costs a step only where channels are in blocks") {
+  using net = network<image<3, 4, 4>, conv_module<16, 3, 3>, flatten, dense<3>, softmax>;
+  for (mode m : all_modes) {
+    plan const packed = plan_of(net::view(), {.batch = 2, .mode = m});
+    plan const blocked = plan_of(net::view(), {.batch = 2, .mode = m, .target = {.channel_block = 16}});
+    CHECK(steps_of(packed, action::forward, op::flatten) == 0);
+    CHECK(steps_of(packed, action::backward, op::flatten) == 0);
+    CHECK(steps_of(blocked, action::forward, op::flatten) == 1);
+    CHECK(steps_of(blocked, action::backward, op::flatten) == (m == mode::training ? 1 : 0));
+    CHECK(does_what_the_graph_says(net::view(), packed));
+    CHECK(does_what_the_graph_says(net::view(), blocked));
+  }
+}
+
+TEST_CASE("a plan is the same at compile time and at run time") {
+  constexpr long long at_compile_time = model::training_bytes(64);
+  constexpr int steps = make_plan(model::view(), {.batch = 64}).steps.size();
+  int volatile batch = 64;
+  plan const p = plan_of(model::view(), {.batch = batch});
+  CHECK(p.bytes() == at_compile_time);
+  CHECK(p.steps.size() == steps);
+  constexpr long long inference = model::inference_bytes(8, {.channel_block = 16});
+  CHECK(make_plan(model::view(), {batch / 8, mode::inference, {.channel_block = 16}, 0}).bytes() == inference);
+}
+
+TEST_CASE("the arena is hardly larger than what lives at its fullest step") {
+  for (mode m : all_modes) {
+    plan const p = plan_of(model::view(), {.batch = 64, .mode = m});
+    long long peak = 0;
+    for (int s = 0; s < p.steps.size(); ++s) {
+      long long live = 0;
+      for (buffer const& b : p.buffers)
+        if (b.where == region::activations && b.first >= 0 && b.first <= s && s <= b.last) live += b.bytes;
+      peak = std::max(peak, live);
+    }
+    long long const arena = p.region_bytes[static_cast<int>(region::activations)];
+    INFO("mode " << static_cast<int>(m) << ": arena " << arena << ", peak " << peak);
+    CHECK(arena >= peak);
+    // first come, first placed: the short lives of inference leave holes of up to two fifths
+    CHECK(100 * arena <= (m == mode::training ? 105 : 150) * peak);
+  }
+}
+
+TEST_CASE("100 layers at compile time, 1,000 and 10,000 at run time") {
+  using deep = network<image<3, 8, 8>, times<33, conv_module<8, 3, 3>>, global_avg_pool2d, flatten, dense<10>, softmax>;
+  static_assert(deep::graph.view().size.nodes == 104);
+  static_assert(verified<deep>);
+  for (int layers : {1'000, 10'000}) {
+    graph_values chain;
+    int t = chain.image({3, 8, 8});
+    for (int i = 0; i < layers / 3; ++i) t = chain.act(chain.norm(chain.conv(t, 8, 3)));
+    chain.softmax(chain.dense(chain.flatten(chain.pool(op::avg_pool2d, t, 8, 1)), 10));
+    for (mode m : all_modes) {
+      plan const p = plan_of(chain.view(), {.batch = 8, .mode = m});
+      // outside training a chain needs two activations at a time, however long it is
+      if (m != mode::training) CHECK(p.region_bytes[static_cast<int>(region::activations)] <= 3 * 8 * 8 * 8 * 8 * 4);
+    }
+  }
+}
+
+TEST_CASE("batches, losses and targets") {
+  for (int batch : {1, 7, 64, 1024})
+    for (mode m : all_modes)
+      for (loss l : {loss::categorical_crossentropy, loss::mean_squared_error})
+        for (int block : {1, 8, 16}) {
+          plan const p =
+              plan_of(model::view(), {.batch = batch, .mode = m, .target = {.channel_block = block}, .loss = l});
+          bool const softmax_has_a_backward_pass = m == mode::training && l == loss::mean_squared_error;
+          CHECK(steps_of(p, action::backward, op::softmax) == (softmax_has_a_backward_pass ? 1 : 0));
+        }
+}
+
+// ---- the checker's rules, one by one ----
+
+namespace {
+
+using small = network<image<3, 4, 4>, concat<conv_module<4, 1, 1>, conv_module<4, 3, 3>, identity>, dropout<0.5>,
+                      max_pool2d<2>, flatten, dense<3>, softmax>;
+
+int find(plan const& p, action what, op kind) {
+  for (int s = 0; s < p.steps.size(); ++s)
+    if (p.steps[s].what == what && (p.steps[s].kind == kind || kind == op::input)) return s;
+  FAIL("no such step");
+  return -1;
+}
+
+/// Makes one mistake in a good plan; the rule that the checker finds broken.
+template <class Mistake>
+std::string broken_by(Mistake mistake, plan_options const& o = {.batch = 2}) {
+  plan p = plan_of(small::view(), o);
+  mistake(p);
+  return explain(verify(small::view(), p).broken);
+}
+
+}  // namespace
+
+TEST_CASE("each rule of the checker has a mistake that breaks it") {
+  auto const says = [](plan_rule r) { return std::string(explain(r)); };
+  CHECK(broken_by([](plan&) {}) == says(plan_rule::holds));
+  CHECK(broken_by([](plan& p) { p.gradients.erase(0); }) == says(plan_rule::tables_cover_the_graph));
+  CHECK(broken_by([](plan& p) { p.buffers[p.activations[0].buffer].bytes -= 64; }) ==
+        says(plan_rule::buffers_fit_what_they_hold));
+  CHECK(broken_by([](plan& p) { p.buffers[p.activations[0].buffer].offset += 4; }) ==
+        says(plan_rule::buffers_lie_aligned_in_their_region));
+  CHECK(broken_by([](plan& p) {
+          p.buffers[p.parameter_buffers[0]].offset = p.buffers[p.parameter_buffers[1]].offset;
+        }) == says(plan_rule::parameters_do_not_overlap));
+  CHECK(broken_by([](plan& p) { p.region_bytes[static_cast<int>(region::slots)] -= 64; }) ==
+        says(plan_rule::gradients_and_slots_mirror_the_parameters));
+  CHECK(broken_by([](plan& p) { std::swap(p.steps[0], p.steps[1]); }) == says(plan_rule::the_batch_is_loaded_first));
+  CHECK(broken_by([](plan& p) { p.steps[find(p, action::forward, op::conv2d)].kind = op::dense; }) ==
+        says(plan_rule::steps_fit_their_node));
+  CHECK(broken_by([](plan& p) {
+          step& s = p.steps[find(p, action::forward, op::batch_norm)];
+          ++s.activation;
+        }) == says(plan_rule::fused_values_have_one_reader));
+  CHECK(broken_by([](plan& p) { p.steps.insert(1, p.steps[1]); }) == says(plan_rule::every_node_runs_once));
+  CHECK(broken_by([](plan& p) { --p.steps[find(p, action::forward, op::conv2d)].operands; }) ==
+        says(plan_rule::operands_are_what_the_step_needs));
+  CHECK(broken_by([](plan& p) { p.steps.erase(find(p, action::copy_forward, op::concat)); }) ==
+        says(plan_rule::every_read_has_its_write));
+  CHECK(broken_by([](plan& p) {
+          operand& o = p.operands[p.steps[find(p, action::loss, op::input)].first_operand + 3];
+          o.how = dsl::access::accumulate;
+        }) == says(plan_rule::gradient_contributions_are_summed_once));
+  CHECK(broken_by([](plan& p) { p.steps[find(p, action::loss, op::input)].node = 1; }) ==
+        says(plan_rule::the_loss_is_computed_once));
+  CHECK(broken_by([](plan& p) { p.steps.erase(p.steps.size() - 1); }) ==
+        says(plan_rule::parameters_are_updated_once_after_their_gradients));
+  CHECK(broken_by([](plan& p) {
+          int const s = find(p, action::forward, op::dropout);  // max_pool2d reads what it writes
+          p.steps[s].group = p.steps[s + 1].group = 99;
+        }) == says(plan_rule::groups_are_independent));
+  CHECK(broken_by([](plan& p) { p.buffers[p.activations[0].buffer].offset = p.buffers[p.labels].offset; }) ==
+        says(plan_rule::live_buffers_do_not_overlap));
+}
+
+TEST_CASE("mistakes in the tables of tensors") {
+  auto const says = [](plan_rule r) { return std::string(explain(r)); };
+  // x -> conv -> conv -> conv, with buffers of one shape: the third may have the first one's, but not its input's
+  graph_values chain;
+  int const x = chain.image({4, 4, 4});
+  int const a = chain.conv(x, 4, 3);
+  int const b = chain.conv(a, 4, 3);
+  int const c = chain.conv(b, 4, 3);
+  chain.dense(chain.flatten(c), 3);
+  graph_view const g = chain.view();
+  auto const move = [&](plan& p, int tensor, int to) {
+    int const from = p.activations[tensor].buffer;
+    for (operand& o : p.operands)
+      if (o.buffer == from) o.buffer = to;
+    for (placement& at : p.activations)
+      if (at.buffer == from) at.buffer = to;
+  };
+  plan_options const inference{.batch = 2, .mode = mode::inference};
+  plan p = plan_of(g, inference);
+  move(p, c, p.activations[b].buffer);
+  CHECK(explain(verify(g, p).broken) == says(plan_rule::only_elementwise_steps_overwrite_their_input));
+  p = plan_of(g, inference);
+  move(p, c, p.activations[a].buffer);
+  CHECK(verify(g, p).broken == plan_rule::holds);
+  CHECK(does_what_the_graph_says(g, p));
+  plan trains = plan_of(g, {.batch = 2});
+  move(trains, c, trains.activations[a].buffer);  // a is read again by its reader's backward pass
+  CHECK(explain(verify(g, trains).broken) == says(plan_rule::values_live_to_their_last_use));
+
+  // concat<1 channel, 3 channels> in blocks of 2: a slice would begin inside a block
+  graph_values joined;
+  int const in = joined.image({2, 2, 2});
+  int const one = joined.act(joined.norm(joined.conv(in, 1, 1)));
+  int const three = joined.act(joined.norm(joined.conv(in, 3, 1)));
+  joined.dense(joined.flatten(joined.concat({one, three})), 3);
+  plan blocked = plan_of(joined.view(), {.batch = 2, .target = {.channel_block = 2}});
+  CHECK(copies(blocked) == 4);
+  CHECK(does_what_the_graph_says(joined.view(), blocked));
+  blocked.activations[three] = {blocked.activations[three + 1].buffer, 1};
+  CHECK(explain(verify(joined.view(), blocked).broken) == says(plan_rule::slices_are_whole_channel_blocks));
+}
+
+TEST_CASE("a gradient that is read too early") {
+  // x is read by two convolutions; its producer's backward pass moves between their data gradients
+  graph_values net;
+  int const in = net.image({2, 3, 3});
+  int const x = net.conv(in, 2, 1);
+  net.softmax(net.dense(net.flatten(net.concat({net.conv(x, 2, 1), net.conv(x, 3, 1)})), 3));
+  plan p = plan_of(net.view(), {.batch = 2});
+  int first = -1;
+  for (int s = 0; s < p.steps.size(); ++s)
+    if (p.steps[s].what == action::backward_data && p.steps[s].kind == op::conv2d && first < 0) first = s;
+  int const weights = p.steps.size() - 2;
+  REQUIRE(p.steps[weights].what == action::backward_weights);
+  step const s = p.steps[weights];
+  p.steps.erase(weights);
+  p.steps.insert(first + 1, s);
+  CHECK(verify(net.view(), p).broken == plan_rule::gradients_are_complete_when_read);
+}

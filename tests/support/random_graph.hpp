@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+#include <dsl/graph/graph.hpp>
+#include <dsl/layers/conv2d.hpp>
+#include <dsl/plan/plan.hpp>
+
+// Small networks that nobody would write, as values: the planner and its checker must be right about them, too.
+
+namespace dsl::test {
+
+/// The same numbers on every machine (splitmix64); std::uniform_int_distribution's are the library's own.
+class dice {
+ public:
+  explicit dice(std::uint64_t seed) : state_(seed) {}
+
+  std::uint64_t bits() {
+    std::uint64_t z = (state_ += 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+  }
+  int below(int n) { return n < 1 ? 0 : static_cast<int>(bits() % static_cast<std::uint64_t>(n)); }
+  int between(int low, int high) { return low + below(high - low + 1); }
+  bool percent(int chance) { return below(100) < chance; }
+  template <class T>
+  T of(std::initializer_list<T> choices) {
+    return choices.begin()[below(static_cast<int>(choices.size()))];
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// A graph that grows at run time; every function appends a node and returns its output.
+class graph_values {
+ public:
+  graph_view view() const {
+    return {nodes_.data(),      edges_.data(), tensors_.data(),
+            parameters_.data(), nullptr,       {size(nodes_), size(edges_), size(tensors_), size(parameters_), 0}};
+  }
+  shape const& shape_of(int t) const { return tensors_[static_cast<std::size_t>(t)].shape; }
+  int tensors() const { return size(tensors_); }
+
+  int image(shape s) { return append({.kind = op::input}, {}, s); }
+  int conv(int in, int filters, int kernel, int stride = 1, padding pad = padding::same) {
+    shape const& s = shape_of(in);
+    detail::extent const h = detail::extent_of(s.height, kernel, stride, pad);
+    detail::extent const w = detail::extent_of(s.width, kernel, stride, pad);
+    shape const out{filters, h.size, w.size};
+    parameter(role::kernel, {filters, s.channels, kernel, kernel});
+    parameter(role::bias, {filters, 1, 1, 1});
+    return append({.kind = op::conv2d, .window = {kernel, kernel, stride, h.before, w.before}}, {in}, out);
+  }
+  int norm(int in) {
+    shape const s = shape_of(in);
+    for (role r : {role::gamma, role::beta, role::moving_mean, role::moving_variance})
+      parameter(r, {s.channels, 1, 1, 1});
+    return append({.kind = op::batch_norm, .epsilon = 1e-3, .momentum = 0.99}, {in}, s);
+  }
+  int act(int in, function f = function::relu) {
+    return append({.kind = op::activation, .function = f, .rate = 0.5}, {in}, shape_of(in));
+  }
+  int pool(op kind, int in, int size, int stride) {
+    shape const& s = shape_of(in);
+    shape const out{s.channels, (s.height - size) / stride + 1, (s.width - size) / stride + 1};
+    return append({.kind = kind, .window = {size, size, stride, 0, 0}}, {in}, out);
+  }
+  int custom(int in) { return append({.kind = op::custom}, {in}, shape_of(in)); }
+  int dropout(int in) { return append({.kind = op::dropout, .rate = 0.5}, {in}, shape_of(in)); }
+  int flatten(int in) { return append({.kind = op::flatten}, {in}, {static_cast<int>(shape_of(in).size()), 1, 1}); }
+  int dense(int in, int units) {
+    parameter(role::kernel, {units, shape_of(in).channels, 1, 1});
+    parameter(role::bias, {units, 1, 1, 1});
+    return append({.kind = op::dense}, {in}, {units, 1, 1});
+  }
+  int softmax(int in) { return append({.kind = op::softmax}, {in}, shape_of(in)); }
+  int concat(std::vector<int> const& in) {
+    shape out{0, shape_of(in[0]).height, shape_of(in[0]).width};
+    for (int t : in) out.channels += shape_of(t).channels;
+    return append({.kind = op::concat}, in, out);
+  }
+  int add(std::vector<int> const& in) { return append({.kind = op::add}, in, shape_of(in[0])); }
+
+ private:
+  template <class T>
+  static int size(std::vector<T> const& v) {
+    return static_cast<int>(v.size());
+  }
+  void parameter(role r, std::initializer_list<int> dims) {
+    dsl::parameter p{.role = r, .node = size(nodes_)};
+    for (int i = 0; i < 4; ++i) p.dims[i] = dims.begin()[i];
+    parameters_.push_back(p);
+  }
+  int append(node n, std::vector<int> const& in, shape out) {
+    n.first_input = size(edges_);
+    n.inputs = size(in);
+    n.output = size(tensors_);
+    n.first_parameter = size(parameters_);
+    while (n.first_parameter > 0 && parameters_[static_cast<std::size_t>(n.first_parameter - 1)].node == size(nodes_))
+      --n.first_parameter;
+    n.parameters = size(parameters_) - n.first_parameter;
+    edges_.insert(edges_.end(), in.begin(), in.end());
+    tensors_.push_back({out, size(nodes_)});
+    nodes_.push_back(n);
+    return n.output;
+  }
+
+  std::vector<node> nodes_;
+  std::vector<int> edges_;
+  std::vector<tensor> tensors_;
+  std::vector<dsl::parameter> parameters_;
+};
+
+/// Series, branches, and skips over them, from every operation; behind them a classifier or a regression.
+class random_graph : public graph_values {
+ public:
+  random_graph(dice& d, int channel_block) : d_(d), block_(channel_block) {
+    int t = image(shape{d_.of({1, 3, 4, block_}), d_.between(2, 4), d_.between(2, 4)});
+    for (int i = d_.between(1, 3); i > 0; --i) t = block(t, 0);
+    finish(t);
+  }
+
+ private:
+  int filters() { return d_.of({1, 2, 3, 4, block_, block_}); }
+  function any_function() {
+    return d_.of({function::relu, function::relu, function::leaky_relu, function::elu, function::sigmoid,
+                  function::tanh, function::silu});
+  }
+
+  // In statements of their own: the order of a call's arguments is the compiler's choice.
+  int random_conv(int in, int kernel) {
+    int const f = filters();
+    return conv(in, f, kernel);
+  }
+  int random_act(int in) {
+    function const f = any_function();
+    return act(in, f);
+  }
+  int random_pool(int in, int size, int stride) {
+    op const kind = d_.of({op::max_pool2d, op::avg_pool2d});
+    return pool(kind, in, size, stride);
+  }
+
+  /// One operation that keeps height and width.
+  int layer(int in) {
+    switch (d_.below(11)) {
+      case 0: return norm(in);
+      case 1: return act(norm(in));
+      case 2: return random_act(in);
+      case 3: return dropout(in);
+      case 4: return random_conv(in, 3);
+      case 5: return random_act(random_conv(in, 1));
+      case 6: return norm(random_conv(in, 1));
+      case 7: return random_pool(in, 1, 1);
+      case 8: return act(norm(random_conv(in, 3)));
+      case 9: return custom(in);
+      default: return act(norm(random_conv(in, 1)));
+    }
+  }
+  int chain(int in) {
+    for (int i = d_.between(1, 2); i > 0; --i) in = layer(in);
+    return in;
+  }
+  /// One operation that halves or cuts height and width: all branches of a downsampling have to agree.
+  int smaller(int in, bool halves) {
+    int const stride = halves ? 2 : 1;
+    int t = 0;
+    if (d_.percent(50)) {
+      int const f = filters();
+      t = conv(in, f, 2, stride, padding::valid);
+    } else {
+      t = random_pool(in, 2, stride);
+    }
+    return d_.percent(40) ? chain(t) : t;
+  }
+
+  int block(int in, int depth) {
+    switch (d_.below(depth < 2 ? 8 : 3)) {
+      case 0:
+      case 1: return chain(in);
+      case 2: {
+        bool const small = shape_of(in).height < 2 || shape_of(in).width < 2;
+        return small ? layer(in) : smaller(in, d_.percent(50));
+      }
+      case 3: {  // downsampling branches
+        if (shape_of(in).height < 2 || shape_of(in).width < 2) return chain(in);
+        bool const halves = d_.percent(50);
+        std::vector<int> parts;
+        for (int i = d_.between(2, 3); i > 0; --i) parts.push_back(smaller(in, halves));
+        return concat(parts);
+      }
+      case 4:
+      case 5:
+      case 6: {
+        std::vector<int> parts;
+        for (int i = d_.between(2, 3); i > 0; --i) parts.push_back(branch(in, depth));
+        if (d_.percent(15)) skip(parts, false);
+        return concat(parts);
+      }
+      default: {
+        std::vector<int> parts{d_.percent(60) ? in : chain(in)};
+        for (int i = d_.between(1, 2); i > 0; --i) {
+          int const t = d_.percent(15) ? in : branch(in, depth);
+          parts.push_back(shape_of(t) == shape_of(parts[0]) ? t : conv(t, shape_of(parts[0]).channels, 1));
+        }
+        if (d_.percent(15)) skip(parts, true);
+        return add(parts);
+      }
+    }
+  }
+  int branch(int in, int depth) {
+    if (d_.percent(15)) return in;
+    if (d_.percent(25) && depth < 1) {
+      int const t = block(in, depth + 1);
+      if (shape_of(t).height == shape_of(in).height && shape_of(t).width == shape_of(in).width) return t;
+      drop_.push_back(t);  // the wrong size: it joins as a flat tensor at the end
+    }
+    return chain(in);
+  }
+  /// A value from anywhere before, if it fits.
+  void skip(std::vector<int>& parts, bool same_channels) {
+    shape const& s = shape_of(parts[0]);
+    int const t = d_.below(tensors());
+    shape const& x = shape_of(t);
+    if (x.height == s.height && x.width == s.width && (!same_channels || x.channels == s.channels)) parts.push_back(t);
+  }
+
+  void finish(int t) {
+    if (d_.percent(40) && shape_of(t).height == shape_of(t).width) t = pool(op::avg_pool2d, t, shape_of(t).height, 1);
+    if (d_.percent(30)) t = dropout(t);
+    t = flatten(t);
+    if (!drop_.empty()) {
+      std::vector<int> parts{t};
+      for (int extra : drop_) parts.push_back(flatten(extra));
+      t = concat(parts);
+    }
+    if (d_.percent(25)) t = d_.percent(50) ? norm(dense(t, 4)) : random_act(dense(t, 3));
+    if (d_.percent(15)) t = dropout(t);
+    if (d_.percent(10)) t = concat({dense(t, 2), random_act(dense(t, 3)), t});
+    if (d_.percent(10)) t = dense(softmax(t), 4);
+    t = dense(t, d_.between(2, 3));
+    if (d_.percent(85))
+      softmax(t);
+    else if (d_.percent(50))
+      random_act(t);
+  }
+
+  dice& d_;
+  int block_;
+  std::vector<int> drop_;
+};
+
+inline plan_options random_options(dice& d, int channel_block) {
+  plan_options o;
+  o.batch = d.between(1, 3);
+  o.mode = d.of({mode::training, mode::training, mode::training, mode::evaluation, mode::inference});
+  o.target.channel_block = channel_block;
+  o.target.alignment = d.of({4, 64});
+  o.target.element_bytes = d.of({1, 2, 4});
+  o.target.state_bytes = d.of({1, 2, 4});
+  o.target.library_writes_slices = d.percent(50);
+  o.optimizer_slots = d.between(0, 2);
+  o.loss = d.percent(70) ? loss::categorical_crossentropy : loss::mean_squared_error;
+  return o;
+}
+
+}  // namespace dsl::test

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "support/symbolic_memory.hpp"
+
+// Runs a plan over bytes, with hashes for numbers, by the fields that any executor uses. Nothing here calls the planner
+// or its checker.
+
+namespace dsl::test::symbolic {
+
+class executor {
+ public:
+  /// `at_once`: the steps of a group all read before any of them writes, and write in the opposite order.
+  executor(graph_view const& g, plan const& p, bool at_once) : g_(g), p_(p), memory_(p), at_once_(at_once) {}
+
+  outcome run() {
+    set_up();
+    for (int s = 0; s < p_.steps.size();) {
+      int end = s + 1;
+      step const& first = p_.steps[s];
+      while (at_once_ && first.group >= 0 && end < p_.steps.size() && p_.steps[end].group == first.group &&
+             p_.steps[end].what == first.what)
+        ++end;
+      late_ = end - s > 1;
+      for (int i = s; i < end; ++i) execute(p_.steps[i]);
+      for (std::size_t i = writes_.size(); i-- > 0;)
+        memory_.set(writes_[i].region, writes_[i].byte, writes_[i].bytes, writes_[i].value);
+      writes_.clear();
+      s = end;
+    }
+    return observe();
+  }
+
+ private:
+  struct late_write {
+    int region;
+    long long byte;
+    int bytes;
+    number value;
+  };
+  struct loaded {
+    numbers values;
+    dsl::shape shape{};
+  };
+
+  // operands, found by position and content
+
+  operand const* peek(content what) const {
+    if (at_ >= step_->operands) return nullptr;
+    operand const& o = p_.operands[step_->first_operand + at_];
+    return o.what == what ? &o : nullptr;
+  }
+  operand const& next(content what) {
+    operand const* o = peek(what);
+    demand(o);
+    ++at_;
+    return *o;
+  }
+  dsl::shape const& tensor_shape(operand const& o) const {
+    demand(o.index >= 0 && o.index < g_.size.tensors);
+    return g_.shape_of(o.index);
+  }
+  loaded tensor(content what) {
+    operand const& o = next(what);
+    dsl::shape const& s = tensor_shape(o);
+    loaded x{load(o, s.size(), p_.options.batch), s};
+    if (!memory_.padding_is_zero(o.buffer, o.channel, s.size(), p_.options.batch))
+      for (number& v : x.values) v = mix(v, 0xBAD);
+    return x;
+  }
+  numbers parameter_values() {
+    operand const& o = next(content::parameter);
+    return load(o, parameter_count(o), 1);
+  }
+  long long parameter_count(operand const& o) const {
+    demand(o.index >= 0 && o.index < g_.size.parameters);
+    return g_.parameters[o.index].count();
+  }
+  numbers load(operand const& o, long long size, int samples) {
+    if (!late_) memory_.mark(epoch_, o.buffer, o.channel, size, samples);
+    return memory_.load(o.buffer, o.channel, size, samples);
+  }
+  void store(operand const& o, numbers const& v, long long size, int samples, bool in_place = false) {
+    demand(v.size() == static_cast<std::size_t>(size * samples));
+    int const bytes = memory_.element_bytes(o.buffer);
+    bool const adds = o.how == access::accumulate && o.what == content::gradient;
+    auto const set = [&](int r, long long byte, number value) {
+      if (late_)
+        writes_.push_back({r, byte, bytes, value});
+      else
+        memory_.set(r, byte, bytes, value);
+    };
+    memory_.walk(o.buffer, o.channel, size, samples, [&](std::size_t i, int r, long long byte) {
+      number const value = adds ? v[i] + memory_.at(r, byte, bytes) : v[i];
+      set(r, byte, !late_ && memory_.spoils(epoch_, r, byte, i, in_place) ? mix(999, epoch_, i) : value);
+    });
+    if (!adds) {
+      bool const copies = step_->what == action::copy_forward || step_->what == action::copy_backward;
+      memory_.walk_padding(o.buffer, o.channel, size, samples, copies,
+                           [&](std::size_t, int r, long long byte) { set(r, byte, 0); });
+    }
+  }
+  void store_tensor(content what, numbers const& v, bool in_place = false) {
+    operand const& o = next(what);
+    store(o, v, tensor_shape(o).size(), p_.options.batch, in_place);
+  }
+  void store_parameter_gradient(number what, std::vector<numbers const*> const& in) {
+    operand const& o = next(content::parameter_gradient);
+    store(o, by_batch(what, in, parameter_count(o)), parameter_count(o), 1);
+  }
+
+  node const& node_of(int n) const {
+    demand(n >= 0 && n < g_.size.nodes);
+    return g_.nodes[n];
+  }
+  number attributes_of(int n) const {
+    node_of(n);
+    return attributes(g_, n);
+  }
+
+  void execute(step const& s) {
+    demand(s.first_operand >= 0 && s.operands >= 0 && s.first_operand + s.operands <= p_.operands.size());
+    step_ = &s;
+    at_ = 0;
+    ++epoch_;
+    switch (s.what) {
+      case action::load: return load_batch();
+      case action::forward: return forward(s);
+      case action::copy_forward: return copy(s, content::activation);
+      case action::copy_backward: return copy(s, content::gradient);
+      case action::loss: return loss_of(s);
+      case action::backward: return backward(s);
+      case action::backward_weights: return backward_weights(s);
+      case action::backward_data: return backward_data(s);
+      case action::update: return update();
+    }
+    demand(false);
+  }
+
+  void load_batch() {
+    int const batch = p_.options.batch;
+    operand const& o = next(content::activation);
+    store(o, picture(tensor_shape(o).size(), batch), tensor_shape(o).size(), batch);
+    if (operand const* l = peek(content::labels)) store(*l, labels(batch), 1, batch);
+  }
+
+  void forward(step const& s) {
+    int const batch = p_.options.batch;
+    number const what = attributes_of(s.node);
+    bool const training = p_.options.mode == mode::training;
+    std::vector<loaded> in;
+    for (int i = 0; i < node_of(s.node).inputs; ++i) in.push_back(tensor(content::activation));
+    demand(!in.empty());
+    loaded& x = in[0];
+    numbers y;
+    bool in_place = false;
+    switch (s.kind) {
+      case op::conv2d:
+      case op::dense: {
+        number weights = digest(parameter_values());
+        bool const biased = training ? peek(content::parameter) != nullptr : node_of(s.node).parameters > 1;
+        if (biased) weights = mix(weights, digest(parameter_values()));
+        operand const& out = p_.operands[step_->first_operand + step_->operands - 1];
+        y = by_sample(what, {&x.values}, weights, batch, tensor_shape(out).size());
+        if (s.batch_norm >= 0) {
+          numbers const gamma = parameter_values(), beta = parameter_values();
+          numbers const mean = parameter_values(), variance = parameter_values();
+          y = normalise(attributes_of(s.batch_norm), y, mean, variance, 0, gamma, beta, tensor_shape(out));
+        }
+        break;
+      }
+      case op::batch_norm: {
+        numbers const gamma = parameter_values(), beta = parameter_values();
+        if (!training) {
+          numbers const mean = parameter_values(), variance = parameter_values();
+          y = normalise(what, x.values, mean, variance, 0, gamma, beta, x.shape);
+          break;
+        }
+        operand const& mean = next(content::parameter);
+        operand const& variance = next(content::parameter);
+        int const channels = x.shape.channels;
+        numbers const now = statistics_of(what, x.values, batch, x.shape);
+        numbers bias;
+        if (peek(content::parameter)) bias = parameter_values();
+        demand(parameter_count(mean) == channels && parameter_count(variance) == channels &&
+               (bias.empty() || bias.size() == static_cast<std::size_t>(channels)));
+        numbers const old_mean = memory_.load(mean.buffer, mean.channel, channels, 1);
+        numbers const old_variance = memory_.load(variance.buffer, variance.channel, channels, 1);
+        store(mean, running(old_mean, now, 0, bias.empty() ? nullptr : &bias), channels, 1);
+        store(variance, running(old_variance, now, now.size() / 2, nullptr), channels, 1);
+        store(next(content::statistics), now, 2 * channels, 1);
+        y = normalise(what, x.values, now, now, now.size() / 2, gamma, beta, x.shape);
+        break;
+      }
+      case op::activation:
+      case op::dropout:
+        y = elementwise(what, x.values, nullptr, s.kind == op::dropout);
+        in_place = true;
+        break;
+      case op::add: {
+        y.resize(x.values.size());
+        for (loaded const& v : in) {
+          demand(v.values.size() == y.size());
+          for (std::size_t i = 0; i < y.size(); ++i) y[i] += v.values[i];
+        }
+        break;
+      }
+      case op::flatten: y = x.values; break;
+      case op::max_pool2d:
+      case op::avg_pool2d:
+      case op::custom:
+      case op::softmax: {
+        operand const& out = p_.operands[step_->first_operand + step_->operands - 1];
+        y = by_sample(what, {&x.values}, 0, batch, tensor_shape(out).size());
+        if (s.kind == op::max_pool2d && training) {
+          numbers const where = by_sample(mix(what, 1), {&x.values}, 0, batch, tensor_shape(out).size());
+          store(next(content::argmax), where, tensor_shape(out).size(), batch);
+        }
+        break;
+      }
+      default: demand(false);
+    }
+    if (s.activation >= 0) y = elementwise(attributes_of(s.activation), y, nullptr, false);
+    store_tensor(content::activation, y, in_place);
+  }
+
+  /// The operand that is part of the node's output has the input's channels.
+  void copy(step const& s, content what) {
+    operand const& from = next(what);
+    operand const& to = next(what);
+    node const& x = node_of(s.node);
+    demand(s.edge >= 0 && s.edge < x.inputs && (x.kind == op::concat || x.kind == op::add));
+    long long const size = g_.input_shape(x, s.edge).size();
+    store(to, load(from, size, p_.options.batch), size, p_.options.batch);
+  }
+
+  void loss_of(step const& s) {
+    int const batch = p_.options.batch;
+    loaded const y = tensor(content::activation);
+    numbers const l = load(next(content::labels), 1, batch);
+    number const what = mix(static_cast<number>(p_.options.loss), static_cast<number>(node_of(s.node).kind));
+    store(next(content::metrics), by_batch(what, {&y.values, &l}, 2), 2, 1);
+    if (peek(content::gradient))
+      store_tensor(content::gradient, by_sample(mix(what, 1), {&y.values, &l}, 0, batch, y.shape.size()));
+  }
+
+  void backward_weights(step const& s) {
+    demand(s.kind == op::conv2d || s.kind == op::dense);
+    number const what = mix(attributes_of(s.node), seed_gradient);
+    numbers const x = tensor(content::activation).values;
+    numbers const dy = tensor(content::gradient).values;
+    store_parameter_gradient(what, {&x, &dy});
+    if (peek(content::parameter_gradient)) store_parameter_gradient(mix(what, 1), {&dy});
+  }
+  void backward_data(step const& s) {
+    demand(s.kind == op::conv2d || s.kind == op::dense);
+    numbers const dy = tensor(content::gradient).values;
+    number const weights = digest(parameter_values());
+    operand const* in = peek(content::gradient);
+    demand(in);
+    store_tensor(content::gradient, by_sample(mix(attributes_of(s.node), seed_gradient), {&dy}, weights,
+                                              p_.options.batch, tensor_shape(*in).size()));
+  }
+
+  void backward(step const& s) {
+    int const batch = p_.options.batch;
+    number const what = mix(attributes_of(s.node), seed_gradient);
+    if (s.kind == op::batch_norm) return backward_batch_norm(s, what);
+    numbers value;  // input or output, whichever the derivative wants
+    if (peek(content::activation)) value = tensor(content::activation).values;
+    numbers output;  // a custom operation gets both
+    if (peek(content::activation)) output = tensor(content::activation).values;
+    if (s.kind == op::max_pool2d) {
+      operand const& o = next(content::argmax);
+      operand const* dy = peek(content::gradient);
+      demand(dy);
+      value = load(o, tensor_shape(*dy).size(), batch);
+    }
+    numbers const dy = tensor(content::gradient).values;
+    operand const* in = peek(content::gradient);
+    if (!in) return;
+    long long const size = tensor_shape(*in).size();
+    switch (s.kind) {
+      case op::activation: store_tensor(content::gradient, elementwise(what, value, &dy, false), true); break;
+      case op::dropout: store_tensor(content::gradient, elementwise(what, dy, nullptr, true), true); break;
+      case op::flatten: store_tensor(content::gradient, dy); break;
+      case op::max_pool2d:
+      case op::softmax: store_tensor(content::gradient, by_sample(what, {&value, &dy}, 0, batch, size)); break;
+      case op::avg_pool2d: store_tensor(content::gradient, by_sample(what, {&dy}, 0, batch, size)); break;
+      case op::custom: store_tensor(content::gradient, by_sample(what, {&value, &output, &dy}, 0, batch, size)); break;
+      default: demand(false);
+    }
+  }
+  void backward_batch_norm(step const& s, number what) {
+    loaded const x = tensor(content::activation);
+    int const channels = x.shape.channels;
+    numbers const now = load(next(content::statistics), 2 * channels, 1);
+    numbers const gamma = parameter_values();
+    numbers beta;
+    if (s.activation >= 0) beta = parameter_values();
+    operand const& d_gamma = next(content::parameter_gradient);
+    operand const& d_beta = next(content::parameter_gradient);
+    numbers dy = tensor(content::gradient).values;
+    if (s.activation >= 0) {  // the mask comes from the output, computed again
+      number const act = attributes_of(s.activation);
+      numbers const y =
+          elementwise(act, normalise(attributes_of(s.node), x.values, now, now, now.size() / 2, gamma, beta, x.shape),
+                      nullptr, false);
+      dy = elementwise(mix(act, seed_gradient), y, &dy, false);
+    }
+    store(d_gamma, by_batch(what, {&x.values, &now, &dy}, parameter_count(d_gamma)), parameter_count(d_gamma), 1);
+    store(d_beta, by_batch(mix(what, 1), {&dy}, parameter_count(d_beta)), parameter_count(d_beta), 1);
+    if (peek(content::gradient))
+      store_tensor(content::gradient,
+                   by_sample(what, {&x.values, &dy}, mix(digest(now), digest(gamma)), p_.options.batch, x.shape.size()),
+                   true);
+  }
+
+  /// One loop over the regions of parameters, gradients and slots.
+  void update() {
+    int const bytes = p_.options.target.state_bytes;
+    long long const all = p_.region_bytes[static_cast<int>(region::parameters)];
+    int const slots = p_.options.optimizer_slots;
+    demand(p_.region_bytes[static_cast<int>(region::gradients)] >= all &&
+           p_.region_bytes[static_cast<int>(region::slots)] >= slots * all);
+    numbers old(static_cast<std::size_t>(slots));
+    for (long long at = 0; at + bytes <= all; at += bytes) {
+      for (int j = 0; j < slots; ++j)
+        old[static_cast<std::size_t>(j)] = memory_.at(static_cast<int>(region::slots), j * all + at, bytes);
+      number const gradient = memory_.at(static_cast<int>(region::gradients), at, bytes);
+      number const now =
+          updated(memory_.at(static_cast<int>(region::parameters), at, bytes), gradient, old.data(), slots);
+      memory_.set(static_cast<int>(region::parameters), at, bytes, now);
+      for (int j = 0; j < slots; ++j)
+        memory_.set(static_cast<int>(region::slots), j * all + at, bytes, mix(now, old[static_cast<std::size_t>(j)]));
+    }
+  }
+
+  // the host: weights go in before the first step, what it wants to know comes out after the last
+
+  template <class F>
+  void each_slot(int k, F f) {
+    if (p_.options.mode != mode::training || !g_.parameters[k].trainable()) return;
+    long long const all = p_.region_bytes[static_cast<int>(region::parameters)];
+    int const b = p_.parameter_buffers[k];
+    for (int j = 0; j < p_.options.optimizer_slots; ++j)
+      memory_.walk(b, 0, g_.parameters[k].count(), 1, [&](std::size_t i, int, long long byte) {
+        int const bytes = memory_.element_bytes(b);
+        demand(j * all + byte + bytes <= p_.region_bytes[static_cast<int>(region::slots)]);
+        f(j, i, j * all + byte, bytes);
+      });
+  }
+  void set_up() {
+    for (int k = 0; k < g_.size.parameters; ++k) {
+      long long const count = g_.parameters[k].count();
+      numbers v(static_cast<std::size_t>(count));
+      for (std::size_t i = 0; i < v.size(); ++i) v[i] = initial_parameter(k, i);
+      memory_.store(p_.parameter_buffers[k], 0, count, 1, v);
+      each_slot(k, [&](int j, std::size_t i, long long byte, int bytes) {
+        memory_.set(static_cast<int>(region::slots), byte, bytes, initial_slot(j, k, i));
+      });
+    }
+  }
+  outcome observe() {
+    outcome o;
+    for (int k = 0; k < g_.size.parameters; ++k) {
+      o.parameters.push_back(memory_.load(p_.parameter_buffers[k], 0, g_.parameters[k].count(), 1));
+      each_slot(k, [&](int, std::size_t, long long byte, int bytes) {
+        o.parameters.back().push_back(memory_.at(static_cast<int>(region::slots), byte, bytes));
+      });
+    }
+    if (p_.options.mode != mode::inference) o.metrics = memory_.load(p_.metrics, 0, 2, 1);
+    if (p_.options.mode != mode::training) {
+      placement const& at = p_.activations[g_.result()];
+      o.result = memory_.load(at.buffer, at.channel, g_.shape_of(g_.result()).size(), p_.options.batch);
+    }
+    return o;
+  }
+
+  graph_view const& g_;
+  plan const& p_;
+  memory memory_;
+  bool at_once_;
+  bool late_ = false;
+  std::vector<late_write> writes_;
+  step const* step_ = nullptr;
+  int at_ = 0;
+  std::uint32_t epoch_ = 0;
+};
+
+inline bool has_groups(plan const& p) {
+  for (int s = 1; s < p.steps.size(); ++s)
+    if (p.steps[s].group >= 0 && p.steps[s].group == p.steps[s - 1].group && p.steps[s].what == p.steps[s - 1].what)
+      return true;
+  return false;
+}
+
+/// Executes a plan step by step, and again with the steps of each group at once. False where that is impossible or the
+/// two differ.
+inline bool execute(graph_view const& g, plan const& p, outcome& result) {
+  try {
+    result = executor(g, p, false).run();
+    return !has_groups(p) || executor(g, p, true).run() == result;
+  } catch (broken_plan) {
+    return false;
+  }
+}
+
+}  // namespace dsl::test::symbolic

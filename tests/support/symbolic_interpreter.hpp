@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "support/symbolic_arithmetic.hpp"
+
+// Runs the graph itself, without a plan, with the hashes of symbolic_executor.hpp for numbers.
+
+namespace dsl::test::symbolic {
+
+/// One training step, evaluation or inference as the graph defines it, every value in a list of its own.
+class interpreter {
+ public:
+  interpreter(graph_view const& g, plan_options const& o) : g_(g), o_(o), training_(o.mode == mode::training) {}
+
+  outcome run() {
+    for (int k = 0; k < g_.size.parameters; ++k) {
+      numbers v(static_cast<std::size_t>(g_.parameters[k].count()));
+      for (std::size_t i = 0; i < v.size(); ++i) v[i] = initial_parameter(k, i);
+      parameters_.push_back(v);
+      gradients_of_parameters_.emplace_back(v.size());
+    }
+    values_.resize(static_cast<std::size_t>(g_.size.tensors));
+    gradients_.resize(values_.size());
+    statistics_.resize(static_cast<std::size_t>(g_.size.nodes));
+    readers_.resize(values_.size());
+    for (int e = 0; e < g_.size.edges; ++e) ++readers_[static_cast<std::size_t>(g_.edges[e])];
+    for (int n = 0; n < g_.size.nodes; ++n) forward(n);
+    outcome result;
+    if (o_.mode != mode::inference) loss_of(result);
+    if (training_) {
+      for (int n = g_.size.nodes - 1; n > 0; --n) backward(n);
+      update(result);
+    } else {
+      result.parameters = parameters_;
+      result.result = value(g_.result());
+    }
+    return result;
+  }
+
+ private:
+  numbers& value(int t) { return values_[static_cast<std::size_t>(t)]; }
+  numbers& parameter(int k) { return parameters_[static_cast<std::size_t>(k)]; }
+
+  /// In training the bias of a convolution that only a batch_norm reads is left to the running mean.
+  bool cancelled(int n) const {
+    node const& x = g_.nodes[n];
+    if (!training_ || x.kind != op::conv2d || readers_[static_cast<std::size_t>(x.output)] != 1) return false;
+    for (int m = 0; m < g_.size.nodes; ++m)
+      if (g_.nodes[m].kind == op::batch_norm && g_.input(g_.nodes[m]) == x.output) return true;
+    return false;
+  }
+
+  void forward(int n) {
+    node const& x = g_.nodes[n];
+    number const what = attributes(g_, n);
+    long long const size = g_.output_shape(x).size();
+    numbers& y = value(x.output);
+    numbers const* in = x.inputs > 0 ? &value(g_.input(x)) : nullptr;
+    int const k = x.first_parameter;
+    switch (x.kind) {
+      case op::input: y = picture(size, o_.batch); break;
+      case op::conv2d:
+      case op::dense: {
+        number const kernel = digest(parameter(k));
+        y = by_sample(what, {in}, cancelled(n) ? kernel : mix(kernel, digest(parameter(k + 1))), o_.batch, size);
+        break;
+      }
+      case op::batch_norm: {
+        shape const& s = g_.output_shape(x);
+        if (!training_) {
+          y = normalise(what, *in, parameter(k + 2), parameter(k + 3), 0, parameter(k), parameter(k + 1), s);
+          break;
+        }
+        numbers& now = statistics_[static_cast<std::size_t>(n)];
+        now = statistics_of(what, *in, o_.batch, s);
+        int const before = g_.tensors[g_.input(x)].producer;
+        numbers const* bias = cancelled(before) ? &parameter(g_.nodes[before].first_parameter + 1) : nullptr;
+        y = normalise(what, *in, now, now, now.size() / 2, parameter(k), parameter(k + 1), s);
+        parameter(k + 2) = running(parameter(k + 2), now, 0, bias);
+        parameter(k + 3) = running(parameter(k + 3), now, now.size() / 2, nullptr);
+        break;
+      }
+      case op::activation: y = elementwise(what, *in, nullptr, false); break;
+      case op::dropout: y = training_ ? elementwise(what, *in, nullptr, true) : *in; break;
+      case op::flatten: y = *in; break;
+      case op::add:
+        y.resize(in->size());
+        for (int i = 0; i < x.inputs; ++i)
+          for (std::size_t e = 0; e < y.size(); ++e) y[e] += value(g_.input(x, i))[e];
+        break;
+      case op::concat:
+        for (int s = 0; s < o_.batch; ++s)
+          for (int i = 0; i < x.inputs; ++i) {
+            numbers const& part = value(g_.input(x, i));
+            auto const each = static_cast<std::ptrdiff_t>(g_.input_shape(x, i).size());
+            y.insert(y.end(), part.begin() + s * each, part.begin() + (s + 1) * each);
+          }
+        break;
+      case op::max_pool2d:
+      case op::avg_pool2d:
+      case op::custom:
+      case op::softmax: y = by_sample(what, {in}, 0, o_.batch, size); break;
+    }
+  }
+
+  bool from_logits() const {
+    return o_.loss == loss::categorical_crossentropy && g_.nodes[g_.size.nodes - 1].kind == op::softmax;
+  }
+  void loss_of(outcome& result) {
+    numbers const l = labels(o_.batch);
+    node const& last = g_.nodes[g_.size.nodes - 1];
+    number const what = mix(static_cast<number>(o_.loss), static_cast<number>(last.kind));
+    numbers const& y = value(g_.result());
+    result.metrics = by_batch(what, {&y, &l}, 2);
+    if (training_)
+      contribute(from_logits() ? g_.input(last) : g_.result(),
+                 by_sample(mix(what, 1), {&y, &l}, 0, o_.batch, g_.output_shape(last).size()));
+  }
+
+  void contribute(int t, numbers const& more) {
+    numbers& d = gradients_[static_cast<std::size_t>(t)];
+    d.resize(more.size());
+    for (std::size_t i = 0; i < d.size(); ++i) d[i] += more[i];
+  }
+  void backward(int n) {
+    node const& x = g_.nodes[n];
+    if (n == g_.size.nodes - 1 && from_logits()) return;
+    number const what = mix(attributes(g_, n), seed_gradient);
+    numbers const& dy = gradients_[static_cast<std::size_t>(x.output)];
+    int const in = g_.input(x);
+    numbers const& v = value(in);
+    long long const size = g_.shape_of(in).size();
+    int const k = x.first_parameter;
+    switch (x.kind) {
+      case op::conv2d:
+      case op::dense:
+        gradient(k) = by_batch(what, {&v, &dy}, g_.parameters[k].count());
+        if (!cancelled(n)) gradient(k + 1) = by_batch(mix(what, 1), {&dy}, g_.parameters[k + 1].count());
+        return contribute(in, by_sample(what, {&dy}, digest(parameter(k)), o_.batch, size));
+      case op::batch_norm: {
+        numbers const& now = statistics_[static_cast<std::size_t>(n)];
+        gradient(k) = by_batch(what, {&v, &now, &dy}, g_.parameters[k].count());
+        gradient(k + 1) = by_batch(mix(what, 1), {&dy}, g_.parameters[k].count());
+        return contribute(in, by_sample(what, {&v, &dy}, mix(digest(now), digest(parameter(k))), o_.batch, size));
+      }
+      case op::activation:
+        return contribute(in, elementwise(what, x.function == function::silu ? v : value(x.output), &dy, false));
+      case op::dropout: return contribute(in, elementwise(what, dy, nullptr, true));
+      case op::flatten: return contribute(in, dy);
+      case op::max_pool2d: {
+        numbers const where = by_sample(mix(attributes(g_, n), 1), {&v}, 0, o_.batch, g_.output_shape(x).size());
+        return contribute(in, by_sample(what, {&where, &dy}, 0, o_.batch, size));
+      }
+      case op::avg_pool2d: return contribute(in, by_sample(what, {&dy}, 0, o_.batch, size));
+      case op::softmax: return contribute(in, by_sample(what, {&value(x.output), &dy}, 0, o_.batch, size));
+      case op::add:
+        for (int i = 0; i < x.inputs; ++i) contribute(g_.input(x, i), numbers(dy));
+        return;
+      case op::concat: {
+        auto const all = static_cast<std::ptrdiff_t>(g_.output_shape(x).size());
+        std::ptrdiff_t begin = 0;
+        for (int i = 0; i < x.inputs; ++i) {
+          auto const each = static_cast<std::ptrdiff_t>(g_.input_shape(x, i).size());
+          numbers part;
+          for (int s = 0; s < o_.batch; ++s)
+            part.insert(part.end(), dy.begin() + s * all + begin, dy.begin() + s * all + begin + each);
+          contribute(g_.input(x, i), part);
+          begin += each;
+        }
+        return;
+      }
+      case op::custom: return contribute(in, by_sample(what, {&v, &value(x.output), &dy}, 0, o_.batch, size));
+      case op::input: return;
+    }
+  }
+  numbers& gradient(int k) { return gradients_of_parameters_[static_cast<std::size_t>(k)]; }
+
+  void update(outcome& result) {
+    auto const slots = static_cast<std::size_t>(o_.optimizer_slots);
+    for (int k = 0; k < g_.size.parameters; ++k) {
+      numbers v = parameter(k);
+      std::size_t const count = v.size();
+      if (g_.parameters[k].trainable()) {
+        v.resize(count * (1 + slots));
+        numbers old(slots);
+        for (std::size_t i = 0; i < count; ++i) {
+          for (std::size_t j = 0; j < slots; ++j) old[j] = initial_slot(static_cast<int>(j), k, i);
+          v[i] = updated(v[i], gradient(k)[i], old.data(), o_.optimizer_slots);
+          for (std::size_t j = 0; j < slots; ++j) v[count * (1 + j) + i] = mix(v[i], old[j]);
+        }
+      }
+      result.parameters.push_back(v);
+    }
+  }
+
+  graph_view const& g_;
+  plan_options const& o_;
+  bool training_;
+  std::vector<numbers> values_, gradients_, statistics_, parameters_, gradients_of_parameters_;
+  std::vector<int> readers_;
+};
+
+inline outcome interpret(graph_view const& g, plan_options const& o) { return interpreter(g, o).run(); }
+
+}  // namespace dsl::test::symbolic
