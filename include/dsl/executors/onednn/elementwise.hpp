@@ -54,4 +54,69 @@ struct copy_blocks {
   }
 };
 
+/// Channel blocks of one sample lie one behind the other, so an elementwise operation sees one row of numbers.
+template <class T>
+struct row {
+  T* data;
+  long long stride;  // from sample to sample
+
+  explicit row(view<T> const& v)
+      : data(v.data + 1LL * v.channel * v.shape.area()), stride(1LL * v.buffer_channels * v.shape.area()) {}
+  T* operator[](int n) const { return data + n * stride; }
+};
+
+/// y = max(x, 0), or dx = dy where y > 0; dx may be dy, y may be x.
+struct relu_step {
+  struct call {
+    row<float const> from;   // x, or y
+    row<float const> slope;  // dy in the backward pass
+    row<float> to;
+    int batch;
+    long long size;  // of a sample, a multiple of the vector's
+    bool backward;
+    bool accumulate;
+  };
+  template <int L>
+  [[gnu::always_inline]] static inline void run(call const& c, int thread, int threads) {
+    using floats = typename simd<L>::floats;
+    share const mine(c.batch, thread, threads);
+    floats const zero{};
+    for (int n = mine.begin; n < mine.end; ++n) {
+      auto const* const from = reinterpret_cast<floats const*>(c.from[n]);
+      auto* const to = reinterpret_cast<floats*>(c.to[n]);
+      if (!c.backward) {
+        for (long long i = 0; i < c.size / L; ++i) to[i] = from[i] < zero ? zero : from[i];  // a NaN stays one
+        continue;
+      }
+      auto const* const slope = reinterpret_cast<floats const*>(c.slope[n]);
+      for (long long i = 0; i < c.size / L; ++i) {
+        floats const d = from[i] > zero ? slope[i] : zero;
+        to[i] = c.accumulate ? to[i] + d : d;
+      }
+    }
+  }
+};
+
+/// to = a + b; to may be either.
+struct sum_step {
+  struct call {
+    row<float const> a;
+    row<float const> b;
+    row<float> to;
+    int batch;
+    long long size;
+  };
+  template <int L>
+  [[gnu::always_inline]] static inline void run(call const& c, int thread, int threads) {
+    using floats = typename simd<L>::floats;
+    share const mine(c.batch, thread, threads);
+    for (int n = mine.begin; n < mine.end; ++n) {
+      auto const* const a = reinterpret_cast<floats const*>(c.a[n]);
+      auto const* const b = reinterpret_cast<floats const*>(c.b[n]);
+      auto* const to = reinterpret_cast<floats*>(c.to[n]);
+      for (long long i = 0; i < c.size / L; ++i) to[i] = a[i] + b[i];
+    }
+  }
+};
+
 }  // namespace dsl::dnn

@@ -61,7 +61,7 @@ class engine : public plain::engine<float> {
     if (conv && s.what == action::backward_data) return convolve_backward_data(p, s);
     if (dense && s.what != action::copy_forward) return multiply(p, s);
     if (host::task fast = build_kernel(p, s)) return fast;
-    return base::build(p, s);
+    return with_padding(base::build(p, s), result(p, s, is_forward(s) ? content::activation : content::gradient));
   }
 
  private:
@@ -314,6 +314,19 @@ class engine : public plain::engine<float> {
     };
   }
 
+  // ---- plain loops -----------------------------------------------------------------------------------------------
+  static bool is_forward(step const& s) { return s.what == action::forward || s.what == action::copy_forward; }
+
+  /// Plain loops write real channels alone; oneDNN wants zeros in the unused places of a buffer's last block.
+  static host::task with_padding(host::task t, view<float> out) {
+    int const end = out.channel + out.shape.channels;
+    if (!out.data || out.block == 1 || end % out.block == 0 || end + out.block <= out.buffer_channels) return t;
+    return [t = std::move(t), out] {
+      t();
+      zero_padding(out);
+    };
+  }
+
   // ---- our own kernels -------------------------------------------------------------------------------------------
   template <class Kernel, class Call>
   host::task on_all_threads(Call const& c) const {
@@ -332,6 +345,12 @@ class engine : public plain::engine<float> {
     return all_blocked(v) || (can_dispatch(block_) && v.block == 1 && v.shape.area() == 1 && v.shape.channels % block_ == 0);
   }
 
+  /// Whether a sample's values are one row of whole blocks.
+  template <class V>
+  bool fills_blocks(V const& v) const {
+    return walks_blocks(v) && v.shape.channels % block_ == 0;
+  }
+
   /// Empty where only reference's plain loops fit: tensors without channel blocks, rare operations.
   [[gnu::cold]] host::task build_kernel(program& p, step const& s) {
     if (s.what == action::update) return build_update(p);
@@ -340,6 +359,8 @@ class engine : public plain::engine<float> {
     node const& x = graph_.nodes[s.node];
     bool const forward = s.what == action::forward;
     if (x.kind == op::batch_norm && p.plan.options.mode == mode::training) return build_batch_norm(p, s, forward);
+    if (x.kind == op::activation && x.function == function::relu) return build_relu(p, s, forward);
+    if (x.kind == op::add && forward) return build_sum(p, s);
     if (x.kind == op::max_pool2d || x.kind == op::avg_pool2d) return build_pool(p, s, forward);
     return {};
   }
@@ -379,6 +400,23 @@ class engine : public plain::engine<float> {
     };
     if (forward) return [run] { run(batch_norm_forward{}); };
     return [run] { run(batch_norm_backward{}); };
+  }
+
+  [[gnu::cold]] host::task build_relu(program& p, step const& s, bool forward) {
+    view<float const> const from = activation(p, s);  // x, or y, whose sign is the same
+    view<float const> const dy = forward ? from : gradient(p, s);
+    view<float> const to = result(p, s, forward ? content::activation : content::gradient);
+    if (!fills_blocks(from) || !fills_blocks(dy) || !fills_blocks(to)) return {};
+    return on_all_threads<relu_step>(relu_step::call{row<float const>(from), row<float const>(dy), row<float>(to),
+                                                     to.batch, to.shape.size(), !forward, !forward && accumulates(p, s)});
+  }
+
+  [[gnu::cold]] host::task build_sum(program& p, step const& s) {
+    view<float const> const a = activation(p, s, 0), b = activation(p, s, 1);
+    view<float> const to = result(p, s, content::activation);
+    if (node_of(s).inputs != 2 || !fills_blocks(a) || !fills_blocks(b) || !fills_blocks(to)) return {};
+    return on_all_threads<sum_step>(
+        sum_step::call{row<float const>(a), row<float const>(b), row<float>(to), to.batch, to.shape.size()});
   }
 
   [[gnu::cold]] host::task build_update(program& p) {

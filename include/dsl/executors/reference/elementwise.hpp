@@ -56,10 +56,11 @@ void add_to(T& to, T value, bool accumulate) {
 template <class T>
 void dropout(view<T const> x, view<T> y, dropout_draw const& draw, bool accumulate) {
   T const scale = T(1) / (T(1) - static_cast<T>(draw.rate));
+  detail::philox_block four{};
   for_each(y, [&](int n, int c, long long i) {
-    auto const element = static_cast<std::uint32_t>(c * y.shape.area() + i);
-    std::uint32_t const u = draw.four(static_cast<std::uint32_t>(n), element / 4).x[element % 4];
-    add_to(y(n, c, i), draw.keeps(u) ? x(n, c, i) * scale : T(0), accumulate);
+    auto const element = static_cast<std::uint32_t>(c * y.shape.area() + i);  // counts up by one
+    if (element % 4 == 0) four = draw.four(static_cast<std::uint32_t>(n), element / 4);
+    add_to(y(n, c, i), draw.keeps(four.x[element % 4]) ? x(n, c, i) * scale : T(0), accumulate);
   });
 }
 
