@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// A network of LAYERS convolutions in a row, no two of one type, planned for training; with -DVERIFIED the plan is
+// verified too.
+#include <dsl/language.hpp>
+
+#include <utility>
+
+template <std::size_t I>
+using layer = dsl::conv2d<8 + static_cast<int>(I), 3>;
+template <class>
+struct chain_of;
+template <std::size_t... I>
+struct chain_of<std::index_sequence<I...>> {
+  using type = dsl::network<dsl::image<3, 32, 32>, layer<I>..., dsl::flatten, dsl::dense<10>, dsl::softmax>;
+};
+
+using model = chain_of<std::make_index_sequence<LAYERS>>::type;
+static_assert(model::training_bytes(64) > 0);
+#ifdef VERIFIED
+static_assert(dsl::verified<model>);
+#endif

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+// The language with MiniGoogLeNet lowered, checked by every rule, planned for training and the plan verified.
+#include <dsl/language.hpp>
+
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
+static_assert(model::training_bytes(64) < 256LL << 20);
+static_assert(dsl::verified<model>);

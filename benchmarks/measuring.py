@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+"""What benchmarks/run and benchmarks/compile_time/run share: a measured process, the machine, the result files."""
+import datetime
+import json
+import os
+import pathlib
+import platform
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+class Finished:
+    """A process that has ended: returncode, out, err, cpu_s (user + system) and peak_bytes, its children's included."""
+
+    def __init__(self, command):
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            process = subprocess.Popen([str(c) for c in command], stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+            _, status, usage = os.wait4(process.pid, 0)
+            self.returncode = process.returncode = os.waitstatus_to_exitcode(status)
+            for f in (out, err):
+                f.seek(0)
+            self.out = out.read().decode(errors="replace")
+            self.err = err.read().decode(errors="replace")
+        self.cpu_s = usage.ru_utime + usage.ru_stime
+        self.peak_bytes = usage.ru_maxrss * 1024
+
+
+def first_line(command):
+    """The first line a program prints, or None where it can't be run."""
+    try:
+        done = Finished(command)
+    except OSError:
+        return None
+    return done.out.splitlines()[0] if done.returncode == 0 and done.out.strip() else None
+
+
+def read(path):
+    try:
+        return pathlib.Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def cpu_ticks():
+    """(all, stolen by other guests) since the machine started, in ticks of all cores."""
+    words = read("/proc/stat").split("\n")[0].split()[1:9]
+    ticks = [int(w) for w in words]
+    return (sum(ticks), ticks[7]) if len(ticks) == 8 else (0, 0)
+
+
+def machine():
+    info = dict(line.split(":", 1) for line in read("/proc/cpuinfo").split("\n\n")[0].splitlines() if ":" in line)
+    info = {key.strip(): value.strip() for key, value in info.items()}
+    flags = info.get("flags", "").split()
+    isa = [name for flag, name in (("avx2", "AVX2"), ("avx512f", "AVX-512"), ("amx_tile", "AMX")) if flag in flags]
+    governor = read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").strip()
+    return {"cpu": info.get("model name", platform.processor() or "unknown"), "isa": isa[-1] if isa else "unknown",
+            "cores": len(os.sched_getaffinity(0)), "governor": governor or "unknown",
+            "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
+            "system": f"{platform.system()} {platform.release()}, {' '.join(platform.libc_ver())}",
+            # settings that change what is measured
+            "environment": {k: v for k, v in sorted(os.environ.items())
+                            if k.startswith(("OMP_", "KMP_", "GOMP_", "MKL_", "DNNL_", "ONEDNN_", "ATEN_", "MALLOC_"))
+                            or k == "LD_PRELOAD"}}
+
+
+def shown(argument):
+    """An argument as result files hold it: paths of this machine by their last part, those of the project in full."""
+    path = pathlib.Path(argument)
+    if not path.is_absolute():
+        return argument
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else path.name
+
+
+class Session:
+    """The circumstances of one call: say before, then finish() gives them as a dictionary."""
+
+    def __init__(self):
+        self.begin, self.load, self.ticks = time.monotonic(), os.getloadavg(), cpu_ticks()
+        self.warnings = []
+        if self.load[0] > 0.5:
+            self.warn(f"the load average is {self.load[0]:.2f} before the start: something else is running, and the "
+                      "figures will be noise; wait until it is below 0.5")
+
+    def warn(self, text):
+        print(f"warning: {text}", file=sys.stderr)
+        self.warnings.append(text)
+
+    def finish(self):
+        all_ticks, stolen = (now - then for now, then in zip(cpu_ticks(), self.ticks))
+        command = [os.path.relpath(os.path.abspath(sys.argv[0]), ROOT)] + [
+            "=".join(shown(part) for part in a.split("=", 1)) for a in sys.argv[1:]]
+        return {"date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+                "command": shlex.join(command),
+                "commit": first_line(["git", "-C", ROOT, "describe", "--always", "--dirty"]) or "unknown",
+                "machine": machine(), "load_before": self.load[0], "load_after": os.getloadavg()[0],
+                "stolen_percent": round(100 * stolen / all_ticks, 2) if all_ticks else None,
+                "minutes": round((time.monotonic() - self.begin) / 60, 1), "warnings": self.warnings}
+
+
+def circumstances(s):
+    """A session's dictionary in a few lines of Markdown."""
+    m = s["machine"]
+    lines = [f"{m['cpu']} ({m['isa']}), {m['cores']} cores, {m['memory_gib']} GiB, governor {m['governor']}, "
+             f"{m['system']}; load average {s['load_before']:.2f} before and {s['load_after']:.2f} after, "
+             f"{s['stolen_percent']} % of the time stolen.",
+             f"{s['date']}, commit {s['commit']}, {s['minutes']} min: `{s['command']}`"]
+    if m["environment"]:
+        lines.append("Environment: " + ", ".join(f"`{k}={v}`" for k, v in m["environment"].items()))
+    return "\n\n".join(lines + [f"**Warning:** {w}" for w in s["warnings"]])
+
+
+def table(head, rows):
+    """A Markdown table whose columns also line up in a terminal: the first to the left, the rest to the right."""
+    cells = [[str(c) for c in row] for row in [head] + rows]
+    width = [max(len(row[i]) for row in cells) for i in range(len(head))]
+    lines = ["| " + " | ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, width))) + " |"
+             for row in cells]
+    lines.insert(1, "|" + "|".join("-" * (w + 2) if i == 0 else "-" * (w + 1) + ":" for i, w in enumerate(width)) + "|")
+    return "\n".join(lines)
+
+
+def check_output(path):
+    """Found before the measuring starts, not after."""
+    if path and (path.suffix != ".json" or path.is_dir()):
+        sys.exit(f"--output: it must name a .json file; found {path}")
+    if path:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as e:
+            sys.exit(f"--output: {path.parent} can't be made: {e.strerror}")
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            sys.exit(f"--output: {path} can't be written")
+
+
+def publish(results, markdown, path):
+    """With a path writes PATH.json and its twin PATH.md; then prints the Markdown."""
+    if path:
+        path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        path.with_suffix(".md").write_text(markdown + "\n", encoding="utf-8")
+    print("\n" + markdown)
+    if path:
+        print(f"\nwritten: {path} and {path.with_suffix('.md')}")
