@@ -101,6 +101,12 @@ class trainer {
 
   /// One step on a batch of the caller's own, mean-subtracted floats in NCHW; returns its mean loss and accuracy.
   scores train_on_batch(float const* images, std::int32_t const* labels, int size) {
+    check_size(size);
+    auto const outputs = graph_.shape_of(graph_.result()).size();
+    for (int n = 0; n < size; ++n)
+      if (labels[n] < 0 || labels[n] >= outputs)
+        throw data_error(detail::message({"train_on_batch: labels must be 0 to ", outputs - 1, "; found ", labels[n],
+                                          " for picture ", n, "; the last layer must have one unit per class"}));
     int const program = engine_->prepare(mode::training, size);
     engine_->run(program, {images, labels, size, step_++, learning_rate_});
     batch_metrics const m = engine_->metrics(program);
@@ -108,6 +114,7 @@ class trainer {
   }
   /// The network's outputs for a batch of the caller's own: (size, outputs).
   void predict_on_batch(float const* images, int size, float* outputs) {
+    check_size(size);
     int const program = engine_->prepare(mode::inference, size);
     engine_->run(program, {images, nullptr, size, step_, 0});
     engine_->read_result(program, outputs);
@@ -157,6 +164,9 @@ class trainer {
     }
   }
 
+  static void check_size(int batch) {
+    if (batch < 1) throw option_error(detail::message({"batch: its size must be 1 or more; found ", batch}));
+  }
   static std::string text(shape const& s) { return detail::message({s.channels, "x", s.height, "x", s.width}); }
   [[gnu::cold]] void check_shape(dataset const& data, char const* what) const {
     shape const& in = graph_.shape_of(graph_.nodes[0].output);

@@ -59,7 +59,7 @@ class engine : public plain::engine<float> {
     if (conv && s.what == action::forward) return convolve(p, s);
     if (conv && s.what == action::backward_weights) return convolve_backward_weights(p, s);
     if (conv && s.what == action::backward_data) return convolve_backward_data(p, s);
-    if (dense && s.what != action::copy_forward) return multiply(p, s);
+    if (dense && s.what != action::loss) return multiply(p, s);
     if (host::task fast = build_kernel(p, s)) return fast;
     return with_padding(base::build(p, s), result(p, s, is_forward(s) ? content::activation : content::gradient));
   }
@@ -339,10 +339,12 @@ class engine : public plain::engine<float> {
     return can_dispatch(block_) && ((v.block == block_ && v.channel % block_ == 0) && ...);
   }
 
-  /// Whether a kernel over channel blocks can walk a tensor: it has them, or it is flat and fills whole ones.
+  /// Whether a kernel over channel blocks can walk a tensor: it has them, or it is flat and each sample's row begins at
+  /// a whole block and fills whole ones.
   template <class V>
   bool walks_blocks(V const& v) const {
-    return all_blocked(v) || (can_dispatch(block_) && v.block == 1 && v.shape.area() == 1 && v.shape.channels % block_ == 0);
+    bool const whole = (v.channel | v.shape.channels | v.buffer_channels) % block_ == 0;  // block_ is a power of two
+    return all_blocked(v) || (can_dispatch(block_) && v.block == 1 && v.shape.area() == 1 && whole);
   }
 
   /// Whether a sample's values are one row of whole blocks.
