@@ -126,7 +126,7 @@ static_assert(of<dsl::concat<dsl::relu, dsl::conv2d<4, 3, 3, 2>>>.second == shap
 static_assert(of<dsl::add<>>.broken == rule::add_joins_two_or_more && of<dsl::add<dsl::relu>>.found == 1);
 static_assert(of<dsl::add<dsl::relu, dsl::identity, dsl::conv2d<4, 3>>>.broken == rule::branches_share_their_shape);
 static_assert(of<dsl::add<dsl::relu, dsl::identity, dsl::conv2d<4, 3>>>.found == 2);  // the third branch
-static_assert(of<dsl::leaky_relu<1e300>>.broken == rule::slope_is_finite);
+static_assert(of<dsl::leaky_relu<1e300>>.broken == rule::slope_is_not_negative);
 static_assert(verdict_of<dsl::image<1, 1'024, 1'024>, dsl::conv2d<2'048, 1>>().found == 2'147'483'648);
 static_assert(verdict_of<dsl::image<1, 1'024, 1'024>, dsl::conv2d<2'047, 1>>().holds());
 static_assert(of<mine::even_channels>.broken == rule::own_rule && of<mine::even_channels>.found == 3);

@@ -26,7 +26,6 @@ struct engine_options {
   dsl::loss loss = dsl::loss::categorical_crossentropy;
   double batch_norm_momentum = -1;            // >= 0 replaces every layer's own
   bool unbiased_running_variance = false;     // PyTorch's n / (n - 1); Keras's is biased
-  int threads = 0;                            // 0: all
 };
 
 /// One batch, in host memory. images is (size, channels, height, width), or null where the caller has put the pictures

@@ -9,7 +9,7 @@ namespace detail {
 template <function F, double Alpha = 0.0>
 struct activation {
   static constexpr value lower(builder& b, value in) {
-    b.require(Alpha < 1e30 && Alpha > -1e30, {.broken = rule::slope_is_finite, .number = Alpha});
+    b.require(Alpha >= 0 && Alpha < 1e30, {.broken = rule::slope_is_not_negative, .number = Alpha});
     return b.append({.kind = op::activation, .function = F, .rate = Alpha}, in, in.shape);
   }
 };

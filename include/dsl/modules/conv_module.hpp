@@ -9,7 +9,8 @@
 namespace dsl {
 
 /// Convolution, batch normalisation, ReLU.
-template <int Filters, int KernelH, int KernelW, int Stride = 1, padding Pad = padding::same, class Norm = batch_norm<>>
+template <int Filters, int KernelH, int KernelW = KernelH, int Stride = 1, padding Pad = padding::same,
+          class Norm = batch_norm<>>
 struct conv_module : sequential<conv2d<Filters, KernelH, KernelW, Stride, Pad>, Norm, relu> {};
 
 }  // namespace dsl

@@ -18,10 +18,12 @@ struct analysis {
   list<int> channel;         // per tensor
 };
 
-/// Channel blocks serve convolutions; the input stays as the data has it, and one pixel per channel has no layout.
+/// Channel blocks serve convolutions. A picture of few channels stays as the data has it: libraries have convolutions
+/// for that, and none for a block that is mostly padding. One pixel per channel has no layout.
 [[gnu::cold]] constexpr int block_of(graph_view const& g, int tensor, target const& to) {
   shape const& s = g.shape_of(tensor);
-  return s.area() == 1 || g.nodes[g.tensors[tensor].producer].kind == op::input ? 1 : to.channel_block;
+  bool const picture = g.nodes[g.tensors[tensor].producer].kind == op::input && s.channels < 16;
+  return s.area() == 1 || picture ? 1 : to.channel_block;
 }
 
 /// Activations whose derivative follows from their output; silu's needs the input.

@@ -15,7 +15,7 @@ enum class loss : unsigned char { categorical_crossentropy, mean_squared_error }
 
 /// How a machine wants its tensors; fixes every size and offset of a plan. Element (n, c, pixel) of a tensor with
 /// channel block b is at ((n * blocks + c / b) * area + pixel) * b + c % b: b = 1 is NCHW, 16 is oneDNN's nChw16c.
-/// The network's input and flat tensors always have b = 1.
+/// Inputs of less than 16 channels and flat tensors always have b = 1.
 struct target {
   int channel_block = 1;
   int alignment = 64;                   // bytes, of every buffer

@@ -144,8 +144,8 @@ struct branches_share_their_shape {
 };
 
 template <class At, class Layer, double Alpha>
-struct slope_is_finite {
-  static_assert(Alpha > -1e30 && Alpha < 1e30, "activation: the slope must be a finite number");
+struct slope_is_not_negative {
+  static_assert(Alpha >= 0 && Alpha < 1e30, "activation: the slope must be a number of at least 0");
 };
 
 }  // namespace broken

@@ -150,6 +150,6 @@ template <class J>
 struct explain<rule::branches_share_their_shape, J>
     : broken::branches_share_their_shape<at_of<J>, layer_of<J>, J::why.found, J::why.first, J::why.second> {};
 template <class J>
-struct explain<rule::slope_is_finite, J> : broken::slope_is_finite<at_of<J>, layer_of<J>, J::why.number> {};
+struct explain<rule::slope_is_not_negative, J> : broken::slope_is_not_negative<at_of<J>, layer_of<J>, J::why.number> {};
 
 }  // namespace dsl::rules

@@ -30,7 +30,7 @@ enum class rule : unsigned char {
   branches_share_height_and_width,
   add_joins_two_or_more,
   branches_share_their_shape,
-  slope_is_finite,
+  slope_is_not_negative,
   own_rule,
 };
 

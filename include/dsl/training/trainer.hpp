@@ -110,6 +110,10 @@ class trainer {
     int const program = engine_->prepare(mode::training, size);
     engine_->run(program, {images, labels, size, step_++, learning_rate_});
     batch_metrics const m = engine_->metrics(program);
+    if (!std::isfinite(m.loss))
+      throw training_error(detail::message({"loss: it became ", m.loss, " in step ", static_cast<long long>(step_),
+                                            ", with learning rate ", learning_rate_,
+                                            "; try a smaller learning rate"}));
     return {m.loss / size, m.correct / size};
   }
   /// The network's outputs for a batch of the caller's own: (size, outputs).

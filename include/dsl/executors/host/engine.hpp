@@ -79,7 +79,8 @@ class engine : public dsl::engine {
     return at<T>(training_state_, region::slots,
                  s * layout_.region_bytes[static_cast<int>(region::parameters)] + offset_of(k));
   }
-  /// Where a program's pictures go, (batch, channels, height, width).
+  /// Where a program's pictures go: (batch, channels, height, width), in the target's channel blocks from 16 channels
+  /// on. Whatever is there is used up by a run.
   T* input_data(int which) {
     program const& p = *programs_[static_cast<std::size_t>(which)];
     return reinterpret_cast<T*>(address(p, p.plan.activations[graph_.nodes[0].output].buffer));

@@ -100,7 +100,12 @@ class engine : public host::engine<T> {
     auto* const labels =
         p.plan.labels < 0 ? nullptr : reinterpret_cast<std::int32_t*>(this->address(p, p.plan.labels));
     return [=, &p] {
-      if (p.batch.images) std::copy_n(p.batch.images, x.batch * x.shape.size(), x.data);
+      if (p.batch.images && x.block == 1) std::copy_n(p.batch.images, x.batch * x.shape.size(), x.data);
+      if (p.batch.images && x.block > 1) {
+        float const* from = p.batch.images;
+        for_each(x, [&](int n, int c, long long i) { x(n, c, i) = static_cast<T>(*from++); });
+        zero_padding(x);
+      }
       if (labels) std::copy_n(p.batch.labels, x.batch, labels);
     };
   }

@@ -5,9 +5,10 @@
 
 namespace dsl::detail::checking {
 
-/// The network's input is as the data has it, one pixel per channel has no layout, the rest is in channel blocks.
+/// An input of less than 16 channels is as the data has it, one pixel per channel has no layout, the rest is in channel blocks.
 [[gnu::cold]] constexpr int expected_block(graph_view const& g, target const& to, int tensor) {
-  bool const plain = g.shape_of(tensor).area() == 1 || g.nodes[g.tensors[tensor].producer].kind == op::input;
+  bool const picture = g.nodes[g.tensors[tensor].producer].kind == op::input && g.shape_of(tensor).channels < 16;
+  bool const plain = g.shape_of(tensor).area() == 1 || picture;
   return plain ? 1 : to.channel_block;
 }
 
