@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/io/atomic_file.hpp>
+#include <dsl/training/history.hpp>
+
+#include <string>
+
+#include <fmt/core.h>
+
+namespace dsl {
+
+/// A line per epoch, counted from 1; numbers read back as the same doubles. Without a validation its two columns are
+/// empty.
+inline std::string history_csv(history const& h) {
+  std::string text = "epoch,loss,acc,val_loss,val_acc,learning_rate,seconds,images_per_second\n";
+  for (epoch_record const& e : h.epochs) {
+    std::string const validation = e.validated ? fmt::format("{},{}", e.validation.loss, e.validation.acc) : ",";
+    text += fmt::format("{},{},{},{},{},{},{}\n", e.epoch + 1, e.train.loss, e.train.acc, validation, e.learning_rate,
+                        e.seconds, e.images_per_second);
+  }
+  return text;
+}
+
+/// Throws file_error; then a file that was there before is as it was.
+inline void write_history_csv(history const& h, std::string const& path) {
+  atomic_file file(path, "history");
+  file.write(history_csv(h));
+  file.commit();
+}
+
+}  // namespace dsl

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/io/atomic_file.hpp>
+#include <dsl/training/history.hpp>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <fmt/core.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace dsl {
+
+struct plot_options {
+  std::string title = "Training Loss and Accuracy";
+  std::string x_label = "Epoch #";
+  std::string y_label = "Loss/Accuracy";
+  int width = 960;  // pixels
+  int height = 640;
+};
+
+enum class plot_format { png, svg };
+
+/// By the name's end, large or small letters; anything else is a file_error.
+inline plot_format plot_format_of(std::string_view path) {
+  auto const ends = [&](std::string_view with) {
+    if (path.size() <= with.size()) return false;
+    std::string_view const end = path.substr(path.size() - with.size());
+    for (std::size_t i = 0; i < with.size(); ++i)
+      if ((end[i] | 0x20) != (with[i] | 0x20)) return false;
+    return true;
+  };
+  if (ends(".png")) return plot_format::png;
+  if (ends(".svg")) return plot_format::svg;
+  throw file_error("plot: the name must end in .png or .svg; found " + (path.empty() ? "nothing" : std::string(path)) +
+                   "; rename it to plot.png");
+}
+
+namespace detail {
+
+/// As gnuplot reads it between single quotes: it's -> 'it''s'.
+inline std::string gnuplot_string(std::string_view s) {
+  std::string quoted = "'";
+  for (char const c : s) {
+    quoted += c == '\n' ? ' ' : c;
+    if (c == '\'') quoted += c;
+  }
+  return quoted + "'";
+}
+
+/// Everything gnuplot needs, data and all; the picture goes to its standard output. Colours and ground are those of
+/// matplotlib's "ggplot" style.
+inline std::string gnuplot_script(history const& h, plot_options const& o, plot_format format) {
+  bool validated = false;
+  double top = 1;  // accuracies are shown whole
+  int first = h.epochs.front().epoch + 1, last = first;
+  std::string data;
+  for (epoch_record const& e : h.epochs) {
+    validated = validated || e.validated;
+    for (double const loss : {e.train.loss, e.validated ? e.validation.loss : 0})
+      if (std::isfinite(loss) && loss > top) top = loss;
+    last = e.epoch + 1;
+    std::string const validation = e.validated ? fmt::format("{} {}", e.validation.loss, e.validation.acc) : "nan nan";
+    data += fmt::format("{} {} {} {}\n", last, e.train.loss, e.train.acc, validation);
+  }
+  double const margin = first == last ? 1 : 0.03 * (last - first);
+  // Tics on whole epochs, at most about ten: 1, 2, 5, 10, 20, 50, ...
+  long long every = 1;
+  for (int i = 0; (last - first) / every > 10; ++i) every = i % 3 == 1 ? every / 2 * 5 : every * 2;
+  bool const dots = h.epochs.size() <= 40;
+
+  std::string script = "$epochs << END\n" + data + "END\n";
+  std::string const size =
+      fmt::format("size {},{} noenhanced font 'DejaVu Sans,12' background '#ffffff'", o.width, o.height);
+  script += format == plot_format::svg
+                ? "set terminal svg " + size + "\n"
+                : "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) { set terminal pngcairo " + size +
+                      fmt::format(" }} else {{ set terminal png size {},{} noenhanced }}\n", o.width, o.height);
+  script +=
+      "set encoding utf8\n"
+      "set object 1 rectangle from graph 0,0 to graph 1,1 behind fillcolor rgb '#e5e5e5' fillstyle solid noborder\n"
+      "set border 0 linecolor rgb '#888888'\n"
+      "set grid xtics ytics back linetype 1 linewidth 1.2 linecolor rgb '#ffffff'\n"
+      "set tics out scale 0.6 nomirror textcolor rgb '#555555'\n"
+      "set key outside right center vertical Left reverse samplen 2.2 spacing 1.4 textcolor rgb '#333333'\n"
+      "set datafile missing 'nan'\n"
+      "set lmargin 9\nset rmargin 18\nset bmargin 4\n";
+  script += "set title " + gnuplot_string(o.title) + " font ',15' textcolor rgb '#333333'\n";
+  script += "set xlabel " + gnuplot_string(o.x_label) + " textcolor rgb '#555555'\n";
+  script += "set ylabel " + gnuplot_string(o.y_label) + " textcolor rgb '#555555'\n";
+  script += fmt::format("set xrange [{}:{}]\nset yrange [0:{}]\nset xtics {},{},{}\n", first - margin, last + margin,
+                        top * 1.05, (first + every - 1) / every * every, every, last);
+  struct curve {
+    char const* name;
+    int column;
+    char const* colour;
+  };
+  char const* before = "plot ";
+  for (curve const& c : {curve{"train_loss", 2, "#e24a33"}, curve{"test_loss", 4, "#348abd"},
+                         curve{"train_acc", 3, "#988ed5"}, curve{"test_acc", 5, "#777777"}}) {
+    if (c.column > 3 && !validated) continue;
+    script +=
+        fmt::format("{}$epochs using 1:{} with {} linewidth 2.2 {}linecolor rgb '{}' title '{}'", before, c.column,
+                    dots ? "linespoints" : "lines", dots ? "pointtype 7 pointsize 0.9 " : "", c.colour, c.name);
+    before = ", \\\n     ";
+  }
+  return script + "\n";
+}
+
+/// Runs gnuplot, found on PATH, with `script` as its input and `picture` as its output; throws file_error with what it
+/// said. No shell, no file name in the script.
+inline void run_gnuplot(std::string const& script, int picture) {
+  struct closer {
+    void operator()(std::FILE* f) const { std::fclose(f); }
+  };
+  std::unique_ptr<std::FILE, closer> const input(std::tmpfile()), errors(std::tmpfile());
+  if (!input || !errors || std::fwrite(script.data(), 1, script.size(), input.get()) != script.size() ||
+      std::fseek(input.get(), 0, SEEK_SET) != 0)
+    throw file_error("plot: a temporary file must be writable; free some space in /tmp");
+
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, ::fileno(input.get()), 0);
+  ::posix_spawn_file_actions_adddup2(&actions, picture, 1);
+  ::posix_spawn_file_actions_adddup2(&actions, ::fileno(errors.get()), 2);
+  char program[] = "gnuplot", defaults[] = "-d";  // not the user's own settings
+  char* const arguments[] = {program, defaults, nullptr};
+  pid_t child = 0;
+  int const failed = ::posix_spawnp(&child, program, &actions, nullptr, arguments, environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  int status = 0;
+  if (failed == 0)
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+  if (failed != 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
+    throw file_error(
+        "plot: gnuplot must be installed; found none on PATH; on Debian or Ubuntu: apt-get install gnuplot-nox");
+  std::string said(400, '\0');
+  auto const length = ::pread(::fileno(errors.get()), said.data(), said.size(), 0);
+  said.resize(static_cast<std::size_t>(length > 0 ? length : 0));
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    for (char& c : said)
+      if (c == '\n') c = ' ';
+    throw file_error("plot: gnuplot 5 or later must draw it; it failed: " + said);
+  }
+}
+
+inline void draw_plot(history const& h, plot_options const& o, plot_format format, int picture,
+                      std::string const& path) {
+  run_gnuplot(gnuplot_script(h, o, format), picture);
+  // gnuplot does not look whether its output could be written, so look at the end of it.
+  std::string end(32, '\0');
+  auto const size = ::lseek(picture, 0, SEEK_END);
+  bool const whole = size > 100 && ::pread(picture, end.data(), end.size(), size - 32) == 32 &&
+                     end.find(format == plot_format::png ? "IEND" : "</svg>") != std::string::npos;
+  if (!whole)
+    throw file_error("plot: " + path + " must be drawn by gnuplot to the end; found " + std::to_string(size) +
+                     " bytes of it; is the disk full, or gnuplot built without this format?");
+}
+
+}  // namespace detail
+
+/// Draws a history's losses and accuracies over the epochs, PNG or SVG by the name's end. Needs gnuplot 5. Throws
+/// file_error; then a picture that was there before is as it was.
+inline void plot(history const& h, std::string const& path, plot_options const& options = {}) {
+  if (h.epochs.empty()) throw option_error("plot: the history must have an epoch; found none; train first");
+  plot_format const format = plot_format_of(path);
+  atomic_file file(path, "plot");
+  detail::draw_plot(h, options, format, file.descriptor(), path);
+  file.commit();
+}
+
+/// Everything that could keep plot() from writing path, found out before the training: throws the same errors and
+/// leaves no file. Draws one point for trial, 0.1 s.
+inline void check_plot(std::string const& path) {
+  plot_format const format = plot_format_of(path);
+  atomic_file const trial(path, "plot");
+  history one;
+  one.epochs.push_back({});
+  detail::draw_plot(one, {}, format, trial.descriptor(), path);
+}
+
+}  // namespace dsl

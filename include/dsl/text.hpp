@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// What people read: tables, logs and files about a training. Needs fmt 9 or later: link typenet::text.
+#include <dsl/text/summary.hpp>
+#include <dsl/text/epoch_log.hpp>
+#include <dsl/text/progress_bar.hpp>
+// files
+#include <dsl/io/history_csv.hpp>
+#include <dsl/io/plot.hpp>

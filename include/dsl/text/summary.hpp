@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/plan/make_plan.hpp>
+#include <dsl/text/format.hpp>
+#include <dsl/view.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace dsl {
+namespace text {
+
+/// The word for a node that its layer gave no name of its own.
+inline std::string operation(node const& n) {
+  switch (n.kind) {
+    case op::input: return "input";
+    case op::conv2d: return "conv2d";
+    case op::batch_norm: return "batch_norm";
+    case op::activation: {
+      static constexpr char const* names[] = {"relu", "leaky_relu", "elu", "sigmoid", "tanh", "silu"};
+      return names[static_cast<int>(n.function)];
+    }
+    case op::max_pool2d: return "max_pool2d";
+    case op::avg_pool2d: return "avg_pool2d";
+    case op::dropout: return "dropout";
+    case op::flatten: return "flatten";
+    case op::dense: return "dense";
+    case op::softmax: return "softmax";
+    case op::concat: return "concat";
+    case op::add: return "add";
+    case op::custom: return n.custom ? n.custom->name : "custom";
+  }
+  return "?";
+}
+
+/// Names of layers as the table and the compiler's dsl::at<2, 1, 0> have them: "2.1.0".
+class layer_names {
+ public:
+  explicit layer_names(graph_view const& g)
+      : graph_(g), own_(static_cast<std::size_t>(g.size.scopes)), parent_(own_.size()), rank_() {
+    for (int i = 0; i < g.size.nodes; ++i) rank_.push_back(++own_[at(g.nodes[i].scope)]);
+    for (int s = 1; s < g.size.scopes; ++s) parent_[at(g.scopes[s].parent)] = true;
+  }
+
+  std::string path(int scope) const {
+    std::string text;
+    for (; scope > 0; scope = graph_.scopes[scope].parent)
+      text = fmt::format("{}{}{}", graph_.scopes[scope].index, text.empty() ? "" : ".", text);
+    return text;
+  }
+  int depth(int scope) const { return scope > 0 ? 1 + depth(graph_.scopes[scope].parent) : 0; }
+  std::string name(int scope) const {
+    detail::name const& n = graph_.scopes[scope].name;
+    return {n.data, static_cast<std::size_t>(n.size)};
+  }
+  /// A layer of one node needs no line of its own: the node's says it all.
+  bool is_one_node(int scope) const { return own_[at(scope)] == 1 && !parent_[at(scope)]; }
+
+  /// What other lines call a node: its layer, and which of its layer's own nodes it is where there are several: "3:2".
+  std::string reference(int n) const {
+    int const scope = graph_.nodes[n].scope;
+    if (graph_.nodes[n].kind == op::input) return "input";
+    return own_[at(scope)] > 1 ? fmt::format("{}:{}", path(scope), rank_[at(n)]) : path(scope);
+  }
+  std::string line(int n) const {
+    node const& x = graph_.nodes[n];
+    if (x.kind == op::input) return "input";
+    if (is_one_node(x.scope))
+      return fmt::format("{:{}}{} {}", "", 2 * depth(x.scope) - 2, path(x.scope), name(x.scope));
+    std::string const which = own_[at(x.scope)] > 1 ? reference(n) + " " : "";
+    return fmt::format("{:{}}{}{}", "", 2 * depth(x.scope), which, operation(x));
+  }
+
+ private:
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  graph_view graph_;
+  std::vector<int> own_;      // per scope: nodes
+  std::vector<bool> parent_;  // per scope: has scopes inside
+  std::vector<int> rank_;     // per node, from 1 in its scope
+};
+
+struct summary_line {
+  std::string layer{}, output{}, parameters{}, from{};
+};
+
+inline std::vector<summary_line> summary_lines(graph_view const& g) {
+  layer_names const names(g);
+  std::vector<summary_line> lines;
+  std::vector<bool> said(static_cast<std::size_t>(g.size.scopes));
+  for (int i = 0; i < g.size.nodes; ++i) {
+    node const& n = g.nodes[i];
+    std::vector<int> around;
+    for (int s = n.scope; s > 0 && !said[static_cast<std::size_t>(s)]; s = g.scopes[s].parent) {
+      said[static_cast<std::size_t>(s)] = true;
+      if (!names.is_one_node(s)) around.insert(around.begin(), s);
+    }
+    for (int s : around)
+      lines.push_back({fmt::format("{:{}}{} {}", "", 2 * names.depth(s) - 2, names.path(s), names.name(s))});
+    long long parameters = 0;
+    for (int p = 0; p < n.parameters; ++p) parameters += g.parameters[n.first_parameter + p].count();
+    summary_line line{names.line(i), shape(g.output_shape(n)), thousands(parameters)};
+    bool const follows = n.inputs == 0 || (n.inputs == 1 && g.tensors[g.input(n)].producer == i - 1);
+    for (int k = 0; k < n.inputs && !follows; ++k)
+      line.from += (k > 0 ? ", " : "") + names.reference(g.tensors[g.input(n, k)].producer);
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+}  // namespace text
+
+/// The table of layers as text: places as in the compiler's messages (dsl::at<2, 1> is 2.1), shapes as
+/// channels x height x width, Keras's count of parameters. `connected to` says where a line's input comes from if not
+/// from the line before.
+inline std::string summary(graph_view const& g) {
+  std::vector<text::summary_line> lines = text::summary_lines(g);
+  lines.insert(lines.begin(), {"layer", "output", "parameters", "connected to"});
+  std::size_t layer = 0, output = 0, parameters = 0, from = 0;
+  bool branches = false;
+  for (auto const& l : lines) {
+    layer = std::max(layer, l.layer.size());
+    output = std::max(output, l.output.size());
+    parameters = std::max(parameters, l.parameters.size());
+    from = std::max(from, l.from.size());
+    branches = branches || (&l != lines.data() && !l.from.empty());
+  }
+  std::string const rule = std::string(layer + output + parameters + 4 + (branches ? from + 2 : 0), '-') + "\n";
+  std::string table;
+  for (auto const& l : lines) {
+    std::string line = fmt::format("{:{}}  {:>{}}  {:>{}}", l.layer, layer, l.output, output, l.parameters, parameters);
+    if (branches) line += "  " + l.from;
+    table += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    if (&l == lines.data()) table += rule;
+  }
+  long long const all = parameter_count(g);
+  long long const trainable = trainable_parameter_count(g);
+  auto const total = [](char const* what, std::string const& value) {
+    return fmt::format("{:<27}{:>13}\n", what, value);
+  };
+  return table + rule + total("Total params:", text::thousands(all)) +
+         total("Trainable params:", text::thousands(trainable)) +
+         total("Non-trainable params:", text::thousands(all - trainable)) +
+         total("Forward MACs a sample:", text::thousands(forward_macs(g))) +
+         total("Training memory, batch 64:", text::bytes(make_plan(g, {64, mode::training, target{}, 1}).bytes()));
+}
+
+/// What model::summary() calls.
+inline void print_summary(graph_view const& g) {
+  std::string const table = summary(g);
+  std::fwrite(table.data(), 1, table.size(), stdout);
+}
+
+}  // namespace dsl

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT
+// Every layer's gradients, in double, against finite differences of the loss: what is differentiated is what the
+// forward pass computes, dropout's mask and the batch's own moments included.
+#include "support/catch.hpp"
+#include "support/random_graph.hpp"
+
+#include <dsl/dsl.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+using namespace dsl;
+using dsl::test::dice;
+
+namespace {
+
+struct question {
+  dsl::loss loss = dsl::loss::categorical_crossentropy;
+  int batch = 3;
+  int numbers = 40;  // checked of each parameter, spread evenly; all where it has fewer
+  std::uint64_t seed = 1;
+};
+
+int checked_numbers = 0;
+int skipped_numbers = 0;  // at a kink of relu or max_pool2d however small the step
+
+/// A network whose parameters and pictures are random, and its loss as a function of any one parameter.
+class differentiable {
+ public:
+  differentiable(graph_view const& g, question const& q)
+      : q_(q),
+        engine_(reference<double>{}.make_engine(g, {.seed = 7, .loss = q.loss})),
+        host_(dynamic_cast<host::engine<double>&>(*engine_)),
+        program_(engine_->prepare(mode::training, q.batch)) {
+    dice d(q.seed);
+    for (int k = 0; k < g.size.parameters; ++k) {
+      parameter const& p = g.parameters[k];
+      bool const scale = p.role == role::gamma;
+      double const width = p.role == role::kernel ? std::sqrt(3.0 * p.dims[0] / static_cast<double>(p.count())) : 0.5;
+      for (long long i = 0; i < p.count(); ++i)
+        host_.parameter_data(k)[i] = scale ? (d.percent(30) ? -1 : 1) * (1 + uniform(d, 0.5))
+                                     : p.role == role::moving_variance ? 1 + uniform(d, 0.5)
+                                                                       : uniform(d, width);
+    }
+    pictures_.resize(static_cast<std::size_t>(q.batch * g.shape_of(0).size()));
+    for (double& x : pictures_) x = uniform(d, 1);
+    for (int n = 0; n < q.batch; ++n) labels_.push_back(d.below(static_cast<int>(g.shape_of(g.result()).size())));
+  }
+
+  /// One training step with learning rate 0. All memory of the step holds NaN before: a value read before it was
+  /// written can't go unnoticed.
+  double loss() {
+    host::program const& p = host_.prepared(program_);
+    std::memset(p.activations->data(), 0xff, static_cast<std::size_t>(p.activations->bytes()));
+    std::copy(pictures_.begin(), pictures_.end(), host_.input_data(program_));
+    engine_->run(program_, {nullptr, labels_.data(), q_.batch, 5, 0.0});
+    return engine_->metrics(program_).loss / q_.batch;
+  }
+
+  /// d loss / d x by a central difference of fourth order: error h^4, where the second order's h^2 would drown in the
+  /// tolerance.
+  double slope(double& x, double h) {
+    double const at = x;
+    auto const f = [&](double d) {
+      x = at + d;
+      double const y = loss();
+      x = at;
+      return y;
+    };
+    return (8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h);
+  }
+  /// The same where two steps agree on it; a kink within reach moves them apart, and a smaller step passes it by.
+  std::optional<double> derivative(double& x) {
+    for (double h : {1e-3, 1e-4, 1e-5}) {
+      double const wide = slope(x, h);
+      double const narrow = slope(x, h / 2);
+      if (std::abs(wide - narrow) <= 1e-7 * std::abs(narrow) + 1e-9) return narrow;
+    }
+    return std::nullopt;
+  }
+
+  std::vector<double> gradient(int k) const {
+    return {host_.parameter_gradient_data(k), host_.parameter_gradient_data(k) + graph().parameters[k].count()};
+  }
+  double* parameter_data(int k) { return host_.parameter_data(k); }
+  graph_view const& graph() const { return engine_->graph(); }
+
+  /// Whether a step reads node n's bias; a batch_norm behind cancels it.
+  bool bias_is_cancelled(int k) const {
+    detail::analysis const a = detail::analyse(graph(), host_.prepared(program_).plan.options);
+    return graph().parameters[k].role == role::bias && a.bias_skipped[graph().parameters[k].node];
+  }
+  void fill_gradients(double value) {
+    for (int k = 0; k < graph().size.parameters; ++k)
+      if (graph().parameters[k].trainable() && !bias_is_cancelled(k))
+        std::fill_n(host_.parameter_gradient_data(k), graph().parameters[k].count(), value);
+  }
+
+ private:
+  static double uniform(dice& d, double width) { return width * (static_cast<double>(d.bits() >> 11) * 0x1p-52 - 1); }
+
+  question q_;
+  std::unique_ptr<dsl::engine> engine_;
+  host::engine<double>& host_;
+  int program_;
+  std::vector<double> pictures_;
+  std::vector<std::int32_t> labels_;
+};
+
+/// Relative 1e-6: the analytic gradient is good to about 1e-13, the difference to h^4 = 1e-12 times the fifth
+/// derivative or, where a kink forces h = 5e-6, to 3e-10 of rounding; 2e-9 is the floor of what it resolves.
+void check(graph_view const& g, question const& q = {}) {
+  differentiable net(g, q);
+  net.fill_gradients(std::nan(""));  // a gradient nobody writes stays one
+  REQUIRE(std::isfinite(net.loss()));
+  std::vector<std::vector<double>> gradients;
+  for (int k = 0; k < g.size.parameters; ++k)
+    gradients.push_back(g.parameters[k].trainable() ? net.gradient(k) : std::vector<double>{});
+  int checked = 0;
+  int skipped = 0;
+  for (int k = 0; k < g.size.parameters; ++k) {
+    if (!g.parameters[k].trainable()) continue;
+    long long const count = g.parameters[k].count();
+    long long const numbers = std::min<long long>(count, q.numbers);
+    for (long long i = 0; i < numbers; ++i) {
+      long long const at = i * count / numbers;
+      double const ours = gradients[static_cast<std::size_t>(k)][static_cast<std::size_t>(at)];
+      std::optional<double> const theirs = net.derivative(net.parameter_data(k)[at]);
+      ++checked;
+      skipped += !theirs;
+      if (!theirs) continue;
+      INFO("parameter " << k << " (role " << static_cast<int>(g.parameters[k].role) << " of node "
+                        << g.parameters[k].node << ", kind " << static_cast<int>(g.nodes[g.parameters[k].node].kind)
+                        << ") number " << at);
+      if (net.bias_is_cancelled(k)) CHECK(ours == 0.0);
+      CHECK(ours == approx(*theirs).epsilon(1e-6).margin(2e-9));
+    }
+  }
+  CHECK(checked > 0);
+  CHECK(skipped <= checked / 100);
+  checked_numbers += checked;
+  skipped_numbers += skipped;
+}
+
+template <class... Layers>
+void check_network(question const& q = {}) {
+  constexpr detail::name text = detail::signature<types<Layers...>>();
+  INFO(std::string(text.data, static_cast<std::size_t>(text.size)) << ", batch " << q.batch);
+  check(network<Layers...>::view(), q);
+}
+/// Layers with a convolution before them, so that their own input has a gradient, and a classifier behind.
+template <class... Layers>
+void through(question const& q = {}) {
+  check_network<image<2, 5, 6>, conv2d<3, 2>, Layers..., flatten, dense<3>, softmax>(q);
+}
+
+template <class F>
+void alone_in_place_and_in_concat() {
+  through<F>();                 // over its input
+  through<add<identity, F>>();  // not in place: the input has another reader
+  through<sigmoid, F>();        // not in place: sigmoid's backward pass wants its output
+  through<concat<sequential<conv2d<2, 1>, F>, conv2d<1, 1>>>();
+  through<concat<conv2d<1, 1>, F>, conv2d<2, 1>>();
+  through<batch_norm<>, F>();
+  through<concat<conv_module<2, 1, 1>, sequential<conv2d<2, 3>, F, batch_norm<>, F>>, F, conv2d<2, 1>>();
+  check_network<image<2, 4, 3>, F, conv2d<2, 2>, F>({.loss = loss::mean_squared_error});
+}
+
+struct bump {  // smooth, and its derivative changes sign
+  static constexpr char const* name = "bump";
+  template <class T>
+  static T value(T x) {
+    return x / (1 + x * x);
+  }
+  template <class T>
+  static T derivative(T x) {
+    return (1 - x * x) / ((1 + x * x) * (1 + x * x));
+  }
+};
+
+/// A random network whose own operations have something to do.
+class random_network {
+ public:
+  random_network(dice& d, int channel_block) : graph_(d, channel_block), view_(graph_.view()) {
+    nodes_.assign(view_.nodes, view_.nodes + view_.size.nodes);
+    for (node& n : nodes_)
+      if (n.kind == op::custom) n.custom = &detail::custom_op_of<detail::elementwise_op<bump>>;
+    view_.nodes = nodes_.data();
+  }
+  graph_view const& view() const { return view_; }
+  bool ends_in_softmax() const { return nodes_.back().kind == op::softmax; }
+
+ private:
+  test::random_graph graph_;
+  graph_view view_;
+  std::vector<node> nodes_;
+};
+
+}  // namespace
+
+TEST_CASE("gradients: conv2d", "[gradients]") {
+  using enum padding;
+  through<conv2d<4, 3>>();
+  through<conv2d<4, 1>>();
+  through<conv2d<4, 3, 3, 1, valid>>();
+  through<conv2d<4, 3, 3, 2, same>>();
+  through<conv2d<4, 3, 3, 2, valid>>();
+  through<conv2d<4, 1, 1, 2>>();
+  through<conv2d<4, 2, 2>>();  // an odd row of zeros behind
+  through<conv2d<4, 1, 5>>();
+  through<conv2d<4, 4, 1, 3>>();
+  through<conv2d<4, 5, 6, 1, valid>>();  // to one pixel
+  through<conv2d<2, 7, 7>>();            // larger than the picture
+  through<conv2d<4, 3>, conv2d<2, 3>>({.batch = 1});
+  check_network<image<1, 4, 4>, conv2d<2, 3>>({.loss = loss::mean_squared_error});  // ends the network
+}
+
+TEST_CASE("gradients: batch_norm, with and without a cancelled bias in front", "[gradients]") {
+  through<batch_norm<>>();
+  through<batch_norm<0.9, 0.1>>();
+  through<conv2d<3, 3>, batch_norm<>, conv2d<2, 1>>();
+  through<conv2d<3, 3>, batch_norm<>, relu, conv2d<2, 1>>();
+  through<batch_norm<>, add<identity, relu>>();          // relu not fused
+  through<conv2d<3, 1>, add<batch_norm<>, identity>>();  // the bias has another reader: not cancelled
+  through<batch_norm<>, batch_norm<>, relu, relu>();
+  through<conv2d<3, 1>, dropout<0.3>, batch_norm<>>();  // dropout between: not cancelled
+  through<conv_module<3, 3, 3>>({.batch = 1});
+  check_network<image<3, 4, 4>, batch_norm<>, relu, flatten, dense<3>, softmax>();  // nothing before wants a gradient
+  check_network<features<6>, dense<5>, batch_norm<>, relu, dense<3>, softmax>({.batch = 5});
+}
+
+TEST_CASE("gradients: relu", "[gradients]") { alone_in_place_and_in_concat<relu>(); }
+TEST_CASE("gradients: leaky_relu", "[gradients]") { alone_in_place_and_in_concat<leaky_relu<0.2>>(); }
+TEST_CASE("gradients: elu", "[gradients]") { alone_in_place_and_in_concat<elu<0.7>>(); }
+TEST_CASE("gradients: sigmoid", "[gradients]") { alone_in_place_and_in_concat<sigmoid>(); }
+TEST_CASE("gradients: tanh", "[gradients]") { alone_in_place_and_in_concat<dsl::tanh>(); }
+TEST_CASE("gradients: silu", "[gradients]") { alone_in_place_and_in_concat<silu>(); }
+TEST_CASE("gradients: a user's own operation", "[gradients]") { alone_in_place_and_in_concat<elementwise<bump>>(); }
+TEST_CASE("gradients: dropout", "[gradients]") {
+  alone_in_place_and_in_concat<dropout<0.4>>();
+  through<dropout<0.0>>();
+}
+
+TEST_CASE("gradients: pools", "[gradients]") {
+  through<max_pool2d<2>>();
+  through<max_pool2d<3, 2>>();
+  through<max_pool2d<3, 1>, max_pool2d<2, 1>>();
+  through<relu, max_pool2d<2>>();
+  through<avg_pool2d<2>>();
+  through<avg_pool2d<3, 2>>();
+  through<avg_pool2d<2, 1>, conv2d<2, 2>>();
+  through<global_avg_pool2d>();
+  through<conv_module<4, 3, 3>, global_avg_pool2d>();
+  through<concat<max_pool2d<3, 2>, avg_pool2d<3, 2>, conv2d<2, 3, 3, 2, padding::valid>>>();  // adding to a gradient
+  check_network<image<1, 18, 17>, conv2d<1, 1>, max_pool2d<17, 1>, flatten, dense<2>, softmax>();  // argmax of 2 bytes
+}
+
+TEST_CASE("gradients: dense, flatten and softmax", "[gradients]") {
+  check_network<features<4>, dense<3>, softmax>();
+  check_network<features<4>, dense<5>, dsl::tanh, dense<4>, dense<3>, softmax>({.batch = 1});
+  check_network<features<4>, dense<5>, softmax, dense<3>, softmax>();  // in the middle
+  check_network<features<4>, dense<5>, softmax, softmax>();
+  check_network<features<4>, dense<5>, concat<softmax, identity, dense<2>>, dense<3>, softmax>();
+  check_network<features<4>, dense<5>, add<dense<5>, identity, sequential<dense<3>, dense<5>>>, dense<2>, softmax>();
+  check_network<image<2, 3, 2>, conv2d<2, 2>, concat<flatten, sequential<conv2d<1, 1>, flatten>>, dense<3>, softmax>();
+}
+
+TEST_CASE("gradients: concat", "[gradients]") {
+  through<concat<conv2d<2, 1>, conv2d<3, 3>>, conv2d<2, 2>>();
+  through<concat<conv2d<2, 1>, concat<conv_module<1, 1, 1>, conv2d<2, 3>>, max_pool2d<1>>, conv2d<2, 1>>();
+  through<concat<concat<identity, relu>, concat<conv2d<1, 1>, identity>>, conv2d<2, 1>>();
+  through<concat<identity, identity>, conv2d<2, 1>>();
+  through<concat<identity, conv2d<2, 3>>, concat<identity, conv2d<2, 3>>, concat<identity, conv_module<2, 3, 3>>>();
+  through<concat<conv_module<2, 1, 1>, conv_module<3, 3, 3>>, concat<conv_module<2, 1, 1>, conv_module<1, 3, 3>>>();
+  check_network<image<2, 4, 4>, concat<identity, conv2d<2, 1>>, flatten, dense<2>, softmax>();  // the picture itself
+}
+
+TEST_CASE("gradients: add", "[gradients]") {
+  through<add<identity, conv2d<3, 3>>>();
+  through<add<identity, identity>, conv2d<2, 1>>();
+  through<add<identity, sequential<conv_module<2, 1, 1>, conv2d<3, 3>, batch_norm<>>>, relu, conv2d<2, 3>>();
+  through<add<conv2d<2, 3, 3, 2>, conv2d<2, 1, 1, 2>>, relu>();
+  through<add<identity, add<identity, conv2d<3, 1>>, concat<conv2d<1, 1>, conv2d<2, 1>>>>();
+}
+
+TEST_CASE("gradients: both losses, with and without a softmax before them", "[gradients]") {
+  for (loss l : {loss::categorical_crossentropy, loss::mean_squared_error}) {
+    check_network<features<4>, dense<5>, dsl::tanh, dense<3>, softmax>({.loss = l});
+    check_network<features<4>, dense<5>, dsl::tanh, dense<3>, sigmoid>({.loss = l});
+    check_network<image<2, 3, 3>, conv2d<2, 2>, sigmoid>({.loss = l, .batch = 2});
+  }
+}
+
+TEST_CASE("gradients: a small inception network of all three modules", "[gradients]") {
+  check_network<image<3, 12, 12>, conv_module<6, 3, 3>, inception_module<4, 4>, inception_module<3, 5>,
+                downsample_module<4>, inception_module<5, 3>, downsample_module<3>, avg_pool2d<2>, dropout<0.5>,
+                flatten, dense<4>, softmax>({.batch = 4, .numbers = 16});
+}
+
+TEST_CASE("gradients: networks that nobody would write", "[gradients]") {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    dice d(seed);
+    random_network const g(d, 4);
+    INFO("random network " << seed);
+    check(g.view(), {.loss = g.ends_in_softmax() ? loss::categorical_crossentropy : loss::mean_squared_error,
+                     .batch = d.between(1, 4),
+                     .numbers = 6,
+                     .seed = seed});
+  }
+}
+
+TEST_CASE("gradients: few numbers lay at a kink", "[gradients]") {
+  WARN(skipped_numbers << " of " << checked_numbers << " numbers skipped at a kink of relu or max_pool2d");
+  CHECK(skipped_numbers <= checked_numbers / 100);
+}
+
+TEST_CASE("a step with learning rate 0 changes running statistics and nothing else", "[gradients]") {
+  using model = network<image<2, 5, 5>, conv_module<3, 3, 3>, flatten, dense<3>, softmax>;
+  for (double momentum : {0.0, 0.9}) {
+    auto const e = reference<double>{}.make_engine(model::view(), {.update = {.momentum = momentum}});
+    initialize(*e, 3);
+    auto& host = dynamic_cast<host::engine<double>&>(*e);
+    auto const all = [&] {
+      std::vector<std::vector<double>> numbers;
+      for (int k = 0; k < e->graph().size.parameters; ++k)
+        numbers.emplace_back(host.parameter_data(k), host.parameter_data(k) + e->graph().parameters[k].count());
+      return numbers;
+    };
+    auto const before = all();
+    int const program = e->prepare(mode::training, 2);
+    std::vector<float> pictures(2 * 2 * 5 * 5);
+    for (std::size_t i = 0; i < pictures.size(); ++i) pictures[i] = static_cast<float>(i % 7) - 3;
+    std::int32_t const labels[] = {0, 2};
+    e->run(program, {pictures.data(), labels, 2, 0, 0.0});
+    auto const after = all();
+    for (std::size_t k = 0; k < before.size(); ++k) {
+      parameter const& p = e->graph().parameters[k];
+      INFO("parameter " << k);
+      CHECK((before[k] == after[k]) == p.trainable());
+      if (!p.trainable()) continue;
+      if (p.role == role::kernel) CHECK(host.parameter_gradient_data(static_cast<int>(k))[0] != 0);
+      if (momentum > 0)
+        for (long long i = 0; i < p.count(); ++i) CHECK(host.slot_data(0, static_cast<int>(k))[i] == 0);
+    }
+  }
+}

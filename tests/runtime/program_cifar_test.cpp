@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+// examples/minigooglenet_cifar as its user meets it: a process with arguments, output, an exit code and files.
+#include "support/catch.hpp"
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct temporary_directory {
+  fs::path path;
+  temporary_directory() {
+    std::string pattern = (fs::temp_directory_path() / "typenet_program_XXXXXX").string();
+    if (!::mkdtemp(pattern.data())) throw std::runtime_error("mkdtemp failed");
+    path = pattern;
+  }
+  temporary_directory(temporary_directory const&) = delete;
+  temporary_directory& operator=(temporary_directory const&) = delete;
+  ~temporary_directory() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  std::string operator/(std::string const& name) const { return (path / name).string(); }
+};
+
+std::string contents(std::string const& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+std::vector<std::string> lines(std::string const& text) {
+  std::vector<std::string> all;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) all.push_back(line);
+  return all;
+}
+bool has(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
+
+struct outcome {
+  int code = -1;
+  std::string out, err;
+};
+
+/// Runs the program in `here`; what it prints goes to files elsewhere. `environment` is NAME=VALUE on top of ours.
+outcome run(temporary_directory const& here, std::vector<std::string> arguments,
+            std::vector<std::pair<std::string, std::string>> const& environment = {}) {
+  temporary_directory const elsewhere;
+  arguments.insert(arguments.begin(), TYPENET_MINIGOOGLENET_CIFAR);
+  std::vector<char*> argv;
+  for (std::string& a : arguments) argv.push_back(a.data());
+  argv.push_back(nullptr);
+  std::string const out = elsewhere / "out", err = elsewhere / "err";
+  pid_t const child = ::fork();
+  if (child == 0) {
+    if (::chdir(here.path.c_str()) != 0) ::_exit(125);
+    ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT, 0600), 1);
+    ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT, 0600), 2);
+    ::unsetenv("TYPENET_DATA");
+    ::setenv("XDG_CACHE_HOME", "/nonexistent", 1);
+    for (auto const& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+    ::alarm(300);  // a run that should have been refused would train for hours
+    ::execv(argv[0], argv.data());
+    ::_exit(126);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(out), contents(err)};
+}
+
+/// The program refuses: the code, one line of error with these words, and not one file more than before.
+void refuses(int code, std::vector<std::string> const& arguments, std::vector<std::string> const& words,
+             std::vector<std::pair<std::string, std::string>> const& environment = {}) {
+  temporary_directory const here;
+  outcome const o = run(here, arguments, environment);
+  std::string said;
+  for (std::string const& a : arguments) said += a + " ";
+  INFO(said << "\n" << o.err);
+  CHECK(o.code == code);
+  CHECK(lines(o.err).size() == 1);
+  CHECK(o.err.starts_with("error: "));
+  for (std::string const& word : words) CHECK(has(o.err, word));
+  CHECK(fs::is_empty(here.path));
+}
+
+std::vector<std::string> with(std::vector<std::string> more) {
+  more.insert(more.begin(), {"--output", "plot.png"});
+  return more;
+}
+// Two steps an epoch: as little as the network can train.
+std::vector<std::string> tiny(std::vector<std::string> more = {}) {
+  std::vector<std::string> all{"--synthetic", "--train-size", "8", "--test-size", "4", "--batch-size", "4"};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+/// A directory of CIFAR-10's six files, full of zeros (and of holes: it takes no room).
+struct zero_cifar {
+  temporary_directory directory;
+  zero_cifar() {
+    for (std::string const name :
+         {"data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch"})
+      resize(name, 30'730'000);
+  }
+  void resize(std::string const& name, std::uintmax_t bytes) {
+    std::ofstream(file(name), std::ios::app).close();
+    fs::resize_file(file(name), bytes);
+  }
+  std::string file(std::string const& name) const { return directory / (name + ".bin"); }
+  std::vector<std::string> arguments() const { return {"-o", "plot.png", "--data", directory.path.string()}; }
+};
+
+}  // namespace
+
+TEST_CASE("program: --help teaches", "[program]") {
+  temporary_directory const here;
+  outcome const o = run(here, {"--help"});
+  CHECK(o.code == 0);
+  CHECK(o.err.empty());
+  for (char const* word :
+       {"--output", "--gpus", "--data", "--synthetic", "--epochs", "--batch-size", "--learning-rate", "--bn-momentum",
+        "--seed", "--executor", "--threads", "--verbose", "--train-size", "=70", "=64", "=0.005",
+        "Examples:", "scripts/download_cifar10", "minigooglenet_cifar -o plot.png --synthetic"})
+    CHECK(has(o.out, word));
+  CHECK(fs::is_empty(here.path));
+}
+
+TEST_CASE("program: --summary prints the table", "[program]") {
+  temporary_directory const here;
+  outcome const o = run(here, {"--summary"});
+  CHECK(o.code == 0);
+  for (char const* word : {"0.10.1.2 relu", "1,656,250", "1,652,826", "3,424", "234,597,920"}) CHECK(has(o.out, word));
+}
+
+TEST_CASE("program: nonsense options", "[program]") {
+  refuses(2, {}, {"--output", "plot.png"});
+  refuses(2, with({"--epoch", "3"}), {"--epoch", "--help"});
+  refuses(2, with({"--epochs", "three"}), {"--epochs", "three"});
+  refuses(2, with({"--epochs", "0"}), {"--epochs", "1 or more", "found 0"});
+  refuses(2, with({"--epochs", "99999999999"}), {"--epochs"});
+  refuses(2, with({"--batch-size", "-1"}), {"--batch-size", "found -1"});
+  refuses(2, with({"--learning-rate", "0"}), {"--learning-rate", "found 0"});
+  refuses(2, with({"--learning-rate", "nan"}), {"--learning-rate", "found nan"});
+  refuses(2, with({"--bn-momentum", "1"}), {"--bn-momentum", "found 1"});
+  refuses(2, with({"--seed", "-1"}), {"--seed", "found -1"});
+  refuses(2, with({"--threads", "-2"}), {"--threads", "found -2"});
+  refuses(2, with({"--threads", "2", "--executor", "reference"}), {"--threads", "reference has one thread"});
+  refuses(2, with({"--verbose", "3"}), {"--verbose", "found 3"});
+  refuses(2, with({"--train-size", "0"}), {"--train-size", "found 0"});
+  refuses(2, with({"--test-size", "0"}), {"--test-size", "found 0"});
+  refuses(2, with({"--synthetic", "--data", "somewhere"}), {"--synthetic", "--data", "only one"});
+  refuses(2, with({"--gpus", "0"}), {"--gpus", "1 or more", "found 0"});
+  refuses(2, with({"--gpus", "4"}), {"--gpus", "not yet", "found 4"});
+}
+
+TEST_CASE("program: an executor that is not built in", "[program]") {
+  refuses(1, with(tiny({"--executor", "cuda"})), {"--executor", "built in", "found cuda", "reference"});
+}
+
+TEST_CASE("program: a plot path that can't be written is known before anything is loaded", "[program]") {
+  auto const early = [](std::string const& path, std::vector<std::string> const& words,
+                        std::vector<std::pair<std::string, std::string>> const& environment = {}) {
+    refuses(1, tiny({"--output", path}), words, environment);
+    temporary_directory const here;
+    CHECK(run(here, tiny({"--output", path}), environment).out.empty());
+  };
+  early("missing/plot.png", {"missing/", "must be a file that can be written", "make the directory first"});
+  early("/proc/plot.png", {"/proc/", "must be a file that can be written"});
+  early("/dev/null", {"must end in .png or .svg; found /dev/null"});
+  early("plot.gif", {"plot", ".png or .svg", "plot.gif"});
+  early("plot.png", {"gnuplot", "apt-get install"}, {{"PATH", "/nonexistent"}});
+}
+
+TEST_CASE("program: bad data files are named", "[program]") {
+  temporary_directory const empty;
+  refuses(1, with({"--data", empty.path.string()}), {empty.path.string(), "scripts/download_cifar10"});
+  refuses(1, with({"--data", "/nonexistent"}), {"/nonexistent", "found none"});
+
+  zero_cifar cifar;
+  refuses(1, cifar.arguments(), {"5000 pictures of each class", "50000 of class 0 (airplane)"});
+  cifar.resize("data_batch_4", 30'729'999);
+  refuses(1, cifar.arguments(), {cifar.file("data_batch_4"), "30730000", "30729999: too short"});
+  cifar.resize("data_batch_4", 30'730'001);
+  refuses(1, cifar.arguments(), {cifar.file("data_batch_4"), "30730001: too long"});
+  {
+    std::fstream file(cifar.file("data_batch_3"), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(7 * 3073);
+    file.put(11);
+  }
+  refuses(1, cifar.arguments(), {cifar.file("data_batch_3"), "labels 0 to 9", "11 in record 7"});
+  fs::remove(cifar.file("data_batch_2"));
+  refuses(1, cifar.arguments(), {cifar.file("data_batch_2"), "No such file"});
+  fs::create_directory(cifar.file("data_batch_2"));
+  refuses(1, cifar.arguments(), {cifar.file("data_batch_2"), "a directory"});
+  if (::geteuid() != 0) {  // root may read everything
+    fs::permissions(cifar.file("data_batch_1"), fs::perms::none);
+    refuses(1, cifar.arguments(), {cifar.file("data_batch_1"), "Permission denied"});
+  }
+}
+
+TEST_CASE("program: a batch larger than the data", "[program]") {
+  refuses(2, with({"--synthetic", "--train-size", "16", "--test-size", "8", "--batch-size", "17"}),
+          {"batch_size is 17", "only 16 pictures"});
+}
+
+TEST_CASE("program: a loss that is no number any more", "[program]") {
+  refuses(1, with(tiny({"--learning-rate", "1e25", "--epochs", "3"})), {"loss", "learning rate", "epoch", "smaller"});
+}
+
+TEST_CASE("program: a run without data falls back to drawn pictures and writes plot and history", "[program]") {
+  temporary_directory const here;
+  outcome const o = run(here, {"-o", "plot.png", "--train-size", "8", "--test-size", "4", "--batch-size", "4",
+                               "--epochs", "2", "--bn-momentum", "0.9", "-g", "1"});
+  INFO(o.out << o.err);
+  REQUIRE(o.code == 0);
+  CHECK(o.err.empty());
+  std::vector<std::string> const said = lines(o.out);
+  REQUIRE(said.size() == 12);
+  CHECK(said[0] == "[INFO] loading CIFAR-10 data...");
+  CHECK(has(said[1], "scripts/download_cifar10"));
+  CHECK(said[2] == "[INFO] drawing 8 + 4 synthetic pictures...");
+  CHECK(said[3] == "[INFO] training with 1 GPUs...");
+  CHECK(said[4] == "[INFO] compiling model...");
+  CHECK(has(said[5], "CPU"));
+  CHECK(said[6] == "[INFO] training network...");
+  for (std::size_t epoch : {0u, 1u}) {
+    CHECK(said[7 + 2 * epoch] == "Epoch " + std::to_string(epoch + 1) + "/2");
+    std::string const& scores = said[8 + 2 * epoch];
+    CHECK(scores.starts_with(" - "));
+    for (char const* word : {"s - loss: ", " - acc: ", " - val_loss: ", " - val_acc: "}) CHECK(has(scores, word));
+  }
+  CHECK(has(said[11], "plot.png"));
+
+  CHECK(contents(here / "plot.png").starts_with("\x89PNG\r\n\x1a\n"));
+  std::vector<std::string> const rows = lines(contents(here / "history.csv"));
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0] == "epoch,loss,acc,val_loss,val_acc,learning_rate,seconds,images_per_second");
+  CHECK(rows[1].starts_with("1,"));
+  CHECK(has(rows[1], ",0.005,"));
+  CHECK(has(rows[2], ",0.0025,"));  // a straight line to 0
+  CHECK(std::distance(fs::directory_iterator(here.path), {}) == 2);
+}
+
+TEST_CASE("program: the progress bar in a pipe, an SVG, history beside it, and old files replaced", "[program]") {
+  temporary_directory const here;
+  fs::create_directory(here.path / "run");
+  std::ofstream(here / "run/plot.svg") << "old";
+  outcome const o = run(here, tiny({"-o", "run/plot.svg", "--epochs", "1", "--verbose", "1", "--no-augment"}));
+  INFO(o.out << o.err);
+  REQUIRE(o.code == 0);
+  CHECK(o.out.find_first_of("\r\b\x1b") == std::string::npos);
+  CHECK(has(o.out, "\nEpoch 1/1\n2/2 - "));
+  CHECK(has(o.out, " images/s - loss: "));
+  CHECK(has(contents(here / "run/plot.svg"), "MiniGoogLeNet on synthetic pictures"));
+  CHECK(lines(contents(here / "run/history.csv")).size() == 2);
+
+  outcome const silent = run(here, tiny({"-o", "run/plot.svg", "--epochs", "1", "--verbose", "0", "--seed", "7"}));
+  REQUIRE(silent.code == 0);
+  CHECK_FALSE(has(silent.out, "Epoch"));
+}
+
+TEST_CASE("program: both executors start alike", "[program]") {
+  auto const loss = [](char const* executor) {
+    temporary_directory const here;
+    outcome const o =
+        run(here, tiny({"-o", "plot.png", "--epochs", "1", "--executor", executor, "--learning-rate", "1e-5"}));
+    INFO(o.out << o.err);
+    REQUIRE(o.code == 0);
+    CHECK(has(o.out, std::string("on the CPU (") + executor));
+    return std::strtod(lines(contents(here / "history.csv")).at(1).c_str() + 2, nullptr);
+  };
+  double const plain = loss("reference");
+#ifdef TYPENET_HAS_ONEDNN
+  CHECK(loss("onednn") == approx(plain).epsilon(0.01));
+#endif
+  CHECK(plain > 0);
+}
+
+TEST_CASE("program: the same seed gives the same history", "[program]") {
+  auto const scores = [](char const* seed) {
+    temporary_directory const here;
+    REQUIRE(run(here, tiny({"-o", "plot.png", "--epochs", "1", "--verbose", "0", "--seed", seed})).code == 0);
+    std::string const row = lines(contents(here / "history.csv")).at(1);
+    return row.substr(0, row.find(",0.005,"));
+  };
+  CHECK(scores("1") == scores("1"));
+  CHECK(scores("1") != scores("2"));
+}

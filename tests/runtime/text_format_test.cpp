@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: MIT
+// What people read: summaries, logs, bars, CSV files and plots, to the letter.
+#include "support/catch.hpp"
+
+#include <dsl/dsl.hpp>
+#include <dsl/text.hpp>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct temporary_directory {
+  fs::path path;
+  temporary_directory() {
+    std::string pattern = (fs::temp_directory_path() / "typenet_text_XXXXXX").string();
+    if (!::mkdtemp(pattern.data())) throw std::runtime_error("mkdtemp failed");
+    path = pattern;
+  }
+  temporary_directory(temporary_directory const&) = delete;
+  temporary_directory& operator=(temporary_directory const&) = delete;
+  ~temporary_directory() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  std::string operator/(char const* name) const { return (path / name).string(); }
+  bool empty() const { return fs::is_empty(path); }
+};
+
+struct environment_variable {  // null: unset; put back afterwards
+  std::string name, before;
+  bool was_set = false;
+  environment_variable(std::string n, char const* value) : name(std::move(n)) {
+    if (char const* old = std::getenv(name.c_str())) before = old, was_set = true;
+    value ? ::setenv(name.c_str(), value, 1) : ::unsetenv(name.c_str());
+  }
+  environment_variable(environment_variable const&) = delete;
+  environment_variable& operator=(environment_variable const&) = delete;
+  ~environment_variable() { was_set ? ::setenv(name.c_str(), before.c_str(), 1) : ::unsetenv(name.c_str()); }
+};
+
+std::string contents(std::string const& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// What a callback writes to a file, or a pipe, in a made-up run.
+template <class Callback, class Run>
+std::string written_by(Run run) {
+  std::FILE* const out = std::tmpfile();
+  {
+    Callback c(out);
+    run(c);
+  }
+  std::rewind(out);
+  std::string text(10'000, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), out));
+  std::fclose(out);
+  return text;
+}
+
+dsl::epoch_record const tutorial{0, {1.4323, 0.4787}, {1.1319, 0.5983}, true, 5e-3, 63.6, 786};
+
+// A trainer for fit_run to refer to; small, never trained.
+using tiny = dsl::network<dsl::image<1, 2, 2>, dsl::flatten, dsl::dense<2>, dsl::softmax>;
+dsl::trainer& some_trainer() {
+  static dsl::trainer t = dsl::compile<tiny>(dsl::reference{}, dsl::sgd{});
+  return t;
+}
+dsl::fit_run run_of(int epochs, std::int64_t steps) {
+  return {.trainer = some_trainer(), .epochs = epochs, .steps = steps, .batch_size = 64};
+}
+
+/// What a call throws says; "nothing" if it doesn't, "another type" if it isn't an Error.
+template <class Error, class F>
+std::string message_of(F f) {
+  try {
+    f();
+  } catch (Error const& e) {
+    return e.what();
+  } catch (std::exception const&) {
+    return "another type";
+  }
+  return "nothing";
+}
+bool has(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
+
+struct lines_of {
+  std::vector<std::string> lines;
+  explicit lines_of(std::string const& text) {
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+  }
+};
+
+}  // namespace
+
+// ---- numbers -----------------------------------------------------------------------------------------------------
+
+TEST_CASE("numbers read as in Keras's logs", "[text]") {
+  using namespace dsl::text;
+  CHECK(metric(1.43234) == "1.4323");
+  CHECK(metric(0.0011) == "0.0011");
+  CHECK(metric(1e-3) == "1.0000e-03");
+  CHECK(metric(0) == "0.0000e+00");
+  CHECK(thousands(0) == "0");
+  CHECK(thousands(999) == "999");
+  CHECK(thousands(1'656'250) == "1,656,250");
+  CHECK(thousands(-234'597'920) == "-234,597,920");
+  CHECK(bytes(1023) == "1023 B");
+  CHECK(bytes(1536) == "1.5 KiB");
+  CHECK(bytes(256LL << 20) == "256.0 MiB");
+  CHECK(duration(59.9) == "59s");
+  CHECK(duration(75) == "1:15");
+  CHECK(duration(3725) == "1:02:05");
+  CHECK(step_time(2) == "2s/step");
+  CHECK(step_time(0.1184) == "118ms/step");
+  CHECK(step_time(4e-4) == "400us/step");
+}
+
+// ---- summary -----------------------------------------------------------------------------------------------------
+
+TEST_CASE("the summary of a network with branches", "[text][summary]") {
+  using model = dsl::network<dsl::image<3, 8, 8>, dsl::conv_module<4, 3, 3>, dsl::inception_module<2, 3>,
+                             dsl::global_avg_pool2d, dsl::flatten, dsl::dense<10>, dsl::softmax>;
+  CHECK(dsl::summary(model::view()) == R"(layer                 output  parameters  connected to
+------------------------------------------------------
+input                  3x8x8           0
+0 conv_module
+  0.0 conv2d           4x8x8         112
+  0.1 batch_norm       4x8x8          16
+  0.2 relu             4x8x8           0
+1 inception_module
+  1.0 conv_module
+    1.0.0 conv2d       2x8x8          10
+    1.0.1 batch_norm   2x8x8           8
+    1.0.2 relu         2x8x8           0
+  1.1 conv_module
+    1.1.0 conv2d       3x8x8         111  0.2
+    1.1.1 batch_norm   3x8x8          12
+    1.1.2 relu         3x8x8           0
+  concat               5x8x8           0  1.0.2, 1.1.2
+2 global_avg_pool2d        5           0
+3 flatten                  5           0
+4 dense                   10          60
+5 softmax                 10           0
+------------------------------------------------------
+Total params:                        329
+Trainable params:                    311
+Non-trainable params:                 18
+Forward MACs a sample:            14,386
+)" + ("Training memory, batch 64:" + fmt::format("{:>14}\n", dsl::text::bytes(model::training_bytes(64)))));
+  STATIC_REQUIRE(model::parameter_count == 329);
+  STATIC_REQUIRE(model::forward_macs == 14'386);
+}
+
+namespace mine {
+struct block {  // two nodes of its own
+  static constexpr dsl::value lower(dsl::builder& b, dsl::value in) {
+    dsl::value const a = dsl::relu::lower(b, in);
+    dsl::value const both[] = {in, a};
+    return b.append({.kind = dsl::op::add}, both, 2, in.shape);
+  }
+};
+}  // namespace mine
+
+TEST_CASE("the summary of a layer with several nodes; no column where nothing branches", "[text][summary]") {
+  using model = dsl::network<dsl::image<3, 2, 2>, mine::block, dsl::flatten>;
+  std::string const table = dsl::summary(model::view());
+  INFO(table);
+  CHECK(table.starts_with(R"(layer       output  parameters  connected to
+--------------------------------------------
+input        3x2x2           0
+0 block
+  0:1 relu   3x2x2           0
+  0:2 add    3x2x2           0  input, 0:1
+1 flatten       12           0
+)"));
+  CHECK_FALSE(has(dsl::summary(tiny::view()), "connected"));
+}
+
+// ---- logs --------------------------------------------------------------------------------------------------------
+
+TEST_CASE("the epoch log has the tutorial's lines", "[text][log]") {
+  auto const log = [](auto run) { return written_by<dsl::epoch_log>(run); };
+  CHECK(log([](dsl::epoch_log& c) {
+          auto run = run_of(70, 781);
+          c.on_train_begin(run);
+          c.on_epoch_begin(run);
+          c.on_batch_end(run);
+          run.current = tutorial;
+          c.on_epoch_end(run);
+        }) == "Epoch 1/70\n - 64s - loss: 1.4323 - acc: 0.4787 - val_loss: 1.1319 - val_acc: 0.5983\n");
+  CHECK(log([](dsl::epoch_log& c) {
+          auto run = run_of(70, 781);
+          run.current = {69, {0.0009, 1}, {}, false, 0, 0.2, 0};
+          c.on_epoch_end(run);
+        }) == " - 0s - loss: 9.0000e-04 - acc: 1.0000\n");
+}
+
+TEST_CASE("the progress bar fits its width and drops the least missed first", "[text][bar]") {
+  using dsl::text::progress_line;
+  dsl::text::progress p{60, 120, 7.2, 0.118, 271.4, {}, false};
+  p.record.train = {1.2345, 0.5678};
+  CHECK(progress_line(p, {.width = 100}) ==
+        " 60/120 [=========>..........] ETA 7s - 118ms/step - 271 images/s - loss: 1.2345 - acc: 0.5678");
+  CHECK(progress_line(p, {.width = 80}) == " 60/120 [====>.....] ETA 7s - 118ms/step - loss: 1.2345 - acc: 0.5678");
+  CHECK(progress_line(p, {.width = 50}) == " 60/120 - ETA 7s - loss: 1.2345 - acc: 0.5678");
+  CHECK(progress_line(p, {.width = 30}) == " 60/120 - loss: 1.2345");
+  CHECK(progress_line(p, {.width = 5}) == " 60/");
+  CHECK(progress_line(p, {.width = 1}).empty());
+  CHECK(progress_line(p, {.width = 0, .bar = false}) ==
+        "60/120 - ETA 7s - 118ms/step - 271 images/s - loss: 1.2345 - acc: 0.5678");
+  CHECK(progress_line(p, {.width = 100, .utf8 = true, .colour = true}).starts_with(" 60/120 \x1b[32m\u2501"));
+  CHECK(progress_line({.steps = 120}, {.width = 80}) == "  0/120 [....................] ETA ?");
+
+  p.step = 120, p.ended = true, p.seconds = 75, p.record.validated = true, p.record.validation = {0.9, 0.7};
+  CHECK(progress_line(p, {.width = 0, .bar = false}) ==
+        "120/120 - 1:15 - 118ms/step - 271 images/s - loss: 1.2345 - acc: 0.5678 - val_loss: 0.9000 - val_acc: 0.7000");
+  for (bool const utf8 : {false, true})
+    for (bool const validated : {false, true})
+      for (int width = 1; width < 160; ++width) {
+        p.record.validated = validated;
+        std::string const line = progress_line(p, {.width = width, .utf8 = utf8});
+        long columns = 0;
+        for (char const c : line) columns += (c & 0xc0) != 0x80;
+        INFO(width << ": " << line);
+        CHECK(columns < width);
+      }
+}
+
+TEST_CASE("in a pipe the progress bar has no control characters and a line an epoch", "[text][bar]") {
+  std::string const text = written_by<dsl::progress_bar>([](dsl::progress_bar& c) {
+    auto run = run_of(3, 2);
+    c.on_train_begin(run);
+    c.on_epoch_begin(run);
+    for (; run.step < 2; ++run.step) c.on_batch_end(run);
+    run.current = {0, {1.2345, 0.5678}, {1.1319, 0.5983}, true, 5e-3, 12.5, 64};
+    c.on_epoch_end(run);
+  });
+  CHECK(text ==
+        "Epoch 1/3\n"
+        "2/2 - 12s - 1s/step - 64 images/s - loss: 1.2345 - acc: 0.5678 - val_loss: 1.1319 - val_acc: 0.5983\n");
+}
+
+TEST_CASE("on a terminal the progress bar draws one line over and over, within its width", "[text][bar]") {
+  environment_variable const term("TERM", "xterm"), locale("LC_ALL", "C.UTF-8");
+  int const master = ::posix_openpt(O_RDWR | O_NOCTTY);
+  if (master < 0 || ::grantpt(master) != 0 || ::unlockpt(master) != 0) return;  // a machine without terminals
+  std::FILE* const out = std::fopen(::ptsname(master), "r+");
+  REQUIRE(out);
+  winsize size{};
+  size.ws_row = 24, size.ws_col = 60;
+  REQUIRE(::ioctl(master, TIOCSWINSZ, &size) == 0);
+  {
+    dsl::progress_bar c(out);
+    auto run = run_of(1, 1000);
+    c.on_train_begin(run);
+    c.on_epoch_begin(run);
+    run.current.train = {1.5, 0.5};
+    for (; run.step < 1000; ++run.step) c.on_batch_end(run);
+  }  // ends within an epoch
+  std::fclose(out);
+  std::string text;
+  char some[4096];
+  for (ssize_t n = 0; (n = ::read(master, some, sizeof some)) > 0;) text.append(some, static_cast<std::size_t>(n));
+  ::close(master);
+  INFO(text);
+  CHECK(text.starts_with("Epoch 1/1\r\n\r"));
+  CHECK(has(text, "1000/1000 "));
+  CHECK(text.ends_with("\x1b[K\r\n"));
+  CHECK(text.size() < 2'000);  // a thousand quick steps are not a thousand lines
+}
+
+// ---- files -------------------------------------------------------------------------------------------------------
+
+TEST_CASE("the history's CSV reads back as the same numbers", "[text][csv]") {
+  temporary_directory const here;
+  dsl::history h;
+  h.epochs.push_back({0, {1.0 / 3, 0.1}, {2.0 / 3, 1e-300}, true, 5e-3, 63.25, 786.0});
+  h.epochs.push_back({1, {0.25, 1}, {}, false, 1e-3, 1, 2});
+  dsl::write_history_csv(h, here / "history.csv");
+  lines_of const file(contents(here / "history.csv"));
+  REQUIRE(file.lines.size() == 3);
+  CHECK(file.lines[0] == "epoch,loss,acc,val_loss,val_acc,learning_rate,seconds,images_per_second");
+  CHECK(file.lines[2] == "2,0.25,1,,,0.001,1,2");
+  std::istringstream first(file.lines[1]);
+  std::vector<double> values;
+  for (std::string field; std::getline(first, field, ',');) values.push_back(std::strtod(field.c_str(), nullptr));
+  CHECK(values == std::vector<double>{1, 1.0 / 3, 0.1, 2.0 / 3, 1e-300, 5e-3, 63.25, 786.0});
+}
+
+TEST_CASE("a file appears whole or not at all", "[text][files]") {
+  temporary_directory const here;
+  {
+    dsl::atomic_file const never_written(here / "a", "test");
+  }
+  {
+    dsl::atomic_file half(here / "a", "test");
+    half.write("half");
+  }
+  dsl::check_writable(here / "a", "test");
+  CHECK(here.empty());
+
+  std::ofstream(here / "a") << "before";
+  {
+    dsl::atomic_file half(here / "a", "test");
+    half.write("half");
+  }
+  CHECK(contents(here / "a") == "before");
+  dsl::atomic_file whole(here / "a", "test");
+  whole.write("after");
+  whole.commit();
+  CHECK(contents(here / "a") == "after");
+  CHECK_THROWS_AS(dsl::check_writable(here.path.string(), "test"), dsl::file_error);
+  CHECK_THROWS_AS(dsl::check_writable("/dev/null", "test"), dsl::file_error);
+  CHECK_THROWS_AS(dsl::check_writable("", "test"), dsl::file_error);
+  std::string const message = message_of<dsl::file_error>([&] { dsl::check_writable(here / "no/such/file", "test"); });
+  CHECK(message ==
+        "test: " + (here / "no/such/file") +
+            " must be a file that can be written; found No such file or directory; make the directory first, "
+            "or give another path");
+}
+
+TEST_CASE("a history becomes a picture", "[text][plot]") {
+  temporary_directory const here;
+  dsl::history h;
+  for (int e = 0; e < 3; ++e) h.epochs.push_back({e, {1.0 / (e + 1), 0.3 * e}, {0.9, 0.5}, true, 0, 1, 1});
+  dsl::plot(h, here / "three.png", {.title = "it's \\ a `test` _{x}\n\"q\""});
+  dsl::plot(h, here / "three.SVG", {.title = "it's \\ a `test` _{x}\n\"q\""});
+  h.epochs.resize(1);
+  h.epochs[0].validated = false;
+  dsl::plot(h, here / "one.png");
+  CHECK(contents(here / "three.png").starts_with("\x89PNG\r\n\x1a\n"));
+  CHECK(contents(here / "one.png").starts_with("\x89PNG\r\n\x1a\n"));
+  std::string const svg = contents(here / "three.SVG");
+  CHECK(has(svg, "<svg"));
+  CHECK(has(svg, "</svg>"));
+  for (char const* text :
+       {"train_loss", "test_loss", "train_acc", "test_acc", "Epoch #", "Loss/Accuracy", "a `test` _{x}"})
+    CHECK(has(svg, text));
+  CHECK(std::distance(fs::directory_iterator(here.path), {}) == 3);
+}
+
+TEST_CASE("a plot that can't be is known before the training, and leaves nothing", "[text][plot]") {
+  temporary_directory const here;
+  dsl::history one;
+  one.epochs.push_back({});
+  auto const fails = [&](std::string const& path, std::string const& with) {
+    std::string const checked = message_of<dsl::file_error>([&] { dsl::check_plot(path); });
+    INFO(path << ": " << checked);
+    CHECK(checked.starts_with("plot: "));
+    CHECK(has(checked, with));
+    CHECK(message_of<dsl::file_error>([&] { dsl::plot(one, path); }) == checked);
+    CHECK(here.empty());
+  };
+  dsl::check_plot(here / "plot.png");
+  dsl::check_plot(here / "plot.svg");
+  CHECK(here.empty());
+  CHECK_THROWS_AS(dsl::plot({}, here / "plot.png"), dsl::option_error);
+  fails(here / "plot.jpg", ".png or .svg; found");
+  fails(here / "plot", ".png or .svg");
+  fails("", "found nothing");
+  fails(".png", ".png or .svg");
+  fails(here / "missing/plot.png", "make the directory first");
+  fails("/proc/plot.png", "/proc/plot.png must be a file that can be written");
+  environment_variable const path("PATH", here.path.c_str());
+  fails(here / "plot.png", "apt-get install gnuplot-nox");
+  std::ofstream(here / "gnuplot") << "#!/bin/sh\necho too old >&2\nexit 3\n";
+  fs::permissions(here.path / "gnuplot", fs::perms::owner_all);
+  CHECK(has(message_of<dsl::file_error>([&] { dsl::check_plot(here / "plot.png"); }), "it failed: too old"));
+  std::ofstream(here / "gnuplot") << "#!/bin/sh\nprintf '\\211PNG%200s'\n";
+  CHECK(has(message_of<dsl::file_error>([&] { dsl::check_plot(here / "plot.png"); }),
+            "204 bytes of it; is the disk full"));
+  CHECK_FALSE(fs::exists(here.path / "plot.png"));
+}

@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: MIT
+// What fit, evaluate, predict and train_on_batch promise, on pictures that a child could sort.
+#include "support/catch.hpp"
+
+#include <dsl/dsl.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+using namespace dsl;
+
+namespace {
+
+/// 1x4x4 pictures of three classes: bright on the left, bright on the right, bright at the bottom; some noise.
+dataset toys(int count, std::uint64_t seed = 1) {
+  detail::random_stream random(seed, detail::purpose::user, 0);
+  std::vector<std::uint8_t> pixels;
+  std::vector<std::int32_t> labels;
+  for (int n = 0; n < count; ++n) {
+    int const label = static_cast<int>(random.below(3));
+    labels.push_back(label);
+    for (int i = 0; i < 16; ++i) {
+      bool const bright = label == 0 ? i % 4 < 2 : label == 1 ? i % 4 >= 2 : i >= 8;
+      pixels.push_back(static_cast<std::uint8_t>((bright ? 150 : 20) + random.below(80)));
+    }
+  }
+  dataset data = in_memory_dataset({1, 4, 4}, 3, std::move(pixels), std::move(labels));
+  data.mean = mean_picture(data);
+  return data;
+}
+
+using model = network<image<1, 4, 4>, batch_norm<0.9>, conv2d<4, 3>, relu, dropout<0.2>, flatten, dense<3>, softmax>;
+
+trainer make_trainer(std::uint64_t seed = 1, double rate = 0.05) {
+  return compile<model>(reference{}, sgd{.learning_rate = rate, .momentum = 0.9}, {.seed = seed});
+}
+std::vector<float> weights(trainer& t) {
+  std::vector<float> all;
+  for (int k = 0; k < t.graph().size.parameters; ++k) {
+    auto const count = static_cast<std::size_t>(t.graph().parameters[k].count());
+    all.resize(all.size() + count);
+    t.engine().read_parameter(k, all.data() + all.size() - count);
+  }
+  return all;
+}
+template <class T>
+bool same_bits(std::vector<T> const& a, std::vector<T> const& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+std::vector<double> figures(history const& h) {
+  std::vector<double> all;
+  for (epoch_record const& e : h.epochs)
+    all.insert(all.end(), {e.train.loss, e.train.acc, e.validation.loss, e.validation.acc, e.learning_rate});
+  return all;
+}
+
+/// Runs f, which must throw an E whose message has all the words.
+template <class E, class F>
+void must_throw(F f, std::initializer_list<char const*> words) {
+  try {
+    f();
+  } catch (E const& e) {
+    INFO(e.what());
+    for (char const* word : words) {
+      INFO("without \"" << word << "\"");
+      CHECK(std::string(e.what()).find(word) != std::string::npos);
+    }
+    return;
+  } catch (std::exception const& e) {
+    FAIL_CHECK("another exception: " << e.what());
+    return;
+  }
+  FAIL_CHECK("nothing thrown; expected \"" << *words.begin() << "\"");
+}
+
+}  // namespace
+
+TEST_CASE("fit: history, steps and validation", "[trainer]") {
+  dataset const train = toys(50), test = toys(29, 2);
+  trainer t = make_trainer();
+  history const h = t.fit(train, {.epochs = 4, .batch_size = 8, .validation = &test});
+  REQUIRE(h.epochs.size() == 4);
+  CHECK(t.steps() == 4 * (50 / 8));
+  for (std::size_t e = 0; e < 4; ++e) {
+    CHECK(h.epochs[e].epoch == static_cast<int>(e));
+    CHECK(h.epochs[e].validated);
+    CHECK(h.epochs[e].learning_rate == 0.05);
+    CHECK(h.epochs[e].seconds > 0);
+    CHECK(h.epochs[e].images_per_second > 0);
+    CHECK((h.epochs[e].train.acc >= 0 && h.epochs[e].train.acc <= 1));
+  }
+  // 29 pictures in batches of 8, 8, 8, 5 or in one: each picture counts the same
+  for (int batch : {1, 5, 8, 29, 100}) {
+    scores const s = t.evaluate(test, batch);
+    CHECK(s.loss == approx(h.epochs[3].validation.loss).epsilon(1e-5));
+    CHECK(s.acc == approx(h.epochs[3].validation.acc));
+  }
+  CHECK_FALSE(t.fit(train, {.batch_size = 8}).epochs[0].validated);
+  CHECK(t.steps() == 5 * 6);
+}
+
+TEST_CASE("predict gives what evaluate counts", "[trainer]") {
+  dataset const data = toys(29);
+  trainer t = make_trainer();
+  t.fit(data, {.epochs = 3, .batch_size = 8});
+  std::vector<float> const p = t.predict(data, 8);
+  REQUIRE(p.size() == 29 * 3);
+  double loss = 0, right = 0;
+  for (int n = 0; n < 29; ++n) {
+    float const* const row = p.data() + static_cast<std::ptrdiff_t>(n) * 3;
+    CHECK(row[0] + row[1] + row[2] == approx(1).epsilon(1e-5));
+    loss -= std::log(static_cast<double>(row[data.label(n)]));
+    right += std::max_element(row, row + 3) - row == data.label(n);
+  }
+  scores const s = t.evaluate(data, 8);
+  CHECK(s.loss == approx(loss / 29).epsilon(1e-5));
+  CHECK(s.acc == approx(right / 29));
+
+  std::vector<float> pictures(29 * 16), one(29 * 3);
+  for (std::size_t i = 0; i < pictures.size(); ++i)
+    pictures[i] = static_cast<float>(data.pixels(static_cast<std::int64_t>(i / 16))[i % 16]) - (*data.mean)[i % 16];
+  t.predict_on_batch(pictures.data(), 29, one.data());
+  for (std::size_t i = 0; i < one.size(); ++i) CHECK(one[i] == approx(p[i]).epsilon(1e-5));
+}
+
+TEST_CASE("evaluate and predict change nothing", "[trainer]") {
+  dataset const data = toys(40);
+  trainer a = make_trainer(), b = make_trainer();
+  a.fit(data, {.epochs = 2, .batch_size = 10});
+  b.fit(data, {.epochs = 1, .batch_size = 10});
+  b.evaluate(data), b.predict(data, 7);
+  b.fit(data, {.epochs = 2, .batch_size = 10, .initial_epoch = 1});
+  CHECK(same_bits(weights(a), weights(b)));
+}
+
+TEST_CASE("training learns", "[trainer]") {
+  dataset const train = toys(240), test = toys(90, 2);
+  trainer t = make_trainer();
+  double const untrained = t.evaluate(test).loss;
+  history const h = t.fit(train, {.epochs = 12, .batch_size = 16, .validation = &test});
+  CHECK(h.epochs.back().train.loss < 0.3 * h.epochs.front().train.loss);
+  CHECK(h.epochs.back().validation.loss < 0.1 * untrained);
+  CHECK(h.epochs.back().validation.acc > 0.97);
+}
+
+TEST_CASE("train_on_batch is a step of fit", "[trainer]") {
+  dataset const data = toys(8);
+  trainer a = make_trainer(), b = make_trainer();
+  history const h = a.fit(data, {.epochs = 1, .batch_size = 8, .shuffle = false});
+  std::vector<float> pictures(8 * 16);
+  for (std::size_t i = 0; i < pictures.size(); ++i)
+    pictures[i] = static_cast<float>(data.pixels(static_cast<std::int64_t>(i / 16))[i % 16]) - (*data.mean)[i % 16];
+  scores const s = b.train_on_batch(pictures.data(), data.storage->labels.data(), 8);
+  CHECK(s.loss == h.epochs[0].train.loss);
+  CHECK(s.acc == h.epochs[0].train.acc);
+  CHECK(same_bits(weights(a), weights(b)));
+}
+
+// ---- callbacks -----------------------------------------------------------------------------------------------------
+namespace {
+
+struct diary : callback {
+  std::vector<std::string> lines;
+  int stop_behind_epoch = -1;
+  void note(char const* what, fit_run const& r) {
+    lines.push_back(std::string(what) + " " + std::to_string(r.epoch) + " " + std::to_string(r.step));
+  }
+  void on_train_begin(fit_run& r) override { note("train begin", r); }
+  void on_epoch_begin(fit_run& r) override { note("epoch begin", r); }
+  void on_batch_end(fit_run& r) override {
+    note("batch end", r);
+    CHECK(r.current.train.loss > 0);
+    CHECK(r.steps == 2);
+    CHECK(r.batch_size == 10);
+    if (r.epoch == stop_behind_epoch) r.stop = true;
+  }
+  void on_epoch_end(fit_run& r) override {
+    note("epoch end", r);
+    CHECK(r.past.epochs.size() == static_cast<std::size_t>(r.epoch) + 1);
+    CHECK(r.past.epochs.back().train.loss == r.current.train.loss);
+  }
+  void on_train_end(fit_run& r) override { note("train end", r); }
+};
+
+}  // namespace
+
+TEST_CASE("callbacks are called in order", "[trainer]") {
+  dataset const data = toys(25);
+  trainer t = make_trainer();
+  auto const first = std::make_shared<diary>();
+  history const h = t.fit(data, {.epochs = 2, .batch_size = 10, .callbacks = {first}});
+  CHECK(h.epochs.size() == 2);
+  CHECK(first->lines == std::vector<std::string>{"train begin 0 0", "epoch begin 0 0", "batch end 0 0", "batch end 0 1",
+                                                 "epoch end 0 2", "epoch begin 1 2", "batch end 1 0", "batch end 1 1",
+                                                 "epoch end 1 2", "train end 2 2"});
+}
+
+TEST_CASE("stop ends the run behind its epoch", "[trainer]") {
+  dataset const data = toys(25);
+  trainer t = make_trainer();
+  auto const stopper = std::make_shared<diary>();
+  stopper->stop_behind_epoch = 1;
+  CHECK(t.fit(data, {.epochs = 5, .batch_size = 10, .callbacks = {stopper}}).epochs.size() == 2);
+  CHECK(t.steps() == 4);  // the second epoch's last batch was trained, too
+  CHECK(stopper->lines.back().starts_with("train end"));
+}
+
+TEST_CASE("a schedule sets and records the learning rate", "[trainer]") {
+  struct rates : callback {
+    std::vector<double> seen;
+    void on_batch_end(fit_run& r) override { seen.push_back(r.learning_rate); }
+  };
+  dataset const data = toys(16);
+  trainer t = make_trainer();
+  auto const seen = std::make_shared<rates>();
+  history const h =
+      t.fit(data, {.epochs = 4, .batch_size = 8, .callbacks = {learning_rate_schedule{poly_decay{0.2, 4, 2.0}}, seen}});
+  for (std::size_t e = 0; e < 4; ++e) {
+    double const wanted = 0.2 * std::pow(1 - static_cast<double>(e) / 4, 2);
+    CHECK(h.epochs[e].learning_rate == approx(wanted));
+    CHECK(seen->seen[2 * e] == approx(wanted));
+    CHECK(seen->seen[2 * e + 1] == approx(wanted));
+  }
+  CHECK(t.learning_rate() == approx(0.2 / 16));
+  CHECK(poly_decay{5e-3, 70, 1.0}(0) == 5e-3);
+  CHECK(poly_decay{5e-3, 70, 1.0}(35) == approx(2.5e-3));
+
+  // and the rate is the one that trains: 0 changes no trainable weight
+  trainer still = make_trainer();
+  std::vector<float> const before = weights(still);
+  still.fit(data, {.epochs = 2, .batch_size = 8, .callbacks = {learning_rate_schedule{[](int) { return 0.0; }}}});
+  std::vector<float> const after = weights(still);
+  CHECK(before[0] == after[0]);  // gamma
+  CHECK(before[2] != after[2]);  // the running mean
+  CHECK(before.back() == after.back());
+}
+
+// ---- bad options, bad luck
+// -------------------------------------------------------------------------------------------
+TEST_CASE("options that make no sense are refused before the first step", "[trainer]") {
+  dataset const data = toys(20);
+  trainer t = make_trainer();
+  auto const fit = [&](fit_options const& o) { return [&, o] { t.fit(data, o); }; };
+  must_throw<option_error>(fit({.epochs = 0}), {"epochs", "1 or more", "0"});
+  must_throw<option_error>(fit({.epochs = -3, .batch_size = 8}), {"epochs", "-3"});
+  must_throw<option_error>(fit({.batch_size = 0}), {"batch_size", "1 or more", "0"});
+  must_throw<option_error>(fit({.batch_size = -1}), {"batch_size", "-1"});
+  must_throw<option_error>(fit({.batch_size = 21}), {"batch_size", "21", "20"});
+  must_throw<option_error>(fit({.epochs = 2, .batch_size = 8, .initial_epoch = 2}), {"initial_epoch", "2"});
+  must_throw<option_error>(fit({.epochs = 2, .batch_size = 8, .initial_epoch = -1}), {"initial_epoch", "-1"});
+  must_throw<option_error>(fit({.batch_size = 8, .prefetch = -1}), {"prefetch", "-1"});
+  must_throw<option_error>(fit({.batch_size = 8, .loader_threads = 0}), {"threads", "0"});
+
+  dataset wide = data, classes = data;
+  wide.sample = {1, 2, 8};
+  classes.classes = 4;
+  dataset const empty = data.first(0);
+  auto const both = [&](dataset const& d, std::initializer_list<char const*> words) {
+    must_throw<option_error>([&] { t.fit(d, {.batch_size = 8}); }, words);
+    must_throw<option_error>([&] { t.evaluate(d); }, words);
+    must_throw<option_error>([&] { t.fit(data, {.batch_size = 8, .validation = &d}); }, words);
+  };
+  both(wide, {"1x4x4", "1x2x8"});
+  both(classes, {"3", "4", "classes"});
+  both(empty, {"no picture"});
+  must_throw<option_error>([&] { t.predict(wide); }, {"1x4x4", "1x2x8"});
+  must_throw<option_error>([&] { t.predict(empty); }, {"no picture"});
+  CHECK(t.predict(classes).size() == 20 * 3);  // labels don't matter there
+  must_throw<option_error>([&] { t.evaluate(data, 0); }, {"batch_size", "0"});
+  must_throw<option_error>([&] { t.predict(data, -2); }, {"batch_size", "-2"});
+  CHECK(t.steps() == 0);
+}
+
+TEST_CASE("a batch of one's own is checked", "[trainer]") {
+  trainer t = make_trainer();
+  std::vector<float> const x(2 * 16);
+  std::int32_t const negative[] = {0, -1}, large[] = {3, 0};
+  float out[3];
+  must_throw<option_error>([&] { t.train_on_batch(x.data(), negative, 0); }, {"size", "0"});
+  must_throw<option_error>([&] { t.predict_on_batch(x.data(), -1, out); }, {"size", "-1"});
+  must_throw<data_error>([&] { t.train_on_batch(x.data(), negative, 2); }, {"labels", "0 to 2", "-1", "picture 1"});
+  must_throw<data_error>([&] { t.train_on_batch(x.data(), large, 2); }, {"labels", "0 to 2", "3", "picture 0"});
+  int const program = t.engine().prepare(mode::inference, 2);
+  must_throw<option_error>([&] { t.engine().run(program, {x.data(), nullptr, 3}); }, {"2", "3"});
+}
+
+TEST_CASE("optimizers and compile refuse numbers that make no sense", "[trainer]") {
+  double const nan = std::numeric_limits<double>::quiet_NaN();
+  auto const make = [](sgd const& s, compile_options const& o = {}) {
+    return [=] { compile<model>(reference{}, s, o); };
+  };
+  must_throw<option_error>(make({.learning_rate = -1}), {"learning_rate", "-1"});
+  must_throw<option_error>(make({.learning_rate = nan}), {"learning_rate"});
+  must_throw<option_error>(make({.momentum = 1}), {"momentum", "1"});
+  must_throw<option_error>(make({.momentum = -0.1}), {"momentum"});
+  must_throw<option_error>(make({.nesterov = true}), {"nesterov", "momentum"});
+  must_throw<option_error>(make({.weight_decay = -1e-4}), {"weight_decay"});
+  must_throw<option_error>(make({}, {.batch_norm_momentum = 1}), {"batch_norm_momentum"});
+  must_throw<option_error>(make({}, {.batch_norm_momentum = nan}), {"batch_norm_momentum"});
+}
+
+TEST_CASE("a loss that is no number ends training and says where", "[trainer]") {
+  struct counter : callback {
+    int batches = 0;
+    int epochs = 0;
+    void on_batch_end(fit_run&) override { ++batches; }
+    void on_epoch_end(fit_run&) override { ++epochs; }
+  };
+  dataset const data = toys(40);
+  trainer t = make_trainer();
+  auto const c = std::make_shared<counter>();
+  auto const explode = learning_rate_schedule{[](int epoch) { return epoch < 1 ? 0.01 : 1e29; }};
+  try {
+    t.fit(data, {.epochs = 3, .batch_size = 8, .callbacks = {explode, c}});
+    FAIL("training went on");
+  } catch (training_error const& e) {
+    std::string const what = e.what();
+    INFO(what);
+    CHECK(c->epochs == 1);
+    CHECK(what.find("epoch 2") != std::string::npos);
+    CHECK(what.find("batch " + std::to_string(c->batches - 5 + 1)) != std::string::npos);
+    CHECK(what.find("learning rate") != std::string::npos);
+  }
+}
+
+// ---- the same bits
+// ---------------------------------------------------------------------------------------------------
+TEST_CASE("the seed alone decides, whatever the loader's threads and depth", "[trainer]") {
+  dataset const data = toys(60), test = toys(20, 2);
+  auto const run = [&](std::uint64_t seed, int threads, int prefetch, bool cache) {
+    trainer t = make_trainer(seed);
+    history const h = t.fit(data, {.epochs = 3,
+                                   .batch_size = 8,
+                                   .validation = &test,
+                                   .augment = shift_and_flip{.width = 0.3, .height = 0.3},
+                                   .prefetch = prefetch,
+                                   .loader_threads = threads,
+                                   .cache = cache});
+    return std::pair(figures(h), weights(t));
+  };
+  auto const [h, w] = run(1, 1, 0, false);
+  for (int threads : {1, 2, 3})
+    for (int prefetch : {0, 1, 2, 3})
+      for (bool cache : {false, true}) {
+        INFO(threads << " threads, prefetch " << prefetch << (cache ? ", cached" : ""));
+        auto const [h2, w2] = run(1, threads, prefetch, cache);
+        CHECK(same_bits(h, h2));
+        CHECK(same_bits(w, w2));
+      }
+  CHECK_FALSE(same_bits(w, run(2, 1, 0, false).second));
+}
+
+TEST_CASE("a run in two pieces is the run in one", "[trainer]") {
+  dataset const data = toys(60);
+  trainer whole = make_trainer(), pieces = make_trainer();
+  history const h = whole.fit(data, {.epochs = 4, .batch_size = 8});
+  history const a = pieces.fit(data, {.epochs = 1, .batch_size = 8});
+  history const b = pieces.fit(data, {.epochs = 4, .batch_size = 8, .initial_epoch = 1});
+  CHECK(a.epochs.size() == 1);
+  REQUIRE(b.epochs.size() == 3);
+  CHECK(b.epochs[0].epoch == 1);
+  CHECK(b.epochs[2].train.loss == h.epochs[3].train.loss);
+  CHECK(same_bits(weights(whole), weights(pieces)));
+}
+
+// ---- optimizers
+// ------------------------------------------------------------------------------------------------------
+TEST_CASE("sgd: one step from p = 1, g = 0.5, v = 0.2 at rate 0.1", "[trainer]") {
+  auto const step = [](update_rule const& r, double p_wanted, double v_wanted) {
+    double p = 1, v = 0.2;
+    double const g = 0.5;
+    host::update(r, 0.1, &p, &g, r.slots() > 0 ? &v : nullptr, 1);
+    CHECK(p == approx(p_wanted).epsilon(1e-14));
+    CHECK(v == approx(v_wanted).epsilon(1e-14));
+  };
+  step({}, 0.95, 0.2);
+  step({.weight_decay = 0.01}, 0.949, 0.2);
+  // Keras: v = m v - r g; p += v, or p += m v - r g
+  step({.momentum = 0.9}, 1.13, 0.13);
+  step({.momentum = 0.9, .nesterov = true}, 1.067, 0.13);
+  step({.momentum = 0.9, .weight_decay = 0.01}, 1.129, 0.129);
+  step({.momentum = 0.9, .weight_decay = 0.01, .nesterov = true}, 1.0651, 0.129);
+  // PyTorch: v = m v + g; p -= r v, or p -= r (g + m v)
+  step({.momentum = 0.9, .rate_in_velocity = false}, 0.932, 0.68);
+  step({.momentum = 0.9, .nesterov = true, .rate_in_velocity = false}, 0.8888, 0.68);
+  step({.momentum = 0.9, .weight_decay = 0.01, .nesterov = true, .rate_in_velocity = false}, 0.8869, 0.69);
+}
+
+TEST_CASE("sgd: two steps of a network of three numbers, by hand", "[trainer]") {
+  // y = w x + b with x = (1, 2) wants 1; loss (y - 1)^2. From w = (0.5, -0.25), b = 0: y = 0, gradient (-2, -4, -2).
+  using line = network<features<2>, dense<1>>;
+  auto const two_steps = [](sgd const& s, double second_rate) {
+    trainer t = compile<line>(reference<double>{}, s, {.loss = loss::mean_squared_error});
+    float const w[] = {0.5F, -0.25F}, b[] = {0}, x[] = {1, 2};
+    std::int32_t const label = 0;
+    t.engine().write_parameter(0, w);
+    t.engine().write_parameter(1, b);
+    CHECK(t.train_on_batch(x, &label, 1).loss == 1);
+    t.set_learning_rate(second_rate);
+    double const loss = t.train_on_batch(x, &label, 1).loss;
+    auto& host = dynamic_cast<host::engine<double>&>(t.engine());
+    return std::array{loss, host.parameter_data(0)[0], host.parameter_data(0)[1], host.parameter_data(1)[0]};
+  };
+  auto const check = [](std::array<double, 4> const& found, std::array<double, 4> const& wanted) {
+    for (std::size_t i = 0; i < 4; ++i) CHECK(found[i] == approx(wanted[i]).epsilon(1e-12));
+  };
+  // rate 0.1: w = (0.7, 0.15), b = 0.2; y = 1.2, gradient (0.4, 0.8, 0.4)
+  check(two_steps({.learning_rate = 0.1}, 0.1), {0.04, 0.66, 0.07, 0.16});
+  check(two_steps({.learning_rate = 0.1, .momentum = 0.9}, 0.1), {0.04, 0.84, 0.43, 0.34});
+  // a smaller rate in the second step: Keras's velocity keeps the old rate, PyTorch's doesn't
+  check(two_steps({.learning_rate = 0.1, .momentum = 0.9}, 0.01), {0.04, 0.876, 0.502, 0.376});
+  check(two_steps({.learning_rate = 0.1, .momentum = 0.9, .rate_in_velocity = false}, 0.01),
+        {0.04, 0.714, 0.178, 0.214});
+}
+
+// ---- layers
+// ----------------------------------------------------------------------------------------------------------
+TEST_CASE("dropout keeps its share and scales it up", "[trainer]") {
+  int const count = 100'000;
+  std::vector<double> const ones(count, 1.0);
+  auto const drop = [&](dropout_draw const& draw) {
+    std::vector<double> y(ones.size());
+    shape const s{10, 100, 100};
+    plain::dropout<double>({ones.data(), s, 1, 1, 10, 0}, {y.data(), s, 1, 1, 10, 0}, draw, false);
+    return y;
+  };
+  for (float rate : {0.0F, 0.1F, 0.5F, 0.9F}) {
+    std::vector<double> const y = drop({.seed = 3, .step = 8, .node = 2, .rate = rate});
+    double const q = static_cast<double>(rate);
+    double kept = 0, scaled = 0;
+    for (double v : y) kept += v != 0, scaled += std::abs(v - 1 / (1 - q)) < 1e-12;
+    CHECK(kept == scaled);
+    CHECK(std::abs(kept / count - (1 - q)) <= 4 * std::sqrt(q * (1 - q) / count));  // four standard deviations
+  }
+  // other seeds, steps, layers draw other numbers: half of the values agree
+  dropout_draw const draw{.seed = 3, .step = 8, .node = 2, .rate = 0.5F};
+  std::vector<double> const y = drop(draw);
+  CHECK(y == drop(draw));
+  for (dropout_draw other :
+       {dropout_draw{4, 8, 2, 0.5F}, {3, 9, 2, 0.5F}, {3, 8, 5, 0.5F}, {3ULL + (1ULL << 32), 8, 2, 0.5F}}) {
+    std::vector<double> const z = drop(other);
+    double same = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) same += y[i] == z[i];
+    CHECK(same / count == approx(0.5).margin(0.01));
+  }
+}
+
+TEST_CASE("dropout in a network: other values each step, none in inference", "[trainer]") {
+  // y is the mean of 2000 ones of which 70 % are kept as 1 / 0.7; loss (y - 1)^2 has mean 0.3 / 0.7 / 2000
+  using mean = network<features<2000>, dropout<0.3>, dense<1>>;
+  trainer t = compile<mean>(reference{}, sgd{.learning_rate = 0}, {.loss = loss::mean_squared_error});
+  std::vector<float> const w(2000, 1.0F / 2000), x(4 * 2000, 1.0F);
+  std::int32_t const labels[4] = {};
+  t.engine().write_parameter(0, w.data());
+  double sum = 0;
+  std::vector<double> losses;
+  for (int step = 0; step < 100; ++step) losses.push_back(t.train_on_batch(x.data(), labels, 4).loss);
+  for (double l : losses) sum += l;
+  CHECK(sum / 100 == approx(0.3 / 0.7 / 2000).epsilon(4 * std::sqrt(2.0 / 400)));  // chi squared, 400 samples
+  CHECK(losses[0] != losses[1]);
+  float y[4];
+  t.predict_on_batch(x.data(), 4, y);
+  for (float v : y) CHECK(v == approx(1).epsilon(1e-4));  // two thousand roundings
+}
+
+namespace {
+
+/// A layer of one's own: x + softplus-like bend of a convolution of x, from nodes and words.
+struct bend {
+  static constexpr char const* name = "bend";
+  template <class T>
+  static T value(T x) {
+    return x / (1 + std::abs(x));
+  }
+  template <class T>
+  static T derivative(T x) {
+    T const d = 1 + std::abs(x);
+    return 1 / (d * d);
+  }
+};
+struct own_layer {
+  static constexpr value lower(builder& b, value in) {
+    value const bent = elementwise<bend>::lower(b, conv2d<4, 3>::lower(b, in));
+    value const both[] = {in, bent};
+    return b.append({.kind = op::add}, both, 2, in.shape);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a user's own layer trains", "[trainer]") {
+  using own = network<image<1, 4, 4>, batch_norm<0.9>, conv2d<4, 1>, own_layer, own_layer, flatten, dense<3>, softmax>;
+  dataset const data = toys(120);
+  trainer t = compile<own>(reference{}, sgd{.learning_rate = 0.02, .momentum = 0.9});
+  history const h = t.fit(data, {.epochs = 8, .batch_size = 12});
+  CHECK(h.epochs.back().train.loss < 0.2 * h.epochs.front().train.loss);
+  CHECK(t.evaluate(data).acc > 0.97);
+}
