@@ -161,17 +161,11 @@ TEST_CASE("a data set's views share its memory", "[data]") {
 
 TEST_CASE("a data set refuses what doesn't fit", "[data]") {
   require_error([] { dsl::in_memory_dataset({1, 2, 2}, 2, bytes_of(7, 0), {0, 1}); }, {"8 bytes", "found 7"});
-  require_error(
-      [] {
-        dsl::in_memory_dataset({1, 2, 2}, 2, bytes_of(8, 0), {0, 2});
-      },
-      {"0 to 1", "found 2", "picture 1"});
+  require_error([] { dsl::in_memory_dataset({1, 2, 2}, 2, bytes_of(8, 0), {0, 2}); },
+                {"0 to 1", "found 2", "picture 1"});
   require_error([] { dsl::in_memory_dataset({1, 2, 2}, 2, bytes_of(8, 0), {-1, 0}); }, {"found -1"});
-  require_error(
-      [] {
-        dsl::make_dataset({1, 2, 2}, 2, {{{nullptr, 4, 3}}, {0, 1}, {}, {}});
-      },
-      {"3 pictures and 2 labels"});
+  require_error([] { dsl::make_dataset({1, 2, 2}, 2, {{{nullptr, 4, 3}}, {0, 1}, {}, {}}); },
+                {"3 pictures and 2 labels"});
 }
 
 TEST_CASE("the mean picture", "[data]") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The same trajectories in float through oneDNN. How far float may stray is known: tests/fixtures records where the
-// frameworks' own float runs go. MiniGoogLeNet's later losses are no test, since a flipped ReLU sign moves them by 1e-3.
+// frameworks' own float runs go. MiniGoogLeNet's later losses are no test, since a flipped ReLU sign moves them by
+// 1e-3.
 #include "support/catch.hpp"
 #include "support/follow_trajectory.hpp"
 

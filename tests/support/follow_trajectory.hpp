@@ -10,9 +10,9 @@
 namespace dsl::test {
 
 using norm = batch_norm<0.9>;
-struct small_net : sequential<conv_module<8, 3, 3, 1, padding::same, norm>, inception_module<8, 8, norm>,
-                              downsample_module<8, norm>, inception_module<16, 8, norm>, avg_pool2d<7>, flatten,
-                              dense<5>, softmax> {};
+struct small_net
+    : sequential<conv_module<8, 3, 3, 1, padding::same, norm>, inception_module<8, 8, norm>, downsample_module<8, norm>,
+                 inception_module<16, 8, norm>, avg_pool2d<7>, flatten, dense<5>, softmax> {};
 /// MiniGoogLeNet without its dropout, whose random numbers are every framework's own.
 struct plain_minigooglenet
     : sequential<conv_module<96, 3, 3, 1, padding::same, norm>, inception_module<32, 32, norm>,
@@ -49,8 +49,8 @@ class follower {
     load(program_, step_);
     std::vector<std::int32_t> labels;
     for (int n = 0; n < t_.batch; ++n) labels.push_back(label(step_, n, t_.classes));
-    engine_->run(program_, {nullptr, labels.data(), t_.batch, static_cast<std::uint64_t>(step_),
-                            t_.learning_rate(step_)});
+    engine_->run(program_,
+                 {nullptr, labels.data(), t_.batch, static_cast<std::uint64_t>(step_), t_.learning_rate(step_)});
     ++step_;
     return engine_->metrics(program_).loss / t_.batch;
   }

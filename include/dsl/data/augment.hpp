@@ -146,17 +146,14 @@ void transform_picture(transform const& t, dsl::shape const& s, Pixel pixel, flo
 inline void apply(transform const& t, std::uint8_t const* in, float const* mean, float* out,
                   dsl::shape const& picture) {
   if (mean)
-    detail::transform_picture(
-        t, picture, [=](std::ptrdiff_t i) { return static_cast<float>(in[i]) - mean[i]; }, out);
+    detail::transform_picture(t, picture, [=](std::ptrdiff_t i) { return static_cast<float>(in[i]) - mean[i]; }, out);
   else
-    detail::transform_picture(
-        t, picture, [=](std::ptrdiff_t i) { return static_cast<float>(in[i]); }, out);
+    detail::transform_picture(t, picture, [=](std::ptrdiff_t i) { return static_cast<float>(in[i]); }, out);
 }
 
 /// The same for a picture that is mean-subtracted already (the pipeline's cache): the same bits come out.
 inline void apply(transform const& t, float const* in, float* out, dsl::shape const& picture) {
-  detail::transform_picture(
-      t, picture, [=](std::ptrdiff_t i) { return in[i]; }, out);
+  detail::transform_picture(t, picture, [=](std::ptrdiff_t i) { return in[i]; }, out);
 }
 
 }  // namespace dsl

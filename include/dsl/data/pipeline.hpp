@@ -95,8 +95,7 @@ class batch_loader {
   void start(int epoch, std::int64_t step = 0) {
     if (epoch < 0 || step < 0 || step > steps_per_epoch())
       throw option_error(detail::message({"pipeline: epoch must be 0 or more and the step 0 to ", steps_per_epoch(),
-                                          "; found epoch ", epoch, ", step ", step,
-                                          "; check where the run resumes"}));
+                                          "; found epoch ", epoch, ", step ", step, "; check where the run resumes"}));
     std::unique_lock lock(mutex_);
     end_ = 0;  // no worker takes another batch
     idle_.wait(lock, [&] { return busy_ == 0; });
@@ -149,8 +148,7 @@ class batch_loader {
 
   [[gnu::cold]] void check() const {
     auto const need = [](bool holds, char const* must, std::int64_t found, char const* advice) {
-      if (!holds)
-        throw option_error(detail::message({"pipeline: ", must, "; found ", found, "; ", advice}));
+      if (!holds) throw option_error(detail::message({"pipeline: ", must, "; found ", found, "; ", advice}));
     };
     need(data_.size > 0 && data_.storage, "the data set must have a picture", data_.size, "load one first");
     need(data_.size <= 0xffffffff, "a data set must have at most 4,294,967,295 pictures", data_.size, "split it");

@@ -35,7 +35,7 @@ class mapped_file {
       ~closer() { ::close(descriptor); }  // the mapping stays
     } const close_at_exit{descriptor};
 
-    struct stat status {};
+    struct stat status{};
     if (::fstat(descriptor, &status) != 0) fail(reason(errno));
     if (S_ISDIR(status.st_mode)) fail("a directory");
     if (!S_ISREG(status.st_mode)) fail("something that is not a regular file");

@@ -13,9 +13,9 @@ namespace dsl {
 /// How parameters follow their gradients, as numbers an executor's update step understands.
 struct update_rule {
   double momentum = 0;
-  double weight_decay = 0;         // L2: added to the gradient as weight_decay * parameter
+  double weight_decay = 0;  // L2: added to the gradient as weight_decay * parameter
   bool nesterov = false;
-  bool rate_in_velocity = true;    // Keras: v = m v - lr g, p += v. Else PyTorch: v = m v + g, p -= lr v
+  bool rate_in_velocity = true;  // Keras: v = m v - lr g, p += v. Else PyTorch: v = m v + g, p -= lr v
   constexpr int slots() const { return momentum != 0 ? 1 : 0; }
 };
 
@@ -24,8 +24,8 @@ struct engine_options {
   std::uint64_t seed = 0;
   update_rule update{};
   dsl::loss loss = dsl::loss::categorical_crossentropy;
-  double batch_norm_momentum = -1;            // >= 0 replaces every layer's own
-  bool unbiased_running_variance = false;     // PyTorch's n / (n - 1); Keras's is biased
+  double batch_norm_momentum = -1;         // >= 0 replaces every layer's own
+  bool unbiased_running_variance = false;  // PyTorch's n / (n - 1); Keras's is biased
 };
 
 /// One batch, in host memory. images is (size, channels, height, width), or null where the caller has put the pictures
@@ -34,7 +34,7 @@ struct batch_view {
   float const* images = nullptr;
   std::int32_t const* labels = nullptr;
   int size = 0;
-  std::uint64_t step = 0;         // of the whole training; keys dropout
+  std::uint64_t step = 0;  // of the whole training; keys dropout
   double learning_rate = 0;
 };
 

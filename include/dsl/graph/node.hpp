@@ -26,8 +26,8 @@ enum class op : unsigned char {
 /// Elementwise functions of op::activation; alpha is the slope of leaky_relu and the scale of elu.
 enum class function : unsigned char { relu, leaky_relu, elu, sigmoid, tanh, silu };
 
-/// A sliding window: kernel, stride, and the zeros in front of the first row and column. What is missing behind the last
-/// ones follows from the output's shape.
+/// A sliding window: kernel, stride, and the zeros in front of the first row and column. What is missing behind the
+/// last ones follows from the output's shape.
 struct window {
   int height = 1;
   int width = 1;
@@ -44,14 +44,14 @@ struct node {
   dsl::function function = dsl::function::relu;
   int first_input = 0;
   int inputs = 0;
-  int output = -1;           // tensor
-  int first_parameter = 0;   // in graph.parameters
+  int output = -1;          // tensor
+  int first_parameter = 0;  // in graph.parameters
   int parameters = 0;
-  int scope = 0;             // in graph.scopes: the layer that appended this node
+  int scope = 0;  // in graph.scopes: the layer that appended this node
   dsl::window window{};
-  double rate = 0;           // dropout: share of zeros; activation: alpha
-  double epsilon = 0;        // batch_norm
-  double momentum = 0;       // batch_norm: what the running statistics keep each step
+  double rate = 0;      // dropout: share of zeros; activation: alpha
+  double epsilon = 0;   // batch_norm
+  double momentum = 0;  // batch_norm: what the running statistics keep each step
   custom_op const* custom = nullptr;
 };
 

@@ -7,8 +7,8 @@
 
 namespace dsl {
 
-/// Batch normalisation over batch, height and width (Ioffe & Szegedy 2015), with Keras's defaults. Momentum is the share
-/// of the running statistics kept in each step; running variances come from the biased batch variance.
+/// Batch normalisation over batch, height and width (Ioffe & Szegedy 2015), with Keras's defaults. Momentum is the
+/// share of the running statistics kept in each step; running variances come from the biased batch variance.
 template <double Momentum = 0.99, double Epsilon = 1e-3>
 struct batch_norm {
   static constexpr value lower(builder& b, value in) {

@@ -12,9 +12,9 @@ enum class padding : unsigned char { same, valid };
 namespace detail {
 
 struct extent {
-  int size;     // output rows or columns
-  int before;   // zeros in front
-  int padded;   // input with all its zeros
+  int size;    // output rows or columns
+  int before;  // zeros in front
+  int padded;  // input with all its zeros
 };
 
 /// extent_of(32, 3, 2, padding::valid) -> {15, 0, 32};  extent_of(32, 3, 1, padding::same) -> {32, 1, 34}
@@ -42,10 +42,9 @@ constexpr value lower_conv2d(builder& b, value in, conv2d_options o) {
   b.require(o.stride > 0, {.broken = rule::stride_is_positive, .first = in.shape, .found = o.stride});
   extent const h = extent_of(in.shape.height, o.height, o.stride, o.pad);
   extent const w = extent_of(in.shape.width, o.width, o.stride, o.pad);
-  b.require(o.height <= h.padded && o.width <= w.padded,
-            {.broken = rule::kernel_fits_padded_input,
-             .first = {in.shape.channels, h.padded, w.padded},
-             .second = {o.filters, o.height, o.width}});
+  b.require(o.height <= h.padded && o.width <= w.padded, {.broken = rule::kernel_fits_padded_input,
+                                                          .first = {in.shape.channels, h.padded, w.padded},
+                                                          .second = {o.filters, o.height, o.width}});
   int const area = o.height * o.width;
   b.parameter({.role = role::kernel,
                .dims = {o.filters, in.shape.channels, o.height, o.width},

@@ -7,15 +7,15 @@ namespace dsl::detail {
 
 /// What the passes found out about a graph, before any step or buffer exists.
 struct analysis {
-  list<int> readers;         // per tensor: how many edges read it; the network's result has one more
-  list<int> reader;          // per tensor: the last node that reads it
-  list<int> owner;           // per node: the node whose step computes it too (a fused relu's batch_norm), or itself
-  list<int> batch_norm_of;   // per node: the batch_norm its step computes too, or -1
-  list<int> activation_of;   // per node: the relu its step computes too, or -1
-  list<bool> bias_skipped;   // per node: a conv2d whose bias a train-mode batch_norm cancels
-  list<bool> needs_gradient; // per tensor
-  list<int> parent;          // per tensor: whose buffer it shares, at channel `channel` of it; or -1
-  list<int> channel;         // per tensor
+  list<int> readers;          // per tensor: how many edges read it; the network's result has one more
+  list<int> reader;           // per tensor: the last node that reads it
+  list<int> owner;            // per node: the node whose step computes it too (a fused relu's batch_norm), or itself
+  list<int> batch_norm_of;    // per node: the batch_norm its step computes too, or -1
+  list<int> activation_of;    // per node: the relu its step computes too, or -1
+  list<bool> bias_skipped;    // per node: a conv2d whose bias a train-mode batch_norm cancels
+  list<bool> needs_gradient;  // per tensor
+  list<int> parent;           // per tensor: whose buffer it shares, at channel `channel` of it; or -1
+  list<int> channel;          // per tensor
 };
 
 /// Channel blocks serve convolutions. A picture of few channels stays as the data has it: libraries have convolutions

@@ -155,8 +155,7 @@ class emitter {
   [[gnu::cold]] constexpr void put_slice(content what, access how, node const& x, int edge) {
     put(what, how, x.output);
     if (x.kind == op::concat)
-      for (int i = 0; i < edge; ++i)
-        p_.operands[p_.operands.size() - 1].channel += g_.input_shape(x, i).channels;
+      for (int i = 0; i < edge; ++i) p_.operands[p_.operands.size() - 1].channel += g_.input_shape(x, i).channels;
   }
 
   /// Whether the loss is computed from the logits in front of the network's last softmax.
@@ -235,8 +234,8 @@ class emitter {
     if (backward_reads_output(x)) put(content::activation, access::read, x.output);
     if (x.kind == op::batch_norm) {
       p_.operands.push({content::statistics, access::read, n, statistics_[n]});
-      put_parameter(x.first_parameter, access::read);                                      // gamma
-      if (a_.activation_of[n] >= 0) put_parameter(x.first_parameter + 1, access::read);    // beta, for relu's mask
+      put_parameter(x.first_parameter, access::read);                                    // gamma
+      if (a_.activation_of[n] >= 0) put_parameter(x.first_parameter + 1, access::read);  // beta, for relu's mask
       put_parameter_gradient(x.first_parameter);
       put_parameter_gradient(x.first_parameter + 1);
     }

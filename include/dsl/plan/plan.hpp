@@ -18,10 +18,10 @@ enum class loss : unsigned char { categorical_crossentropy, mean_squared_error }
 /// Inputs of less than 16 channels and flat tensors always have b = 1.
 struct target {
   int channel_block = 1;
-  int alignment = 64;                   // bytes, of every buffer
-  int element_bytes = 4;                // activations and their gradients
-  int state_bytes = 4;                  // parameters, their gradients, optimizer slots, statistics
-  bool library_writes_slices = false;   // at batch 1 a slice of aligned channels is contiguous
+  int alignment = 64;                  // bytes, of every buffer
+  int element_bytes = 4;               // activations and their gradients
+  int state_bytes = 4;                 // parameters, their gradients, optimizer slots, statistics
+  bool library_writes_slices = false;  // at batch 1 a slice of aligned channels is contiguous
 };
 
 struct plan_options {
@@ -38,7 +38,7 @@ inline constexpr int regions = 5;
 
 /// What a step does. Each graph node has at most one step of each kind; a copy has one per edge.
 enum class action : unsigned char {
-  load,              // the batch arrives: input pictures and labels
+  load,  // the batch arrives: input pictures and labels
   forward,
   copy_forward,      // one input of a concat into its slice, where its producer could not write there
   loss,              // metrics, and in training the first gradient
@@ -58,7 +58,7 @@ enum class content : unsigned char {
   parameter,           // parameter
   parameter_gradient,  // parameter
   labels,
-  metrics,             // two doubles: sum of the samples' losses, number of right answers
+  metrics,  // two doubles: sum of the samples' losses, number of right answers
 };
 
 enum class access : unsigned char { read, write, accumulate };
@@ -109,11 +109,11 @@ struct plan {
   detail::list<step> steps{};
   detail::list<operand> operands{};
   detail::list<buffer> buffers{};
-  detail::list<placement> activations{};          // per tensor
-  detail::list<placement> gradients{};            // per tensor; buffer -1 where no gradient is needed
-  detail::list<int> parameter_buffers{};          // per parameter
-  detail::list<int> parameter_gradient_buffers{}; // per parameter; -1 for running statistics, and outside training
-  int labels = -1;                                // buffers
+  detail::list<placement> activations{};           // per tensor
+  detail::list<placement> gradients{};             // per tensor; buffer -1 where no gradient is needed
+  detail::list<int> parameter_buffers{};           // per parameter
+  detail::list<int> parameter_gradient_buffers{};  // per parameter; -1 for running statistics, and outside training
+  int labels = -1;                                 // buffers
   int metrics = -1;
   long long region_bytes[regions] = {};
 

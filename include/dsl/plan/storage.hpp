@@ -5,7 +5,8 @@
 
 namespace dsl::detail {
 
-[[gnu::cold]] constexpr int add_buffer(plan& p, region where, shape const& s, int block, long long samples, int element_bytes) {
+[[gnu::cold]] constexpr int add_buffer(plan& p, region where, shape const& s, int block, long long samples,
+                                       int element_bytes) {
   buffer b{.where = where, .shape = s, .block = block, .element_bytes = element_bytes};
   b.bytes = round_up(samples * round_up(s.channels, block) * s.area() * element_bytes, p.options.target.alignment);
   return p.buffers.push(b);

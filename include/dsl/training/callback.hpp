@@ -15,15 +15,15 @@ class trainer;
 /// A run of fit() as its callbacks see it. They may change learning_rate and set stop.
 struct fit_run {
   dsl::trainer& trainer;
-  int epochs = 0;                  // the run ends before this one
-  std::int64_t steps = 0;          // of an epoch
+  int epochs = 0;          // the run ends before this one
+  std::int64_t steps = 0;  // of an epoch
   int batch_size = 0;
   double learning_rate = 0;
-  bool stop = false;               // ends the run behind this epoch
-  int epoch = 0;                   // from 0
-  std::int64_t step = 0;           // in this epoch, from 0
-  epoch_record current{};          // complete in on_epoch_end; in on_batch_end train holds the means so far
-  dsl::history past{};             // the epochs that have ended
+  bool stop = false;       // ends the run behind this epoch
+  int epoch = 0;           // from 0
+  std::int64_t step = 0;   // in this epoch, from 0
+  epoch_record current{};  // complete in on_epoch_end; in on_batch_end train holds the means so far
+  dsl::history past{};     // the epochs that have ended
 };
 
 /// Derive from this, override what you need, and put it into fit's .callbacks:

@@ -36,7 +36,8 @@ constexpr bool sound() {
 /// very deep networks when the executor builds it.
 template <class Network, executor Executor, optimizer Optimizer>
 trainer compile(Executor const& on, Optimizer const& optimizer, compile_options const& o = {}) {
-  static_assert(detail::sound<Network>(), "plan: typenet made a plan that its own checker refuses; please report the network");
+  static_assert(detail::sound<Network>(),
+                "plan: typenet made a plan that its own checker refuses; please report the network");
   if (!(o.batch_norm_momentum < 1))
     throw option_error("batch_norm_momentum: it must be less than 1; found " + std::to_string(o.batch_norm_momentum));
   return {on.make_engine(Network::view(), {.seed = o.seed,

@@ -19,8 +19,8 @@ struct epoch_record {
   scores validation{};
   bool validated = false;
   double learning_rate = 0;
-  double seconds = 0;             // training and validation
-  double images_per_second = 0;   // training alone
+  double seconds = 0;            // training and validation
+  double images_per_second = 0;  // training alone
 };
 
 struct history {

@@ -19,7 +19,7 @@ struct fit_options {
   augmentation augment{};
   std::vector<callback_handle> callbacks{};
   bool shuffle = true;
-  int prefetch = 2;       // batches made ready by background threads while a step runs
+  int prefetch = 2;  // batches made ready by background threads while a step runs
   int loader_threads = 1;
   bool cache = false;
   int initial_epoch = 0;  // resume: epochs before this one are skipped
@@ -93,9 +93,8 @@ class trainer {
     check_shape(data, "predict");
     auto const outputs = graph_.shape_of(graph_.result()).size();
     std::vector<float> all(static_cast<std::size_t>(data.size * outputs));
-    for_each_batch(data, batch_size, mode::inference, [&](int program, batch const& b) {
-      engine_->read_result(program, all.data() + b.first * outputs);
-    });
+    for_each_batch(data, batch_size, mode::inference,
+                   [&](int program, batch const& b) { engine_->read_result(program, all.data() + b.first * outputs); });
     return all;
   }
 
@@ -112,8 +111,7 @@ class trainer {
     batch_metrics const m = engine_->metrics(program);
     if (!std::isfinite(m.loss))
       throw training_error(detail::message({"loss: it became ", m.loss, " in step ", static_cast<long long>(step_),
-                                            ", with learning rate ", learning_rate_,
-                                            "; try a smaller learning rate"}));
+                                            ", with learning rate ", learning_rate_, "; try a smaller learning rate"}));
     return {m.loss / size, m.correct / size};
   }
   /// The network's outputs for a batch of the caller's own: (size, outputs).
@@ -142,9 +140,9 @@ class trainer {
       engine_->run(program, {b->images, b->labels, b->size, step_++, run.learning_rate});
       batch_metrics const m = engine_->metrics(program);
       if (!std::isfinite(m.loss))
-        throw training_error(detail::message({"loss: it became ", m.loss, " in epoch ", run.epoch + 1, ", batch ",
-                                              run.step + 1, ", with learning rate ", run.learning_rate,
-                                              "; try a smaller learning rate"}));
+        throw training_error(
+            detail::message({"loss: it became ", m.loss, " in epoch ", run.epoch + 1, ", batch ", run.step + 1,
+                             ", with learning rate ", run.learning_rate, "; try a smaller learning rate"}));
       sum.loss += m.loss;
       sum.correct += m.correct;
       samples += b->size;
@@ -193,8 +191,8 @@ class trainer {
     if (o.batch_size < 1)
       throw option_error(detail::message({"fit: batch_size must be 1 or more; found ", o.batch_size, "; try 64"}));
     if (o.batch_size > data.size)
-      throw option_error(detail::message({"fit: batch_size is ", o.batch_size, ", but there are only ", data.size,
-                                          " pictures; use a smaller batch"}));
+      throw option_error(detail::message(
+          {"fit: batch_size is ", o.batch_size, ", but there are only ", data.size, " pictures; use a smaller batch"}));
     if (o.validation) check(*o.validation, "validation");
   }
   static double seconds_since(std::chrono::steady_clock::time_point begin) {

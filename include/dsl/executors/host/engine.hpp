@@ -100,7 +100,9 @@ class engine : public dsl::engine {
 
  protected:
   engine(graph_view const& g, engine_options const& o, target const& to)
-      : dsl::engine(g, o), target_(to), layout_(make_plan(g, {1, mode::training, to, o.update.slots(), o.loss})),
+      : dsl::engine(g, o),
+        target_(to),
+        layout_(make_plan(g, {1, mode::training, to, o.update.slots(), o.loss})),
         state_(bytes_of(region::parameters) + bytes_of(region::statistics)) {}
 
   virtual task build(program& p, step const& s) = 0;
@@ -177,9 +179,7 @@ class engine : public dsl::engine {
 
   /// Flat arrays for the update step: parameters, gradients, slots have the same offsets.
   long long trainable_numbers() const { return bytes_of(region::parameters) / static_cast<long long>(sizeof(T)); }
-  T* flat(region r) {
-    return r == region::parameters ? at<T>(state_, r, 0) : at<T>(training_state_, r, 0);
-  }
+  T* flat(region r) { return r == region::parameters ? at<T>(state_, r, 0) : at<T>(training_state_, r, 0); }
   void parameters_changed() { ++parameters_version_; }
   std::uint64_t parameters_version() const { return parameters_version_; }
 

@@ -10,11 +10,11 @@
 namespace dsl::dnn {
 
 /// A batch_norm over channel blocks: x packed, y maybe channels of a larger buffer. One block at a time: the second
-/// pass over it finds most of it in the cache. Each sample's moments are summed apart and joined in sample order, so the
-/// result does not depend on the number of threads.
+/// pass over it finds most of it in the cache. Each sample's moments are summed apart and joined in sample order, so
+/// the result does not depend on the number of threads.
 struct batch_norm_call {
   view<float const> x{};
-  view<float> y{};           // or dx
+  view<float> y{};  // or dx
   view<float const> dy{};
   plain::batch_norm_parameters<float> parameters{};
   float* statistics = nullptr;  // means, then 1 / sqrt(variance + epsilon)

@@ -22,8 +22,8 @@ struct momentum_step {
     using floats = typename simd<L>::floats;
     long long const vectors = c.n / L;
     for (long long i = vectors * thread / threads; i < vectors * (thread + 1) / threads; ++i) {
-      floats const v = reinterpret_cast<floats const*>(c.v)[i] * c.momentum -
-                       reinterpret_cast<floats const*>(c.g)[i] * c.rate;
+      floats const v =
+          reinterpret_cast<floats const*>(c.v)[i] * c.momentum - reinterpret_cast<floats const*>(c.g)[i] * c.rate;
       reinterpret_cast<floats*>(c.v)[i] = v;
       reinterpret_cast<floats*>(c.p)[i] += v;
     }
@@ -46,8 +46,8 @@ struct copy_blocks {
     long long const vectors = (c.to.shape.channels + L - 1) / L * area;
     share const mine(c.to.batch, thread, threads);
     for (int n = mine.begin; n < mine.end; ++n) {
-      auto const* from = reinterpret_cast<floats const*>(
-          c.from.data + (1LL * n * c.from.buffer_channels + c.from.channel) * area);
+      auto const* from =
+          reinterpret_cast<floats const*>(c.from.data + (1LL * n * c.from.buffer_channels + c.from.channel) * area);
       auto* to = reinterpret_cast<floats*>(c.to.data + (1LL * n * c.to.buffer_channels + c.to.channel) * area);
       for (long long i = 0; i < vectors; ++i) to[i] = c.accumulate ? to[i] + from[i] : from[i];
     }

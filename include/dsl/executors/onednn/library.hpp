@@ -197,8 +197,8 @@ inline description_handle try_describe(dnnl_engine_t e, convolution const& c, dn
   switch (c.which) {
     case pass::forward_training:
     case pass::forward_inference:
-      status = dnnl_convolution_forward_desc_init(&desc, kind, algorithm, c.x->get(), c.kernel->get(), bias,
-                                                  c.y->get(), c.stride, c.before, c.behind);
+      status = dnnl_convolution_forward_desc_init(&desc, kind, algorithm, c.x->get(), c.kernel->get(), bias, c.y->get(),
+                                                  c.stride, c.before, c.behind);
       break;
     case pass::backward_data:
       status = dnnl_convolution_backward_data_desc_init(&desc, algorithm, c.x->get(), c.kernel->get(), c.y->get(),

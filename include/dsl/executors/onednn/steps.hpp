@@ -119,7 +119,8 @@ class engine : public plain::engine<float> {
     layout const lk = any_kernel(kernel_dims(graph_.parameters[x.first_parameter]));
     c.x = &lx, c.y = &ly, c.kernel = &lk, c.bias = bias ? &lb : nullptr;
     description_handle const d = describe(device_.engine(), c, settings_.winograd);
-    packed_kernel& k = kernel(s.node, folded ? kernel_form::folded : kernel_form::plain, query(d, dnnl_query_weights_md));
+    packed_kernel& k =
+        kernel(s.node, folded ? kernel_form::folded : kernel_form::plain, query(d, dnnl_query_weights_md));
     call run = make_call(s, "forward", d);
     run.argument(DNNL_ARG_SRC, memory_of(lx, begin_of(in)));
     run.shared_argument(DNNL_ARG_WEIGHTS, k.memory.get());
@@ -211,8 +212,8 @@ class engine : public plain::engine<float> {
     auto own = std::make_unique<host::memory_block>(static_cast<long long>(lx.bytes()));
     device_.count(own->bytes());
     run.argument(DNNL_ARG_DIFF_SRC, memory_of(lx, own->data()));
-    view<float const> from{reinterpret_cast<float const*>(own->data()), dx.shape, dx.batch, dx.block,
-                           dx.buffer_channels, 0};
+    view<float const> from{
+        reinterpret_cast<float const*>(own->data()), dx.shape, dx.batch, dx.block, dx.buffer_channels, 0};
     return [this, run = std::move(run), own = std::move(own), from, dx, &k] {
       refresh(k, -1);
       run(device_);
@@ -300,8 +301,8 @@ class engine : public plain::engine<float> {
     if (s.what == action::backward_weights) {
       view<float const> const x = activation(p, s);
       return [=, dkernel = gradient_of_role(p, s, role::kernel), dbias = gradient_of_role(p, s, role::bias)] {
-        gemm('T', 'N', dy.shape.channels, x.shape.channels, x.batch, dy.plane(0, 0), dy.buffer_channels,
-             x.plane(0, 0), x.buffer_channels, 0.0F, dkernel, x.shape.channels);
+        gemm('T', 'N', dy.shape.channels, x.shape.channels, x.batch, dy.plane(0, 0), dy.buffer_channels, x.plane(0, 0),
+             x.buffer_channels, 0.0F, dkernel, x.shape.channels);
         std::fill_n(dbias, dy.shape.channels, 0.0F);
         for (int n = 0; n < dy.batch; ++n)
           for (int u = 0; u < dy.shape.channels; ++u) dbias[u] += dy.plane(n, 0)[u];
@@ -375,7 +376,8 @@ class engine : public plain::engine<float> {
     if (argmax_bytes(p, s) == 2 || !(walks_blocks(c.in) && walks_blocks(c.out))) return {};
     if (argmax_bytes(p, s) == 1) c.argmax = argmax<unsigned char>(p, s).data;
     c.accumulate = !forward && accumulates(p, s);
-    if (x.kind == op::avg_pool2d) return forward ? on_all_threads<avg_pool2d_forward>(c) : on_all_threads<avg_pool2d_backward>(c);
+    if (x.kind == op::avg_pool2d)
+      return forward ? on_all_threads<avg_pool2d_forward>(c) : on_all_threads<avg_pool2d_backward>(c);
     // a flat tensor's argmax has no blocks either, and no padding
     return forward ? on_all_threads<max_pool2d_forward>(c) : on_all_threads<max_pool2d_backward>(c);
   }
@@ -410,7 +412,8 @@ class engine : public plain::engine<float> {
     view<float> const to = result(p, s, forward ? content::activation : content::gradient);
     if (!fills_blocks(from) || !fills_blocks(dy) || !fills_blocks(to)) return {};
     return on_all_threads<relu_step>(relu_step::call{row<float const>(from), row<float const>(dy), row<float>(to),
-                                                     to.batch, to.shape.size(), !forward, !forward && accumulates(p, s)});
+                                                     to.batch, to.shape.size(), !forward,
+                                                     !forward && accumulates(p, s)});
   }
 
   [[gnu::cold]] host::task build_sum(program& p, step const& s) {

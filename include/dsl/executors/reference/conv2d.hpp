@@ -6,8 +6,8 @@
 
 namespace dsl::plain {
 
-/// Calls f(x row, y row, first, last, shift) for every pair of rows a kernel element joins: y columns [first, last) meet
-/// x columns column * stride + shift. Padding is skipped here, once for all three passes.
+/// Calls f(x row, y row, first, last, shift) for every pair of rows a kernel element joins: y columns [first, last)
+/// meet x columns column * stride + shift. Padding is skipped here, once for all three passes.
 template <class X, class Y, class F>
 void for_each_row(X x, Y y, shape const& in, shape const& out, window const& w, int kh, int kw, F f) {
   int const shift = kw - w.pad_left;

@@ -81,8 +81,7 @@ void softmax_backward(view<T const> y, view<T const> dy, view<T> dx, bool accumu
   for (int n = 0; n < y.batch; ++n) {
     T product = 0;
     for (int c = 0; c < y.shape.channels; ++c) product += y(n, c, 0) * dy(n, c, 0);
-    for (int c = 0; c < y.shape.channels; ++c)
-      add_to(dx(n, c, 0), y(n, c, 0) * (dy(n, c, 0) - product), accumulate);
+    for (int c = 0; c < y.shape.channels; ++c) add_to(dx(n, c, 0), y(n, c, 0) * (dy(n, c, 0) - product), accumulate);
   }
 }
 

@@ -97,8 +97,7 @@ class engine : public host::engine<T> {
 
   [[gnu::cold]] host::task load(program& p, step const& s) {
     view<T> const x = result(p, s, content::activation);
-    auto* const labels =
-        p.plan.labels < 0 ? nullptr : reinterpret_cast<std::int32_t*>(this->address(p, p.plan.labels));
+    auto* const labels = p.plan.labels < 0 ? nullptr : reinterpret_cast<std::int32_t*>(this->address(p, p.plan.labels));
     return [=, &p] {
       if (p.batch.images && x.block == 1) std::copy_n(p.batch.images, x.batch * x.shape.size(), x.data);
       if (p.batch.images && x.block > 1) {
@@ -116,9 +115,7 @@ class engine : public host::engine<T> {
     view<T> const gradient = result(p, s, content::gradient);
     auto const* labels = reinterpret_cast<std::int32_t const*>(this->address(p, p.plan.labels));
     auto* metrics = reinterpret_cast<double*>(this->address(p, p.plan.metrics));
-    return [=, kind = p.plan.options.loss] {
-      host::compute_loss<T>(kind, from_logits, y, labels, metrics, gradient);
-    };
+    return [=, kind = p.plan.options.loss] { host::compute_loss<T>(kind, from_logits, y, labels, metrics, gradient); };
   }
 
   [[gnu::cold]] host::task update(program& p) {
@@ -148,8 +145,7 @@ class engine : public host::engine<T> {
     view<T> padding = to;
     padding.channel = to.channel + to.shape.channels;
     padding.shape.channels = to.buffer_channels - padding.channel;
-    if (padding.shape.channels < to.block)
-      for_each(padding, [&](int n, int c, long long i) { padding(n, c, i) = 0; });
+    if (padding.shape.channels < to.block) for_each(padding, [&](int n, int c, long long i) { padding(n, c, i) = 0; });
   }
 
   batch_norm_parameters<T> batch_norm_operands(program const& p, step const& s) const {

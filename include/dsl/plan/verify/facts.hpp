@@ -39,7 +39,9 @@ struct facts {
     loss_target = loss_from_logits ? g.input(last) : last.output;
   }
 
-  [[gnu::cold]] constexpr bool only_reader(int tensor, int n) const { return readers[tensor] == 1 && reader[tensor] == n; }
+  [[gnu::cold]] constexpr bool only_reader(int tensor, int n) const {
+    return readers[tensor] == 1 && reader[tensor] == n;
+  }
 
   /// A bias that the batch's mean takes away again: a convolution's in front of a train-mode batch_norm and nothing
   /// else. It is not added, its gradient stays the zero that it is, and the batch_norm adds it to the running mean.

@@ -5,7 +5,8 @@
 
 namespace dsl::detail::checking {
 
-/// An input of less than 16 channels is as the data has it, one pixel per channel has no layout, the rest is in channel blocks.
+/// An input of less than 16 channels is as the data has it, one pixel per channel has no layout, the rest is in channel
+/// blocks.
 [[gnu::cold]] constexpr int expected_block(graph_view const& g, target const& to, int tensor) {
   bool const picture = g.nodes[g.tensors[tensor].producer].kind == op::input && g.shape_of(tensor).channels < 16;
   bool const plain = g.shape_of(tensor).area() == 1 || picture;
@@ -28,7 +29,8 @@ struct contents {
          b.bytes >= c.samples * blocks * c.block * c.shape.area() * c.element_bytes;
 }
 
-[[gnu::cold]] constexpr bool fits_tensor(graph_view const& g, plan const& p, int buffer, int tensor, int element_bytes) {
+[[gnu::cold]] constexpr bool fits_tensor(graph_view const& g, plan const& p, int buffer, int tensor,
+                                         int element_bytes) {
   return fits(p, buffer,
               {.shape = g.shape_of(tensor),
                .block = expected_block(g, p.options.target, tensor),
@@ -117,7 +119,7 @@ class address_list {
 /// Every tensor that has a place has a right one: a root a buffer of its own shape, a slice whole channel blocks of it
 /// (or its end), a renaming tensor no blocks at all where the channels mean something else.
 [[gnu::cold]] constexpr plan_verdict check_placements(graph_view const& g, plan const& p, list<placement> const& at,
-                                        sharing const& s) {
+                                                      sharing const& s) {
   for (int t = 0; t < g.size.tensors; ++t) {
     placement const& x = at[t];
     if (x.buffer < 0) continue;

@@ -10,7 +10,7 @@ namespace dsl::detail::checking {
 class replay {
  public:
   [[gnu::cold]] constexpr replay(graph_view const& g, plan const& p, facts const& f, sharing const& activations,
-                   sharing const& gradients)
+                                 sharing const& gradients)
       : g_(g),
         p_(p),
         activations_(activations),

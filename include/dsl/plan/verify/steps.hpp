@@ -19,7 +19,7 @@ namespace dsl::detail::checking {
 class step_checker {
  public:
   [[gnu::cold]] constexpr step_checker(graph_view const& g, plan const& p, facts const& f, sharing const& activations,
-                         sharing const& gradients)
+                                       sharing const& gradients)
       : g_(g),
         p_(p),
         facts_(f),
