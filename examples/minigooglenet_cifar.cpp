@@ -36,8 +36,8 @@ struct settings {
   std::string executor = has_onednn ? "onednn" : "reference";
   int threads = 0;
   int verbose = 2;
-  std::int64_t train_size = 3840;
-  std::int64_t test_size = 1000;
+  std::int64_t train_size = 0;
+  std::int64_t test_size = 0;
   bool no_augment = false;
   bool summary = false;
 
@@ -72,8 +72,12 @@ void declare(CLI::App& app, settings& s) {
       ->group(data);
   app.add_flag("--synthetic", s.synthetic, "ten kinds of drawn pictures instead: no download, quickly learnt")
       ->group(data);
-  app.add_option("--train-size", s.train_size, "synthetic training pictures")->type_name("N")->group(data);
-  app.add_option("--test-size", s.test_size, "synthetic test pictures")->type_name("N")->group(data);
+  app.add_option("--train-size", s.train_size, "training pictures; 0: all of CIFAR-10's, or 3,840 drawn ones")
+      ->type_name("N")
+      ->group(data);
+  app.add_option("--test-size", s.test_size, "test pictures; 0: all of CIFAR-10's, or 1,000 drawn ones")
+      ->type_name("N")
+      ->group(data);
 
   app.footer(R"(
 Examples:
@@ -105,8 +109,8 @@ void check(settings const& s) {
   need(s.seed >= 0, "--seed: it must be 0 or more" + found(s.seed));
   need(s.threads >= 0, "--threads: it must be 0 (one per core) or more" + found(s.threads));
   need(s.verbose >= 0 && s.verbose <= 2, "--verbose: it must be 0, 1 or 2" + found(s.verbose));
-  need(s.train_size >= 1, "--train-size: it must be 1 or more" + found(s.train_size) + "; try 3840");
-  need(s.test_size >= 1, "--test-size: it must be 1 or more" + found(s.test_size) + "; try 1000");
+  need(s.train_size >= 0, "--train-size: it must be 0 (all) or more" + found(s.train_size) + "; try 3840");
+  need(s.test_size >= 0, "--test-size: it must be 0 (all) or more" + found(s.test_size) + "; try 1000");
   need(!s.synthetic || s.data.empty(), "--synthetic and --data: only one of them can be; leave one out");
   if (s.executor != "reference" && !(s.executor == "onednn" && has_onednn))
     throw dsl::executor_error(
@@ -132,12 +136,15 @@ pictures load(settings const& s) {
     say("loading CIFAR-10 data...");
     if (!s.data.empty() || !dsl::cifar10::find().empty()) {
       dsl::cifar10 const data = dsl::cifar10::load(s.data);
-      return {data.train, data.test, "CIFAR-10"};
+      auto const first = [](dsl::dataset const& all, std::int64_t count) { return count > 0 ? all.first(count) : all; };
+      return {first(data.train, s.train_size), first(data.test, s.test_size), "CIFAR-10"};
     }
     say("no CIFAR-10 in $TYPENET_DATA or ~/.cache/typenet; scripts/download_cifar10 fetches it. Until then:");
   }
-  say(fmt::format("drawing {} + {} synthetic pictures...", s.train_size, s.test_size));
-  dsl::synthetic const data = dsl::synthetic_pictures(s.train_size, s.test_size, s.key());
+  std::int64_t const train = s.train_size > 0 ? s.train_size : 3840;
+  std::int64_t const test = s.test_size > 0 ? s.test_size : 1000;
+  say(fmt::format("drawing {} + {} synthetic pictures...", train, test));
+  dsl::synthetic const data = dsl::synthetic_pictures(train, test, s.key());
   return {data.train, data.test, "synthetic pictures"};
 }
 

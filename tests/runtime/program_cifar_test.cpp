@@ -160,8 +160,8 @@ TEST_CASE("program: nonsense options", "[program]") {
   refuses(2, with({"--threads", "-2"}), {"--threads", "found -2"});
   refuses(2, with({"--threads", "2", "--executor", "reference"}), {"--threads", "reference has one thread"});
   refuses(2, with({"--verbose", "3"}), {"--verbose", "found 3"});
-  refuses(2, with({"--train-size", "0"}), {"--train-size", "found 0"});
-  refuses(2, with({"--test-size", "0"}), {"--test-size", "found 0"});
+  refuses(2, with({"--train-size", "-1"}), {"--train-size", "found -1"});
+  refuses(2, with({"--test-size", "-1"}), {"--test-size", "found -1"});
   refuses(2, with({"--synthetic", "--data", "somewhere"}), {"--synthetic", "--data", "only one"});
   refuses(2, with({"--gpus", "0"}), {"--gpus", "1 or more", "found 0"});
   refuses(2, with({"--gpus", "4"}), {"--gpus", "not yet", "found 4"});
