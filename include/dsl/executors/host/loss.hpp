@@ -11,7 +11,7 @@ namespace dsl::host {
 
 /// Adds up the samples' losses and right answers in metrics[0] and [1], in double and in order. gradient, where wanted,
 /// receives d(mean loss)/d(logits) if from_logits, else d(mean loss)/d(y). y is (B, outputs). A cross-entropy takes
-/// probabilities no smaller than the number type's smallest normal one: the loss stays finite.
+/// probabilities of at least 1e-7 where no softmax is behind it, as Keras does, so that loss and gradient stay finite.
 template <class T>
 void compute_loss(loss kind, bool from_logits, view<T const> y, std::int32_t const* labels, double* metrics,
                   view<T> gradient) {
@@ -35,13 +35,14 @@ void compute_loss(loss kind, bool from_logits, view<T const> y, std::int32_t con
       else if (from_logits)
         to = (value(i) - wanted) * share;
       else
-        to = wanted > 0 ? -share / (value(i) > T(1e-30) ? value(i) : T(1e-30)) : T(0);
+        to = wanted > 0 ? -share / (value(i) < T(1e-7) ? T(1e-7) : value(i)) : T(0);
     }
     if (kind == loss::mean_squared_error) {
       metrics[0] += squares / outputs;
     } else {
       double const p = static_cast<double>(value(labels[n]));
-      metrics[0] -= std::log(p < 1e-37 ? 1e-37 : p);  // a NaN stays one
+      double const least = from_logits ? 1e-37 : 1e-7;
+      metrics[0] -= std::log(p < least ? least : p);  // a NaN stays one
     }
     metrics[1] += best == labels[n] ? 1 : 0;
   }
