@@ -6,6 +6,7 @@
 #include <dsl/data/synthetic.hpp>
 
 #include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -25,24 +26,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+using dsl::test::temporary_directory;
+
 namespace {
 
 namespace fs = std::filesystem;
-
-struct temporary_directory {
-  fs::path path;
-  temporary_directory() {
-    auto pattern = (fs::temp_directory_path() / "typenet_data_XXXXXX").string();
-    if (!::mkdtemp(pattern.data())) throw std::runtime_error("mkdtemp failed");
-    path = pattern;
-  }
-  temporary_directory(temporary_directory const&) = delete;
-  temporary_directory& operator=(temporary_directory const&) = delete;
-  ~temporary_directory() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-};
 
 struct environment_variable {  // set for one test, put back afterwards
   std::string name, before;

@@ -2,7 +2,7 @@
 // Every layer's gradients, in double, against finite differences of the loss: what is differentiated is what the
 // forward pass computes, dropout's mask and the batch's own moments included.
 #include "support/catch.hpp"
-#include "support/random_graph.hpp"
+#include "support/random_network.hpp"
 
 #include <dsl/dsl.hpp>
 
@@ -12,6 +12,8 @@
 
 using namespace dsl;
 using dsl::test::dice;
+using test::bump;
+using test::random_network;
 
 namespace {
 
@@ -166,36 +168,6 @@ void alone_in_place_and_in_concat() {
   through<concat<conv_module<2, 1, 1>, sequential<conv2d<2, 3>, F, batch_norm<>, F>>, F, conv2d<2, 1>>();
   check_network<image<2, 4, 3>, F, conv2d<2, 2>, F>({.loss = loss::mean_squared_error});
 }
-
-struct bump {  // smooth, and its derivative changes sign
-  static constexpr char const* name = "bump";
-  template <class T>
-  static T value(T x) {
-    return x / (1 + x * x);
-  }
-  template <class T>
-  static T derivative(T x) {
-    return (1 - x * x) / ((1 + x * x) * (1 + x * x));
-  }
-};
-
-/// A random network whose own operations have something to do.
-class random_network {
- public:
-  random_network(dice& d, int channel_block) : graph_(d, channel_block), view_(graph_.view()) {
-    nodes_.assign(view_.nodes, view_.nodes + view_.size.nodes);
-    for (node& n : nodes_)
-      if (n.kind == op::custom) n.custom = &detail::custom_op_of<detail::elementwise_op<bump>>;
-    view_.nodes = nodes_.data();
-  }
-  graph_view const& view() const { return view_; }
-  bool ends_in_softmax() const { return nodes_.back().kind == op::softmax; }
-
- private:
-  test::random_graph graph_;
-  graph_view view_;
-  std::vector<node> nodes_;
-};
 
 }  // namespace
 

@@ -2,7 +2,7 @@
 // Every step of the oneDNN executor against reference's plain loops in double, tensor by tensor, on networks chosen for
 // what can go wrong in channel blocks: odd channel counts, slices, copies, accumulated gradients, one pixel.
 #include "support/catch.hpp"
-#include "support/random_graph.hpp"
+#include "support/random_network.hpp"
 
 #include <dsl/dsl.hpp>
 #include <dsl/executors/onednn.hpp>
@@ -13,6 +13,8 @@
 
 using namespace dsl;
 using dsl::test::dice;
+using test::bump;
+using test::random_network;
 
 namespace {
 
@@ -248,36 +250,6 @@ void agree_behind() {
   agree_for<image<3, 7, 6>, conv2d<C, 3>, Layers..., flatten, dense<5>, softmax>({2, 3});
   agree_for<image<3, 7, 6>, conv2d<C, 3>, Layers..., global_avg_pool2d, flatten, dense<5>, softmax>({1});
 }
-
-struct bump {
-  static constexpr char const* name = "bump";
-  template <class T>
-  static T value(T x) {
-    return x / (1 + x * x);
-  }
-  template <class T>
-  static T derivative(T x) {
-    return (1 - x * x) / ((1 + x * x) * (1 + x * x));
-  }
-};
-
-/// A random network whose own operations have something to do.
-class random_network {
- public:
-  random_network(dice& d, int channel_block) : graph_(d, channel_block), view_(graph_.view()) {
-    nodes_.assign(view_.nodes, view_.nodes + view_.size.nodes);
-    for (node& n : nodes_)
-      if (n.kind == op::custom) n.custom = &detail::custom_op_of<detail::elementwise_op<bump>>;
-    view_.nodes = nodes_.data();
-  }
-  graph_view const& view() const { return view_; }
-  bool ends_in_softmax() const { return nodes_.back().kind == op::softmax; }
-
- private:
-  test::random_graph graph_;
-  graph_view view_;
-  std::vector<node> nodes_;
-};
 
 template <int C>
 void check_convolutions() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // examples/minigooglenet_cifar as its user meets it: a process with arguments, output, an exit code and files.
 #include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
 
 #include <cerrno>
 #include <cstdint>
@@ -18,25 +19,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+using dsl::test::temporary_directory;
+
 namespace {
 
 namespace fs = std::filesystem;
-
-struct temporary_directory {
-  fs::path path;
-  temporary_directory() {
-    std::string pattern = (fs::temp_directory_path() / "typenet_program_XXXXXX").string();
-    if (!::mkdtemp(pattern.data())) throw std::runtime_error("mkdtemp failed");
-    path = pattern;
-  }
-  temporary_directory(temporary_directory const&) = delete;
-  temporary_directory& operator=(temporary_directory const&) = delete;
-  ~temporary_directory() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  std::string operator/(std::string const& name) const { return (path / name).string(); }
-};
 
 std::string contents(std::string const& path) {
   std::ifstream in(path, std::ios::binary);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What people read: summaries, logs, bars, CSV files and plots, to the letter.
 #include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
 
 #include <dsl/dsl.hpp>
 #include <dsl/text.hpp>
@@ -18,26 +19,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+using dsl::test::temporary_directory;
+
 namespace {
 
 namespace fs = std::filesystem;
-
-struct temporary_directory {
-  fs::path path;
-  temporary_directory() {
-    std::string pattern = (fs::temp_directory_path() / "typenet_text_XXXXXX").string();
-    if (!::mkdtemp(pattern.data())) throw std::runtime_error("mkdtemp failed");
-    path = pattern;
-  }
-  temporary_directory(temporary_directory const&) = delete;
-  temporary_directory& operator=(temporary_directory const&) = delete;
-  ~temporary_directory() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  std::string operator/(char const* name) const { return (path / name).string(); }
-  bool empty() const { return fs::is_empty(path); }
-};
 
 struct environment_variable {  // null: unset; put back afterwards
   std::string name, before;

@@ -42,7 +42,7 @@ struct max_pool2d_forward {
     for_each_plane<L>(c.out, thread, threads, [&](int n, int b, int plane) __attribute__((always_inline)) {
       auto const* const x = reinterpret_cast<floats const*>(pool_call::plane(c.in, n, b, L));
       auto* y = reinterpret_cast<floats*>(pool_call::plane(c.out, n, b, L));
-      auto* places = reinterpret_cast<bytes*>(c.argmax) + plane * out.area();
+      auto* places = c.argmax ? reinterpret_cast<bytes*>(c.argmax) + plane * out.area() : nullptr;
       for (int row = 0; row < out.height; ++row)
         for (int column = 0; column < out.width; ++column) {
           auto const* const corner = x + 1LL * row * w.stride * in.width + 1LL * column * w.stride;
@@ -56,7 +56,7 @@ struct max_pool2d_forward {
               place = larger ? ints{} + (i * w.width + j) : place;
             }
           *y++ = best;
-          if (c.argmax) *places++ = __builtin_convertvector(place, bytes);
+          if (places) *places++ = __builtin_convertvector(place, bytes);
         }
     });
   }
