@@ -83,8 +83,7 @@ struct network : rules::explain<detail::judged<Input, Layers...>::why.broken, de
 };
 
 /// Whether the plan of a network passes the independent checker: static_assert(dsl::verified<model>).
-template <class Network, int Batch = 64, mode Mode = mode::training>
-inline constexpr bool verified =
-    verify(Network::view(), make_plan(Network::view(), {Batch, Mode, target{}, 1})).holds();
+template <class Network, int Batch = 64, mode Mode = mode::training, target Target = target{}>
+inline constexpr bool verified = verify(Network::view(), make_plan(Network::view(), {Batch, Mode, Target, 1})).holds();
 
 }  // namespace dsl

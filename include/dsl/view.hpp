@@ -5,6 +5,14 @@
 
 namespace dsl {
 
+/// The pixels of one channel of one sample, in row-major order; neighbours are `step` numbers apart.
+template <class T>
+struct pixel_row {
+  T* first = nullptr;
+  long long step = 1;
+  constexpr T& operator[](long long pixel) const { return first[pixel * step]; }
+};
+
 /// A batch of tensors as an executor holds it: maybe channel blocks (plan.hpp, struct target), maybe a slice of a
 /// larger buffer. Kernels of a user's own layer work on these; T is float or double, const where they only read.
 template <class T>
@@ -17,11 +25,11 @@ struct view {
   int channel = 0;          // where this tensor begins in it
 
   /// Value of channel c at pixel (row * width + column) of sample n.
-  constexpr T& operator()(int n, int c, long long pixel) const {
+  constexpr T& operator()(int n, int c, long long pixel) const { return pixels(n, c)[pixel]; }
+  /// All of channel c of sample n: what a loop over pixels should ask for once.
+  constexpr pixel_row<T> pixels(int n, int c) const {
     int const at = channel + c;
-    if (block == 1) return data[(1LL * n * buffer_channels + at) * shape.area() + pixel];
-    long long const blocks = buffer_channels / block;
-    return data[((n * blocks + at / block) * shape.area() + pixel) * block + at % block];
+    return {data + (1LL * n * buffer_channels + at - at % block) * shape.area() + at % block, block};
   }
   /// The pixels of one channel, contiguous where block == 1.
   constexpr T* plane(int n, int c) const { return data + (1LL * n * buffer_channels + channel + c) * shape.area(); }

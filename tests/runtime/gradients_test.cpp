@@ -32,7 +32,7 @@ class differentiable {
  public:
   differentiable(graph_view const& g, question const& q)
       : q_(q),
-        engine_(reference<double>{}.make_engine(g, {.seed = 7, .loss = q.loss})),
+        engine_(reference<double>{}.make_engine(g, {.seed = 7, .loss = q.loss, .verify = &verify})),
         host_(dynamic_cast<host::engine<double>&>(*engine_)),
         program_(engine_->prepare(mode::training, q.batch)) {
     dice d(q.seed);
@@ -53,7 +53,7 @@ class differentiable {
   /// One training step with learning rate 0. All memory of the step holds NaN before: a value read before it was
   /// written can't go unnoticed.
   double loss() {
-    host::program const& p = host_.prepared(program_);
+    host::program<double> const& p = host_.prepared(program_);
     std::memset(p.activations->data(), 0xff, static_cast<std::size_t>(p.activations->bytes()));
     std::copy(pictures_.begin(), pictures_.end(), host_.input_data(program_));
     engine_->run(program_, {nullptr, labels_.data(), q_.batch, 5, 0.0});

@@ -497,3 +497,40 @@ TEST_CASE("a user's own layer trains", "[trainer]") {
   CHECK(h.epochs.back().train.loss < 0.2 * h.epochs.front().train.loss);
   CHECK(t.evaluate(data).acc > 0.97);
 }
+
+namespace {
+
+struct four : sequential<relu, relu, relu, relu> {};
+struct sixteen : sequential<four, four, four, four> {};
+struct sixty_four : sequential<sixteen, sixteen, sixteen, sixteen> {};
+struct many : sequential<sixty_four, sixty_four, sixty_four, sixty_four, sixty_four> {};
+
+int plans_seen = 0;
+
+}  // namespace
+
+TEST_CASE("plans are checked as the program makes them, where that was asked", "[trainer]") {
+  dataset const data = toys(24);
+  plans_seen = 0;
+  plan_checker const count = [](graph_view const& g, plan const& p) {
+    ++plans_seen;
+    return verify(g, p);
+  };
+  trainer t = compile<model>(reference{}, sgd{}, {.verify = count});
+  t.fit(data, {.batch_size = 12, .validation = &data});
+  CHECK(plans_seen == 2);  // training and evaluation
+  CHECK(compile<model>(reference{}, sgd{}).engine().options().verify == nullptr);
+
+  trainer refused = compile<model>(reference{}, sgd{}, {.verify = [](graph_view const&, plan const&) {
+                                     return plan_verdict{plan_rule::live_buffers_do_not_overlap, 3, 0};
+                                   }});
+  must_throw<executor_error>([&] { refused.fit(data, {.batch_size = 12}); },
+                             {"plan: ", explain(plan_rule::live_buffers_do_not_overlap), "step 3"});
+}
+
+TEST_CASE("the plans of a network too long for the compiler are always checked", "[trainer]") {
+  using long_one = network<image<1, 4, 4>, many, flatten, dense<3>, softmax>;
+  trainer t = compile<long_one>(reference{}, sgd{.learning_rate = 0.01});
+  CHECK(t.engine().options().verify == &verify);
+  CHECK(std::isfinite(t.fit(toys(24), {.batch_size = 12}).epochs.front().train.loss));
+}

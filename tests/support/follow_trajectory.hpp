@@ -25,7 +25,8 @@ using minigooglenet_model = network<image<3, 32, 32>, plain_minigooglenet>;
 
 inline engine_options options_for(trajectory const& t) {
   return {.update = {.momentum = t.momentum, .rate_in_velocity = t.rate_in_velocity},
-          .unbiased_running_variance = !t.biased_moving_variance};
+          .unbiased_running_variance = !t.biased_moving_variance,
+          .verify = &verify};
 }
 
 /// A host engine (reference or onednn, T its number type) at the trajectory's start.

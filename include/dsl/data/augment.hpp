@@ -97,9 +97,18 @@ struct tap {
   }
 };
 
-/// `pixel(index)` is the mean-subtracted input at a flat C*H*W index.
-template <class Pixel>
-void transform_picture(transform const& t, dsl::shape const& s, Pixel pixel, float* out) {
+/// A picture's mean-subtracted numbers, by flat C*H*W index.
+struct pixel_source {
+  std::uint8_t const* bytes = nullptr;
+  float const* floats = nullptr;  // or these, subtracted already
+  float const* mean = nullptr;
+  float operator()(std::ptrdiff_t i) const {
+    if (floats) return floats[i];
+    return mean ? static_cast<float>(bytes[i]) - mean[i] : static_cast<float>(bytes[i]);
+  }
+};
+
+inline void transform_picture(transform const& t, dsl::shape const& s, pixel_source const& pixel, float* out) {
   int const w = s.width;
   // scipy's order 0 reads floor(i + dy + 0.5), halves up, so a nearest shift is whole: dy = -1.5 moves by -1.
   // Clamped to the picture's own size first: every larger shift repeats the edge anyway.
@@ -145,15 +154,12 @@ void transform_picture(transform const& t, dsl::shape const& s, Pixel pixel, flo
 /// {.dx = 1} on one row 1 2 3 -> 2 3 3; with flip -> 3 3 2.
 inline void apply(transform const& t, std::uint8_t const* in, float const* mean, float* out,
                   dsl::shape const& picture) {
-  if (mean)
-    detail::transform_picture(t, picture, [=](std::ptrdiff_t i) { return static_cast<float>(in[i]) - mean[i]; }, out);
-  else
-    detail::transform_picture(t, picture, [=](std::ptrdiff_t i) { return static_cast<float>(in[i]); }, out);
+  detail::transform_picture(t, picture, {.bytes = in, .mean = mean}, out);
 }
 
 /// The same for a picture that is mean-subtracted already (the pipeline's cache): the same bits come out.
 inline void apply(transform const& t, float const* in, float* out, dsl::shape const& picture) {
-  detail::transform_picture(t, picture, [=](std::ptrdiff_t i) { return in[i]; }, out);
+  detail::transform_picture(t, picture, {.floats = in}, out);
 }
 
 }  // namespace dsl

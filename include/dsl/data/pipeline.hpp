@@ -57,24 +57,26 @@ inline void epoch_order(std::uint64_t seed, int epoch, std::span<std::int64_t> o
 /// One thread consumes; prefetch + 1 batches are kept, so 64 CIFAR pictures and prefetch 2 take 2.3 MiB.
 class batch_loader {
  public:
-  batch_loader(dataset data, pipeline_options options) : data_(std::move(data)), options_(std::move(options)) {
+  [[gnu::cold]] batch_loader(dataset data, pipeline_options options)
+      : data_(std::move(data)), options_(std::move(options)) {
     check();
     auto const batch_size = static_cast<std::size_t>(options_.batch_size);
     auto const pictures = static_cast<std::size_t>(data_.size);
     picture_ = static_cast<std::size_t>(data_.sample.size());
-    order_.resize(pictures);
-    slots_.resize(static_cast<std::size_t>(options_.prefetch) + 1);
+    order_ = std::vector<std::int64_t>(pictures);
+    slots_ = std::vector<slot>(static_cast<std::size_t>(options_.prefetch) + 1);
     for (auto& s : slots_) {
-      s.images.resize(batch_size * picture_);
-      s.labels.resize(batch_size);
-      s.samples.resize(batch_size);
+      s.images = std::vector<float>(batch_size * picture_);
+      s.labels = std::vector<std::int32_t>(batch_size);
+      s.samples = std::vector<std::int64_t>(batch_size);
     }
     if (options_.cache) {
       cache_ = std::make_unique_for_overwrite<float[]>(pictures * picture_);  // no page is touched before its picture
-      cached_.resize(pictures);
+      cached_ = std::vector<unsigned char>(pictures);
     }
     try {
-      for (int i = 0; i < options_.threads && options_.prefetch > 0; ++i) workers_.emplace_back([this] { work(); });
+      workers_ = std::vector<std::thread>(options_.prefetch > 0 ? static_cast<std::size_t>(options_.threads) : 0);
+      for (auto& worker : workers_) worker = std::thread([this] { work(); });
     } catch (...) {
       stop();
       throw;
@@ -92,7 +94,7 @@ class batch_loader {
 
   /// Begins `epoch` (from 0) at batch `step`; whatever was left of an earlier one is dropped. A resumed run continues
   /// in the middle of an epoch with start(epoch, step): the batches from there on are the same bits.
-  void start(int epoch, std::int64_t step = 0) {
+  [[gnu::cold]] void start(int epoch, std::int64_t step = 0) {
     if (epoch < 0 || step < 0 || step > steps_per_epoch())
       throw option_error(detail::message({"pipeline: epoch must be 0 or more and the step 0 to ", steps_per_epoch(),
                                           "; found epoch ", epoch, ", step ", step, "; check where the run resumes"}));
@@ -210,13 +212,14 @@ class batch_loader {
     }
   }
 
-  void stop() {
+  [[gnu::cold]] void stop() {
     {
       std::lock_guard const lock(mutex_);
       stopping_ = true;
     }
     room_.notify_all();
-    for (auto& worker : workers_) worker.join();
+    for (auto& worker : workers_)
+      if (worker.joinable()) worker.join();
   }
 
   dataset data_;

@@ -15,8 +15,8 @@ struct philox_block {
 
 /// Key (k0, k1), counter (c0..c3) -> 128 random bits; about 10 ns on a CPU.
 /// philox(0, 0, 0, 0, 0, 0) == {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}
-constexpr philox_block philox(std::uint32_t k0, std::uint32_t k1, std::uint32_t c0, std::uint32_t c1, std::uint32_t c2,
-                              std::uint32_t c3) {
+[[gnu::noinline]] constexpr philox_block philox(std::uint32_t k0, std::uint32_t k1, std::uint32_t c0, std::uint32_t c1,
+                                                std::uint32_t c2, std::uint32_t c3) {
   for (int round = 0; round < 10; ++round) {
     std::uint64_t const a = std::uint64_t{0xD2511F53u} * c0;
     std::uint64_t const b = std::uint64_t{0xCD9E8D57u} * c2;
@@ -57,7 +57,7 @@ struct random_stream {
   constexpr random_stream(std::uint64_t seed_, purpose what_, std::uint64_t index_)
       : seed(seed_), what(what_), index(index_) {}
 
-  constexpr std::uint32_t next_u32() {
+  [[gnu::noinline]] constexpr std::uint32_t next_u32() {
     if (used == 4) {
       words = philox(static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32), block++,
                      static_cast<std::uint32_t>(what), static_cast<std::uint32_t>(index),

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/error.hpp>
-#include <dsl/plan/plan.hpp>
+#include <dsl/plan/verify/rules.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -19,6 +19,8 @@ struct update_rule {
   constexpr int slots() const { return momentum != 0 ? 1 : 0; }
 };
 
+using plan_checker = plan_verdict (*)(graph_view const&, plan const&);
+
 /// What an engine needs to know beside the network.
 struct engine_options {
   std::uint64_t seed = 0;
@@ -26,6 +28,9 @@ struct engine_options {
   dsl::loss loss = dsl::loss::categorical_crossentropy;
   double batch_norm_momentum = -1;         // >= 0 replaces every layer's own
   bool unbiased_running_variance = false;  // PyTorch's n / (n - 1); Keras's is biased
+  /// &dsl::verify: every plan is checked as the program makes it. Null by default, since the compiler has checked one
+  /// already, and the checker is a tenth of an executor's code.
+  plan_checker verify = nullptr;
 };
 
 /// One batch, in host memory. images is (size, channels, height, width), or null where the caller has put the pictures

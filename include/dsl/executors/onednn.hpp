@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/executors/onednn/steps.hpp>
+#include <dsl/executors/onednn/engine.hpp>
 
 namespace dsl {
 
@@ -10,6 +10,7 @@ struct onednn {
   int threads = 0;       // 0: all that OpenMP finds
   bool winograd = true;  // for 3x3 convolutions where the library has it; false: direct ones, exact to rounding
 
+  static constexpr dsl::target compile_time_target{.channel_block = 16, .library_writes_slices = true};
   /// How this processor wants its tensors.
   static dsl::target target() { return {.channel_block = dnn::preferred_block(), .library_writes_slices = true}; }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/executors/reference/steps.hpp>
+#include <dsl/executors/reference/engine.hpp>
 
 namespace dsl {
 
@@ -11,6 +11,7 @@ template <class T = float>
 struct reference {
   static constexpr dsl::target target{
       .channel_block = 1, .alignment = 64, .element_bytes = sizeof(T), .state_bytes = sizeof(T)};
+  static constexpr dsl::target compile_time_target = target;
 
   std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const {
     return std::make_unique<plain::engine<T>>(g, o, target);

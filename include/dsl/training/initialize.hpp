@@ -11,7 +11,7 @@ namespace dsl {
 
 /// Fresh parameters, from the seed and each parameter's number alone: kernels uniform in +-sqrt(6 / (fan_in + fan_out))
 /// (Glorot & Bengio 2010), gammas and running variances 1, the rest 0.
-inline void initialize(engine& e, std::uint64_t seed) {
+[[gnu::cold]] inline void initialize(engine& e, std::uint64_t seed) {
   std::vector<float> values;
   for (int k = 0; k < e.graph().size.parameters; ++k) {
     parameter const& p = e.graph().parameters[k];

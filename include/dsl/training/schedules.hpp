@@ -4,7 +4,8 @@
 #include <dsl/training/callback.hpp>
 
 #include <cmath>
-#include <functional>
+#include <concepts>
+#include <utility>
 
 namespace dsl {
 
@@ -17,9 +18,10 @@ struct poly_decay {
 };
 
 /// Sets the learning rate at the begin of each epoch, counted from 0.
+template <std::invocable<int> F>
 struct learning_rate_schedule : callback {
-  std::function<double(int)> rate;
-  explicit learning_rate_schedule(std::function<double(int)> f) : rate(std::move(f)) {}
+  F rate;
+  explicit learning_rate_schedule(F f) : rate(std::move(f)) {}
   void on_epoch_begin(fit_run& run) override { run.learning_rate = rate(run.epoch); }
 };
 

@@ -37,7 +37,7 @@ class trainer {
   /// Trains for options.epochs epochs of floor(size / batch_size) steps and returns what each came to. Order,
   /// augmentation and dropout depend on the seed alone. Throws option_error before the first step where the options
   /// don't fit network or data, and training_error when the loss is no number any more.
-  history fit(dataset const& data, fit_options const& options) {
+  [[gnu::cold]] history fit(dataset const& data, fit_options const& options) {
     check(data, "fit");
     check(options, data);
     batch_loader loader(data, {.batch_size = options.batch_size,
@@ -76,7 +76,7 @@ class trainer {
   }
 
   /// Mean loss and accuracy over all samples, in inference mode; a short last batch counts by its samples.
-  scores evaluate(dataset const& data, int batch_size = 64) {
+  [[gnu::cold]] scores evaluate(dataset const& data, int batch_size = 64) {
     check(data, "evaluate");
     batch_metrics sum;
     for_each_batch(data, batch_size, mode::evaluation, [&](int program, batch const&) {
@@ -89,7 +89,7 @@ class trainer {
   }
 
   /// The network's outputs, (size, outputs): a classifier's probabilities.
-  std::vector<float> predict(dataset const& data, int batch_size = 64) {
+  [[gnu::cold]] std::vector<float> predict(dataset const& data, int batch_size = 64) {
     check_shape(data, "predict");
     auto const outputs = graph_.shape_of(graph_.result()).size();
     std::vector<float> all(static_cast<std::size_t>(data.size * outputs));
@@ -131,7 +131,8 @@ class trainer {
   dsl::engine& engine() { return *engine_; }
 
  private:
-  void train_epoch(batch_loader& loader, int program, fit_run& run, std::vector<callback_handle> const& callbacks) {
+  [[gnu::cold]] void train_epoch(batch_loader& loader, int program, fit_run& run,
+                                 std::vector<callback_handle> const& callbacks) {
     batch_metrics sum;
     double samples = 0;
     run.step = 0;
@@ -154,7 +155,7 @@ class trainer {
   }
 
   template <class F>
-  void for_each_batch(dataset const& data, int batch_size, mode m, F f) {
+  [[gnu::cold]] void for_each_batch(dataset const& data, int batch_size, mode m, F f) {
     if (batch_size < 1)
       throw option_error(detail::message({"batch_size: it must be 1 or more; found ", batch_size, "; try 64"}));
     batch_loader loader(data, {.batch_size = batch_size, .shuffle = false});

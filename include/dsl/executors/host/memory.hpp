@@ -16,7 +16,7 @@ namespace dsl::host {
 /// Zeroed host memory of its own, aligned for any vector.
 class memory_block {
  public:
-  explicit memory_block(long long bytes) : bytes_(bytes) {
+  [[gnu::cold]] explicit memory_block(long long bytes) : bytes_(bytes) {
     std::size_t const huge = 2U << 20;
     std::size_t const alignment = bytes_ >= static_cast<long long>(huge) ? huge : 64;
     std::size_t const size = (static_cast<std::size_t>(bytes_) + alignment - 1) / alignment * alignment;
@@ -28,7 +28,7 @@ class memory_block {
 #endif
     std::memset(data_, 0, static_cast<std::size_t>(bytes_));
   }
-  ~memory_block() { std::free(data_); }
+  [[gnu::cold]] ~memory_block() { std::free(data_); }
   memory_block(memory_block const&) = delete;
   memory_block& operator=(memory_block const&) = delete;
 

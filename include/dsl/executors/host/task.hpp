@@ -1,36 +1,43 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <memory>
-#include <type_traits>
 #include <utility>
 
 namespace dsl::host {
 
-/// Something to call, with what it owns. std::function would also copy, which no step needs, and costs every lambda a
-/// manager function: together a third of an executor's code.
+/// Something to call, with what it owns: std::function without copies, which would cost every lambda a manager
+/// function, several virtual ones and their tables.
 class task {
  public:
   task() = default;
   template <class F>
-    requires(!std::is_same_v<F, task>)
-  task(F f) : body_(new holder<F>(std::move(f))) {}  // NOLINT(google-explicit-constructor): a lambda is a task
+    requires requires(F const& f) { f(); }
+  [[gnu::cold]] task(F f)  // NOLINT(google-explicit-constructor): a lambda is a task
+      : held_(new F(std::move(f))),
+        call_([](void const* held) { (*static_cast<F const*>(held))(); }),
+        destroy_([](void const* held) { delete static_cast<F const*>(held); }) {}
+  task(task&& other) noexcept { swap(other); }
+  task& operator=(task&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~task() {
+    if (held_) destroy_(held_);
+  }
 
-  void operator()() const { body_->run(); }
-  explicit operator bool() const { return body_ != nullptr; }
+  void operator()() const { call_(held_); }
+  explicit operator bool() const { return held_ != nullptr; }
 
  private:
-  struct body {
-    virtual ~body() = default;
-    virtual void run() const = 0;
-  };
-  template <class F>
-  struct holder final : body {
-    explicit holder(F f) : call(std::move(f)) {}
-    void run() const override { call(); }
-    F call;
-  };
-  std::unique_ptr<body const> body_;
+  void swap(task& other) noexcept {
+    std::swap(held_, other.held_);
+    std::swap(call_, other.call_);
+    std::swap(destroy_, other.destroy_);
+  }
+
+  void const* held_ = nullptr;
+  void (*call_)(void const*) = nullptr;
+  void (*destroy_)(void const*) = nullptr;
 };
 
 }  // namespace dsl::host

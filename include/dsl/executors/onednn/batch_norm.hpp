@@ -26,22 +26,11 @@ struct batch_norm_call {
   bool unbiased = false;
   bool relu = false;
   bool accumulate = false;
-
-  template <class T>
-  static T* plane(view<T> const& v, int n, int block) {
-    return v.data + (1LL * n * v.buffer_channels + v.channel + 1LL * block * v.block) * v.shape.area();
-  }
-};
-
-/// Two numbers per channel of one block: for forward the mean and the squared distances from it, for backward the sums
-/// of d and of d * (x - mean).
-template <int L>
-struct block_sums {
-  double first[L] = {};
-  double second[L] = {};
 };
 
 struct batch_norm_forward {
+  using call = batch_norm_call;
+
   template <int L>
   [[gnu::always_inline]] static inline void run(batch_norm_call const& c, int thread, int threads) {
     using floats = typename simd<L>::floats;
@@ -52,7 +41,7 @@ struct batch_norm_forward {
     for (int b = 0; b < blocks; ++b) {
       float* const partial = c.partial + 2LL * b * batch * L;
       for (int n = mine.begin; n < mine.end; ++n) {
-        auto const* const x = reinterpret_cast<floats const*>(batch_norm_call::plane(c.x, n, b));
+        floats const* const x = simd<L>::plane(c.x, n, b);
         floats s0{}, s1{}, s2{}, s3{};
         long long i = 0;
         for (; i + 4 <= area; i += 4) s0 += x[i], s1 += x[i + 1], s2 += x[i + 2], s3 += x[i + 3];
@@ -69,13 +58,13 @@ struct batch_norm_forward {
       }
       barrier(threads);
       float scales[L], shifts[L];
-      join<L>(c, b, partial, scales, shifts, thread == 0);
+      join(c, L, b, partial, scales, shifts, thread == 0);
       floats const scale = *reinterpret_cast<floats const*>(scales);
       floats const shift = *reinterpret_cast<floats const*>(shifts);
       floats const least = floats{} + (c.relu ? 0.0F : -__builtin_inff());
       for (int n = mine.begin; n < mine.end; ++n) {
-        auto const* const x = reinterpret_cast<floats const*>(batch_norm_call::plane(c.x, n, b));
-        auto* const y = reinterpret_cast<floats*>(batch_norm_call::plane(c.y, n, b));
+        floats const* const x = simd<L>::plane(c.x, n, b);
+        floats* const y = simd<L>::plane(c.y, n, b);
         for (long long i = 0; i < area; ++i) {
           floats const v = x[i] * scale + shift;
           y[i] = v < least ? least : v;  // a NaN stays one
@@ -85,23 +74,23 @@ struct batch_norm_forward {
   }
 
   /// Moments of the whole batch from those of its samples (Chan, Golub, LeVeque 1979, for equal counts).
-  template <int L>
-  static void join(batch_norm_call const& c, int b, float const* partial, float* scales, float* shifts, bool keep) {
+  static void join(batch_norm_call const& c, int lanes, int b, float const* partial, float* scales, float* shifts,
+                   bool keep) {
     int const batch = c.x.batch;
     int const channels = c.x.shape.channels;
     auto const area = static_cast<double>(c.x.shape.area());
     double const count = area * batch;
-    for (int l = 0; l < L; ++l) {
-      int const k = b * L + l;
+    for (int l = 0; l < lanes; ++l) {
+      int const k = b * lanes + l;
       scales[l] = shifts[l] = 0;
       if (k >= channels) continue;  // the block's unused places stay 0
       double mean = 0;
-      for (int n = 0; n < batch; ++n) mean += static_cast<double>(partial[2 * n * L + l]);
+      for (int n = 0; n < batch; ++n) mean += static_cast<double>(partial[2 * n * lanes + l]);
       mean /= batch;
       double squares = 0;
       for (int n = 0; n < batch; ++n) {
-        double const d = static_cast<double>(partial[2 * n * L + l]) - mean;
-        squares += static_cast<double>(partial[(2 * n + 1) * L + l]) + area * d * d;
+        double const d = static_cast<double>(partial[2 * n * lanes + l]) - mean;
+        squares += static_cast<double>(partial[(2 * n + 1) * lanes + l]) + area * d * d;
       }
       double const variance = squares / count;
       double const inverse = 1.0 / std::sqrt(variance + c.epsilon);
@@ -123,6 +112,8 @@ struct batch_norm_forward {
 };
 
 struct batch_norm_backward {
+  using call = batch_norm_call;
+
   template <int L>
   [[gnu::always_inline]] static inline void run(batch_norm_call const& c, int thread, int threads) {
     using floats = typename simd<L>::floats;
@@ -145,8 +136,8 @@ struct batch_norm_backward {
       floats const shift = *reinterpret_cast<floats const*>(shifts);
       floats const zero{};
       for (int n = mine.begin; n < mine.end; ++n) {
-        auto const* const x = reinterpret_cast<floats const*>(batch_norm_call::plane(c.x, n, b));
-        auto const* const dy = reinterpret_cast<floats const*>(batch_norm_call::plane(c.dy, n, b));
+        floats const* const x = simd<L>::plane(c.x, n, b);
+        floats const* const dy = simd<L>::plane(c.dy, n, b);
         floats s0{}, s1{}, p0{}, p1{};
         long long i = 0;
         for (; i + 2 <= area; i += 2) {
@@ -171,14 +162,14 @@ struct batch_norm_backward {
       }
       barrier(threads);
       float constants[L], slopes[L];
-      join<L>(c, b, partial, constants, slopes, thread == 0);
+      join(c, L, b, partial, constants, slopes, thread == 0);
       if (!c.y.data) continue;
       floats const constant = *reinterpret_cast<floats const*>(constants);
       floats const slope = *reinterpret_cast<floats const*>(slopes);
       for (int n = mine.begin; n < mine.end; ++n) {
-        auto const* const x = reinterpret_cast<floats const*>(batch_norm_call::plane(c.x, n, b));
-        auto const* const dy = reinterpret_cast<floats const*>(batch_norm_call::plane(c.dy, n, b));
-        auto* const dx = reinterpret_cast<floats*>(batch_norm_call::plane(c.y, n, b));
+        floats const* const x = simd<L>::plane(c.x, n, b);
+        floats const* const dy = simd<L>::plane(c.dy, n, b);
+        floats* const dx = simd<L>::plane(c.y, n, b);
         for (long long i = 0; i < area; ++i) {
           floats const v = x[i];
           floats d = dy[i];
@@ -191,20 +182,20 @@ struct batch_norm_backward {
   }
 
   /// dx = scale * d + constant + slope * (x - mean), from the batch's sums; dgamma and dbeta on the way.
-  template <int L>
-  static void join(batch_norm_call const& c, int b, float const* partial, float* constants, float* slopes, bool keep) {
+  static void join(batch_norm_call const& c, int lanes, int b, float const* partial, float* constants, float* slopes,
+                   bool keep) {
     int const batch = c.x.batch;
     int const channels = c.x.shape.channels;
     double const count = static_cast<double>(c.x.shape.area()) * batch;
-    for (int l = 0; l < L; ++l) {
-      int const k = b * L + l;
+    for (int l = 0; l < lanes; ++l) {
+      int const k = b * lanes + l;
       constants[l] = slopes[l] = 0;
       if (k >= channels) continue;
       double sum = 0;
       double product = 0;
       for (int n = 0; n < batch; ++n) {
-        sum += static_cast<double>(partial[2 * n * L + l]);
-        product += static_cast<double>(partial[(2 * n + 1) * L + l]);
+        sum += static_cast<double>(partial[2 * n * lanes + l]);
+        product += static_cast<double>(partial[(2 * n + 1) * lanes + l]);
       }
       double const inverse = static_cast<double>(c.statistics[channels + k]);
       double const scale = static_cast<double>(c.parameters.gamma[k]) * inverse;

@@ -3,7 +3,6 @@
 
 #include <dsl/executors/onednn/parallel.hpp>
 #include <dsl/executors/onednn/simd.hpp>
-#include <dsl/view.hpp>
 
 namespace dsl::dnn {
 
@@ -32,89 +31,51 @@ struct momentum_step {
   }
 };
 
-/// Whole channel blocks from one buffer to another: each sample's are contiguous.
-struct copy_blocks {
+/// What an elementwise step puts into its result.
+enum class row_function {
+  copy,           // a
+  sum,            // a + b
+  relu,           // max(a, 0)
+  relu_backward,  // b where a > 0; a is the relu's input or output, whose sign is the same
+};
+
+/// Elementwise steps over whole channel blocks: those of one sample lie one behind the other, so they are one row of
+/// numbers. The result may be a or b itself.
+struct row_step {
   struct call {
-    view<float const> from;
+    row_function function;
+    view<float const> a;
+    view<float const> b;
     view<float> to;
     bool accumulate;
   };
   template <int L>
   [[gnu::always_inline]] static inline void run(call const& c, int thread, int threads) {
     using floats = typename simd<L>::floats;
-    long long const area = c.to.shape.area();
-    long long const vectors = (c.to.shape.channels + L - 1) / L * area;
     share const mine(c.to.batch, thread, threads);
-    for (int n = mine.begin; n < mine.end; ++n) {
-      auto const* from =
-          reinterpret_cast<floats const*>(c.from.data + (1LL * n * c.from.buffer_channels + c.from.channel) * area);
-      auto* to = reinterpret_cast<floats*>(c.to.data + (1LL * n * c.to.buffer_channels + c.to.channel) * area);
-      for (long long i = 0; i < vectors; ++i) to[i] = c.accumulate ? to[i] + from[i] : from[i];
-    }
-  }
-};
-
-/// Channel blocks of one sample lie one behind the other, so an elementwise operation sees one row of numbers.
-template <class T>
-struct row {
-  T* data;
-  long long stride;  // from sample to sample
-
-  explicit row(view<T> const& v)
-      : data(v.data + 1LL * v.channel * v.shape.area()), stride(1LL * v.buffer_channels * v.shape.area()) {}
-  T* operator[](int n) const { return data + n * stride; }
-};
-
-/// y = max(x, 0), or dx = dy where y > 0; dx may be dy, y may be x.
-struct relu_step {
-  struct call {
-    row<float const> from;   // x, or y
-    row<float const> slope;  // dy in the backward pass
-    row<float> to;
-    int batch;
-    long long size;  // of a sample, a multiple of the vector's
-    bool backward;
-    bool accumulate;
-  };
-  template <int L>
-  [[gnu::always_inline]] static inline void run(call const& c, int thread, int threads) {
-    using floats = typename simd<L>::floats;
-    share const mine(c.batch, thread, threads);
+    long long const vectors = c.to.shape.size() / L;
     floats const zero{};
     for (int n = mine.begin; n < mine.end; ++n) {
-      auto const* const from = reinterpret_cast<floats const*>(c.from[n]);
-      auto* const to = reinterpret_cast<floats*>(c.to[n]);
-      if (!c.backward) {
-        for (long long i = 0; i < c.size / L; ++i) to[i] = from[i] < zero ? zero : from[i];  // a NaN stays one
-        continue;
+      floats const* const a = simd<L>::plane(c.a, n, 0);
+      floats const* const b = simd<L>::plane(c.b, n, 0);
+      floats* const to = simd<L>::plane(c.to, n, 0);
+      switch (c.function) {
+        case row_function::copy:
+          for (long long i = 0; i < vectors; ++i) to[i] = c.accumulate ? to[i] + a[i] : a[i];
+          break;
+        case row_function::sum:
+          for (long long i = 0; i < vectors; ++i) to[i] = a[i] + b[i];
+          break;
+        case row_function::relu:
+          for (long long i = 0; i < vectors; ++i) to[i] = a[i] < zero ? zero : a[i];  // a NaN stays one
+          break;
+        case row_function::relu_backward:
+          for (long long i = 0; i < vectors; ++i) {
+            floats const d = a[i] > zero ? b[i] : zero;
+            to[i] = c.accumulate ? to[i] + d : d;
+          }
+          break;
       }
-      auto const* const slope = reinterpret_cast<floats const*>(c.slope[n]);
-      for (long long i = 0; i < c.size / L; ++i) {
-        floats const d = from[i] > zero ? slope[i] : zero;
-        to[i] = c.accumulate ? to[i] + d : d;
-      }
-    }
-  }
-};
-
-/// to = a + b; to may be either.
-struct sum_step {
-  struct call {
-    row<float const> a;
-    row<float const> b;
-    row<float> to;
-    int batch;
-    long long size;
-  };
-  template <int L>
-  [[gnu::always_inline]] static inline void run(call const& c, int thread, int threads) {
-    using floats = typename simd<L>::floats;
-    share const mine(c.batch, thread, threads);
-    for (int n = mine.begin; n < mine.end; ++n) {
-      auto const* const a = reinterpret_cast<floats const*>(c.a[n]);
-      auto const* const b = reinterpret_cast<floats const*>(c.b[n]);
-      auto* const to = reinterpret_cast<floats*>(c.to[n]);
-      for (long long i = 0; i < c.size / L; ++i) to[i] = a[i] + b[i];
     }
   }
 };

@@ -9,20 +9,21 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 // The one place that knows oneDNN's API, and that v2 (Debian 12) and v3 differ: memory descriptors are structs in the
 // one and handles in the other, and v3 has no operation descriptors. The C API, since dnnl.hpp costs 700 ms a file.
 
 namespace dsl::dnn {
 
-inline void check(dnnl_status_t status, char const* call) {
-  if (status == dnnl_success) return;
+[[gnu::cold, noreturn]] inline void fail(dnnl_status_t status, char const* call) {
   char const* const what = status == dnnl_out_of_memory       ? "out of memory"
                            : status == dnnl_invalid_arguments ? "invalid arguments"
                            : status == dnnl_unimplemented     ? "not implemented for this processor or shape"
                                                               : "runtime error";
   throw executor_error(detail::message({"onednn: ", call, " failed: ", what}));
+}
+inline void check(dnnl_status_t status, char const* call) {
+  if (status != dnnl_success) fail(status, call);
 }
 
 #if DNNL_VERSION_MAJOR >= 3
@@ -31,32 +32,23 @@ using native_layout = const_dnnl_memory_desc_t;
 using native_layout = dnnl_memory_desc_t const*;
 #endif
 
-using dims = std::vector<dnnl_dim_t>;
+/// Sizes of a tensor's dimensions, outermost first.
+struct dims {
+  dnnl_dim_t size[4];
+  int rank = 4;
+};
 
 /// How a tensor lies in memory.
 class layout {
  public:
   layout() = default;
-  layout(dims const& d, dnnl_format_tag_t tag) {
+  [[gnu::cold]] layout(dims const& d, dnnl_format_tag_t tag) {
 #if DNNL_VERSION_MAJOR >= 3
     dnnl_memory_desc_t made = nullptr;
-    check(dnnl_memory_desc_create_with_tag(&made, static_cast<int>(d.size()), d.data(), dnnl_f32, tag),
-          "dnnl_memory_desc_create_with_tag");
+    check(dnnl_memory_desc_create_with_tag(&made, d.rank, d.size, dnnl_f32, tag), "dnnl_memory_desc_create_with_tag");
     own(made);
 #else
-    check(dnnl_memory_desc_init_by_tag(&desc_, static_cast<int>(d.size()), d.data(), dnnl_f32, tag),
-          "dnnl_memory_desc_init_by_tag");
-#endif
-  }
-  layout(dims const& d, dims const& strides) {
-#if DNNL_VERSION_MAJOR >= 3
-    dnnl_memory_desc_t made = nullptr;
-    check(dnnl_memory_desc_create_with_strides(&made, static_cast<int>(d.size()), d.data(), dnnl_f32, strides.data()),
-          "dnnl_memory_desc_create_with_strides");
-    own(made);
-#else
-    check(dnnl_memory_desc_init_by_strides(&desc_, static_cast<int>(d.size()), d.data(), dnnl_f32, strides.data()),
-          "dnnl_memory_desc_init_by_strides");
+    check(dnnl_memory_desc_init_by_tag(&desc_, d.rank, d.size, dnnl_f32, tag), "dnnl_memory_desc_init_by_tag");
 #endif
   }
   explicit layout(native_layout copy_of) {
@@ -119,7 +111,7 @@ using primitive_handle = owned<dnnl_primitive_t, dnnl_primitive_destroy>;
 using description_handle = owned<dnnl_primitive_desc_t, dnnl_primitive_desc_destroy>;
 using attributes_handle = owned<dnnl_primitive_attr_t, dnnl_primitive_attr_destroy>;
 
-inline memory_handle make_memory(dnnl_engine_t e, layout const& l, void* data) {
+[[gnu::cold]] inline memory_handle make_memory(dnnl_engine_t e, layout const& l, void* data) {
   memory_handle m;
   check(dnnl_memory_create(m.put(), l.get(), e, data), "dnnl_memory_create");
   return m;
@@ -131,7 +123,7 @@ struct post_operations {
   bool relu = false;
 };
 
-inline attributes_handle make_attributes(post_operations const& post) {
+[[gnu::cold]] inline attributes_handle make_attributes(post_operations const& post) {
   attributes_handle a;
   check(dnnl_primitive_attr_create(a.put()), "dnnl_primitive_attr_create");
   check(dnnl_primitive_attr_set_scratchpad_mode(a.get(), dnnl_scratchpad_mode_user), "set_scratchpad_mode");
@@ -166,8 +158,8 @@ struct convolution {
   post_operations post{};
 };
 
-inline description_handle try_describe(dnnl_engine_t e, convolution const& c, dnnl_alg_kind_t algorithm,
-                                       dnnl_primitive_desc_t forward) {
+[[gnu::cold]] inline description_handle try_describe(dnnl_engine_t e, convolution const& c, dnnl_alg_kind_t algorithm,
+                                                     dnnl_primitive_desc_t forward) {
   description_handle d;
   attributes_handle const a = make_attributes(c.post);
   native_layout const bias = c.bias ? c.bias->get() : nullptr;
@@ -216,7 +208,7 @@ inline description_handle try_describe(dnnl_engine_t e, convolution const& c, dn
 
 /// The best implementation there is for a convolution: Winograd where the library has it and deems it fit
 /// (winograd = true), else direct.
-inline description_handle describe(dnnl_engine_t e, convolution const& c, bool winograd) {
+[[gnu::cold]] inline description_handle describe(dnnl_engine_t e, convolution const& c, bool winograd) {
   description_handle forward;
   if (c.which == pass::backward_data || c.which == pass::backward_weights) {
     convolution hint = c;
@@ -231,23 +223,23 @@ inline description_handle describe(dnnl_engine_t e, convolution const& c, bool w
   return d;
 }
 
-inline layout query(description_handle const& d, dnnl_query_t what) {
+[[gnu::cold]] inline layout query(description_handle const& d, dnnl_query_t what) {
   return layout(dnnl_primitive_desc_query_md(d.get(), what, 0));
 }
 
-inline std::string implementation(description_handle const& d) {
+[[gnu::cold]] inline std::string implementation(description_handle const& d) {
   char const* name = "";
   dnnl_primitive_desc_query(d.get(), dnnl_query_impl_info_str, 0, static_cast<void*>(&name));
   return name;
 }
 
-inline primitive_handle make_primitive(description_handle const& d) {
+[[gnu::cold]] inline primitive_handle make_primitive(description_handle const& d) {
   primitive_handle p;
   check(dnnl_primitive_create(p.put(), d.get()), "dnnl_primitive_create");
   return p;
 }
 
-inline primitive_handle make_reorder(dnnl_engine_t e, layout const& from, layout const& to) {
+[[gnu::cold]] inline primitive_handle make_reorder(dnnl_engine_t e, layout const& from, layout const& to) {
   description_handle d;
   check(dnnl_reorder_primitive_desc_create(d.put(), from.get(), e, to.get(), e, nullptr),
         "dnnl_reorder_primitive_desc_create");

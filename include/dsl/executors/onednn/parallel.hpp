@@ -26,19 +26,23 @@ struct share {
         end(static_cast<int>(1LL * count * (thread + 1) / threads)) {}
 };
 
-/// Runs f(thread, threads) on every thread of the pool at once. f must not throw.
-template <class F>
-void parallel(F&& f) {
-  if (omp_get_max_threads() == 1) return f(0, 1);
+/// What every thread of the pool runs at once, and with what. It must not throw.
+struct team_work {
+  void (*body)(void const* call, int thread, int threads) = nullptr;
+  void const* call = nullptr;
+};
+
+inline void run_on_all_threads(team_work work) {
+  if (omp_get_max_threads() == 1) return work.body(work.call, 0, 1);
   GOMP_parallel(
       [](void* data) {
-        auto const& body = *static_cast<F*>(data);
-        body(omp_get_thread_num(), omp_get_num_threads());
+        auto const& w = *static_cast<team_work const*>(data);
+        w.body(w.call, omp_get_thread_num(), omp_get_num_threads());
       },
-      const_cast<void*>(static_cast<void const*>(&f)), 0, 0);
+      &work, 0, 0);
 }
 
-/// Inside parallel(): waits for all threads of it.
+/// Inside run_on_all_threads(): waits for all threads of it.
 inline void barrier(int threads) {
   if (threads > 1) GOMP_barrier();
 }

@@ -15,11 +15,6 @@ struct pool_call {
   unsigned char* argmax = nullptr;  // as the pool's output, packed
   dsl::window window{};
   bool accumulate = false;
-
-  template <class T>
-  static T* plane(view<T> const& v, int n, int block, int lanes) {
-    return v.data + (1LL * n * v.buffer_channels + v.channel + 1LL * block * lanes) * v.shape.area();
-  }
 };
 
 /// Calls f(n, block) for this thread's planes.
@@ -31,6 +26,8 @@ template <int L, class F>
 }
 
 struct max_pool2d_forward {
+  using call = pool_call;
+
   template <int L>
   [[gnu::always_inline]] static inline void run(pool_call const& c, int thread, int threads) {
     using floats = typename simd<L>::floats;
@@ -40,8 +37,8 @@ struct max_pool2d_forward {
     shape const in = c.in.shape;
     shape const out = c.out.shape;
     for_each_plane<L>(c.out, thread, threads, [&](int n, int b, int plane) __attribute__((always_inline)) {
-      auto const* const x = reinterpret_cast<floats const*>(pool_call::plane(c.in, n, b, L));
-      auto* y = reinterpret_cast<floats*>(pool_call::plane(c.out, n, b, L));
+      floats const* const x = simd<L>::plane(c.in, n, b);
+      floats* y = simd<L>::plane(c.out, n, b);
       auto* places = c.argmax ? reinterpret_cast<bytes*>(c.argmax) + plane * out.area() : nullptr;
       for (int row = 0; row < out.height; ++row)
         for (int column = 0; column < out.width; ++column) {
@@ -63,6 +60,8 @@ struct max_pool2d_forward {
 };
 
 struct max_pool2d_backward {
+  using call = pool_call;
+
   template <int L>
   [[gnu::always_inline]] static inline void run(pool_call const& c, int thread, int threads) {
     using floats = typename simd<L>::floats;
@@ -72,8 +71,8 @@ struct max_pool2d_backward {
     shape const in = c.out.shape;  // the pool's input, whose gradient is written
     shape const out = c.in.shape;
     for_each_plane<L>(c.out, thread, threads, [&](int n, int b, int plane) __attribute__((always_inline)) {
-      auto const* dy = reinterpret_cast<floats const*>(pool_call::plane(c.in, n, b, L));
-      auto* const dx = reinterpret_cast<floats*>(pool_call::plane(c.out, n, b, L));
+      floats const* dy = simd<L>::plane(c.in, n, b);
+      floats* const dx = simd<L>::plane(c.out, n, b);
       auto const* places = reinterpret_cast<bytes const*>(c.argmax) + plane * out.area();
       if (!c.accumulate)
         for (long long i = 0; i < in.area(); ++i) dx[i] = floats{};
@@ -91,6 +90,8 @@ struct max_pool2d_backward {
 };
 
 struct avg_pool2d_forward {
+  using call = pool_call;
+
   template <int L>
   [[gnu::always_inline]] static inline void run(pool_call const& c, int thread, int threads) {
     using floats = typename simd<L>::floats;
@@ -99,8 +100,8 @@ struct avg_pool2d_forward {
     shape const out = c.out.shape;
     float const share = 1.0F / static_cast<float>(w.height * w.width);
     for_each_plane<L>(c.out, thread, threads, [&](int n, int b, int) __attribute__((always_inline)) {
-      auto const* const x = reinterpret_cast<floats const*>(pool_call::plane(c.in, n, b, L));
-      auto* y = reinterpret_cast<floats*>(pool_call::plane(c.out, n, b, L));
+      floats const* const x = simd<L>::plane(c.in, n, b);
+      floats* y = simd<L>::plane(c.out, n, b);
       for (int row = 0; row < out.height; ++row)
         for (int column = 0; column < out.width; ++column) {
           auto const* const corner = x + 1LL * row * w.stride * in.width + 1LL * column * w.stride;
@@ -114,6 +115,8 @@ struct avg_pool2d_forward {
 };
 
 struct avg_pool2d_backward {
+  using call = pool_call;
+
   template <int L>
   [[gnu::always_inline]] static inline void run(pool_call const& c, int thread, int threads) {
     using floats = typename simd<L>::floats;
@@ -122,8 +125,8 @@ struct avg_pool2d_backward {
     shape const out = c.in.shape;
     float const share = 1.0F / static_cast<float>(w.height * w.width);
     for_each_plane<L>(c.out, thread, threads, [&](int n, int b, int) __attribute__((always_inline)) {
-      auto const* dy = reinterpret_cast<floats const*>(pool_call::plane(c.in, n, b, L));
-      auto* const dx = reinterpret_cast<floats*>(pool_call::plane(c.out, n, b, L));
+      floats const* dy = simd<L>::plane(c.in, n, b);
+      floats* const dx = simd<L>::plane(c.out, n, b);
       if (!c.accumulate)
         for (long long i = 0; i < in.area(); ++i) dx[i] = floats{};
       for (int row = 0; row < out.height; ++row)

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <utility>
+
+namespace dsl::detail {
+
+/// Objects that stay where they were made, in that order; for the few of a kind an executor keeps. A std::vector of
+/// std::unique_ptr costs every including file 40 ms for each type.
+template <class T>
+class chain {
+  struct link {
+    T value;
+    link* next = nullptr;
+    template <class... A>
+    explicit link(A&&... a) : value(std::forward<A>(a)...) {}
+  };
+
+ public:
+  chain() = default;
+  chain(chain const&) = delete;
+  chain& operator=(chain const&) = delete;
+  ~chain() {
+    while (first_) delete std::exchange(first_, first_->next);
+  }
+
+  template <class... A>
+  T& emplace(A&&... a) {
+    link* const made = new link(std::forward<A>(a)...);
+    *end_ = made;
+    end_ = &made->next;
+    return made->value;
+  }
+  /// The i-th made; there must be one.
+  T& operator[](int i) const {
+    link* at = first_;
+    while (i-- > 0) at = at->next;
+    return at->value;
+  }
+
+  struct iterator {
+    link* at;
+    T& operator*() const { return at->value; }
+    iterator& operator++() {
+      at = at->next;
+      return *this;
+    }
+    bool operator==(iterator const&) const = default;
+  };
+  iterator begin() const { return {first_}; }
+  iterator end() const { return {nullptr}; }
+
+ private:
+  link* first_ = nullptr;
+  link** end_ = &first_;
+};
+
+}  // namespace dsl::detail

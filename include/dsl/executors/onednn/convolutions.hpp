@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/chain.hpp>
+#include <dsl/executors/onednn/packed_kernel.hpp>
+#include <dsl/executors/reference/elementwise.hpp>
+
+#include <string>
+
+namespace dsl::dnn {
+
+/// The convolutions of one network, each pass a call of the library, and the kernels they share.
+class convolutions {
+ public:
+  /// version counts the changes of the parameters.
+  convolutions(graph_view const& g, bool winograd, std::uint64_t const* version)
+      : graph_(g), winograd_(winograd), version_(version) {}
+
+  /// The library's call for a step of a conv2d: forward (training or not), backward_data or backward_weights.
+  [[gnu::cold]] host::task build(host::bound_step<float> const& s, bool training) {
+    pass_call& c = calls_.emplace();
+    c.step = &s;
+    convolution asked;
+    bool const weights = s.step->what == action::backward_weights;
+    bool const data = s.step->what == action::backward_data;
+    view<float const> const to = plain::read_only(s.to);
+    view<float const> const& x = data ? to : s.x;
+    view<float const> const& y = data || weights ? s.dy : to;
+    set_geometry(asked, s.node->window, x.shape, y.shape);
+    asked.which = weights    ? pass::backward_weights
+                  : data     ? pass::backward_data
+                  : training ? pass::forward_training
+                             : pass::forward_inference;
+    asked.post.relu = !weights && !data && s.step->activation >= 0;
+    // The library's data gradients can't add to what is there; a forward convolution of stride 1 can.
+    bool const turned = data && s.accumulate && s.node->window.stride == 1 && s.to.block > 1;
+    parameter const& p = graph_.parameters[s.node->first_parameter];
+    int const* const d = p.dims;
+    if (turned) {
+      asked.which = pass::forward_training;
+      asked.post.add_to_result = true;
+      for (int i : {0, 1}) {
+        asked.before[i] = d[2 + i] - 1 - asked.before[i];
+        asked.behind[i] = d[2 + i] - 1 - asked.behind[i];
+      }
+    }
+    float* const bias = weights ? s.gradient(role::bias) : data ? nullptr : s.parameter(role::bias);
+    layout const lx = layout_of(x), ly = layout_of(y), lb({{y.shape.channels}, 1}, dnnl_a);
+    layout const lk(turned ? dims{{d[1], d[0], d[2], d[3]}} : dims{{d[0], d[1], d[2], d[3]}}, dnnl_format_tag_any);
+    asked.x = turned ? &ly : &lx, asked.y = turned ? &lx : &ly, asked.kernel = &lk, asked.bias = bias ? &lb : nullptr;
+    description_handle const found = describe(device_.engine(), asked, winograd_);
+    c.run = primitive_call(make_primitive(found));
+    if (layout const scratch = query(found, dnnl_query_scratchpad_md); scratch.bytes() > 0)
+      c.run.argument(DNNL_ARG_SCRATCHPAD, device_.scratch(scratch));
+    implementations_ += (detail::message({s.step->node,
+                                          weights ? " backward weights: "
+                                          : data  ? " backward data: "
+                                                  : " forward: ",
+                                          implementation(found), "\n"}));
+
+    bool const forward_like = asked.which == pass::forward_training || asked.which == pass::forward_inference;
+    memory_handle mx = memory_of(lx, x), my = memory_of(ly, y);
+    if (weights) {
+      bind_kernel_gradient(c, s, query(found, dnnl_query_diff_weights_md), p);
+    } else {
+      bool const folded = s.step->batch_norm >= 0;
+      kernel_form const form = turned ? kernel_form::transposed : folded ? kernel_form::folded : kernel_form::plain;
+      c.kernel = &kernel(p, s.parameter(role::kernel), form, query(found, dnnl_query_weights_md));
+      if (folded) c.epsilon = graph_.nodes[s.step->batch_norm].epsilon;
+      c.run.shared_argument(DNNL_ARG_WEIGHTS, c.kernel->memory());
+    }
+    if (data && s.accumulate && !turned) {  // into memory of its own, and added from there
+      c.own = std::make_unique<host::memory_block>(static_cast<long long>(lx.bytes()));
+      bytes_ += c.own->bytes();
+      mx = make_memory(device_.engine(), lx, c.own->data());
+      c.add = to;
+      c.add.data = reinterpret_cast<float const*>(c.own->data());
+      c.add.channel = 0;
+    }
+    if (bias)
+      c.run.argument(weights ? DNNL_ARG_DIFF_BIAS : DNNL_ARG_BIAS,
+                     make_memory(device_.engine(), lb, c.epsilon >= 0 ? c.kernel->bias() : bias));
+    c.run.argument(turned || !data ? (turned ? DNNL_ARG_DST : DNNL_ARG_SRC) : DNNL_ARG_DIFF_SRC, std::move(mx));
+    c.run.argument(turned ? DNNL_ARG_SRC : forward_like ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, std::move(my));
+    return [this, &c] { run(c); };
+  }
+
+  /// What the library was given beside the plan's memory.
+  long long bytes() const {
+    long long all = bytes_ + device_.bytes();
+    for (packed_kernel const& k : kernels_) all += k.bytes();
+    return all;
+  }
+  /// What the library chose, a line a step: "3 forward: jit:avx512_core"; tests read it.
+  std::string const& implementations() const { return implementations_; }
+
+ private:
+  struct pass_call {
+    host::bound_step<float> const* step = nullptr;
+    packed_kernel* kernel = nullptr;
+    double epsilon = -1;  // of the batch_norm folded in
+    primitive_call run{};
+    primitive_call unpack{};                    // kernel gradients from the library's layout
+    std::unique_ptr<host::memory_block> own{};  // where those, or a gradient to be added, are made
+    view<float const> add{};
+  };
+
+  void run(pass_call const& c) const {
+    if (c.kernel) c.kernel->refresh(device_, *version_, *c.step, c.epsilon);
+    c.run(device_);
+    if (c.unpack) c.unpack(device_);
+    if (c.add.data) plain::copy(c.add, c.step->to, true);
+  }
+
+  [[gnu::cold]] static void set_geometry(convolution& c, window const& w, shape const& in, shape const& out) {
+    auto const behind = [&](int size, int kernel, int before, int from) {
+      int const missing = (size - 1) * w.stride + kernel - from - before;
+      return missing > 0 ? missing : 0;
+    };
+    c.stride[0] = c.stride[1] = w.stride;
+    c.before[0] = w.pad_top, c.before[1] = w.pad_left;
+    c.behind[0] = behind(out.height, w.height, w.pad_top, in.height);
+    c.behind[1] = behind(out.width, w.width, w.pad_left, in.width);
+  }
+
+  /// The library sees whole buffers, and at batch 1 slices, which are contiguous too.
+  [[gnu::cold]] static layout layout_of(view<float const> const& v) {
+    return {dims{{v.batch, v.shape.channels, v.shape.height, v.shape.width}}, v.block == 1   ? dnnl_abcd
+                                                                              : v.block == 8 ? dnnl_aBcd8b
+                                                                                             : dnnl_aBcd16b};
+  }
+  [[gnu::cold]] memory_handle memory_of(layout const& l, view<float const> const& v) const {
+    return make_memory(device_.engine(), l, const_cast<float*>(v.data + 1LL * v.channel * v.shape.area()));
+  }
+
+  [[gnu::cold]] void bind_kernel_gradient(pass_call& c, host::bound_step<float> const& s, layout const& packed,
+                                          parameter const& p) {
+    layout const plain(dims{{p.dims[0], p.dims[1], p.dims[2], p.dims[3]}}, dnnl_abcd);
+    float* const to = s.gradient(role::kernel);
+    dnnl_engine_t const e = device_.engine();
+    if (packed == plain) return c.run.argument(DNNL_ARG_DIFF_WEIGHTS, make_memory(e, plain, to));
+    c.own = std::make_unique<host::memory_block>(static_cast<long long>(packed.bytes()));
+    bytes_ += c.own->bytes();
+    c.run.argument(DNNL_ARG_DIFF_WEIGHTS, make_memory(e, packed, c.own->data()));
+    c.unpack = primitive_call(make_reorder(e, packed, plain));
+    c.unpack.argument(DNNL_ARG_FROM, make_memory(e, packed, c.own->data()));
+    c.unpack.argument(DNNL_ARG_TO, make_memory(e, plain, to));
+  }
+
+  [[gnu::cold]] packed_kernel& kernel(parameter const& p, float const* numbers, kernel_form form,
+                                      layout const& wanted) {
+    for (packed_kernel& k : kernels_)
+      if (k.is(p, form, wanted)) return k;
+    return kernels_.emplace(device_, p, numbers, form, wanted);
+  }
+
+  graph_view graph_;
+  bool winograd_;
+  std::uint64_t const* version_;
+  device device_;
+  detail::chain<packed_kernel> kernels_;
+  detail::chain<pass_call> calls_;
+  std::string implementations_;
+  long long bytes_ = 0;
+};
+
+}  // namespace dsl::dnn

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/onednn/batch_norm.hpp>
+#include <dsl/executors/onednn/convolutions.hpp>
+#include <dsl/executors/onednn/elementwise.hpp>
+#include <dsl/executors/onednn/pool2d.hpp>
+#include <dsl/executors/reference/steps.hpp>
+
+namespace dsl::dnn {
+
+struct engine_settings {
+  int threads = 0;  // 0: all that OpenMP finds
+  bool winograd = true;
+};
+
+/// Convolutions and dense layers through oneDNN, everything that walks memory once through our own kernels, the rest
+/// through reference's. Activations in channel blocks, as the plan's target says.
+class engine final : public plain::steps<float> {
+ public:
+  [[gnu::cold]] engine(graph_view const& g, engine_options const& o, target const& to, engine_settings const& settings)
+      : plain::steps<float>(g, o, to),
+        settings_(settings),
+        block_(to.channel_block),
+        convolutions_(g, settings.winograd, parameters_version()) {
+    if (settings.threads < 0)
+      throw option_error(detail::message({"onednn: threads must be 0 (all) or more; found ", settings.threads}));
+    thread_count const scope(settings_.threads);
+    threads_ = omp_get_max_threads();
+  }
+
+  int prepare(mode m, int batch) override {
+    thread_count const scope(settings_.threads);
+    return plain::steps<float>::prepare(m, batch);
+  }
+  void run(int which, batch_view const& batch) override {
+    thread_count const scope(settings_.threads);
+    plain::steps<float>::run(which, batch);
+  }
+
+  long long executor_bytes() const override {
+    return convolutions_.bytes() + static_cast<long long>(partial_.size()) * 4;
+  }
+  [[gnu::cold]] std::string description() const override {
+    dnnl_version_t const* v = dnnl_version();
+    return detail::message({"onednn ", v->major, ".", v->minor, ".", v->patch, ", ", threads_,
+                            threads_ == 1 ? " thread" : " threads", ", blocks of ", block_});
+  }
+  /// What the library chose for each convolution, a line each: "3 forward: jit:avx512_core"; tests read it.
+  std::string const& implementations() const { return convolutions_.implementations(); }
+
+ private:
+  /// Empty where only the plain loops fit: tensors without channel blocks, rare operations.
+  [[gnu::cold]] host::task accelerate(program& p, bound_step const& b) override {
+    action const what = b.step->what;
+    bool const forward = what == action::forward;
+    bool const training = p.plan.options.mode == mode::training;
+    if (what == action::update) return build_update(p);
+    if (what == action::copy_forward || what == action::copy_backward) return build_rows(b, row_function::copy, b.x);
+    if (!b.node || what == action::loss) return {};
+    switch (b.node->kind) {
+      case op::conv2d: return convolutions_.build(b, training);
+      case op::dense: return [this, &b] { multiply(b); };
+      case op::batch_norm: return training ? build_batch_norm(b, forward) : host::task{};
+      case op::activation:
+        if (b.node->function != function::relu) return {};
+        return forward ? build_rows(b, row_function::relu, b.x) : build_rows(b, row_function::relu_backward, b.dy);
+      case op::add: return b.node->inputs == 2 ? build_rows(b, row_function::sum, b.x2) : host::task{};
+      case op::max_pool2d: return build_pool<max_pool2d_forward, max_pool2d_backward>(b, forward);
+      case op::avg_pool2d: return build_pool<avg_pool2d_forward, avg_pool2d_backward>(b, forward);
+      default: return {};
+    }
+  }
+
+  // ---- our own kernels -------------------------------------------------------------------------------------------
+  /// This processor's version of a kernel.
+  template <class Kernel>
+  auto body() const {
+    return block_ == 16 ? run_avx512<Kernel> : run_avx2<Kernel>;
+  }
+
+  /// Whether a kernel over channel blocks can walk a tensor: it has them, or it is flat and each sample's row begins at
+  /// a whole block and fills whole ones. A tensor that isn't there is no obstacle.
+  template <class V>
+  bool in_blocks(V const& v) const {
+    return !v.data || (v.block == block_ && v.channel % block_ == 0);
+  }
+  template <class V>
+  bool walks_blocks(V const& v) const {
+    bool const whole = (v.channel | v.shape.channels | v.buffer_channels) % block_ == 0;  // block_ is a power of two
+    return in_blocks(v) || (v.block == 1 && v.shape.area() == 1 && whole);
+  }
+
+  /// to = function(x, second), where whole blocks are.
+  [[gnu::cold]] host::task build_rows(bound_step const& b, row_function f, view<float const> const& second) const {
+    auto const fills = [&](auto const& v) { return walks_blocks(v) && v.shape.channels % block_ == 0; };
+    if (!has_vectors_of(block_) || !fills(b.x) || !fills(second) || !fills(b.to)) return {};
+    return [run = body<row_step>(), c = row_step::call{f, b.x, second, b.to, b.accumulate}] {
+      run_on_all_threads({run, &c});
+    };
+  }
+
+  template <class Forward, class Backward>
+  [[gnu::cold]] host::task build_pool(bound_step const& b, bool forward) const {
+    return build_pool(b, forward ? body<Forward>() : body<Backward>(), forward ? b.x : b.dy);
+  }
+  [[gnu::cold]] host::task build_pool(bound_step const& b, void (*kernel)(void const*, int, int),
+                                      view<float const> const& in) const {
+    if (!has_vectors_of(block_) || b.argmax.wide.data || !walks_blocks(in) || !walks_blocks(b.to)) return {};
+    // a flat tensor's argmax has no blocks either, and no padding
+    return [kernel, c = pool_call{in, b.to, b.argmax.narrow.data, b.node->window, b.accumulate}] {
+      run_on_all_threads({kernel, &c});
+    };
+  }
+
+  [[gnu::cold]] host::task build_batch_norm(bound_step const& b, bool forward) {
+    if (!has_vectors_of(block_) || !in_blocks(b.x) || !in_blocks(b.to) || !in_blocks(b.dy)) return {};
+    std::size_t const needed = 2U * static_cast<unsigned>(b.x.batch) * static_cast<unsigned>(b.x.buffer_channels);
+    if (partial_.size() < needed) partial_ = std::vector<float>(needed);
+    batch_norm_call const c{.x = b.x,
+                            .y = b.to,
+                            .dy = b.dy,
+                            .parameters = batch_norm_operands(b),
+                            .statistics = b.statistics,
+                            .dgamma = b.gradient(role::gamma),
+                            .dbeta = b.gradient(role::beta),
+                            .epsilon = b.node->epsilon,
+                            .momentum = batch_norm_momentum(*b.node),
+                            .unbiased = options_.unbiased_running_variance,
+                            .relu = b.step->activation >= 0,
+                            .accumulate = b.accumulate};
+    return [this, c, run = forward ? body<batch_norm_forward>() : body<batch_norm_backward>()] {
+      batch_norm_call now = c;
+      now.partial = partial_.data();
+      run_on_all_threads({run, &now});
+    };
+  }
+
+  [[gnu::cold]] host::task build_update(program& p) {
+    update_rule const& u = options_.update;
+    if (!has_vectors_of(block_) || u.slots() != 1 || u.nesterov || u.weight_decay != 0 || !u.rate_in_velocity)
+      return {};
+    return [this, &p] {
+      momentum_step::call const c{flat(region::parameters),
+                                  flat(region::gradients),
+                                  flat(region::slots),
+                                  trainable_numbers(),
+                                  static_cast<float>(options_.update.momentum),
+                                  static_cast<float>(p.batch.learning_rate)};
+      run_on_all_threads({body<momentum_step>(), &c});
+      parameters_changed();
+    };
+  }
+
+  // ---- dense layers ----------------------------------------------------------------------------------------------
+  /// x is (B, features) with buffer_channels numbers a row, kernel (units, features).
+  void multiply(bound_step const& b) const {
+    float* const kernel = b.parameter(role::kernel);
+    view<float const> const &x = b.x, &dy = b.dy;
+    view<float> const& to = b.to;
+    if (b.step->what == action::forward) {
+      float const* const bias = b.parameter(role::bias);
+      for (int n = 0; n < to.batch; ++n)
+        for (int u = 0; u < to.shape.channels; ++u) to.plane(n, 0)[u] = bias[u];
+      check(dnnl_sgemm('N', 'T', to.batch, to.shape.channels, x.shape.channels, 1.0F, x.plane(0, 0), x.buffer_channels,
+                       kernel, x.shape.channels, 1.0F, to.plane(0, 0), to.buffer_channels),
+            "dnnl_sgemm");
+    } else if (b.step->what == action::backward_data) {
+      check(
+          dnnl_sgemm('N', 'N', to.batch, to.shape.channels, dy.shape.channels, 1.0F, dy.plane(0, 0), dy.buffer_channels,
+                     kernel, to.shape.channels, b.accumulate ? 1.0F : 0.0F, to.plane(0, 0), to.buffer_channels),
+          "dnnl_sgemm");
+    } else {
+      check(dnnl_sgemm('T', 'N', dy.shape.channels, x.shape.channels, x.batch, 1.0F, dy.plane(0, 0), dy.buffer_channels,
+                       x.plane(0, 0), x.buffer_channels, 0.0F, b.gradient(role::kernel), x.shape.channels),
+            "dnnl_sgemm");
+      float* const dbias = b.gradient(role::bias);
+      for (int u = 0; u < dy.shape.channels; ++u) {
+        dbias[u] = 0;
+        for (int n = 0; n < dy.batch; ++n) dbias[u] += dy.plane(n, 0)[u];
+      }
+    }
+  }
+
+  engine_settings settings_;
+  int block_;
+  int threads_ = 1;
+  convolutions convolutions_;
+  std::vector<float> partial_;
+};
+
+}  // namespace dsl::dnn
