@@ -122,6 +122,8 @@ inline void transform_picture(transform const& t, dsl::shape const& s, pixel_sou
   for (int c = 0; c < s.channels; ++c)
     for (int i = 0; i < s.height; ++i, out += w) {
       std::ptrdiff_t const plane = std::ptrdiff_t{c} * s.height;
+      std::ptrdiff_t const step = t.flip ? -1 : 1;
+      float* const first = t.flip ? out + w - 1 : out;
       if (t.interpolation == interpolation::bilinear) {
         tap const y{i, t.dy, s.height};
         auto const top = (plane + y.low) * w, bottom = (plane + y.high) * w;
@@ -129,21 +131,15 @@ inline void transform_picture(transform const& t, dsl::shape const& s, pixel_sou
           tap const x{j, t.dx, w};
           float const above = pixel(top + x.low) * (1 - x.fraction) + pixel(top + x.high) * x.fraction;
           float const below = pixel(bottom + x.low) * (1 - x.fraction) + pixel(bottom + x.high) * x.fraction;
-          out[t.flip ? w - 1 - j : j] = above * (1 - y.fraction) + below * y.fraction;
+          first[j * step] = above * (1 - y.fraction) + below * y.fraction;
         }
         continue;
       }
       auto const row = (plane + clamp_index(i + static_cast<long long>(dy), s.height)) * w;
       float const left = pixel(row), right = pixel(row + w - 1);
-      if (t.flip) {
-        for (int j = 0; j < from; ++j) out[w - 1 - j] = left;
-        for (int j = from; j < to; ++j) out[w - 1 - j] = pixel(row + j + dx);
-        for (int j = to; j < w; ++j) out[w - 1 - j] = right;
-      } else {
-        for (int j = 0; j < from; ++j) out[j] = left;
-        for (int j = from; j < to; ++j) out[j] = pixel(row + j + dx);
-        for (int j = to; j < w; ++j) out[j] = right;
-      }
+      for (int j = 0; j < from; ++j) first[j * step] = left;
+      for (int j = from; j < to; ++j) first[j * step] = pixel(row + j + dx);
+      for (int j = to; j < w; ++j) first[j * step] = right;
     }
 }
 

@@ -4,19 +4,13 @@
 #include <dsl/data/augment.hpp>
 #include <dsl/data/dataset.hpp>
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/threads.hpp>
 #include <dsl/error.hpp>
 
-#include <algorithm>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <mutex>
-#include <numeric>
-#include <span>
-#include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -43,8 +37,8 @@ struct batch {
 };
 
 /// The order of one epoch: a permutation of 0 .. order.size()-1 that depends on (seed, epoch) alone (Fisher-Yates).
-inline void epoch_order(std::uint64_t seed, int epoch, std::span<std::int64_t> order) {
-  std::iota(order.begin(), order.end(), std::int64_t{0});
+inline void epoch_order(std::uint64_t seed, int epoch, std::vector<std::int64_t>& order) {
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
   detail::random_stream random{seed, detail::purpose::shuffle, static_cast<std::uint64_t>(epoch)};
   for (std::size_t n = order.size(); n > 1; --n)
     std::swap(order[n - 1], order[random.below(static_cast<std::uint32_t>(n))]);
@@ -75,8 +69,7 @@ class batch_loader {
       cached_ = std::vector<unsigned char>(pictures);
     }
     try {
-      workers_ = std::vector<std::thread>(options_.prefetch > 0 ? static_cast<std::size_t>(options_.threads) : 0);
-      for (auto& worker : workers_) worker = std::thread([this] { work(); });
+      for (int i = 0; i < options_.threads && options_.prefetch > 0; ++i) workers_.start(run_worker, this);
     } catch (...) {
       stop();
       throw;
@@ -98,14 +91,14 @@ class batch_loader {
     if (epoch < 0 || step < 0 || step > steps_per_epoch())
       throw option_error(detail::message({"pipeline: epoch must be 0 or more and the step 0 to ", steps_per_epoch(),
                                           "; found epoch ", epoch, ", step ", step, "; check where the run resumes"}));
-    std::unique_lock lock(mutex_);
+    detail::lock const lock(mutex_);
     end_ = 0;  // no worker takes another batch
-    idle_.wait(lock, [&] { return busy_ == 0; });
+    while (busy_ > 0) idle_.wait(mutex_);
     epoch_ = epoch;
     if (options_.shuffle)
       epoch_order(options_.seed, epoch, order_);
     else
-      std::iota(order_.begin(), order_.end(), std::int64_t{0});
+      for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<std::int64_t>(i);
     for (auto& s : slots_) {
       s.ready = false;
       s.failure = nullptr;
@@ -117,19 +110,17 @@ class batch_loader {
 
   /// The next batch, or null at the end of the epoch. What went wrong in making it is thrown here and ends the epoch.
   batch const* next() {
-    std::unique_lock lock(mutex_);
+    detail::lock const lock(mutex_);
     if (released_ < given_) {  // the caller is done with the batch before
       slot_of(released_++).ready = false;
       room_.notify_one();
     }
     if (given_ >= end_) return nullptr;
     auto& s = slot_of(given_);
-    if (workers_.empty()) {
-      lock.unlock();
+    if (workers_.size() == 0)
       make(given_, s);
-    } else {
-      filled_.wait(lock, [&] { return s.ready; });
-    }
+    else
+      while (!s.ready) filled_.wait(mutex_);
     if (s.failure) {
       end_ = 0;
       std::rethrow_exception(std::exchange(s.failure, nullptr));
@@ -170,7 +161,8 @@ class batch_loader {
   // Batch `step` of the epoch into a slot that nobody else touches; errors are kept for the consumer.
   void make(std::int64_t step, slot& s) noexcept try {
     std::int64_t const first = step * options_.batch_size;
-    auto const size = static_cast<int>(std::min<std::int64_t>(data_.size - first, options_.batch_size));
+    auto const left = data_.size - first;
+    int const size = left < options_.batch_size ? static_cast<int>(left) : options_.batch_size;
     for (int i = 0; i < size; ++i) {
       auto const at = static_cast<std::size_t>(i);
       auto const sample = order_[static_cast<std::size_t>(first + i)];
@@ -194,18 +186,22 @@ class batch_loader {
     apply(t, kept, out, data_.sample);
   }
 
+  static void* run_worker(void* loader) {
+    static_cast<batch_loader*>(loader)->work();
+    return nullptr;
+  }
+  bool may_take() const { return taken_ < end_ && taken_ < released_ + static_cast<std::int64_t>(slots_.size()); }
   void work() {
-    std::unique_lock lock(mutex_);
+    detail::lock const lock(mutex_);
     for (;;) {
-      auto const window = [&] { return released_ + static_cast<std::int64_t>(slots_.size()); };
-      room_.wait(lock, [&] { return stopping_ || (taken_ < end_ && taken_ < window()); });
+      while (!stopping_ && !may_take()) room_.wait(mutex_);
       if (stopping_) return;
       auto const step = taken_++;
       auto& s = slot_of(step);
       ++busy_;
-      lock.unlock();
+      mutex_.unlock();
       make(step, s);
-      lock.lock();
+      mutex_.lock();
       s.ready = true;
       if (--busy_ == 0) idle_.notify_all();
       filled_.notify_one();
@@ -214,12 +210,11 @@ class batch_loader {
 
   [[gnu::cold]] void stop() {
     {
-      std::lock_guard const lock(mutex_);
+      detail::lock const lock(mutex_);
       stopping_ = true;
     }
     room_.notify_all();
-    for (auto& worker : workers_)
-      if (worker.joinable()) worker.join();
+    workers_.join();
   }
 
   dataset data_;
@@ -231,13 +226,13 @@ class batch_loader {
   std::vector<unsigned char> cached_;  // bytes, not vector<bool>: workers write neighbours at once
   int epoch_ = 0;
 
-  std::mutex mutex_;                                   // guards what follows and slot::ready
-  std::condition_variable room_, filled_, idle_;       // for workers; for next(); for start()
+  detail::mutex mutex_;                                // guards what follows and slot::ready
+  detail::condition room_, filled_, idle_;             // for workers; for next(); for start()
   std::int64_t taken_ = 0, given_ = 0, released_ = 0;  // batches begun by workers, handed out, handed back
   std::int64_t end_ = 0;                               // one past the last batch that may be begun; 0 before start()
   int busy_ = 0;
   bool stopping_ = false;
-  std::vector<std::thread> workers_;
+  detail::thread_group workers_;
 };
 
 }  // namespace dsl

@@ -5,7 +5,6 @@
 #include <dsl/detail/philox.hpp>
 #include <dsl/error.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -40,7 +39,9 @@ enum class figure {
 /// Signed distance to the figure's edge, negative inside, for a figure of radius about 1 around (0, 0). Stripes and
 /// the checkerboard are periodic with period 1.
 inline float signed_distance(figure f, float x, float y) {
-  using std::abs, std::hypot, std::max, std::min;
+  using std::abs, std::hypot;
+  auto const max = [](float a, float b) { return a < b ? b : a; };
+  auto const min = [](float a, float b) { return b < a ? b : a; };
   auto const band = [](float t) { return abs(t - std::floor(t) - 0.5f) - 0.25f; };  // half on, half off
   switch (f) {
     case figure::disc: return hypot(x, y) - 0.9f;
@@ -96,11 +97,12 @@ inline void draw_synthetic(std::uint64_t seed, std::uint64_t index, std::uint8_t
     for (int j = 0; j < 32; ++j) {
       float const dx = static_cast<float>(j) - cx, dy = static_cast<float>(i) - cy;
       float const distance = signed_distance(what, cosine * dx + sine * dy, cosine * dy - sine * dx);
-      float const coverage = std::clamp(0.5f - distance * scale, 0.0f, 1.0f);  // the antialiased edge, one pixel wide
+      float const coverage =
+          std::fmin(std::fmax(0.5f - distance * scale, 0.0f), 1.0f);  // the antialiased edge, one pixel wide
       for (std::size_t c = 0; c < 3; ++c) {
         float const level = ground[c] + (ink[c] - ground[c]) * coverage + random.uniform(-12, 12);
         out[c * 1024 + static_cast<std::size_t>(i * 32 + j)] =
-            static_cast<std::uint8_t>(std::clamp(level + 0.5f, 0.0f, 255.0f));
+            static_cast<std::uint8_t>(std::fmin(std::fmax(level + 0.5f, 0.0f), 255.0f));
       }
     }
 }

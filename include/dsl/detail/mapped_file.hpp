@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -57,7 +57,7 @@ class mapped_file {
   std::string const& path() const { return path_; }
 
  private:
-  static std::string reason(int code) { return std::generic_category().message(code); }  // strerror, thread-safe
+  static std::string reason(int code) { return std::strerror(code); }  // glibc's may be called from any thread
 
   std::string path_;
   std::uint8_t const* data_ = nullptr;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/error.hpp>
+#include <dsl/plan/plan.hpp>
 #include <dsl/plan/verify/rules.hpp>
 
 #include <cstdint>

@@ -17,7 +17,7 @@ struct sgd {
   double weight_decay = 0;
   bool rate_in_velocity = true;
 
-  update_rule rule() const {
+  [[gnu::cold]] update_rule rule() const {
     auto const need = [](bool holds, char const* must, double found) {
       if (!holds) throw option_error(detail::message({"sgd: ", must, "; found ", found}));
     };

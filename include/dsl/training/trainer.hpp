@@ -7,8 +7,8 @@
 #include <dsl/training/callback.hpp>
 #include <dsl/training/initialize.hpp>
 
-#include <chrono>
 #include <cmath>
+#include <ctime>
 
 namespace dsl {
 
@@ -57,17 +57,17 @@ class trainer {
                 .epoch = options.initial_epoch};
     for (auto const& c : options.callbacks) c->on_train_begin(run);
     for (; run.epoch < options.epochs && !run.stop; ++run.epoch) {
-      auto const begin = std::chrono::steady_clock::now();
+      double const begin = seconds();
       for (auto const& c : options.callbacks) c->on_epoch_begin(run);
       run.current = {.epoch = run.epoch, .learning_rate = run.learning_rate};
       train_epoch(loader, program, run, options.callbacks);
-      double const trained = seconds_since(begin);
+      double const trained = seconds() - begin;
       run.current.images_per_second = static_cast<double>(run.steps) * options.batch_size / trained;
       if (options.validation) {
         run.current.validation = evaluate(*options.validation, options.batch_size);
         run.current.validated = true;
       }
-      run.current.seconds = seconds_since(begin);
+      run.current.seconds = seconds() - begin;
       run.past.epochs.push_back(run.current);
       for (auto const& c : options.callbacks) c->on_epoch_end(run);
     }
@@ -196,8 +196,11 @@ class trainer {
           {"fit: batch_size is ", o.batch_size, ", but there are only ", data.size, " pictures; use a smaller batch"}));
     if (o.validation) check(*o.validation, "validation");
   }
-  static double seconds_since(std::chrono::steady_clock::time_point begin) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  /// On a clock that only goes forward.
+  static double seconds() {
+    std::timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
   }
 
   std::unique_ptr<dsl::engine> engine_;

@@ -60,9 +60,7 @@ class engine : public dsl::engine {
 
   void run(int which, batch_view const& batch) override {
     program& p = programs_[which];
-    if (batch.size != p.plan.options.batch)
-      throw option_error(
-          detail::message({"batch: this program takes ", p.plan.options.batch, " samples, not ", batch.size}));
+    if (batch.size != p.plan.options.batch) refuse(p.plan.options.batch, batch.size);
     p.batch = batch;
     for (bound_step const& b : p.steps) run(p, b);
   }
@@ -146,6 +144,9 @@ class engine : public dsl::engine {
   std::uint64_t const* parameters_version() const { return &parameters_version_; }
 
  private:
+  [[gnu::cold, noreturn]] static void refuse(int prepared, int found) {
+    throw option_error(detail::message({"batch: this program takes ", prepared, " samples, not ", found}));
+  }
   void run(program& p, bound_step const& b) {
     if (b.faster) return b.faster();
     execute(p, b);

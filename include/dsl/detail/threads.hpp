@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/list.hpp>
+#include <dsl/error.hpp>
+
+#include <pthread.h>
+
+namespace dsl::detail {
+
+// POSIX threads as they are: <thread>, <mutex> and <condition_variable> would cost every including file 250 ms.
+
+class mutex {
+ public:
+  mutex() = default;
+  mutex(mutex const&) = delete;
+  mutex& operator=(mutex const&) = delete;
+  ~mutex() { pthread_mutex_destroy(&handle_); }
+  void lock() { pthread_mutex_lock(&handle_); }
+  void unlock() { pthread_mutex_unlock(&handle_); }
+
+ private:
+  friend class condition;
+  pthread_mutex_t handle_ = PTHREAD_MUTEX_INITIALIZER;
+};
+
+/// Holds a mutex for a scope.
+class lock {
+ public:
+  explicit lock(mutex& m) : mutex_(m) { mutex_.lock(); }
+  lock(lock const&) = delete;
+  lock& operator=(lock const&) = delete;
+  ~lock() { mutex_.unlock(); }
+
+ private:
+  mutex& mutex_;
+};
+
+/// What threads that hold a mutex wait for: `while (!ready) c.wait(m);`
+class condition {
+ public:
+  condition() = default;
+  condition(condition const&) = delete;
+  condition& operator=(condition const&) = delete;
+  ~condition() { pthread_cond_destroy(&handle_); }
+  void wait(mutex& held) { pthread_cond_wait(&handle_, &held.handle_); }
+  void notify_one() { pthread_cond_signal(&handle_); }
+  void notify_all() { pthread_cond_broadcast(&handle_); }
+
+ private:
+  pthread_cond_t handle_ = PTHREAD_COND_INITIALIZER;
+};
+
+/// Threads that end together.
+class thread_group {
+ public:
+  thread_group() = default;
+  thread_group(thread_group const&) = delete;
+  thread_group& operator=(thread_group const&) = delete;
+  ~thread_group() { join(); }
+
+  /// One more thread, which runs body(context). Throws option_error where the system gives none.
+  void start(void* (*body)(void*), void* context) {
+    pthread_t made{};
+    if (pthread_create(&made, nullptr, body, context) != 0)
+      throw option_error("threads: the system can't start another one; ask for fewer");
+    threads_.push(made);
+  }
+  void join() {
+    for (pthread_t t : threads_) pthread_join(t, nullptr);
+    threads_ = {};
+  }
+  int size() const { return threads_.size(); }
+
+ private:
+  list<pthread_t> threads_;
+};
+
+}  // namespace dsl::detail
