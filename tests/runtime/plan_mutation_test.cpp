@@ -40,7 +40,7 @@ struct random_case {
 
   explicit random_case(int index)
       : d(seed + 1'000'003 * static_cast<std::uint64_t>(index)),
-        block(d.of({1, 4, 16})),
+        block(d.of({channels_last, 1, 4, 16})),
         net(d, block),
         g(net.view()),
         options(random_options(d, block)) {}

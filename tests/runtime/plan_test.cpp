@@ -75,6 +75,7 @@ TEST_CASE("MiniGoogLeNet: 19 batch_norms run as 11 groups") {
 }
 
 TEST_CASE("MiniGoogLeNet: concat costs no copy") {
+  CHECK(copies(plan_of(model::view(), {.batch = 64, .target = {.channel_block = channels_last}})) == 0);
   for (int block : {1, 8, 16}) {
     CHECK(copies(plan_of(model::view(), {.batch = 64, .target = {.channel_block = block}})) == 0);
     // in inference the convolution is the last to write, and it can only at batch 1
@@ -147,7 +148,7 @@ TEST_CASE("dropout works in place, and in inference it is another name") {
 TEST_CASE("an identity branch of a concat is copied, and so is its gradient") {
   using dense_block = concat<identity, conv_module<4, 3, 3>>;
   using net = network<image<3, 6, 6>, conv_module<4, 3, 3>, dense_block, dense_block, flatten, dense<3>, softmax>;
-  for (int block : {1, 4}) {
+  for (int block : {channels_last, 1, 4}) {
     plan const p = plan_of(net::view(), {.batch = 2, .target = {.channel_block = block}});
     CHECK(steps_of(p, action::copy_forward, op::concat) == 2);
     CHECK(steps_of(p, action::copy_backward, op::concat) == 2);
@@ -163,7 +164,7 @@ TEST_CASE("activations inside a concat keep the outputs that their backward pass
   using activated = network<image<4, 4, 4>, branches, dsl::tanh, flatten, dense<3>, softmax>;
   for (graph_view const& g : {dropped::view(), normalised::view(), activated::view()})
     for (mode m : all_modes)
-      for (int block : {1, 4}) {
+      for (int block : {channels_last, 1, 4}) {
         plan const p = plan_of(g, {.batch = 2, .mode = m, .target = {.channel_block = block}});
         CHECK(does_what_the_graph_says(g, p));
         if (m == mode::training) CHECK(copies(p) == 0);
@@ -178,17 +179,35 @@ TEST_CASE("two batch_norms on one input add to one gradient, one after the other
   CHECK(does_what_the_graph_says(net::view(), p));
 }
 
-TEST_CASE("flatten costs a step only where channels are in blocks") {
+TEST_CASE("flatten costs a step only where channels are in blocks, or last") {
   using net = network<image<3, 4, 4>, conv_module<16, 3, 3>, flatten, dense<3>, softmax>;
+  using one_pixel = network<image<3, 4, 4>, conv_module<16, 3, 3>, global_avg_pool2d, flatten, dense<3>, softmax>;
   for (mode m : all_modes) {
     plan const packed = plan_of(net::view(), {.batch = 2, .mode = m});
-    plan const blocked = plan_of(net::view(), {.batch = 2, .mode = m, .target = {.channel_block = 16}});
     CHECK(steps_of(packed, action::forward, op::flatten) == 0);
     CHECK(steps_of(packed, action::backward, op::flatten) == 0);
-    CHECK(steps_of(blocked, action::forward, op::flatten) == 1);
-    CHECK(steps_of(blocked, action::backward, op::flatten) == (m == mode::training ? 1 : 0));
     CHECK(does_what_the_graph_says(net::view(), packed));
-    CHECK(does_what_the_graph_says(net::view(), blocked));
+    for (int block : {channels_last, 16}) {
+      plan const blocked = plan_of(net::view(), {.batch = 2, .mode = m, .target = {.channel_block = block}});
+      CHECK(steps_of(blocked, action::forward, op::flatten) == 1);
+      CHECK(steps_of(blocked, action::backward, op::flatten) == (m == mode::training ? 1 : 0));
+      CHECK(does_what_the_graph_says(net::view(), blocked));
+      plan const one = plan_of(one_pixel::view(), {.batch = 2, .mode = m, .target = {.channel_block = block}});
+      CHECK(steps_of(one, action::forward, op::flatten) == 0);
+    }
+  }
+}
+
+TEST_CASE("channels last: no channel is padded, and a slice may begin anywhere") {
+  using net = network<image<3, 5, 5>, concat<conv_module<5, 3, 3>, conv_module<7, 3, 3>>, conv_module<6, 1, 1>, flatten,
+                      dense<3>, softmax>;
+  target const to{.channel_block = channels_last, .alignment = 256, .element_bytes = 2};
+  plan const p = plan_of(net::view(), {.batch = 2, .target = to});
+  CHECK(copies(p) == 0);
+  CHECK(does_what_the_graph_says(net::view(), p));
+  for (buffer const& b : p.buffers) {
+    if (b.where == region::activations && b.shape.area() > 1) CHECK(b.block == b.shape.channels);
+    CHECK(padded_channels(b) == b.shape.channels);
   }
 }
 
@@ -242,7 +261,7 @@ TEST_CASE("batches, losses and targets") {
   for (int batch : {1, 7, 64, 1024})
     for (mode m : all_modes)
       for (loss l : {loss::categorical_crossentropy, loss::mean_squared_error})
-        for (int block : {1, 8, 16}) {
+        for (int block : {channels_last, 1, 8, 16}) {
           plan const p =
               plan_of(model::view(), {.batch = batch, .mode = m, .target = {.channel_block = block}, .loss = l});
           bool const softmax_has_a_backward_pass = m == mode::training && l == loss::mean_squared_error;

@@ -14,6 +14,7 @@ static_assert(verified<model, 64, mode::evaluation>);
 static_assert(verified<model, 64, mode::inference>);
 static_assert(verified<model, 1>);
 static_assert(verify(model::view(), make_plan(model::view(), {.batch = 256, .target = {.channel_block = 16}})).holds());
+static_assert(verified<model, 64, mode::training, target{.channel_block = channels_last, .element_bytes = 2}>);
 
 // Backward passes that read a slice of a concat, and two batch_norms of one input.
 using branches = concat<sequential<conv2d<4, 1>, relu>, sequential<conv2d<4, 3>, sigmoid>, batch_norm<>, batch_norm<>>;

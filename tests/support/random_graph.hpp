@@ -119,7 +119,7 @@ class graph_values {
 /// Series, branches, and skips over them, from every operation; behind them a classifier or a regression.
 class random_graph : public graph_values {
  public:
-  random_graph(dice& d, int channel_block) : d_(d), block_(channel_block) {
+  random_graph(dice& d, int channel_block) : d_(d), block_(channel_block > 0 ? channel_block : 4) {
     int t = image(shape{d_.of({1, 3, 4, block_}), d_.between(2, 4), d_.between(2, 4)});
     for (int i = d_.between(1, 3); i > 0; --i) t = block(t, 0);
     finish(t);

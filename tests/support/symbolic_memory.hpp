@@ -65,7 +65,8 @@ class memory {
     long long const area = b.shape.area();
     long long const end = channel + size / area;
     bool const last = end == b.shape.channels;
-    if (b.block == 1 || size % area != 0 || (copies && !last)) return;
+    bool const blocks = b.block > 1 && p_.options.target.channel_block != channels_last;
+    if (!blocks || size % area != 0 || (copies && !last)) return;
     auto const pad = [&](long long first, long long count) {
       if (count > 0) walk(buffer, static_cast<int>(first), count * area, samples, visit);
     };

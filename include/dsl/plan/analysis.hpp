@@ -22,6 +22,7 @@ struct analysis {
 /// for that, and none for a block that is mostly padding. One pixel per channel has no layout.
 [[gnu::cold]] constexpr int block_of(graph_view const& g, int tensor, target const& to) {
   shape const& s = g.shape_of(tensor);
+  if (to.channel_block == channels_last) return s.area() == 1 ? 1 : s.channels;
   bool const picture = g.nodes[g.tensors[tensor].producer].kind == op::input && s.channels < 16;
   return s.area() == 1 || picture ? 1 : to.channel_block;
 }
@@ -108,7 +109,7 @@ struct analysis {
     case op::add:
     case op::concat: return true;
     case op::dropout: return o.mode == mode::training;
-    case op::conv2d: return o.target.library_writes_slices && o.batch == 1;
+    case op::conv2d: return o.target.library_writes_slices && o.target.channel_block != channels_last && o.batch == 1;
     default: return false;
   }
 }
@@ -135,7 +136,8 @@ struct analysis {
     for (int i = 0; i < x.inputs; ++i) {
       int const t = g.input(x, i);
       int const channels = g.shape_of(t).channels;
-      bool const aligned = (at + begin) % block == 0 && (channels % block == 0 || at + begin + channels == all);
+      bool const aligned = o.target.channel_block == channels_last ||
+                           ((at + begin) % block == 0 && (channels % block == 0 || at + begin + channels == all));
       if (aligned && a.readers[t] == 1 && a.parent[t] < 0 && writes_slices(g, a, o, t)) {
         a.parent[t] = x.output;
         a.channel[t] = begin;

@@ -13,9 +13,13 @@ enum class mode : unsigned char { training, evaluation, inference };
 /// over samples and outputs of (p - onehot)^2.
 enum class loss : unsigned char { categorical_crossentropy, mean_squared_error };
 
+/// A target's channel_block where all channels of a buffer lie together: NHWC, as GPUs want it.
+inline constexpr int channels_last = 0;
+
 /// How a machine wants its tensors; fixes every size and offset of a plan. Element (n, c, pixel) of a tensor with
-/// channel block b is at ((n * blocks + c / b) * area + pixel) * b + c % b: b = 1 is NCHW, 16 is oneDNN's nChw16c.
-/// Inputs of less than 16 channels and flat tensors always have b = 1.
+/// channel block b is at ((n * blocks + c / b) * area + pixel) * b + c % b: b = 1 is NCHW, 16 is oneDNN's nChw16c, and
+/// channels_last stands for as many as the buffer has. Flat tensors always have b = 1, inputs of less than 16 channels
+/// too unless the target is channels_last.
 struct target {
   int channel_block = 1;
   int alignment = 64;                  // bytes, of every buffer

@@ -6,11 +6,12 @@
 namespace dsl::detail::checking {
 
 /// An input of less than 16 channels is as the data has it, one pixel per channel has no layout, the rest is in channel
-/// blocks.
+/// blocks; or all channels of a pixel are together.
 [[gnu::cold]] constexpr int expected_block(graph_view const& g, target const& to, int tensor) {
   bool const picture = g.nodes[g.tensors[tensor].producer].kind == op::input && g.shape_of(tensor).channels < 16;
-  bool const plain = g.shape_of(tensor).area() == 1 || picture;
-  return plain ? 1 : to.channel_block;
+  bool const flat = g.shape_of(tensor).area() == 1;
+  if (to.channel_block == channels_last) return flat ? 1 : g.shape_of(tensor).channels;
+  return flat || picture ? 1 : to.channel_block;
 }
 
 struct contents {
@@ -74,7 +75,7 @@ class address_list {
 [[gnu::cold]] constexpr plan_verdict check_tables(graph_view const& g, plan const& p) {
   plan_options const& o = p.options;
   target const& to = o.target;
-  bool positive = o.batch > 0 && o.optimizer_slots >= 0 && to.channel_block > 0 && to.alignment > 0 &&
+  bool positive = o.batch > 0 && o.optimizer_slots >= 0 && to.channel_block >= 0 && to.alignment > 0 &&
                   to.element_bytes > 0 && to.state_bytes > 0;
   for (long long bytes : p.region_bytes) positive = positive && bytes >= 0;
   bool const covered = p.activations.size() == g.size.tensors && p.gradients.size() == g.size.tensors &&
@@ -133,8 +134,11 @@ class address_list {
     int const channels = g.shape_of(t).channels;
     bool const renames = s.original[t] != t;
     bool const same_shape = renames && g.shape_of(t) == g.shape_of(s.original[t]);
+    bool const inside = x.channel >= 0 && x.channel + channels <= b.shape.channels;
     bool const whole =
-        x.channel % b.block == 0 && (channels % b.block == 0 || x.channel + channels == b.shape.channels);
+        p.options.target.channel_block == channels_last
+            ? inside
+            : x.channel % b.block == 0 && (channels % b.block == 0 || x.channel + channels == b.shape.channels);
     if (renames ? !same_shape && b.block != 1 : !whole)
       return {.broken = plan_rule::slices_are_whole_channel_blocks, .index = t};
   }
