@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// The same program where the executor is made in a file of its own, as docs/executors.md shows: what is compiled again
+// when the network changes.
+#include <dsl/dsl.hpp>
+
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
+
+struct made_elsewhere {
+  std::unique_ptr<dsl::engine> make_engine(dsl::graph_view const& g, dsl::engine_options const& o) const;
+};
+
+dsl::history train(dsl::dataset const& data) {
+  auto trainer = dsl::compile<model>(made_elsewhere{}, dsl::sgd{.learning_rate = 5e-3, .momentum = 0.9});
+  return trainer.fit(data, {.epochs = 1, .batch_size = 64});
+}
