@@ -24,5 +24,7 @@ use_compiler() {
   esac
   case "$1,${TYPENET_GCC:-}" in nvcc,/*) check+=(-ccbin "$TYPENET_GCC") ;; esac
   check+=(-std=c++20 "-I$root/include" "-I$root/tests")
+  local folder
+  for folder in ${TYPENET_SYSTEM_INCLUDES:-}; do check+=(-isystem "$folder"); done
   export LC_ALL=C  # plain quotes, untranslated messages
 }

@@ -7,8 +7,10 @@
 #define DSL_SIMULATED 1
 #include "support/simulated_device/indices.hpp"
 #include <typenet_kernels/prelude.cuh>
+#include <typenet_kernels/tensors.cuh>
 #include <typenet_kernels/reduce.cuh>
 #include <typenet_kernels/elementwise.cuh>
+#include <typenet_kernels/dropout.cuh>
 #include <typenet_kernels/batch_norm.cuh>
 #include <typenet_kernels/batch_norm_backward.cuh>
 #include <typenet_kernels/pool2d.cuh>

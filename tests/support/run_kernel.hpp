@@ -114,8 +114,8 @@ struct tensor {
     before = values;
   }
 
-  /// A result was computed in float and rounded once: to bf16's 8 bits (by at most 2^-8 of it), or not at all. `precision` is
-  /// float's share of the error, relative to the largest value.
+  /// A result was computed in float and rounded once: to bf16's 8 bits (by at most 2^-8 of it), or not at all.
+  /// `precision` is float's share of the error, relative to the largest value.
   void check(double precision = 4e-6) const {
     double largest = 0;
     for (double const v : expected) largest = std::fmax(largest, std::fabs(v));

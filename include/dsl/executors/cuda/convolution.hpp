@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/message.hpp>
+#include <dsl/error.hpp>
+#include <dsl/graph/graph.hpp>
+
+#include <string>
+
+namespace dsl::cu {
+
+/// A two-dimensional convolution over whole, packed, channels-last tensors:
+///   input (batch, in_height, in_width, in_channels), kernel (out_channels, kernel_height, kernel_width, in_channels),
+///   output (batch, out_height, out_width, out_channels); zeros around the input, more behind than in front at times.
+struct convolution {
+  int batch = 1;
+  int in_channels = 1, in_height = 1, in_width = 1;
+  int out_channels = 1, out_height = 1, out_width = 1;
+  int kernel_height = 1, kernel_width = 1;
+  int stride = 1;
+  int pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+
+  constexpr long long input_count() const { return 1LL * batch * in_height * in_width * in_channels; }
+  constexpr long long output_count() const { return 1LL * batch * out_height * out_width * out_channels; }
+  constexpr long long kernel_count() const { return 1LL * out_channels * kernel_height * kernel_width * in_channels; }
+};
+
+namespace backend {
+
+// What the last window reaches past the input; where stride leaves a rest unread it reaches less far, and nothing is
+// added: missing_behind(32, 16, 3, 2, 0) == 1, missing_behind(32, 15, 3, 2, 0) == 0.
+constexpr int missing_behind(int in, int out, int kernel, int stride, int before) {
+  int const missing = (out - 1) * stride + kernel - in - before;
+  return missing > 0 ? missing : 0;
+}
+
+constexpr bool fits(int in, int out, int kernel, int stride, int before, int behind) {
+  return in > 0 && out > 0 && kernel > 0 && stride > 0 && before >= 0 && behind >= 0 &&
+         in + before + behind >= kernel && (in + before + behind - kernel) / stride + 1 == out;
+}
+
+}  // namespace backend
+
+/// The convolution of an op::conv2d node.
+///   conv2d<80, 3, 3, 2, padding::same> on 80x32x32: pads 0 in front, 1 behind
+constexpr convolution convolution_of(graph_view const& g, node const& n, int batch) {
+  shape const& in = g.input_shape(n);
+  shape const& out = g.output_shape(n);
+  window const& w = n.window;
+  return {.batch = batch,
+          .in_channels = in.channels,
+          .in_height = in.height,
+          .in_width = in.width,
+          .out_channels = out.channels,
+          .out_height = out.height,
+          .out_width = out.width,
+          .kernel_height = w.height,
+          .kernel_width = w.width,
+          .stride = w.stride,
+          .pad_top = w.pad_top,
+          .pad_left = w.pad_left,
+          .pad_bottom = backend::missing_behind(in.height, out.height, w.height, w.stride, w.pad_top),
+          .pad_right = backend::missing_behind(in.width, out.width, w.width, w.stride, w.pad_left)};
+}
+
+/// forward: output = input * kernel. forward_inference: output = input * kernel + bias, then relu where asked for.
+/// backward_data: input's gradient from output's. backward_weights: kernel's gradient from input and output's gradient.
+enum class convolution_pass : unsigned char { forward, forward_inference, backward_data, backward_weights };
+
+/// What tensors are stored in and how they are multiplied; sums are in float throughout. tf32 stores float and rounds
+/// factors to 10 bits of mantissa on tensor cores; fp32_strict allows no rounded factor and no Winograd or Fourier
+/// transform. fp16 is for probing what cuDNN can do.
+enum class convolution_precision : unsigned char { bf16, fp16, tf32, fp32_strict };
+
+constexpr int bytes_of(convolution_precision p) {
+  return p == convolution_precision::bf16 || p == convolution_precision::fp16 ? 2 : 4;
+}
+
+struct convolution_options {
+  convolution_pass pass = convolution_pass::forward;
+  convolution_precision precision = convolution_precision::bf16;
+  bool accumulate = false;      // backward_data: input's gradient += instead of =
+  bool relu = false;            // forward_inference
+  bool float_gradient = false;  // backward_weights: the kernel's gradient in float although storage is 16 bits
+  bool deterministic = false;   // no plan whose result depends on the order in which threads finish
+  long long workspace_limit = 64LL << 20;  // bytes
+  int most_plans = 64;
+  int most_compiled = 4;  // of them compiled by cuDNN on the spot, at 0.3 to 2 s each
+};
+
+constexpr char const* name_of(convolution_pass p) {
+  constexpr char const* names[] = {"forward", "forward_inference", "backward_data", "backward_weights"};
+  return names[static_cast<int>(p)];
+}
+constexpr char const* name_of(convolution_precision p) {
+  constexpr char const* names[] = {"bf16", "fp16", "tf32", "fp32_strict"};
+  return names[static_cast<int>(p)];
+}
+
+/// All that decides which plan is right, in one line: "backward_data bf16, accumulating: batch 64, 96x32x32 to
+/// 32x32x32, kernel 3x3, stride 1, pads 1 1 1 1, workspace 67108864".
+inline std::string describe(convolution const& c, convolution_options const& o) {
+  std::string text = detail::message({name_of(o.pass), " ", name_of(o.precision)});
+  if (o.accumulate) text += ", accumulating";
+  if (o.relu) text += ", relu";
+  if (o.float_gradient) text += ", float gradient";
+  if (o.deterministic) text += ", deterministic";
+  text += detail::message({": batch ", c.batch, ", ", c.in_channels, "x", c.in_height, "x", c.in_width});
+  text += detail::message({" to ", c.out_channels, "x", c.out_height, "x", c.out_width});
+  text += detail::message({", kernel ", c.kernel_height, "x", c.kernel_width, ", stride ", c.stride});
+  text += detail::message({", pads ", c.pad_top, " ", c.pad_left, " ", c.pad_bottom, " ", c.pad_right});
+  return text + detail::message({", workspace ", o.workspace_limit});
+}
+
+/// Throws executor_error where shapes contradict each other or options do not belong to the pass.
+inline void check(convolution const& c, convolution_options const& o) {
+  auto const require = [&](bool holds, char const* what) {
+    if (!holds) throw executor_error(detail::message({"convolution: ", what, "; found ", describe(c, o)}));
+  };
+  require(c.batch > 0 && c.in_channels > 0 && c.out_channels > 0, "batch and channels must be positive");
+  require(backend::fits(c.in_height, c.out_height, c.kernel_height, c.stride, c.pad_top, c.pad_bottom) &&
+              backend::fits(c.in_width, c.out_width, c.kernel_width, c.stride, c.pad_left, c.pad_right),
+          "the output must have (input + pads - kernel) / stride + 1 rows and columns");
+  require(!o.accumulate || o.pass == convolution_pass::backward_data, "only backward_data accumulates");
+  require(!o.relu || o.pass == convolution_pass::forward_inference, "only forward_inference has a relu");
+  require(!o.float_gradient || o.pass == convolution_pass::backward_weights,
+          "only backward_weights has a float_gradient");
+  require(o.workspace_limit >= 0 && o.most_plans > 0, "limits must not be negative");
+}
+
+}  // namespace dsl::cu

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/cuda/kernels.hpp>
+#include <dsl/executors/cuda/kernels/program.hpp>
+#include <dsl/executors/cuda/nvrtc.hpp>
+
+namespace dsl::cu {
+
+/// The kernels of one device: collect specs, build() them as one program, launch. Equal specs share a kernel.
+///   int const k = library.add(kernels::softmax_forward(storage::bf16, 64, 10, {10}, {10}));
+///   library.build("sm_90a");
+///   library.launch(k, stream, x, y);
+class kernel_library {
+ public:
+  explicit kernel_library(api const& a, std::string cache = cache_folder()) : api_(&a), cache_(std::move(cache)) {}
+  kernel_library(kernel_library const&) = delete;
+  kernel_library& operator=(kernel_library const&) = delete;
+  ~kernel_library() {
+    for (cudaLibrary_t l : libraries_) api_->cudaLibraryUnload.function(l);
+  }
+
+  /// The number to launch it by, from the next build() on.
+  [[gnu::cold]] int add(kernel_spec spec) {
+    auto const known = std::find(specs_.begin(), specs_.end(), spec);
+    if (known != specs_.end()) return static_cast<int>(known - specs_.begin());
+    parameters_.push_back(static_cast<int>(signature_of(spec.function).parameters.size()));
+    specs_.push_back(std::move(spec));
+    return size() - 1;
+  }
+
+  /// Compiles, or reads from the cache, what was added since the last time, and loads it on the current device.
+  [[gnu::cold]] void build(std::string const& architecture) {
+    std::size_t const first = kernels_.size();
+    if (first == specs_.size()) return;
+    std::string const text = program_text(std::span(specs_).subspan(first), static_cast<int>(first));
+    cubin const program = compile_cached(*api_, text, architecture, cache_);
+    libraries_.reserve(libraries_.size() + 1);
+    cudaLibrary_t library = nullptr;
+    (*api_)(api_->cudaLibraryLoadData, &library, program.code.data(), nullptr, nullptr, 0U, nullptr, nullptr, 0U);
+    libraries_.push_back(library);
+    std::vector<cudaKernel_t> found(specs_.size() - first);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      (*api_)(api_->cudaLibraryGetKernel, &found[i], library, ("k" + std::to_string(first + i)).c_str());
+    kernels_.insert(kernels_.end(), found.begin(), found.end());
+    code_bytes_ += static_cast<long long>(program.code.size());
+    compiled_ += program.from_cache ? 0 : 1;
+  }
+
+  /// Enqueues kernel k. Arguments as the comment at its spec function lists them: pointers to device memory, or structs
+  /// by value. Throws executor_error on a wrong number of them.
+  template <class... Arguments>
+  void launch(int k, cudaStream_t stream, Arguments const&... arguments) const {
+    void* pointers[] = {const_cast<void*>(static_cast<void const*>(&arguments))..., nullptr};
+    enqueue(static_cast<std::size_t>(k), stream, pointers, static_cast<int>(sizeof...(arguments)));
+  }
+
+  kernel_spec const& spec(int k) const { return specs_[static_cast<std::size_t>(k)]; }
+  int size() const { return static_cast<int>(specs_.size()); }
+  /// Programs that were compiled, not found in the cache.
+  int compiled() const { return compiled_; }
+  long long code_bytes() const { return code_bytes_; }
+  /// What suffices for each kernel. Kernels that share it must not run at the same time.
+  long long scratch_bytes() const {
+    long long most = 0;
+    for (kernel_spec const& s : specs_) most = std::max(most, s.scratch_bytes);
+    return most;
+  }
+  int counters() const {
+    int most = 0;
+    for (kernel_spec const& s : specs_) most = std::max(most, s.counters);
+    return most;
+  }
+
+ private:
+  void enqueue(std::size_t k, cudaStream_t stream, void** arguments, int count) const {
+    if (k >= kernels_.size())
+      throw executor_error(dsl::detail::message({"cuda: kernel ", k, " is launched before it is built"}));
+    kernel_spec const& s = specs_[k];
+    if (count != parameters_[k])
+      throw executor_error(dsl::detail::message(
+          {"cuda: ", std::string(s.function), " takes ", parameters_[k], " arguments; found ", count}));
+    // A cudaKernel_t may stand where cudaLaunchKernel wants a function's address (CUDA runtime API, 6.33).
+    (*api_)(api_->cudaLaunchKernel, static_cast<void const*>(kernels_[k]), dim3(s.blocks_x, s.blocks_y),
+            dim3(s.threads), arguments, std::size_t{0}, stream);
+  }
+
+  api const* api_;
+  std::string cache_;
+  std::vector<kernel_spec> specs_;
+  std::vector<int> parameters_;  // per spec: how many arguments a launch takes
+  std::vector<cudaLibrary_t> libraries_;
+  std::vector<cudaKernel_t> kernels_;  // per spec, as far as they are built
+  long long code_bytes_ = 0;
+  int compiled_ = 0;
+};
+
+}  // namespace dsl::cu

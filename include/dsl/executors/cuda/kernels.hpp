@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// The executor's own kernels: for each one a small function that makes its spec from plain numbers.
+#include <dsl/executors/cuda/kernels/spec.hpp>
+#include <dsl/executors/cuda/kernels/input.hpp>
+#include <dsl/executors/cuda/kernels/convolution.hpp>
+#include <dsl/executors/cuda/kernels/batch_norm.hpp>
+#include <dsl/executors/cuda/kernels/pool2d.hpp>
+#include <dsl/executors/cuda/kernels/elementwise.hpp>
+#include <dsl/executors/cuda/kernels/classifier.hpp>
+#include <dsl/executors/cuda/kernels/weights.hpp>

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/cuda/kernels/spec.hpp>
+
+#include <span>
+
+/// Specs of kernels/reduce.cuh, batch_norm.cuh and batch_norm_backward.cuh.
+namespace dsl::cu::kernels::detail {
+
+/// As in reduce.cuh: how a launch's blocks and threads share pixels and channels.
+struct tiling {
+  int chunk_pixels = 0;
+  int columns = 0;
+  int rows = 0;
+  int tiles = 0;
+};
+inline void append(std::vector<constant>& to, tiling const& t) {
+  to.insert(to.end(), {t.chunk_pixels, t.columns, t.rows, t.tiles});
+}
+
+/// A tile has at most 256 channels; several are of about equal size.
+inline tiling tiles_of(int channels, int lanes, int threads) {
+  int const groups = channels / lanes;
+  int const tiles = static_cast<int>(ceil_div(groups, 256 / lanes));
+  int const columns = static_cast<int>(ceil_div(groups, tiles));
+  return {0, columns, threads / columns, tiles};
+}
+
+/// Cuts the batch into chunks of pixels, the same for all tilings of a launch. A reduction wants few, since one block
+/// joins what they all found, but enough for every multiprocessor; without one, `chunks` is 0: any number will do.
+inline void cut(std::span<tiling> all, int pixels, int chunks, kernel_spec& s) {
+  int rows = 1;
+  int tiles = 0;
+  for (tiling const& t : all) {
+    rows = std::max(rows, t.rows);
+    tiles += t.tiles;
+  }
+  long long size = 4LL * rows;  // less would not pay for reading what is the same for all pixels
+  if (chunks > 0) size = std::max(size, ceil_div(pixels, std::max(1, chunks / tiles)));
+  for (tiling& t : all) t.chunk_pixels = static_cast<int>(std::min<long long>(size, pixels));
+  s.blocks_x = static_cast<unsigned>(ceil_div(pixels, all[0].chunk_pixels));
+  s.blocks_y = static_cast<unsigned>(tiles);
+  if (s.blocks_y > 65'535)
+    throw executor_error(dsl::detail::message({"cuda: ", std::string(s.function), " has too many channels"}));
+}
+
+inline constexpr int reduce_threads = 512;  // as in reduce.cuh
+inline constexpr int reduce_blocks = 128;   // about a multiprocessor each on today's large devices
+
+/// Makes a spec a reduction over all pixels: its geometry, and the memory in which its blocks meet.
+inline void reduce(std::span<tiling> all, int pixels, int lanes, kernel_spec& s) {
+  cut(all, pixels, reduce_blocks, s);
+  s.threads = reduce_threads;
+  s.counters = static_cast<int>(s.blocks_y);
+  for (tiling const& t : all) s.scratch_bytes += 8LL * s.blocks_x * t.columns * t.tiles * lanes;
+}
+
+}  // namespace dsl::cu::kernels::detail
+
+namespace dsl::cu::kernels {
+
+/// The sum of each channel over all pixels: the gradient of a convolution's bias from dy.
+///   launch(T const* y, float* to, float* scratch, unsigned* counters)
+inline kernel_spec channel_sums(storage t, long long pixels, int channels, slice y) {
+  int const count = detail::checked_count("channel_sums", pixels);
+  int const lanes = detail::lanes_of(t, channels, {y});
+  detail::tiling tiles = detail::tiles_of(channels, lanes, detail::reduce_threads);
+  kernel_spec s{.function = "channel_sums", .storage = t};
+  detail::reduce({&tiles, 1}, count, lanes, s);
+  s.constants = detail::constants_of(count, channels, lanes, tiles, y);
+  return s;
+}
+
+/// One of up to four batch_norms that share a launch: same batch and picture size, neighbours in plan::step::group.
+struct batch_norm_layer {
+  int channels = 0;
+  slice x{};
+  slice y{};   // and its gradient's
+  slice dx{};  // backward only
+  bool relu = false;
+  bool accumulate = false;  // backward: dx += instead of dx =
+  double epsilon = 0;
+  double momentum = 0;
+};
+inline constexpr int batch_norm_group = 4;
+
+/// Pointers to the whole buffers, slices or not. statistics: 2 * channels floats, means and 1 / sqrt(variance +
+/// epsilon). bias: of a convolution whose arithmetic was skipped, or null.
+struct batch_norm_forward {
+  void const* x = nullptr;
+  void* y = nullptr;
+  float const* gamma = nullptr;
+  float const* beta = nullptr;
+  float* moving_mean = nullptr;
+  float* moving_variance = nullptr;
+  float const* bias = nullptr;
+  float* statistics = nullptr;
+};
+struct batch_norm_forwards {
+  batch_norm_forward layer[batch_norm_group];
+};
+
+/// dx may be x, and null where nobody wants it.
+struct batch_norm_gradient {
+  void const* x = nullptr;
+  void const* dy = nullptr;
+  void* dx = nullptr;
+  float const* gamma = nullptr;
+  float const* beta = nullptr;
+  float const* statistics = nullptr;
+  float* dgamma = nullptr;
+  float* dbeta = nullptr;
+};
+struct batch_norm_gradients_of {
+  batch_norm_gradient layer[batch_norm_group];
+};
+
+}  // namespace dsl::cu::kernels
+
+namespace dsl::cu::kernels::detail {
+
+struct batch_norm_call {
+  std::string_view function;
+  bool reduces = false;
+  bool backward = false;
+  bool running = false;
+  bool unbiased = false;
+};
+
+inline kernel_spec batch_norm_spec(batch_norm_call const& call, storage t, long long pixels,
+                                   std::span<kernels::batch_norm_layer const> layers) {
+  if (layers.empty() || layers.size() > kernels::batch_norm_group)
+    throw executor_error(dsl::detail::message({"cuda: one launch normalises 1 to 4 tensors; found ", layers.size()}));
+  int const count = checked_count(call.function, pixels);
+  int lanes = 16 / bytes_of(t);
+  for (kernels::batch_norm_layer const& b : layers)
+    lanes = std::min(lanes, lanes_of(t, b.channels, {b.x, b.y, call.backward ? b.dx : b.x}));
+  kernel_spec s{.function = call.function, .storage = t};
+  s.threads = call.reduces ? reduce_threads : 256;
+  tiling tiles[kernels::batch_norm_group];
+  for (std::size_t k = 0; k < layers.size(); ++k)
+    tiles[k] = tiles_of(layers[k].channels, lanes, static_cast<int>(s.threads));
+  if (call.reduces)
+    reduce({tiles, layers.size()}, count, lanes, s);
+  else
+    cut({tiles, layers.size()}, count, 0, s);
+  s.constants = constants_of(count, lanes, static_cast<int>(layers.size()), call.running, call.unbiased);
+  for (std::size_t k = 0; k < kernels::batch_norm_group; ++k) {
+    kernels::batch_norm_layer const b = k < layers.size() ? layers[k] : kernels::batch_norm_layer{};
+    std::vector<constant> const more = constants_of(
+        b.channels, tiles[k], b.x, b.y, call.backward ? b.dx : slice{}, b.relu, call.backward && b.accumulate,
+        call.backward ? 0.0F : static_cast<float>(b.epsilon), call.backward ? 0.0F : static_cast<float>(b.momentum));
+    s.constants.insert(s.constants.end(), more.begin(), more.end());
+  }
+  return s;
+}
+
+}  // namespace dsl::cu::kernels::detail
+
+namespace dsl::cu::kernels {
+
+/// First of two launches in training: moments of the batch into `statistics`, and Keras's update of the running ones
+/// (unbiased: PyTorch's n / (n - 1)). Reads x, bias; writes statistics, moving_mean, moving_variance.
+///   launch(batch_norm_forwards, float* scratch, unsigned* counters)
+inline kernel_spec batch_norm_statistics(storage t, long long pixels, std::span<batch_norm_layer const> layers,
+                                         bool unbiased) {
+  return detail::batch_norm_spec({.function = "batch_norm_statistics", .reduces = true, .unbiased = unbiased}, t,
+                                 pixels, layers);
+}
+/// Second: y = gamma * (x - mean) * inverse + beta, then relu.
+///   launch(batch_norm_forwards)
+inline kernel_spec batch_norm_apply(storage t, long long pixels, std::span<batch_norm_layer const> layers) {
+  return detail::batch_norm_spec({.function = "batch_norm_apply"}, t, pixels, layers);
+}
+/// The same with the running moments, for evaluation and inference where no convolution takes it over.
+///   launch(batch_norm_forwards)
+inline kernel_spec batch_norm_inference(storage t, long long pixels, std::span<batch_norm_layer const> layers) {
+  return detail::batch_norm_spec({.function = "batch_norm_apply", .running = true}, t, pixels, layers);
+}
+/// First of two launches in the backward pass: dgamma and dbeta.
+///   launch(batch_norm_gradients_of, float* scratch, unsigned* counters)
+inline kernel_spec batch_norm_gradients(storage t, long long pixels, std::span<batch_norm_layer const> layers) {
+  return detail::batch_norm_spec({.function = "batch_norm_gradients", .reduces = true, .backward = true}, t, pixels,
+                                 layers);
+}
+/// Second, where some dx is wanted; reads dgamma and dbeta.
+///   launch(batch_norm_gradients_of)
+inline kernel_spec batch_norm_backward(storage t, long long pixels, std::span<batch_norm_layer const> layers) {
+  return detail::batch_norm_spec({.function = "batch_norm_backward", .backward = true}, t, pixels, layers);
+}
+
+}  // namespace dsl::cu::kernels

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/cuda/kernels/spec.hpp>
+#include <dsl/plan/plan.hpp>
+
+/// Specs of kernels/dense.cuh, softmax.cuh and loss.cuh: what is at the end of a classifier.
+namespace dsl::cu::kernels::detail {
+
+/// Threads that share a sample's outputs: a power of 2.
+inline int threads_for(int outputs) {
+  int threads = 32;
+  while (threads < outputs && threads < 256) threads *= 2;
+  return threads;
+}
+
+inline kernel_spec per_sample(std::string_view function, storage t, int batch, int outputs,
+                              std::vector<constant> constants) {
+  kernel_spec s{.function = function, .storage = t, .constants = std::move(constants)};
+  s.blocks_x = static_cast<unsigned>(checked_count(function, batch));
+  s.threads = static_cast<unsigned>(threads_for(outputs));
+  return s;
+}
+
+}  // namespace dsl::cu::kernels::detail
+
+namespace dsl::cu::kernels {
+
+/// x (batch, features), y (batch, units), kernel (units, features), all flat.
+///   launch(T const* x, T const* kernel, float const* bias, T* y)
+inline kernel_spec dense_forward(storage t, int batch, int features, int units, slice x, slice y) {
+  kernel_spec s{.function = "dense_forward", .storage = t};
+  s.constants = detail::constants_of(batch, features, units, detail::lanes_of(t, features, {x}), x, y, false);
+  s.blocks_x = static_cast<unsigned>(detail::checked_count(s.function, batch));
+  s.blocks_y = static_cast<unsigned>(detail::ceil_div(units, 16));
+  s.threads = 256;
+  if (s.blocks_y > 65'535)
+    throw executor_error(dsl::detail::message({"cuda: dense_forward has at most 1048560 units; found ", units}));
+  return s;
+}
+///   launch(T const* x, T const* dy, float* dkernel, float* dbias)
+inline kernel_spec dense_backward_weights(storage t, int batch, int features, int units, slice x, slice dy) {
+  return detail::pointwise("dense_backward_weights", t, (features + 1LL) * units, batch, features, units, 1, x, dy,
+                           false);
+}
+///   launch(T const* dy, T const* kernel, T* dx)
+inline kernel_spec dense_backward_data(storage t, int batch, int features, int units, slice dx, slice dy,
+                                       bool accumulate) {
+  int const lanes = detail::lanes_of(t, features, {dx});
+  return detail::pointwise("dense_backward_data", t, 1LL * batch * (features / lanes), batch, features, units, lanes,
+                           dx, dy, accumulate);
+}
+
+///   launch(T const* x, T* y)
+inline kernel_spec softmax_forward(storage t, int batch, int channels, slice x, slice y) {
+  return detail::per_sample(
+      "softmax_forward", t, batch, channels,
+      detail::constants_of(channels, detail::threads_for(channels), x, y, slice{}, slice{}, false));
+}
+///   launch(T const* y, T const* dy, T* dx)
+inline kernel_spec softmax_backward(storage t, int batch, int channels, slice y, slice dy, slice dx, bool accumulate) {
+  return detail::per_sample(
+      "softmax_backward", t, batch, channels,
+      detail::constants_of(channels, detail::threads_for(channels), slice{}, y, dy, dx, accumulate));
+}
+
+}  // namespace dsl::cu::kernels
+
+namespace dsl::cu::kernels::detail {
+
+inline kernel_spec loss_spec(std::string_view function, storage t, loss kind, bool from_logits, int batch,
+                             shape const& s, slice x, slice y, slice gradient, bool wants_gradient) {
+  int const outputs = checked_count(function, s.size());
+  kernel_spec k =
+      per_sample(function, t, batch, outputs,
+                 constants_of(batch, outputs, static_cast<int>(s.area()), threads_for(outputs),
+                              kind == loss::mean_squared_error, from_logits, wants_gradient, x, y, gradient));
+  checked_count(function, batch * s.area());
+  k.scratch_bytes = 16LL * batch;
+  k.counters = 1;
+  return k;
+}
+
+}  // namespace dsl::cu::kernels::detail
+
+namespace dsl::cu::kernels {
+
+/// host::compute_loss: metrics are two doubles, the sum of the losses and the number of right answers. from_logits: y
+/// comes out of a softmax, and the gradient is that of its input. gradient may be null where none is wanted.
+///   launch(T const* y, int const* labels, double* metrics, T* gradient, double* scratch, unsigned* counters)
+inline kernel_spec loss(storage t, dsl::loss kind, bool from_logits, int batch, shape const& s, slice y, slice gradient,
+                        bool wants_gradient) {
+  return detail::loss_spec("loss", t, kind, from_logits, batch, s, {}, y, gradient, wants_gradient);
+}
+/// The network's last softmax and the loss behind it in one launch: x are the logits. The gradient is that of x with
+/// categorical_crossentropy, of y with mean_squared_error.
+///   launch(T const* x, T* y, int const* labels, double* metrics, T* gradient, double* scratch, unsigned* counters)
+inline kernel_spec softmax_loss(storage t, dsl::loss kind, int batch, int outputs, slice x, slice y, slice gradient,
+                                bool wants_gradient) {
+  return detail::loss_spec("softmax_loss", t, kind, true, batch, {outputs, 1, 1}, x, y, gradient, wants_gradient);
+}
+
+}  // namespace dsl::cu::kernels

@@ -1,0 +1,143 @@
+R"cuda(
+// SPDX-License-Identifier: MIT
+// Direct convolutions, for what a library has no plan for: right for every shape, fast for none. x, y packed
+// channels-last, kernels (out, height, width, in), packed.
+
+namespace dsl_kernels {
+
+struct convolution_shape {
+  int batch;
+  int in_channels, in_height, in_width;
+  int out_channels, out_height, out_width;
+  int window_height, window_width, stride, pad_top, pad_left;
+  int lanes;  // of the input's channels
+  int relu, accumulate;
+};
+
+// Values of a kernel before (o, i, j, 0).
+DEVICE long long kernel_at(convolution_shape const& s, int o, int i, int j) {
+  return ((static_cast<long long>(o) * s.window_height + i) * s.window_width + j) * s.in_channels;
+}
+
+// A thread has one output. bias may be null.
+template <int L, class T>
+DEVICE void convolution_forward_lanes(convolution_shape const& s, T const* x, T const* kernel, float const* bias,
+                                      T* y) {
+  int const unit = global_thread();
+  if (unit >= s.batch * s.out_height * s.out_width * s.out_channels) return;
+  int const o = unit % s.out_channels;
+  int const pixel = unit / s.out_channels;
+  int const column = pixel % s.out_width * s.stride - s.pad_left;
+  int const row = pixel / s.out_width % s.out_height * s.stride - s.pad_top;
+  int const sample = pixel / (s.out_width * s.out_height);
+  slice const packed{s.in_channels, 0};
+  float sum = 0;
+  for (int i = 0; i < s.window_height; ++i)
+    for (int j = 0; j < s.window_width; ++j) {
+      if (row + i < 0 || row + i >= s.in_height || column + j < 0 || column + j >= s.in_width) continue;
+      T const* const from = at(x, packed, (sample * s.in_height + row + i) * s.in_width + column + j, 0);
+      T const* const k = kernel + kernel_at(s, o, i, j);
+      float part = 0;
+      for (int c = 0; c < s.in_channels; c += L) {
+        floats<L> const a = load<L>(from + c);
+        floats<L> const b = load<L>(k + c);
+        for (int l = 0; l < L; ++l) part += a.v[l] * b.v[l];
+      }
+      sum += part;
+    }
+  if (bias) sum += bias[o];
+  if (s.relu) sum = sum < 0 ? 0.0f : sum;
+  assign(y[unit], sum);
+}
+
+template <class T, int L = 0>
+KERNEL void convolution_forward(convolution_shape s, T const* x, T const* kernel, float const* bias, T* y) {
+  if constexpr (L > 0)
+    convolution_forward_lanes<L>(s, x, kernel, bias, y);
+  else if (s.lanes == 1)
+    convolution_forward_lanes<1>(s, x, kernel, bias, y);
+  else
+    convolution_forward_lanes<full_lanes<T>>(s, x, kernel, bias, y);
+}
+
+// A thread has L channels of an input pixel.
+template <int L, class T>
+DEVICE void convolution_backward_data_lanes(convolution_shape const& s, T const* dy, T const* kernel, T* dx) {
+  int const unit = global_thread();
+  if (unit >= s.batch * s.in_height * s.in_width * (s.in_channels / L)) return;
+  place const p = place_of<L>(unit, s.in_channels);
+  int const column = p.pixel % s.in_width + s.pad_left;
+  int const row = p.pixel / s.in_width % s.in_height + s.pad_top;
+  int const sample = p.pixel / (s.in_width * s.in_height);
+  slice const packed{s.out_channels, 0};
+  floats<L> sum{};
+  for (int i = 0; i < s.window_height; ++i)
+    for (int j = 0; j < s.window_width; ++j) {
+      int const y_row = (row - i) / s.stride;
+      int const y_column = (column - j) / s.stride;
+      if (row < i || column < j || y_row * s.stride != row - i || y_column * s.stride != column - j) continue;
+      if (y_row >= s.out_height || y_column >= s.out_width) continue;
+      T const* const from = at(dy, packed, (sample * s.out_height + y_row) * s.out_width + y_column, 0);
+      floats<L> part{};
+      for (int o = 0; o < s.out_channels; ++o) {
+        float const d = widened(from[o]);
+        floats<L> const k = load<L>(kernel + kernel_at(s, o, i, j) + p.channel);
+        for (int l = 0; l < L; ++l) part.v[l] += d * k.v[l];
+      }
+      for (int l = 0; l < L; ++l) sum.v[l] += part.v[l];
+    }
+  put<L>(at(dx, slice{s.in_channels, 0}, p.pixel, p.channel), sum, s.accumulate);
+}
+
+template <class T, int L = 0>
+KERNEL void convolution_backward_data(convolution_shape s, T const* dy, T const* kernel, T* dx) {
+  if constexpr (L > 0)
+    convolution_backward_data_lanes<L>(s, dy, kernel, dx);
+  else if (s.lanes == 1)
+    convolution_backward_data_lanes<1>(s, dy, kernel, dx);
+  else
+    convolution_backward_data_lanes<full_lanes<T>>(s, dy, kernel, dx);
+}
+
+// A thread has L neighbours of dkernel. The gradient of the bias is channel_sums of dy.
+template <int L, class T>
+DEVICE void convolution_backward_weights_lanes(convolution_shape const& s, T const* x, T const* dy, float* dkernel) {
+  int const unit = global_thread();
+  int const places = s.window_height * s.window_width;
+  if (unit >= s.out_channels * places * (s.in_channels / L)) return;
+  place const p = place_of<L>(unit, s.in_channels);
+  int const o = p.pixel / places;
+  int const i = p.pixel % places / s.window_width - s.pad_top;
+  int const j = p.pixel % s.window_width - s.pad_left;
+  floats<L> sum{};
+  for (int n = 0; n < s.batch; ++n)
+    for (int y_row = 0; y_row < s.out_height; ++y_row) {
+      int const row = y_row * s.stride + i;
+      if (row < 0 || row >= s.in_height) continue;
+      floats<L> part{};  // of a row: a single sum over a million pixels would lose digits
+      for (int y_column = 0; y_column < s.out_width; ++y_column) {
+        int const column = y_column * s.stride + j;
+        if (column < 0 || column >= s.in_width) continue;
+        float const d =
+            widened(*at(dy, slice{s.out_channels, 0}, (n * s.out_height + y_row) * s.out_width + y_column, o));
+        floats<L> const v =
+            load<L>(at(x, slice{s.in_channels, 0}, (n * s.in_height + row) * s.in_width + column, p.channel));
+        for (int l = 0; l < L; ++l) part.v[l] += d * v.v[l];
+      }
+      for (int l = 0; l < L; ++l) sum.v[l] += part.v[l];
+    }
+  store<L>(dkernel + static_cast<long long>(p.pixel) * s.in_channels + p.channel, sum);
+}
+
+template <class T, int L = 0>
+KERNEL void convolution_backward_weights(convolution_shape s, T const* x, T const* dy, float* dkernel) {
+  if constexpr (L > 0)
+    convolution_backward_weights_lanes<L>(s, x, dy, dkernel);
+  else if (s.lanes == 1)
+    convolution_backward_weights_lanes<1>(s, x, dy, dkernel);
+  else
+    convolution_backward_weights_lanes<full_lanes<T>>(s, x, dy, dkernel);
+}
+
+}  // namespace dsl_kernels
+)cuda"

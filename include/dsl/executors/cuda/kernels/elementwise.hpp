@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/cuda/kernels/spec.hpp>
+
+#include <span>
+
+/// Specs of kernels/elementwise.cuh and dropout.cuh. pixels: of the whole batch, so batch * area; T is
+/// the storage's type. Each comment's last line lists the arguments of the launch; pointers are to device memory.
+namespace dsl::cu::kernels {
+
+/// Where the inputs of a sum begin (their buffers, not their slices).
+struct sum_inputs {
+  void const* x[8] = {};
+};
+
+/// y = the sum of 1 to 8 inputs, or y + that: add, and every copy between slices. y may be one of the inputs.
+///   launch(sum_inputs, T* y)
+inline kernel_spec sum(storage t, long long pixels, int channels, std::span<slice const> x, slice y, bool accumulate) {
+  if (x.empty() || x.size() > 8)
+    throw executor_error(dsl::detail::message({"cuda: one launch adds 1 to 8 tensors; found ", x.size()}));
+  int lanes = detail::lanes_of(t, channels, {y});
+  slice all[8];
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    all[i] = x[i];
+    lanes = std::min(lanes, detail::lanes_of(t, channels, {x[i]}));
+  }
+  return detail::pointwise("sum", t, pixels * (channels / lanes), detail::checked_count("sum", pixels), channels, lanes,
+                           static_cast<int>(x.size()), accumulate, y, all[0], all[1], all[2], all[3], all[4], all[5],
+                           all[6], all[7]);
+}
+inline kernel_spec copy(storage t, long long pixels, int channels, slice x, slice y, bool accumulate) {
+  return sum(t, pixels, channels, {&x, 1}, y, accumulate);
+}
+
+/// Flatten (area > 1 on one side) and its gradient: the order is always (channel, row, column).
+///   launch(T const* x, T* y)
+inline kernel_spec reshape(storage t, int batch, shape const& from, shape const& to, slice x, slice y,
+                           bool accumulate) {
+  int const size = detail::checked_count("reshape", from.size());
+  return detail::pointwise("reshape", t, batch * from.size(), batch, size, static_cast<int>(from.area()),
+                           static_cast<int>(to.area()), x, y, accumulate);
+}
+
+static_assert(static_cast<int>(function::relu) == 0 && static_cast<int>(function::leaky_relu) == 1 &&
+              static_cast<int>(function::elu) == 2 && static_cast<int>(function::sigmoid) == 3 &&
+              static_cast<int>(function::tanh) == 4 && static_cast<int>(function::silu) == 5);
+
+/// y may be x.
+///   launch(T const* x, T* y)
+inline kernel_spec activation_forward(storage t, long long pixels, int channels, function f, double alpha, slice x,
+                                      slice y) {
+  int const lanes = detail::lanes_of(t, channels, {x, y});
+  return detail::pointwise("activation_forward", t, pixels * (channels / lanes),
+                           detail::checked_count("activation_forward", pixels), channels, lanes, static_cast<int>(f),
+                           static_cast<float>(alpha), x, y);
+}
+
+/// from: the output, or the input for silu. dx may be dy.
+///   launch(T const* from, T const* dy, T* dx)
+inline kernel_spec activation_backward(storage t, long long pixels, int channels, function f, double alpha, slice from,
+                                       slice dy, slice dx, bool accumulate) {
+  int const lanes = detail::lanes_of(t, channels, {from, dy, dx});
+  return detail::pointwise("activation_backward", t, pixels * (channels / lanes),
+                           detail::checked_count("activation_backward", pixels), channels, lanes, static_cast<int>(f),
+                           static_cast<float>(alpha), from, dy, dx, accumulate);
+}
+
+/// Forward x -> y and backward dy -> dx alike; y may be x. The CPU's draws (executors/dropout.hpp).
+///   launch(T const* x, T* y, step_state const*)
+inline kernel_spec dropout(storage t, int batch, shape const& s, double rate, int node, std::uint64_t seed, slice x,
+                           slice y, bool accumulate) {
+  int const lanes = detail::lanes_of(t, s.channels, {x, y});
+  return detail::pointwise("dropout", t, batch * s.area() * (s.channels / lanes), batch, static_cast<int>(s.area()),
+                           s.channels, lanes, static_cast<std::int32_t>(static_cast<std::uint32_t>(seed)),
+                           static_cast<std::int32_t>(static_cast<std::uint32_t>(seed >> 32)), node,
+                           static_cast<float>(rate), x, y, accumulate);
+}
+
+/// y = y + bias, then relu: behind a convolution that could not do it itself.
+///   launch(float const* bias, T* y)
+inline kernel_spec add_bias(storage t, long long pixels, int channels, slice y, bool relu) {
+  int const lanes = detail::lanes_of(t, channels, {y});
+  return detail::pointwise("add_bias", t, pixels * (channels / lanes), detail::checked_count("add_bias", pixels),
+                           channels, lanes, relu, y);
+}
+
+/// A flat arena of floats to T: the working copy of the weights after they were loaded.
+///   launch(float const* from, T* to)
+inline kernel_spec narrow(storage t, long long count) {
+  int const lanes = count % 4 == 0 ? 4 : 1;
+  return detail::pointwise("narrow", t, count / lanes, detail::checked_count("narrow", count), lanes);
+}
+///   launch(T const* from, float* to)
+inline kernel_spec widen(storage t, long long count) {
+  int const lanes = count % 4 == 0 ? 4 : 1;
+  return detail::pointwise("widen", t, count / lanes, detail::checked_count("widen", count), lanes);
+}
+
+}  // namespace dsl::cu::kernels

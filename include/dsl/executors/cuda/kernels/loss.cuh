@@ -1,0 +1,94 @@
+R"cuda(
+// SPDX-License-Identifier: MIT
+// The loss of executors/host/loss.hpp, one block a sample; the block that finishes last adds up the batch's metrics.
+
+namespace dsl_kernels {
+
+struct loss_shape {
+  int batch, outputs, area, threads;  // outputs = channels * area
+  int squared;                        // mean_squared_error, else categorical_crossentropy
+  int from_logits;                    // the gradient is that of the logits behind y
+  int wants_gradient;
+  slice x, y, gradient;
+};
+
+struct choice {
+  float value;
+  int index;
+};
+
+// value(i) is output i of this block's sample, counted (channel, row, column).
+template <class T, class F>
+DEVICE void loss_of_sample(loss_shape const& s, F value, int const* labels, double* metrics, T* gradient,
+                           double* partial, unsigned* counter) {
+  SHARED float of_label;
+  int const n = block_x();
+  int const label = labels[n];
+  if (thread() == 0) of_label = float_of(0x7fc00000u);  // a label that is no output gives NaN
+  barrier();
+  float const share = 1.0f / static_cast<float>(s.batch);
+  choice best{float_of(0xff800000u), s.outputs};  // -infinity: a thread without an output
+  double squares = 0;
+  for (int i = thread(); i < s.outputs; i += s.threads) {
+    float const v = value(i);
+    float const wanted = i == label ? 1.0f : 0.0f;
+    if (i == thread() || v > best.value) best = {v, i};
+    if (i == label) of_label = v;
+    double const d = static_cast<double>(v - wanted);
+    squares += d * d;
+    if (!s.wants_gradient) continue;
+    float g = 0;
+    if (s.squared)
+      g = 2 * (v - wanted) * share / static_cast<float>(s.outputs);
+    else if (s.from_logits)
+      g = (v - wanted) * share;
+    else if (i == label)
+      g = -share / (v < 1e-7f ? 1e-7f : v);
+    assign(*at(gradient, s.gradient, n * s.area + i % s.area, i / s.area), g);
+  }
+  best = join_block(best, s.threads, [](choice a, choice b) {
+    return b.value > a.value || (b.value == a.value && b.index < a.index) ? b : a;
+  });
+  if (s.squared) squares = join_block(squares, s.threads, [](double a, double b) { return a + b; });
+  if (thread() == 0) {
+    double const p = static_cast<double>(of_label);
+    double const least = s.from_logits ? 1e-37 : 1e-7;
+    partial[2 * n] = s.squared ? squares / s.outputs : -MATH(log)(p < least ? least : p);
+    partial[2 * n + 1] = best.index == label ? 1 : 0;
+  }
+  if (!is_last_block(counter, s.batch)) return;
+  double loss = 0;
+  double right = 0;
+  for (int k = thread(); k < s.batch; k += s.threads) {
+    loss += fresh(partial + 2 * k);
+    right += fresh(partial + 2 * k + 1);
+  }
+  loss = join_block(loss, s.threads, [](double a, double b) { return a + b; });
+  right = join_block(right, s.threads, [](double a, double b) { return a + b; });
+  if (thread() == 0) metrics[0] = loss, metrics[1] = right;
+}
+
+// partial: 2 * batch doubles.
+template <class T>
+KERNEL void loss(loss_shape s, T const* y, int const* labels, double* metrics, T* gradient, double* partial,
+                 unsigned* counters) {
+  auto const value = [&](int i) { return widened(*at(y, s.y, block_x() * s.area + i % s.area, i / s.area)); };
+  loss_of_sample(s, value, labels, metrics, gradient, partial, counters);
+}
+
+// The same with the softmax in front: x are the logits, y receives the probabilities. Loss and gradient come from the
+// probabilities before they are rounded to T.
+template <class T>
+KERNEL void softmax_loss(loss_shape s, T const* x, T* y, int const* labels, double* metrics, T* gradient,
+                         double* partial, unsigned* counters) {
+  softmax_terms const terms = softmax_terms_of(x, s.x, block_x(), s.outputs, s.threads);
+  auto const value = [&](int i) {
+    float const p = MATH(expf)(widened(*at(x, s.x, block_x(), i)) - terms.largest) / terms.sum;
+    assign(*at(y, s.y, block_x(), i), p);
+    return p;
+  };
+  loss_of_sample(s, value, labels, metrics, gradient, partial, counters);
+}
+
+}  // namespace dsl_kernels
+)cuda"

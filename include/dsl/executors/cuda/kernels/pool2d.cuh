@@ -1,0 +1,182 @@
+R"cuda(
+// SPDX-License-Identifier: MIT
+// Max and average pools without padding. Gradients are gathered: each input pixel looks up the windows it is in, so no
+// two threads add to one number.
+
+namespace dsl_kernels {
+
+struct pool2d_shape {
+  int batch, channels, lanes;
+  int in_height, in_width, out_height, out_width;
+  int window_height, window_width, stride;
+  slice x, y;       // of the input or its gradient, of the output or its gradient
+  int place_bytes;  // of the argmax, packed as y's channels: 1, 2, or 0 for none
+  int accumulate;
+};
+
+struct window_place {
+  int sample, row, column, channel;
+};
+template <int L>
+DEVICE window_place window_place_of(int unit, int channels, int height, int width) {
+  place const p = place_of<L>(unit, channels);
+  int const in_sample = p.pixel % (height * width);
+  return {p.pixel / (height * width), in_sample / width, in_sample % width, p.channel};
+}
+
+// L neighbouring places in their windows, in 4-byte words where L > 1.
+template <int L, class I>
+DEVICE void store_places(I* to, int const (&v)[L]) {
+  if constexpr (L == 1) {
+    to[0] = static_cast<I>(v[0]);
+  } else {
+    constexpr int in_word = static_cast<int>(4 / sizeof(I));
+    for (int w = 0; w < L / in_word; ++w) {
+      unsigned word = 0;
+      for (int k = 0; k < in_word; ++k) word |= static_cast<unsigned>(v[w * in_word + k]) << (32 / in_word * k);
+      raw_store(to + w * in_word, word);
+    }
+  }
+}
+template <int L, class I>
+DEVICE void load_places(I const* from, int (&v)[L]) {
+  if constexpr (L == 1) {
+    v[0] = from[0];
+  } else {
+    constexpr int in_word = static_cast<int>(4 / sizeof(I));
+    for (int w = 0; w < L / in_word; ++w) {
+      unsigned const word = raw_load<unsigned>(from + w * in_word);
+      for (int k = 0; k < in_word; ++k)
+        v[w * in_word + k] = static_cast<int>(word >> (32 / in_word * k) & (0xffffffffu >> (32 - 32 / in_word)));
+    }
+  }
+}
+
+// ---- max ------------------------------------------------------------------------------------------------------------
+template <int L, class T>
+DEVICE void max_pool2d_forward_lanes(pool2d_shape const& s, T const* x, T* y, void* argmax) {
+  int const unit = global_thread();
+  if (unit >= s.batch * s.out_height * s.out_width * (s.channels / L)) return;
+  window_place const p = window_place_of<L>(unit, s.channels, s.out_height, s.out_width);
+  int const corner = (p.sample * s.in_height + p.row * s.stride) * s.in_width + p.column * s.stride;
+  floats<L> best = load<L>(at(x, s.x, corner, p.channel));
+  int places[L] = {};
+  for (int i = 0; i < s.window_height; ++i)
+    for (int j = 0; j < s.window_width; ++j) {
+      floats<L> const v = load<L>(at(x, s.x, corner + i * s.in_width + j, p.channel));
+      for (int k = 0; k < L; ++k)
+        if (v.v[k] > best.v[k]) best.v[k] = v.v[k], places[k] = i * s.window_width + j;  // the first of equal ones
+    }
+  int const to = (p.sample * s.out_height + p.row) * s.out_width + p.column;
+  store<L>(at(y, s.y, to, p.channel), best);
+  slice const packed{s.channels, 0};
+  if (s.place_bytes == 1) store_places<L>(at(static_cast<unsigned char*>(argmax), packed, to, p.channel), places);
+  if (s.place_bytes == 2) store_places<L>(at(static_cast<unsigned short*>(argmax), packed, to, p.channel), places);
+}
+
+template <class T, int L = 0>
+KERNEL void max_pool2d_forward(pool2d_shape s, T const* x, T* y, void* argmax) {
+  if constexpr (L > 0)
+    max_pool2d_forward_lanes<L>(s, x, y, argmax);
+  else if (s.lanes == 1)
+    max_pool2d_forward_lanes<1>(s, x, y, argmax);
+  else
+    max_pool2d_forward_lanes<full_lanes<T>>(s, x, y, argmax);
+}
+
+// Calls f(row, column of y, row, column in the window) for each window that an input pixel is in.
+template <class F>
+DEVICE void for_each_window_of(pool2d_shape const& s, window_place const& p, F f) {
+  int const last_row = p.row / s.stride < s.out_height ? p.row / s.stride : s.out_height - 1;
+  int const last_column = p.column / s.stride < s.out_width ? p.column / s.stride : s.out_width - 1;
+  for (int i = last_row; i >= 0 && p.row - i * s.stride < s.window_height; --i)
+    for (int j = last_column; j >= 0 && p.column - j * s.stride < s.window_width; --j)
+      f(i, j, p.row - i * s.stride, p.column - j * s.stride);
+}
+
+template <int L, class T>
+DEVICE void max_pool2d_backward_lanes(pool2d_shape const& s, T const* dy, void const* argmax, T* dx) {
+  int const unit = global_thread();
+  if (unit >= s.batch * s.in_height * s.in_width * (s.channels / L)) return;
+  window_place const p = window_place_of<L>(unit, s.channels, s.in_height, s.in_width);
+  slice const packed{s.channels, 0};
+  floats<L> sum{};
+  for_each_window_of(s, p, [&](int row, int column, int i, int j) {
+    int const from = (p.sample * s.out_height + row) * s.out_width + column;
+    int places[L];
+    if (s.place_bytes == 1)
+      load_places<L>(at(static_cast<unsigned char const*>(argmax), packed, from, p.channel), places);
+    else
+      load_places<L>(at(static_cast<unsigned short const*>(argmax), packed, from, p.channel), places);
+    floats<L> const d = load<L>(at(dy, s.y, from, p.channel));
+    for (int k = 0; k < L; ++k) sum.v[k] += places[k] == i * s.window_width + j ? d.v[k] : 0.0f;
+  });
+  put<L>(at(dx, s.x, (p.sample * s.in_height + p.row) * s.in_width + p.column, p.channel), sum, s.accumulate);
+}
+
+template <class T, int L = 0>
+KERNEL void max_pool2d_backward(pool2d_shape s, T const* dy, void const* argmax, T* dx) {
+  if constexpr (L > 0)
+    max_pool2d_backward_lanes<L>(s, dy, argmax, dx);
+  else if (s.lanes == 1)
+    max_pool2d_backward_lanes<1>(s, dy, argmax, dx);
+  else
+    max_pool2d_backward_lanes<full_lanes<T>>(s, dy, argmax, dx);
+}
+
+// ---- average --------------------------------------------------------------------------------------------------------
+template <int L, class T>
+DEVICE void avg_pool2d_forward_lanes(pool2d_shape const& s, T const* x, T* y) {
+  int const unit = global_thread();
+  if (unit >= s.batch * s.out_height * s.out_width * (s.channels / L)) return;
+  window_place const p = window_place_of<L>(unit, s.channels, s.out_height, s.out_width);
+  int const corner = (p.sample * s.in_height + p.row * s.stride) * s.in_width + p.column * s.stride;
+  floats<L> sum{};
+  for (int i = 0; i < s.window_height; ++i) {
+    UNROLL(8)
+    for (int j = 0; j < s.window_width; ++j) {
+      floats<L> const v = load<L>(at(x, s.x, corner + i * s.in_width + j, p.channel));
+      for (int k = 0; k < L; ++k) sum.v[k] += v.v[k];
+    }
+  }
+  float const size = static_cast<float>(s.window_height * s.window_width);
+  for (int k = 0; k < L; ++k) sum.v[k] /= size;
+  store<L>(at(y, s.y, (p.sample * s.out_height + p.row) * s.out_width + p.column, p.channel), sum);
+}
+
+template <class T, int L = 0>
+KERNEL void avg_pool2d_forward(pool2d_shape s, T const* x, T* y) {
+  if constexpr (L > 0)
+    avg_pool2d_forward_lanes<L>(s, x, y);
+  else if (s.lanes == 1)
+    avg_pool2d_forward_lanes<1>(s, x, y);
+  else
+    avg_pool2d_forward_lanes<full_lanes<T>>(s, x, y);
+}
+
+template <int L, class T>
+DEVICE void avg_pool2d_backward_lanes(pool2d_shape const& s, T const* dy, T* dx) {
+  int const unit = global_thread();
+  if (unit >= s.batch * s.in_height * s.in_width * (s.channels / L)) return;
+  window_place const p = window_place_of<L>(unit, s.channels, s.in_height, s.in_width);
+  float const size = static_cast<float>(s.window_height * s.window_width);
+  floats<L> sum{};
+  for_each_window_of(s, p, [&](int row, int column, int, int) {
+    floats<L> const d = load<L>(at(dy, s.y, (p.sample * s.out_height + row) * s.out_width + column, p.channel));
+    for (int k = 0; k < L; ++k) sum.v[k] += d.v[k] / size;
+  });
+  put<L>(at(dx, s.x, (p.sample * s.in_height + p.row) * s.in_width + p.column, p.channel), sum, s.accumulate);
+}
+
+template <class T, int L = 0>
+KERNEL void avg_pool2d_backward(pool2d_shape s, T const* dy, T* dx) {
+  if constexpr (L > 0)
+    avg_pool2d_backward_lanes<L>(s, dy, dx);
+  else if (s.lanes == 1)
+    avg_pool2d_backward_lanes<1>(s, dy, dx);
+  else
+    avg_pool2d_backward_lanes<full_lanes<T>>(s, dy, dx);
+}
+
+}  // namespace dsl_kernels
+)cuda"

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/cuda/kernels/spec.hpp>
+
+/// Specs of kernels/pool2d.cuh. `in` and `out` are the shapes of a sample, x and y say where its input (or that one's
+/// gradient) and its output (or that one's gradient) lie. The argmax is packed channels-last.
+namespace dsl::cu::kernels {
+
+/// Bytes of one argmax: a place in the window.
+constexpr int argmax_bytes(window const& w) { return w.height * w.width <= 256 ? 1 : 2; }
+
+}  // namespace dsl::cu::kernels
+
+namespace dsl::cu::kernels::detail {
+
+inline kernel_spec pool2d_spec(std::string_view function, storage t, int batch, shape const& in, shape const& out,
+                               window const& w, slice x, slice y, int place_bytes, bool backward, bool accumulate) {
+  int const lanes = lanes_of(t, in.channels, {x, y});
+  checked_count(function, batch * std::max(in.area(), out.area()));
+  long long const pixels = batch * (backward ? in.area() : out.area());
+  return pointwise(function, t, pixels * (in.channels / lanes), batch, in.channels, lanes, in.height, in.width,
+                   out.height, out.width, w, x, y, place_bytes, accumulate);
+}
+
+}  // namespace dsl::cu::kernels::detail
+
+namespace dsl::cu::kernels {
+
+/// The argmax is written only where `saves` (training); pass null otherwise.
+///   launch(T const* x, T* y, void* argmax)
+inline kernel_spec max_pool2d_forward(storage t, int batch, shape const& in, shape const& out, window const& w, slice x,
+                                      slice y, bool saves) {
+  return detail::pool2d_spec("max_pool2d_forward", t, batch, in, out, w, x, y, saves ? argmax_bytes(w) : 0, false,
+                             false);
+}
+///   launch(T const* dy, void const* argmax, T* dx)
+inline kernel_spec max_pool2d_backward(storage t, int batch, shape const& in, shape const& out, window const& w,
+                                       slice dx, slice dy, bool accumulate) {
+  return detail::pool2d_spec("max_pool2d_backward", t, batch, in, out, w, dx, dy, argmax_bytes(w), true, accumulate);
+}
+///   launch(T const* x, T* y)
+inline kernel_spec avg_pool2d_forward(storage t, int batch, shape const& in, shape const& out, window const& w, slice x,
+                                      slice y) {
+  return detail::pool2d_spec("avg_pool2d_forward", t, batch, in, out, w, x, y, 0, false, false);
+}
+///   launch(T const* dy, T* dx)
+inline kernel_spec avg_pool2d_backward(storage t, int batch, shape const& in, shape const& out, window const& w,
+                                       slice dx, slice dy, bool accumulate) {
+  return detail::pool2d_spec("avg_pool2d_backward", t, batch, in, out, w, dx, dy, 0, true, accumulate);
+}
+
+}  // namespace dsl::cu::kernels

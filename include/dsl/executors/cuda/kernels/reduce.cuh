@@ -1,0 +1,196 @@
+R"cuda(
+// SPDX-License-Identifier: MIT
+// Two numbers per channel over all pixels of a batch in one launch: threads, blocks, then the block that finishes last
+// join what they found, always in the same order.
+
+namespace dsl_kernels {
+
+constexpr int reduce_threads = 512;
+
+// How blocks share a batch: block_x() counts chunks of pixels, block_y() tiles of channels. In a block the threads are
+// rows of `columns`; a thread has L channels of every `rows`-th pixel of its chunk, so neighbours read neighbours.
+struct tiling {
+  int chunk_pixels, columns, rows, tiles;
+};
+
+struct span {
+  int begin, end, step;  // pixels
+  int channel;
+  bool works;
+};
+
+template <int L>
+DEVICE span span_of(tiling const& t, int pixels, int channels, int tile) {
+  int const row = thread() / t.columns;
+  int const channel = (tile * t.columns + thread() - row * t.columns) * L;
+  int const first = block_x() * t.chunk_pixels;
+  int const last = pixels - first < t.chunk_pixels ? pixels : first + t.chunk_pixels;
+  return {first + row, last, t.rows, channel, row < t.rows && channel < channels && first + row < last};
+}
+
+// ---- what is joined -------------------------------------------------------------------------------------------------
+struct pair {
+  float first, second;
+};
+
+// `rows` pairs of shared memory, `step` apart; row r stands for every rows-th of `pixels` pixels from r on.
+struct row_pairs {
+  float const *firsts, *seconds;
+  int step, rows, pixels;
+};
+DEVICE float count_of(row_pairs const& r, int row, int whole) {
+  return static_cast<float>(row < r.pixels - whole * r.rows ? whole + 1 : whole);
+}
+
+// The sums of two numbers.
+struct sums {};
+DEVICE pair join_rows(sums, row_pairs const& r) {
+  pair all{0, 0};
+  UNROLL(4)
+  for (int row = 0; row < r.rows; ++row) {
+    all.first += r.firsts[row * r.step];
+    all.second += r.seconds[row * r.step];
+  }
+  return all;
+}
+DEVICE float origin_of(sums, float) { return 0; }
+DEVICE pair share_of(sums, pair part, float, float) { return part; }
+DEVICE pair whole_of(sums, pair all, float, float) { return all; }
+
+// A mean, and the sum of squared distances from it: those of the parts about their own means, and the parts' means'
+// about the whole's (Chan, Golub, LeVeque 1979). All means are taken as distances from the first one, which is exact
+// where they are large.
+struct moments {};
+DEVICE pair join_rows(moments, row_pairs const& r) {
+  int const whole = r.pixels / r.rows;
+  float const origin = r.firsts[0];
+  float sum = 0;
+  UNROLL(4)
+  for (int row = 0; row < r.rows; ++row) sum += count_of(r, row, whole) * (r.firsts[row * r.step] - origin);
+  float const mean = sum / static_cast<float>(r.pixels);
+  float squares = 0;
+  UNROLL(4)
+  for (int row = 0; row < r.rows; ++row) {
+    float const d = r.firsts[row * r.step] - origin - mean;
+    float const n = count_of(r, row, whole);
+    squares += n > 0 ? r.seconds[row * r.step] + n * d * d : 0.0f;
+  }
+  return {origin + mean, squares};
+}
+// For parts that are read only once: sums of n d and n d^2, d from `origin`, the mean of one of them. The difference at
+// the end loses at most a factor of the number of parts.
+DEVICE float origin_of(moments, float first) { return first; }
+DEVICE pair share_of(moments, pair part, float n, float origin) {
+  float const d = part.first - origin;
+  return {n * d, part.second + n * d * d};
+}
+DEVICE pair whole_of(moments, pair all, float n, float origin) {
+  float const d = all.first / n;
+  float const squares = all.second - all.first * d;
+  return {origin + d, squares < 0 ? 0.0f : squares};  // a NaN stays one
+}
+
+// Where a launch joins its blocks. partial: 2 * entries floats a chunk; counters: one a tile of the launch, all 0.
+struct meeting {
+  float* partial;
+  unsigned* counters;
+  int entries;  // columns * L of all tiles of the launch
+  int first;    // entry of the first tile of this tensor
+};
+
+// Each thread hands in its L channels' pairs, over the pixels of its span. In the block of a tile that finishes last,
+// columns * L threads return true, each with one channel's result over the whole batch (beyond the last channel, too).
+template <class How, int L>
+DEVICE bool reduce_channels(How how, tiling const& t, int pixels, int tile, floats<L> const& first,
+                            floats<L> const& second, meeting const& m, pair& result, int& channel) {
+  SHARED float firsts[reduce_threads * L], seconds[reduce_threads * L];
+  int const me = thread();
+  for (int k = 0; k < L; ++k) {
+    firsts[k * reduce_threads + me] = first.v[k];
+    seconds[k * reduce_threads + me] = second.v[k];
+  }
+  barrier();
+
+  int const mine = t.columns * L;  // entries of this tile; channel (column, i) is entry i * columns + column
+  int const i = me / t.columns;
+  int const column = me - i * t.columns;
+  auto const pixels_of = [&](int chunk) {
+    int const left = pixels - chunk * t.chunk_pixels;
+    return left < t.chunk_pixels ? left : t.chunk_pixels;
+  };
+  float* const own = m.partial + m.first + tile * mine;
+  if (me < mine) {
+    int const from = i * reduce_threads + column;
+    pair const all = join_rows(how, {firsts + from, seconds + from, t.columns, t.rows, pixels_of(block_x())});
+    float* const to = own + 2LL * block_x() * m.entries + me;
+    to[0] = all.first;
+    to[m.entries] = all.second;
+  }
+
+  if (!is_last_block(m.counters + block_y(), blocks_x())) return false;
+  int const parts = reduce_threads / mine;  // threads that share an entry
+  int const part = me / mine;
+  int const entry = me - part * mine;
+  float const origin = origin_of(how, fresh(own + entry));
+  pair all{0, 0};
+  if (part < parts) {
+    UNROLL(4)
+    for (int chunk = part; chunk < blocks_x(); chunk += parts) {
+      float const* const from = own + 2LL * chunk * m.entries + entry;
+      float const n = static_cast<float>(pixels_of(chunk));
+      pair const share = share_of(how, {fresh(from), fresh(from + m.entries)}, n, origin);
+      all.first += share.first;
+      all.second += share.second;
+    }
+  }
+  firsts[me] = all.first;
+  seconds[me] = all.second;
+  barrier();
+  if (me >= mine) return false;
+  for (int k = 1; k < parts; ++k) {
+    all.first += firsts[k * mine + me];
+    all.second += seconds[k * mine + me];
+  }
+  result = whole_of(how, all, static_cast<float>(pixels), origin);
+  channel = (tile * t.columns + column) * L + i;
+  return true;
+}
+
+// ---- y -> sums of its channels: the gradient of a bias --------------------------------------------------------------
+struct channel_sums_shape {
+  int pixels, channels, lanes;
+  tiling tiles;
+  slice y;
+};
+
+template <int L, class T>
+DEVICE void channel_sums_lanes(channel_sums_shape const& s, T const* y, float* to, float* partial, unsigned* counters) {
+  span const p = span_of<L>(s.tiles, s.pixels, s.channels, block_y());
+  floats<L> all{}, nothing{};
+  if (p.works) {
+    UNROLL(4)
+    for (int pixel = p.begin; pixel < p.end; pixel += p.step) {
+      floats<L> const v = load<L>(at(y, s.y, pixel, p.channel));
+      for (int i = 0; i < L; ++i) all.v[i] += v.v[i];
+    }
+  }
+  pair result{};
+  int channel = 0;
+  if (reduce_channels(sums{}, s.tiles, s.pixels, block_y(), all, nothing,
+                      {partial, counters, s.tiles.columns * L * s.tiles.tiles, 0}, result, channel) &&
+      channel < s.channels)
+    to[channel] = result.first;
+}
+
+template <class T, int L = 0>
+KERNEL void channel_sums(channel_sums_shape s, T const* y, float* to, float* partial, unsigned* counters) {
+  if constexpr (L > 0)
+    channel_sums_lanes<L>(s, y, to, partial, counters);
+  else if (s.lanes == 1)
+    channel_sums_lanes<1>(s, y, to, partial, counters);
+  else
+    channel_sums_lanes<full_lanes<T>>(s, y, to, partial, counters);
+}
+
+}  // namespace dsl_kernels
+)cuda"

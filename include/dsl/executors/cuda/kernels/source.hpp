@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+namespace dsl::cu {
+
+/// A piece of the kernels' text. Each .cuh file is one string literal, so that headers need no file at run time; tests
+/// cut off its first and last line and compile the rest as C++.
+struct source_file {
+  char const* name;
+  char const* text;
+};
+
+/// In the order in which they build on each other.
+inline constexpr source_file kernel_sources[] = {
+    {
+        "prelude.cuh",
+#include <dsl/executors/cuda/kernels/prelude.cuh>
+    },
+    {
+        "tensors.cuh",
+#include <dsl/executors/cuda/kernels/tensors.cuh>
+    },
+    {
+        "reduce.cuh",
+#include <dsl/executors/cuda/kernels/reduce.cuh>
+    },
+    {
+        "elementwise.cuh",
+#include <dsl/executors/cuda/kernels/elementwise.cuh>
+    },
+    {
+        "dropout.cuh",
+#include <dsl/executors/cuda/kernels/dropout.cuh>
+    },
+    {
+        "batch_norm.cuh",
+#include <dsl/executors/cuda/kernels/batch_norm.cuh>
+    },
+    {
+        "batch_norm_backward.cuh",
+#include <dsl/executors/cuda/kernels/batch_norm_backward.cuh>
+    },
+    {
+        "pool2d.cuh",
+#include <dsl/executors/cuda/kernels/pool2d.cuh>
+    },
+    {
+        "dense.cuh",
+#include <dsl/executors/cuda/kernels/dense.cuh>
+    },
+    {
+        "softmax.cuh",
+#include <dsl/executors/cuda/kernels/softmax.cuh>
+    },
+    {
+        "loss.cuh",
+#include <dsl/executors/cuda/kernels/loss.cuh>
+    },
+    {
+        "convolution.cuh",
+#include <dsl/executors/cuda/kernels/convolution.cuh>
+    },
+    {
+        "weights.cuh",
+#include <dsl/executors/cuda/kernels/weights.cuh>
+    },
+    {
+        "input.cuh",
+#include <dsl/executors/cuda/kernels/input.cuh>
+    },
+};
+
+}  // namespace dsl::cu

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/message.hpp>
+#include <dsl/error.hpp>
+#include <dsl/graph/node.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dsl::cu {
+
+/// What activations, their gradients and the working copy of the weights are kept in; arithmetic is always float.
+enum class storage : unsigned char { bf16, f32 };
+
+constexpr int bytes_of(storage t) { return t == storage::bf16 ? 2 : 4; }
+/// The type in the kernels' text.
+constexpr char const* name_of(storage t) { return t == storage::bf16 ? "bf16" : "float"; }
+
+/// A tensor's place in a channels-last buffer of `channels` channels: it begins at channel `offset`.
+struct slice {
+  int channels = 0;
+  int offset = 0;
+};
+
+/// One number of a kernel's shape: an int or a float, four bytes either way.
+struct constant {
+  bool is_float = false;
+  std::int32_t integer = 0;
+  float real = 0;
+
+  constant(int n) : integer(n) {}                 // NOLINT(google-explicit-constructor): a list of numbers
+  constant(bool b) : integer(b ? 1 : 0) {}        // NOLINT
+  constant(float f) : is_float(true), real(f) {}  // NOLINT
+  friend bool operator==(constant const&, constant const&) = default;
+};
+
+/// A kernel for one shape: which function of the kernels' text, its constants, and how to launch it. The functions that
+/// make one (kernels.hpp) say which arguments the launch takes.
+struct kernel_spec {
+  std::string_view function{};
+  cu::storage storage = cu::storage::f32;
+  std::vector<constant> constants{};
+  unsigned blocks_x = 1;
+  unsigned blocks_y = 1;
+  unsigned threads = 1;
+  long long scratch_bytes = 0;  // of device memory for partial results; anything may be in it
+  int counters = 0;             // unsigned numbers in device memory: 0 before the first launch, and again after each
+
+  friend bool operator==(kernel_spec const&, kernel_spec const&) = default;
+};
+
+/// What changes from step to step; lies in device memory, so that a captured graph can be replayed. As in tensors.cuh.
+struct step_state {
+  std::uint64_t step = 0;      // of the whole training: keys dropout. update counts it up
+  std::uint64_t position = 0;  // in the epoch's order, of the batch's first picture. update moves it on
+  std::int32_t epoch = 0;      // keys augmentation
+  float learning_rate = 0;
+  std::uint32_t first_sample = 0;  // of this device's share within the whole batch: keys dropout
+};
+static_assert(sizeof(step_state) == 32);
+
+namespace kernels::detail {
+
+/// Counts in kernels are ints; a launch's last block may reach a little beyond.
+inline constexpr long long largest_count = 2'000'000'000;
+
+[[gnu::cold]] inline int checked_count(std::string_view function, long long count) {
+  if (count < 1 || count > largest_count)
+    throw executor_error(dsl::detail::message({"cuda: ", std::string(function), " works on 1 to ", largest_count,
+                                               " values at once; found ", count, "; use a smaller batch"}));
+  return static_cast<int>(count);
+}
+
+inline void append(std::vector<constant>& to, constant c) { to.push_back(c); }
+inline void append(std::vector<constant>& to, slice s) { to.insert(to.end(), {s.channels, s.offset}); }
+inline void append(std::vector<constant>& to, window const& w) { to.insert(to.end(), {w.height, w.width, w.stride}); }
+
+/// The members of a kernel's shape in their order, nested ones too.
+template <class... Members>
+std::vector<constant> constants_of(Members const&... members) {
+  std::vector<constant> all;
+  (append(all, members), ...);
+  return all;
+}
+
+constexpr long long ceil_div(long long n, long long by) { return (n + by - 1) / by; }
+
+/// One thread for each of `units`. Small launches take small blocks, to reach more multiprocessors.
+template <class... Members>
+kernel_spec pointwise(std::string_view function, storage t, long long units, Members const&... members) {
+  checked_count(function, units);
+  kernel_spec s{.function = function, .storage = t, .constants = constants_of(members...)};
+  s.threads = units >= 65'536 ? 256 : units >= 16'384 ? 128 : 64;
+  s.blocks_x = static_cast<unsigned>(ceil_div(units, s.threads));
+  return s;
+}
+
+/// How many neighbouring channels a thread takes: 16 bytes of them where every row begins at a multiple of that.
+inline int lanes_of(storage t, int channels, std::initializer_list<slice> slices) {
+  int const full = 16 / bytes_of(t);
+  bool aligned = channels % full == 0;
+  for (slice const& s : slices) aligned = aligned && s.channels % full == 0 && s.offset % full == 0;
+  return aligned ? full : 1;
+}
+
+}  // namespace kernels::detail
+}  // namespace dsl::cu

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/cuda/cache_folder.hpp>
+#include <dsl/executors/cuda/plan_search.hpp>
+#include <dsl/executors/cuda/plan_timing.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dsl::cu {
+
+namespace backend {
+
+// FNV-1a, to find a file and to notice one that was damaged; not against an adversary, who could write plans as well.
+constexpr std::uint64_t checksum(std::string_view text) {
+  std::uint64_t h = 0xcbf29ce484222325U;
+  for (char const c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return h;
+}
+
+// What a file holds of a plan: cuDNN's own words, or, where it has none, the engine and its settings.
+struct stored_plan {
+  plan_facts facts{};
+  std::string json{};
+};
+
+inline constexpr char const* plan_magic = "typenet plan 1";
+
+inline std::string to_text(std::string const& key, stored_plan const& p) {
+  std::ostringstream text;
+  text << plan_magic << '\n' << key << '\n';
+  text << p.facts.engine << ' ' << p.facts.numerical_notes << ' ' << p.facts.behavior_notes << ' ' << p.facts.workspace
+       << ' ' << p.facts.knobs.size();
+  for (plan_facts::knob const& k : p.facts.knobs) text << ' ' << k.type << ' ' << k.value;
+  text << '\n' << p.json.size() << '\n' << p.json << '\n';
+  std::string const body = text.str();
+  return body + std::to_string(checksum(body)) + '\n';
+}
+
+// Nothing where the text is not exactly what to_text() made for this key.
+inline std::optional<stored_plan> from_text(std::string const& text, std::string const& key) {
+  std::istringstream in(text);
+  std::string line;
+  stored_plan p;
+  std::size_t knobs = 0, bytes = 0;
+  if (!std::getline(in, line) || line != plan_magic || !std::getline(in, line) || line != key) return std::nullopt;
+  in >> p.facts.engine >> p.facts.numerical_notes >> p.facts.behavior_notes >> p.facts.workspace >> knobs;
+  if (!in || knobs > CUDNN_KNOB_TYPE_COUNTS) return std::nullopt;
+  p.facts.knobs.resize(knobs);
+  for (plan_facts::knob& k : p.facts.knobs) in >> k.type >> k.value;
+  if (!(in >> bytes) || bytes > text.size() || in.get() != '\n') return std::nullopt;
+  p.json.resize(bytes);
+  in.read(p.json.data(), static_cast<std::streamsize>(bytes));
+  // Written again it must be the same, checksum and all: no field is damaged, nothing is missing and nothing follows.
+  if (!in || to_text(key, p) != text) return std::nullopt;
+  return p;
+}
+
+// cuDNN's own words for a plan; empty where it has none for this engine.
+inline std::string to_json(convolution_plan const& p) {
+  try {
+    std::vector<char> const json = p.plan.get_all<char>(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION);
+    return {json.begin(), json.end()};
+  } catch (executor_error const&) {
+    return {};
+  }
+}
+
+// Both ways back give no plan where cuDNN refuses, for whatever reason: then one is searched for, as ever.
+inline std::optional<convolution_plan> from_json(plan_target const& on, convolution_options const& o,
+                                                 stored_plan const& stored) {
+  if (stored.json.empty()) return std::nullopt;
+  try {
+    convolution_plan p{.pass = o.pass, .facts = stored.facts};
+    p.plan = backend_descriptor(on.calls(), CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, "a stored plan");
+    on.prepare_plan(p.plan);
+    p.plan.set(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, stored.json.data(),
+               static_cast<std::int64_t>(stored.json.size()));
+    p.plan.finalize();
+    p.facts.workspace = p.plan.get<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
+    return p;
+  } catch (executor_error const&) {
+    return std::nullopt;
+  }
+}
+
+inline std::optional<convolution_plan> from_engine(plan_target const& on, convolution const& c,
+                                                   convolution_options const& o, plan_facts const& facts) {
+  api const& a = on.calls();
+  try {
+    convolution_plan p{.pass = o.pass, .facts = facts, .graph = std::make_shared<convolution_graph const>(on, c, o)};
+    backend_descriptor engine(a, CUDNN_BACKEND_ENGINE_DESCRIPTOR, "a stored engine");
+    engine.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, p.graph->get());
+    engine.set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, facts.engine);
+    on.prepare_engine(engine);
+    engine.finalize();
+    for (plan_facts::knob const& k : facts.knobs) {
+      backend_descriptor& knob = p.parts.emplace_back(a, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, "a stored knob");
+      knob.set(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, static_cast<cudnnBackendKnobType_t>(k.type));
+      knob.set(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, k.value);
+      knob.finalize();
+    }
+    p.config = backend_descriptor(a, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, "a stored configuration");
+    p.config.set(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
+    p.config.set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, p.parts);
+    p.config.finalize();
+    p.parts.push_back(std::move(engine));
+    if (build(on, p) != CUDNN_STATUS_SUCCESS) return std::nullopt;
+    return p;
+  } catch (executor_error const&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace backend
+
+/// Chosen plans, one file each, for the next run on the same device with the same cuDNN. A file that is missing,
+/// damaged, of another format or refused by cuDNN counts as none, and is replaced when its plan has been chosen anew.
+class plan_cache {
+ public:
+  /// An empty folder keeps nothing.
+  explicit plan_cache(std::string folder = cache_folder()) : folder_(std::move(folder)) {}
+
+  /// `way` is how the plan was chosen: "timed". Plans chosen in other ways are other entries.
+  std::optional<convolution_plan> find(plan_target const& on, convolution const& c, convolution_options const& o,
+                                       char const* way) const {
+    std::string const key = key_of(on, c, o, way);
+    std::optional<std::string> const text = read_cached(folder_, file_of(key));
+    std::optional<backend::stored_plan> const stored = text ? backend::from_text(*text, key) : std::nullopt;
+    if (!stored || (stored->facts.numerical_notes & backend::forbidden_notes(o)) != 0) return std::nullopt;
+    std::optional<convolution_plan> p = backend::from_json(on, o, *stored);
+    if (!p) p = backend::from_engine(on, c, o, stored->facts);
+    if (p && p->facts.workspace > o.workspace_limit) p.reset();
+    return p;
+  }
+
+  /// False where nothing could be written, which is no error.
+  bool store(plan_target const& on, convolution const& c, convolution_options const& o, char const* way,
+             convolution_plan const& p) const {
+    if (folder_.empty()) return false;
+    std::string const key = key_of(on, c, o, way);
+    backend::stored_plan const stored{.facts = p.facts, .json = backend::to_json(p)};
+    return write_cached(folder_, file_of(key), backend::to_text(key, stored));
+  }
+
+  std::string const& folder() const { return folder_; }
+  /// "plan-1234567890.txt", in folder()
+  static std::string file_of(std::string const& key) {
+    return "plan-" + std::to_string(backend::checksum(key)) + ".txt";
+  }
+  static std::string key_of(plan_target const& on, convolution const& c, convolution_options const& o,
+                            char const* way) {
+    return on.name() + "; " + describe(c, o) + "; " + way;
+  }
+
+ private:
+  std::string folder_;
+};
+
+/// What plans are timed with. `workspace` has the options' workspace_limit bytes; what the written tensor held is lost.
+struct plan_bench {
+  cudnn_handle& handle;
+  cudaStream_t stream;
+  convolution_tensors tensors;
+  void* workspace;
+  timing_options timing{};
+};
+
+/// The plan to use: from the cache, or the fastest on the bench, or, with no bench or where plans must be
+/// deterministic, the one that cuDNN ranks first: two runs that time plans may choose two that round differently.
+/// Throws no_plan_error where there is none, and says why.
+inline convolution_plan choose_plan(plan_target const& on, convolution const& c, convolution_options const& o,
+                                    plan_cache const& cache, plan_bench const* bench = nullptr) {
+  bool const timed = bench && !o.deterministic;
+  char const* const way = timed ? "timed" : "first";
+  if (std::optional<convolution_plan> known = cache.find(on, c, o, way)) return std::move(*known);
+  convolution_options wanted = o;
+  if (!timed) wanted.most_plans = 1;
+  plan_search found = find_plans(on, c, wanted);
+  auto const fail = [&](char const* what) {
+    throw no_plan_error(detail::message({"cudnn: no plan ", what, " for ", describe(c, o), " on ", on.name(), ", from ",
+                                         found.summary(), "; allow more workspace, or another precision"}));
+  };
+  if (found.plans.empty()) fail("is left");
+  std::size_t best = 0;
+  if (timed) {
+    std::vector<double> const times =
+        time_plans(bench->handle, bench->stream, found.plans, bench->tensors, bench->workspace, bench->timing);
+    best = static_cast<std::size_t>(std::min_element(times.begin(), times.end()) - times.begin());
+    if (times[best] == std::numeric_limits<double>::infinity()) fail("runs");
+  }
+  cache.store(on, c, o, way, found.plans[best]);
+  return std::move(found.plans[best]);
+}
+
+}  // namespace dsl::cu

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+// The batch_norm kernels, compiled as C++, against the plain loops in double.
+#include <dsl/executors/reference/batch_norm.hpp>
+#include <dsl/executors/reference/elementwise.hpp>
+
+#include <algorithm>
+#include <deque>
+
+#include "support/catch.hpp"
+#include "support/run_kernel.hpp"
+
+using namespace dsl_test;
+namespace kernels = dsl::cu::kernels;
+using dsl::cu::slice;
+
+namespace {
+
+/// One layer with all that its four launches and the plain loops need.
+template <class T>
+struct layer {
+  kernels::batch_norm_layer spec;
+  tensor<T> x, y, dy, dx;
+  numbers gamma, beta, moving_mean, moving_variance, bias, statistics, dgamma, dbeta;
+  bool with_bias;
+
+  layer(int batch, dsl::shape const& s, kernels::batch_norm_layer const& how, bool with_bias_)
+      : spec(how),
+        x(batch, s, how.x, -3, 5),
+        y(batch, s, how.y),
+        dy(batch, s, how.y),
+        dx(batch, s, how.dx),
+        gamma(s.channels, 0.5, 1.5),
+        beta(s.channels, -1, 1),
+        moving_mean(s.channels, -1, 1),
+        moving_variance(s.channels, 0.5, 2),
+        bias(s.channels, -1, 1),
+        statistics(2 * s.channels, 0, 0),
+        dgamma(s.channels, 0, 0),
+        dbeta(s.channels, 0, 0),
+        with_bias(with_bias_) {}
+
+  kernels::batch_norm_forward forward() {
+    return {x.data(),
+            y.data(),
+            gamma.data(),
+            beta.data(),
+            moving_mean.data(),
+            moving_variance.data(),
+            with_bias ? bias.data() : nullptr,
+            statistics.data()};
+  }
+  kernels::batch_norm_gradient backward(bool in_place) {
+    return {x.data(),      dy.data(),   in_place ? x.data() : dx.data(), gamma.data(), beta.data(), statistics.data(),
+            dgamma.data(), dbeta.data()};
+  }
+  dsl::plain::batch_norm_parameters<double> parameters() {
+    return {gamma.wanted(), beta.wanted(), moving_mean.wanted(), moving_variance.wanted(),
+            with_bias ? bias.wanted() : nullptr};
+  }
+  /// Near the relu's edge float and double disagree on which side a value is; those few gradients become 0.
+  void avoid_edge() {
+    int const channels = x.shape.channels;
+    dy.fill([&](int n, int c, long long i) {
+      auto const k = static_cast<std::size_t>(c);
+      double const normal =
+          (x.read()(n, c, i) - statistics.expected[k]) * statistics.expected[k + static_cast<std::size_t>(channels)];
+      return std::fabs(normal * gamma.expected[k] + beta.expected[k]) < 1e-4 ? 0.0 : uniform(-1, 1);
+    });
+  }
+};
+
+struct group {
+  int batch;
+  int height, width;
+  std::vector<kernels::batch_norm_layer> layers;  // channels, x, y, dx, relu, accumulate
+};
+
+// Alone and in groups, vectors and not, one chunk and many, one tile of channels and several.
+std::vector<group> const groups = {
+    {2, 3, 5, {{3, {3}, {8, 4}, {3}, true, false, 1e-3, 0.9}}},
+    {1, 1, 1, {{5, {5}, {5}, {7, 1}, false, true, 1e-3, 0.99}}},
+    {3, 40, 41, {{8, {8}, {24, 16}, {8}, true, true, 1e-3, 0.9}}},
+    {4,
+     16,
+     16,
+     {{32, {32}, {80, 0}, {32}, true, false, 1e-3, 0.99}, {48, {48}, {80, 32}, {48}, true, false, 2e-3, 0.9}}},
+    {2,
+     9,
+     8,
+     {{4, {4}, {8}, {4}, true, false, 1e-3, 0.99},
+      {6, {6}, {14, 8}, {6}, false, false, 1e-3, 0.99},
+      {1, {2, 1}, {4, 3}, {1}, true, false, 1e-3, 0.99},
+      {7, {7}, {7}, {7}, true, true, 1e-2, 0.5}}},
+    {5, 4, 3, {{640, {640}, {640}, {640}, true, false, 1e-3, 0.99}}},
+    {3, 2, 2, {{301, {301}, {303, 2}, {301}, true, false, 1e-3, 0.99}}},
+};
+
+template <class T>
+void train(group const& g, bool unbiased) {
+  constexpr auto storage = storage_of<T>;
+  long long const pixels = 1LL * g.batch * g.height * g.width;
+  INFO(g.layers.size() << " layers, " << pixels << " pixels, first " << g.layers[0].channels << " channels");
+  std::deque<layer<T>> all;
+  kernels::batch_norm_forwards forwards{};
+  kernels::batch_norm_gradients_of backwards{};
+  kernels::batch_norm_gradients_of in_place{};
+  for (std::size_t k = 0; k < g.layers.size(); ++k) {
+    all.emplace_back(g.batch, dsl::shape{g.layers[k].channels, g.height, g.width}, g.layers[k], k % 2 == 0);
+    forwards.layer[k] = all[k].forward();
+    backwards.layer[k] = all[k].backward(false);
+    in_place.layer[k] = all[k].backward(true);
+  }
+
+  auto const statistics = kernels::batch_norm_statistics(storage, pixels, g.layers, unbiased);
+  meeting_place m(statistics);
+  run(statistics, forwards, m.floats(), m.counters());
+  run(kernels::batch_norm_apply(storage, pixels, g.layers), forwards);
+  for (auto& l : all) {
+    dsl::plain::batch_norm_forward<double>(l.x.read(), l.parameters(), l.statistics.wanted(), l.y.wanted(),
+                                           l.spec.epsilon, l.spec.momentum, unbiased, l.spec.relu);
+    l.statistics.check();
+    l.moving_mean.check();
+    l.moving_variance.check();
+    l.y.check();
+    l.avoid_edge();
+  }
+
+  auto const gradients = kernels::batch_norm_gradients(storage, pixels, g.layers);
+  meeting_place n(gradients);
+  run(gradients, backwards, n.floats(), n.counters());
+  run(kernels::batch_norm_backward(storage, pixels, g.layers), backwards);
+  for (auto& l : all) {
+    dsl::plain::batch_norm_backward<double>(l.x.read(), l.statistics.wanted(), l.gamma.wanted(),
+                                            l.spec.relu ? l.beta.wanted() : nullptr, l.dy.read(), l.dx.wanted(),
+                                            l.dgamma.wanted(), l.dbeta.wanted(), l.spec.accumulate);
+    l.dgamma.check();
+    l.dbeta.check();
+    // 1 / sigma of a batch of one pixel is large, and what it multiplies cancels.
+    if (pixels > 1) l.dx.check(2e-5);
+  }
+
+  // dx over x, as plans have it.
+  auto layers = g.layers;
+  for (auto& l : layers) l.dx = l.x, l.accumulate = false;
+  run(kernels::batch_norm_backward(storage, pixels, layers), in_place);
+  for (auto& l : all) {
+    dsl::plain::batch_norm_backward<double>(l.x.read(), l.statistics.wanted(), l.gamma.wanted(),
+                                            l.spec.relu ? l.beta.wanted() : nullptr, l.dy.read(), l.x.wanted(),
+                                            l.dgamma.wanted(), l.dbeta.wanted(), false);
+    if (pixels > 1) l.x.check(2e-5);
+  }
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("batch_norm in training, alone and in groups", "[kernels]", float, bf16) {
+  for (auto const& g : groups)
+    for (bool const unbiased : {false, true}) train<TestType>(g, unbiased);
+}
+
+TEMPLATE_TEST_CASE("batch_norm with the running moments", "[kernels]", float, bf16) {
+  for (auto const& g : groups) {
+    std::deque<layer<TestType>> all;
+    kernels::batch_norm_forwards forwards{};
+    for (std::size_t k = 0; k < g.layers.size(); ++k) {
+      all.emplace_back(g.batch, dsl::shape{g.layers[k].channels, g.height, g.width}, g.layers[k], false);
+      forwards.layer[k] = all[k].forward();
+    }
+    run(kernels::batch_norm_inference(storage_of<TestType>, all[0].x.pixels(), g.layers), forwards);
+    for (auto& l : all) {
+      dsl::plain::batch_norm_forward<double>(l.x.read(), l.parameters(), nullptr, l.y.wanted(), l.spec.epsilon, 0,
+                                             false, l.spec.relu);
+      l.y.check();
+      l.moving_mean.check(0);
+    }
+  }
+}
+
+TEST_CASE("a far mean and a wild first value don't spoil the variance", "[kernels]") {
+  kernels::batch_norm_layer const how{4, {4}, {4}, {4}, false, false, 1e-9, 0.9};
+  layer<float> l(2, {4, 60, 60}, how, false);
+  // Channel 0: mean 1000, deviation 0.01. 1: the first pixel far out. 2: all the same. 3: mean -1e6.
+  l.x.fill([](int n, int c, long long i) {
+    double const r = uniform(-1, 1);
+    return c == 0 ? 1000 + 0.01 * r : c == 1 ? (n == 0 && i == 0 ? 1e4 : r) : c == 2 ? 3.0 : -1e6 + 100 * r;
+  });
+  kernels::batch_norm_forwards forwards{{l.forward()}};
+  auto const spec = kernels::batch_norm_statistics(dsl::cu::storage::f32, l.x.pixels(), {&how, 1}, false);
+  CHECK(spec.blocks_x > 1);
+  meeting_place m(spec);
+  run(spec, forwards, m.floats(), m.counters());
+  dsl::plain::batch_norm_forward<double>(l.x.read(), l.parameters(), l.statistics.wanted(), l.y.wanted(), how.epsilon,
+                                         how.momentum, false, false);
+  for (std::size_t c = 0; c < 4; ++c) {
+    INFO("channel " << c);
+    double const deviation = 1 / l.statistics.expected[4 + c];
+    double const mean = l.statistics.expected[c];
+    CHECK(std::fabs(static_cast<double>(l.statistics.values[c]) - mean) < 1e-5 * deviation + 1e-7 * std::fabs(mean));
+    CHECK(static_cast<double>(l.statistics.values[4 + c]) == approx(1 / deviation).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("a NaN in a batch stays one", "[kernels]") {
+  kernels::batch_norm_layer const how{8, {8}, {8}, {8}, true, false, 1e-3, 0.9};
+  layer<float> l(2, {8, 7, 7}, how, false);
+  l.x.values[8 * 20 + 3] = std::nanf("");
+  kernels::batch_norm_forwards forwards{{l.forward()}};
+  auto const spec = kernels::batch_norm_statistics(dsl::cu::storage::f32, l.x.pixels(), {&how, 1}, false);
+  meeting_place m(spec);
+  run(spec, forwards, m.floats(), m.counters());
+  run(kernels::batch_norm_apply(dsl::cu::storage::f32, l.x.pixels(), {&how, 1}), forwards);
+  for (std::size_t c = 0; c < 8; ++c) {
+    CHECK(std::isnan(l.statistics.values[c]) == (c == 3));
+    CHECK(std::isnan(l.y.values[c]) == (c == 3));
+  }
+}
+
+TEST_CASE("a launch normalises 1 to 4 tensors", "[kernels]") {
+  std::vector<kernels::batch_norm_layer> const five(5, kernels::batch_norm_layer{4, {4}, {4}, {4}});
+  CHECK_THROWS_AS(kernels::batch_norm_apply(dsl::cu::storage::f32, 9, five), dsl::executor_error);
+  CHECK_THROWS_AS(kernels::batch_norm_apply(dsl::cu::storage::f32, 9, {}), dsl::executor_error);
+  CHECK_THROWS_AS(kernels::batch_norm_apply(dsl::cu::storage::f32, 3'000'000'000, {five.data(), 1}),
+                  dsl::executor_error);
+}

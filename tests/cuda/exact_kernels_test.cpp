@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+// Kernels whose results are the CPU's to the last bit: the optimizer's step, and pictures from a data set. And what
+// happens to parameters beside the step.
+#include <dsl/data/pipeline.hpp>
+#include <dsl/executors/host/update.hpp>
+
+#include <bit>
+#include <numeric>
+
+#include "support/catch.hpp"
+#include "support/run_kernel.hpp"
+
+using namespace dsl_test;
+namespace kernels = dsl::cu::kernels;
+
+namespace {
+
+bool same_bits(std::vector<float> const& a, std::vector<float> const& b) {
+  bool same = a.size() == b.size();
+  for (std::size_t i = 0; same && i < a.size(); ++i)
+    same = std::bit_cast<std::uint32_t>(a[i]) == std::bit_cast<std::uint32_t>(b[i]);
+  return same;
+}
+
+dsl::dataset random_pictures(dsl::shape const& s, int count) {
+  std::vector<std::uint8_t> pixels;
+  for (long long i = 0; i < count * s.size(); ++i) pixels.push_back(static_cast<std::uint8_t>(generator()()));
+  std::vector<std::int32_t> labels;
+  for (int i = 0; i < count; ++i) labels.push_back(static_cast<std::int32_t>(generator()() % 7));
+  dsl::dataset d = dsl::in_memory_dataset(s, 7, std::move(pixels), std::move(labels));
+  d.mean = dsl::mean_picture(d);
+  return d;
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("update has the bits of host::update for every rule", "[kernels]", float, bf16) {
+  struct rule {
+    dsl::update_rule rule;
+    double rate;
+  };
+  rule const rules[] = {
+      {{}, 0.1},
+      {{.weight_decay = 5e-4}, 0.05},
+      {{.momentum = 0.9}, 5e-3},
+      {{.momentum = 0.9, .weight_decay = 1e-3}, 5e-3},
+      {{.momentum = 0.9, .nesterov = true}, 1e-2},
+      {{.momentum = 0.8, .weight_decay = 1e-2, .nesterov = true}, 1e-2},
+      {{.momentum = 0.9, .rate_in_velocity = false}, 1e-2},
+      {{.momentum = 0.7, .weight_decay = 1e-3, .nesterov = true, .rate_in_velocity = false}, 0.3},
+  };
+  for (auto const& [r, rate] : rules)
+    for (int const count : {1, 67, 1024}) {
+      INFO("momentum " << r.momentum << ", nesterov " << r.nesterov << ", " << count << " numbers");
+      numbers p(count, -1, 1), g(count, -1, 1), v(count, -1, 1);
+      std::vector<float> const p0 = p.values, v0 = v.values;
+      std::vector<float> wanted_p = p.values, wanted_v = v.values;
+      dsl::host::update<float>(r, rate, wanted_p.data(), g.data(), r.slots() > 0 ? wanted_v.data() : nullptr, count);
+      dsl::cu::step_state state{.step = 0xffffffffu, .position = 640, .learning_rate = static_cast<float>(rate)};
+      std::vector<TestType> copy(static_cast<std::size_t>(count));
+      run(kernels::update(storage_of<TestType>, r, count, {.copies = true, .advance = 64}), p.data(),
+          static_cast<float const*>(g.data()), r.slots() > 0 ? v.data() : nullptr, copy.data(),
+          static_cast<TestType const*>(nullptr), static_cast<unsigned char const*>(nullptr), &state);
+      CHECK(same_bits(p.values, wanted_p));
+      CHECK(same_bits(v.values, wanted_v));
+      for (std::size_t i = 0; i < copy.size(); ++i)
+        CHECK(value_of(copy[i]) == value_of(stored<TestType>(static_cast<double>(wanted_p[i]))));
+      CHECK(state.step == 0x100000000u);
+      CHECK(state.position == 704);
+      CHECK(state.learning_rate == static_cast<float>(rate));
+
+      // Every second 16 gradients come from the staging arena.
+      std::vector<TestType> stage;
+      std::vector<unsigned char> map(static_cast<std::size_t>(count + 15) / 16);
+      std::vector<float> mixed = g.values;
+      for (std::size_t i = 0; i < mixed.size(); ++i) {
+        stage.push_back(stored<TestType>(uniform(-1, 1)));
+        map[i / 16] = i / 16 % 2 == 0;
+        if (map[i / 16]) mixed[i] = value_of(stage[i]);
+      }
+      p.values = wanted_p = p0;
+      v.values = wanted_v = v0;
+      dsl::host::update<float>(r, rate, wanted_p.data(), mixed.data(), r.slots() > 0 ? wanted_v.data() : nullptr,
+                               count);
+      run(kernels::update(storage_of<TestType>, r, count, {.staged = true}), p.data(),
+          static_cast<float const*>(g.data()), r.slots() > 0 ? v.data() : nullptr, static_cast<TestType*>(nullptr),
+          static_cast<TestType const*>(stage.data()), static_cast<unsigned char const*>(map.data()), &state);
+      CHECK(same_bits(p.values, wanted_p));
+      CHECK(same_bits(v.values, wanted_v));
+      CHECK(state.position == 704);
+    }
+}
+
+TEMPLATE_TEST_CASE("pictures from the data set are the pipeline's", "[kernels]", float, bf16) {
+  dsl::shape const s{3, 13, 10};
+  int const batch = 6;
+  dsl::dataset const data = random_pictures(s, 40);
+  std::uint64_t const seed = 0x123456789abcdefu;
+  std::vector<float> mean = *data.mean;
+  std::vector<int> all_labels;
+  for (int i = 0; i < 40; ++i) all_labels.push_back(data.label(i));
+  dsl::shift_and_flip const policies[] = {
+      {},
+      {.width = 0.9, .height = 1.7, .horizontal_flip = true, .interpolation = dsl::interpolation::bilinear},
+      {.width = 1.5, .height = 0, .horizontal_flip = false},
+      {.width = 0, .height = 0.3, .horizontal_flip = true, .interpolation = dsl::interpolation::bilinear}};
+  for (int const policy : {-1, 0, 1, 2, 3})
+    for (bool const with_mean : {true, false}) {
+      dsl::shift_and_flip const* const augment = policy < 0 ? nullptr : &policies[policy];
+      dsl::dataset given = data;
+      if (!with_mean) given.mean = nullptr;
+      dsl::batch_loader loader(given, {.batch_size = batch,
+                                       .seed = seed,
+                                       .augment = augment ? dsl::augmentation(*augment) : dsl::augmentation(),
+                                       .prefetch = 0});
+      int const epoch = 3;
+      std::vector<std::int64_t> permutation(40);
+      dsl::epoch_order(seed, epoch, permutation);
+      std::vector<unsigned> const order(permutation.begin(), permutation.end());
+      dsl::cu::step_state state{.position = 12, .epoch = epoch};
+      std::vector<TestType> images(static_cast<std::size_t>(batch * s.size()));
+      std::vector<int> labels(batch);
+      run(kernels::gather_pictures(storage_of<TestType>, batch, s, augment, seed), data.pixels(0),
+          static_cast<int const*>(all_labels.data()), static_cast<float const*>(with_mean ? mean.data() : nullptr),
+          order.data(), &state, images.data(), labels.data());
+      loader.start(epoch, 2);
+      dsl::batch const* const wanted = loader.next();
+      REQUIRE(wanted);
+      bool same = true;
+      for (int n = 0; n < batch; ++n) {
+        CHECK(labels[static_cast<std::size_t>(n)] == wanted->labels[n]);
+        for (int c = 0; c < 3; ++c)
+          for (int i = 0; i < s.area(); ++i) {
+            float const w = wanted->images[n * s.size() + c * s.area() + i];
+            float const found = value_of(images[static_cast<std::size_t>((n * s.area() + i) * 3 + c)]);
+            same = same && found == value_of(stored<TestType>(static_cast<double>(w)));
+          }
+      }
+      INFO("policy " << policy << ", mean " << with_mean);
+      CHECK(same);
+    }
+
+  // As they come, without labels: a test set.
+  dsl::cu::step_state state{.position = 5};
+  std::vector<TestType> images(static_cast<std::size_t>(s.size()));
+  run(kernels::gather_pictures(storage_of<TestType>, 1, s, nullptr, seed), data.pixels(0),
+      static_cast<int const*>(nullptr), static_cast<float const*>(nullptr), static_cast<unsigned const*>(nullptr),
+      &state, images.data(), static_cast<int*>(nullptr));
+  CHECK(value_of(images[4]) == static_cast<float>(data.pixels(5)[s.area() + 1]));
+}
+
+TEST_CASE("shifts are rounded as the CPU rounds them, over many draws", "[kernels]") {
+  dsl::shape const s{1, 6, 5};
+  int const count = 5000;
+  dsl::dataset const data = random_pictures(s, count);
+  dsl::shift_and_flip const policy{.width = 0.8, .height = 0.8};
+  dsl::cu::step_state state{.epoch = 9};
+  std::vector<float> images(static_cast<std::size_t>(count * s.size())), wanted(images.size());
+  run(kernels::gather_pictures(dsl::cu::storage::f32, count, s, &policy, 4), data.pixels(0),
+      static_cast<int const*>(nullptr), static_cast<float const*>(nullptr), static_cast<unsigned const*>(nullptr),
+      &state, images.data(), static_cast<int*>(nullptr));
+  for (int n = 0; n < count; ++n)
+    dsl::apply(policy.draw(4, 9, n, s), data.pixels(n), nullptr, wanted.data() + n * s.size(), s);
+  CHECK(same_bits(images, wanted));
+}
+
+TEMPLATE_TEST_CASE("a host batch becomes channels-last", "[kernels]", float, bf16) {
+  for (dsl::shape const& s : {dsl::shape{3, 4, 5}, dsl::shape{1, 2, 2}, dsl::shape{20, 1, 1}}) {
+    numbers from(static_cast<int>(2 * s.size()), -300, 300);
+    tensor<TestType> to(2, s);
+    run(kernels::load_pictures(storage_of<TestType>, 2, s), static_cast<float const*>(from.data()), to.data());
+    for (int n = 0; n < 2; ++n)
+      for (int c = 0; c < s.channels; ++c)
+        for (int i = 0; i < s.area(); ++i) {
+          double const wanted = from.expected[static_cast<std::size_t>((n * s.channels + c) * s.area() + i)];
+          CHECK(value_of(to.got()(n, c, i)) == value_of(stored<TestType>(wanted)));
+        }
+  }
+}
+
+TEMPLATE_TEST_CASE("a folded convolution gives what batch_norm behind it gave", "[kernels]", float, bf16) {
+  int const filters = 5;
+  int const inner = 12;
+  numbers kernel(filters * inner, -1, 1), bias(filters, -1, 1), gamma(filters, -2, 2), beta(filters, -1, 1);
+  numbers mean(filters, -1, 1), variance(filters, 0.1, 3), x(inner, -1, 1), folded_bias(filters, 0, 0);
+  std::vector<TestType> folded(static_cast<std::size_t>(filters * inner));
+  for (bool const with_bias : {true, false}) {
+    run(kernels::fold_batch_norm(storage_of<TestType>, filters, inner, 1e-3), static_cast<float const*>(kernel.data()),
+        static_cast<float const*>(with_bias ? bias.data() : nullptr), static_cast<float const*>(gamma.data()),
+        static_cast<float const*>(beta.data()), static_cast<float const*>(mean.data()),
+        static_cast<float const*>(variance.data()), folded.data(), folded_bias.data());
+    for (std::size_t o = 0; o < filters; ++o) {
+      double const scale = gamma.expected[o] / std::sqrt(variance.expected[o] + 1e-3);
+      double y = with_bias ? bias.expected[o] : 0;
+      double found = static_cast<double>(folded_bias.values[o]);
+      double bound = 2e-6;
+      for (std::size_t i = 0; i < inner; ++i) {
+        double const w = kernel.expected[o * inner + i];
+        y += w * x.expected[i];
+        found += static_cast<double>(value_of(folded[o * inner + i])) * x.expected[i];
+        if (sizeof(TestType) == 2) bound += 0x1.02p-8 * std::fabs(w * scale * x.expected[i]);
+      }
+      y = (y - mean.expected[o]) * scale + beta.expected[o];
+      CHECK(std::fabs(found - y) <= bound * (1 + std::fabs(scale)));
+    }
+  }
+}

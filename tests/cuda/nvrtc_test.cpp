@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// The real NVRTC, which needs no GPU and no driver: it compiles every kernel at every shape that MiniGoogLeNet needs.
+// And the cache of compiled programs, and what a compile error says.
+#include <dsl/dsl.hpp>
+#include <dsl/executors/cuda/kernel_library.hpp>
+
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include <sys/stat.h>
+
+#include "support/catch.hpp"
+#include "support/kernels_of_plan.hpp"
+#include "support/temporary_directory.hpp"
+
+using namespace dsl::cu;
+
+namespace {
+
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
+
+/// Batch 64, the recipe's, and 16, what is left of 50,000 pictures; then the kernels that this network does not need.
+std::vector<kernel_spec> specs_of(storage t, bool direct_convolutions) {
+  dsl_test::kernels_of_plan all(model::view(), t);
+  for (int const batch : {64, 16}) {
+    all.add_plan(dsl::mode::training, batch, direct_convolutions && batch == 16);
+    all.add_plan(dsl::mode::evaluation, batch, false);
+  }
+  slice const place{48, 16};
+  for (auto const f : {dsl::function::relu, dsl::function::leaky_relu, dsl::function::elu, dsl::function::sigmoid,
+                       dsl::function::tanh, dsl::function::silu}) {
+    all.add(kernels::activation_forward(t, 640, 16, f, 0.1, place, place));
+    all.add(kernels::activation_backward(t, 640, 7, f, 0.1, place, place, place, true));
+  }
+  kernels::batch_norm_layer const layers[] = {{16, {16}, place, {16}}, {7, {7}, place, {7}, true}};
+  all.add(kernels::batch_norm_inference(t, 640, layers));
+  all.add(kernels::sum(t, 640, 16, std::vector<slice>(8, place), place, true));
+  all.add(kernels::reshape(t, 64, {16, 5, 2}, {160, 1, 1}, place, {160}, true));
+  all.add(kernels::channel_sums(t, 640, 16, place));
+  all.add(kernels::widen(t, 4096));
+  dsl::window const w{3, 3, 2, 1, 1};
+  all.add(kernels::convolution_forward(t, 64, {3, 9, 9}, {16, 5, 5}, w, true));
+  all.add(kernels::convolution_backward_data(t, 64, {16, 9, 9}, {16, 5, 5}, w, true));
+  all.add(kernels::convolution_backward_weights(t, 64, {3, 9, 9}, {16, 5, 5}, w));
+  all.add(kernels::softmax_backward(t, 64, 10, {10}, {10}, {10}, true));
+  dsl::shift_and_flip const bilinear{.interpolation = dsl::interpolation::bilinear};
+  all.add(kernels::gather_pictures(t, 64, {3, 32, 32}, &bilinear, 1));
+  all.add(kernels::update(t, {.momentum = 0.9, .weight_decay = 1e-4, .nesterov = true}, 1023, {}));
+  return all.all();
+}
+
+std::string read_file(std::string const& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+void write_file(std::string const& path, std::string const& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+
+std::string small_program() { return program_text(std::vector{kernels::narrow(storage::bf16, 64)}); }
+
+}  // namespace
+
+TEST_CASE("NVRTC compiles every kernel at every shape of MiniGoogLeNet", "[nvrtc]") {
+  auto const t = GENERATE(storage::bf16, storage::f32);
+  std::string const architecture = GENERATE("sm_80", "sm_90a", "sm_100");
+  std::vector<kernel_spec> const specs = specs_of(t, architecture == "sm_90a");
+  std::set<std::string_view> functions;
+  for (kernel_spec const& s : specs) functions.insert(s.function);
+  std::size_t kernels_in_text = 0;
+  for (source_file const& file : kernel_sources)
+    for (std::size_t at = 0; (at = std::string_view(file.text).find("\nKERNEL void ", at)) != std::string::npos; ++at)
+      ++kernels_in_text;
+  CHECK(functions.size() == kernels_in_text);
+
+  INFO(specs.size() << " kernels in " << name_of(t) << " for " << architecture);
+  std::string const code = compile(api{}, program_text(specs), architecture);
+  CHECK(code.substr(0, 4) == "\177ELF");
+  for (std::size_t k = 0; k < specs.size(); ++k)
+    CHECK(code.find("\0.text.k" + std::to_string(k) + '\0') != std::string::npos);
+}
+
+TEST_CASE("equal specs share a kernel, and a launch checks its arguments", "[nvrtc]") {
+  api const a;
+  kernel_library library(a, "");
+  int const first = library.add(kernels::narrow(storage::bf16, 64));
+  CHECK(library.add(kernels::narrow(storage::f32, 64)) != first);
+  CHECK(library.add(kernels::narrow(storage::bf16, 64)) == first);
+  CHECK(library.size() == 2);
+  CHECK_THROWS_AS(library.launch(first, nullptr, 1, 2), dsl::executor_error);  // not built yet
+  dsl::cu::kernels::batch_norm_layer const layer{96, {96}, {96}, {96}};
+  library.add(kernels::batch_norm_statistics(storage::bf16, 65'536, {&layer, 1}, false));
+  CHECK(library.scratch_bytes() > 0);
+  CHECK(library.counters() == 1);
+}
+
+TEST_CASE("a compiled program is kept, and found again", "[nvrtc]") {
+  api const a;
+  dsl::test::temporary_directory const folder;
+  std::string const cache = folder / "made/on/demand";
+  std::string const text = small_program();
+  cubin const fresh = compile_cached(a, text, "sm_90a", cache);
+  CHECK_FALSE(fresh.from_cache);
+  cubin const again = compile_cached(a, text, "sm_90a", cache);
+  CHECK(again.from_cache);
+  CHECK(again.code == fresh.code);
+  CHECK_FALSE(compile_cached(a, text + "\n", "sm_90a", cache).from_cache);  // another text
+  CHECK_FALSE(compile_cached(a, text, "sm_80", cache).from_cache);          // another architecture
+  CHECK(compile_cached(a, text, "sm_90a", cache).from_cache);
+  CHECK_FALSE(compile_cached(a, text, "sm_90a", "").from_cache);
+}
+
+TEST_CASE("a broken or foreign file of the cache is ignored and written anew", "[nvrtc]") {
+  api const a;
+  dsl::test::temporary_directory const folder;
+  std::string const text = small_program();
+  cubin const good = compile_cached(a, text, "sm_90a", folder.path);
+  int major = 0, minor = 0;
+  nvrtcVersion(&major, &minor);
+  std::string const path = folder / cubin_file("", text, "sm_90a", major, minor).name();
+  std::string const bytes = read_file(path);
+  REQUIRE(bytes.size() > good.code.size());
+  std::string flipped = bytes;
+  flipped[bytes.size() - 100] = static_cast<char>(flipped[bytes.size() - 100] ^ 1);
+  std::string other = bytes;
+  other[20] = other[20] == 'a' ? 'b' : 'a';  // the key of another program
+  for (std::string const& broken : {std::string(), std::string("hello"), bytes.substr(0, bytes.size() / 2), flipped,
+                                    other, bytes + "x", good.code, std::string(300, '\n')}) {
+    write_file(path, broken);
+    cubin const c = compile_cached(a, text, "sm_90a", folder.path);
+    CHECK_FALSE(c.from_cache);
+    CHECK(c.code == good.code);
+    CHECK(read_file(path) == bytes);
+  }
+  CHECK(compile_cached(a, text, "sm_90a", folder.path).from_cache);
+}
+
+TEST_CASE("a cache that can't be written to is no error", "[nvrtc]") {
+  api const a;
+  dsl::test::temporary_directory const folder;
+  write_file(folder / "file", "in the way");
+  for (std::string const& cache : {folder / "file/below", std::string("/proc/nowhere")}) {
+    CHECK_FALSE(compile_cached(a, small_program(), "sm_90a", cache).code.empty());
+    CHECK_FALSE(compile_cached(a, small_program(), "sm_90a", cache).from_cache);
+  }
+}
+
+TEST_CASE("what the compiler says is in the error", "[nvrtc]") {
+  api const a;
+  auto const message_of = [&](std::string const& text, std::string const& architecture) -> std::string {
+    try {
+      compile(a, text, architecture);
+    } catch (dsl::executor_error const& e) {
+      return e.what();
+    }
+    return "nothing was thrown";
+  };
+  kernel_spec broken = kernels::narrow(storage::bf16, 64);
+  broken.constants.push_back(7);  // does not fit its shape
+  std::string const found = message_of(program_text(std::vector{broken}), "sm_90a");
+  CHECK(found.find("nvrtcCompileProgram failed for sm_90a") != std::string::npos);
+  CHECK(found.find("wrappers(") != std::string::npos);
+  CHECK(found.find("static assertion failed") != std::string::npos);
+  CHECK(message_of(small_program(), "sm_12345").find("gpu-architecture") != std::string::npos);
+  dsl::test::temporary_directory const folder;
+  CHECK_THROWS_AS(compile_cached(a, "not C++", "sm_90a", folder.path), dsl::executor_error);
+  CHECK(folder.empty());
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include "support/simulated_device/cudnn_operations.hpp"
+
+namespace dsl_test::simulated {
+
+/// A line of tests/cuda/cudnn_support.txt: what the real cuDNN says to a graph.
+struct support {
+  enum { none, compiled, plan } verdict = none;
+  bool deterministic = false, strict = false, asymmetric = false;
+};
+
+/// By "graph type layout channels beta". Beside the sources; throws if it isn't there.
+inline std::map<std::string, support> const& support_table() {
+  static std::map<std::string, support> const table = [] {
+#ifdef TYPENET_CUDA_TEST_DATA
+    std::string const path = TYPENET_CUDA_TEST_DATA "/cudnn_support.txt";
+#else
+    std::string path = __FILE__;
+    for (int up = 0; up < 3; ++up) path.resize(path.rfind('/'));
+    path += "/cuda/cudnn_support.txt";
+#endif
+    std::map<std::string, support> t;
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+      std::istringstream words(line);
+      std::string graph, type, layout, channels, beta, verdict, deterministic, strict, asymmetric;
+      words >> graph >> type >> layout >> channels >> beta >> verdict >> deterministic >> strict >> asymmetric;
+      if (!words || graph.starts_with('#')) continue;
+      support& s = t[graph + ' ' + type + ' ' + layout + ' ' + channels + ' ' + beta];
+      s.verdict = verdict == "plan" ? support::plan : verdict == "compiled" ? support::compiled : support::none;
+      s.deterministic = deterministic == "yes";
+      s.strict = strict == "yes";
+      s.asymmetric = asymmetric == "yes";
+    }
+    if (t.empty()) throw std::runtime_error("the simulated cuDNN needs " + path);
+    return t;
+  }();
+  return table;
+}
+
+/// The graph as the table names it; "" where it has a form that the table doesn't know: strides, groups, dilations,
+/// types mixed in another way, results of inner operations in memory.
+inline std::string name_of(conv_program const& p) {
+  static char const* const names[] = {"conv_forward", "conv_backward_data", "conv_backward_weights", "identity", "add",
+                                      "relu"};
+  auto const tensor = [&](int i) -> tensor_info const& { return p.tensors[static_cast<std::size_t>(i)]; };
+  auto const& first = p.operations.front();
+  if (!p.is_convolution(first) || first.alpha != 1 || first.dilation != std::array<std::int64_t, 2>{1, 1}) return "";
+  for (tensor_info const& t : p.tensors)
+    if (!t.packed_channels_last()) return "";
+  storage const type = tensor(first.a).type;
+  std::string graph;
+  for (std::size_t i = 0; i < p.operations.size(); ++i) {
+    auto const& o = p.operations[i];
+    graph += (i ? "," : "") + std::string(names[static_cast<int>(o.kind)]);
+    bool const last = i + 1 == p.operations.size();
+    if (i > 0 && (p.is_convolution(o) || o.a != p.operations[i - 1].out)) return "";
+    if (tensor(o.out).kept != last) return "";
+    storage const expected = last && o.kind != operation_kind::identity ? type : storage::f32;
+    if (tensor(o.out).type != expected) return "";
+    bool const bias = o.kind == operation_kind::add;
+    if (bias && (tensor(o.b).type != storage::f32 || tensor(o.b).size[1] != tensor(o.b).elements())) return "";
+  }
+  if (tensor(first.b).type != type) return "";
+  auto const& kernel = tensor(first.kind == operation_kind::backward_filter ? first.out : first.b);
+  std::int64_t const all = kernel.size[0] | kernel.size[1];
+  std::string const channels = all % 8 == 0 ? " nhwc 8 " : all % 2 == 0 ? " nhwc 2 " : " nhwc 1 ";
+  std::string const beta = first.beta == 0 ? "0" : first.beta == 1 ? "1" : "other";
+  return graph + (type == storage::bf16 ? " bf16" : type == storage::f16 ? " fp16" : " float") + channels + beta;
+}
+
+inline support support_of(conv_program const& p) {
+  auto const at = support_table().find(name_of(p));
+  support s = at == support_table().end() ? support{} : at->second;
+  auto const& o = p.operations.front();
+  if (o.before != o.behind && !s.asymmetric) s.verdict = support::none;
+  return s;
+}
+
+}  // namespace dsl_test::simulated

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "support/simulated_device/copies.hpp"
+#include "support/simulated_device/cudnn_backend.hpp"
+#include "support/simulated_device/devices.hpp"
+#include "support/simulated_device/events.hpp"
+#include "support/simulated_device/graphs.hpp"
+#include "support/simulated_device/kernels.hpp"
+#include "support/simulated_device/libraries.hpp"
+#include "support/simulated_device/matmul.hpp"
+#include "support/simulated_device/programs.hpp"
+
+namespace dsl_test {
+
+/// A test double for one or more GPUs, behind the table of vendor calls:
+///   dsl_test::simulated_device device{{.seed = 3}};
+///   dsl::cu::api const& a = device.api();
+///   { ... what is tested ... }
+///   CHECK(device.report() == "");
+/// The report lists what was not given back and what a real GPU would have punished; a test that does not ask for it
+/// is ended by the destructor if there is anything to report. One simulated device at a time: the table's functions
+/// carry no context.
+/// What it can't: kernels and blocks run one after the other, so a race shows only where another order gives another
+/// result, and atomics are never tested; shared memory keeps the last block's values; a kernel may read host memory
+/// unseen; cuDNN's real numbers and workspaces differ; times are made up. No figure comes from it.
+class simulated_device {
+ public:
+  explicit simulated_device(device_options options = {})
+      : state_(std::make_unique<simulated::state>(std::move(options))) {
+    if (simulated::state::active) throw std::logic_error("a simulated device exists already");
+    simulated::installer table(api_);
+    simulated::install_devices(table);
+    simulated::install_memory(table);
+    simulated::install_streams(table);
+    simulated::install_events(table);
+    simulated::install_graphs(table);
+    simulated::install_programs(table);
+    simulated::install_libraries(table);
+    simulated::install_cudnn(table);
+    simulated::install_matmul(table);
+    if (!table.complete()) throw std::logic_error("an entry of dsl::cu::api has no simulated function");
+    launch_seed = state_->options.seed * 0x2545F4914F6CDD1Du + 0x9E3779B97F4A7C15u;
+    simulated::state::current_device = 0;
+    simulated::state::active = state_.get();
+  }
+  simulated_device(simulated_device const&) = delete;
+  simulated_device& operator=(simulated_device const&) = delete;
+  ~simulated_device() {
+    std::string const text = reported_ || std::uncaught_exceptions() > unwinding_ ? "" : report();
+    simulated::state::active = nullptr;
+    if (text.empty()) return;
+    std::fprintf(stderr, "simulated device: nobody asked for this report:\n%s", text.c_str());
+    std::abort();
+  }
+
+  dsl::cu::api const& api() const { return api_; }
+
+  /// Empty, or lines: "leak: stream #7", "leak: device memory, 512 bytes", "misuse: cudaFree: ...".
+  std::string report() {
+    reported_ = true;
+    std::string text;
+    for (auto const& m : state_->misuses) text += "misuse: " + m + "\n";
+    return text + state_->leaks();
+  }
+  /// What was misused so far, which is then forgotten; for tests that do it on purpose.
+  std::vector<std::string> take_misuses() { return std::exchange(state_->misuses, {}); }
+  /// As a new process would begin: for tests that make a kernel go wrong.
+  void forget_errors() { state_->sticky = state_->last_error = cudaSuccess; }
+
+  /// How often a call was made since the last reset; without a name, all calls together.
+  long calls(std::string_view name = {}) const {
+    if (!name.empty()) {
+      auto const at = state_->calls.find(name);
+      return at == state_->calls.end() ? 0 : at->second;
+    }
+    long sum = 0;
+    for (auto const& [call, count] : state_->calls) sum += count;
+    return sum;
+  }
+  std::map<std::string, long, std::less<>> const& calls_by_name() const { return state_->calls; }
+  void reset_calls() { state_->calls.clear(); }
+  /// Copies to or from memory that isn't pinned: they make the host wait.
+  long pageable_copies() const { return state_->pageable_copies; }
+
+  /// The n-th call from now on (1: the next) that returns a status fails; with 0 as its library's "unknown error". A
+  /// failing call that gives something back does so all the same. Several faults may wait at once.
+  void fail_call(long n, int status = 0) { fail_call("", n, status); }
+  void fail_call(std::string name, long n, int status = 0) { state_->faults.push_back({std::move(name), n, status}); }
+  void cancel_faults() { state_->faults.clear(); }
+  /// For loops over n that end when nothing fails any more.
+  long faults_struck() const { return state_->faults_struck; }
+
+ private:
+  dsl::cu::api api_;
+  std::unique_ptr<simulated::state> state_;
+  int unwinding_ = std::uncaught_exceptions();
+  bool reported_ = false;
+};
+
+}  // namespace dsl_test
