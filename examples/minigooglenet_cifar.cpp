@@ -8,6 +8,9 @@
 #ifdef TYPENET_HAS_ONEDNN
 #include <dsl/executors/onednn.hpp>
 #endif
+#ifdef TYPENET_HAS_CUDA
+#include <dsl/executors/cuda.hpp>
+#endif
 
 #include <cstdio>
 
@@ -22,6 +25,11 @@ constexpr bool has_onednn = true;
 #else
 constexpr bool has_onednn = false;
 #endif
+#ifdef TYPENET_HAS_CUDA
+constexpr bool has_cuda = true;
+#else
+constexpr bool has_cuda = false;
+#endif
 
 struct settings {
   std::string output;
@@ -35,6 +43,8 @@ struct settings {
   std::int64_t seed = 0;
   std::string executor = has_onednn ? "onednn" : "reference";
   int threads = 0;
+  std::string precision = "bf16";
+  bool deterministic = false;
   int verbose = 2;
   std::int64_t train_size = 0;
   std::int64_t test_size = 0;
@@ -57,8 +67,11 @@ void declare(CLI::App& app, settings& s) {
                  "what batch_norm's running statistics keep each step; for runs of few steps 0.9")
       ->type_name("M");
   app.add_option("--seed", s.seed, "of weights, order, augmentation and dropout")->type_name("N");
-  app.add_option("--executor", s.executor, "onednn or reference (plain loops, very slow)")->type_name("NAME");
+  app.add_option("--executor", s.executor, "onednn, cuda (a GPU) or reference (plain loops, very slow)")
+      ->type_name("NAME");
   app.add_option("--threads", s.threads, "of the executor; 0: one per core")->type_name("N");
+  app.add_option("--precision", s.precision, "of the executor cuda: bf16, tf32 or fp32_strict")->type_name("P");
+  app.add_flag("--deterministic", s.deterministic, "the executor cuda gives the same bits in every run, maybe slower");
   app.add_option("--verbose", s.verbose, "while it trains: 0 nothing, 1 a progress bar, 2 a line an epoch")
       ->type_name("0|1|2");
   app.add_flag("--no-augment", s.no_augment, "train on the pictures as they are: no shifts, no flips");
@@ -112,10 +125,14 @@ void check(settings const& s) {
   need(s.train_size >= 0, "--train-size: it must be 0 (all) or more" + found(s.train_size) + "; try 3840");
   need(s.test_size >= 0, "--test-size: it must be 0 (all) or more" + found(s.test_size) + "; try 1000");
   need(!s.synthetic || s.data.empty(), "--synthetic and --data: only one of them can be; leave one out");
-  if (s.executor != "reference" && !(s.executor == "onednn" && has_onednn))
-    throw dsl::executor_error(
-        "--executor: it must be one that is built in" + found(s.executor) + "; this program has " +
-        (has_onednn ? "onednn and reference" : "reference; for onednn install it and build again"));
+  if (s.executor != "reference" && !(s.executor == "onednn" && has_onednn) && !(s.executor == "cuda" && has_cuda))
+    throw dsl::executor_error("--executor: it must be one that is built in" + found(s.executor) +
+                              "; this program has " + (has_onednn ? "onednn, " : "") + (has_cuda ? "cuda, " : "") +
+                              "reference; for others install their libraries and build again");
+  bool const known = s.precision == "bf16" || s.precision == "tf32" || s.precision == "fp32_strict";
+  need(known, "--precision: it must be bf16, tf32 or fp32_strict" + found(s.precision));
+  need(s.executor == "cuda" || (s.precision == "bf16" && !s.deterministic),
+       "--precision and --deterministic are for --executor cuda" + found(s.executor) + "; leave them out");
   need(s.executor == "onednn" || s.threads <= 1, "--threads: " + s.executor + " has one thread" + found(s.threads));
   dsl::check_writable(s.history(), "history");
   dsl::check_plot(s.output);
@@ -154,6 +171,14 @@ dsl::trainer compile(settings const& s) {
 #ifdef TYPENET_HAS_ONEDNN
   if (s.executor == "onednn") return dsl::compile<model>(dsl::onednn{.threads = s.threads}, optimizer, options);
 #endif
+#ifdef TYPENET_HAS_CUDA
+  if (s.executor == "cuda") {
+    dsl::precision const p = s.precision == "bf16"   ? dsl::precision::bf16
+                             : s.precision == "tf32" ? dsl::precision::tf32
+                                                     : dsl::precision::fp32_strict;
+    return dsl::compile<model>(dsl::cuda{.precision = p, .deterministic = s.deterministic}, optimizer, options);
+  }
+#endif
   return dsl::compile<model>(dsl::reference{}, optimizer, options);
 }
 
@@ -163,7 +188,7 @@ void run(settings const& s) {
   say(fmt::format("training with {} GPUs...", s.gpus));
   say("compiling model...");
   dsl::trainer trainer = compile(s);
-  say(fmt::format("no GPU yet: the one tower is on the CPU ({})", trainer.engine().description()));
+  say(fmt::format("the one tower is on {}{}", s.executor == "cuda" ? "" : "the CPU: ", trainer.engine().description()));
 
   std::vector<dsl::callback_handle> callbacks{
       dsl::learning_rate_schedule{dsl::poly_decay{s.learning_rate, s.epochs, 1.0}}};

@@ -146,6 +146,9 @@ TEST_CASE("program: nonsense options", "[program]") {
   refuses(2, with({"--seed", "-1"}), {"--seed", "found -1"});
   refuses(2, with({"--threads", "-2"}), {"--threads", "found -2"});
   refuses(2, with({"--threads", "2", "--executor", "reference"}), {"--threads", "reference has one thread"});
+  refuses(2, with({"--precision", "fp8"}), {"--precision", "bf16, tf32 or fp32_strict", "fp8"});
+  refuses(2, with({"--precision", "tf32", "--executor", "reference"}), {"--precision", "--executor cuda"});
+  refuses(2, with({"--deterministic", "--executor", "reference"}), {"--deterministic", "--executor cuda"});
   refuses(2, with({"--verbose", "3"}), {"--verbose", "found 3"});
   refuses(2, with({"--train-size", "-1"}), {"--train-size", "found -1"});
   refuses(2, with({"--test-size", "-1"}), {"--test-size", "found -1"});
@@ -155,7 +158,7 @@ TEST_CASE("program: nonsense options", "[program]") {
 }
 
 TEST_CASE("program: an executor that is not built in", "[program]") {
-  refuses(1, with(tiny({"--executor", "cuda"})), {"--executor", "built in", "found cuda", "reference"});
+  refuses(1, with(tiny({"--executor", "tpu"})), {"--executor", "built in", "found tpu", "reference"});
 }
 
 TEST_CASE("program: a plot path that can't be written is known before anything is loaded", "[program]") {

@@ -46,6 +46,7 @@ struct shift_and_flip {
             centred(words.x[1]) * static_cast<float>(width * picture.width),
             horizontal_flip && detail::unit_float(words.x[2]) < 0.5f, interpolation};
   }
+  friend bool operator==(shift_and_flip const&, shift_and_flip const&) = default;
 };
 
 template <class T>
@@ -64,15 +65,25 @@ class augmentation {
   transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const {
     return policy_ ? policy_->draw(seed, epoch, sample, picture) : transform{};
   }
+  /// The policy, if it is of that type: a device draws shift_and_flip's numbers itself.
+  template <augmentation_policy Policy>
+  Policy const* as() const {
+    return policy_ && policy_->type() == &type_of<Policy> ? &static_cast<holder<Policy> const&>(*policy_).policy
+                                                          : nullptr;
+  }
 
  private:
+  template <class Policy>
+  static constexpr char type_of = 0;  // its address stands for the type
   struct drawer {
     virtual ~drawer() = default;
+    virtual char const* type() const = 0;
     virtual transform draw(std::uint64_t, int, std::int64_t, dsl::shape const&) const = 0;
   };
   template <class Policy>
   struct holder final : drawer {
     explicit holder(Policy p) : policy(std::move(p)) {}
+    char const* type() const override { return &type_of<Policy>; }
     transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const override {
       return policy.draw(seed, epoch, sample, picture);
     }

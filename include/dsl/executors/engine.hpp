@@ -11,6 +11,9 @@
 
 namespace dsl {
 
+class augmentation;
+struct dataset;
+
 /// How parameters follow their gradients, as numbers an executor's update step understands.
 struct update_rule {
   double momentum = 0;
@@ -55,6 +58,13 @@ struct batch_metrics {
 class engine {
  public:
   virtual ~engine() = default;
+
+  /// For training on batches that the engine fetches itself, from a data set it keeps beside the network: gathered in
+  /// the loader's order (or as they come, without shuffle), augmented, mean-subtracted, with its labels. Returns a
+  /// program whose runs take no pictures and no labels, or -1: the caller brings each batch then.
+  virtual int prepare_resident(dataset const&, augmentation const&, int /*batch*/, bool /*shuffle*/) { return -1; }
+  /// Such a program's next run takes batch `step` of epoch `epoch`, both from 0, the ones after it what follows.
+  virtual void start_epoch(int /*program*/, int /*epoch*/, std::int64_t /*step*/) {}
 
   /// Builds a plan's primitives and memory; the same options return the same number.
   virtual int prepare(mode m, int batch) = 0;

@@ -40,18 +40,22 @@ class trainer {
   [[gnu::cold]] history fit(dataset const& data, fit_options const& options) {
     check(data, "fit");
     check(options, data);
-    batch_loader loader(data, {.batch_size = options.batch_size,
-                               .seed = seed(),
-                               .shuffle = options.shuffle,
-                               .drop_last = true,
-                               .augment = options.augment,
-                               .prefetch = options.prefetch,
-                               .threads = options.loader_threads,
-                               .cache = options.cache});
-    int const program = engine_->prepare(mode::training, options.batch_size);
+    std::unique_ptr<batch_loader> loader;  // where the engine does not fetch batches itself
+    int program = engine_->prepare_resident(data, options.augment, options.batch_size, options.shuffle);
+    if (program < 0) {
+      loader = std::make_unique<batch_loader>(data, pipeline_options{.batch_size = options.batch_size,
+                                                                     .seed = seed(),
+                                                                     .shuffle = options.shuffle,
+                                                                     .drop_last = true,
+                                                                     .augment = options.augment,
+                                                                     .prefetch = options.prefetch,
+                                                                     .threads = options.loader_threads,
+                                                                     .cache = options.cache});
+      program = engine_->prepare(mode::training, options.batch_size);
+    }
     fit_run run{.trainer = *this,
                 .epochs = options.epochs,
-                .steps = loader.steps_per_epoch(),
+                .steps = data.size / options.batch_size,
                 .batch_size = options.batch_size,
                 .learning_rate = learning_rate_,
                 .epoch = options.initial_epoch};
@@ -60,7 +64,7 @@ class trainer {
       double const begin = seconds();
       for (auto const& c : options.callbacks) c->on_epoch_begin(run);
       run.current = {.epoch = run.epoch, .learning_rate = run.learning_rate};
-      train_epoch(loader, program, run, options.callbacks);
+      train_epoch(loader.get(), program, run, options.callbacks);
       double const trained = seconds() - begin;
       run.current.images_per_second = static_cast<double>(run.steps) * options.batch_size / trained;
       if (options.validation) {
@@ -131,14 +135,17 @@ class trainer {
   dsl::engine& engine() { return *engine_; }
 
  private:
-  [[gnu::cold]] void train_epoch(batch_loader& loader, int program, fit_run& run,
+  [[gnu::cold]] void train_epoch(batch_loader* loader, int program, fit_run& run,
                                  std::vector<callback_handle> const& callbacks) {
     batch_metrics sum;
     double samples = 0;
-    run.step = 0;
-    loader.start(run.epoch);
-    while (batch const* b = loader.next()) {
-      engine_->run(program, {b->images, b->labels, b->size, step_++, run.learning_rate});
+    if (loader)
+      loader->start(run.epoch);
+    else
+      engine_->start_epoch(program, run.epoch, 0);
+    for (run.step = 0; run.step < run.steps; ++run.step) {
+      batch const b = loader ? *loader->next() : batch{.size = run.batch_size};
+      engine_->run(program, {b.images, b.labels, b.size, step_++, run.learning_rate});
       batch_metrics const m = engine_->metrics(program);
       if (!std::isfinite(m.loss))
         throw training_error(
@@ -146,10 +153,9 @@ class trainer {
                              ", with learning rate ", run.learning_rate, "; try a smaller learning rate"}));
       sum.loss += m.loss;
       sum.correct += m.correct;
-      samples += b->size;
+      samples += b.size;
       run.current.train = {sum.loss / samples, sum.correct / samples};
       for (auto const& c : callbacks) c->on_batch_end(run);
-      ++run.step;
     }
     learning_rate_ = run.learning_rate;
   }

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/message.hpp>
+#include <dsl/executors/cuda/api.hpp>
+
+#include <string>
+#include <utility>
+
+// What a device gives out, each owned by an object. Destructors don't check: by then the first error is on its way.
+
+namespace dsl::cu {
+
+/// The device that this thread's calls go to from now on, and what must be known of it.
+struct device_facts {
+  int number = 0;
+  std::string name{};
+  std::string architecture{};  // as NVRTC spells it: "sm_90a"
+  long long bytes = 0;         // of its memory
+};
+
+/// Throws executor_error where there is no driver, no device or none of that number.
+[[gnu::cold]] inline device_facts select_device(api const& a, int number) {
+  int count = 0;
+  if (cudaError_t const s = a.cudaGetDeviceCount.function(&count); s != cudaSuccess || count == 0)
+    throw executor_error(
+        detail::message({"cuda: no device: ", s == cudaSuccess ? "none is installed" : a.cudaGetErrorString.function(s),
+                         "; install NVIDIA's driver, or choose another executor"}));
+  if (number < 0 || number >= count)
+    throw executor_error(detail::message({"cuda: device must be 0 to ", count - 1, "; found ", number}));
+  a(a.cudaSetDevice, number);
+  cudaDeviceProp p{};
+  a(a.cudaGetDeviceProperties, &p, number);
+  p.name[sizeof p.name - 1] = 0;
+  if (p.major < 8)
+    throw executor_error(detail::message(
+        {"cuda: ", p.name, " has compute capability ", p.major, ".", p.minor, "; 8.0 or later is needed"}));
+  // Instructions of 9.0 and 10.0 that later devices don't have are behind the letter.
+  bool const special = (p.major == 9 || p.major == 10) && p.minor == 0;
+  return {number, p.name, detail::message({"sm_", 10 * p.major + p.minor, special ? "a" : ""}),
+          static_cast<long long>(p.totalGlobalMem)};
+}
+
+/// Device memory, zeroed. Aligned to 256 bytes.
+class device_memory {
+ public:
+  device_memory(api const& a, long long bytes, cudaStream_t s) : api_(&a), bytes_(bytes) {
+    if (bytes == 0) return;
+    a(a.cudaMalloc, &data_, static_cast<std::size_t>(bytes));
+    try {
+      a(a.cudaMemsetAsync, data_, 0, static_cast<std::size_t>(bytes), s);
+    } catch (...) {
+      a.cudaFree.function(data_);
+      throw;
+    }
+  }
+  device_memory(device_memory const&) = delete;
+  device_memory& operator=(device_memory const&) = delete;
+  ~device_memory() {
+    if (data_) api_->cudaFree.function(data_);
+  }
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+  long long bytes() const { return bytes_; }
+
+ private:
+  api const* api_;
+  void* data_ = nullptr;
+  long long bytes_;
+};
+
+/// Host memory that a device copies from and to without the CPU's help.
+class pinned_memory {
+ public:
+  pinned_memory(api const& a, long long bytes) : api_(&a), bytes_(bytes) {
+    a(a.cudaMallocHost, &data_, static_cast<std::size_t>(bytes));
+  }
+  pinned_memory(pinned_memory const&) = delete;
+  pinned_memory& operator=(pinned_memory const&) = delete;
+  ~pinned_memory() { api_->cudaFreeHost.function(data_); }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+  long long bytes() const { return bytes_; }
+
+ private:
+  api const* api_;
+  void* data_ = nullptr;
+  long long bytes_;
+};
+
+/// A queue of work on the current device, independent of all others.
+class stream {
+ public:
+  explicit stream(api const& a) : api_(&a) { a(a.cudaStreamCreateWithFlags, &handle_, cudaStreamNonBlocking); }
+  stream(stream const&) = delete;
+  stream& operator=(stream const&) = delete;
+  ~stream() {
+    api_->cudaStreamSynchronize.function(handle_);  // what is under way may still use memory that is about to go
+    api_->cudaStreamDestroy.function(handle_);
+  }
+  cudaStream_t get() const { return handle_; }
+  void wait() const { (*api_)(api_->cudaStreamSynchronize, handle_); }
+
+ private:
+  api const* api_;
+  cudaStream_t handle_ = nullptr;
+};
+
+/// Work recorded once and replayed with one call: what `record` enqueues on s is not executed now.
+class replay {
+ public:
+  template <class F>
+  replay(api const& a, cudaStream_t s, F record) : api_(&a) {
+    cudaGraph_t graph = nullptr;
+    a(a.cudaStreamBeginCapture, s, cudaStreamCaptureModeThreadLocal);
+    try {
+      record();
+    } catch (...) {
+      if (a.cudaStreamEndCapture.function(s, &graph) == cudaSuccess && graph) a.cudaGraphDestroy.function(graph);
+      throw;
+    }
+    a(a.cudaStreamEndCapture, s, &graph);
+    cudaError_t const made = a.cudaGraphInstantiate.function(&graph_, graph, 0);
+    a.cudaGraphDestroy.function(graph);
+    if (made != cudaSuccess)
+      throw executor_error(
+          detail::message({"cuda: cudaGraphInstantiate failed: ", a.cudaGetErrorString.function(made)}));
+  }
+  replay(replay const&) = delete;
+  replay& operator=(replay const&) = delete;
+  ~replay() { api_->cudaGraphExecDestroy.function(graph_); }
+  void launch(cudaStream_t s) const { (*api_)(api_->cudaGraphLaunch, graph_, s); }
+
+ private:
+  api const* api_;
+  cudaGraphExec_t graph_ = nullptr;
+};
+
+}  // namespace dsl::cu

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/cuda/arena.hpp>
+#include <dsl/executors/cuda/kernel_library.hpp>
+#include <dsl/executors/cuda/plan_cache.hpp>
+#include <dsl/executors/cuda/resident_data.hpp>
+#include <dsl/executors/engine.hpp>
+#include <dsl/executors/host/task.hpp>
+
+namespace dsl::cu {
+
+/// A convolution's pass with its plan and tensors.
+struct bound_convolution {
+  convolution_plan plan;
+  convolution_tensors tensors{};
+  std::optional<backend_descriptor> pack{};
+};
+
+/// A convolution's kernel and bias with a batch_norm multiplied in.
+struct folded_kernel {
+  device_memory kernel;
+  device_memory bias;
+  folded_kernel(api const& a, long long kernel_bytes, long long bias_bytes, cudaStream_t s)
+      : kernel(a, kernel_bytes, s), bias(a, bias_bytes, s) {}
+};
+
+/// A plan with its memory on a device and everything that one run enqueues, recorded as one graph. What changes from
+/// run to run lies in pinned memory, from which the graph copies.
+struct program {
+  dsl::plan plan{};
+  resident_data* data = nullptr;  // where batches come from; null: from the host
+  augmentation augment{};
+  bool shuffle = true;
+  step_state state{};  // of the next run
+  device_memory const* activations = nullptr;
+  std::vector<host::task> launches{};   // of one run, in order
+  std::vector<host::task> refreshes{};  // when parameters have changed: kernels with a batch_norm folded in
+  std::uint64_t refreshed = 0;          // the version of the parameters they are of
+  std::optional<replay> graph{};
+
+  detail::chain<bound_convolution> convolutions{};
+  detail::chain<folded_kernel> folded{};
+  std::optional<device_memory> workspace{};  // of the convolutions, one after the other
+  std::optional<device_memory> scratch{};    // of our kernels
+  std::optional<device_memory> counters{};
+  std::optional<device_memory> pictures{};   // as the host has them
+  std::optional<device_memory> stage_map{};  // which gradients are staged
+  std::optional<pinned_memory> images{};
+  std::optional<pinned_memory> labels{};
+  std::optional<pinned_memory> metrics{};
+
+  /// Beside the plan's arenas.
+  long long extra_bytes() const {
+    long long all = 0;
+    for (auto const* m : {&workspace, &scratch, &counters, &pictures, &stage_map})
+      if (*m) all += (*m)->bytes();
+    for (folded_kernel const& f : folded) all += f.kernel.bytes() + f.bias.bytes();
+    return all;
+  }
+};
+
+/// A tensor's buffer on the device and its place there.
+struct tensor_at {
+  void* data = nullptr;
+  slice at{};
+  dsl::shape shape{};
+  long long pixels = 0;  // of the whole batch
+  explicit operator bool() const { return data != nullptr; }
+};
+
+/// What a program's operands are in memory.
+class bound_operands {
+ public:
+  bound_operands(graph_view const& g, program const& p) : graph_(g), program_(p) {}
+
+  /// The i-th operand of a step that holds `what` and is read, or the one that is written.
+  tensor_at read(step const& s, content what, int skip = 0) const { return find(s, what, skip, true); }
+  tensor_at written(step const& s, content what) const { return find(s, what, 0, false); }
+  bool accumulates(step const& s) const {
+    for (int i = 0; i < s.operands; ++i)
+      if (at(s, i).what == content::gradient && at(s, i).how == access::accumulate) return true;
+    return false;
+  }
+  /// The parameter of one role that a step reads: of two (a bias skipped in front of a batch_norm) the last; or -1.
+  int parameter(step const& s, role r, content what = content::parameter) const {
+    int found = -1;
+    for (int i = 0; i < s.operands; ++i)
+      if (at(s, i).what == what && graph_.parameters[at(s, i).index].role == r) found = at(s, i).index;
+    return found;
+  }
+  void* buffer(int b) const { return b < 0 ? nullptr : program_.activations->data() + program_.plan.buffers[b].offset; }
+  /// Statistics or argmax.
+  void* buffer(step const& s, content what) const {
+    for (int i = 0; i < s.operands; ++i)
+      if (at(s, i).what == what) return buffer(at(s, i).buffer);
+    return nullptr;
+  }
+  tensor_at place(int tensor, placement where) const {
+    dsl::buffer const& b = program_.plan.buffers[where.buffer];
+    shape const& s = graph_.shape_of(tensor);
+    // flatten: 2x3x3 as 18 channels of one pixel
+    int const channels = static_cast<int>(b.shape.channels * b.shape.area() / s.area());
+    return {buffer(where.buffer), {channels, where.channel}, s, program_.plan.options.batch * s.area()};
+  }
+
+ private:
+  operand const& at(step const& s, int i) const { return program_.plan.operands[s.first_operand + i]; }
+  tensor_at find(step const& s, content what, int skip, bool reads) const {
+    for (int i = 0; i < s.operands; ++i) {
+      operand const& o = at(s, i);
+      if (o.what == what && (o.how == access::read) == reads && skip-- == 0)
+        return place(o.index, {o.buffer, o.channel});
+    }
+    return {};
+  }
+
+  graph_view const& graph_;
+  program const& program_;
+};
+
+}  // namespace dsl::cu
