@@ -222,7 +222,7 @@ class engine : public dsl::engine {
     for (long long i = 0; i < graph_.parameters[k].count(); ++i) to[i] = static_cast<To>(from[i]);
   }
 
-  void require_training_state() {
+  [[gnu::cold]] void require_training_state() {
     if (!training_state_)
       training_state_ = std::make_unique<memory_block>(bytes_of(region::gradients) + bytes_of(region::slots));
   }
