@@ -13,6 +13,7 @@
 #endif
 
 #include <cstdio>
+#include <cstdlib>
 
 using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
 static_assert(model::output == dsl::shape{10});
@@ -59,7 +60,7 @@ void declare(CLI::App& app, settings& s) {
   app.option_defaults()->always_capture_default();  // --help shows what is in `s`
   app.add_option("-o,--output", s.output, "where the plot goes: a .png or .svg; history.csv goes beside it [required]")
       ->type_name("PLOT");
-  app.add_option("-g,--gpus", s.gpus, "towers that share each batch; only 1 so far, and on the CPU")->type_name("G");
+  app.add_option("-g,--gpus", s.gpus, "towers that share each batch; only 1 so far")->type_name("G");
   app.add_option("-e,--epochs", s.epochs, "passes over the training pictures")->type_name("N");
   app.add_option("-b,--batch-size", s.batch_size, "pictures a step, per tower")->type_name("N");
   app.add_option("-l,--learning-rate", s.learning_rate, "of the first epoch; falls linearly to 0")->type_name("RATE");
@@ -82,6 +83,8 @@ void declare(CLI::App& app, settings& s) {
                  "directory of CIFAR-10's *.bin files; default: $TYPENET_DATA, then ~/.cache/typenet, where\n"
                  "scripts/download_cifar10 puts them, then synthetic pictures")
       ->type_name("DIR")
+      ->check(CLI::Validator([](std::string& path) { return path.empty() ? std::string("must name a directory") : ""; },
+                             ""))
       ->group(data);
   app.add_flag("--synthetic", s.synthetic, "ten kinds of drawn pictures instead: no download, quickly learnt")
       ->group(data);
@@ -102,7 +105,17 @@ Examples:
     minigooglenet_cifar -o plot.png --synthetic --epochs 4 --batch-size 32 --learning-rate 0.02 --bn-momentum 0.9
 
 It exits with 0 when plot and history are written, 2 for options that can't be, 1 for everything else that goes
-wrong; then one line on standard error says what and what to do, and no file is left behind.)");
+wrong; then one line on standard error says what and what to do, and no plot is left behind.)");
+  CLI::Validator const whole(
+      [](std::string& text) -> std::string {
+        std::size_t const digits = text.size() - (text.starts_with('-') ? 1 : 0);
+        bool const plain = text.find_first_not_of("0123456789", text.starts_with('-') ? 1 : 0) == std::string::npos;
+        bool const leading = digits > 1 && text[text.size() - digits] == '0';
+        return plain && !leading && digits >= 1 && digits <= 18 ? "" : "must be a whole number; found " + text;
+      },
+      "");
+  for (CLI::Option* o : app.get_options())
+    if (o->get_type_name() == "N" || o->get_type_name() == "G") o->check(whole);
 }
 
 void check(settings const& s) {
@@ -151,6 +164,12 @@ struct pictures {
 pictures load(settings const& s) {
   if (!s.synthetic) {
     say("loading CIFAR-10 data...");
+    char const* const place = std::getenv("TYPENET_DATA");
+    if (s.data.empty() && place && *place && dsl::cifar10::find(place).empty())
+      throw dsl::data_error(
+          fmt::format("$TYPENET_DATA: {} must have CIFAR-10's *.bin files; unset it, or fetch them: "
+                      "scripts/download_cifar10 {}",
+                      place, place));
     if (!s.data.empty() || !dsl::cifar10::find().empty()) {
       dsl::cifar10 const data = dsl::cifar10::load(s.data);
       auto const first = [](dsl::dataset const& all, std::int64_t count) { return count > 0 ? all.first(count) : all; };
@@ -185,7 +204,7 @@ dsl::trainer compile(settings const& s) {
 void run(settings const& s) {
   check(s);
   pictures const data = load(s);
-  say(fmt::format("training with {} GPUs...", s.gpus));
+  say(fmt::format("training with {} GPU{}...", s.gpus, s.gpus == 1 ? "" : "s"));
   say("compiling model...");
   dsl::trainer trainer = compile(s);
   say(fmt::format("the one tower is on {}{}", s.executor == "cuda" ? "" : "the CPU: ", trainer.engine().description()));

@@ -11,8 +11,11 @@ struct shape {
 
   friend constexpr bool operator==(shape const&, shape const&) = default;
 
-  /// Elements of one sample: shape{96, 32, 32}.size() == 98'304.
-  constexpr long long size() const { return 1LL * channels * height * width; }
+  /// Elements of one sample: shape{96, 32, 32}.size() == 98'304; the largest number there is where they are more.
+  constexpr long long size() const {
+    constexpr long long most = 0x7fffffffffffffffLL;
+    return area() > 0 && channels > most / area() ? most : channels * area();
+  }
   /// Pixels of one channel: shape{96, 32, 32}.area() == 1'024.
   constexpr long long area() const { return 1LL * height * width; }
   constexpr bool is_flat() const { return height == 1 && width == 1; }

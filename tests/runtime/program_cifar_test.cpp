@@ -146,6 +146,9 @@ TEST_CASE("program: nonsense options", "[program]") {
   refuses(2, with({"--seed", "-1"}), {"--seed", "found -1"});
   refuses(2, with({"--threads", "-2"}), {"--threads", "found -2"});
   refuses(2, with({"--threads", "2", "--executor", "reference"}), {"--threads", "reference has one thread"});
+  refuses(2, with({"--epochs", "010"}), {"--epochs", "whole number", "010"});
+  refuses(2, with({"--seed", "18446744073709551615"}), {"--seed", "whole number"});
+  refuses(2, with({"--data", ""}), {"--data", "directory"});
   refuses(2, with({"--precision", "fp8"}), {"--precision", "bf16, tf32 or fp32_strict", "fp8"});
   refuses(2, with({"--precision", "tf32", "--executor", "reference"}), {"--precision", "--executor cuda"});
   refuses(2, with({"--deterministic", "--executor", "reference"}), {"--deterministic", "--executor cuda"});
@@ -223,7 +226,7 @@ TEST_CASE("program: a run without data falls back to drawn pictures and writes p
   CHECK(said[0] == "[INFO] loading CIFAR-10 data...");
   CHECK(has(said[1], "scripts/download_cifar10"));
   CHECK(said[2] == "[INFO] drawing 8 + 4 synthetic pictures...");
-  CHECK(said[3] == "[INFO] training with 1 GPUs...");
+  CHECK(said[3] == "[INFO] training with 1 GPU...");
   CHECK(said[4] == "[INFO] compiling model...");
   CHECK(has(said[5], "CPU"));
   CHECK(said[6] == "[INFO] training network...");

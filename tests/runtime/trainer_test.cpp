@@ -534,3 +534,61 @@ TEST_CASE("the plans of a network too long for the compiler are always checked",
   CHECK(t.engine().options().verify == &verify);
   CHECK(std::isfinite(t.fit(toys(24), {.batch_size = 12}).epochs.front().train.loss));
 }
+
+TEST_CASE("a batch that memory does not suffice for is refused, again and again, and loses nothing", "[trainer]") {
+  trainer t = make_trainer();
+  std::vector<float> y(3);
+  float const picture[16] = {};
+  for (int times = 0; times < 2; ++times)
+    CHECK_THROWS_AS(t.predict_on_batch(picture, 2'000'000'000, y.data()), executor_error);
+  t.predict_on_batch(picture, 1, y.data());
+  CHECK(y[0] + y[1] + y[2] == Approx(1));
+  CHECK(t.evaluate(toys(10), 2'000'000'000).loss > 0);  // no more than there is
+  CHECK(t.fit(toys(24), {.batch_size = 12, .prefetch = 2'000'000'000}).epochs.size() == 1);
+}
+
+TEST_CASE("an engine refuses programs and batches that can't be", "[trainer]") {
+  trainer t = make_trainer();
+  engine& e = t.engine();
+  int const evaluation = e.prepare(mode::evaluation, 1);
+  float const picture[16] = {};
+  CHECK_THROWS_AS(e.run(evaluation, {picture, nullptr, 1, 0, 0}), option_error);
+  CHECK_THROWS_AS(e.run(evaluation + 1, {picture, nullptr, 1, 0, 0}), option_error);
+  CHECK_THROWS_AS(e.metrics(-1), option_error);
+}
+
+namespace {
+
+struct meddler : callback {
+  void on_epoch_begin(fit_run& run) override { run.steps = 1000, run.batch_size = 1; }
+};
+
+}  // namespace
+
+TEST_CASE("a callback that writes what it should only read does no harm", "[trainer]") {
+  history const h = make_trainer().fit(toys(24), {.batch_size = 12, .callbacks = {meddler{}}});
+  CHECK(std::isfinite(h.epochs.back().train.loss));
+  CHECK_THROWS_AS(callback_handle(std::shared_ptr<meddler>{}), option_error);
+}
+
+TEST_CASE("options out of range are refused", "[trainer]") {
+  for (double momentum : {-0.5, 1.0, 2.0, std::numeric_limits<double>::quiet_NaN()})
+    CHECK_THROWS_AS(compile<model>(reference{}, sgd{}, {.batch_norm_momentum = momentum}), option_error);
+  for (double share : {-5.0, 1.5, 1e30, std::numeric_limits<double>::quiet_NaN()}) {
+    CHECK_THROWS_AS(augmentation(shift_and_flip{.width = share}), option_error);
+    CHECK_THROWS_AS(augmentation(shift_and_flip{.height = share}), option_error);
+  }
+  CHECK_THROWS_AS((poly_decay{1, 0, 1}(0)), option_error);
+  CHECK_THROWS_AS(synthetic_pictures(1LL << 50, 1, 0), option_error);
+}
+
+TEST_CASE("one dense layer can't learn the synthetic pictures", "[trainer]") {
+  using flat = network<image<3, 32, 32>, flatten, dense<10>, softmax>;
+  synthetic const data = synthetic_pictures(1000, 500, 1);
+  trainer t = compile<flat>(reference{}, sgd{.learning_rate = 3e-5, .momentum = 0.9});
+  double best = 0, learnt = 0;
+  for (epoch_record const& e : t.fit(data.train, {.epochs = 6, .batch_size = 20, .validation = &data.test}).epochs)
+    best = std::max(best, e.validation.acc), learnt = std::max(learnt, e.train.acc);
+  CHECK(learnt > 0.3);  // it does try
+  CHECK(best < 0.6);
+}

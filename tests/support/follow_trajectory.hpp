@@ -97,7 +97,7 @@ double difference(saved_state const& saved, follower<T>& f) {
   double worst = 0;
   auto const compare = [&](double a, double b) {
     double const d = std::abs(a - b) / std::max(1.0, std::abs(a));
-    if (!(d <= worst)) worst = d;
+    if (!(d <= worst)) worst = std::isnan(d) ? 1e300 : d;  // a NaN stays the worst
   };
   for (std::size_t k = 0; k < saved.parameters.size(); ++k) {
     parameter_summary const ours = f.summary(static_cast<int>(k));

@@ -17,6 +17,7 @@ struct concat {
     b.require(count >= 2, {.broken = rule::concat_joins_two_or_more, .first = in.shape, .found = count});
     value out[sizeof...(Branches) + 1]{};
     shape joined{0, 1, 1};
+    long long channels = 0;
     int i = 0;
     if constexpr (sizeof...(Branches) > 0)
       for (detail::lowering const* branch : {&detail::lowering_of<Branches>...}) {
@@ -25,7 +26,9 @@ struct concat {
         shape const& this_one = out[i].shape;
         b.require(first.height == this_one.height && first.width == this_one.width,
                   {.broken = rule::branches_share_height_and_width, .first = first, .second = this_one, .found = i});
-        joined = {joined.channels + this_one.channels, first.height, first.width};
+        channels += this_one.channels;
+        b.require(channels <= 0x7fffffffLL, {.broken = rule::tensor_fits_32_bits, .first = first, .found = channels});
+        joined = {channels <= 0x7fffffffLL ? static_cast<int>(channels) : 1, first.height, first.width};
         ++i;
       }
     return b.append({.kind = op::concat}, out, count, joined);

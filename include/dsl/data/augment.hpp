@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/philox.hpp>
+#include <dsl/error.hpp>
 #include <dsl/shape.hpp>
 
 #include <cmath>
@@ -59,7 +60,13 @@ class augmentation {
  public:
   augmentation() = default;
   template <augmentation_policy Policy>  // NOLINTNEXTLINE(google-explicit-constructor): a policy is an augmentation
-  augmentation(Policy policy) : policy_(std::make_shared<holder<Policy> const>(std::move(policy))) {}
+  augmentation(Policy policy) : policy_(std::make_shared<holder<Policy> const>(std::move(policy))) {
+    if constexpr (std::same_as<Policy, shift_and_flip>) {
+      shift_and_flip const& p = *as<shift_and_flip>();
+      if (!(p.width >= 0 && p.width <= 1 && p.height >= 0 && p.height <= 1))
+        throw option_error("shift_and_flip: width and height must be shares of the picture, 0 to 1");
+    }
+  }
 
   explicit operator bool() const { return policy_ != nullptr; }
   transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const {

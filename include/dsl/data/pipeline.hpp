@@ -58,6 +58,7 @@ class batch_loader {
     auto const pictures = static_cast<std::size_t>(data_.size);
     picture_ = static_cast<std::size_t>(data_.sample.size());
     order_ = std::vector<std::int64_t>(pictures);
+    if (options_.prefetch > steps_per_epoch()) options_.prefetch = static_cast<int>(steps_per_epoch());
     slots_ = std::vector<slot>(static_cast<std::size_t>(options_.prefetch) + 1);
     for (auto& s : slots_) {
       s.images = std::vector<float>(batch_size * picture_);

@@ -113,9 +113,11 @@ inline void draw_synthetic(std::uint64_t seed, std::uint64_t index, std::uint8_t
 /// triangle, cross, star, crescent) anywhere, of any size and turn, or stripes or a checkerboard, in two random colours
 /// with a little noise. A horizontal flip never changes the class. Picture k depends on (seed, k) alone.
 inline synthetic synthetic_pictures(std::int64_t train, std::int64_t test, std::uint64_t seed) {
-  if (train < 1 || test < 0)
-    throw option_error("synthetic_pictures: there must be 1 or more training and 0 or more test pictures; found " +
-                       std::to_string(train) + " and " + std::to_string(test) + "; ask for 4000 and 1000");
+  constexpr std::int64_t most = 10'000'000;  // 29 GiB
+  if (train < 1 || test < 0 || train > most || test > most)
+    throw option_error(
+        "synthetic_pictures: there must be 1 to 10,000,000 training and up to 10,000,000 test pictures; found " +
+        std::to_string(train) + " and " + std::to_string(test) + "; ask for 4000 and 1000");
   constexpr dsl::shape sample{3, 32, 32};
   auto const bytes = static_cast<std::size_t>(sample.size());
   std::vector<std::uint8_t> pixels(static_cast<std::size_t>(train + test) * bytes);

@@ -31,11 +31,24 @@ class chain {
     end_ = &made->next;
     return made->value;
   }
+  /// Takes back the last one made.
+  void drop_last() {
+    link** at = &first_;
+    while ((*at)->next) at = &(*at)->next;
+    delete std::exchange(*at, nullptr);
+    end_ = at;
+  }
   /// The i-th made; there must be one.
   T& operator[](int i) const {
     link* at = first_;
     while (i-- > 0) at = at->next;
     return at->value;
+  }
+
+  int size() const {
+    int n = 0;
+    for (link* at = first_; at; at = at->next) ++n;
+    return n;
   }
 
   struct iterator {

@@ -32,8 +32,8 @@ struct engine_options {
   dsl::loss loss = dsl::loss::categorical_crossentropy;
   double batch_norm_momentum = -1;         // >= 0 replaces every layer's own
   bool unbiased_running_variance = false;  // PyTorch's n / (n - 1); Keras's is biased
-  /// &dsl::verify: every plan is checked as the program makes it. Null by default, since the compiler has checked one
-  /// already, and the checker is a tenth of an executor's code.
+  /// &dsl::verify: every plan is checked as the program makes it. Null by default, since the compiler has checked
+  /// training's already, and the checker is a tenth of an executor's code.
   plan_checker verify = nullptr;
 };
 

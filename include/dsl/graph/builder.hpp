@@ -48,6 +48,10 @@ class builder {
   /// Declares a parameter of the node appended next; its layout is that of struct parameter.
   constexpr void parameter(dsl::parameter p) {
     p.node = sizes_.nodes;
+    long long count = 1;
+    for (int d : p.dims) count = d > 0 && count > 0xffffffffffLL / d ? 0xffffffffffLL : count * d;
+    require(count <= 0x7fffffffLL,
+            {.broken = rule::parameter_fits_32_bits, .first = {p.dims[0], 1, 1}, .found = count});
     if (parameters_) parameters_[sizes_.parameters] = p;
     ++sizes_.parameters;
   }

@@ -11,6 +11,9 @@ enum class padding : unsigned char { same, valid };
 
 namespace detail {
 
+/// What does not fit an int breaks a rule elsewhere; until then it is the largest there is.
+constexpr int narrow(long long n) { return n > 0x7fffffffLL ? 0x7fffffff : static_cast<int>(n); }
+
 struct extent {
   int size;    // output rows or columns
   int before;  // zeros in front
@@ -19,12 +22,12 @@ struct extent {
 
 /// extent_of(32, 3, 2, padding::valid) -> {15, 0, 32};  extent_of(32, 3, 1, padding::same) -> {32, 1, 34}
 constexpr extent extent_of(int input, int kernel, int stride, padding pad) {
-  if (stride < 1) return {1, 0, input};
+  if (stride < 1 || kernel < 1) return {1, 0, input};
   if (pad == padding::valid) return {input < kernel ? 1 : (input - kernel) / stride + 1, 0, input};
-  int const size = (input + stride - 1) / stride;
-  int const total = (size - 1) * stride + kernel - input;
-  int const zeros = total > 0 ? total : 0;
-  return {size, zeros / 2, input + zeros};
+  long long const size = (1LL * input + stride - 1) / stride;
+  long long const total = (size - 1) * stride + kernel - input;
+  long long const zeros = total > 0 ? total : 0;
+  return {static_cast<int>(size), static_cast<int>(zeros / 2), narrow(input + zeros)};
 }
 
 struct conv2d_options {
@@ -45,12 +48,12 @@ constexpr value lower_conv2d(builder& b, value in, conv2d_options o) {
   b.require(o.height <= h.padded && o.width <= w.padded, {.broken = rule::kernel_fits_padded_input,
                                                           .first = {in.shape.channels, h.padded, w.padded},
                                                           .second = {o.filters, o.height, o.width}});
-  int const area = o.height * o.width;
+  long long const area = narrow(1LL * o.height * o.width);
   b.parameter({.role = role::kernel,
                .dims = {o.filters, in.shape.channels, o.height, o.width},
                .rank = 4,
-               .fan_in = in.shape.channels * area,
-               .fan_out = o.filters * area});
+               .fan_in = narrow(in.shape.channels * area),
+               .fan_out = narrow(o.filters * area)});
   b.parameter({.role = role::bias, .dims = {o.filters, 1, 1, 1}});
   return b.append({.kind = op::conv2d, .window = {o.height, o.width, o.stride, h.before, w.before}}, in,
                   {o.filters, h.size, w.size});

@@ -9,8 +9,8 @@ namespace dsl {
 /// training: forward, loss, backward, update. evaluation: forward with running statistics, loss. inference: forward.
 enum class mode : unsigned char { training, evaluation, inference };
 
-/// categorical_crossentropy: mean of -log p[label]; behind a softmax computed from its logits. mean_squared_error: mean
-/// over samples and outputs of (p - onehot)^2.
+/// categorical_crossentropy: mean of -log p[label]; behind a softmax its gradient is that of the logits.
+/// mean_squared_error: mean over samples and outputs of (p - onehot)^2.
 enum class loss : unsigned char { categorical_crossentropy, mean_squared_error };
 
 /// A target's channel_block where all channels of a buffer lie together: NHWC, as GPUs want it.

@@ -51,6 +51,12 @@ struct tensor_fits_32_bits {
   static_assert(Elements <= 2147483647LL, "layer: one sample has more than 2,147,483,647 values; make it smaller");
 };
 
+/// Counts beyond 2^40 are given as 1,099,511,627,775.
+template <class At, class Layer, int Outputs, long long Numbers>
+struct parameter_fits_32_bits {
+  static_assert(Numbers <= 2147483647LL, "layer: its kernel has more than 2,147,483,647 numbers; make it smaller");
+};
+
 template <class At, class Layer, int Filters>
 struct filters_are_positive {
   static_assert(Filters > 0, "conv2d: there must be at least one filter");

@@ -103,6 +103,9 @@ template <class J>
 struct explain<rule::tensor_fits_32_bits, J>
     : broken::tensor_fits_32_bits<at_of<J>, layer_of<J>, J::why.first, J::why.found> {};
 template <class J>
+struct explain<rule::parameter_fits_32_bits, J>
+    : broken::parameter_fits_32_bits<at_of<J>, layer_of<J>, J::why.first.channels, J::why.found> {};
+template <class J>
 struct explain<rule::filters_are_positive, J> : broken::filters_are_positive<at_of<J>, layer_of<J>, J::why.found> {};
 template <class J>
 struct explain<rule::kernel_is_positive, J>

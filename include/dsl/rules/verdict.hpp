@@ -13,6 +13,7 @@ enum class rule : unsigned char {
   children_are_layers,
   image_has_positive_size,
   tensor_fits_32_bits,
+  parameter_fits_32_bits,
   filters_are_positive,
   kernel_is_positive,
   stride_is_positive,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/error.hpp>
 #include <dsl/training/history.hpp>
 
 #include <concepts>
@@ -48,7 +49,9 @@ class callback_handle {
   template <std::derived_from<callback> C>
   callback_handle(C c) : callback_(std::make_shared<C>(std::move(c))) {}  // NOLINT: so that a braced list reads well
   template <std::derived_from<callback> C>
-  callback_handle(std::shared_ptr<C> c) : callback_(std::move(c)) {}  // NOLINT
+  callback_handle(std::shared_ptr<C> c) : callback_(std::move(c)) {  // NOLINT
+    if (!callback_) throw option_error("callbacks: one of them is a null pointer");
+  }
 
   callback* operator->() const { return callback_.get(); }
 

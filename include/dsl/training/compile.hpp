@@ -10,7 +10,7 @@ namespace dsl {
 struct compile_options {
   dsl::loss loss = dsl::loss::categorical_crossentropy;
   std::uint64_t seed = 0;                  // of weights, order, augmentation and dropout
-  double batch_norm_momentum = -1;         // >= 0 replaces every layer's own
+  double batch_norm_momentum = -1;         // replaces every layer's own; -1: does not
   bool unbiased_running_variance = false;  // as PyTorch; Keras's is biased
   plan_checker verify = nullptr;           // &dsl::verify: check every plan once more as the program makes it
 };
@@ -42,8 +42,10 @@ template <class Network, executor Executor, optimizer Optimizer>
 [[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer, compile_options const& o = {}) {
   static_assert(detail::sound<Network, Executor>(),
                 "plan: typenet made a plan that its own checker refuses; please report the network");
-  if (!(o.batch_norm_momentum < 1))
-    throw option_error("batch_norm_momentum: it must be less than 1; found " + std::to_string(o.batch_norm_momentum));
+  if (!(o.batch_norm_momentum < 1) || (o.batch_norm_momentum < 0 && o.batch_norm_momentum != -1))
+    throw option_error(
+        detail::message({"batch_norm_momentum: it must be 0 to less than 1, or -1 for the layers' own; found ",
+                         o.batch_norm_momentum}));
   engine_options engine{.seed = o.seed,
                         .update = optimizer.rule(),
                         .loss = o.loss,

@@ -14,7 +14,10 @@ struct poly_decay {
   double base = 5e-3;
   int epochs = 70;
   double power = 1.0;
-  double operator()(int epoch) const { return base * std::pow(1.0 - static_cast<double>(epoch) / epochs, power); }
+  double operator()(int epoch) const {
+    if (epochs < 1) throw option_error("poly_decay: epochs must be 1 or more");
+    return base * std::pow(1.0 - static_cast<double>(epoch) / epochs, power);
+  }
 };
 
 /// Sets the learning rate at the begin of each epoch, counted from 0.

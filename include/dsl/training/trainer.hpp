@@ -64,11 +64,14 @@ class trainer {
       double const begin = seconds();
       for (auto const& c : options.callbacks) c->on_epoch_begin(run);
       run.current = {.epoch = run.epoch, .learning_rate = run.learning_rate};
-      train_epoch(loader.get(), program, run, options.callbacks);
+      train_epoch(loader.get(), program, data.size / options.batch_size, run, options);
       double const trained = seconds() - begin;
       run.current.images_per_second = static_cast<double>(run.steps) * options.batch_size / trained;
       if (options.validation) {
         run.current.validation = evaluate(*options.validation, options.batch_size);
+        if (!std::isfinite(run.current.validation.loss))
+          throw training_error(detail::message({"val_loss: it became ", run.current.validation.loss, " in epoch ",
+                                                run.epoch + 1, "; try a smaller learning rate"}));
         run.current.validated = true;
       }
       run.current.seconds = seconds() - begin;
@@ -135,16 +138,17 @@ class trainer {
   dsl::engine& engine() { return *engine_; }
 
  private:
-  [[gnu::cold]] void train_epoch(batch_loader* loader, int program, fit_run& run,
-                                 std::vector<callback_handle> const& callbacks) {
+  [[gnu::cold]] void train_epoch(batch_loader* loader, int program, std::int64_t steps, fit_run& run,
+                                 fit_options const& options) {
     batch_metrics sum;
     double samples = 0;
     if (loader)
       loader->start(run.epoch);
     else
       engine_->start_epoch(program, run.epoch, 0);
-    for (run.step = 0; run.step < run.steps; ++run.step) {
-      batch const b = loader ? *loader->next() : batch{.size = run.batch_size};
+    batch const resident{.size = options.batch_size};
+    for (run.step = 0; run.step < steps; ++run.step) {  // callbacks may write into run
+      batch const& b = loader ? *loader->next() : resident;
       engine_->run(program, {b.images, b.labels, b.size, step_++, run.learning_rate});
       batch_metrics const m = engine_->metrics(program);
       if (!std::isfinite(m.loss))
@@ -155,7 +159,7 @@ class trainer {
       sum.correct += m.correct;
       samples += b.size;
       run.current.train = {sum.loss / samples, sum.correct / samples};
-      for (auto const& c : callbacks) c->on_batch_end(run);
+      for (auto const& c : options.callbacks) c->on_batch_end(run);
     }
     learning_rate_ = run.learning_rate;
   }
@@ -164,6 +168,7 @@ class trainer {
   [[gnu::cold]] void for_each_batch(dataset const& data, int batch_size, mode m, F f) {
     if (batch_size < 1)
       throw option_error(detail::message({"batch_size: it must be 1 or more; found ", batch_size, "; try 64"}));
+    if (batch_size > data.size) batch_size = static_cast<int>(data.size);
     batch_loader loader(data, {.batch_size = batch_size, .shuffle = false});
     loader.start(0);
     while (batch const* b = loader.next()) {

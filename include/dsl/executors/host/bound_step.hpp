@@ -40,7 +40,7 @@ struct bound_step {
   T* parameter(role r) const { return parameters[static_cast<int>(r)]; }
   T* gradient(role r) const { return gradients[static_cast<int>(r)]; }
 
-  T* parameters[6] = {};  // by role; of two with one role (a bias skipped in front of a batch_norm's) the last
+  T* parameters[6] = {};  // by role
   T* gradients[6] = {};
 };
 

@@ -46,27 +46,26 @@ class engine : public dsl::engine {
       if (plan_verdict const v = options_.verify(graph_, made); !v.holds())
         throw executor_error(detail::message({"plan: ", explain(v.broken), " (step ", v.step, ")"}));
     program& p = programs_.emplace();
-    p.plan = std::move(made);
-    if (m == mode::training) require_training_state();
-    p.activations = memory_for(p.plan.region_bytes[static_cast<int>(region::activations)]);
-    p.steps = std::vector<bound_step>(static_cast<std::size_t>(p.plan.steps.size()));
-    for (int i = 0; i < p.plan.steps.size(); ++i) {
-      bound_step& b = p.steps[static_cast<std::size_t>(i)];
-      bind(p, p.plan.steps[i], b);
-      b.faster = accelerate(p, b);
+    try {
+      bind(p, std::move(made));
+    } catch (...) {
+      programs_.drop_last();  // what is half made must not be found again
+      throw;
     }
     return count;
   }
 
   void run(int which, batch_view const& batch) override {
-    program& p = programs_[which];
+    program& p = program_of(which);
     if (batch.size != p.plan.options.batch) refuse(p.plan.options.batch, batch.size);
+    if (p.plan.labels >= 0 && !batch.labels)
+      throw option_error("batch: it has no labels; only a program for inference runs without");
     p.batch = batch;
     for (bound_step const& b : p.steps) run(p, b);
   }
   /// One step of the last batch again; tests look at what is in memory between two.
   void run_step(int which, int step) {
-    program& p = programs_[which];
+    program& p = program_of(which);
     run(p, p.steps[static_cast<std::size_t>(step)]);
   }
 
@@ -105,7 +104,7 @@ class engine : public dsl::engine {
     program const& p = prepared(which);
     return reinterpret_cast<T*>(address(p, p.plan.activations[graph_.nodes[0].output].buffer));
   }
-  program const& prepared(int which) const { return programs_[which]; }
+  program const& prepared(int which) const { return program_of(which); }
 
   long long arena_bytes() const override {
     long long bytes = state_.bytes() + (training_state_ ? training_state_->bytes() : 0);
@@ -144,6 +143,10 @@ class engine : public dsl::engine {
   std::uint64_t const* parameters_version() const { return &parameters_version_; }
 
  private:
+  program& program_of(int which) const {
+    if (which < 0 || which >= programs_.size()) throw option_error("engine: there is no such program; prepare() it");
+    return programs_[which];
+  }
   [[gnu::cold, noreturn]] static void refuse(int prepared, int found) {
     throw option_error(detail::message({"batch: this program takes ", prepared, " samples, not ", found}));
   }
@@ -158,6 +161,17 @@ class engine : public dsl::engine {
         for (long long i = 0; i < v.shape.area(); ++i) v(n, c, i) = 0;
   }
 
+  [[gnu::cold]] void bind(program& p, plan&& made) {
+    p.plan = std::move(made);
+    if (p.plan.options.mode == mode::training) require_training_state();
+    p.activations = memory_for(p.plan.region_bytes[static_cast<int>(region::activations)]);
+    p.steps = std::vector<bound_step>(static_cast<std::size_t>(p.plan.steps.size()));
+    for (int i = 0; i < p.plan.steps.size(); ++i) {
+      bound_step& b = p.steps[static_cast<std::size_t>(i)];
+      bind(p, p.plan.steps[i], b);
+      b.faster = accelerate(p, b);
+    }
+  }
   [[gnu::cold]] void bind(program const& p, step const& s, bound_step& b) const {
     b.step = &s;
     b.node = s.node >= 0 ? &graph_.nodes[s.node] : nullptr;

@@ -23,8 +23,10 @@ class engine final : public plain::steps<float> {
         settings_(settings),
         block_(to.channel_block),
         convolutions_(g, settings.winograd, parameters_version()) {
-    if (settings.threads < 0)
-      throw option_error(detail::message({"onednn: threads must be 0 (all) or more; found ", settings.threads}));
+    int const most = 8 * omp_get_num_procs();  // spinning threads without a core of their own only disturb each other
+    if (settings.threads < 0 || settings.threads > most)
+      throw option_error(
+          detail::message({"onednn: threads must be 0 (all) to ", most, " here; found ", settings.threads}));
     thread_count const scope(settings_.threads);
     threads_ = omp_get_max_threads();
   }

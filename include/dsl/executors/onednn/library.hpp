@@ -13,6 +13,10 @@
 // The one place that knows oneDNN's API, and that v2 (Debian 12) and v3 differ: memory descriptors are structs in the
 // one and handles in the other, and v3 has no operation descriptors. The C API, since dnnl.hpp costs 700 ms a file.
 
+#if defined(DNNL_RUNTIME_OMP) && DNNL_CPU_RUNTIME != DNNL_RUNTIME_OMP
+#error "typenet needs a oneDNN that runs on OpenMP: its own kernels share the threads, and nothing waits for a queue"
+#endif
+
 namespace dsl::dnn {
 
 [[gnu::cold, noreturn]] inline void fail(dnnl_status_t status, char const* call) {

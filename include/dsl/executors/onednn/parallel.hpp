@@ -9,10 +9,11 @@
 extern "C" {
 void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags);
 void GOMP_barrier();
-int omp_get_thread_num();
-int omp_get_num_threads();
-int omp_get_max_threads();
-void omp_set_num_threads(int threads);
+int omp_get_thread_num() noexcept;
+int omp_get_num_threads() noexcept;
+int omp_get_max_threads() noexcept;
+int omp_get_num_procs() noexcept;
+void omp_set_num_threads(int threads) noexcept;
 }
 
 namespace dsl::dnn {

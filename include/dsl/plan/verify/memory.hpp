@@ -96,7 +96,8 @@ class address_list {
     contents c{.where = x.trainable() ? region::parameters : region::statistics,
                .shape = {static_cast<int>(x.count()), 1, 1},
                .element_bytes = p.options.target.state_bytes};
-    if (!fits(p, b, c)) return {.broken = plan_rule::buffers_fit_what_they_hold, .index = b};
+    if (!fits(p, b, c) || p.buffers[b].bytes < x.count() * c.element_bytes)
+      return {.broken = plan_rule::buffers_fit_what_they_hold, .index = b};
     if (!lies_in_its_region(p, p.buffers[b]))
       return {.broken = plan_rule::buffers_lie_aligned_in_their_region, .index = b};
     if (!(x.trainable() ? trained : running).insert(p, b))
