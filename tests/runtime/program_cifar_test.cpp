@@ -273,7 +273,7 @@ TEST_CASE("program: both executors start alike", "[program]") {
         run(here, tiny({"-o", "plot.png", "--epochs", "1", "--executor", executor, "--learning-rate", "1e-5"}));
     INFO(o.out << o.err);
     REQUIRE(o.code == 0);
-    CHECK(has(o.out, std::string("on the CPU (") + executor));
+    CHECK(has(o.out, std::string("on the CPU: ") + executor));
     return std::strtod(lines(contents(here / "history.csv")).at(1).c_str() + 2, nullptr);
   };
   double const plain = loss("reference");

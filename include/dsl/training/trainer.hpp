@@ -147,7 +147,7 @@ class trainer {
     else
       engine_->start_epoch(program, run.epoch, 0);
     batch const resident{.size = options.batch_size};
-    for (run.step = 0; run.step < steps; ++run.step) {  // callbacks may write into run
+    for (run.step = 0; steps > run.step; ++run.step) {  // callbacks may write into run
       batch const& b = loader ? *loader->next() : resident;
       engine_->run(program, {b.images, b.labels, b.size, step_++, run.learning_rate});
       batch_metrics const m = engine_->metrics(program);

@@ -4,7 +4,9 @@
 #include <dsl/data/pipeline.hpp>
 #include <dsl/executors/cuda/device.hpp>
 
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 namespace dsl::cu {
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/executors/cuda/program.hpp>
+#include <dsl/view.hpp>
 
 namespace dsl::cu {
 
