@@ -11,7 +11,8 @@ namespace dsl::host {
 
 /// Adds up the samples' losses and right answers in metrics[0] and [1], in double and in order. gradient, where wanted,
 /// receives d(mean loss)/d(logits) if from_logits, else d(mean loss)/d(y). y is (B, outputs). A cross-entropy takes
-/// probabilities of at least 1e-7 where no softmax is behind it, as Keras does, so that loss and gradient stay finite. Keras also divides by their sum.
+/// probabilities of at least 1e-7 where no softmax is behind it, as Keras does, so that loss and gradient stay finite.
+/// Keras also divides by their sum.
 template <class T>
 void compute_loss(loss kind, bool from_logits, view<T const> y, std::int32_t const* labels, double* metrics,
                   view<T> gradient) {
