@@ -30,6 +30,6 @@ if(NOT TARGET typenet::dnnl)
     target_link_libraries(typenet::dnnl INTERFACE "${TYPENET_DNNL_LIBRARY}" "${TYPENET_GOMP_LIBRARY}")
   else()
     set(typenet_dnnl_NOT_FOUND_MESSAGE
-        "oneDNN's dnnl.h and libdnnl, and GCC's libgomp, are needed; on Debian: apt-get install libdnnl-dev g++")
+        "oneDNN's dnnl.h and libdnnl, and GCC's libgomp; on Debian: apt-get install libdnnl-dev g++")
   endif()
 endif()

@@ -57,6 +57,8 @@ struct network : rules::explain<detail::judged<Input, Layers...>::why.broken, de
   }();
 
   static constexpr graph_view view() { return graph.view(); }
+  /// Whether no rule is broken. Where one is, the compiler has said so; what follows from it need not be said as well.
+  static constexpr bool is_sound = detail::judged<Input, Layers...>::why.holds();
 
   static constexpr shape input = graph.view().shape_of(0);
   static constexpr shape output = graph.view().shape_of(graph.view().result());

@@ -555,6 +555,15 @@ TEST_CASE("an engine refuses programs and batches that can't be", "[trainer]") {
   CHECK_THROWS_AS(e.run(evaluation, {picture, nullptr, 1, 0, 0}), option_error);
   CHECK_THROWS_AS(e.run(evaluation + 1, {picture, nullptr, 1, 0, 0}), option_error);
   CHECK_THROWS_AS(e.metrics(-1), option_error);
+  float numbers[64] = {};
+  int const running = 2;  // a moving mean: no optimizer slot
+  for (int k : {-1, 99}) {
+    CHECK_THROWS_AS(e.read_parameter(k, numbers), option_error);
+    CHECK_THROWS_AS(e.write_parameter(k, numbers), option_error);
+    CHECK_THROWS_AS(e.read_slot(0, k, numbers), option_error);
+  }
+  CHECK_THROWS_AS(e.write_slot(1, 0, numbers), option_error);
+  CHECK_THROWS_AS(e.write_slot(0, running, numbers), option_error);
 }
 
 namespace {

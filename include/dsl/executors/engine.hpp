@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/message.hpp>
 #include <dsl/error.hpp>
 #include <dsl/plan/plan.hpp>
 #include <dsl/plan/verify/rules.hpp>
@@ -95,6 +96,16 @@ class engine {
 
  protected:
   engine(graph_view const& g, engine_options const& o) : graph_(g), options_(o) {}
+
+  [[gnu::cold]] void require_parameter(int k) const {
+    if (k < 0 || k >= graph_.size.parameters)
+      throw option_error(detail::message({"engine: parameters are 0 to ", graph_.size.parameters - 1, "; found ", k}));
+  }
+  [[gnu::cold]] void require_slot(int s, int k) const {
+    require_parameter(k);
+    if (s < 0 || s >= options_.update.slots() || !graph_.parameters[k].trainable())
+      throw option_error(detail::message({"engine: parameter ", k, " has no optimizer slot ", s}));
+  }
 
   graph_view graph_;
   engine_options options_;

@@ -40,8 +40,9 @@ constexpr bool sound() {
 /// networks of more than 300 operations when the engine makes it.
 template <class Network, executor Executor, optimizer Optimizer>
 [[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer, compile_options const& o = {}) {
-  static_assert(detail::sound<Network, Executor>(),
-                "plan: typenet made a plan that its own checker refuses; please report the network");
+  if constexpr (Network::is_sound)  // else the compiler has said what is wrong, and need not say it twice
+    static_assert(detail::sound<Network, Executor>(),
+                  "plan: typenet made a plan that its own checker refuses; please report the network");
   if (!(o.batch_norm_momentum < 1) || (o.batch_norm_momentum < 0 && o.batch_norm_momentum != -1))
     throw option_error(
         detail::message({"batch_norm_momentum: it must be 0 to less than 1, or -1 for the layers' own; found ",

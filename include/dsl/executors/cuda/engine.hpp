@@ -105,19 +105,25 @@ class engine final : public dsl::engine {
           *out++ = number(raw.data(), (n * area + i) * y.at.channels + y.at.offset + c);
   }
 
-  void read_parameter(int k, float* out) override { read(k, arena_.parameter(k), out); }
+  void read_parameter(int k, float* out) override {
+    require_parameter(k);
+    read(k, arena_.parameter(k), out);
+  }
   void write_parameter(int k, float const* in) override {
+    require_parameter(k);
     select();
     arena_.write(k, in, arena_.parameter(k));
     copies_are_old_ = true;
     ++version_;
   }
   void read_slot(int s, int k, float* out) override {
+    require_slot(s, k);
     select();
     arena_.require_training();
     read(k, arena_.slot(s, k), out);
   }
   void write_slot(int s, int k, float const* in) override {
+    require_slot(s, k);
     select();
     arena_.require_training();
     arena_.write(k, in, arena_.slot(s, k));

@@ -83,13 +83,23 @@ class engine : public dsl::engine {
         for (long long i = 0; i < y.shape.area(); ++i) *out++ = static_cast<float>(y(n, c, i));
   }
 
-  void read_parameter(int k, float* out) override { copy(parameter_data(k), out, k); }
+  void read_parameter(int k, float* out) override {
+    this->require_parameter(k);
+    copy(parameter_data(k), out, k);
+  }
   void write_parameter(int k, float const* in) override {
+    this->require_parameter(k);
     copy(in, parameter_data(k), k);
     ++parameters_version_;
   }
-  void read_slot(int s, int k, float* out) override { copy(slot_data(s, k), out, k); }
-  void write_slot(int s, int k, float const* in) override { copy(in, slot_data(s, k), k); }
+  void read_slot(int s, int k, float* out) override {
+    this->require_slot(s, k);
+    copy(slot_data(s, k), out, k);
+  }
+  void write_slot(int s, int k, float const* in) override {
+    this->require_slot(s, k);
+    copy(in, slot_data(s, k), k);
+  }
 
   /// The same numbers without rounding to float; tests of gradients in double need them.
   T* parameter_data(int k) { return reinterpret_cast<T*>(address(layout_.buffers[layout_.parameter_buffers[k]])); }
