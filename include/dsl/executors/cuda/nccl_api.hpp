@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/cuda/api.hpp>
+
+#include <nccl.h>
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+namespace dsl::cu {
+
+/// Every call to NCCL goes through this table, as all others go through `api`. A table of its own: a program for one
+/// GPU doesn't link the library.
+struct nccl_api {
+  entry<ncclResult_t(int*)> ncclGetVersion{"ncclGetVersion", ::ncclGetVersion};
+  entry<char const*(ncclResult_t)> ncclGetErrorString{"ncclGetErrorString", ::ncclGetErrorString};
+  entry<char const*(ncclComm_t)> ncclGetLastError{"ncclGetLastError", ::ncclGetLastError};
+  // communicators
+  entry<ncclResult_t(ncclUniqueId*)> ncclGetUniqueId{"ncclGetUniqueId", ::ncclGetUniqueId};
+  entry<ncclResult_t(ncclComm_t*, int, ncclUniqueId, int, ncclConfig_t*)> ncclCommInitRankConfig{
+      "ncclCommInitRankConfig", ::ncclCommInitRankConfig};
+  entry<ncclResult_t(ncclComm_t, ncclResult_t*)> ncclCommGetAsyncError{"ncclCommGetAsyncError",
+                                                                       ::ncclCommGetAsyncError};
+  entry<ncclResult_t(ncclComm_t)> ncclCommFinalize{"ncclCommFinalize", ::ncclCommFinalize};
+  entry<ncclResult_t(ncclComm_t)> ncclCommDestroy{"ncclCommDestroy", ::ncclCommDestroy};
+  entry<ncclResult_t(ncclComm_t)> ncclCommAbort{"ncclCommAbort", ::ncclCommAbort};
+  // collectives
+  entry<ncclResult_t(void const*, void*, std::size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t, cudaStream_t)>
+      ncclAllReduce{"ncclAllReduce", ::ncclAllReduce};
+  entry<ncclResult_t(void const*, void*, std::size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t)> ncclBroadcast{
+      "ncclBroadcast", ::ncclBroadcast};
+  entry<ncclResult_t()> ncclGroupStart{"ncclGroupStart", ::ncclGroupStart};
+  entry<ncclResult_t()> ncclGroupEnd{"ncclGroupEnd", ::ncclGroupEnd};
+
+  /// n(n.ncclGetVersion, &v) calls, and throws executor_error where that fails: "nccl: ncclGetVersion failed: ...".
+  template <class... P>
+  void operator()(entry<ncclResult_t(P...)> const& e, std::type_identity_t<P>... arguments) const {
+    if (ncclResult_t const status = e.function(arguments...); status != ncclSuccess) fail(status, e.name);
+  }
+  /// "remote process exited or there was a network error (what the library wrote last)"
+  [[gnu::cold]] std::string reason(ncclResult_t status) const {
+    std::string text = ncclGetErrorString.function(status);
+    char const* const last = ncclGetLastError.function(nullptr);
+    if (last && *last) text += detail::message({" (", last, ")"});
+    return text;
+  }
+
+ private:
+  [[gnu::cold, noreturn]] void fail(ncclResult_t s, char const* call) const {
+    throw executor_error(detail::message({"nccl: ", call, " failed: ", reason(s)}));
+  }
+};
+
+/// What the ranks of one communicator share: made by one of them, brought to the others by MPI or a file, used once.
+using nccl_id = std::array<std::byte, NCCL_UNIQUE_ID_BYTES>;
+
+/// Needs no GPU, but a network interface, if only lo; throws executor_error.
+[[gnu::cold]] inline nccl_id make_nccl_id(nccl_api const& n) {
+  ncclUniqueId id{};
+  n(n.ncclGetUniqueId, &id);
+  nccl_id bytes;
+  static_assert(sizeof bytes == sizeof id);
+  std::memcpy(bytes.data(), &id, sizeof id);
+  return bytes;
+}
+
+/// Throws executor_error where the library that was loaded is older than 2.28: before, a communicator that doesn't
+/// block had other rules.
+[[gnu::cold]] inline int require_nccl(nccl_api const& n) {
+  int version = 0;
+  n(n.ncclGetVersion, &version);
+  if (version < NCCL_VERSION(2, 28, 0))
+    throw executor_error(detail::message({"nccl: the library is ", version / 10000, ".", version / 100 % 100, ".",
+                                          version % 100, "; 2.28 or later is needed"}));
+  return version;
+}
+
+}  // namespace dsl::cu

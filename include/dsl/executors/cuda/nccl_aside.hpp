@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace dsl::cu {
+
+/// A call that may never return, on a thread of its own: ncclCommAbort and ncclCommDestroy wait for whatever graph
+/// still has the communicator's collectives in it. Whoever gives up waiting leaves the thread behind.
+class call_aside {
+ public:
+  call_aside() = default;
+  /// Throws std::system_error where the process may have no more threads.
+  template <class F>
+  explicit call_aside(F f) : state_(std::make_shared<shared>()) {
+    std::thread([s = state_, f = std::move(f)] {
+      f();
+      std::lock_guard const lock(s->mutex);
+      s->done = true;
+      s->ended.notify_all();
+    }).detach();
+  }
+  explicit operator bool() const { return state_ != nullptr; }
+  /// Has it returned, at last after so long?
+  bool wait(std::chrono::milliseconds longest) const {
+    std::unique_lock lock(state_->mutex);
+    return state_->ended.wait_for(lock, longest, [this] { return state_->done; });
+  }
+
+ private:
+  struct shared {
+    std::mutex mutex;
+    std::condition_variable ended;
+    bool done = false;
+  };
+  std::shared_ptr<shared> state_;
+};
+
+/// Between two looks at something that ends soon, or late: a step of training is looked at without a pause, whatever
+/// takes longer than some milliseconds every millisecond.
+class patience {
+ public:
+  explicit patience(std::chrono::milliseconds longest) : end_(std::chrono::steady_clock::now() + longest) {}
+  bool over() const { return std::chrono::steady_clock::now() >= end_; }
+  void pause() {
+    if (++looks_ < 5000)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(looks_ < 6000 ? 50 : 1000));
+  }
+
+ private:
+  std::chrono::steady_clock::time_point end_;
+  int looks_ = 0;
+};
+
+}  // namespace dsl::cu

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "support/simulated_device/nccl_table.hpp"
+#include "support/simulated_device/nccl_waits.hpp"
+#include "support/simulated_device/simulated_device.hpp"
+
+namespace dsl_test {
+
+/// A test double for NCCL among the GPUs of one simulated device, ranks being threads of this process:
+///   dsl_test::simulated_device device{{.devices = 2}};
+///   dsl_test::simulated_nccl nccl(device);
+///   // in each rank's thread: cudaSetDevice(rank), then nccl.api() and nccl.nccl()
+/// Use its api(), not the device's: calls that wait for a device there may have to wait for another rank. What would
+/// hang is reported by device.report(), after nccl_options::patience.
+/// What it can't: ranks that are processes (here each frees its own communicator, as processes do); types other than
+/// float; two collectives of equal size in different order give wrong sums unseen, as they do on GPUs.
+class simulated_nccl {
+ public:
+  explicit simulated_nccl(simulated_device& device, nccl_options options = {}) : api_(device.api()) {
+    if (simulated::nccl_world::active) throw std::logic_error("a simulated NCCL exists already");
+    world_.options = options;
+    simulated::installer waits(api_);
+    simulated::install_waits(waits);
+    simulated::nccl_installer table(nccl_);
+    simulated::install_nccl(table);
+    if (!table.complete()) throw std::logic_error("an entry of dsl::cu::nccl_api has no simulated function");
+    simulated::group() = {};
+    simulated::nccl_world::active = &world_;
+  }
+  simulated_nccl(simulated_nccl const&) = delete;
+  simulated_nccl& operator=(simulated_nccl const&) = delete;
+  ~simulated_nccl() {
+    wait_until_quiet();
+    simulated::nccl_world::active = nullptr;
+    for (auto const& [id, clique] : world_.cliques) {  // which hold each other
+      clique->members.clear();
+      clique->meetings.clear();
+    }
+  }
+
+  dsl::cu::api const& api() const { return api_; }
+  dsl::cu::nccl_api const& nccl() const { return nccl_; }
+
+  /// From now on ncclCommGetAsyncError says so on this rank.
+  void break_rank(int rank, ncclResult_t error) {
+    std::lock_guard const lock(simulated::state::active->mutex);
+    for (auto const& [id, clique] : world_.cliques)
+      for (auto const& m : clique->members)
+        if (m && m->rank == rank && !m->gone) m->result = error;
+  }
+  /// Collectives that all ranks came to.
+  long done() const {
+    std::lock_guard const lock(simulated::state::active->mutex);
+    return world_.done;
+  }
+  /// Until no thread is inside a call that waits: aborts go on in the background.
+  void wait_until_quiet() const {
+    for (int i = 0; i < 100'000; ++i) {
+      {
+        std::lock_guard const lock(simulated::state::active->mutex);
+        if (world_.waiting == 0) return;
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    std::fprintf(stderr, "simulated NCCL: a call never returns\n");
+    std::abort();
+  }
+
+ private:
+  dsl::cu::api api_;
+  dsl::cu::nccl_api nccl_;
+  simulated::nccl_world world_;
+};
+
+}  // namespace dsl_test

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "support/simulated_device/copies.hpp"
+#include "support/simulated_device/nccl_state.hpp"
+
+namespace dsl_test::simulated {
+
+/// What all ranks' parts do together. Sums begin at any rank: NCCL promises no order, only the same bits for all.
+inline void run_collective(state& s, nccl_clique const& clique, meeting const& m) {
+  std::size_t const ranks = m.parts.size(), count = m.parts[0]->count;
+  for (std::size_t r = 0; r < ranks; ++r)
+    for (void const* const p : {m.parts[r]->send, static_cast<void const*>(m.parts[r]->receive)}) {
+      auto const* const b = s.memory.find(p, count * sizeof(float));
+      if (!b || b->device != clique.members[r]->device)
+        throw simulation_error("rank " + std::to_string(r) + "'s memory was freed before the collective");
+    }
+  std::vector<float> result(count);
+  int const root = m.parts[0]->root;
+  if (root >= 0) {
+    std::memcpy(result.data(), m.parts[static_cast<std::size_t>(root)]->send, count * sizeof(float));
+  } else {
+    std::size_t const first = random_below(s.random, static_cast<std::uint32_t>(ranks));
+    for (std::size_t k = 0; k < ranks; ++k) {
+      auto const* const x = static_cast<float const*>(m.parts[(first + k) % ranks]->send);
+      for (std::size_t i = 0; i < count; ++i) result[i] += x[i];
+    }
+  }
+  for (auto const& p : m.parts) std::memcpy(p->receive, result.data(), count * sizeof(float));
+  ++world().done;
+}
+
+inline meeting& meet(state& s, std::shared_ptr<nccl_clique> const& clique, std::size_t number) {
+  meeting& m = clique->meetings[number];
+  if (m.gate) return m;
+  std::size_t const ranks = clique->members.size();
+  m.parts.resize(ranks);
+  m.leave.resize(ranks);
+  for (std::size_t r = 0; r < ranks; ++r) m.absent.push_back(std::make_shared<node>());
+  m.gate = s.work.add("collective", 0.02, m.absent, [&s, clique, number] {
+    run_collective(s, *clique, clique->meetings.at(number));
+    clique->meetings.erase(number);
+  });
+  return m;
+}
+
+/// Puts `to` in the place of `from` among what n waits for.
+inline void wait_instead(node& n, std::shared_ptr<node> const& from, std::shared_ptr<node> const& to) {
+  std::replace(n.before.begin(), n.before.end(), from, to);
+  std::erase(from->after, &n);
+  to->after.push_back(&n);
+}
+
+/// Queues a rank's part in its next collective; returns what everything after it comes after. A part that doesn't fit
+/// the others' is a deadlock, or worse: on a GPU, too, nobody would get out again.
+inline std::shared_ptr<node> join(state& s, nccl_rank& me, collective const& c,
+                                  std::vector<std::shared_ptr<node>> before) {
+  std::size_t const number = me.launched++, r = static_cast<std::size_t>(me.rank);
+  meeting& m = meet(s, me.clique, number);
+  before.push_back(me.last);
+  auto const enter = s.work.add(c.name, 0, std::move(before), nullptr);
+  me.last = m.leave[r] = s.work.add(c.name, 0, {m.gate, enter}, nullptr);
+  m.parts[r] = c;
+  for (std::size_t k = 0; k < m.parts.size(); ++k) {
+    if (!m.parts[k] || k == r) continue;
+    collective const& other = *m.parts[k];
+    bool const same = c.count == other.count && c.root == other.root && c.recorded == other.recorded;
+    if (same) continue;
+    s.misuse("deadlock: collective " + std::to_string(number) + " is " + describe(other) + " on rank " +
+             std::to_string(k) + ", " + describe(c) + " on rank " + std::to_string(r));
+    return me.last;
+  }
+  wait_instead(*m.gate, m.absent[r], enter);
+  return me.last;
+}
+
+/// What a recorded collective is in a graph: not work that could run alone.
+struct recorded_collective {
+  std::weak_ptr<nccl_rank> rank;
+  collective c;
+  void operator()() const { throw simulation_error("this launch can't take a collective along"); }
+};
+
+/// Puts a collective into its stream, at last.
+inline ncclResult_t launch_collective(state& s, nccl_rank& me, collective const& c) {
+  cudaError_t error;
+  auto const q = find_stream(s, c.stream, c.name, error);
+  if (!q) return ncclUnhandledCudaError;
+  if (q->capturing != c.recording) {
+    s.misuse(std::string(c.name) + ": recording began or ended before the launch was over; ask ncclCommGetAsyncError");
+    return ncclUnhandledCudaError;
+  }
+  if (!q->capturing) {
+    q->last = join(s, me, c, {q->last});
+    s.after_enqueue();
+    return s.sticky == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
+  }
+  if (q->capturing->invalid) return ncclUnhandledCudaError;
+  auto const self = me.clique->members[static_cast<std::size_t>(me.rank)];
+  std::vector<std::size_t> before = q->last_recorded;
+  if (me.recording.lock() == q->capturing) before.push_back(me.last_recorded);
+  collective kept = c;
+  kept.recording = nullptr;
+  q->capturing->nodes.push_back({c.name, 0, recorded_collective{self, std::move(kept)}, std::move(before), {self}});
+  me.recording = q->capturing;
+  me.last_recorded = q->capturing->nodes.size() - 1;
+  q->last_recorded = {me.last_recorded};
+  return ncclSuccess;
+}
+
+/// A rank's kernels end without the others, and what it waited for comes to nobody any more.
+inline void release(state& s, nccl_rank& me) {
+  std::size_t const r = static_cast<std::size_t>(me.rank);
+  std::vector<std::shared_ptr<node>> complete;
+  for (auto& [number, m] : me.clique->meetings) {
+    if (!m.leave[r]) continue;
+    if (m.gate->missing == 0) {
+      complete.push_back(m.gate);
+      continue;
+    }
+    auto const end = s.work.add("ncclCommAbort", 0, {}, nullptr);
+    wait_instead(*m.leave[r], m.gate, end);
+    m.gate->before.push_back(std::make_shared<node>());
+    ++m.gate->missing;
+  }
+  s.finish(complete);
+}
+
+inline bool recorded_in_a_graph(state const& s, nccl_rank const& me) {
+  auto const uses = [&me](auto const& g) {
+    for (recorded_node const& n : *g->nodes)
+      for (auto const& o : n.uses)
+        if (o.get() == &me) return true;
+    return false;
+  };
+  auto const graphs = s.all<graph>();
+  auto const execs = s.all<graph_exec>();
+  return std::any_of(graphs.begin(), graphs.end(), uses) || std::any_of(execs.begin(), execs.end(), uses);
+}
+inline bool others_end(nccl_rank const& me) {
+  auto const ends = [](auto const& m) { return m->gone || m->doing == nccl_rank::finalizing; };
+  return std::all_of(me.clique->members.begin(), me.clique->members.end(), ends);
+}
+inline bool work_is_done(state& s, nccl_rank const& me) {
+  s.finish({me.last});
+  return !me.last || me.last->done;
+}
+
+/// The background thread of a call that doesn't block gets on; at a question, so that a loop of them ends.
+inline void progress(state& s, nccl_rank& me) {
+  if (me.result != ncclInProgress) return;
+  if (me.doing == nccl_rank::starting && !me.clique->complete()) return;
+  if (me.doing == nccl_rank::finalizing && !(others_end(me) && work_is_done(s, me) && !recorded_in_a_graph(s, me)))
+    return;
+  if (me.polls-- > 0) return;
+  me.result = ncclSuccess;
+  for (collective const& c : std::exchange(me.queued, {}))
+    if (me.result == ncclSuccess) me.result = launch_collective(s, me, c);
+}
+inline void begin(state& s, nccl_rank& me, std::vector<collective> calls) {
+  me.doing = nccl_rank::launching;
+  me.result = ncclInProgress;
+  me.polls = world().options.polls;
+  me.queued = std::move(calls);
+  bool const at_once =
+      s.options.when == timing::early || (s.options.when == timing::random && random_below(s.random, 2) == 0);
+  if (!at_once) return;
+  for (collective const& c : std::exchange(me.queued, {}))
+    if (me.result == ncclInProgress)
+      if (ncclResult_t const r = launch_collective(s, me, c); r != ncclSuccess) me.result = r;
+}
+
+}  // namespace dsl_test::simulated

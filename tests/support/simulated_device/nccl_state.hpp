@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/cuda/nccl_api.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "support/simulated_device/graphs.hpp"
+
+namespace dsl_test {
+
+struct nccl_options {
+  int version = NCCL_VERSION_CODE;
+  std::chrono::milliseconds patience{2000};  // until what would hang for ever is reported instead
+  int polls = 2;                             // questions until a call that doesn't block is done
+  bool aborts_are_heard = true;              // by other ranks, as over a network; shared memory tells nobody
+};
+
+namespace simulated {
+
+/// One rank's part in a collective.
+struct collective {
+  char const* name = "";
+  void const* send = nullptr;
+  void* receive = nullptr;
+  std::size_t count = 0;  // of floats
+  int root = -1;          // -1: a sum
+  cudaStream_t stream = nullptr;
+  bool recorded = false;
+  std::shared_ptr<capture> recording{};  // until it is in the graph, which must not hold its own capture
+};
+inline std::string describe(collective const& c) {
+  return std::string(c.name) + " of " + std::to_string(c.count) +
+         (c.root < 0 ? "" : " from rank " + std::to_string(c.root)) + (c.recorded ? ", recorded" : "");
+}
+
+struct nccl_clique;
+
+/// What an ncclComm_t stands for.
+struct nccl_rank : object {
+  std::shared_ptr<nccl_clique> clique;
+  int rank = 0, device = 0;
+  enum { starting, launching, finalizing } doing = starting;
+  ncclResult_t result = ncclInProgress;  // what ncclCommGetAsyncError says
+  int polls = 0;                         // before what is in progress ends
+  bool gone = false;                     // aborted or destroyed
+  std::vector<collective> queued;        // the background has not launched them yet
+  std::size_t launched = 0;              // collectives so far
+  std::shared_ptr<node> last;            // a communicator's collectives run one after the other,
+  std::weak_ptr<capture> recording;      // in a graph as well
+  std::size_t last_recorded = 0;
+};
+
+/// The n-th collective of all ranks. Work that has two ends per rank: `gate` waits for every rank's own work and does
+/// what the collective does; behind it goes on what `leave` of each rank keeps back.
+struct meeting {
+  std::vector<std::optional<collective>> parts;
+  std::vector<std::shared_ptr<node>> absent;  // stands in gate->before for a rank that hasn't come; never done
+  std::shared_ptr<node> gate;
+  std::vector<std::shared_ptr<node>> leave;
+};
+
+/// The ranks that share an id.
+struct nccl_clique {
+  std::vector<std::shared_ptr<nccl_rank>> members;  // null: not come yet
+  bool spoiled = false;                             // by ranks that contradict each other: nobody ever begins
+  std::map<std::size_t, meeting> meetings;          // that are not over
+  bool complete() const {
+    for (auto const& m : members)
+      if (!m) return false;
+    return !members.empty() && !spoiled;
+  }
+};
+
+/// As with the simulated device: one at a time, since functions in a table carry no context. Guarded by its mutex.
+struct nccl_world {
+  nccl_options options;
+  std::map<std::uint64_t, std::shared_ptr<nccl_clique>> cliques;  // by id
+  std::string last_error;
+  int waiting = 0;  // calls that wait for other threads
+  long done = 0;    // collectives
+
+  inline static nccl_world* active = nullptr;
+};
+inline nccl_world& world() { return *nccl_world::active; }
+
+/// A group belongs to a thread, as in NCCL.
+struct nccl_group {
+  int depth = 0;
+  ncclResult_t error = ncclSuccess;
+  std::vector<std::pair<std::shared_ptr<nccl_rank>, collective>> calls;
+};
+inline nccl_group& group() {
+  static thread_local nccl_group g;
+  return g;
+}
+
+/// Lets other threads in until something is so; false when that takes longer than anybody's patience. The caller holds
+/// the mutex once: its one call is in the table.
+template <class F>
+bool wait_for_others(state& s, F so) {
+  auto const end = std::chrono::steady_clock::now() + world().options.patience;
+  bool came = so();
+  for (++world().waiting; !came && std::chrono::steady_clock::now() < end; came = so()) {
+    s.mutex.unlock();
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    s.mutex.lock();
+  }
+  --world().waiting;
+  return came;
+}
+
+/// "collective 3 (ncclAllReduce of 10) waits for rank 1; ..."
+inline std::string stalled() {
+  std::string text;
+  for (auto const& [id, clique] : world().cliques)
+    for (auto const& [number, m] : clique->meetings) {
+      std::string who, what;
+      for (std::size_t r = 0; r < m.parts.size(); ++r) {
+        if (m.parts[r])
+          what = describe(*m.parts[r]);
+        else
+          who += (who.empty() ? "" : ", ") + std::to_string(r);
+      }
+      text += (text.empty() ? "collective " : "; collective ") + std::to_string(number) + " (" + what + ") ";
+      text += who.empty() ? "can't end" : "waits for rank " + who;
+    }
+  return text.empty() ? "nothing is queued that could end" : text;
+}
+
+}  // namespace simulated
+}  // namespace dsl_test
