@@ -101,8 +101,8 @@ TEMPLATE_TEST_CASE("pictures from the data set are the pipeline's", "[kernels]",
   for (int i = 0; i < 40; ++i) all_labels.push_back(data.label(i));
   dsl::shift_and_flip const policies[] = {
       {},
-      {.width = 0.9, .height = 1.7, .horizontal_flip = true, .interpolation = dsl::interpolation::bilinear},
-      {.width = 1.5, .height = 0, .horizontal_flip = false},
+      {.width = 0.9, .height = 0.7, .horizontal_flip = true, .interpolation = dsl::interpolation::bilinear},
+      {.width = 1, .height = 0, .horizontal_flip = false},
       {.width = 0, .height = 0.3, .horizontal_flip = true, .interpolation = dsl::interpolation::bilinear}};
   for (int const policy : {-1, 0, 1, 2, 3})
     for (bool const with_mean : {true, false}) {

@@ -62,8 +62,9 @@ class augmentation {
   template <augmentation_policy Policy>  // NOLINTNEXTLINE(google-explicit-constructor): a policy is an augmentation
   augmentation(Policy policy) : policy_(std::make_shared<holder<Policy> const>(std::move(policy))) {
     if constexpr (std::same_as<Policy, shift_and_flip>) {
+      auto const is_share = [](double x) { return x >= 0 && x <= 1; };
       shift_and_flip const& p = *as<shift_and_flip>();
-      if (!(p.width >= 0 && p.width <= 1 && p.height >= 0 && p.height <= 1))
+      if (!is_share(p.width) || !is_share(p.height))
         throw option_error("shift_and_flip: width and height must be shares of the picture, 0 to 1");
     }
   }
