@@ -265,6 +265,7 @@ inline plan_options random_options(dice& d, int channel_block) {
   o.target.state_bytes = d.of({1, 2, 4});
   o.target.library_writes_slices = d.percent(50);
   o.optimizer_slots = d.between(0, 2);
+  o.all_reduce_buckets = d.percent(50) ? 0 : d.between(1, 4);
   o.loss = d.percent(70) ? loss::categorical_crossentropy : loss::mean_squared_error;
   return o;
 }

@@ -136,6 +136,7 @@ class executor {
       case action::backward: return backward(s);
       case action::backward_weights: return backward_weights(s);
       case action::backward_data: return backward_data(s);
+      case action::all_reduce: return all_reduce();
       case action::update: return update();
     }
     demand(false);
@@ -318,6 +319,23 @@ class executor {
       store_tensor(content::gradient,
                    by_sample(what, {&x.values, &dy}, mix(digest(now), digest(gamma)), p_.options.batch, x.shape.size()),
                    true);
+  }
+
+  /// From the first operand's begin to the last one's end.
+  void all_reduce() {
+    demand(step_->operands > 0);
+    auto const buffer_of = [&](int i) -> buffer const& {
+      operand const& o = p_.operands[step_->first_operand + i];
+      demand(o.what == content::parameter_gradient && o.buffer >= 0 && o.buffer < p_.buffers.size());
+      return p_.buffers[o.buffer];
+    };
+    buffer const& last = buffer_of(step_->operands - 1);
+    int const bytes = p_.options.target.state_bytes, r = static_cast<int>(region::gradients);
+    long long const end = last.offset + last.bytes;
+    long long const begin = buffer_of(0).offset;
+    demand(begin >= 0 && end <= p_.region_bytes[r]);
+    for (long long at = begin; at + bytes <= end; at += bytes)
+      memory_.set(r, at, bytes, over_all_devices(memory_.at(r, at, bytes)));
   }
 
   /// One loop over the regions of parameters, gradients and slots.

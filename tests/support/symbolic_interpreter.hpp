@@ -188,7 +188,8 @@ class interpreter {
         numbers old(slots);
         for (std::size_t i = 0; i < count; ++i) {
           for (std::size_t j = 0; j < slots; ++j) old[j] = initial_slot(static_cast<int>(j), k, i);
-          v[i] = updated(v[i], gradient(k)[i], old.data(), o_.optimizer_slots);
+          number const g = o_.all_reduce_buckets > 0 ? over_all_devices(gradient(k)[i]) : gradient(k)[i];
+          v[i] = updated(v[i], g, old.data(), o_.optimizer_slots);
           for (std::size_t j = 0; j < slots; ++j) v[count * (1 + j) + i] = mix(v[i], old[j]);
         }
       }

@@ -13,6 +13,8 @@ class emitter {
     statistics_ = list<int>(g.size.nodes, -1);
     argmax_ = list<int>(g.size.nodes, -1);
     contributions_ = list<int>(g.size.tensors);
+    whole_ = list<bool>(g.size.parameters);
+    find_what_to_reduce();
     p.steps.reserve(4 * g.size.nodes + 8);
     p.operands.reserve(16 * g.size.nodes + 16);
   }
@@ -37,8 +39,10 @@ class emitter {
           waiting_.erase(i--);
         }
       if (a_.owner[n] == n && group_of(n) < 0) backward(n);
+      all_reduce_what_is_whole();
     }
     for (int n : waiting_) backward_step(n, -1);
+    all_reduce_what_is_whole();
     begin({.what = action::update});
     end();
   }
@@ -69,6 +73,7 @@ class emitter {
   }
   [[gnu::cold]] constexpr void put_parameter_gradient(int k) {
     p_.operands.push({content::parameter_gradient, access::write, k, p_.parameter_gradient_buffers[k]});
+    whole_[k] = true;
   }
   /// The first contribution to a gradient writes it, the others add.
   [[gnu::cold]] constexpr void put_contribution(int tensor) {
@@ -245,6 +250,32 @@ class emitter {
     end();
   }
 
+  /// The parameters whose gradients are summed over all devices, in the order of their memory.
+  [[gnu::cold]] constexpr void find_what_to_reduce() {
+    if (p_.options.all_reduce_buckets < 1 || p_.options.mode != mode::training) return;
+    for (int n = g_.size.nodes - 1; n >= 0; --n)
+      for (int k = g_.nodes[n].first_parameter; k < g_.nodes[n].first_parameter + g_.nodes[n].parameters; ++k) {
+        if (g_.parameters[k].trainable()) to_reduce_.push(k);
+        whole_[k] = a_.bias_skipped[n] && g_.parameters[k].role == role::bias;  // it stays zero
+      }
+  }
+  /// That order is the one in which the backward pass finishes them, so that a bucket is one piece of memory. Buckets
+  /// are of about the same size.
+  [[gnu::cold]] constexpr void all_reduce_what_is_whole() {
+    long long const all = p_.region_bytes[static_cast<int>(region::gradients)];
+    auto const bucket_at = [&](long long offset) { return offset * p_.options.all_reduce_buckets / all; };
+    while (found_whole_ < to_reduce_.size() && whole_[to_reduce_[found_whole_]]) {
+      buffer const& b = p_.buffers[p_.parameter_gradient_buffers[to_reduce_[found_whole_++]]];
+      if (bucket_at(b.offset) == bucket_at(b.offset + b.bytes)) continue;
+      begin({.what = action::all_reduce});
+      for (; reduced_ < found_whole_; ++reduced_) {
+        int const k = to_reduce_[reduced_];
+        p_.operands.push({content::parameter_gradient, access::accumulate, k, p_.parameter_gradient_buffers[k]});
+      }
+      end();
+    }
+  }
+
   graph_view const& g_;
   analysis const& a_;
   plan& p_;
@@ -253,6 +284,10 @@ class emitter {
   list<int> argmax_;         // per node: buffers
   list<int> contributions_;  // per root tensor: gradient contributions so far
   list<int> waiting_;        // pools whose backward step comes as late as it may
+  list<int> to_reduce_;      // parameters
+  list<bool> whole_;         // per parameter: its gradient is
+  int found_whole_ = 0;      // of to_reduce_
+  int reduced_ = 0;
 };
 
 }  // namespace dsl::detail

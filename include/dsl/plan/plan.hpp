@@ -34,6 +34,7 @@ struct plan_options {
   dsl::target target{};
   int optimizer_slots = 1;
   dsl::loss loss = dsl::loss::categorical_crossentropy;
+  int all_reduce_buckets = 0;  // training on several devices: parts in which gradients are summed over all of them
 };
 
 /// Where a buffer lives. Offsets count from the region's begin. All plans of a network share the first two.
@@ -50,6 +51,7 @@ enum class action : unsigned char {
   backward_weights,  // conv2d and dense: gradients of kernel and bias
   backward_data,     // conv2d and dense: gradient of the input
   copy_backward,     // one input's share of a concat's or add's gradient
+  all_reduce,        // gradients of neighbouring parameters, as soon as they are whole: summed over all devices
   update,            // the optimizer, over every trainable parameter
 };
 

@@ -75,8 +75,8 @@ class address_list {
 [[gnu::cold]] constexpr plan_verdict check_tables(graph_view const& g, plan const& p) {
   plan_options const& o = p.options;
   target const& to = o.target;
-  bool positive = o.batch > 0 && o.optimizer_slots >= 0 && to.channel_block >= 0 && to.alignment > 0 &&
-                  to.element_bytes > 0 && to.state_bytes > 0;
+  bool positive = o.batch > 0 && o.optimizer_slots >= 0 && o.all_reduce_buckets >= 0 && to.channel_block >= 0 &&
+                  to.alignment > 0 && to.element_bytes > 0 && to.state_bytes > 0;
   for (long long bytes : p.region_bytes) positive = positive && bytes >= 0;
   bool const covered = p.activations.size() == g.size.tensors && p.gradients.size() == g.size.tensors &&
                        p.parameter_buffers.size() == g.size.parameters &&

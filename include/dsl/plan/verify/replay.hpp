@@ -86,8 +86,8 @@ class replay {
     return next(content::parameter, how, k) && placed({p_.parameter_buffers[k], 0}, 0) &&
            (how == access::read ? read() : write(false));
   }
-  [[gnu::cold]] constexpr bool parameter_gradient(int k) {
-    return next(content::parameter_gradient, access::write, k) && placed({p_.parameter_gradient_buffers[k], 0}, 0) &&
+  [[gnu::cold]] constexpr bool parameter_gradient(int k, access how = access::write) {
+    return next(content::parameter_gradient, how, k) && placed({p_.parameter_gradient_buffers[k], 0}, 0) &&
            write(false);
   }
 

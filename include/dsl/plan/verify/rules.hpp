@@ -23,6 +23,7 @@ enum class plan_rule : unsigned char {
   gradient_contributions_are_summed_once,
   gradients_are_complete_when_read,
   the_loss_is_computed_once,
+  gradients_are_reduced_once_when_they_are_whole,
   parameters_are_updated_once_after_their_gradients,
   groups_are_independent,
   live_buffers_do_not_overlap,
@@ -67,6 +68,8 @@ constexpr char const* explain(plan_rule r) {
       return "the first contribution to a gradient writes it and every other one is added once";
     case plan_rule::gradients_are_complete_when_read: return "a gradient is read after its last contribution";
     case plan_rule::the_loss_is_computed_once: return "training and evaluation compute the loss once, inference never";
+    case plan_rule::gradients_are_reduced_once_when_they_are_whole:
+      return "each gradient is summed over the devices once, when it is whole, in buckets that are one piece of memory";
     case plan_rule::parameters_are_updated_once_after_their_gradients:
       return "each trainable parameter's gradient is written once, and the last step updates them all";
     case plan_rule::groups_are_independent: return "steps of one group do not touch what another one of them writes";

@@ -15,6 +15,7 @@ namespace dsl::detail::checking {
 ///   backward_weights input, output's gradient -> the parameters' gradients
 ///   backward_data    output's gradient, kernel -> input's gradient
 ///   copy_backward    the input's slice of the output's gradient -> input's gradient
+///   all_reduce       gradients of parameters that are neighbours in memory
 ///   update           nothing: it runs over whole regions
 class step_checker {
  public:
@@ -28,7 +29,8 @@ class step_checker {
         memory_(g, p, f, activations, gradients),
         done_(g.size.nodes),
         copied_(g.size.edges),
-        parameter_done_(g.size.parameters) {}
+        parameter_done_(g.size.parameters),
+        reduced_(g.size.parameters) {}
 
   [[gnu::cold]] constexpr plan_verdict run() {
     for (int s = 0; s < p_.steps.size(); ++s)
@@ -66,7 +68,7 @@ class step_checker {
     if (s.operands < 0 || s.first_operand < 0 || s.first_operand > end || s.operands > end - s.first_operand)
       return breaks(plan_rule::operands_are_what_the_step_needs);
     if ((s.what == action::load) != (index == 0)) return breaks(plan_rule::the_batch_is_loaded_first);
-    bool const of_a_node = s.what != action::load && s.what != action::update;
+    bool const of_a_node = s.what != action::load && s.what != action::all_reduce && s.what != action::update;
     if (of_a_node && !is_node(s.node)) return breaks(plan_rule::steps_fit_their_node, s.node);
     if (of_a_node && s.what != action::loss && s.kind != g_.nodes[s.node].kind)
       return breaks(plan_rule::steps_fit_their_node, s.node);
@@ -79,6 +81,7 @@ class step_checker {
       case action::forward: return forward(s, g_.nodes[s.node]);
       case action::copy_forward: return copy_forward(s, g_.nodes[s.node]);
       case action::loss: return compute_loss(s);
+      case action::all_reduce: return all_reduce(s);
       case action::update: return update();
       case action::backward:
       case action::backward_weights:
@@ -205,6 +208,28 @@ class step_checker {
     return (facts_.training && last) || breaks(plan_rule::parameters_are_updated_once_after_their_gradients);
   }
 
+  /// Executors sum from the first operand's begin to the last one's end.
+  [[gnu::cold]] constexpr bool all_reduce(step const& s) {
+    constexpr plan_rule rule = plan_rule::gradients_are_reduced_once_when_they_are_whole;
+    if (!facts_.training || p_.options.all_reduce_buckets == 0 || s.operands == 0) return breaks(rule);
+    for (int i = 0; i < s.operands; ++i) {
+      operand const& o = p_.operands[s.first_operand + i];
+      int const k = o.index;
+      if (o.what != content::parameter_gradient || k < 0 || k >= g_.size.parameters || !g_.parameters[k].trainable())
+        return breaks(rule, k);
+      bool const whole = parameter_done_[k] || stays_zero(g_.parameters[k]);
+      if (!whole || reduced_[k] || !memory_.parameter_gradient(k, access::accumulate)) return breaks(rule, k);
+      reduced_[k] = true;
+      if (i == 0) continue;
+      buffer const& before = p_.buffers[p_.operands[s.first_operand + i - 1].buffer];
+      if (p_.buffers[o.buffer].offset != before.offset + before.bytes) return breaks(rule, k);
+    }
+    return true;
+  }
+  [[gnu::cold]] constexpr bool stays_zero(dsl::parameter const& x) const {
+    return x.role == role::bias && facts_.bias_is_cancelled(g_, g_.nodes[x.node]);
+  }
+
   /// Gradients of a node's parameters: trainable ones, but no cancelled bias.
   [[gnu::cold]] constexpr bool parameter_gradients(node const& x) {
     bool const without_bias = facts_.bias_is_cancelled(g_, x);
@@ -272,9 +297,11 @@ class step_checker {
       return breaks(plan_rule::parameters_are_updated_once_after_their_gradients);
     for (int k = 0; k < g_.size.parameters; ++k) {
       dsl::parameter const& x = g_.parameters[k];
-      bool const stays_zero = x.role == role::bias && facts_.bias_is_cancelled(g_, g_.nodes[x.node]);
-      if (x.trainable() && !parameter_done_[k] && !stays_zero)
+      if (!x.trainable()) continue;
+      if (!parameter_done_[k] && !stays_zero(x))
         return breaks(plan_rule::parameters_are_updated_once_after_their_gradients, k);
+      if (p_.options.all_reduce_buckets > 0 && !reduced_[k])
+        return breaks(plan_rule::gradients_are_reduced_once_when_they_are_whole, k);
     }
     return true;
   }
@@ -288,6 +315,7 @@ class step_checker {
   list<progress> done_;        // per node
   list<copies> copied_;        // per edge
   list<bool> parameter_done_;  // per parameter: its gradient has been written
+  list<bool> reduced_;         // per parameter: and summed over all devices
   bool loss_done_ = false;
 };
 
