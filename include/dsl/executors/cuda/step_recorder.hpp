@@ -87,6 +87,7 @@ class step_recorder {
       case action::backward_weights: backward_weights(x); return 1;
       case action::backward_data: backward_data(x); return 1;
       case action::update: update(); return 1;
+      case action::all_reduce: break;  // no plan for one device has it
     }
     unknown();
   }
