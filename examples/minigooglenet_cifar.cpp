@@ -105,7 +105,8 @@ Examples:
     minigooglenet_cifar -o plot.png --synthetic --epochs 4 --batch-size 32 --learning-rate 0.02 --bn-momentum 0.9
 
 It exits with 0 when plot and history are written, 2 for options that can't be, 1 for everything else that goes
-wrong; then one line on standard error says what and what to do, and no plot is left behind.)");
+wrong; then one line on standard error says what and what to do, and no plot is left behind, nor a history, unless the
+training was over and the plot alone failed: history.csv is written before it, whole.)");
   CLI::Validator const whole(
       [](std::string& text) -> std::string {
         std::size_t const digits = text.size() - (text.starts_with('-') ? 1 : 0);
@@ -168,7 +169,7 @@ pictures load(settings const& s) {
     if (s.data.empty() && place && *place && dsl::cifar10::find(place).empty())
       throw dsl::data_error(
           fmt::format("$TYPENET_DATA: {} must have CIFAR-10's *.bin files; unset it, or fetch them: "
-                      "scripts/download_cifar10 {}",
+                      "scripts/download_cifar10 '{}'",
                       place, place));
     if (!s.data.empty() || !dsl::cifar10::find().empty()) {
       dsl::cifar10 const data = dsl::cifar10::load(s.data);
@@ -222,7 +223,11 @@ void run(settings const& s) {
                                .callbacks = callbacks});
 
   dsl::write_history_csv(history, s.history());
-  dsl::plot(history, s.output, {.title = "MiniGoogLeNet on " + data.name});
+  try {
+    dsl::plot(history, s.output, {.title = "MiniGoogLeNet on " + data.name});
+  } catch (dsl::file_error const& e) {  // the disk was full, gnuplot is gone: hours of training must not go with them
+    throw dsl::file_error(std::string(e.what()) + "; every epoch's numbers are kept in " + s.history());
+  }
   dsl::epoch_record const& last = history.epochs.back();
   say(fmt::format("test accuracy {:.4f}; plot in {}, numbers in {}", last.validation.acc, s.output, s.history()));
 }

@@ -24,7 +24,8 @@ struct fire : dsl::sequential<dsl::conv2d<Squeeze, 1>, dsl::relu,
 // A layer is a type with a static lower(): it gets a value (a tensor of the graph, and its shape), appends nodes, and
 // returns the value that comes out. It runs at compile time, twice: once to count, once to fill arrays of that size.
 
-// One node by hand. Parameters are declared before the node they belong to.
+// One node by hand. Parameters are declared before the node they belong to. Dims, window and shapes must agree, or the
+// network does not compile.
 constexpr dsl::value convolve(dsl::builder& b, dsl::value in, int filters, int size) {
   int const area = size * size;
   b.parameter({.role = dsl::role::kernel,
@@ -53,15 +54,16 @@ struct bottleneck {
     dsl::value const active = dsl::relu::lower(b, narrow);  // other layers are functions too
     dsl::value const wide = convolve(b, active, channels, 3);
     dsl::value const both[] = {in, wide};
-    return b.append({.kind = dsl::op::add}, both, 2, in.shape);
+    return b.append({.kind = dsl::op::add}, both, in.shape);
   }
 
   // The sentence. Found and Wanted are the verdict's numbers; compare them as lower() did. What stands in the
-  // arguments is what every compiler prints.
+  // arguments is what every compiler prints. `holds` is for typenet: were it true here, the compiler would say that
+  // the sentence and the rule disagree.
   template <class At, dsl::shape In, long long Wanted, long long Found>
   struct broken {
-    static_assert(Wanted > 0 && Found % (Wanted > 0 ? Wanted : 1) == 0,
-                  "bottleneck: Ratio must divide the channels of the input; change one of them");
+    static constexpr bool holds = Wanted > 0 && Found % (Wanted > 0 ? Wanted : 1) == 0;
+    static_assert(holds, "bottleneck: Ratio must divide the channels of the input; change one of them");
   };
 };
 // bottleneck<4> on 128x32x32 -> 128x32x32, by way of 32x32x32
@@ -88,7 +90,11 @@ static_assert(dsl::network<dsl::image<128, 32, 32>, mine::bottleneck<4>>::parame
 //
 //   In instantiation of 'struct mine::bottleneck<4>::broken<dsl::at<1>, dsl::shape{66, 32, 32}, 4, 66>':
 //   error: static assertion failed: bottleneck: Ratio must divide the channels of the input; change one of them
-//   note: the comparison reduces to '(2 == 0)'
+//
+// A node that does not fit together is one, too: leave out the bias in convolve(), and it is
+//
+//   error: static assertion failed: node: it must own its operation's parameters; declare kernel, bias, or batch_norm's
+//   four, or none before it
 
 int main() {
   // Everything behind the types is plain data: nodes in topological order, each with the layer it came from.

@@ -7,8 +7,12 @@
 #include <dsl/plan/make_plan.hpp>
 #include <dsl/plan/verify.hpp>
 #include <dsl/rules/explain.hpp>
+#include <dsl/rules/judge.hpp>
 
 namespace dsl {
+
+struct option_error;  // error.hpp; the language alone has no use for its headers
+
 namespace detail {
 
 template <class Input>
@@ -22,24 +26,55 @@ constexpr value lower_input(builder& b) {
 }
 
 template <class Input, class... Layers>
-constexpr void lower_network(builder& b) {
+constexpr value lower_network(builder& b) {
   value const in = lower_input<Input>(b);
   value const out = sequential<Layers...>::lower(b, in);
-  b.require(out.tensor != in.tensor, {.broken = rule::network_has_a_layer, .first = in.shape});
+  b.require(b.sizes().tensors > in.tensor + 1, {.broken = rule::network_has_a_layer, .first = in.shape});
+  return out;
 }
 
-/// The counting pass: sizes and verdict of a network.
+template <graph_sizes Sizes>
+struct lowered {
+  dsl::graph<Sizes> graph{};
+  verdict why{};
+};
+
+/// A network's graph and its verdict. The counting pass finds the sizes; the second one fills arrays, to be judged.
 template <class Input, class... Layers>
 struct judged {
   using input = Input;
   using whole = sequential<Layers...>;
-  static constexpr builder counted = [] {
+  static constexpr graph_sizes sizes = [] {
     builder b;
     lower_network<Input, Layers...>(b);
-    return b;
+    return b.sizes();
   }();
-  static constexpr verdict why = counted.first_fault();
+  static constexpr lowered<sizes> result = [] {
+    lowered<sizes> r;
+    dsl::graph<sizes>& g = r.graph;
+    builder b(g);
+    value const out = lower_network<Input, Layers...>(b);
+    g.scopes[0].name = {"network", 7};
+    r.why = judge(b, g.view(), out);
+    if (!r.why.holds()) make_harmless(g.nodes, g.edges, sizes.nodes);
+    return r;
+  }();
+  static constexpr verdict const& why = result.why;
 };
+
+template <class Error, class Where>
+concept known = requires { sizeof(Error); };
+
+/// What training_bytes(0) says: no constant expression may call this, and compilers name it. In a running program it
+/// throws option_error, or ends the program where nothing but the language is included and so nothing can be thrown.
+template <class Network, class Error = option_error, bool Known = known<Error, Network>>
+[[noreturn, gnu::cold]] void a_batch_must_have_at_least_one_sample(int found) {
+  if constexpr (Known)
+    throw Error(found == 0 ? "bytes: a batch must have at least one sample; found 0"
+                           : "bytes: a batch must have at least one sample; found a negative number");
+  else
+    __builtin_trap();
+}
 
 }  // namespace detail
 
@@ -48,13 +83,7 @@ struct judged {
 template <class Input, class... Layers>
 struct network : rules::explain<detail::judged<Input, Layers...>::why.broken, detail::judged<Input, Layers...>> {
   /// The layers as values, in topological order.
-  static constexpr auto graph = [] {
-    dsl::graph<detail::judged<Input, Layers...>::counted.sizes()> g;
-    builder b(g);
-    detail::lower_network<Input, Layers...>(b);
-    g.scopes[0].name = {"network", 7};
-    return g;
-  }();
+  static constexpr auto const& graph = detail::judged<Input, Layers...>::result.graph;
 
   static constexpr graph_view view() { return graph.view(); }
   /// Whether no rule is broken. Where one is, the compiler has said so; what follows from it need not be said as well.
@@ -69,11 +98,14 @@ struct network : rules::explain<detail::judged<Input, Layers...>::why.broken, de
   static constexpr long long forward_macs = dsl::forward_macs(graph.view());
 
   /// Bytes of the whole training arena: parameters, gradients, optimizer slots, activations and their gradients. What a
-  /// library keeps for itself on top is the executor's executor_bytes().
+  /// library keeps for itself on top is the executor's executor_bytes(). A batch below 1 is an error of the compiler,
+  /// or an option_error.
   static constexpr long long training_bytes(int batch, target to = {}, int optimizer_slots = 1) {
+    if (batch < 1) detail::a_batch_must_have_at_least_one_sample<network>(batch);
     return make_plan(graph.view(), {batch, mode::training, to, optimizer_slots}).bytes();
   }
   static constexpr long long inference_bytes(int batch, target to = {}) {
+    if (batch < 1) detail::a_batch_must_have_at_least_one_sample<network>(batch);
     return make_plan(graph.view(), {batch, mode::inference, to, 0}).bytes();
   }
 
@@ -82,6 +114,14 @@ struct network : rules::explain<detail::judged<Input, Layers...>::why.broken, de
   static void summary() {
     print_summary(View(view()));
   }
+};
+
+/// What compile() takes: a network, or a class that knows as much about itself. A broken network is one, too; sizeof
+/// has its error said here, since a compiler that meets it in a requirement calls the requirement unmet as well.
+template <class T>
+inline constexpr bool is_network = sizeof(T) > 0 && requires {
+  T::view();
+  T::is_sound;
 };
 
 /// Whether the plan of a network passes the independent checker: static_assert(dsl::verified<model>).

@@ -16,7 +16,8 @@ struct grouped {
 
   template <class At, dsl::shape In, long long Wanted, long long Found>
   struct broken {
-    static_assert(Found % Wanted == 0, "grouped: the channels must be a multiple of the groups");
+    static constexpr bool holds = Found % Wanted == 0;
+    static_assert(holds, "grouped: the channels must be a multiple of the groups");
   };
 };
 

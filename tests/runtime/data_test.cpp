@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -24,6 +25,7 @@
 #include <vector>
 
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using dsl::test::temporary_directory;
@@ -544,6 +546,93 @@ TEST_CASE("CIFAR-10 is found, loaded and checked whole", "[cifar10]") {
   fs::remove(files / "data_batch_2.bin");
   fs::create_directory(files / "data_batch_2.bin");
   require_error([] { dsl::cifar10::load(); }, {"data_batch_2.bin", "a directory"});
+}
+
+namespace {
+
+/// What a shell says to a command, and its exit code; TYPENET_TEST_DATA is tests/fixtures.
+std::pair<int, std::string> shell(std::string const& command) {
+  std::FILE* const pipe = ::popen(("cd " TYPENET_TEST_DATA "/../.. && { " + command + "; } 2>&1").c_str(), "r");
+  REQUIRE(pipe);
+  std::string said;
+  char some[4096];
+  for (std::size_t n = 0; (n = std::fread(some, 1, sizeof some, pipe)) > 0;) said.append(some, n);
+  int const status = ::pclose(pipe);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, said};
+}
+bool has(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("download_cifar10 looks into the files it finds, and its advice can be pasted", "[cifar10]") {
+  temporary_directory const scratch;
+  auto const home = scratch.path / "my data";  // a name that a shell would take for two
+  auto const files = home / "cifar-10-batches-bin";
+  fs::create_directories(files);
+  std::string const pasted = "scripts/download_cifar10 " + scratch.path.string() + "/my\\ data";
+  std::string const remove = "rm -r " + scratch.path.string() + "/my\\ data/cifar-10-batches-bin && ";
+  // No network: a curl that says so.
+  std::ofstream(scratch / "curl") << "#!/bin/sh\necho no network >&2\nexit 6\n";
+  fs::permissions(scratch.path / "curl", fs::perms::owner_all);
+  auto const download = [&](std::string const& directory) {
+    return shell("PATH=" + scratch.path.string() + ":$PATH scripts/download_cifar10 " + directory);
+  };
+  std::string const quoted = "'" + home.string() + "'";
+
+  std::string sums;
+  for (std::string const name :
+       {"data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch"}) {
+    std::ofstream(files / (name + ".bin")).close();
+    fs::resize_file(files / (name + ".bin"), 30'730'000);  // holes: they take no room
+    sums += "c64e11b59f7cf44a2e1b7c0e2b8a6a8a0f7b1c9e8d2f3a4b5c6d7e8f90a1b2c3  " + name + ".bin\n";
+  }
+  auto const [unknown, said] = download(quoted);
+  INFO(said);
+  CHECK(unknown == 0);
+  CHECK(has(said, "right sizes"));
+  CHECK(has(said, remove + pasted));
+
+  std::ofstream(files / "SHA256SUMS") << sums;  // of other files
+  auto const [changed, complaint] = download(quoted);
+  INFO(complaint);
+  CHECK(changed == 1);
+  CHECK(has(complaint, "data_batch_1.bin: SHA-256 must be c64e11b5"));
+  CHECK(has(complaint, remove + pasted));
+
+  auto const [code, digests] = shell("cd " + quoted + "/cifar-10-batches-bin && sha256sum *.bin > SHA256SUMS");
+  REQUIRE(code == 0);
+  auto const [good, confirmed] = download(quoted);
+  INFO(confirmed);
+  CHECK(good == 0);
+  CHECK(has(confirmed, "CIFAR-10 is complete in"));
+  {
+    std::fstream file(files / "test_batch.bin", std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(12'345'678);
+    file.put(1);
+  }
+  auto const [flipped, found] = download(quoted);
+  INFO(found);
+  CHECK(flipped == 1);
+  CHECK(has(found, "test_batch.bin: SHA-256 must be"));
+  CHECK(has(found, remove + pasted));
+
+  // Its own advice, pasted: the folder goes, and only the network is missing then.
+  auto const from = found.find("rm -r");
+  REQUIRE(from != std::string::npos);
+  auto const [again, offline] =
+      shell("PATH=" + scratch.path.string() + ":$PATH && " + found.substr(from, found.find('\n', from) - from));
+  INFO(offline);
+  CHECK(again == 1);
+  CHECK_FALSE(fs::exists(files));
+  CHECK(has(offline, "no network"));
+  CHECK(has(offline, pasted));
+  CHECK(has(offline, (home / "cifar-10-binary.tar.gz").string()));
+
+  std::ofstream(home / "cifar-10-binary.tar.gz") << "half an archive";
+  auto const [half, broken] = download(quoted);
+  INFO(broken);
+  CHECK(half == 1);
+  CHECK(has(broken, "rm " + scratch.path.string() + "/my\\ data/cifar-10-binary.tar.gz && " + pasted));
 }
 
 TEST_CASE("synthetic pictures depend on (seed, index) alone and are balanced", "[synthetic]") {

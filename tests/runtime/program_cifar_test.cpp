@@ -248,6 +248,24 @@ TEST_CASE("program: a run without data falls back to drawn pictures and writes p
   CHECK(std::distance(fs::directory_iterator(here.path), {}) == 2);
 }
 
+TEST_CASE("program: where the plot fails behind the training, the history is kept, whole, and said so", "[program]") {
+  temporary_directory const here, bin;
+  // A gnuplot that draws the trial before the training, and has no more ink then.
+  std::ofstream(bin / "gnuplot") << "#!/bin/sh\nif [ -e \"$0.used\" ]; then echo no ink >&2; exit 3; fi\n"
+                                    ": >\"$0.used\"\nprintf '%200sIEND'\n";
+  fs::permissions(bin / "gnuplot", fs::perms::owner_all);
+  std::string const path = std::getenv("PATH");
+  outcome const o = run(here, tiny({"-o", "plot.png", "--epochs", "2", "--verbose", "0"}),
+                        {{"PATH", bin.path.string() + ":" + path}});
+  INFO(o.out << o.err);
+  CHECK(o.code == 1);
+  CHECK(lines(o.err).size() == 1);
+  CHECK(has(o.err, "no ink"));
+  CHECK(has(o.err, "kept in history.csv"));
+  CHECK(lines(contents(here / "history.csv")).size() == 3);
+  CHECK(std::distance(fs::directory_iterator(here.path), {}) == 1);
+}
+
 TEST_CASE("program: the progress bar in a pipe, an SVG, history beside it, and old files replaced", "[program]") {
   temporary_directory const here;
   fs::create_directory(here.path / "run");

@@ -236,6 +236,53 @@ TEST_CASE("a schedule sets and records the learning rate", "[trainer]") {
   CHECK(before.back() == after.back());
 }
 
+namespace {
+
+struct falling {  // a schedule that goes below 0 in its third epoch
+  double operator()(int epoch) const { return 0.1 - 0.05 * (epoch + 1) * (epoch > 1 ? 1 : 0); }
+};
+struct sets_rate : callback {
+  int epoch;
+  std::int64_t step;
+  double rate;
+  sets_rate(int e, std::int64_t s, double r) : epoch(e), step(s), rate(r) {}
+  void on_batch_end(fit_run& run) override {
+    if (run.epoch == epoch && run.step == step) run.learning_rate = rate;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a learning rate that is none is refused before its step, by the name of who gave it", "[trainer]") {
+  double const nan = std::numeric_limits<double>::quiet_NaN();
+  double const infinite = std::numeric_limits<double>::infinity();
+  dataset const data = toys(16);
+  auto const refuses = [&](std::vector<callback_handle> const& callbacks, std::uint64_t steps,
+                           std::initializer_list<char const*> words) {
+    trainer t = make_trainer();
+    must_throw<option_error>([&] { t.fit(data, {.epochs = 4, .batch_size = 8, .callbacks = callbacks}); }, words);
+    CHECK(t.steps() == steps);  // two an epoch
+    for (float w : weights(t)) CHECK(std::isfinite(w));
+  };
+  refuses({learning_rate_schedule{falling{}}}, 4, {"learning_rate_schedule: falling", "-0.05", "epoch 3"});
+  refuses({learning_rate_schedule{[](int) { return -1.0; }}}, 0, {"learning_rate_schedule", "-1", "epoch 1"});
+  refuses({learning_rate_schedule{[=](int epoch) { return epoch < 1 ? 0.1 : nan; }}}, 2, {"nan", "epoch 2"});
+  refuses({learning_rate_schedule{[=](int) { return infinite; }}}, 0, {"inf", "epoch 1"});
+  refuses({learning_rate_schedule{poly_decay{-0.1, 4, 1.0}}}, 0, {"poly_decay", "-0.1", "epoch 1"});
+  // a line that ends before the run does
+  refuses({learning_rate_schedule{poly_decay{0.1, 2, 1.0}}}, 6, {"poly_decay", "epoch 4 of 2"});
+  refuses({learning_rate_schedule{poly_decay{0.1, 2, 2.0}}}, 6, {"poly_decay", "epoch 4 of 2"});
+  // a callback of one's own, between two steps and behind the last
+  refuses({sets_rate{1, 0, -0.5}}, 3, {"learning_rate", "-0.5", "epoch 2 after 1 batches", "callback"});
+  refuses({sets_rate{0, 1, nan}}, 2, {"learning_rate", "nan", "epoch 1 after 2 batches", "callback"});
+
+  trainer t = make_trainer();
+  must_throw<option_error>([&] { t.set_learning_rate(-1e-3); }, {"set_learning_rate", "-0.001"});
+  must_throw<option_error>([&] { t.set_learning_rate(nan); }, {"set_learning_rate", "nan"});
+  CHECK(t.learning_rate() == 0.05);
+  CHECK(poly_decay{0.1, 2, 1.0}(2) == 0);
+}
+
 // ---- bad options, bad luck
 // -------------------------------------------------------------------------------------------
 TEST_CASE("options that make no sense are refused before the first step", "[trainer]") {
@@ -589,6 +636,38 @@ TEST_CASE("options out of range are refused", "[trainer]") {
   }
   CHECK_THROWS_AS((poly_decay{1, 0, 1}(0)), option_error);
   CHECK_THROWS_AS(synthetic_pictures(1LL << 50, 1, 0), option_error);
+}
+
+TEST_CASE("bytes of a batch without samples are refused", "[trainer]") {
+  int const batch = static_cast<int>(make_trainer().steps());  // 0, and no constant
+  must_throw<option_error>([&] { static_cast<void>(model::training_bytes(batch)); },
+                           {"batch", "at least one sample", "0"});
+  must_throw<option_error>([&] { static_cast<void>(model::inference_bytes(batch - 2)); }, {"batch", "negative"});
+  CHECK(model::training_bytes(batch + 1) > 0);
+}
+
+namespace {
+
+struct own_softmax_op : detail::elementwise_op<bend> {
+  static constexpr shape output(shape in) { return in; }
+};
+
+}  // namespace
+
+TEST_CASE("cross-entropy is for probabilities", "[trainer]") {
+  using logits = network<image<1, 4, 4>, flatten, dense<3>>;
+  using squashed = network<image<1, 4, 4>, flatten, dense<3>, sigmoid>;
+  auto const make = [](auto net, compile_options const& o) {
+    return [=] { compile<typename decltype(net)::type>(reference{}, sgd{}, o); };
+  };
+  must_throw<option_error>(make(std::type_identity<logits>{}, {}),
+                           {"loss: categorical_crossentropy", "softmax", "dense"});
+  must_throw<option_error>(make(std::type_identity<squashed>{}, {.seed = 1}),
+                           {"softmax", "sigmoid", "mean_squared_error"});
+  make(std::type_identity<squashed>{}, {.loss = loss::mean_squared_error})();
+  // what only renames a softmax, and what may be one of the user's own
+  make(std::type_identity<network<image<1, 4, 4>, flatten, dense<3>, softmax, flatten>>{}, {})();
+  make(std::type_identity<network<image<1, 4, 4>, flatten, dense<3>, custom<own_softmax_op>>>{}, {})();
 }
 
 TEST_CASE("one dense layer can't learn the synthetic pictures", "[trainer]") {

@@ -13,12 +13,7 @@ struct lowering {
   value (*lower)(builder&, value);
   detail::name name;
 
-  constexpr value operator()(builder& b, value in, int index) const {
-    int const parent = b.enter(index, name);
-    value const out = lower(b, in);
-    b.leave(parent);
-    return out;
-  }
+  constexpr value operator()(builder& b, value in, int index) const { return b.lower_child(index, name, lower, in); }
 };
 
 constexpr value lower_no_layer(builder& b, value in) {

@@ -16,14 +16,36 @@
 #include <unistd.h>
 
 namespace dsl {
+namespace detail {
+
+/// As a shell reads it in one piece, so that advice can be pasted: it's here -> 'it'\''s here'
+inline std::string shell_word(std::string const& s) {
+  if (!s.empty() &&
+      s.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:") == std::string::npos)
+    return s;
+  std::string word = "'";
+  for (char const c : s) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+/// The script fetches nothing while all files have the right sizes, so what is wrong has to go first.
+inline std::string fetch_again(std::string const& path) {
+  auto const slash = path.rfind('/');
+  std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + (slash == 0));
+  std::string const folder = "/cifar-10-batches-bin";
+  if (directory.size() > folder.size() && directory.ends_with(folder))
+    directory.resize(directory.size() - folder.size());
+  return "to fetch it again: rm -f " + shell_word(path) + " && scripts/download_cifar10 " + shell_word(directory);
+}
+
+}  // namespace detail
 
 /// Maps files in CIFAR-10's binary format, `records` records of 3,073 bytes each: a label 0..9, then 1,024 red, 1,024
 /// green and 1,024 blue bytes, row by row. Nothing is believed: sizes and every label are checked. No mean is set.
 inline dataset read_cifar_files(std::vector<std::string> const& paths, std::int64_t records) {
   constexpr std::int64_t record_bytes = 3073;
-  std::string const advice = "run scripts/download_cifar10 to fetch it again";
   auto const bad = [&](std::string const& path, std::string const& must, std::string const& found) {
-    return data_error("cifar10: " + path + " must " + must + "; found " + found + "; " + advice);
+    return data_error("cifar10: " + path + " must " + must + "; found " + found + "; " + detail::fetch_again(path));
   };
   dataset_storage storage{
       .segments = {},
@@ -32,7 +54,7 @@ inline dataset read_cifar_files(std::vector<std::string> const& paths, std::int6
       .owners = {}};
   auto const expected = static_cast<std::uint64_t>(records * record_bytes);
   for (auto const& path : paths) {
-    auto const file = std::make_shared<detail::mapped_file const>(path, "cifar10", advice);
+    auto const file = std::make_shared<detail::mapped_file const>(path, "cifar10", detail::fetch_again(path));
     if (auto const size = file->size(); size != expected)
       throw bad(path, "be " + std::to_string(expected) + " bytes, " + std::to_string(records) + " records of 3073",
                 std::to_string(size) + (size < expected ? ": too short" : ": too long"));
@@ -71,15 +93,15 @@ struct cifar10 {
                        (directory.empty() ? "$TYPENET_DATA or $XDG_CACHE_HOME/typenet (default ~/.cache/typenet)"
                                           : directory + " or its cifar-10-batches-bin") +
                        "; found none of them; run scripts/download_cifar10" +
-                       (directory.empty() ? "" : " " + directory));
+                       (directory.empty() ? "" : " " + detail::shell_word(directory)));
     auto const path = [&](std::string const& name) { return found + "/" + name + ".bin"; };
     cifar10 data;
     data.train = read_cifar_files(
         {path("data_batch_1"), path("data_batch_2"), path("data_batch_3"), path("data_batch_4"), path("data_batch_5")},
         10'000);
     data.test = read_cifar_files({path("test_batch")}, 10'000);
-    check_classes(data.train, 5'000, found + "/data_batch_{1..5}.bin");
-    check_classes(data.test, 1'000, path("test_batch"));
+    check_classes(data.train, 5'000, found + "/data_batch_{1..5}.bin", path("data_batch_1"));
+    check_classes(data.test, 1'000, path("test_batch"), path("test_batch"));
     data.train.mean = data.test.mean = mean_picture(data.train);
     return data;
   }
@@ -97,14 +119,14 @@ struct cifar10 {
         if (::access((place + name).c_str(), F_OK) == 0) return place;
     return {};
   }
-  static void check_classes(dataset const& data, int expected, std::string const& files) {
+  static void check_classes(dataset const& data, int expected, std::string const& files, std::string const& again) {
     std::array<int, 10> counts{};
     for (std::int64_t i = 0; i < data.size; ++i) ++counts[static_cast<std::size_t>(data.label(i))];
     for (int c = 0; c < 10; ++c)
       if (int const found = counts[static_cast<std::size_t>(c)]; found != expected)
         throw data_error("cifar10: " + files + " must have " + std::to_string(expected) +
                          " pictures of each class; found " + std::to_string(found) + " of class " + std::to_string(c) +
-                         " (" + data.class_name(c) + "); run scripts/download_cifar10 to fetch it again");
+                         " (" + data.class_name(c) + "); " + detail::fetch_again(again));
   }
 };
 

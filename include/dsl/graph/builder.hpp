@@ -13,7 +13,8 @@ struct value {
 };
 
 /// Appends nodes to a graph. A layer's lower() gets one, and so does a user's own. Without storage it only counts, so a
-/// network is lowered twice: once for the sizes, once into arrays that fit exactly.
+/// network is lowered twice: once for the sizes, once into arrays that fit exactly. What append() gets is not looked at
+/// here but when all of the graph is there: rules/judge.hpp.
 class builder {
  public:
   constexpr builder() = default;
@@ -23,11 +24,13 @@ class builder {
 
   constexpr graph_sizes const& sizes() const { return sizes_; }
   constexpr verdict const& first_fault() const { return fault_; }
+  /// How many nodes there were when it was found.
+  constexpr int nodes_before_fault() const { return nodes_before_fault_; }
 
   /// Appends a node with one output of shape `out`; parameters added since the last node become its own.
   constexpr value append(node n, value const* inputs, int count, shape out) {
     n.first_input = sizes_.edges;
-    n.inputs = count;
+    n.inputs = count > 0 ? count : 0;
     n.output = sizes_.tensors;
     n.scope = scope_;
     n.first_parameter = first_parameter_;
@@ -35,15 +38,24 @@ class builder {
     first_parameter_ = sizes_.parameters;
     if (nodes_) {
       nodes_[sizes_.nodes] = n;
-      for (int i = 0; i < count; ++i) edges_[sizes_.edges + i] = inputs[i].tensor;
       tensors_[sizes_.tensors] = {out, sizes_.nodes};
+      for (int i = 0; i < n.inputs; ++i) {
+        int const t = inputs[i].tensor;
+        edges_[sizes_.edges + i] = t;
+        if (t >= 0 && t < sizes_.tensors) ++tensors_[t].readers;
+      }
     }
-    sizes_.edges += count;
+    sizes_.edges += n.inputs;
     ++sizes_.nodes;
     require(out.size() <= 0x7fffffffLL, {.broken = rule::tensor_fits_32_bits, .first = out, .found = out.size()});
     return {sizes_.tensors++, out};
   }
   constexpr value append(node n, value in, shape out) { return append(n, &in, 1, out); }
+  /// All of an array: append({.kind = op::add}, both, in.shape).
+  template <int Count>
+  constexpr value append(node n, value const (&inputs)[Count], shape out) {
+    return append(n, inputs, Count, out);
+  }
 
   /// Declares a parameter of the node appended next; its layout is that of struct parameter.
   constexpr void parameter(dsl::parameter p) {
@@ -58,17 +70,35 @@ class builder {
 
   /// Records the first broken rule and where it was broken. Later ones are consequences and say nothing. The
   /// layer's lower() goes on with any shape it likes.
-  constexpr bool require(bool holds, verdict why) {
+  constexpr bool require(bool holds, fault const& why) {
     if (!holds && fault_.holds()) {
-      why.depth = depth_ < deepest_layer ? depth_ : deepest_layer;
-      for (int i = 0; i < why.depth; ++i) why.path[i] = path_[i];
-      fault_ = why;
+      static_cast<fault&>(fault_) = why;
+      fault_.depth = depth_ < deepest_layer ? depth_ : deepest_layer;
+      for (int i = 0; i < fault_.depth; ++i) fault_.path[i] = path_[i];
+      nodes_before_fault_ = sizes_.nodes;
     }
     return holds;
   }
 
-  /// Brackets the lowering of a combinator's child, so that errors and weight names can say where they are:
-  ///   int const parent = b.enter(i, detail::name_of<Child>()); ...; b.leave(parent);
+  /// Lowers a combinator's child, so that errors and weight names can say where it is:
+  ///   value const out = b.lower_child(i, detail::name_of<Child>(), &Child::lower, in);
+  constexpr value lower_child(int index, detail::name name, value (*lower)(builder&, value), value in) {
+    int const depth = depth_;
+    int const parent = enter(index, name);
+    int const here = scope_;
+    value const out = lower(*this, in);
+    if (scope_ != here || depth_ != depth + 1) {
+      scope_ = here;
+      depth_ = depth + 1;
+      if (depth < deepest_layer) path_[depth] = index;
+      require(false, {.broken = rule::children_are_left});
+    }
+    if (tensors_) check(out);
+    leave(parent);
+    return out;
+  }
+
+  /// The same in two parts:  int const parent = b.enter(i, detail::name_of<Child>()); ...; b.leave(parent);
   constexpr int enter(int index, detail::name name) {
     if (scopes_) scopes_[sizes_.scopes] = {scope_, index, name};
     if (depth_ < deepest_layer) path_[depth_] = index;
@@ -78,11 +108,25 @@ class builder {
     return parent;
   }
   constexpr void leave(int parent) {
+    if (int const left_over = sizes_.parameters - first_parameter_; left_over > 0) {
+      require(false, {.broken = rule::parameters_have_a_node, .found = left_over});
+      first_parameter_ = sizes_.parameters;
+    }
     scope_ = parent;
-    --depth_;
+    if (depth_ > 0) --depth_;
   }
 
  private:
+  /// What a layer returned.
+  constexpr void check(value const& v) {
+    if (v.tensor < 0 || v.tensor >= sizes_.tensors) {
+      require(false, {.broken = rule::values_are_in_the_graph, .wanted = sizes_.tensors, .found = v.tensor});
+      return;
+    }
+    shape const& made = tensors_[v.tensor].shape;
+    if (v.shape != made) require(false, {.broken = rule::values_keep_their_shape, .first = v.shape, .second = made});
+  }
+
   node* nodes_ = nullptr;
   int* edges_ = nullptr;
   tensor* tensors_ = nullptr;
@@ -90,6 +134,7 @@ class builder {
   scope* scopes_ = nullptr;
   graph_sizes sizes_{.scopes = 1};
   verdict fault_{};
+  int nodes_before_fault_ = 0x7fffffff;
   int first_parameter_ = 0;
   int scope_ = 0;
   int depth_ = 0;

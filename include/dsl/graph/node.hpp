@@ -59,6 +59,7 @@ struct node {
 struct tensor {
   dsl::shape shape{};
   int producer = -1;
+  int readers = 0;  // operands that are this tensor
 };
 
 enum class role : unsigned char { kernel, bias, gamma, beta, moving_mean, moving_variance };

@@ -40,6 +40,26 @@ struct own_rule {
   static_assert(LayerSaysWhich, "layer: a rule of its own is broken; give it a class template broken that says which");
 };
 
+template <class At, class Layer, bool Said>
+struct own_rule_is_said {
+  static_assert(
+      Said,
+      "layer: its own rule is broken, and its class broken must say so; let it assert a static constexpr bool holds");
+};
+
+template <class Thing, bool IsNetwork>
+struct compile_takes_a_network {
+  static_assert(IsNetwork,
+                "compile: it takes a network; give it network<image<3, 32, 32>, ...> with your layers in it");
+};
+
+template <class Network, op Last>
+struct crossentropy_takes_probabilities {
+  static_assert(
+      Last == op::softmax,
+      "loss: categorical_crossentropy takes probabilities; end in softmax, or ask compile() for mean_squared_error");
+};
+
 template <class Image, shape Size>
 struct image_has_positive_size {
   static_assert(Size.channels > 0 && Size.height > 0 && Size.width > 0,

@@ -3,6 +3,7 @@
 
 #include <dsl/layer.hpp>
 #include <dsl/rules/broken.hpp>
+#include <dsl/rules/broken_nodes.hpp>
 #include <dsl/rules/verdict.hpp>
 
 namespace dsl::rules {
@@ -85,17 +86,26 @@ template <class J>
 using layer_of = typename found_in<J>::layer;
 
 /// A user's own rule: the layer names a class template `broken`, whose static_assert is the sentence, over the shape
-/// that came in and the two numbers of its verdict.
+/// that came in and the two numbers of its verdict. No compiler tells whether a static_assert has said something, so
+/// that class also has what it asserts as a constant, `holds`.
 template <class J>
-concept says_its_rule =
+concept names_its_rule =
     requires { typename layer_of<J>::template broken<at_of<J>, J::why.first, J::why.wanted, J::why.found>; };
+template <class Own>
+inline constexpr bool is_said = false;
+template <class Own>
+  requires requires { Own::holds; }
+inline constexpr bool is_said<Own> = !Own::holds;
+
 template <class J>
 struct explain<rule::own_rule, J> : broken::own_rule<at_of<J>, layer_of<J>, J::why.first, J::why.wanted, J::why.found> {
 };
+template <class J, class Own>
+struct own_sentence : Own, broken::own_rule_is_said<at_of<J>, layer_of<J>, is_said<Own>> {};
 template <class J>
-  requires says_its_rule<J>
-struct explain<rule::own_rule, J> : layer_of<J>::template broken<at_of<J>, J::why.first, J::why.wanted, J::why.found> {
-};
+  requires names_its_rule<J>
+struct explain<rule::own_rule, J>
+    : own_sentence<J, typename layer_of<J>::template broken<at_of<J>, J::why.first, J::why.wanted, J::why.found>> {};
 
 template <class J>
 struct explain<rule::children_are_layers, J> : broken::children_are_layers<at_of<J>, layer_of<J>> {};
@@ -154,5 +164,51 @@ struct explain<rule::branches_share_their_shape, J>
     : broken::branches_share_their_shape<at_of<J>, layer_of<J>, J::why.found, J::why.first, J::why.second> {};
 template <class J>
 struct explain<rule::slope_is_not_negative, J> : broken::slope_is_not_negative<at_of<J>, layer_of<J>, J::why.number> {};
+template <class J>
+struct explain<rule::inputs_come_first, J>
+    : broken::inputs_come_first<at_of<J>, layer_of<J>, J::why.kind, J::why.found> {};
+template <class J>
+struct explain<rule::values_are_in_the_graph, J>
+    : broken::values_are_in_the_graph<at_of<J>, layer_of<J>, J::why.found, J::why.wanted> {};
+template <class J>
+struct explain<rule::values_keep_their_shape, J>
+    : broken::values_keep_their_shape<at_of<J>, layer_of<J>, J::why.first, J::why.second> {};
+template <class J>
+struct explain<rule::values_are_read, J> : broken::values_are_read<at_of<J>, layer_of<J>, J::why.kind, J::why.first> {};
+template <class J>
+struct explain<rule::nodes_take_their_operands, J>
+    : broken::nodes_take_their_operands<at_of<J>, layer_of<J>, J::why.kind, J::why.wanted, J::why.found> {};
+template <class J>
+struct explain<rule::nodes_own_their_parameters, J>
+    : broken::nodes_own_their_parameters<at_of<J>, layer_of<J>, J::why.kind, J::why.wanted, J::why.found> {};
+template <class J>
+struct explain<rule::parameters_come_in_order, J>
+    : broken::parameters_come_in_order<at_of<J>, layer_of<J>, J::why.kind, J::why.parameter,
+                                       static_cast<role>(J::why.found)> {};
+template <class J>
+struct explain<rule::parameters_fit_their_node, J>
+    : broken::parameters_fit_their_node<at_of<J>, layer_of<J>, J::why.kind, J::why.parameter, J::why.first.channels,
+                                        J::why.wanted, J::why.found> {};
+template <class J>
+struct explain<rule::parameters_have_a_node, J> : broken::parameters_have_a_node<at_of<J>, layer_of<J>, J::why.found> {
+};
+template <class J>
+struct explain<rule::kernels_have_fans, J>
+    : broken::kernels_have_fans<at_of<J>, layer_of<J>, J::why.kind, J::why.wanted, J::why.found> {};
+template <class J>
+struct explain<rule::outputs_have_a_size, J>
+    : broken::outputs_have_a_size<at_of<J>, layer_of<J>, J::why.kind, J::why.first> {};
+template <class J>
+struct explain<rule::shapes_follow_from_operands, J>
+    : broken::shapes_follow_from_operands<at_of<J>, layer_of<J>, J::why.kind, J::why.first, J::why.second> {};
+template <class J>
+struct explain<rule::windows_lead_to_their_output, J>
+    : broken::windows_lead_to_their_output<at_of<J>, layer_of<J>, J::why.kind, J::why.window, J::why.first,
+                                           J::why.second> {};
+template <class J>
+struct explain<rule::custom_operations_are_complete, J>
+    : broken::custom_operations_are_complete<at_of<J>, layer_of<J>> {};
+template <class J>
+struct explain<rule::children_are_left, J> : broken::children_are_left<at_of<J>, layer_of<J>> {};
 
 }  // namespace dsl::rules

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/shape.hpp>
+#include <dsl/graph/node.hpp>
 
 namespace dsl {
 
@@ -33,15 +33,28 @@ enum class rule : unsigned char {
   branches_share_their_shape,
   slope_is_not_negative,
   own_rule,
+  // what a lower() that appends nodes by itself can get wrong
+  inputs_come_first,
+  values_are_in_the_graph,
+  values_keep_their_shape,
+  values_are_read,
+  nodes_take_their_operands,
+  nodes_own_their_parameters,
+  parameters_come_in_order,
+  parameters_fit_their_node,
+  parameters_have_a_node,
+  kernels_have_fans,
+  outputs_have_a_size,
+  shapes_follow_from_operands,
+  windows_lead_to_their_output,
+  custom_operations_are_complete,
+  children_are_left,
 };
 
-inline constexpr int deepest_layer = 24;
-
-/// The first broken rule of a network: where (child indices from the network down), and the numbers of its sentence.
-struct verdict {
+/// A broken rule and the numbers of its sentence: what a layer's lower() says. Small, since a network makes hundreds of
+/// them to say nothing.
+struct fault {
   rule broken = rule::holds;
-  int depth = 0;
-  int path[deepest_layer] = {};
   shape first{};
   shape second{};
   long long wanted = 0;
@@ -49,6 +62,18 @@ struct verdict {
   double number = 0;
 
   constexpr bool holds() const { return broken == rule::holds; }
+};
+
+inline constexpr int deepest_layer = 24;
+
+/// The first broken rule of a network: the fault, where it is (child indices from the network down), and the node that
+/// is wrong, with its window and the parameter meant.
+struct verdict : fault {
+  int depth = 0;
+  int path[deepest_layer] = {};
+  op kind = op::input;
+  dsl::window window{};
+  role parameter = role::kernel;
 };
 
 }  // namespace dsl

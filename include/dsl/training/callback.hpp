@@ -13,6 +13,13 @@ namespace dsl {
 
 class trainer;
 
+namespace detail {
+
+/// One below 0 would climb, and one that is no number spoils every weight at once.
+constexpr bool is_learning_rate(double r) { return r >= 0 && r < 1e30; }
+
+}  // namespace detail
+
 /// A run of fit() as its callbacks see it. They may change learning_rate and set stop.
 struct fit_run {
   dsl::trainer& trainer;

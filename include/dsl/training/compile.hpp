@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/network.hpp>
+#include <dsl/training/loss_check.hpp>
 #include <dsl/training/optimizers.hpp>
 #include <dsl/training/trainer.hpp>
 
@@ -32,30 +33,60 @@ constexpr bool sound() {
     return verified<Network>;
 }
 
+/// What every engine of a network is made with.
+template <class Network>
+[[gnu::cold]] engine_options options_of(update_rule const& update, compile_options const& o) {
+  require_probabilities(Network::view(), o.loss);
+  if (!(o.batch_norm_momentum < 1) || (o.batch_norm_momentum < 0 && o.batch_norm_momentum != -1))
+    throw option_error(message({"batch_norm_momentum: it must be 0 to less than 1, or -1 for the layers' own; found ",
+                                o.batch_norm_momentum}));
+  engine_options engine{.seed = o.seed,
+                        .update = update,
+                        .loss = o.loss,
+                        .batch_norm_momentum = o.batch_norm_momentum,
+                        .unbiased_running_variance = o.unbiased_running_variance,
+                        .verify = o.verify};
+  if constexpr (!checked_while_compiling<Network>)
+    if (!engine.verify) engine.verify = &verify;
+  return engine;
+}
+
 }  // namespace detail
 
 /// A network on an executor with fresh weights:
 ///   auto t = dsl::compile<model>(dsl::reference{}, dsl::sgd{.learning_rate = 5e-3, .momentum = 0.9});
 /// That the plan is sound (no read before its write, no buffer overwritten while needed) is checked as it compiles, for
-/// networks of more than 300 operations when the engine makes it.
+/// networks of more than 300 operations when the engine makes it. Throws option_error for options that make no sense, a
+/// loss that the network's output does not suit among them.
 template <class Network, executor Executor, optimizer Optimizer>
-[[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer, compile_options const& o = {}) {
+[[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer, compile_options const& o) {
   if constexpr (Network::is_sound)  // else the compiler has said what is wrong, and need not say it twice
     static_assert(detail::sound<Network, Executor>(),
                   "plan: typenet made a plan that its own checker refuses; please report the network");
-  if (!(o.batch_norm_momentum < 1) || (o.batch_norm_momentum < 0 && o.batch_norm_momentum != -1))
-    throw option_error(
-        detail::message({"batch_norm_momentum: it must be 0 to less than 1, or -1 for the layers' own; found ",
-                         o.batch_norm_momentum}));
-  engine_options engine{.seed = o.seed,
-                        .update = optimizer.rule(),
-                        .loss = o.loss,
-                        .batch_norm_momentum = o.batch_norm_momentum,
-                        .unbiased_running_variance = o.unbiased_running_variance,
-                        .verify = o.verify};
-  if constexpr (!detail::checked_while_compiling<Network>)
-    if (!engine.verify) engine.verify = &verify;
-  return {on.make_engine(Network::view(), engine), static_cast<double>(optimizer.learning_rate)};
+  engine_options const engine = detail::options_of<Network>(optimizer.rule(), o);
+  auto const rate = static_cast<double>(optimizer.learning_rate);
+  if constexpr (requires { Network::replicas; })  // <dsl/towers.hpp>
+    return {make_towers(on, Network::view(), engine, Network::devices()), rate};
+  else
+    return {on.make_engine(Network::view(), engine), rate};
+}
+
+/// Without options the loss is cross-entropy, and that the network suits it is checked as it compiles.
+template <class Network, executor Executor, optimizer Optimizer>
+[[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer) {
+  if constexpr (is_network<Network>)
+    if constexpr (Network::is_sound && !detail::gives_probabilities(Network::view()))
+      static_cast<void>(
+          sizeof(broken::crossentropy_takes_probabilities<Network, detail::last_of(Network::view()).kind>));
+  return compile<Network>(on, optimizer, compile_options{});
+}
+
+/// Of what is no network, as minigooglenet<10> without network<image<...>, ...> around it: says so.
+template <class Thing, executor Executor, optimizer Optimizer>
+  requires(!is_network<Thing>)
+trainer compile(Executor const&, Optimizer const&, compile_options const&) {
+  static_cast<void>(sizeof(broken::compile_takes_a_network<Thing, false>));
+  return {nullptr, 0};
 }
 
 }  // namespace dsl

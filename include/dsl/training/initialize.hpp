@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/math.hpp>
 #include <dsl/detail/philox.hpp>
 #include <dsl/executors/engine.hpp>
 
-#include <cmath>
 #include <vector>
 
 namespace dsl {
@@ -18,7 +18,7 @@ namespace dsl {
     bool const one = p.role == role::gamma || p.role == role::moving_variance;
     values.assign(static_cast<std::size_t>(p.count()), one ? 1.0F : 0.0F);
     if (p.role == role::kernel) {
-      auto const limit = static_cast<float>(std::sqrt(6.0 / (p.fan_in + p.fan_out)));
+      auto const limit = static_cast<float>(detail::sqrt(6.0 / (1.0 * p.fan_in + p.fan_out)));
       detail::random_stream random(seed, detail::purpose::initial_weights, static_cast<std::uint64_t>(k));
       for (float& v : values) v = random.uniform(-limit, limit);
     }

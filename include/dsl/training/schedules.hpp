@@ -1,31 +1,53 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/math.hpp>
+#include <dsl/detail/message.hpp>
+#include <dsl/detail/name.hpp>
 #include <dsl/training/callback.hpp>
 
-#include <cmath>
 #include <concepts>
 #include <utility>
 
 namespace dsl {
 
-/// base * (1 - epoch / epochs)^power: Caffe's polynomial decay; power 1 is a straight line to 0.
+namespace detail {
+
+[[gnu::cold, noreturn]] inline void refuse_rate(double rate, int epoch, name schedule) {
+  std::string const who(schedule.data, static_cast<std::size_t>(schedule.size));
+  throw option_error(message({"learning_rate_schedule: ", who.empty() ? "its function" : who,
+                              " must give a number of at least 0; found ", rate, " for epoch ", epoch + 1,
+                              "; change it, or the number of epochs"}));
+}
+
+}  // namespace detail
+
+/// base * (1 - epoch / epochs)^power: Caffe's polynomial decay; power 1 is a straight line to 0. Throws option_error
+/// for an epoch behind its end, where a line would go below 0 and a parabola would rise again.
 struct poly_decay {
   double base = 5e-3;
   int epochs = 70;
   double power = 1.0;
   double operator()(int epoch) const {
     if (epochs < 1) throw option_error("poly_decay: epochs must be 1 or more");
-    return base * std::pow(1.0 - static_cast<double>(epoch) / epochs, power);
+    if (epoch < 0 || epoch > epochs)
+      throw option_error(detail::message({"poly_decay: its epochs must be those of the run; found epoch ", epoch + 1,
+                                          " of ", epochs, "; give both the same number"}));
+    return base * detail::pow(1.0 - static_cast<double>(epoch) / epochs, power);
   }
 };
 
-/// Sets the learning rate at the begin of each epoch, counted from 0.
+/// Sets the learning rate at the begin of each epoch, counted from 0. Throws option_error, before the epoch's first
+/// step, where the function's result is none.
 template <std::invocable<int> F>
 struct learning_rate_schedule : callback {
   F rate;
   explicit learning_rate_schedule(F f) : rate(std::move(f)) {}
-  void on_epoch_begin(fit_run& run) override { run.learning_rate = rate(run.epoch); }
+  void on_epoch_begin(fit_run& run) override {
+    double const next = rate(run.epoch);
+    if (!detail::is_learning_rate(next)) detail::refuse_rate(next, run.epoch, detail::name_of<F>());
+    run.learning_rate = next;
+  }
 };
 
 }  // namespace dsl

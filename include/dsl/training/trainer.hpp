@@ -2,12 +2,13 @@
 #pragma once
 
 #include <dsl/data/pipeline.hpp>
+#include <dsl/detail/math.hpp>
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/owner.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/training/callback.hpp>
 #include <dsl/training/initialize.hpp>
 
-#include <cmath>
 #include <ctime>
 
 namespace dsl {
@@ -36,21 +37,22 @@ class trainer {
 
   /// Trains for options.epochs epochs of floor(size / batch_size) steps and returns what each came to. Order,
   /// augmentation and dropout depend on the seed alone. Throws option_error before the first step where the options
-  /// don't fit network or data, and training_error when the loss is no number any more.
+  /// don't fit network or data, and before any step whose learning rate is below 0 or no number; training_error when
+  /// the loss is no number any more.
   [[gnu::cold]] history fit(dataset const& data, fit_options const& options) {
     check(data, "fit");
     check(options, data);
-    std::unique_ptr<batch_loader> loader;  // where the engine does not fetch batches itself
+    detail::owner<batch_loader> loader;  // where the engine does not fetch batches itself
     int program = engine_->prepare_resident(data, options.augment, options.batch_size, options.shuffle);
     if (program < 0) {
-      loader = std::make_unique<batch_loader>(data, pipeline_options{.batch_size = options.batch_size,
-                                                                     .seed = seed(),
-                                                                     .shuffle = options.shuffle,
-                                                                     .drop_last = true,
-                                                                     .augment = options.augment,
-                                                                     .prefetch = options.prefetch,
-                                                                     .threads = options.loader_threads,
-                                                                     .cache = options.cache});
+      loader = detail::make_owner<batch_loader>(data, pipeline_options{.batch_size = options.batch_size,
+                                                                       .seed = seed(),
+                                                                       .shuffle = options.shuffle,
+                                                                       .drop_last = true,
+                                                                       .augment = options.augment,
+                                                                       .prefetch = options.prefetch,
+                                                                       .threads = options.loader_threads,
+                                                                       .cache = options.cache});
       program = engine_->prepare(mode::training, options.batch_size);
     }
     fit_run run{.trainer = *this,
@@ -69,7 +71,7 @@ class trainer {
       run.current.images_per_second = static_cast<double>(run.steps) * options.batch_size / trained;
       if (options.validation) {
         run.current.validation = evaluate(*options.validation, options.batch_size);
-        if (!std::isfinite(run.current.validation.loss))
+        if (!detail::isfinite(run.current.validation.loss))
           throw training_error(detail::message({"val_loss: it became ", run.current.validation.loss, " in epoch ",
                                                 run.epoch + 1, "; try a smaller learning rate"}));
         run.current.validated = true;
@@ -116,7 +118,7 @@ class trainer {
     int const program = engine_->prepare(mode::training, size);
     engine_->run(program, {images, labels, size, step_++, learning_rate_});
     batch_metrics const m = engine_->metrics(program);
-    if (!std::isfinite(m.loss))
+    if (!detail::isfinite(m.loss))
       throw training_error(detail::message({"loss: it became ", m.loss, " in step ", static_cast<long long>(step_),
                                             ", with learning rate ", learning_rate_, "; try a smaller learning rate"}));
     return {m.loss / size, m.correct / size};
@@ -130,7 +132,12 @@ class trainer {
   }
 
   double learning_rate() const { return learning_rate_; }
-  void set_learning_rate(double rate) { learning_rate_ = rate; }
+  /// Throws option_error for one below 0, or one that is no number.
+  void set_learning_rate(double rate) {
+    if (!detail::is_learning_rate(rate))
+      throw option_error(detail::message({"set_learning_rate: it must be a number of at least 0; found ", rate}));
+    learning_rate_ = rate;
+  }
   std::uint64_t seed() const { return engine_->options().seed; }
   /// Steps trained so far, over all calls.
   std::uint64_t steps() const { return step_; }
@@ -148,10 +155,11 @@ class trainer {
       engine_->start_epoch(program, run.epoch, 0);
     batch const resident{.size = options.batch_size};
     for (run.step = 0; steps > run.step; ++run.step) {  // callbacks may write into run
+      check_rate(run);
       batch const& b = loader ? *loader->next() : resident;
       engine_->run(program, {b.images, b.labels, b.size, step_++, run.learning_rate});
       batch_metrics const m = engine_->metrics(program);
-      if (!std::isfinite(m.loss))
+      if (!detail::isfinite(m.loss))
         throw training_error(
             detail::message({"loss: it became ", m.loss, " in epoch ", run.epoch + 1, ", batch ", run.step + 1,
                              ", with learning rate ", run.learning_rate, "; try a smaller learning rate"}));
@@ -161,6 +169,7 @@ class trainer {
       run.current.train = {sum.loss / samples, sum.correct / samples};
       for (auto const& c : options.callbacks) c->on_batch_end(run);
     }
+    check_rate(run);
     learning_rate_ = run.learning_rate;
   }
 
@@ -178,6 +187,15 @@ class trainer {
     }
   }
 
+  /// Callbacks write it, at any time.
+  static void check_rate(fit_run const& run) {
+    if (!detail::is_learning_rate(run.learning_rate)) refuse_rate(run);
+  }
+  [[gnu::cold, noreturn]] static void refuse_rate(fit_run const& run) {
+    throw option_error(
+        detail::message({"learning_rate: it must be a number of at least 0; found ", run.learning_rate, " in epoch ",
+                         run.epoch + 1, " after ", run.step, " batches; a callback has set it"}));
+  }
   static void check_size(int batch) {
     if (batch < 1) throw option_error(detail::message({"batch: its size must be 1 or more; found ", batch}));
   }

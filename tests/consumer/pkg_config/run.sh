@@ -12,6 +12,10 @@ cmake --install "$TYPENET_BUILD_DIR" --prefix "$scratch/prefix" >"$scratch/insta
 export PKG_CONFIG_PATH=$scratch/prefix/share/pkgconfig
 modules=(typenet)
 if pkg-config --exists fmt; then modules+=(typenet-text); fi
+if [ -n "${TYPENET_ONEDNN:-}" ]; then modules+=(typenet-onednn); fi
 read -ra flags <<<"$(pkg-config --cflags --libs "${modules[@]}")"
 "$TYPENET_CXX" -std=c++20 -O1 "$here/../train_one_step.cpp" "${flags[@]}" -o "$scratch/train"
-"$scratch/train"
+"$scratch/train" | tee "$scratch/said"
+if [ -n "${TYPENET_ONEDNN:-}" ]; then
+  grep -q '^onednn: loss' "$scratch/said"
+fi

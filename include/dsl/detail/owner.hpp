@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <utility>
+
+namespace dsl::detail {
+
+/// What a std::unique_ptr of the library's own objects would be; each type of those costs every including file 10 ms.
+template <class T>
+class owner {
+ public:
+  owner() = default;
+  explicit owner(T* p) : p_(p) {}
+  owner(owner&& other) noexcept : p_(std::exchange(other.p_, nullptr)) {}
+  owner& operator=(owner&& other) noexcept {
+    std::swap(p_, other.p_);
+    return *this;
+  }
+  [[gnu::cold]] ~owner() { delete p_; }
+
+  T* get() const { return p_; }
+  T* operator->() const { return p_; }
+  T& operator*() const { return *p_; }
+  explicit operator bool() const { return p_ != nullptr; }
+
+ private:
+  T* p_ = nullptr;
+};
+
+template <class T, class... A>
+[[gnu::cold]] owner<T> make_owner(A&&... a) {
+  return owner<T>(new T(std::forward<A>(a)...));
+}
+
+}  // namespace dsl::detail

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/rules/broken.hpp>
+#include <dsl/rules/check_graph.hpp>
+
+// What a lower() that appends nodes by itself can get wrong. typenet's own words never do.
+namespace dsl::broken {
+
+template <class At, class Layer, op Kind, int Node>
+struct inputs_come_first {
+  static_assert((Kind == op::input) == (Node == 0),
+                "node: a network must begin with its op::input and have no other; let image<...> append it");
+};
+
+template <class At, class Layer, long long Tensor, long long Tensors>
+struct values_are_in_the_graph {
+  static_assert(Tensor >= 0 && Tensor < Tensors,
+                "value: it must be in the graph; pass on what append() and lower() returned");
+};
+
+template <class At, class Layer, shape Given, shape Made>
+struct values_keep_their_shape {
+  static_assert(Given.channels == Made.channels && Given.height == Made.height && Given.width == Made.width,
+                "value: it must keep the shape that its node gave it; append a node that makes the other shape");
+};
+
+template <class At, class Layer, op Kind, shape Output, int Readers = 0>
+struct values_are_read {
+  static_assert(Readers > 0, "value: somebody must read it; return it, give it to another node, or leave its node out");
+};
+
+template <class At, class Layer, op Kind, int Wanted, int Found>
+struct nodes_take_their_operands {
+  static_assert(Found == Wanted,
+                "node: it must have the operands of its operation; concat and add take two or more, the others one");
+};
+
+template <class At, class Layer, op Kind, int Wanted, int Found>
+struct nodes_own_their_parameters {
+  static_assert(
+      Found == Wanted,
+      "node: it must own its operation's parameters; declare kernel, bias, or batch_norm's four, or none before it");
+};
+
+template <class At, class Layer, op Kind, role Wanted, role Found>
+struct parameters_come_in_order {
+  static_assert(
+      Found == Wanted,
+      "parameter: it is in another's place; declare kernel, bias, or gamma, beta, moving_mean, moving_variance");
+};
+
+template <class At, class Layer, op Kind, role Parameter, int Dimension, int Wanted, int Found>
+struct parameters_fit_their_node {
+  static_assert(
+      Found == Wanted,
+      "parameter: its dims must fit its node; a kernel has {out, in, height, width}, others {channels, 1, 1, 1}");
+};
+
+template <class At, class Layer, int LeftOver>
+struct parameters_have_a_node {
+  static_assert(LeftOver == 0, "parameter: a node must follow it in the same layer; declare it before that append()");
+};
+
+template <class At, class Layer, op Kind, int FanIn, int FanOut>
+struct kernels_have_fans {
+  static_assert(FanIn > 0 && FanOut > 0,
+                "parameter: a kernel's fan_in and fan_out must be at least 1; its first values follow from them");
+};
+
+template <class At, class Layer, op Kind, shape Output>
+struct outputs_have_a_size {
+  static_assert(Output.channels > 0 && Output.height > 0 && Output.width > 0,
+                "node: its output must have at least one channel, one row and one column; change the shape");
+};
+
+template <class At, class Layer, op Kind, shape Wanted, shape Found>
+struct shapes_follow_from_operands {
+  static_assert(Found.channels == Wanted.channels && Found.height == Wanted.height && Found.width == Wanted.width,
+                "node: its output must have the shape that its operation makes of its operands; give append() that");
+};
+
+template <class At, class Layer, op Kind, window Window, shape In, shape Output>
+struct windows_lead_to_their_output {
+  static_assert(
+      detail::window_leads(Kind, Window, In, Output),
+      "window: it must end at the input's last row and column, in less padding than its size; in a pool, in none");
+};
+
+template <class At, class Layer, bool Complete = false>
+struct custom_operations_are_complete {
+  static_assert(Complete, "node: op::custom must have a custom_op with its four functions; let custom<Op> append it");
+};
+
+template <class At, class Layer, bool Left = false>
+struct children_are_left {
+  static_assert(Left, "layer: each enter() must have its leave(), with what enter() returned; call lower_child()");
+};
+
+}  // namespace dsl::broken

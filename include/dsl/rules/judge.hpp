@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/graph/builder.hpp>
+#include <dsl/rules/check_graph.hpp>
+
+namespace dsl::detail {
+
+/// Says where a node is as a builder does: child indices from the network down.
+constexpr void place(graph_view const& g, int node, verdict& why) {
+  auto const up = [&](int s) { return g.scopes[s].parent < s ? g.scopes[s].parent : 0; };
+  int depth = 0;
+  for (int s = g.nodes[node].scope; s > 0 && s < g.size.scopes; s = up(s)) ++depth;
+  why.depth = depth < deepest_layer ? depth : deepest_layer;
+  for (int s = g.nodes[node].scope; depth > 0; s = up(s))
+    if (--depth < deepest_layer) why.path[depth] = g.scopes[s].index;
+}
+
+/// The first broken rule of a network that a builder has lowered into `g`, returning `out`. What is wrong with a node
+/// comes before what its layers said later, which may be its consequence.
+constexpr verdict judge(builder const& b, graph_view const& g, value const& out) {
+  graph_check check(g);
+  int const nodes = g.size.nodes < b.nodes_before_fault() ? g.size.nodes : b.nodes_before_fault();
+  if (!check.holds(nodes)) {
+    place(g, check.node, check.why);
+    return check.why;
+  }
+  if (!b.first_fault().holds()) return b.first_fault();
+  for (int t = 0; t < g.size.tensors; ++t)
+    if (g.tensors[t].readers == 0 && t != out.tensor) {
+      check.why.broken = rule::values_are_read;
+      check.why.first = g.tensors[t].shape;
+      check.why.kind = g.nodes[t].kind;
+      place(g, t, check.why);
+      return check.why;
+    }
+  return {};
+}
+
+/// Of a broken network: instead of nodes that can't even be planned, the same shapes behind one that can. The error has
+/// been said, and who asks for constants behind it shall not get another.
+constexpr void make_harmless(node* nodes, int* edges, int count) {
+  for (int i = 0; i < count; ++i) {
+    node& n = nodes[i];
+    bool whole = (n.kind == op::input) == (i == 0) && n.inputs >= (i > 0) && n.parameters == parameters_of(n.kind);
+    for (int k = n.first_input; k < n.first_input + n.inputs; ++k) {
+      whole = whole && edges[k] >= 0 && edges[k] < i;
+      if (edges[k] < 0 || edges[k] >= i) edges[k] = 0;
+    }
+    if (whole) continue;
+    n.kind = i == 0 ? op::input : op::concat;
+    n.inputs = i == 0 ? 0 : n.inputs;
+    n.parameters = 0;
+  }
+}
+
+}  // namespace dsl::detail

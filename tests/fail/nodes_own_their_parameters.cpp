@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: node: it must own its operation's parameters; declare kernel, bias, or batch_norm's four, or none before it
+// EXPECT-RE: nodes_own_their_parameters<.*dsl::at<1>, (Layer=)?mix<3>
+// EXPECT-RE: (Kind=)?.*(conv2d|op\)1), (Wanted=)?2, (Found=)?1
+// A convolution without its bias. What is asked for behind the error is no second one.
+#include <dsl/language.hpp>
+
+template <int Kernel>
+struct mix {
+  static constexpr dsl::value lower(dsl::builder& b, dsl::value in) {
+    int const c = in.shape.channels;
+    int const fan = c * Kernel * Kernel;
+    b.parameter({.role = dsl::role::kernel, .dims = {c, c, Kernel, Kernel}, .rank = 4, .fan_in = fan, .fan_out = fan});
+#ifdef FIXED
+    b.parameter({.role = dsl::role::bias, .dims = {c, 1, 1, 1}});
+#endif
+    return b.append({.kind = dsl::op::conv2d, .window = {Kernel, Kernel, 1, Kernel / 2, Kernel / 2}}, in, in.shape);
+  }
+};
+using model = dsl::network<dsl::image<16, 8, 8>, dsl::relu, mix<3>>;
+constexpr dsl::shape output = model::output;
+constexpr long long bytes = model::training_bytes(4) + model::forward_macs;

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: layer: its own rule is broken, and its class broken must say so; let it assert a static constexpr bool holds
+// EXPECT-RE: own_rule_is_said<.*dsl::at<1>, (Layer=)?grouped<4>, (Said=)?(false|0|\(bool\)0)
+// The sentence is about other numbers than the rule: its static_assert holds.
+#include <dsl/language.hpp>
+
+/// Splits its channels into groups, which the number of channels must allow.
+template <int Groups>
+struct grouped {
+  static constexpr dsl::value lower(dsl::builder& b, dsl::value in) {
+    int const channels = in.shape.channels;
+    b.require(channels % Groups == 0,
+              {.broken = dsl::rule::own_rule, .first = in.shape, .wanted = Groups, .found = channels});
+    return dsl::relu::lower(b, in);
+  }
+
+  template <class At, dsl::shape In, long long Wanted, long long Found>
+  struct broken {
+    static constexpr bool holds = Found % 2 == 0;
+    static_assert(holds, "grouped: the channels must be a multiple of the groups");
+  };
+};
+
+#ifdef FIXED
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::conv2d<16, 3, 3>, grouped<4>>;
+#else
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::conv2d<18, 3, 3>, grouped<4>>;
+#endif
+constexpr dsl::shape output = model::output;

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: window: it must end at the input's last row and column, in less padding than its size; in a pool, in none
+// EXPECT-RE: windows_lead_to_their_output<.*dsl::at<1>, (Layer=)?smooth<3>, (Kind=)?.*(avg_pool2d|op\)5)
+// EXPECT-RE: (Window=)?.*window\{3, 3, 1, 0, 0\}, (In=)?.*shape\{4, 8, 8\}, (Output=)?.*shape\{4, 8, 8\}
+// Windows of 3x3 without padding make 6x6 of 8x8: 8x8 of them would read beyond the end.
+#include <dsl/language.hpp>
+
+template <int Size>
+struct smooth {
+  static constexpr dsl::value lower(dsl::builder& b, dsl::value in) {
+#ifdef FIXED
+    dsl::shape const out{in.shape.channels, in.shape.height - Size + 1, in.shape.width - Size + 1};
+#else
+    dsl::shape const out = in.shape;
+#endif
+    return b.append({.kind = dsl::op::avg_pool2d, .window = {Size, Size, 1}}, in, out);
+  }
+};
+using model = dsl::network<dsl::image<4, 8, 8>, dsl::relu, smooth<3>>;
+constexpr dsl::shape output = model::output;

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+// Nodes that a user's own lower() appends: every mistake that would read beyond a tensor's end has its rule, and what
+// is right holds. tests/fail has the sentences.
+#include "support/static_graph.hpp"
+
+using dsl::builder;
+using dsl::op;
+using dsl::role;
+using dsl::rule;
+using dsl::shape;
+using dsl::value;
+using dsl::verdict;
+
+namespace {
+
+/// On a picture of 4x8x8, behind a relu; what compile-time errors are made from.
+template <class... Layers>
+inline constexpr verdict on_picture = dsl::detail::judged<dsl::image<4, 8, 8>, dsl::relu, Layers...>::why;
+template <class... Layers>
+inline constexpr verdict on_flat = dsl::detail::judged<dsl::features<4>, dsl::relu, Layers...>::why;
+
+constexpr void kernel(builder& b, int out, int in, int height = 1, int width = 1) {
+  b.parameter({.role = role::kernel, .dims = {out, in, height, width}, .rank = 4, .fan_in = 1, .fan_out = 1});
+}
+constexpr void row(builder& b, role r, int channels) { b.parameter({.role = r, .dims = {channels, 1, 1, 1}}); }
+
+// ---- windows -----------------------------------------------------------------------------------------------------
+template <op Kind, int Height, int Width, int Stride, int Top, int Left, int Rows, int Columns>
+struct slide {
+  static constexpr value lower(builder& b, value in) {
+    if (Kind == op::conv2d) kernel(b, 4, 4, Height, Width), row(b, role::bias, 4);
+    return b.append({.kind = Kind, .window = {Height, Width, Stride, Top, Left}}, in, {4, Rows, Columns});
+  }
+};
+template <int Height, int Width, int Stride, int Top, int Left, int Rows, int Columns>
+inline constexpr rule conv = on_picture<slide<op::conv2d, Height, Width, Stride, Top, Left, Rows, Columns>>.broken;
+template <int Size, int Stride, int Top, int Rows>
+inline constexpr rule max_pool = on_picture<slide<op::max_pool2d, Size, Size, Stride, Top, 0, Rows, Rows>>.broken;
+template <int Size, int Stride, int Top, int Rows>
+inline constexpr rule avg_pool = on_picture<slide<op::avg_pool2d, Size, Size, Stride, Top, 0, Rows, Rows>>.broken;
+constexpr rule ill = rule::windows_lead_to_their_output;
+
+static_assert(conv<3, 3, 1, 1, 1, 8, 8> == rule::holds && conv<3, 3, 1, 0, 0, 6, 6> == rule::holds);
+static_assert(conv<3, 3, 1, 0, 0, 7, 7> == rule::holds && conv<3, 3, 1, 0, 0, 8, 8> == rule::holds);  // zeros behind
+static_assert(conv<3, 3, 1, 2, 2, 10, 10> == rule::holds);                            // every place where they meet
+static_assert(conv<3, 3, 1, 0, 0, 9, 8> == ill);                                      // a window of nothing but zeros
+static_assert(conv<3, 3, 1, 1, 1, 5, 8> == ill && conv<3, 3, 1, 1, 1, 8, 5> == ill);  // rows, columns left over
+static_assert(conv<3, 3, 1, 3, 1, 8, 8> == ill && conv<3, 3, 1, 1, -1, 8, 8> == ill);
+static_assert(conv<3, 3, 2, 0, 0, 4, 4> == rule::holds && conv<3, 3, 2, 0, 0, 3, 3> == rule::holds);
+static_assert(conv<3, 3, 2, 0, 0, 5, 5> == ill && conv<3, 3, 2, 0, 0, 2, 3> == ill);
+static_assert(conv<1, 1, 3, 0, 0, 3, 3> == rule::holds && conv<1, 1, 3, 0, 0, 2, 3> == ill);
+static_assert(conv<9, 9, 1, 0, 0, 1, 1> == rule::holds && conv<2'000'000'000, 1, 1, 0, 0, 2'000'000'000, 8> != ill);
+static_assert(conv<0, 3, 1, 0, 0, 8, 8> == rule::kernel_is_positive);
+static_assert(conv<3, 3, 0, 1, 1, 8, 8> == rule::stride_is_positive);
+static_assert(max_pool<2, 2, 0, 4> == rule::holds && max_pool<3, 2, 0, 3> == rule::holds);
+static_assert(max_pool<3, 2, 0, 4> == ill && max_pool<3, 1, 1, 8> == ill && max_pool<2, 2, 0, 3> == ill);
+static_assert(avg_pool<8, 1, 0, 1> == rule::holds && avg_pool<9, 1, 0, 1> == ill);
+static_assert(avg_pool<0, 1, 0, 8> == rule::pool_window_is_positive &&
+              max_pool<2, -2, 0, 4> == rule::stride_is_positive);
+static_assert(on_picture<slide<op::avg_pool2d, 3, 3, 1, 0, 0, 8, 8>>.window.height == 3);
+
+// ---- parameters --------------------------------------------------------------------------------------------------
+enum class slip {
+  none,
+  kernel_out,
+  kernel_in,
+  kernel_width,
+  bias,
+  bias_rank,
+  no_bias,
+  three,
+  order,
+  norm,
+  output,
+  flat
+};
+
+template <slip S>
+struct pointwise {  // 4 -> 6 channels
+  static constexpr value lower(builder& b, value in) {
+    if (S == slip::order) row(b, role::bias, 6);
+    kernel(b, S == slip::kernel_out ? 4 : 6, S == slip::kernel_in ? 6 : 4, 1, S == slip::kernel_width ? 3 : 1);
+    if (S == slip::bias_rank)
+      b.parameter({.role = role::bias, .dims = {6, 2, 1, 1}});
+    else if (S != slip::no_bias && S != slip::order)
+      row(b, role::bias, S == slip::bias ? 4 : 6);
+    if (S == slip::three) row(b, role::gamma, 6);
+    return b.append({.kind = op::conv2d}, in, {S == slip::output ? 5 : 6, 8, 8});
+  }
+};
+template <slip S>
+inline constexpr verdict pointwise_with = on_picture<pointwise<S>>;
+constexpr rule misfit = rule::parameters_fit_their_node;
+static_assert(pointwise_with<slip::none>.holds());
+static_assert(pointwise_with<slip::kernel_out>.broken == misfit && pointwise_with<slip::kernel_out>.wanted == 6);
+static_assert(pointwise_with<slip::kernel_in>.broken == misfit && pointwise_with<slip::kernel_in>.first.channels == 1);
+static_assert(pointwise_with<slip::kernel_width>.broken == misfit && pointwise_with<slip::kernel_width>.found == 3);
+static_assert(pointwise_with<slip::bias>.broken == misfit && pointwise_with<slip::bias>.parameter == role::bias);
+static_assert(pointwise_with<slip::bias_rank>.broken == misfit && pointwise_with<slip::bias_rank>.found == 2);
+static_assert(pointwise_with<slip::output>.broken == misfit);
+static_assert(pointwise_with<slip::no_bias>.broken == rule::nodes_own_their_parameters);
+static_assert(pointwise_with<slip::three>.broken == rule::nodes_own_their_parameters &&
+              pointwise_with<slip::three>.found == 3);
+static_assert(pointwise_with<slip::order>.broken == rule::parameters_come_in_order);
+
+template <slip S>
+struct scores {  // 4 -> 3
+  static constexpr value lower(builder& b, value in) {
+    kernel(b, 3, S == slip::kernel_in ? 3 : 4, S == slip::kernel_width ? 2 : 1);
+    row(b, role::bias, 3);
+    return b.append({.kind = op::dense}, in, {3, 1, S == slip::output ? 2 : 1});
+  }
+};
+static_assert(on_flat<scores<slip::none>>.holds());
+static_assert(on_flat<scores<slip::kernel_in>>.broken == misfit &&
+              on_flat<scores<slip::kernel_width>>.broken == misfit);
+static_assert(on_flat<scores<slip::output>>.broken == rule::shapes_follow_from_operands);
+static_assert(on_picture<scores<slip::none>>.broken == rule::dense_takes_a_flat_input);
+
+template <slip S>
+struct norm {
+  static constexpr value lower(builder& b, value in) {
+    for (role r : {role::gamma, role::beta, role::moving_mean, role::moving_variance})
+      row(b, S == slip::order && r == role::moving_variance ? role::gamma : r,
+          S == slip::norm && r == role::moving_mean ? 1 : in.shape.channels);
+    return b.append({.kind = op::batch_norm, .epsilon = S == slip::none ? 1e-3 : 0, .momentum = 0.9}, in, in.shape);
+  }
+};
+static_assert(on_picture<norm<slip::none>>.holds());
+static_assert(on_picture<norm<slip::output>>.broken == rule::epsilon_is_positive);
+static_assert(on_picture<dsl::identity, dsl::batch_norm<>, norm<slip::none>>.holds());
+
+// ---- operands and shapes -----------------------------------------------------------------------------------------
+template <op Kind, int Operands, int Channels, int Height, int Width>
+struct node_of {
+  static constexpr value lower(builder& b, value in) {
+    value const all[] = {in, in, in};
+    return b.append({.kind = Kind, .rate = 0.5}, all, Operands, {Channels, Height, Width});
+  }
+};
+template <op Kind, int Operands, int Channels, int Height = 8, int Width = 8>
+inline constexpr rule given = on_picture<node_of<Kind, Operands, Channels, Height, Width>>.broken;
+constexpr rule astray = rule::shapes_follow_from_operands;
+constexpr rule miscounted = rule::nodes_take_their_operands;
+static_assert(given<op::activation, 1, 4> == rule::holds && given<op::activation, 1, 8> == astray);
+static_assert(given<op::activation, 0, 4> == miscounted && given<op::activation, 2, 4> == miscounted);
+static_assert(given<op::activation, -1, 4> == miscounted);
+static_assert(given<op::dropout, 1, 4> == rule::holds && given<op::dropout, 1, 4, 8, 9> == astray);
+static_assert(given<op::flatten, 1, 256, 1, 1> == rule::holds && given<op::flatten, 1, 255, 1, 1> == astray);
+static_assert(given<op::flatten, 1, 4, 64, 1> == astray && given<op::flatten, 1, 1, 256, 1> == astray);
+static_assert(given<op::softmax, 1, 4> == rule::softmax_takes_a_flat_input);
+static_assert(given<op::concat, 2, 8> == rule::holds && given<op::concat, 3, 12> == rule::holds);
+static_assert(given<op::concat, 3, 8> == astray && given<op::concat, 2, 8, 8, 7> == astray);
+static_assert(given<op::concat, 1, 4> == miscounted && given<op::concat, 0, 4> == miscounted);
+static_assert(given<op::add, 3, 4> == rule::holds && given<op::add, 2, 8> == astray);
+static_assert(given<op::add, 1, 4> == miscounted);
+static_assert(given<op::custom, 1, 4> == rule::custom_operations_are_complete);
+static_assert(given<op::input, 0, 4> == rule::inputs_come_first && given<op::input, 1, 4> == rule::inputs_come_first);
+static_assert(given<op::activation, 1, 0> == rule::outputs_have_a_size);
+static_assert(given<op::add, 2, 4, -8, -8> == rule::outputs_have_a_size);
+static_assert(given<op::batch_norm, 1, 4> == rule::nodes_own_their_parameters);
+
+template <op Kind, int Stride>
+struct joins_unequals {
+  static constexpr value lower(builder& b, value in) {
+    value const both[] = {in, dsl::conv2d<4, 3, 3, Stride>::lower(b, in)};
+    return b.append({.kind = Kind}, both, {Kind == op::concat ? 8 : 4, 8, 8});
+  }
+};
+static_assert(on_picture<joins_unequals<op::add, 1>>.holds() && on_picture<joins_unequals<op::concat, 1>>.holds());
+static_assert(on_picture<joins_unequals<op::add, 2>>.broken == rule::branches_share_their_shape);
+static_assert(on_picture<joins_unequals<op::concat, 2>>.broken == rule::branches_share_height_and_width);
+static_assert(on_picture<joins_unequals<op::concat, 2>>.found == 1);
+
+// ---- values ------------------------------------------------------------------------------------------------------
+template <int Tensor>
+struct returns_tensor {
+  static constexpr value lower(builder& b, value in) {
+    dsl::relu::lower(b, in);
+    return {Tensor, in.shape};
+  }
+};
+static_assert(on_picture<returns_tensor<2>>.holds());  // input, relu, and its own
+static_assert(on_picture<returns_tensor<3>>.broken == rule::values_are_in_the_graph);
+static_assert(on_picture<returns_tensor<-1>>.broken == rule::values_are_in_the_graph);
+static_assert(on_picture<returns_tensor<1>>.broken == rule::values_are_read);  // its own is dead
+static_assert(on_picture<returns_tensor<1>, dsl::relu>.broken == rule::values_are_read);
+static_assert(on_picture<dsl::relu, returns_tensor<0>>.broken == rule::values_are_read);  // so is what it was given
+
+struct claims_more {  // takes the value for another than it is
+  static constexpr value lower(builder& b, value in) {
+    in.shape.channels *= 2;
+    return dsl::conv2d<4, 1>::lower(b, in);
+  }
+};
+static_assert(on_picture<claims_more>.broken == misfit && on_picture<claims_more>.found == 8);
+
+struct starts_empty {  // an input that is none
+  static constexpr shape value_shape{4, 8, 8};
+  static constexpr value lower(builder& b) { return b.append({.kind = op::activation}, nullptr, 0, value_shape); }
+};
+static_assert(dsl::detail::judged<starts_empty, dsl::relu>::why.broken == rule::inputs_come_first);
+
+struct starts_normalised {  // one that does more than begin
+  static constexpr shape value_shape{4, 8, 8};
+  static constexpr value lower(builder& b) { return norm<slip::none>::lower(b, dsl::image<4, 8, 8>::lower(b)); }
+};
+static_assert(dsl::network<starts_normalised, dsl::relu>::output == starts_normalised::value_shape);
+
+// ---- the first fault, and its place ------------------------------------------------------------------------------
+struct deep : dsl::sequential<dsl::relu, dsl::concat<dsl::relu, dsl::sequential<dsl::relu, pointwise<slip::bias>>>> {};
+constexpr verdict there = on_picture<dsl::relu, deep, dsl::dense<0>>;
+static_assert(there.broken == misfit && there.depth == 4);
+static_assert(there.path[0] == 2 && there.path[1] == 1 && there.path[2] == 1 && there.path[3] == 1);
+// a node's before what later layers said, which follows from it; what an earlier layer said before a node's
+using taller = node_of<op::activation, 1, 4, 9, 8>;
+static_assert(on_picture<dsl::concat<dsl::relu, taller>>.broken == astray);
+static_assert(on_picture<dsl::dropout<1.0>, taller>.broken == rule::dropout_rate_is_a_probability);
+
+// What is broken is planned all the same, for who asks for its bytes behind the error.
+template <class... Layers>
+inline constexpr long long bytes_of =
+    dsl::make_plan(dsl::detail::judged<dsl::image<4, 8, 8>, dsl::relu, Layers...>::result.graph.view(), {4}).bytes();
+static_assert(bytes_of<pointwise<slip::no_bias>> > 0 && bytes_of<returns_tensor<-1>, taller> > 0);
+static_assert(bytes_of<dsl::dropout<1.0>, pointwise<slip::no_bias>, node_of<op::input, 1, 4, 8, 8>> > 0);
+static_assert(bytes_of<node_of<op::activation, 0, 4, 8, 8>, node_of<op::batch_norm, 1, 4, 8, 8>> > 0);
+static_assert(bytes_of<dsl::conv2d<0, 3>, dsl::concat<>, claims_more> >= 0);
+
+template <int Depth>
+struct nested : dsl::sequential<nested<Depth - 1>> {};
+template <>
+struct nested<0> : taller {};
+static_assert(on_picture<nested<40>>.broken == astray && on_picture<nested<40>>.depth == dsl::deepest_layer);
+
+}  // namespace
