@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/math.hpp>
 #include <dsl/detail/philox.hpp>
 #include <dsl/error.hpp>
 #include <dsl/shape.hpp>
 
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -109,7 +109,8 @@ struct tap {
   int low, high;
   float fraction;
   tap(int i, float shift, int size) {
-    double const at = std::fmin(std::fmax(static_cast<double>(i) + double{shift}, 0.0), static_cast<double>(size - 1));
+    double const at =
+        detail::fmin(detail::fmax(static_cast<double>(i) + double{shift}, 0.0), static_cast<double>(size - 1));
     low = static_cast<int>(at);
     high = clamp_index(low + 1LL, size);
     fraction = static_cast<float>(at - static_cast<double>(low));
@@ -132,7 +133,7 @@ inline void transform_picture(transform const& t, dsl::shape const& s, pixel_sou
   // scipy's order 0 reads floor(i + dy + 0.5), halves up, so a nearest shift is whole: dy = -1.5 moves by -1.
   // Clamped to the picture's own size first: every larger shift repeats the edge anyway.
   auto const whole = [](float shift, double size) {
-    return static_cast<int>(std::fmin(std::fmax(std::floor(double{shift} + 0.5), -size), size));
+    return static_cast<int>(detail::fmin(detail::fmax(detail::floor(double{shift} + 0.5), -size), size));
   };
   int const dy = whole(t.dy, s.height);
   int const dx = whole(t.dx, w);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/message.hpp>
 #include <dsl/error.hpp>
 #include <dsl/shape.hpp>
 
@@ -59,9 +60,8 @@ struct dataset {
   /// Pictures first .. first+count-1 as a data set of their own, mean and all.
   dataset subset(std::int64_t first, std::int64_t count) const {
     if (first < 0 || count < 0 || first > size || count > size - first)
-      throw option_error("subset: pictures " + std::to_string(first) + " to " + std::to_string(first) + "+" +
-                         std::to_string(count) + " must lie within the data set, which has " + std::to_string(size) +
-                         "; ask for fewer");
+      throw option_error(detail::message({"subset: pictures ", first, " to ", first, "+", count,
+                                          " must lie within the data set, which has ", size, "; ask for fewer"}));
     dataset view = *this;
     view.begin += first;
     view.size = count;
@@ -77,13 +77,12 @@ inline dataset make_dataset(dsl::shape sample, int classes, dataset_storage stor
   for (auto const& s : storage.segments) pictures += s.count;
   auto const labels = static_cast<std::int64_t>(storage.labels.size());
   if (pictures != labels)
-    throw data_error("dataset: there must be one label per picture; found " + std::to_string(pictures) +
-                     " pictures and " + std::to_string(labels) + " labels; check how the data was read");
+    throw data_error(detail::message({"dataset: there must be one label per picture; found ", pictures,
+                                      " pictures and ", labels, " labels; check how the data was read"}));
   for (std::size_t i = 0; i < storage.labels.size(); ++i)
     if (storage.labels[i] < 0 || storage.labels[i] >= classes)
-      throw data_error("dataset: labels must be 0 to " + std::to_string(classes - 1) + "; found " +
-                       std::to_string(storage.labels[i]) + " for picture " + std::to_string(i) +
-                       "; correct the label or the number of classes");
+      throw data_error(detail::message({"dataset: labels must be 0 to ", classes - 1, "; found ", storage.labels[i],
+                                        " for picture ", i, "; correct the label or the number of classes"}));
   return {sample, labels, classes, nullptr, std::make_shared<dataset_storage const>(std::move(storage)), 0};
 }
 
@@ -94,9 +93,8 @@ inline dataset in_memory_dataset(dsl::shape sample, int classes, std::vector<std
   std::int64_t const bytes = sample.size();
   auto const count = static_cast<std::int64_t>(labels.size());
   if (static_cast<std::int64_t>(pixels.size()) != count * bytes)
-    throw data_error("dataset: " + std::to_string(count) + " pictures of " + std::to_string(bytes) + " bytes must be " +
-                     std::to_string(count * bytes) + " bytes; found " + std::to_string(pixels.size()) +
-                     "; check the shape and the number of labels");
+    throw data_error(detail::message({"dataset: ", count, " pictures of ", bytes, " bytes must be ", count * bytes,
+                                      " bytes; found ", pixels.size(), "; check the shape and the number of labels"}));
   auto const owner = std::make_shared<std::vector<std::uint8_t> const>(std::move(pixels));
   return make_dataset(sample, classes,
                       {{{owner->data(), bytes, count}}, std::move(labels), std::move(class_names), {owner}});

@@ -4,6 +4,7 @@
 #include <dsl/data/augment.hpp>
 #include <dsl/data/dataset.hpp>
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/owner.hpp>
 #include <dsl/detail/threads.hpp>
 #include <dsl/error.hpp>
 
@@ -66,7 +67,7 @@ class batch_loader {
       s.samples = std::vector<std::int64_t>(batch_size);
     }
     if (options_.cache) {
-      cache_ = std::make_unique_for_overwrite<float[]>(pictures * picture_);  // no page is touched before its picture
+      cache_ = detail::make_owner<pictures_in_memory>(pictures * picture_);
       cached_ = std::vector<unsigned char>(pictures);
     }
     try {
@@ -110,7 +111,7 @@ class batch_loader {
   }
 
   /// The next batch, or null at the end of the epoch. What went wrong in making it is thrown here and ends the epoch.
-  batch const* next() {
+  [[gnu::cold]] batch const* next() {
     detail::lock const lock(mutex_);
     if (released_ < given_) {  // the caller is done with the batch before
       slot_of(released_++).ready = false;
@@ -131,6 +132,14 @@ class batch_loader {
   }
 
  private:
+  /// Not initialized: no page is touched before its picture.
+  struct pictures_in_memory {
+    explicit pictures_in_memory(std::size_t numbers) : data(new float[numbers]) {}
+    pictures_in_memory(pictures_in_memory const&) = delete;
+    pictures_in_memory& operator=(pictures_in_memory const&) = delete;
+    ~pictures_in_memory() { delete[] data; }
+    float* data;
+  };
   struct slot {
     std::vector<float> images;
     std::vector<std::int32_t> labels;
@@ -160,7 +169,7 @@ class batch_loader {
   slot& slot_of(std::int64_t step) { return slots_[static_cast<std::size_t>(step) % slots_.size()]; }
 
   // Batch `step` of the epoch into a slot that nobody else touches; errors are kept for the consumer.
-  void make(std::int64_t step, slot& s) noexcept try {
+  [[gnu::cold]] void make(std::int64_t step, slot& s) noexcept try {
     std::int64_t const first = step * options_.batch_size;
     auto const left = data_.size - first;
     int const size = left < options_.batch_size ? static_cast<int>(left) : options_.batch_size;
@@ -181,7 +190,7 @@ class batch_loader {
     float const* const mean = data_.mean ? data_.mean->data() : nullptr;
     if (!cache_) return apply(t, data_.pixels(sample), mean, out, data_.sample);
     auto const at = static_cast<std::size_t>(sample);
-    float* const kept = cache_.get() + at * picture_;
+    float* const kept = cache_->data + at * picture_;
     if (!cached_[at]) apply(transform{}, data_.pixels(sample), mean, kept, data_.sample);
     cached_[at] = 1;  // an epoch visits a sample once, so no other worker looks at this byte before the next start()
     apply(t, kept, out, data_.sample);
@@ -192,7 +201,7 @@ class batch_loader {
     return nullptr;
   }
   bool may_take() const { return taken_ < end_ && taken_ < released_ + static_cast<std::int64_t>(slots_.size()); }
-  void work() {
+  [[gnu::cold]] void work() {
     detail::lock const lock(mutex_);
     for (;;) {
       while (!stopping_ && !may_take()) room_.wait(mutex_);
@@ -223,7 +232,7 @@ class batch_loader {
   std::size_t picture_ = 0;          // floats of one picture
   std::vector<std::int64_t> order_;  // written by start() while no worker is busy
   std::vector<slot> slots_;          // batch k lives in slot k mod slots
-  std::unique_ptr<float[]> cache_;
+  detail::owner<pictures_in_memory> cache_;
   std::vector<unsigned char> cached_;  // bytes, not vector<bool>: workers write neighbours at once
   int epoch_ = 0;
 

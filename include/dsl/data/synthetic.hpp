@@ -2,11 +2,11 @@
 #pragma once
 
 #include <dsl/data/dataset.hpp>
+#include <dsl/detail/math.hpp>
 #include <dsl/detail/philox.hpp>
 #include <dsl/error.hpp>
 
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -39,10 +39,9 @@ enum class figure {
 /// Signed distance to the figure's edge, negative inside, for a figure of radius about 1 around (0, 0). Stripes and
 /// the checkerboard are periodic with period 1.
 inline float signed_distance(figure f, float x, float y) {
-  using std::abs, std::hypot;
   auto const max = [](float a, float b) { return a < b ? b : a; };
   auto const min = [](float a, float b) { return b < a ? b : a; };
-  auto const band = [](float t) { return abs(t - std::floor(t) - 0.5f) - 0.25f; };  // half on, half off
+  auto const band = [](float t) { return abs(t - detail::floor(t) - 0.5f) - 0.25f; };  // half on, half off
   switch (f) {
     case figure::disc: return hypot(x, y) - 0.9f;
     case figure::ring: return abs(hypot(x, y) - 0.72f) - 0.22f;
@@ -51,11 +50,11 @@ inline float signed_distance(figure f, float x, float y) {
     case figure::cross: return min(max(abs(x) - 1.0f, abs(y) - 0.28f), max(abs(x) - 0.28f, abs(y) - 1.0f));
     case figure::star: {  // one tenth of a five-pointed star, from the tip (1, 0) to the notch (0.42, 36 degrees)
       constexpr float tenth = 0.6283185f;
-      float const angle = abs(std::remainder(std::atan2(y, x), 2 * tenth));
+      float const angle = abs(detail::remainder(detail::atan2(y, x), 2 * tenth));
       float const radius = hypot(x, y);
-      float const notch_x = 0.42f * std::cos(tenth), notch_y = 0.42f * std::sin(tenth);
+      float const notch_x = 0.42f * detail::cos(tenth), notch_y = 0.42f * detail::sin(tenth);
       float const edge = hypot(notch_x - 1.0f, notch_y);
-      return ((radius * std::cos(angle) - 1.0f) * notch_y - radius * std::sin(angle) * (notch_x - 1.0f)) / edge;
+      return ((radius * detail::cos(angle) - 1.0f) * notch_y - radius * detail::sin(angle) * (notch_x - 1.0f)) / edge;
     }
     case figure::horizontal_stripes: return band(y);
     case figure::vertical_stripes: return band(x);
@@ -82,7 +81,7 @@ inline void draw_synthetic(std::uint64_t seed, std::uint64_t index, std::uint8_t
     for (std::size_t c = 0; c < 3; ++c) {
       ground[c] = random.uniform(0, 255);
       ink[c] = random.uniform(0, 255);
-      apart += std::abs(ground[c] - ink[c]);
+      apart += detail::abs(ground[c] - ink[c]);
     }
   }
   // Figures: any place that leaves them inside, any turn. Patterns: any phase, nearly upright, over the whole picture.
@@ -92,17 +91,17 @@ inline void draw_synthetic(std::uint64_t seed, std::uint64_t index, std::uint8_t
   float const turn = pattern                  ? random.uniform(-0.15f, 0.15f)
                      : what == figure::square ? random.uniform(-0.3f, 0.3f)
                                               : random.uniform(0, 6.2831853f);
-  float const cosine = std::cos(turn) / scale, sine = std::sin(turn) / scale;
+  float const cosine = detail::cos(turn) / scale, sine = detail::sin(turn) / scale;
   for (int i = 0; i < 32; ++i)
     for (int j = 0; j < 32; ++j) {
       float const dx = static_cast<float>(j) - cx, dy = static_cast<float>(i) - cy;
       float const distance = signed_distance(what, cosine * dx + sine * dy, cosine * dy - sine * dx);
       float const coverage =
-          std::fmin(std::fmax(0.5f - distance * scale, 0.0f), 1.0f);  // the antialiased edge, one pixel wide
+          detail::fmin(detail::fmax(0.5f - distance * scale, 0.0f), 1.0f);  // the antialiased edge, one pixel wide
       for (std::size_t c = 0; c < 3; ++c) {
         float const level = ground[c] + (ink[c] - ground[c]) * coverage + random.uniform(-12, 12);
         out[c * 1024 + static_cast<std::size_t>(i * 32 + j)] =
-            static_cast<std::uint8_t>(std::fmin(std::fmax(level + 0.5f, 0.0f), 255.0f));
+            static_cast<std::uint8_t>(detail::fmin(detail::fmax(level + 0.5f, 0.0f), 255.0f));
       }
     }
 }

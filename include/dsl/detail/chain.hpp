@@ -20,7 +20,7 @@ class chain {
   chain() = default;
   chain(chain const&) = delete;
   chain& operator=(chain const&) = delete;
-  ~chain() {
+  [[gnu::cold]] ~chain() {
     while (first_) delete std::exchange(first_, first_->next);
   }
 
@@ -32,7 +32,7 @@ class chain {
     return made->value;
   }
   /// Takes back the last one made.
-  void drop_last() {
+  [[gnu::cold]] void drop_last() {
     link** at = &first_;
     while ((*at)->next) at = &(*at)->next;
     delete std::exchange(*at, nullptr);

@@ -9,8 +9,9 @@ template <class T>
 class list {
  public:
   constexpr list() = default;
-  constexpr explicit list(int size) : list(size, T{}) {}
-  constexpr list(int size, T const& fill) : data_(new T[static_cast<unsigned>(size)]{}), size_(size), capacity_(size) {
+  constexpr explicit list(int size) : data_(new T[static_cast<unsigned>(size)]{}), size_(size), capacity_(size) {}
+  [[gnu::cold]] constexpr list(int size, T const& fill)
+      : data_(new T[static_cast<unsigned>(size)]{}), size_(size), capacity_(size) {
     for (int i = 0; i < size; ++i) data_[i] = fill;
   }
   constexpr list(list const& other) : data_(nullptr) {
@@ -28,7 +29,7 @@ class list {
   }
   constexpr ~list() { delete[] data_; }
 
-  constexpr void reserve(int capacity) {
+  [[gnu::cold]] constexpr void reserve(int capacity) {
     if (capacity <= capacity_) return;
     T* grown = new T[static_cast<unsigned>(capacity)]{};
     for (int i = 0; i < size_; ++i) grown[i] = data_[i];
@@ -50,7 +51,7 @@ class list {
     for (int i = at; i + 1 < size_; ++i) data_[i] = data_[i + 1];
     --size_;
   }
-  constexpr void insert(int at, T const& value) {
+  [[gnu::cold]] constexpr void insert(int at, T const& value) {
     T const copy = value;
     push(copy);
     for (int i = size_ - 1; i > at; --i) data_[i] = data_[i - 1];

@@ -60,7 +60,7 @@ class thread_group {
   ~thread_group() { join(); }
 
   /// One more thread, which runs body(context). Throws option_error where the system gives none.
-  void start(void* (*body)(void*), void* context) {
+  [[gnu::cold]] void start(void* (*body)(void*), void* context) {
     threads_.reserve(threads_.size() + 1);  // what is started must be joined: nothing may fail in between
     pthread_t made{};
     if (pthread_create(&made, nullptr, body, context) != 0)

@@ -15,8 +15,8 @@ class emitter {
     contributions_ = list<int>(g.size.tensors);
     whole_ = list<bool>(g.size.parameters);
     find_what_to_reduce();
-    p.steps.reserve(4 * g.size.nodes + 8);
-    p.operands.reserve(16 * g.size.nodes + 16);
+    p.steps.reserve(2 * g.size.nodes + 8);
+    p.operands.reserve(7 * g.size.nodes + 16);
   }
 
   [[gnu::cold]] constexpr void run() {

@@ -11,6 +11,7 @@ namespace dsl {
 [[gnu::cold]] constexpr plan make_plan(graph_view const& g, plan_options const& options) {
   plan p;
   p.options = options;
+  p.buffers.reserve(2 * (g.size.parameters + g.size.tensors));
   detail::analysis const a = detail::analyse(g, options);
   detail::place_parameters(g, p);
   detail::place_activations(g, a, p);

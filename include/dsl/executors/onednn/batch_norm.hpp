@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/math.hpp>
 #include <dsl/executors/onednn/parallel.hpp>
 #include <dsl/executors/onednn/simd.hpp>
 #include <dsl/executors/reference/batch_norm.hpp>
-
-#include <cmath>
 
 namespace dsl::dnn {
 
@@ -74,8 +73,8 @@ struct batch_norm_forward {
   }
 
   /// Moments of the whole batch from those of its samples (Chan, Golub, LeVeque 1979, for equal counts).
-  static void join(batch_norm_call const& c, int lanes, int b, float const* partial, float* scales, float* shifts,
-                   bool keep) {
+  [[gnu::noinline]] static void join(batch_norm_call const& c, int lanes, int b, float const* partial, float* scales,
+                                     float* shifts, bool keep) {
     int const batch = c.x.batch;
     int const channels = c.x.shape.channels;
     auto const area = static_cast<double>(c.x.shape.area());
@@ -93,7 +92,7 @@ struct batch_norm_forward {
         squares += static_cast<double>(partial[(2 * n + 1) * lanes + l]) + area * d * d;
       }
       double const variance = squares / count;
-      double const inverse = 1.0 / std::sqrt(variance + c.epsilon);
+      double const inverse = 1.0 / detail::sqrt(variance + c.epsilon);
       auto const& p = c.parameters;
       scales[l] = static_cast<float>(static_cast<double>(p.gamma[k]) * inverse);
       shifts[l] = static_cast<float>(static_cast<double>(p.beta[k]) - mean * static_cast<double>(p.gamma[k]) * inverse);
@@ -182,8 +181,8 @@ struct batch_norm_backward {
   }
 
   /// dx = scale * d + constant + slope * (x - mean), from the batch's sums; dgamma and dbeta on the way.
-  static void join(batch_norm_call const& c, int lanes, int b, float const* partial, float* constants, float* slopes,
-                   bool keep) {
+  [[gnu::noinline]] static void join(batch_norm_call const& c, int lanes, int b, float const* partial, float* constants,
+                                     float* slopes, bool keep) {
     int const batch = c.x.batch;
     int const channels = c.x.shape.channels;
     double const count = static_cast<double>(c.x.shape.area()) * batch;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/chain.hpp>
+#include <dsl/detail/owner.hpp>
 #include <dsl/executors/onednn/packed_kernel.hpp>
 #include <dsl/executors/reference/elementwise.hpp>
 
@@ -70,7 +71,7 @@ class convolutions {
       c.run.shared_argument(DNNL_ARG_WEIGHTS, c.kernel->memory());
     }
     if (data && s.accumulate && !turned) {  // into memory of its own, and added from there
-      c.own = std::make_unique<host::memory_block>(static_cast<long long>(lx.bytes()));
+      c.own = detail::make_owner<host::memory_block>(static_cast<long long>(lx.bytes()));
       bytes_ += c.own->bytes();
       mx = make_memory(device_.engine(), lx, c.own->data());
       c.add = to;
@@ -100,8 +101,8 @@ class convolutions {
     packed_kernel* kernel = nullptr;
     double epsilon = -1;  // of the batch_norm folded in
     primitive_call run{};
-    primitive_call unpack{};                    // kernel gradients from the library's layout
-    std::unique_ptr<host::memory_block> own{};  // where those, or a gradient to be added, are made
+    primitive_call unpack{};                  // kernel gradients from the library's layout
+    detail::owner<host::memory_block> own{};  // where those, or a gradient to be added, are made
     view<float const> add{};
   };
 
@@ -139,7 +140,7 @@ class convolutions {
     float* const to = s.gradient(role::kernel);
     dnnl_engine_t const e = device_.engine();
     if (packed == plain) return c.run.argument(DNNL_ARG_DIFF_WEIGHTS, make_memory(e, plain, to));
-    c.own = std::make_unique<host::memory_block>(static_cast<long long>(packed.bytes()));
+    c.own = detail::make_owner<host::memory_block>(static_cast<long long>(packed.bytes()));
     bytes_ += c.own->bytes();
     c.run.argument(DNNL_ARG_DIFF_WEIGHTS, make_memory(e, packed, c.own->data()));
     c.unpack = primitive_call(make_reorder(e, packed, plain));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/list.hpp>
+#include <dsl/detail/owner.hpp>
 #include <dsl/executors/host/memory.hpp>
 #include <dsl/executors/onednn/library.hpp>
 #include <dsl/executors/onednn/parallel.hpp>
@@ -23,7 +24,7 @@ class device {
   [[gnu::cold]] memory_handle scratch(layout const& l) {
     auto const bytes = static_cast<long long>(l.bytes());
     if (!scratch_ || scratch_->bytes() < bytes) {
-      scratch_ = std::make_unique<host::memory_block>(bytes);
+      scratch_ = detail::make_owner<host::memory_block>(bytes);
       for (dnnl_memory_t m : users_) dnnl_memory_set_data_handle(m, scratch_->data());
     }
     memory_handle m = make_memory(engine(), l, scratch_->data());
@@ -37,7 +38,7 @@ class device {
  private:
   engine_handle engine_;
   stream_handle stream_;
-  std::unique_ptr<host::memory_block> scratch_;
+  detail::owner<host::memory_block> scratch_;
   detail::list<dnnl_memory_t> users_;
   long long bytes_ = 0;
 };

@@ -97,7 +97,7 @@ class owned {
     std::swap(handle_, other.handle_);
     return *this;
   }
-  ~owned() {
+  [[gnu::cold]] ~owned() {
     if (handle_) Destroy(handle_);
   }
   Handle get() const { return handle_; }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/math.hpp>
+#include <dsl/detail/owner.hpp>
 #include <dsl/executors/host/bound_step.hpp>
 #include <dsl/executors/onednn/device.hpp>
-
-#include <cmath>
 
 namespace dsl::dnn {
 
@@ -23,8 +23,8 @@ class packed_kernel {
                               layout const& wanted)
       : of_(p), form_(form), layout_(wanted), data_(static_cast<long long>(wanted.bytes())) {
     memory_ = make_memory(on.engine(), wanted, data_.data());
-    if (form != kernel_form::plain) staging_ = std::make_unique<host::memory_block>(p.count() * 4);
-    if (form == kernel_form::folded) bias_ = std::make_unique<host::memory_block>(p.dims[0] * 4LL);
+    if (form != kernel_form::plain) staging_ = detail::make_owner<host::memory_block>(p.count() * 4);
+    if (form == kernel_form::folded) bias_ = detail::make_owner<host::memory_block>(p.dims[0] * 4LL);
     int const* const d = p.dims;
     bool const turned = form == kernel_form::transposed;
     layout const plain(turned ? dims{{d[1], d[0], d[2], d[3]}} : dims{{d[0], d[1], d[2], d[3]}}, dnnl_abcd);
@@ -69,7 +69,7 @@ class packed_kernel {
     auto* to = reinterpret_cast<float*>(staging_->data());
     long long const each = of_.count() / of_.dims[0];
     for (int o = 0; o < of_.dims[0]; ++o) {
-      float const scale = s.parameter(role::gamma)[o] / std::sqrt(variance[o] + epsilon);
+      float const scale = s.parameter(role::gamma)[o] / detail::sqrt(variance[o] + epsilon);
       for (long long i = 0; i < each; ++i) *to++ = *from++ * scale;
       bias()[o] = (s.parameter(role::bias)[o] - mean[o]) * scale + s.parameter(role::beta)[o];
     }
@@ -79,8 +79,8 @@ class packed_kernel {
   kernel_form form_;
   dnn::layout layout_;
   host::memory_block data_;
-  std::unique_ptr<host::memory_block> staging_;  // the numbers before packing, where they differ from the parameter's
-  std::unique_ptr<host::memory_block> bias_;
+  detail::owner<host::memory_block> staging_;  // the numbers before packing, where they differ from the parameter's
+  detail::owner<host::memory_block> bias_;
   memory_handle memory_;
   primitive_call pack_;
   std::uint64_t version_ = 0;

@@ -38,7 +38,7 @@ template <class Kernel>
   Kernel::template run<16>(*static_cast<typename Kernel::call const*>(call), thread, threads);
 }
 template <class Kernel>
-[[gnu::target("avx2,fma")]] void run_avx2(void const* call, int thread, int threads) {
+[[gnu::cold, gnu::target("avx2,fma")]] void run_avx2(void const* call, int thread, int threads) {
   Kernel::template run<8>(*static_cast<typename Kernel::call const*>(call), thread, threads);
 }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/math.hpp>
 #include <dsl/executors/dropout.hpp>
 #include <dsl/graph/node.hpp>
 #include <dsl/view.hpp>
-
-#include <cmath>
 
 namespace dsl::plain {
 
@@ -19,10 +18,10 @@ T apply(function f, T x, T alpha) {
   switch (f) {
     case function::relu: return x < 0 ? T(0) : x;  // a NaN stays one
     case function::leaky_relu: return x > 0 ? x : alpha * x;
-    case function::elu: return x > 0 ? x : alpha * std::expm1(x);
-    case function::sigmoid: return T(1) / (T(1) + std::exp(-x));
-    case function::tanh: return std::tanh(x);
-    case function::silu: return x / (T(1) + std::exp(-x));
+    case function::elu: return x > 0 ? x : alpha * detail::expm1(x);
+    case function::sigmoid: return T(1) / (T(1) + detail::exp(-x));
+    case function::tanh: return detail::tanh(x);
+    case function::silu: return x / (T(1) + detail::exp(-x));
   }
   return x;
 }
@@ -37,7 +36,7 @@ T derivative(function f, T x, T y, T alpha) {
     case function::sigmoid: return y * (T(1) - y);
     case function::tanh: return T(1) - y * y;
     case function::silu: {
-      T const s = T(1) / (T(1) + std::exp(-x));
+      T const s = T(1) / (T(1) + detail::exp(-x));
       return s * (T(1) + x * (T(1) - s));
     }
   }
@@ -52,13 +51,13 @@ void for_each_channel(view<T> const& v, F f) {
 }
 
 template <class T>
-void add_to(T& to, T value, bool accumulate) {
+[[gnu::cold]] void add_to(T& to, T value, bool accumulate) {
   to = accumulate ? to + value : value;
 }
 
 /// to = x, or to += x. `to` may be x.
 template <class T>
-void copy(view<T const> const& x, view<T> const& to, bool accumulate) {
+[[gnu::cold]] void copy(view<T const> const& x, view<T> const& to, bool accumulate) {
   for_each_channel(to, [&](int n, int c) {
     auto const from = x.pixels(n, c);
     auto const out = to.pixels(n, c);
@@ -68,7 +67,7 @@ void copy(view<T const> const& x, view<T> const& to, bool accumulate) {
 
 /// y may be x.
 template <class T>
-void activation_forward(view<T const> const& x, view<T> const& y, function f, T alpha) {
+[[gnu::cold]] void activation_forward(view<T const> const& x, view<T> const& y, function f, T alpha) {
   for_each_channel(y, [&](int n, int c) {
     auto const in = x.pixels(n, c);
     auto const out = y.pixels(n, c);
@@ -78,8 +77,8 @@ void activation_forward(view<T const> const& x, view<T> const& y, function f, T 
 
 /// x is the activation's output, or silu's input; dx may be dy.
 template <class T>
-void activation_backward(view<T const> const& x, view<T const> const& dy, view<T> const& dx, function f, T alpha,
-                         bool accumulate) {
+[[gnu::cold]] void activation_backward(view<T const> const& x, view<T const> const& dy, view<T> const& dx, function f,
+                                       T alpha, bool accumulate) {
   for_each_channel(dx, [&](int n, int c) {
     auto const in = x.pixels(n, c);
     auto const from = dy.pixels(n, c);
@@ -91,7 +90,7 @@ void activation_backward(view<T const> const& x, view<T const> const& dy, view<T
 
 /// Kept values are divided by 1 - rate. The backward pass draws the same numbers again. y may be x.
 template <class T>
-void dropout(view<T const> x, view<T> y, dropout_draw const& draw, bool accumulate) {
+[[gnu::cold]] void dropout(view<T const> x, view<T> y, dropout_draw const& draw, bool accumulate) {
   T const scale = T(1) / (T(1) - static_cast<T>(draw.rate));
   detail::philox_block four{};
   for_each_channel(y, [&](int n, int c) {
@@ -107,7 +106,7 @@ void dropout(view<T const> x, view<T> y, dropout_draw const& draw, bool accumula
 
 /// Flatten where the layouts differ: the i-th value in (channel, row, column) order stays the i-th.
 template <class T>
-void reshape(view<T const> from, view<T> to, bool accumulate) {
+[[gnu::cold]] void reshape(view<T const> from, view<T> to, bool accumulate) {
   long long const from_area = from.shape.area();
   long long const to_area = to.shape.area();
   for (int n = 0; n < to.batch; ++n)
@@ -117,19 +116,19 @@ void reshape(view<T const> from, view<T> to, bool accumulate) {
 }
 
 template <class T>
-void softmax_forward(view<T const> x, view<T> y) {
+[[gnu::cold]] void softmax_forward(view<T const> x, view<T> y) {
   for (int n = 0; n < y.batch; ++n) {
     T largest = x(n, 0, 0);
     for (int c = 1; c < x.shape.channels; ++c)
       if (x(n, c, 0) > largest) largest = x(n, c, 0);
     T sum = 0;
-    for (int c = 0; c < x.shape.channels; ++c) sum += y(n, c, 0) = std::exp(x(n, c, 0) - largest);
+    for (int c = 0; c < x.shape.channels; ++c) sum += y(n, c, 0) = detail::exp(x(n, c, 0) - largest);
     for (int c = 0; c < x.shape.channels; ++c) y(n, c, 0) /= sum;
   }
 }
 
 template <class T>
-void softmax_backward(view<T const> y, view<T const> dy, view<T> dx, bool accumulate) {
+[[gnu::cold]] void softmax_backward(view<T const> y, view<T const> dy, view<T> dx, bool accumulate) {
   for (int n = 0; n < y.batch; ++n) {
     T product = 0;
     for (int c = 0; c < y.shape.channels; ++c) product += y(n, c, 0) * dy(n, c, 0);

@@ -18,8 +18,8 @@ void for_each_window(shape const& in, shape const& out, window const& w, F f) {
 /// y is the largest value of each window, the first of equals; argmax receives its place in the window, row by row. Or,
 /// with `mean`, the mean of each.
 template <class T>
-void pool2d_forward(view<T const> const& x, view<T> const& y, host::argmax_view const& argmax, window const& w,
-                    bool mean) {
+[[gnu::cold]] void pool2d_forward(view<T const> const& x, view<T> const& y, host::argmax_view const& argmax,
+                                  window const& w, bool mean) {
   T const size = static_cast<T>(w.height * w.width);
   for_each_channel(y, [&](int n, int c) {
     auto const in = x.pixels(n, c);
@@ -41,8 +41,8 @@ void pool2d_forward(view<T const> const& x, view<T> const& y, host::argmax_view 
 }
 
 template <class T>
-void pool2d_backward(view<T const> const& dy, host::argmax_view const& argmax, view<T> const& dx, window const& w,
-                     bool mean, bool accumulate) {
+[[gnu::cold]] void pool2d_backward(view<T const> const& dy, host::argmax_view const& argmax, view<T> const& dx,
+                                   window const& w, bool mean, bool accumulate) {
   T const size = static_cast<T>(w.height * w.width);
   for_each_channel(dx, [&](int n, int c) {
     auto const from = dy.pixels(n, c);

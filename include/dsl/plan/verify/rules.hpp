@@ -39,7 +39,7 @@ struct plan_verdict {
 };
 
 /// The sentence of a rule, for messages at run time.
-constexpr char const* explain(plan_rule r) {
+[[gnu::cold]] constexpr char const* explain(plan_rule r) {
   switch (r) {
     case plan_rule::holds: return "the plan keeps every rule";
     case plan_rule::tables_cover_the_graph:
