@@ -30,6 +30,19 @@ class Finished:
         self.peak_bytes = usage.ru_maxrss * 1024
 
 
+def built(target):
+    """A program of benchmarks/, in Release, in a folder of its own; -O2 as benchmarks/CMakeLists.txt sets it."""
+    folder = ROOT / "build/benchmarks"
+    print(f"building {target}", flush=True)
+    for command in (["cmake", "-S", ROOT, "-B", folder, "-DCMAKE_BUILD_TYPE=Release", "-DTYPENET_BUILD_TESTS=OFF",
+                     "-DTYPENET_BUILD_EXAMPLES=OFF", "-DTYPENET_WITH_ONEDNN=ON"],
+                    ["cmake", "--build", folder, "--target", target]):
+        done = Finished(command)
+        if done.returncode != 0:
+            sys.exit(f"{done.out[-3000:]}{done.err[-3000:]}\nbuilding {target} failed")
+    return folder / "benchmarks" / target
+
+
 def first_line(command):
     """The first line a program prints, or None where it can't be run."""
     try:

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // One measured figure per call, printed as one JSON line, the counterpart of a peer's script:
-//   minigooglenet_step [train|infer] [batch] [threads] [steps] [warmup] [direct]
+//   minigooglenet_step [train|infer] [batch] [threads] [steps] [warmup] [winograd|direct] [towers]
+// The threads are those of all towers together.
 // train: forward, loss, backward, SGD with momentum on fixed random pictures; infer: forward in inference mode. No
 // picture loading, no augmentation: the step alone, and the copy of the batch into the engine's input, whose memory an
 // inference plan uses again. Median seconds per step.
 #include <dsl/dsl.hpp>
 #include <dsl/executors/onednn.hpp>
+#include <dsl/towers.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -20,7 +22,8 @@ int main(int argc, char** argv) {
   bool const train = word(1, "train") == "train";
   int const batch = number(2, 64), threads = number(3, 2), steps = number(4, 12), warmup = number(5, 4);
   dsl::onednn const on{.threads = threads, .winograd = word(6, "") != "direct"};
-  auto trainer = dsl::compile<model>(on, dsl::sgd{.learning_rate = 5e-3, .momentum = 0.9});
+  dsl::towers const towers{.count = number(7, 1)};
+  auto trainer = dsl::compile<model>(on, dsl::sgd{.learning_rate = 5e-3, .momentum = 0.9}, towers);
   dsl::engine& engine = trainer.engine();
   int const program = engine.prepare(train ? dsl::mode::training : dsl::mode::inference, batch);
   std::vector<float> images(static_cast<std::size_t>(batch) * 3 * 32 * 32);

@@ -14,12 +14,13 @@ struct dropout_draw {
   std::uint64_t step = 0;
   std::uint32_t node = 0;
   float rate = 0;
+  std::uint32_t first = 0;  // sample 0's place in the whole batch
 
   /// Draws for elements 4 * quad ... 4 * quad + 3 of a sample.
   constexpr detail::philox_block four(std::uint32_t sample, std::uint32_t quad) const {
     return detail::philox(static_cast<std::uint32_t>(seed),
                           static_cast<std::uint32_t>(seed >> 32) ^ static_cast<std::uint32_t>(step >> 32), quad,
-                          static_cast<std::uint32_t>(detail::purpose::dropout) | node << 16, sample,
+                          static_cast<std::uint32_t>(detail::purpose::dropout) | node << 16, first + sample,
                           static_cast<std::uint32_t>(step));
   }
   constexpr bool keeps(std::uint32_t draw) const { return detail::unit_float(draw) >= rate; }

@@ -3,8 +3,10 @@
 
 #include <dsl/detail/message.hpp>
 #include <dsl/error.hpp>
+#include <dsl/executors/host/tower.hpp>
 #include <dsl/plan/plan.hpp>
 #include <dsl/plan/verify/rules.hpp>
+#include <dsl/towers/communicator.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -36,10 +38,26 @@ struct engine_options {
   /// &dsl::verify: every plan is checked as the program makes it. Null by default, since the compiler has checked
   /// training's already, and the checker is a tenth of an executor's code.
   plan_checker verify = nullptr;
+  /// The engines on other devices that train the same network on the other parts of each batch; null: there are none.
+  /// It must outlive the engine.
+  communicator* group = nullptr;
+  tower_moments moments = tower_moments::in_turn;  // of batch_norm, with a group
 };
 
-/// One batch, in host memory. images is (size, channels, height, width), or null where the caller has put the pictures
-/// into the engine's input itself; labels may be null in inference.
+/// A device's part of a batch: samples first ... first + size - 1 of `whole`. All of it, where only the size is given.
+/// In training on several devices a part may be empty; such a device takes part in the sums and the update alone.
+struct batch_part {
+  int size = 1;
+  int first = 0;
+  int whole = 1;
+
+  constexpr batch_part(int all) : size(all), whole(all) {}  // NOLINT(google-explicit-constructor): a batch is a part
+  constexpr batch_part(int samples, int begin, int of) : size(samples), first(begin), whole(of) {}
+  friend constexpr bool operator==(batch_part const&, batch_part const&) = default;
+};
+
+/// One batch, or a device's part of it, in host memory. images is (size, channels, height, width), or null where the
+/// caller has put the pictures into the engine's input itself; labels may be null in inference.
 struct batch_view {
   float const* images = nullptr;
   std::int32_t const* labels = nullptr;
@@ -67,9 +85,10 @@ class engine {
   /// Such a program's next run takes batch `step` of epoch `epoch`, both from 0, the ones after it what follows.
   virtual void start_epoch(int /*program*/, int /*epoch*/, std::int64_t /*step*/) {}
 
-  /// Builds a plan's primitives and memory; the same options return the same number.
-  virtual int prepare(mode m, int batch) = 0;
-  /// Runs one step on a batch of exactly the prepared size.
+  /// Builds a plan's primitives and memory; the same options return the same number. The loss is the mean over the
+  /// whole batch.
+  virtual int prepare(mode m, batch_part part) = 0;
+  /// Runs one step on a batch of exactly the prepared size: with a group, all engines of it at the same time.
   virtual void run(int program, batch_view const& batch) = 0;
   /// Of the last run; not after inference.
   virtual batch_metrics metrics(int program) = 0;
@@ -87,6 +106,8 @@ class engine {
   virtual long long executor_bytes() const = 0;
   /// "onednn 2.6.3, 2 threads, avx512_core"
   virtual std::string description() const = 0;
+  /// Devices that train together, each on its part of every batch.
+  virtual int replicas() const { return options_.group ? options_.group->ranks() : 1; }
 
   graph_view const& graph() const { return graph_; }
   engine_options const& options() const { return options_; }
@@ -110,6 +131,15 @@ class engine {
   graph_view graph_;
   engine_options options_;
 };
+
+inline detail::owner<host::tower<float>> communicator::make_tower(graph_view const&, engine_options const&, plan const&,
+                                                                  float) {
+  return {};
+}
+inline detail::owner<host::tower<double>> communicator::make_tower(graph_view const&, engine_options const&,
+                                                                   plan const&, double) {
+  return {};
+}
 
 /// What makes engines: dsl::reference{}, dsl::onednn{}.
 template <class E>

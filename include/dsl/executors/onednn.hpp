@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/executors/onednn/engine.hpp>
+#include <dsl/towers/towers.hpp>
 
 namespace dsl {
 
@@ -14,8 +15,19 @@ struct onednn {
   /// How this processor wants its tensors.
   static dsl::target target() { return {.channel_block = dnn::preferred_block(), .library_writes_slices = true}; }
 
+  /// Towers share the threads out among them; each has at least one.
+  onednn for_tower(detail::tower_place const& at) const {
+    onednn mine = *this;
+    mine.threads = cores_a_tower(at.towers);
+    return mine;
+  }
+  int cores_a_tower(int towers) const {
+    int const all = threads > 0 ? threads : omp_get_max_threads();
+    return all > towers ? all / towers : 1;
+  }
+
   std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const {
-    return std::make_unique<dnn::engine>(g, o, target(), dnn::engine_settings{threads, winograd});
+    return std::unique_ptr<engine>(new dnn::engine(g, o, target(), {threads, winograd}));
   }
 };
 

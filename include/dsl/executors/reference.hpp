@@ -13,8 +13,10 @@ struct reference {
       .channel_block = 1, .alignment = 64, .element_bytes = sizeof(T), .state_bytes = sizeof(T)};
   static constexpr dsl::target compile_time_target = target;
 
+  static int cores_a_tower(int) { return 1; }
+
   std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const {
-    return std::make_unique<plain::engine<T>>(g, o, target);
+    return std::unique_ptr<engine>(new plain::engine<T>(g, o, target));
   }
 };
 

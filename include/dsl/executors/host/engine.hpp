@@ -3,9 +3,11 @@
 
 #include <dsl/detail/chain.hpp>
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/owner.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/executors/host/bound_step.hpp>
 #include <dsl/executors/host/memory.hpp>
+#include <dsl/executors/host/tower.hpp>
 #include <dsl/plan/make_plan.hpp>
 
 #include <vector>
@@ -16,6 +18,7 @@ namespace dsl::host {
 template <class T>
 struct program {
   dsl::plan plan{};
+  batch_part part{1};
   memory_block const* activations = nullptr;
   std::vector<bound_step<T>> steps{};
   batch_view batch{};  // of the run in progress
@@ -33,19 +36,31 @@ class engine : public dsl::engine {
       : dsl::engine(g, o),
         target_(to),
         layout_(make_plan(g, {1, mode::training, to, o.update.slots(), o.loss})),
-        state_(bytes_of(region::parameters) + bytes_of(region::statistics)) {}
+        state_(bytes_of(region::parameters) + bytes_of(region::statistics)) {
+    if (o.group) tower_ = o.group->make_tower(g, o, layout_, T{});
+    if (o.group && !tower_) throw executor_error("towers: this group's engines are not in host memory");
+  }
 
-  [[gnu::cold]] int prepare(mode m, int batch) override {
+  [[gnu::cold]] int prepare(mode m, batch_part part) override {
     int count = 0;
     for (program const& p : programs_) {
-      if (p.plan.options.mode == m && p.plan.options.batch == batch) return count;
+      if (p.plan.options.mode == m && p.part == part) return count;
       ++count;
     }
-    plan made = make_plan(graph_, {batch, m, target_, options_.update.slots(), options_.loss});
+    bool const idles = part.size == 0 && options_.group && m == mode::training;
+    if (part.size < 1 && !idles)
+      throw option_error(detail::message({"batch: a program needs 1 sample or more; found ", part.size}));
+    plan made = make_plan(graph_, {.batch = idles ? 1 : part.size,
+                                   .mode = m,
+                                   .target = target_,
+                                   .optimizer_slots = options_.update.slots(),
+                                   .loss = options_.loss,
+                                   .all_reduce_buckets = options_.group ? 1 : 0});
     if (options_.verify)
       if (plan_verdict const v = options_.verify(graph_, made); !v.holds())
         throw executor_error(detail::message({"plan: ", explain(v.broken), " (step ", v.step, ")"}));
     program& p = programs_.emplace();
+    p.part = part;
     try {
       bind(p, std::move(made));
     } catch (...) {
@@ -55,13 +70,15 @@ class engine : public dsl::engine {
     return count;
   }
 
-  void run(int which, batch_view const& batch) override {
+  [[gnu::cold]] void run(int which, batch_view const& batch) override {
     program& p = program_of(which);
-    if (batch.size != p.plan.options.batch) refuse(p.plan.options.batch, batch.size);
-    if (p.plan.labels >= 0 && !batch.labels)
+    if (batch.size != p.part.size) refuse(p.part.size, batch.size);
+    if (p.plan.labels >= 0 && !batch.labels && batch.size > 0)
       throw option_error("batch: it has no labels; only a program for inference runs without");
     p.batch = batch;
-    for (bound_step const& b : p.steps) run(p, b);
+    if (batch.size == 0) clear_sums(p);
+    for (bound_step const& b : p.steps)
+      if (batch.size > 0 || meets_others(b)) run(p, b);
   }
   /// One step of the last batch again; tests look at what is in memory between two.
   void run_step(int which, int step) {
@@ -69,13 +86,13 @@ class engine : public dsl::engine {
     run(p, p.steps[static_cast<std::size_t>(step)]);
   }
 
-  batch_metrics metrics(int which) override {
+  [[gnu::cold]] batch_metrics metrics(int which) override {
     program const& p = prepared(which);
     auto const* m = reinterpret_cast<double const*>(address(p, p.plan.metrics));
     return {m[0], m[1]};
   }
 
-  void read_result(int which, float* out) override {
+  [[gnu::cold]] void read_result(int which, float* out) override {
     program const& p = prepared(which);
     view<T> const y = view_of<T>(p, content::activation, graph_.result(), p.plan.activations[graph_.result()]);
     for (int n = 0; n < y.batch; ++n)
@@ -83,20 +100,20 @@ class engine : public dsl::engine {
         for (long long i = 0; i < y.shape.area(); ++i) *out++ = static_cast<float>(y(n, c, i));
   }
 
-  void read_parameter(int k, float* out) override {
+  [[gnu::cold]] void read_parameter(int k, float* out) override {
     this->require_parameter(k);
     copy(parameter_data(k), out, k);
   }
-  void write_parameter(int k, float const* in) override {
+  [[gnu::cold]] void write_parameter(int k, float const* in) override {
     this->require_parameter(k);
     copy(in, parameter_data(k), k);
     ++parameters_version_;
   }
-  void read_slot(int s, int k, float* out) override {
+  [[gnu::cold]] void read_slot(int s, int k, float* out) override {
     this->require_slot(s, k);
     copy(slot_data(s, k), out, k);
   }
-  void write_slot(int s, int k, float const* in) override {
+  [[gnu::cold]] void write_slot(int s, int k, float const* in) override {
     this->require_slot(s, k);
     copy(in, slot_data(s, k), k);
   }
@@ -138,16 +155,20 @@ class engine : public dsl::engine {
     return {};
   }
 
+  /// Where towers have moments of their own, a step leaves them to the update.
   double batch_norm_momentum(node const& n) const {
+    if (tower_ && tower_->moments()) return 0;
     return options_.batch_norm_momentum >= 0 ? options_.batch_norm_momentum : n.momentum;
   }
+  /// Null on one device.
+  host::tower<T>* tower() const { return tower_.get(); }
   template <class U>
   U* buffer_data(program const& p, int b) const {
     return b < 0 ? nullptr : reinterpret_cast<U*>(address(p, b));
   }
 
   /// Flat arrays for the update step: parameters, gradients, slots have the same offsets.
-  long long trainable_numbers() const { return bytes_of(region::parameters) / static_cast<long long>(sizeof(T)); }
+  long long trainable_numbers() const { return bytes_of(region::parameters) / number_bytes; }
   T* flat(region r) const { return reinterpret_cast<T*>(begin_of(r)); }
   void parameters_changed() { ++parameters_version_; }
   std::uint64_t const* parameters_version() const { return &parameters_version_; }
@@ -161,11 +182,30 @@ class engine : public dsl::engine {
     throw option_error(detail::message({"batch: this program takes ", prepared, " samples, not ", found}));
   }
   void run(program& p, bound_step const& b) {
+    if (b.step->what == action::all_reduce) return all_reduce(p, *b.step);
+    if (b.step->what == action::update && tower_)
+      tower_->move_running_moments(p.part.size > 0, flat(region::statistics));
     if (b.faster) return b.faster();
     execute(p, b);
     if (b.ends_block) zero_rest_of_block(b.to);
   }
-  static void zero_rest_of_block(view<T> v) {
+  void all_reduce(program const& p, step const& s) const {
+    buffer const& first = p.plan.buffer_of(p.plan.operands[s.first_operand]);
+    buffer const& last = p.plan.buffer_of(p.plan.operands[s.first_operand + s.operands - 1]);
+    options_.group->all_reduce(reinterpret_cast<T*>(address(first)),
+                               (last.offset + last.bytes - first.offset) / number_bytes);
+  }
+  /// What a tower without samples does in a step.
+  bool meets_others(bound_step const& b) const {
+    bool const sums = b.step->what == action::all_reduce || b.step->what == action::update;
+    return sums || (b.node && b.node->kind == op::batch_norm && options_.moments == tower_moments::synchronized);
+  }
+  /// It adds nothing to the sums.
+  void clear_sums(program const& p) const {
+    std::memset(begin_of(region::gradients), 0, static_cast<std::size_t>(bytes_of(region::gradients)));
+    std::memset(address(p, p.plan.metrics), 0, 2 * sizeof(double));
+  }
+  [[gnu::cold]] static void zero_rest_of_block(view<T> v) {
     for (int n = 0; n < v.batch; ++n)
       for (int c = v.shape.channels; v.channel + c < v.buffer_channels; ++c)
         for (long long i = 0; i < v.shape.area(); ++i) v(n, c, i) = 0;
@@ -179,7 +219,7 @@ class engine : public dsl::engine {
     for (int i = 0; i < p.plan.steps.size(); ++i) {
       bound_step& b = p.steps[static_cast<std::size_t>(i)];
       bind(p, p.plan.steps[i], b);
-      b.faster = accelerate(p, b);
+      if (p.part.size > 0) b.faster = accelerate(p, b);
     }
   }
   [[gnu::cold]] void bind(program const& p, step const& s, bound_step& b) const {
@@ -191,7 +231,9 @@ class engine : public dsl::engine {
     for (int i = 0; i < s.operands; ++i) {
       operand const& o = p.plan.operands[s.first_operand + i];
       bool const tensor = o.what == content::activation || o.what == content::gradient;
-      auto* const data = reinterpret_cast<T*>(address(p, o.buffer));
+      auto* data = reinterpret_cast<T*>(address(p, o.buffer));
+      if (o.what == content::parameter && o.how == access::accumulate && tower_ && tower_->moments())
+        data = tower_->moments() + offset_of(o.index);
       if (tensor && o.how != access::read) b.to = view_of<T>(p, o.what, o.index, {o.buffer, o.channel});
       if (o.what == content::gradient && o.how == access::accumulate) b.accumulate = true;
       if (o.what == content::parameter) b.parameters[static_cast<int>(graph_.parameters[o.index].role)] = data;
@@ -214,13 +256,13 @@ class engine : public dsl::engine {
   }
 
   template <class U>
-  view<U> view_of(program const& p, content what, int index, placement where) const {
+  [[gnu::cold]] view<U> view_of(program const& p, content what, int index, placement where) const {
     buffer const& b = p.plan.buffers[where.buffer];
     bool const is_tensor = what == content::activation || what == content::gradient;
     shape const& s = is_tensor ? graph_.shape_of(index) : b.shape;
     return {reinterpret_cast<U*>(address(p, where.buffer)),
             s,
-            p.plan.options.batch,
+            p.part.size,
             b.block,
             static_cast<int>(padded_channels(b) * b.shape.area() / s.area()),  // flatten: 2x3x3 as 18 of one pixel
             where.channel};
@@ -237,10 +279,9 @@ class engine : public dsl::engine {
     return training_state_->data() + (r == region::slots ? bytes_of(region::gradients) : 0);
   }
 
+  static constexpr long long number_bytes = sizeof(T);
   long long bytes_of(region r) const { return layout_.region_bytes[static_cast<int>(r)]; }
-  long long offset_of(int k) const {
-    return layout_.buffers[layout_.parameter_buffers[k]].offset / static_cast<long long>(sizeof(T));
-  }
+  long long offset_of(int k) const { return layout_.buffers[layout_.parameter_buffers[k]].offset / number_bytes; }
   template <class From, class To>
   void copy(From const* from, To* to, int k) const {
     for (long long i = 0; i < graph_.parameters[k].count(); ++i) to[i] = static_cast<To>(from[i]);
@@ -248,7 +289,7 @@ class engine : public dsl::engine {
 
   [[gnu::cold]] void require_training_state() {
     if (!training_state_)
-      training_state_ = std::make_unique<memory_block>(bytes_of(region::gradients) + bytes_of(region::slots));
+      training_state_ = detail::make_owner<memory_block>(bytes_of(region::gradients) + bytes_of(region::slots));
   }
   /// Programs never run at the same time, so they share one block of activations where it is large enough.
   [[gnu::cold]] memory_block const* memory_for(long long bytes) {
@@ -260,7 +301,8 @@ class engine : public dsl::engine {
   target target_;
   plan layout_;  // where parameters are; the same in every plan of this network
   memory_block state_;
-  std::unique_ptr<memory_block> training_state_;
+  detail::owner<host::tower<T>> tower_;
+  detail::owner<memory_block> training_state_;
   detail::chain<memory_block> blocks_;
   detail::chain<program> programs_;
   std::uint64_t parameters_version_ = 1;

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/math.hpp>
 #include <dsl/plan/plan.hpp>
 #include <dsl/view.hpp>
 
-#include <cmath>
 #include <cstdint>
 
 namespace dsl::host {
 
 /// Adds up the samples' losses and right answers in metrics[0] and [1], in double and in order. gradient, where wanted,
-/// receives d(mean loss)/d(logits) if from_logits, else d(mean loss)/d(y). y is (B, outputs). A cross-entropy takes
-/// probabilities of at least 1e-7 where no softmax is behind it, as Keras does, so that loss and gradient stay finite.
-/// Keras also divides by their sum.
+/// receives d(mean loss)/d(logits) if from_logits, else d(mean loss)/d(y). y is (B, outputs), B samples of `whole` that
+/// the mean is taken over, or all of them. A cross-entropy takes probabilities of at least 1e-7 where no softmax is
+/// behind it, as Keras does, so that loss and gradient stay finite. Keras also divides by their sum.
 template <class T>
-void compute_loss(loss kind, bool from_logits, view<T const> y, std::int32_t const* labels, double* metrics,
-                  view<T> gradient) {
+[[gnu::cold]] void compute_loss(loss kind, bool from_logits, view<T const> y, std::int32_t const* labels,
+                                double* metrics, view<T> gradient, int whole = 0) {
   int const outputs = static_cast<int>(y.shape.size());
   long long const area = y.shape.area();
-  T const share = T(1) / static_cast<T>(y.batch);
+  T const share = T(1) / static_cast<T>(whole > 0 ? whole : y.batch);
   metrics[0] = metrics[1] = 0;
   for (int n = 0; n < y.batch; ++n) {
     int best = 0;
@@ -43,7 +43,7 @@ void compute_loss(loss kind, bool from_logits, view<T const> y, std::int32_t con
     } else {
       double const p = static_cast<double>(value(labels[n]));
       double const least = from_logits ? 1e-37 : 1e-7;
-      metrics[0] -= std::log(p < least ? least : p);  // a NaN stays one
+      metrics[0] -= detail::log(p < least ? least : p);  // a NaN stays one
     }
     metrics[1] += best == labels[n] ? 1 : 0;
   }

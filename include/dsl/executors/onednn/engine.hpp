@@ -31,9 +31,9 @@ class engine final : public plain::steps<float> {
     threads_ = omp_get_max_threads();
   }
 
-  int prepare(mode m, int batch) override {
+  int prepare(mode m, batch_part part) override {
     thread_count const scope(settings_.threads);
-    return plain::steps<float>::prepare(m, batch);
+    return plain::steps<float>::prepare(m, part);
   }
   void run(int which, batch_view const& batch) override {
     thread_count const scope(settings_.threads);
@@ -63,7 +63,7 @@ class engine final : public plain::steps<float> {
     switch (b.node->kind) {
       case op::conv2d: return convolutions_.build(b, training);
       case op::dense: return [this, &b] { multiply(b); };
-      case op::batch_norm: return training ? build_batch_norm(b, forward) : host::task{};
+      case op::batch_norm: return training && !synchronizes() ? build_batch_norm(b, forward) : host::task{};
       case op::activation:
         if (b.node->function != function::relu) return {};
         return forward ? build_rows(b, row_function::relu, b.x) : build_rows(b, row_function::relu_backward, b.dy);

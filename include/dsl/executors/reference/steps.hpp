@@ -23,14 +23,14 @@ class steps : public host::engine<T> {
   using program = host::program<T>;
   using bound_step = host::bound_step<T>;
 
-  void execute(program& p, bound_step const& b) override {
+  [[gnu::cold]] void execute(program& p, bound_step const& b) override {
     switch (b.step->what) {
       case action::load: return load(p, b);
       case action::forward: return forward(p, b);
       case action::loss:
-        return host::compute_loss<T>(p.plan.options.loss,
-                                     this->graph_.nodes[this->graph_.size.nodes - 1].kind == op::softmax, b.x,
-                                     labels(p), this->template buffer_data<double>(p, p.plan.metrics), b.to);
+        return host::compute_loss<T>(
+            p.plan.options.loss, this->graph_.nodes[this->graph_.size.nodes - 1].kind == op::softmax, b.x, labels(p),
+            this->template buffer_data<double>(p, p.plan.metrics), b.to, p.part.whole);
       case action::copy_forward:
       case action::copy_backward: return copy(b.x, b.to, b.accumulate);
       case action::backward: return backward(p, b);
@@ -43,6 +43,8 @@ class steps : public host::engine<T> {
     }
   }
 
+  /// Whether batch_norm takes the moments of the whole batch, of which this engine has a part.
+  bool synchronizes() const { return this->tower() && !this->tower()->moments(); }
   batch_norm_parameters<T> batch_norm_operands(bound_step const& b) const {
     return {b.parameter(role::gamma), b.parameter(role::beta), b.parameter(role::moving_mean),
             b.parameter(role::moving_variance), b.parameter(role::bias)};
@@ -54,7 +56,7 @@ class steps : public host::engine<T> {
  private:
   std::int32_t* labels(program const& p) const { return this->template buffer_data<std::int32_t>(p, p.plan.labels); }
 
-  void load(program& p, bound_step const& b) {
+  [[gnu::cold]] void load(program& p, bound_step const& b) {
     if (float const* from = p.batch.images)
       for_each_channel(b.to, [&](int n, int c) {
         auto const to = b.to.pixels(n, c);
@@ -64,12 +66,16 @@ class steps : public host::engine<T> {
       for (int n = 0; n < p.batch.size; ++n) to[n] = p.batch.labels[n];
   }
 
-  void forward(program& p, bound_step const& b) {
+  [[gnu::cold]] void forward(program& p, bound_step const& b) {
     node const& x = *b.node;
     view<T> const& y = b.to;
     bool const relu = b.step->activation >= 0;
     switch (x.kind) {
       case op::batch_norm:
+        if (b.statistics && synchronizes())
+          return this->tower()->batch_norm_forward(b.x, batch_norm_operands(b), b.statistics, y, x.epsilon,
+                                                   this->batch_norm_momentum(x),
+                                                   this->options_.unbiased_running_variance, relu);
         return batch_norm_forward(b.x, batch_norm_operands(b), b.statistics, y, x.epsilon, this->batch_norm_momentum(x),
                                   this->options_.unbiased_running_variance, relu);
       case op::activation: return activation_forward(b.x, y, x.function, static_cast<T>(x.rate));
@@ -84,13 +90,11 @@ class steps : public host::engine<T> {
     }
   }
 
-  void backward(program& p, bound_step const& b) {
+  [[gnu::cold]] void backward(program& p, bound_step const& b) {
     node const& x = *b.node;
     view<T> const& dx = b.to;
     switch (x.kind) {
-      case op::batch_norm:
-        return batch_norm_backward<T>(b.x, b.statistics, b.parameter(role::gamma), b.parameter(role::beta), b.dy, dx,
-                                      b.gradient(role::gamma), b.gradient(role::beta), b.accumulate);
+      case op::batch_norm: return backward_batch_norm(p, b);
       case op::activation: return activation_backward(b.x, b.dy, dx, x.function, static_cast<T>(x.rate), b.accumulate);
       case op::max_pool2d:
       case op::avg_pool2d: return pool2d_backward(b.dy, b.argmax, dx, x.window, x.kind == op::avg_pool2d, b.accumulate);
@@ -109,12 +113,21 @@ class steps : public host::engine<T> {
     }
   }
 
-  dropout_draw draw(program const& p, bound_step const& b) const {
-    return {this->options_.seed, p.batch.step, static_cast<std::uint32_t>(b.step->node),
-            static_cast<float>(b.node->rate)};
+  [[gnu::cold]] void backward_batch_norm(program const& p, bound_step const& b) {
+    batch_norm_gradient<T> const d{b.x, b.dy, b.statistics, b.parameter(role::gamma), b.parameter(role::beta)};
+    T *const dgamma = b.gradient(role::gamma), *const dbeta = b.gradient(role::beta);
+    if (synchronizes()) return this->tower()->batch_norm_backward(d, dgamma, dbeta, b.to, p.part.whole, b.accumulate);
+    batch_norm_sums(d, dgamma, dbeta);
+    T const count = static_cast<T>(b.x.batch) * static_cast<T>(b.x.shape.area());
+    if (b.to.data) batch_norm_backward_data<T>(d, dgamma, dbeta, count, b.to, b.accumulate);
   }
 
-  void sum(program const& p, bound_step const& b) const {
+  dropout_draw draw(program const& p, bound_step const& b) const {
+    return {this->options_.seed, p.batch.step, static_cast<std::uint32_t>(b.step->node),
+            static_cast<float>(b.node->rate), static_cast<std::uint32_t>(p.part.first)};
+  }
+
+  [[gnu::cold]] void sum(program const& p, bound_step const& b) const {
     for (int k = 0; k < b.node->inputs; ++k)
       copy(this->template tensor<T const>(p, *b.step, content::activation, k), b.to, k > 0);
   }

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/owner.hpp>
+
+namespace dsl {
+
+struct graph_view;
+struct engine_options;
+struct plan;
+namespace host {
+template <class T>
+class tower;
+}
+
+/// How engines that train one network together meet: one engine a rank, on one device each. All ranks make the same
+/// calls with the same counts, in the same order; a call returns when this rank's numbers are final. Every sum is added
+/// up in rank order, ((0 + 1) + 2) + ..., so that all ranks get the same bits, in every run. Throws executor_error
+/// where another rank has failed, or calls something else.
+class communicator {
+ public:
+  virtual ~communicator() = default;
+  communicator(communicator const&) = delete;
+  communicator& operator=(communicator const&) = delete;
+
+  virtual int rank() const = 0;
+  virtual int ranks() const = 0;
+  /// data[0 ... count) become the sums over all ranks.
+  virtual void all_reduce(float* data, long long count) = 0;
+  virtual void all_reduce(double* data, long long count) = 0;
+  /// all[0 ... ranks * count) become rank 0's numbers, rank 1's, and so on.
+  virtual void all_gather(double const* data, long long count, double* all) = 0;
+
+  /// What an engine in host memory that computes in float or double needs of the others beside sums; null where ranks
+  /// are not in host memory. `layout` must outlive it.
+  virtual detail::owner<host::tower<float>> make_tower(graph_view const&, engine_options const&, plan const& layout,
+                                                       float);
+  virtual detail::owner<host::tower<double>> make_tower(graph_view const&, engine_options const&, plan const& layout,
+                                                        double);
+
+ protected:
+  communicator() = default;
+};
+
+/// What happens to a batch_norm's moments where every tower normalises a part of the batch.
+enum class tower_moments : unsigned char {
+  in_turn,       // each tower's own; all towers' moments move the running ones, one after the other in rank order
+  averaged,      // each tower's own; their average moves the running ones
+  synchronized,  // those of the whole batch, in every tower
+};
+
+}  // namespace dsl

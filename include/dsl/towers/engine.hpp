@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/message.hpp>
+#include <dsl/towers/in_process.hpp>
+#include <dsl/towers/threads.hpp>
+#include <dsl/towers/towers.hpp>
+
+#include <memory>
+#include <string>
+
+namespace dsl::detail {
+
+/// An executor without its type: makes an engine for each tower.
+struct tower_factory {
+  void const* executor = nullptr;
+  std::unique_ptr<engine> (*make)(void const* executor, tower_place const&, graph_view const&,
+                                  engine_options const&) = nullptr;
+  int devices = 0;        // that there are; 0: as many as anyone asks for
+  int cores_a_tower = 0;  // of the host's processor, which then are the devices; 0: it computes elsewhere
+};
+
+/// G engines as one: each runs its part of every batch on a thread of its own, they meet where gradients are summed,
+/// and all of them make the same update, so that every engine keeps the same parameters, to the bit.
+class towers_engine final : public engine {
+ public:
+  [[gnu::cold]] towers_engine(tower_factory const& factory, graph_view const& g, engine_options const& o,
+                              towers const& t)
+      : engine(g, o),
+        policy_(t.policy),
+        towers_(t.count),
+        places_(places_of(factory, t)),
+        group_(t.count),
+        threads_(towers_, places_.begin()) {
+    engines_ = std::vector<std::unique_ptr<engine>>(static_cast<std::size_t>(towers_));
+    on_all([&](int i) {
+      engine_options mine = o;
+      mine.group = &group_.at(i);
+      mine.moments = t.policy.moments;
+      int const device = t.devices.empty() ? i : t.devices[static_cast<std::size_t>(i)];
+      engines_[static_cast<std::size_t>(i)] = factory.make(factory.executor, {i, towers_, device}, g, mine);
+    });
+  }
+  ~towers_engine() override {
+    // each on its own thread, where the libraries' state of it is
+    threads_.run([this](int i) { engines_[static_cast<std::size_t>(i)].reset(); }, [](int) {});
+  }
+
+  [[gnu::cold]] int prepare(mode m, batch_part part) override {
+    int count = 0;
+    for (program const& p : programs_) {
+      if (p.mode == m && p.part == part) return count;
+      ++count;
+    }
+    if (part.size < 1) throw option_error(message({"batch: a program needs 1 sample or more; found ", part.size}));
+    program& p = programs_.emplace();
+    try {
+      p.each = list<share>(towers_);
+      on_all([&](int i) {
+        share& s = p.each[i];
+        s.part = part_of(part.size, towers_, i, policy_);
+        s.part.first += part.first, s.part.whole = part.whole;
+        if (s.part.size > 0 || m == dsl::mode::training) s.program = at(i).prepare(m, s.part);
+      });
+    } catch (...) {
+      programs_.drop_last();
+      throw;
+    }
+    p.mode = m;
+    p.part = part;
+    return count;
+  }
+
+  void run(int which, batch_view const& batch) override {
+    program const& p = program_of(which);
+    if (batch.size != p.part.size)
+      throw option_error(message({"batch: this program takes ", p.part.size, " samples, not ", batch.size}));
+    long long const picture = graph_.output_shape(graph_.nodes[0]).size();
+    auto const step = [&](int i) {
+      share const& s = p.each[i];
+      if (s.program < 0) return;
+      int const begin = s.part.first - p.part.first;
+      batch_view mine = batch;
+      mine.size = s.part.size;
+      if (batch.images) mine.images += begin * picture;
+      if (batch.labels) mine.labels += begin;
+      at(i).run(s.program, mine);
+    };
+    if (p.mode == dsl::mode::training)  // the others wait for whoever fails
+      threads_.run(step, [this](int i) { group_.abort(message({"towers: tower ", i, " failed in an earlier step"})); });
+    else
+      on_all(step);
+  }
+
+  batch_metrics metrics(int which) override {
+    batch_metrics sum;
+    program const& p = program_of(which);
+    for (int i = 0; i < towers_; ++i) {
+      if (p.each[i].part.size == 0) continue;
+      batch_metrics const m = at(i).metrics(p.each[i].program);
+      sum.loss += m.loss, sum.correct += m.correct;
+    }
+    return sum;
+  }
+  void read_result(int which, float* out) override {
+    program const& p = program_of(which);
+    long long const outputs = graph_.shape_of(graph_.result()).size();
+    for (int i = 0; i < towers_; ++i)
+      if (share const& s = p.each[i]; s.part.size > 0)
+        at(i).read_result(s.program, out + (s.part.first - p.part.first) * outputs);
+  }
+
+  void read_parameter(int k, float* out) override { at(0).read_parameter(k, out); }
+  void write_parameter(int k, float const* in) override {
+    for (int i = 0; i < towers_; ++i) at(i).write_parameter(k, in);
+  }
+  void read_slot(int s, int k, float* out) override { at(0).read_slot(s, k, out); }
+  void write_slot(int s, int k, float const* in) override {
+    for (int i = 0; i < towers_; ++i) at(i).write_slot(s, k, in);
+  }
+
+  long long arena_bytes() const override {
+    long long all = 0;
+    for (int i = 0; i < towers_; ++i) all += at(i).arena_bytes();
+    return all;
+  }
+  long long executor_bytes() const override {
+    long long all = 0;
+    for (int i = 0; i < towers_; ++i) all += at(i).executor_bytes();
+    return all;
+  }
+  [[gnu::cold]] std::string description() const override {
+    return message({towers_, towers_ == 1 ? " tower" : " towers", ", each ", at(0).description()});
+  }
+  int replicas() const override { return towers_; }
+  /// One tower's engine; for tests.
+  engine& at(int tower) const { return *engines_[static_cast<std::size_t>(tower)]; }
+
+ private:
+  struct share {
+    batch_part part{0};
+    int program = -1;
+  };
+  struct program {
+    dsl::mode mode = dsl::mode::inference;
+    batch_part part{0};
+    list<share> each{};
+  };
+
+  program const& program_of(int which) const {
+    if (which < 0 || which >= programs_.size()) throw option_error("engine: there is no such program; prepare() it");
+    return programs_[which];
+  }
+  template <class F>
+  void on_all(F f) {
+    threads_.run(f, [](int) {});
+  }
+
+  /// Where each tower's thread runs. Throws option_error for towers that can't be.
+  [[gnu::cold]] static list<core_set> places_of(tower_factory const& factory, towers const& t) {
+    int const given = static_cast<int>(t.devices.size());
+    core_set const all = core_set::available();
+    int const each = factory.cores_a_tower;
+    int const devices = each > 0 && given > 0 ? all.cores.size() / each : factory.devices;
+    if (t.count < 1) throw option_error(message({"towers: there must be 1 or more; found ", t.count}));
+    if (given > 0 && given != t.count)
+      throw option_error(
+          message({"towers: ", t.count, " of them need as many devices; found ", given, " in the list"}));
+    for (int i = 0; i < t.count; ++i) {
+      int const device = given > 0 ? t.devices[static_cast<std::size_t>(i)] : i;
+      if (device < 0 || (devices > 0 && device >= devices))
+        throw option_error(message({"towers: tower ", i, " is to be on device ", device, "; there are 0 to ",
+                                    devices - 1, given > 0 ? "; choose among them" : "; use fewer towers"}));
+      for (int j = 0; j < i && given > 0; ++j)
+        if (t.devices[static_cast<std::size_t>(j)] == device)
+          throw option_error(message({"towers: device ", device, " is in the list twice"}));
+    }
+    list<core_set> places(t.count);
+    for (int i = 0; i < t.count; ++i) {
+      int const device = given > 0 ? t.devices[static_cast<std::size_t>(i)] : i;
+      // more towers than cores: nobody has one for himself
+      if (each > 0 && (given > 0 || each * t.count <= all.cores.size())) places[i] = all.slice(each * device, each);
+    }
+    return places;
+  }
+
+  tower_policy policy_;
+  int towers_;
+  list<core_set> places_;
+  in_process_group group_;
+  std::vector<std::unique_ptr<engine>> engines_;
+  chain<program> programs_;
+  tower_threads threads_;
+};
+
+}  // namespace dsl::detail

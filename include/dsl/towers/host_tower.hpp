@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/math.hpp>
+#include <dsl/executors/engine.hpp>
+#include <dsl/executors/host/tower.hpp>
+#include <dsl/executors/reference/batch_norm.hpp>
+
+#include <vector>
+
+namespace dsl::detail {
+
+/// A tower of an engine in host memory: its batch_norms meet those of the others through the communicator.
+template <class T>
+class host_tower final : public host::tower<T> {
+ public:
+  /// `layout` says where running moments are.
+  [[gnu::cold]] host_tower(communicator& group, graph_view const& g, engine_options const& o, plan const& layout)
+      : group_(group), graph_(g), options_(o), layout_(layout) {
+    long long const count = layout.region_bytes[static_cast<int>(region::statistics)] / number_bytes;
+    int most = 0;
+    for (int n = 0; n < g.size.nodes; ++n)
+      if (g.nodes[n].kind == op::batch_norm && g.output_shape(g.nodes[n]).channels > most)
+        most = g.output_shape(g.nodes[n]).channels;
+    if (o.moments != tower_moments::synchronized)
+      moments_.resize(static_cast<std::size_t>(count));
+    else
+      sums_.resize(2 * static_cast<std::size_t>(most)), numbers_.resize(sums_.size());
+    sent_.resize(1 + (moments_.empty() ? sums_.size() : moments_.size()));
+    received_.resize(sent_.size() * static_cast<std::size_t>(group.ranks()));
+  }
+
+  T* moments() override { return moments_.empty() ? nullptr : moments_.data(); }
+
+  void move_running_moments(bool had_samples, T* running) override {
+    if (moments_.empty()) return;
+    sent_[0] = had_samples ? 1 : 0;
+    for (std::size_t i = 0; i < moments_.size(); ++i) sent_[i + 1] = static_cast<double>(moments_[i]);
+    exchange(sent_.size());
+    for (int n = 0; n < graph_.size.nodes; ++n) {
+      node const& x = graph_.nodes[n];
+      if (x.kind != op::batch_norm) continue;
+      double const momentum = options_.batch_norm_momentum >= 0 ? options_.batch_norm_momentum : x.momentum;
+      for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
+        if (graph_.parameters[k].trainable()) continue;
+        long long const at = layout_.buffers[layout_.parameter_buffers[k]].offset / number_bytes;
+        for (long long i = at; i < at + graph_.parameters[k].count(); ++i)
+          running[i] = static_cast<T>(moved(static_cast<double>(running[i]), momentum, static_cast<std::size_t>(i)));
+      }
+    }
+  }
+
+  void batch_norm_forward(view<T const> const& x, plain::batch_norm_parameters<T> const& p, T* statistics,
+                          view<T> const& y, double epsilon, double momentum, bool unbiased, bool relu) override {
+    int const channels = x.shape.channels;
+    double *const means = sums_.data(), *const squares = means + channels;
+    double const own = static_cast<double>(x.batch) * static_cast<double>(x.shape.area());
+    for (int c = 0; c < channels; ++c) {
+      double sum = 0;
+      double deviations = 0;
+      auto const for_each = [&](auto f) {
+        for (int n = 0; n < x.batch; ++n) {
+          auto const in = x.pixels(n, c);
+          for (long long i = 0; i < x.shape.area(); ++i) f(static_cast<double>(in[i]));
+        }
+      };
+      for_each([&](double v) { sum += v; });
+      means[c] = own > 0 ? sum / own : 0;
+      for_each([&](double v) { deviations += (v - means[c]) * (v - means[c]); });
+      squares[c] = deviations;
+    }
+    double const count = join(channels, own, means, squares);
+    T *const mean = numbers_.data(), *const variance = mean + channels;
+    for (int c = 0; c < channels; ++c) {
+      auto const move = [&](T& running, double now) {
+        running = static_cast<T>(momentum * static_cast<double>(running) + (1 - momentum) * now);
+      };
+      mean[c] = static_cast<T>(means[c]);
+      variance[c] = static_cast<T>(squares[c] / count);
+      statistics[c] = mean[c];
+      statistics[channels + c] = static_cast<T>(1 / detail::sqrt(squares[c] / count + epsilon));
+      move(p.moving_mean[c], means[c] + (p.bias ? static_cast<double>(p.bias[c]) : 0.0));
+      move(p.moving_variance[c], squares[c] / (unbiased && count > 1 ? count - 1 : count));
+    }
+    plain::batch_norm_forward<T>(x, {p.gamma, p.beta, mean, variance, nullptr}, nullptr, y, epsilon, 0, false, relu);
+  }
+
+  void batch_norm_backward(plain::batch_norm_gradient<T> const& d, T* dgamma, T* dbeta, view<T> const& dx, int whole,
+                           bool accumulate) override {
+    int const channels = d.x.shape.channels;
+    plain::batch_norm_sums(d, dgamma, dbeta);
+    for (int c = 0; c < channels; ++c) {
+      auto const at = static_cast<std::size_t>(c);
+      sums_[at] = static_cast<double>(dgamma[c]);
+      sums_[at + static_cast<std::size_t>(channels)] = static_cast<double>(dbeta[c]);
+    }
+    group_.all_reduce(sums_.data(), 2 * channels);
+    if (!dx.data) return;
+    for (std::size_t i = 0; i < 2 * static_cast<std::size_t>(channels); ++i) numbers_[i] = static_cast<T>(sums_[i]);
+    T const count = static_cast<T>(whole) * static_cast<T>(d.x.shape.area());
+    plain::batch_norm_backward_data<T>(d, numbers_.data(), numbers_.data() + channels, count, dx, accumulate);
+  }
+
+ private:
+  static constexpr long long number_bytes = sizeof(T);
+
+  void exchange(std::size_t count) { group_.all_gather(sent_.data(), static_cast<long long>(count), received_.data()); }
+  double const* part(int rank, std::size_t stride) const {
+    return received_.data() + static_cast<std::size_t>(rank) * stride;
+  }
+
+  double moved(double running, double momentum, std::size_t i) const {
+    double sum = 0;
+    int towers = 0;
+    for (int r = 0; r < group_.ranks(); ++r) {
+      double const* const p = part(r, sent_.size());
+      if (p[0] == 0) continue;  // it had no samples
+      if (options_.moments == tower_moments::in_turn) running = momentum * running + (1 - momentum) * p[1 + i];
+      sum += p[1 + i];
+      ++towers;
+    }
+    bool const averages = options_.moments == tower_moments::averaged && towers > 0;
+    return averages ? momentum * running + (1 - momentum) * (sum / towers) : running;
+  }
+
+  /// From this tower's `count` values a channel, their means and summed squares of deviations: those of all towers'
+  /// values (Chan, Golub, LeVeque 1979), and how many these are.
+  double join(int channels, double count, double* means, double* squares) {
+    auto const c = static_cast<std::size_t>(channels);
+    std::size_t const stride = 2 * c + 1;
+    sent_[0] = count;
+    for (std::size_t i = 0; i < c; ++i) sent_[1 + i] = means[i], sent_[1 + c + i] = squares[i];
+    exchange(stride);
+    double all = 0;
+    for (int r = 0; r < group_.ranks(); ++r) all += part(r, stride)[0];
+    for (std::size_t i = 0; i < c; ++i) {
+      double sum = 0;
+      for (int r = 0; r < group_.ranks(); ++r) sum += part(r, stride)[0] * part(r, stride)[1 + i];
+      double const mean = sum / all;
+      double deviations = 0;
+      for (int r = 0; r < group_.ranks(); ++r) {
+        double const* const p = part(r, stride);
+        double const d = p[1 + i] - mean;
+        deviations += p[1 + c + i] + p[0] * d * d;
+      }
+      means[i] = mean, squares[i] = deviations;
+    }
+    return all;
+  }
+
+  communicator& group_;
+  graph_view graph_;
+  engine_options options_;
+  plan const& layout_;
+  std::vector<T> moments_;  // of this tower's part, until the update
+  std::vector<T> numbers_;
+  std::vector<double> sums_, sent_, received_;
+};
+
+/// A communicator whose ranks compute in host memory.
+class host_communicator : public communicator {
+ public:
+  owner<host::tower<float>> make_tower(graph_view const& g, engine_options const& o, plan const& layout,
+                                       float) override {
+    return owner<host::tower<float>>(new host_tower<float>(*this, g, o, layout));
+  }
+  owner<host::tower<double>> make_tower(graph_view const& g, engine_options const& o, plan const& layout,
+                                        double) override {
+    return owner<host::tower<double>>(new host_tower<double>(*this, g, o, layout));
+  }
+};
+
+}  // namespace dsl::detail

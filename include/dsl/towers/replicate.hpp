@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/towers/engine.hpp>
+#include <dsl/training/compile.hpp>
+
+namespace dsl {
+
+/// A network on G devices, each with all of its layers and a part of every batch:
+///   auto t = dsl::compile<dsl::replicate<4, model>>(dsl::onednn{}, dsl::sgd{.learning_rate = 5e-3});
+/// Shapes, parameters and summary are the network's; replicate<1, model> is the network itself. For a number of towers
+/// that is known when the program runs: compile<model>(executor, optimizer, dsl::towers{.count = n}).
+template <int G, class Network, tower_policy Policy = host_merge>
+struct replicate : Network {
+  static_assert(G >= 1, "replicate: the number of towers must be 1 or more");
+  static constexpr int replicas = G;
+  static constexpr tower_policy policy = Policy;
+  static towers devices() { return {.count = G, .policy = Policy}; }
+
+  /// Bytes on the device that has the most of a batch.
+  static constexpr long long training_bytes(int batch, target to = {}, int optimizer_slots = 1) {
+    return Network::training_bytes(largest_part(batch), to, optimizer_slots);
+  }
+  static constexpr long long inference_bytes(int batch, target to = {}) {
+    return Network::inference_bytes(largest_part(batch), to);
+  }
+  /// Whether every tower has more than one sample of such a batch. A tower without any only waits; the moments of a
+  /// single one make a batch_norm's output constant: static_assert(model::fills_towers(256)).
+  static constexpr bool fills_towers(int batch) { return part_of(batch, G, Policy.even ? G - 1 : 0, Policy).size > 1; }
+
+ private:
+  static constexpr int largest_part(int batch) { return part_of(batch, G, Policy.even ? 0 : G - 1, Policy).size; }
+};
+
+namespace detail {
+
+/// Executors on the host say how many cores a tower gets, others how many devices there are.
+template <class Executor>
+[[gnu::cold]] tower_factory factory_of(Executor const& on, int towers) {
+  tower_factory f{.executor = &on,
+                  .make = [](void const* e, tower_place const& at, graph_view const& net, engine_options const& mine) {
+                    auto const& executor = *static_cast<Executor const*>(e);
+                    if constexpr (requires { executor.for_tower(at); })
+                      return executor.for_tower(at).make_engine(net, mine);
+                    else
+                      return executor.make_engine(net, mine);
+                  }};
+  if constexpr (requires { on.cores_a_tower(towers); }) f.cores_a_tower = on.cores_a_tower(towers);
+  if constexpr (requires { on.devices(); }) f.devices = on.devices();
+  return f;
+}
+
+}  // namespace detail
+
+/// An engine of several, one a device; throws option_error where there are not so many.
+template <executor Executor>
+[[gnu::cold]] std::unique_ptr<engine> make_towers(Executor const& on, graph_view const& g, engine_options const& o,
+                                                  towers const& t) {
+  if (t.count == 1 && t.devices.empty()) return on.make_engine(g, o);
+  return std::make_unique<detail::towers_engine>(detail::factory_of(on, t.count), g, o, t);
+}
+
+/// A network on several devices; throws option_error where there are not so many.
+template <class Network, executor Executor, optimizer Optimizer>
+[[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer, towers const& t,
+                              compile_options const& o = {}) {
+  if constexpr (Network::is_sound)
+    static_assert(detail::sound<Network, Executor>(),
+                  "plan: typenet made a plan that its own checker refuses; please report the network");
+  static_assert(!requires { Network::replicas; }, "compile: the network has its towers already: replicate<...>");
+  return {make_towers(on, Network::view(), detail::options_of<Network>(optimizer.rule(), o), t),
+          static_cast<double>(optimizer.learning_rate)};
+}
+template <class Thing, executor Executor, optimizer Optimizer>
+  requires(!is_network<Thing>)
+trainer compile(Executor const& on, Optimizer const& optimizer, towers const&, compile_options const& o = {}) {
+  return compile<Thing>(on, optimizer, o);
+}
+
+}  // namespace dsl

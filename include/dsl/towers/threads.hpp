@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/chain.hpp>
+#include <dsl/detail/threads.hpp>
+
+#include <exception>
+#ifdef __linux__
+#include <sched.h>
+#endif
+
+namespace dsl::detail {
+
+/// The processor cores that this process may use.
+struct core_set {
+  list<int> cores{};
+
+  [[gnu::cold]] static core_set available() {
+    core_set found;
+#ifdef __linux__
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+      for (int c = 0; c < CPU_SETSIZE; ++c)
+        if (CPU_ISSET(c, &set)) found.cores.push(c);
+#endif
+    return found;
+  }
+  /// Cores [first, first + count) of these, or none where there are not so many.
+  [[gnu::cold]] core_set slice(int first, int count) const {
+    core_set s;
+    for (int i = first; i < first + count && first + count <= cores.size(); ++i) s.cores.push(cores[i]);
+    return s;
+  }
+  /// Keeps the calling thread, and those it starts, on these cores; without any it stays as it is.
+  [[gnu::cold]] void pin() const {
+#ifdef __linux__
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (int c : cores) CPU_SET(c, &set);
+    if (cores.size() > 0) sched_setaffinity(0, sizeof set, &set);  // only an optimization: nothing to say if it fails
+#endif
+  }
+};
+
+/// One thread a tower, each on cores of its own, for as long as the towers live. An OpenMP runtime keeps a pool for
+/// every thread that asks, so towers never share one.
+class tower_threads {
+ public:
+  [[gnu::cold]] tower_threads(int towers, core_set const* places) {
+    for (int i = 0; i < towers; ++i) seats_.emplace(*this, i, places[i]);
+    try {
+      for (seat& s : seats_) threads_.start(&tower_threads::serve, &s);
+    } catch (...) {
+      stop();
+      throw;
+    }
+  }
+  tower_threads(tower_threads const&) = delete;
+  tower_threads& operator=(tower_threads const&) = delete;
+  ~tower_threads() { stop(); }
+
+  /// work(tower) on every tower's thread, at the same time. Waits for all, then throws what the first one to fail
+  /// threw; failed(tower) is called on its thread at once.
+  template <class F, class G>
+  void run(F work, G failed) {
+    struct both {
+      F& work;
+      G& failed;
+    } context{work, failed};
+    give({[](void* c, int tower) { static_cast<both*>(c)->work(tower); },
+          [](void* c, int tower) { static_cast<both*>(c)->failed(tower); }, &context});
+  }
+
+ private:
+  struct order {
+    void (*work)(void* context, int tower) = nullptr;
+    void (*failed)(void* context, int tower) = nullptr;
+    void* context = nullptr;
+  };
+  struct seat {
+    tower_threads& all;
+    int tower;
+    core_set place;
+    unsigned done = 0;
+    seat(tower_threads& a, int t, core_set const& p) : all(a), tower(t), place(p) {}
+  };
+
+  void give(order const& o) {
+    lock const held(mutex_);
+    order_ = o;
+    failure_ = nullptr;
+    ++orders_;
+    pending_ = threads_.size();
+    ordered_.notify_all();
+    while (pending_ > 0) finished_.wait(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
+  }
+  static void* serve(void* s) {
+    auto& mine = *static_cast<seat*>(s);
+    mine.place.pin();
+    mine.all.serve(mine);
+    return nullptr;
+  }
+  void serve(seat& mine) {
+    for (;;) {
+      {
+        lock const held(mutex_);
+        while (mine.done == orders_ && !stopping_) ordered_.wait(mutex_);
+        if (stopping_) return;
+        mine.done = orders_;
+      }
+      try {
+        order_.work(order_.context, mine.tower);
+      } catch (...) {
+        note(std::current_exception());  // before others hear of it and fail, too
+        order_.failed(order_.context, mine.tower);
+      }
+      lock const held(mutex_);
+      if (--pending_ == 0) finished_.notify_all();
+    }
+  }
+  void note(std::exception_ptr const& failure) {
+    lock const held(mutex_);
+    if (!failure_) failure_ = failure;
+  }
+  void stop() {
+    {
+      lock const held(mutex_);
+      stopping_ = true;
+      ordered_.notify_all();
+    }
+    threads_.join();
+  }
+
+  mutex mutex_;
+  condition ordered_, finished_;
+  order order_;
+  unsigned orders_ = 0;
+  int pending_ = 0;
+  bool stopping_ = false;
+  std::exception_ptr failure_;
+  chain<seat> seats_;
+  thread_group threads_;
+};
+
+}  // namespace dsl::detail

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/engine.hpp>
+
+#include <vector>
+
+namespace dsl {
+
+/// How a batch is cut, and what becomes of the towers' moments; gradients are summed in tower order in both.
+struct tower_policy {
+  bool even = false;  // parts that differ by one sample at most, larger ones first; else the last takes the rest
+  tower_moments moments = tower_moments::in_turn;
+  friend constexpr bool operator==(tower_policy const&, tower_policy const&) = default;
+};
+
+/// As Keras's multi_gpu_model: 10 samples over 4 towers are 2, 2, 2, 4; every tower's moments move batch_norm's running
+/// ones, in tower order.
+inline constexpr tower_policy host_merge{};
+/// As TensorFlow's MirroredStrategy: 10 over 4 are 3, 3, 2, 2; batch_norm's running moments follow the towers' average.
+inline constexpr tower_policy all_reduce{.even = true, .moments = tower_moments::averaged};
+/// With batch_norm over the whole batch: any number of towers then trains as one device does.
+constexpr tower_policy synchronized(tower_policy p) {
+  p.moments = tower_moments::synchronized;
+  return p;
+}
+
+/// A network on several devices, each with all of its layers and a part of every batch.
+struct towers {
+  int count = 1;
+  tower_policy policy = host_merge;
+  std::vector<int> devices{};  // one a tower; empty: 0, 1, 2, ...
+};
+
+namespace detail {
+
+/// A tower's place: what an executor must know to make the engine for it.
+struct tower_place {
+  int index = 0;
+  int towers = 1;
+  int device = 0;
+};
+
+}  // namespace detail
+
+/// Tower `index`'s part of a batch; it may be empty.
+constexpr batch_part part_of(int batch, int towers, int index, tower_policy const& policy) {
+  int const each = batch / towers, rest = batch % towers;
+  if (policy.even) return {each + (index < rest), each * index + (index < rest ? index : rest), batch};
+  return {index == towers - 1 ? batch - each * index : each, each * index, batch};
+}
+
+}  // namespace dsl

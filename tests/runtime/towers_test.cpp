@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: MIT
+#include "support/catch.hpp"
+
+#include <dsl/dsl.hpp>
+#include <dsl/executors/onednn.hpp>
+#include <dsl/towers.hpp>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+// Towers against one tower, and against a reference that trains tower by tower with nothing but one engine and loops.
+
+namespace {
+
+using namespace dsl;
+
+using with_batch_norm =
+    network<image<3, 8, 8>, conv_module<4, 3>, inception_module<4, 4>, flatten, dropout<0.25>, dense<3>, softmax>;
+using without = network<image<3, 8, 8>, conv2d<4, 3>, relu, max_pool2d<2, 2>, flatten, dropout<0.5>, dense<3>, softmax>;
+
+constexpr int pictures = 10;
+constexpr update_rule with_momentum{.momentum = 0.9, .weight_decay = 1e-3};
+
+struct batch_of {
+  std::vector<float> images;
+  std::vector<std::int32_t> labels;
+};
+batch_of batch_at(graph_view const& g, int step, int size) {
+  batch_of b;
+  long long const each = g.output_shape(g.nodes[0]).size();
+  for (long long i = 0; i < size * each; ++i)
+    b.images.push_back(static_cast<float>(std::sin(0.37 * static_cast<double>(i) + 1.3 * step)));
+  for (int n = 0; n < size; ++n) b.labels.push_back((n + step) % 3);
+  return b;
+}
+
+std::vector<double> parameters_of(engine& e) {
+  std::vector<double> all;
+  for (int k = 0; k < e.graph().size.parameters; ++k) {
+    std::vector<float> v(static_cast<std::size_t>(e.graph().parameters[k].count()));
+    e.read_parameter(k, v.data());
+    all.insert(all.end(), v.begin(), v.end());
+  }
+  return all;
+}
+std::vector<double> parameters_of(plain::engine<double>& e) {
+  std::vector<double> all;
+  for (int k = 0; k < e.graph().size.parameters; ++k)
+    all.insert(all.end(), e.parameter_data(k), e.parameter_data(k) + e.graph().parameters[k].count());
+  return all;
+}
+double norm(std::vector<double> const& v) {
+  double sum = 0;
+  for (double x : v) sum += x * x;
+  return std::sqrt(sum);
+}
+double distance(std::vector<double> const& a, std::vector<double> const& b) {
+  REQUIRE(a.size() == b.size());
+  std::vector<double> d(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) d[i] = a[i] - b[i];
+  return norm(d) / norm(b);
+}
+
+struct trained {
+  std::vector<double> losses;
+  std::vector<double> parameters;
+};
+
+template <class Network, class Executor>
+std::unique_ptr<detail::towers_engine> make(Executor const& on, towers const& t, engine_options o = {}) {
+  o.seed = 3;
+  o.update = with_momentum;
+  return std::make_unique<detail::towers_engine>(detail::factory_of(on, t.count), Network::view(), o, t);
+}
+template <class Network, class Executor>
+trained train(Executor const& on, towers const& t, int size = pictures, int steps = 20) {
+  auto const e = make<Network>(on, t);
+  initialize(*e, 3);
+  int const program = e->prepare(mode::training, size);
+  trained result;
+  for (int s = 0; s < steps; ++s) {
+    batch_of const b = batch_at(e->graph(), s, size);
+    e->run(program, {b.images.data(), b.labels.data(), size, static_cast<std::uint64_t>(s), 0.02});
+    result.losses.push_back(e->metrics(program).loss / size);
+  }
+  if (auto* exact = dynamic_cast<plain::engine<double>*>(&e->at(0)))
+    result.parameters = parameters_of(*exact);
+  else
+    result.parameters = parameters_of(*e);
+  for (int i = 1; i < t.count; ++i) CHECK(parameters_of(e->at(i)) == parameters_of(e->at(0)));
+  return result;
+}
+
+/// One engine that runs the towers' parts one after the other. What a step does to the parameters is done here.
+template <class Network>
+trained train_tower_by_tower(int count, tower_policy const& policy, int size, int steps) {
+  engine_options o;
+  o.seed = 3;
+  plain::engine<double> e(Network::view(), o, reference<double>::target);
+  initialize(e, 3);
+  graph_view const& g = e.graph();
+  auto const numbers = [&](int k) { return static_cast<std::size_t>(g.parameters[k].count()); };
+  std::vector<std::vector<double>> velocity, gradient, before, moved;
+  for (int k = 0; k < g.size.parameters; ++k)
+    for (auto* v : {&velocity, &gradient, &before, &moved}) v->emplace_back(numbers(k));
+  trained result;
+  for (int s = 0; s < steps; ++s) {
+    batch_of const b = batch_at(g, s, size);
+    double loss = 0;
+    int active = 0;
+    for (int k = 0; k < g.size.parameters; ++k) {
+      auto const i = static_cast<std::size_t>(k);
+      gradient[i].assign(numbers(k), 0), moved[i].assign(numbers(k), 0);
+      before[i].assign(e.parameter_data(k), e.parameter_data(k) + numbers(k));
+    }
+    for (int tower = 0; tower < count; ++tower) {
+      batch_part const part = part_of(size, count, tower, policy);
+      if (part.size == 0) continue;
+      ++active;
+      int const program = e.prepare(mode::training, part);
+      e.run(program, {b.images.data() + part.first * g.output_shape(g.nodes[0]).size(), b.labels.data() + part.first,
+                      part.size, static_cast<std::uint64_t>(s), 0});
+      loss += e.metrics(program).loss;
+      for (int k = 0; k < g.size.parameters; ++k) {
+        double* const p = e.parameter_data(k);
+        auto const i = static_cast<std::size_t>(k);
+        for (std::size_t j = 0; j < numbers(k); ++j) {
+          if (g.parameters[k].trainable())
+            gradient[i][j] += e.parameter_gradient_data(k)[j];
+          else
+            moved[i][j] += p[j];
+          bool const from_the_same = policy.moments == tower_moments::averaged;
+          if (!g.parameters[k].trainable() && from_the_same) p[j] = before[i][j];
+        }
+      }
+    }
+    for (int k = 0; k < g.size.parameters; ++k) {
+      double* const p = e.parameter_data(k);
+      auto const i = static_cast<std::size_t>(k);
+      for (std::size_t j = 0; j < numbers(k); ++j) {
+        if (!g.parameters[k].trainable()) {
+          if (policy.moments == tower_moments::averaged) p[j] = moved[i][j] / active;
+          continue;
+        }
+        double const d = gradient[i][j] + with_momentum.weight_decay * p[j];
+        velocity[i][j] = with_momentum.momentum * velocity[i][j] - 0.02 * d;
+        p[j] += velocity[i][j];
+      }
+    }
+    result.losses.push_back(loss / size);
+  }
+  result.parameters = parameters_of(e);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("a batch is cut as Keras and MirroredStrategy do", "[towers]") {
+  auto const sizes = [](int batch, int towers, tower_policy const& p) {
+    std::vector<int> all;
+    int end = 0;
+    for (int i = 0; i < towers; ++i) {
+      batch_part const part = part_of(batch, towers, i, p);
+      CHECK(part.first == end);
+      CHECK(part.whole == batch);
+      end += part.size;
+      all.push_back(part.size);
+    }
+    CHECK(end == batch);
+    return all;
+  };
+  CHECK(sizes(10, 4, host_merge) == std::vector<int>{2, 2, 2, 4});
+  CHECK(sizes(10, 4, all_reduce) == std::vector<int>{3, 3, 2, 2});
+  CHECK(sizes(3, 4, host_merge) == std::vector<int>{0, 0, 0, 3});
+  CHECK(sizes(3, 4, all_reduce) == std::vector<int>{1, 1, 1, 0});
+  CHECK(sizes(64, 1, host_merge) == std::vector<int>{64});
+}
+
+TEMPLATE_TEST_CASE("towers without batch_norm, or with a synchronized one, train as one does", "[towers]",
+                   reference<double>, onednn) {
+  TestType on;
+  double const bound = std::is_same_v<TestType, onednn> ? 1e-4 : 1e-10;
+  if constexpr (std::is_same_v<TestType, onednn>) on.winograd = false;
+  for (int size : {10, 8}) {
+    trained const one = train<without>(on, {}, size);
+    trained const one_normalised = train<with_batch_norm>(on, {}, size);
+    for (int count : {1, 2, 3, 4, 7})
+      for (tower_policy const& p : {host_merge, all_reduce}) {
+        INFO(count << " towers, batch " << size << (p.even ? ", even" : ""));
+        trained const plain = train<without>(on, {.count = count, .policy = p}, size);
+        CHECK(distance(plain.losses, one.losses) < bound);
+        CHECK(distance(plain.parameters, one.parameters) < bound);
+        trained const normalised = train<with_batch_norm>(on, {.count = count, .policy = synchronized(p)}, size);
+        CHECK(distance(normalised.losses, one_normalised.losses) < bound);
+        CHECK(distance(normalised.parameters, one_normalised.parameters) < bound);
+      }
+  }
+}
+
+TEST_CASE("towers with a batch_norm each train as if one device ran them in turn", "[towers]") {
+  for (int size : {10, 3})
+    for (int count : {2, 3, 4, 7})
+      for (tower_policy const& p : {host_merge, all_reduce}) {
+        INFO(count << " towers, batch " << size << (p.even ? ", even" : ""));
+        trained const wanted = train_tower_by_tower<with_batch_norm>(count, p, size, 12);
+        trained const exact = train<with_batch_norm>(reference<double>{}, {.count = count, .policy = p}, size, 12);
+        CHECK(distance(exact.losses, wanted.losses) < 1e-10);
+        CHECK(distance(exact.parameters, wanted.parameters) < 1e-10);
+        onednn const direct{.winograd = false};
+        trained const fast = train<with_batch_norm>(direct, {.count = count, .policy = p}, size, 12);
+        CHECK(distance(fast.losses, wanted.losses) < 1e-3);
+        CHECK(distance(fast.parameters, wanted.parameters) < 1e-4);
+      }
+}
+
+TEST_CASE("towers give the same bits in every run", "[towers]") {
+  for (tower_policy const& p : {host_merge, all_reduce, synchronized(all_reduce)}) {
+    trained const first = train<with_batch_norm>(onednn{}, {.count = 3, .policy = p});
+    for (int again = 0; again < 3; ++again) {
+      trained const next = train<with_batch_norm>(onednn{}, {.count = 3, .policy = p});
+      CHECK(next.losses == first.losses);
+      CHECK(next.parameters == first.parameters);
+    }
+  }
+}
+
+TEST_CASE("towers evaluate and predict every sample once, whatever the batch", "[towers]") {
+  auto const one = make<with_batch_norm>(reference{}, {});
+  auto const four = make<with_batch_norm>(reference{}, {.count = 4});
+  initialize(*one, 3);
+  initialize(*four, 3);
+  for (int size : {1, 3, 4, 10}) {
+    batch_of const b = batch_at(one->graph(), 0, size);
+    std::vector<float> y[2];
+    double loss[2];
+    int which = 0;
+    for (engine* e : {static_cast<engine*>(one.get()), static_cast<engine*>(four.get())}) {
+      int const inference = e->prepare(mode::inference, size), evaluation = e->prepare(mode::evaluation, size);
+      e->run(inference, {b.images.data(), nullptr, size, 0, 0});
+      y[which].resize(static_cast<std::size_t>(3 * size));
+      e->read_result(inference, y[which].data());
+      e->run(evaluation, {b.images.data(), b.labels.data(), size, 0, 0});
+      loss[which++] = e->metrics(evaluation).loss;
+    }
+    CHECK(y[0] == y[1]);
+    CHECK(loss[0] == Approx(loss[1]).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("towers that can't be are refused with what there is", "[towers]") {
+  auto const refused = [](towers const& t, std::string const& what) {
+    try {
+      make<without>(reference{}, t);
+      FAIL("accepted");
+    } catch (option_error const& e) {
+      CHECK_THAT(e.what(), Catch::Matchers::Contains(what));
+    }
+  };
+  refused({.count = 0}, "must be 1 or more; found 0");
+  refused({.count = -3}, "found -3");
+  refused({.count = 2, .devices = {0}}, "found 1 in the list");
+  refused({.count = 2, .devices = {0, 0}}, "device 0 is in the list twice");
+  refused({.count = 2, .devices = {0, 4096}}, "device 4096; there are 0 to ");
+  refused({.count = 1, .devices = {-1}}, "device -1");
+  auto const e = make<without>(reference{}, {.count = 2});
+  CHECK_THROWS_AS(e->prepare(mode::training, 0), option_error);
+  CHECK_THROWS_AS(e->run(5, {}), option_error);
+  int const program = e->prepare(mode::training, 4);
+  CHECK_THROWS_AS(e->run(program, {nullptr, nullptr, 3, 0, 0}), option_error);
+  CHECK(e->replicas() == 2);
+  CHECK(e->at(1).replicas() == 2);
+}
+
+TEST_CASE("a tower that fails ends the step for all, with its own reason, and the towers for good", "[towers]") {
+  auto const e = make<without>(reference{}, {.count = 3});
+  initialize(*e, 3);
+  int const program = e->prepare(mode::training, 6);
+  batch_of const b = batch_at(e->graph(), 0, 6);
+  try {  // labels are missing: every tower refuses
+    e->run(program, {b.images.data(), nullptr, 6, 0, 0.1});
+    FAIL("accepted");
+  } catch (option_error const& error) {
+    CHECK_THAT(error.what(), Catch::Matchers::Contains("no labels"));
+  }
+  try {
+    e->run(program, {b.images.data(), b.labels.data(), 6, 0, 0.1});
+    FAIL("went on");
+  } catch (executor_error const& error) {
+    CHECK_THAT(error.what(), Catch::Matchers::Contains("failed in an earlier step"));
+  }
+}
+
+TEST_CASE("a rank that calls something else is named, and nobody waits for ever", "[towers]") {
+  in_process_group group(2);
+  detail::core_set const anywhere[2];
+  detail::tower_threads threads(2, anywhere);
+  std::vector<std::string> said(2);
+  threads.run(
+      [&](int rank) {
+        double numbers[8] = {};
+        double all[16] = {};
+        try {
+          group.at(rank).all_reduce(numbers, 4);
+          if (rank == 0)
+            group.at(0).all_reduce(numbers, 8);
+          else
+            group.at(1).all_gather(numbers, 8, all);
+        } catch (executor_error const& e) {
+          said[static_cast<std::size_t>(rank)] = e.what();
+        }
+      },
+      [](int) {});
+  for (std::string const& s : said) {
+    CHECK_THAT(s, Catch::Matchers::Contains("all_reduce of 8"));
+    CHECK_THAT(s, Catch::Matchers::Contains("all_gather of 8"));
+    CHECK_THAT(s, Catch::Matchers::Contains("same order"));
+  }
+  CHECK_THROWS_AS(group.at(0).all_reduce(static_cast<float*>(nullptr), 0), executor_error);
+  CHECK(group.broken());
+}
+
+TEST_CASE("sums are added up in rank order", "[towers]") {
+  constexpr int ranks = 3;
+  in_process_group group(ranks);
+  detail::core_set const anywhere[ranks];
+  detail::tower_threads threads(ranks, anywhere);
+  for (long long count : {1LL, 2LL, 5000LL, 100'000LL}) {
+    std::vector<std::vector<float>> parts(ranks);
+    std::vector<float> wanted;
+    for (int r = 0; r < ranks; ++r)
+      for (long long i = 0; i < count; ++i)
+        parts[static_cast<std::size_t>(r)].push_back(std::sin(static_cast<float>(i + 7 * r)) * (r == 1 ? 1e6F : 1.0F));
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
+      wanted.push_back((parts[0][i] + parts[1][i]) + parts[2][i]);
+    threads.run([&](int rank) { group.at(rank).all_reduce(parts[static_cast<std::size_t>(rank)].data(), count); },
+                [](int) {});
+    for (auto const& p : parts) CHECK(p == wanted);
+    threads.run(
+        [&](int rank) {
+          double const mine[2] = {rank + 0.5, -1.0 * rank};
+          double all[2 * ranks] = {};
+          group.at(rank).all_gather(mine, 2, all);
+          for (int r = 0; r < ranks; ++r)
+            if (all[2 * r] != r + 0.5 || all[2 * r + 1] != -1.0 * r) throw executor_error("wrong");
+        },
+        [](int) {});
+  }
+}
