@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// Trains MiniGoogLeNet on a GPU with the seeds' recipe and prints one JSON line an epoch, and one at the end:
+//   cuda_train [name=value]...
+// epochs=4 batch=64 rate=0.005 bn_momentum=0.99 seed=0 precision=bf16 deterministic=0 data=synthetic train=0 test=0
+// data: synthetic, cifar10 (where $TYPENET_DATA says) or a folder of CIFAR-10's .bin files. train, test: pictures; 0:
+// all of CIFAR-10's, 10,000 and 1,000 drawn ones. Shifts and flips; SGD with momentum 0.9; a rate that falls in a
+// straight line to 0. Exit code 77: there is no device.
+#include <dsl/dsl.hpp>
+#include <dsl/executors/cuda.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
+
+namespace {
+
+class options {
+ public:
+  options(int argc, char** argv) {
+    for (int i = 1; i < argc; ++i) {
+      std::string const word = argv[i], name = word.substr(0, word.find('='));
+      if (name == word || !values_.contains(name))
+        throw dsl::option_error("cuda_train: options are name=value, of those in its first lines; found " + word);
+      values_[name] = word.substr(name.size() + 1);
+    }
+  }
+  std::string const& operator[](std::string const& name) const { return values_.at(name); }
+  double number(std::string const& name, int least) const {
+    char* end = nullptr;
+    double const value = std::strtod(values_.at(name).c_str(), &end);
+    if (values_.at(name).empty() || *end != 0 || !(value >= least) || !(value < 1e9))
+      throw dsl::option_error("cuda_train: " + name + " must be a number of at least " + std::to_string(least) +
+                              "; found " + values_.at(name));
+    return value;
+  }
+  int whole(std::string const& name, int least) const { return static_cast<int>(number(name, least)); }
+
+ private:
+  std::map<std::string, std::string> values_{
+      {"epochs", "4"},       {"batch", "64"},        {"rate", "0.005"},     {"bn_momentum", "0.99"}, {"seed", "0"},
+      {"precision", "bf16"}, {"deterministic", "0"}, {"data", "synthetic"}, {"train", "0"},          {"test", "0"}};
+};
+
+dsl::precision precision_of(std::string const& name) {
+  if (name == "bf16") return dsl::precision::bf16;
+  if (name == "tf32") return dsl::precision::tf32;
+  if (name == "fp32_strict") return dsl::precision::fp32_strict;
+  throw dsl::option_error("cuda_train: precision must be bf16, tf32 or fp32_strict; found " + name);
+}
+
+struct settings {
+  int epochs, batch, seed, train, test;
+  double rate, bn_momentum;
+  dsl::precision precision;
+  bool deterministic;
+  std::string data;
+
+  explicit settings(options const& o)
+      : epochs(o.whole("epochs", 1)),
+        batch(o.whole("batch", 1)),
+        seed(o.whole("seed", 0)),
+        train(o.whole("train", 0)),
+        test(o.whole("test", 0)),
+        rate(o.number("rate", 0)),
+        bn_momentum(o.number("bn_momentum", 0)),
+        precision(precision_of(o["precision"])),
+        deterministic(o.whole("deterministic", 0) != 0),
+        data(o["data"]) {}
+};
+
+struct pictures {
+  dsl::dataset train, test;
+};
+pictures load(settings const& s) {
+  if (s.data == "synthetic") {
+    dsl::synthetic const d = dsl::synthetic_pictures(s.train > 0 ? s.train : 10'000, s.test > 0 ? s.test : 1'000,
+                                                     static_cast<std::uint64_t>(s.seed));
+    return {d.train, d.test};
+  }
+  dsl::cifar10 const d = dsl::cifar10::load(s.data == "cifar10" ? "" : s.data);
+  return {s.train > 0 ? d.train.first(s.train) : d.train, s.test > 0 ? d.test.first(s.test) : d.test};
+}
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+struct line_an_epoch : dsl::callback {
+  double begin = now();
+  void on_epoch_end(dsl::fit_run& run) override {
+    dsl::epoch_record const& e = run.current;
+    std::printf(
+        "{\"epoch\": %d, \"loss\": %.5f, \"acc\": %.5f, \"val_loss\": %.5f, \"val_acc\": %.5f, \"train_s\": %.4f, "
+        "\"epoch_s\": %.4f, \"images_per_s\": %.0f, \"elapsed_s\": %.3f}\n",
+        e.epoch + 1, e.train.loss, e.train.acc, e.validation.loss, e.validation.acc,
+        static_cast<double>(run.steps) * run.batch_size / e.images_per_second, e.seconds, e.images_per_second,
+        now() - begin);
+    std::fflush(stdout);
+  }
+};
+
+void run(settings const& s) {
+  pictures const data = load(s);
+  double const begin = now();
+  dsl::trainer trainer =
+      dsl::compile<model>(dsl::cuda{.precision = s.precision, .deterministic = s.deterministic},
+                          dsl::sgd{.learning_rate = s.rate, .momentum = 0.9},
+                          {.seed = static_cast<std::uint64_t>(s.seed), .batch_norm_momentum = s.bn_momentum});
+  // Plans are timed and kernels compiled here, not in the first epoch.
+  trainer.engine().prepare_resident(data.train, dsl::shift_and_flip{}, s.batch, true);
+  int const whole = static_cast<int>(std::min<std::int64_t>(s.batch, data.test.size));
+  trainer.engine().prepare(dsl::mode::evaluation, whole);
+  if (int const rest = static_cast<int>(data.test.size % whole)) trainer.engine().prepare(dsl::mode::evaluation, rest);
+  double const prepared = now();
+  dsl::history const h = trainer.fit(
+      data.train,
+      {.epochs = s.epochs,
+       .batch_size = s.batch,
+       .validation = &data.test,
+       .augment = dsl::shift_and_flip{},
+       .callbacks = {dsl::learning_rate_schedule{dsl::poly_decay{s.rate, s.epochs, 1.0}}, line_an_epoch{}}});
+  double fastest = 1e30;
+  for (dsl::epoch_record const& e : h.epochs) fastest = e.seconds < fastest ? e.seconds : fastest;
+  std::printf(
+      "{\"peer\": \"typenet %s\", \"batch\": %d, \"epochs\": %d, \"seed\": %d, \"train\": %lld, \"test\": %lld, "
+      "\"prepare_s\": %.3f, \"wall_s\": %.3f, \"fastest_epoch_s\": %.4f, \"acc\": %.5f, \"val_acc\": %.5f}\n",
+      trainer.engine().description().c_str(), s.batch, s.epochs, s.seed, static_cast<long long>(data.train.size),
+      static_cast<long long>(data.test.size), prepared - begin, now() - prepared, fastest, h.epochs.back().train.acc,
+      h.epochs.back().validation.acc);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    settings const s(options(argc, argv));
+    int devices = 0;
+    cudaError_t const found = ::cudaGetDeviceCount(&devices);
+    if (found != cudaSuccess || devices == 0) {
+      std::fprintf(stderr, "cuda_train: no device: %s\n", ::cudaGetErrorString(found));
+      return 77;
+    }
+    run(s);
+  } catch (dsl::option_error const& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 2;
+  } catch (std::exception const& e) {
+    std::fprintf(stderr, "cuda_train: %s\n", e.what());
+    return 1;
+  }
+}

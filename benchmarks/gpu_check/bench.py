@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""bench: what a step costs: time, launches and memory, by batch and precision."""
+import statistics
+
+import measuring
+import programs
+from stage import Failure, Skip
+
+PRECISIONS = ("bf16", "tf32", "fp32_strict")
+# the most telling first: time may not suffice for all
+ORDER = ("train 64", "infer 1", "train 1024", "infer 64", "train 256", "infer 1024", "train 64 host", "train 128",
+         "train 512")
+OTHER_PRECISIONS = 6  # of which so many are measured for all precisions before the rest
+# how far the first step's loss, from the same weights and pictures, may be from fp32_strict's
+LOSS_APART = {"bf16": 0.03, "tf32": 0.01}
+MOST_CALLS = 3
+
+
+def cases(options):
+    """(mode, batch, precision, where batches come from)"""
+    precisions = options.precision or PRECISIONS
+    if options.batch:
+        order = [f"{mode} {b}" for b in options.batch for mode in ("train", "infer")]
+    else:
+        order = ORDER
+    split = [x.split() for x in order]
+    found = [(x[0], int(x[1]), p, "host" if x[0] == "infer" or len(x) > 2 else "resident")
+             for part in (split[:OTHER_PRECISIONS], split[OTHER_PRECISIONS:]) for p in precisions for x in part]
+    # one precision suffices to know what a batch from the host costs
+    return [c for c in found if c[0] == "infer" or c[3] == "resident" or c[2] == precisions[0]]
+
+
+def steps_for(batch):
+    """Enough that a block takes some hundredths of a second."""
+    return max(20, min(400, 40_000 // batch))
+
+
+def measure(stage, program, case, rounds):
+    mode, batch, precision, source = case
+    steps = steps_for(batch)
+    done = stage.must([program, mode, batch, precision, steps, max(5, steps // 4), source], 240)
+    said = programs.last_json(done)
+    rounds.setdefault(case, []).append(said)
+    if said["allocates"]:
+        raise Failure("a step allocates")
+    if said["calls_a_step"] > MOST_CALLS:
+        raise Failure(f"a step makes {said['calls_a_step']} calls; at most {MOST_CALLS} are wanted")
+    if mode == "train" and not 0.5 < said["loss"] < 10:
+        raise Failure(f"the first step's loss is {said['loss']}")
+    return (f"{1e3 * said['step_s']:.3f} ms a step, {said['images_per_s']:.0f} images/s, "
+            f"ready in {said['prepare_s']:.1f} s")
+
+
+def losses_agree(rounds):
+    """Between precisions; the same weights, pictures and dropped units."""
+    told = []
+    for (mode, batch, precision, source), all_said in rounds.items():
+        strict = rounds.get((mode, batch, "fp32_strict", source))
+        if mode != "train" or precision == "fp32_strict" or not strict:
+            continue
+        apart = abs(all_said[0]["loss"] / strict[0]["loss"] - 1)
+        told.append(f"{precision} at {batch}: {apart:.2g}")
+        if not apart < LOSS_APART[precision]:
+            raise Failure(f"batch {batch}: the loss in {precision} is {apart:.2g} from fp32_strict's: "
+                          f"{all_said[0]['loss']} and {strict[0]['loss']}")
+    if not told:
+        raise Skip("fp32_strict and another precision are needed")
+    return ", ".join(told)
+
+
+def run(stage):
+    program = programs.build_all(stage, ["cuda_step"]).get("cuda_step")
+    if program is None or stage.part("device", programs.step_on_device, stage, program) is None:
+        return
+    rounds, broken = stage.results.setdefault("rounds", {}), set()
+    for number in range(stage.options.rounds):
+        for case in cases(stage.options):
+            if case in broken or number > 0 and (stage.left() < 30 or case not in rounds):
+                continue
+            name = f"{case[0]} {case[1]} {case[2]} {case[3]}" + (f", round {number + 1}" if number else "")
+            if stage.part(name, timed, stage, program, case, rounds) is None:
+                broken.add(case)
+    stage.part("losses of the first step", losses_agree, rounds)
+
+
+def tables(stage):
+    rows, rounds, stage.results["cases"] = [], stage.results.pop("rounds", {}), []
+    for case, said in rounds.items():
+        median = {k: statistics.median(s[k] for s in said) for k in ("step_s", "latency_s", "replay_s")}
+        stage.results["cases"].append({**said[-1], **median, "prepare_s": said[0]["prepare_s"], "rounds": said})
+        ms = [f"{1e3 * median[k]:.3f}" for k in ("replay_s", "step_s", "latency_s")]
+        spread = max(s["step_s"] for s in said) / min(s["step_s"] for s in said) - 1
+        s = said[-1]
+        rows.append([f"{case[0]} {case[1]}, {case[2]}, {case[3]}", *ms, f"{case[1] / median['step_s']:.0f}",
+                     f"{100 * spread:.0f} %" if len(said) > 1 else "-", s["kernel_nodes"],
+                     f"{s['own_kernels']}+{s['convolutions']}", f"{s['arena_mib']:.0f}+{s['executor_mib']:.0f}",
+                     f"{s['device_mib']:.0f}", f"{said[0]['prepare_s']:.1f}"])
+    return [measuring.table(["step, ms", "graph alone", "block", "each waited for", "images/s", "spread", "kernels",
+                             "ours+convolutions", "arena+rest, MiB", "device, MiB", "ready, s"], rows)] if rows else []
+
+
+def timed(stage, program, case, rounds):
+    stage.need(20, "a case")
+    return measure(stage, program, case, rounds)

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""correct: does the GPU executor compute what it should, on this very device?"""
+import concurrent.futures
+import json
+import pathlib
+import re
+
+import measuring
+import programs
+from stage import Failure, Skip
+
+# group of gpu_conformance -> seconds it may take; the slow ones wait for the reference on the CPU, beside the rest
+SLOW = {"minigooglenet": 400, "batch64": 400, "timed64": 400}
+QUICK = {"refusals": 60, "layers": 200, "gradients": 100, "small": 200, "trajectories": 200, "calls": 120,
+         "resident": 150, "deterministic": 240}
+# compute-sanitizer's tools; where True, what they find in kernels that are not ours is told, not counted
+TOOLS = (("memcheck", 240, False), ("racecheck", 240, True), ("synccheck", 120, True), ("initcheck", 120, True))
+
+FOUND = 99  # the exit code of a tool that found something
+
+
+def conformance(stage, program, group, seconds, *more):
+    """One group in a process of its own: a crash loses nothing but itself."""
+    file = pathlib.Path(stage.scratch.name) / f"{group}.json"
+    done = stage.run([program, "--only", group, "--json", file, "--fixtures", measuring.ROOT / "tests/fixtures",
+                      "--runs", stage.options.runs, *more], seconds)
+    found = json.loads(file.read_text()) if file.is_file() else []
+    stage.results.setdefault("findings", []).extend(found)
+    if done.timed_out:
+        told = [x for x in done.out.splitlines() if x.startswith("BAD")]  # they are printed one by one
+        raise Failure(f"{len(told)} bad until its time was up: {told[0]}") if told else done.late()
+    bad = [f for f in found if f["verdict"] == "BAD"]
+    if bad:
+        f = bad[0]
+        raise Failure(f"{len(bad)} of {len(found)} bad: {f['what']}: {f['measured']} (bound {f['bound']}) {f['note']}")
+    if done.returncode != 0:
+        raise Failure(f"exit code {done.returncode}: {done.last(2)}")
+    compared = [f for f in found if f["bound"]]
+    empty = [f["what"] for f in compared if f["values"] < 1]
+    if empty or all(f["verdict"] == "told" for f in found):
+        raise Failure(f"nothing was compared: {empty[0] if empty else 'no finding'}")
+    values = sum(f["values"] for f in compared)
+    near = max((f["measured"] / f["bound"] for f in compared), default=0)
+    of = f" from {values} values, the nearest at {near:.2f} of its bound" if values else ""
+    return f"{len(found)} findings{of}"
+
+
+def sanitize(stage, program, tool, seconds, others_tolerated):
+    path = stage.toolkit.tool("compute-sanitizer")
+    if path is None:
+        raise Skip("compute-sanitizer is not installed")
+    stage.need(60, tool)
+    # no API errors: libraries try calls that may fail, and go on
+    done = stage.run([path, "--tool", tool, "--error-exitcode", FOUND, "--report-api-errors", "no", program, "--only",
+                      "exercise", "--cache", ""], seconds)
+    summary = re.findall(r"(?:ERROR|RACECHECK) SUMMARY: .*", done.out)
+    ours = len(re.findall(r"(?:at|in) k\d+\b", done.out))
+    if done.timed_out and ours == 0:
+        raise Skip(f"not done after {done.seconds:.0f} s; nothing in a kernel of ours until then")
+    if not done.timed_out and (not summary or "Device not supported" in done.out):
+        raise Skip(f"the tool does not work on this machine: {done.last(2)}")
+    bad = re.findall(r"^BAD .*", done.out, re.MULTILINE)
+    if bad:
+        raise Failure(f"under it the numbers are wrong: {bad[0]}")
+    if done.returncode == 0:
+        return summary[-1]
+    summary = summary or ["it was not done"]
+    if others_tolerated and ours == 0 and done.returncode == FOUND:
+        return f"{summary[-1]}, none of them in a kernel of ours"
+    raise Failure(f"exit code {done.returncode}: {summary[-1]}; {ours} lines name a kernel of ours; the log has them")
+
+
+def cmake_finds(stage):
+    """A user's CMake finds typenet::cuda with these libraries, without fmt, oneDNN or Catch2."""
+    folder = programs.FOLDER / "cmake"
+    done = stage.must(["cmake", "-S", ".", "-B", folder, "--fresh", "-DTYPENET_WITH_CUDA=ON",
+                       "-DTYPENET_WITH_ONEDNN=OFF", "-DTYPENET_BUILD_TESTS=OFF", "-DTYPENET_BUILD_EXAMPLES=OFF",
+                       "-DTYPENET_BUILD_BENCHMARKS=OFF",
+                       f"-DCMAKE_CXX_COMPILER={programs.compiler(stage.options.cxx)}",
+                       *stage.toolkit.cmake_flags()], 120)
+    line = re.search(r"typenet \d.*", done.out)
+    if not line or "cuda" not in line.group(0):
+        raise Failure(f"CMake did not define typenet::cuda: {done.last(2)}")
+    return line.group(0)
+
+
+def core_alone(stage):
+    stage.must([programs.compiler(stage.options.cxx), "-std=c++20", "-fsyntax-only", "-I", "include", "tests/tidy.cpp"])
+    return "the core and the reference need no library"
+
+
+def wanted(stage, group):
+    return not stage.options.only or group in stage.options.only
+
+
+def run(stage):
+    everything = not stage.options.only
+    if everything:
+        stage.part("the core alone", core_alone, stage)
+    built = programs.build_all(stage, ["gpu_conformance"])
+    if everything and not stage.toolkit.missing:
+        stage.part("cmake", cmake_finds, stage)
+    program = built.get("gpu_conformance")
+    if program is None:
+        return
+    stage.part("device", device, stage, program, stage.folder / "device_properties.json")
+    if not stage.has_device:
+        return
+    with concurrent.futures.ThreadPoolExecutor(len(SLOW)) as pool:
+        beside = {g: pool.submit(conformance, stage, program, g, s) for g, s in SLOW.items() if wanted(stage, g)}
+        for group, seconds in QUICK.items():
+            if wanted(stage, group):
+                stage.part(group, conformance, stage, program, group, seconds)
+        for group, future in beside.items():
+            stage.part(group, future.result)
+    for tool, seconds, tolerated in TOOLS:
+        if wanted(stage, tool):
+            stage.part(f"compute-sanitizer {tool}", sanitize, stage, program, tool, seconds, tolerated)
+
+
+def device(stage, program, properties):
+    done = programs.with_device(stage, program, "--only", "device", "--device-properties", properties)
+    return next((x.split("the device: ")[1] for x in done.out.splitlines() if "the device: " in x), done.last())
+
+
+def tables(stage):
+    """What is bad or near its bound; and everything."""
+    found = stage.results.get("findings", [])
+    near = [f for f in found if f["verdict"] == "BAD" or f["bound"] and (f["measured"] or 0) > 0.5 * f["bound"]]
+    return [x for x in (listed("bad, or over half of the bound", near), listed("finding", found)) if x]
+
+
+def listed(head, findings):
+    rows = []
+    for f in findings:
+        value = f["note"] if f["note"] else "-" if f["measured"] is None else f"{f['measured']:.3g}"
+        rows.append([f"{f['group']}: {f['what']}", value[:100].replace("|", "/"),
+                     f"{f['bound']:.3g}" if f["bound"] else "", f["values"] or "", f["verdict"]])
+    return measuring.table([head, "measured", "less than", "of values", ""], rows) if rows else ""

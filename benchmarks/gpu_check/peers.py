@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""peers: typenet's step, PyTorch's and JAX's on the same GPU, in turns: ours, theirs, ours, theirs."""
+import os
+import statistics
+
+import measuring
+import programs
+from bench import steps_for
+from stage import Failure, Skip
+from worker import Worker
+
+FOLDER = measuring.ROOT / "benchmarks/peers"
+# what they are called here: (program, its own word)
+VARIANTS = {"eager": ("torch", "eager"), "graph": ("torch", "graph"), "compile": ("torch", "compile"),
+            "jax": ("jax", "jit")}
+PROGRAMS = {"torch": FOLDER / "minigooglenet_torch_cuda.py", "jax": FOLDER / "minigooglenet_jax_cuda.py"}
+# one line that tells the version, and whether there is a device that it can use
+ASK = {"torch": "import torch; print(torch.__version__, torch.cuda.is_available())",
+       "jax": "import jax; print(jax.__version__, any(d.platform == 'gpu' for d in jax.devices()))"}
+# JAX would take three quarters of the device's memory, and tells much
+ENVIRONMENT = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_CPP_MIN_LOG_LEVEL": "2"}
+# mode, batch, the ratio that is wanted; the most telling first: time may not suffice for all
+CASES = (("train", 64, 2.0), ("infer", 1, 3.0), ("train", 1024, 1.0), ("infer", 64, 1.0), ("train", 256, 1.0),
+         ("infer", 1024, 1.0))
+# seconds that must be left for making one ready: torch.compile with max-autotune may well take them
+LEAST = {"compile": 100, "jax": 40}
+READY, ANSWER = 200, 60  # at most
+
+
+def request(case, precision, input_of_theirs, variant=None):
+    """The words for a program; None: typenet's own."""
+    mode, batch, _ = case
+    steps = steps_for(batch)
+    ours = variant is None
+    words = [mode, batch, precision if ours else precision.replace("fp32_strict", "fp32"), steps, max(5, steps // 4)]
+    words.append("host" if mode == "infer" else "resident" if ours else input_of_theirs)
+    return words if ours else words + [VARIANTS[variant][1]]
+
+
+class Match:
+    """One case: everybody is made ready, then measured in turns."""
+
+    def __init__(self, stage, case, workers):
+        self.stage, self.case, self.workers, self.times = stage, case, workers, {}
+        o = stage.options
+        self.requests = {name: request(case, (o.precision or ["bf16"])[0], o.input, None if name == "typenet" else name)
+                         for name in workers}
+
+    def make_ready(self, name):
+        limit, least = min(READY, self.stage.left() - 20), LEAST.get(name, 10)
+        if limit < least:
+            raise Skip(f"{max(0, limit):.0f} s are left, {name} may take {least}; a run of its own: --batch, --mode, "
+                       "--variants")
+        try:
+            first = self.workers[name].ask(self.requests[name], limit)
+        except Failure as e:
+            if name == "typenet":
+                raise
+            self.workers[name].close()  # the next case gets a fresh one: some errors stay with a process
+            raise Skip(f"it does not work here: {e}") from None  # no fault of ours
+        self.times[name] = []
+        return f"ready in {first['prepare_s']:.1f} s, {1e3 * first['step_s']:.3f} ms a step"
+
+    def rounds(self):
+        if len(self.times) < 2:
+            raise Skip("there is nobody to compare with")
+        lost = []
+        for number in range(self.stage.options.rounds):
+            if number > 0 and self.stage.left() < 10:
+                lost.append(f"{number} rounds: the stage's time was up")
+                break
+            order = list(self.times)
+            for name in order if number % 2 == 0 else order[::-1]:
+                try:
+                    self.times[name].append(self.workers[name].ask(self.requests[name], ANSWER))
+                except Failure as e:
+                    if name == "typenet":
+                        raise
+                    del self.times[name]  # the others go on without it
+                    lost.append(f"{name} was lost: {e}")
+        ratios = {k: v["median"] for k, v in self.result()["ratio"].items()}
+        if not ratios:
+            raise Failure(", ".join(["nobody is left to compare with"] + lost))
+        return ", ".join([f"{k}: {v:.2f}x" for k, v in ratios.items()] + lost)
+
+    def result(self):
+        """ratio: of the fastest peer's time to typenet's, round by round."""
+        mode, batch, wanted = self.case
+        times = {n: t for n, t in self.times.items() if t}
+        theirs = [t for n, t in times.items() if n != "typenet"]
+        ratio = {}
+        for key in ("step_s", "latency_s"):
+            turns = [min(t[key] for t in them) / ours[key]
+                     for ours, *them in zip(times.get("typenet", []), *theirs)] if theirs else []
+            if turns:
+                ratio[key] = {"median": statistics.median(turns), "min": min(turns), "max": max(turns),
+                              "per_round": turns}
+        variants = {n: {"rounds": t, **{k: statistics.median(s[k] for s in t) for k in ("step_s", "latency_s")}}
+                    for n, t in times.items()}
+        return {"mode": mode, "batch": batch, "wanted_ratio": wanted, "ratio": ratio, "variants": variants}
+
+
+def installed(stage, framework):
+    """Its version."""
+    done = stage.run([stage.options.python, "-c", ASK[framework]], 120, {**os.environ, **ENVIRONMENT})
+    words = done.last().split()
+    if done.timed_out or done.returncode != 0 or len(words) != 2:
+        raise Skip(f"{measuring.shown(stage.options.python)} has none that works ({done.last()[:200]}); --python names "
+                   "another one")
+    stage.results[framework] = words[0]
+    if words[1] != "True":
+        raise (Failure if stage.has_device else Skip)(f"{framework} {words[0]} can't use a device")
+    return words[0]
+
+
+def run(stage):
+    program = programs.build_all(stage, ["cuda_step"]).get("cuda_step")
+    if program is None:
+        return
+    device = stage.part("device", programs.step_on_device, stage, program)
+    wanted = list(dict.fromkeys(VARIANTS[v][0] for v in stage.options.variants))
+    workers = {"typenet": Worker(stage, [program, "serve"], stage.environment())}
+    try:
+        if device is not None:
+            for v in stage.options.variants:
+                workers[v] = Worker(stage, [stage.options.python, PROGRAMS[VARIANTS[v][0]], "serve"],
+                                    {**os.environ, **ENVIRONMENT})
+                workers[v].start()  # interpreters take seconds to come up
+        there = [f for f in wanted if stage.part(f, installed, stage, f) is not None]
+        if device is None:
+            return
+        if not there:
+            raise Failure("there is nobody to compare with; --python names a Python that has PyTorch or JAX")
+        matches(stage, {v: w for v, w in workers.items() if v == "typenet" or VARIANTS[v][0] in there})
+    finally:
+        for worker in workers.values():
+            worker.close()
+
+
+def matches(stage, workers):
+    o, found = stage.options, stage.results.setdefault("cases", [])
+    for case in CASES:
+        if o.batch and case[1] not in o.batch or o.mode and case[0] != o.mode:
+            continue
+        name, match = f"{case[0]} {case[1]}", Match(stage, case, workers)
+        for variant in workers:
+            stage.part(f"{name}: {variant}", match.make_ready, variant)
+        if "typenet" in match.times:
+            stage.part(f"{name}: rounds", match.rounds)
+            found.append(match.result())
+
+
+def tables(stage):
+    found = stage.results.get("cases", [])
+    names = list(dict.fromkeys(n for m in found for n in m["variants"]))
+    rows = []
+    for m in found:
+        times = [f"{1e3 * m['variants'][n]['step_s']:.3f} / {1e3 * m['variants'][n]['latency_s']:.3f}"
+                 if n in m["variants"] else "-" for n in names]
+        ratios = [f"**{m['ratio'][k]['median']:.2f}x** ({m['ratio'][k]['min']:.2f}..{m['ratio'][k]['max']:.2f})"
+                  if k in m["ratio"] else "-" for k in ("step_s", "latency_s")]
+        met = ("-" if "step_s" not in m["ratio"] else
+               "met" if m["ratio"]["step_s"]["median"] >= m["wanted_ratio"] else "MISSED")
+        rows.append([f"{m['mode']} {m['batch']}", *times, *ratios, f"{m['wanted_ratio']:.1f}x", met])
+    return [measuring.table(["ms: a block's step / each waited for", *names, "ratio of blocks", "ratio of waits",
+                             "wanted", ""], rows)] if rows else []

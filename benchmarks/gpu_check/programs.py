@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""Builds the programs that the stages run, by the compiler itself: one call each, nothing but headers and libraries."""
+import concurrent.futures
+import json
+import os
+import pathlib
+import shutil
+
+import measuring
+from stage import NO_DEVICE, Failure, Skip
+from toolkit import tail
+
+ROOT = measuring.ROOT
+FOLDER = ROOT / "build/gpu_check/programs"
+CARRIED = ROOT / "build/carry"
+SOURCES = {
+    "gpu_conformance": ["tests/cuda/gpu_conformance.cpp"],
+    "cuda_step": ["benchmarks/cuda_step.cpp"],
+    "cuda_train": ["benchmarks/cuda_train.cpp"],
+    "minigooglenet_cifar": ["examples/minigooglenet_cifar.cpp"],
+}
+
+
+def compiler(wanted=None):
+    """The C++ compiler: --cxx, $CXX, or the first of the usual names."""
+    for name in (wanted, os.environ.get("CXX"), "g++", "g++-14", "g++-13", "g++-12", "clang++-19", "clang++", "c++"):
+        if name and shutil.which(name):
+            return shutil.which(name)
+    raise Failure("no C++ compiler; name one with --cxx")
+
+
+def has_carried(header):
+    """Where a header-only library is: among the carried ones, or on the system; None: nowhere."""
+    for folder in (CARRIED / "include", pathlib.Path("/usr/include"), pathlib.Path("/usr/local/include")):
+        if (folder / header).is_file():
+            return folder
+    return None
+
+
+def flags_of(name):
+    flags = ["-I", "include", "-I", "tests"]
+    if name == "minigooglenet_cifar":
+        flags += ["-DTYPENET_HAS_TEXT=1", "-DTYPENET_HAS_CUDA=1", "-DFMT_HEADER_ONLY=1"]
+        for header in ("fmt/core.h", "CLI/CLI.hpp"):
+            folder = has_carried(header)
+            if folder is None:
+                return None
+            if folder == CARRIED / "include":
+                flags += ["-isystem", folder]
+    return flags
+
+
+def is_new(program, command):
+    """Whether it was built by this very command from files that have not changed since."""
+    try:
+        if pathlib.Path(f"{program}.command").read_text() != "\n".join(command):
+            return False
+        made = program.stat().st_mtime
+        words = pathlib.Path(f"{program}.d").read_text().replace("\\\n", " ").split()
+        return all((ROOT / w).stat().st_mtime < made for w in words if not w.endswith(":"))
+    except OSError:
+        return False
+
+
+def build(stage, name):
+    """The program's path. Failure says what the compiler said."""
+    program, kit = FOLDER / name, stage.toolkit
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    flags = flags_of(name)
+    if flags is None:
+        raise Failure(f"{name} needs fmt and CLI11, found neither here nor carried")
+    command = [str(c) for c in (compiler(stage.options.cxx), "-std=c++20", "-O2", *flags, *kit.compile_flags(), "-MMD",
+                                "-MF", f"{program}.d", *SOURCES[name], "-o", program, *kit.link_flags())]
+    if is_new(program, command):
+        return program
+    program.unlink(missing_ok=True)
+    done = stage.run(command)
+    if done.returncode != 0:
+        lines = [x for x in done.out.splitlines() if "error" in x or "undefined reference" in x]
+        raise Failure(f"{name} does not build: " + (" | ".join(lines[:4]) or done.last(2)))
+    pathlib.Path(f"{program}.command").write_text("\n".join(command))
+    return program
+
+
+def libraries(stage):
+    kit = stage.toolkit
+    if kit.missing:
+        raise Failure("; ".join(["incomplete: " + "; ".join(kit.missing)] + kit.notes) + f"; looked in "
+                      f"{', '.join(kit.roots) or 'no folder'}; more folders: --cuda, --python; headers can be carried")
+    return "; ".join([tail(f) for f in kit.libraries.values()] + kit.notes)
+
+
+def build_all(stage, names):
+    """name -> path, of those that could be built; each is a part of the stage. Several at once: --jobs."""
+    if stage.part("NVIDIA's libraries", libraries, stage) is None:
+        return {}
+    with concurrent.futures.ThreadPoolExecutor(stage.options.jobs) as pool:
+        started = {n: pool.submit(build, stage, n) for n in names}
+        built = {n: stage.part(f"build {n}", future.result) for n, future in started.items()}
+    return {n: path for n, path in built.items() if path}
+
+
+def last_json(done):
+    """What a program said in its last line."""
+    try:
+        return json.loads(done.out.strip().splitlines()[-1])
+    except (IndexError, ValueError):
+        raise Failure(f"its last line is no JSON: {done.last()}") from None
+
+
+def with_device(stage, program, *arguments):
+    """What the program did on the device; sets stage.has_device. Skip where there is none, Failure where NVIDIA's own
+    tool sees one and the program does not."""
+    done = stage.run([program, *arguments], 120)
+    if done.returncode == NO_DEVICE:
+        stage.has_device = False
+        if stage.results.get("gpu"):
+            raise Failure(f"nvidia-smi lists a GPU, but: {done.last()}")
+        raise Skip("there is no device; everything above was built and needs none")
+    stage.has_device = True
+    if done.timed_out:
+        raise done.late()
+    if done.returncode != 0:
+        raise Failure(f"exit code {done.returncode}: {done.last(3)}")
+    return done
+
+
+def step_on_device(stage, program):
+    """cuda_step at its smallest: what the device is called."""
+    return last_json(with_device(stage, program, "infer", 1, "bf16", 2, 0, "host", "deterministic"))["peer"]

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+"""What is made of a conformance program's findings, and of compute-sanitizer's words."""
+import json
+import unittest
+from unittest import mock
+
+from support import Case, gpu_check
+import correct
+import programs
+from stage import Failure, Skip
+
+
+def finding(what, verdict="good", measured=0.01, bound=0.1, values=1000, note=""):
+    return {"group": "layers", "what": what, "verdict": verdict, "measured": measured, "bound": bound, "values": values,
+            "note": note}
+
+
+PROMISE = finding("a promise", measured=0, bound=0, values=0)
+TOLD = finding("a figure", "told", 7, 0, 0)
+FINDINGS = """
+a = sys.argv
+with open(a[a.index("--json") + 1], "w") as f:
+    json.dump(FOUND, f)
+sys.exit(any(x["verdict"] == "BAD" for x in FOUND))
+"""
+
+
+class Conformance(Case):
+    def check(self, found, more="", seconds=60):
+        s = self.stage("correct")
+        program = self.program("conformance", f"true, false, null = True, False, None\nFOUND = {json.dumps(found)}\n"
+                               f"{more}{FINDINGS}")
+        try:
+            return correct.conformance(s, program, "layers", seconds)
+        finally:
+            self.assertEqual(s.results["findings"], found if not more else [])
+
+    def test_good(self):
+        self.assertEqual(self.check([finding("one"), finding("two", measured=0.05, values=500), PROMISE, TOLD]),
+                         "4 findings from 1500 values, the nearest at 0.50 of its bound")
+        self.assertEqual(self.check([PROMISE]), "1 findings")
+
+    def test_bad(self):
+        with self.assertRaisesRegex(Failure, r"1 of 2 bad: two: 0.3 \(bound 0.1\)"):
+            self.check([finding("one"), finding("two", "BAD", 0.3)])
+        with self.assertRaisesRegex(Failure, "1 of 1 bad: one: None"):  # no number
+            self.check([finding("one", "BAD", None)])
+
+    def test_nothing_compared(self):
+        for found in ([], [TOLD], [finding("one", values=0)], [finding("two"), finding("one", values=0)]):
+            with self.subTest(found=found), self.assertRaisesRegex(Failure, "nothing was compared"):
+                self.check(found)
+
+    def test_crash(self):
+        with self.assertRaisesRegex(Failure, "exit code -6"):
+            self.check([finding("one")], "os.abort()\n")
+
+    def test_time_was_up(self):
+        slow = "time.sleep(60)\n"
+        with self.assertRaisesRegex(Failure, "not done after 1 s"):
+            self.check([finding("one")], slow, 1)
+        with self.assertRaisesRegex(Failure, "1 bad until its time was up: BAD   layers"):
+            self.check([finding("one")], "print('good  layers: one\\nBAD   layers: two', flush=True)\n" + slow, 1)
+
+
+class Sanitizing(Case):
+    def check(self, said, code, tolerated=False, minutes=None):
+        s = self.stage("correct", *(["--minutes", str(minutes)] if minutes else []))
+        tool = self.program("compute-sanitizer", f"print({said!r}); sys.exit({code})")
+        with mock.patch.object(type(s.toolkit), "tool", lambda _, name: tool):
+            return correct.sanitize(s, "program", "memcheck", 60, tolerated)
+
+    def test_clean(self):
+        self.assertEqual(self.check("========= ERROR SUMMARY: 0 errors", 0), "ERROR SUMMARY: 0 errors")
+
+    def test_ours(self):
+        said = "========= Invalid __global__ read of size 4 bytes\n=========     at k12+0x90\n" \
+               "========= ERROR SUMMARY: 1 error"
+        for tolerated in (False, True):
+            with self.assertRaisesRegex(Failure, "ERROR SUMMARY: 1 error; 1 lines name a kernel of ours"):
+                self.check(said, 99, tolerated)
+
+    def test_others(self):
+        said = "=========     at cudnn_kernel+0x90\n" \
+               "========= RACECHECK SUMMARY: 2 hazards displayed (0 errors, 2 warnings)"
+        self.assertIn("none of them in a kernel of ours", self.check(said, 99, True))
+        with self.assertRaisesRegex(Failure, "2 hazards displayed"):
+            self.check(said, 99)
+
+    def test_the_program_itself_fails(self):
+        with self.assertRaisesRegex(Failure, "the numbers are wrong: BAD   exercise"):
+            self.check("BAD   exercise: a network\n========= ERROR SUMMARY: 0 errors", 1, True)
+        with self.assertRaisesRegex(Failure, "exit code 1"):
+            self.check("========= ERROR SUMMARY: 0 errors", 1, True)
+
+    def test_a_machine_that_does_not_let_it(self):
+        with self.assertRaisesRegex(Skip, "does not work on this machine"):
+            self.check("========= Error: Device not supported", 1)
+        with self.assertRaisesRegex(Skip, "may take 60"):
+            self.check("", 0, minutes=0.5)
+        s = self.stage("correct")
+        with mock.patch.object(type(s.toolkit), "tool", lambda *_: None), self.assertRaisesRegex(Skip, "not installed"):
+            correct.sanitize(s, "program", "memcheck", 60, False)
+
+
+class Whole(Case):
+    """The stage from options to files, with programs that only talk."""
+
+    def run_stage(self, text, *words):
+        program = self.program("conformance", text)
+        with mock.patch.object(gpu_check, "gpu", lambda: None), \
+                mock.patch.object(programs, "build_all", lambda stage, names: {n: program for n in names}), \
+                mock.patch.object(correct, "sanitize", lambda *_: "clean"), \
+                mock.patch.object(correct, "core_alone", lambda *_: "fine"), \
+                mock.patch.object(correct, "cmake_finds", lambda *_: "found"):
+            return gpu_check.main(["correct", "--output", str(self.folder / "results"), *words])
+
+    def test_no_device(self):
+        self.assertEqual(self.run_stage("print('skipped: no device: no driver'); sys.exit(77)"), 77)
+        self.assertIn("NO DEVICE", self.said.getvalue())
+        self.assertEqual(self.result("correct")["parts"][-1]["status"], "skipped")
+
+    def test_a_device_that_only_nvidia_sees(self):
+        with mock.patch.object(gpu_check, "gpu", lambda: {"name": "H200"}):
+            s = self.stage("correct")
+            s.results["gpu"] = {"name": "H200"}
+            with self.assertRaisesRegex(Failure, "nvidia-smi lists a GPU, but: no driver"):
+                programs.with_device(s, self.program("p", "print('no driver'); sys.exit(77)"))
+
+    def test_good_and_bad(self):
+        good = f"FOUND = [{finding('one')!r}]\nprint('told  device the device: cuda on Tester')\n" \
+               "if 'device' in sys.argv: sys.exit(0)\n"
+        self.assertEqual(self.run_stage(good + FINDINGS), 0)
+        parts = {p["name"]: p["detail"] for p in self.result("correct")["parts"]}
+        self.assertEqual(parts["device"], "cuda on Tester")
+        self.assertEqual(set(parts) - {"device", "the core alone", "cmake"}, {*correct.QUICK, *correct.SLOW} | {
+            f"compute-sanitizer {t[0]}" for t in correct.TOOLS})
+        self.assertEqual(len(self.result("correct")["findings"]), len(correct.QUICK) + len(correct.SLOW))
+        bad = good + "if 'calls' in sys.argv: FOUND[0]['verdict'] = 'BAD'\n"
+        self.assertEqual(self.run_stage(bad + FINDINGS), 1)
+        self.assertIn("| layers: one ", self.said.getvalue())
+        self.assertEqual(self.run_stage(bad + FINDINGS, "--only", "layers,memcheck"), 0)
+        self.assertEqual([p["name"] for p in self.result("correct")["parts"]],
+                         ["device", "layers", "compute-sanitizer memcheck"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: MIT
+"""bench, peers and train with programs that answer at once: cases, ratios, tables, and what is refused."""
+import unittest
+from unittest import mock
+
+from support import Case, gpu_check
+import bench
+import peers
+import programs
+import serving
+import train
+from stage import Failure, Skip
+from worker import Worker
+
+STEP = """
+def said(words):
+    mode, batch, precision = words[0], int(words[1]), words[2]
+    return {"peer": "typenet on Tester", "step_s": 0.001, "latency_s": 0.002, "replay_s": 0.0009, "prepare_s": 1.5,
+            "images_per_s": 1000.0 * batch, "own_kernels": 70, "convolutions": 56, "kernel_nodes": 130, "loss": 2.5,
+            "calls_a_step": 2, "allocates": False, "arena_mib": 100, "executor_mib": 10, "device_mib": 500}
+def change(answer, words): return answer
+"""
+ONCE = "print(json.dumps(change(said(sys.argv[1:]), sys.argv[1:])))"
+SERVE = """
+for line in sys.stdin if sys.argv[1:] == ["serve"] else [" ".join(sys.argv[1:])]:
+    print(json.dumps(change(said(line.split()), line.split())), flush=True)
+"""
+
+
+class Whole(Case):
+    def run_stage(self, text, name, *words):
+        program = self.program("step", text)
+        with mock.patch.object(gpu_check, "gpu", lambda: None), \
+                mock.patch.object(programs, "build_all", lambda stage, names: {n: program for n in names}):
+            return gpu_check.main([name, "--output", str(self.folder / "results"), *words])
+
+
+class Bench(Whole):
+    def test_all_cases(self):
+        self.assertEqual(self.run_stage(STEP + ONCE, "bench", "--rounds", "2", "--precision", "bf16,fp32_strict"), 0)
+        found = self.result("bench")["cases"]
+        self.assertEqual(len(found), 2 * 8 + 1)  # a batch from the host in one precision
+        self.assertEqual({len(c["rounds"]) for c in found}, {2})
+        self.assertRegex(self.said.getvalue(), r"\| train 64, bf16, resident +\| +0.900 \| +1.000 \| +2.000 \|")
+
+    def test_the_most_telling_come_first(self):
+        found = bench.cases(self.options("bench"))
+        self.assertEqual(found[0], ("train", 64, "bf16", "resident"))
+        self.assertEqual(len(found), len(set(found)))
+        self.assertEqual({c[2] for c in found[:bench.OTHER_PRECISIONS]}, {"bf16"})
+        self.assertEqual(bench.cases(self.options("bench", "--batch", "7", "--precision", "tf32")),
+                         [("train", 7, "tf32", "resident"), ("infer", 7, "tf32", "host")])
+
+    def test_what_is_wrong(self):
+        for change, what in (("answer['allocates'] = True", "a step allocates"),
+                             ("answer['calls_a_step'] = 4", "a step makes 4 calls"),
+                             ("answer['loss'] = float('nan')", "loss is nan"),
+                             ("print(json.dumps(answer)); print('and more'); sys.exit(0)", "its last line is no JSON"),
+                             ("sys.exit(5)", "exit code 5")):
+            text = f"{STEP}def change(answer, words):\n  if words[0] == 'train': {change}\n  return answer\n{ONCE}"
+            self.assertEqual(self.run_stage(text, "bench", "--batch", "64", "--precision", "bf16"), 1)
+            self.assertIn(what, self.result("bench")["parts"][1]["detail"])
+            self.assertEqual(self.result("bench")["parts"][2]["status"], "passed")  # infer goes on
+
+    def test_losses_must_agree(self):
+        text = STEP + "def change(answer, words): return answer | {'loss': 2.6 if words[2] == 'tf32' else 2.5}\n" + ONCE
+        self.assertEqual(self.run_stage(text, "bench", "--batch", "64", "--rounds", "1"), 1)
+        self.assertIn("the loss in tf32 is 0.04 from fp32_strict's", self.result("bench")["parts"][-1]["detail"])
+        self.assertEqual(self.run_stage(STEP + ONCE, "bench", "--batch", "64", "--rounds", "1"), 0)
+
+    def test_no_device(self):
+        self.assertEqual(self.run_stage("sys.exit(77)", "bench"), 77)
+
+
+class Peers(Whole):
+    def run_peers(self, theirs, *words, ours=STEP + SERVE):
+        there = self.program("peer", theirs)
+        with mock.patch.object(peers, "installed", lambda stage, framework: "1.0"), \
+                mock.patch.dict(peers.PROGRAMS, {"torch": there, "jax": there}):
+            return self.run_stage(ours, "peers", "--python", str(self.program("python", "os.execv(sys.argv[1], "
+                                  "sys.argv[1:])")), "--rounds", "3", *words)
+
+    def change(self, text):
+        return f"{STEP}def change(answer, words):\n{text}\n  return answer\n{SERVE}"
+
+    def test_ratio_is_to_the_fastest_of_each_round(self):
+        theirs = self.change("  answer['step_s'] = {'eager': 0.009, 'graph': 0.004, 'compile': 0.003, 'jit': 0.006}["
+                             "words[-1]]")
+        self.assertEqual(self.run_peers(theirs, "--mode", "train"), 0)
+        found = self.result("peers")["cases"]
+        self.assertEqual([(c["mode"], c["batch"]) for c in found], [("train", 64), ("train", 1024), ("train", 256)])
+        self.assertAlmostEqual(found[0]["ratio"]["step_s"]["median"], 3)
+        self.assertAlmostEqual(found[0]["ratio"]["latency_s"]["median"], 1)
+        self.assertEqual(len(found[0]["ratio"]["step_s"]["per_round"]), 3)
+        self.assertEqual(set(found[0]["variants"]), {"typenet", "eager", "graph", "compile", "jax"})
+        self.assertRegex(self.said.getvalue(), r"\| train 64 +\| +1.000 / 2.000 \|.*\*\*3.00x\*\*.*\| +met \|")
+
+    def test_one_that_fails_is_left_out(self):
+        theirs = self.change("  if words[-1] == 'graph': answer = {'error': 'capture refused'}\n"
+                             "  if words[-1] == 'jit': sys.exit('no kernel')")
+        self.assertEqual(self.run_peers(theirs, "--mode", "infer", "--batch", "1"), 0)
+        self.assertEqual(set(self.result("peers")["cases"][0]["variants"]), {"typenet", "eager", "compile"})
+        details = {p["name"]: p["detail"] for p in self.result("peers")["parts"]}
+        self.assertEqual(details["infer 1: graph"], "it does not work here: capture refused")
+        self.assertIn("no kernel", details["infer 1: jax"])
+        self.assertIn("MISSED", self.said.getvalue())  # 1x, where 3x is wanted
+
+    def test_one_that_fails_later_is_left_out(self):
+        theirs = self.change("  global count\n  count = globals().get('count', 0) + 1\n"
+                             "  if words[-1] == 'eager' and count > 2: sys.exit(1)")
+        self.assertEqual(self.run_peers(theirs, "--mode", "infer", "--batch", "1", "--variants", "eager,graph"), 0)
+        self.assertEqual(set(self.result("peers")["cases"][0]["variants"]), {"typenet", "graph"})
+
+    def test_ours_must_work(self):
+        ours = self.change("  if words[1] == '64': sys.exit('out of memory')")
+        self.assertEqual(self.run_peers(STEP + SERVE, "--mode", "train", ours=ours), 1)
+        self.assertEqual([c["batch"] for c in self.result("peers")["cases"]], [1024, 256])
+
+    def test_words_are_those_that_the_programs_take(self):
+        for case in peers.CASES:
+            for precision in bench.PRECISIONS:
+                for variant, (framework, _) in peers.VARIANTS.items():
+                    words = [str(w) for w in peers.request(case, precision, "resident", variant)]
+                    serving.parse(words, ("eager", "graph", "compile") if framework == "torch" else ("jit",))
+
+    def test_workers(self):
+        s = self.stage("peers")
+        w = Worker(s, [self.program("w", "for line in sys.stdin:\n  print('noise\\n' + json.dumps({'n': len(line)}) if "
+                                    "'slow' not in line else time.sleep(60), flush=True)")])
+        self.assertEqual(w.ask(["ab", 1], 30), {"n": 5})
+        with self.assertRaisesRegex(Failure, "no answer within 1 s"):
+            w.ask(["slow"], 1)
+        self.assertEqual(w.ask(["again"], 30), {"n": 6})  # another process
+        w.close()
+        self.assertFalse(w.alive())
+        with self.assertRaisesRegex(Failure, "No such file"):
+            Worker(s, ["/not/there"]).ask(["x"], 1)
+
+    def test_nobody_there(self):
+        with mock.patch.object(peers, "installed", side_effect=Skip("none")):
+            self.assertEqual(self.run_stage(STEP + SERVE, "peers"), 1)
+        self.assertIn("nobody to compare with", self.result("peers")["parts"][-1]["detail"])
+
+
+class Train(Whole):
+    TEXT = """
+o = dict(w.split("=") for w in sys.argv[1:])
+for e in range(int(o["epochs"])):
+    print(json.dumps({"epoch": e + 1, "epoch_s": 0.5 if e else 5, "train_s": 0.4, "images_per_s": 1e5, "acc": .9}))
+print(json.dumps({"peer": "typenet on Tester", "batch": int(o["batch"]), "epochs": int(o["epochs"]), "train": 3840,
+                  "seed": int(o.get("seed", 0)), "prepare_s": 3, "wall_s": 7, "acc": .9, "val_acc": ACC}))
+"""
+
+    def test_drawn_pictures(self):
+        with mock.patch.object(train, "has_cifar10", lambda: False), mock.patch.object(train, "example", lambda *_: ""):
+            self.assertEqual(self.run_stage("ACC = 0.99" + self.TEXT, "train"), 0)
+            self.assertEqual(len(self.result("train")["trainings"]), 5)
+            self.assertRegex(self.said.getvalue(), r"\| +4 \| +0.500 \| +0.400 \|")
+            self.assertEqual(self.run_stage("ACC = 0.5" + self.TEXT, "train"), 1)
+            self.assertEqual(self.run_stage("ACC = 0.99" + self.TEXT, "train", "--epochs", "70"), 1)
+            self.assertIn("--epochs wants CIFAR-10", self.result("train")["parts"][-1]["detail"])
+
+    def test_cifar10(self):
+        with mock.patch.object(train, "has_cifar10", lambda: True):
+            self.assertEqual(self.run_stage("ACC = 0.9" + self.TEXT,
+                                            "train", "--epochs", "3", "--seeds", "2"), 0)
+        self.assertEqual([t["options"]["seed"] for t in self.result("train")["trainings"]], [0, 1])
+        self.assertEqual(self.result("train")["val_acc"]["seeds"], 2)
+
+    def test_one_that_ends_early(self):
+        with mock.patch.object(train, "has_cifar10", lambda: True):
+            self.assertEqual(self.run_stage("ACC = 0.9" + self.TEXT.replace('range(int(o["epochs"]))', "range(1)"),
+                                            "train", "--epochs", "3"), 1)
+
+    def test_the_example_program(self):
+        s = self.stage("train")
+        program = self.program("example", "import subprocess\nsubprocess.run('gnuplot', input=b'', check=True)\n"
+                               "print('test accuracy 0.9130; plot in', sys.argv[-1])")
+        with mock.patch.object(train.shutil, "which", lambda name: None):
+            self.assertEqual(train.example(s, program), "test accuracy 0.9130 after 2 epochs, without gnuplot")
+        with self.assertRaisesRegex(Failure, "no test accuracy"):
+            train.example(s, self.program("other", "print('done')"))
+
+    def test_no_device(self):
+        self.assertEqual(self.run_stage("sys.exit(77)", "train"), 77)
+
+
+class Serving(unittest.TestCase):
+    def test_words(self):
+        self.assertEqual(serving.parse("train 64 bf16 50 10 resident".split(), ("eager", "graph")),
+                         ["train", 64, "bf16", 50, 10, "resident", "eager"])
+        for words in ("train", "test 64 bf16 5 1 fixed", "train x bf16 5 1 fixed", "train 64 fp16 5 1 fixed",
+                      "infer 64 bf16 5 1 resident", "train 0 bf16 5 1 fixed", "train 64 bf16 0 1 fixed",
+                      "train 64 bf16 5 1 fixed jit"):
+            with self.subTest(words=words), self.assertRaises(ValueError):
+                serving.parse(words.split(), ("eager", "graph"))
+
+    def test_times(self):
+        calls = []
+        found = serving.timed(lambda: calls.append("run"), lambda: calls.append("wait"), 3, 2)
+        self.assertEqual(calls, ["run"] * 2 + ["wait"] + ["run"] * 3 + ["wait"] + ["run", "wait"] * 3)
+        self.assertEqual(set(found), {"step_s", "latency_s"})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""Options, parts, time limits, exit codes and result files."""
+import contextlib
+import io
+import os
+import time
+import unittest
+from unittest import mock
+
+from support import Case, gpu_check
+import stage
+from stage import Failure, Skip
+
+
+class Options(Case):
+    def refused(self, *words):
+        """What is said of them."""
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), self.assertRaises(SystemExit) as left:
+            gpu_check.arguments(list(words))
+        self.assertEqual(left.exception.code, 2, said.getvalue())
+        return said.getvalue()
+
+    def test_wrong_ones(self):
+        for words, what in (("nothing", "invalid choice"), ("bench --batch 0", "'0' must be a number, 1 or more"),
+                            ("bench --batch 64,x", "'x' must be a number"), ("bench --jobs 0", "--jobs must be 1"),
+                            ("bench --precision fp16", "'fp16' is none of bf16, tf32, fp32_strict"),
+                            ("correct --only layers,", "'' is none of"), ("correct --runs 1", "must be 2 or more"),
+                            ("peers --variants keras", "'keras' is none of eager"),
+                            ("train --seeds 2", "--seeds wants --epochs"), ("bench --rounds 0", "above 0"),
+                            ("bench --minutes 0", "above 0"), ("bench --minutes nan", "above 0")):
+            with self.subTest(words=words):
+                self.assertIn(what, self.refused(*words.split()))
+
+    def test_right_ones(self):
+        o = gpu_check.arguments(["bench", "--batch", "64,1024", "--precision", "bf16"])
+        self.assertEqual((o.batch, o.precision, o.rounds, o.minutes), ([64, 1024], ["bf16"], 3, 7.5))
+        self.assertTrue(o.output.endswith("build/gpu_check"))
+        self.assertEqual(gpu_check.arguments(["peers"]).rounds, 7)
+        self.assertEqual(gpu_check.arguments(["correct", "--only", "layers,memcheck"]).only, ["layers", "memcheck"])
+
+
+class Parts(Case):
+    def end(self, s):
+        code = s.finish([])
+        self.assertEqual(self.result(s.name)["exit_code"], code)
+        self.assertEqual(self.result(s.name)["parts"], s.parts)
+        self.assertIn(self.result(s.name)["verdict"], (self.folder / "results" / f"{s.name}.md").read_text())
+        return code
+
+    def raising(self, what):
+        def function():
+            raise what
+        return function
+
+    def test_all_well(self):
+        s = self.stage("bench")
+        self.assertEqual(s.part("one", lambda: "done"), "done")
+        self.assertEqual(self.end(s), 0)
+        self.assertEqual(self.result("bench")["verdict"], "all well")
+
+    def test_one_that_failed(self):
+        s = self.stage("bench")
+        s.part("one", lambda: "done")
+        self.assertIsNone(s.part("two", self.raising(Failure("it broke"))))
+        s.part("three", self.raising(KeyError("a mistake here")))
+        s.part("four", self.raising(Skip("no time")))
+        self.assertEqual(list(self.status(s).values()), ["passed", "FAILED", "FAILED", "skipped"])
+        self.assertEqual(self.end(s), 1)
+        self.assertEqual(self.result("bench")["verdict"], "2 of 4 parts went WRONG")
+        self.assertIn("KeyError", self.detail(s, "three"))
+
+    def test_no_device(self):
+        s = self.stage("bench")
+        s.part("one", lambda: "done")
+        s.has_device = False
+        self.assertEqual(s.verdict()[1], 77)
+        s.part("two", self.raising(Failure("it broke")))
+        self.assertEqual(self.end(s), 1)
+
+    def test_nothing_done_is_not_well(self):
+        self.assertEqual(self.end(self.stage("bench")), 1)
+        s = self.stage("train")
+        s.part("one", self.raising(Skip("no time")))
+        self.assertEqual(self.end(s), 1)
+        self.assertEqual(self.result("train")["verdict"], "NOTHING was done")
+
+
+class Programs(Case):
+    def test_what_they_say(self):
+        s = self.stage("bench")
+        done = s.run([self.program("p", "print('one'); print('two', file=sys.stderr); sys.exit(3)")])
+        self.assertEqual((done.returncode, sorted(done.out.split())), (3, ["one", "two"]))
+        with self.assertRaisesRegex(Failure, "exit code 3: .*two"):
+            s.must([self.folder / "p"])
+        with self.assertRaisesRegex(Failure, "No such file"):
+            s.must([self.folder / "not there"])
+        with self.assertRaisesRegex(Skip, "no device"):
+            s.must([self.program("q", "print('no device'); sys.exit(77)")])
+        self.assertIn("exit code 3", (self.folder / "results/bench.log").read_text())
+
+    def test_limits(self):
+        slow = self.program("slow", "if os.fork() == 0: time.sleep(60)\nprint('begun', flush=True); time.sleep(60)")
+        s, begin = self.stage("bench"), time.monotonic()
+        with self.assertRaisesRegex(Failure, "not done after 1 s: begun"):
+            s.must([slow], 1)
+        s.options.minutes = 0
+        with self.assertRaisesRegex(Skip, "the stage's time was up"):
+            s.must([slow], 60)
+        with self.assertRaisesRegex(Skip, "0 s are left, it may take 20"):
+            s.need(20)
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assertEqual(s.running, set())
+
+    def test_interrupted(self):
+        s = self.stage("bench")
+        s.stop()
+        with self.assertRaises(Skip):
+            s.run(["true"])
+
+    def test_what_went_wrong_between_parts_is_written(self):
+        for what, word in ((KeyboardInterrupt(), "interrupted"), (Failure("no compiler"), "no compiler")):
+            s = self.stage("bench")
+            with mock.patch.object(gpu_check, "gpu", lambda: None), \
+                    mock.patch.object(gpu_check.bench, "run", side_effect=what):
+                self.assertEqual(gpu_check.run(s), 1)
+            self.assertIn(word, self.result("bench")["parts"][-1]["detail"])
+
+    def test_each_stage_of_measuring_has_its_own_cache_of_plans(self):
+        checked = self.stage("correct").environment()["TYPENET_CACHE"]
+        measured = {self.stage(n).environment()["TYPENET_CACHE"] for n in ("bench", "peers", "train")}
+        self.assertEqual(len(measured), 1)
+        self.assertNotIn(checked, measured)
+
+    def test_first_line(self):
+        self.assertEqual(stage.first_line([self.program("p", "print('one\\ntwo')")]), "one")
+        self.assertIsNone(stage.first_line([self.program("q", "time.sleep(60)")], 1))
+        self.assertIsNone(stage.first_line([self.folder / "not there"]))
+
+    def test_output_that_can_not_be_written(self):
+        (self.folder / "file").touch()
+        with self.assertRaisesRegex(SystemExit, "--output: .*file"):
+            gpu_check.main(["bench", "--output", str(self.folder / "file")])
+
+
+if __name__ == "__main__":
+    unittest.main()

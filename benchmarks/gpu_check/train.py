@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""train: whole trainings: seconds an epoch, and that the network learns."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import statistics
+
+import measuring
+import programs
+from stage import Failure, Skip
+
+# Four epochs of drawn pictures end at 0.99 on the CPU; less than this means that something is broken.
+LEAST_ACCURACY = 0.9
+DRAWN = {"epochs": 4, "batch": 32, "rate": 0.02, "bn_momentum": 0.9, "data": "synthetic", "train": 3840, "test": 1000}
+LARGE = {"epochs": 3, "rate": 0.01, "bn_momentum": 0.99, "data": "synthetic", "train": 50_000, "test": 10_000}
+# long enough for a program that looks whether it was drawn to the end
+EMPTY_PLOT = f'<svg xmlns="http://www.w3.org/2000/svg"><!-- {"nothing was drawn, " * 5}--></svg>'
+
+
+def has_cifar10():
+    """Where dsl::cifar10::load looks."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return any(os.path.isfile(os.path.join(folder, *place, "data_batch_1.bin"))
+               for folder in (os.environ.get("TYPENET_DATA"), os.path.join(cache, "typenet")) if folder
+               for place in ((), ("cifar-10-batches-bin",)))
+
+
+def trainings(o):
+    """(name, options of cuda_train, least accuracy)"""
+    precisions = o.precision or ("bf16", "tf32", "fp32_strict")
+    cifar = {"data": "cifar10", "train": 0, "test": 0} if has_cifar10() else {}
+    if o.epochs:  # that question alone
+        for seed in range(o.seeds):
+            yield (f"CIFAR-10, {o.epochs} epochs, seed {seed}",
+                   {"data": "cifar10", "epochs": o.epochs, "batch": (o.batch or (64,))[0], "rate": o.rate,
+                    "bn_momentum": o.bn_momentum, "seed": seed, "precision": precisions[0]}, 0)
+        return
+    for p in precisions:
+        yield f"drawn pictures, {p}", {**DRAWN, "precision": p}, LEAST_ACCURACY
+    for batch in o.batch or (64, 1024):
+        yield (f"{'CIFAR-10' if cifar else '50,000 drawn pictures'}, batch {batch}, {precisions[0]}",
+               {**LARGE, **cifar, "batch": batch, "precision": precisions[0]}, 0)
+
+
+def train(stage, program, options, least):
+    stage.need(20, "a training")
+    done = stage.must([program, *(f"{k}={v}" for k, v in options.items())])
+    lines = [json.loads(x) for x in done.out.splitlines() if x.startswith("{")]
+    if len(lines) != options["epochs"] + 1:
+        raise Failure(f"it told of {len(lines) - 1} epochs of {options['epochs']}: {done.last()}")
+    epochs, end = lines[:-1], lines[-1]
+    stage.results.setdefault("trainings", []).append({"options": options, "epochs": epochs, "end": end})
+    # the first epoch warms caches up
+    seconds = statistics.median(e["epoch_s"] for e in epochs[1:] or epochs)
+    training = statistics.median(e["train_s"] for e in epochs[1:] or epochs)
+    if end["val_acc"] < least:
+        raise Failure(f"validation accuracy is {end['val_acc']}, {least} at least was expected")
+    return (f"{seconds:.3f} s an epoch, {training:.3f} of them training, val_acc {end['val_acc']:.4f}, "
+            f"{end['wall_s']:.1f} s in all, ready in {end['prepare_s']:.1f} s")
+
+
+def accuracy(stage):
+    found = [t["end"]["val_acc"] for t in stage.results.get("trainings", [])]
+    if not found:
+        raise Skip("no training came to its end")
+    stage.results["val_acc"] = {"mean": statistics.mean(found), "least": min(found), "greatest": max(found),
+                                "seeds": len(found)}
+    return f"val_acc of {len(found)} seeds: mean {statistics.mean(found):.4f}, {min(found):.4f} to {max(found):.4f}"
+
+
+def example(stage, program):
+    """The users' program, where fmt and CLI11 are at hand. It wants gnuplot before it trains; where there is none, it
+    gets one that draws nothing."""
+    stage.need(30, "the example")
+    environment, note = stage.environment(), ""
+    if shutil.which("gnuplot") is None:
+        stub = pathlib.Path(stage.scratch.name) / "gnuplot"
+        stub.write_text(f"#!/bin/sh\ncat > /dev/null\necho '{EMPTY_PLOT}'\n")
+        stub.chmod(0o755)
+        environment["PATH"], note = f"{stub.parent}{os.pathsep}{os.environ['PATH']}", ", without gnuplot"
+    plot = os.path.join(stage.scratch.name, "plot.svg")
+    done = stage.must([program, "--executor", "cuda", "--synthetic", "--epochs", 2, "--batch-size", 32, "-o", plot],
+                      180, environment)
+    found = re.search(r"test accuracy (\d\.\d+)", done.out)
+    if not found:
+        raise Failure(f"it told of no test accuracy: {done.last(2)}")
+    return f"{found.group(0)} after 2 epochs{note}"
+
+
+def run(stage):
+    names = ["cuda_train"]
+    if not stage.options.epochs and programs.flags_of("minigooglenet_cifar") is not None:
+        names.append("minigooglenet_cifar")
+    built = programs.build_all(stage, names)
+    program = built.get("cuda_train")
+    if program is None or stage.part("device", ask, stage, program) is None:
+        return
+    if not has_cifar10():
+        if stage.options.epochs:
+            raise Failure("--epochs wants CIFAR-10's .bin files in $TYPENET_DATA; none are there")
+        print("no CIFAR-10 .bin files in $TYPENET_DATA: drawn pictures only", flush=True)
+    for name, options, least in trainings(stage.options):
+        stage.part(name, train, stage, program, options, least)
+    if stage.options.seeds > 1:
+        stage.part("all seeds", accuracy, stage)
+    if "minigooglenet_cifar" in built:
+        stage.part("the example program", example, stage, built["minigooglenet_cifar"])
+
+
+def tables(stage):
+    rows = []
+    for t in stage.results.get("trainings", []):
+        o, end, epochs = t["options"], t["end"], t["epochs"]
+        later = epochs[1:] or epochs
+        what = f"{o['data']}, {end['train']} pictures, batch {end['batch']}, {o['precision']}, seed {end['seed']}"
+        rows.append([what, end["epochs"], f"{statistics.median(e['epoch_s'] for e in later):.3f}",
+                     f"{statistics.median(e['train_s'] for e in later):.3f}",
+                     f"{statistics.median(e['images_per_s'] for e in later):.0f}", f"{end['acc']:.4f}",
+                     f"{end['val_acc']:.4f}", f"{end['wall_s']:.1f}", f"{end['prepare_s']:.1f}"])
+    return [measuring.table(["training", "epochs", "s/epoch", "training alone", "images/s", "acc", "val_acc", "all, s",
+                             "ready, s"], rows)] if rows else []
+
+
+def ask(stage, program):
+    done = programs.with_device(stage, program, "epochs=1", "train=64", "test=64", "batch=32", "deterministic=1")
+    return programs.last_json(done)["peer"]

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""One step of MiniGoogLeNet in PyTorch on a GPU, timed; one JSON line, as benchmarks/cuda_step prints.
+
+    minigooglenet_torch_cuda.py train|infer BATCH bf16|tf32|fp32 STEPS WARMUP resident|fixed|host [eager|graph|compile]
+    minigooglenet_torch_cuda.py serve      the same words line by line from standard input, one JSON line each
+
+The network of dsl::minigooglenet<10>, channels last. train: forward, cross-entropy, backward, fused SGD with momentum
+under autocast for bf16; on batches gathered and augmented on the device as cuda_step's are (resident), or on one that
+lies there ready (fixed). infer: the forward pass, the whole model in bf16; each batch is copied from pinned memory
+(host), as cuda_step's is, or lies on the device (fixed). graph: the step captured as one CUDA graph; compile:
+torch.compile with mode="max-autotune", which captures graphs itself. cuDNN times its algorithms in all of them.
+A request that fails answers {"error": ...}. Exit code 77: there is no device. "--device cpu" behind the words is for
+trying it out.
+"""
+import contextlib
+import os
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import serving
+import torch
+from minigooglenet_torch import minigooglenet
+
+VARIANTS = ("eager", "graph", "compile")
+
+
+class Resident:
+    """Batches of a data set on the device: gathered, shifted by up to a tenth, flipped, the mean subtracted. The place
+    in the order lies on the device, too, so that a captured step moves on by itself."""
+
+    def __init__(self, batch, longest, device):
+        n = max(serving.PICTURES, batch * longest)
+        self.pictures = torch.randint(0, 256, (n, 32, 32, 3), dtype=torch.uint8, device=device)
+        self.labels = torch.randint(0, 10, (n,), device=device)
+        self.mean = self.pictures[:1000].float().mean(0)
+        self.order = torch.randperm(n, device=device)
+        self.at = torch.arange(batch, device=device)
+        self.batch, self.size, self.device = batch, n // batch * batch, device
+        self.line = torch.arange(32, device=device)
+
+    def next(self):
+        which = self.order[self.at]
+        self.at.add_(self.batch).remainder_(self.size)
+        shift = torch.empty(2, self.batch, 1, device=self.device).uniform_(-3.2, 3.2).add_(0.5).floor_().long()
+        flip = torch.rand(self.batch, 1, device=self.device) < 0.5
+        columns = torch.where(flip, 31 - self.line, self.line)
+        rows, columns = (self.line + shift[0]).clamp_(0, 31), (columns + shift[1]).clamp_(0, 31)
+        place = (rows[:, :, None], columns[:, None, :])
+        # subtracted before the shift, so that the mean moves with its picture
+        x = self.pictures[which[:, None, None], place[0], place[1]].float() - self.mean[place[0], place[1]]
+        return x.permute(0, 3, 1, 2), self.labels[which]  # NHWC in memory: channels last
+
+
+class Step:
+    """One request, made ready: run() enqueues a step."""
+
+    def __init__(self, request, device):
+        self.mode, self.batch, self.precision, self.steps, self.warmup, self.input, self.variant = request
+        self.cuda = device == "cuda"
+        torch.manual_seed(1)
+        torch.backends.cudnn.benchmark = True
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = self.precision == "tf32"
+        train, bf16 = self.mode == "train", self.precision == "bf16"
+        net = minigooglenet().to(device).to(memory_format=torch.channels_last).train(train)
+        assert sum(p.numel() for p in net.parameters()) == 1_652_826
+        dtype = torch.bfloat16 if bf16 and not train else torch.float32
+        net = net.to(dtype)
+        loss_of = torch.nn.CrossEntropyLoss()
+        forward = (lambda x, wanted: loss_of(net(x), wanted)) if train else (lambda x, _: net(x))
+        if self.variant == "compile":
+            torch._dynamo.reset()
+            forward = torch.compile(forward, mode="max-autotune")
+        x = torch.empty(self.batch, 3, 32, 32).uniform_(-1.7, 1.7)
+        labels = torch.randint(0, 10, (self.batch,)).to(device)
+        if self.input == "host":
+            pinned = x.pin_memory() if self.cuda else x
+            there = torch.empty_like(x, device=device)
+            # the copy alone first: one that converts would convert on the CPU
+            ready = torch.empty_like(there, dtype=dtype, memory_format=torch.channels_last)
+            source = lambda: (there.copy_(pinned, non_blocking=True), (ready.copy_(there), labels))[1]
+        elif self.input == "fixed":
+            ready = x.to(device, dtype).to(memory_format=torch.channels_last)
+            source = lambda: (ready, labels)
+        else:
+            source = Resident(self.batch, max(self.steps, self.warmup), device).next
+        optimizer = torch.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9, fused=self.cuda)
+        autocast = lambda: torch.autocast(device, torch.bfloat16) if bf16 and train else contextlib.nullcontext()
+
+        def step():
+            if self.variant == "compile":
+                torch.compiler.cudagraph_mark_step_begin()
+            pictures, wanted = source()
+            if not train:
+                with torch.inference_mode(self.variant != "compile"), torch.no_grad():
+                    forward(pictures, wanted)
+                return
+            optimizer.zero_grad(set_to_none=True)
+            with autocast():
+                loss = forward(pictures, wanted)
+            loss.backward()
+            optimizer.step()
+            self.loss = loss.detach()
+
+        begin = time.perf_counter()
+        self.loss = None
+        step()
+        first = self.loss.item() if train else 0.0
+        self.run = self.captured(step) if self.variant == "graph" else step
+        for _ in range(3):
+            self.run()
+        self.wait()
+        self.prepared = {"prepare_s": time.perf_counter() - begin, "loss": first}
+
+    def captured(self, step):
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                step()
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            step()
+        return graph.replay
+
+    def wait(self):
+        if self.cuda:
+            torch.cuda.synchronize()
+
+    def measure(self):
+        times = serving.timed(self.run, self.wait, self.steps, self.warmup)
+        memory = torch.cuda.max_memory_reserved() / 2**20 if self.cuda else 0
+        return {"peer": f"torch {torch.__version__}, cudnn {torch.backends.cudnn.version()}", "mode": self.mode,
+                "batch": self.batch, "precision": self.precision, "input": self.input, "variant": self.variant,
+                **times, "images_per_s": self.batch / times["step_s"], "reserved_mib": round(memory, 1),
+                **self.prepared}
+
+
+def make(request, device):
+    if device == "cuda":
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+    return Step(request, device)
+
+
+if __name__ == "__main__":
+    sys.exit(serving.answer_all(__doc__, VARIANTS, torch.cuda.is_available, make))

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""What the peers on a GPU share: a request's words, answering requests line by line, and how a step is timed."""
+import gc
+import json
+import sys
+import time
+
+WORDS = (("train", "infer"), int, ("bf16", "tf32", "fp32"), int, int, ("resident", "fixed", "host"))
+PICTURES = 50_000  # of the data set on the device, and at least one block of steps
+
+
+def parse(words, variants):
+    """(mode, batch, precision, steps, warmup, where batches come from, variant: the first one where it is left out).
+    ValueError says what is wrong."""
+    words, allowed = list(words), (*WORDS, tuple(variants))
+    if len(words) == len(WORDS):
+        words.append(variants[0])
+    if len(words) != len(allowed):
+        raise ValueError(f"a request has {len(WORDS)} or {len(allowed)} words; found {len(words)}")
+    found = []
+    for word, choice in zip(words, allowed):
+        if not word.isdecimal() if choice is int else word not in choice:
+            raise ValueError(f"a word must be {'a number' if choice is int else ' or '.join(choice)}; found {word}")
+        found.append(int(word) if choice is int else word)
+    if found[0] == "infer" and found[5] == "resident":
+        raise ValueError("infer takes its batches from host or fixed")
+    if found[1] < 1 or found[3] < 1:
+        raise ValueError("batch and steps must be 1 or more")
+    return found
+
+
+def timed(run, wait, steps, warmup):
+    """Seconds a step: of a block whose end is waited for, and the median of steps that are each waited for."""
+    for _ in range(warmup):
+        run()
+    wait()
+    begin = time.perf_counter()
+    for _ in range(steps):
+        run()
+    wait()
+    step_s, times = (time.perf_counter() - begin) / steps, []
+    for _ in range(steps):
+        begin = time.perf_counter()
+        run()
+        wait()
+        times.append(time.perf_counter() - begin)
+    return {"step_s": step_s, "latency_s": sorted(times)[len(times) // 2]}
+
+
+def answer_all(doc, variants, has_device, make):
+    """The whole of a peer: reads the command line, or standard input, and prints a line of JSON for each request.
+
+    make(request, device): an object whose measure() gives what to print; it is kept while the same request comes again.
+    """
+    words, device = sys.argv[1:], "cuda"
+    if words[-2:] == ["--device", "cpu"]:
+        words, device = words[:-2], "cpu"
+    serve = words == ["serve"]
+    try:
+        if not serve:
+            parse(words, variants)
+    except ValueError as e:
+        print(f"{e}\n{doc}", file=sys.stderr)
+        return 2
+    if device == "cuda" and not has_device():
+        print("no device that this Python can use", file=sys.stderr)
+        return 77
+    last, step, failed = None, None, False
+    for line in sys.stdin if serve else [" ".join(words)]:
+        try:
+            if line.split() != last:
+                step, last = None, None
+                gc.collect()
+                step, last = make(parse(line.split(), variants), device), line.split()
+            print(json.dumps(step.measure()), flush=True)
+        except Exception as e:  # whatever a variant fails with: the next request may work
+            step, last, failed = None, None, True
+            print(json.dumps({"error": f"{type(e).__name__}: {e}".strip().splitlines()[0][:500]}), flush=True)
+    return 1 if failed and not serve else 0

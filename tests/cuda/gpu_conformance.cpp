@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+// The CUDA executor on a real device: layers and gradients against the reference, saved trajectories, 20 steps of
+// MiniGoogLeNet, the same bits in every run, data on the device and from the host, calls a step. No test framework: it
+// must build on a machine that has nothing but a compiler and NVIDIA's libraries.
+//   gpu_conformance [--only GROUP,GROUP...] [--json FILE] [--cache FOLDER] [--fixtures FOLDER] [--device N]
+//                   [--runs N] [--device-properties FILE] [--list]
+// Exit code 0: all as it should be. 1: something is wrong, or a group compared nothing. 2: wrong options. 77: no
+// device, nothing was checked.
+#include "support/gpu/behaviour.hpp"
+#include "support/gpu/graph_nodes.hpp"
+#include "support/gpu/trajectories.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+
+using namespace dsl;
+using namespace dsl::test;
+
+namespace {
+
+struct settings {
+  std::string only, json, properties;
+  std::string cache = cu::cache_folder();
+#ifdef TYPENET_TEST_DATA
+  std::string fixtures = TYPENET_TEST_DATA;
+#else
+  std::string fixtures = "tests/fixtures";
+#endif
+  int device = 0;
+  int runs = 20;
+};
+
+/// What cuDNN says of this device, for tests that build plans for one that is not there.
+std::string device_properties(cu::api const& a, int device) {
+  cu::backend_descriptor d(a, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, "a device's properties");
+  std::int32_t const number = device;
+  d.check(a.cudnnBackendSetAttribute.function(d.get(), CUDNN_ATTR_DEVICEPROP_DEVICE_ID, CUDNN_TYPE_INT32, 1, &number),
+          a.cudnnBackendSetAttribute.name);
+  d.finalize();
+  std::vector<char> const json = d.get_all<char>(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION);
+  std::string text(json.begin(), json.end());
+  return text.substr(0, text.find('\0'));
+}
+
+void describe(gpu const& on, settings const& s, ledger& l) {
+  l.tell("the device", on.untimed().make(mixed_network::view(), keras_rules, precision::bf16)->description());
+  int driver = 0, runtime = 0;
+  on.calls(on.calls.cudaDriverGetVersion, &driver);
+  on.calls(on.calls.cudaRuntimeGetVersion, &runtime);
+  l.tell("CUDA", "driver " + std::to_string(driver) + ", runtime " + std::to_string(runtime) + ", cublasLt " +
+                     std::to_string(on.calls.cublasLtGetVersion.function()));
+  if (s.properties.empty()) return;
+  std::string const text = device_properties(on.calls, on.device);
+  l.holds("its properties, for plans without a device", std::ofstream(s.properties) << text << '\n' ? true : false,
+          s.properties);
+}
+
+struct group {
+  char const* name;
+  char const* what;
+  bool only_by_name;
+  void (*run)(gpu const&, settings const&, ledger&);
+};
+
+graph_view minigooglenet_view() { return minigooglenet_network::view(); }
+
+constexpr group groups[] = {
+    {"device", "what it is", false, &describe},
+    {"refusals", "errors say what is wrong", false,
+     [](gpu const& on, settings const&, ledger& l) { check_refusals(on, l); }},
+    {"layers", "small networks train beside the reference in double", false,
+     [](gpu const& on, settings const&, ledger& l) { check_layers(on, l); }},
+    {"gradients", "of one step, against the reference's", false,
+     [](gpu const& on, settings const&, ledger& l) {
+       check_gradients(on, l, "all modules", mixed_network::view(), 6,
+                       {{precision::fp32_strict, 1e-4}, {precision::tf32, 0.05}, {precision::bf16, 0.25}});
+     }},
+    {"small", "20 steps of Keras's and PyTorch's saved trajectories", false,
+     [](gpu const& on, settings const&, ledger& l) { check_small_trajectories(on, l); }},
+    {"trajectories", "MiniGoogLeNet's saved trajectories, as far as float can follow", false,
+     [](gpu const& on, settings const&, ledger& l) { check_minigooglenet_trajectories(on.untimed(), l); }},
+    {"minigooglenet", "20 steps beside the reference in double", false,
+     [](gpu const& on, settings const&, ledger& l) { check_minigooglenet(on, l); }},
+    {"batch64", "MiniGoogLeNet's gradients at batch 64, with the plans that cuDNN ranks first", false,
+     [](gpu const& on, settings const&, ledger& l) {
+       check_gradients(on.untimed(), l, "MiniGoogLeNet", minigooglenet_view(), 64,
+                       {{precision::fp32_strict, 0.05}, {precision::tf32, 0.3}, {precision::bf16, 0.7}});
+     }},
+    {"timed64", "the same in bf16, with the fastest plans", false,
+     [](gpu const& on, settings const&, ledger& l) {
+       check_gradients(on, l, "MiniGoogLeNet, timed", minigooglenet_view(), 64, {{precision::bf16, 0.7}});
+     }},
+    {"deterministic", "the same bits in every run", false,
+     [](gpu const& on, settings const& s, ledger& l) {
+       check_determinism(on, l, minigooglenet_view(), 64, 20, s.runs);
+     }},
+    {"resident", "batches gathered on the device, and the same from the host", false,
+     [](gpu const& on, settings const&, ledger& l) {
+       for (precision p : {precision::fp32_strict, precision::bf16})
+         check_resident(on, l, minigooglenet_view(), drawn_data({3, 32, 32}, 10, 700).subset(17, 660), 64, p);
+     }},
+    {"calls", "one graph launch a step", false,
+     [](gpu const& on, settings const&, ledger& l) {
+       check_calls(on, l, minigooglenet_view(), 64, &count_graph_nodes);
+     }},
+    {"exercise", "small networks only, for compute-sanitizer", true,
+     [](gpu const& on, settings const&, ledger& l) { exercise_small_networks(on, l); }},
+};
+
+bool wanted(group const& g, std::string const& only) {
+  if (only.empty()) return !g.only_by_name;
+  return ("," + only + ",").find("," + std::string(g.name) + ",") != std::string::npos;
+}
+
+/// A number of at least `least`; -1 where the text is none.
+int number(std::string const& text, int least) {
+  int value = -1;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size() && value >= least ? value : -1;
+}
+
+int usage(std::string const& wrong) {
+  std::fprintf(stderr, "gpu_conformance: %s; --list shows the groups that --only takes, joined by commas\n",
+               wrong.c_str());
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  settings s;
+  for (int i = 1; i < argc; ++i) {
+    std::string const option = argv[i];
+    if (option == "--list") {
+      for (group const& g : groups)
+        std::printf("%-14s %s%s\n", g.name, g.what, g.only_by_name ? " (by name only)" : "");
+      return 0;
+    }
+    if (i + 1 == argc) return usage("unknown option, or one without its value: " + option);
+    std::string const value = argv[++i];
+    if (option == "--only")
+      s.only = value;
+    else if (option == "--json")
+      s.json = value;
+    else if (option == "--cache")
+      s.cache = value;
+    else if (option == "--fixtures")
+      s.fixtures = value;
+    else if (option == "--device-properties")
+      s.properties = value;
+    else if (option == "--device")
+      s.device = number(value, 0);
+    else if (option == "--runs")
+      s.runs = number(value, 2);
+    else
+      return usage("unknown option: " + option);
+  }
+  if (s.device < 0) return usage("--device must be 0 or more");
+  if (s.runs < 0) return usage("--runs must be 2 or more: the first is what the others are compared with");
+  std::string rest = s.only;
+  while (!rest.empty()) {
+    std::string const name = rest.substr(0, rest.find(','));
+    rest = rest.size() > name.size() ? rest.substr(name.size() + 1) : "";
+    if (std::none_of(std::begin(groups), std::end(groups), [&](group const& g) { return name == g.name; }))
+      return usage("there is no group " + name);
+  }
+  cu::api const libraries;
+  int devices = 0;
+  cudaError_t const found = libraries.cudaGetDeviceCount.function(&devices);
+  if (found != cudaSuccess || devices == 0) {
+    std::printf("skipped: no device: %s\n",
+                found == cudaSuccess ? "none is installed" : libraries.cudaGetErrorString.function(found));
+    return 77;
+  }
+  ledger l;
+  l.print_to(stdout);
+  gpu const on{.calls = libraries, .device = s.device, .cache = s.cache, .fixtures = s.fixtures};
+  for (group const& g : groups) {
+    if (!wanted(g, s.only)) continue;
+    l.begin(g.name);
+    std::size_t const before = l.findings().size();
+    try {
+      g.run(on, s, l);
+    } catch (std::exception const& e) {
+      l.holds("it came to its end", false, e.what());
+    }
+    if (l.findings().size() == before) l.holds("it checked something", false);
+  }
+  if (!s.json.empty() && !(std::ofstream(s.json) << l.json())) return usage("can't write " + s.json);
+  std::printf("%zu findings from %lld compared values, %d bad\n", l.findings().size(), l.values(), l.bad());
+  return l.bad() == 0 ? 0 : 1;
+}

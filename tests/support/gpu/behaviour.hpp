@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "support/gpu/agreement.hpp"
+#include "support/gpu/watched_calls.hpp"
+
+// What the executor promises beside its numbers.
+
+namespace dsl::test {
+
+/// `steps` steps from the same start: an engine may be asked again and again.
+inline trained train_again(engine& e, int batch, int steps) {
+  initialize(e, 7);
+  int const program = e.prepare(mode::training, batch);
+  trained t;
+  for (int s = 0; s < steps; ++s) {
+    drawn_batch const data(e.graph(), batch, static_cast<std::uint64_t>(s % 4));
+    e.run(program, data.view(static_cast<std::uint64_t>(s), 0.01));
+    t.losses.push_back(e.metrics(program).loss / batch);
+  }
+  t.parameters = parameters_of(e);
+  return t;
+}
+
+/// The same bits in `runs` runs of one engine, and in a fresh one's.
+inline void check_determinism(gpu const& on, ledger& l, graph_view const& g, int batch, int steps, int runs) {
+  for (precision p : all_precisions) {
+    auto const first = on.untimed().make(g, keras_rules, p);
+    trained const wanted = train_again(*first, batch, steps);
+    comparison worst;
+    for (int run = 1; run < runs; ++run)
+      worst.add(different_bits(train_again(*first, batch, steps).parameters, wanted.parameters));
+    std::string const what = name_of(p) + ", " + std::to_string(steps) + " steps at batch " + std::to_string(batch);
+    l.within(what + ": parameters that differ in any of " + std::to_string(runs) + " runs", worst, 1);
+    auto const second = on.untimed().make(g, keras_rules, p);
+    trained const again = train_again(*second, batch, steps);
+    l.within(what + ": parameters that differ in another engine", different_bits(again.parameters, wanted.parameters),
+             1);
+    l.holds(what + ": the losses, too", again.losses == wanted.losses && std::isfinite(wanted.losses.back()));
+  }
+}
+
+/// Two epochs on batches that the device gathers and augments, and on the same ones from the CPU's loader.
+inline void check_resident(gpu const& on, ledger& l, graph_view const& g, dataset const& data, int batch, precision p) {
+  for (interpolation by : {interpolation::nearest, interpolation::bilinear}) {
+    shift_and_flip const augment{.width = 0.2, .interpolation = by};
+    auto const resident = on.untimed().make(g, keras_rules, p), fed = on.untimed().make(g, keras_rules, p);
+    initialize(*resident, 5);
+    initialize(*fed, 5);
+    int const a = resident->prepare_resident(data, augment, batch, true), b = fed->prepare(mode::training, batch);
+    batch_loader loader(data, {.batch_size = batch, .seed = keras_rules.seed, .drop_last = true, .augment = augment});
+    comparison losses;
+    std::uint64_t step = 0;
+    for (int epoch = 0; epoch < 2; ++epoch) {
+      resident->start_epoch(a, epoch, 0);
+      loader.start(epoch);
+      while (auto const* x = loader.next()) {
+        resident->run(a, {nullptr, nullptr, batch, step, 1e-3});
+        fed->run(b, {x->images, x->labels, batch, step++, 1e-3});
+        losses.add(difference(resident->metrics(a).loss / batch, fed->metrics(b).loss / batch));
+      }
+    }
+    bool const exact = by == interpolation::nearest;
+    std::string const what = name_of(p) + (exact ? ", nearest" : ", bilinear") + ", two epochs: ";
+    std::vector<float> const x = parameters_of(*resident), y = parameters_of(*fed);
+    // bilinear: products and sums may be contracted on one side
+    l.within(what + "losses", losses, exact ? 1e-12 : bounds_of(p).loss);
+    if (exact)
+      l.within(what + "parameters that differ", different_bits(x, y), 1);
+    else
+      l.within(what + "parameters", difference(x, y), bounds_of(p).values);
+  }
+}
+
+inline void check_calls(gpu const& on, ledger& l, graph_view const& g, int batch,
+                        watched_calls::counting count_nodes = nullptr) {
+  watched_calls const calls(on.calls, count_nodes);
+  gpu const watched{calls.api(), on.device, on.cache, on.workspace_limit, on.fixtures, on.deterministic};
+  auto const e = watched.make(g, keras_rules, precision::bf16);
+  initialize(*e, 5);
+  drawn_batch const data(g, batch, 1);
+  for (mode m : {mode::training, mode::inference}) {
+    int const program = e->prepare(m, batch);
+    watched_calls::recorded_step const step = watched_calls::last_recorded();
+    auto const run = [&](int count) {
+      for (int s = 0; s < count; ++s) {
+        e->run(program, data.view(static_cast<std::uint64_t>(s), 0.01));
+        if (m == mode::training) e->metrics(program);
+      }
+    };
+    run(2);
+    watched_calls::reset();
+    run(10);
+    std::string const what = m == mode::training ? "10 training steps: " : "10 inference steps: ";
+    l.holds(what + "10 graphs launched", watched_calls::count("cudaGraphLaunch") == 10);
+    l.holds(what + "nothing is allocated",
+            watched_calls::count("cudaMalloc") + watched_calls::count("cudaMallocHost") == 0);
+    l.holds(what + "one wait each, and no other call", watched_calls::count() <= 20,
+            std::to_string(watched_calls::count()) + " calls");
+    l.tell(what + "each is", std::to_string(step.kernels) + " kernels of ours, " + std::to_string(step.convolutions) +
+                                 " convolutions, " + std::to_string(step.copies) + " copies; " +
+                                 std::to_string(step.kernel_nodes) + " kernel nodes in the graph");
+  }
+}
+
+inline void check_refusals(gpu const& on, ledger& l) {
+  auto const refused = [&](char const* what, char const* word, auto f) {
+    std::string said = "nothing was thrown";
+    try {
+      f();
+    } catch (error const& e) {
+      said = e.what();
+    }
+    l.holds(what, said.find(word) != std::string::npos, said);
+  };
+  gpu nowhere = on;
+  nowhere.device = 4711;
+  refused("a device that is not there", "device must be 0 to",
+          [&] { nowhere.make(mixed_network::view(), keras_rules, precision::bf16); });
+  refused("a batch of another size", "this program takes", [&] {
+    auto const e = on.untimed().make(mixed_network::view(), keras_rules, precision::bf16);
+    e->run(e->prepare(mode::training, 4), drawn_batch(mixed_network::view(), 3, 1).view(0, 0));
+  });
+}
+
+/// Every kind of kernel once or twice, and little else: for tools that make each access a hundred times slower.
+inline void exercise_small_networks(gpu const& on, ledger& l) {
+  for (precision p : {precision::fp32_strict, precision::bf16})
+    for (auto const& [g, o] :
+         {std::pair{mixed_network::view(), keras_rules}, std::pair{odd_network::view(), torch_rules}}) {
+      auto const e = on.untimed().make(g, o, p);
+      initialize(*e, 5);
+      drawn_batch const data(g, 3, 1);
+      int const training = e->prepare(mode::training, 3), inference = e->prepare(mode::inference, 3);
+      for (std::uint64_t s = 0; s < 2; ++s) e->run(training, data.view(s, 0.01));
+      double const loss = e->metrics(training).loss;
+      e->run(inference, data.view(0, 0));
+      double const y = static_cast<double>(result_of(*e, inference, 3)[0]);
+      dataset const pictures = drawn_data(g.shape_of(g.nodes[0].output), 4, 9);
+      int const resident = e->prepare_resident(pictures, shift_and_flip{}, 3, true);
+      e->start_epoch(resident, 0, 0);
+      e->run(resident, {nullptr, nullptr, 3, 2, 0.01});
+      l.holds("a network in " + name_of(p) + " trains and infers",
+              std::isfinite(loss) && std::isfinite(y) && std::isfinite(e->metrics(resident).loss));
+    }
+}
+
+}  // namespace dsl::test

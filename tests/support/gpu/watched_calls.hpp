@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/cuda/api.hpp>
+
+#include <string_view>
+#include <vector>
+
+namespace dsl::test {
+
+/// A table of vendor calls that passes on to another one, counts, and remembers the graph that was launched last, so
+/// that a step can be replayed without the engine around it. One at a time: the functions carry no context.
+///   watched_calls calls(dsl::cu::api{});
+///   dsl::cu::engine e(calls.api(), ...);
+class watched_calls {
+ public:
+  /// What one recorded step enqueues.
+  struct recorded_step {
+    long kernels = 0;       // our own
+    long convolutions = 0;  // plans of cuDNN's, of one or more kernels each
+    long copies = 0;
+    long nodes = -1;         // of the graph, by the runtime's own count; -1 where it was not asked
+    long kernel_nodes = -1;  // those among them that run a kernel
+  };
+  using counting = void (*)(cudaGraph_t, recorded_step&);
+
+  /// `count_nodes` is told each graph as it is recorded; null where the table is no real device's.
+  explicit watched_calls(cu::api const& real, counting count_nodes = nullptr) : api_(real) {
+    state() = {};
+    state().count_nodes = count_nodes;
+    watch<&cu::api::cudaMalloc>();
+    watch<&cu::api::cudaMallocHost>();
+    watch<&cu::api::cudaFree>();
+    watch<&cu::api::cudaStreamSynchronize>();
+    watch<&cu::api::cudaEventSynchronize>();
+    watch<&cu::api::cudaMemsetAsync>();
+    watch<&cu::api::cudaMemcpyAsync>();
+    watch<&cu::api::cudaLaunchKernel>();
+    watch<&cu::api::cudnnBackendExecute>();
+    watch<&cu::api::cudaStreamBeginCapture>();
+    watch<&cu::api::cudaStreamEndCapture>();
+    watch<&cu::api::cudaGraphInstantiate>();
+    watch<&cu::api::cudaGraphLaunch>();
+  }
+
+  cu::api const& api() const { return api_; }
+  /// Of all watched calls (cudaSetDevice, which costs nothing on the same device, is none of them), or of one.
+  static long count(std::string_view name = {}) {
+    long all = 0;
+    for (counter const& c : state().counters) all += name.empty() || name == c.name ? *c.calls : 0;
+    return all;
+  }
+  static void reset() {
+    for (counter const& c : state().counters) *c.calls = 0;
+  }
+
+  static recorded_step const& last_recorded() { return state().step; }
+  static cudaGraphExec_t last_graph() { return state().graph; }
+  static cudaStream_t last_stream() { return state().stream; }
+
+ private:
+  struct counter {
+    char const* name;
+    long* calls;
+  };
+  struct watching {
+    std::vector<counter> counters{};
+    counting count_nodes = nullptr;
+    recorded_step before{};  // the counts when the recording began
+    recorded_step step{};
+    cudaGraphExec_t graph = nullptr;
+    cudaStream_t stream = nullptr;
+  };
+  static watching& state() {
+    static watching one;
+    return one;
+  }
+
+  template <auto Entry>
+  struct passing;
+  template <class R, class... P, cu::entry<R(P...)> cu::api::* Entry>
+  struct passing<Entry> {
+    static inline R (*real)(P...) = nullptr;
+    static inline long calls = 0;
+    static R call(P... arguments) {
+      ++calls;
+      R const result = real(arguments...);
+      note(arguments...);
+      return result;
+    }
+  };
+  template <auto Entry>
+  void watch() {
+    passing<Entry>::real = (api_.*Entry).function;
+    passing<Entry>::calls = 0;
+    state().counters.push_back({(api_.*Entry).name, &passing<Entry>::calls});
+    (api_.*Entry).function = &passing<Entry>::call;
+  }
+
+  static recorded_step enqueued() {
+    return {count("cudaLaunchKernel"), count("cudnnBackendExecute"), count("cudaMemcpyAsync")};
+  }
+  template <class... P>
+  static void note(P...) {}
+  static void note(cudaStream_t, cudaStreamCaptureMode) { state().before = enqueued(); }
+  static void note(cudaStream_t, cudaGraph_t* graph) {
+    recorded_step const now = enqueued(), then = state().before;
+    state().step = {now.kernels - then.kernels, now.convolutions - then.convolutions, now.copies - then.copies};
+    if (state().count_nodes && *graph) state().count_nodes(*graph, state().step);
+  }
+  static void note(cudaGraphExec_t graph, cudaStream_t stream) {
+    state().graph = graph;
+    state().stream = stream;
+  }
+
+  cu::api api_;
+};
+
+}  // namespace dsl::test
