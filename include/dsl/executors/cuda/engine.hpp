@@ -40,7 +40,10 @@ class engine final : public dsl::engine {
     if (arena_.copies()) narrow_ = library_.add(kernels::narrow(type_, arena_.count()));
   }
 
-  [[gnu::cold]] int prepare(mode m, batch_part part) override { return prepare(m, part.size, nullptr, {}, true); }
+  [[gnu::cold]] int prepare(mode m, batch_part part) override {
+    if (options_.group) throw executor_error("cuda: several towers are not possible yet; use one");
+    return prepare(m, part.size, nullptr, {}, true);
+  }
 
   /// -1 for augmentations other than shift_and_flip, and for data that would fill more than half of the device.
   [[gnu::cold]] int prepare_resident(dataset const& data, augmentation const& augment, int batch,
