@@ -5,6 +5,7 @@
 
 #include <dsl/dsl.hpp>
 #include <dsl/text.hpp>
+#include <dsl/towers.hpp>
 #ifdef TYPENET_HAS_ONEDNN
 #include <dsl/executors/onednn.hpp>
 #endif
@@ -35,6 +36,9 @@ constexpr bool has_cuda = false;
 struct settings {
   std::string output;
   int gpus = 1;
+  std::vector<int> devices;
+  std::string merge = "host_merge";
+  bool synchronized = false;
   std::string data;
   bool synthetic = false;
   int epochs = 70;
@@ -60,7 +64,15 @@ void declare(CLI::App& app, settings& s) {
   app.option_defaults()->always_capture_default();  // --help shows what is in `s`
   app.add_option("-o,--output", s.output, "where the plot goes: a .png or .svg; history.csv goes beside it [required]")
       ->type_name("PLOT");
-  app.add_option("-g,--gpus", s.gpus, "towers that share each batch; only 1 so far")->type_name("G");
+  app.add_option("-g,--gpus", s.gpus, "towers, one a device, that each take a part of every batch")->type_name("G");
+  app.add_option("--devices", s.devices, "which ones: numbers, with commas between them; default: 0 to G - 1")
+      ->type_name("LIST")
+      ->delimiter(',');
+  app.add_option("--merge", s.merge,
+                 "of the towers: host_merge, as Keras's multi_gpu_model, or all_reduce, as MirroredStrategy")
+      ->type_name("NAME");
+  app.add_flag("--synchronized", s.synchronized,
+               "batch_norm over the whole batch instead of each tower's part; slower");
   app.add_option("-e,--epochs", s.epochs, "passes over the training pictures")->type_name("N");
   app.add_option("-b,--batch-size", s.batch_size, "pictures a step, per tower")->type_name("N");
   app.add_option("-l,--learning-rate", s.learning_rate, "of the first epoch; falls linearly to 0")->type_name("RATE");
@@ -101,6 +113,8 @@ Examples:
     scripts/download_cifar10 && minigooglenet_cifar --output plot.png
   A look at real data in three epochs, with a progress bar:
     minigooglenet_cifar -o plot.png --epochs 3 --bn-momentum 0.9 --verbose 1
+  The same on two towers, one a core, with the same batch of 64 in all:
+    minigooglenet_cifar -o plot.png --epochs 3 --bn-momentum 0.9 --gpus 2 --batch-size 32
   A minute without any data: 480 small steps, over 90 % on the synthetic test set.
     minigooglenet_cifar -o plot.png --synthetic --epochs 4 --batch-size 32 --learning-rate 0.02 --bn-momentum 0.9
 
@@ -126,7 +140,9 @@ void check(settings const& s) {
   auto const found = [](auto value) { return "; found " + fmt::format("{}", value); };
   need(!s.output.empty(), "--output: it must say where the plot goes; add --output plot.png");
   need(s.gpus >= 1, "--gpus: it must be 1 or more" + found(s.gpus) + "; leave it out for 1");
-  need(s.gpus == 1, "--gpus: more than 1 is not yet possible" + found(s.gpus) + "; leave it out for 1");
+  need(s.gpus <= 1024, "--gpus: there can't be more than 1024" + found(s.gpus) + "; use fewer");
+  need(s.merge == "host_merge" || s.merge == "all_reduce",
+       "--merge: it must be host_merge or all_reduce" + found(s.merge));
   need(s.epochs >= 1, "--epochs: it must be 1 or more" + found(s.epochs) + "; try 70");
   need(s.batch_size >= 1, "--batch-size: it must be 1 or more" + found(s.batch_size) + "; try 64");
   need(s.learning_rate > 0 && s.learning_rate < 1e30,
@@ -185,21 +201,28 @@ pictures load(settings const& s) {
   return {data.train, data.test, "synthetic pictures"};
 }
 
+dsl::towers towers(settings const& s) {
+  dsl::tower_policy const policy = s.merge == "all_reduce" ? dsl::all_reduce : dsl::host_merge;
+  return {.count = s.gpus, .policy = s.synchronized ? synchronized(policy) : policy, .devices = s.devices};
+}
+
 dsl::trainer compile(settings const& s) {
   dsl::sgd const optimizer{.learning_rate = s.learning_rate, .momentum = 0.9};
   dsl::compile_options const options{.seed = s.key(), .batch_norm_momentum = s.bn_momentum};
 #ifdef TYPENET_HAS_ONEDNN
-  if (s.executor == "onednn") return dsl::compile<model>(dsl::onednn{.threads = s.threads}, optimizer, options);
+  if (s.executor == "onednn")
+    return dsl::compile<model>(dsl::onednn{.threads = s.threads}, optimizer, towers(s), options);
 #endif
 #ifdef TYPENET_HAS_CUDA
   if (s.executor == "cuda") {
     dsl::precision const p = s.precision == "bf16"   ? dsl::precision::bf16
                              : s.precision == "tf32" ? dsl::precision::tf32
                                                      : dsl::precision::fp32_strict;
-    return dsl::compile<model>(dsl::cuda{.precision = p, .deterministic = s.deterministic}, optimizer, options);
+    return dsl::compile<model>(dsl::cuda{.precision = p, .deterministic = s.deterministic}, optimizer, towers(s),
+                               options);
   }
 #endif
-  return dsl::compile<model>(dsl::reference{}, optimizer, options);
+  return dsl::compile<model>(dsl::reference{}, optimizer, towers(s), options);
 }
 
 void run(settings const& s) {
@@ -208,7 +231,8 @@ void run(settings const& s) {
   say(fmt::format("training with {} GPU{}...", s.gpus, s.gpus == 1 ? "" : "s"));
   say("compiling model...");
   dsl::trainer trainer = compile(s);
-  say(fmt::format("the one tower is on {}{}", s.executor == "cuda" ? "" : "the CPU: ", trainer.engine().description()));
+  say(fmt::format("num_replicas_in_sync: {}, {}{}", trainer.engine().replicas(),
+                  s.executor == "cuda" ? "" : "on the CPU: ", trainer.engine().description()));
 
   std::vector<dsl::callback_handle> callbacks{
       dsl::learning_rate_schedule{dsl::poly_decay{s.learning_rate, s.epochs, 1.0}}};

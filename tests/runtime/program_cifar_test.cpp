@@ -157,7 +157,48 @@ TEST_CASE("program: nonsense options", "[program]") {
   refuses(2, with({"--test-size", "-1"}), {"--test-size", "found -1"});
   refuses(2, with({"--synthetic", "--data", "somewhere"}), {"--synthetic", "--data", "only one"});
   refuses(2, with({"--gpus", "0"}), {"--gpus", "1 or more", "found 0"});
-  refuses(2, with({"--gpus", "4"}), {"--gpus", "not yet", "found 4"});
+  refuses(2, with({"--gpus", "1025"}), {"--gpus", "1024", "found 1025"});
+  refuses(2, with({"--merge", "sum"}), {"--merge", "host_merge or all_reduce", "found sum"});
+  refuses(2, with(tiny({"--gpus", "2", "--devices", "0"})), {"2 of them need as many devices", "found 1"});
+  refuses(2, with(tiny({"--gpus", "2", "--devices", "0,0"})), {"device 0 is in the list twice"});
+  refuses(2, with(tiny({"--gpus", "2", "--devices", "0,4000"})), {"device 4000", "there are 0 to"});
+}
+
+TEST_CASE("program: towers share every batch and train as one does", "[program]") {
+  auto const first_loss = [](std::string const& gpus, std::string const& batch, std::vector<std::string> more = {}) {
+    std::vector<std::string> all{"-o",
+                                 "plot.svg",
+                                 "--synthetic",
+                                 "--train-size",
+                                 "8",
+                                 "--epochs",
+                                 "1",
+                                 "--no-augment",
+                                 "--test-size",
+                                 "4",
+                                 "--gpus",
+                                 gpus,
+                                 "--batch-size",
+                                 batch,
+                                 "--threads",
+                                 "2",
+                                 "--bn-momentum",
+                                 "0.9",
+                                 "--learning-rate",
+                                 "0.0001"};
+    all.insert(all.end(), more.begin(), more.end());
+    temporary_directory const here;
+    outcome const o = run(here, all);
+    INFO(o.err);
+    REQUIRE(o.code == 0);
+    CHECK(has(o.out, gpus == "1" ? "training with 1 GPU..." : "training with " + gpus + " GPUs..."));
+    CHECK(has(o.out, "num_replicas_in_sync: " + gpus));
+    return std::strtod(lines(contents(here / "history.csv")).at(1).c_str() + 2, nullptr);
+  };
+  double const one = first_loss("1", "8");
+  CHECK(first_loss("2", "4", {"--synchronized"}) == Approx(one).epsilon(1e-3));
+  CHECK(first_loss("4", "2", {"--synchronized", "--merge", "all_reduce"}) == Approx(one).epsilon(1e-3));
+  CHECK(first_loss("2", "4") > 0);
 }
 
 TEST_CASE("program: an executor that is not built in", "[program]") {
