@@ -69,6 +69,16 @@ struct layer {
   }
 };
 
+template <class T>
+void plain_backward(layer<T>& l, dsl::view<double> const& dx, bool accumulate) {
+  dsl::view<double const> const x = l.x.read(), dy = l.dy.read();
+  dsl::plain::batch_norm_gradient<double> const d{x, dy, l.statistics.wanted(), l.gamma.wanted(),
+                                                  l.spec.relu ? l.beta.wanted() : nullptr};
+  dsl::plain::batch_norm_sums(d, l.dgamma.wanted(), l.dbeta.wanted());
+  double const count = static_cast<double>(x.batch) * static_cast<double>(x.shape.area());
+  dsl::plain::batch_norm_backward_data<double>(d, l.dgamma.wanted(), l.dbeta.wanted(), count, dx, accumulate);
+}
+
 struct group {
   int batch;
   int height, width;
@@ -130,9 +140,7 @@ void train(group const& g, bool unbiased) {
   run(gradients, backwards, n.floats(), n.counters());
   run(kernels::batch_norm_backward(storage, pixels, g.layers), backwards);
   for (auto& l : all) {
-    dsl::plain::batch_norm_backward<double>(l.x.read(), l.statistics.wanted(), l.gamma.wanted(),
-                                            l.spec.relu ? l.beta.wanted() : nullptr, l.dy.read(), l.dx.wanted(),
-                                            l.dgamma.wanted(), l.dbeta.wanted(), l.spec.accumulate);
+    plain_backward(l, l.dx.wanted(), l.spec.accumulate);
     l.dgamma.check();
     l.dbeta.check();
     // 1 / sigma of a batch of one pixel is large, and what it multiplies cancels.
@@ -144,9 +152,7 @@ void train(group const& g, bool unbiased) {
   for (auto& l : layers) l.dx = l.x, l.accumulate = false;
   run(kernels::batch_norm_backward(storage, pixels, layers), in_place);
   for (auto& l : all) {
-    dsl::plain::batch_norm_backward<double>(l.x.read(), l.statistics.wanted(), l.gamma.wanted(),
-                                            l.spec.relu ? l.beta.wanted() : nullptr, l.dy.read(), l.x.wanted(),
-                                            l.dgamma.wanted(), l.dbeta.wanted(), false);
+    plain_backward(l, l.x.wanted(), false);
     if (pixels > 1) l.x.check(2e-5);
   }
 }
