@@ -119,7 +119,7 @@ struct network : rules::explain<detail::judged<Input, Layers...>::why.broken, de
 /// What compile() takes: a network, or a class that knows as much about itself. A broken network is one, too; sizeof
 /// has its error said here, since a compiler that meets it in a requirement calls the requirement unmet as well.
 template <class T>
-inline constexpr bool is_network = sizeof(T) > 0 && requires {
+inline constexpr bool is_network = sizeof(T) != 0 && requires {  // NOLINT(bugprone-sizeof-expression)
   T::view();
   T::is_sound;
 };

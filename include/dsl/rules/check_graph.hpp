@@ -57,6 +57,8 @@ class graph_check {
   }
 
  private:
+  /// A NaN is not.
+  static constexpr bool is_between(double x, double least, double below) { return x >= least && x < below; }
   static constexpr bool is_complete(custom_op const* own) {
     return own && own->forward_float && own->backward_float && own->forward_double && own->backward_double;
   }
@@ -82,15 +84,15 @@ class graph_check {
       case op::batch_norm:
         if (!same) break;
         if (!(n.epsilon > 0)) return breaks(rule::epsilon_is_positive, n.epsilon);
-        if (!(n.momentum >= 0 && n.momentum < 1)) return breaks(rule::momentum_keeps_less_than_all, n.momentum);
+        if (!is_between(n.momentum, 0, 1)) return breaks(rule::momentum_keeps_less_than_all, n.momentum);
         for (int i = 0; i < 4; ++i)
           if (!row_fits(n, i, static_cast<role>(static_cast<int>(role::gamma) + i), out.channels)) return false;
         return true;
       case op::activation:
-        if (!(n.rate >= 0 && n.rate < 1e30)) return breaks(rule::slope_is_not_negative, n.rate);
+        if (!is_between(n.rate, 0, 1e30)) return breaks(rule::slope_is_not_negative, n.rate);
         break;
       case op::dropout:
-        if (!(n.rate >= 0 && n.rate < 1)) return breaks(rule::dropout_rate_is_a_probability, n.rate);
+        if (!is_between(n.rate, 0, 1)) return breaks(rule::dropout_rate_is_a_probability, n.rate);
         break;
       case op::max_pool2d:
       case op::avg_pool2d:
