@@ -130,7 +130,7 @@ training was over and the plot alone failed: history.csv is written before it, w
       },
       "");
   for (CLI::Option* o : app.get_options())
-    if (o->get_type_name() == "N" || o->get_type_name() == "G") o->check(whole);
+    if (o->get_type_name() == "N" || o->get_type_name() == "G" || o->get_type_name() == "LIST") o->check(whole);
 }
 
 void check(settings const& s) {
@@ -145,6 +145,8 @@ void check(settings const& s) {
        "--merge: it must be host_merge or all_reduce" + found(s.merge));
   need(s.epochs >= 1, "--epochs: it must be 1 or more" + found(s.epochs) + "; try 70");
   need(s.batch_size >= 1, "--batch-size: it must be 1 or more" + found(s.batch_size) + "; try 64");
+  need(s.batch_size <= 0x7fffffff / s.gpus,
+       "--batch-size: times --gpus it must be below 2,147,483,648" + found(s.batch_size) + "; use fewer");
   need(s.learning_rate > 0 && s.learning_rate < 1e30,
        "--learning-rate: it must be a number above 0" + found(s.learning_rate) + "; try 0.005");
   need(s.bn_momentum >= 0 && s.bn_momentum < 1,

@@ -20,7 +20,8 @@ using with_batch_norm =
 using without = network<image<3, 8, 8>, conv2d<4, 3>, relu, max_pool2d<2, 2>, flatten, dropout<0.5>, dense<3>, softmax>;
 
 constexpr int pictures = 10;
-constexpr update_rule with_momentum{.momentum = 0.9, .weight_decay = 1e-3};
+constexpr update_rule with_decay{.momentum = 0.9, .weight_decay = 1e-3};
+constexpr update_rule plain_momentum{.momentum = 0.9};  // onednn has a vector loop for it
 
 struct batch_of {
   std::vector<float> images;
@@ -68,14 +69,16 @@ struct trained {
 };
 
 template <class Network, class Executor>
-std::unique_ptr<detail::towers_engine> make(Executor const& on, towers const& t, engine_options o = {}) {
+std::unique_ptr<detail::towers_engine> make(Executor const& on, towers const& t, update_rule const& u = with_decay) {
+  engine_options o;
   o.seed = 3;
-  o.update = with_momentum;
+  o.update = u;
   return std::make_unique<detail::towers_engine>(detail::factory_of(on, t.count), Network::view(), o, t);
 }
 template <class Network, class Executor>
-trained train(Executor const& on, towers const& t, int size = pictures, int steps = 20) {
-  auto const e = make<Network>(on, t);
+trained train(Executor const& on, towers const& t, int size = pictures, int steps = 20,
+              update_rule const& u = with_decay) {
+  auto const e = make<Network>(on, t, u);
   initialize(*e, 3);
   int const program = e->prepare(mode::training, size);
   trained result;
@@ -143,8 +146,8 @@ trained train_tower_by_tower(int count, tower_policy const& policy, int size, in
           if (policy.moments == tower_moments::averaged) p[j] = moved[i][j] / active;
           continue;
         }
-        double const d = gradient[i][j] + with_momentum.weight_decay * p[j];
-        velocity[i][j] = with_momentum.momentum * velocity[i][j] - 0.02 * d;
+        double const d = gradient[i][j] + with_decay.weight_decay * p[j];
+        velocity[i][j] = with_decay.momentum * velocity[i][j] - 0.02 * d;
         p[j] += velocity[i][j];
       }
     }
@@ -214,6 +217,27 @@ TEST_CASE("towers with a batch_norm each train as if one device ran them in turn
       }
 }
 
+TEST_CASE("towers keep the same parameters to the bit, with samples or without", "[towers]") {
+  for (update_rule const& u : {with_decay, plain_momentum, update_rule{}})
+    for (int size : {3, 10})
+      for (tower_policy const& p : {host_merge, all_reduce, synchronized(host_merge)})
+        train<with_batch_norm>(onednn{}, {.count = 4, .policy = p}, size, 30, u);  // compares them
+}
+
+TEST_CASE("a batch of no numbers does not stay in the running moments", "[towers]") {
+  auto const e = make<with_batch_norm>(reference{}, {.count = 2});
+  initialize(*e, 3);
+  int const program = e->prepare(mode::training, 8);
+  batch_of b = batch_at(e->graph(), 0, 8);
+  b.images[5] = INFINITY;
+  e->run(program, {b.images.data(), b.labels.data(), 8, 0, 0.01});
+  initialize(*e, 3);
+  b = batch_at(e->graph(), 0, 8);
+  for (int s = 1; s < 4; ++s)
+    e->run(program, {b.images.data(), b.labels.data(), 8, static_cast<std::uint64_t>(s), 0.0});
+  for (double v : parameters_of(*e)) REQUIRE(std::isfinite(v));
+}
+
 TEST_CASE("towers give the same bits in every run", "[towers]") {
   for (tower_policy const& p : {host_merge, all_reduce, synchronized(all_reduce)}) {
     trained const first = train<with_batch_norm>(onednn{}, {.count = 3, .policy = p});
@@ -248,10 +272,10 @@ TEST_CASE("towers evaluate and predict every sample once, whatever the batch", "
   }
 }
 
-TEST_CASE("towers that can't be are refused with what there is", "[towers]") {
+TEMPLATE_TEST_CASE("towers that can't be are refused with what there is", "[towers]", reference<>, onednn) {
   auto const refused = [](towers const& t, std::string const& what) {
     try {
-      make<without>(reference{}, t);
+      make<without>(TestType{}, t);
       FAIL("accepted");
     } catch (option_error const& e) {
       CHECK_THAT(e.what(), Catch::Matchers::Contains(what));
@@ -270,6 +294,11 @@ TEST_CASE("towers that can't be are refused with what there is", "[towers]") {
   CHECK_THROWS_AS(e->run(program, {nullptr, nullptr, 3, 0, 0}), option_error);
   CHECK(e->replicas() == 2);
   CHECK(e->at(1).replicas() == 2);
+}
+
+TEST_CASE("threads that can't be are refused", "[towers]") {
+  CHECK_THROWS_AS(make<without>(onednn{.threads = -4}, {.count = 2}), option_error);
+  CHECK_THROWS_AS(make<without>(onednn{.threads = 4096}, {.count = 2, .devices = {0, 1}}), option_error);
 }
 
 TEST_CASE("a tower that fails ends the step for all, with its own reason, and the towers for good", "[towers]") {

@@ -17,6 +17,9 @@ struct cuda {
 
   static constexpr dsl::target compile_time_target = cu::target_for(cu::storage::bf16);
 
+  /// That several towers can use: one, so far.
+  static int devices() { return 1; }
+
   /// Throws executor_error where there is no driver or no such device.
   std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const {
     static cu::api const libraries;

@@ -18,12 +18,12 @@ struct onednn {
   /// Towers share the threads out among them; each has at least one.
   onednn for_tower(detail::tower_place const& at) const {
     onednn mine = *this;
-    mine.threads = cores_a_tower(at.towers);
+    mine.threads = threads < 0 ? threads : cores_a_tower(at.towers);  // that it can't be is the engine's to say
     return mine;
   }
   int cores_a_tower(int towers) const {
-    int const all = threads > 0 ? threads : omp_get_max_threads();
-    return all > towers ? all / towers : 1;
+    int const all = threads != 0 ? threads : omp_get_max_threads();
+    return all > 0 && towers > 0 && all > towers ? all / towers : 1;
   }
 
   std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const {

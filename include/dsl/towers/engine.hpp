@@ -73,6 +73,7 @@ class towers_engine final : public engine {
 
   void run(int which, batch_view const& batch) override {
     program const& p = program_of(which);
+    group_.require_all();  // parameters may differ
     if (batch.size != p.part.size)
       throw option_error(message({"batch: this program takes ", p.part.size, " samples, not ", batch.size}));
     long long const picture = graph_.output_shape(graph_.nodes[0]).size();
@@ -168,7 +169,8 @@ class towers_engine final : public engine {
           message({"towers: ", t.count, " of them need as many devices; found ", given, " in the list"}));
     for (int i = 0; i < t.count; ++i) {
       int const device = given > 0 ? t.devices[static_cast<std::size_t>(i)] : i;
-      if (device < 0 || (devices > 0 && device >= devices))
+      bool const counted = devices > 0 || (each > 0 && given > 0 && all.cores.size() > 0);
+      if (device < 0 || (counted && device >= devices))
         throw option_error(message({"towers: tower ", i, " is to be on device ", device, "; there are 0 to ",
                                     devices - 1, given > 0 ? "; choose among them" : "; use fewer towers"}));
       for (int j = 0; j < i && given > 0; ++j)
@@ -178,8 +180,9 @@ class towers_engine final : public engine {
     list<core_set> places(t.count);
     for (int i = 0; i < t.count; ++i) {
       int const device = given > 0 ? t.devices[static_cast<std::size_t>(i)] : i;
-      // more towers than cores: nobody has one for himself
-      if (each > 0 && (given > 0 || each * t.count <= all.cores.size())) places[i] = all.slice(each * device, each);
+      // Where cores stay free, other programs' towers would be pinned to the same ones; where there are too few, nobody
+      // has one for himself.
+      if (each > 0 && (given > 0 || each * t.count == all.cores.size())) places[i] = all.slice(each * device, each);
     }
     return places;
   }

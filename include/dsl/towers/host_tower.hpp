@@ -35,7 +35,10 @@ class host_tower final : public host::tower<T> {
   void move_running_moments(bool had_samples, T* running) override {
     if (moments_.empty()) return;
     sent_[0] = had_samples ? 1 : 0;
-    for (std::size_t i = 0; i < moments_.size(); ++i) sent_[i + 1] = static_cast<double>(moments_[i]);
+    for (std::size_t i = 0; i < moments_.size(); ++i) {
+      sent_[i + 1] = static_cast<double>(moments_[i]);
+      moments_[i] = 0;  // a NaN would stay: the next batch's replace these as 0 * old + new
+    }
     exchange(sent_.size());
     for (int n = 0; n < graph_.size.nodes; ++n) {
       node const& x = graph_.nodes[n];

@@ -35,6 +35,11 @@ class in_process_group {
     detail::lock const held(mutex_);
     break_with(why);
   }
+  /// Throws that error where some rank has given up.
+  void require_all() {
+    detail::lock const held(mutex_);
+    if (broken_) refuse();
+  }
   /// Whether some rank has given up.
   bool broken() {
     detail::lock const held(mutex_);

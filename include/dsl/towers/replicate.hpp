@@ -12,6 +12,7 @@ namespace dsl {
 /// that is known when the program runs: compile<model>(executor, optimizer, dsl::towers{.count = n}).
 template <int G, class Network, tower_policy Policy = host_merge>
 struct replicate : Network {
+  static_assert(!requires { Network::replicas; }, "replicate: the network has its towers already");
   static_assert(G >= 1, "replicate: the number of towers must be 1 or more");
   static constexpr int replicas = G;
   static constexpr tower_policy policy = Policy;
@@ -37,6 +38,9 @@ namespace detail {
 /// Executors on the host say how many cores a tower gets, others how many devices there are.
 template <class Executor>
 [[gnu::cold]] tower_factory factory_of(Executor const& on, int towers) {
+  static_assert(
+      requires { on.cores_a_tower(towers); } || requires { on.devices(); },
+      "towers: this executor must have cores_a_tower() or devices(), and its engines sum gradients with options.group");
   tower_factory f{.executor = &on,
                   .make = [](void const* e, tower_place const& at, graph_view const& net, engine_options const& mine) {
                     auto const& executor = *static_cast<Executor const*>(e);

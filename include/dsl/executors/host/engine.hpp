@@ -219,7 +219,8 @@ class engine : public dsl::engine {
     for (int i = 0; i < p.plan.steps.size(); ++i) {
       bound_step& b = p.steps[static_cast<std::size_t>(i)];
       bind(p, p.plan.steps[i], b);
-      if (p.part.size > 0) b.faster = accelerate(p, b);
+      // without samples only the update runs, and it must be every tower's: another loop rounds otherwise
+      if (p.part.size > 0 || b.step->what == action::update) b.faster = accelerate(p, b);
     }
   }
   [[gnu::cold]] void bind(program const& p, step const& s, bound_step& b) const {
