@@ -376,3 +376,16 @@ TEST_CASE("sums are added up in rank order", "[towers]") {
         [](int) {});
   }
 }
+
+TEST_CASE("compile takes towers as a type, as a value, or none", "[towers]") {
+  CHECK(compile<without>(reference{}, sgd{}, {}).engine().replicas() == 1);  // options, not towers
+  CHECK(compile<without>(reference{}, sgd{}, towers{.count = 2}).engine().replicas() == 2);
+  CHECK(compile<without>(reference{}, sgd{}, towers{.count = 3}, {.seed = 3}).seed() == 3);
+  CHECK(compile<replicate<2, without>>(reference{}, sgd{}).engine().replicas() == 2);
+  CHECK(compile<replicate<2, without, synchronized(all_reduce)>>(reference{}, sgd{}, {.seed = 4}).seed() == 4);
+  using two = replicate<2, without>;
+  static_assert(two::parameter_count == without::parameter_count &&
+                two::training_bytes(64) < without::training_bytes(64));
+  static_assert(two::training_bytes(63) == without::training_bytes(32), "the last tower takes the rest");
+  static_assert(two::fills_towers(4) && !two::fills_towers(3) && !replicate<4, without, all_reduce>::fills_towers(7));
+}

@@ -4,6 +4,8 @@
 #include <dsl/towers/engine.hpp>
 #include <dsl/training/compile.hpp>
 
+#include <concepts>
+
 namespace dsl {
 
 /// A network on G devices, each with all of its layers and a part of every batch:
@@ -65,19 +67,24 @@ template <executor Executor>
 }
 
 /// A network on several devices; throws option_error where there are not so many.
-template <class Network, executor Executor, optimizer Optimizer>
-[[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer, towers const& t,
-                              compile_options const& o = {}) {
+template <class Network, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
+[[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer, Towers const& t,
+                              compile_options const& o) {
   if constexpr (Network::is_sound)
-    static_assert(detail::sound<Network, Executor>(),
+    static_assert(detail::sound<Network, Executor, 1>(),
                   "plan: typenet made a plan that its own checker refuses; please report the network");
   static_assert(!requires { Network::replicas; }, "compile: the network has its towers already: replicate<...>");
   return {make_towers(on, Network::view(), detail::options_of<Network>(optimizer.rule(), o), t),
           static_cast<double>(optimizer.learning_rate)};
 }
-template <class Thing, executor Executor, optimizer Optimizer>
+template <class Network, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
+[[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer, Towers const& t) {
+  detail::require_crossentropy_suits<Network>();
+  return compile<Network>(on, optimizer, t, compile_options{});
+}
+template <class Thing, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
   requires(!is_network<Thing>)
-trainer compile(Executor const& on, Optimizer const& optimizer, towers const&, compile_options const& o = {}) {
+trainer compile(Executor const& on, Optimizer const& optimizer, Towers const&, compile_options const& o) {
   return compile<Thing>(on, optimizer, o);
 }
 

@@ -23,14 +23,24 @@ namespace detail {
 template <class Network>
 inline constexpr bool checked_while_compiling = Network::view().size.nodes <= 300;
 
-template <class Network, class Executor>
+template <class Network, class Executor, int Buckets = 0>
 constexpr bool sound() {
-  if constexpr (!checked_while_compiling<Network>)
+  if constexpr (!checked_while_compiling<Network>) {
     return true;
-  else if constexpr (requires { Executor::compile_time_target; })
-    return verified<Network, 64, mode::training, Executor::compile_time_target>;
-  else
-    return verified<Network>;
+  } else {
+    target to{};
+    if constexpr (requires { Executor::compile_time_target; }) to = Executor::compile_time_target;
+    plan_options const training{.batch = 64, .target = to, .all_reduce_buckets = Buckets};
+    return verify(Network::view(), make_plan(Network::view(), training)).holds();
+  }
+}
+
+/// Where nobody names another loss it is cross-entropy.
+template <class Network>
+constexpr void require_crossentropy_suits() {
+  if constexpr (is_network<Network>)
+    if constexpr (Network::is_sound && !gives_probabilities(Network::view()))
+      static_cast<void>(sizeof(broken::crossentropy_takes_probabilities<Network, last_of(Network::view()).kind>));
 }
 
 /// What every engine of a network is made with.
@@ -61,7 +71,7 @@ template <class Network>
 template <class Network, executor Executor, optimizer Optimizer>
 [[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer, compile_options const& o) {
   if constexpr (Network::is_sound)  // else the compiler has said what is wrong, and need not say it twice
-    static_assert(detail::sound<Network, Executor>(),
+    static_assert(detail::sound<Network, Executor, requires { Network::replicas; } ? 1 : 0>(),
                   "plan: typenet made a plan that its own checker refuses; please report the network");
   engine_options const engine = detail::options_of<Network>(optimizer.rule(), o);
   auto const rate = static_cast<double>(optimizer.learning_rate);
@@ -74,10 +84,7 @@ template <class Network, executor Executor, optimizer Optimizer>
 /// Without options the loss is cross-entropy, and that the network suits it is checked as it compiles.
 template <class Network, executor Executor, optimizer Optimizer>
 [[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer) {
-  if constexpr (is_network<Network>)
-    if constexpr (Network::is_sound && !detail::gives_probabilities(Network::view()))
-      static_cast<void>(
-          sizeof(broken::crossentropy_takes_probabilities<Network, detail::last_of(Network::view()).kind>));
+  detail::require_crossentropy_suits<Network>();
   return compile<Network>(on, optimizer, compile_options{});
 }
 
