@@ -1,109 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The batch_norm kernels, compiled as C++, against the plain loops in double.
-#include <dsl/executors/reference/batch_norm.hpp>
-#include <dsl/executors/reference/elementwise.hpp>
+#include "support/catch.hpp"
 
-#include <algorithm>
+#include "cuda/batch_norm_layers.hpp"
+
 #include <deque>
 
-#include "support/catch.hpp"
-#include "support/run_kernel.hpp"
-
 using namespace dsl_test;
-namespace kernels = dsl::cu::kernels;
-using dsl::cu::slice;
 
 namespace {
-
-/// One layer with all that its four launches and the plain loops need.
-template <class T>
-struct layer {
-  kernels::batch_norm_layer spec;
-  tensor<T> x, y, dy, dx;
-  numbers gamma, beta, moving_mean, moving_variance, bias, statistics, dgamma, dbeta;
-  bool with_bias;
-
-  layer(int batch, dsl::shape const& s, kernels::batch_norm_layer const& how, bool with_bias_)
-      : spec(how),
-        x(batch, s, how.x, -3, 5),
-        y(batch, s, how.y),
-        dy(batch, s, how.y),
-        dx(batch, s, how.dx),
-        gamma(s.channels, 0.5, 1.5),
-        beta(s.channels, -1, 1),
-        moving_mean(s.channels, -1, 1),
-        moving_variance(s.channels, 0.5, 2),
-        bias(s.channels, -1, 1),
-        statistics(2 * s.channels, 0, 0),
-        dgamma(s.channels, 0, 0),
-        dbeta(s.channels, 0, 0),
-        with_bias(with_bias_) {}
-
-  kernels::batch_norm_forward forward() {
-    return {x.data(),
-            y.data(),
-            gamma.data(),
-            beta.data(),
-            moving_mean.data(),
-            moving_variance.data(),
-            with_bias ? bias.data() : nullptr,
-            statistics.data()};
-  }
-  kernels::batch_norm_gradient backward(bool in_place) {
-    return {x.data(),      dy.data(),   in_place ? x.data() : dx.data(), gamma.data(), beta.data(), statistics.data(),
-            dgamma.data(), dbeta.data()};
-  }
-  dsl::plain::batch_norm_parameters<double> parameters() {
-    return {gamma.wanted(), beta.wanted(), moving_mean.wanted(), moving_variance.wanted(),
-            with_bias ? bias.wanted() : nullptr};
-  }
-  /// Near the relu's edge float and double disagree on which side a value is; those few gradients become 0.
-  void avoid_edge() {
-    int const channels = x.shape.channels;
-    dy.fill([&](int n, int c, long long i) {
-      auto const k = static_cast<std::size_t>(c);
-      double const normal =
-          (x.read()(n, c, i) - statistics.expected[k]) * statistics.expected[k + static_cast<std::size_t>(channels)];
-      return std::fabs(normal * gamma.expected[k] + beta.expected[k]) < 1e-4 ? 0.0 : uniform(-1, 1);
-    });
-  }
-};
-
-template <class T>
-void plain_backward(layer<T>& l, dsl::view<double> const& dx, bool accumulate) {
-  dsl::view<double const> const x = l.x.read(), dy = l.dy.read();
-  dsl::plain::batch_norm_gradient<double> const d{x, dy, l.statistics.wanted(), l.gamma.wanted(),
-                                                  l.spec.relu ? l.beta.wanted() : nullptr};
-  dsl::plain::batch_norm_sums(d, l.dgamma.wanted(), l.dbeta.wanted());
-  double const count = static_cast<double>(x.batch) * static_cast<double>(x.shape.area());
-  dsl::plain::batch_norm_backward_data<double>(d, l.dgamma.wanted(), l.dbeta.wanted(), count, dx, accumulate);
-}
-
-struct group {
-  int batch;
-  int height, width;
-  std::vector<kernels::batch_norm_layer> layers;  // channels, x, y, dx, relu, accumulate
-};
-
-// Alone and in groups, vectors and not, one chunk and many, one tile of channels and several.
-std::vector<group> const groups = {
-    {2, 3, 5, {{3, {3}, {8, 4}, {3}, true, false, 1e-3, 0.9}}},
-    {1, 1, 1, {{5, {5}, {5}, {7, 1}, false, true, 1e-3, 0.99}}},
-    {3, 40, 41, {{8, {8}, {24, 16}, {8}, true, true, 1e-3, 0.9}}},
-    {4,
-     16,
-     16,
-     {{32, {32}, {80, 0}, {32}, true, false, 1e-3, 0.99}, {48, {48}, {80, 32}, {48}, true, false, 2e-3, 0.9}}},
-    {2,
-     9,
-     8,
-     {{4, {4}, {8}, {4}, true, false, 1e-3, 0.99},
-      {6, {6}, {14, 8}, {6}, false, false, 1e-3, 0.99},
-      {1, {2, 1}, {4, 3}, {1}, true, false, 1e-3, 0.99},
-      {7, {7}, {7}, {7}, true, true, 1e-2, 0.5}}},
-    {5, 4, 3, {{640, {640}, {640}, {640}, true, false, 1e-3, 0.99}}},
-    {3, 2, 2, {{301, {301}, {303, 2}, {301}, true, false, 1e-3, 0.99}}},
-};
 
 template <class T>
 void train(group const& g, bool unbiased) {
@@ -140,7 +45,7 @@ void train(group const& g, bool unbiased) {
   run(gradients, backwards, n.floats(), n.counters());
   run(kernels::batch_norm_backward(storage, pixels, g.layers), backwards);
   for (auto& l : all) {
-    plain_backward(l, l.dx.wanted(), l.spec.accumulate);
+    l.plain_backward(l.dx.wanted(), l.spec.accumulate);
     l.dgamma.check();
     l.dbeta.check();
     // 1 / sigma of a batch of one pixel is large, and what it multiplies cancels.
@@ -152,7 +57,7 @@ void train(group const& g, bool unbiased) {
   for (auto& l : layers) l.dx = l.x, l.accumulate = false;
   run(kernels::batch_norm_backward(storage, pixels, layers), in_place);
   for (auto& l : all) {
-    plain_backward(l, l.x.wanted(), false);
+    l.plain_backward(l.x.wanted(), false);
     if (pixels > 1) l.x.check(2e-5);
   }
 }

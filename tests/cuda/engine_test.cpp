@@ -240,7 +240,8 @@ TEST_CASE("cuda: a step is one graph launch, and allocates nothing", "[cuda]") {
     }
     CHECK(device.calls("cudaGraphLaunch") == 3);
     CHECK(device.calls("cudaStreamSynchronize") == 3);
-    CHECK(device.calls("cudaSetDevice") == device.calls() - 6);  // which costs nothing where the device is the same
+    CHECK(device.calls("cudaSetDevice") == 3);
+    CHECK(device.calls() == 9);
     e.run(inference, data.view(0, 0));
     device.reset_calls();
     e.run(inference, data.view(0, 0));
@@ -290,6 +291,29 @@ TEST_CASE("cuda: any vendor call may fail; the error names it and nothing leaks"
   }
   CHECK(struck > 200);
   WARN(struck << " calls failed in turn");
+}
+
+TEST_CASE("cuda: a program that could not be made is made anew", "[cuda]") {
+  dsl_test::add_all_kernels();
+  simulated_device device({.seed = 5});
+  {
+    cu::engine e(device.api(), small::view(), keras, settings(precision::bf16));
+    initialize(e, 5);
+    sample_batch const data(small::view(), 6, 1);
+    for (char const* call : {"cudaGraphInstantiate", "cudnnBackendExecute", "cudaLibraryLoadData"}) {
+      int const fine = e.prepare(mode::inference, 2);
+      device.fail_call(call, 1);
+      CHECK_THROWS_AS(e.prepare(mode::training, 6), executor_error);
+      device.cancel_faults();
+      device.forget_errors();
+      CHECK(e.prepare(mode::inference, 2) == fine);
+    }
+    int const program = e.prepare(mode::training, 6);
+    CHECK(e.prepare(mode::training, 6) == program);
+    e.run(program, data.view(0, 0.01));
+    CHECK(std::isfinite(e.metrics(program).loss));
+  }
+  CHECK(device.report() == "");
 }
 
 TEST_CASE("cuda: what can't be is refused", "[cuda]") {

@@ -247,6 +247,7 @@ void whole_life(simulated_nccl& nccl) {
     c.broadcast(x.on_device(), 20, 0, x.s.get());
     c.broadcast(x.on_device() + 20, 10, 0, x.s.get());
   });
+  c.all_gather(x.on_device(), 10, x.on_device() + 20, x.s.get());
   dsl::cu::replay const step(a, x.s.get(), [&] {
     x.to_device(x.s.get());
     c.all_reduce(x.on_device(), 30, x.s.get());

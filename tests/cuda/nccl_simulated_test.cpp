@@ -109,6 +109,15 @@ TEST_CASE("simulated NCCL refuses what the library refuses") {
     CHECK(refused(d, d, 10, ncclFloat32, x.s.get()) == ncclInProgress);
     CHECK(refused(d, d, 11, ncclFloat32, x.s.get()) == ncclInvalidArgument);
     CHECK(refused(x.on_host(), d, 10, ncclFloat32, x.s.get()) == ncclInvalidArgument);
+    auto const gathers = [&](float* from, int ranks) {
+      c = start(nccl, new_id(nccl), 0, 1);
+      ncclResult_t const r = nccl.nccl().ncclAllGather.function(
+          from, d, std::size_t{10} * static_cast<std::size_t>(ranks), ncclFloat32, c, x.s.get());
+      nccl.nccl()(nccl.nccl().ncclCommAbort, c);
+      return r;
+    };
+    CHECK(gathers(d, 1) == ncclInProgress);
+    CHECK(gathers(d, 2) == ncclInvalidArgument);
     CHECK(device.take_misuses().empty());
     CHECK(refused(d, d, 10, ncclFloat64, x.s.get()) == ncclInvalidArgument);
     CHECK(device.take_misuses().size() == 1);

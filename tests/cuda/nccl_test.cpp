@@ -4,7 +4,7 @@
 
 #include "cuda/nccl_ranks.hpp"
 
-#include <dsl/executors/cuda/host_reduction.hpp>
+#include <dsl/towers/in_process.hpp>
 
 #include <optional>
 
@@ -36,7 +36,7 @@ TEST_CASE("ranks sum and share numbers, and all get the same bits") {
   simulated_device device{{.seed = 5, .when = when, .devices = ranks}};
   simulated_nccl nccl(device);
   dsl::cu::nccl_id const id = make_nccl_id(nccl.nccl());
-  std::vector<std::vector<float>> sums(static_cast<std::size_t>(ranks)), shared = sums;
+  std::vector<std::vector<float>> sums(static_cast<std::size_t>(ranks)), shared = sums, gathered = sums;
   check_all_fine(on_ranks(ranks, [&](int r) {
     rank_floats x(nccl.api(), 300);
     nccl_communicator c(nccl.api(), nccl.nccl(), id, r, ranks, in_time);
@@ -56,6 +56,12 @@ TEST_CASE("ranks sum and share numbers, and all get the same bits") {
     x.to_host(x.s.get());
     c.wait(x.s.get());
     shared[static_cast<std::size_t>(r)] = x.numbers();
+    x.fill(r, 2);
+    x.to_device(x.s.get());
+    c.all_gather(x.on_device() + 7, 40, x.on_device() + 100, x.s.get());
+    x.to_host(x.s.get());
+    c.wait(x.s.get());
+    gathered[static_cast<std::size_t>(r)] = x.numbers();
   }));
   std::vector<float> expected(300);
   for (int r = 0; r < ranks; ++r)
@@ -67,8 +73,14 @@ TEST_CASE("ranks sum and share numbers, and all get the same bits") {
     auto const last = rank_floats::values(ranks - 1, 1, 200);
     std::copy(last.begin(), last.end(), mine.begin());
     CHECK(shared[static_cast<std::size_t>(r)] == mine);
+    mine = rank_floats::values(r, 2, 300);
+    for (int from = 0; from < ranks; ++from) {
+      auto const theirs = rank_floats::values(from, 2, 47);
+      std::copy(theirs.begin() + 7, theirs.end(), mine.begin() + 100 + 40 * from);
+    }
+    CHECK(gathered[static_cast<std::size_t>(r)] == mine);
   }
-  CHECK(nccl.done() == 4);
+  CHECK(nccl.done() == 5);
   CHECK(device.calls("ncclCommDestroy") == ranks);
   CHECK(device.calls("ncclCommAbort") == 0);
   CHECK(device.report() == "");
@@ -81,7 +93,7 @@ TEST_CASE("two buckets inside a recorded graph, replayed, give what the host sum
   constexpr long long n = 500, ready_first = 280;
   simulated_device device{{.seed = 11, .when = when, .devices = ranks}};
   simulated_nccl nccl(device);
-  dsl::cu::host_reduction oracle(ranks, 20s);
+  dsl::in_process_group oracle(ranks);
   dsl::cu::nccl_id const id = make_nccl_id(nccl.nccl());
   std::vector<std::vector<float>> got(ranks * steps), wanted = got;
   check_all_fine(on_ranks(ranks, [&](int r) {
@@ -114,7 +126,7 @@ TEST_CASE("two buckets inside a recorded graph, replayed, give what the host sum
       for (int k = 0; k < steps; ++k) {
         x.fill(r, k);
         std::vector<float> summed = x.numbers();
-        oracle.all_reduce(r, summed.data(), n);
+        oracle.at(r).all_reduce(summed.data(), n);
         step.launch(x.s.get());
         c.wait(x.s.get(), "a step");
         got[static_cast<std::size_t>(k * ranks + r)] = x.numbers();
@@ -150,6 +162,8 @@ TEST_CASE("arguments that can't be are refused before NCCL sees them") {
     CHECK_THROWS_AS(c.all_reduce(nullptr, 10, x.s.get()), dsl::option_error);
     CHECK_THROWS_WITH(c.all_reduce(x.on_device(), 0, x.s.get()), Catch::Contains("count must be 1 or more; found 0"));
     CHECK_THROWS_AS(c.broadcast(x.on_device(), -1, 0, x.s.get()), dsl::option_error);
+    CHECK_THROWS_AS(c.all_gather(x.on_device(), 0, x.on_device(), x.s.get()), dsl::option_error);
+    CHECK_THROWS_AS(c.all_gather(x.on_device(), 10, nullptr, x.s.get()), dsl::option_error);
     CHECK_THROWS_WITH(c.broadcast(x.on_device(), 10, 1, x.s.get()), Catch::Contains("root must be 0 to 0; found 1"));
     CHECK_THROWS_WITH(c.all_reduce(x.on_device(), 10, nullptr), Catch::Contains("default stream"));
     CHECK(device.calls() == 0);

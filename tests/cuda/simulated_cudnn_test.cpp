@@ -236,7 +236,7 @@ TEST_CASE("timing finds the engine that claims least time") {
 }
 
 TEST_CASE("execution refuses what it can't run") {
-  bench b;
+  bench b{{.devices = 2}};
   {
     plan_target const target(*b.handle);
     auto const plans = find_plans(target, some, {.workspace_limit = 0, .most_plans = 1}).plans;
@@ -255,6 +255,12 @@ TEST_CASE("execution refuses what it can't run") {
     CHECK(answer(big[0], {1, 2, 4}, {x, ws.p, ys.p}) == CUDNN_STATUS_BAD_PARAM_NULL_POINTER);
     CHECK(answer(plans[0], {1, 2}, {x, ws.p}) == CUDNN_STATUS_BAD_PARAM);
     CHECK(answer(plans[0], {1, 2, 4}, {x + 2, ws.p, ys.p}) == CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER);
+    b.a(b.a.cudaSetDevice, 1);
+    {
+      buffer const elsewhere(b.a, 384, storage::bf16);
+      b.a(b.a.cudaSetDevice, 0);
+      CHECK(answer(plans[0], {1, 2, 4}, {x, ws.p, elsewhere.p}) == CUDNN_STATUS_BAD_PARAM);
+    }
     CHECK(answer(plans[0], {1, 2, 4}, {x, ws.p, ys.p}) == CUDNN_STATUS_SUCCESS);
     b.a(b.a.cudaStreamSynchronize, b.s);
     CHECK(answer(plans[0], {1, 2, 4}, {x + 32, ws.p, ys.p}) == CUDNN_STATUS_SUCCESS);  // ends behind the buffer

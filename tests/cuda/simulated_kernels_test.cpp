@@ -227,6 +227,21 @@ TEST_CASE("kernels run with the line's numbers and the arguments at the launch; 
   CHECK(b.device.report() == "");
 }
 
+TEST_CASE("a kernel can't reach another device's memory") {
+  bench b{{.devices = 2}};
+  b.a(b.a.cudaSetDevice, 1);
+  float* elsewhere = nullptr;
+  b.a(b.a.cudaMalloc, reinterpret_cast<void**>(&elsewhere), std::size_t{256});
+  b.a(b.a.cudaSetDevice, 0);
+  CHECK(b.launch("k0", dim3(1), dim3(32), b.d, elsewhere) == cudaErrorInvalidValue);
+  CHECK(b.device.take_misuses() ==
+        std::vector<std::string>{"cudaLaunchKernel: sum on device 0 gets memory of another device"});
+  CHECK(b.launch("k0", dim3(1), dim3(32), b.d, b.d + 50) == cudaSuccess);
+  b.a(b.a.cudaFree, elsewhere);
+  b.end();
+  CHECK(b.device.report() == "");
+}
+
 TEST_CASE("a kernel that goes wrong spoils everything after it, as on a GPU") {
   bench b;
   CHECK(b.launch("k3", dim3(1), dim3(32), b.d) == cudaSuccess);

@@ -19,6 +19,7 @@
 #include <typenet_kernels/loss.cuh>
 #include <typenet_kernels/convolution.cuh>
 #include <typenet_kernels/weights.cuh>
+#include <typenet_kernels/towers.cuh>
 #include <typenet_kernels/input.cuh>
 #undef KERNEL
 #undef DEVICE
@@ -64,6 +65,9 @@ inline void add_all_kernels() {
   TYPENET_ADD(convolution_backward_weights)
   TYPENET_ADD(update)
   TYPENET_ADD(fold_batch_norm)
+  TYPENET_ADD(widen_staged)
+  TYPENET_ADD(move_moments)
+  TYPENET_ADD(join_moments)
   TYPENET_ADD(load_pictures)
   TYPENET_ADD(gather_pictures)
 #undef TYPENET_ADD

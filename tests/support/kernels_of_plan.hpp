@@ -79,6 +79,8 @@ class kernels_of_plan {
     }
     add(k::batch_norm_statistics(t_, pixels, layers, false));
     add(k::batch_norm_apply(t_, pixels, layers));
+    add(k::batch_norm_part(t_, pixels, layers));
+    add(k::join_moments(t_, layers, 8, false));
   }
 
   void add_step(dsl::plan const& p, dsl::step const& s, bool direct_convolutions) {
@@ -97,6 +99,8 @@ class kernels_of_plan {
     if (s.what == dsl::action::update) {
       long long const count = p.region_bytes[static_cast<int>(dsl::region::parameters)] / 4;
       add(k::narrow(t_, count));
+      add(k::widen_staged(t_, count));
+      add(k::move_moments(t_, p.region_bytes[static_cast<int>(dsl::region::statistics)] / 4, 8));
       return add(k::update(t_, {.momentum = 0.9}, count, {.copies = true, .staged = true, .advance = batch}));
     }
     if (s.node < 0) return;
@@ -108,8 +112,8 @@ class kernels_of_plan {
     bool const accumulate = accumulates(p, s);
     if (s.what == dsl::action::loss) {
       slice const flat{out.channels};
-      add(k::loss(t_, p.options.loss, true, batch, out, flat, flat, training));
-      return add(k::softmax_loss(t_, p.options.loss, batch, out.channels, flat, flat, flat, training));
+      add(k::loss(t_, p.options.loss, true, batch, batch, out, flat, flat, training));
+      return add(k::softmax_loss(t_, p.options.loss, batch, batch, out.channels, flat, flat, flat, training));
     }
     switch (n.kind) {
       case op::conv2d: {

@@ -2,28 +2,50 @@
 #pragma once
 
 #include <dsl/executors/cuda/engine.hpp>
+#include <dsl/towers/towers.hpp>
 
 namespace dsl {
 
 using cu::precision;
 
-/// An NVIDIA GPU through cuDNN and kernels of our own: link typenet::cuda.
+/// An NVIDIA GPU through cuDNN and kernels of our own: link typenet::cuda. Of several towers each has a GPU.
 struct cuda {
   dsl::precision precision = dsl::precision::bf16;
   bool deterministic = false;  // the same bits in every run, from the first of cuDNN's plans that allow it
   int device = 0;
   /// Where compiled kernels and timed plans are kept from run to run; empty: nowhere.
   std::string cache = cu::cache_folder();
+  /// How several towers' GPUs add up gradients: &dsl::nccl (executors/cuda/nccl.hpp), or null: through the host, in
+  /// tower order.
+  cu::device_collectives const* collectives = nullptr;
 
   static constexpr dsl::target compile_time_target = cu::target_for(cu::storage::bf16);
 
-  /// That several towers can use: one, so far.
-  static int devices() { return 1; }
+  cuda for_tower(detail::tower_place const& at) const {
+    cuda mine = *this;
+    mine.device = at.device;
+    return mine;
+  }
+  /// That this process may use; 0 where there is no driver: then make_engine says so.
+  [[gnu::cold]] static int devices() {
+    int count = 0;
+    return libraries().cudaGetDeviceCount.function(&count) == cudaSuccess ? count : 0;
+  }
 
   /// Throws executor_error where there is no driver or no such device.
-  std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const {
-    static cu::api const libraries;
-    return std::make_unique<cu::engine>(libraries, g, o, cu::engine_settings{precision, deterministic, device, cache});
+  [[gnu::cold]] std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const {
+    return std::make_unique<cu::engine>(libraries(), g, o,
+                                        cu::engine_settings{.precision = precision,
+                                                            .deterministic = deterministic,
+                                                            .device = device,
+                                                            .cache = cache,
+                                                            .collectives = collectives});
+  }
+
+ private:
+  static cu::api const& libraries() {
+    static cu::api const all;
+    return all;
   }
 };
 

@@ -49,26 +49,36 @@ class towers_engine final : public engine {
   [[gnu::cold]] int prepare(mode m, batch_part part) override {
     int count = 0;
     for (program const& p : programs_) {
-      if (p.mode == m && p.part == part) return count;
+      if (p.mode == m && p.part == part && !p.resident) return count;
       ++count;
     }
     if (part.size < 1) throw option_error(message({"batch: a program needs 1 sample or more; found ", part.size}));
-    program& p = programs_.emplace();
-    try {
-      p.each = list<share>(towers_);
-      on_all([&](int i) {
-        share& s = p.each[i];
-        s.part = part_of(part.size, towers_, i, policy_);
-        s.part.first += part.first, s.part.whole = part.whole;
-        if (s.part.size > 0 || m == dsl::mode::training) s.program = at(i).prepare(m, s.part);
-      });
-    } catch (...) {
-      programs_.drop_last();
-      throw;
-    }
-    p.mode = m;
-    p.part = part;
-    return count;
+    return add({.mode = m, .part = part}, [m](engine& e, batch_part mine) {
+      return mine.size > 0 || m == dsl::mode::training ? e.prepare(m, mine) : -1;
+    });
+  }
+  /// Each tower keeps the data set and fetches its part of each batch; -1 where one of them can't.
+  [[gnu::cold]] int prepare_resident(dataset const& data, augmentation const& augment, batch_part part,
+                                     bool shuffle) override {
+    if (part.size < 1) throw option_error(message({"batch: a program needs 1 sample or more; found ", part.size}));
+    int const added = add({.mode = dsl::mode::training, .part = part, .resident = true},
+                          [&](engine& e, batch_part mine) { return e.prepare_resident(data, augment, mine, shuffle); });
+    program const& made = programs_[added];
+    for (share const& s : made.each)
+      if (s.program < 0) {
+        programs_.drop_last();
+        return -1;
+      }
+    for (int i = 0; i < added; ++i)
+      if (programs_[i].resident && programs_[i].each[0].program == made.each[0].program) {
+        programs_.drop_last();
+        return i;
+      }
+    return added;
+  }
+  void start_epoch(int which, int epoch, std::int64_t step) override {
+    program const& p = program_of(which);
+    if (p.resident) on_all([&](int i) { at(i).start_epoch(p.each[i].program, epoch, step); });
   }
 
   void run(int which, batch_view const& batch) override {
@@ -145,8 +155,28 @@ class towers_engine final : public engine {
   struct program {
     dsl::mode mode = dsl::mode::inference;
     batch_part part{0};
+    bool resident = false;  // the towers fetch their batches themselves
     list<share> each{};
   };
+
+  /// make(engine, its part), on each tower's thread; returns the program's number here.
+  template <class F>
+  [[gnu::cold]] int add(program const& wanted, F make) {
+    program& p = programs_.emplace(wanted);
+    try {
+      p.each = list<share>(towers_);
+      on_all([&](int i) {
+        share& s = p.each[i];
+        s.part = part_of(p.part.size, towers_, i, policy_);
+        s.part.first += p.part.first, s.part.whole = p.part.whole;
+        s.program = make(at(i), s.part);
+      });
+    } catch (...) {
+      programs_.drop_last();
+      throw;
+    }
+    return programs_.size() - 1;
+  }
 
   program const& program_of(int which) const {
     if (which < 0 || which >= programs_.size()) throw option_error("engine: there is no such program; prepare() it");

@@ -173,6 +173,8 @@ inline cudnnStatus_t execute(state& s, cudnnHandle_t handle, cudnnBackendDescrip
     auto const at = std::find(ids.begin(), ids.end(), t.id);
     if (at != ids.end()) p = pointers[static_cast<std::size_t>(at - ids.begin())];
     if (!p) return refuse(s, CUDNN_STATUS_BAD_PARAM, "execute: no pointer for tensor " + std::to_string(t.id));
+    if (auto const* const b = s.memory.find(p, 1); b && b->device != q->device)
+      return refuse(s, CUDNN_STATUS_BAD_PARAM, "execute: tensor " + std::to_string(t.id) + " is not on this device");
     if (reinterpret_cast<std::uintptr_t>(p) % static_cast<std::uintptr_t>(t.alignment) != 0)
       return refuse(s, CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER, "execute: tensor " + std::to_string(t.id));
   }

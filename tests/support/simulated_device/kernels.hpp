@@ -99,7 +99,8 @@ S shape_from(std::vector<literal> const& numbers, std::index_sequence<I...>) {
 
 struct kernel {
   char const* name = "";
-  std::size_t numbers = 0;  // of its shape
+  std::size_t numbers = 0;             // of its shape
+  std::vector<std::size_t> arguments;  // behind it: the bytes of each
   /// Copies the arguments, as cudaLaunchKernel does; what it returns runs the kernel.
   std::function<std::function<void()>(std::vector<literal> const&, dim3, dim3, void**)> bind;
 };
@@ -118,6 +119,7 @@ void add_kernel(std::string function, std::string storage, void (*f)(Shape, P...
   using namespace simulated;
   kernel k;
   k.numbers = numbers_in<Shape>();
+  k.arguments = {sizeof(P)...};
   k.bind = [f](std::vector<literal> const& numbers, dim3 grid, dim3 block, void** given) -> std::function<void()> {
     Shape const shape = shape_from<Shape>(numbers, std::make_index_sequence<numbers_in<Shape>()>{});
     auto const values = [&]<std::size_t... I>(std::index_sequence<I...>) {

@@ -68,6 +68,19 @@ inline cudaError_t library_get_kernel(state& s, cudaKernel_t* result, cudaLibrar
   return cudaSuccess;
 }
 
+/// Where an argument, or a pointer in a struct of them, lies in another device's memory: no kernel may touch that. Any
+/// 8 bytes that look like such a pointer are taken for one.
+inline bool reaches_elsewhere(state const& s, std::vector<std::size_t> const& sizes, void** arguments, int device) {
+  for (std::size_t a = 0; a < sizes.size(); ++a)
+    for (std::size_t at = 0; at + sizeof(void*) <= sizes[a]; at += sizeof(void*)) {
+      void const* p = nullptr;
+      std::memcpy(&p, static_cast<char const*>(arguments[a]) + at, sizeof p);
+      auto const* const b = s.memory.find(p, 1);
+      if (b && b->device >= 0 && b->device != device) return true;
+    }
+  return false;
+}
+
 /// Limits of compute capability 9.0; shared memory beyond 48 KiB would need an attribute that the table doesn't have.
 inline cudaError_t launch_kernel(state& s, void const* function, dim3 grid, dim3 block, void** arguments,
                                  std::size_t shared_bytes, cudaStream_t in) {
@@ -82,6 +95,11 @@ inline cudaError_t launch_kernel(state& s, void const* function, dim3 grid, dim3
     return cudaErrorInvalidConfiguration;
   if (shared_bytes > 48 * 1024 || !arguments) return cudaErrorInvalidValue;
   auto const& known = all_kernels().at({k->line.function, k->line.storage});
+  if (reaches_elsewhere(s, known.arguments, arguments, q->device)) {
+    s.misuse(std::string("cudaLaunchKernel: ") + known.name + " on device " + std::to_string(q->device) +
+             " gets memory of another device");
+    return cudaErrorInvalidValue;
+  }
   double const milliseconds = 0.003 + static_cast<double>(threads * grid.x * grid.y * grid.z) * 1e-8;
   return enqueue(s, *q, known.name, milliseconds, known.bind(k->line.numbers, grid, block, arguments), {k});
 }

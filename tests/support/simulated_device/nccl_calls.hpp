@@ -132,9 +132,10 @@ inline ncclResult_t nccl_abort(state& s, ncclComm_t comm) {
   me->result = ncclRemoteError;
   me->gone = true;
   release(s, *me);
+  auto const finalized = [](nccl_rank const& r) { return r.doing == nccl_rank::finalizing && r.result == ncclSuccess; };
   if (world().options.aborts_are_heard)
     for (auto const& other : me->clique->members)
-      if (other && other != me && !other->gone) other->result = ncclRemoteError;
+      if (other && other != me && !other->gone && !finalized(*other)) other->result = ncclRemoteError;
   return end_communicator(s, comm, *me, "ncclCommAbort");
 }
 
@@ -145,11 +146,12 @@ inline ncclResult_t check_collective(state& s, nccl_rank& me, collective& c) {
   cudaError_t error;
   auto const q = find_stream(s, c.stream, c.name, error);
   if (!q || q->device != me.device) return nccl_error(ncclUnhandledCudaError, "Cuda failure 'invalid resource handle'");
-  for (void const* const p : {c.send, static_cast<void const*>(c.receive)}) {
-    auto const* const b = s.memory.find(p, c.count * sizeof(float));
-    if (!b || b->device != me.device)
-      return nccl_error(ncclInvalidArgument, std::string(c.name) + " : no memory of this rank's GPU");
-  }
+  auto const has = [&](void const* p, std::size_t floats) {
+    auto const* const b = s.memory.find(p, floats * sizeof(float));
+    return b && b->device == me.device;
+  };
+  if (!has(c.send, c.count) || !has(c.receive, c.received(me.clique->members.size())))
+    return nccl_error(ncclInvalidArgument, std::string(c.name) + " : no memory of this rank's GPU");
   c.recording = q->capturing;
   c.recorded = q->capturing != nullptr;
   return ncclSuccess;
@@ -180,7 +182,11 @@ inline ncclResult_t nccl_all_reduce(state& s, void const* send, void* receive, s
     s.misuse("ncclAllReduce: only sums are simulated");
     return ncclInvalidArgument;
   }
-  return enqueue_collective(s, comm, {"ncclAllReduce", send, receive, count, -1, stream}, type);
+  return enqueue_collective(s, comm, {"ncclAllReduce", send, receive, count, sum_of_all, stream}, type);
+}
+inline ncclResult_t nccl_all_gather(state& s, void const* send, void* receive, std::size_t count, ncclDataType_t type,
+                                    ncclComm_t comm, cudaStream_t stream) {
+  return enqueue_collective(s, comm, {"ncclAllGather", send, receive, count, all_of_all, stream}, type);
 }
 inline ncclResult_t nccl_broadcast(state& s, void const* send, void* receive, std::size_t count, ncclDataType_t type,
                                    int root, ncclComm_t comm, cudaStream_t stream) {

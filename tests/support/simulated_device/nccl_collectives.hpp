@@ -11,16 +11,22 @@ namespace dsl_test::simulated {
 
 /// What all ranks' parts do together. Sums begin at any rank: NCCL promises no order, only the same bits for all.
 inline void run_collective(state& s, nccl_clique const& clique, meeting const& m) {
-  std::size_t const ranks = m.parts.size(), count = m.parts[0]->count;
-  for (std::size_t r = 0; r < ranks; ++r)
-    for (void const* const p : {m.parts[r]->send, static_cast<void const*>(m.parts[r]->receive)}) {
-      auto const* const b = s.memory.find(p, count * sizeof(float));
-      if (!b || b->device != clique.members[r]->device)
-        throw simulation_error("rank " + std::to_string(r) + "'s memory was freed before the collective");
-    }
-  std::vector<float> result(count);
+  std::size_t const ranks = m.parts.size(), count = m.parts[0]->count, received = m.parts[0]->received(ranks);
+  auto const expect = [&](std::size_t r, void const* p, std::size_t floats) {
+    auto const* const b = s.memory.find(p, floats * sizeof(float));
+    if (!b || b->device != clique.members[r]->device)
+      throw simulation_error("rank " + std::to_string(r) + "'s memory was freed before the collective");
+  };
+  for (std::size_t r = 0; r < ranks; ++r) {
+    expect(r, m.parts[r]->send, count);
+    expect(r, m.parts[r]->receive, received);
+  }
+  std::vector<float> result(received);
   int const root = m.parts[0]->root;
-  if (root >= 0) {
+  if (root == all_of_all) {
+    for (std::size_t r = 0; r < ranks; ++r)
+      std::memcpy(result.data() + r * count, m.parts[r]->send, count * sizeof(float));
+  } else if (root != sum_of_all) {
     std::memcpy(result.data(), m.parts[static_cast<std::size_t>(root)]->send, count * sizeof(float));
   } else {
     std::size_t const first = random_below(s.random, static_cast<std::uint32_t>(ranks));
@@ -29,7 +35,7 @@ inline void run_collective(state& s, nccl_clique const& clique, meeting const& m
       for (std::size_t i = 0; i < count; ++i) result[i] += x[i];
     }
   }
-  for (auto const& p : m.parts) std::memcpy(p->receive, result.data(), count * sizeof(float));
+  for (auto const& p : m.parts) std::memcpy(p->receive, result.data(), received * sizeof(float));
   ++world().done;
 }
 

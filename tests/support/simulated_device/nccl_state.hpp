@@ -26,16 +26,20 @@ struct nccl_options {
 
 namespace simulated {
 
+inline constexpr int sum_of_all = -1, all_of_all = -2;
+
 /// One rank's part in a collective.
 struct collective {
   char const* name = "";
   void const* send = nullptr;
   void* receive = nullptr;
-  std::size_t count = 0;  // of floats
-  int root = -1;          // -1: a sum
+  std::size_t count = 0;  // of floats that are sent
+  int root = sum_of_all;  // or whose numbers all receive, or all_of_all
   cudaStream_t stream = nullptr;
   bool recorded = false;
   std::shared_ptr<capture> recording{};  // until it is in the graph, which must not hold its own capture
+
+  std::size_t received(std::size_t ranks) const { return root == all_of_all ? count * ranks : count; }
 };
 inline std::string describe(collective const& c) {
   return std::string(c.name) + " of " + std::to_string(c.count) +

@@ -63,6 +63,7 @@ inline void install_nccl(nccl_installer& table) {
   table.set<&nccl_api::ncclCommDestroy, &nccl_destroy>();
   table.set<&nccl_api::ncclCommAbort, &nccl_abort>();
   table.set<&nccl_api::ncclAllReduce, &nccl_all_reduce>();
+  table.set<&nccl_api::ncclAllGather, &nccl_all_gather>();
   table.set<&nccl_api::ncclBroadcast, &nccl_broadcast>();
   table.set<&nccl_api::ncclGroupStart, &nccl_group_start>();
   table.set<&nccl_api::ncclGroupEnd, &nccl_group_end>();

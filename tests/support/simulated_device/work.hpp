@@ -59,10 +59,11 @@ class scheduler {
     while (node* n = choose(anything)) run(*n);
     tidy();
   }
-  /// Runs one piece of what the target needs, if it isn't done: a device gets on with its work while the host polls.
+  /// Runs some pieces of what the target needs, if it isn't done: a device gets on with its work while the host polls.
   void poll(std::shared_ptr<node> const& target) {
     mark({target});
-    if (node* n = choose(false)) run(*n);
+    for (std::uint32_t left = 1 + random_below(random_, 16); left > 0; --left)
+      if (node* n = choose(false)) run(*n);
     tidy();
   }
 

@@ -6,6 +6,7 @@
 #include <dsl/executors/cuda/kernels.hpp>
 #include <dsl/plan/make_plan.hpp>
 
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -15,6 +16,16 @@ namespace dsl::cu {
 /// How a GPU wants its tensors: channels last, in the storage type; state in float.
 constexpr target target_for(storage t) {
   return {.channel_block = channels_last, .alignment = 256, .element_bytes = bytes_of(t), .state_bytes = 4};
+}
+
+/// Number i of an array in the storage type, brought to the host.
+inline float number_at(storage t, std::byte const* raw, long long i) {
+  float value = 0;
+  if (t == storage::f32)
+    std::memcpy(&value, raw + 4 * i, 4);
+  else
+    std::memcpy(reinterpret_cast<std::byte*>(&value) + 2, raw + 2 * i, 2);  // bf16 is a float's upper half
+  return value;
 }
 
 /// A network's state on one device, in the plan's flat arenas: parameters and running statistics; gradients and
@@ -35,6 +46,8 @@ class arena {
 
   /// Of all trainable parameters together, gaps for alignment included.
   long long count() const { return bytes_of(region::parameters) / 4; }
+  /// Of all running statistics, likewise.
+  long long statistics_count() const { return bytes_of(region::statistics) / 4; }
   long long bytes() const { return state_.bytes() + (training_ ? training_->bytes() : 0); }
   /// What the plan does not count.
   long long extra_bytes() const { return (copy_ ? copy_->bytes() : 0) + (stage_ ? stage_->bytes() : 0); }
@@ -46,12 +59,14 @@ class arena {
   }
 
   float* parameters() const { return begin_of(region::parameters); }
+  float* statistics() const { return begin_of(region::statistics); }
   float* gradients() const { return begin_of(region::gradients); }
   float* slots() const { return begin_of(region::slots); }
   /// The 16-bit copies, or null where storage is float.
   void* copies() const { return copy_ ? copy_->data() : nullptr; }
   void* stage() const { return stage_ ? stage_->data() : nullptr; }
 
+  /// Of a parameter among those of its kind, trainable or not, and of its gradient.
   long long offset_of(int k) const { return buffer_of(k).offset / 4; }
   float* parameter(int k) const { return begin_of(buffer_of(k).where) + offset_of(k); }
   float* gradient(int k) const { return gradients() + offset_of(k); }
@@ -71,10 +86,17 @@ class arena {
     std::vector<float> raw(static_cast<std::size_t>(p.count()));
     (*api_)(api_->cudaMemcpyAsync, raw.data(), from, raw.size() * 4, cudaMemcpyDeviceToHost, stream_);
     (*api_)(api_->cudaStreamSynchronize, stream_);
-    in_host_order(p, raw.data(), out);
+    for_each_weight(p, [&](std::size_t host, std::size_t device) { out[host] = raw[device]; });
   }
-  static void in_host_order(dsl::parameter const& p, float const* device, float* host) {
-    for_each_weight(p, [&](std::size_t to, std::size_t from) { host[to] = device[from]; });
+  /// The gradient of a parameter that was made in the storage type.
+  [[gnu::cold]] void read_staged(int k, float* out) const {
+    dsl::parameter const& p = graph_.parameters[k];
+    std::vector<std::byte> raw(static_cast<std::size_t>(p.count() * cu::bytes_of(storage_)));
+    (*api_)(api_->cudaMemcpyAsync, raw.data(), staged_gradient(k), raw.size(), cudaMemcpyDeviceToHost, stream_);
+    (*api_)(api_->cudaStreamSynchronize, stream_);
+    for_each_weight(p, [&](std::size_t host, std::size_t device) {
+      out[host] = number_at(storage_, raw.data(), static_cast<long long>(device));
+    });
   }
   [[gnu::cold]] void write(int k, float const* in, float* to) const {
     dsl::parameter const& p = graph_.parameters[k];

@@ -107,6 +107,24 @@ class stream {
   cudaStream_t handle_ = nullptr;
 };
 
+/// A point in a stream's work, for other streams to wait for.
+class event {
+ public:
+  explicit event(api const& a) : api_(&a) { a(a.cudaEventCreateWithFlags, &handle_, unsigned{cudaEventDisableTiming}); }
+  event(event const&) = delete;
+  event& operator=(event const&) = delete;
+  ~event() { api_->cudaEventDestroy.function(handle_); }
+  /// What `second` does from now on comes after all that `first` has been given.
+  void order(cudaStream_t first, cudaStream_t second) const {
+    (*api_)(api_->cudaEventRecord, handle_, first);
+    (*api_)(api_->cudaStreamWaitEvent, second, handle_, 0U);
+  }
+
+ private:
+  api const* api_;
+  cudaEvent_t handle_ = nullptr;
+};
+
 /// Work recorded once and replayed with one call: what `record` enqueues on s is not executed now.
 class replay {
  public:

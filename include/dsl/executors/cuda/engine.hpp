@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/executors/cuda/step_recorder.hpp>
+#include <dsl/executors/cuda/build_program.hpp>
+#include <dsl/executors/cuda/running_momenta.hpp>
 #include <dsl/plan/verify.hpp>
 
 #include <cstring>
@@ -13,15 +14,18 @@ struct engine_settings {
   bool deterministic = false;
   int device = 0;
   std::string cache = cache_folder();
-  long long workspace_limit = 64LL << 20;  // bytes that one convolution may use
+  long long workspace_limit = 64LL << 20;           // bytes that one convolution may use
+  device_collectives const* collectives = nullptr;  // of several towers; null: they meet on the host
 };
 
 /// A network on one GPU. Convolutions through cuDNN, everything else through kernels of our own; every plan is recorded
-/// as one graph, so that a step is one launch. Used by one thread at a time.
+/// as one graph, or as several where towers meet on the host between them. Used by one thread at a time.
 class engine final : public dsl::engine {
  public:
   [[gnu::cold]] engine(api const& a, graph_view const& g, engine_options const& o, engine_settings const& s)
       : dsl::engine(g, o),
+        group_(o.group && o.group->ranks() > 1 ? o.group : nullptr),
+        roll_call_(s.collectives ? group_ : nullptr),
         api_(a),
         device_(select_device(a, s.device)),
         settings_(s),
@@ -34,116 +38,137 @@ class engine final : public dsl::engine {
         library_(a, s.cache),
         state_(a, sizeof(step_state), stream_.get()),
         host_state_(a, sizeof(step_state)),
-        parts_{api_,   graph_,   options_, s.precision, s.deterministic, stream_.get(),
-               arena_, library_, cudnn_,   target_,     plans_,          reinterpret_cast<step_state*>(state_.data())} {
+        parts_{.calls = api_,
+               .graph = graph_,
+               .options = options_,
+               .precision = s.precision,
+               .deterministic = s.deterministic,
+               .stream = stream_.get(),
+               .arena = arena_,
+               .library = library_,
+               .cudnn = cudnn_,
+               .target = target_,
+               .plans = plans_,
+               .state = reinterpret_cast<step_state*>(state_.data()),
+               .host_state = host_state_.as<step_state>(),
+               .group = group_} {
     cudnn_.set_stream(stream_.get());
     if (arena_.copies()) narrow_ = library_.add(kernels::narrow(type_, arena_.count()));
+    if (group_) parts_.keep = reinterpret_cast<float const*>(keep_.emplace(a, arena_, g, o, stream_.get()).data());
+    if (group_ && s.collectives) parts_.link = &link_.emplace(a, *s.collectives, roll_call_);
+  }
+  [[gnu::cold]] ~engine() override {
+    try {
+      enter();  // what waits for another tower ends within the communicator's deadline
+    } catch (...) {
+    }
   }
 
   [[gnu::cold]] int prepare(mode m, batch_part part) override {
-    if (options_.group) throw executor_error("cuda: several towers are not possible yet; use one");
-    return prepare(m, part.size, nullptr, {}, true);
+    // only training asks where a part lies
+    return prepare(m, m == mode::training ? part : batch_part(part.size), nullptr, {}, true);
   }
 
   /// -1 for augmentations other than shift_and_flip, and for data that would fill more than half of the device.
-  [[gnu::cold]] int prepare_resident(dataset const& data, augmentation const& augment, int batch,
+  /// A tower takes of each `part.whole` pictures in the epoch's order those from `part.first` on.
+  [[gnu::cold]] int prepare_resident(dataset const& data, augmentation const& augment, batch_part part,
                                      bool shuffle) override {
     if (augment && !augment.as<shift_and_flip>()) return -1;
     if (data.size > 0x7fffffff || resident_data::bytes_for(data) > device_.bytes / 2) return -1;
-    select();
+    enter();
     resident_data* kept = nullptr;
     for (resident_data& d : data_)
       if (d.is(data)) kept = &d;
     if (!kept) kept = &data_.emplace(api_, stream_.get(), data);
-    return prepare(mode::training, batch, kept, augment, shuffle);
+    return prepare(mode::training, part, kept, augment, shuffle);
   }
   void start_epoch(int which, int epoch, std::int64_t step) override {
-    program& p = programs_[which];
-    select();
-    wait();
+    program& p = program_of(which);
+    if (!p.data) return;
+    enter();
     p.data->load_order(options_.seed, epoch, p.shuffle);
     p.state.epoch = epoch;
-    p.state.position = static_cast<std::uint64_t>(step * p.plan.options.batch);
+    p.state.position = static_cast<std::uint64_t>(step * p.part.whole + p.part.first);
   }
 
   void run(int which, batch_view const& batch) override {
-    program& p = programs_[which];
-    if (batch.size != p.plan.options.batch)
-      throw option_error(
-          detail::message({"batch: this program takes ", p.plan.options.batch, " samples, not ", batch.size}));
-    select();
-    wait();  // until the last run has fetched its batch
-    if (batch.images) std::memcpy(p.images->as<void>(), batch.images, static_cast<std::size_t>(p.images->bytes()));
-    if (batch.labels && p.labels)
-      std::memcpy(p.labels->as<void>(), batch.labels, static_cast<std::size_t>(p.labels->bytes()));
-    p.state.step = batch.step;
-    p.state.learning_rate = static_cast<float>(batch.learning_rate);
-    *host_state_.as<step_state>() = p.state;
-    p.state.position += static_cast<std::uint64_t>(batch.size);
-    refresh(p);
-    p.graph->launch(stream_.get());
-    running_ = true;
+    program& p = program_of(which);
+    check(p, batch);
+    try {
+      enter();  // until the last run has fetched its batch
+      set_batch(p, batch);
+      refresh(p);
+      for (segment const& s : p.segments) {
+        s.graph->launch(stream_.get());
+        running_ = true;
+        if (!s.meeting) continue;
+        wait();
+        s.meeting();
+      }
+    } catch (...) {
+      if (link_) link_->communicator->abort();  // the others need not wait for this one
+      throw;
+    }
     if (p.plan.options.mode == mode::training) ++version_;
   }
 
   batch_metrics metrics(int which) override {
-    select();
-    wait();
-    auto const* m = programs_[which].metrics->as<double>();
+    wait();  // whatever device the caller is on
+    auto const* m = program_of(which).metrics->as<double>();
     return {m[0], m[1]};
   }
 
   void read_result(int which, float* out) override {
-    select();
-    program const& p = programs_[which];
+    enter();
+    program const& p = program_of(which);
+    if (p.idle()) return;
     tensor_at const y = bound_operands(graph_, p).place(graph_.result(), p.plan.activations[graph_.result()]);
     std::vector<std::byte> raw(static_cast<std::size_t>(y.pixels * y.at.channels * bytes_of(type_)));
-    api_(api_.cudaMemcpyAsync, raw.data(), y.data, raw.size(), cudaMemcpyDeviceToHost, stream_.get());
-    running_ = true;
-    wait();
+    fetch(raw, y.data);
     long long const area = y.shape.area();
     for (int n = 0; n < p.plan.options.batch; ++n)
       for (int c = 0; c < y.shape.channels; ++c)
         for (long long i = 0; i < area; ++i)
-          *out++ = number(raw.data(), (n * area + i) * y.at.channels + y.at.offset + c);
+          *out++ = number_at(type_, raw.data(), (n * area + i) * y.at.channels + y.at.offset + c);
   }
 
   void read_parameter(int k, float* out) override {
     require_parameter(k);
-    read(k, arena_.parameter(k), out);
+    enter();
+    arena_.read(k, arena_.parameter(k), out);
   }
   void write_parameter(int k, float const* in) override {
     require_parameter(k);
-    select();
+    enter();
     arena_.write(k, in, arena_.parameter(k));
     copies_are_old_ = true;
     ++version_;
   }
   void read_slot(int s, int k, float* out) override {
     require_slot(s, k);
-    select();
+    enter();
     arena_.require_training();
-    read(k, arena_.slot(s, k), out);
+    arena_.read(k, arena_.slot(s, k), out);
   }
   void write_slot(int s, int k, float const* in) override {
     require_slot(s, k);
-    select();
+    enter();
     arena_.require_training();
     arena_.write(k, in, arena_.slot(s, k));
   }
-  /// Of the last training step; for tests. Those that were made in the storage type come rounded to it.
+  /// Of the last training step, summed over all towers; for tests. Those that were made in the storage type come
+  /// rounded to it.
   void read_gradient(int k, float* out) {
-    select();
-    long long const first = arena_.offset_of(k);
+    enter();
+    auto const first = static_cast<std::size_t>(arena_.offset_of(k));
     for (program const& p : programs_) {
-      if (!p.stage_map) continue;
+      if (!p.stage_map || group_) continue;
       std::vector<std::byte> map(static_cast<std::size_t>(p.stage_map->bytes()));
-      api_(api_.cudaMemcpyAsync, map.data(), p.stage_map->data(), map.size(), cudaMemcpyDeviceToHost, stream_.get());
-      api_(api_.cudaStreamSynchronize, stream_.get());
-      if (map[static_cast<std::size_t>(first / 16)] == std::byte{0}) continue;
-      return read_staged(k, out);
+      fetch(map, p.stage_map->data());
+      if (map[first / 16] == std::byte{0}) continue;
+      return arena_.read_staged(k, out);
     }
-    read(k, arena_.gradient(k), out);
+    arena_.read(k, arena_.gradient(k), out);
   }
 
   long long arena_bytes() const override {
@@ -152,7 +177,7 @@ class engine final : public dsl::engine {
     return all;
   }
   long long executor_bytes() const override {
-    long long all = arena_.extra_bytes() + library_.code_bytes() + state_.bytes();
+    long long all = arena_.extra_bytes() + library_.code_bytes() + state_.bytes() + (keep_ ? keep_->bytes() : 0);
     for (program const& p : programs_) all += p.extra_bytes();
     for (resident_data const& d : data_) all += d.bytes();
     return all;
@@ -171,101 +196,93 @@ class engine final : public dsl::engine {
     shift_and_flip const *x = a.as<shift_and_flip>(), *y = b.as<shift_and_flip>();
     return x && y ? *x == *y : x == y;
   }
-  [[gnu::cold]] int prepare(mode m, int batch, resident_data* data, augmentation const& augment, bool shuffle) {
+  [[gnu::cold]] int prepare(mode m, batch_part part, resident_data* data, augmentation const& augment, bool shuffle) {
     int count = 0;
     for (program const& p : programs_) {
-      bool const same = p.plan.options.mode == m && p.plan.options.batch == batch && p.data == data;
+      bool const same = p.plan.options.mode == m && p.part == part && p.data == data;
       if (same && (!data || (p.shuffle == shuffle && same_shifts(p.augment, augment)))) return count;
       ++count;
     }
-    select();
-    plan made = make_plan(graph_, {batch, m, target_for(type_), options_.update.slots(), options_.loss});
+    bool const idles = part.size == 0 && group_ && m == mode::training;
+    if (part.size < 1 && !idles)
+      throw option_error(detail::message({"batch: a program needs 1 sample or more; found ", part.size}));
+    enter();
+    int const buckets = link_ ? 2 : group_ ? 1 : 0;  // on the host nothing goes on meanwhile
+    plan made = make_plan(graph_, {.batch = idles ? 1 : part.size,
+                                   .mode = m,
+                                   .target = target_for(type_),
+                                   .optimizer_slots = options_.update.slots(),
+                                   .loss = options_.loss,
+                                   .all_reduce_buckets = buckets});
     if (options_.verify)
       if (plan_verdict const v = options_.verify(graph_, made); !v.holds())
         throw executor_error(detail::message({"plan: ", explain(v.broken), " (step ", v.step, ")"}));
     if (m == mode::training) arena_.require_training();
-    // A program that could not be finished stays unfinished and is never found again: its batch is 0.
+    device_memory const* const activations = memory_for(made.region_bytes[static_cast<int>(region::activations)]);
     program& p = programs_.emplace();
     p.plan = std::move(made);
+    p.part = part;
     p.data = data;
     p.augment = augment;
     p.shuffle = shuffle;
+    p.activations = activations;
+    p.state.first_sample = static_cast<std::uint32_t>(part.first);
     try {
-      finish(p);
+      build_program(parts_, p, device_.architecture, settings_.workspace_limit);
     } catch (...) {
-      p.plan.options.batch = 0;
+      api_.cudaStreamSynchronize.function(stream_.get());  // nothing may use what goes now
+      programs_.drop_last();                               // what is half made must not be found again
       throw;
     }
     return count;
   }
 
-  void select() const { api_(api_.cudaSetDevice, device_.number); }
+  program& program_of(int which) const {
+    if (which < 0 || which >= programs_.size()) throw option_error("engine: there is no such program; prepare() it");
+    return programs_[which];
+  }
+  /// To this engine's device, and until it is idle.
+  void enter() {
+    api_(api_.cudaSetDevice, device_.number);
+    wait();
+  }
   void wait() {
     if (!running_) return;
     running_ = false;
-    stream_.wait();
+    if (link_)
+      link_->communicator->wait(stream_.get(), "a step");
+    else
+      stream_.wait();
   }
-  void read(int k, float const* from, float* out) {
-    select();
-    arena_.read(k, from, out);
+  void check(program const& p, batch_view const& batch) const {
+    if (batch.size != p.part.size)
+      throw option_error(detail::message({"batch: this program takes ", p.part.size, " samples, not ", batch.size}));
+    if (p.labels && !batch.labels && !p.has_labels)
+      throw option_error("batch: it has no labels; only a program for inference runs without");
+    if (link_ && !link_->communicator->usable())
+      throw executor_error("cuda: an earlier step failed, on this device or another; make the engines anew");
   }
-  float number(std::byte const* raw, long long i) const {
-    float value = 0;
-    if (type_ == storage::f32) {
-      std::memcpy(&value, raw + 4 * i, 4);
-    } else {
-      std::memcpy(reinterpret_cast<std::byte*>(&value) + 2, raw + 2 * i, 2);  // bf16 is a float's upper half
+  void set_batch(program& p, batch_view const& batch) {
+    if (batch.images && p.images)
+      std::memcpy(p.images->as<void>(), batch.images, static_cast<std::size_t>(p.images->bytes()));
+    if (batch.labels && p.labels) {
+      std::memcpy(p.labels->as<void>(), batch.labels, static_cast<std::size_t>(p.labels->bytes()));
+      p.has_labels = true;
     }
-    return value;
+    p.state.step = batch.step;
+    p.state.learning_rate = static_cast<float>(batch.learning_rate);
+    *host_state_.as<step_state>() = p.state;
+    p.state.position += static_cast<std::uint64_t>(p.part.whole);
   }
-  void read_staged(int k, float* out) {
-    auto const count = static_cast<std::size_t>(graph_.parameters[k].count());
-    std::vector<std::byte> raw(count * static_cast<std::size_t>(bytes_of(type_)));
-    api_(api_.cudaMemcpyAsync, raw.data(), arena_.staged_gradient(k), raw.size(), cudaMemcpyDeviceToHost,
-         stream_.get());
+  void fetch(std::vector<std::byte>& to, void const* from) {
+    api_(api_.cudaMemcpyAsync, to.data(), from, to.size(), cudaMemcpyDeviceToHost, stream_.get());
     api_(api_.cudaStreamSynchronize, stream_.get());
-    std::vector<float> wide(count);
-    for (std::size_t i = 0; i < count; ++i) wide[i] = number(raw.data(), static_cast<long long>(i));
-    arena::in_host_order(graph_.parameters[k], wide.data(), out);
   }
-
   /// Programs never run at the same time, so they share one block of activations where it is large enough.
   device_memory const* memory_for(long long bytes) {
     for (device_memory const& b : blocks_)
       if (b.bytes() >= bytes) return &b;
     return &blocks_.emplace(api_, bytes, stream_.get());
-  }
-
-  void finish(program& p) {
-    p.activations = memory_for(p.plan.region_bytes[static_cast<int>(region::activations)]);
-    p.metrics.emplace(api_, 16);
-    p.launches.push_back([this] {
-      api_(api_.cudaMemcpyAsync, state_.data(), host_state_.as<void>(), sizeof(step_state), cudaMemcpyHostToDevice,
-           stream_.get());
-    });
-    {
-      device_memory const bench(api_, settings_.workspace_limit, stream_.get());  // while plans are timed
-      step_recorder(parts_, p, bench).record();
-      stream_.wait();
-    }
-    if (void* const from = bound_operands(graph_, p).buffer(p.plan.metrics))
-      p.launches.push_back([this, &p, from] {
-        api_(api_.cudaMemcpyAsync, p.metrics->as<void>(), from, 16, cudaMemcpyDeviceToHost, stream_.get());
-      });
-    library_.build(device_.architecture);
-    p.scratch.emplace(api_, library_.scratch_bytes(), stream_.get());
-    p.counters.emplace(api_, 4LL * library_.counters(), stream_.get());
-    long long most = 0;
-    for (bound_convolution const& b : p.convolutions) most = std::max(most, b.plan.facts.workspace);
-    p.workspace.emplace(api_, most, stream_.get());
-    for (bound_convolution& b : p.convolutions) {
-      b.pack.emplace(bind_tensors(b.plan, b.tensors, p.workspace->data()));
-      execute(cudnn_, b.plan, *b.pack);  // libraries allocate at the first run, which a recording does not allow
-    }
-    stream_.wait();
-    p.graph.emplace(api_, stream_.get(), [&] {
-      for (host::task const& launch : p.launches) launch();
-    });
   }
 
   /// What is made of the parameters, where they have changed since.
@@ -278,6 +295,8 @@ class engine final : public dsl::engine {
     p.refreshed = version_;
   }
 
+  communicator* group_;  // of several towers; null: this is the only one
+  roll_call roll_call_;  // the first to be made, so that it ends whatever fails behind it
   api const& api_;
   device_facts device_;
   engine_settings settings_;
@@ -290,9 +309,11 @@ class engine final : public dsl::engine {
   kernel_library library_;
   device_memory state_;
   pinned_memory host_state_;
+  std::optional<running_momenta> keep_;
   engine_parts parts_;
   detail::chain<device_memory> blocks_;
   detail::chain<resident_data> data_;
+  std::optional<tower_link> link_;  // goes after the graphs that use it, and before the stream that they ran on
   detail::chain<program> programs_;
   int narrow_ = -1;
   bool copies_are_old_ = true;

@@ -10,3 +10,4 @@
 #include <dsl/executors/cuda/kernels/elementwise.hpp>
 #include <dsl/executors/cuda/kernels/classifier.hpp>
 #include <dsl/executors/cuda/kernels/weights.hpp>
+#include <dsl/executors/cuda/kernels/towers.hpp>

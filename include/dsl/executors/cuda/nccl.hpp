@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// Several GPUs, one process each: target typenet::nccl.
-#include <dsl/executors/cuda/nccl_api.hpp>
+// Several GPUs that add up their gradients among themselves: target typenet::nccl.
 #include <dsl/executors/cuda/nccl_aside.hpp>
+#include <dsl/executors/cuda/nccl_api.hpp>
 #include <dsl/executors/cuda/nccl_communicator.hpp>
+#include <dsl/executors/cuda/nccl_collectives.hpp>
+
+namespace dsl {
+
+/// dsl::cuda{.collectives = &dsl::nccl}: one process a GPU is what NCCL recommends, several GPUs in one work, too.
+/// Other deadlines than 30 s: a cu::nccl_collectives of your own.
+inline constexpr cu::nccl_collectives nccl{};
+
+}  // namespace dsl

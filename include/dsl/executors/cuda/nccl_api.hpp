@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/executors/cuda/api.hpp>
+#include <dsl/executors/cuda/collectives.hpp>
 
 #include <nccl.h>
 
-#include <array>
-#include <cstddef>
 #include <cstring>
 
 namespace dsl::cu {
@@ -29,6 +27,8 @@ struct nccl_api {
   // collectives
   entry<ncclResult_t(void const*, void*, std::size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t, cudaStream_t)>
       ncclAllReduce{"ncclAllReduce", ::ncclAllReduce};
+  entry<ncclResult_t(void const*, void*, std::size_t, ncclDataType_t, ncclComm_t, cudaStream_t)> ncclAllGather{
+      "ncclAllGather", ::ncclAllGather};
   entry<ncclResult_t(void const*, void*, std::size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t)> ncclBroadcast{
       "ncclBroadcast", ::ncclBroadcast};
   entry<ncclResult_t()> ncclGroupStart{"ncclGroupStart", ::ncclGroupStart};
@@ -53,8 +53,8 @@ struct nccl_api {
   }
 };
 
-/// What the ranks of one communicator share: made by one of them, brought to the others by MPI or a file, used once.
-using nccl_id = std::array<std::byte, NCCL_UNIQUE_ID_BYTES>;
+/// What the ranks of one communicator share: made by one of them, brought to the others by a roll_call, used once.
+using nccl_id = roll_call::note;
 
 /// Needs no GPU, but a network interface, if only lo; throws executor_error.
 [[gnu::cold]] inline nccl_id make_nccl_id(nccl_api const& n) {

@@ -22,7 +22,7 @@ struct nccl_deadlines {
 /// Destroy the graphs that recorded its collectives first: NCCL keeps a communicator as long as one of them exists. So
 /// among an object's members: streams, communicator, graphs. After an error the communicator is being aborted already,
 /// which ends kernels that wait for other ranks, so that streams and graphs can go; nothing else can be done with it.
-class nccl_communicator {
+class nccl_communicator final : public device_communicator {
  public:
   /// Waits for the other ranks. Throws option_error for a rank that can't be, executor_error where NCCL fails or not
   /// all ranks come in time.
@@ -48,11 +48,9 @@ class nccl_communicator {
       throw;
     }
   }
-  nccl_communicator(nccl_communicator const&) = delete;
-  nccl_communicator& operator=(nccl_communicator const&) = delete;
   /// Waits until all ranks end, at most twice `close`. When an exception ends it, aborts, so that the others hear of
   /// it at once. What then still hangs is left to the process's end.
-  ~nccl_communicator() {
+  ~nccl_communicator() override {
     if (usable() && std::uncaught_exceptions() <= unwinding_) finish();
     abort();
     if (ending_) ending_.wait(deadlines_.close);
@@ -61,13 +59,19 @@ class nccl_communicator {
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }
   /// False once something failed, here or, where NCCL noticed, on another rank.
-  bool usable() const { return comm_ != nullptr; }
+  bool usable() const override { return comm_ != nullptr; }
 
   /// Sums `count` numbers over all ranks, in place, in an order of NCCL's choice that is the same for all ranks. Queued
   /// on s, or recorded where s is recording. Throws option_error for arguments, executor_error for the rest.
-  void all_reduce(float* data, long long count, cudaStream_t s) {
+  void all_reduce(float* data, long long count, cudaStream_t s) override {
     require("all_reduce", data, count, s);
     enqueue(nccl_.ncclAllReduce, data, data, static_cast<std::size_t>(count), ncclFloat32, ncclSum, comm_, s);
+  }
+  /// Gives all ranks every rank's numbers, in rank order; otherwise as all_reduce.
+  void all_gather(float const* data, long long count, float* all, cudaStream_t s) override {
+    require("all_gather", data, count, s);
+    if (!all) throw option_error("nccl: all_gather: the place for the result must not be null");
+    enqueue(nccl_.ncclAllGather, data, all, static_cast<std::size_t>(count), ncclFloat32, comm_, s);
   }
   /// Gives all ranks root's numbers; otherwise as all_reduce.
   void broadcast(float* data, long long count, int root, cudaStream_t s) {
@@ -98,7 +102,7 @@ class nccl_communicator {
 
   /// Until all work queued on s is done. Throws executor_error where that takes too long, or NCCL reports an error
   /// meanwhile; cudaStreamSynchronize would wait for ever for a rank that has died. `what`: of the message.
-  void wait(cudaStream_t s, char const* what = "queued collectives") {
+  void wait(cudaStream_t s, char const* what = "queued collectives") override {
     char const* const call = api_.cudaStreamQuery.name;
     require_usable(call);
     bool asked_again = false;
@@ -116,7 +120,7 @@ class nccl_communicator {
   }
 
   /// Begins to end what other ranks make hang; returns at once. For a rank that gives up for reasons of its own.
-  void abort() noexcept {
+  void abort() noexcept override {
     if (!comm_) return;
     end_with(nccl_.ncclCommAbort);
   }

@@ -25,22 +25,43 @@ struct folded_kernel {
       : kernel(a, kernel_bytes, s), bias(a, bias_bytes, s) {}
 };
 
-/// A plan with its memory on a device and everything that one run enqueues, recorded as one graph. What changes from
-/// run to run lies in pinned memory, from which the graph copies.
+/// What a run enqueues up to where towers meet on the host, recorded as one graph. Without such meetings a program is
+/// one segment.
+struct segment {
+  std::vector<host::task> launches{};  // in order
+  std::optional<replay> graph{};       // of them
+  host::task meeting{};                // behind it, once the device is done; none behind the last
+};
+
+/// Numbers on their way to other towers' and back.
+struct host_exchange {
+  pinned_memory mine, all;
+  std::vector<double> sent, received;
+  host_exchange(api const& a, long long count, int ranks)
+      : mine(a, 4 * count),
+        all(a, 4 * count * ranks),
+        sent(static_cast<std::size_t>(count)),
+        received(sent.size() * static_cast<std::size_t>(ranks)) {}
+};
+
+/// A plan with its memory on a device and everything that one run enqueues. What changes from run to run lies in pinned
+/// memory, from which the graphs copy.
 struct program {
   dsl::plan plan{};
+  batch_part part{1};
   resident_data* data = nullptr;  // where batches come from; null: from the host
   augmentation augment{};
   bool shuffle = true;
   step_state state{};  // of the next run
   device_memory const* activations = nullptr;
-  std::vector<host::task> launches{};   // of one run, in order
   std::vector<host::task> refreshes{};  // when parameters have changed: kernels with a batch_norm folded in
   std::uint64_t refreshed = 0;          // the version of the parameters they are of
-  std::optional<replay> graph{};
 
   detail::chain<bound_convolution> convolutions{};
   detail::chain<folded_kernel> folded{};
+  detail::chain<device_memory> numbers{};    // that towers exchange
+  detail::chain<host_exchange> exchanges{};  // on the host
+  detail::chain<pinned_memory> sums{};       // likewise
   std::optional<device_memory> workspace{};  // of the convolutions, one after the other
   std::optional<device_memory> scratch{};    // of our kernels
   std::optional<device_memory> counters{};
@@ -49,13 +70,18 @@ struct program {
   std::optional<pinned_memory> images{};
   std::optional<pinned_memory> labels{};
   std::optional<pinned_memory> metrics{};
+  bool has_labels = false;  // a run that brings none keeps the last ones
+  detail::chain<segment> segments{};
 
+  /// Takes part in sums and update alone.
+  bool idle() const { return part.size == 0; }
   /// Beside the plan's arenas.
   long long extra_bytes() const {
     long long all = 0;
     for (auto const* m : {&workspace, &scratch, &counters, &pictures, &stage_map})
       if (*m) all += (*m)->bytes();
     for (folded_kernel const& f : folded) all += f.kernel.bytes() + f.bias.bytes();
+    for (device_memory const& m : numbers) all += m.bytes();
     return all;
   }
 };

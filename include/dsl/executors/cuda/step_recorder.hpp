@@ -1,76 +1,68 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/executors/cuda/program.hpp>
-#include <dsl/view.hpp>
+#include <dsl/executors/cuda/tower_steps.hpp>
 
 namespace dsl::cu {
-
-/// bf16: tensors in 16 bits, tensor cores. tf32: tensors in float, factors rounded to 10 bits of mantissa.
-/// fp32_strict: float throughout. Sums, statistics, parameters, gradients and losses are in float in all three.
-enum class precision : unsigned char { bf16, tf32, fp32_strict };
-
-constexpr storage storage_of(precision p) { return p == precision::bf16 ? storage::bf16 : storage::f32; }
-constexpr convolution_precision factors_of(precision p) {
-  return p == precision::bf16   ? convolution_precision::bf16
-         : p == precision::tf32 ? convolution_precision::tf32
-                                : convolution_precision::fp32_strict;
-}
-
-/// What all programs of an engine share.
-struct engine_parts {
-  api const& calls;
-  graph_view const& graph;
-  engine_options const& options;
-  cu::precision precision;
-  bool deterministic;
-  cudaStream_t stream;
-  cu::arena& arena;
-  kernel_library& library;
-  cudnn_handle& cudnn;
-  plan_target const& target;
-  plan_cache const& plans;
-  step_state* state;  // on the device
-};
 
 /// Turns a plan's steps into what a run enqueues.
 class step_recorder {
  public:
+  /// bench: memory that convolutions may use while they are timed.
   step_recorder(engine_parts const& e, program& p, device_memory const& bench)
-      : e_(e), p_(p), at_(e.graph, p), type_(storage_of(e.precision)), bench_(bench) {}
+      : e_(e),
+        p_(p),
+        r_(e, p),
+        at_(r_.at),
+        type_(r_.type),
+        bench_(bench),
+        meetings_(r_),
+        moments_(place_for_moments()),
+        norms_(r_, meetings_, moments_),
+        towers_(r_, meetings_, moments_) {}
 
   [[gnu::cold]] void record() {
+    r_.copy(e_.state, e_.host_state, sizeof(step_state), cudaMemcpyHostToDevice);
+    if (p_.idle()) r_.clear(e_.arena.gradients(), 4 * e_.arena.count());  // it adds nothing to the sums
     for (int s = 0; s < steps().size();) s += record(s);
+    if (p_.stage_map) fill_stage_map();
+    if (void* const from = at_.buffer(p_.plan.metrics); from && !p_.idle())
+      r_.copy(p_.metrics->as<void>(), from, 16, cudaMemcpyDeviceToHost);
   }
-  /// Where the gradient of a parameter is made in the storage type, by parameter.
-  std::vector<bool> const& staged() const { return staged_; }
 
  private:
-  detail::list<step> const& steps() const { return p_.plan.steps; }
-  int batch() const { return p_.plan.options.batch; }
-  bool training() const { return p_.plan.options.mode == mode::training; }
-
-  /// Adds a kernel's launch; arguments are kept by value.
+  detail::list<step> const& steps() const { return r_.steps(); }
+  int batch() const { return r_.batch(); }
+  bool training() const { return r_.training(); }
   template <class... A>
   void launch(kernel_spec spec, A... arguments) {
-    bool const meets = spec.counters > 0;
-    int const k = e_.library.add(std::move(spec));
-    if (meets)
-      p_.launches.push_back([&e = e_, &p = p_, k, ... a = arguments] {
-        e.library.launch(k, e.stream, a..., pointer(p.scratch->data()), pointer(p.counters->data()));
-      });
-    else
-      p_.launches.push_back([&e = e_, k, ... a = arguments] { e.library.launch(k, e.stream, a...); });
+    r_.launch(std::move(spec), arguments...);
   }
-  static void* pointer(void* p) { return p; }
+  static void* pointer(void* data) { return data; }
+  [[noreturn]] static void unknown() { recording::unknown(); }
+
+  /// Where a tower's moments are its own, batch_norms leave the running ones to the update.
+  float* place_for_moments() {
+    bool const own = e_.options.moments != tower_moments::synchronized;
+    if (!training() || !meetings_.any() || !own || e_.arena.statistics_count() == 0) return nullptr;
+    float* const place = r_.numbers(e_.arena.statistics_count() + 1);
+    if (!p_.idle()) r_.write(place + e_.arena.statistics_count(), 1);
+    return place;
+  }
+  /// What a tower without samples does in a step.
+  bool meets_others(step const& x) const {
+    bool const synchronized = x.kind == op::batch_norm && e_.options.moments == tower_moments::synchronized;
+    return synchronized || x.what == action::all_reduce || x.what == action::update;
+  }
 
   /// Records a step, or several that share a launch; returns how many.
   int record(int s) {
     step const& x = steps()[s];
+    if (p_.idle() && !meets_others(x)) return 1;
     switch (x.what) {
       case action::load: load(x); return 1;
       case action::forward:
-        if (x.kind == op::batch_norm && training()) return batch_norms(s);
+        if (x.kind == op::batch_norm && training()) return norms_.record(s);
         if (x.kind == op::softmax && s + 1 < steps().size() && steps()[s + 1].what == action::loss) {
           softmax_loss(x, steps()[s + 1]);
           return 2;
@@ -81,18 +73,20 @@ class step_recorder {
       case action::copy_backward: copy(x, content::gradient); return 1;
       case action::loss: loss(x); return 1;
       case action::backward:
-        if (x.kind == op::batch_norm) return batch_norms(s);
+        if (x.kind == op::batch_norm) return norms_.record(s);
         backward(x);
         return 1;
       case action::backward_weights: backward_weights(x); return 1;
       case action::backward_data: backward_data(x); return 1;
-      case action::update: update(); return 1;
-      case action::all_reduce: break;  // no plan for one device has it
+      case action::all_reduce:
+        if (meetings_.any()) towers_.all_reduce(x);
+        return 1;
+      case action::update:
+        if (meetings_.any()) towers_.before_update();
+        update();
+        return 1;
     }
     unknown();
-  }
-  [[noreturn]] static void unknown() {
-    throw executor_error("plan: a step of an operation this executor doesn't know");
   }
 
   // ---- the batch ---------------------------------------------------------------------------------------------------
@@ -105,17 +99,12 @@ class step_recorder {
     long long const bytes = 4 * batch() * to.shape.size();
     p_.images.emplace(e_.calls, bytes);
     p_.pictures.emplace(e_.calls, bytes, e_.stream);
-    copy_in(p_.pictures->data(), p_.images->as<void>(), bytes);
+    r_.copy(p_.pictures->data(), p_.images->as<void>(), bytes, cudaMemcpyHostToDevice);
     if (void* const labels = at_.buffer(p_.plan.labels)) {
       p_.labels.emplace(e_.calls, 4LL * batch());
-      copy_in(labels, p_.labels->as<void>(), 4LL * batch());
+      r_.copy(labels, p_.labels->as<void>(), 4LL * batch(), cudaMemcpyHostToDevice);
     }
     launch(kernels::load_pictures(type_, batch(), to.shape), pointer(p_.pictures->data()), to.data);
-  }
-  void copy_in(void* to, void const* from, long long bytes) {
-    p_.launches.push_back([&e = e_, to, from, bytes] {
-      e.calls(e.calls.cudaMemcpyAsync, to, from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, e.stream);
-    });
   }
 
   // ---- convolutions ------------------------------------------------------------------------------------------------
@@ -128,7 +117,7 @@ class step_recorder {
     std::optional<convolution_plan> found = try_choose(c, o, bench);
     if (!found) return false;
     bound_convolution& b = p_.convolutions.emplace(bound_convolution{std::move(*found), t});
-    p_.launches.push_back([&e = e_, &b] { execute(e.cudnn, b.plan, *b.pack); });
+    r_.enqueue([&e = e_, &b] { execute(e.cudnn, b.plan, *b.pack); });
     return true;
   }
   std::optional<convolution_plan> try_choose(convolution const& c, convolution_options const& o,
@@ -192,7 +181,10 @@ class step_recorder {
   }
   void stage_gradient(int k) {
     if (type_ == storage::f32) return;
-    if (staged_.empty()) staged_.resize(static_cast<std::size_t>(e_.graph.size.parameters));
+    if (!p_.stage_map) {
+      staged_.resize(static_cast<std::size_t>(e_.graph.size.parameters));
+      p_.stage_map.emplace(e_.calls, (e_.arena.count() + 15) / 16, e_.stream);
+    }
     staged_[static_cast<std::size_t>(k)] = true;
   }
 
@@ -209,69 +201,6 @@ class step_recorder {
            kernel, dx.data);
   }
 
-  // ---- batch_norm: neighbours of one group share a launch ----------------------------------------------------------
-  int batch_norms(int first) {
-    step const& x = steps()[first];
-    bool const forward = x.what == action::forward;
-    std::vector<kernels::batch_norm_layer> layers;
-    kernels::batch_norm_forwards to{};
-    kernels::batch_norm_gradients_of back{};
-    tensor_at const in = at_.read(x, content::activation);
-    int count = 0;
-    for (; count < kernels::batch_norm_group && first + count < steps().size(); ++count) {
-      step const& s = steps()[first + count];
-      if (count > 0 && (x.group < 0 || s.group != x.group || s.what != x.what)) break;
-      layers.push_back(forward ? layer_forward(s, to.layer[count]) : layer_backward(s, back.layer[count]));
-    }
-    if (forward) {
-      launch(kernels::batch_norm_statistics(type_, in.pixels, layers, e_.options.unbiased_running_variance), to);
-      launch(kernels::batch_norm_apply(type_, in.pixels, layers), to);
-      return count;
-    }
-    launch(kernels::batch_norm_gradients(type_, in.pixels, layers), back);
-    bool wanted = false;
-    for (int i = 0; i < count; ++i) wanted = wanted || back.layer[i].dx;
-    if (wanted) launch(kernels::batch_norm_backward(type_, in.pixels, layers), back);
-    return count;
-  }
-  kernels::batch_norm_layer layer_of(step const& s, tensor_at const& x) const {
-    node const& n = e_.graph.nodes[s.node];
-    double const momentum = e_.options.batch_norm_momentum >= 0 ? e_.options.batch_norm_momentum : n.momentum;
-    return {
-        .channels = x.shape.channels, .x = x.at, .relu = s.activation >= 0, .epsilon = n.epsilon, .momentum = momentum};
-  }
-  kernels::batch_norm_layer layer_forward(step const& s, kernels::batch_norm_forward& to) const {
-    int const first = e_.graph.nodes[s.node].first_parameter, bias = at_.parameter(s, role::bias);
-    tensor_at const x = at_.read(s, content::activation), y = at_.written(s, content::activation);
-    to = {x.data,
-          y.data,
-          e_.arena.parameter(first),
-          e_.arena.parameter(first + 1),
-          e_.arena.parameter(first + 2),
-          e_.arena.parameter(first + 3),
-          bias < 0 ? nullptr : e_.arena.parameter(bias),
-          static_cast<float*>(at_.buffer(s, content::statistics))};
-    kernels::batch_norm_layer l = layer_of(s, x);
-    l.y = y.at;
-    return l;
-  }
-  kernels::batch_norm_layer layer_backward(step const& s, kernels::batch_norm_gradient& to) const {
-    int const first = e_.graph.nodes[s.node].first_parameter;
-    tensor_at const x = at_.read(s, content::activation), dy = at_.read(s, content::gradient);
-    tensor_at const dx = at_.written(s, content::gradient);
-    to = {x.data,
-          dy.data,
-          dx.data,
-          e_.arena.parameter(first),
-          e_.arena.parameter(first + 1),
-          static_cast<float const*>(at_.buffer(s, content::statistics)),
-          e_.arena.gradient(first),
-          e_.arena.gradient(first + 1)};
-    kernels::batch_norm_layer l = layer_of(s, x);
-    l.y = dy.at, l.dx = dx ? dx.at : x.at, l.accumulate = at_.accumulates(s);
-    return l;
-  }
-
   // ---- the rest, a launch each -------------------------------------------------------------------------------------
   void forward(step const& x) {
     node const& n = e_.graph.nodes[x.node];
@@ -279,11 +208,7 @@ class step_recorder {
     int const channels = out.shape.channels;
     switch (n.kind) {
       case op::conv2d: return convolve_forward(x);
-      case op::batch_norm: {  // with running moments
-        kernels::batch_norm_forwards to{};
-        std::vector<kernels::batch_norm_layer> const layers{layer_forward(x, to.layer[0])};
-        return launch(kernels::batch_norm_inference(type_, in.pixels, layers), to);
-      }
+      case op::batch_norm: return norms_.infer(x);
       case op::activation:
         return launch(kernels::activation_forward(type_, out.pixels, channels, n.function, n.rate, in.at, out.at),
                       in.data, out.data);
@@ -341,14 +266,15 @@ class step_recorder {
   void loss(step const& x) {
     tensor_at const y = at_.read(x, content::activation), gradient = at_.written(x, content::gradient);
     bool const from_logits = e_.graph.nodes[e_.graph.size.nodes - 1].kind == op::softmax;
-    launch(kernels::loss(type_, p_.plan.options.loss, from_logits, batch(), y.shape, y.at, gradient.at, !!gradient),
+    launch(kernels::loss(type_, p_.plan.options.loss, from_logits, batch(), p_.part.whole, y.shape, y.at, gradient.at,
+                         !!gradient),
            y.data, at_.buffer(p_.plan.labels), at_.buffer(p_.plan.metrics), gradient.data);
   }
   void softmax_loss(step const& softmax, step const& x) {
     tensor_at const logits = at_.read(softmax, content::activation), y = at_.written(softmax, content::activation);
     tensor_at const gradient = at_.written(x, content::gradient);
-    launch(kernels::softmax_loss(type_, p_.plan.options.loss, batch(), y.shape.channels, logits.at, y.at, gradient.at,
-                                 !!gradient),
+    launch(kernels::softmax_loss(type_, p_.plan.options.loss, batch(), p_.part.whole, y.shape.channels, logits.at, y.at,
+                                 gradient.at, !!gradient),
            logits.data, y.data, at_.buffer(p_.plan.labels), at_.buffer(p_.plan.metrics), gradient.data);
   }
 
@@ -397,32 +323,35 @@ class step_recorder {
 
   void update() {
     cu::arena const& a = e_.arena;
-    bool const staged = !staged_.empty();
-    if (staged) make_stage_map();
+    bool const staged = p_.stage_map && !meetings_.any();  // sums of towers are in float
     float* const velocities = e_.options.update.slots() > 0 ? a.slots() : nullptr;
     void* const map = staged ? p_.stage_map->data() : nullptr;
     launch(kernels::update(type_, e_.options.update, a.count(), {.copies = a.copies() != nullptr, .staged = staged}),
            a.parameters(), a.gradients(), velocities, a.copies(), staged ? a.stage() : nullptr, map, e_.state);
   }
   /// A byte for every 16 numbers of the arena.
-  void make_stage_map() {
-    std::vector<unsigned char> map(static_cast<std::size_t>((e_.arena.count() + 15) / 16));
+  void fill_stage_map() const {
+    std::vector<unsigned char> map(static_cast<std::size_t>(p_.stage_map->bytes()));
     for (int k = 0; k < e_.graph.size.parameters; ++k) {
       if (!staged_[static_cast<std::size_t>(k)]) continue;
       long long const begin = e_.arena.offset_of(k), end = begin + e_.graph.parameters[k].count();
       for (long long i = begin / 16; 16 * i < end; ++i) map[static_cast<std::size_t>(i)] = 1;
     }
-    p_.stage_map.emplace(e_.calls, static_cast<long long>(map.size()), e_.stream);
     e_.calls(e_.calls.cudaMemcpyAsync, p_.stage_map->data(), map.data(), map.size(), cudaMemcpyHostToDevice, e_.stream);
     e_.calls(e_.calls.cudaStreamSynchronize, e_.stream);
   }
 
   engine_parts const& e_;
   program& p_;
-  bound_operands at_;
+  recording r_;
+  bound_operands const& at_;
   storage type_;
   device_memory const& bench_;
-  std::vector<bool> staged_;
+  std::vector<bool> staged_{};  // by parameter: its gradient is made in the storage type
+  tower_meetings meetings_;
+  float* moments_;
+  batch_norm_steps norms_;
+  tower_steps towers_;
 };
 
 }  // namespace dsl::cu

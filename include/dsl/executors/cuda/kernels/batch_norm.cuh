@@ -17,6 +17,8 @@ struct batch_norm_shape {
   int pixels, lanes, layers;
   int running;   // batch_norm_apply normalises with the running moments
   int unbiased;  // the running variance takes n / (n - 1)
+  int part;      // batch_norm_statistics leaves means and summed squares, for join_moments, and no more
+  float values;  // of a channel, that batch_norm_backward's sums are over
   batch_norm_layer layer[4];
 };
 
@@ -66,6 +68,11 @@ DEVICE batch_norm_choice<Pointers> chosen_layer(batch_norm_shape const& s, Point
   return c;
 }
 
+// A running moment after one more batch. Whoever keeps nothing of it keeps no NaN either.
+DEVICE float moved(float running, float momentum, float now) {
+  return momentum > 0 ? momentum * running + (1 - momentum) * now : now;
+}
+
 // The relu's mask in the backward pass must be the forward pass's, so both take this.
 DEVICE float normalised(float x, float mean, float scale, float beta) {
   return MATH(fmaf)(x - mean, scale, beta);
@@ -108,14 +115,18 @@ DEVICE void batch_norm_statistics_lanes(batch_norm_shape const& s, batch_norm_fo
                        {partial, counters, mine.entries, mine.first}, all, c) ||
       c >= b.channels)
     return;
+  a.statistics[c] = all.first;
+  if (s.part) {
+    a.statistics[b.channels + c] = all.second;
+    return;
+  }
   float const count = static_cast<float>(s.pixels);
   float const variance = all.second / count;
   float const batch_mean = all.first + (a.bias ? a.bias[c] : 0.0f);
   float const batch_variance = s.unbiased && s.pixels > 1 ? all.second / (count - 1) : variance;
-  a.statistics[c] = all.first;
   a.statistics[b.channels + c] = 1.0f / MATH(sqrtf)(variance + b.epsilon);
-  a.moving_mean[c] = b.momentum * a.moving_mean[c] + (1 - b.momentum) * batch_mean;
-  a.moving_variance[c] = b.momentum * a.moving_variance[c] + (1 - b.momentum) * batch_variance;
+  a.moving_mean[c] = moved(a.moving_mean[c], b.momentum, batch_mean);
+  a.moving_variance[c] = moved(a.moving_variance[c], b.momentum, batch_variance);
 }
 
 template <class T, int L = 0>

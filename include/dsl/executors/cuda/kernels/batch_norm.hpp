@@ -101,7 +101,7 @@ struct batch_norm_forwards {
   batch_norm_forward layer[batch_norm_group];
 };
 
-/// dx may be x, and null where nobody wants it.
+/// dx may be x, and null where nobody wants it. sums: null, or where dgamma and dbeta go, too, one behind the other.
 struct batch_norm_gradient {
   void const* x = nullptr;
   void const* dy = nullptr;
@@ -111,6 +111,7 @@ struct batch_norm_gradient {
   float const* statistics = nullptr;
   float* dgamma = nullptr;
   float* dbeta = nullptr;
+  float* sums = nullptr;
 };
 struct batch_norm_gradients_of {
   batch_norm_gradient layer[batch_norm_group];
@@ -126,6 +127,8 @@ struct batch_norm_call {
   bool backward = false;
   bool running = false;
   bool unbiased = false;
+  bool part = false;
+  long long values = 0;  // 0: as many as there are pixels
 };
 
 inline kernel_spec batch_norm_spec(batch_norm_call const& call, storage t, long long pixels,
@@ -145,7 +148,10 @@ inline kernel_spec batch_norm_spec(batch_norm_call const& call, storage t, long 
     reduce({tiles, layers.size()}, count, lanes, s);
   else
     cut({tiles, layers.size()}, count, 0, s);
-  s.constants = constants_of(count, lanes, static_cast<int>(layers.size()), call.running, call.unbiased);
+  s.constants = constants_of(count, lanes, static_cast<int>(layers.size()), call.running, call.unbiased, call.part,
+                             static_cast<float>(!call.backward    ? 0
+                                                : call.values > 0 ? call.values
+                                                                  : pixels));
   for (std::size_t k = 0; k < kernels::batch_norm_group; ++k) {
     kernels::batch_norm_layer const b = k < layers.size() ? layers[k] : kernels::batch_norm_layer{};
     std::vector<constant> const more = constants_of(
@@ -168,6 +174,12 @@ inline kernel_spec batch_norm_statistics(storage t, long long pixels, std::span<
   return detail::batch_norm_spec({.function = "batch_norm_statistics", .reduces = true, .unbiased = unbiased}, t,
                                  pixels, layers);
 }
+/// The same launch for a part of a batch: `statistics` receives each channel's mean and summed squares of deviations,
+/// for join_moments() (towers.hpp), and running moments stay as they are.
+inline kernel_spec batch_norm_part(storage t, long long pixels, std::span<batch_norm_layer const> layers) {
+  return detail::batch_norm_spec({.function = "batch_norm_statistics", .reduces = true, .part = true}, t, pixels,
+                                 layers);
+}
 /// Second: y = gamma * (x - mean) * inverse + beta, then relu.
 ///   launch(batch_norm_forwards)
 inline kernel_spec batch_norm_apply(storage t, long long pixels, std::span<batch_norm_layer const> layers) {
@@ -184,10 +196,13 @@ inline kernel_spec batch_norm_gradients(storage t, long long pixels, std::span<b
   return detail::batch_norm_spec({.function = "batch_norm_gradients", .reduces = true, .backward = true}, t, pixels,
                                  layers);
 }
-/// Second, where some dx is wanted; reads dgamma and dbeta.
+/// Second, where some dx is wanted; reads dgamma and dbeta, sums over `values` values of each channel: the pixels, or
+/// more where these are a part of a batch.
 ///   launch(batch_norm_gradients_of)
-inline kernel_spec batch_norm_backward(storage t, long long pixels, std::span<batch_norm_layer const> layers) {
-  return detail::batch_norm_spec({.function = "batch_norm_backward", .backward = true}, t, pixels, layers);
+inline kernel_spec batch_norm_backward(storage t, long long pixels, std::span<batch_norm_layer const> layers,
+                                       long long values = 0) {
+  return detail::batch_norm_spec({.function = "batch_norm_backward", .backward = true, .values = values}, t, pixels,
+                                 layers);
 }
 
 }  // namespace dsl::cu::kernels

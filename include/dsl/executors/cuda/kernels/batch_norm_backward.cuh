@@ -4,13 +4,13 @@ R"cuda(
 
 namespace dsl_kernels {
 
-// dx may be x, and null where nobody wants it.
+// dx may be x, and null where nobody wants it. sums: a second place for dgamma and dbeta, or null.
 template <class T>
 struct batch_norm_gradient {
   T const *x, *dy;
   T* dx;
   float const *gamma, *beta, *statistics;
-  float *dgamma, *dbeta;
+  float *dgamma, *dbeta, *sums;
 };
 template <class T>
 struct batch_norm_gradients_of {
@@ -52,8 +52,10 @@ DEVICE void batch_norm_gradients_lanes(batch_norm_shape const& s, batch_norm_gra
                        {partial, counters, mine.entries, mine.first}, all, c) ||
       c >= b.channels)
     return;
+  float const slope = all.second * a.statistics[b.channels + c];
   a.dbeta[c] = all.first;
-  a.dgamma[c] = all.second * a.statistics[b.channels + c];
+  a.dgamma[c] = slope;
+  if (a.sums) a.sums[c] = slope, a.sums[b.channels + c] = all.first;
 }
 
 template <class T, int L = 0>
@@ -74,7 +76,7 @@ DEVICE void batch_norm_backward_lanes(batch_norm_shape const& s, batch_norm_grad
   batch_norm_gradient<T> const& a = mine.pointers;
   span const p = span_of<L>(b.tiles, s.pixels, b.channels, mine.tile);
   if (!p.works || !a.dx) return;
-  float const share = 1.0f / static_cast<float>(s.pixels);
+  float const share = 1.0f / s.values;
   floats<L> const mean = load<L>(a.statistics + p.channel);
   floats<L> const inverse = load<L>(a.statistics + b.channels + p.channel);
   floats<L> scale = load<L>(a.gamma + p.channel);

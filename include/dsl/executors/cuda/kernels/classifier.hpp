@@ -68,12 +68,12 @@ inline kernel_spec softmax_backward(storage t, int batch, int channels, slice y,
 
 namespace dsl::cu::kernels::detail {
 
-inline kernel_spec loss_spec(std::string_view function, storage t, loss kind, bool from_logits, int batch,
+inline kernel_spec loss_spec(std::string_view function, storage t, loss kind, bool from_logits, int batch, int whole,
                              shape const& s, slice x, slice y, slice gradient, bool wants_gradient) {
   int const outputs = checked_count(function, s.size());
   kernel_spec k =
       per_sample(function, t, batch, outputs,
-                 constants_of(batch, outputs, static_cast<int>(s.area()), threads_for(outputs),
+                 constants_of(batch, outputs, static_cast<int>(s.area()), threads_for(outputs), whole,
                               kind == loss::mean_squared_error, from_logits, wants_gradient, x, y, gradient));
   checked_count(function, batch * s.area());
   k.scratch_bytes = 16LL * batch;
@@ -85,19 +85,21 @@ inline kernel_spec loss_spec(std::string_view function, storage t, loss kind, bo
 
 namespace dsl::cu::kernels {
 
-/// host::compute_loss: metrics are two doubles, the sum of the losses and the number of right answers. from_logits: y
-/// comes out of a softmax, and the gradient is that of its input. gradient may be null where none is wanted.
+/// host::compute_loss: metrics are two doubles, the sum of the losses and the number of right answers. The gradient is
+/// that of the mean over `whole` samples, these among them. from_logits: y comes out of a softmax, and the gradient is
+/// that of its input. gradient may be null where none is wanted.
 ///   launch(T const* y, int const* labels, double* metrics, T* gradient, double* scratch, unsigned* counters)
-inline kernel_spec loss(storage t, dsl::loss kind, bool from_logits, int batch, shape const& s, slice y, slice gradient,
-                        bool wants_gradient) {
-  return detail::loss_spec("loss", t, kind, from_logits, batch, s, {}, y, gradient, wants_gradient);
+inline kernel_spec loss(storage t, dsl::loss kind, bool from_logits, int batch, int whole, shape const& s, slice y,
+                        slice gradient, bool wants_gradient) {
+  return detail::loss_spec("loss", t, kind, from_logits, batch, whole, s, {}, y, gradient, wants_gradient);
 }
 /// The network's last softmax and the loss behind it in one launch: x are the logits. The gradient is that of x with
 /// categorical_crossentropy, of y with mean_squared_error.
 ///   launch(T const* x, T* y, int const* labels, double* metrics, T* gradient, double* scratch, unsigned* counters)
-inline kernel_spec softmax_loss(storage t, dsl::loss kind, int batch, int outputs, slice x, slice y, slice gradient,
-                                bool wants_gradient) {
-  return detail::loss_spec("softmax_loss", t, kind, true, batch, {outputs, 1, 1}, x, y, gradient, wants_gradient);
+inline kernel_spec softmax_loss(storage t, dsl::loss kind, int batch, int whole, int outputs, slice x, slice y,
+                                slice gradient, bool wants_gradient) {
+  return detail::loss_spec("softmax_loss", t, kind, true, batch, whole, {outputs, 1, 1}, x, y, gradient,
+                           wants_gradient);
 }
 
 }  // namespace dsl::cu::kernels

@@ -6,6 +6,7 @@ namespace dsl_kernels {
 
 struct loss_shape {
   int batch, outputs, area, threads;  // outputs = channels * area
+  int whole;                          // samples that the loss is the mean of
   int squared;                        // mean_squared_error, else categorical_crossentropy
   int from_logits;                    // the gradient is that of the logits behind y
   int wants_gradient;
@@ -26,7 +27,7 @@ DEVICE void loss_of_sample(loss_shape const& s, F value, int const* labels, doub
   int const label = labels[n];
   if (thread() == 0) of_label = float_of(0x7fc00000u);  // a label that is no output gives NaN
   barrier();
-  float const share = 1.0f / static_cast<float>(s.batch);
+  float const share = 1.0f / static_cast<float>(s.whole);
   choice best{float_of(0xff800000u), s.outputs};  // -infinity: a thread without an output
   double squares = 0;
   for (int i = thread(); i < s.outputs; i += s.threads) {

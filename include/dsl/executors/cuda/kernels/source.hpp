@@ -65,6 +65,10 @@ inline constexpr source_file kernel_sources[] = {
 #include <dsl/executors/cuda/kernels/weights.cuh>
     },
     {
+        "towers.cuh",
+#include <dsl/executors/cuda/kernels/towers.cuh>
+    },
+    {
         "input.cuh",
 #include <dsl/executors/cuda/kernels/input.cuh>
     },

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/cuda/api.hpp>
+#include <dsl/towers/communicator.hpp>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace dsl::cu {
+
+/// One rank's end of what adds up numbers between devices, without the host: one device each. All ranks queue the same
+/// calls with the same counts in the same order, and record the same graphs. Throws executor_error.
+class device_communicator {
+ public:
+  virtual ~device_communicator() = default;
+  device_communicator(device_communicator const&) = delete;
+  device_communicator& operator=(device_communicator const&) = delete;
+
+  /// Sums `count` numbers over all ranks, in place, to the same bits on all. Queued on s, or recorded where s records.
+  virtual void all_reduce(float* data, long long count, cudaStream_t s) = 0;
+  /// all[0 ... ranks * count) become rank 0's `count` numbers, rank 1's, and so on; otherwise as all_reduce.
+  virtual void all_gather(float const* data, long long count, float* all, cudaStream_t s) = 0;
+  /// Until all work queued on s is done. Never for ever: throws where another rank failed, or does not come in time.
+  virtual void wait(cudaStream_t s, char const* what) = 0;
+  /// False once something failed; every later call throws.
+  virtual bool usable() const = 0;
+  /// For a rank that gives up: ends what the others wait for. Returns at once.
+  virtual void abort() noexcept = 0;
+
+ protected:
+  device_communicator() = default;
+};
+
+/// Ranks meet on the host once before their devices do, to exchange what those need. A rank that fails on the way there
+/// says so by its roll_call's destructor, so that no rank waits for it.
+class roll_call {
+ public:
+  using note = std::array<std::byte, 128>;
+
+  /// Null: there is nobody else.
+  explicit roll_call(communicator* group) : group_(group) {}
+  roll_call(roll_call const&) = delete;
+  roll_call& operator=(roll_call const&) = delete;
+  [[gnu::cold]] ~roll_call() {
+    if (!group_ || answered_) return;
+    try {
+      exchange(false, {});
+    } catch (...) {  // the others know already, and this rank's own error is on its way
+    }
+  }
+
+  int rank() const { return group_->rank(); }
+  int ranks() const { return group_->ranks(); }
+  /// Once all ranks have come: rank 0's note. Throws executor_error where one of them has failed.
+  [[gnu::cold]] note answer(note const& mine) {
+    std::vector<double> const all = exchange(true, mine);
+    for (int r = 0; r < ranks(); ++r)
+      if (all[static_cast<std::size_t>(r) * length] == 0)
+        throw executor_error(detail::message({"cuda: rank ", r, " of ", ranks(),
+                                              " failed before the devices met; look for the error that it reported"}));
+    note first;
+    for (std::size_t i = 0; i < first.size(); ++i) first[i] = static_cast<std::byte>(static_cast<int>(all[1 + i]));
+    return first;
+  }
+
+ private:
+  static constexpr std::size_t length = 1 + std::tuple_size_v<note>;
+
+  [[gnu::cold]] std::vector<double> exchange(bool here, note const& mine) {
+    answered_ = true;
+    std::vector<double> sent(length), all(length * static_cast<std::size_t>(ranks()));
+    sent[0] = here ? 1 : 0;
+    for (std::size_t i = 0; i < mine.size(); ++i) sent[1 + i] = static_cast<double>(mine[i]);
+    group_->all_gather(sent.data(), static_cast<long long>(length), all.data());
+    return all;
+  }
+
+  communicator* group_;
+  bool answered_ = false;
+};
+
+/// What makes them, on each rank's current device: dsl::nccl. It must outlive the executor's engines.
+class device_collectives {
+ public:
+  virtual std::unique_ptr<device_communicator> join(api const&, roll_call&) const = 0;
+
+ protected:
+  ~device_collectives() = default;  // nobody owns one: they are constants
+};
+
+}  // namespace dsl::cu

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/cuda/kernels/batch_norm.hpp>
+
+/// Specs of kernels/towers.cuh.
+namespace dsl::cu::kernels {
+
+/// `count` gradients to floats where stage_map (as in update()) says that they were made in T.
+///   launch(T const* stage, unsigned char const* stage_map, float* gradients)
+inline kernel_spec widen_staged(storage t, long long count) {
+  int const lanes = count % 4 == 0 ? 4 : 1;
+  return detail::pointwise("widen_staged", t, count / lanes, detail::checked_count("widen_staged", count), lanes);
+}
+
+/// Moves `count` running moments by those of each of `parts`, one after the other. A part is `count` numbers and the
+/// number of towers that they are the sum of: 0 for none. keep: the momentum of each.
+///   launch(float const* parts, float const* keep, float* running)
+inline kernel_spec move_moments(storage t, long long count, int parts) {
+  return detail::pointwise("move_moments", t, count, detail::checked_count("move_moments", count), parts);
+}
+
+/// Numbers of one tower's part in join_moments(): each layer's means and summed squares of deviations, in turn, then
+/// how many values of a channel they are of.
+inline int moments_of_part(std::span<batch_norm_layer const> layers) {
+  int all = 1;
+  for (batch_norm_layer const& b : layers) all += 2 * b.channels;
+  return all;
+}
+
+/// Statistics of a batch from those of its `parts`, and the update of the running ones, as batch_norm_statistics().
+///   launch(batch_norm_forwards, float const* parts)
+inline kernel_spec join_moments(storage t, std::span<batch_norm_layer const> layers, int parts, bool unbiased) {
+  if (layers.empty() || layers.size() > batch_norm_group)
+    throw executor_error(
+        dsl::detail::message({"cuda: one launch joins 1 to 4 tensors' moments; found ", layers.size()}));
+  int const stride = moments_of_part(layers);
+  kernel_spec s = detail::pointwise("join_moments", t, stride / 2, stride / 2, parts, stride,
+                                    static_cast<int>(layers.size()), unbiased);
+  int first = 0;
+  for (std::size_t k = 0; k < batch_norm_group; ++k) {
+    batch_norm_layer const b = k < layers.size() ? layers[k] : batch_norm_layer{};
+    std::vector<constant> const more =
+        detail::constants_of(b.channels, first, static_cast<float>(b.epsilon), static_cast<float>(b.momentum));
+    s.constants.insert(s.constants.end(), more.begin(), more.end());
+    first += 2 * b.channels;
+  }
+  return s;
+}
+
+}  // namespace dsl::cu::kernels

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/cuda/program.hpp>
+#include <dsl/executors/cuda/tower_link.hpp>
+
+namespace dsl::cu {
+
+/// bf16: tensors in 16 bits, tensor cores. tf32: tensors in float, factors rounded to 10 bits of mantissa.
+/// fp32_strict: float throughout. Sums, statistics, parameters, gradients and losses are in float in all three.
+enum class precision : unsigned char { bf16, tf32, fp32_strict };
+
+constexpr storage storage_of(precision p) { return p == precision::bf16 ? storage::bf16 : storage::f32; }
+constexpr convolution_precision factors_of(precision p) {
+  return p == precision::bf16   ? convolution_precision::bf16
+         : p == precision::tf32 ? convolution_precision::tf32
+                                : convolution_precision::fp32_strict;
+}
+
+/// What all programs of an engine share.
+struct engine_parts {
+  api const& calls;
+  graph_view const& graph;
+  engine_options const& options;
+  cu::precision precision;
+  bool deterministic;
+  cudaStream_t stream;
+  cu::arena& arena;
+  kernel_library& library;
+  cudnn_handle& cudnn;
+  plan_target const& target;
+  plan_cache const& plans;
+  step_state* state;             // on the device
+  step_state const* host_state;  // where it is copied from
+  communicator* group;           // of several towers; null: there is one
+  tower_link* link = nullptr;    // where their devices meet without the host
+  float const* keep = nullptr;   // for each running moment: how much of it a step keeps
+};
+
+/// What a program in the making enqueues.
+class recording {
+ public:
+  recording(engine_parts const& e, program& p)
+      : parts(e), made(p), at(e.graph, p), type(storage_of(e.precision)), current_(&p.segments.emplace()) {}
+
+  engine_parts const& parts;
+  program& made;
+  bound_operands at;
+  storage type;
+
+  detail::list<step> const& steps() const { return made.plan.steps; }
+  int batch() const { return made.plan.options.batch; }
+  bool training() const { return made.plan.options.mode == mode::training; }
+
+  void enqueue(host::task t) { current_->launches.push_back(std::move(t)); }
+  /// Adds a kernel's launch; arguments are kept by value.
+  template <class... A>
+  void launch(kernel_spec spec, A... arguments) {
+    launch_on(parts.stream, std::move(spec), arguments...);
+  }
+  /// Kernels whose blocks meet share memory for it: those go on the engine's own stream.
+  template <class... A>
+  void launch_on(cudaStream_t s, kernel_spec spec, A... arguments) {
+    bool const meets = spec.counters > 0;
+    int const k = parts.library.add(std::move(spec));
+    if (meets)
+      enqueue([&e = parts, &p = made, s, k, ... a = arguments] {
+        e.library.launch(k, s, a..., pointer(p.scratch->data()), pointer(p.counters->data()));
+      });
+    else
+      enqueue([&e = parts, s, k, ... a = arguments] { e.library.launch(k, s, a...); });
+  }
+  static void* pointer(void* data) { return data; }
+
+  void copy(void* to, void const* from, long long bytes, cudaMemcpyKind kind) {
+    copy(to, from, bytes, kind, parts.stream);
+  }
+  void copy(void* to, void const* from, long long bytes, cudaMemcpyKind kind, cudaStream_t s) {
+    enqueue([&e = parts, to, from, bytes, kind, s] {
+      e.calls(e.calls.cudaMemcpyAsync, to, from, static_cast<std::size_t>(bytes), kind, s);
+    });
+  }
+  void clear(void* data, long long bytes) {
+    enqueue([&e = parts, data, bytes] {
+      e.calls(e.calls.cudaMemsetAsync, data, 0, static_cast<std::size_t>(bytes), e.stream);
+    });
+  }
+
+  /// The device's work ends here; then the host does something, and what follows is another graph.
+  void cut(host::task meeting) {
+    current_->meeting = std::move(meeting);
+    current_ = &made.segments.emplace();
+  }
+
+  /// Floats of the program's own on the device, all 0.
+  float* numbers(long long count) {
+    return reinterpret_cast<float*>(made.numbers.emplace(parts.calls, 4 * count, parts.stream).data());
+  }
+  /// Written once, now.
+  void write(float* to, float value) const {
+    parts.calls(parts.calls.cudaMemcpyAsync, to, &value, sizeof value, cudaMemcpyHostToDevice, parts.stream);
+    parts.calls(parts.calls.cudaStreamSynchronize, parts.stream);
+  }
+
+  [[noreturn, gnu::cold]] static void unknown() {
+    throw executor_error("plan: a step of an operation this executor doesn't know");
+  }
+
+ private:
+  segment* current_;
+};
+
+}  // namespace dsl::cu

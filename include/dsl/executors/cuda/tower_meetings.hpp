@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/cuda/recording.hpp>
+
+namespace dsl::cu {
+
+/// How a step meets those of other towers, as steps of a program. Where devices have a way of their own to add up
+/// numbers, that is part of the graph; elsewhere the graph is cut in two, and the host does it between them. All towers
+/// record the same meetings in the same order.
+class tower_meetings {
+ public:
+  explicit tower_meetings(recording& r) : r_(r) {}
+
+  bool any() const { return r_.parts.group != nullptr; }
+  int towers() const { return r_.parts.group->ranks(); }
+
+  /// A stream for what need not be there before join(); it begins after all that was recorded so far.
+  cudaStream_t fork() {
+    if (!r_.parts.link) return r_.parts.stream;
+    forked_ = true;
+    r_.enqueue([&e = r_.parts] { e.link->turn.order(e.stream, e.link->aside.get()); });
+    return r_.parts.link->aside.get();
+  }
+  /// From here on all that began is there.
+  void join() {
+    meet();
+    if (!forked_) return;
+    forked_ = false;
+    r_.enqueue([&e = r_.parts] { e.link->turn.order(e.link->aside.get(), e.stream); });
+  }
+  /// The same for what began on the engine's own stream.
+  void meet() {
+    if (meetings_.empty()) return;
+    r_.cut([all = std::move(meetings_)] {
+      for (host::task const& m : all) m();
+    });
+    meetings_.clear();
+    for (way_back const& b : back_) r_.copy(b.to, b.from, b.bytes, cudaMemcpyHostToDevice);
+    back_.clear();
+  }
+
+  /// `count` numbers on the device become the sums over all towers.
+  void sum(float* data, long long count, cudaStream_t s) {
+    if (r_.parts.link)
+      return r_.enqueue([&e = r_.parts, data, count, s] { e.link->communicator->all_reduce(data, count, s); });
+    auto* const host = r_.made.sums.emplace(r_.parts.calls, 4 * count).as<float>();
+    r_.copy(host, data, 4 * count, cudaMemcpyDeviceToHost);
+    meetings_.push_back([group = r_.parts.group, host, count] { group->all_reduce(host, count); });
+    back_.push_back({data, host, 4 * count});
+  }
+  /// all[0 ... towers * count), on the device, become tower 0's numbers, tower 1's, and so on.
+  void gather(float const* data, long long count, float* all, cudaStream_t s) {
+    if (r_.parts.link)
+      return r_.enqueue(
+          [&e = r_.parts, data, count, all, s] { e.link->communicator->all_gather(data, count, all, s); });
+    host_exchange& x = r_.made.exchanges.emplace(r_.parts.calls, count, towers());
+    r_.copy(x.mine.as<void>(), data, 4 * count, cudaMemcpyDeviceToHost);
+    meetings_.push_back([group = r_.parts.group, &x] {
+      auto const* const mine = x.mine.as<float>();
+      auto* const theirs = x.all.as<float>();
+      for (std::size_t i = 0; i < x.sent.size(); ++i) x.sent[i] = static_cast<double>(mine[i]);
+      group->all_gather(x.sent.data(), static_cast<long long>(x.sent.size()), x.received.data());
+      for (std::size_t i = 0; i < x.received.size(); ++i) theirs[i] = static_cast<float>(x.received[i]);
+    });
+    back_.push_back({all, x.all.as<void>(), x.all.bytes()});
+  }
+
+ private:
+  struct way_back {
+    void* to;
+    void const* from;
+    long long bytes;
+  };
+
+  recording& r_;
+  bool forked_ = false;
+  std::vector<host::task> meetings_{};
+  std::vector<way_back> back_{};
+};
+
+}  // namespace dsl::cu

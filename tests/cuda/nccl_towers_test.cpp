@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+// Several CUDA engines on several simulated devices that add up gradients through a simulated NCCL, within their
+// graphs.
+#include "support/catch.hpp"
+
+#include <dsl/executors/cuda/nccl.hpp>
+
+#include <chrono>
+
+#include "cuda/tower_checks.hpp"
+#include "support/simulated_device/nccl.hpp"
+
+using namespace dsl_test;
+using namespace std::chrono_literals;
+using Catch::Contains;
+using cu::nccl_collectives;
+using cu::nccl_deadlines;
+
+namespace {
+
+constexpr nccl_deadlines in_time{20s, 20s, 20s};
+constexpr nccl_deadlines soon{2s, 400ms, 20s};
+
+/// Simulated devices that are connected.
+struct connected {
+  simulated_device device;
+  simulated_nccl library;
+  nccl_collectives collectives;
+  explicit connected(device_options o, nccl_deadlines d = in_time, nccl_options n = {})
+      : device(std::move(o)), library(device, n), collectives(d, &library.nccl()) {}
+  cu::api const& api() const { return library.api(); }
+};
+double seconds_since(std::chrono::steady_clock::time_point t) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - t).count();
+}
+
+}  // namespace
+
+TEST_CASE("cuda towers with NCCL agree with the reference's", "[cuda][towers]") {
+  add_all_kernels();
+  int const count = GENERATE(2, 4);
+  timing const when = GENERATE(timing::late, timing::random);
+  connected all({.seed = 3, .when = when, .devices = count});
+  for (tower_policy const& policy : all_policies) check_against_reference(all.api(), count, policy, &all.collectives);
+  CHECK(all.device.report() == "");
+}
+
+TEST_CASE("cuda towers with NCCL train as one device does", "[cuda][towers]") {
+  add_all_kernels();
+  connected all({.seed = 4, .devices = 4});
+  for (int count : {2, 4})
+    for (tower_policy const& policy : {host_merge, all_reduce})
+      check_against_one(all.api(), count, policy, &all.collectives);
+  CHECK(all.device.report() == "");
+}
+
+TEST_CASE("cuda towers with NCCL add up gradients", "[cuda][towers]") {
+  add_all_kernels();
+  connected all({.seed = 5, .when = timing::random, .devices = 4});
+  for (int count : {2, 4})
+    for (precision p : {precision::fp32_strict, precision::bf16})
+      check_gradients(all.api(), count, p, &all.collectives, 1e-6);
+  CHECK(all.device.report() == "");
+}
+
+TEST_CASE("cuda towers with NCCL gather their parts of each batch in device memory", "[cuda][towers]") {
+  add_all_kernels();
+  connected all({.seed = 7, .devices = 4});
+  check_resident(all.api(), 4, 10, true, &all.collectives);
+  check_resident(all.api(), 4, 3, false, &all.collectives);
+  CHECK(all.device.report() == "");
+}
+
+TEST_CASE("cuda towers with NCCL: one graph a step, its collectives recorded once", "[cuda][towers]") {
+  add_all_kernels();
+  tower_policy const policy = GENERATE(host_merge, all_reduce, synchronized(all_reduce));
+  connected all({.seed = 4, .devices = 2});
+  {
+    auto const e = towers_on(simulated_cuda(all.api(), 2, precision::bf16, &all.collectives), all_modules::view(),
+                             keras_rules, {.count = 2, .policy = policy});
+    initialize(*e, 5);
+    drawn_batch const data(e->graph(), 6, 1);
+    int const program = e->prepare(mode::training, 6);
+    bool const synchronized = policy.moments == tower_moments::synchronized;
+    // two buckets, and moments: gathered, or added up; or twice for each of the four launches of batch_norms
+    CHECK(all.device.calls("ncclAllReduce") == 2 * (2 + (synchronized ? 4 : policy == all_reduce ? 1 : 0)));
+    CHECK(all.device.calls("ncclAllGather") == 2 * (synchronized ? 4 : policy == all_reduce ? 0 : 1));
+    e->run(program, data.view(0, 0.01));
+    e->metrics(program);
+    all.device.reset_calls();
+    for (std::uint64_t s = 0; s < 3; ++s) {
+      e->run(program, data.view(s, 0.01));
+      e->metrics(program);
+    }
+    CHECK(all.device.calls("cudaGraphLaunch") == 3 * 2);
+    CHECK(all.device.calls("ncclAllReduce") + all.device.calls("ncclAllGather") == 0);
+    CHECK(all.device.calls("cudaMalloc") + all.device.calls("cudaMallocHost") == 0);
+    CHECK(all.device.calls("cudaStreamSynchronize") == 0);  // which could wait for ever
+  }
+  CHECK(all.device.calls("ncclCommDestroy") == 2);
+  CHECK(all.device.calls("ncclCommAbort") == 0);
+  CHECK(all.device.report() == "");
+}
+
+namespace {
+
+/// Work of a recorded graph that comes neither before nor after node n.
+int beside(std::vector<simulated::recorded_node> const& nodes, std::size_t n) {
+  std::vector<bool> before(nodes.size()), after(nodes.size());
+  before[n] = after[n] = true;
+  for (std::size_t i = n + 1; i-- > 0;)
+    if (before[i])
+      for (std::size_t b : nodes[i].before) before[b] = true;
+  for (std::size_t i = n; i < nodes.size(); ++i)
+    for (std::size_t b : nodes[i].before) after[i] = after[i] || after[b];
+  int count = 0;
+  for (std::size_t i = 0; i < nodes.size(); ++i) count += !before[i] && !after[i];
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("cuda towers with NCCL: the first bucket travels while the backward pass goes on", "[cuda][towers]") {
+  add_all_kernels();
+  connected all({.seed = 4, .devices = 2});
+  {
+    auto const e = towers_on(simulated_cuda(all.api(), 2, precision::bf16, &all.collectives), all_modules::view(),
+                             keras_rules, {.count = 2});
+    e->prepare(mode::training, 6);
+    auto const graphs = simulated::state::active->all<simulated::graph_exec>();
+    REQUIRE(graphs.size() == 2);
+    for (auto const& g : graphs) {
+      std::vector<std::size_t> sums;
+      std::size_t update = 0;
+      auto const& nodes = *g->nodes;
+      for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (std::string_view(nodes[i].what) == "ncclAllReduce") sums.push_back(i);
+        if (std::string_view(nodes[i].what) == "update") update = i;
+      }
+      REQUIRE(sums.size() == 2);
+      REQUIRE(update > sums[1]);
+      CHECK(beside(nodes, sums[0]) >= 8);  // convolutions and batch_norms of the layers in front
+      CHECK(beside(nodes, update) <= 1);   // it waits for all but the copy of the metrics
+    }
+  }
+  CHECK(all.device.report() == "");
+}
+
+TEST_CASE("cuda towers that meet in different order are told, with NCCL", "[cuda][towers]") {
+  add_all_kernels();
+  connected all({.seed = 4, .devices = 2}, soon);
+  auto const start = std::chrono::steady_clock::now();
+  {
+    engine_group group(simulated_cuda(all.api(), 2, precision::fp32_strict, &all.collectives), all_modules::view(), 2,
+                       [](int r) {
+                         engine_options o = keras_rules;
+                         o.moments = r == 0 ? tower_moments::synchronized : tower_moments::in_turn;
+                         return o;
+                       });
+    drawn_batch const data(all_modules::view(), 2, 1);
+    auto const said = group.on_all([&](int r) {
+      int const program = group.at(r).prepare(mode::training, {2, 2 * r, 4});
+      group.at(r).run(program, data.view(0, 0.1));
+      group.at(r).metrics(program);
+    });
+    for (std::string const& s : said) CHECK_THAT(s, Contains("nccl: rank "));
+    CHECK_THAT(said[0] + said[1], Contains("another rank has stopped, or calls something else"));
+    auto const again = group.on_all([&](int r) { group.at(r).run(0, data.view(1, 0.1)); });
+    for (std::string const& s : again) CHECK_THAT(s, Contains("an earlier step failed"));
+  }
+  CHECK(seconds_since(start) < 20);
+  CHECK_THAT(all.device.report(), Contains("misuse: deadlock: collective 0 is ncclAll") && !Contains("leak"));
+}
+
+TEST_CASE("cuda towers with NCCL: a tower that stops ends the others' steps in time, heard or not", "[cuda][towers]") {
+  add_all_kernels();
+  bool const heard = GENERATE(true, false);
+  bool const throws = GENERATE(true, false);  // or never comes
+  bool const at_once = heard && throws;       // nobody waits for a deadline then
+  connected all({.seed = 4, .devices = 2}, at_once ? nccl_deadlines{20s, 60s, 20s} : soon, {.aborts_are_heard = heard});
+  auto const start = std::chrono::steady_clock::now();
+  {
+    engine_group group(simulated_cuda(all.api(), 2, precision::bf16, &all.collectives), all_modules::view(), 2,
+                       [](int) { return keras_rules; });
+    drawn_batch const data(all_modules::view(), 2, 1);
+    group.on_all([&](int r) { group.at(r).prepare(mode::training, {2, 2 * r, 4}); });
+    if (throws) all.device.fail_call("cudaGraphLaunch", 1);
+    auto const said = group.on_all([&](int r) {
+      if (!throws && r == 1) return;
+      group.at(r).run(0, data.view(0, 0.1));
+      group.at(r).metrics(0);
+    });
+    if (throws) {
+      CHECK_THAT(said[0] + said[1], Contains("cudaGraphLaunch failed"));
+      CHECK_THAT(said[0] + said[1], Contains(heard ? "remote process exited" : "waited 400 ms for a step"));
+    } else {
+      CHECK_THAT(said[0], Contains("waited 400 ms for a step; another rank has stopped"));
+    }
+  }
+  CHECK(seconds_since(start) < 20);
+  CHECK(all.device.report() == "");
+}
+
+TEST_CASE("cuda towers with NCCL: who can't be made tells the others before they wait", "[cuda][towers]") {
+  add_all_kernels();
+  connected all({.seed = 4, .devices = 3});
+  in_process_group ranks(3);
+  std::vector<std::string> said(3);
+  dsl::detail::core_set const anywhere[3];
+  dsl::detail::tower_threads threads(3, anywhere);
+  auto const start = std::chrono::steady_clock::now();
+  threads.run(
+      [&](int r) {
+        engine_options o = keras_rules;
+        o.group = &ranks.at(r);
+        simulated_cuda on(all.api(), 3, precision::bf16, &all.collectives);
+        on.settings.device = r == 1 ? 17 : r;
+        try {
+          on.make_engine(tiny::view(), o);
+        } catch (executor_error const& e) {
+          said[static_cast<std::size_t>(r)] = e.what();
+        }
+      },
+      [](int) {});
+  CHECK_THAT(said[1], Contains("device must be 0 to 2; found 17"));
+  for (std::size_t r : {0U, 2U}) CHECK_THAT(said[r], Contains("rank 1 of 3 failed before the devices met"));
+  CHECK(seconds_since(start) < 10);
+  CHECK(all.device.report() == "");
+}
+
+TEST_CASE("cuda towers with NCCL: any vendor call may fail", "[cuda][towers]") {
+  add_all_kernels();
+  int const struck = fail_every_call([](auto arm, auto look) {
+    connected all({.seed = 5, .devices = 2}, {1s, 1s, 5s});
+    arm(all.device);
+    std::string const said = whole_life(all.api(), &all.collectives);
+    all.library.wait_until_quiet();
+    look(all.device);
+    return told{said, all.device.report()};
+  });
+  CHECK(struck > 200);
+  WARN(struck << " calls failed in turn");
+}
+
+TEST_CASE("dsl::nccl is what dsl::cuda takes", "[cuda][towers]") {
+  cuda const on{.collectives = &dsl::nccl};
+  CHECK(on.for_tower({0, 2, 1}).collectives == &dsl::nccl);
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda/tower_training.hpp"
+
+// What holds for towers however their devices meet. collectives null: on the host.
+
+namespace dsl_test {
+
+/// One engine a rank, each with its thread and its device, without a towers_engine around them.
+struct engine_group {
+  in_process_group ranks;
+  dsl::detail::tower_threads threads;
+  std::vector<std::unique_ptr<cu::engine>> engines;
+
+  /// options_of(rank), for engines that don't fit each other.
+  template <class F>
+  engine_group(simulated_cuda const& on, graph_view const& g, int count, F options_of)
+      : ranks(count),
+        threads(count, std::vector<dsl::detail::core_set>(static_cast<std::size_t>(count)).data()),
+        engines(static_cast<std::size_t>(count)) {
+    std::vector<std::string> const said = on_all([&](int r) {
+      engine_options o = options_of(r);
+      o.group = &ranks.at(r);
+      simulated_cuda const mine = on.for_tower({r, count, r});
+      engines[static_cast<std::size_t>(r)] = std::make_unique<cu::engine>(*on.calls, g, o, mine.settings);
+    });
+    for (std::string const& s : said) REQUIRE(s == "");
+  }
+  ~engine_group() {
+    on_all([&](int r) { engines[static_cast<std::size_t>(r)].reset(); });
+  }
+  cu::engine& at(int r) const { return *engines[static_cast<std::size_t>(r)]; }
+  /// f(rank) on every rank's thread; what each threw, "" for nothing. Who fails ends it for the others.
+  template <class F>
+  std::vector<std::string> on_all(F f) {
+    std::vector<std::string> said(static_cast<std::size_t>(ranks.ranks()));
+    threads.run(
+        [&](int r) {
+          try {
+            f(r);
+          } catch (error const& e) {
+            said[static_cast<std::size_t>(r)] = e.what();
+            ranks.abort("another rank failed");
+          }
+        },
+        [](int) {});
+    return said;
+  }
+};
+
+/// Against towers of the reference in double: parts of different sizes, one without a sample, both storages.
+inline void check_against_reference(cu::api const& a, int count, tower_policy const& policy,
+                                    cu::device_collectives const* collectives) {
+  graph_view const g = all_modules::view();
+  towers const t{.count = count, .policy = policy};
+  std::vector<int> const sizes{10, 3};  // four towers: 2, 2, 2, 4 and 0, 0, 0, 3, or 3, 3, 2, 2 and 1, 1, 1, 0
+  INFO(name_of(t, sizes));
+  trained const wanted = train(*towers_on(reference<double>{}, g, keras_rules, t), sizes, 6);
+  for (precision p : {precision::fp32_strict, precision::bf16})
+    check_near(train(*towers_on(simulated_cuda(a, count, p, collectives), g, keras_rules, t), sizes, 6), wanted, p);
+  if (policy.moments == tower_moments::synchronized) return;
+  // PyTorch's momentum and unbiased variance of the running moments
+  check_near(
+      train(*towers_on(simulated_cuda(a, count, precision::fp32_strict, collectives), g, torch_rules, t), {10}, 2),
+      train(*towers_on(reference<double>{}, g, torch_rules, t), {10}, 2), precision::fp32_strict);
+}
+
+/// Without batch_norm, or with a synchronized one, towers train as one device does.
+inline void check_against_one(cu::api const& a, int count, tower_policy const& policy,
+                              cu::device_collectives const* collectives) {
+  towers const t{.count = count, .policy = policy};
+  auto const check = [&](graph_view const& g, engine_options const& o, towers const& many) {
+    INFO(name_of(many, {10, 3}));
+    trained const wanted = train(*simulated_cuda(a, 1).make_engine(g, o), {10, 3}, 6);
+    check_near(train(*towers_on(simulated_cuda(a, count, precision::fp32_strict, collectives), g, o, many), {10, 3}, 6),
+               wanted, precision::fp32_strict);
+  };
+  check(no_batch_norm::view(), torch_rules, t);
+  check(all_modules::view(), torch_rules, {.count = count, .policy = synchronized(policy)});
+}
+
+/// The gradients that towers update with: the sum, in tower order, of what one engine makes of each part.
+inline void check_gradients(cu::api const& a, int count, precision p, cu::device_collectives const* collectives,
+                            double bound) {
+  graph_view const g = all_modules::view();
+  towers const t{.count = count};
+  auto const many = towers_on(simulated_cuda(a, count, p, collectives), g, keras_rules, t);
+  auto const single = simulated_cuda(a, 1, p).make_engine(g, keras_rules);
+  initialize(*many, 5);
+  initialize(*single, 5);
+  drawn_batch const data(g, 10, 1);
+  many->run(many->prepare(mode::training, 10), data.view(7, 0));
+  std::vector<std::vector<float>> sums(static_cast<std::size_t>(g.size.parameters));
+  auto const gradient_of = [&](engine& e, int k) {
+    std::vector<float> v(static_cast<std::size_t>(g.parameters[k].count()));
+    dynamic_cast<cu::engine&>(e).read_gradient(k, v.data());
+    return v;
+  };
+  for (int i = 0; i < count; ++i) {
+    batch_part const part = part_of(10, count, i, t.policy);
+    batch_view mine = data.view(7, 0);
+    mine.images += part.first * g.shape_of(g.nodes[0].output).size(), mine.labels += part.first, mine.size = part.size;
+    single->run(single->prepare(mode::training, part), mine);
+    for (int k = 0; k < g.size.parameters; ++k) {
+      if (!g.parameters[k].trainable()) continue;
+      std::vector<float> const share = gradient_of(*single, k);
+      std::vector<float>& sum = sums[static_cast<std::size_t>(k)];
+      if (sum.empty()) sum.assign(share.size(), 0);
+      for (std::size_t j = 0; j < share.size(); ++j) sum[j] += share[j];
+    }
+  }
+  for (int k = 0; k < g.size.parameters; ++k) {
+    if (!g.parameters[k].trainable()) continue;
+    INFO("parameter " << k << " of node " << g.parameters[k].node);
+    std::vector<float> const& wanted = sums[static_cast<std::size_t>(k)];
+    double largest = 1e-12, worst = 0;
+    for (float x : wanted) largest = std::fmax(largest, std::fabs(static_cast<double>(x)));
+    for (int i = 0; i < count; ++i) {
+      std::vector<float> const got = gradient_of(many->at(i), k);
+      for (std::size_t j = 0; j < wanted.size(); ++j)
+        worst = std::fmax(worst, std::fabs(static_cast<double>(got[j]) - static_cast<double>(wanted[j])));
+    }
+    CHECK(worst <= bound * largest);
+  }
+}
+
+/// Pictures that differ from class to class.
+inline dataset drawn_pictures(int count) {
+  dsl::detail::random_stream random(4, dsl::detail::purpose::user, 0);
+  std::vector<std::uint8_t> pixels;
+  std::vector<std::int32_t> labels;
+  for (int n = 0; n < count; ++n) {
+    labels.push_back(static_cast<std::int32_t>(random.below(5)));
+    for (int i = 0; i < 3 * 81; ++i)
+      pixels.push_back(static_cast<std::uint8_t>(40 * labels.back() + static_cast<int>(random.below(60))));
+  }
+  dataset all = in_memory_dataset({3, 9, 9}, 5, std::move(pixels), std::move(labels));
+  all.mean = mean_picture(all);
+  return all;
+}
+
+/// Towers that gather their parts from their own device's memory do what towers do that get them from the host.
+inline void check_resident(cu::api const& a, int count, int batch, bool shuffle,
+                           cu::device_collectives const* collectives) {
+  graph_view const g = all_modules::view();
+  dataset const data = drawn_pictures(43);
+  shift_and_flip const augment{.width = 0.2};
+  simulated_cuda const on(a, count, precision::fp32_strict, collectives);
+  auto const fed = towers_on(on, g, keras_rules, {.count = count, .policy = all_reduce});
+  initialize(*fed, 5);
+  int const program = fed->prepare(mode::training, batch);
+  auto const own = towers_on(on, g, keras_rules, {.count = count, .policy = all_reduce});
+  initialize(*own, 5);
+  int const resident = own->prepare_resident(data, augment, batch, shuffle);
+  REQUIRE(resident >= 0);
+  CHECK(own->prepare_resident(data, augment, batch, shuffle) == resident);
+  CHECK(own->prepare(mode::training, batch) != resident);
+  batch_loader loader(
+      data, {.batch_size = batch, .seed = keras_rules.seed, .shuffle = shuffle, .drop_last = true, .augment = augment});
+  std::uint64_t step = 0;
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    int const first = epoch == 1 ? 2 : 0;  // a run that resumes in the middle of an epoch
+    loader.start(epoch, first);
+    own->start_epoch(resident, epoch, first);
+    while (auto const* x = loader.next()) {
+      fed->run(program, {x->images, x->labels, batch, step, 0.01});
+      own->run(resident, {nullptr, nullptr, batch, step, 0.01});
+      INFO("step " << step);
+      CHECK(own->metrics(resident).loss == approx(fed->metrics(program).loss).epsilon(1e-6));
+      ++step;
+    }
+  }
+  CHECK(step > 3);
+  trained got{{}, parameters_of(*fed), parameters_of(own->at(count - 1))};
+  for (std::size_t k = 0; k < got.begin.size(); ++k)
+    for (std::size_t i = 0; i < got.begin[k].size(); ++i)
+      CHECK(got.parameters[k][i] == approx(got.begin[k][i]).epsilon(1e-4).margin(1e-5));
+}
+
+/// All that two towers do, once; returns what they threw, "" for nothing.
+inline std::string whole_life(cu::api const& a, cu::device_collectives const* collectives) {
+  drawn_batch const data(tiny::view(), 3, 1);
+  try {
+    auto const e =
+        towers_on(simulated_cuda(a, 2, precision::bf16, collectives), tiny::view(), keras_rules, {.count = 2});
+    initialize(*e, 5);
+    int const training = e->prepare(mode::training, 3), inference = e->prepare(mode::inference, 3);
+    for (std::uint64_t step = 0; step < 2; ++step) e->run(training, data.view(step, 0.01));
+    e->metrics(training);
+    e->run(inference, data.view(0, 0));
+    std::vector<float> y(9);
+    e->read_result(inference, y.data());
+    return "";
+  } catch (executor_error const& failure) {
+    return failure.what();
+  }
+}
+
+struct told {
+  std::string said, report;  // the towers', the device's
+};
+/// Each vendor call in it fails once: a typed error that names it, on the caller, no hang, and nothing is left. `live`
+/// makes a device, runs whole_life on it after `arm(device)`, and returns what that said. Of cuDNN's descriptors only
+/// every 16th call fails: engine_test.cpp goes through all. Returns how many failed.
+template <class F>
+int fail_every_call(F live) {
+  std::map<std::string, long, std::less<>> made;
+  told const good = live([](simulated_device&) {}, [&](simulated_device& device) { made = device.calls_by_name(); });
+  CHECK(good.said == "");
+  CHECK(good.report == "");
+  int struck = 0;
+  for (auto const& [name, times] : made) {
+    bool const quiet = name.find("Destroy") != name.npos || name.find("String") != name.npos ||
+                       name.find("Free") != name.npos || name == "cudaLibraryUnload" || name == "ncclCommFinalize";
+    long const most = name == "cudaStreamQuery" || name == "ncclCommGetAsyncError" ? 60 : times;
+    for (long n = 1; n <= most; n += name.starts_with("cudnnBackend") ? 16 : 1) {
+      bool hit = false;
+      auto const [said, report] = live([&](simulated_device& device) { device.fail_call(name, n); },
+                                       [&](simulated_device& device) {
+                                         hit = device.faults_struck() > 0;
+                                         device.cancel_faults();
+                                         device.forget_errors();
+                                       });
+      INFO("call " << n << " of " << name << ": " << said);
+      CHECK(report == "");
+      if (!hit) break;  // who polls does so as often as it takes, each time
+      ++struck;
+      // where a plan can't be had another one is taken; a rank that hears of it first tells of that
+      if (!quiet && !said.empty())
+        CHECK_THAT(said, Catch::Contains("cuda") || Catch::Contains("cudnn") || Catch::Contains("nvrtc") ||
+                             Catch::Contains("nccl"));
+      if (name == "cudaGraphLaunch" || name == "cudaMalloc" || name == "cudaStreamBeginCapture") CHECK(said != "");
+    }
+  }
+  return struck;
+}
+
+}  // namespace dsl_test

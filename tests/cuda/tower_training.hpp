@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/dsl.hpp>
+#include <dsl/executors/cuda.hpp>
+#include <dsl/towers/replicate.hpp>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/kernels_as_host.hpp"
+#include "support/simulated_device/simulated_device.hpp"
+
+// Towers of CUDA engines on simulated devices, and what they must agree with.
+
+namespace dsl_test {
+
+using namespace dsl;
+
+/// dsl::cuda, with another table of vendor calls.
+struct simulated_cuda {
+  cu::api const* calls;
+  int gpus;
+  cu::engine_settings settings;
+
+  simulated_cuda(cu::api const& a, int count, precision p = precision::fp32_strict,
+                 cu::device_collectives const* collectives = nullptr)
+      : calls(&a),
+        gpus(count),
+        settings{.precision = p,
+                 .deterministic = true,
+                 .cache = "",
+                 .workspace_limit = 1 << 18,
+                 .collectives = collectives} {}
+  simulated_cuda for_tower(dsl::detail::tower_place const& at) const {
+    simulated_cuda mine = *this;
+    mine.settings.device = at.device;
+    return mine;
+  }
+  int devices() const { return gpus; }
+  std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const {
+    return std::make_unique<cu::engine>(*calls, g, o, settings);
+  }
+};
+
+using all_modules = network<image<3, 9, 9>, conv_module<8, 3, 3>, inception_module<4, 4>, downsample_module<4>,
+                            inception_module<8, 8>, avg_pool2d<4>, dropout<0.3>, flatten, dense<5>, softmax>;
+using no_batch_norm = network<image<3, 8, 8>, conv2d<8, 3>, relu, max_pool2d<2, 2>, dropout<0.25>, conv2d<5, 3>, relu,
+                              flatten, dense<4>, softmax>;
+using tiny = network<image<3, 4, 4>, conv_module<4, 3, 3>, flatten, dense<3>, softmax>;
+
+inline engine_options const keras_rules{.seed = 11, .update = {.momentum = 0.9}, .verify = &verify};
+inline engine_options const torch_rules{.seed = 12,
+                                        .update = {.momentum = 0.9, .weight_decay = 0.01, .rate_in_velocity = false},
+                                        .loss = loss::mean_squared_error,
+                                        .batch_norm_momentum = 0.8,
+                                        .unbiased_running_variance = true,
+                                        .verify = &verify};
+
+struct drawn_batch {
+  std::vector<float> images;
+  std::vector<std::int32_t> labels;
+  drawn_batch(graph_view const& g, int size, std::uint64_t seed) {
+    dsl::detail::random_stream random(seed, dsl::detail::purpose::user, 0);
+    images.resize(static_cast<std::size_t>(size * g.shape_of(g.nodes[0].output).size()));
+    for (float& x : images) x = random.uniform(-1, 1);
+    auto const classes = static_cast<std::uint32_t>(g.shape_of(g.result()).size());
+    for (int i = 0; i < size; ++i) labels.push_back(static_cast<std::int32_t>(random.below(classes)));
+  }
+  batch_view view(std::uint64_t step, double rate) const {
+    return {images.data(), labels.data(), static_cast<int>(labels.size()), step, rate};
+  }
+};
+
+inline std::vector<float> parameter_of(engine& e, int k) {
+  std::vector<float> values(static_cast<std::size_t>(e.graph().parameters[k].count()));
+  e.read_parameter(k, values.data());
+  return values;
+}
+/// All parameters, running moments among them.
+inline std::vector<std::vector<float>> parameters_of(engine& e) {
+  std::vector<std::vector<float>> all;
+  for (int k = 0; k < e.graph().size.parameters; ++k) all.push_back(parameter_of(e, k));
+  return all;
+}
+struct trained {
+  std::vector<double> losses{};
+  std::vector<std::vector<float>> begin{}, parameters{};
+  bool operator==(trained const&) const = default;
+};
+
+template <class Executor>
+std::unique_ptr<dsl::detail::towers_engine> towers_on(Executor const& on, graph_view const& g, engine_options const& o,
+                                                      towers const& t) {
+  return std::make_unique<dsl::detail::towers_engine>(dsl::detail::factory_of(on, t.count), g, o, t);
+}
+/// `sizes`: of the batches, in turn. The learning rate changes from step to step.
+inline trained train(engine& e, std::vector<int> const& sizes, int steps) {
+  initialize(e, 5);
+  trained t;
+  t.begin = parameters_of(e);
+  std::vector<int> programs;
+  for (int size : sizes) programs.push_back(e.prepare(mode::training, size));
+  for (int s = 0; s < steps; ++s) {
+    auto const which = static_cast<std::size_t>(s) % sizes.size();
+    drawn_batch const data(e.graph(), sizes[which], static_cast<std::uint64_t>(s));
+    e.run(programs[which], data.view(static_cast<std::uint64_t>(s), 0.02 / (1 + s)));
+    t.losses.push_back(e.metrics(programs[which]).loss / sizes[which]);
+  }
+  t.parameters = parameters_of(e);
+  return t;
+}
+inline trained train(dsl::detail::towers_engine& e, std::vector<int> const& sizes, int steps) {
+  trained t = train(static_cast<engine&>(e), sizes, steps);
+  for (int i = 1; i < e.replicas(); ++i) CHECK(parameters_of(e.at(i)) == t.parameters);
+  return t;
+}
+
+/// How far apart two trainings of one beginning are: of losses the largest share, of parameters the root of the mean
+/// square, as a part of how far they have moved.
+struct distance {
+  double loss = 0, all = 0, worst = 0;  // worst: of the parameters one by one
+};
+inline distance distance_of(trained const& got, trained const& wanted) {
+  distance d;
+  for (std::size_t s = 0; s < wanted.losses.size(); ++s)
+    d.loss = std::fmax(d.loss, std::fabs(got.losses[s] / wanted.losses[s] - 1));
+  double apart = 0, moved = 0;
+  for (std::size_t k = 0; k < wanted.parameters.size(); ++k) {
+    double differ = 0, move = 1e-12;
+    for (std::size_t i = 0; i < wanted.parameters[k].size(); ++i) {
+      auto const x = static_cast<double>(got.parameters[k][i]), y = static_cast<double>(wanted.parameters[k][i]);
+      double const from = static_cast<double>(wanted.begin[k][i]);
+      differ += std::isfinite(x) ? (x - y) * (x - y) : 1e30;
+      move += (y - from) * (y - from);
+    }
+    apart += differ, moved += move;
+    d.worst = std::fmax(d.worst, std::sqrt(differ / move));
+  }
+  d.all = std::sqrt(apart / moved);
+  return d;
+}
+/// fp32: rounding alone. bf16: factors of 8 bits go through every layer, and little is left of a gradient behind a
+/// batch_norm, so single parameters say nothing.
+inline void check_near(trained const& got, trained const& wanted, precision p) {
+  distance const d = distance_of(got, wanted);
+  INFO("losses " << d.loss << ", parameters " << d.all << ", the worst one " << d.worst);
+  CHECK(d.loss < (p == precision::bf16 ? 0.005 : 1e-6));
+  CHECK(d.all < (p == precision::bf16 ? 0.1 : 1e-5));
+  if (p != precision::bf16) CHECK(d.worst < 2e-3);
+}
+
+inline std::string name_of(towers const& t, std::vector<int> const& sizes) {
+  std::string text = std::to_string(t.count) + " towers, " + (t.policy.even ? "even" : "the last takes the rest");
+  char const* const moments[] = {", in turn", ", averaged", ", synchronized"};
+  text += moments[static_cast<int>(t.policy.moments)];
+  for (int s : sizes) text += ", batch " + std::to_string(s);
+  return text;
+}
+inline std::vector<tower_policy> const all_policies{host_merge, all_reduce, synchronized(host_merge),
+                                                    synchronized(all_reduce)};
+
+}  // namespace dsl_test

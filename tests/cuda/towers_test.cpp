@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+// Several CUDA engines on several simulated devices that meet on the host.
+#include "support/catch.hpp"
+
+#include "cuda/tower_checks.hpp"
+
+using namespace dsl_test;
+using Catch::Contains;
+
+TEST_CASE("cuda towers that meet on the host agree with the reference's", "[cuda][towers]") {
+  add_all_kernels();
+  int const count = GENERATE(2, 4);
+  simulated_device device({.seed = 3, .when = timing::random, .devices = count});
+  for (tower_policy const& policy : all_policies) check_against_reference(device.api(), count, policy, nullptr);
+  CHECK(device.report() == "");
+}
+
+TEST_CASE("cuda towers that meet on the host train as one device does", "[cuda][towers]") {
+  add_all_kernels();
+  simulated_device device({.seed = 4, .devices = 4});
+  for (int count : {2, 4})
+    for (tower_policy const& policy : {host_merge, all_reduce}) check_against_one(device.api(), count, policy, nullptr);
+  CHECK(device.report() == "");
+}
+
+TEST_CASE("cuda towers add up gradients in tower order, to the bit", "[cuda][towers]") {
+  add_all_kernels();
+  simulated_device device({.seed = 5, .when = timing::random, .devices = 4});
+  for (int count : {2, 4})
+    for (precision p : {precision::fp32_strict, precision::bf16}) check_gradients(device.api(), count, p, nullptr, 0);
+  CHECK(device.report() == "");
+}
+
+TEST_CASE("cuda towers give the same bits in every run", "[cuda][towers]") {
+  add_all_kernels();
+  for (tower_policy const& policy : all_policies) {
+    std::vector<trained> runs;
+    for (std::uint64_t seed : {1U, 2U}) {  // other orders of streams, blocks and threads
+      simulated_device device({.seed = seed, .when = timing::random, .devices = 3});
+      towers const t{.count = 3, .policy = policy, .devices = {2, 0, 1}};
+      auto const e = towers_on(simulated_cuda(device.api(), 3, precision::bf16), all_modules::view(), keras_rules, t);
+      std::size_t const used = simulated::state::active->memory.used(0);
+      for (int d : {1, 2}) CHECK(simulated::state::active->memory.used(d) == used);  // each on its own
+      CHECK(used > 0);
+      runs.push_back(train(*e, {7}, 3));
+    }
+    CHECK(runs[0] == runs[1]);
+  }
+}
+
+TEST_CASE("cuda towers evaluate and predict every sample once", "[cuda][towers]") {
+  add_all_kernels();
+  simulated_device device({.seed = 6, .devices = 4});
+  graph_view const g = all_modules::view();
+  {
+    auto const many = towers_on(simulated_cuda(device.api(), 4), g, keras_rules, {.count = 4});
+    auto const one = simulated_cuda(device.api(), 1).make_engine(g, keras_rules);
+    initialize(*many, 3);
+    initialize(*one, 3);
+    for (int size : {1, 3, 10}) {
+      drawn_batch const data(g, size, 1);
+      std::vector<std::vector<float>> results;
+      std::vector<double> losses;
+      for (engine* e : std::initializer_list<engine*>{many.get(), one.get()}) {
+        int const inference = e->prepare(mode::inference, size), evaluation = e->prepare(mode::evaluation, size);
+        e->run(inference, {data.images.data(), nullptr, size, 0, 0});
+        results.emplace_back(static_cast<std::size_t>(5 * size));
+        e->read_result(inference, results.back().data());
+        e->run(evaluation, data.view(0, 0));
+        losses.push_back(e->metrics(evaluation).loss);
+      }
+      CHECK(results[0] == results[1]);
+      CHECK(losses[0] == approx(losses[1]).epsilon(1e-6));
+    }
+  }
+  CHECK(device.report() == "");
+}
+
+TEST_CASE("cuda towers gather their parts of each batch in device memory", "[cuda][towers]") {
+  add_all_kernels();
+  simulated_device device({.seed = 7, .devices = 4});
+  check_resident(device.api(), 2, 10, true, nullptr);
+  check_resident(device.api(), 4, 10, false, nullptr);
+  check_resident(device.api(), 4, 3, true, nullptr);  // one of them without a sample
+  {
+    auto const e = towers_on(simulated_cuda(device.api(), 2), all_modules::view(), keras_rules, {.count = 2});
+    dataset huge = drawn_pictures(43);
+    CHECK_THROWS_AS(e->prepare_resident(huge, {}, 0, true), option_error);
+    huge.size = 0x7fffffff;
+    CHECK(e->prepare_resident(huge, {}, 4, true) == -1);
+    CHECK(e->prepare(mode::training, 4) == 0);
+  }
+  CHECK(device.report() == "");
+}
+
+TEST_CASE("cuda towers on the host: two graphs a step, nothing allocated", "[cuda][towers]") {
+  add_all_kernels();
+  simulated_device device({.seed = 4, .devices = 2});
+  {
+    auto const e =
+        towers_on(simulated_cuda(device.api(), 2, precision::bf16), all_modules::view(), keras_rules, {.count = 2});
+    initialize(*e, 5);
+    drawn_batch const data(e->graph(), 6, 1);
+    int const program = e->prepare(mode::training, 6);
+    e->run(program, data.view(0, 0.01));
+    e->metrics(program);
+    device.reset_calls();
+    for (std::uint64_t s = 0; s < 3; ++s) {
+      e->run(program, data.view(s, 0.01));
+      e->metrics(program);
+    }
+    CHECK(device.calls("cudaGraphLaunch") == 3 * 2 * 2);
+    CHECK(device.calls("cudaStreamSynchronize") == 3 * 2 * 2);
+    CHECK(device.calls() - device.calls("cudaSetDevice") == 3 * 2 * 4);
+  }
+  CHECK(device.report() == "");
+}
+
+TEST_CASE("one cuda tower is the plain engine", "[cuda][towers]") {
+  add_all_kernels();
+  simulated_device device({.seed = 4});
+  {
+    auto const e = towers_on(simulated_cuda(device.api(), 1), all_modules::view(), keras_rules, {.count = 1});
+    auto const one = simulated_cuda(device.api(), 1).make_engine(all_modules::view(), keras_rules);
+    CHECK(train(*e, {6}, 3) == train(*one, {6}, 3));
+    drawn_batch const data(e->graph(), 6, 1);
+    int const program = e->prepare(mode::training, 6);
+    device.reset_calls();
+    e->run(program, data.view(0, 0.01));
+    e->metrics(program);
+    CHECK(device.calls() == 3);
+    CHECK(device.calls("cudaGraphLaunch") == 1);
+  }
+  CHECK(device.report() == "");
+}
+
+TEST_CASE("cuda towers that meet in different order are told, on the host", "[cuda][towers]") {
+  add_all_kernels();
+  simulated_device device({.seed = 4, .devices = 2});
+  {
+    engine_group group(simulated_cuda(device.api(), 2), all_modules::view(), 2, [](int r) {
+      engine_options o = keras_rules;
+      o.moments = r == 0 ? tower_moments::synchronized : tower_moments::in_turn;
+      return o;
+    });
+    drawn_batch const data(all_modules::view(), 2, 1);
+    auto const said = group.on_all(
+        [&](int r) { group.at(r).run(group.at(r).prepare(mode::training, {2, 2 * r, 4}), data.view(0, 0.1)); });
+    for (std::string const& s : said)
+      CHECK_THAT(s, Contains("rank 0 all_gather") || Contains("rank 0 calls all_gather"));
+    for (std::string const& s : said) CHECK_THAT(s, Contains("in the same order"));
+  }
+  CHECK(device.report() == "");
+}
+
+TEST_CASE("cuda towers on the host: any vendor call may fail", "[cuda][towers]") {
+  add_all_kernels();
+  int const struck = fail_every_call([](auto arm, auto look) {
+    simulated_device device({.seed = 5, .devices = 2});
+    arm(device);
+    std::string const said = whole_life(device.api(), nullptr);
+    look(device);
+    return told{said, device.report()};
+  });
+  CHECK(struck > 200);
+  WARN(struck << " calls failed in turn");
+}
+
+TEST_CASE("cuda: parts that can't be are refused", "[cuda][towers]") {
+  add_all_kernels();
+  simulated_device device({.devices = 2});
+  {
+    auto const one = simulated_cuda(device.api(), 1).make_engine(tiny::view(), keras_rules);
+    CHECK_THROWS_AS(one->prepare(mode::training, {0, 4, 4}), option_error);
+    CHECK_THROWS_AS(one->prepare(mode::inference, 0), option_error);
+    CHECK_THROWS_AS(one->run(7, {}), option_error);
+    int const program = one->prepare(mode::training, 2);
+    drawn_batch const data(tiny::view(), 2, 1);
+    CHECK_THROWS_AS(one->run(program, {data.images.data(), nullptr, 2, 0, 0}), option_error);
+    one->run(program, data.view(0, 0));
+    one->run(program, {nullptr, nullptr, 2, 0, 0});  // those that are there
+    auto const many = towers_on(simulated_cuda(device.api(), 2), tiny::view(), keras_rules, {.count = 2});
+    CHECK_THROWS_AS(many->at(1).prepare(mode::evaluation, {0, 4, 4}), option_error);
+    CHECK_THROWS_WITH(towers_on(simulated_cuda(device.api(), 2), tiny::view(), keras_rules, {.count = 3}),
+                      Contains("tower 2 is to be on device 2; there are 0 to 1"));
+  }
+  CHECK(device.report() == "");
+}
+
+TEST_CASE("dsl::cuda takes a tower's device, and counts devices without a driver, too", "[cuda][towers]") {
+  static_assert(executor<cuda>);
+  cuda const on{.precision = precision::tf32, .deterministic = true, .cache = "somewhere"};
+  cuda const mine = on.for_tower({1, 4, 3});
+  CHECK(mine.device == 3);
+  CHECK((mine.precision == on.precision && mine.deterministic && mine.cache == on.cache));
+  CHECK(cuda::devices() >= 0);
+  CHECK(dsl::detail::factory_of(on, 4).devices == cuda::devices());
+}
