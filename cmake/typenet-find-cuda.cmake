@@ -15,13 +15,13 @@ if(NOT TARGET typenet::cudalibs)
   find_path(TYPENET_CUDNN_INCLUDE_DIR cudnn_backend.h HINTS ${TYPENET_CUDART_INCLUDE_DIR} ${typenet_cuda_hints}
             PATH_SUFFIXES include)
   # Wheels have the libraries without the unversioned link.
-  find_library(TYPENET_CUDART_LIBRARY NAMES cudart libcudart.so.13 HINTS ${typenet_cuda_hints}
+  find_library(TYPENET_CUDART_LIBRARY NAMES cudart libcudart.so.13 NAMES_PER_DIR HINTS ${typenet_cuda_hints}
                PATH_SUFFIXES ${typenet_cuda_folders})
-  find_library(TYPENET_NVRTC_LIBRARY NAMES nvrtc libnvrtc.so.13 HINTS ${typenet_cuda_hints}
+  find_library(TYPENET_NVRTC_LIBRARY NAMES nvrtc libnvrtc.so.13 NAMES_PER_DIR HINTS ${typenet_cuda_hints}
                PATH_SUFFIXES ${typenet_cuda_folders})
-  find_library(TYPENET_CUBLASLT_LIBRARY NAMES cublasLt libcublasLt.so.13 HINTS ${typenet_cuda_hints}
+  find_library(TYPENET_CUBLASLT_LIBRARY NAMES cublasLt libcublasLt.so.13 NAMES_PER_DIR HINTS ${typenet_cuda_hints}
                PATH_SUFFIXES ${typenet_cuda_folders})
-  find_library(TYPENET_CUDNN_LIBRARY NAMES cudnn libcudnn.so.9 HINTS ${typenet_cuda_hints}
+  find_library(TYPENET_CUDNN_LIBRARY NAMES cudnn libcudnn.so.9 NAMES_PER_DIR HINTS ${typenet_cuda_hints}
                PATH_SUFFIXES ${typenet_cuda_folders})
   set(typenet_cuda_missing "")
   foreach(part IN ITEMS CUDART NVRTC CUBLASLT CUDNN)

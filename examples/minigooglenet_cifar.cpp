@@ -12,6 +12,9 @@
 #ifdef TYPENET_HAS_CUDA
 #include <dsl/executors/cuda.hpp>
 #endif
+#ifdef TYPENET_HAS_NCCL
+#include <dsl/executors/cuda/nccl.hpp>
+#endif
 
 #include <cstdio>
 #include <cstdlib>
@@ -69,7 +72,8 @@ void declare(CLI::App& app, settings& s) {
       ->type_name("LIST")
       ->delimiter(',');
   app.add_option("--merge", s.merge,
-                 "of the towers: host_merge, as Keras's multi_gpu_model, or all_reduce, as MirroredStrategy")
+                 "of the towers: host_merge, as Keras's multi_gpu_model, or all_reduce, as MirroredStrategy; on GPUs "
+                 "gradients meet on the host, or through NCCL where the program has it")
       ->type_name("NAME");
   app.add_flag("--synchronized", s.synchronized,
                "batch_norm over the whole batch instead of each tower's part; slower");
@@ -208,6 +212,19 @@ dsl::towers towers(settings const& s) {
   return {.count = s.gpus, .policy = s.synchronized ? synchronized(policy) : policy, .devices = s.devices};
 }
 
+#ifdef TYPENET_HAS_CUDA
+dsl::cuda on_gpus(settings const& s) {
+  dsl::cuda on{.precision = s.precision == "bf16"   ? dsl::precision::bf16
+                            : s.precision == "tf32" ? dsl::precision::tf32
+                                                    : dsl::precision::fp32_strict,
+               .deterministic = s.deterministic};
+#ifdef TYPENET_HAS_NCCL
+  if (s.merge == "all_reduce") on.collectives = &dsl::nccl;
+#endif
+  return on;
+}
+#endif
+
 dsl::trainer compile(settings const& s) {
   dsl::sgd const optimizer{.learning_rate = s.learning_rate, .momentum = 0.9};
   dsl::compile_options const options{.seed = s.key(), .batch_norm_momentum = s.bn_momentum};
@@ -216,13 +233,7 @@ dsl::trainer compile(settings const& s) {
     return dsl::compile<model>(dsl::onednn{.threads = s.threads}, optimizer, towers(s), options);
 #endif
 #ifdef TYPENET_HAS_CUDA
-  if (s.executor == "cuda") {
-    dsl::precision const p = s.precision == "bf16"   ? dsl::precision::bf16
-                             : s.precision == "tf32" ? dsl::precision::tf32
-                                                     : dsl::precision::fp32_strict;
-    return dsl::compile<model>(dsl::cuda{.precision = p, .deterministic = s.deterministic}, optimizer, towers(s),
-                               options);
-  }
+  if (s.executor == "cuda") return dsl::compile<model>(on_gpus(s), optimizer, towers(s), options);
 #endif
   return dsl::compile<model>(dsl::reference{}, optimizer, towers(s), options);
 }
