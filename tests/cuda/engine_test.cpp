@@ -119,6 +119,10 @@ using odd = network<image<3, 8, 7>, conv2d<5, 3>, leaky_relu<>, concat<identity,
                     add<conv2d<6, 1>, sequential<conv2d<6, 3>, dsl::tanh>>, max_pool2d<2, 2>, conv2d<7, 3, 3, 2>, silu,
                     flatten, dense<9>, sigmoid, dense<4>, softmax>;
 
+// four dense layers are large enough for the library: two add to one gradient, one reads rows of 151 numbers
+using wide = network<image<5, 4, 4>, flatten, dense<96>, leaky_relu<>, concat<dense<64>, dense<7>, dense<80>>,
+                     dsl::tanh, dense<64>, dense<4>, softmax>;
+
 }  // namespace
 
 TEST_CASE("cuda agrees with reference: all three modules", "[cuda]") {
@@ -129,6 +133,25 @@ TEST_CASE("cuda agrees with reference: all three modules", "[cuda]") {
 
 TEST_CASE("cuda agrees with reference: odd channels, other layers, the other loss and rule", "[cuda]") {
   for (precision p : {precision::fp32_strict, precision::bf16}) agree(odd::view(), torch, 3, 4, p);
+}
+
+TEST_CASE("cuda agrees with reference: large dense layers, through cublasLt", "[cuda]") {
+  agree(wide::view(), keras, 5, 8, precision::fp32_strict);
+  agree(wide::view(), keras, 5, 4, precision::tf32);
+  agree(wide::view(), torch, 5, 4, precision::bf16);
+  simulated_device device({.seed = 8});
+  {
+    cu::engine e(device.api(), wide::view(), keras, settings(precision::bf16));
+    initialize(e, 5);
+    int const training = e.prepare(mode::training, 5);
+    // each run once beside the recording; no gradient goes back to the image
+    CHECK(device.calls("cublasLtMatmul") == 2 * (2 + 3 + 3 + 3));
+    CHECK(device.calls("cublasLtCreate") == 1);
+    device.reset_calls();
+    e.run(training, sample_batch(wide::view(), 5, 1).view(0, 0.01));
+    CHECK(device.calls("cublasLtMatmul") == 0);
+  }
+  CHECK(device.report() == "");
 }
 
 TEST_CASE("cuda: gradients of one step are the reference's", "[cuda]") {
@@ -253,8 +276,8 @@ TEST_CASE("cuda: a step is one graph launch, and allocates nothing", "[cuda]") {
 
 TEST_CASE("cuda: any vendor call may fail; the error names it and nothing leaks", "[cuda]") {
   dsl_test::add_all_kernels();
-  using tiny =
-      network<image<3, 6, 6>, conv_module<4, 3, 3>, inception_module<2, 2>, max_pool2d<2>, flatten, dense<3>, softmax>;
+  using tiny = network<image<3, 6, 6>, conv_module<4, 3, 3>, inception_module<2, 2>, max_pool2d<2>, flatten, dense<64>,
+                       dense<64>, dense<3>, softmax>;
   sample_batch const data(tiny::view(), 2, 1);
   int struck = 0;
   for (long n = 1;; ++n) {
@@ -287,7 +310,7 @@ TEST_CASE("cuda: any vendor call may fail; the error names it and nothing leaks"
     ++struck;
     if (failed)
       CHECK((said.find("cuda") != std::string::npos || said.find("cudnn") != std::string::npos ||
-             said.find("nvrtc") != std::string::npos));
+             said.find("cublasLt") != std::string::npos || said.find("nvrtc") != std::string::npos));
   }
   CHECK(struck > 200);
   WARN(struck << " calls failed in turn");

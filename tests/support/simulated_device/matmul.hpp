@@ -42,6 +42,7 @@ struct matrix_layout : object {
 };
 struct matmul_preference : object {
   std::uint64_t workspace = 0;
+  std::uint32_t alignment[4] = {256, 256, 256, 256};  // of A, B, C and D
 };
 
 inline bool read_storage(cudaDataType t, storage& s) {
@@ -124,8 +125,14 @@ inline cublasStatus_t preference_set(state& s, cublasLtMatmulPreference_t handle
                                      cublasLtMatmulPreferenceAttributes_t name, void const* value, std::size_t bytes) {
   auto const p = s.find<matmul_preference>(handle, "cublasLtMatmulPreferenceSetAttribute");
   if (!p) return CUBLAS_STATUS_INVALID_VALUE;
-  return name == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES ? read_value(p->workspace, value, bytes)
-                                                          : CUBLAS_STATUS_NOT_SUPPORTED;
+  switch (name) {
+    case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES: return read_value(p->workspace, value, bytes);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES: return read_value(p->alignment[0], value, bytes);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES: return read_value(p->alignment[1], value, bytes);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES: return read_value(p->alignment[2], value, bytes);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES: return read_value(p->alignment[3], value, bytes);
+    default: return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
 }
 
 struct product {
@@ -189,6 +196,7 @@ inline cublasStatus_t find_algorithms(state& s, cublasLtHandle_t handle, cublasL
     cublasLtMatmulHeuristicResult_t& r = results[(*count)++];
     r = {};
     r.algo.data[0] = algorithm_mark + i;
+    for (int t = 0; t < 4; ++t) r.algo.data[1 + t] = limit->alignment[t];
     r.workspaceSize = algorithm_workspace[i];
     r.state = CUBLAS_STATUS_SUCCESS;
     r.wavesCount = 1;
@@ -231,6 +239,9 @@ inline cublasStatus_t matmul(state& s, cublasLtHandle_t handle, cublasLtMatmulDe
   std::size_t const needed = algorithm_workspace[index];
   if (needed > bytes || (needed > 0 && (!workspace || reinterpret_cast<std::uintptr_t>(workspace) % 16 != 0)))
     return CUBLAS_STATUS_INVALID_VALUE;
+  void const* const tensors[] = {a, b, c, d};
+  for (int t = 0; t < 4 && algorithm; ++t)
+    if (reinterpret_cast<std::uintptr_t>(tensors[t]) % algorithm->data[1 + t] != 0) return CUBLAS_STATUS_INVALID_VALUE;
   float const by = *static_cast<float const*>(alpha), old = *static_cast<float const*>(beta);
   if ((old != 0 && !c) || (has_bias(p->set) && !p->set.bias)) return CUBLAS_STATUS_INVALID_VALUE;
   cudaError_t error;

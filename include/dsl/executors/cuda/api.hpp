@@ -146,7 +146,12 @@ struct api {
   /// memory".
   template <class R, class... P>
   void operator()(entry<R(P...)> const& e, std::type_identity_t<P>... arguments) const {
-    if (R const status = e.function(arguments...); status != R{}) fail(status, e.name);
+    require(e, e.function(arguments...));
+  }
+  /// The same for a call that was made already.
+  template <class R, class... P>
+  void require(entry<R(P...)> const& e, R status) const {
+    if (status != R{}) fail(status, e.name);
   }
 
  private:

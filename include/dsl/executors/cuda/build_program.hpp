@@ -24,11 +24,13 @@ namespace dsl::cu {
   p.counters.emplace(e.calls, 4LL * e.library.counters(), e.stream);
   long long most = 0;
   for (bound_convolution const& b : p.convolutions) most = std::max(most, b.plan.facts.workspace);
+  for (product_plan const& m : p.products) most = std::max(most, m.workspace());
   p.workspace.emplace(e.calls, most, e.stream);
   for (bound_convolution& b : p.convolutions) {
     b.pack.emplace(bind_tensors(b.plan, b.tensors, p.workspace->data()));
     execute(e.cudnn, b.plan, *b.pack);  // libraries allocate at the first run, which a recording does not allow
   }
+  for (product_plan const& m : p.products) m.run(p.workspace->data(), e.stream);
   wait();
   for (segment& s : p.segments)
     s.graph.emplace(e.calls, e.stream, [&] {

@@ -32,6 +32,7 @@ class engine final : public dsl::engine {
         type_(storage_of(s.precision)),
         stream_(a),
         cudnn_(a),
+        products_(),
         target_(cudnn_),
         plans_(s.cache),
         arena_(a, stream_.get(), g, type_, o.update.slots()),
@@ -47,6 +48,7 @@ class engine final : public dsl::engine {
                .arena = arena_,
                .library = library_,
                .cudnn = cudnn_,
+               .products = products_,
                .target = target_,
                .plans = plans_,
                .state = reinterpret_cast<step_state*>(state_.data()),
@@ -303,6 +305,7 @@ class engine final : public dsl::engine {
   storage type_;
   stream stream_;
   cudnn_handle cudnn_;
+  std::optional<product_handle> products_;
   plan_target target_;
   plan_cache plans_;
   arena arena_;

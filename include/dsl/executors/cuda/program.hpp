@@ -3,6 +3,7 @@
 
 #include <dsl/executors/cuda/arena.hpp>
 #include <dsl/executors/cuda/kernel_library.hpp>
+#include <dsl/executors/cuda/matrix_product.hpp>
 #include <dsl/executors/cuda/plan_cache.hpp>
 #include <dsl/executors/cuda/resident_data.hpp>
 #include <dsl/executors/engine.hpp>
@@ -58,11 +59,12 @@ struct program {
   std::uint64_t refreshed = 0;          // the version of the parameters they are of
 
   detail::chain<bound_convolution> convolutions{};
+  detail::chain<product_plan> products{};
   detail::chain<folded_kernel> folded{};
   detail::chain<device_memory> numbers{};    // that towers exchange
   detail::chain<host_exchange> exchanges{};  // on the host
   detail::chain<pinned_memory> sums{};       // likewise
-  std::optional<device_memory> workspace{};  // of the convolutions, one after the other
+  std::optional<device_memory> workspace{};  // of convolutions and products, one after the other
   std::optional<device_memory> scratch{};    // of our kernels
   std::optional<device_memory> counters{};
   std::optional<device_memory> pictures{};   // as the host has them

@@ -28,6 +28,7 @@ struct engine_parts {
   cu::arena& arena;
   kernel_library& library;
   cudnn_handle& cudnn;
+  std::optional<product_handle>& products;  // for the first that needs it
   plan_target const& target;
   plan_cache const& plans;
   step_state* state;             // on the device

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/executors/cuda/dense_steps.hpp>
 #include <dsl/executors/cuda/tower_steps.hpp>
 
 namespace dsl::cu {
@@ -16,6 +17,7 @@ class step_recorder {
         at_(r_.at),
         type_(r_.type),
         bench_(bench),
+        dense_(r_, bench.bytes()),
         meetings_(r_),
         moments_(place_for_moments()),
         norms_(r_, meetings_, moments_),
@@ -76,8 +78,10 @@ class step_recorder {
         if (x.kind == op::batch_norm) return norms_.record(s);
         backward(x);
         return 1;
-      case action::backward_weights: backward_weights(x); return 1;
-      case action::backward_data: backward_data(x); return 1;
+      case action::backward_weights:
+        x.kind == op::conv2d ? convolve_backward_weights(x) : dense_.backward_weights(x);
+        return 1;
+      case action::backward_data: x.kind == op::conv2d ? convolve_backward_data(x) : dense_.backward_data(x); return 1;
       case action::all_reduce:
         if (meetings_.any()) towers_.all_reduce(x);
         return 1;
@@ -223,9 +227,7 @@ class step_recorder {
       case op::dropout: return dropout(x, in, out, false);
       case op::flatten:
         return launch(kernels::reshape(type_, batch(), in.shape, out.shape, in.at, out.at, false), in.data, out.data);
-      case op::dense:
-        return launch(kernels::dense_forward(type_, batch(), in.shape.channels, channels, in.at, out.at), in.data,
-                      e_.arena.working_copy(n.first_parameter), e_.arena.parameter(n.first_parameter + 1), out.data);
+      case op::dense: return dense_.forward(x);
       case op::softmax:
         return launch(kernels::softmax_forward(type_, batch(), channels, in.at, out.at), in.data, out.data);
       case op::add: return sum(x, out);
@@ -306,21 +308,6 @@ class step_recorder {
     }
   }
 
-  void backward_weights(step const& x) {
-    if (x.kind == op::conv2d) return convolve_backward_weights(x);
-    tensor_at const in = at_.read(x, content::activation), dy = at_.read(x, content::gradient);
-    int const k = e_.graph.nodes[x.node].first_parameter;
-    launch(kernels::dense_backward_weights(type_, batch(), in.shape.channels, dy.shape.channels, in.at, dy.at), in.data,
-           dy.data, e_.arena.gradient(k), e_.arena.gradient(k + 1));
-  }
-  void backward_data(step const& x) {
-    if (x.kind == op::conv2d) return convolve_backward_data(x);
-    tensor_at const dy = at_.read(x, content::gradient), dx = at_.written(x, content::gradient);
-    launch(kernels::dense_backward_data(type_, batch(), dx.shape.channels, dy.shape.channels, dx.at, dy.at,
-                                        at_.accumulates(x)),
-           dy.data, e_.arena.working_copy(e_.graph.nodes[x.node].first_parameter), dx.data);
-  }
-
   void update() {
     cu::arena const& a = e_.arena;
     bool const staged = p_.stage_map && !meetings_.any();  // sums of towers are in float
@@ -347,6 +334,7 @@ class step_recorder {
   bound_operands const& at_;
   storage type_;
   device_memory const& bench_;
+  dense_steps dense_;
   std::vector<bool> staged_{};  // by parameter: its gradient is made in the storage type
   tower_meetings meetings_;
   float* moments_;

@@ -1,7 +1,7 @@
 R"cuda(
 // SPDX-License-Identifier: MIT
 // Dense layers: y(sample, unit) = bias + sum of kernel(unit, feature) x(sample, feature). For the small ones at the end
-// of a classifier, where a library's call costs more than the work; right, but not fast, for large ones.
+// of a classifier, where a library's call costs more than the work, and for what it refuses.
 
 namespace dsl_kernels {
 
