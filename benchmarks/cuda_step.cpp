@@ -2,10 +2,12 @@
 // MiniGoogLeNet's step on a GPU: one measured figure per call, printed as one JSON line, the counterpart of
 // peers/minigooglenet_torch_cuda.py:
 //   cuda_step [train|infer] [batch] [bf16|tf32|fp32_strict] [steps] [warmup] [resident|host] [deterministic]
-//   cuda_step serve     the same words line by line from standard input, one JSON line each; a request that equals the
+//   [one_queue] cuda_step serve     the same words line by line from standard input, one JSON line each; a request that
+//   equals the
 //                       last one measures the same engine again, so that a peer can have its turn in between
 // train: forward, loss, backward, SGD with momentum; resident: on batches gathered and augmented on the device; host:
-// on one batch, copied from pinned memory each step, as infer does. Exit code 77: there is no device.
+// on one batch, copied from pinned memory each step, as infer does; one_queue: no step goes on beside another. Exit
+// code 77: there is no device.
 #include "cuda_step.hpp"
 
 #include "support/gpu/graph_nodes.hpp"
@@ -44,7 +46,8 @@ dsl::bench::step_request parse(std::vector<std::string> const& words) {
   r.steps = number(3, "50", 1);
   r.warmup = number(4, "10", 0);
   r.resident = one_of(5, "resident", "host");
-  r.deterministic = !one_of(6, "", "deterministic");
+  for (std::size_t i = 6; i < words.size(); ++i)
+    (one_of(i, "deterministic", "one_queue") ? r.deterministic : r.one_queue) = true;
   return r;
 }
 

@@ -24,6 +24,7 @@ struct step_request {
   /// train: batches are gathered and augmented on the device; else each is copied from the same pinned host memory.
   bool resident = true;
   bool deterministic = false;
+  bool one_queue = false;
   int pictures = 50'000;  // of the data set on the device, and at least one block of steps
   std::string cache = cu::cache_folder();
   int device = 0;
@@ -50,8 +51,9 @@ class measured_step {
   measured_step(cu::api const& a, step_request const& r, test::watched_calls::counting count_nodes = nullptr)
       : request_(r), calls_(a, count_nodes) {
     double const begin = now();
-    engine_ = std::make_unique<cu::engine>(calls_.api(), Model::view(), engine_options{.update = {.momentum = 0.9}},
-                                           cu::engine_settings{r.precision, r.deterministic, r.device, r.cache});
+    engine_ = std::make_unique<cu::engine>(
+        calls_.api(), Model::view(), engine_options{.update = {.momentum = 0.9}},
+        cu::engine_settings{r.precision, r.deterministic, r.device, r.cache, r.one_queue ? 1 : 2});
     initialize(*engine_, 1);
     detail::random_stream random(1, detail::purpose::user, 0);
     graph_view const& g = engine_->graph();

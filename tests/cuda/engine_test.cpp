@@ -274,6 +274,39 @@ TEST_CASE("cuda: a step is one graph launch, and allocates nothing", "[cuda]") {
   CHECK(device.report() == "");
 }
 
+TEST_CASE("cuda: two queues give the bits of one, whichever is ahead", "[cuda]") {
+  dsl_test::add_all_kernels();
+  std::vector<std::vector<float>> wanted;
+  for (std::uint64_t seed : {0U, 1U, 2U, 3U, 4U}) {
+    simulated_device device({.seed = seed, .when = dsl_test::timing::random});
+    {
+      cu::engine_settings mine = settings(precision::fp32_strict, true);
+      mine.queues = seed == 0 ? 1 : 2;
+      cu::engine e(device.api(), small::view(), keras, mine);
+      initialize(e, 5);
+      int const training = e.prepare(mode::training, 6), inference = e.prepare(mode::inference, 6);
+      // beside: 14 gradients of kernels, two second branches of an inception, a pool; each group waits for its branch
+      CHECK((device.calls("cudaStreamWaitEvent") > 20) == (seed > 0));
+      std::vector<std::vector<float>> got;
+      for (std::uint64_t s = 0; s < 3; ++s) {
+        sample_batch const data(small::view(), 6, s);
+        e.run(training, data.view(s, 0.02));
+        e.run(inference, data.view(s, 0));
+        got.push_back(result_of(e, inference, 6));
+      }
+      for (int k = 0; k < small::view().size.parameters; ++k) {
+        got.emplace_back(static_cast<std::size_t>(small::view().parameters[k].count()));
+        e.read_parameter(k, got.back().data());
+      }
+      if (seed == 0) wanted = got;
+      CHECK(got == wanted);
+    }
+    CHECK(device.report() == "");
+  }
+  simulated_device device;
+  CHECK_THROWS_AS(cu::engine(device.api(), small::view(), keras, {.cache = "", .queues = 3}), option_error);
+}
+
 TEST_CASE("cuda: any vendor call may fail; the error names it and nothing leaks", "[cuda]") {
   dsl_test::add_all_kernels();
   using tiny = network<image<3, 6, 6>, conv_module<4, 3, 3>, inception_module<2, 2>, max_pool2d<2>, flatten, dense<64>,

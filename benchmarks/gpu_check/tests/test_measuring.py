@@ -39,7 +39,7 @@ class Bench(Whole):
     def test_all_cases(self):
         self.assertEqual(self.run_stage(STEP + ONCE, "bench", "--rounds", "2", "--precision", "bf16,fp32_strict"), 0)
         found = self.result("bench")["cases"]
-        self.assertEqual(len(found), 2 * 8 + 1)  # a batch from the host in one precision
+        self.assertEqual(len(found), 2 * 8 + 2)  # a batch from the host, and one queue, in one precision
         self.assertEqual({len(c["rounds"]) for c in found}, {2})
         self.assertRegex(self.said.getvalue(), r"\| train 64, bf16, resident +\| +0.900 \| +1.000 \| +2.000 \|")
 

@@ -13,6 +13,7 @@ struct cuda {
   dsl::precision precision = dsl::precision::bf16;
   bool deterministic = false;  // the same bits in every run, from the first of cuDNN's plans that allow it
   int device = 0;
+  int queues = 2;  // steps that don't need each other run side by side; 1: one after the other
   /// Where compiled kernels and timed plans are kept from run to run; empty: nowhere.
   std::string cache = cu::cache_folder();
   /// How several towers' GPUs add up gradients: &dsl::nccl (executors/cuda/nccl.hpp), or null: through the host, in
@@ -39,6 +40,7 @@ struct cuda {
                                                             .deterministic = deterministic,
                                                             .device = device,
                                                             .cache = cache,
+                                                            .queues = queues,
                                                             .collectives = collectives});
   }
 

@@ -12,14 +12,21 @@ class batch_norm_steps {
   /// moments: where a tower's moments go in place of the running ones, laid out like those; null: nowhere.
   batch_norm_steps(recording& r, tower_meetings& towers, float* moments) : r_(r), towers_(towers), moments_(moments) {}
 
-  /// Records step `first` and those that share its launches; returns how many.
-  [[gnu::cold]] int record(int first) {
+  /// How many steps from `first` on share its launches.
+  int together(int first) const {
+    step const& x = r_.steps()[first];
+    int count = 1;
+    for (; x.group >= 0 && count < kernels::batch_norm_group && first + count < r_.steps().size(); ++count)
+      if (step const& s = r_.steps()[first + count]; s.group != x.group || s.what != x.what) break;
+    return count;
+  }
+  /// Records those.
+  [[gnu::cold]] void record(int first) {
     step const& x = r_.steps()[first];
     bool const forward = x.what == action::forward;
     group g;
-    for (; g.count < kernels::batch_norm_group && first + g.count < r_.steps().size(); ++g.count) {
+    for (; g.count < together(first); ++g.count) {
       step const& s = r_.steps()[first + g.count];
-      if (g.count > 0 && (x.group < 0 || s.group != x.group || s.what != x.what)) break;
       g.layers.push_back(forward ? layer_forward(s, g.forward.layer[g.count])
                                  : layer_backward(s, g.back.layer[g.count]));
     }
@@ -29,7 +36,6 @@ class batch_norm_steps {
       synchronizes() ? join_forward(g) : apply(g);
     else
       synchronizes() ? join_backward(g) : back(g);
-    return g.count;
   }
   /// With running moments, in evaluation and inference.
   [[gnu::cold]] void infer(step const& s) {

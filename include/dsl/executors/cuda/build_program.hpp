@@ -20,17 +20,24 @@ namespace dsl::cu {
     wait();
   }
   e.library.build(architecture);
-  p.scratch.emplace(e.calls, e.library.scratch_bytes(), e.stream);
-  p.counters.emplace(e.calls, 4LL * e.library.counters(), e.stream);
-  long long most = 0;
-  for (bound_convolution const& b : p.convolutions) most = std::max(most, b.plan.facts.workspace);
-  for (product_plan const& m : p.products) most = std::max(most, m.workspace());
-  p.workspace.emplace(e.calls, most, e.stream);
-  for (bound_convolution& b : p.convolutions) {
-    b.pack.emplace(bind_tensors(b.plan, b.tensors, p.workspace->data()));
-    execute(e.cudnn, b.plan, *b.pack);  // libraries allocate at the first run, which a recording does not allow
+  long long most[2] = {0, 0};
+  auto const need = [&](int queue, long long bytes) { most[queue] = std::max(most[queue], bytes); };
+  for (bound_convolution const& b : p.convolutions) need(b.queue, b.plan.facts.workspace);
+  for (bound_product const& b : p.products) need(b.queue, b.plan.workspace());
+  for (int q = 0; q < (e.second ? 2 : 1); ++q) {
+    work_memory& w = p.work[q];
+    w.workspace.emplace(e.calls, most[q], e.stream);
+    w.scratch.emplace(e.calls, e.library.scratch_bytes(), e.stream);
+    w.counters.emplace(e.calls, 4LL * e.library.counters(), e.stream);
   }
-  for (product_plan const& m : p.products) m.run(p.workspace->data(), e.stream);
+  wait();
+  // Libraries allocate at the first run, which a recording does not allow.
+  for (bound_convolution& b : p.convolutions) {
+    b.pack.emplace(bind_tensors(b.plan, b.tensors, p.work[b.queue].workspace->data()));
+    execute(b.queue == 0 ? e.cudnn : *e.second_cudnn, b.plan, *b.pack);
+    if (b.queue == 1) e.calls(e.calls.cudaStreamSynchronize, e.second);
+  }
+  for (bound_product const& b : p.products) b.plan.run(p.work[b.queue].workspace->data(), e.stream);
   wait();
   for (segment& s : p.segments)
     s.graph.emplace(e.calls, e.stream, [&] {

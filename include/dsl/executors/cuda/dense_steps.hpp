@@ -72,12 +72,12 @@ class dense_steps {
       if (!begins_aligned(data)) return false;
     p.rounds_to_tf32 = r_.parts.precision == precision::tf32;
     if (!r_.parts.products) r_.parts.products.emplace(r_.parts.calls);
-    product_plan& plan = r_.made.products.emplace(*r_.parts.products, p, workspace_limit_);
-    if (!plan.found()) {
+    bound_product& b = r_.made.products.emplace(*r_.parts.products, p, workspace_limit_, r_.queue());
+    if (!b.plan.found()) {
       r_.made.products.drop_last();
       return false;
     }
-    r_.enqueue([&e = r_.parts, &made = r_.made, &plan] { plan.run(made.workspace->data(), e.stream); });
+    r_.enqueue([&b, &w = r_.made.work[b.queue], s = r_.stream()] { b.plan.run(w.workspace->data(), s); });
     return true;
   }
 

@@ -114,10 +114,14 @@ class event {
   event(event const&) = delete;
   event& operator=(event const&) = delete;
   ~event() { api_->cudaEventDestroy.function(handle_); }
+  /// All that s has been given so far.
+  void record(cudaStream_t s) const { (*api_)(api_->cudaEventRecord, handle_, s); }
+  /// What s does from now on comes after what was recorded last.
+  void hold(cudaStream_t s) const { (*api_)(api_->cudaStreamWaitEvent, s, handle_, 0U); }
   /// What `second` does from now on comes after all that `first` has been given.
   void order(cudaStream_t first, cudaStream_t second) const {
-    (*api_)(api_->cudaEventRecord, handle_, first);
-    (*api_)(api_->cudaStreamWaitEvent, second, handle_, 0U);
+    record(first);
+    hold(second);
   }
 
  private:

@@ -14,6 +14,7 @@ struct engine_settings {
   bool deterministic = false;
   int device = 0;
   std::string cache = cache_folder();
+  int queues = 2;                                   // 1: no step goes on beside another
   long long workspace_limit = 64LL << 20;           // bytes that one convolution may use
   device_collectives const* collectives = nullptr;  // of several towers; null: they meet on the host
 };
@@ -48,6 +49,8 @@ class engine final : public dsl::engine {
                .arena = arena_,
                .library = library_,
                .cudnn = cudnn_,
+               .second_cudnn = nullptr,
+               .second = nullptr,
                .products = products_,
                .target = target_,
                .plans = plans_,
@@ -55,6 +58,13 @@ class engine final : public dsl::engine {
                .host_state = host_state_.as<step_state>(),
                .group = group_} {
     cudnn_.set_stream(stream_.get());
+    if (s.queues == 2) {
+      parts_.second = second_.emplace(a).get();
+      parts_.second_cudnn = &second_cudnn_.emplace(a);
+      second_cudnn_->set_stream(parts_.second);
+    } else if (s.queues != 1) {
+      throw option_error(detail::message({"cuda: queues must be 1 or 2; found ", s.queues}));
+    }
     if (arena_.copies()) narrow_ = library_.add(kernels::narrow(type_, arena_.count()));
     if (group_) parts_.keep = reinterpret_cast<float const*>(keep_.emplace(a, arena_, g, o, stream_.get()).data());
     if (group_ && s.collectives) parts_.link = &link_.emplace(a, *s.collectives, roll_call_);
@@ -304,7 +314,9 @@ class engine final : public dsl::engine {
   engine_settings settings_;
   storage type_;
   stream stream_;
+  std::optional<stream> second_;
   cudnn_handle cudnn_;
+  std::optional<cudnn_handle> second_cudnn_;
   std::optional<product_handle> products_;
   plan_target target_;
   plan_cache plans_;

@@ -15,7 +15,29 @@ namespace dsl::cu {
 struct bound_convolution {
   convolution_plan plan;
   convolution_tensors tensors{};
+  int queue = 0;
   std::optional<backend_descriptor> pack{};
+};
+
+/// A matrix product, ready to run.
+struct bound_product {
+  product_plan plan;
+  int queue;
+  bound_product(product_handle const& h, matrix_product const& p, long long workspace_limit, int q)
+      : plan(h, p, workspace_limit), queue(q) {}
+};
+
+/// What kernels of one queue use, one after the other.
+struct work_memory {
+  std::optional<device_memory> workspace{};  // of convolutions and products
+  std::optional<device_memory> scratch{};    // of our kernels
+  std::optional<device_memory> counters{};
+  long long bytes() const {
+    long long all = 0;
+    for (auto const* m : {&workspace, &scratch, &counters})
+      if (*m) all += (*m)->bytes();
+    return all;
+  }
 };
 
 /// A convolution's kernel and bias with a batch_norm multiplied in.
@@ -59,14 +81,13 @@ struct program {
   std::uint64_t refreshed = 0;          // the version of the parameters they are of
 
   detail::chain<bound_convolution> convolutions{};
-  detail::chain<product_plan> products{};
+  detail::chain<bound_product> products{};
   detail::chain<folded_kernel> folded{};
   detail::chain<device_memory> numbers{};    // that towers exchange
   detail::chain<host_exchange> exchanges{};  // on the host
   detail::chain<pinned_memory> sums{};       // likewise
-  std::optional<device_memory> workspace{};  // of convolutions and products, one after the other
-  std::optional<device_memory> scratch{};    // of our kernels
-  std::optional<device_memory> counters{};
+  detail::chain<event> events{};             // between the two queues
+  work_memory work[2]{};
   std::optional<device_memory> pictures{};   // as the host has them
   std::optional<device_memory> stage_map{};  // which gradients are staged
   std::optional<pinned_memory> images{};
@@ -80,7 +101,8 @@ struct program {
   /// Beside the plan's arenas.
   long long extra_bytes() const {
     long long all = 0;
-    for (auto const* m : {&workspace, &scratch, &counters, &pictures, &stage_map})
+    for (work_memory const& w : work) all += w.bytes();
+    for (auto const* m : {&pictures, &stage_map})
       if (*m) all += (*m)->bytes();
     for (folded_kernel const& f : folded) all += f.kernel.bytes() + f.bias.bytes();
     for (device_memory const& m : numbers) all += m.bytes();

@@ -27,7 +27,9 @@ struct engine_parts {
   cudaStream_t stream;
   cu::arena& arena;
   kernel_library& library;
-  cudnn_handle& cudnn;
+  cudnn_handle& cudnn;                      // of the engine's stream
+  cudnn_handle* second_cudnn;               // of the second queue
+  cudaStream_t second;                      // for steps that may go on beside the others; null: there is one queue
   std::optional<product_handle>& products;  // for the first that needs it
   plan_target const& target;
   plan_cache const& plans;
@@ -36,6 +38,12 @@ struct engine_parts {
   communicator* group;           // of several towers; null: there is one
   tower_link* link = nullptr;    // where their devices meet without the host
   float const* keep = nullptr;   // for each running moment: how much of it a step keeps
+};
+
+/// A point on one queue, in one part of a program.
+struct awaited {
+  event const* done = nullptr;
+  segment const* part = nullptr;
 };
 
 /// What a program in the making enqueues.
@@ -54,41 +62,69 @@ class recording {
   bool training() const { return made.plan.options.mode == mode::training; }
 
   void enqueue(host::task t) { current_->launches.push_back(std::move(t)); }
+  /// What comes next goes there.
+  cudaStream_t stream() const { return queue_ == 0 ? parts.stream : parts.second; }
+  int queue() const { return queue_; }
+  cudnn_handle& cudnn() const { return queue_ == 0 ? parts.cudnn : *parts.second_cudnn; }
+
+  /// To queue `which`, behind `what`, an event of the other one; null: behind nothing new.
+  void turn_to(int which, awaited const* what) {
+    queue_ = which;
+    if (what && what->part == current_) {  // an earlier part is done: the host has waited for it
+      enqueue([e = what->done, s = stream()] { e->hold(s); });
+      joined_ = joined_ && which == 0;
+    } else if (which == 1 && joined_) {
+      order(parts.stream, parts.second);
+      joined_ = false;
+    }
+  }
+  /// What has been recorded so far on the current queue, for the other one to wait for.
+  awaited here() {
+    event& e = made.events.emplace(parts.calls);
+    enqueue([&e, s = stream()] { e.record(s); });
+    return {&e, current_};
+  }
+  /// From here on the engine's own stream is behind all.
+  void join() {
+    queue_ = 0;
+    if (!joined_) order(parts.second, parts.stream);
+    joined_ = true;
+  }
+
   /// Adds a kernel's launch; arguments are kept by value.
   template <class... A>
   void launch(kernel_spec spec, A... arguments) {
-    launch_on(parts.stream, std::move(spec), arguments...);
+    launch_on(stream(), std::move(spec), arguments...);
   }
-  /// Kernels whose blocks meet share memory for it: those go on the engine's own stream.
+  /// Kernels whose blocks meet share memory for it: those stay on the current queue.
   template <class... A>
   void launch_on(cudaStream_t s, kernel_spec spec, A... arguments) {
     bool const meets = spec.counters > 0;
     int const k = parts.library.add(std::move(spec));
     if (meets)
-      enqueue([&e = parts, &p = made, s, k, ... a = arguments] {
-        e.library.launch(k, s, a..., pointer(p.scratch->data()), pointer(p.counters->data()));
+      enqueue([&e = parts, &w = made.work[queue_], s, k, ... a = arguments] {
+        e.library.launch(k, s, a..., pointer(w.scratch->data()), pointer(w.counters->data()));
       });
     else
       enqueue([&e = parts, s, k, ... a = arguments] { e.library.launch(k, s, a...); });
   }
   static void* pointer(void* data) { return data; }
 
-  void copy(void* to, void const* from, long long bytes, cudaMemcpyKind kind) {
-    copy(to, from, bytes, kind, parts.stream);
-  }
+  void copy(void* to, void const* from, long long bytes, cudaMemcpyKind kind) { copy(to, from, bytes, kind, stream()); }
   void copy(void* to, void const* from, long long bytes, cudaMemcpyKind kind, cudaStream_t s) {
     enqueue([&e = parts, to, from, bytes, kind, s] {
       e.calls(e.calls.cudaMemcpyAsync, to, from, static_cast<std::size_t>(bytes), kind, s);
     });
   }
   void clear(void* data, long long bytes) {
-    enqueue([&e = parts, data, bytes] {
-      e.calls(e.calls.cudaMemsetAsync, data, 0, static_cast<std::size_t>(bytes), e.stream);
+    enqueue([&e = parts, data, bytes, s = stream()] {
+      e.calls(e.calls.cudaMemsetAsync, data, 0, static_cast<std::size_t>(bytes), s);
     });
   }
 
   /// The device's work ends here; then the host does something, and what follows is another graph.
   void cut(host::task meeting) {
+    join();
     current_->meeting = std::move(meeting);
     current_ = &made.segments.emplace();
   }
@@ -108,7 +144,14 @@ class recording {
   }
 
  private:
+  void order(cudaStream_t first, cudaStream_t second) {
+    event& e = made.events.emplace(parts.calls);
+    enqueue([&e, first, second] { e.order(first, second); });
+  }
+
   segment* current_;
+  int queue_ = 0;
+  bool joined_ = true;  // nothing goes on beside the engine's own stream
 };
 
 }  // namespace dsl::cu

@@ -3,6 +3,7 @@
 
 #include <dsl/executors/cuda/dense_steps.hpp>
 #include <dsl/executors/cuda/tower_steps.hpp>
+#include <dsl/plan/verify/streams.hpp>
 
 namespace dsl::cu {
 
@@ -26,7 +27,15 @@ class step_recorder {
   [[gnu::cold]] void record() {
     r_.copy(e_.state, e_.host_state, sizeof(step_state), cudaMemcpyHostToDevice);
     if (p_.idle()) r_.clear(e_.arena.gradients(), 4 * e_.arena.count());  // it adds nothing to the sums
-    for (int s = 0; s < steps().size();) s += record(s);
+    find_queues();
+    for (int s = 0, count = 0; s < steps().size(); s += count) {
+      count = together(s);
+      if (p_.idle() && !meets_others(steps()[s])) continue;
+      turn(s, count);
+      record(s);
+      note(s, count);
+    }
+    r_.join();
     if (p_.stage_map) fill_stage_map();
     if (void* const from = at_.buffer(p_.plan.metrics); from && !p_.idle())
       r_.copy(p_.metrics->as<void>(), from, 16, cudaMemcpyDeviceToHost);
@@ -57,38 +66,60 @@ class step_recorder {
     return synchronized || x.what == action::all_reduce || x.what == action::update;
   }
 
-  /// Records a step, or several that share a launch; returns how many.
-  int record(int s) {
+  // ---- queues ------------------------------------------------------------------------------------------------------
+  void find_queues() {
+    queues_ = {detail::list<int>(steps().size()), detail::list<int>(steps().size(), -1)};
+    if (e_.second) queues_ = find_streams(e_.graph, p_.plan);
+    if (e_.second && e_.options.verify)
+      if (int const s = first_race(p_.plan, queues_); s >= 0)
+        throw executor_error(detail::message({"plan: on two queues step ", s, " may come too early"}));
+    is_awaited_.resize(static_cast<std::size_t>(steps().size()));
+    points_.resize(is_awaited_.size());
+    for (int const s : queues_.wait)
+      if (s >= 0) is_awaited_[static_cast<std::size_t>(s)] = true;
+  }
+  /// To the queue of steps that share a launch, behind what they wait for.
+  void turn(int first, int count) {
+    int last = -1;
+    for (int s = first; s < first + count; ++s) last = std::max(last, queues_.wait[s]);
+    r_.turn_to(queues_.stream[first], last < 0 ? nullptr : &points_[static_cast<std::size_t>(last)]);
+  }
+  void note(int first, int count) {
+    for (int s = first; s < first + count; ++s)
+      if (is_awaited_[static_cast<std::size_t>(s)]) points_[static_cast<std::size_t>(s)] = r_.here();
+  }
+
+  // ---- steps -------------------------------------------------------------------------------------------------------
+  bool ends_in_loss(int s) const {
+    return steps()[s].what == action::forward && steps()[s].kind == op::softmax && s + 1 < steps().size() &&
+           steps()[s + 1].what == action::loss;
+  }
+  /// How many steps from s on share its launches.
+  int together(int s) const {
     step const& x = steps()[s];
-    if (p_.idle() && !meets_others(x)) return 1;
+    if (x.kind == op::batch_norm && training()) return norms_.together(s);
+    return ends_in_loss(s) && !p_.idle() ? 2 : 1;
+  }
+  void record(int s) {
+    step const& x = steps()[s];
     switch (x.what) {
-      case action::load: load(x); return 1;
+      case action::load: return load(x);
       case action::forward:
         if (x.kind == op::batch_norm && training()) return norms_.record(s);
-        if (x.kind == op::softmax && s + 1 < steps().size() && steps()[s + 1].what == action::loss) {
-          softmax_loss(x, steps()[s + 1]);
-          return 2;
-        }
-        forward(x);
-        return 1;
-      case action::copy_forward: copy(x, content::activation); return 1;
-      case action::copy_backward: copy(x, content::gradient); return 1;
-      case action::loss: loss(x); return 1;
-      case action::backward:
-        if (x.kind == op::batch_norm) return norms_.record(s);
-        backward(x);
-        return 1;
+        return ends_in_loss(s) ? softmax_loss(x, steps()[s + 1]) : forward(x);
+      case action::copy_forward: return copy(x, content::activation);
+      case action::copy_backward: return copy(x, content::gradient);
+      case action::loss: return loss(x);
+      case action::backward: return x.kind == op::batch_norm ? norms_.record(s) : backward(x);
       case action::backward_weights:
-        x.kind == op::conv2d ? convolve_backward_weights(x) : dense_.backward_weights(x);
-        return 1;
-      case action::backward_data: x.kind == op::conv2d ? convolve_backward_data(x) : dense_.backward_data(x); return 1;
+        return x.kind == op::conv2d ? convolve_backward_weights(x) : dense_.backward_weights(x);
+      case action::backward_data: return x.kind == op::conv2d ? convolve_backward_data(x) : dense_.backward_data(x);
       case action::all_reduce:
         if (meetings_.any()) towers_.all_reduce(x);
-        return 1;
+        return;
       case action::update:
         if (meetings_.any()) towers_.before_update();
-        update();
-        return 1;
+        return update();
     }
     unknown();
   }
@@ -120,8 +151,8 @@ class step_recorder {
     plan_bench const bench{e_.cudnn, e_.stream, t, bench_.data()};
     std::optional<convolution_plan> found = try_choose(c, o, bench);
     if (!found) return false;
-    bound_convolution& b = p_.convolutions.emplace(bound_convolution{std::move(*found), t});
-    r_.enqueue([&e = e_, &b] { execute(e.cudnn, b.plan, *b.pack); });
+    bound_convolution& b = p_.convolutions.emplace(bound_convolution{std::move(*found), t, r_.queue()});
+    r_.enqueue([&h = r_.cudnn(), &b] { execute(h, b.plan, *b.pack); });
     return true;
   }
   std::optional<convolution_plan> try_choose(convolution const& c, convolution_options const& o,
@@ -335,6 +366,9 @@ class step_recorder {
   storage type_;
   device_memory const& bench_;
   dense_steps dense_;
+  plan_streams queues_{};
+  std::vector<bool> is_awaited_{};  // by step: the other queue waits for it
+  std::vector<awaited> points_{};
   std::vector<bool> staged_{};  // by parameter: its gradient is made in the storage type
   tower_meetings meetings_;
   float* moments_;

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/plan/plan.hpp>
+
+namespace dsl {
+
+/// How a device with two queues of work runs a plan: which queue each step goes to, and behind what of the other one.
+/// Within a queue steps keep the plan's order.
+struct plan_streams {
+  detail::list<int> stream{};  // per step: 0 or 1
+  detail::list<int> wait{};    // per step: the last step of the other queue that must be done before it begins, or -1
+};
+
+namespace detail {
+
+/// Beside the main queue go what nobody waits for soon: gradients of kernels, and of several readers of one tensor
+/// all but the first, up to where the branches meet again.
+class stream_finder {
+ public:
+  [[gnu::cold]] constexpr stream_finder(graph_view const& g, plan const& p)
+      : p_(p), readers_(g.size.tensors), made_on_(g.size.tensors) {}
+
+  [[gnu::cold]] constexpr plan_streams run() {
+    plan_streams found{list<int>(p_.steps.size()), list<int>(p_.steps.size(), -1)};
+    int done[2] = {-1, -1};  // of the other queue, as far as each one knows
+    for (int s = 0; s < p_.steps.size(); ++s) {
+      int const mine = found.stream[s] = stream_of(p_.steps[s]);
+      for (int t = s - 1; t > done[mine]; --t)
+        if (found.stream[t] != mine && depend(p_.steps[t], p_.steps[s])) found.wait[s] = done[mine] = t;
+    }
+    return found;
+  }
+
+ private:
+  [[gnu::cold]] constexpr int stream_of(step const& x) {
+    if (x.what == action::backward_weights) return 1;
+    if (x.what != action::forward) return 0;
+    int inputs = 0, stream = 0, written = -1;
+    for (int i = x.first_operand; i < x.first_operand + x.operands; ++i) {
+      operand const& o = p_.operands[i];
+      if (o.what != content::activation) continue;
+      if (o.how != access::read) {
+        written = o.index;
+        continue;
+      }
+      ++inputs;
+      stream = readers_[o.index]++ > 0 ? 1 : made_on_[o.index];
+    }
+    if (inputs != 1 || x.group >= 0) stream = 0;  // here branches meet
+    if (written >= 0) made_on_[written] = stream;
+    return stream;
+  }
+  /// Whether two steps touch the same bytes, and one of them writes.
+  [[gnu::cold]] constexpr bool depend(step const& a, step const& b) const {
+    if (b.what == action::update) return true;  // it names no operands: it takes every gradient and parameter
+    for (int i = a.first_operand; i < a.first_operand + a.operands; ++i)
+      for (int j = b.first_operand; j < b.first_operand + b.operands; ++j) {
+        operand const &m = p_.operands[i], &n = p_.operands[j];
+        if (m.how == access::read && n.how == access::read) continue;
+        buffer const &x = p_.buffer_of(m), &y = p_.buffer_of(n);
+        if (x.where == y.where && x.offset < y.offset + y.bytes && y.offset < x.offset + x.bytes) return true;
+      }
+    return false;
+  }
+
+  plan const& p_;
+  list<int> readers_;  // per tensor: forward steps that have read it
+  list<int> made_on_;  // per tensor: the queue of the step that wrote it
+};
+
+}  // namespace detail
+
+[[gnu::cold]] constexpr plan_streams find_streams(graph_view const& g, plan const& p) {
+  return detail::stream_finder(g, p).run();
+}
+
+}  // namespace dsl

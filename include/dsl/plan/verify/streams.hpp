@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/plan/streams.hpp>
+
+namespace dsl {
+
+/// Whether two queues give what the plan gives in its own order: of any two steps that share memory and do not both
+/// only read it, the later one comes behind the earlier. Returns the first step that may come too early, or -1.
+[[gnu::cold]] constexpr int first_race(plan const& p, plan_streams const& q) {
+  int const steps = p.steps.size();
+  if (q.stream.size() != steps || q.wait.size() != steps) return 0;
+  for (int s = 0; s < steps; ++s) {
+    if (q.stream[s] < 0 || q.stream[s] > 1 || q.wait[s] >= s) return s;
+    if (q.wait[s] >= 0 && q.stream[q.wait[s]] == q.stream[s]) return s;
+    // Everything of the other queue up to the last step that this queue has waited for is done.
+    int done = -1;
+    for (int t = 0; t <= s; ++t)
+      if (q.stream[t] == q.stream[s] && q.wait[t] > done) done = q.wait[t];
+    for (int t = done + 1; t < s; ++t) {
+      if (q.stream[t] == q.stream[s]) continue;
+      if (p.steps[s].what == action::update) return s;
+      for (int i = 0; i < p.steps[t].operands; ++i)
+        for (int j = 0; j < p.steps[s].operands; ++j) {
+          operand const& theirs = p.operands[p.steps[t].first_operand + i];
+          operand const& mine = p.operands[p.steps[s].first_operand + j];
+          buffer const &a = p.buffers[theirs.buffer], &b = p.buffers[mine.buffer];
+          bool const apart = a.where != b.where || a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;
+          bool const writes = theirs.how != access::read || mine.how != access::read;
+          if (writes && !apart) return s;
+        }
+    }
+  }
+  return -1;
+}
+
+}  // namespace dsl

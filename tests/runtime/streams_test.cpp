@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "support/catch.hpp"
+
+#include <dsl/dsl.hpp>
+#include <dsl/plan/verify/streams.hpp>
+#include "support/random_graph.hpp"
+#include "support/symbolic_executor.hpp"
+#include "support/symbolic_interpreter.hpp"
+
+// Two queues of one device, on random networks.
+
+using namespace dsl;
+using namespace dsl::test;
+
+namespace {
+
+/// The steps in an order in which two queues may run them: now one goes on, now the other.
+plan in_some_order(plan const& p, plan_streams const& q, dice& d) {
+  plan mixed = p;
+  mixed.steps = {};
+  int next[2] = {0, 0};
+  std::vector<bool> done(static_cast<std::size_t>(p.steps.size()));
+  int const favourite = d.between(0, 1);  // or runs never get long
+  while (mixed.steps.size() < p.steps.size()) {
+    int const first = d.between(0, 3) > 0 ? favourite : 1 - favourite;
+    for (int const which : {first, 1 - first}) {
+      int& s = next[which];
+      while (s < p.steps.size() && q.stream[s] != which) ++s;
+      if (s == p.steps.size() || (q.wait[s] >= 0 && !done[static_cast<std::size_t>(q.wait[s])])) continue;
+      done[static_cast<std::size_t>(s)] = true;
+      mixed.steps.push(p.steps[s++]);
+      break;
+    }
+  }
+  return mixed;
+}
+
+bool same_order(plan const& a, plan const& b) {
+  for (int s = 0; s < a.steps.size(); ++s)
+    if (a.steps[s].first_operand != b.steps[s].first_operand) return false;
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("whatever two queues do first, a plan does what the graph says") {
+  int beside = 0, changed = 0, waits = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    dice d(seed);
+    random_graph const graph(d, channels_last);
+    for (mode m : {mode::training, mode::evaluation, mode::inference}) {
+      plan const p = make_plan(graph.view(), {.batch = 2, .mode = m, .target = {.channel_block = channels_last}});
+      plan_streams q = find_streams(graph.view(), p);
+      INFO("graph " << seed);
+      CHECK(first_race(p, q) == -1);
+      symbolic::outcome const wanted = symbolic::interpret(graph.view(), p.options);
+      for (int i = 0; i < 3; ++i) {
+        plan const mixed = in_some_order(p, q, d);
+        changed += !same_order(p, mixed);
+        symbolic::outcome executed;
+        REQUIRE(symbolic::execute(graph.view(), mixed, executed));
+        CHECK(executed == wanted);
+      }
+      for (int s = 0; s < p.steps.size(); ++s) {
+        beside += q.stream[s];
+        if (q.wait[s] < 0) continue;
+        ++waits;
+        int const was = std::exchange(q.wait[s], -1);
+        CHECK(first_race(p, q) == s);
+        q.wait[s] = was;
+      }
+    }
+  }
+  CHECK(beside > 1000);
+  CHECK(changed > 1000);
+  CHECK(waits > 1000);
+}
