@@ -109,6 +109,12 @@ struct bench {
     a.cudaLibraryUnload.function(library);
     s = nullptr;
   }
+  void load(char const* name) {
+    cudaKernel_t k = nullptr;
+    cudaFuncAttributes facts{};
+    a(a.cudaLibraryGetKernel, &k, library, name);
+    a(a.cudaFuncGetAttributes, &facts, static_cast<void const*>(k));
+  }
   cudaError_t launch(char const* name, dim3 grid, dim3 block, float* x, float* y = nullptr, std::size_t shared = 0) {
     cudaKernel_t k = nullptr;
     a(a.cudaLibraryGetKernel, &k, library, name);
@@ -277,6 +283,7 @@ TEST_CASE("a captured graph replays what was recorded, forks and all") {
   std::uint64_t const seed = GENERATE(1u, 2u, 3u);
   bench b{{.seed = seed, .when = timing::random}};
   api const& a = b.a;
+  b.load("k0"), b.load("k1");
   cudaStream_t side = nullptr;
   cudaEvent_t fork = nullptr, join = nullptr;
   a(a.cudaStreamCreateWithFlags, &side, 0u);
@@ -338,6 +345,7 @@ TEST_CASE("a capture refuses what would wait or allocate, and is spoilt by it") 
   refused(no, [&] { return a.cudaEventQuery.function(outside); });
   refused(no, [&] { return a.cudaMemcpyAsync.function(b.d, &pageable, 4, cudaMemcpyHostToDevice, b.s); });
   refused(no, [&] { return a.cudaLibraryUnload.function(b.library); });
+  refused(no, [&] { return b.launch("k1", dim3(1), dim3(1), b.d); });  // it is not on the device yet
   refused(cudaErrorStreamCaptureIsolation, [&] { return a.cudaStreamWaitEvent.function(b.s, outside, 0); });
   refused(cudaErrorCapturedEvent, [&] {
     a(a.cudaEventRecord, e, b.s);
@@ -376,6 +384,7 @@ TEST_CASE("a graph may not outlive what it needs") {
   api const& a = b.a;
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t exec = nullptr;
+  b.load("k1");
   a(a.cudaStreamBeginCapture, b.s, cudaStreamCaptureModeThreadLocal);
   CHECK(b.launch("k1", dim3(1), dim3(1), b.d) == cudaSuccess);
   a(a.cudaStreamEndCapture, b.s, &graph);

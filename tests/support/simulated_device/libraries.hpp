@@ -19,6 +19,7 @@ struct library : object {
 struct library_kernel : object {
   std::weak_ptr<library> from;
   kernel_line line;
+  bool loaded = false;  // lazily, as CUDA does by default
 };
 
 /// Refuses what no compilation of the simulated NVRTC gave, and kernels for another generation of GPUs.
@@ -81,6 +82,16 @@ inline bool reaches_elsewhere(state const& s, std::vector<std::size_t> const& si
   return false;
 }
 
+inline cudaError_t kernel_attributes(state& s, cudaFuncAttributes* facts, void const* function) {
+  auto const k = s.find<library_kernel>(function, "cudaFuncGetAttributes");
+  if (!facts || !k) return cudaErrorInvalidDeviceFunction;
+  if (refused_by_capture(s)) return cudaErrorStreamCaptureUnsupported;
+  *facts = {};
+  facts->maxThreadsPerBlock = 1024;
+  k->loaded = true;
+  return cudaSuccess;
+}
+
 /// Limits of compute capability 9.0; shared memory beyond 48 KiB would need an attribute that the table doesn't have.
 inline cudaError_t launch_kernel(state& s, void const* function, dim3 grid, dim3 block, void** arguments,
                                  std::size_t shared_bytes, cudaStream_t in) {
@@ -89,6 +100,11 @@ inline cudaError_t launch_kernel(state& s, void const* function, dim3 grid, dim3
   if (!q) return error;
   auto const k = s.find<library_kernel>(function, "cudaLaunchKernel");
   if (!k) return cudaErrorInvalidDeviceFunction;
+  if (q->capturing && !k->loaded) {
+    q->capturing->invalid = true;
+    return cudaErrorStreamCaptureUnsupported;
+  }
+  k->loaded = true;
   std::uint64_t const threads = std::uint64_t{block.x} * block.y * block.z;
   if (threads == 0 || threads > 1024 || block.z > 64 || grid.x == 0 || grid.x > 2147483647u || grid.y == 0 ||
       grid.y > 65535 || grid.z == 0 || grid.z > 65535)
@@ -109,6 +125,7 @@ inline void install_libraries(installer& table) {
   table.set<&api::cudaLibraryLoadData, &library_load>();
   table.set<&api::cudaLibraryUnload, &library_unload>();
   table.set<&api::cudaLibraryGetKernel, &library_get_kernel>();
+  table.set<&api::cudaFuncGetAttributes, &kernel_attributes>();
   table.set<&api::cudaLaunchKernel, &launch_kernel>();
 }
 

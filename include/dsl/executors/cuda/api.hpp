@@ -75,6 +75,8 @@ struct api {
   entry<cudaError_t(cudaLibrary_t)> cudaLibraryUnload{"cudaLibraryUnload", ::cudaLibraryUnload};
   entry<cudaError_t(cudaKernel_t*, cudaLibrary_t, char const*)> cudaLibraryGetKernel{"cudaLibraryGetKernel",
                                                                                      ::cudaLibraryGetKernel};
+  entry<cudaError_t(cudaFuncAttributes*, void const*)> cudaFuncGetAttributes{"cudaFuncGetAttributes",
+                                                                             ::cudaFuncGetAttributes};
   entry<cudaError_t(void const*, dim3, dim3, void**, std::size_t, cudaStream_t)> cudaLaunchKernel{"cudaLaunchKernel",
                                                                                                   ::cudaLaunchKernel};
   entry<nvrtcResult(int*, int*)> nvrtcVersion{"nvrtcVersion", ::nvrtcVersion};

@@ -40,8 +40,12 @@ class kernel_library {
     (*api_)(api_->cudaLibraryLoadData, &library, program.code.data(), nullptr, nullptr, 0U, nullptr, nullptr, 0U);
     libraries_.push_back(library);
     std::vector<cudaKernel_t> found(specs_.size() - first);
-    for (std::size_t i = 0; i < found.size(); ++i)
+    for (std::size_t i = 0; i < found.size(); ++i) {
       (*api_)(api_->cudaLibraryGetKernel, &found[i], library, ("k" + std::to_string(first + i)).c_str());
+      // A kernel comes to the device when it is first asked about or launched, which a recording may not allow.
+      cudaFuncAttributes facts{};
+      (*api_)(api_->cudaFuncGetAttributes, &facts, static_cast<void const*>(found[i]));
+    }
     kernels_.insert(kernels_.end(), found.begin(), found.end());
     code_bytes_ += static_cast<long long>(program.code.size());
     compiled_ += program.from_cache ? 0 : 1;
