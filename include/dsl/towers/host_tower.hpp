@@ -72,18 +72,13 @@ class host_tower final : public host::tower<T> {
       for_each([&](double v) { deviations += (v - means[c]) * (v - means[c]); });
       squares[c] = deviations;
     }
-    double const count = join(channels, own, means, squares);
+    double const count = join(p, channels, own, means, momentum, unbiased);
     T *const mean = numbers_.data(), *const variance = mean + channels;
     for (int c = 0; c < channels; ++c) {
-      auto const move = [&](T& running, double now) {
-        running = static_cast<T>(momentum * static_cast<double>(running) + (1 - momentum) * now);
-      };
       mean[c] = static_cast<T>(means[c]);
       variance[c] = static_cast<T>(squares[c] / count);
       statistics[c] = mean[c];
       statistics[channels + c] = static_cast<T>(1 / detail::sqrt(squares[c] / count + epsilon));
-      move(p.moving_mean[c], means[c] + (p.bias ? static_cast<double>(p.bias[c]) : 0.0));
-      move(p.moving_variance[c], squares[c] / (unbiased && count > 1 ? count - 1 : count));
     }
     plain::batch_norm_forward<T>(x, {p.gamma, p.beta, mean, variance, nullptr}, nullptr, y, epsilon, 0, false, relu);
   }
@@ -102,6 +97,38 @@ class host_tower final : public host::tower<T> {
     for (std::size_t i = 0; i < 2 * static_cast<std::size_t>(channels); ++i) numbers_[i] = static_cast<T>(sums_[i]);
     T const count = static_cast<T>(whole) * static_cast<T>(d.x.shape.area());
     plain::batch_norm_backward_data<T>(d, numbers_.data(), numbers_.data() + channels, count, dx, accumulate);
+  }
+
+  double const* join_moments(host::sample_sums<T> const& s, plain::batch_norm_parameters<T> const& p, double momentum,
+                             bool unbiased, double& count) override {
+    for (int c = 0; c < s.channels; ++c) {
+      double mean = 0;
+      double squares = 0;
+      for (int n = 0; n < s.samples; ++n) mean += s.get(n, 0, c);
+      mean /= s.samples;
+      for (int n = 0; n < s.samples; ++n) {
+        double const d = s.get(n, 0, c) - mean;
+        squares += s.get(n, 1, c) + s.area * d * d;
+      }
+      sums_[static_cast<std::size_t>(c)] = mean;
+      sums_[static_cast<std::size_t>(s.channels + c)] = squares;
+    }
+    count = join(p, s.channels, s.area * s.samples, sums_.data(), momentum, unbiased);
+    return sums_.data();
+  }
+  double const* join_gradients(host::sample_sums<T> const& s, T const* statistics, T* dgamma, T* dbeta) override {
+    for (int c = 0; c < s.channels; ++c) {
+      double sum = 0;
+      double product = 0;
+      for (int n = 0; n < s.samples; ++n) sum += s.get(n, 0, c), product += s.get(n, 1, c);
+      product *= static_cast<double>(statistics[s.channels + c]);
+      sums_[static_cast<std::size_t>(c)] = product;
+      sums_[static_cast<std::size_t>(s.channels + c)] = sum;
+      dgamma[c] = static_cast<T>(product);
+      dbeta[c] = static_cast<T>(sum);
+    }
+    group_.all_reduce(sums_.data(), 2 * s.channels);
+    return sums_.data();
   }
 
  private:
@@ -126,13 +153,14 @@ class host_tower final : public host::tower<T> {
     return averages ? momentum * running + (1 - momentum) * (sum / towers) : running;
   }
 
-  /// From this tower's `count` values a channel, their means and summed squares of deviations: those of all towers'
-  /// values (Chan, Golub, LeVeque 1979), and how many these are.
-  double join(int channels, double count, double* means, double* squares) {
+  /// From this tower's `count` values a channel, their means and then their summed squares of deviations: those of all
+  /// towers' values (Chan, Golub, LeVeque 1979), and how many these are. Moves the running moments by them.
+  double join(plain::batch_norm_parameters<T> const& p, int channels, double count, double* moments, double momentum,
+              bool unbiased) {
     auto const c = static_cast<std::size_t>(channels);
     std::size_t const stride = 2 * c + 1;
     sent_[0] = count;
-    for (std::size_t i = 0; i < c; ++i) sent_[1 + i] = means[i], sent_[1 + c + i] = squares[i];
+    for (std::size_t i = 0; i < 2 * c; ++i) sent_[1 + i] = moments[i];
     exchange(stride);
     double all = 0;
     for (int r = 0; r < group_.ranks(); ++r) all += part(r, stride)[0];
@@ -140,13 +168,18 @@ class host_tower final : public host::tower<T> {
       double sum = 0;
       for (int r = 0; r < group_.ranks(); ++r) sum += part(r, stride)[0] * part(r, stride)[1 + i];
       double const mean = sum / all;
-      double deviations = 0;
+      double squares = 0;
       for (int r = 0; r < group_.ranks(); ++r) {
-        double const* const p = part(r, stride);
-        double const d = p[1 + i] - mean;
-        deviations += p[1 + c + i] + p[0] * d * d;
+        double const* const from = part(r, stride);
+        double const d = from[1 + i] - mean;
+        squares += from[1 + c + i] + from[0] * d * d;
       }
-      means[i] = mean, squares[i] = deviations;
+      moments[i] = mean, moments[c + i] = squares;
+      auto const move = [&](T& running, double now) {
+        running = static_cast<T>(momentum * static_cast<double>(running) + (1 - momentum) * now);
+      };
+      move(p.moving_mean[i], mean + (p.bias ? static_cast<double>(p.bias[i]) : 0.0));
+      move(p.moving_variance[i], squares / (unbiased && all > 1 ? all - 1 : all));
     }
     return all;
   }

@@ -12,6 +12,22 @@ struct batch_norm_gradient;
 
 namespace dsl::host {
 
+/// Two sums over each sample's pixels, as a kernel over blocks of `lanes` channels leaves them: (block, sample, 2,
+/// lane).
+template <class T>
+struct sample_sums {
+  T const* data = nullptr;
+  int samples = 0;
+  int channels = 0;
+  int lanes = 1;
+  double area = 0;  // pixels
+
+  double get(int sample, int which, int channel) const {
+    long long const row = 2 * (1LL * (channel / lanes) * samples + sample) + which;
+    return static_cast<double>(data[row * lanes + channel % lanes]);
+  }
+};
+
 /// What an engine in host memory does about batch_norm when it trains a part of each batch, as one of several towers. T
 /// is the number it computes in. An interface, so that engines for one device don't compile what they don't need:
 /// towers/host_tower.hpp has the rest.
@@ -31,6 +47,14 @@ class tower {
   /// dgamma and dbeta become this tower's share of them; `whole` counts the batch's samples.
   virtual void batch_norm_backward(plain::batch_norm_gradient<T> const&, T* dgamma, T* dbeta, view<T> const& dx,
                                    int whole, bool accumulate) = 0;
+
+  /// The meetings alone, for engines that make and use the sums themselves. The result has two values a channel, those
+  /// of the whole batch, until the next call. Of each sample's mean and sum of squared deviations: the same; it also
+  /// moves the running moments, and says of how many values a channel they are.
+  virtual double const* join_moments(sample_sums<T> const&, plain::batch_norm_parameters<T> const&, double momentum,
+                                     bool unbiased, double& count) = 0;
+  /// Of each sample's sums of d and d * (x - mean): dgamma and dbeta; the arguments become this tower's share of them.
+  virtual double const* join_gradients(sample_sums<T> const&, T const* statistics, T* dgamma, T* dbeta) = 0;
 };
 
 }  // namespace dsl::host

@@ -10,7 +10,8 @@ namespace dsl::dnn {
 
 /// A batch_norm over channel blocks: x packed, y maybe channels of a larger buffer. One block at a time: the second
 /// pass over it finds most of it in the cache. Each sample's moments are summed apart and joined in sample order, so
-/// the result does not depend on the number of threads.
+/// the result does not depend on the number of threads. Where other towers have parts of the batch, a call makes the
+/// samples' sums, the towers meet, and a second call takes those of the whole batch.
 struct batch_norm_call {
   view<float const> x{};
   view<float> y{};  // or dx
@@ -25,6 +26,8 @@ struct batch_norm_call {
   bool unbiased = false;
   bool relu = false;
   bool accumulate = false;
+  double const* whole = nullptr;  // of the whole batch: C means and C squares, or C dgammas and C dbetas
+  double count = 0;               // its values a channel; 0: it is all here. Below 0: only the samples' sums
 };
 
 struct batch_norm_forward {
@@ -36,10 +39,10 @@ struct batch_norm_forward {
     int const batch = c.x.batch;
     int const blocks = c.x.buffer_channels / L;
     long long const area = c.x.shape.area();
-    share const mine(batch, thread, threads);
+    share const mine(batch, thread, threads), sums(c.whole ? 0 : batch, thread, threads);
     for (int b = 0; b < blocks; ++b) {
       float* const partial = c.partial + 2LL * b * batch * L;
-      for (int n = mine.begin; n < mine.end; ++n) {
+      for (int n = sums.begin; n < sums.end; ++n) {
         floats const* const x = simd<L>::plane(c.x, n, b);
         floats s0{}, s1{}, s2{}, s3{};
         long long i = 0;
@@ -55,6 +58,7 @@ struct batch_norm_forward {
         reinterpret_cast<floats*>(partial)[2 * n] = mean;
         reinterpret_cast<floats*>(partial)[2 * n + 1] = q0 + q1 + q2 + q3;
       }
+      if (c.count < 0) continue;
       barrier(threads);
       float scales[L], shifts[L];
       join(c, L, b, partial, scales, shifts, thread == 0);
@@ -75,19 +79,19 @@ struct batch_norm_forward {
   /// Moments of the whole batch from those of its samples (Chan, Golub, LeVeque 1979, for equal counts).
   [[gnu::noinline]] static void join(batch_norm_call const& c, int lanes, int b, float const* partial, float* scales,
                                      float* shifts, bool keep) {
-    int const batch = c.x.batch;
+    int const batch = c.x.batch, samples = c.whole ? 0 : batch;
     int const channels = c.x.shape.channels;
     auto const area = static_cast<double>(c.x.shape.area());
-    double const count = area * batch;
+    double const count = c.whole ? c.count : area * batch;
     for (int l = 0; l < lanes; ++l) {
       int const k = b * lanes + l;
       scales[l] = shifts[l] = 0;
       if (k >= channels) continue;  // the block's unused places stay 0
-      double mean = 0;
-      for (int n = 0; n < batch; ++n) mean += static_cast<double>(partial[2 * n * lanes + l]);
-      mean /= batch;
-      double squares = 0;
-      for (int n = 0; n < batch; ++n) {
+      double mean = c.whole ? c.whole[k] : 0;
+      for (int n = 0; n < samples; ++n) mean += static_cast<double>(partial[2 * n * lanes + l]);
+      if (!c.whole) mean /= batch;
+      double squares = c.whole ? c.whole[channels + k] : 0;
+      for (int n = 0; n < samples; ++n) {
         double const d = static_cast<double>(partial[2 * n * lanes + l]) - mean;
         squares += static_cast<double>(partial[(2 * n + 1) * lanes + l]) + area * d * d;
       }
@@ -99,6 +103,7 @@ struct batch_norm_forward {
       if (!keep) continue;
       c.statistics[k] = static_cast<float>(mean);
       c.statistics[channels + k] = static_cast<float>(inverse);
+      if (c.whole) continue;  // the towers have moved them
       double const moved_mean = mean + (p.bias ? static_cast<double>(p.bias[k]) : 0.0);
       double const moved_variance = c.unbiased && count > 1 ? squares / (count - 1) : variance;
       auto const move = [&](float& old, double now) {
@@ -120,7 +125,7 @@ struct batch_norm_backward {
     int const channels = c.x.shape.channels;
     int const blocks = c.x.buffer_channels / L;
     long long const area = c.x.shape.area();
-    share const mine(batch, thread, threads);
+    share const mine(batch, thread, threads), sums(c.whole ? 0 : batch, thread, threads);
     for (int b = 0; b < blocks; ++b) {
       float* const partial = c.partial + 2LL * b * batch * L;
       float means[L] = {}, scales[L] = {}, shifts[L] = {};
@@ -134,7 +139,7 @@ struct batch_norm_backward {
       floats const scale = *reinterpret_cast<floats const*>(scales);
       floats const shift = *reinterpret_cast<floats const*>(shifts);
       floats const zero{};
-      for (int n = mine.begin; n < mine.end; ++n) {
+      for (int n = sums.begin; n < sums.end; ++n) {
         floats const* const x = simd<L>::plane(c.x, n, b);
         floats const* const dy = simd<L>::plane(c.dy, n, b);
         floats s0{}, s1{}, p0{}, p1{};
@@ -159,6 +164,7 @@ struct batch_norm_backward {
         reinterpret_cast<floats*>(partial)[2 * n] = s0 + s1;
         reinterpret_cast<floats*>(partial)[2 * n + 1] = p0 + p1;
       }
+      if (c.count < 0) continue;
       barrier(threads);
       float constants[L], slopes[L];
       join(c, L, b, partial, constants, slopes, thread == 0);
@@ -183,24 +189,24 @@ struct batch_norm_backward {
   /// dx = scale * d + constant + slope * (x - mean), from the batch's sums; dgamma and dbeta on the way.
   [[gnu::noinline]] static void join(batch_norm_call const& c, int lanes, int b, float const* partial, float* constants,
                                      float* slopes, bool keep) {
-    int const batch = c.x.batch;
+    int const samples = c.whole ? 0 : c.x.batch;
     int const channels = c.x.shape.channels;
-    double const count = static_cast<double>(c.x.shape.area()) * batch;
+    double const count = c.whole ? c.count : static_cast<double>(c.x.shape.area()) * c.x.batch;
     for (int l = 0; l < lanes; ++l) {
       int const k = b * lanes + l;
       constants[l] = slopes[l] = 0;
       if (k >= channels) continue;
-      double sum = 0;
-      double product = 0;
-      for (int n = 0; n < batch; ++n) {
+      double const inverse = static_cast<double>(c.statistics[channels + k]);
+      double sum = c.whole ? c.whole[channels + k] : 0;
+      double product = c.whole ? c.whole[k] / inverse : 0;
+      for (int n = 0; n < samples; ++n) {
         sum += static_cast<double>(partial[2 * n * lanes + l]);
         product += static_cast<double>(partial[(2 * n + 1) * lanes + l]);
       }
-      double const inverse = static_cast<double>(c.statistics[channels + k]);
       double const scale = static_cast<double>(c.parameters.gamma[k]) * inverse;
       constants[l] = static_cast<float>(-scale * sum / count);
       slopes[l] = static_cast<float>(-scale * inverse * inverse * product / count);
-      if (!keep) continue;
+      if (!keep || c.whole) continue;
       c.dgamma[k] = static_cast<float>(product * inverse);
       c.dbeta[k] = static_cast<float>(sum);
     }

@@ -63,7 +63,7 @@ class engine final : public plain::steps<float> {
     switch (b.node->kind) {
       case op::conv2d: return convolutions_.build(b, training);
       case op::dense: return [this, &b] { multiply(b); };
-      case op::batch_norm: return training && !synchronizes() ? build_batch_norm(b, forward) : host::task{};
+      case op::batch_norm: return training ? build_batch_norm(p, b, forward) : host::task{};
       case op::activation:
         if (b.node->function != function::relu) return {};
         return forward ? build_rows(b, row_function::relu, b.x) : build_rows(b, row_function::relu_backward, b.dy);
@@ -115,7 +115,7 @@ class engine final : public plain::steps<float> {
     };
   }
 
-  [[gnu::cold]] host::task build_batch_norm(bound_step const& b, bool forward) {
+  [[gnu::cold]] host::task build_batch_norm(program const& p, bound_step const& b, bool forward) {
     if (!has_vectors_of(block_) || !in_blocks(b.x) || !in_blocks(b.to) || !in_blocks(b.dy)) return {};
     std::size_t const needed = 2U * static_cast<unsigned>(b.x.batch) * static_cast<unsigned>(b.x.buffer_channels);
     if (partial_.size() < needed) partial_ = std::vector<float>(needed);
@@ -131,11 +131,27 @@ class engine final : public plain::steps<float> {
                             .unbiased = options_.unbiased_running_variance,
                             .relu = b.step->activation >= 0,
                             .accumulate = b.accumulate};
-    return [this, c, run = forward ? body<batch_norm_forward>() : body<batch_norm_backward>()] {
+    auto const run = forward ? body<batch_norm_forward>() : body<batch_norm_backward>();
+    bool const meets = synchronizes();
+    return [this, c, run, meets, whole = p.part.whole] {
       batch_norm_call now = c;
       now.partial = partial_.data();
-      run_on_all_threads({run, &now});
+      if (meets) meet(now, run, whole);
+      if (!meets || now.y.data) run_on_all_threads({run, &now});
     };
+  }
+  /// Makes this tower's sums of a batch_norm over the whole batch, and those into what the call goes on with.
+  [[gnu::cold]] void meet(batch_norm_call& now, void (*kernel)(void const*, int, int), int whole) {
+    auto const area = static_cast<double>(now.x.shape.area());
+    now.count = -1;
+    run_on_all_threads({kernel, &now});
+    host::sample_sums<float> const mine{now.partial, now.x.batch, now.x.shape.channels, block_, area};
+    if (now.dy.data) {
+      now.whole = tower()->join_gradients(mine, now.statistics, now.dgamma, now.dbeta);
+      now.count = area * whole;
+    } else {
+      now.whole = tower()->join_moments(mine, now.parameters, now.momentum, now.unbiased, now.count);
+    }
   }
 
   [[gnu::cold]] host::task build_update(program& p) {
