@@ -20,6 +20,7 @@ using with_batch_norm =
 using without = network<image<3, 8, 8>, conv2d<4, 3>, relu, max_pool2d<2, 2>, flatten, dropout<0.5>, dense<3>, softmax>;
 
 constexpr int pictures = 10;
+bool const silent = (on_warning = [](char const*) {}, true);
 constexpr update_rule with_decay{.momentum = 0.9, .weight_decay = 1e-3};
 constexpr update_rule plain_momentum{.momentum = 0.9};  // onednn has a vector loop for it
 
@@ -299,6 +300,27 @@ TEMPLATE_TEST_CASE("towers that can't be are refused with what there is", "[towe
 TEST_CASE("threads that can't be are refused", "[towers]") {
   CHECK_THROWS_AS(make<without>(onednn{.threads = -4}, {.count = 2}), option_error);
   CHECK_THROWS_AS(make<without>(onednn{.threads = 4096}, {.count = 2, .devices = {0, 1}}), option_error);
+  CHECK_THROWS_AS(make<without>(onednn{.threads = 100'000}, {.count = 1'000}), option_error);  // 100 each
+  CHECK(make<without>(onednn{.threads = 2}, {.count = 5})->at(4).description().find(", 1 thread,") !=
+        std::string::npos);
+}
+
+TEST_CASE("a tower of a single sample in front of a batch_norm is warned about, once", "[towers]") {
+  static std::vector<std::string> said;
+  auto const before = on_warning;
+  on_warning = [](char const* sentence) { said.emplace_back(sentence); };
+  auto const e = make<with_batch_norm>(reference{}, {.count = 2});
+  e->prepare(mode::training, 4);
+  e->prepare(mode::evaluation, 2);
+  CHECK(said.empty());
+  e->prepare(mode::training, 3);
+  e->prepare(mode::training, 2);
+  CHECK(said.size() == 1);
+  CHECK_THAT(said.at(0), Catch::Matchers::Contains("tower 0 has a single sample of a batch of 3"));
+  make<with_batch_norm>(reference{}, {.count = 2, .policy = synchronized(host_merge)})->prepare(mode::training, 2);
+  make<without>(reference{}, {.count = 2})->prepare(mode::training, 2);
+  CHECK(said.size() == 1);
+  on_warning = before;
 }
 
 TEST_CASE("a tower that fails ends the step for all, with its own reason, and the towers for good", "[towers]") {
@@ -387,5 +409,7 @@ TEST_CASE("compile takes towers as a type, as a value, or none", "[towers]") {
   static_assert(two::parameter_count == without::parameter_count &&
                 two::training_bytes(64) < without::training_bytes(64));
   static_assert(two::training_bytes(63) == without::training_bytes(32), "the last tower takes the rest");
+  static_assert(two::batch<2> == 2 && replicate<2, with_batch_norm, synchronized(host_merge)>::batch<2> == 2);
+  static_assert(replicate<1, with_batch_norm>::batch<1> == 1 && replicate<2, with_batch_norm>::batch<4> == 4);
   static_assert(two::fills_towers(4) && !two::fills_towers(3) && !replicate<4, without, all_reduce>::fills_towers(7));
 }

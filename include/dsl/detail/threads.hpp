@@ -51,6 +51,15 @@ class condition {
   pthread_cond_t handle_ = PTHREAD_COND_INITIALIZER;
 };
 
+/// Between two looks at what another thread is about to write.
+inline void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 /// Threads that end together.
 class thread_group {
  public:

@@ -15,19 +15,26 @@ struct onednn {
   /// How this processor wants its tensors.
   static dsl::target target() { return {.channel_block = dnn::preferred_block(), .library_writes_slices = true}; }
 
-  /// Towers share the threads out among them; each has at least one.
+  /// Towers share the threads out among them; each has at least one. Throws option_error for more threads, of all
+  /// towers together, than one engine may have.
+  int cores_a_tower(int towers) const {
+    dnn::require_threads(threads);
+    return share_of(towers);
+  }
   onednn for_tower(detail::tower_place const& at) const {
     onednn mine = *this;
-    mine.threads = threads < 0 ? threads : cores_a_tower(at.towers);  // that it can't be is the engine's to say
+    mine.threads = share_of(at.towers);
     return mine;
-  }
-  int cores_a_tower(int towers) const {
-    int const all = threads != 0 ? threads : omp_get_max_threads();
-    return all > 0 && towers > 0 && all > towers ? all / towers : 1;
   }
 
   std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const {
     return std::unique_ptr<engine>(new dnn::engine(g, o, target(), {threads, winograd}));
+  }
+
+ private:
+  int share_of(int towers) const {
+    int const all = threads != 0 ? threads : omp_get_max_threads();
+    return towers > 0 && all > towers ? all / towers : 1;
   }
 };
 

@@ -5,6 +5,7 @@
 #include <dsl/towers/in_process.hpp>
 #include <dsl/towers/threads.hpp>
 #include <dsl/towers/towers.hpp>
+#include <dsl/warning.hpp>
 
 #include <memory>
 #include <string>
@@ -175,12 +176,25 @@ class towers_engine final : public engine {
       programs_.drop_last();
       throw;
     }
+    if (p.mode == dsl::mode::training) warn_of_single_samples(p);
     return programs_.size() - 1;
   }
 
   program const& program_of(int which) const {
     if (which < 0 || which >= programs_.size()) throw option_error("engine: there is no such program; prepare() it");
     return programs_[which];
+  }
+  /// Legal, and Keras's own rule; said once.
+  [[gnu::cold]] void warn_of_single_samples(program const& p) {
+    if (warned_ || group_.ranks() < 2 || !normalises_parts(graph_, policy_)) return;
+    for (int i = 0; i < towers_ && !warned_; ++i) {
+      if (p.each[i].part.size != 1) continue;
+      warned_ = true;
+      on_warning(message({"towers: tower ", i, " has a single sample of a batch of ", p.part.whole,
+                          ", and batch_norm takes its moments alone; use a larger batch, fewer towers, or "
+                          "synchronized batch_norm"})
+                     .c_str());
+    }
   }
   template <class F>
   void on_all(F f) {
@@ -223,6 +237,7 @@ class towers_engine final : public engine {
   in_process_group group_;
   std::vector<std::unique_ptr<engine>> engines_;
   chain<program> programs_;
+  bool warned_ = false;
   tower_threads threads_;
 };
 

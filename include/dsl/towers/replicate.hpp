@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/rules/broken_towers.hpp>
 #include <dsl/towers/engine.hpp>
 #include <dsl/training/compile.hpp>
 
 #include <concepts>
 
 namespace dsl {
+
+namespace detail {
+
+template <class Towers>
+constexpr int samples_needed() {
+  if constexpr (Towers::is_sound && Towers::replicas > 1)
+    return normalises_parts(Towers::view(), Towers::policy) ? 2 : 1;
+  return 1;
+}
+template <class Towers, int Batch>
+struct filled : broken::towers_have_samples<Towers, Batch, Towers::smallest_part(Batch), samples_needed<Towers>()> {
+  static constexpr int batch = Batch;
+};
+
+}  // namespace detail
 
 /// A network on G devices, each with all of its layers and a part of every batch:
 ///   auto t = dsl::compile<dsl::replicate<4, model>>(dsl::onednn{}, dsl::sgd{.learning_rate = 5e-3});
@@ -27,9 +43,13 @@ struct replicate : Network {
   static constexpr long long inference_bytes(int batch, target to = {}) {
     return Network::inference_bytes(largest_part(batch), to);
   }
-  /// Whether every tower has more than one sample of such a batch. A tower without any only waits; the moments of a
-  /// single one make a batch_norm's output constant: static_assert(model::fills_towers(256)).
-  static constexpr bool fills_towers(int batch) { return part_of(batch, G, Policy.even ? G - 1 : 0, Policy).size > 1; }
+  /// A constant batch size; a compile error where a tower would have no sample of it, or a single one for a batch_norm
+  /// of its own: fit(data, {.batch_size = model::batch<256>}).
+  template <int Samples>
+  static constexpr int batch = detail::filled<replicate, Samples>::batch;
+  /// Whether every tower has more than one sample of such a batch.
+  static constexpr bool fills_towers(int batch) { return smallest_part(batch) > 1; }
+  static constexpr int smallest_part(int batch) { return part_of(batch, G, Policy.even ? G - 1 : 0, Policy).size; }
 
  private:
   static constexpr int largest_part(int batch) { return part_of(batch, G, Policy.even ? 0 : G - 1, Policy).size; }

@@ -50,4 +50,15 @@ constexpr batch_part part_of(int batch, int towers, int index, tower_policy cons
   return {index == towers - 1 ? batch - each * index : each, each * index, batch};
 }
 
+namespace detail {
+
+/// Whether each tower's part of a batch is normalised with moments of its own, which of one sample say little.
+constexpr bool normalises_parts(graph_view const& g, tower_policy const& p) {
+  for (int n = 0; n < g.size.nodes; ++n)
+    if (g.nodes[n].kind == op::batch_norm) return p.moments != tower_moments::synchronized;
+  return false;
+}
+
+}  // namespace detail
+
 }  // namespace dsl

@@ -14,6 +14,13 @@ struct engine_settings {
   bool winograd = true;
 };
 
+/// Spinning threads without a core of their own only disturb each other.
+[[gnu::cold]] inline void require_threads(int threads) {
+  int const most = 8 * omp_get_num_procs();
+  if (threads < 0 || threads > most)
+    throw option_error(detail::message({"onednn: threads must be 0 (all) to ", most, " here; found ", threads}));
+}
+
 /// Convolutions and dense layers through oneDNN, everything that walks memory once through our own kernels, the rest
 /// through reference's. Activations in channel blocks, as the plan's target says.
 class engine final : public plain::steps<float> {
@@ -23,10 +30,7 @@ class engine final : public plain::steps<float> {
         settings_(settings),
         block_(to.channel_block),
         convolutions_(g, settings.winograd, parameters_version()) {
-    int const most = 8 * omp_get_num_procs();  // spinning threads without a core of their own only disturb each other
-    if (settings.threads < 0 || settings.threads > most)
-      throw option_error(
-          detail::message({"onednn: threads must be 0 (all) to ", most, " here; found ", settings.threads}));
+    require_threads(settings.threads);
     thread_count const scope(settings_.threads);
     threads_ = omp_get_max_threads();
   }

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdio>
+
+namespace dsl {
+
+/// What the library says beside its errors, a sentence each: to standard error. A program may put its own function
+/// here.
+inline void (*on_warning)(char const* sentence) = [](char const* sentence) {
+  std::fprintf(stderr, "[WARNING] %s\n", sentence);
+};
+
+}  // namespace dsl
