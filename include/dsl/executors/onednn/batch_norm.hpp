@@ -39,10 +39,11 @@ struct batch_norm_forward {
     int const batch = c.x.batch;
     int const blocks = c.x.buffer_channels / L;
     long long const area = c.x.shape.area();
-    share const mine(batch, thread, threads), sums(c.whole ? 0 : batch, thread, threads);
+    share const mine(batch, thread, threads);
+    int const summed = c.whole ? mine.begin : mine.end;
     for (int b = 0; b < blocks; ++b) {
       float* const partial = c.partial + 2LL * b * batch * L;
-      for (int n = sums.begin; n < sums.end; ++n) {
+      for (int n = mine.begin; n < summed; ++n) {
         floats const* const x = simd<L>::plane(c.x, n, b);
         floats s0{}, s1{}, s2{}, s3{};
         long long i = 0;
@@ -125,7 +126,8 @@ struct batch_norm_backward {
     int const channels = c.x.shape.channels;
     int const blocks = c.x.buffer_channels / L;
     long long const area = c.x.shape.area();
-    share const mine(batch, thread, threads), sums(c.whole ? 0 : batch, thread, threads);
+    share const mine(batch, thread, threads);
+    int const summed = c.whole ? mine.begin : mine.end;
     for (int b = 0; b < blocks; ++b) {
       float* const partial = c.partial + 2LL * b * batch * L;
       float means[L] = {}, scales[L] = {}, shifts[L] = {};
@@ -139,7 +141,7 @@ struct batch_norm_backward {
       floats const scale = *reinterpret_cast<floats const*>(scales);
       floats const shift = *reinterpret_cast<floats const*>(shifts);
       floats const zero{};
-      for (int n = sums.begin; n < sums.end; ++n) {
+      for (int n = mine.begin; n < summed; ++n) {
         floats const* const x = simd<L>::plane(c.x, n, b);
         floats const* const dy = simd<L>::plane(c.dy, n, b);
         floats s0{}, s1{}, p0{}, p1{};

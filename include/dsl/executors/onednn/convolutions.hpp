@@ -68,7 +68,9 @@ class convolutions {
     for (int i = 0; i < pieces; ++i) {
       primitive_call& run = c.pieces.emplace(make_primitive(found));
       if (scratch.bytes() > 0) run.argument(DNNL_ARG_SCRATCHPAD, device_.scratch(scratch));
-      memory_handle mx = memory_of(lx, piece(x, i)), my = memory_of(ly, piece(y, i));
+      memory_handle mx = memory_of(lx, x), my = memory_of(ly, y);
+      x.data += 1LL * x.batch * x.buffer_channels * x.shape.area();
+      y.data += 1LL * y.batch * y.buffer_channels * y.shape.area();
       if (data && s.accumulate && !turned) {  // into memory of its own, and added from there
         c.own = memory(lx);
         mx = make_memory(device_.engine(), lx, c.own->data());
@@ -138,18 +140,11 @@ class convolutions {
     constexpr long long most = 8LL << 20;
     bool const winograd = winograd_ && w.stride == 1;
     if (w.height * w.width == 1 || weights != winograd) return 1;
-    long long const each = 4LL * x.buffer_channels * x.shape.area();
-    int samples = x.batch;
-    while (samples > 1 && (x.batch % samples != 0 || samples * each > most)) --samples;
-    bool const crumbs = 4 * samples * each < most && samples < x.batch;  // the batch is a prime, say
-    return crumbs ? 1 : x.batch / samples;
+    long long const all = 4LL * x.batch * x.buffer_channels * x.shape.area();
+    int pieces = 1;
+    while (pieces < x.batch && (x.batch % pieces != 0 || all > pieces * most)) ++pieces;
+    return all < pieces * (most / 4) ? 1 : pieces;  // a batch that only goes into crumbs stays whole
   }
-  template <class V>
-  static V piece(V v, int i) {
-    v.data += 1LL * i * v.batch * v.buffer_channels * v.shape.area();
-    return v;
-  }
-
   [[gnu::cold]] static void set_geometry(convolution& c, window const& w, shape const& in, shape const& out) {
     auto const behind = [&](int size, int kernel, int before, int from) {
       int const missing = (size - 1) * w.stride + kernel - from - before;

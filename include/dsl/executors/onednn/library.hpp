@@ -210,24 +210,22 @@ struct convolution {
   return d;
 }
 
-/// Null where the library has no such implementation.
-[[gnu::cold]] inline description_handle try_describe(dnnl_engine_t e, convolution const& c, dnnl_alg_kind_t algorithm) {
-  if (c.which != pass::backward_data && c.which != pass::backward_weights)
-    return try_describe(e, c, algorithm, nullptr);
-  convolution hint = c;
-  hint.which = pass::forward_training;
-  hint.post = {};
-  description_handle const forward = try_describe(e, hint, algorithm, nullptr);
-  return try_describe(e, c, algorithm, forward.get());
-}
-
 /// The best implementation there is for a convolution: Winograd where it is wanted and the library has it, else direct.
 [[gnu::cold]] inline description_handle describe(dnnl_engine_t e, convolution const& c, bool winograd) {
-  description_handle d;
-  if (winograd) d = try_describe(e, c, dnnl_convolution_winograd);
-  if (!d) d = try_describe(e, c, dnnl_convolution_direct);
-  if (!d) check(dnnl_unimplemented, "a convolution's primitive descriptor");
-  return d;
+  for (;;) {
+    dnnl_alg_kind_t const algorithm = winograd ? dnnl_convolution_winograd : dnnl_convolution_direct;
+    description_handle forward;
+    if (c.which == pass::backward_data || c.which == pass::backward_weights) {
+      convolution hint = c;
+      hint.which = pass::forward_training;
+      hint.post = {};
+      forward = try_describe(e, hint, algorithm, nullptr);
+    }
+    description_handle d = try_describe(e, c, algorithm, forward.get());
+    if (!d && !winograd) check(dnnl_unimplemented, "a convolution's primitive descriptor");
+    if (d) return d;
+    winograd = false;
+  }
 }
 
 [[gnu::cold]] inline layout query(description_handle const& d, dnnl_query_t what) {
