@@ -210,21 +210,20 @@ struct convolution {
   return d;
 }
 
-/// The best implementation there is for a convolution: Winograd where it is wanted and the library has it, else direct.
-[[gnu::cold]] inline description_handle describe(dnnl_engine_t e, convolution const& c, bool winograd) {
+/// A convolution by `wanted`: direct, Winograd, or what the library deems fit. Direct where it has no other.
+[[gnu::cold]] inline description_handle describe(dnnl_engine_t e, convolution const& c, dnnl_alg_kind_t wanted) {
   for (;;) {
-    dnnl_alg_kind_t const algorithm = winograd ? dnnl_convolution_winograd : dnnl_convolution_direct;
     description_handle forward;
     if (c.which == pass::backward_data || c.which == pass::backward_weights) {
       convolution hint = c;
       hint.which = pass::forward_training;
       hint.post = {};
-      forward = try_describe(e, hint, algorithm, nullptr);
+      forward = try_describe(e, hint, wanted, nullptr);
     }
-    description_handle d = try_describe(e, c, algorithm, forward.get());
-    if (!d && !winograd) check(dnnl_unimplemented, "a convolution's primitive descriptor");
+    description_handle d = try_describe(e, c, wanted, forward.get());
     if (d) return d;
-    winograd = false;
+    if (wanted == dnnl_convolution_direct) check(dnnl_unimplemented, "a convolution's primitive descriptor");
+    wanted = dnnl_convolution_direct;
   }
 }
 
