@@ -14,6 +14,11 @@
 #include <dsl/executors/onednn.hpp>
 #define ONEDNN 1
 #endif
+#if defined(TYPENET_HAS_MPI) && __has_include(<dsl/towers/mpi.hpp>)
+#include <dsl/towers.hpp>
+#include <dsl/towers/mpi.hpp>
+#define PROCESSES 1
+#endif
 
 using model = dsl::network<dsl::image<3, 32, 32>, dsl::conv_module<8, 3, 3>, dsl::inception_module<4, 4>,
                            dsl::global_avg_pool2d, dsl::dense<10>, dsl::softmax>;
@@ -32,6 +37,11 @@ int main() {
   bool good = trains("reference", dsl::compile<model>(dsl::reference{}, optimizer));
 #ifdef ONEDNN
   good = trains("onednn", dsl::compile<model>(dsl::onednn{}, optimizer)) && good;
+#endif
+#ifdef PROCESSES
+  dsl::mpi world;  // of one process, where nobody starts more
+  dsl::towers const towers{.count = 2, .processes = &world};
+  good = trains("processes", dsl::compile<model>(dsl::reference{}, optimizer, towers)) && good;
 #endif
 #ifdef SUMMARY
   model::summary();

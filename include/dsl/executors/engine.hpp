@@ -15,6 +15,7 @@
 namespace dsl {
 
 class augmentation;
+class process_group;
 struct dataset;
 
 /// How parameters follow their gradients, as numbers an executor's update step understands.
@@ -108,6 +109,11 @@ class engine {
   virtual std::string description() const = 0;
   /// Devices that train together, each on its part of every batch.
   virtual int replicas() const { return options_.group ? options_.group->ranks() : 1; }
+
+  /// The processes to which the devices belong, where these are several; else null.
+  virtual process_group* processes() const { return nullptr; }
+  /// What this process brings of a batch of so many samples; the metrics are those of the whole batch.
+  virtual batch_part share_of(int batch) const { return batch; }
 
   graph_view const& graph() const { return graph_; }
   engine_options const& options() const { return options_; }

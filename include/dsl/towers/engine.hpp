@@ -31,8 +31,11 @@ class towers_engine final : public engine {
         policy_(t.policy),
         towers_(t.count),
         places_(places_of(factory, t)),
-        group_(t.count),
+        world_(t.processes && t.processes->processes() > 1 ? t.processes : nullptr),
+        group_(t.count, world_),
+        metrics_(group_.ranks()),
         threads_(towers_, places_.begin()) {
+    if (world_) meet_others();
     engines_ = std::vector<std::unique_ptr<engine>>(static_cast<std::size_t>(towers_));
     on_all([&](int i) {
       engine_options mine = o;
@@ -53,7 +56,7 @@ class towers_engine final : public engine {
       if (p.mode == m && p.part == part && !p.resident) return count;
       ++count;
     }
-    if (part.size < 1) throw option_error(message({"batch: a program needs 1 sample or more; found ", part.size}));
+    require_samples(part);
     return add({.mode = m, .part = part}, [m](engine& e, batch_part mine) {
       return mine.size > 0 || m == dsl::mode::training ? e.prepare(m, mine) : -1;
     });
@@ -61,7 +64,7 @@ class towers_engine final : public engine {
   /// Each tower keeps the data set and fetches its part of each batch; -1 where one of them can't.
   [[gnu::cold]] int prepare_resident(dataset const& data, augmentation const& augment, batch_part part,
                                      bool shuffle) override {
-    if (part.size < 1) throw option_error(message({"batch: a program needs 1 sample or more; found ", part.size}));
+    require_samples(part);
     int const added = add({.mode = dsl::mode::training, .part = part, .resident = true},
                           [&](engine& e, batch_part mine) { return e.prepare_resident(data, augment, mine, shuffle); });
     program const& made = programs_[added];
@@ -105,14 +108,21 @@ class towers_engine final : public engine {
   }
 
   batch_metrics metrics(int which) override {
-    batch_metrics sum;
     program const& p = program_of(which);
-    for (int i = 0; i < towers_; ++i) {
-      if (p.each[i].part.size == 0) continue;
-      batch_metrics const m = at(i).metrics(p.each[i].program);
-      sum.loss += m.loss, sum.correct += m.correct;
-    }
+    batch_metrics* const own = metrics_.begin() + group_.first_rank();
+    for (int i = 0; i < towers_; ++i)
+      own[i] = p.each[i].part.size > 0 ? at(i).metrics(p.each[i].program) : batch_metrics{};
+    if (world_) world_->exchange("metrics", metrics_sent_.begin(), metrics_received_.begin());
+    batch_metrics sum;
+    for (batch_metrics const& m : metrics_) sum.loss += m.loss, sum.correct += m.correct;
     return sum;
+  }
+  /// What this process brings of a batch.
+  batch_part share_of(int batch) const override {
+    if (!world_) return batch;
+    batch_part const first = part_of(batch, group_.ranks(), group_.first_rank(), policy_);
+    batch_part const last = part_of(batch, group_.ranks(), group_.first_rank() + towers_ - 1, policy_);
+    return {last.first + last.size - first.first, first.first, batch};
   }
   void read_result(int which, float* out) override {
     program const& p = program_of(which);
@@ -144,7 +154,8 @@ class towers_engine final : public engine {
   [[gnu::cold]] std::string description() const override {
     return message({towers_, towers_ == 1 ? " tower" : " towers", ", each ", at(0).description()});
   }
-  int replicas() const override { return towers_; }
+  int replicas() const override { return group_.ranks(); }
+  process_group* processes() const override { return world_; }
   /// One tower's engine; for tests.
   engine& at(int tower) const { return *engines_[static_cast<std::size_t>(tower)]; }
 
@@ -168,8 +179,7 @@ class towers_engine final : public engine {
       p.each = list<share>(towers_);
       on_all([&](int i) {
         share& s = p.each[i];
-        s.part = part_of(p.part.size, towers_, i, policy_);
-        s.part.first += p.part.first, s.part.whole = p.part.whole;
+        s.part = own_part(p.mode, p.part, i);
         s.program = make(at(i), s.part);
       });
     } catch (...) {
@@ -180,6 +190,31 @@ class towers_engine final : public engine {
     return programs_.size() - 1;
   }
 
+  /// Of a program's part, tower i's. In training, that of the whole batch: this process's share of it is what all its
+  /// towers have together.
+  batch_part own_part(mode m, batch_part const& part, int i) const {
+    if (world_ && m != dsl::mode::inference)
+      return part_of(part.whole, group_.ranks(), group_.first_rank() + i, policy_);
+    batch_part mine = part_of(part.size, towers_, i, policy_);
+    mine.first += part.first, mine.whole = part.whole;
+    return mine;
+  }
+  [[gnu::cold]] void require_samples(batch_part const& part) const {
+    if (part.size < 1 && !world_)  // of several processes, some may have none
+      throw option_error(message({"batch: a program needs 1 sample or more; found ", part.size}));
+  }
+  [[gnu::cold]] void meet_others() {
+    world_->agree("how the towers cut a batch", policy_.even);
+    world_->agree("what becomes of the towers' moments", static_cast<int>(policy_.moments));
+    metrics_sent_ = metrics_received_ = list<process_message>(world_->processes());
+    auto const bytes = static_cast<long long>(sizeof(batch_metrics));
+    batch_metrics* const own = metrics_.begin() + group_.first_rank();
+    batch_metrics* all = metrics_.begin();
+    for (int q = 0; q < world_->processes(); all += group_.ranks_of(q++)) {
+      metrics_sent_[q] = {own, bytes * towers_};
+      metrics_received_[q] = {all, bytes * group_.ranks_of(q)};
+    }
+  }
   program const& program_of(int which) const {
     if (which < 0 || which >= programs_.size()) throw option_error("engine: there is no such program; prepare() it");
     return programs_[which];
@@ -234,10 +269,13 @@ class towers_engine final : public engine {
   tower_policy policy_;
   int towers_;
   list<core_set> places_;
+  process_group* world_;  // of several processes, or null
   in_process_group group_;
   std::vector<std::unique_ptr<engine>> engines_;
   chain<program> programs_;
   bool warned_ = false;
+  list<batch_metrics> metrics_;  // per rank, of the last run
+  list<process_message> metrics_sent_, metrics_received_;
   tower_threads threads_;
 };
 

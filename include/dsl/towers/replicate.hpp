@@ -82,7 +82,8 @@ template <class Executor>
 template <executor Executor>
 [[gnu::cold]] std::unique_ptr<engine> make_towers(Executor const& on, graph_view const& g, engine_options const& o,
                                                   towers const& t) {
-  if (t.count == 1 && t.devices.empty()) return on.make_engine(g, o);
+  bool const alone = !t.processes || t.processes->processes() == 1;
+  if (t.count == 1 && t.devices.empty() && alone) return on.make_engine(g, o);
   return std::make_unique<detail::towers_engine>(detail::factory_of(on, t.count), g, o, t);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/executors/engine.hpp>
+#include <dsl/towers/process_group.hpp>
 
 #include <vector>
 
@@ -27,9 +28,10 @@ constexpr tower_policy synchronized(tower_policy p) {
 
 /// A network on several devices, each with all of its layers and a part of every batch.
 struct towers {
-  int count = 1;
+  int count = 1;  // in this process
   tower_policy policy = host_merge;
-  std::vector<int> devices{};  // one a tower; empty: 0, 1, 2, ...
+  std::vector<int> devices{};          // one a tower; empty: 0, 1, 2, ...
+  process_group* processes = nullptr;  // with towers of their own, as many or fewer; batches are those of all together
 };
 
 namespace detail {

@@ -6,6 +6,7 @@
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/owner.hpp>
 #include <dsl/executors/engine.hpp>
+#include <dsl/training/agreement.hpp>
 #include <dsl/training/callback.hpp>
 #include <dsl/training/initialize.hpp>
 
@@ -42,8 +43,11 @@ class trainer {
   [[gnu::cold]] history fit(dataset const& data, fit_options const& options) {
     check(data, "fit");
     check(options, data);
+    process_group* const processes = engine_->processes();
+    if (processes) agree(*processes, *this, data, options);
     detail::owner<batch_loader> loader;  // where the engine does not fetch batches itself
-    int program = engine_->prepare_resident(data, options.augment, options.batch_size, options.shuffle);
+    batch_part const share = engine_->share_of(options.batch_size);
+    int program = engine_->prepare_resident(data, options.augment, share, options.shuffle);
     if (program < 0) {
       loader = detail::make_owner<batch_loader>(data, pipeline_options{.batch_size = options.batch_size,
                                                                        .seed = seed(),
@@ -52,8 +56,10 @@ class trainer {
                                                                        .augment = options.augment,
                                                                        .prefetch = options.prefetch,
                                                                        .threads = options.loader_threads,
+                                                                       .part_first = share.first,
+                                                                       .part_size = share.size,
                                                                        .cache = options.cache});
-      program = engine_->prepare(mode::training, options.batch_size);
+      program = engine_->prepare(mode::training, share);
     }
     fit_run run{.trainer = *this,
                 .epochs = options.epochs,
@@ -77,6 +83,7 @@ class trainer {
         run.current.validated = true;
       }
       run.current.seconds = seconds() - begin;
+      if (processes) processes->agree_on_fingerprint("the parameters", detail::fingerprint_of(*engine_));
       run.past.epochs.push_back(run.current);
       for (auto const& c : options.callbacks) c->on_epoch_end(run);
     }
@@ -87,6 +94,10 @@ class trainer {
   /// Mean loss and accuracy over all samples, in inference mode; a short last batch counts by its samples.
   [[gnu::cold]] scores evaluate(dataset const& data, int batch_size = 64) {
     check(data, "evaluate");
+    if (process_group* const all = engine_->processes()) {
+      all->agree("the number of pictures to evaluate", static_cast<double>(data.size));
+      all->agree("the batch size", batch_size);
+    }
     batch_metrics sum;
     for_each_batch(data, batch_size, mode::evaluation, [&](int program, batch const&) {
       batch_metrics const m = engine_->metrics(program);
@@ -115,8 +126,11 @@ class trainer {
       if (labels[n] < 0 || labels[n] >= outputs)
         throw data_error(detail::message({"train_on_batch: labels must be 0 to ", outputs - 1, "; found ", labels[n],
                                           " for picture ", n, "; the last layer must have one unit per class"}));
-    int const program = engine_->prepare(mode::training, size);
-    engine_->run(program, {images, labels, size, step_++, learning_rate_});
+    if (engine_->processes()) engine_->processes()->agree("the batch size", size);
+    batch_part const share = engine_->share_of(size);
+    int const program = engine_->prepare(mode::training, share);
+    auto const picture = graph_.output_shape(graph_.nodes[0]).size();
+    engine_->run(program, {images + share.first * picture, labels + share.first, share.size, step_++, learning_rate_});
     batch_metrics const m = engine_->metrics(program);
     if (!detail::isfinite(m.loss))
       throw training_error(detail::message({"loss: it became ", m.loss, " in step ", static_cast<long long>(step_),
@@ -141,6 +155,8 @@ class trainer {
   std::uint64_t seed() const { return engine_->options().seed; }
   /// Steps trained so far, over all calls.
   std::uint64_t steps() const { return step_; }
+  /// For a training that goes on: dropout depends on the step.
+  void set_steps(std::uint64_t steps) { step_ = steps; }
   graph_view const& graph() const { return graph_; }
   dsl::engine& engine() { return *engine_; }
 
@@ -153,7 +169,7 @@ class trainer {
       loader->start(run.epoch);
     else
       engine_->start_epoch(program, run.epoch, 0);
-    batch const resident{.size = options.batch_size};
+    batch const resident{.size = engine_->share_of(options.batch_size).size};
     for (run.step = 0; steps > run.step; ++run.step) {  // callbacks may write into run
       check_rate(run);
       batch const& b = loader ? *loader->next() : resident;
@@ -165,7 +181,7 @@ class trainer {
                              ", with learning rate ", run.learning_rate, "; try a smaller learning rate"}));
       sum.loss += m.loss;
       sum.correct += m.correct;
-      samples += b.size;
+      samples += options.batch_size;
       run.current.train = {sum.loss / samples, sum.correct / samples};
       for (auto const& c : options.callbacks) c->on_batch_end(run);
     }
@@ -181,8 +197,11 @@ class trainer {
     batch_loader loader(data, {.batch_size = batch_size, .shuffle = false});
     loader.start(0);
     while (batch const* b = loader.next()) {
-      int const program = engine_->prepare(m, b->size);
-      engine_->run(program, {b->images, b->labels, b->size, step_, 0});
+      // every process predicts for itself
+      batch_part const share = m == mode::inference ? batch_part(b->size) : engine_->share_of(b->size);
+      int const program = engine_->prepare(m, share);
+      engine_->run(program,
+                   {b->images + share.first * data.sample.size(), b->labels + share.first, share.size, step_, 0});
       f(program, *b);
     }
   }
@@ -196,6 +215,21 @@ class trainer {
         detail::message({"learning_rate: it must be a number of at least 0; found ", run.learning_rate, " in epoch ",
                          run.epoch + 1, " after ", run.step, " batches; a callback has set it"}));
   }
+  /// That all processes are about to do the same, before the first step.
+  [[gnu::cold]] static void agree(process_group& all, dsl::trainer& t, dataset const& data, fit_options const& o) {
+    detail::agree_on_network(all, t.engine());
+    all.agree("the batch size", o.batch_size);
+    all.agree("the number of epochs", o.epochs);
+    all.agree("the first epoch", o.initial_epoch);
+    all.agree("the learning rate", t.learning_rate());
+    all.agree("whether pictures are shuffled", o.shuffle);
+    all.agree_on_fingerprint("the augmentation", detail::fingerprint_of(o.augment, data.sample));
+    all.agree("the steps trained so far", static_cast<double>(t.steps()));
+    detail::agree_on_data(all, &data, "training");
+    detail::agree_on_data(all, o.validation, "validation");
+    all.agree_on_fingerprint("the parameters", detail::fingerprint_of(t.engine()));
+  }
+
   static void check_size(int batch) {
     if (batch < 1) throw option_error(detail::message({"batch: its size must be 1 or more; found ", batch}));
   }

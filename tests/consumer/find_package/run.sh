@@ -20,6 +20,12 @@ cmake --build "$scratch/build"
 if [ -n "${TYPENET_ONEDNN:-}" ] && [ -f "$scratch/prefix/include/dsl/executors/onednn.hpp" ]; then
   grep -q '^onednn: loss' "$scratch/said"
 fi
+if [ -n "${TYPENET_MPI:-}" ]; then
+  mpirun=(mpirun --oversubscribe -n 2)
+  [ "$(id -u)" -ne 0 ] || mpirun+=(--allow-run-as-root)
+  "${mpirun[@]}" "$scratch/build/train_processes" | tee "$scratch/said"
+  [ "$(grep -c '^processes: loss' "$scratch/said")" = 2 ]
+fi
 
 # A required component that can't be had says what is missing.
 if said=$(configure "$scratch/without" -DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON "-DTYPENET_COMPONENTS=COMPONENTS;text" 2>&1); then

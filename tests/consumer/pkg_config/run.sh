@@ -13,6 +13,7 @@ export PKG_CONFIG_PATH=$scratch/prefix/share/pkgconfig
 modules=(typenet)
 if pkg-config --exists fmt; then modules+=(typenet-text); fi
 if [ -n "${TYPENET_ONEDNN:-}" ]; then modules+=(typenet-onednn); fi
+if [ -n "${TYPENET_MPI:-}" ] && pkg-config --exists ompi-c; then modules+=(typenet-mpi); fi
 read -ra flags <<<"$(pkg-config --cflags --libs "${modules[@]}")"
 "$TYPENET_CXX" -std=c++20 -O1 "$here/../train_one_step.cpp" "${flags[@]}" -o "$scratch/train"
 "$scratch/train" | tee "$scratch/said"

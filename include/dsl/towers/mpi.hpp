@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/list.hpp>
+#include <dsl/detail/message.hpp>
+#include <dsl/error.hpp>
+#include <dsl/towers/last_resort.hpp>
+#include <dsl/towers/launcher.hpp>
+#include <dsl/towers/process_group.hpp>
+
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <string>
+
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1  // the C++ bindings are gone from the standard, and warn
+#endif
+#include <mpi.h>
+#include <sched.h>
+#include <time.h>
+
+namespace dsl {
+
+struct mpi_options {
+  /// In which the job ends when a process has died or hangs; more than a step and a validation batch take.
+  double deadline_s = 30;
+};
+
+/// The processes that mpirun started: `mpirun -n 4 program ...`. One for the whole of a program, made at the begin of
+/// main(). A process that keeps the others waiting makes them throw executor_error within the deadline. Where an
+/// exception leaves this object's scope the process must end, and with it the job; abort() ends it at once. Calls come
+/// from one thread at a time.
+class mpi final : public process_group {
+ public:
+  /// Throws executor_error where MPI is in use already or can't be called from threads, option_error for a deadline
+  /// that is no positive number. Where another process does not come it ends this one, and so the job.
+  [[gnu::cold]] explicit mpi(mpi_options const& o = {}) : deadline_s_(o.deadline_s), process_(launched_rank()) {
+    if (!(o.deadline_s > 0 && o.deadline_s < 1e6))
+      throw option_error(detail::message(
+          {"mpi: the deadline must be a number of seconds above 0 and below 1000000; found ", o.deadline_s}));
+    int const launched = process_;  // MPI_Init changes the environment
+    int flag = 0;
+    MPI_Initialized(&flag);
+    if (flag) throw executor_error("mpi: it is initialized already; make one dsl::mpi in main() and no other");
+    {
+      doing_ = "MPI_Init";
+      detail::last_resort const watchdog(patience(), &mpi::why_late, this);
+      int provided = 0;
+      if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS)
+        throw executor_error("mpi: MPI_Init_thread failed");
+      if (provided < MPI_THREAD_SERIALIZED) {
+        MPI_Finalize();
+        throw executor_error("mpi: this MPI can't be called from several threads");
+      }
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &process_);
+    MPI_Comm_size(MPI_COMM_WORLD, &processes_);
+    if (processes_ == 1 && launched > 0) {
+      MPI_Finalize();
+      throw executor_error(detail::message({"mpi: the launcher says that this is rank ", launched,
+                                            ", but MPI knows of no other; use the mpirun that belongs to this MPI, or "
+                                            "srun --mpi=pmix"}));
+    }
+    requests_ = detail::list<MPI_Request>(2 * processes_, MPI_REQUEST_NULL);
+    sent_ = detail::list<header>(processes_);
+    received_ = detail::list<header>(processes_);
+  }
+  /// Waits for the others; all end together.
+  ~mpi() override {
+    if (std::uncaught_exceptions() > 0) {  // whoever catches it says what it was; the launcher then ends the others
+      std::fprintf(stderr, "error: %san exception ends it, and the job with it\n", who().c_str());
+      return;
+    }
+    try {
+      if (why_.empty()) meet("the end");
+    } catch (std::exception const&) {  // why_ has it
+    }
+    if (!why_.empty()) abort(why_);
+    doing_ = "MPI_Finalize";
+    detail::last_resort const watchdog(patience(), &mpi::why_late, this);
+    MPI_Finalize();
+  }
+
+  int process() const override { return process_; }
+  int processes() const override { return processes_; }
+
+  /// First everybody says what it calls, so that no data goes where nobody awaits it. At most 2 GiB a message.
+  void exchange(char const* what, process_message const* out, process_message const* in) override {
+    if (!why_.empty()) throw executor_error(why_);
+    ++call_;
+    for (int q = 0; q < processes_; ++q) {
+      if (out[q].bytes > INT_MAX || in[q].bytes > INT_MAX)
+        fail(detail::message({what, ": messages of more than 2 GiB are not possible"}));
+      if (q == process_) continue;
+      received_[q] = {};
+      sent_[q] = {.call = call_, .bytes = out[q].bytes};
+      std::strncpy(sent_[q].what, what, sizeof sent_[q].what - 1);
+      post(what, q, {&sent_[q], sizeof(header)}, {&received_[q], sizeof(header)});
+    }
+    wait(what);
+    compare(what, in);
+    for (int q = 0; q < processes_; ++q) {
+      if (q != process_)
+        post(what, q, out[q], in[q]);
+      else if (in[q].bytes > 0 && in[q].data != out[q].data)
+        std::memmove(in[q].data, out[q].data, static_cast<std::size_t>(in[q].bytes));
+    }
+    wait(what);
+  }
+
+  /// Waits until all processes have come.
+  void meet(char const* what) {
+    detail::list<process_message> const nothing(processes_);
+    exchange(what, nothing.begin(), nothing.begin());
+  }
+
+  /// Ends all processes; the reason goes to standard error, mpirun's exit code is `code`.
+  [[gnu::cold, noreturn]] void abort(std::string const& why, int code = 1) {
+    std::fprintf(stderr, "error: %s%s\n", why.starts_with("rank ") ? "" : who().c_str(), why.c_str());
+    std::fflush(nullptr);
+    doing_ = "MPI_Abort";
+    detail::last_resort const watchdog(patience() < 5 ? patience() : 5, &mpi::why_late, this);
+    MPI_Abort(MPI_COMM_WORLD, code);
+    _exit(code);
+  }
+
+ private:
+  struct header {
+    long long call = 0;  // counts this process's calls, from 1
+    long long bytes = 0;
+    char what[32] = {};
+  };
+
+  [[gnu::cold]] std::string who() const {
+    return processes_ > 0 ? detail::message({"rank ", process_, " of ", processes_, ": "})
+                          : detail::message({"rank ", process_, ": "});
+  }
+  std::string patience_text() const {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g s", patience());
+    return text;
+  }
+  /// The rest of the deadline is for the step after which the others are missed, and for ending the job: mpirun takes
+  /// up to 4 s for that where there are several machines.
+  double patience() const { return deadline_s_ > 16 ? deadline_s_ - 4 : 0.75 * deadline_s_; }
+  [[gnu::cold]] static std::string why_late(void const* self) {
+    mpi const& m = *static_cast<mpi const*>(self);
+    std::string const halted = detail::halted_ranks();
+    return detail::message({m.who(), "waited ", m.patience_text(), " in ", m.doing_, ", where all ranks meet; ",
+                            halted.empty() ? "one of them did not come: it hangs or was stopped" : halted});
+  }
+  void check(int result, char const* what) {
+    if (result != MPI_SUCCESS) fail(detail::message({what, ": MPI error ", text_of(result)}));
+  }
+  [[gnu::cold]] static std::string text_of(int result) {
+    char text[MPI_MAX_ERROR_STRING] = {};
+    int size = 0;
+    MPI_Error_string(result, text, &size);
+    return text;
+  }
+  [[gnu::cold, noreturn]] void fail(std::string const& why) {
+    why_ = who() + why;
+    throw executor_error(why_);
+  }
+
+  void post(char const* what, int q, process_message const& out, process_message const& in) {
+    MPI_Request* const r = &requests_[2 * q];
+    if (in.bytes > 0) check(MPI_Irecv(in.data, static_cast<int>(in.bytes), MPI_BYTE, q, 0, MPI_COMM_WORLD, r), what);
+    if (out.bytes > 0)
+      check(MPI_Isend(out.data, static_cast<int>(out.bytes), MPI_BYTE, q, 0, MPI_COMM_WORLD, r + 1), what);
+  }
+  void wait(char const* what) {
+    double begin = now(), last = begin;
+    long long tries = 0;
+    for (int done = 0; !done;) {
+      check(MPI_Testall(requests_.size(), requests_.begin(), &done, MPI_STATUSES_IGNORE), what);
+      if (done) break;
+      if (++tries < 2000) continue;
+      double const time = now();
+      if (time - last > 0.25) begin += time - last;  // it was this process that was stopped
+      last = time;
+      if (time - begin > patience()) out_of_time(what);
+      if (tries < 20000) {
+        sched_yield();
+      } else {
+        timespec const pause{0, 50'000};
+        nanosleep(&pause, nullptr);
+      }
+    }
+  }
+  /// Whether the others called what this process did.
+  void compare(char const* what, process_message const* in) {
+    for (int q = 0; q < processes_; ++q) {
+      header const& h = received_[q];
+      if (q == process_) continue;
+      if (h.call == call_ && h.bytes == in[q].bytes && std::strncmp(h.what, what, sizeof h.what - 1) == 0) continue;
+      fail(detail::message({"calls ", what, " and awaits ", in[q].bytes, " bytes, rank ", q, " calls ",
+                            std::string(h.what), " and sends ", h.bytes,
+                            "; all ranks must make the same calls in the same order"}));
+    }
+  }
+  [[gnu::cold, noreturn]] void out_of_time(char const* what) {
+    std::string missing;
+    for (int q = 0; q < processes_; ++q) {
+      if (q == process_) continue;
+      int sent = 1, received = 1;  // of a request that is none: done
+      MPI_Test(&requests_[2 * q], &received, MPI_STATUS_IGNORE);
+      MPI_Test(&requests_[2 * q + 1], &sent, MPI_STATUS_IGNORE);
+      if (!sent || !received) missing += detail::message({missing.empty() ? "" : ", ", q});
+    }
+    for (MPI_Request& r : requests_)
+      if (r != MPI_REQUEST_NULL) MPI_Cancel(&r);  // nothing may arrive where memory is about to go
+    std::string const halted = detail::halted_ranks();
+    fail(detail::message({"waited ", patience_text(), " in ", what, " for rank ", missing.empty() ? "?" : missing, "; ",
+                          halted.empty() ? "it has died, hangs or was stopped" : halted}));
+  }
+  static double now() {
+    timespec t{};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+  }
+
+  double deadline_s_;
+  int process_;
+  int processes_ = 0;  // 0: not known yet
+  long long call_ = 0;
+  char const* doing_ = "";
+  std::string why_;                     // it failed
+  detail::list<MPI_Request> requests_;  // per process: what is received, what is sent
+  detail::list<header> sent_, received_;
+};
+
+}  // namespace dsl

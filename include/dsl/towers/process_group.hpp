@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/list.hpp>
+#include <dsl/detail/message.hpp>
+#include <dsl/error.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace dsl {
+
+/// Bytes that go to, or come from, one process.
+struct process_message {
+  void* data = nullptr;
+  long long bytes = 0;
+};
+
+/// The processes that train one network together, each with one tower or several. All of them make the same calls in
+/// the same order. Throws executor_error, naming the process, where another one does not answer in time or calls
+/// something else.
+class process_group {
+ public:
+  virtual ~process_group() = default;
+  process_group(process_group const&) = delete;
+  process_group& operator=(process_group const&) = delete;
+
+  virtual int process() const = 0;
+  virtual int processes() const = 0;
+  /// out[q] goes to process q, and in[q] comes from it: `processes()` messages each, of sizes on which both sides
+  /// agree. `what` names the call in messages.
+  virtual void exchange(char const* what, process_message const* out, process_message const* in) = 0;
+
+  /// all[0 ... processes()) become process 0's value, process 1's, and so on.
+  template <class Value>
+  void gather(char const* what, Value mine, Value* all) {
+    static_assert(__is_trivially_copyable(Value), "process_group: values travel as bytes");
+    detail::list<process_message> out(processes()), in(processes());
+    for (int q = 0; q < processes(); ++q) out[q] = {&mine, sizeof mine}, in[q] = {&all[q], sizeof mine};
+    exchange(what, out.begin(), in.begin());
+  }
+  /// Throws executor_error, in all processes, where one has another number than process 0.
+  [[gnu::cold]] void agree(char const* what, double value) {
+    detail::list<double> all(processes());
+    gather(what, value, all.begin());
+    for (int q = 1; q < processes(); ++q)
+      if (all[q] != all[0]) differ(what, q, detail::message({": ", number(all[q]), " and ", number(all[0])}));
+  }
+  /// The same of what a number stands for that says nothing to anybody.
+  [[gnu::cold]] void agree_on_fingerprint(char const* what, std::uint64_t value) {
+    detail::list<std::uint64_t> all(processes());
+    gather(what, value, all.begin());
+    for (int q = 1; q < processes(); ++q)
+      if (all[q] != all[0]) differ(what, q, "");
+  }
+  /// Process 0's text becomes everybody's.
+  [[gnu::cold]] void broadcast(char const* what, std::string& text) {
+    detail::list<long long> sizes(processes());
+    gather(what, static_cast<long long>(text.size()), sizes.begin());
+    text.resize(static_cast<std::size_t>(sizes[0]));
+    detail::list<process_message> out(processes()), in(processes());
+    for (int q = 0; q < processes() && process() == 0; ++q) out[q] = {text.data(), sizes[0]};
+    in[0] = {text.data(), sizes[0]};
+    exchange(what, out.begin(), in.begin());
+  }
+
+ protected:
+  process_group() = default;
+
+ private:
+  static std::string number(double v) {
+    auto const whole = static_cast<long long>(v);
+    return detail::message({v == static_cast<double>(whole) ? detail::piece(whole) : detail::piece(v)});
+  }
+  [[gnu::cold, noreturn]] static void differ(char const* what, int q, std::string const& found) {
+    throw executor_error(detail::message({"processes: rank ", q, " and rank 0 differ in ", what, found,
+                                          "; start all of them with the same program, options and data"}));
+  }
+};
+
+}  // namespace dsl

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/data/augment.hpp>
+#include <dsl/data/dataset.hpp>
+#include <dsl/executors/engine.hpp>
+#include <dsl/towers/process_group.hpp>
+
+#include <cstring>
+#include <vector>
+
+namespace dsl::detail {
+
+/// A number that stands for what is put into it (FNV-1a, eight bytes at a time).
+class fingerprint {
+ public:
+  void add(void const* data, std::size_t bytes) {
+    auto const* from = static_cast<unsigned char const*>(data);
+    std::uint64_t word = 0;
+    for (; bytes >= sizeof word; bytes -= sizeof word, from += sizeof word) {
+      std::memcpy(&word, from, sizeof word);
+      mix(word);
+    }
+    word = 0;
+    std::memcpy(&word, from, bytes);
+    mix(word ^ bytes << 56);
+  }
+  template <class Number>
+  void add(Number n) {
+    static_assert(__is_trivially_copyable(Number) && sizeof n <= sizeof(std::uint64_t));
+    std::uint64_t word = 0;
+    std::memcpy(&word, &n, sizeof n);
+    mix(word);
+  }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  void mix(std::uint64_t word) {
+    value_ = (value_ ^ word) * 0x100000001b3u;
+    value_ ^= value_ >> 29;  // else a word's highest bits would stay among the highest
+  }
+  std::uint64_t value_ = 0xcbf29ce484222325u;
+};
+
+/// Of nodes, shapes, their connections and numbers; not of names, nor of what a custom operation computes.
+[[gnu::cold]] inline std::uint64_t fingerprint_of(graph_view const& g) {
+  fingerprint f;
+  for (int n = 0; n < g.size.nodes; ++n) {
+    node const& x = g.nodes[n];
+    shape const& s = g.output_shape(x);
+    for (int v : {static_cast<int>(x.kind), static_cast<int>(x.function), s.channels, s.height, s.width, x.inputs,
+                  x.window.height, x.window.width, x.window.stride, x.window.pad_top, x.window.pad_left})
+      f.add(v);
+    for (double v : {x.rate, x.epsilon, x.momentum}) f.add(v);
+    for (int i = 0; i < x.inputs; ++i) f.add(g.input(x, i));
+  }
+  for (int k = 0; k < g.size.parameters; ++k)
+    for (int d : g.parameters[k].dims) f.add(d);
+  return f.value();
+}
+
+/// Of all labels, the mean, and the pictures: all of them up to 256 MiB, else as many, spread over the set.
+[[gnu::cold]] inline std::uint64_t fingerprint_of(dataset const& data) {
+  fingerprint f;
+  for (std::int64_t i = 0; i < data.size; ++i) f.add(data.label(i));
+  auto const bytes = static_cast<std::int64_t>(data.sample.size());
+  std::int64_t const most = (std::int64_t{256} << 20) / bytes + 1;
+  std::int64_t const looked_at = data.size < most ? data.size : most;
+  for (std::int64_t i = 0; i < looked_at; ++i)
+    f.add(data.pixels(looked_at == data.size ? i : i * (data.size - 1) / (looked_at - 1)),
+          static_cast<std::size_t>(bytes));
+  if (data.mean) f.add(data.mean->data(), data.mean->size() * sizeof(float));
+  return f.value();
+}
+
+/// Of parameters and optimizer slots.
+[[gnu::cold]] inline std::uint64_t fingerprint_of(engine& e) {
+  fingerprint f;
+  std::vector<float> values;
+  for (int k = 0; k < e.graph().size.parameters; ++k) {
+    parameter const& p = e.graph().parameters[k];
+    values.resize(static_cast<std::size_t>(p.count()));
+    for (int s = -1; s < (p.trainable() ? e.options().update.slots() : 0); ++s) {
+      s < 0 ? e.read_parameter(k, values.data()) : e.read_slot(s, k, values.data());
+      f.add(values.data(), values.size() * sizeof(float));
+    }
+  }
+  return f.value();
+}
+
+/// A number that stands for a policy, whose type says nothing to another process: what it draws for a few pictures.
+[[gnu::cold]] inline std::uint64_t fingerprint_of(augmentation const& policy, shape const& picture) {
+  fingerprint f;
+  f.add(static_cast<bool>(policy));
+  for (int epoch = 0; epoch < 4; ++epoch)
+    for (std::int64_t sample = 0; sample < 64; ++sample) {
+      transform const t = policy.draw(1, epoch, sample, picture);
+      f.add(t.dy), f.add(t.dx), f.add(2 * static_cast<int>(t.interpolation) + t.flip);
+    }
+  return f.value();
+}
+
+/// That all processes have the same pictures. `what` is "train" or "validation".
+[[gnu::cold]] inline void agree_on_data(process_group& all, dataset const* data, char const* what) {
+  std::string const name = what;
+  all.agree(("the number of " + name + " pictures").c_str(), data ? static_cast<double>(data->size) : 0);
+  if (data) all.agree_on_fingerprint(("the " + name + " pictures").c_str(), fingerprint_of(*data));
+}
+
+/// That all processes train the same network in the same way.
+[[gnu::cold]] inline void agree_on_network(process_group& all, engine& e) {
+  engine_options const& o = e.options();
+  all.agree_on_fingerprint("the network", fingerprint_of(e.graph()));
+  all.agree("the seed", static_cast<double>(o.seed));
+  all.agree_on_fingerprint("the seed", o.seed);  // a double has 53 of its bits
+  all.agree("the loss", static_cast<int>(o.loss));
+  all.agree("the optimizer's momentum", o.update.momentum);
+  all.agree("the optimizer's weight decay", o.update.weight_decay);
+  all.agree("the optimizer's rule", 2 * o.update.nesterov + o.update.rate_in_velocity);
+  all.agree("batch_norm's momentum", o.batch_norm_momentum);
+  all.agree("batch_norm's running variance", o.unbiased_running_variance);
+}
+
+}  // namespace dsl::detail

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""Starts programs under mpirun, and looks at what became of their processes. Standard library only."""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+# mpirun refuses root, and more ranks than cores, without these.
+FLAGS = ["--oversubscribe"] + (["--allow-run-as-root"] if os.geteuid() == 0 else [])
+
+
+def mpirun(*groups, flags=()):
+    """A command: each group is (ranks, program, argument...), mpirun's words for ranks that differ."""
+    command = [os.environ.get("TYPENET_MPIRUN") or shutil.which("mpirun") or "mpirun", *FLAGS, *flags]
+    for i, (ranks, *program) in enumerate(groups):
+        command += ([":"] if i else []) + ["-n", str(ranks), *map(str, program)]
+    return command
+
+
+def missing(*programs):
+    """Why the tests can't be; nothing: they can."""
+    if not shutil.which(os.environ.get("TYPENET_MPIRUN") or "mpirun"):
+        return "mpirun was not found"
+    return next((f"{p} is not built" for p in programs if not os.access(p, os.X_OK)), None)
+
+
+class Job:
+    """A process with its output in files: what hangs can't block on a full pipe."""
+
+    def __init__(self, command, **more):
+        self.out, self.err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
+        self.begin = time.monotonic()
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.err, **more)
+
+    def wait(self, seconds):
+        """Its exit code, or None where it goes on after that long."""
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def said(self, file):
+        file.seek(0)
+        return file.read().decode(errors="replace")
+
+    def ranks(self):
+        """{rank: pid} of its processes that live: those whose environment the mpirun with our pid has made."""
+        found = {}
+        for folder in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
+                if int(parent) != self.process.pid or state in "ZX":
+                    continue
+                environment = dict(e.split("=", 1) for e in (folder / "environ").read_text().split("\0") if "=" in e)
+            except (OSError, ValueError):
+                continue  # it has gone meanwhile
+            if "OMPI_COMM_WORLD_RANK" in environment:
+                found[int(environment["OMPI_COMM_WORLD_RANK"])] = int(folder.name)
+        return found
+
+    def end(self):
+        """Whatever is left of it."""
+        for pid in [*self.ranks().values(), self.process.pid]:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.process.wait()
+        self.out.close()
+        self.err.close()
+
+
+def runs(pid):
+    """Whether a process does anything: one that has ended and waits for its parent does not."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def finished(command, seconds=120, **more):
+    """(exit code, standard output, standard error); code None: it did not end by itself."""
+    job = Job(command, **more)
+    code = job.wait(seconds)
+    try:
+        return code, job.said(job.out), job.said(job.err)
+    finally:
+        job.end()

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Ranks that share nothing but a network train as the towers of one process do: each in a network namespace of its own,
+with its own address and host name, started by mpirun as on other machines; then one of them is stopped, one killed, and
+once the network between them goes down.    namespaces_test.py RANKS-PROGRAM
+Needs root, and a system that lets it make network namespaces; skipped elsewhere."""
+import os
+import pathlib
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+import launching
+from launching import FLAGS, Job, finished
+
+program = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else None
+NAME = f"typenet{os.getpid()}-"  # of namespaces; devices have 15 letters at most
+ADDRESS = "10.213.7."
+
+
+def ip(*words):
+    done = subprocess.run(["ip", *map(str, words)], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise OSError(f"ip {' '.join(map(str, words))}: {done.stderr.strip()}")
+
+
+class Network:
+    """`count` namespaces on one bridge, in a namespace of its own so that this machine's network stays as it is."""
+
+    def __init__(self, count):
+        self.names = [f"{NAME}{i}" for i in range(count)]
+        self.bridge = f"{NAME}b"
+        try:
+            ip("netns", "add", self.bridge)
+            ip("-n", self.bridge, "link", "add", "bridge0", "type", "bridge")
+            ip("-n", self.bridge, "link", "set", "bridge0", "up")
+            for i, name in enumerate(self.names):
+                ip("netns", "add", name)
+                ip("-n", name, "link", "add", "eth0", "type", "veth", "peer", "name", f"port{i}", "netns", self.bridge)
+                ip("-n", self.bridge, "link", "set", f"port{i}", "master", "bridge0", "up")
+                ip("-n", name, "address", "add", f"{ADDRESS}{i + 1}/24", "dev", "eth0")
+                ip("-n", name, "link", "set", "eth0", "up")
+                ip("-n", name, "link", "set", "lo", "up")
+        except OSError:
+            self.remove()
+            raise
+
+    def cut(self, i):
+        ip("-n", self.bridge, "link", "set", f"port{i}", "down")
+
+    def remove(self):
+        for name in [*self.names, self.bridge]:
+            subprocess.run(["ip", "netns", "delete", name], capture_output=True)
+
+
+class Namespaces(unittest.TestCase):
+    def setUp(self):
+        self.network = Network(3)
+        self.addCleanup(self.network.remove)
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        # What mpirun calls instead of ssh: AGENT NAME COMMAND. Every "machine" has a name and a /tmp of its own.
+        self.agent = pathlib.Path(self.folder.name, "agent")
+        self.agent.write_text(f"""#!/bin/sh
+number=${{1##*-}}
+shift
+mkdir -p {self.folder.name}/$number
+exec ip netns exec {NAME}$number unshare --uts sh -c \\
+  'hostname machine-'$number'; export TMPDIR={self.folder.name}/'$number'; exec sh -c "$0"' "$*"
+""")
+        self.agent.chmod(0o755)
+
+    def command(self, ranks, *options):
+        hosts = ",".join(f"machine-{i}:1" for i in range(ranks))
+        mpirun = os.environ.get("TYPENET_MPIRUN") or shutil.which("mpirun")
+        return [str(self.agent), "machine-0",
+                shlex.join([mpirun, *FLAGS, "--host", hosts, "--mca", "plm_rsh_agent", str(self.agent), "--mca", "btl",
+                            "tcp,self", "-n", str(ranks), program, *options])]
+
+    def ranks(self):
+        """{rank: pid} of the programs that run in our namespaces."""
+        found = {}
+        for folder in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if os.readlink(folder / "exe") != os.path.realpath(program):
+                    continue
+                environment = dict(e.split("=", 1) for e in (folder / "environ").read_text().split("\0") if "=" in e)
+            except OSError:
+                continue
+            if environment.get("TMPDIR", "").startswith(self.folder.name):
+                found[int(environment["OMPI_COMM_WORLD_RANK"])] = int(folder.name)
+        return found
+
+    def test_they_train_as_towers_do(self):
+        for ranks in (2, 3):
+            code, one, err = finished([program, f"towers={ranks}"])
+            self.assertEqual(code, 0, err)
+            code, many, err = finished(self.command(ranks))
+            self.assertEqual(code, 0, err)
+            self.assertEqual(one, many)
+            self.assertIn(f"replicas {ranks} ", many)
+
+    def struck(self, strike, pattern, mpirun_ends=True):
+        """A long training in which strike() happens ends in time and says so, and no rank is left of it."""
+        job = Job(self.command(3, "epochs=100000", "deadline=2"))
+        try:
+            end = time.monotonic() + 30
+            while len(self.ranks()) < 3 and time.monotonic() < end:
+                time.sleep(0.05)
+            time.sleep(1.5)
+            pids = self.ranks()
+            self.assertIsNone(job.wait(0), job.said(job.err))
+            self.assertEqual(len({os.readlink(f"/proc/{pid}/ns/net") for pid in pids.values()}), 3)
+            begin = time.monotonic()
+            strike(pids)
+            if mpirun_ends:
+                self.assertNotIn(job.wait(20), (None, 0), job.said(job.err))
+            while any(map(launching.runs, pids.values())) and time.monotonic() < begin + 20:
+                time.sleep(0.05)
+            self.assertEqual([r for r, pid in pids.items() if launching.runs(pid)], [])
+            # the deadline, and what mpirun takes to end ranks on several machines
+            self.assertLess(time.monotonic() - begin, 2 + 4, job.said(job.err))
+            self.assertRegex(job.said(job.err), pattern)
+        finally:
+            for pid in self.all_processes():
+                os.kill(pid, signal.SIGKILL)
+            job.end()
+
+    def all_processes(self):
+        """Programs, and mpirun's daemons, whose network is one of ours."""
+        ours = {os.stat(f"/run/netns/{name}").st_ino for name in self.network.names}
+        found = []
+        for folder in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if os.stat(folder / "ns/net").st_ino in ours:
+                    found.append(int(folder.name))
+            except OSError:
+                pass
+        return found
+
+    def test_a_rank_elsewhere_is_killed(self):
+        self.struck(lambda pids: os.kill(pids[2], signal.SIGKILL), r"rank 2 .* on node .* exited on signal 9")
+
+    def test_a_rank_elsewhere_is_stopped(self):
+        self.struck(lambda pids: os.kill(pids[1], signal.SIGSTOP), r"error: rank [02] of 3: waited .* for rank 1")
+
+    def test_a_machine_is_cut_off(self):
+        # mpirun goes on asking its daemon there to end until TCP gives up
+        self.struck(lambda pids: self.network.cut(2), r"error: rank [01] of 3: waited .* for rank 2", mpirun_ends=False)
+
+
+if __name__ == "__main__":
+    why_not = launching.missing(program)
+    if not why_not and (os.geteuid() != 0 or not shutil.which("ip") or not shutil.which("unshare")):
+        why_not = "network namespaces need root, ip (iproute2) and unshare (util-linux)"
+    if not why_not:
+        try:
+            Network(1).remove()
+        except OSError as e:
+            why_not = f"this system does not let us make network namespaces: {e}"
+    if why_not:
+        print(f"skipped: {why_not}")
+        sys.exit(77)
+    unittest.main()

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// Trains a small network and prints what came out, to the bit: one process with towers, or under mpirun several.
+//   ranks KEY=VALUE...: every key below; a rank may have other values than the others.
+#include <dsl/dsl.hpp>
+#include <dsl/towers.hpp>
+#include <dsl/towers/mpi.hpp>
+#ifdef TYPENET_HAS_ONEDNN
+#include <dsl/executors/onednn.hpp>
+#endif
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <stdexcept>
+#include <string>
+
+using small = dsl::network<dsl::image<3, 8, 8>, dsl::conv_module<4, 3>, dsl::inception_module<4, 4>, dsl::flatten,
+                           dsl::dropout<0.25>, dsl::dense<3>, dsl::softmax>;
+using different = dsl::network<dsl::image<3, 8, 8>, dsl::conv_module<4, 3>, dsl::inception_module<4, 4>, dsl::flatten,
+                               dsl::dropout<0.5>, dsl::dense<3>, dsl::softmax>;
+
+namespace {
+
+std::map<std::string, std::string> given;
+
+std::string text(char const* key, char const* otherwise) {
+  auto const found = given.find(key);
+  return found == given.end() ? otherwise : found->second;
+}
+double number(char const* key, double otherwise) {
+  auto const found = given.find(key);
+  return found == given.end() ? otherwise : std::strtod(found->second.c_str(), nullptr);
+}
+int whole(char const* key, int otherwise) { return static_cast<int>(number(key, otherwise)); }
+
+/// 3x8x8 pictures of three classes.
+dsl::dataset pictures(int size, int salt) {
+  std::vector<std::uint8_t> pixels;
+  std::vector<std::int32_t> labels;
+  for (int i = 0; i < size * 192; ++i) pixels.push_back(static_cast<std::uint8_t>((i * 37 + i / 7 + salt) % 251));
+  for (int i = 0; i < size; ++i) labels.push_back(i % 3);
+  return dsl::in_memory_dataset({3, 8, 8}, 3, std::move(pixels), std::move(labels));
+}
+
+template <class Network>
+dsl::trainer compiled(dsl::process_group* processes) {
+  dsl::tower_policy policy = text("merge", "host_merge") == "all_reduce" ? dsl::all_reduce : dsl::host_merge;
+  if (whole("synchronized", 0)) policy = synchronized(policy);
+  dsl::towers const towers{.count = whole("towers", 1), .policy = policy, .processes = processes};
+  dsl::sgd const optimizer{.learning_rate = number("learning_rate", 0.02), .momentum = number("momentum", 0.9)};
+  dsl::compile_options const options{.seed = static_cast<std::uint64_t>(number("seed", 1))};
+  std::string const executor = text("executor", "reference");
+#ifdef TYPENET_HAS_ONEDNN
+  if (executor == "onednn") return dsl::compile<Network>(dsl::onednn{.threads = 1}, optimizer, towers, options);
+#endif
+  if (executor == "double") return dsl::compile<Network>(dsl::reference<double>{}, optimizer, towers, options);
+  return dsl::compile<Network>(dsl::reference{}, optimizer, towers, options);
+}
+
+struct thrower : dsl::callback {
+  void on_batch_end(dsl::fit_run& run) override {
+    if (run.step == whole("throw", -1)) throw std::runtime_error("this rank has had enough");
+  }
+};
+
+void run(dsl::process_group* processes) {
+  dsl::dataset data = pictures(whole("size", 60), whole("pictures", 0));
+  dsl::dataset const validation = pictures(whole("validation", 25), 0);
+  if (whole("mean", 0)) data.mean = dsl::mean_picture(data);
+  dsl::trainer t = text("network", "small") == "other" ? compiled<different>(processes) : compiled<small>(processes);
+  if (given.count("parameter")) {
+    std::vector<float> gamma(4, static_cast<float>(number("parameter", 1)));
+    t.engine().write_parameter(2, gamma.data());
+  }
+  dsl::history const h =
+      t.fit(data, {.epochs = whole("epochs", 2),
+                   .batch_size = whole("batch", 10),
+                   .validation = given.count("validation") && whole("validation", 0) == 0 ? nullptr : &validation,
+                   .augment = whole("augment", 0) ? dsl::augmentation(dsl::shift_and_flip{}) : dsl::augmentation{},
+                   .callbacks = {thrower{}},
+                   .shuffle = whole("shuffle", 1) != 0});
+  dsl::scores const last = t.train_on_batch(std::vector<float>(7 * 192, 0.5F).data(),
+                                            std::vector<std::int32_t>(7, 1).data(), 7);  // no process has as many
+  if (processes && processes->process() != 0) return;
+  std::printf("replicas %d loss %a acc %a val_loss %a last %a parameters %016llx\n", t.engine().replicas(),
+              h.epochs.back().train.loss, h.epochs.back().train.acc, h.epochs.back().validation.loss, last.loss,
+              static_cast<unsigned long long>(dsl::detail::fingerprint_of(t.engine())));
+}
+
+/// As a program does that knows nothing of abort(): an exception leaves the scope of its dsl::mpi.
+int run_scoped() {
+  try {
+    dsl::mpi world({number("deadline", 30)});
+    run(&world);
+    return 0;
+  } catch (std::exception const& e) {
+    std::fprintf(stderr, "scoped: %s\n", e.what());
+    return 3;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    std::string const a = argv[i];
+    given[a.substr(0, a.find('='))] = a.substr(a.find('=') + 1);
+  }
+  if (whole("scoped", 0)) return run_scoped();
+  std::unique_ptr<dsl::mpi> world;
+  try {
+    if (dsl::launched_rank() >= 0) world = std::make_unique<dsl::mpi>(dsl::mpi_options{number("deadline", 30)});
+    run(world.get());
+    return 0;
+  } catch (std::exception const& e) {
+    if (world) world->abort(e.what());
+    std::fprintf(stderr, "error: %s\n", e.what());
+    return 1;
+  }
+}

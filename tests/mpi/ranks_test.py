@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Several processes train as the towers of one do, to the bit; where they differ they refuse to start; where one throws,
+all end.    ranks_test.py RANKS-PROGRAM"""
+import os
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+import launching
+from launching import finished, mpirun
+
+program = sys.argv.pop(1) if len(sys.argv) > 1 and "=" not in sys.argv[1] else None
+
+
+def result(text):
+    """What the program printed of the training; a single line, whatever the number of ranks."""
+    lines = [line for line in text.splitlines() if line.startswith("replicas ")]
+    return lines[0] if len(lines) == 1 else text
+
+
+class Equal(unittest.TestCase):
+    def train(self, *groups):
+        command = [program, *groups[0]] if len(groups) == 1 and isinstance(groups[0], list) else mpirun(*groups)
+        code, out, err = finished(command)
+        self.assertEqual(code, 0, err)
+        self.assertRegex(result(out), r"^replicas \d+ loss 0x.* parameters [0-9a-f]{16}$")
+        return result(out)
+
+    def same(self, ranks, *options, towers=1):
+        one = self.train([f"towers={ranks * towers}", *options])
+        many = self.train((ranks, program, f"towers={towers}", *options), )
+        self.assertEqual(one, many)
+        return one
+
+    def test_two_three_and_four_ranks(self):
+        results = set()
+        for ranks in (2, 3, 4):
+            for options in ((), ("merge=all_reduce",), ("executor=double", "synchronized=1"),
+                            ("merge=all_reduce", "synchronized=1")):
+                with self.subTest(ranks=ranks, options=options):
+                    results.add(self.same(ranks, *options))
+        self.assertEqual(len(results), 12)  # none of them is a constant
+
+    def test_onednn(self):
+        for ranks in (2, 4):
+            self.same(ranks, "executor=onednn", "augment=1")
+
+    def test_ranks_with_several_towers(self):
+        self.same(2, "batch=11", towers=2)
+
+    def test_unequal_numbers_of_towers(self):
+        for options in (["batch=13"], ["batch=13", "merge=all_reduce", "executor=double"]):
+            one = self.train(["towers=4", *options])
+            for split in ((1, 3), (3, 1), (1, 2, 1)):
+                many = self.train(*((1, program, f"towers={t}", *options) for t in split))
+                self.assertEqual(one, many, split)
+
+    def test_batches_that_leave_ranks_without_samples(self):
+        self.same(4, "batch=3", "validation=2")
+        self.same(3, "batch=2", "merge=all_reduce", "validation=1")
+
+    def test_one_rank_is_the_plain_network(self):
+        self.assertEqual(self.train(["towers=1"]), self.train((1, program, "towers=1")))
+
+
+class Refused(unittest.TestCase):
+    def refused(self, words, *differing, common=()):
+        """Rank 1 of 3 has something else: all end before the first step, and the message names it and what differs."""
+        code, out, err = finished(mpirun((1, program, *common), (1, program, *common, *differing), (1, program, *common)))
+        self.assertEqual(code, 1, err)
+        self.assertRegex(err, f"rank [0-2] of 3: .*rank 1 and rank 0 differ in {words}")
+        self.assertNotIn("replicas", out)
+
+    def test_each_kind(self):
+        for words, *differing in (("the network", "network=other"), ("the seed: 7 and 1;", "seed=7"),
+                                  ("the batch size: 12 and 10;", "batch=12"), ("the number of epochs: 3 and 2;", "epochs=3"),
+                                  ("the learning rate: 0.03.* and 0.02", "learning_rate=0.03"),
+                                  ("the optimizer's momentum: 0.5", "momentum=0.5"),
+                                  ("whether pictures are shuffled", "shuffle=0"), ("the augmentation", "augment=1"),
+                                  ("the number of training pictures: 61 and 60", "size=61"),
+                                  ("the training pictures", "pictures=1"), ("the training pictures", "mean=1"),
+                                  ("the number of validation pictures: 24 and 25", "validation=24"),
+                                  ("the number of validation pictures: 0 and 25", "validation=0"),
+                                  ("how the towers cut a batch: 1 and 0", "merge=all_reduce"),
+                                  ("what becomes of the towers' moments", "synchronized=1"),
+                                  ("the parameters", "parameter=2")):
+            with self.subTest(words):
+                self.refused(words, *differing)
+
+    def test_another_arithmetic(self):
+        code, _, err = finished(mpirun((1, program), (1, program, "executor=double")))
+        self.assertEqual(code, 1, err)
+        self.assertRegex(err, "calls all_(reduce|gather) and awaits .* the same calls in the same order")
+
+
+class Throwing(unittest.TestCase):
+    def test_every_rank(self):
+        for ranks in (2, 3, 4):
+            for victim in range(ranks):
+                groups = [(1, program, *(["throw=3"] if r == victim else [])) for r in range(ranks)]
+                code, out, err = finished(mpirun(*groups), 20)
+                self.assertEqual(code, 1, err)
+                self.assertIn(f"error: rank {victim} of {ranks}: this rank has had enough", err)
+                self.assertNotIn("replicas", out)
+
+    def test_a_program_that_knows_no_abort(self):
+        code, _, err = finished(mpirun((1, program, "scoped=1"), (1, program, "scoped=1", "throw=3")), 20)
+        self.assertEqual(code, 3, err)
+        self.assertIn("error: rank 1 of 2: an exception ends it, and the job with it", err)
+        self.assertIn("scoped: this rank has had enough", err)
+
+    def test_a_launcher_of_another_kind(self):
+        code, out, err = finished([program], 20, env={**os.environ, "PMI_RANK": "1"})
+        self.assertEqual(code, 1, err)
+        self.assertIn("the launcher says that this is rank 1, but MPI knows of no other", err)
+        self.assertEqual(out, "")
+
+    def test_a_wrong_deadline(self):
+        code, _, err = finished(mpirun((2, program, "deadline=-1")), 20)
+        self.assertEqual(code, 1, err)
+        self.assertIn("the deadline must be a number of seconds above 0 and below 1000000; found -1", err)
+
+
+if __name__ == "__main__":
+    why_not = launching.missing(program)
+    if why_not:
+        print(f"skipped: {why_not}")
+        sys.exit(77)
+    unittest.main()
