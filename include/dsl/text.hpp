@@ -6,5 +6,6 @@
 #include <dsl/text/epoch_log.hpp>
 #include <dsl/text/progress_bar.hpp>
 // files
+#include <dsl/io/checkpoint.hpp>
 #include <dsl/io/history_csv.hpp>
 #include <dsl/io/plot.hpp>

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// A training that goes on from a checkpoint ends as one that was never interrupted; what is no whole checkpoint of it
+// changes nothing.
+#include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
+
+#include <dsl/dsl.hpp>
+#include <dsl/io/checkpoint.hpp>
+#include <dsl/towers.hpp>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using small = dsl::network<dsl::image<3, 8, 8>, dsl::conv_module<4, 3>, dsl::flatten, dsl::dropout<0.5>, dsl::dense<3>,
+                           dsl::softmax>;
+using same_sizes = dsl::network<dsl::image<3, 8, 8>, dsl::conv_module<4, 3>, dsl::flatten, dsl::dropout<0.25>,
+                                dsl::dense<3>, dsl::softmax>;
+
+dsl::dataset pictures() {
+  std::vector<std::uint8_t> pixels(48 * 192);
+  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>((i * 37 + i / 7) % 251);
+  std::vector<std::int32_t> labels(48);
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::int32_t>(i % 3);
+  return dsl::in_memory_dataset({3, 8, 8}, 3, std::move(pixels), std::move(labels));
+}
+
+template <class Network = small>
+dsl::trainer made(float momentum = 0.9F, std::uint64_t seed = 1, int towers = 1) {
+  return dsl::compile<Network>(dsl::reference{}, dsl::sgd{.learning_rate = 0.05, .momentum = momentum},
+                               dsl::towers{.count = towers}, {.seed = seed});
+}
+
+/// Halves the rate behind every epoch, so that it is part of the state.
+struct halve : dsl::callback {
+  void on_epoch_end(dsl::fit_run& run) override { run.learning_rate /= 2; }
+};
+
+dsl::history fit(dsl::trainer& t, int epochs, int first = 0, std::vector<dsl::callback_handle> more = {}) {
+  static dsl::dataset const data = pictures();
+  more.insert(more.begin(), halve{});
+  return t.fit(data, {.epochs = epochs,
+                      .batch_size = 8,
+                      .validation = &data,
+                      .augment = dsl::shift_and_flip{},
+                      .callbacks = more,
+                      .initial_epoch = first});
+}
+
+}  // namespace
+
+TEST_CASE("checkpoint: a training that goes on ends with the bits of one that was not interrupted", "[checkpoint]") {
+  for (int towers : {1, 3}) {
+    dsl::trainer whole = made(0.9F, 1, towers), begun = made(0.9F, 1, towers), resumed = made(0.9F, 1, towers);
+    dsl::history const all = fit(whole, 5);
+    dsl::test::temporary_directory const here;
+    std::string const path = here / "state";
+    dsl::history const first = fit(begun, 2, 0, {dsl::checkpoint_each_epoch{path}});
+    dsl::history const past = dsl::restore(resumed, dsl::read_checkpoint(path), path);
+    REQUIRE(past.epochs.size() == 2);
+    CHECK(resumed.steps() == 12);
+    CHECK(resumed.learning_rate() == 0.05 / 4);
+    CHECK(past.epochs[1].validation.loss == all.epochs[1].validation.loss);
+    CHECK(past.epochs[1].validated);
+    CHECK(past.epochs[1].epoch == 1);
+    CHECK(past.epochs[1].seconds == first.epochs[1].seconds);
+    dsl::history const rest = fit(resumed, 5, 2);
+    CHECK(rest.epochs.back().train.loss == all.epochs.back().train.loss);
+    CHECK(dsl::detail::fingerprint_of(resumed.engine()) == dsl::detail::fingerprint_of(whole.engine()));
+    CHECK(resumed.steps() == whole.steps());
+  }
+}
+
+TEST_CASE("checkpoint: each epoch's replaces the one before, and keeps what came earlier", "[checkpoint]") {
+  dsl::test::temporary_directory const here;
+  std::string const path = here / "state";
+  dsl::trainer t = made();
+  fit(t, 3, 0, {dsl::checkpoint_each_epoch{path}});
+  dsl::trainer u = made();
+  dsl::history const past = dsl::restore(u, dsl::read_checkpoint(path), path);
+  CHECK(past.epochs.size() == 3);
+  fit(u, 5, 3, {dsl::checkpoint_each_epoch{path, past}});
+  dsl::trainer v = made();
+  dsl::history const longer = dsl::restore(v, dsl::read_checkpoint(path), path);
+  REQUIRE(longer.epochs.size() == 5);
+  CHECK(longer.epochs[4].epoch == 4);
+  CHECK(std::distance(std::filesystem::directory_iterator(here.path), {}) == 1);
+}
+
+TEST_CASE("checkpoint: what is no whole one of this training is refused, and nothing changes", "[checkpoint]") {
+  dsl::trainer t = made();
+  std::string const good = dsl::checkpoint(t, fit(t, 2));
+  auto const refused = [&](dsl::trainer& by, std::string const& bytes, char const* words) {
+    auto const before = dsl::detail::fingerprint_of(by.engine());
+    std::string said;
+    try {
+      dsl::restore(by, bytes, "some.file");
+    } catch (dsl::file_error const& e) {
+      said = e.what();
+    }
+    INFO(said);
+    CHECK(said.starts_with("checkpoint: some.file "));
+    CHECK(said.find(words) != std::string::npos);
+    CHECK(dsl::detail::fingerprint_of(by.engine()) == before);
+    CHECK(by.steps() == 0);
+    CHECK(by.learning_rate() == 0.05);
+  };
+  dsl::trainer fresh = made();
+  for (std::size_t size = 0; size < good.size(); size += size < 200 ? 1 : 97)
+    refused(fresh, good.substr(0, size), size < 80 ? "must begin as typenet's checkpoints do" : "must have");
+  refused(fresh, good + "x", "must have");
+  for (std::size_t at = 24; at < good.size(); at += 61) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 4);
+    refused(fresh, bad, at >= 56 && at < 72 ? "must have" : "");
+  }
+  std::string negative = good;
+  std::memset(negative.data() + 56, 0xff, 8);  // -1 epochs
+  refused(fresh, negative, "cut short or damaged");
+
+  dsl::trainer other = made<same_sizes>(), slotless = made(0.0F), seeded = made(0.9F, 2);
+  refused(other, good, "another network's");
+  refused(slotless, good, "another optimizer's");
+  refused(seeded, good, "has the seed 1, this training has 2");
+  dsl::restore(fresh, good, "good");  // none of that was the trainer's fault
+}
+
+TEST_CASE("checkpoint: files that can't be read or written", "[checkpoint]") {
+  dsl::test::temporary_directory const here;
+  CHECK_THROWS_AS(dsl::read_checkpoint(here / "none"), dsl::file_error);
+  CHECK_THROWS_AS(dsl::read_checkpoint(here.path.string()), dsl::file_error);
+  dsl::trainer t = made();
+  CHECK_THROWS_AS(dsl::write_checkpoint(dsl::checkpoint(t, {}), here / "no/such/folder"), dsl::file_error);
+  std::ofstream(here / "empty").close();
+  CHECK(dsl::read_checkpoint(here / "empty").empty());
+}
