@@ -6,6 +6,7 @@
 #include <dsl/dsl.hpp>
 #include <dsl/text.hpp>
 #include <dsl/towers.hpp>
+#include <dsl/towers/launcher.hpp>
 #ifdef TYPENET_HAS_ONEDNN
 #include <dsl/executors/onednn.hpp>
 #endif
@@ -15,9 +16,13 @@
 #ifdef TYPENET_HAS_NCCL
 #include <dsl/executors/cuda/nccl.hpp>
 #endif
+#ifdef TYPENET_HAS_MPI
+#include <dsl/towers/mpi.hpp>
+#endif
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
 static_assert(model::output == dsl::shape{10});
@@ -58,9 +63,13 @@ struct settings {
   std::int64_t test_size = 0;
   bool no_augment = false;
   bool summary = false;
+  bool resume = false;
+  double deadline = 30;
 
   std::uint64_t key() const { return static_cast<std::uint64_t>(seed); }
-  std::string history() const { return output.substr(0, output.rfind('/') + 1) + "history.csv"; }
+  std::string beside_plot(char const* name) const { return output.substr(0, output.rfind('/') + 1) + name; }
+  std::string history() const { return beside_plot("history.csv"); }
+  std::string checkpoint() const { return beside_plot("checkpoint.typenet"); }
 };
 
 void declare(CLI::App& app, settings& s) {
@@ -92,6 +101,12 @@ void declare(CLI::App& app, settings& s) {
   app.add_option("--verbose", s.verbose, "while it trains: 0 nothing, 1 a progress bar, 2 a line an epoch")
       ->type_name("0|1|2");
   app.add_flag("--no-augment", s.no_augment, "train on the pictures as they are: no shifts, no flips");
+  app.add_flag("--resume", s.resume,
+               "go on from checkpoint.typenet beside the plot, which holds the last epoch of a run that did not end;\n"
+               "where there is none: from the beginning");
+  app.add_option("--deadline", s.deadline,
+                 "under mpirun: seconds in which the job ends when a process has died or hangs")
+      ->type_name("SECONDS");
   app.add_flag("--summary", s.summary, "print the table of layers and end");
 
   std::string const data = "Data";
@@ -119,12 +134,15 @@ Examples:
     minigooglenet_cifar -o plot.png --epochs 3 --bn-momentum 0.9 --verbose 1
   The same on two towers, one a core, with the same batch of 64 in all:
     minigooglenet_cifar -o plot.png --epochs 3 --bn-momentum 0.9 --gpus 2 --batch-size 32
+  On two machines with two towers each, and a batch of 256 in all (docs/several_machines.md):
+    mpirun -n 2 --host a,b minigooglenet_cifar -o plot.png --gpus 2
   A minute without any data: 480 small steps, over 90 % on the synthetic test set.
     minigooglenet_cifar -o plot.png --synthetic --epochs 4 --batch-size 32 --learning-rate 0.02 --bn-momentum 0.9
 
 It exits with 0 when plot and history are written, 2 for options that can't be, 1 for everything else that goes
 wrong; then one line on standard error says what and what to do, and no plot is left behind, nor a history, unless the
-training was over and the plot alone failed: history.csv is written before it, whole.)");
+training was over and the plot alone failed: history.csv is written before it, whole. A training that was ended leaves
+checkpoint.typenet: add --resume to go on from there.)");
   CLI::Validator const whole(
       [](std::string& text) -> std::string {
         std::size_t const digits = text.size() - (text.starts_with('-') ? 1 : 0);
@@ -156,6 +174,8 @@ void check(settings const& s) {
   need(s.bn_momentum >= 0 && s.bn_momentum < 1,
        "--bn-momentum: it must be at least 0 and less than 1" + found(s.bn_momentum) + "; try 0.9");
   need(s.seed >= 0, "--seed: it must be 0 or more" + found(s.seed));
+  need(s.deadline > 0 && s.deadline < 1e6,
+       "--deadline: it must be a number of seconds above 0" + found(s.deadline) + "; try 30");
   need(s.threads >= 0, "--threads: it must be 0 (one per core) or more" + found(s.threads));
   need(s.verbose >= 0 && s.verbose <= 2, "--verbose: it must be 0, 1 or 2" + found(s.verbose));
   need(s.train_size >= 0, "--train-size: it must be 0 (all) or more" + found(s.train_size) + "; try 3840");
@@ -170,11 +190,16 @@ void check(settings const& s) {
   need(s.executor == "cuda" || (s.precision == "bf16" && !s.deterministic),
        "--precision and --deterministic are for --executor cuda" + found(s.executor) + "; leave them out");
   need(s.executor == "onednn" || s.threads <= 1, "--threads: " + s.executor + " has one thread" + found(s.threads));
-  dsl::check_writable(s.history(), "history");
-  dsl::check_plot(s.output);
 }
 
+/// The processes of this job; null: it is one by itself.
+std::unique_ptr<dsl::process_group> processes;
+
+/// One of the processes prints and writes files.
+bool speaks() { return !processes || processes->process() == 0; }
+
 void say(std::string const& line) {
+  if (!speaks()) return;
   std::printf("[INFO] %s\n", line.c_str());
   std::fflush(stdout);
 }
@@ -209,7 +234,10 @@ pictures load(settings const& s) {
 
 dsl::towers towers(settings const& s) {
   dsl::tower_policy const policy = s.merge == "all_reduce" ? dsl::all_reduce : dsl::host_merge;
-  return {.count = s.gpus, .policy = s.synchronized ? synchronized(policy) : policy, .devices = s.devices};
+  return {.count = s.gpus,
+          .policy = s.synchronized ? synchronized(policy) : policy,
+          .devices = s.devices,
+          .processes = processes.get()};
 }
 
 #ifdef TYPENET_HAS_CUDA
@@ -238,30 +266,54 @@ dsl::trainer compile(settings const& s) {
   return dsl::compile<model>(dsl::reference{}, optimizer, towers(s), options);
 }
 
-void run(settings const& s) {
-  check(s);
-  pictures const data = load(s);
-  say(fmt::format("training with {} GPU{}...", s.gpus, s.gpus == 1 ? "" : "s"));
-  say("compiling model...");
-  dsl::trainer trainer = compile(s);
-  say(fmt::format("num_replicas_in_sync: {}, {}{}", trainer.engine().replicas(),
-                  s.executor == "cuda" ? "" : "on the CPU: ", trainer.engine().description()));
+/// What the processes have in --gpus together.
+int all_gpus(settings const& s) {
+  if (!processes) return s.gpus;
+  std::vector<int> each(static_cast<std::size_t>(processes->processes()));
+  processes->gather("--gpus", s.gpus, each.data());
+  int all = 0;
+  for (int gpus : each) all += gpus;
+  if (s.batch_size > 0x7fffffff / all)
+    throw dsl::option_error(fmt::format(
+        "--batch-size: times all processes' --gpus, {}, it must be below 2,147,483,648; found {}; use fewer", all,
+        s.batch_size));
+  return all;
+}
 
-  std::vector<dsl::callback_handle> callbacks{
-      dsl::learning_rate_schedule{dsl::poly_decay{s.learning_rate, s.epochs, 1.0}}};
-  if (s.verbose == 1) callbacks.emplace_back(dsl::progress_bar{});
-  if (s.verbose == 2) callbacks.emplace_back(dsl::epoch_log{});
-  say("training network...");
-  dsl::history const history =
-      trainer.fit(data.train, {.epochs = s.epochs,
-                               .batch_size = s.batch_size * s.gpus,
-                               .validation = &data.test,
-                               .augment = s.no_augment ? dsl::augmentation{} : dsl::shift_and_flip{},
-                               .callbacks = callbacks});
+/// What came before, where --resume finds it. Process 0 reads the file, wherever the others are.
+dsl::history resume(settings const& s, dsl::trainer& trainer) {
+  bool const there = speaks() && std::filesystem::exists(s.checkpoint());
+  if (!s.resume) {
+    if (there)
+      say(fmt::format("an unfinished run's {} is replaced behind the first epoch; --resume goes on from there",
+                      s.checkpoint()));
+    return {};
+  }
+  std::string bytes = there ? dsl::read_checkpoint(s.checkpoint()) : "";
+  bool found = there;
+  if (processes) {
+    std::string yes = there ? "yes" : "";
+    processes->broadcast("whether there is a checkpoint", yes);
+    processes->broadcast("the checkpoint", bytes);
+    found = !yes.empty();
+  }
+  if (!found) {
+    say(fmt::format("no {} to resume from: training from the beginning", s.checkpoint()));
+    return {};
+  }
+  dsl::history past = dsl::restore(trainer, bytes, s.checkpoint());
+  if (static_cast<int>(past.epochs.size()) >= s.epochs)
+    throw dsl::option_error(fmt::format("--epochs: {} has {} already; found {}; use more, or leave out --resume",
+                                        s.checkpoint(), past.epochs.size(), s.epochs));
+  say(fmt::format("resuming behind epoch {} of {}", past.epochs.size(), s.epochs));
+  return past;
+}
 
+void write(settings const& s, dsl::history const& history, std::string const& data) {
   dsl::write_history_csv(history, s.history());
+  std::filesystem::remove(s.checkpoint());  // what it is for is over
   try {
-    dsl::plot(history, s.output, {.title = "MiniGoogLeNet on " + data.name});
+    dsl::plot(history, s.output, {.title = "MiniGoogLeNet on " + data});
   } catch (dsl::file_error const& e) {  // the disk was full, gnuplot is gone: hours of training must not go with them
     throw dsl::file_error(std::string(e.what()) + "; every epoch's numbers are kept in " + s.history());
   }
@@ -269,11 +321,67 @@ void run(settings const& s) {
   say(fmt::format("test accuracy {:.4f}; plot in {}, numbers in {}", last.validation.acc, s.output, s.history()));
 }
 
+void run(settings const& s) {
+  if (speaks()) {
+    dsl::check_writable(s.history(), "history");
+    dsl::check_plot(s.output);
+  }
+  pictures const data = load(s);
+  int const gpus = all_gpus(s);
+  say(fmt::format("training with {} GPU{}{}...", gpus, gpus == 1 ? "" : "s",
+                  processes ? fmt::format(" in {} processes", processes->processes()) : ""));
+  say("compiling model...");
+  dsl::trainer trainer = compile(s);
+  say(fmt::format("num_replicas_in_sync: {}, {}{}", trainer.engine().replicas(),
+                  s.executor == "cuda" ? "" : "on the CPU: ", trainer.engine().description()));
+  dsl::history history = resume(s, trainer);
+
+  std::vector<dsl::callback_handle> callbacks{
+      dsl::learning_rate_schedule{dsl::poly_decay{s.learning_rate, s.epochs, 1.0}}};
+  if (speaks()) {
+    if (s.verbose == 1) callbacks.emplace_back(dsl::progress_bar{});
+    if (s.verbose == 2) callbacks.emplace_back(dsl::epoch_log{});
+    if (s.epochs > 1) callbacks.emplace_back(dsl::checkpoint_each_epoch{s.checkpoint(), history});
+  }
+  say("training network...");
+  dsl::history const trained =
+      trainer.fit(data.train, {.epochs = s.epochs,
+                               .batch_size = s.batch_size * gpus,
+                               .validation = &data.test,
+                               .augment = s.no_augment ? dsl::augmentation{} : dsl::shift_and_flip{},
+                               .callbacks = callbacks,
+                               .initial_epoch = static_cast<int>(history.epochs.size())});
+  history.epochs.insert(history.epochs.end(), trained.epochs.begin(), trained.epochs.end());
+  if (speaks()) write(s, history, data.name);
+}
+
 int fail(int code, std::string message) {
   for (char& c : message)
     if (c == '\n') c = ' ';
-  std::fprintf(stderr, "error: %s\n", message.c_str());
+#ifdef TYPENET_HAS_MPI
+  if (processes) static_cast<dsl::mpi&>(*processes).abort(message, code);
+#endif
+  int const rank = dsl::launched_rank();
+  std::fprintf(stderr, "error: %s%s\n", rank < 0 ? "" : fmt::format("rank {}: ", rank).c_str(), message.c_str());
   return code;
+}
+
+int start(settings const& s) {
+  if (dsl::launched_rank() < 0) {
+    run(s);
+    return 0;
+  }
+#ifdef TYPENET_HAS_MPI
+  processes = std::make_unique<dsl::mpi>(dsl::mpi_options{.deadline_s = s.deadline});  // outlives run(), for fail()
+  run(s);
+  processes.reset();
+  return 0;
+#else
+  throw dsl::executor_error(
+      "mpirun: this program was built without MPI; install it (on Debian: apt-get install libopenmpi-dev openmpi-bin) "
+      "and "
+      "build again, or run it without mpirun");
+#endif
 }
 
 }  // namespace
@@ -282,15 +390,17 @@ int main(int argc, char** argv) {
   settings s;
   CLI::App app{"Trains MiniGoogLeNet, a network of 1,656,250 parameters, on CIFAR-10 and plots how it went."};
   declare(app, s);
+  bool const first = dsl::launched_rank() <= 0;  // of several processes, or the only one
   try {
     app.parse(argc, argv);
-    if (s.summary)
-      model::summary();
-    else
-      run(s);
-    return 0;
+    if (s.summary) {
+      if (first) model::summary();
+      return 0;
+    }
+    check(s);
+    return start(s);
   } catch (CLI::Success const& e) {  // --help
-    return app.exit(e);
+    return first ? app.exit(e) : 0;
   } catch (CLI::ParseError const& e) {
     return fail(2, std::string(e.what()) + "; --help lists the options");
   } catch (dsl::option_error const& e) {

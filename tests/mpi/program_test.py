@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""minigooglenet_cifar under mpirun as its user meets it, and --resume.    program_test.py PROGRAM"""
+import os
+import pathlib
+import sys
+import tempfile
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+import launching
+from launching import finished, mpirun
+
+program = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else None
+SMALL = ["--output", "plot.svg", "--synthetic", "--train-size", "32", "--test-size", "10", "--batch-size", "4",
+         "--bn-momentum", "0.9", "--threads", "1"]
+
+
+class Program(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.here = pathlib.Path(self.folder.name)
+
+    def run_in(self, name, command, code=0):
+        where = self.here / name
+        where.mkdir(exist_ok=True)
+        did, out, err = finished(command, cwd=where)
+        self.assertEqual(did, code, out + err)
+        return out, err
+
+    def numbers(self, name):
+        """history.csv without its seconds."""
+        return [line.split(",")[:6] for line in (self.here / name / "history.csv").read_text().splitlines()]
+
+    def files(self, name):
+        return sorted(f.name for f in (self.here / name).iterdir())
+
+    def test_two_processes_are_two_towers(self):
+        out, err = self.run_in("two", mpirun((2, program, *SMALL, "--epochs", "2")))
+        self.run_in("one", [program, *SMALL, "--epochs", "2", "--gpus", "2"])
+        self.assertEqual(self.numbers("two"), self.numbers("one"))
+        self.assertEqual(self.files("two"), ["history.csv", "plot.svg"])
+        self.assertEqual(err, "")
+        for line in ("[INFO] training with 2 GPUs in 2 processes...", "[INFO] training network...", "Epoch 1/2"):
+            self.assertEqual(out.count(line), 1, out)  # one of them prints
+        self.assertIn("num_replicas_in_sync: 2", out)
+
+    def test_different_numbers_of_towers(self):
+        self.run_in("two", mpirun((1, program, *SMALL, "--epochs", "1"), (1, program, *SMALL, "--epochs", "1", "--gpus", "2")))
+        self.run_in("one", [program, *SMALL, "--epochs", "1", "--gpus", "3"])
+        self.assertEqual(self.numbers("two"), self.numbers("one"))
+
+    def test_help_is_said_once(self):
+        out, _ = self.run_in("help", mpirun((3, program, "--help")))
+        self.assertEqual(out.count("Examples:"), 1)
+
+    def test_bad_options_and_data(self):
+        _, err = self.run_in("a", mpirun((2, program, *SMALL, "--epochs", "0")), 2)
+        self.assertIn("error: rank 0: --epochs: it must be 1 or more", err)
+        _, err = self.run_in("a", mpirun((1, program, *SMALL), (1, program, *SMALL, "--seed", "5")), 1)
+        self.assertIn("rank 1 and rank 0 differ in the seed: 5 and 0", err)
+        _, err = self.run_in("a", mpirun((1, program, *SMALL), (1, program, "--output", "plot.svg", "--data", "nowhere")), 1)
+        self.assertIn("error: rank 1 of 2: cifar10: ", err)
+        _, err = self.run_in("a", [program, *SMALL, "--deadline", "0"], 2)
+        self.assertIn("--deadline: it must be a number of seconds above 0", err)
+        # a process that is ended in the middle of trying whether a plot can be written leaves that try behind
+        self.assertEqual([f for f in self.files("a") if not f.endswith(".tmp")], [])
+
+    def interrupted(self, name, command, epochs):
+        """Runs until so many epochs are saved, then kills everything."""
+        where = self.here / name
+        where.mkdir()
+        job = launching.Job(command, cwd=where)
+        try:
+            end = time.monotonic() + 100
+            while job.said(job.out).count(" - loss: ") < epochs or not (where / "checkpoint.typenet").exists():
+                self.assertIsNone(job.wait(0), job.said(job.err))
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.01)
+            time.sleep(0.2)  # the epoch's line comes before its checkpoint
+        finally:
+            job.end()
+
+    def test_a_resumed_run_ends_as_one_that_was_not_interrupted(self):
+        arguments = [*SMALL, "--epochs", "30"]
+        self.run_in("whole", [program, *arguments, "--gpus", "2"])
+        for name, command in (("alone", [program, *arguments, "--gpus", "2"]), ("ranks", mpirun((2, program, *arguments)))):
+            with self.subTest(name):
+                self.interrupted(name, command, 2)
+                out, _ = self.run_in(name, [*command, "--resume"])
+                self.assertIn("[INFO] resuming behind epoch ", out)
+                self.assertNotIn("Epoch 1/30", out)
+                self.assertEqual(self.numbers(name), self.numbers("whole"))
+                self.assertNotIn("checkpoint.typenet", self.files(name))  # it has ended
+
+    def test_nothing_to_resume(self):
+        out, _ = self.run_in("a", [program, *SMALL, "--epochs", "1", "--resume"])
+        self.assertIn("no checkpoint.typenet to resume from: training from the beginning", out)
+        out, _ = self.run_in("b", mpirun((2, program, *SMALL, "--epochs", "1", "--resume")))
+        self.assertIn("no checkpoint.typenet to resume from: training from the beginning", out)
+
+    def test_bad_checkpoints_are_refused_and_kept(self):
+        command = [program, *SMALL, "--epochs", "40"]
+        self.interrupted("a", command, 1)
+        path = self.here / "a/checkpoint.typenet"
+        good = path.read_bytes()
+        flipped = bytearray(good)
+        flipped[len(good) // 2] ^= 1
+        for bytes_, words in ((b"", "must begin as typenet's checkpoints do"), (b"x" * 200, "must begin as typenet's"),
+                              (good[:100], "must have"), (good[:-1], f"must have {len(good)} bytes; found {len(good) - 1}: it is cut short or damaged"),
+                              (good + b"x", "must have"), (bytes(flipped), "is damaged: its checksum does not fit")):
+            path.write_bytes(bytes_)
+            _, err = self.run_in("a", [*command, "--resume"], 1)
+            self.assertIn("error: checkpoint: checkpoint.typenet " + words, err)
+            self.assertEqual(path.read_bytes(), bytes_)  # nothing is lost
+            self.assertEqual(len(err.splitlines()), 1)
+        path.write_bytes(good)
+        _, err = self.run_in("a", [*command, "--resume", "--seed", "9"], 1)
+        self.assertIn("has the seed 0, this training has 9", err)
+        _, err = self.run_in("a", [*command[:-1], "1", "--resume"], 2)
+        self.assertRegex(err, "--epochs: checkpoint.typenet has [0-9]+ already; found 1")
+        out, _ = self.run_in("a", [*command[:-1], "1"])
+        self.assertIn("an unfinished run's checkpoint.typenet is replaced", out)
+        for bytes_, words in ((good[:-1], "it is cut short or damaged"), (b"", "must begin as typenet's")):
+            path.write_bytes(bytes_)
+            _, err = self.run_in("a", mpirun((2, program, *SMALL, "--epochs", "40", "--resume")), 1)
+            self.assertIn(words, err)
+
+
+if __name__ == "__main__":
+    why_not = launching.missing(program)
+    if why_not:
+        print(f"skipped: {why_not}")
+        sys.exit(77)
+    unittest.main()
