@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 // One measured figure per call, printed as one JSON line, the counterpart of a peer's script:
 //   minigooglenet_step [train|infer] [batch] [threads] [steps] [warmup] [winograd|direct] [towers]
-// The threads are those of all towers together.
+// The threads are those of all towers of a process together. Under mpirun the processes train together, and one prints.
 // train: forward, loss, backward, SGD with momentum on fixed random pictures; infer: forward in inference mode. No
 // picture loading, no augmentation: the step alone, and the copy of the batch into the engine's input, whose memory an
 // inference plan uses again. Median seconds per step.
 #include <dsl/dsl.hpp>
 #include <dsl/executors/onednn.hpp>
 #include <dsl/towers.hpp>
+#ifdef TYPENET_HAS_MPI
+#include <dsl/towers/mpi.hpp>
+#endif
 
 #include <algorithm>
 #include <chrono>
@@ -22,10 +25,15 @@ int main(int argc, char** argv) {
   bool const train = word(1, "train") == "train";
   int const batch = number(2, 64), threads = number(3, 2), steps = number(4, 12), warmup = number(5, 4);
   dsl::onednn const on{.threads = threads, .winograd = word(6, "") != "direct"};
-  dsl::towers const towers{.count = number(7, 1)};
+  dsl::towers towers{.count = number(7, 1)};
+#ifdef TYPENET_HAS_MPI
+  std::unique_ptr<dsl::mpi> const world(dsl::launched_rank() >= 0 ? new dsl::mpi : nullptr);
+  towers.processes = world.get();
+#endif
   auto trainer = dsl::compile<model>(on, dsl::sgd{.learning_rate = 5e-3, .momentum = 0.9}, towers);
   dsl::engine& engine = trainer.engine();
-  int const program = engine.prepare(train ? dsl::mode::training : dsl::mode::inference, batch);
+  dsl::batch_part const share = engine.share_of(batch);
+  int const program = engine.prepare(train ? dsl::mode::training : dsl::mode::inference, share);
   std::vector<float> images(static_cast<std::size_t>(batch) * 3 * 32 * 32);
   std::vector<std::int32_t> labels(static_cast<std::size_t>(batch));
   dsl::detail::random_stream random(1, dsl::detail::purpose::user, 0);
@@ -34,13 +42,15 @@ int main(int argc, char** argv) {
   std::vector<double> times;
   for (int s = 0; s < warmup + steps; ++s) {
     auto const begin = std::chrono::steady_clock::now();
-    engine.run(program, {images.data(), labels.data(), batch, static_cast<std::uint64_t>(s), 5e-3});
+    engine.run(program, {images.data() + share.first * 3 * 32 * 32, labels.data() + share.first, share.size,
+                         static_cast<std::uint64_t>(s), 5e-3});
     if (s >= warmup) times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
   std::sort(times.begin(), times.end());
   double const median = times[times.size() / 2];
   dsl::target const to = dsl::onednn::target();
   long long const planned = train ? model::training_bytes(batch, to) : model::inference_bytes(batch, to);
+  if (engine.processes() && engine.processes()->process() != 0) return 0;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   std::printf(
