@@ -62,6 +62,16 @@ struct judged {
   static constexpr verdict const& why = result.why;
 };
 
+/// A network as it runs: what was lowered; on several devices, with what placement/placed.hpp puts between.
+template <class Judged>
+struct placed {
+  static constexpr auto const& graph = Judged::result.graph;
+  static constexpr graph_view view() {
+    graph_view g = graph.view();
+    g.size.devices = 1;  // more of them only in a broken network, whose error has been said
+    return g;
+  }
+};
 template <class Error, class Where>
 concept known = requires { sizeof(Error); };
 
@@ -83,11 +93,14 @@ template <class Network, class Error = option_error, bool Known = known<Error, N
 template <class Input, class... Layers>
 struct network : rules::explain<detail::judged<Input, Layers...>::why.broken, detail::judged<Input, Layers...>> {
   /// The layers as values, in topological order.
-  static constexpr auto const& graph = detail::judged<Input, Layers...>::result.graph;
+  static constexpr auto const& graph = detail::placed<detail::judged<Input, Layers...>>::graph;
 
-  static constexpr graph_view view() { return graph.view(); }
+  static constexpr graph_view view() { return detail::placed<detail::judged<Input, Layers...>>::view(); }
   /// Whether no rule is broken. Where one is, the compiler has said so; what follows from it need not be said as well.
   static constexpr bool is_sound = detail::judged<Input, Layers...>::why.holds();
+
+  /// Devices that its layers are placed on: 1, or one more than the highest of on<device<I>, ...>.
+  static constexpr int device_count = detail::placed<detail::judged<Input, Layers...>>::view().size.devices;
 
   static constexpr shape input = graph.view().shape_of(0);
   static constexpr shape output = graph.view().shape_of(graph.view().result());
@@ -101,12 +114,15 @@ struct network : rules::explain<detail::judged<Input, Layers...>::why.broken, de
   /// library keeps for itself on top is the executor's executor_bytes(). A batch below 1 is an error of the compiler,
   /// or an option_error.
   static constexpr long long training_bytes(int batch, target to = {}, int optimizer_slots = 1) {
-    if (batch < 1) detail::a_batch_must_have_at_least_one_sample<network>(batch);
-    return make_plan(graph.view(), {batch, mode::training, to, optimizer_slots}).bytes();
+    return bytes({batch, mode::training, to, optimizer_slots});
   }
   static constexpr long long inference_bytes(int batch, target to = {}) {
-    if (batch < 1) detail::a_batch_must_have_at_least_one_sample<network>(batch);
-    return make_plan(graph.view(), {batch, mode::inference, to, 0}).bytes();
+    return bytes({batch, mode::inference, to, 0});
+  }
+  /// The same with every option a plan has.
+  static constexpr long long bytes(plan_options const& o) {
+    if (o.batch < 1) detail::a_batch_must_have_at_least_one_sample<network>(o.batch);
+    return make_plan(view(), o).bytes();
   }
 
   /// Prints the table of layers to standard output. Needs <dsl/text.hpp>.
@@ -124,8 +140,23 @@ inline constexpr bool is_network = sizeof(T) != 0 && requires {  // NOLINT(bugpr
   T::is_sound;
 };
 
+namespace detail {
+
+/// 1, but for a pipeline<M, ...>.
+template <class Network>
+inline constexpr int micro_batches = 1;
+template <class Network>
+  requires requires { Network::micro_batches; }
+inline constexpr int micro_batches<Network> = Network::micro_batches;
+
+}  // namespace detail
+
 /// Whether the plan of a network passes the independent checker: static_assert(dsl::verified<model>).
 template <class Network, int Batch = 64, mode Mode = mode::training, target Target = target{}>
-inline constexpr bool verified = verify(Network::view(), make_plan(Network::view(), {Batch, Mode, Target, 1})).holds();
+inline constexpr bool verified =
+    verify(Network::view(),
+           make_plan(Network::view(),
+                     {.batch = Batch, .mode = Mode, .target = Target, .micro_batches = detail::micro_batches<Network>}))
+        .holds();
 
 }  // namespace dsl

@@ -35,6 +35,7 @@ struct random_case {
   dice d;
   int block;
   random_graph net;
+  placed_graph placed;  // every second one; with micro-batches every third
   graph_view g;
   plan_options options;
 
@@ -42,8 +43,13 @@ struct random_case {
       : d(seed + 1'000'003 * static_cast<std::uint64_t>(index)),
         block(d.of({channels_last, 1, 4, 16})),
         net(d, block),
-        g(net.view()),
-        options(random_options(d, block)) {}
+        placed(net.view(), d, index % 2 == 0 ? 1 : d.between(2, 3)),
+        g(placed.view()),
+        options(random_options(d, block)) {
+    if (index % 3 != 0) return;
+    options.batch += d.between(0, 3);
+    options.micro_batches = d.between(2, 4);
+  }
 };
 
 struct tally {

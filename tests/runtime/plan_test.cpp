@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <dsl/dsl.hpp>
+#include <dsl/combinators/on.hpp>
 #include "support/random_graph.hpp"
 #include "support/symbolic_executor.hpp"
 #include "support/symbolic_interpreter.hpp"
@@ -305,8 +306,12 @@ TEST_CASE("each rule of the checker has a mistake that breaks it") {
           p.buffers[p.parameter_buffers[0]].offset = p.buffers[p.parameter_buffers[1]].offset;
         }) == says(plan_rule::parameters_do_not_overlap));
   CHECK(broken_by([](plan& p) { p.region_bytes[static_cast<int>(region::slots)] -= 64; }) ==
-        says(plan_rule::gradients_and_slots_mirror_the_parameters));
-  CHECK(broken_by([](plan& p) { std::swap(p.steps[0], p.steps[1]); }) == says(plan_rule::the_batch_is_loaded_first));
+        says(plan_rule::devices_share_out_the_regions));
+  CHECK(broken_by([](plan& p) {
+          std::swap(p.buffers[p.parameter_gradient_buffers[0]].offset,
+                    p.buffers[p.parameter_gradient_buffers[1]].offset);
+        }) == says(plan_rule::gradients_and_slots_mirror_the_parameters));
+  CHECK(broken_by([](plan& p) { p.steps.insert(1, p.steps[0]); }) == says(plan_rule::the_batch_is_loaded_first));
   CHECK(broken_by([](plan& p) { p.steps[find(p, action::forward, op::conv2d)].kind = op::dense; }) ==
         says(plan_rule::steps_fit_their_node));
   CHECK(broken_by([](plan& p) {
@@ -332,6 +337,85 @@ TEST_CASE("each rule of the checker has a mistake that breaks it") {
         }) == says(plan_rule::groups_are_independent));
   CHECK(broken_by([](plan& p) { p.buffers[p.activations[0].buffer].offset = p.buffers[p.labels].offset; }) ==
         says(plan_rule::live_buffers_do_not_overlap));
+}
+
+TEST_CASE("each rule about devices and micro-batches has a mistake that breaks it") {
+  using placed =
+      network<image<3, 4, 4>, conv2d<4, 3>, add<on<device<0>, conv2d<4, 1>>, on<device<1>, conv2d<4, 3>, batch_norm<>>>,
+              on<device<2>, flatten, dense<3>, softmax>>;
+  graph_view const g = placed::view();
+  auto const broken_by = [&](auto mistake) {
+    plan p = plan_of(g, {.batch = 5, .micro_batches = 2});
+    CHECK(does_what_the_graph_says(g, p));
+    mistake(p);
+    return std::string(explain(verify(g, p).broken));
+  };
+  auto const says = [](plan_rule r) { return std::string(explain(r)); };
+  CHECK(broken_by([](plan& p) { p.steps[find(p, action::forward, op::batch_norm)].device = 0; }) ==
+        says(plan_rule::steps_use_their_devices_memory));
+  CHECK(broken_by([](plan& p) { p.waits[0] = p.steps.size(); }) == says(plan_rule::steps_wait_for_earlier_ones));
+  CHECK(broken_by([](plan& p) { p.steps[find(p, action::forward, op::transfer)].waits = 0; }) ==
+        says(plan_rule::devices_do_not_race));
+  CHECK(broken_by([](plan& p) { p.steps[find(p, action::backward, op::transfer)].waits = 0; }) ==
+        says(plan_rule::devices_do_not_race));
+  CHECK(broken_by([](plan& p) { p.devices[1].bytes[static_cast<int>(region::parameters)] -= 64; }) ==
+        says(plan_rule::devices_share_out_the_regions));
+  CHECK(broken_by([](plan& p) { p.steps.erase(find(p, action::add_gradients, op::dense)); }) ==
+        says(plan_rule::parameters_are_updated_once_after_their_gradients));
+  CHECK(broken_by([](plan& p) {  // the second micro-batch's loss first
+          int const first = find(p, action::loss, op::input);
+          int second = first + 1;
+          while (p.steps[second].what != action::loss) ++second;
+          step const s = p.steps[first];
+          p.steps.erase(first);
+          p.steps.insert(second, s);
+        }) == says(plan_rule::micro_batches_come_in_order));
+}
+
+TEST_CASE("a transfer for each device that reads a tensor, and gradients come back in the end") {
+  using placed = network<image<3, 4, 4>, on<device<0>, conv2d<4, 3>>,
+                         concat<on<device<1>, conv2d<4, 1>, relu>, on<device<0>, conv2d<4, 1>>,
+                                on<device<1>, conv2d<4, 3>>, on<device<2>, max_pool2d<1, 1>>>,
+                         flatten, dense<3>, softmax>;
+  graph_view const g = placed::view();
+  plan const p = plan_of(g, {.batch = 2});
+  CHECK(does_what_the_graph_says(g, p));
+  // the stem's output to devices 1 and 2, once each; three branches' outputs back to device 0
+  CHECK(steps_of(p, action::forward, op::transfer) == 5);
+  CHECK(steps_of(p, action::backward, op::transfer) == 5);
+  CHECK(copies(p) == 2);  // of device 0's branch: the transfers write their slices of the concat themselves
+  int last_weights = -1, first_back = -1;  // device 0 goes through its own branch before it waits for the others
+  for (int s = 0; s < p.steps.size(); ++s) {
+    step const& x = p.steps[s];
+    if (x.device != 0) continue;
+    if (x.what == action::backward && x.kind == op::transfer && first_back < 0) first_back = s;
+    if (x.what == action::backward_weights && x.kind == op::conv2d && first_back < 0) last_weights = s;
+  }
+  CHECK(last_weights >= 0);
+  CHECK(last_weights < first_back);
+  // the pieces are each what their device needs
+  for (int d = 0; d < 3; ++d) CHECK(p.devices[d].bytes[static_cast<int>(region::activations)] > 0);
+  CHECK(p.devices[1].bytes[static_cast<int>(region::parameters)] > 0);
+  CHECK(p.devices[2].bytes[static_cast<int>(region::parameters)] == 0);
+}
+
+TEST_CASE("with micro-batches a device goes on while the next one works") {
+  using piped = network<image<3, 8, 8>, on<device<0>, conv2d<4, 3>, relu>, on<device<1>, conv2d<4, 3>, relu>,
+                        on<device<1>, flatten, dense<3>, softmax>>;
+  graph_view const g = piped::view();
+  plan const p = plan_of(g, {.batch = 10, .micro_batches = 4});
+  CHECK(does_what_the_graph_says(g, p));
+  CHECK(p.micro_batches == 4);
+  CHECK(p.samples_of({.micro = 0}).size == 2);
+  CHECK(p.samples_of({.micro = 3}).size == 4);
+  // Device 0's forward steps of micro-batch 1 wait for nothing that device 1 computes of micro-batch 0.
+  for (step const& s : p.steps)
+    for (int i = s.first_wait; i < s.first_wait + s.waits; ++i)
+      if (step const& other = p.steps[p.waits[i]]; s.device == 0 && s.micro == 1 && s.what == action::forward)
+        CHECK(other.kind == op::transfer);
+  plan const whole = plan_of(g, {.batch = 3, .micro_batches = 4});
+  CHECK(whole.micro_batches == 1);
+  CHECK(plan_of(g, {.batch = 8, .micro_batches = 4}).bytes() < plan_of(g, {.batch = 8}).bytes());
 }
 
 TEST_CASE("mistakes in the tables of tensors") {

@@ -41,19 +41,29 @@ enum class mutation : int {
   slice_tensor,
   swap_parameters,
   result_or_metrics,
+  drop_wait,
+  change_wait,
+  step_device,
+  step_micro,
+  swap_micros,
+  buffer_device,
+  device_piece,
+  move_transfer,
   count,
 };
 
 constexpr char const* name_of(mutation m) {
   constexpr char const* names[] = {
-      "drop a step",       "duplicate a step",      "swap two steps",      "move a step",
-      "swap two operands", "drop an operand",       "operand's buffer",    "operand's channel",
-      "operand's access",  "operand's index",       "operand's content",   "write <-> accumulate",
-      "step's node",       "step's edge",           "step's fused nodes",  "step's group",
-      "step's action",     "step's kind",           "shift an offset",     "overlap two buffers",
-      "shrink a buffer",   "buffer's shape",        "buffer's block",      "buffer's element bytes",
-      "buffer's region",   "a region's bytes",      "alias two buffers",   "swap two buffers",
-      "move a tensor",     "make a tensor a slice", "swap two parameters", "result or metrics",
+      "drop a step",        "duplicate a step",      "swap two steps",      "move a step",
+      "swap two operands",  "drop an operand",       "operand's buffer",    "operand's channel",
+      "operand's access",   "operand's index",       "operand's content",   "write <-> accumulate",
+      "step's node",        "step's edge",           "step's fused nodes",  "step's group",
+      "step's action",      "step's kind",           "shift an offset",     "overlap two buffers",
+      "shrink a buffer",    "buffer's shape",        "buffer's block",      "buffer's element bytes",
+      "buffer's region",    "a region's bytes",      "alias two buffers",   "swap two buffers",
+      "move a tensor",      "make a tensor a slice", "swap two parameters", "result or metrics",
+      "drop a wait",        "wait for another step", "step's device",       "step's micro-batch",
+      "swap micro-batches", "buffer's device",       "a device's piece",    "move a transfer",
   };
   return names[static_cast<int>(m)];
 }
@@ -74,9 +84,7 @@ class mutator {
       case mutation::swap_steps: return swap(p_.steps, any_step(), neighbour(any_step()));
       case mutation::move_step: {
         int const from = any_step();
-        step const s = p_.steps[from];
-        p_.steps.erase(from);
-        p_.steps.insert(d_.percent(50) ? near(from) : any_step(), s);
+        move(from, d_.percent(50) ? near(from) : any_step());
         return true;
       }
       case mutation::swap_operands: {
@@ -120,7 +128,7 @@ class mutator {
       case mutation::step_action:
         return change(p_.steps[any_step()].what, static_cast<action>(d_.below(static_cast<int>(action::update) + 1)));
       case mutation::step_kind:
-        return change(p_.steps[any_step()].kind, static_cast<op>(d_.below(static_cast<int>(op::custom) + 1)));
+        return change(p_.steps[any_step()].kind, static_cast<op>(d_.below(static_cast<int>(op::transfer) + 1)));
       case mutation::shift_offset: {
         buffer& b = used_buffer();
         int const by = d_.percent(80) ? p_.options.target.alignment * d_.between(1, 4) : d_.between(1, 8);
@@ -182,6 +190,36 @@ class mutator {
           return d_.percent(50) ? change(at.buffer, like(at.buffer)) : change(at.channel, d_.between(0, 4));
         }
         return change(d_.percent(50) ? p_.metrics : p_.labels, d_.percent(30) ? like(p_.metrics) : any_buffer());
+      case mutation::drop_wait: {
+        step& s = step_with_a_wait();
+        if (s.waits == 0) return false;
+        if (d_.percent(50)) ++s.first_wait;
+        --s.waits;
+        return true;
+      }
+      case mutation::change_wait: {
+        step const& s = step_with_a_wait();
+        if (s.waits == 0) return false;
+        int& w = p_.waits[s.first_wait + d_.below(s.waits)];
+        return change(w, d_.percent(80) ? w + d_.of({-3, -2, -1, 1, 2, 3}) : d_.between(-1, p_.steps.size()));
+      }
+      case mutation::step_device: return change(p_.steps[any_step()].device, d_.between(-1, p_.devices.size()));
+      case mutation::step_micro: return change(p_.steps[any_step()].micro, d_.between(-1, p_.micro_batches));
+      case mutation::swap_micros: return swap_micros();
+      case mutation::buffer_device: return change(used_buffer().device, d_.between(-1, p_.devices.size()));
+      case mutation::device_piece: {
+        long long& bytes = p_.devices[d_.below(p_.devices.size())].bytes[d_.below(regions)];
+        return change(bytes, bytes + d_.of({-1, 1}) * p_.options.target.alignment);
+      }
+      case mutation::move_transfer: {
+        for (int tries = 0; tries < 20; ++tries) {
+          int const from = any_step();
+          if (p_.steps[from].kind != op::transfer) continue;
+          move(from, d_.percent(70) ? near(from) : any_step());
+          return true;
+        }
+        return false;
+      }
       case mutation::count: break;
     }
     return false;
@@ -200,6 +238,38 @@ class mutator {
     l[a] = l[b];
     l[b] = kept;
     return a != b;
+  }
+  /// Waits go on meaning the steps they meant, but for the one that went: else every later wait would be wrong, too.
+  void move(int from, int to) {
+    step const s = p_.steps[from];
+    p_.steps.erase(from);
+    p_.steps.insert(to < p_.steps.size() ? to : p_.steps.size(), s);
+    for (int& w : p_.waits) {
+      if (w == from)
+        w = to;
+      else if (w > from && w <= to)
+        --w;
+      else if (w < from && w >= to)
+        ++w;
+    }
+  }
+  step& step_with_a_wait() {
+    int s = any_step();
+    for (int tries = 0; tries < 60 && p_.steps[s].waits == 0; ++tries) s = any_step();
+    return p_.steps[s];
+  }
+  /// Two micro-batches' same step change places, buffers and all.
+  bool swap_micros() {
+    for (int tries = 0; tries < 40; ++tries) {
+      int const a = any_step(), b = any_step();
+      step &x = p_.steps[a], &y = p_.steps[b];
+      if (x.micro == y.micro || x.what != y.what || x.node != y.node || x.device != y.device) continue;
+      if (d_.percent(50)) return swap(p_.steps, a, b);
+      int const micro = x.micro;
+      x.micro = y.micro, y.micro = micro;
+      return true;
+    }
+    return false;
   }
   int any_step() { return d_.below(p_.steps.size()); }
   int near(int s) {

@@ -5,9 +5,9 @@
 #include <initializer_list>
 #include <vector>
 
-#include <dsl/graph/graph.hpp>
+#include <dsl/graph/transfers.hpp>
 #include <dsl/layers/conv2d.hpp>
-#include <dsl/plan/plan.hpp>
+#include <dsl/plan/waits.hpp>
 
 // Small networks that nobody would write, as values: the planner and its checker must be right about them, too.
 
@@ -40,8 +40,10 @@ class dice {
 class graph_values {
  public:
   graph_view view() const {
-    return {nodes_.data(),      edges_.data(), tensors_.data(),
-            parameters_.data(), nullptr,       {size(nodes_), size(edges_), size(tensors_), size(parameters_), 0}};
+    return {nodes_.data(),   edges_.data(),
+            tensors_.data(), parameters_.data(),
+            nullptr,         {size(nodes_), size(edges_), size(tensors_), size(parameters_), 0, 1},
+            nullptr};
   }
   shape const& shape_of(int t) const { return tensors_[static_cast<std::size_t>(t)].shape; }
   int tensors() const { return size(tensors_); }
@@ -253,6 +255,38 @@ class random_graph : public graph_values {
   dice& d_;
   int block_;
   std::vector<int> drop_;
+};
+
+/// A graph whose nodes are on several devices, with the transfers between them.
+class placed_graph {
+ public:
+  placed_graph(graph_view const& g, dice& d, int devices) {
+    std::vector<node> nodes(g.nodes, g.nodes + g.size.nodes);
+    int device = 0;
+    for (node& n : nodes) {
+      if (d.percent(30)) device = d.below(devices);
+      n.device = static_cast<short>(device);
+    }
+    graph_view from = g;
+    from.nodes = nodes.data();
+    from.size.devices = devices;
+    size_ = dsl::detail::sizes_with_transfers(from);
+    nodes_.resize(static_cast<std::size_t>(size_.nodes));
+    edges_.resize(static_cast<std::size_t>(size_.edges));
+    tensors_.resize(static_cast<std::size_t>(size_.tensors));
+    parameters_.resize(static_cast<std::size_t>(size_.parameters));
+    dsl::detail::insert_transfers(from, nodes_.data(), edges_.data(), tensors_.data(), parameters_.data());
+  }
+  graph_view view() const {
+    return {nodes_.data(), edges_.data(), tensors_.data(), parameters_.data(), nullptr, size_, &dsl::detail::find_waits};
+  }
+
+ private:
+  graph_sizes size_{};
+  std::vector<node> nodes_;
+  std::vector<int> edges_;
+  std::vector<tensor> tensors_;
+  std::vector<dsl::parameter> parameters_;
 };
 
 inline plan_options random_options(dice& d, int channel_block) {

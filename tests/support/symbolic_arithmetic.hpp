@@ -71,11 +71,13 @@ inline numbers by_batch(number what, std::vector<numbers const*> const& in, long
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = mix(what, i);
   return out;
 }
-/// Element from element.
-inline numbers elementwise(number what, numbers const& a, numbers const* b, bool counts) {
+/// Element from element; dropout counts them from the batch's first sample on.
+inline constexpr std::size_t uncounted = ~std::size_t{0};
+inline numbers elementwise(number what, numbers const& a, numbers const* b, std::size_t first = uncounted) {
   demand(!b || b->size() == a.size());
   numbers out(a.size());
-  for (std::size_t i = 0; i < a.size(); ++i) out[i] = mix(what, a[i], b ? (*b)[i] : 7, counts ? i : 5);
+  for (std::size_t i = 0; i < a.size(); ++i)
+    out[i] = mix(what, a[i], b ? (*b)[i] : 7, first == uncounted ? 5 : first + i);
   return out;
 }
 
@@ -123,14 +125,26 @@ inline number initial_parameter(int k, std::size_t i) { return mix(seed_weight, 
 inline number initial_slot(int slot, int k, std::size_t i) {
   return mix(seed_slot, static_cast<number>(slot), static_cast<number>(k), i);
 }
-inline numbers picture(long long size, int batch) {
-  numbers v(static_cast<std::size_t>(batch * size));
-  for (std::size_t i = 0; i < v.size(); ++i) v[i] = mix(seed_image, i);
+/// Samples of the batch: what the symbolic executor and the interpreter take for a micro-batch.
+struct samples {
+  int first = 0;
+  int size = 0;
+
+  samples(plan_options const& o, int micro) {
+    int const parts = o.batch < o.micro_batches ? 1 : o.micro_batches;
+    first = micro * (o.batch / parts);
+    size = micro == parts - 1 ? o.batch - first : o.batch / parts;
+  }
+  std::size_t elements_before(long long each) const { return static_cast<std::size_t>(first * each); }
+};
+inline numbers picture(long long size, samples const& part) {
+  numbers v(static_cast<std::size_t>(part.size * size));
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = mix(seed_image, part.elements_before(size) + i);
   return v;
 }
-inline numbers labels(int batch) {
-  numbers v(static_cast<std::size_t>(batch));
-  for (std::size_t i = 0; i < v.size(); ++i) v[i] = mix(seed_label, i);
+inline numbers labels(samples const& part) {
+  numbers v(static_cast<std::size_t>(part.size));
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = mix(seed_label, part.elements_before(1) + i);
   return v;
 }
 inline number updated(number parameter, number gradient, number const* slots, int count) {

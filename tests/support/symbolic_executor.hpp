@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -17,13 +18,45 @@ class executor {
   /// `at_once`: the steps of a group all read before any of them writes, and write in the opposite order.
   executor(graph_view const& g, plan const& p, bool at_once) : g_(g), p_(p), memory_(p), at_once_(at_once) {}
 
+  /// Each device runs its steps as soon as its waits let it: always the first one in `favourites` that can, so that it
+  /// gets as far ahead of the others as it may.
+  outcome run_devices(std::vector<int> const& favourites) {
+    set_up();
+    std::vector<bool> done(static_cast<std::size_t>(p_.steps.size()));
+    std::vector<int> next(favourites.size());
+    auto const turn_to_next = [&](int device) {
+      int& s = next[static_cast<std::size_t>(device)];
+      while (s < p_.steps.size() && p_.steps[s].device != device) ++s;
+      return s;
+    };
+    auto const may_run = [&](step const& x) {
+      demand(x.first_wait >= 0 && x.waits >= 0 && x.first_wait + x.waits <= p_.waits.size());
+      bool ready = true;
+      for (int i = x.first_wait; i < x.first_wait + x.waits; ++i) {
+        demand(p_.waits[i] >= 0 && p_.waits[i] < p_.steps.size());
+        ready = ready && done[static_cast<std::size_t>(p_.waits[i])];
+      }
+      return ready;
+    };
+    for (int left = p_.steps.size(); left > 0; --left) {
+      int chosen = -1;
+      for (int device : favourites)
+        if (int const s = turn_to_next(device); chosen < 0 && s < p_.steps.size() && may_run(p_.steps[s])) chosen = s;
+      demand(chosen >= 0);  // else they wait for each other for ever
+      execute(p_.steps[chosen]);
+      done[static_cast<std::size_t>(chosen)] = true;
+      ++next[static_cast<std::size_t>(p_.steps[chosen].device)];
+    }
+    return observe();
+  }
+
   outcome run() {
     set_up();
     for (int s = 0; s < p_.steps.size();) {
       int end = s + 1;
       step const& first = p_.steps[s];
       while (at_once_ && first.group >= 0 && end < p_.steps.size() && p_.steps[end].group == first.group &&
-             p_.steps[end].what == first.what)
+             p_.steps[end].what == first.what && p_.steps[end].micro == first.micro)
         ++end;
       late_ = end - s > 1;
       for (int i = s; i < end; ++i) execute(p_.steps[i]);
@@ -58,6 +91,9 @@ class executor {
     operand const* o = peek(what);
     demand(o);
     ++at_;
+    demand(o->buffer >= 0 && o->buffer < p_.buffers.size());
+    bool const fetches = step_->kind == op::transfer && o->how == access::read;
+    demand(fetches || p_.buffers[o->buffer].device == step_->device);
     return *o;
   }
   dsl::shape const& tensor_shape(operand const& o) const {
@@ -67,8 +103,8 @@ class executor {
   loaded tensor(content what) {
     operand const& o = next(what);
     dsl::shape const& s = tensor_shape(o);
-    loaded x{load(o, s.size(), p_.options.batch), s};
-    if (!memory_.padding_is_zero(o.buffer, o.channel, s.size(), p_.options.batch))
+    loaded x{load(o, s.size(), batch_), s};
+    if (!memory_.padding_is_zero(o.buffer, o.channel, s.size(), batch_))
       for (number& v : x.values) v = mix(v, 0xBAD);
     return x;
   }
@@ -87,7 +123,8 @@ class executor {
   void store(operand const& o, numbers const& v, long long size, int samples, bool in_place = false) {
     demand(v.size() == static_cast<std::size_t>(size * samples));
     int const bytes = memory_.element_bytes(o.buffer);
-    bool const adds = o.how == access::accumulate && o.what == content::gradient;
+    bool const adds = o.how == access::accumulate && (o.what == content::gradient || o.what == content::metrics ||
+                                                      o.what == content::parameter_gradient);
     auto const set = [&](int r, long long byte, number value) {
       if (late_)
         writes_.push_back({r, byte, bytes, value});
@@ -106,7 +143,7 @@ class executor {
   }
   void store_tensor(content what, numbers const& v, bool in_place = false) {
     operand const& o = next(what);
-    store(o, v, tensor_shape(o).size(), p_.options.batch, in_place);
+    store(o, v, tensor_shape(o).size(), batch_, in_place);
   }
   void store_parameter_gradient(number what, std::vector<numbers const*> const& in) {
     operand const& o = next(content::parameter_gradient);
@@ -125,6 +162,9 @@ class executor {
   void execute(step const& s) {
     demand(s.first_operand >= 0 && s.operands >= 0 && s.first_operand + s.operands <= p_.operands.size());
     step_ = &s;
+    demand(s.micro >= 0 && s.micro < p_.micro_batches && s.device >= 0 && s.device < p_.devices.size());
+    part_ = samples(p_.options, s.micro);
+    batch_ = part_.size;
     at_ = 0;
     ++epoch_;
     switch (s.what) {
@@ -136,6 +176,7 @@ class executor {
       case action::backward: return backward(s);
       case action::backward_weights: return backward_weights(s);
       case action::backward_data: return backward_data(s);
+      case action::add_gradients: return add_gradients();
       case action::all_reduce: return all_reduce();
       case action::update: return update();
     }
@@ -143,14 +184,15 @@ class executor {
   }
 
   void load_batch() {
-    int const batch = p_.options.batch;
-    operand const& o = next(content::activation);
-    store(o, picture(tensor_shape(o).size(), batch), tensor_shape(o).size(), batch);
-    if (operand const* l = peek(content::labels)) store(*l, labels(batch), 1, batch);
+    if (peek(content::activation)) {
+      operand const& o = next(content::activation);
+      store(o, picture(tensor_shape(o).size(), part_), tensor_shape(o).size(), batch_);
+    }
+    if (peek(content::labels)) store(next(content::labels), labels(part_), 1, batch_);
   }
 
   void forward(step const& s) {
-    int const batch = p_.options.batch;
+    int const batch = batch_;
     number const what = attributes_of(s.node);
     bool const training = p_.options.mode == mode::training;
     std::vector<loaded> in;
@@ -199,7 +241,7 @@ class executor {
       }
       case op::activation:
       case op::dropout:
-        y = elementwise(what, x.values, nullptr, s.kind == op::dropout);
+        y = elementwise(what, x.values, nullptr, count_of(s, x.shape));
         in_place = true;
         break;
       case op::add: {
@@ -210,6 +252,7 @@ class executor {
         }
         break;
       }
+      case op::transfer:
       case op::flatten: y = x.values; break;
       case op::max_pool2d:
       case op::avg_pool2d:
@@ -225,8 +268,12 @@ class executor {
       }
       default: demand(false);
     }
-    if (s.activation >= 0) y = elementwise(attributes_of(s.activation), y, nullptr, false);
+    if (s.activation >= 0) y = elementwise(attributes_of(s.activation), y, nullptr);
     store_tensor(content::activation, y, in_place);
+  }
+  /// Where dropout begins to count.
+  std::size_t count_of(step const& s, shape const& of) const {
+    return s.kind == op::dropout ? part_.elements_before(of.size()) : uncounted;
   }
 
   /// The operand that is part of the node's output has the input's channels.
@@ -236,11 +283,11 @@ class executor {
     node const& x = node_of(s.node);
     demand(s.edge >= 0 && s.edge < x.inputs && (x.kind == op::concat || x.kind == op::add));
     long long const size = g_.input_shape(x, s.edge).size();
-    store(to, load(from, size, p_.options.batch), size, p_.options.batch);
+    store(to, load(from, size, batch_), size, batch_);
   }
 
   void loss_of(step const& s) {
-    int const batch = p_.options.batch;
+    int const batch = batch_;
     loaded const y = tensor(content::activation);
     numbers const l = load(next(content::labels), 1, batch);
     number const what = mix(static_cast<number>(p_.options.loss), static_cast<number>(node_of(s.node).kind));
@@ -263,12 +310,12 @@ class executor {
     number const weights = digest(parameter_values());
     operand const* in = peek(content::gradient);
     demand(in);
-    store_tensor(content::gradient, by_sample(mix(attributes_of(s.node), seed_gradient), {&dy}, weights,
-                                              p_.options.batch, tensor_shape(*in).size()));
+    store_tensor(content::gradient, by_sample(mix(attributes_of(s.node), seed_gradient), {&dy}, weights, batch_,
+                                              tensor_shape(*in).size()));
   }
 
   void backward(step const& s) {
-    int const batch = p_.options.batch;
+    int const batch = batch_;
     number const what = mix(attributes_of(s.node), seed_gradient);
     if (s.kind == op::batch_norm) return backward_batch_norm(s, what);
     numbers value;  // input or output, whichever the derivative wants
@@ -286,8 +333,11 @@ class executor {
     if (!in) return;
     long long const size = tensor_shape(*in).size();
     switch (s.kind) {
-      case op::activation: store_tensor(content::gradient, elementwise(what, value, &dy, false), true); break;
-      case op::dropout: store_tensor(content::gradient, elementwise(what, dy, nullptr, true), true); break;
+      case op::activation: store_tensor(content::gradient, elementwise(what, value, &dy), true); break;
+      case op::dropout:
+        store_tensor(content::gradient, elementwise(what, dy, nullptr, count_of(s, tensor_shape(*in))), true);
+        break;
+      case op::transfer:
       case op::flatten: store_tensor(content::gradient, dy); break;
       case op::max_pool2d:
       case op::softmax: store_tensor(content::gradient, by_sample(what, {&value, &dy}, 0, batch, size)); break;
@@ -308,17 +358,21 @@ class executor {
     numbers dy = tensor(content::gradient).values;
     if (s.activation >= 0) {  // the mask comes from the output, computed again
       number const act = attributes_of(s.activation);
-      numbers const y =
-          elementwise(act, normalise(attributes_of(s.node), x.values, now, now, now.size() / 2, gamma, beta, x.shape),
-                      nullptr, false);
-      dy = elementwise(mix(act, seed_gradient), y, &dy, false);
+      numbers const y = elementwise(
+          act, normalise(attributes_of(s.node), x.values, now, now, now.size() / 2, gamma, beta, x.shape), nullptr);
+      dy = elementwise(mix(act, seed_gradient), y, &dy);
     }
     store(d_gamma, by_batch(what, {&x.values, &now, &dy}, parameter_count(d_gamma)), parameter_count(d_gamma), 1);
     store(d_beta, by_batch(mix(what, 1), {&dy}, parameter_count(d_beta)), parameter_count(d_beta), 1);
     if (peek(content::gradient))
       store_tensor(content::gradient,
-                   by_sample(what, {&x.values, &dy}, mix(digest(now), digest(gamma)), p_.options.batch, x.shape.size()),
-                   true);
+                   by_sample(what, {&x.values, &dy}, mix(digest(now), digest(gamma)), batch_, x.shape.size()), true);
+  }
+
+  void add_gradients() {
+    operand const& from = next(content::parameter_gradient);
+    operand const& to = next(content::parameter_gradient);
+    store(to, load(from, parameter_count(from), 1), parameter_count(to), 1);
   }
 
   /// From the first operand's begin to the last one's end.
@@ -338,15 +392,20 @@ class executor {
       memory_.set(r, at, bytes, over_all_devices(memory_.at(r, at, bytes)));
   }
 
-  /// One loop over the regions of parameters, gradients and slots.
+  /// One loop over the device's pieces of the regions of parameters, gradients and slots.
   void update() {
+    long long begin = 0;
+    for (int d = p_.devices.size() - 1; d > step_->device; --d)
+      begin += p_.devices[d].bytes[static_cast<int>(region::parameters)];
+    long long const end = begin + p_.devices[step_->device].bytes[static_cast<int>(region::parameters)];
     int const bytes = p_.options.target.state_bytes;
     long long const all = p_.region_bytes[static_cast<int>(region::parameters)];
     int const slots = p_.options.optimizer_slots;
     demand(p_.region_bytes[static_cast<int>(region::gradients)] >= all &&
            p_.region_bytes[static_cast<int>(region::slots)] >= slots * all);
     numbers old(static_cast<std::size_t>(slots));
-    for (long long at = 0; at + bytes <= all; at += bytes) {
+    demand(begin >= 0 && end <= all);
+    for (long long at = begin; at + bytes <= end; at += bytes) {
       for (int j = 0; j < slots; ++j)
         old[static_cast<std::size_t>(j)] = memory_.at(static_cast<int>(region::slots), j * all + at, bytes);
       number const gradient = memory_.at(static_cast<int>(region::gradients), at, bytes);
@@ -393,8 +452,12 @@ class executor {
     }
     if (p_.options.mode != mode::inference) o.metrics = memory_.load(p_.metrics, 0, 2, 1);
     if (p_.options.mode != mode::training) {
-      placement const& at = p_.activations[g_.result()];
-      o.result = memory_.load(at.buffer, at.channel, g_.shape_of(g_.result()).size(), p_.options.batch);
+      for (int m = 0; m < p_.micro_batches; ++m) {
+        placement const& at = p_.activations[m * g_.size.tensors + g_.result()];
+        numbers const part =
+            memory_.load(at.buffer, at.channel, g_.shape_of(g_.result()).size(), samples(p_.options, m).size);
+        o.result.insert(o.result.end(), part.begin(), part.end());
+      }
     }
     return o;
   }
@@ -404,6 +467,8 @@ class executor {
   memory memory_;
   bool at_once_;
   bool late_ = false;
+  samples part_{{}, 0};
+  int batch_ = 0;  // samples of the step's micro-batch
   std::vector<late_write> writes_;
   step const* step_ = nullptr;
   int at_ = 0;
@@ -417,12 +482,18 @@ inline bool has_groups(plan const& p) {
   return false;
 }
 
-/// Executes a plan step by step, and again with the steps of each group at once. False where that is impossible or the
-/// two differ.
+/// Executes a plan step by step, again with the steps of each group at once, and again with every device as far ahead
+/// of the others as can be. False where that is impossible or the results differ.
 inline bool execute(graph_view const& g, plan const& p, outcome& result) {
   try {
     result = executor(g, p, false).run();
-    return !has_groups(p) || executor(g, p, true).run() == result;
+    if (has_groups(p) && !(executor(g, p, true).run() == result)) return false;
+    std::vector<int> favourites;
+    for (int d = 0; d < p.devices.size(); ++d) favourites.push_back(d);
+    do {
+      if (p.devices.size() > 1 && !(executor(g, p, false).run_devices(favourites) == result)) return false;
+    } while (std::next_permutation(favourites.begin(), favourites.end()));
+    return true;
   } catch (broken_plan) {
     return false;
   }

@@ -10,7 +10,8 @@
 
 namespace dsl::test::symbolic {
 
-/// One training step, evaluation or inference as the graph defines it, every value in a list of its own.
+/// One training step, evaluation or inference as the graph defines it, micro-batch by micro-batch, every value in a
+/// list of its own.
 class interpreter {
  public:
   interpreter(graph_view const& g, plan_options const& o) : g_(g), o_(o), training_(o.mode == mode::training) {}
@@ -22,21 +23,23 @@ class interpreter {
       parameters_.push_back(v);
       gradients_of_parameters_.emplace_back(v.size());
     }
-    values_.resize(static_cast<std::size_t>(g_.size.tensors));
-    gradients_.resize(values_.size());
-    statistics_.resize(static_cast<std::size_t>(g_.size.nodes));
-    readers_.resize(values_.size());
+    readers_.resize(static_cast<std::size_t>(g_.size.tensors));
     for (int e = 0; e < g_.size.edges; ++e) ++readers_[static_cast<std::size_t>(g_.edges[e])];
-    for (int n = 0; n < g_.size.nodes; ++n) forward(n);
     outcome result;
-    if (o_.mode != mode::inference) loss_of(result);
-    if (training_) {
-      for (int n = g_.size.nodes - 1; n > 0; --n) backward(n);
-      update(result);
-    } else {
-      result.parameters = parameters_;
-      result.result = value(g_.result());
+    int const parts = o_.batch < o_.micro_batches ? 1 : o_.micro_batches;
+    for (int m = 0; m < parts; ++m) {
+      part_ = samples(o_, m);
+      batch_ = part_.size;
+      for (auto* v : {&values_, &gradients_, &statistics_}) v->assign(static_cast<std::size_t>(g_.size.nodes), {});
+      for (int n = 0; n < g_.size.nodes; ++n) forward(n);
+      if (o_.mode != mode::inference) loss_of(result);
+      for (int n = g_.size.nodes - 1; training_ && n > 0; --n) backward(n);
+      if (!training_) result.result.insert(result.result.end(), value(g_.result()).begin(), value(g_.result()).end());
     }
+    if (training_)
+      update(result);
+    else
+      result.parameters = parameters_;
     return result;
   }
 
@@ -61,11 +64,11 @@ class interpreter {
     numbers const* in = x.inputs > 0 ? &value(g_.input(x)) : nullptr;
     int const k = x.first_parameter;
     switch (x.kind) {
-      case op::input: y = picture(size, o_.batch); break;
+      case op::input: y = picture(size, part_); break;
       case op::conv2d:
       case op::dense: {
         number const kernel = digest(parameter(k));
-        y = by_sample(what, {in}, cancelled(n) ? kernel : mix(kernel, digest(parameter(k + 1))), o_.batch, size);
+        y = by_sample(what, {in}, cancelled(n) ? kernel : mix(kernel, digest(parameter(k + 1))), batch_, size);
         break;
       }
       case op::batch_norm: {
@@ -75,7 +78,7 @@ class interpreter {
           break;
         }
         numbers& now = statistics_[static_cast<std::size_t>(n)];
-        now = statistics_of(what, *in, o_.batch, s);
+        now = statistics_of(what, *in, batch_, s);
         int const before = g_.tensors[g_.input(x)].producer;
         numbers const* bias = cancelled(before) ? &parameter(g_.nodes[before].first_parameter + 1) : nullptr;
         y = normalise(what, *in, now, now, now.size() / 2, parameter(k), parameter(k + 1), s);
@@ -83,8 +86,9 @@ class interpreter {
         parameter(k + 3) = running(parameter(k + 3), now, now.size() / 2, nullptr);
         break;
       }
-      case op::activation: y = elementwise(what, *in, nullptr, false); break;
-      case op::dropout: y = training_ ? elementwise(what, *in, nullptr, true) : *in; break;
+      case op::activation: y = elementwise(what, *in, nullptr); break;
+      case op::dropout: y = training_ ? elementwise(what, *in, nullptr, part_.elements_before(size)) : *in; break;
+      case op::transfer:
       case op::flatten: y = *in; break;
       case op::add:
         y.resize(in->size());
@@ -92,7 +96,7 @@ class interpreter {
           for (std::size_t e = 0; e < y.size(); ++e) y[e] += value(g_.input(x, i))[e];
         break;
       case op::concat:
-        for (int s = 0; s < o_.batch; ++s)
+        for (int s = 0; s < batch_; ++s)
           for (int i = 0; i < x.inputs; ++i) {
             numbers const& part = value(g_.input(x, i));
             auto const each = static_cast<std::ptrdiff_t>(g_.input_shape(x, i).size());
@@ -102,7 +106,7 @@ class interpreter {
       case op::max_pool2d:
       case op::avg_pool2d:
       case op::custom:
-      case op::softmax: y = by_sample(what, {in}, 0, o_.batch, size); break;
+      case op::softmax: y = by_sample(what, {in}, 0, batch_, size); break;
     }
   }
 
@@ -110,21 +114,21 @@ class interpreter {
     return o_.loss == loss::categorical_crossentropy && g_.nodes[g_.size.nodes - 1].kind == op::softmax;
   }
   void loss_of(outcome& result) {
-    numbers const l = labels(o_.batch);
+    numbers const l = labels(part_);
     node const& last = g_.nodes[g_.size.nodes - 1];
     number const what = mix(static_cast<number>(o_.loss), static_cast<number>(last.kind));
     numbers const& y = value(g_.result());
-    result.metrics = by_batch(what, {&y, &l}, 2);
+    add(result.metrics, by_batch(what, {&y, &l}, 2));
     if (training_)
       contribute(from_logits() ? g_.input(last) : g_.result(),
-                 by_sample(mix(what, 1), {&y, &l}, 0, o_.batch, g_.output_shape(last).size()));
+                 by_sample(mix(what, 1), {&y, &l}, 0, batch_, g_.output_shape(last).size()));
   }
 
-  void contribute(int t, numbers const& more) {
-    numbers& d = gradients_[static_cast<std::size_t>(t)];
-    d.resize(more.size());
-    for (std::size_t i = 0; i < d.size(); ++i) d[i] += more[i];
+  static void add(numbers& to, numbers const& more) {
+    to.resize(more.size());
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] += more[i];
   }
+  void contribute(int t, numbers const& more) { add(gradients_[static_cast<std::size_t>(t)], more); }
   void backward(int n) {
     node const& x = g_.nodes[n];
     if (n == g_.size.nodes - 1 && from_logits()) return;
@@ -137,25 +141,26 @@ class interpreter {
     switch (x.kind) {
       case op::conv2d:
       case op::dense:
-        gradient(k) = by_batch(what, {&v, &dy}, g_.parameters[k].count());
-        if (!cancelled(n)) gradient(k + 1) = by_batch(mix(what, 1), {&dy}, g_.parameters[k + 1].count());
-        return contribute(in, by_sample(what, {&dy}, digest(parameter(k)), o_.batch, size));
+        add(gradient(k), by_batch(what, {&v, &dy}, g_.parameters[k].count()));
+        if (!cancelled(n)) add(gradient(k + 1), by_batch(mix(what, 1), {&dy}, g_.parameters[k + 1].count()));
+        return contribute(in, by_sample(what, {&dy}, digest(parameter(k)), batch_, size));
       case op::batch_norm: {
         numbers const& now = statistics_[static_cast<std::size_t>(n)];
-        gradient(k) = by_batch(what, {&v, &now, &dy}, g_.parameters[k].count());
-        gradient(k + 1) = by_batch(mix(what, 1), {&dy}, g_.parameters[k].count());
-        return contribute(in, by_sample(what, {&v, &dy}, mix(digest(now), digest(parameter(k))), o_.batch, size));
+        add(gradient(k), by_batch(what, {&v, &now, &dy}, g_.parameters[k].count()));
+        add(gradient(k + 1), by_batch(mix(what, 1), {&dy}, g_.parameters[k].count()));
+        return contribute(in, by_sample(what, {&v, &dy}, mix(digest(now), digest(parameter(k))), batch_, size));
       }
       case op::activation:
-        return contribute(in, elementwise(what, x.function == function::silu ? v : value(x.output), &dy, false));
-      case op::dropout: return contribute(in, elementwise(what, dy, nullptr, true));
+        return contribute(in, elementwise(what, x.function == function::silu ? v : value(x.output), &dy));
+      case op::dropout: return contribute(in, elementwise(what, dy, nullptr, part_.elements_before(size)));
+      case op::transfer:
       case op::flatten: return contribute(in, dy);
       case op::max_pool2d: {
-        numbers const where = by_sample(mix(attributes(g_, n), 1), {&v}, 0, o_.batch, g_.output_shape(x).size());
-        return contribute(in, by_sample(what, {&where, &dy}, 0, o_.batch, size));
+        numbers const where = by_sample(mix(attributes(g_, n), 1), {&v}, 0, batch_, g_.output_shape(x).size());
+        return contribute(in, by_sample(what, {&where, &dy}, 0, batch_, size));
       }
-      case op::avg_pool2d: return contribute(in, by_sample(what, {&dy}, 0, o_.batch, size));
-      case op::softmax: return contribute(in, by_sample(what, {&value(x.output), &dy}, 0, o_.batch, size));
+      case op::avg_pool2d: return contribute(in, by_sample(what, {&dy}, 0, batch_, size));
+      case op::softmax: return contribute(in, by_sample(what, {&value(x.output), &dy}, 0, batch_, size));
       case op::add:
         for (int i = 0; i < x.inputs; ++i) contribute(g_.input(x, i), numbers(dy));
         return;
@@ -165,14 +170,14 @@ class interpreter {
         for (int i = 0; i < x.inputs; ++i) {
           auto const each = static_cast<std::ptrdiff_t>(g_.input_shape(x, i).size());
           numbers part;
-          for (int s = 0; s < o_.batch; ++s)
+          for (int s = 0; s < batch_; ++s)
             part.insert(part.end(), dy.begin() + s * all + begin, dy.begin() + s * all + begin + each);
           contribute(g_.input(x, i), part);
           begin += each;
         }
         return;
       }
-      case op::custom: return contribute(in, by_sample(what, {&v, &value(x.output), &dy}, 0, o_.batch, size));
+      case op::custom: return contribute(in, by_sample(what, {&v, &value(x.output), &dy}, 0, batch_, size));
       case op::input: return;
     }
   }
@@ -200,6 +205,8 @@ class interpreter {
   graph_view const& g_;
   plan_options const& o_;
   bool training_;
+  samples part_{{}, 0};
+  int batch_ = 0;
   std::vector<numbers> values_, gradients_, statistics_, parameters_, gradients_of_parameters_;
   std::vector<int> readers_;
 };

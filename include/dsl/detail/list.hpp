@@ -47,6 +47,7 @@ class list {
     }
     return size_++;
   }
+  constexpr void clear() { size_ = 0; }
   constexpr void erase(int at) {
     for (int i = at; i + 1 < size_; ++i) data_[i] = data_[i + 1];
     --size_;

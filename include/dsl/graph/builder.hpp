@@ -33,6 +33,7 @@ class builder {
     n.inputs = count > 0 ? count : 0;
     n.output = sizes_.tensors;
     n.scope = scope_;
+    n.device = static_cast<short>(device_);
     n.first_parameter = first_parameter_;
     n.parameters = sizes_.parameters - first_parameter_;
     first_parameter_ = sizes_.parameters;
@@ -66,6 +67,14 @@ class builder {
             {.broken = rule::parameter_fits_32_bits, .first = {p.dims[0], 1, 1}, .found = count});
     if (parameters_) parameters_[sizes_.parameters] = p;
     ++sizes_.parameters;
+  }
+
+  /// Nodes appended from now on compute on this device. Returns the one before it, for the way out.
+  constexpr int move_to(int device) {
+    int const before = device_;
+    device_ = device;
+    if (device >= sizes_.devices) sizes_.devices = device + 1;
+    return before;
   }
 
   /// Records the first broken rule and where it was broken. Later ones are consequences and say nothing. The
@@ -137,6 +146,7 @@ class builder {
   int nodes_before_fault_ = 0x7fffffff;
   int first_parameter_ = 0;
   int scope_ = 0;
+  int device_ = 0;
   int depth_ = 0;
   int path_[deepest_layer] = {};
 };

@@ -12,7 +12,10 @@ struct graph_sizes {
   int tensors = 0;
   int parameters = 0;
   int scopes = 0;
+  int devices = 1;  // one more than the highest that a node is on
 };
+
+struct plan;
 
 /// A network as values, in topological order: what every pass, plan and executor reads. Owns nothing.
 struct graph_view {
@@ -22,6 +25,9 @@ struct graph_view {
   parameter const* parameters = nullptr;
   scope const* scopes = nullptr;
   graph_sizes size{};
+  /// On several devices, and only there: the pass that finds what a plan's steps wait for. It comes with the graph:
+  /// programs without such a network don't compile it.
+  void (*find_waits)(plan&) = nullptr;
 
   constexpr int input(node const& n, int i = 0) const { return edges[n.first_input + i]; }
   constexpr shape const& shape_of(int tensor) const { return tensors[tensor].shape; }
@@ -42,6 +48,17 @@ struct graph {
 
   constexpr graph_view view() const { return {nodes, edges, tensors, parameters, scopes, Sizes}; }
 };
+
+/// A node's number in the network as it was written, without the transfers that placement puts between. Dropout draws
+/// by it, so that a placed network draws what it does on one device.
+constexpr int number_of(graph_view const& g, int n) {
+  int number = n;
+  for (int i = 0; g.size.devices > 1 && i < n; ++i)
+    if (node const& x = g.nodes[i];
+        x.kind == op::transfer && x.device != g.nodes[g.tensors[g.input(x)].producer].device)
+      --number;
+  return number;
+}
 
 /// Multiply-adds of one node's forward pass for one sample; convolutions and dense layers only, as everyone counts.
 constexpr long long forward_macs(graph_view const& g, node const& n) {

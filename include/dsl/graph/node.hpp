@@ -21,6 +21,7 @@ enum class op : unsigned char {
   concat,
   add,
   custom,
+  transfer,  // its input, on another device
 };
 
 /// Elementwise functions of op::activation; alpha is the slope of leaky_relu and the scale of elu.
@@ -42,6 +43,7 @@ struct custom_op;
 struct node {
   op kind = op::input;
   dsl::function function = dsl::function::relu;
+  short device = 0;  // where it computes
   int first_input = 0;
   int inputs = 0;
   int output = -1;          // tensor

@@ -107,6 +107,7 @@ struct analysis {
     case op::max_pool2d:
     case op::avg_pool2d:
     case op::add:
+    case op::transfer:
     case op::concat: return true;
     case op::dropout: return o.mode == mode::training;
     case op::conv2d: return o.target.library_writes_slices && o.target.channel_block != channels_last && o.batch == 1;

@@ -10,7 +10,7 @@ namespace dsl::detail {
   list<int> time(p.steps.size());
   for (int s = 0; s < p.steps.size(); ++s) {
     bool const same = s > 0 && p.steps[s].group >= 0 && p.steps[s].group == p.steps[s - 1].group &&
-                      p.steps[s].what == p.steps[s - 1].what;
+                      p.steps[s].what == p.steps[s - 1].what && p.steps[s].micro == p.steps[s - 1].micro;
     time[s] = same ? time[s - 1] : s;
   }
   return time;
@@ -28,11 +28,13 @@ namespace dsl::detail {
     }
   int const end = p.steps.size() - 1;
   if (p.metrics >= 0) p.buffers[p.metrics].last = end;
-  if (p.options.mode != mode::training) p.buffers[p.activations[g.result()].buffer].last = end;
+  for (int m = 0; p.options.mode != mode::training && m < p.micro_batches; ++m)
+    p.buffers[p.activations[m * g.size.tensors + g.result()].buffer].last = end;
 }
 
-/// Offsets in the activation region: a sweep over the steps with a sorted list of holes, best fit, O(buffers x holes).
-[[gnu::cold]] constexpr void assign_offsets(plan& p) {
+/// Offsets of a device's buffers in its piece of the activation region, behind those of the later devices: a sweep
+/// over the steps with a sorted list of holes, best fit, O(buffers x holes).
+[[gnu::cold]] constexpr void assign_offsets(plan& p, int device) {
   struct hole {
     long long at = 0;
     long long bytes = 0;
@@ -42,12 +44,14 @@ namespace dsl::detail {
   list<int> next_begin(p.buffers.size(), -1), next_end(p.buffers.size(), -1);
   for (int b = p.buffers.size() - 1; b >= 0; --b) {
     buffer const& x = p.buffers[b];
-    if (x.where != region::activations || x.first < 0) continue;
+    if (x.where != region::activations || x.first < 0 || x.device != device) continue;
     next_begin[b] = head[x.first], head[x.first] = b;
     next_end[b] = tail[x.last], tail[x.last] = b;
   }
   list<hole> holes;  // sorted by address, never adjacent
-  long long& top = p.region_bytes[static_cast<int>(region::activations)];
+  constexpr int here = static_cast<int>(region::activations);
+  long long& top = p.region_bytes[here];
+  long long const begin = top;
   for (int s = 0; s < steps; ++s) {
     for (int b = head[s]; b >= 0; b = next_begin[b]) {
       buffer& x = p.buffers[b];
@@ -81,6 +85,7 @@ namespace dsl::detail {
         holes.insert(at, freed);
     }
   }
+  p.devices[device].bytes[here] = top - begin;
 }
 
 }  // namespace dsl::detail

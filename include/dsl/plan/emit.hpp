@@ -5,52 +5,46 @@
 
 namespace dsl::detail {
 
-/// Writes the steps of a plan: the forward pass in the graph's order, the backward pass derived from it in reverse.
-/// Branches of one concat that end in a batch_norm normalise together, as one group.
+/// Writes the steps of a plan: the forward pass in the graph's order, the backward pass derived from it in reverse;
+/// with micro-batches all forward passes and then all backward passes, so that a device works on one while the next
+/// device works on the one before (GPipe; Huang et al. 2019). Branches of one concat that end in a batch_norm normalise
+/// together, as one group.
 class emitter {
  public:
   [[gnu::cold]] constexpr emitter(graph_view const& g, analysis const& a, plan& p) : g_(g), a_(a), p_(p) {
-    statistics_ = list<int>(g.size.nodes, -1);
-    argmax_ = list<int>(g.size.nodes, -1);
-    contributions_ = list<int>(g.size.tensors);
+    int const micros = p.micro_batches;
+    kept_ = list<int>(micros * g.size.nodes, -1);
+    contributions_ = list<int>(micros * g.size.tensors);
     whole_ = list<bool>(g.size.parameters);
     find_what_to_reduce();
-    p.steps.reserve(2 * g.size.nodes + 8);
-    p.operands.reserve(7 * g.size.nodes + 16);
+    p.steps.reserve(micros * (2 * g.size.nodes + 8));
+    p.operands.reserve(micros * (7 * g.size.nodes + 16));
   }
 
   [[gnu::cold]] constexpr void run() {
-    begin({.what = action::load});
-    put(content::activation, access::write, g_.nodes[0].output);
-    if (p_.options.mode != mode::inference) {
-      p_.labels = add_buffer(p_, region::activations, {1, 1, 1}, 1, p_.options.batch, 4);
-      p_.metrics = add_buffer(p_, region::activations, {2, 1, 1}, 1, 1, 8);
-      p_.operands.push({content::labels, access::write, 0, p_.labels});
+    for (micro_ = 0; micro_ < p_.micro_batches; ++micro_) {
+      load();
+      for (int n = 1; n < g_.size.nodes; ++n)
+        if (a_.owner[n] == n && group_of(n) < 0) forward(n);
+      if (p_.options.mode != mode::inference) compute_loss();
     }
-    end();
-    for (int n = 1; n < g_.size.nodes; ++n)
-      if (a_.owner[n] == n && group_of(n) < 0) forward(n);
-    if (p_.options.mode != mode::inference) compute_loss();
     if (p_.options.mode != mode::training) return;
-    for (int n = g_.size.nodes - 1; n > 0; --n) {
-      for (int i = 0; i < waiting_.size(); ++i)  // whose input this node makes: its gradient must be whole now
-        if (a_.owner[g_.tensors[g_.input(g_.nodes[waiting_[i]])].producer] == n) {
-          backward_step(waiting_[i], -1);
-          waiting_.erase(i--);
-        }
-      if (a_.owner[n] == n && group_of(n) < 0) backward(n);
-      all_reduce_what_is_whole();
+    for (micro_ = 0; micro_ < p_.micro_batches; ++micro_) backward();
+    --micro_;
+    for (int d = 0; d < g_.size.devices; ++d) {
+      begin_on(d, action::update);
+      end();
     }
-    for (int n : waiting_) backward_step(n, -1);
-    all_reduce_what_is_whole();
-    begin({.what = action::update});
-    end();
   }
 
  private:
   [[gnu::cold]] constexpr void begin(step s) {
     s.first_operand = p_.operands.size();
+    s.micro = micro_;
     current_ = s;
+  }
+  [[gnu::cold]] constexpr void begin_on(int device, action what) {
+    begin({.what = what, .device = device});
   }
   [[gnu::cold]] constexpr void end() {
     current_.operands = p_.operands.size() - current_.first_operand;
@@ -62,22 +56,43 @@ class emitter {
            .node = n,
            .batch_norm = a_.batch_norm_of[n],
            .activation = a_.activation_of[n],
-           .group = group});
+           .group = group,
+           .device = g_.nodes[n].device});
   }
   [[gnu::cold]] constexpr void put(content what, access how, int tensor) {
-    placement const& at = (what == content::activation ? p_.activations : p_.gradients)[tensor];
+    int const i = micro_ * g_.size.tensors + tensor;
+    placement const& at = (what == content::activation ? p_.activations : p_.gradients)[i];
     p_.operands.push({what, how, tensor, at.buffer, at.channel});
   }
   [[gnu::cold]] constexpr void put_parameter(int k, access how) {
     p_.operands.push({content::parameter, how, k, p_.parameter_buffers[k]});
   }
+  /// The first micro-batch's goes where the sum will be, a later one's beside it, to be added.
   [[gnu::cold]] constexpr void put_parameter_gradient(int k) {
-    p_.operands.push({content::parameter_gradient, access::write, k, p_.parameter_gradient_buffers[k]});
-    whole_[k] = true;
+    int at = p_.parameter_gradient_buffers[k];
+    if (micro_ > 0) {
+      buffer const& sum = p_.buffers[at];
+      at = add_buffer(p_, region::activations, sum.shape, 1, 1, sum.element_bytes, sum.device);
+    }
+    p_.operands.push({content::parameter_gradient, access::write, k, at});
+    whole_[k] = micro_ == p_.micro_batches - 1;
+  }
+  /// Those that the steps from `first` on have written.
+  [[gnu::cold]] constexpr void add_gradients(int first) {
+    for (int s = first, behind = p_.steps.size(); s < behind; ++s)
+      for (int i = p_.steps[s].first_operand, last = i + p_.steps[s].operands; i < last; ++i) {
+        operand o = p_.operands[i];
+        if (o.what != content::parameter_gradient) continue;
+        begin(action::add_gradients, p_.steps[s].node);
+        o.how = access::read;
+        p_.operands.push(o);
+        p_.operands.push({o.what, access::accumulate, o.index, p_.parameter_gradient_buffers[o.index]});
+        end();
+      }
   }
   /// The first contribution to a gradient writes it, the others add.
   [[gnu::cold]] constexpr void put_contribution(int tensor) {
-    int& count = contributions_[root_of(a_, tensor).buffer];
+    int& count = contributions_[micro_ * g_.size.tensors + root_of(a_, tensor).buffer];
     put(content::gradient, count++ == 0 ? access::write : access::accumulate, tensor);
   }
 
@@ -98,6 +113,28 @@ class emitter {
     int const owner = a_.owner[g_.tensors[edge_tensor].producer];
     return group_of(owner) == concat && result_of(owner) == edge_tensor;
   }
+
+  /// Pictures where the network begins, labels where it ends; one step where that is the same device.
+  [[gnu::cold]] constexpr void load() {
+    int const last = g_.nodes[g_.size.nodes - 1].device;
+    begin_on(g_.nodes[0].device, action::load);
+    put(content::activation, access::write, g_.nodes[0].output);
+    if (p_.options.mode != mode::inference) {
+      if (last != g_.nodes[0].device) {
+        end();
+        begin_on(last, action::load);
+      }
+      labels_ = add_buffer(p_, region::activations, {1, 1, 1}, 1, samples(), 4, last);
+      p_.operands.push({content::labels, access::write, 0, labels_});
+      if (micro_ == 0) {
+        p_.labels = labels_;
+        p_.metrics = add_buffer(p_, region::activations, {2, 1, 1}, 1, 1, 8, last);
+      }
+    }
+    end();
+  }
+  /// Of the micro-batch.
+  [[gnu::cold]] constexpr int samples() const { return micro_batch(p_.options.batch, p_.micro_batches, micro_).size; }
 
   [[gnu::cold]] constexpr void forward(int n) {
     node const& x = g_.nodes[n];
@@ -129,15 +166,15 @@ class emitter {
     if (x.kind == op::batch_norm && training) {
       int const before = g_.tensors[g_.input(x)].producer;  // its skipped bias still moves the running mean
       if (a_.bias_skipped[before]) put_parameter(g_.nodes[before].first_parameter + 1, access::read);
-      statistics_[n] = add_buffer(p_, region::activations, {2 * g_.output_shape(x).channels, 1, 1}, 1, 1,
-                                  p_.options.target.state_bytes);
-      p_.operands.push({content::statistics, access::write, n, statistics_[n]});
+      kept(n) = add_buffer(p_, region::activations, {2 * g_.output_shape(x).channels, 1, 1}, 1, 1,
+                           p_.options.target.state_bytes, x.device);
+      p_.operands.push({content::statistics, access::write, n, kept(n)});
     }
     if (x.kind == op::max_pool2d && training) {
       int const index_bytes = x.window.height * x.window.width <= 256 ? 1 : 2;
-      argmax_[n] = add_buffer(p_, region::activations, g_.output_shape(x), block_of(g_, x.output, p_.options.target),
-                              p_.options.batch, index_bytes);
-      p_.operands.push({content::argmax, access::write, n, argmax_[n]});
+      kept(n) = add_buffer(p_, region::activations, g_.output_shape(x), block_of(g_, x.output, p_.options.target),
+                           samples(), index_bytes, x.device);
+      p_.operands.push({content::argmax, access::write, n, kept(n)});
     }
     put(content::activation, access::write, result_of(n));
     end();
@@ -145,7 +182,7 @@ class emitter {
 
   [[gnu::cold]] constexpr void copy(action what, int n, int edge) {
     node const& x = g_.nodes[n];
-    begin({.what = what, .kind = x.kind, .node = n, .edge = edge});
+    begin({.what = what, .kind = x.kind, .node = n, .edge = edge, .device = x.device});
     int const in = g_.input(x, edge);
     if (what == action::copy_forward) {
       put(content::activation, access::read, in);
@@ -169,17 +206,35 @@ class emitter {
   }
 
   [[gnu::cold]] constexpr void compute_loss() {
-    begin({.what = action::loss, .node = g_.size.nodes - 1});
+    int const last = g_.size.nodes - 1;
+    begin({.what = action::loss, .node = last, .device = g_.nodes[last].device});
     put(content::activation, access::read, g_.result());
-    p_.operands.push({content::labels, access::read, 0, p_.labels});
-    p_.operands.push({content::metrics, access::write, 0, p_.metrics});
+    p_.operands.push({content::labels, access::read, 0, labels_});
+    p_.operands.push({content::metrics, micro_ == 0 ? access::write : access::accumulate, 0, p_.metrics});
     if (p_.options.mode == mode::training) {
-      int const to = loss_from_logits() ? g_.input(g_.nodes[g_.size.nodes - 1]) : g_.result();
+      int const to = loss_from_logits() ? g_.input(g_.nodes[last]) : g_.result();
       if (a_.needs_gradient[to]) put_contribution(to);
     }
     end();
   }
 
+  /// Of one micro-batch.
+  [[gnu::cold]] constexpr void backward() {
+    for (int n = g_.size.nodes - 1; n > 0; --n) {
+      for (int i = 0; i < waiting_.size(); ++i)  // whose input this node makes: its gradient must be whole now
+        if (a_.owner[g_.tensors[g_.input(g_.nodes[waiting_[i]])].producer] == n) {
+          backward_step(waiting_[i], -1);
+          waiting_.erase(i--);
+        }
+      int const steps = p_.steps.size();
+      if (a_.owner[n] == n && group_of(n) < 0) backward(n);
+      if (micro_ > 0) add_gradients(steps);
+      all_reduce_what_is_whole();
+    }
+    for (int n : waiting_) backward_step(n, -1);
+    waiting_.clear();
+    all_reduce_what_is_whole();
+  }
   [[gnu::cold]] constexpr void backward(int n) {
     node const& x = g_.nodes[n];
     if (!a_.needs_gradient[x.output]) return;
@@ -219,7 +274,9 @@ class emitter {
         return;
       case op::max_pool2d:
       case op::avg_pool2d:
-        // Adding to a gradient is free for a pool and dear for a library's convolution: let those write first.
+      case op::transfer:
+        // Adding to a gradient is free for a pool and dear for a library's convolution: let those write first. Until a
+        // transfer's gradient is there, its device has other branches to go through.
         if (a_.readers[g_.input(x)] > 1)
           waiting_.push(n);
         else
@@ -233,41 +290,48 @@ class emitter {
     node const& x = g_.nodes[n];
     int const in = g_.input(x);
     begin(action::backward, n, group);
+    if (x.kind == op::transfer) current_.device = g_.nodes[g_.tensors[in].producer].device;  // who needs it fetches it
     bool const reads_input = x.kind == op::batch_norm || x.kind == op::custom ||
                              (x.kind == op::activation && !derivative_from_output(x.function));
     if (reads_input) put(content::activation, access::read, in);
     if (backward_reads_output(x)) put(content::activation, access::read, x.output);
     if (x.kind == op::batch_norm) {
-      p_.operands.push({content::statistics, access::read, n, statistics_[n]});
+      p_.operands.push({content::statistics, access::read, n, kept(n)});
       put_parameter(x.first_parameter, access::read);                                    // gamma
       if (a_.activation_of[n] >= 0) put_parameter(x.first_parameter + 1, access::read);  // beta, for relu's mask
       put_parameter_gradient(x.first_parameter);
       put_parameter_gradient(x.first_parameter + 1);
     }
-    if (x.kind == op::max_pool2d) p_.operands.push({content::argmax, access::read, n, argmax_[n]});
+    if (x.kind == op::max_pool2d) p_.operands.push({content::argmax, access::read, n, kept(n)});
     put(content::gradient, access::read, result_of(n));
     if (a_.needs_gradient[in]) put_contribution(in);
     end();
   }
 
-  /// The parameters whose gradients are summed over all devices, in the order of their memory.
+  /// What a forward step keeps for the backward one: the buffer of its statistics, or of its argmax.
+  [[gnu::cold]] constexpr int& kept(int n) { return kept_[micro_ * g_.size.nodes + n]; }
+
+  /// The parameters whose gradients are summed over all towers, in the order of their memory.
   [[gnu::cold]] constexpr void find_what_to_reduce() {
     if (p_.options.all_reduce_buckets < 1 || p_.options.mode != mode::training) return;
-    for (int n = g_.size.nodes - 1; n >= 0; --n)
-      for (int k = g_.nodes[n].first_parameter; k < g_.nodes[n].first_parameter + g_.nodes[n].parameters; ++k) {
-        if (g_.parameters[k].trainable()) to_reduce_.push(k);
-        whole_[k] = a_.bias_skipped[n] && g_.parameters[k].role == role::bias;  // it stays zero
-      }
+    for (int d = g_.size.devices - 1; d >= 0; --d)
+      for (int n = g_.size.nodes - 1; n >= 0; --n)
+        for (int k = g_.nodes[n].first_parameter; k < g_.nodes[n].first_parameter + g_.nodes[n].parameters; ++k) {
+          if (g_.nodes[n].device != d) continue;
+          if (g_.parameters[k].trainable()) to_reduce_.push(k);
+          whole_[k] = a_.bias_skipped[n] && g_.parameters[k].role == role::bias;  // it stays zero
+        }
   }
   /// That order is the one in which the backward pass finishes them, so that a bucket is one piece of memory. Buckets
-  /// are of about the same size.
+  /// are of about the same size, and each is of one device.
   [[gnu::cold]] constexpr void all_reduce_what_is_whole() {
     long long const all = p_.region_bytes[static_cast<int>(region::gradients)];
     auto const bucket_at = [&](long long offset) { return offset * p_.options.all_reduce_buckets / all; };
     while (found_whole_ < to_reduce_.size() && whole_[to_reduce_[found_whole_]]) {
-      buffer const& b = p_.buffers[p_.parameter_gradient_buffers[to_reduce_[found_whole_++]]];
-      if (bucket_at(b.offset) == bucket_at(b.offset + b.bytes)) continue;
-      begin({.what = action::all_reduce});
+      buffer const& b = gradient_of(found_whole_++);
+      bool const more = found_whole_ < to_reduce_.size() && gradient_of(found_whole_).device == b.device;
+      if (more && bucket_at(b.offset) == bucket_at(b.offset + b.bytes)) continue;
+      begin_on(b.device, action::all_reduce);
       for (; reduced_ < found_whole_; ++reduced_) {
         int const k = to_reduce_[reduced_];
         p_.operands.push({content::parameter_gradient, access::accumulate, k, p_.parameter_gradient_buffers[k]});
@@ -275,15 +339,19 @@ class emitter {
       end();
     }
   }
+  [[gnu::cold]] constexpr buffer const& gradient_of(int i) const {
+    return p_.buffers[p_.parameter_gradient_buffers[to_reduce_[i]]];
+  }
 
   graph_view const& g_;
   analysis const& a_;
   plan& p_;
   step current_{};
-  list<int> statistics_;     // per node: buffers
-  list<int> argmax_;         // per node: buffers
-  list<int> contributions_;  // per root tensor: gradient contributions so far
-  list<int> waiting_;        // pools whose backward step comes as late as it may
+  int micro_ = 0;
+  list<int> kept_;           // per micro-batch and node: buffers
+  int labels_ = -1;          // buffer
+  list<int> contributions_;  // per micro-batch and root tensor: gradient contributions so far
+  list<int> waiting_;        // pools and transfers whose backward step comes as late as it may
   list<int> to_reduce_;      // parameters
   list<bool> whole_;         // per parameter: its gradient is
   int found_whole_ = 0;      // of to_reduce_

@@ -34,14 +34,29 @@ struct plan_options {
   dsl::target target{};
   int optimizer_slots = 1;
   dsl::loss loss = dsl::loss::categorical_crossentropy;
-  int all_reduce_buckets = 0;  // training on several devices: parts in which gradients are summed over all of them
+  int all_reduce_buckets = 0;  // training by several towers: parts in which gradients are summed over all of them
+  int micro_batches = 1;       // parts of the batch that go through the network one behind the other
 };
+
+/// Micro-batch m of `count`: equal parts, and the last takes the rest. Of a batch with fewer samples than parts the
+/// others would be empty: it stays whole, micro_batches_of() is 1. 10 samples in 4 parts are 2, 2, 2, 4.
+struct sample_range {
+  int first = 0;
+  int size = 0;
+};
+constexpr int micro_batches_of(plan_options const& o) {
+  return o.micro_batches < 1 || o.micro_batches > o.batch ? 1 : o.micro_batches;
+}
+constexpr sample_range micro_batch(int batch, int count, int m) {
+  int const each = batch / count;
+  return {m * each, m == count - 1 ? batch - m * each : each};
+}
 
 /// Where a buffer lives. Offsets count from the region's begin. All plans of a network share the first two.
 enum class region : unsigned char { parameters, statistics, gradients, slots, activations };
 inline constexpr int regions = 5;
 
-/// What a step does. Each graph node has at most one step of each kind; a copy has one per edge.
+/// What a step does. Each graph node has at most one step of each kind a micro-batch; a copy has one per edge.
 enum class action : unsigned char {
   load,  // the batch arrives: input pictures and labels
   forward,
@@ -51,6 +66,7 @@ enum class action : unsigned char {
   backward_weights,  // conv2d and dense: gradients of kernel and bias
   backward_data,     // conv2d and dense: gradient of the input
   copy_backward,     // one input's share of a concat's or add's gradient
+  add_gradients,     // a later micro-batch's gradient of a parameter, to the sum of those before
   all_reduce,        // gradients of neighbouring parameters, as soon as they are whole: summed over all devices
   update,            // the optimizer, over every trainable parameter
 };
@@ -89,6 +105,10 @@ struct step {
   int group = -1;       // neighbours of one group do not depend on each other and may share a launch
   int first_operand = 0;
   int operands = 0;
+  int device = 0;
+  int micro = 0;       // which micro-batch; all_reduce and update belong to the last
+  int first_wait = 0;  // in plan.waits: the steps of other devices that must be done before this one begins
+  int waits = 0;
 };
 
 /// A piece of a region: batch x shape in channel blocks. Live from step `first` to step `last`.
@@ -97,10 +117,17 @@ struct buffer {
   dsl::shape shape{};
   int block = 1;
   int element_bytes = 4;
+  int device = 0;
   long long bytes = 0;
   long long offset = -1;
   int first = -1;
   int last = -1;
+};
+
+/// How much of every region is a device's. The devices' pieces lie one behind the other, the last device's first: its
+/// gradients are whole first. The slots' piece is like the parameters', once per slot.
+struct device_bytes {
+  long long bytes[regions] = {};
 };
 
 /// Where a tensor's activation or gradient is: channel `channel` on of a buffer.
@@ -109,24 +136,39 @@ struct placement {
   int channel = 0;
 };
 
-/// Everything an executor replays: the steps in order and where each of their operands is.
+/// Everything an executor replays: the steps in order and where each of their operands is. One thread may run all
+/// steps in this order. Or each device runs its own, in this order too and at the same time as the others, if it waits
+/// for what its steps name.
 struct plan {
   plan_options options{};
   detail::list<step> steps{};
   detail::list<operand> operands{};
   detail::list<buffer> buffers{};
-  detail::list<placement> activations{};           // per tensor
-  detail::list<placement> gradients{};             // per tensor; buffer -1 where no gradient is needed
+  detail::list<placement> activations{};           // per micro-batch and tensor: [micro * tensors + tensor]
+  detail::list<placement> gradients{};             // the same; buffer -1 where no gradient is needed
   detail::list<int> parameter_buffers{};           // per parameter
   detail::list<int> parameter_gradient_buffers{};  // per parameter; -1 for running statistics, and outside training
-  int labels = -1;                                 // buffers
+  int labels = -1;                                 // buffers; of the first micro-batch
   int metrics = -1;
   long long region_bytes[regions] = {};
+  detail::list<int> waits{};             // steps
+  detail::list<device_bytes> devices{};  // what each has of the regions
+  int micro_batches = 1;
 
   constexpr long long bytes() const {
     long long all = 0;
     for (long long b : region_bytes) all += b;
     return all;
+  }
+  [[gnu::cold]] constexpr sample_range samples_of(step const& s) const {
+    return micro_batch(options.batch, micro_batches, s.micro);
+  }
+  /// Where a device's piece of a region begins; of the slots, that of the first slot.
+  [[gnu::cold]] constexpr long long begin_of(region r, int device) const {
+    long long begin = 0;
+    for (int d = devices.size() - 1; d > device; --d)
+      begin += devices[d].bytes[static_cast<int>(r == region::slots ? region::parameters : r)];
+    return begin;
   }
   constexpr buffer const& buffer_of(operand const& o) const { return buffers[o.buffer]; }
 };

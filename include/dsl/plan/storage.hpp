@@ -6,37 +6,43 @@
 namespace dsl::detail {
 
 [[gnu::cold]] constexpr int add_buffer(plan& p, region where, shape const& s, int block, long long samples,
-                                       int element_bytes) {
-  buffer b{.where = where, .shape = s, .block = block, .element_bytes = element_bytes};
+                                       int element_bytes, int device) {
+  buffer b{.where = where, .shape = s, .block = block, .element_bytes = element_bytes, .device = device};
   b.bytes = round_up(samples * round_up(s.channels, block) * s.area() * element_bytes, p.options.target.alignment);
   return p.buffers.push(b);
 }
 
 /// Flat parameters: each region holds them in reverse topological order, the order in which the backward pass
 /// finishes their gradients, so that a prefix can be reduced while the rest is still computed. Gradients and every
-/// optimizer slot have the offsets of their parameters: one loop updates all.
+/// optimizer slot have the offsets of their parameters: one loop updates all of a device's.
 [[gnu::cold]] constexpr void place_parameters(graph_view const& g, plan& p) {
   p.parameter_buffers = list<int>(g.size.parameters, -1);
   p.parameter_gradient_buffers = list<int>(g.size.parameters, -1);
   bool const training = p.options.mode == mode::training;
   int const bytes = p.options.target.state_bytes;
-  auto const place = [&](region where, long long count) {
-    int const b = add_buffer(p, where, {static_cast<int>(count), 1, 1}, 1, 1, bytes);
+  auto const place = [&](region where, long long count, int device) {
+    int const b = add_buffer(p, where, {static_cast<int>(count), 1, 1}, 1, 1, bytes, device);
     long long& end = p.region_bytes[static_cast<int>(where)];
     p.buffers[b].offset = end;
     end += p.buffers[b].bytes;
+    p.devices[device].bytes[static_cast<int>(where)] += p.buffers[b].bytes;
     return b;
   };
-  for (int n = g.size.nodes - 1; n >= 0; --n)
-    for (int i = 0; i < g.nodes[n].parameters; ++i) {
-      int const k = g.nodes[n].first_parameter + i;
-      parameter const& x = g.parameters[k];
-      p.parameter_buffers[k] = place(x.trainable() ? region::parameters : region::statistics, x.count());
-      if (training && x.trainable()) p.parameter_gradient_buffers[k] = place(region::gradients, x.count());
+  p.devices = list<device_bytes>(g.size.devices);
+  for (int d = g.size.devices - 1; d >= 0; --d)
+    for (int n = g.size.nodes - 1; n >= 0; --n) {
+      if (g.nodes[n].device != d) continue;
+      for (int i = 0; i < g.nodes[n].parameters; ++i) {
+        int const k = g.nodes[n].first_parameter + i;
+        parameter const& x = g.parameters[k];
+        p.parameter_buffers[k] = place(x.trainable() ? region::parameters : region::statistics, x.count(), d);
+        if (training && x.trainable()) p.parameter_gradient_buffers[k] = place(region::gradients, x.count(), d);
+      }
     }
-  if (training)
-    p.region_bytes[static_cast<int>(region::slots)] =
-        p.options.optimizer_slots * p.region_bytes[static_cast<int>(region::parameters)];
+  if (!training) return;
+  constexpr int parameters = static_cast<int>(region::parameters), slots = static_cast<int>(region::slots);
+  p.region_bytes[slots] = p.options.optimizer_slots * p.region_bytes[parameters];
+  for (device_bytes& d : p.devices) d.bytes[slots] = p.options.optimizer_slots * d.bytes[parameters];
 }
 
 /// Elementwise operations may overwrite their input where nobody reads it again: not a slice, not the picture, and not
@@ -52,33 +58,38 @@ namespace dsl::detail {
   return !own_backward_reads_input && !backward_reads_output(producer);
 }
 
-/// One buffer for every tensor that no other one contains.
-[[gnu::cold]] constexpr void place_activations(graph_view const& g, analysis const& a, plan& p) {
+/// A buffer for micro-batch m of a tensor or its gradient, on the device that makes the tensor.
+[[gnu::cold]] constexpr int add_tensor(graph_view const& g, plan& p, int tensor, int m) {
   target const& to = p.options.target;
-  p.activations = list<placement>(g.size.tensors);
+  return add_buffer(p, region::activations, g.shape_of(tensor), block_of(g, tensor, to),
+                    micro_batch(p.options.batch, p.micro_batches, m).size, to.element_bytes,
+                    g.nodes[g.tensors[tensor].producer].device);
+}
+
+/// One buffer for every tensor that no other one contains.
+[[gnu::cold]] constexpr void place_activations(graph_view const& g, analysis const& a, plan& p, int m) {
+  placement* const at = p.activations.begin() + m * g.size.tensors;
   for (int n = 0; n < g.size.nodes; ++n) {
     int const t = g.nodes[n].output;
     bool const inside_a_fused_step = a.readers[t] == 1 && a.reader[t] >= 0 && a.owner[a.reader[t]] == a.owner[n] &&
                                      a.owner[a.reader[t]] != a.reader[t];
     if (a.parent[t] >= 0 || inside_a_fused_step) continue;
     if (a.owner[n] == n && overwrites_input(g, p, a, g.nodes[n]))
-      p.activations[t] = p.activations[g.input(g.nodes[n])];
+      at[t] = at[g.input(g.nodes[n])];
     else
-      p.activations[t].buffer =
-          add_buffer(p, region::activations, g.shape_of(t), block_of(g, t, to), p.options.batch, to.element_bytes);
+      at[t].buffer = add_tensor(g, p, t, m);
   }
   for (int t = 0; t < g.size.tensors; ++t)
     if (a.parent[t] >= 0) {
       placement const root = root_of(a, t);
-      p.activations[t] = {p.activations[root.buffer].buffer, root.channel};
+      at[t] = {at[root.buffer].buffer, root.channel};
     }
 }
 
 /// Gradients share buffers as their tensors do. In place where that is safe: a batch_norm's input gradient over its
 /// input, which nobody needs again, and an elementwise one over its output's gradient.
-[[gnu::cold]] constexpr void place_gradients(graph_view const& g, analysis const& a, plan& p) {
-  target const& to = p.options.target;
-  p.gradients = list<placement>(g.size.tensors);
+[[gnu::cold]] constexpr void place_gradients(graph_view const& g, analysis const& a, plan& p, int m) {
+  placement* const at = p.gradients.begin() + m * g.size.tensors;
   if (p.options.mode != mode::training) return;
   for (int t = g.size.tensors - 1; t >= 0; --t) {
     if (!a.needs_gradient[t] || a.parent[t] >= 0) continue;
@@ -87,23 +98,22 @@ namespace dsl::detail {
     int const reader = a.readers[t] == 1 ? a.reader[t] : -1;
     if (reader >= 0 && g.nodes[reader].kind == op::batch_norm && !backward_reads_output(g.nodes[producer]) &&
         g.nodes[producer].kind != op::input) {
-      p.gradients[t] = p.activations[t];
+      at[t] = p.activations[m * g.size.tensors + t];
       continue;
     }
     if (reader >= 0 && (g.nodes[reader].kind == op::activation || g.nodes[reader].kind == op::dropout)) {
       int const out = g.nodes[reader].output;
-      if (a.parent[out] < 0 && p.gradients[out].buffer >= 0) {
-        p.gradients[t] = p.gradients[out];
+      if (a.parent[out] < 0 && at[out].buffer >= 0) {
+        at[t] = at[out];
         continue;
       }
     }
-    p.gradients[t].buffer =
-        add_buffer(p, region::activations, g.shape_of(t), block_of(g, t, to), p.options.batch, to.element_bytes);
+    at[t].buffer = add_tensor(g, p, t, m);
   }
   for (int t = 0; t < g.size.tensors; ++t)
     if (a.needs_gradient[t] && a.parent[t] >= 0) {
       placement const root = root_of(a, t);
-      p.gradients[t] = {p.gradients[root.buffer].buffer, root.channel};
+      at[t] = {at[root.buffer].buffer, root.channel};
     }
 }
 

@@ -169,6 +169,22 @@ struct branches_share_their_shape {
                 "add: every branch must have the shape of the first");
 };
 
+template <class At, class Layer, bool IsDevice = false>
+struct on_names_a_device {
+  static_assert(IsDevice, "on: its first type must be a device; write on<device<1>, ...>");
+};
+
+template <class At, class Layer, int Device>
+struct devices_are_not_negative {
+  static_assert(Device >= 0, "on: a device's number must be at least 0");
+};
+
+/// Devices are those that the network asks for.
+template <class Network, int Devices, int Device, int Layers = 0>
+struct devices_have_layers {
+  static_assert(Layers > 0, "on: no layer is on this device; number the devices 0, 1, 2 without gaps");
+};
+
 template <class At, class Layer, double Alpha>
 struct slope_is_not_negative {
   static_assert(Alpha >= 0 && Alpha < 1e30, "activation: the slope must be a number of at least 0");

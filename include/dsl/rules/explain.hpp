@@ -165,6 +165,14 @@ struct explain<rule::branches_share_their_shape, J>
 template <class J>
 struct explain<rule::slope_is_not_negative, J> : broken::slope_is_not_negative<at_of<J>, layer_of<J>, J::why.number> {};
 template <class J>
+struct explain<rule::on_names_a_device, J> : broken::on_names_a_device<at_of<J>, layer_of<J>> {};
+template <class J>
+struct explain<rule::devices_are_not_negative, J>
+    : broken::devices_are_not_negative<at_of<J>, layer_of<J>, J::why.found> {};
+template <class J>
+struct explain<rule::devices_have_layers, J>
+    : broken::devices_have_layers<typename J::whole, J::why.wanted, J::why.found> {};
+template <class J>
 struct explain<rule::inputs_come_first, J>
     : broken::inputs_come_first<at_of<J>, layer_of<J>, J::why.kind, J::why.found> {};
 template <class J>

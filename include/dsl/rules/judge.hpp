@@ -34,6 +34,16 @@ constexpr verdict judge(builder const& b, graph_view const& g, value const& out)
       place(g, t, check.why);
       return check.why;
     }
+  for (int d = 0; g.size.devices > 1 && d < g.size.devices; ++d) {
+    bool used = false;
+    for (int n = 1; n < g.size.nodes && !used; ++n) used = g.nodes[n].device == d;
+    if (used) continue;
+    // on<device<1>, ...> around all of a network leaves 0 without layers
+    check.why.broken = rule::devices_have_layers;
+    check.why.wanted = g.size.devices;
+    check.why.found = d;
+    return check.why;
+  }
   return {};
 }
 
@@ -42,6 +52,7 @@ constexpr verdict judge(builder const& b, graph_view const& g, value const& out)
 constexpr void make_harmless(node* nodes, int* edges, int count) {
   for (int i = 0; i < count; ++i) {
     node& n = nodes[i];
+    n.device = 0;
     bool whole = (n.kind == op::input) == (i == 0) && n.inputs >= (i > 0) && n.parameters == parameters_of(n.kind);
     for (int k = n.first_input; k < n.first_input + n.inputs; ++k) {
       whole = whole && edges[k] >= 0 && edges[k] < i;

@@ -32,6 +32,9 @@ enum class rule : unsigned char {
   add_joins_two_or_more,
   branches_share_their_shape,
   slope_is_not_negative,
+  on_names_a_device,
+  devices_are_not_negative,
+  devices_have_layers,
   own_rule,
   // what a lower() that appends nodes by itself can get wrong
   inputs_come_first,

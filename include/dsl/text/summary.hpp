@@ -32,6 +32,7 @@ inline std::string operation(node const& n) {
     case op::concat: return "concat";
     case op::add: return "add";
     case op::custom: return n.custom ? n.custom->name : "custom";
+    case op::transfer: return "transfer";
   }
   return "?";
 }

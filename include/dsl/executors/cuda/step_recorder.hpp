@@ -120,6 +120,7 @@ class step_recorder {
       case action::update:
         if (meetings_.any()) towers_.before_update();
         return update();
+      case action::add_gradients: break;  // of micro-batches; prepare() refuses them
     }
     unknown();
   }

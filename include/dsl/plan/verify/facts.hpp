@@ -58,14 +58,15 @@ struct facts {
 
 /// Which tensors share a buffer as one value: by the plan's table of placements, and as far as the graph justifies it.
 /// A concat's input may be a slice of its output, a renaming node's output may be its input. Every tensor belongs to
-/// one root, whose buffer it is.
+/// one root, whose buffer it is. All of it for one micro-batch.
 struct sharing {
   list<int> parent;    // per tensor: the concat output it is a slice of, or the tensor it renames; or -1
   list<int> root;      // per tensor
   list<int> original;  // per tensor: what it renames in the end, or itself
   list<bool> shared;   // per edge: nothing has to be done for it
 
-  [[gnu::cold]] constexpr sharing(graph_view const& g, list<placement> const& at, bool training)
+  constexpr sharing() = default;
+  [[gnu::cold]] constexpr sharing(graph_view const& g, placement const* at, bool training)
       : parent(g.size.tensors, -1), root(g.size.tensors, -1), original(g.size.tensors, -1), shared(g.size.edges) {
     for (int n = 0; n < g.size.nodes; ++n) {
       node const& x = g.nodes[n];

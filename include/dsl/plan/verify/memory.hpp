@@ -20,6 +20,7 @@ struct contents {
   int block = 1;
   int element_bytes = 4;
   int samples = 1;
+  int device = 0;
 };
 
 [[gnu::cold]] constexpr bool fits(plan const& p, int buffer, contents const& c) {
@@ -27,22 +28,31 @@ struct contents {
   dsl::buffer const& b = p.buffers[buffer];
   long long const blocks = (c.shape.channels + c.block - 1) / c.block;
   return b.where == c.where && b.shape == c.shape && b.block == c.block && b.element_bytes == c.element_bytes &&
-         b.bytes >= c.samples * blocks * c.block * c.shape.area() * c.element_bytes;
+         b.device == c.device && b.bytes >= c.samples * blocks * c.block * c.shape.area() * c.element_bytes;
 }
 
-[[gnu::cold]] constexpr bool fits_tensor(graph_view const& g, plan const& p, int buffer, int tensor,
-                                         int element_bytes) {
+/// Samples of a micro-batch: all have the same number but for the last, which has the rest.
+[[gnu::cold]] constexpr int samples_in(plan const& p, int micro) {
+  int const each = p.options.batch / p.micro_batches;
+  return micro + 1 < p.micro_batches ? each : p.options.batch - each * micro;
+}
+
+[[gnu::cold]] constexpr bool fits_tensor(graph_view const& g, plan const& p, int buffer, int tensor, int micro) {
   return fits(p, buffer,
               {.shape = g.shape_of(tensor),
                .block = expected_block(g, p.options.target, tensor),
-               .element_bytes = element_bytes,
-               .samples = p.options.batch});
+               .element_bytes = p.options.target.element_bytes,
+               .samples = samples_in(p, micro),
+               .device = g.nodes[g.tensors[tensor].producer].device});
 }
 
+/// In its device's piece of it. Slots are in no buffers.
 [[gnu::cold]] constexpr bool lies_in_its_region(plan const& p, buffer const& b) {
-  long long const region = p.region_bytes[static_cast<int>(b.where)];
-  return b.offset >= 0 && b.offset % p.options.target.alignment == 0 && b.offset <= region &&
-         b.bytes <= region - b.offset;
+  if (b.device < 0 || b.device >= p.devices.size() || b.where == region::slots) return false;
+  long long offset = b.offset;
+  for (int d = p.devices.size() - 1; d > b.device; --d) offset -= p.devices[d].bytes[static_cast<int>(b.where)];
+  long long const bytes = p.devices[b.device].bytes[static_cast<int>(b.where)];
+  return offset >= 0 && b.offset % p.options.target.alignment == 0 && offset <= bytes && b.bytes <= bytes - offset;
 }
 
 /// Buffers of one region that are in use, sorted by address. New ones are looked for from the back: most plans grow.
@@ -75,14 +85,27 @@ class address_list {
 [[gnu::cold]] constexpr plan_verdict check_tables(graph_view const& g, plan const& p) {
   plan_options const& o = p.options;
   target const& to = o.target;
-  bool positive = o.batch > 0 && o.optimizer_slots >= 0 && o.all_reduce_buckets >= 0 && to.channel_block >= 0 &&
-                  to.alignment > 0 && to.element_bytes > 0 && to.state_bytes > 0;
-  for (long long bytes : p.region_bytes) positive = positive && bytes >= 0;
-  bool const covered = p.activations.size() == g.size.tensors && p.gradients.size() == g.size.tensors &&
+  bool const positive = o.batch > 0 && o.optimizer_slots >= 0 && o.all_reduce_buckets >= 0 && to.channel_block >= 0 &&
+                        to.alignment > 0 && to.element_bytes > 0 && to.state_bytes > 0 && o.micro_batches > 0;
+  bool const parts = p.micro_batches == (o.batch < o.micro_batches ? 1 : o.micro_batches);
+  if (!positive || !parts || p.devices.size() != g.size.devices) return {.broken = plan_rule::tables_cover_the_graph};
+  int const tensors = p.micro_batches * g.size.tensors;
+  bool const covered = p.activations.size() == tensors && p.gradients.size() == tensors &&
                        p.parameter_buffers.size() == g.size.parameters &&
                        p.parameter_gradient_buffers.size() == g.size.parameters && p.steps.size() > 0;
-  if (positive && covered) return {};
-  return {.broken = plan_rule::tables_cover_the_graph};
+  if (!covered) return {.broken = plan_rule::tables_cover_the_graph};
+  constexpr int parameters = static_cast<int>(region::parameters), slots = static_cast<int>(region::slots);
+  int const slot_count = o.mode == mode::training ? o.optimizer_slots : 0;
+  for (int r = 0; r < regions; ++r) {
+    long long all = 0;
+    for (device_bytes const& d : p.devices) {
+      if (d.bytes[r] < 0 || (r == slots && d.bytes[r] != slot_count * d.bytes[parameters]))
+        return {.broken = plan_rule::devices_share_out_the_regions, .index = r};
+      all += d.bytes[r];
+    }
+    if (p.region_bytes[r] != all) return {.broken = plan_rule::devices_share_out_the_regions, .index = r};
+  }
+  return {};
 }
 
 /// Parameters and running statistics lie apart; gradients and optimizer slots lie like the parameters, so that one
@@ -95,7 +118,8 @@ class address_list {
     int const b = p.parameter_buffers[k];
     contents c{.where = x.trainable() ? region::parameters : region::statistics,
                .shape = {static_cast<int>(x.count()), 1, 1},
-               .element_bytes = p.options.target.state_bytes};
+               .element_bytes = p.options.target.state_bytes,
+               .device = g.nodes[x.node].device};
     if (!fits(p, b, c) || p.buffers[b].bytes < x.count() * c.element_bytes)
       return {.broken = plan_rule::buffers_fit_what_they_hold, .index = b};
     if (!lies_in_its_region(p, p.buffers[b]))
@@ -120,13 +144,13 @@ class address_list {
 
 /// Every tensor that has a place has a right one: a root a buffer of its own shape, a slice whole channel blocks of it
 /// (or its end), a renaming tensor no blocks at all where the channels mean something else.
-[[gnu::cold]] constexpr plan_verdict check_placements(graph_view const& g, plan const& p, list<placement> const& at,
-                                                      sharing const& s) {
+[[gnu::cold]] constexpr plan_verdict check_placements(graph_view const& g, plan const& p, placement const* at,
+                                                      sharing const& s, int micro) {
   for (int t = 0; t < g.size.tensors; ++t) {
     placement const& x = at[t];
     if (x.buffer < 0) continue;
     if (s.root[t] == t) {
-      if (x.channel != 0 || !fits_tensor(g, p, x.buffer, t, p.options.target.element_bytes))
+      if (x.channel != 0 || !fits_tensor(g, p, x.buffer, t, micro))
         return {.broken = plan_rule::buffers_fit_what_they_hold, .index = x.buffer};
       continue;
     }

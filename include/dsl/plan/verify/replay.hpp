@@ -9,21 +9,24 @@ namespace dsl::detail::checking {
 /// them in constant time but for the concats that a value completes.
 class replay {
  public:
-  [[gnu::cold]] constexpr replay(graph_view const& g, plan const& p, facts const& f, sharing const& activations,
-                                 sharing const& gradients)
+  [[gnu::cold]] constexpr replay(graph_view const& g, plan const& p, facts const& f, list<sharing> const& activations,
+                                 list<sharing> const& gradients)
       : g_(g),
         p_(p),
         activations_(activations),
         gradients_(gradients),
         buffers_(p.buffers.size()),
-        missing_(g.size.tensors, 1),
-        activation_begun_(g.size.tensors),
-        gradient_begun_(g.size.tensors),
-        contributions_(g.size.tensors) {
-    for (int n = 0; n < g.size.nodes; ++n)
-      if (g.nodes[n].kind == op::concat) missing_[g.nodes[n].output] = g.nodes[n].inputs;
-    for (int t = 0; t < g.size.tensors; ++t) contributions_[t] = f.readers[t];
-    if (g.result() != f.loss_target) --contributions_[g.result()];
+        micros_(p.micro_batches) {
+    for (progress& m : micros_) {
+      m.missing = list<int>(g.size.tensors, 1);
+      m.activation_begun = list<bool>(g.size.tensors);
+      m.gradient_begun = list<bool>(g.size.tensors);
+      m.contributions = f.readers;
+      for (int n = 0; n < g.size.nodes; ++n)
+        if (g.nodes[n].kind == op::concat) m.missing[g.nodes[n].output] = g.nodes[n].inputs;
+      if (g.result() != f.loss_target) --m.contributions[g.result()];
+    }
+    turn_to(0);
   }
 
   [[gnu::cold]] constexpr plan_verdict const& verdict() const { return verdict_; }
@@ -32,10 +35,21 @@ class replay {
   [[gnu::cold]] constexpr void begin(int index) {
     step const* before = step_ < 0 ? nullptr : &p_.steps[step_];
     step const& s = p_.steps[index];
-    if (!before || s.group < 0 || s.group != before->group || s.what != before->what) time_ = index;
+    if (!before || s.group < 0 || s.group != before->group || s.what != before->what || s.micro != before->micro)
+      time_ = index;
     step_ = index;
     at_ = s.first_operand;
     verdict_.step = index;
+    if (s.micro != micro_) turn_to(s.micro);
+  }
+  /// Everything below is about one micro-batch; there must be such.
+  [[gnu::cold]] constexpr void turn_to(int micro) {
+    micro_ = micro;
+    now_ = &micros_[micro];
+    shared_activations_ = &activations_[micro];
+    shared_gradients_ = &gradients_[micro];
+    activation_places_ = p_.activations.begin() + micro * g_.size.tensors;
+    gradient_places_ = p_.gradients.begin() + micro * g_.size.tensors;
   }
   [[gnu::cold]] constexpr bool end() {
     step const& s = p_.steps[step_];
@@ -49,36 +63,36 @@ class replay {
   // ---- operands, in the order in which a step has to have them ----
 
   [[gnu::cold]] constexpr bool read_activation(int t) {
-    if (!next(content::activation, access::read, t) || !placed(p_.activations[t], 0)) return false;
-    if (missing_[activations_.original[t]] > 0) return breaks(plan_rule::every_read_has_its_write, t);
-    return holds(content::activation, activations_.root[t]) && read();
+    if (!next(content::activation, access::read, t) || !placed(activation_places_[t], 0)) return false;
+    if (now_->missing[shared_activations_->original[t]] > 0) return breaks(plan_rule::every_read_has_its_write, t);
+    return holds(content::activation, shared_activations_->root[t]) && read();
   }
   /// All of a node's output, or, for a copy, the part of a concat's output behind channel `slice`.
   [[gnu::cold]] constexpr bool write_activation(int t, int slice = 0) {
-    if (!next(content::activation, access::write, t) || !placed(p_.activations[t], slice)) return false;
-    int const root = activations_.root[t];
-    if (!write(buffers_[current().buffer].is(content::activation, root))) return false;
-    if (!owns(content::activation, root, activation_begun_[root])) return false;
+    if (!next(content::activation, access::write, t) || !placed(activation_places_[t], slice)) return false;
+    int const root = shared_activations_->root[t];
+    if (!write(buffers_[current().buffer].is(content::activation, micro_, root))) return false;
+    if (!owns(content::activation, root, now_->activation_begun[root])) return false;
     arrive(t);
     return true;
   }
 
   [[gnu::cold]] constexpr bool read_gradient(int t, int slice = 0) {
-    if (!next(content::gradient, access::read, t) || !placed(p_.gradients[t], slice)) return false;
-    if (!gradient_begun_[gradients_.root[t]]) return breaks(plan_rule::every_read_has_its_write, t);
-    if (contributions_[t] > 0) return breaks(plan_rule::gradients_are_complete_when_read, t);
-    return holds(content::gradient, gradients_.root[t]) && read();
+    if (!next(content::gradient, access::read, t) || !placed(gradient_places_[t], slice)) return false;
+    if (!now_->gradient_begun[shared_gradients_->root[t]]) return breaks(plan_rule::every_read_has_its_write, t);
+    if (now_->contributions[t] > 0) return breaks(plan_rule::gradients_are_complete_when_read, t);
+    return holds(content::gradient, shared_gradients_->root[t]) && read();
   }
   [[gnu::cold]] constexpr bool contribute(int t) {
-    int const root = gradients_.root[t];
-    bool const first = !gradient_begun_[root];
-    bool const whole = gradients_.original[t] == root;
+    int const root = shared_gradients_->root[t];
+    bool const first = !now_->gradient_begun[root];
+    bool const whole = shared_gradients_->original[t] == root;
     access const how = first ? access::write : access::accumulate;
     if (at_ < p_.operands.size() && p_.operands[at_].what == content::gradient && p_.operands[at_].how != how)
       return breaks(plan_rule::gradient_contributions_are_summed_once, t);
-    if (!next(content::gradient, how, t) || !placed(p_.gradients[t], 0)) return false;
+    if (!next(content::gradient, how, t) || !placed(gradient_places_[t], 0)) return false;
     if (first && !whole) return breaks(plan_rule::gradient_contributions_are_summed_once, t);
-    if (!write(false) || !owns(content::gradient, root, gradient_begun_[root])) return false;
+    if (!write(false) || !owns(content::gradient, root, now_->gradient_begun[root])) return false;
     return arrive_gradient(t);
   }
 
@@ -86,22 +100,31 @@ class replay {
     return next(content::parameter, how, k) && placed({p_.parameter_buffers[k], 0}, 0) &&
            (how == access::read ? read() : write(false));
   }
+  /// Where the sum of all micro-batches' gradients is.
   [[gnu::cold]] constexpr bool parameter_gradient(int k, access how = access::write) {
     return next(content::parameter_gradient, how, k) && placed({p_.parameter_gradient_buffers[k], 0}, 0) &&
            write(false);
   }
 
-  /// What a node keeps for its backward pass, and what the loss reads and writes: in any buffer that fits.
+  /// What a node keeps for its backward pass, what the loss reads and writes, a later micro-batch's gradient of a
+  /// parameter: in any buffer that fits.
   [[gnu::cold]] constexpr bool write_other(content what, int index, contents const& c) {
     if (!next(what, access::write, index)) return false;
     if (!fits(p_, current().buffer, c) || current().channel != 0)
       return breaks(plan_rule::buffers_fit_what_they_hold, current().buffer);
     if (!write(false)) return false;
-    buffers_[current().buffer].take(what, index);
+    buffers_[current().buffer].take(what, micro_, index);
     return true;
   }
   [[gnu::cold]] constexpr bool read_other(content what, int index, int buffer) {
     return next(what, access::read, index) && placed({buffer, 0}, 0) && holds(what, index) && read();
+  }
+
+  /// Adds to what an earlier micro-batch wrote.
+  [[gnu::cold]] constexpr bool accumulate_metrics() {
+    if (!next(content::metrics, access::accumulate, 0) || !placed({p_.metrics, 0}, 0)) return false;
+    state const& b = buffers_[current().buffer];
+    return (b.is(content::metrics, 0, 0) || breaks(plan_rule::values_live_to_their_last_use, 0)) && write(false);
   }
 
   /// The operand that was checked last.
@@ -110,12 +133,12 @@ class replay {
   // ---- what the host reads behind the last step ----
 
   [[gnu::cold]] constexpr bool stays_to_the_end(int buffer, content what, int index) {
-    if (buffer < 0 || buffer >= buffers_.size() || !buffers_[buffer].is(what, index))
+    if (buffer < 0 || buffer >= buffers_.size() || !buffers_[buffer].is(what, micro_, index))
       return breaks(plan_rule::values_live_to_their_last_use, index);
     buffers_[buffer].life.last = p_.steps.size() - 1;
     return true;
   }
-  [[gnu::cold]] constexpr bool has_arrived(int t) const { return missing_[activations_.original[t]] == 0; }
+  [[gnu::cold]] constexpr bool has_arrived(int t) const { return now_->missing[shared_activations_->original[t]] == 0; }
   [[gnu::cold]] constexpr list<lifetime> lifetimes() const {
     list<lifetime> all(buffers_.size());
     for (int b = 0; b < buffers_.size(); ++b) all[b] = buffers_[b].life;
@@ -123,16 +146,24 @@ class replay {
   }
 
  private:
+  /// What a micro-batch has come to.
+  struct progress {
+    list<int> missing{};            // per tensor: parts that have not been written yet
+    list<bool> activation_begun{};  // per root
+    list<bool> gradient_begun{};    // per root
+    list<int> contributions{};      // per tensor: gradient contributions that have not arrived yet
+  };
   struct state {
     lifetime life{};
     content what = content::activation;
-    int owner = -1;         // root tensor, or node
+    int micro = -1;         // whose
+    int owner = -1;         // root tensor, node, or parameter
     int writer = -1;        // last step that wrote it
     int first_reader = -1;  // of the current group
     int last_reader = -1;
 
-    constexpr bool is(content c, int index) const { return what == c && owner == index; }
-    constexpr void take(content c, int index) { what = c, owner = index; }
+    constexpr bool is(content c, int m, int index) const { return what == c && micro == m && owner == index; }
+    constexpr void take(content c, int m, int index) { what = c, micro = m, owner = index; }
   };
 
   [[gnu::cold]] constexpr bool next(content what, access how, int index) {
@@ -150,18 +181,22 @@ class replay {
   }
 
   [[gnu::cold]] constexpr bool holds(content what, int index) {
-    return buffers_[current().buffer].is(what, index) || breaks(plan_rule::values_live_to_their_last_use, index);
+    return buffers_[current().buffer].is(what, micro_, index) ||
+           breaks(plan_rule::values_live_to_their_last_use, index);
   }
   /// A root's first write ends the life of what was in its buffer. Once begun, a root must not lose the buffer.
   [[gnu::cold]] constexpr bool owns(content what, int root, bool& begun) {
     state& b = buffers_[current().buffer];
-    if (begun) return b.is(what, root) || breaks(plan_rule::values_live_to_their_last_use, root);
-    b.take(what, root);
+    if (begun) return b.is(what, micro_, root) || breaks(plan_rule::values_live_to_their_last_use, root);
+    b.take(what, micro_, root);
     return begun = true;
   }
 
   [[gnu::cold]] constexpr bool read() {
     state& b = buffers_[current().buffer];
+    step const& s = p_.steps[step_];
+    if (p_.buffers[current().buffer].device != s.device && s.kind != op::transfer)
+      return breaks(plan_rule::steps_use_their_devices_memory, current().buffer);
     if (b.writer >= time_ && b.writer != step_) return breaks(plan_rule::groups_are_independent, current().buffer);
     if (b.first_reader < time_) b.first_reader = step_;
     b.last_reader = step_;
@@ -171,6 +206,8 @@ class replay {
   /// `another_slice`: the steps of a group may write different slices of one value.
   [[gnu::cold]] constexpr bool write(bool another_slice) {
     state& b = buffers_[current().buffer];
+    if (p_.buffers[current().buffer].device != p_.steps[step_].device)
+      return breaks(plan_rule::steps_use_their_devices_memory, current().buffer);
     bool const read_by_others =
         (b.first_reader >= time_ && b.first_reader != step_) || (b.last_reader >= time_ && b.last_reader != step_);
     bool const written_by_others = b.writer >= time_ && b.writer != step_ && !another_slice;
@@ -214,17 +251,17 @@ class replay {
 
   /// A value, or one part of a concat's, is there; so may be the concats that it is a slice of.
   [[gnu::cold]] constexpr void arrive(int t) {
-    while (t >= 0 && --missing_[t] == 0) t = activations_.parent[t];
+    while (t >= 0 && --now_->missing[t] == 0) t = shared_activations_->parent[t];
   }
   /// One contribution to a gradient is there. The last one completes those of its slices and of what it renames, too.
   [[gnu::cold]] constexpr bool arrive_gradient(int tensor) {
     list<int> arrived;
     for (int t = tensor;;) {
-      if (--contributions_[t] < 0) return breaks(plan_rule::gradient_contributions_are_summed_once, t);
+      if (--now_->contributions[t] < 0) return breaks(plan_rule::gradient_contributions_are_summed_once, t);
       node const& x = g_.nodes[g_.tensors[t].producer];
-      if (contributions_[t] == 0)
+      if (now_->contributions[t] == 0)
         for (int i = 0; i < x.inputs; ++i)
-          if (gradients_.shared[x.first_input + i]) arrived.push(g_.input(x, i));
+          if (shared_gradients_->shared[x.first_input + i]) arrived.push(g_.input(x, i));
       if (arrived.size() == 0) return true;
       t = arrived[arrived.size() - 1];
       arrived.erase(arrived.size() - 1);
@@ -233,14 +270,17 @@ class replay {
 
   graph_view const& g_;
   plan const& p_;
-  sharing const& activations_;
-  sharing const& gradients_;
+  list<sharing> const& activations_;  // per micro-batch
+  list<sharing> const& gradients_;
   list<state> buffers_;
-  list<int> missing_;            // per tensor: parts that have not been written yet
-  list<bool> activation_begun_;  // per root
-  list<bool> gradient_begun_;    // per root
-  list<int> contributions_;      // per tensor: gradient contributions that have not arrived yet
+  list<progress> micros_;
   plan_verdict verdict_{};
+  int micro_ = -1;  // the one that the current step is about, and what is known of it
+  progress* now_ = nullptr;
+  sharing const* shared_activations_ = nullptr;
+  sharing const* shared_gradients_ = nullptr;
+  placement const* activation_places_ = nullptr;
+  placement const* gradient_places_ = nullptr;
   int step_ = -1;
   int time_ = 0;
   int at_ = 0;

@@ -11,6 +11,7 @@ enum class plan_rule : unsigned char {
   buffers_lie_aligned_in_their_region,
   parameters_do_not_overlap,
   gradients_and_slots_mirror_the_parameters,
+  devices_share_out_the_regions,
   slices_are_whole_channel_blocks,
   the_batch_is_loaded_first,
   steps_fit_their_node,
@@ -22,11 +23,15 @@ enum class plan_rule : unsigned char {
   only_elementwise_steps_overwrite_their_input,
   gradient_contributions_are_summed_once,
   gradients_are_complete_when_read,
+  micro_batches_come_in_order,
   the_loss_is_computed_once,
   gradients_are_reduced_once_when_they_are_whole,
   parameters_are_updated_once_after_their_gradients,
   groups_are_independent,
   live_buffers_do_not_overlap,
+  steps_use_their_devices_memory,
+  steps_wait_for_earlier_ones,
+  devices_do_not_race,
 };
 
 /// The first broken rule of a plan: at which step (-1: in no step), and about which tensor, node, parameter or buffer.
@@ -51,9 +56,12 @@ struct plan_verdict {
     case plan_rule::parameters_do_not_overlap: return "every parameter has memory of its own";
     case plan_rule::gradients_and_slots_mirror_the_parameters:
       return "a parameter's gradient and optimizer slots have its offset in their regions";
+    case plan_rule::devices_share_out_the_regions:
+      return "every region is the devices' pieces of it, one behind the other";
     case plan_rule::slices_are_whole_channel_blocks:
       return "a tensor inside another one's buffer begins and ends at a channel block";
-    case plan_rule::the_batch_is_loaded_first: return "the first step, and no other, loads the batch";
+    case plan_rule::the_batch_is_loaded_first:
+      return "the pictures and labels of each micro-batch are loaded once, before anything else happens to it";
     case plan_rule::steps_fit_their_node: return "a step does something that its node and the plan's mode ask for";
     case plan_rule::fused_values_have_one_reader:
       return "a step computes two nodes at once only where nobody else reads the value between them";
@@ -67,13 +75,20 @@ struct plan_verdict {
     case plan_rule::gradient_contributions_are_summed_once:
       return "the first contribution to a gradient writes it and every other one is added once";
     case plan_rule::gradients_are_complete_when_read: return "a gradient is read after its last contribution";
+    case plan_rule::micro_batches_come_in_order:
+      return "running statistics, losses and gradients of parameters take the micro-batches one after the other";
     case plan_rule::the_loss_is_computed_once: return "training and evaluation compute the loss once, inference never";
     case plan_rule::gradients_are_reduced_once_when_they_are_whole:
       return "each gradient is summed over the devices once, when it is whole, in buckets that are one piece of memory";
     case plan_rule::parameters_are_updated_once_after_their_gradients:
-      return "each trainable parameter's gradient is written once, and the last step updates them all";
+      return "each trainable parameter's gradient is written once, and the last step of each device updates its own";
     case plan_rule::groups_are_independent: return "steps of one group do not touch what another one of them writes";
     case plan_rule::live_buffers_do_not_overlap: return "two buffers in use at the same time share no byte";
+    case plan_rule::steps_use_their_devices_memory:
+      return "a step uses memory of its own device; only a transfer reads another's";
+    case plan_rule::steps_wait_for_earlier_ones: return "a step waits for earlier steps of other devices";
+    case plan_rule::devices_do_not_race:
+      return "where one device reads what another one writes, the later of the two waits for the earlier";
   }
   return "unknown rule";
 }

@@ -6,7 +6,7 @@
 namespace dsl::detail::checking {
 
 /// What each step may be and which operands it has, from the graph alone:
-///   load             -> input, labels
+///   load             -> input, labels, or one of them
 ///   forward          inputs, parameters, a cancelled bias in front of batch_norm -> statistics or argmax, output
 ///   copy_forward     input -> its slice of the output
 ///   loss             result, labels -> metrics, gradient
@@ -15,22 +15,27 @@ namespace dsl::detail::checking {
 ///   backward_weights input, output's gradient -> the parameters' gradients
 ///   backward_data    output's gradient, kernel -> input's gradient
 ///   copy_backward    the input's slice of the output's gradient -> input's gradient
+///   add_gradients    of a parameter: a later micro-batch's gradient -> the sum of those before
 ///   all_reduce       gradients of parameters that are neighbours in memory
 ///   update           nothing: it runs over whole regions
 class step_checker {
  public:
-  [[gnu::cold]] constexpr step_checker(graph_view const& g, plan const& p, facts const& f, sharing const& activations,
-                                       sharing const& gradients)
+  [[gnu::cold]] constexpr step_checker(graph_view const& g, plan const& p, facts const& f,
+                                       list<sharing> const& activations, list<sharing> const& gradients)
       : g_(g),
         p_(p),
         facts_(f),
         activations_(activations),
         gradients_(gradients),
         memory_(g, p, f, activations, gradients),
-        done_(g.size.nodes),
-        copied_(g.size.edges),
-        parameter_done_(g.size.parameters),
-        reduced_(g.size.parameters) {}
+        micros_(p.micro_batches),
+        parameters_(g.size.parameters),
+        updated_(g.size.devices) {
+    for (micro& m : micros_) {
+      m.nodes = list<progress>(g.size.nodes);
+      m.copied = list<copies>(g.size.edges);
+    }
+  }
 
   [[gnu::cold]] constexpr plan_verdict run() {
     for (int s = 0; s < p_.steps.size(); ++s)
@@ -53,6 +58,21 @@ class step_checker {
     bool forward = false;
     bool backward = false;
   };
+  /// A micro-batch.
+  struct micro {
+    list<progress> nodes{};
+    list<copies> copied{};  // per edge
+    bool pictures = false;
+    bool labels = false;
+    int kept_labels = -1;  // buffer
+  };
+  /// A parameter's gradient.
+  struct summation {
+    int written = 0;       // micro-batches whose own has been written
+    int summed = 0;        // and is in the sum
+    int beside = -1;       // buffer of the one that is still to be added
+    bool reduced = false;  // over all towers
+  };
 
   [[gnu::cold]] constexpr bool breaks(plan_rule r, int index = -1) { return memory_.breaks(r, index); }
   [[gnu::cold]] constexpr bool once(bool& done, int n) {
@@ -63,11 +83,15 @@ class step_checker {
 
   [[gnu::cold]] constexpr bool check(int index) {
     step const& s = p_.steps[index];
+    if (s.micro < 0 || s.micro >= p_.micro_batches) return breaks(plan_rule::steps_fit_their_node);
     memory_.begin(index);
+    micro_ = s.micro;
+    now_ = &micros_[micro_];
+    if (s.device < 0 || s.device >= g_.size.devices) return breaks(plan_rule::steps_use_their_devices_memory);
+    if (updated_[s.device]) return breaks(plan_rule::parameters_are_updated_once_after_their_gradients);
     int const end = p_.operands.size();
     if (s.operands < 0 || s.first_operand < 0 || s.first_operand > end || s.operands > end - s.first_operand)
       return breaks(plan_rule::operands_are_what_the_step_needs);
-    if ((s.what == action::load) != (index == 0)) return breaks(plan_rule::the_batch_is_loaded_first);
     bool const of_a_node = s.what != action::load && s.what != action::all_reduce && s.what != action::update;
     if (of_a_node && !is_node(s.node)) return breaks(plan_rule::steps_fit_their_node, s.node);
     if (of_a_node && s.what != action::loss && s.kind != g_.nodes[s.node].kind)
@@ -77,12 +101,13 @@ class step_checker {
 
   [[gnu::cold]] constexpr bool operands_of(step const& s) {
     switch (s.what) {
-      case action::load: return load();
+      case action::load: return load(s);
       case action::forward: return forward(s, g_.nodes[s.node]);
       case action::copy_forward: return copy_forward(s, g_.nodes[s.node]);
       case action::loss: return compute_loss(s);
       case action::all_reduce: return all_reduce(s);
-      case action::update: return update();
+      case action::update: return update(s);
+      case action::add_gradients: return add_gradients(s, g_.nodes[s.node]);
       case action::backward:
       case action::backward_weights:
       case action::backward_data:
@@ -95,12 +120,20 @@ class step_checker {
     return backward(s, x);
   }
 
-  [[gnu::cold]] constexpr bool load() {
-    if (!memory_.write_activation(g_.nodes[0].output)) return false;
-    done_[0].forward = true;
-    if (p_.options.mode == mode::inference) return true;
-    return memory_.write_other(content::labels, 0, {.samples = p_.options.batch}) &&
-           (memory_.current().buffer == p_.labels || breaks(plan_rule::operands_are_what_the_step_needs));
+  [[gnu::cold]] constexpr bool load(step const& s) {
+    bool const with_pictures = s.operands > 0 && p_.operands[s.first_operand].what == content::activation;
+    bool const with_labels = s.operands > (with_pictures ? 1 : 0);
+    if ((with_pictures && now_->pictures) || (with_labels && now_->labels) || s.operands == 0)
+      return breaks(plan_rule::the_batch_is_loaded_first);
+    if (with_pictures && !memory_.write_activation(g_.nodes[0].output)) return false;
+    if (with_pictures) now_->pictures = now_->nodes[0].forward = true;
+    if (!with_labels) return true;
+    contents const c{.samples = samples_in(p_, micro_), .device = g_.nodes[g_.size.nodes - 1].device};
+    if (p_.options.mode == mode::inference || !memory_.write_other(content::labels, 0, c))
+      return memory_.verdict().holds() ? breaks(plan_rule::the_batch_is_loaded_first) : false;
+    now_->labels = true;
+    now_->kept_labels = memory_.current().buffer;
+    return micro_ > 0 || now_->kept_labels == p_.labels || breaks(plan_rule::operands_are_what_the_step_needs);
   }
 
   /// Whether step n may compute `next`, too: it alone reads the value between them.
@@ -108,15 +141,18 @@ class step_checker {
     bool const allowed = is_node(next) && g_.nodes[next].kind == kind &&
                          (kind != op::activation || g_.nodes[next].function == function::relu) &&
                          facts_.only_reader(g_.nodes[n].output, next);
-    return (allowed && once(done_[next].forward, next)) || breaks(plan_rule::fused_values_have_one_reader, next);
+    return (allowed && once(now_->nodes[next].forward, next)) || breaks(plan_rule::fused_values_have_one_reader, next);
   }
 
   [[gnu::cold]] constexpr bool forward(step const& s, node const& x) {
     bool const nothing_to_do = x.kind == op::input || x.kind == op::concat ||
                                (x.kind == op::dropout && !facts_.training) ||
-                               (x.kind == op::flatten && activations_.shared[x.first_input]);
+                               (x.kind == op::flatten && activations_[micro_].shared[x.first_input]);
     if (nothing_to_do) return breaks(plan_rule::steps_fit_their_node, s.node);
-    if (!once(done_[s.node].forward, s.node)) return false;
+    if (!once(now_->nodes[s.node].forward, s.node)) return false;
+    bool const moves_statistics = facts_.training && x.kind == op::batch_norm;
+    if (moves_statistics && micro_ > 0 && !micros_[micro_ - 1].nodes[s.node].forward)
+      return breaks(plan_rule::micro_batches_come_in_order, s.node);
     int last = s.node;
     bool const convolves = x.kind == op::conv2d && !facts_.training;
     if (s.batch_norm >= 0) {
@@ -128,7 +164,7 @@ class step_checker {
       if (!convolves && x.kind != op::batch_norm) return breaks(plan_rule::steps_fit_their_node, s.node);
       if (!fuses(last, s.activation, op::activation)) return false;
       last = s.activation;
-      done_[s.node].activation = s.activation;
+      now_->nodes[s.node].activation = s.activation;
     }
     for (int i = 0; i < x.inputs; ++i)
       if (!memory_.read_activation(g_.input(x, i))) return false;
@@ -152,17 +188,19 @@ class step_checker {
       if (facts_.bias_is_cancelled(g_, before))
         for (int k = before.first_parameter; k < before.first_parameter + before.parameters; ++k)
           if (g_.parameters[k].role == role::bias && !memory_.parameter(k, access::read)) return false;
-      contents const c{.shape = {2 * g_.output_shape(x).channels, 1, 1}, .element_bytes = to.state_bytes};
+      contents const c{
+          .shape = {2 * g_.output_shape(x).channels, 1, 1}, .element_bytes = to.state_bytes, .device = x.device};
       if (!memory_.write_other(content::statistics, n, c)) return false;
-      done_[n].kept = memory_.current().buffer;
+      now_->nodes[n].kept = memory_.current().buffer;
     }
     if (x.kind == op::max_pool2d) {
       contents const c{.shape = g_.output_shape(x),
                        .block = expected_block(g_, to, x.output),
                        .element_bytes = x.window.height * x.window.width <= 256 ? 1 : 2,
-                       .samples = p_.options.batch};
+                       .samples = samples_in(p_, micro_),
+                       .device = x.device};
       if (!memory_.write_other(content::argmax, n, c)) return false;
-      done_[n].kept = memory_.current().buffer;
+      now_->nodes[n].kept = memory_.current().buffer;
     }
     return true;
   }
@@ -176,36 +214,38 @@ class step_checker {
     return channel;
   }
   [[gnu::cold]] constexpr bool copy_forward(step const& s, node const& x) {
-    if (x.kind != op::concat || !is_edge(s, x) || activations_.shared[x.first_input + s.edge])
+    if (x.kind != op::concat || !is_edge(s, x) || activations_[micro_].shared[x.first_input + s.edge])
       return breaks(plan_rule::steps_fit_their_node, s.node);
-    return once(copied_[x.first_input + s.edge].forward, s.node) && memory_.read_activation(g_.input(x, s.edge)) &&
+    return once(now_->copied[x.first_input + s.edge].forward, s.node) && memory_.read_activation(g_.input(x, s.edge)) &&
            memory_.write_activation(x.output, slice_of(s, x));
   }
   [[gnu::cold]] constexpr bool copy_backward(step const& s, node const& x) {
-    if ((x.kind != op::concat && x.kind != op::add) || !is_edge(s, x) || gradients_.shared[x.first_input + s.edge])
+    if ((x.kind != op::concat && x.kind != op::add) || !is_edge(s, x) ||
+        gradients_[micro_].shared[x.first_input + s.edge])
       return breaks(plan_rule::steps_fit_their_node, s.node);
     int const in = g_.input(x, s.edge);
     if (!facts_.needs_gradient[in]) return breaks(plan_rule::steps_fit_their_node, s.node);
-    return once(copied_[x.first_input + s.edge].backward, s.node) && memory_.read_gradient(x.output, slice_of(s, x)) &&
-           memory_.contribute(in);
+    return once(now_->copied[x.first_input + s.edge].backward, s.node) &&
+           memory_.read_gradient(x.output, slice_of(s, x)) && memory_.contribute(in);
   }
 
   [[gnu::cold]] constexpr bool compute_loss(step const& s) {
     int const result = g_.result();
-    if (p_.options.mode == mode::inference || s.node != g_.size.nodes - 1 || loss_done_)
+    if (p_.options.mode == mode::inference || s.node != g_.size.nodes - 1 || losses_ > micro_)
       return breaks(plan_rule::the_loss_is_computed_once);
-    loss_done_ = true;
-    contents const metrics{.shape = {2, 1, 1}, .element_bytes = 8};
-    if (!memory_.read_activation(result) || !memory_.read_other(content::labels, 0, p_.labels) ||
-        !memory_.write_other(content::metrics, 0, metrics))
+    if (losses_++ != micro_) return breaks(plan_rule::micro_batches_come_in_order);
+    contents const metrics{.shape = {2, 1, 1}, .element_bytes = 8, .device = g_.nodes[s.node].device};
+    if (!memory_.read_activation(result) || !memory_.read_other(content::labels, 0, now_->kept_labels) ||
+        !(micro_ == 0 ? memory_.write_other(content::metrics, 0, metrics) : memory_.accumulate_metrics()))
       return false;
     if (memory_.current().buffer != p_.metrics) return breaks(plan_rule::operands_are_what_the_step_needs);
     return !facts_.needs_gradient[facts_.loss_target] || memory_.contribute(facts_.loss_target);
   }
 
-  [[gnu::cold]] constexpr bool update() {
-    bool const last = memory_.verdict().step == p_.steps.size() - 1;
-    return (facts_.training && last) || breaks(plan_rule::parameters_are_updated_once_after_their_gradients);
+  /// Behind it there is no step of its device: check() sees to that.
+  [[gnu::cold]] constexpr bool update(step const& s) {
+    if (!facts_.training) return breaks(plan_rule::parameters_are_updated_once_after_their_gradients);
+    return updated_[s.device] = true;
   }
 
   /// Executors sum from the first operand's begin to the last one's end.
@@ -217,9 +257,10 @@ class step_checker {
       int const k = o.index;
       if (o.what != content::parameter_gradient || k < 0 || k >= g_.size.parameters || !g_.parameters[k].trainable())
         return breaks(rule, k);
-      bool const whole = parameter_done_[k] || stays_zero(g_.parameters[k]);
-      if (!whole || reduced_[k] || !memory_.parameter_gradient(k, access::accumulate)) return breaks(rule, k);
-      reduced_[k] = true;
+      bool const whole = parameters_[k].summed == p_.micro_batches || stays_zero(g_.parameters[k]);
+      if (!whole || parameters_[k].reduced || !memory_.parameter_gradient(k, access::accumulate))
+        return breaks(rule, k);
+      parameters_[k].reduced = true;
       if (i == 0) continue;
       buffer const& before = p_.buffers[p_.operands[s.first_operand + i - 1].buffer];
       if (p_.buffers[o.buffer].offset != before.offset + before.bytes) return breaks(rule, k);
@@ -235,17 +276,37 @@ class step_checker {
     bool const without_bias = facts_.bias_is_cancelled(g_, x);
     for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
       if (!g_.parameters[k].trainable() || (without_bias && g_.parameters[k].role == role::bias)) continue;
-      if (!memory_.parameter_gradient(k)) return false;
-      parameter_done_[k] = true;
+      summation& sum = parameters_[k];
+      if (sum.written++ != micro_ || sum.summed != micro_) return breaks(plan_rule::micro_batches_come_in_order, k);
+      if (micro_ == 0) {
+        if (!memory_.parameter_gradient(k)) return false;
+        sum.summed = 1;
+        continue;
+      }
+      contents const c{.shape = {static_cast<int>(g_.parameters[k].count()), 1, 1},
+                       .element_bytes = p_.options.target.state_bytes,
+                       .device = x.device};
+      if (!memory_.write_other(content::parameter_gradient, k, c)) return false;
+      sum.beside = memory_.current().buffer;
     }
     return true;
   }
+  [[gnu::cold]] constexpr bool add_gradients(step const& s, node const& x) {
+    int const k = s.operands > 0 ? p_.operands[s.first_operand].index : -1;
+    bool const own = k >= x.first_parameter && k < x.first_parameter + x.parameters;
+    if (!facts_.training || !own) return breaks(plan_rule::steps_fit_their_node, s.node);
+    summation& sum = parameters_[k];
+    if (sum.summed != micro_ || sum.written != micro_ + 1) return breaks(plan_rule::micro_batches_come_in_order, k);
+    ++sum.summed;
+    return memory_.read_other(content::parameter_gradient, k, sum.beside) &&
+           memory_.parameter_gradient(k, access::accumulate);
+  }
 
   [[gnu::cold]] constexpr bool backward(step const& s, node const& x) {
-    progress& d = done_[s.node];
+    progress& d = now_->nodes[s.node];
     bool const has_weights = x.kind == op::conv2d || x.kind == op::dense;
     bool const inside_another_step = x.kind == op::input || x.kind == op::concat || x.kind == op::add ||
-                                     (x.kind == op::flatten && gradients_.shared[x.first_input]) ||
+                                     (x.kind == op::flatten && gradients_[micro_].shared[x.first_input]) ||
                                      (x.output == g_.result() && facts_.loss_from_logits);
     if (has_weights != (s.what != action::backward) || inside_another_step)
       return breaks(plan_rule::steps_fit_their_node, s.node);
@@ -268,7 +329,7 @@ class step_checker {
     return memory_.read_gradient(x.output) && (!facts_.needs_gradient[in] || memory_.contribute(in));
   }
   [[gnu::cold]] constexpr bool backward_batch_norm(step const& s, node const& x) {
-    progress const& d = done_[s.node];
+    progress const& d = now_->nodes[s.node];
     int const in = g_.input(x);
     if (s.activation != d.activation) return breaks(plan_rule::steps_fit_their_node, s.node);
     int const out = d.activation < 0 ? x.output : g_.nodes[d.activation].output;
@@ -282,25 +343,31 @@ class step_checker {
   /// Nothing was left out, and what the host reads is there.
   [[gnu::cold]] constexpr bool check_end() {
     bool const inference = p_.options.mode == mode::inference;
-    for (int n = 1; n < g_.size.nodes; ++n) {
-      node const& x = g_.nodes[n];
-      bool const ran =
-          x.kind == op::concat || only_renames(x, facts_.training) ? memory_.has_arrived(x.output) : done_[n].forward;
-      if (!ran) return breaks(plan_rule::every_node_runs_once, n);
-    }
-    if (loss_done_ == inference) return breaks(plan_rule::the_loss_is_computed_once);
-    if (!inference && !memory_.stays_to_the_end(p_.metrics, content::metrics, 0)) return false;
     int const result = g_.result();
-    if (!facts_.training)
-      return memory_.stays_to_the_end(p_.activations[result].buffer, content::activation, activations_.root[result]);
-    if (p_.steps[p_.steps.size() - 1].what != action::update)
-      return breaks(plan_rule::parameters_are_updated_once_after_their_gradients);
+    for (int m = p_.micro_batches - 1; m >= 0; --m) {
+      memory_.turn_to(m);
+      if (!micros_[m].pictures || micros_[m].labels == inference) return breaks(plan_rule::the_batch_is_loaded_first);
+      for (int n = 1; n < g_.size.nodes; ++n) {
+        node const& x = g_.nodes[n];
+        bool const ran = x.kind == op::concat || only_renames(x, facts_.training) ? memory_.has_arrived(x.output)
+                                                                                  : micros_[m].nodes[n].forward;
+        if (!ran) return breaks(plan_rule::every_node_runs_once, n);
+      }
+      if (!facts_.training && !memory_.stays_to_the_end(p_.activations[m * g_.size.tensors + result].buffer,
+                                                        content::activation, activations_[m].root[result]))
+        return false;
+    }
+    if (losses_ != (inference ? 0 : p_.micro_batches)) return breaks(plan_rule::the_loss_is_computed_once);
+    if (!inference && !memory_.stays_to_the_end(p_.metrics, content::metrics, 0)) return false;
+    if (!facts_.training) return true;
+    for (bool updated : updated_)
+      if (!updated) return breaks(plan_rule::parameters_are_updated_once_after_their_gradients);
     for (int k = 0; k < g_.size.parameters; ++k) {
       dsl::parameter const& x = g_.parameters[k];
       if (!x.trainable()) continue;
-      if (!parameter_done_[k] && !stays_zero(x))
+      if (parameters_[k].summed != p_.micro_batches && !stays_zero(x))
         return breaks(plan_rule::parameters_are_updated_once_after_their_gradients, k);
-      if (p_.options.all_reduce_buckets > 0 && !reduced_[k])
+      if (p_.options.all_reduce_buckets > 0 && !parameters_[k].reduced)
         return breaks(plan_rule::gradients_are_reduced_once_when_they_are_whole, k);
     }
     return true;
@@ -309,14 +376,15 @@ class step_checker {
   graph_view const& g_;
   plan const& p_;
   facts const& facts_;
-  sharing const& activations_;
-  sharing const& gradients_;
+  list<sharing> const& activations_;  // per micro-batch
+  list<sharing> const& gradients_;
   replay memory_;
-  list<progress> done_;        // per node
-  list<copies> copied_;        // per edge
-  list<bool> parameter_done_;  // per parameter: its gradient has been written
-  list<bool> reduced_;         // per parameter: and summed over all devices
-  bool loss_done_ = false;
+  list<micro> micros_;
+  list<summation> parameters_;
+  list<bool> updated_;  // per device
+  int losses_ = 0;
+  int micro_ = 0;
+  micro* now_ = nullptr;
 };
 
 }  // namespace dsl::detail::checking

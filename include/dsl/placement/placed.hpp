@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/graph/transfers.hpp>
+#include <dsl/network.hpp>
+#include <dsl/plan/waits.hpp>
+
+namespace dsl::detail {
+
+/// A sound network on several devices: its graph has transfers, and its plans have waits.
+template <class Judged>
+  requires(Judged::sizes.devices > 1 && Judged::why.holds())
+struct placed<Judged> {
+  static constexpr graph_sizes sizes = sizes_with_transfers(Judged::result.graph.view());
+  static constexpr dsl::graph<sizes> graph = [] {
+    dsl::graph<sizes> g = {};
+    graph_view const from = Judged::result.graph.view();
+    insert_transfers(from, g.nodes, g.edges, g.tensors, g.parameters);
+    for (int s = 0; s < sizes.scopes; ++s) g.scopes[s] = from.scopes[s];
+    return g;
+  }();
+  static constexpr graph_view view() {
+    graph_view g = graph.view();
+    g.find_waits = &find_waits;
+    return g;
+  }
+};
+
+}  // namespace dsl::detail

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/plan/plan.hpp>
+
+namespace dsl::detail {
+
+/// For what of other devices each step has to wait. Devices share memory in transfers alone, which read what another
+/// one wrote: a transfer waits for that, and who writes over it, or into memory that was its, waits for the transfer.
+/// What a step knows to be done through its own device's earlier steps needs no wait, so that most have none.
+class wait_finder {
+ public:
+  [[gnu::cold]] constexpr explicit wait_finder(plan& p)
+      : p_(p),
+        devices_(p.devices.size()),
+        known_(p.steps.size() * devices_, -1),
+        last_(devices_, -1),
+        written_(p.buffers.size(), -1),
+        needed_(devices_, -1) {}
+
+  [[gnu::cold]] constexpr void run() {
+    int reduced = -1;
+    for (int s = 0; s < p_.steps.size(); ++s) {
+      step& x = p_.steps[s];
+      for (int d = 0; d < devices_; ++d) {
+        needed_[d] = -1;
+        known(s, d) = last_[x.device] < 0 ? -1 : known(last_[x.device], d);
+      }
+      if (x.what == action::all_reduce) {  // towers meet in the same order on every one of them
+        if (reduced >= 0) need(p_.steps[reduced].device, reduced);
+        reduced = s;
+      }
+      for (int i = x.first_operand; i < x.first_operand + x.operands; ++i) look_at(x, p_.operands[i]);
+      x.first_wait = p_.waits.size();
+      for (int d = 0; d < devices_; ++d)
+        if (d != x.device && needed_[d] > known(s, d)) wait(s, needed_[d]);
+      x.waits = p_.waits.size() - x.first_wait;
+      known(s, x.device) = s;
+      last_[x.device] = s;
+      for (int i = x.first_operand; i < x.first_operand + x.operands; ++i) {
+        operand const& o = p_.operands[i];
+        if (o.how != access::read)
+          written_[o.buffer] = s;
+        else if (p_.buffers[o.buffer].device != x.device)
+          borrowed_.push({o.buffer, s});
+      }
+    }
+  }
+
+ private:
+  /// A buffer that a step of another device has read.
+  struct loan {
+    int buffer = -1;
+    int step = -1;
+  };
+  [[gnu::cold]] constexpr int& known(int step, int device) { return known_[step * devices_ + device]; }
+  [[gnu::cold]] constexpr void need(int device, int step) {
+    if (needed_[device] < step) needed_[device] = step;
+  }
+  [[gnu::cold]] constexpr void look_at(step const& x, operand const& o) {
+    buffer const& b = p_.buffers[o.buffer];
+    if (o.how == access::read) return need(b.device, written_[o.buffer]);
+    for (int i = 0; i < borrowed_.size(); ++i) {
+      buffer const& lent = p_.buffers[borrowed_[i].buffer];
+      bool const overlap =
+          lent.where == b.where && lent.offset < b.offset + b.bytes && b.offset < lent.offset + lent.bytes;
+      if (lent.device != x.device || !overlap) continue;
+      need(p_.steps[borrowed_[i].step].device, borrowed_[i].step);
+      borrowed_.erase(i--);  // this device's later steps know
+    }
+  }
+  /// And knows then what step `other` knew.
+  [[gnu::cold]] constexpr void wait(int s, int other) {
+    p_.waits.push(other);
+    for (int d = 0; d < devices_; ++d)
+      if (known(other, d) > known(s, d)) known(s, d) = known(other, d);
+  }
+
+  plan& p_;
+  int devices_;
+  list<int> known_;    // per step and device: the last step of that device that is done then
+  list<int> last_;     // per device: its last step so far
+  list<int> written_;  // per buffer: the last step that wrote it
+  list<int> needed_;   // per device
+  list<loan> borrowed_;
+};
+
+[[gnu::cold]] constexpr void find_waits(plan& p) { wait_finder(p).run(); }
+
+}  // namespace dsl::detail
