@@ -14,6 +14,9 @@
 
 namespace dsl {
 
+namespace host {
+class crew;
+}
 class augmentation;
 class process_group;
 struct dataset;
@@ -26,6 +29,10 @@ struct update_rule {
   bool rate_in_velocity = true;  // Keras: v = m v - lr g, p += v. Else PyTorch: v = m v + g, p -= lr v
   constexpr int slots() const { return momentum != 0 ? 1 : 0; }
 };
+
+/// Makes the threads of a network on several devices, each with so many processor cores: &dsl::host::make_crew. Where
+/// one fails the group hears of it.
+using crew_maker = detail::owner<host::crew> (*)(int devices, int cores_a_device, communicator* group);
 
 using plan_checker = plan_verdict (*)(graph_view const&, plan const&);
 
@@ -43,6 +50,9 @@ struct engine_options {
   /// It must outlive the engine.
   communicator* group = nullptr;
   tower_moments moments = tower_moments::in_turn;  // of batch_norm, with a group
+  int micro_batches = 1;                           // parts of each batch that go through the network one by one
+  /// For executors on the host; null: one thread goes through all devices' steps, in the plan's order.
+  crew_maker make_crew = nullptr;
 };
 
 /// A device's part of a batch: samples first ... first + size - 1 of `whole`. All of it, where only the size is given.

@@ -30,6 +30,8 @@ class communicator {
   virtual void all_reduce(double* data, long long count) = 0;
   /// all[0 ... ranks * count) become rank 0's numbers, rank 1's, and so on.
   virtual void all_gather(double const* data, long long count, double* all) = 0;
+  /// This rank can't go on. A rank of several threads must say so: those of them that wait for other ranks here end.
+  virtual void give_up(char const* /*why*/) {}
 
   /// What an engine in host memory that computes in float or double needs of the others beside sums; null where ranks
   /// are not in host memory. `layout` must outlive it.

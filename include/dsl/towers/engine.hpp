@@ -35,6 +35,9 @@ class towers_engine final : public engine {
         group_(t.count, world_),
         metrics_(group_.ranks()),
         threads_(towers_, places_.begin()) {
+    if (t.policy.moments == tower_moments::synchronized && (g.size.devices > 1 || o.micro_batches > 1))
+      throw option_error(
+          "towers: batch_norm can't be synchronized in a network on several devices or in micro-batches");
     if (world_) meet_others();
     engines_ = std::vector<std::unique_ptr<engine>>(static_cast<std::size_t>(towers_));
     on_all([&](int i) {

@@ -32,9 +32,15 @@ class host_tower final : public host::tower<T> {
 
   T* moments() override { return moments_.empty() ? nullptr : moments_.data(); }
 
-  void move_running_moments(bool had_samples, T* running) override {
+  double keeps(double momentum, int micro) const override {
+    double power = 1;
+    for (int m = 0; m < micro; ++m) power *= momentum;
+    return momentum * (1 - power) / (1 - momentum * power);
+  }
+
+  void move_running_moments(int batches, T* running) override {
     if (moments_.empty()) return;
-    sent_[0] = had_samples ? 1 : 0;
+    sent_[0] = batches;
     for (std::size_t i = 0; i < moments_.size(); ++i) {
       sent_[i + 1] = static_cast<double>(moments_[i]);
       moments_[i] = 0;  // a NaN would stay: the next batch's replace these as 0 * old + new
@@ -141,16 +147,19 @@ class host_tower final : public host::tower<T> {
 
   double moved(double running, double momentum, std::size_t i) const {
     double sum = 0;
+    double kept = momentum;
     int towers = 0;
     for (int r = 0; r < group_.ranks(); ++r) {
       double const* const p = part(r, sent_.size());
       if (p[0] == 0) continue;  // it had no samples
-      if (options_.moments == tower_moments::in_turn) running = momentum * running + (1 - momentum) * p[1 + i];
+      kept = momentum;
+      for (double batch = 1; batch < p[0]; ++batch) kept *= momentum;
+      if (options_.moments == tower_moments::in_turn) running = kept * running + (1 - kept) * p[1 + i];
       sum += p[1 + i];
       ++towers;
     }
     bool const averages = options_.moments == tower_moments::averaged && towers > 0;
-    return averages ? momentum * running + (1 - momentum) * (sum / towers) : running;
+    return averages ? kept * running + (1 - kept) * (sum / towers) : running;
   }
 
   /// From this tower's `count` values a channel, their means and then their summed squares of deviations: those of all

@@ -98,6 +98,9 @@ class in_process_group {
       if (seat_ == 0) group_.gather_from_others(all, count);
       group_.take_over(seat_, all, 8 * count * ranks());
     }
+    void give_up(char const* why) override {
+      group_.abort(detail::message({"towers: tower ", rank(), " failed: ", why}));
+    }
 
    private:
     template <class T>

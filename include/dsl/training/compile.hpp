@@ -21,7 +21,7 @@ namespace detail {
 /// Clang evaluates 1,048,576 steps of a constant by default; a plan and its check take some 2,000 a node. The plans of
 /// larger networks are checked when the engine makes them.
 template <class Network>
-inline constexpr bool checked_while_compiling = Network::view().size.nodes <= 300;
+inline constexpr bool checked_while_compiling = Network::view().size.nodes * micro_batches<Network> <= 300;
 
 template <class Network, class Executor, int Buckets = 0>
 constexpr bool sound() {
@@ -30,7 +30,8 @@ constexpr bool sound() {
   } else {
     target to{};
     if constexpr (requires { Executor::compile_time_target; }) to = Executor::compile_time_target;
-    plan_options const training{.batch = 64, .target = to, .all_reduce_buckets = Buckets};
+    plan_options const training{
+        .batch = 64, .target = to, .all_reduce_buckets = Buckets, .micro_batches = micro_batches<Network>};
     return verify(Network::view(), make_plan(Network::view(), training)).holds();
   }
 }
@@ -55,7 +56,14 @@ template <class Network>
                         .loss = o.loss,
                         .batch_norm_momentum = o.batch_norm_momentum,
                         .unbiased_running_variance = o.unbiased_running_variance,
-                        .verify = o.verify};
+                        .verify = o.verify,
+                        .micro_batches = micro_batches<Network>};
+  if constexpr (Network::device_count > 1) {
+    static_assert(
+        requires { run_on_cores(engine, types<Network>{}); },
+        "compile: a network on several devices needs <dsl/placement.hpp>");
+    run_on_cores(engine, types<Network>{});
+  }
   if constexpr (!checked_while_compiling<Network>)
     if (!engine.verify) engine.verify = &verify;
   return engine;

@@ -219,6 +219,8 @@ class engine final : public dsl::engine {
     if (part.size < 1 && !idles)
       throw option_error(detail::message({"batch: a program needs 1 sample or more; found ", part.size}));
     enter();
+    if (graph_.size.devices > 1 || options_.micro_batches > 1)
+      throw executor_error("cuda: a network on several devices or in micro-batches is not possible yet; use onednn");
     int const buckets = link_ ? 2 : group_ ? 1 : 0;  // on the host nothing goes on meanwhile
     plan made = make_plan(graph_, {.batch = idles ? 1 : part.size,
                                    .mode = m,

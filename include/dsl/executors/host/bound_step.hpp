@@ -34,6 +34,8 @@ struct bound_step {
   bool accumulate = false;
   bool ends_block = false;  // whoever writes a buffer's last channels also fills their block up with zeros
   T* statistics = nullptr;
+  std::int32_t* labels = nullptr;
+  double* metrics = nullptr;
   argmax_view argmax{};
   task faster{};  // what an executor has in place of the plain loops
 

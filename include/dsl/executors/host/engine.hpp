@@ -6,6 +6,7 @@
 #include <dsl/detail/owner.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/executors/host/bound_step.hpp>
+#include <dsl/executors/host/crew.hpp>
 #include <dsl/executors/host/memory.hpp>
 #include <dsl/executors/host/tower.hpp>
 #include <dsl/plan/make_plan.hpp>
@@ -25,18 +26,20 @@ struct program {
 };
 
 /// What every executor in host memory shares: regions, operands as views, parameters in and out. T is the number it
-/// computes in; an executor adds its target and what a step does.
+/// computes in; an executor adds its target and what a step does. A network on several devices has one such engine:
+/// they share the host's memory, and each has its piece of every region.
 template <class T>
 class engine : public dsl::engine {
  public:
   using program = host::program<T>;
   using bound_step = host::bound_step<T>;
 
-  [[gnu::cold]] engine(graph_view const& g, engine_options const& o, target const& to)
+  [[gnu::cold]] engine(graph_view const& g, engine_options const& o, target const& to, int cores_a_device = 1)
       : dsl::engine(g, o),
         target_(to),
         layout_(make_plan(g, {1, mode::training, to, o.update.slots(), o.loss})),
         state_(bytes_of(region::parameters) + bytes_of(region::statistics)) {
+    if (o.make_crew && g.size.devices > 1) crew_ = o.make_crew(g.size.devices, cores_a_device, o.group);
     if (o.group) tower_ = o.group->make_tower(g, o, layout_, T{});
     if (o.group && !tower_) throw executor_error("towers: this group's engines are not in host memory");
   }
@@ -55,7 +58,8 @@ class engine : public dsl::engine {
                                    .target = target_,
                                    .optimizer_slots = options_.update.slots(),
                                    .loss = options_.loss,
-                                   .all_reduce_buckets = options_.group ? 1 : 0});
+                                   .all_reduce_buckets = options_.group ? 1 : 0,
+                                   .micro_batches = options_.micro_batches});
     if (options_.verify)
       if (plan_verdict const v = options_.verify(graph_, made); !v.holds())
         throw executor_error(detail::message({"plan: ", explain(v.broken), " (step ", v.step, ")"}));
@@ -77,13 +81,19 @@ class engine : public dsl::engine {
       throw option_error("batch: it has no labels; only a program for inference runs without");
     p.batch = batch;
     if (batch.size == 0) clear_sums(p);
-    for (bound_step const& b : p.steps)
-      if (batch.size > 0 || meets_others(b)) run(p, b);
+    if (crew_)
+      run_on_crew(p);
+    else
+      for (bound_step const& b : p.steps) run_if_needed(p, b);
+    if (p.plan.options.mode != mode::training) return;
+    ++parameters_version_;
+    if (tower_) tower_->move_running_moments(p.part.size > 0 ? p.plan.micro_batches : 0, flat(region::statistics));
   }
   /// One step of the last batch again; tests look at what is in memory between two.
   void run_step(int which, int step) {
     program& p = program_of(which);
     run(p, p.steps[static_cast<std::size_t>(step)]);
+    ++parameters_version_;
   }
 
   [[gnu::cold]] batch_metrics metrics(int which) override {
@@ -94,10 +104,14 @@ class engine : public dsl::engine {
 
   [[gnu::cold]] void read_result(int which, float* out) override {
     program const& p = prepared(which);
-    view<T> const y = view_of<T>(p, content::activation, graph_.result(), p.plan.activations[graph_.result()]);
-    for (int n = 0; n < y.batch; ++n)
-      for (int c = 0; c < y.shape.channels; ++c)
-        for (long long i = 0; i < y.shape.area(); ++i) *out++ = static_cast<float>(y(n, c, i));
+    int const t = graph_.result();
+    for (int m = 0; m < p.plan.micro_batches; ++m) {
+      placement const& at = p.plan.activations[m * graph_.size.tensors + t];
+      view<T> const y = view_of<T>(p, content::activation, t, at, m);
+      for (int n = 0; n < y.batch; ++n)
+        for (int c = 0; c < y.shape.channels; ++c)
+          for (long long i = 0; i < y.shape.area(); ++i) *out++ = static_cast<float>(y(n, c, i));
+    }
   }
 
   [[gnu::cold]] void read_parameter(int k, float* out) override {
@@ -126,7 +140,7 @@ class engine : public dsl::engine {
     return flat(region::slots) + s * trainable_numbers() + offset_of(k);
   }
   /// Where a program's pictures go: (batch, channels, height, width), in the target's channel blocks from 16 channels
-  /// on. Whatever is there is used up by a run.
+  /// on. Whatever is there is used up by a run. With micro-batches, those of the first.
   T* input_data(int which) {
     program const& p = prepared(which);
     return reinterpret_cast<T*>(address(p, p.plan.activations[graph_.nodes[0].output].buffer));
@@ -150,15 +164,16 @@ class engine : public dsl::engine {
   view<U> tensor(program const& p, step const& s, content what, int skip = 0) const {
     for (int i = 0; i < s.operands; ++i) {
       operand const& o = p.plan.operands[s.first_operand + i];
-      if (o.what == what && skip-- == 0) return view_of<U>(p, what, o.index, {o.buffer, o.channel});
+      if (o.what == what && skip-- == 0) return view_of<U>(p, what, o.index, {o.buffer, o.channel}, s.micro);
     }
     return {};
   }
 
-  /// Where towers have moments of their own, a step leaves them to the update.
-  double batch_norm_momentum(node const& n) const {
-    if (tower_ && tower_->moments()) return 0;
-    return options_.batch_norm_momentum >= 0 ? options_.batch_norm_momentum : n.momentum;
+  /// What a batch_norm's step keeps of the moments that are there. Where towers have moments of their own, a step
+  /// leaves them to the run's end.
+  double batch_norm_momentum(bound_step const& b) const {
+    double const own = options_.batch_norm_momentum >= 0 ? options_.batch_norm_momentum : b.node->momentum;
+    return tower_ && tower_->moments() ? tower_->keeps(own, b.step->micro) : own;
   }
   /// Null on one device.
   host::tower<T>* tower() const { return tower_.get(); }
@@ -167,11 +182,22 @@ class engine : public dsl::engine {
     return b < 0 ? nullptr : reinterpret_cast<U*>(address(p, b));
   }
 
+  /// What an update step runs over, in each of the flat arrays below.
+  struct numbers {
+    long long first;
+    long long count;
+  };
+  numbers numbers_of(program const& p, step const& update) const {
+    long long const bytes = p.plan.devices[update.device].bytes[static_cast<int>(region::parameters)];
+    return {p.plan.begin_of(region::parameters, update.device) / number_bytes, bytes / number_bytes};
+  }
   /// Flat arrays for the update step: parameters, gradients, slots have the same offsets.
   long long trainable_numbers() const { return bytes_of(region::parameters) / number_bytes; }
   T* flat(region r) const { return reinterpret_cast<T*>(begin_of(r)); }
-  void parameters_changed() { ++parameters_version_; }
+  /// Counts the changes of the parameters. An update's counts behind its run's end: nobody reads them in between.
   std::uint64_t const* parameters_version() const { return &parameters_version_; }
+  /// Null where one thread does everything.
+  host::crew* crew() const { return crew_.get(); }
 
  private:
   program& program_of(int which) const {
@@ -181,10 +207,25 @@ class engine : public dsl::engine {
   [[gnu::cold, noreturn]] static void refuse(int prepared, int found) {
     throw option_error(detail::message({"batch: this program takes ", prepared, " samples, not ", found}));
   }
+  [[gnu::noinline]] void run_if_needed(program& p, bound_step const& b) {
+    if (p.part.size > 0 || meets_others(b)) run(p, b);
+  }
+  [[gnu::cold]] void run_on_crew(program& p) {
+    struct work {
+      engine& self;
+      program& p;
+    } context{*this, p};
+    crew_->run(
+        p.plan,
+        [](void* c, int i) {
+          auto const& w = *static_cast<work*>(c);
+          w.self.run_if_needed(w.p, w.p.steps[static_cast<std::size_t>(i)]);
+        },
+        &context);
+  }
   void run(program& p, bound_step const& b) {
     if (b.step->what == action::all_reduce) return all_reduce(p, *b.step);
-    if (b.step->what == action::update && tower_)
-      tower_->move_running_moments(p.part.size > 0, flat(region::statistics));
+    if (b.step->what == action::add_gradients) return add_gradients(p, *b.step);
     if (b.faster) return b.faster();
     execute(p, b);
     if (b.ends_block) zero_rest_of_block(b.to);
@@ -194,6 +235,12 @@ class engine : public dsl::engine {
     buffer const& last = p.plan.buffer_of(p.plan.operands[s.first_operand + s.operands - 1]);
     options_.group->all_reduce(reinterpret_cast<T*>(address(first)),
                                (last.offset + last.bytes - first.offset) / number_bytes);
+  }
+  [[gnu::cold]] void add_gradients(program const& p, step const& s) const {
+    operand const* const o = p.plan.operands.begin() + s.first_operand;
+    T const* const from = buffer_data<T>(p, o[0].buffer);
+    T* const to = buffer_data<T>(p, o[1].buffer);
+    for (long long n = graph_.parameters[o->index].count(); n-- > 0;) to[n] += from[n];
   }
   /// What a tower without samples does in a step.
   bool meets_others(bound_step const& b) const {
@@ -235,17 +282,20 @@ class engine : public dsl::engine {
       auto* data = reinterpret_cast<T*>(address(p, o.buffer));
       if (o.what == content::parameter && o.how == access::accumulate && tower_ && tower_->moments())
         data = tower_->moments() + offset_of(o.index);
-      if (tensor && o.how != access::read) b.to = view_of<T>(p, o.what, o.index, {o.buffer, o.channel});
+      if (tensor && o.how != access::read) b.to = view_of<T>(p, o.what, o.index, {o.buffer, o.channel}, s.micro);
       if (o.what == content::gradient && o.how == access::accumulate) b.accumulate = true;
       if (o.what == content::parameter) b.parameters[static_cast<int>(graph_.parameters[o.index].role)] = data;
       if (o.what == content::parameter_gradient) b.gradients[static_cast<int>(graph_.parameters[o.index].role)] = data;
       if (o.what == content::statistics) b.statistics = data;
+      if (o.what == content::labels) b.labels = buffer_data<std::int32_t>(p, o.buffer);
+      if (o.what == content::metrics) b.metrics = buffer_data<double>(p, o.buffer);
       if (o.what != content::argmax) continue;
       if (p.plan.buffers[o.buffer].element_bytes == 1)
-        b.argmax.narrow = view_of<std::uint8_t>(p, o.what, o.index, {o.buffer, o.channel});
+        b.argmax.narrow = view_of<std::uint8_t>(p, o.what, o.index, {o.buffer, o.channel}, s.micro);
       else
-        b.argmax.wide = view_of<std::uint16_t>(p, o.what, o.index, {o.buffer, o.channel});
+        b.argmax.wide = view_of<std::uint16_t>(p, o.what, o.index, {o.buffer, o.channel}, s.micro);
     }
+    if (s.kind == op::transfer && s.what == action::backward) b.x = b.dy;
     if (s.what == action::copy_forward || s.what == action::copy_backward) {
       // between a concat's or add's tensor and one of its inputs: the wider one has its channels counted off already
       if (s.what == action::copy_backward) b.x = b.dy;
@@ -257,13 +307,13 @@ class engine : public dsl::engine {
   }
 
   template <class U>
-  [[gnu::cold]] view<U> view_of(program const& p, content what, int index, placement where) const {
+  [[gnu::cold]] view<U> view_of(program const& p, content what, int index, placement where, int micro) const {
     buffer const& b = p.plan.buffers[where.buffer];
     bool const is_tensor = what == content::activation || what == content::gradient;
     shape const& s = is_tensor ? graph_.shape_of(index) : b.shape;
     return {reinterpret_cast<U*>(address(p, where.buffer)),
             s,
-            p.part.size,
+            p.part.size > 0 ? p.plan.samples_of({.micro = micro}).size : 0,
             b.block,
             static_cast<int>(padded_channels(b) * b.shape.area() / s.area()),  // flatten: 2x3x3 as 18 of one pixel
             where.channel};
@@ -307,6 +357,7 @@ class engine : public dsl::engine {
   detail::chain<memory_block> blocks_;
   detail::chain<program> programs_;
   std::uint64_t parameters_version_ = 1;
+  detail::owner<host::crew> crew_;
 };
 
 }  // namespace dsl::host

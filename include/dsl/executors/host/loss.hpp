@@ -11,15 +11,16 @@ namespace dsl::host {
 
 /// Adds up the samples' losses and right answers in metrics[0] and [1], in double and in order. gradient, where wanted,
 /// receives d(mean loss)/d(logits) if from_logits, else d(mean loss)/d(y). y is (B, outputs), B samples of `whole` that
-/// the mean is taken over, or all of them. A cross-entropy takes probabilities of at least 1e-7 where no softmax is
-/// behind it, as Keras does, so that loss and gradient stay finite. Keras also divides by their sum.
+/// the mean is taken over, or all of them; `adds`: to what earlier micro-batches came to. A cross-entropy takes
+/// probabilities of at least 1e-7 where no softmax is behind it, as Keras does, so that loss and gradient stay finite.
+/// Keras also divides by their sum.
 template <class T>
 [[gnu::cold]] void compute_loss(loss kind, bool from_logits, view<T const> y, std::int32_t const* labels,
-                                double* metrics, view<T> gradient, int whole = 0) {
+                                double* metrics, view<T> gradient, int whole = 0, bool adds = false) {
   int const outputs = static_cast<int>(y.shape.size());
   long long const area = y.shape.area();
   T const share = T(1) / static_cast<T>(whole > 0 ? whole : y.batch);
-  metrics[0] = metrics[1] = 0;
+  if (!adds) metrics[0] = metrics[1] = 0;
   for (int n = 0; n < y.batch; ++n) {
     int best = 0;
     double squares = 0;

@@ -38,8 +38,12 @@ class tower {
 
   /// Where training steps leave their batch's moments, laid out like the running ones; null: they move those.
   virtual T* moments() = 0;
-  /// Moves the running moments by those of all towers that had samples.
-  virtual void move_running_moments(bool had_samples, T* running) = 0;
+  /// What the step of micro-batch m keeps of those moments, so that with a momentum k, after m of them, they are the
+  /// mean that moves the running ones at once, by k^m, to where the micro-batches' move them one after the other.
+  virtual double keeps(double momentum, int micro) const = 0;
+  /// Moves the running moments by those of all towers that had samples: by those of so many batches, micro-batches
+  /// counted, that are joined in moments().
+  virtual void move_running_moments(int batches, T* running) = 0;
 
   /// batch_norm over the whole batch, of which x is this tower's part. Not where moments() has a place for its own.
   virtual void batch_norm_forward(view<T const> const& x, plain::batch_norm_parameters<T> const&, T* statistics,

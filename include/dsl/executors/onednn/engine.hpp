@@ -10,8 +10,15 @@
 namespace dsl::dnn {
 
 struct engine_settings {
-  int threads = 0;  // 0: all that OpenMP finds
+  int threads = 0;  // 0: all that OpenMP finds; the devices of a network share them out
   bool winograd = true;
+
+  /// Each device has at least one.
+  [[gnu::cold, gnu::noinline]] int threads_a_device(int devices) const {
+    if (devices == 1 || threads < 0) return threads;
+    int const all = threads > 0 ? threads : omp_get_max_threads();
+    return all > devices ? all / devices : 1;
+  }
 };
 
 /// Spinning threads without a core of their own only disturb each other.
@@ -26,13 +33,16 @@ struct engine_settings {
 class engine final : public plain::steps<float> {
  public:
   [[gnu::cold]] engine(graph_view const& g, engine_options const& o, target const& to, engine_settings const& settings)
-      : plain::steps<float>(g, o, to),
+      : plain::steps<float>(g, o, to, settings.threads_a_device(g.size.devices)),
         settings_(settings),
-        block_(to.channel_block),
-        convolutions_(g, settings.winograd, parameters_version()) {
+        block_(to.channel_block) {
     require_threads(settings.threads);
+    for (int d = 0; d < g.size.devices; ++d) devices_.emplace(g, settings.winograd, parameters_version());
+    settings_.threads = settings.threads_a_device(g.size.devices);
     thread_count const scope(settings_.threads);
     threads_ = omp_get_max_threads();
+    if (crew())
+      crew()->on_each([](void* threads) { omp_set_num_threads(*static_cast<int const*>(threads)); }, &threads_);
   }
 
   int prepare(mode m, batch_part part) override {
@@ -45,27 +55,37 @@ class engine final : public plain::steps<float> {
   }
 
   long long executor_bytes() const override {
-    return convolutions_.bytes() + static_cast<long long>(partial_.size()) * 4;
+    long long all = 0;
+    for (unit const& d : devices_) all += d.convolutions.bytes() + static_cast<long long>(d.partial.size()) * 4;
+    return all;
   }
   [[gnu::cold]] std::string description() const override {
     dnnl_version_t const* v = dnnl_version();
     return detail::message({"onednn ", v->major, ".", v->minor, ".", v->patch, ", ", threads_,
-                            threads_ == 1 ? " thread" : " threads", ", blocks of ", block_});
+                            threads_ == 1 ? " thread" : " threads", graph_.size.devices > 1 ? " a device" : "",
+                            ", blocks of ", block_});
   }
   /// What the library chose for each convolution, a line each: "3 forward: jit:avx512_core"; tests read it.
-  std::string const& implementations() const { return convolutions_.implementations(); }
+  std::string const& implementations() const { return devices_[0].convolutions.implementations(); }
 
  private:
+  /// What the library and our kernels need on a device: nothing that another device's thread would touch.
+  struct unit {
+    dnn::convolutions convolutions;
+    std::vector<float> partial{};
+    unit(graph_view const& g, bool winograd, std::uint64_t const* version) : convolutions(g, winograd, version) {}
+  };
   /// Empty where only the plain loops fit: tensors without channel blocks, rare operations.
   [[gnu::cold]] host::task accelerate(program& p, bound_step const& b) override {
     action const what = b.step->what;
     bool const forward = what == action::forward;
     bool const training = p.plan.options.mode == mode::training;
-    if (what == action::update) return build_update(p);
-    if (what == action::copy_forward || what == action::copy_backward) return build_rows(b, row_function::copy, b.x);
-    if (!b.node || what == action::loss) return {};
+    if (what == action::update) return build_update(p, *b.step);
+    if (what == action::copy_forward || what == action::copy_backward || b.step->kind == op::transfer)
+      return build_rows(b, row_function::copy, b.x);
+    if (!b.node || what == action::loss || what == action::add_gradients) return {};
     switch (b.node->kind) {
-      case op::conv2d: return convolutions_.build(b, training);
+      case op::conv2d: return devices_[b.step->device].convolutions.build(b, training);
       case op::dense: return [this, &b] { multiply(b); };
       case op::batch_norm: return training ? build_batch_norm(p, b, forward) : host::task{};
       case op::activation:
@@ -122,7 +142,8 @@ class engine final : public plain::steps<float> {
   [[gnu::cold]] host::task build_batch_norm(program const& p, bound_step const& b, bool forward) {
     if (!has_vectors_of(block_) || !in_blocks(b.x) || !in_blocks(b.to) || !in_blocks(b.dy)) return {};
     std::size_t const needed = 2U * static_cast<unsigned>(b.x.batch) * static_cast<unsigned>(b.x.buffer_channels);
-    if (partial_.size() < needed) partial_ = std::vector<float>(needed);
+    std::vector<float>& partial = devices_[b.step->device].partial;
+    if (partial.size() < needed) partial = std::vector<float>(needed);
     batch_norm_call const c{.x = b.x,
                             .y = b.to,
                             .dy = b.dy,
@@ -131,15 +152,15 @@ class engine final : public plain::steps<float> {
                             .dgamma = b.gradient(role::gamma),
                             .dbeta = b.gradient(role::beta),
                             .epsilon = b.node->epsilon,
-                            .momentum = batch_norm_momentum(*b.node),
+                            .momentum = batch_norm_momentum(b),
                             .unbiased = options_.unbiased_running_variance,
                             .relu = b.step->activation >= 0,
                             .accumulate = b.accumulate};
     auto const run = forward ? body<batch_norm_forward>() : body<batch_norm_backward>();
     bool const meets = synchronizes();
-    return [this, c, run, meets, whole = p.part.whole] {
+    return [this, c, run, meets, &partial, whole = p.part.whole] {
       batch_norm_call now = c;
-      now.partial = partial_.data();
+      now.partial = partial.data();
       if (meets) meet(now, run, whole);
       if (!meets || now.y.data) run_on_all_threads({run, &now});
     };
@@ -158,19 +179,18 @@ class engine final : public plain::steps<float> {
     }
   }
 
-  [[gnu::cold]] host::task build_update(program& p) {
+  [[gnu::cold]] host::task build_update(program& p, step const& s) {
     update_rule const& u = options_.update;
     if (!has_vectors_of(block_) || u.slots() != 1 || u.nesterov || u.weight_decay != 0 || !u.rate_in_velocity)
       return {};
-    return [this, &p] {
-      momentum_step::call const c{flat(region::parameters),
-                                  flat(region::gradients),
-                                  flat(region::slots),
-                                  trainable_numbers(),
+    return [this, &p, n = numbers_of(p, s)] {
+      momentum_step::call const c{flat(region::parameters) + n.first,
+                                  flat(region::gradients) + n.first,
+                                  flat(region::slots) + n.first,
+                                  n.count,
                                   static_cast<float>(options_.update.momentum),
                                   static_cast<float>(p.batch.learning_rate)};
       run_on_all_threads({body<momentum_step>(), &c});
-      parameters_changed();
     };
   }
 
@@ -207,8 +227,7 @@ class engine final : public plain::steps<float> {
   engine_settings settings_;
   int block_;
   int threads_ = 1;
-  convolutions convolutions_;
-  std::vector<float> partial_;
+  detail::chain<unit> devices_;
 };
 
 }  // namespace dsl::dnn

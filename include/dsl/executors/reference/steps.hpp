@@ -28,17 +28,13 @@ class steps : public host::engine<T> {
       case action::load: return load(p, b);
       case action::forward: return forward(p, b);
       case action::loss:
-        return host::compute_loss<T>(
-            p.plan.options.loss, this->graph_.nodes[this->graph_.size.nodes - 1].kind == op::softmax, b.x, labels(p),
-            this->template buffer_data<double>(p, p.plan.metrics), b.to, p.part.whole);
+        return host::compute_loss<T>(p.plan.options.loss,
+                                     this->graph_.nodes[this->graph_.size.nodes - 1].kind == op::softmax, b.x, b.labels,
+                                     b.metrics, b.to, p.part.whole, b.step->micro > 0);
       case action::copy_forward:
       case action::copy_backward: return copy(b.x, b.to, b.accumulate);
       case action::backward: return backward(p, b);
-      case action::update:
-        host::update(
-            this->options_.update, p.batch.learning_rate, this->flat(region::parameters), this->flat(region::gradients),
-            this->options_.update.slots() > 0 ? this->flat(region::slots) : nullptr, this->trainable_numbers());
-        return this->parameters_changed();
+      case action::update: return update(p, *b.step);
       default: unknown();
     }
   }
@@ -54,16 +50,24 @@ class steps : public host::engine<T> {
   }
 
  private:
-  std::int32_t* labels(program const& p) const { return this->template buffer_data<std::int32_t>(p, p.plan.labels); }
-
   [[gnu::cold]] void load(program& p, bound_step const& b) {
-    if (float const* from = p.batch.images)
+    sample_range const part = p.plan.samples_of(*b.step);
+    if (float const* from = p.batch.images; from && b.to.data) {
+      from += part.first * b.to.shape.size();
       for_each_channel(b.to, [&](int n, int c) {
         auto const to = b.to.pixels(n, c);
         for (long long i = 0; i < b.to.shape.area(); ++i) to[i] = static_cast<T>(*from++);
       });
-    if (std::int32_t* const to = labels(p))
-      for (int n = 0; n < p.batch.size; ++n) to[n] = p.batch.labels[n];
+    }
+    if (b.labels)
+      for (int n = 0; n < part.size; ++n) b.labels[n] = p.batch.labels[part.first + n];
+  }
+
+  [[gnu::cold]] void update(program const& p, step const& s) {
+    auto const [first, count] = this->numbers_of(p, s);
+    host::update(this->options_.update, p.batch.learning_rate, this->flat(region::parameters) + first,
+                 this->flat(region::gradients) + first,
+                 this->options_.update.slots() > 0 ? this->flat(region::slots) + first : nullptr, count);
   }
 
   [[gnu::cold]] void forward(program& p, bound_step const& b) {
@@ -74,15 +78,16 @@ class steps : public host::engine<T> {
       case op::batch_norm:
         if (b.statistics && synchronizes())
           return this->tower()->batch_norm_forward(b.x, batch_norm_operands(b), b.statistics, y, x.epsilon,
-                                                   this->batch_norm_momentum(x),
+                                                   this->batch_norm_momentum(b),
                                                    this->options_.unbiased_running_variance, relu);
-        return batch_norm_forward(b.x, batch_norm_operands(b), b.statistics, y, x.epsilon, this->batch_norm_momentum(x),
+        return batch_norm_forward(b.x, batch_norm_operands(b), b.statistics, y, x.epsilon, this->batch_norm_momentum(b),
                                   this->options_.unbiased_running_variance, relu);
       case op::activation: return activation_forward(b.x, y, x.function, static_cast<T>(x.rate));
       case op::max_pool2d:
       case op::avg_pool2d: return pool2d_forward(b.x, y, b.argmax, x.window, x.kind == op::avg_pool2d);
       case op::dropout: return dropout(b.x, y, draw(p, b), false);
       case op::flatten: return reshape(b.x, y, false);
+      case op::transfer: return copy(b.x, y, false);
       case op::softmax: return softmax_forward(b.x, y);
       case op::add: return sum(p, b);
       case op::custom: return call(*x.custom, true, {.x = b.x, .y = y});
@@ -100,6 +105,7 @@ class steps : public host::engine<T> {
       case op::avg_pool2d: return pool2d_backward(b.dy, b.argmax, dx, x.window, x.kind == op::avg_pool2d, b.accumulate);
       case op::dropout: return dropout(b.dy, dx, draw(p, b), b.accumulate);
       case op::flatten: return reshape(b.dy, dx, b.accumulate);
+      case op::transfer: return copy(b.dy, dx, b.accumulate);
       case op::softmax: return softmax_backward(b.x, b.dy, dx, b.accumulate);
       case op::custom:
         return call(
@@ -123,8 +129,9 @@ class steps : public host::engine<T> {
   }
 
   dropout_draw draw(program const& p, bound_step const& b) const {
-    return {this->options_.seed, p.batch.step, static_cast<std::uint32_t>(b.step->node),
-            static_cast<float>(b.node->rate), static_cast<std::uint32_t>(p.part.first)};
+    return {this->options_.seed, p.batch.step, static_cast<std::uint32_t>(number_of(this->graph_, b.step->node)),
+            static_cast<float>(b.node->rate),
+            static_cast<std::uint32_t>(p.part.first + p.plan.samples_of(*b.step).first)};
   }
 
   [[gnu::cold]] void sum(program const& p, bound_step const& b) const {

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// One network's layers on several devices: on<device<I>, ...> and pipeline<M, ...>. Needs no library.
+#include <dsl/combinators/on.hpp>
+#include <dsl/placement/pipeline.hpp>
+#include <dsl/placement/share.hpp>
+#include <dsl/placement/crew.hpp>

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/message.hpp>
+#include <dsl/detail/owner.hpp>
+#include <dsl/executors/engine.hpp>
+#include <dsl/executors/host/crew.hpp>
+#include <dsl/layer.hpp>
+#include <dsl/plan/plan.hpp>
+#include <dsl/towers/threads.hpp>
+
+#include <string>
+
+namespace dsl::host {
+
+/// Devices that are sets of processor cores. Each thread goes through its device's steps and sleeps where it has to
+/// wait for another's.
+class core_crew final : public crew {
+ public:
+  /// On cores of their own where the calling thread's are exactly enough: else others may be on them as well.
+  [[gnu::cold]] core_crew(int devices, int cores_a_device, communicator* group)
+      : places_(places_of(devices, cores_a_device)),
+        group_(group),
+        done_(devices),
+        threads_(devices, places_.begin()) {}
+
+  void run(plan const& p, void (*step)(void* context, int i), void* context) override {
+    if (stopped_) throw executor_error(why_);
+    for (int& d : done_) d = -1;
+    threads_.run(
+        [&](int device) { walk(p, device, step, context); },
+        [this](int device) { stop(detail::message({"devices: device ", device, " failed in an earlier step"})); });
+  }
+  void on_each(void (*work)(void* context), void* context) override {
+    threads_.run([&](int) { work(context); }, [](int) {});
+  }
+
+ private:
+  void walk(plan const& p, int device, void (*step)(void* context, int i), void* context) {
+    for (int i = 0; i < p.steps.size(); ++i) {
+      if (p.steps[i].device != device) continue;
+      if (p.steps[i].waits > 0) wait(p, p.steps[i]);
+      step(context, i);
+      detail::lock const held(mutex_);
+      if (stopped_) refuse();
+      done_[device] = i;
+      changed_.notify_all();
+    }
+  }
+  void wait(plan const& p, step const& s) {
+    detail::lock const held(mutex_);
+    for (int i = s.first_wait; i < s.first_wait + s.waits; ++i) {
+      int const other = p.waits[i];
+      while (done_[p.steps[other].device] < other && !stopped_) changed_.wait(mutex_);
+      if (stopped_) refuse();
+    }
+  }
+  [[gnu::cold]] void stop(std::string const& why) {
+    if (group_) group_->give_up(why.c_str());  // another device's thread may be waiting for other towers
+    detail::lock const held(mutex_);
+    if (!stopped_) why_ = why;  // the first reason is the cause
+    stopped_ = true;
+    changed_.notify_all();
+  }
+  [[gnu::cold, noreturn]] void refuse() const { throw executor_error(why_); }
+
+  [[gnu::cold]] static detail::list<detail::core_set> places_of(int devices, int cores_a_device) {
+    detail::core_set const all = detail::core_set::available();
+    detail::list<detail::core_set> places(devices);
+    if (devices * cores_a_device == all.cores.size())
+      for (int d = 0; d < devices; ++d) places[d] = all.slice(d * cores_a_device, cores_a_device);
+    return places;
+  }
+
+  detail::list<detail::core_set> places_;
+  communicator* group_;
+  detail::mutex mutex_;
+  detail::condition changed_;
+  detail::list<int> done_;  // per device: its last step that is done
+  bool stopped_ = false;
+  std::string why_;
+  detail::tower_threads threads_;
+};
+
+[[gnu::cold]] inline detail::owner<crew> make_crew(int devices, int cores_a_device, communicator* group) {
+  return detail::owner<crew>(new core_crew(devices, cores_a_device, group));
+}
+
+}  // namespace dsl::host
+
+namespace dsl {
+
+/// What compile() does for a network on several devices.
+template <class Network>
+void run_on_cores(engine_options& o, types<Network>) {
+  o.make_crew = &host::make_crew;
+}
+
+}  // namespace dsl

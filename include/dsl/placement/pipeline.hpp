@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/network.hpp>
+
+namespace dsl {
+
+/// A network that takes each batch in M parts, one behind the other, so that its devices work at the same time: device
+/// 1 on part 0 while device 0 is on part 1 already (GPipe). One update a batch, with the gradients' sum over the parts,
+/// in order. Each batch_norm normalises a part by itself and moves its running statistics M times; without batch_norm
+/// the result is that of the whole batch.
+///   auto t = dsl::compile<dsl::pipeline<4, model>>(dsl::onednn{}, dsl::sgd{.learning_rate = 5e-3});
+/// 10 samples in 4 parts are 2, 2, 2, 4; a batch of fewer samples than parts stays whole. On several towers each takes
+/// its own part of the batch in M: replicate<2, pipeline<4, model>>.
+template <int M, class Network>
+struct pipeline : Network {
+  static_assert(M >= 1, "pipeline: the number of micro-batches must be 1 or more");
+  static_assert(!requires { Network::micro_batches; }, "pipeline: the network has its micro-batches already");
+  static_assert(
+      !requires { Network::replicas; }, "pipeline: towers go around it; write replicate<G, pipeline<M, ...>>");
+  static constexpr int micro_batches = M;
+
+  static constexpr long long training_bytes(int batch, target to = {}, int optimizer_slots = 1) {
+    return Network::bytes({.batch = batch, .target = to, .optimizer_slots = optimizer_slots, .micro_batches = M});
+  }
+  static constexpr long long inference_bytes(int batch, target to = {}) {
+    return Network::bytes({.batch = batch, .mode = mode::inference, .target = to, .micro_batches = M});
+  }
+};
+
+}  // namespace dsl

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include "support/catch.hpp"
+
+#include <dsl/dsl.hpp>
+#include <dsl/executors/onednn.hpp>
+#include <dsl/towers.hpp>
+
+#include "support/placed_networks.hpp"
+
+// What tests/runtime/placement_test.cpp asks of reference, on oneDNN, with kernels over channel blocks.
+
+namespace {
+
+using namespace dsl;
+using namespace dsl::test;
+
+/// Whole blocks of 16 channels, so that our kernels and not the plain loops run.
+template <int A, int B, int C>
+using wide_on = network<
+    image<3, 8, 8>, on<device<A>, conv_module<16, 3>, inception_module<16, 32>>,
+    on<device<B>, concat<conv_module<16, 3>, on<device<A>, conv_module<16, 1>>, on<device<C>, max_pool2d<1, 1>>>>,
+    on<device<C>, add<conv2d<16, 3>, on<device<B>, conv2d<16, 1>>>, relu, global_avg_pool2d, dense<3>, softmax>>;
+
+constexpr double bound = 1e-4;
+
+}  // namespace
+
+TEST_CASE("oneDNN: two and three devices, with and without micro-batches, train as one does") {
+  onednn const two{.threads = 2};
+  trained const small = trained_on<branches_on<0, 0, 0>>(two);
+  CHECK(distance(trained_on<branches_on<0, 1, 1>>(two), small) < bound);
+  CHECK(distance(trained_on<branches_on<0, 1, 2>>(two), small) < bound);
+  trained const wide = trained_on<wide_on<0, 0, 0>>(two);
+  CHECK(distance(trained_on<wide_on<0, 1, 1>>(two), wide) < bound);
+  CHECK(distance(trained_on<wide_on<0, 1, 2>>(two), wide) < bound);
+  CHECK(distance(trained_on<wide_on<0, 1, 2>>(onednn{.threads = 6}), wide) < bound);
+  trained const piped = trained_on<pipeline<4, wide_on<0, 0, 0>>>(two);
+  CHECK(distance(trained_on<pipeline<4, wide_on<0, 1, 1>>>(two), piped) < bound);
+  CHECK(distance(trained_on<pipeline<4, wide_on<0, 1, 2>>>(two), piped) < bound);
+  CHECK(distance(trained_on<pipeline<4, wide_on<0, 1, 2>>>(reference<double>{}), piped) < bound);
+  trained const chain = trained_on<chain_on<0, 0>>(two);
+  CHECK(distance(trained_on<pipeline<3, chain_on<0, 1>>>(two), chain) < bound);
+}
+
+TEST_CASE("oneDNN: towers of placed networks") {
+  trained const one = trained_on<wide_on<0, 0, 0>>(onednn{.threads = 2}, {.count = 2});
+  CHECK(distance(trained_on<wide_on<0, 1, 2>>(onednn{.threads = 2}, {.count = 2}), one) < bound);
+  CHECK(distance(trained_on<pipeline<2, chain_on<0, 1>>>(onednn{.threads = 2}, {.count = 2}),
+                 trained_on<chain_on<0, 0>>(onednn{.threads = 2})) < bound);
+}
+
+TEST_CASE("oneDNN: a device has its share of the threads, and evaluation and inference run on the devices, too") {
+  engine_options o;
+  o.make_crew = &host::make_crew;
+  auto const e = onednn{.threads = 4}.make_engine(wide_on<0, 1, 2>::view(), o);
+  CHECK(e->description().find("1 thread a device") != std::string::npos);
+  auto const one = onednn{.threads = 1}.make_engine(wide_on<0, 0, 0>::view(), {});
+  batch_of const b = batch_at(e->graph(), 0, 5);
+  std::vector<float> results[2];
+  for (auto* x : {e.get(), one.get()}) {
+    initialize(*x, 3);
+    int const program = x->prepare(mode::evaluation, 5);
+    x->run(program, {b.images.data(), b.labels.data(), 5, 0, 0});
+    std::vector<float>& y = results[x == one.get()];
+    y.resize(15);
+    x->read_result(program, y.data());
+    y.push_back(static_cast<float>(x->metrics(program).loss));
+  }
+  for (std::size_t i = 0; i < results[0].size(); ++i) CHECK(std::abs(results[0][i] - results[1][i]) < 1e-4F);
+}

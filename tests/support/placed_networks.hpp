@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/dsl.hpp>
+#include <dsl/placement.hpp>
+#include <dsl/towers.hpp>
+
+#include <cmath>
+#include <vector>
+
+// Networks that differ in nothing but their devices, and what 20 steps make of them.
+
+namespace dsl::test {
+
+/// One layer behind the other: every gradient has one contribution, and device 0's are the same in any placement.
+template <int A, int B>
+using chain_on = network<image<3, 8, 8>, on<device<A>, conv2d<4, 3>, relu, max_pool2d<2, 2>>,
+                         on<device<B>, conv2d<5, 3>, sigmoid, flatten, dropout<0.5>, dense<3>, softmax>>;
+
+/// As the issue has it: two branches in parallel on devices of their own, their sum on a third; and a concat.
+template <int A, int B, int C>
+using branches_on =
+    network<image<3, 8, 8>, on<device<A>, conv_module<4, 3>>,
+            add<on<device<A>, conv_module<4, 3>>, on<device<B>, conv2d<4, 1>, batch_norm<>>>,
+            on<device<C>, concat<on<device<B>, conv_module<4, 1>>, conv_module<4, 3>, on<device<A>, max_pool2d<1, 1>>>,
+               flatten, dropout<0.25>, dense<3>, softmax>>;
+
+inline constexpr update_rule momentum{.momentum = 0.9};
+
+struct batch_of {
+  std::vector<float> images;
+  std::vector<std::int32_t> labels;
+};
+inline batch_of batch_at(graph_view const& g, int step, int size) {
+  batch_of b;
+  long long const each = g.output_shape(g.nodes[0]).size();
+  for (long long i = 0; i < size * each; ++i)
+    b.images.push_back(static_cast<float>(std::sin(0.37 * static_cast<double>(i) + 1.3 * step)));
+  for (int n = 0; n < size; ++n) b.labels.push_back((n + step) % 3);
+  return b;
+}
+
+struct trained {
+  std::vector<double> losses;
+  std::vector<double> parameters;
+  friend bool operator==(trained const&, trained const&) = default;
+};
+inline double norm(std::vector<double> const& v) {
+  double sum = 0;
+  for (double x : v) sum += x * x;
+  return std::sqrt(sum);
+}
+/// Of losses and parameters, relative to b's.
+inline double distance(trained const& a, trained const& b) {
+  auto const of = [](std::vector<double> x, std::vector<double> const& y) {
+    if (x.size() != y.size()) return 1e30;
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] -= y[i];
+    return norm(x) / norm(y);
+  };
+  return std::fmax(of(a.losses, b.losses), of(a.parameters, b.parameters));
+}
+
+inline std::vector<double> parameters_of(engine& e) {
+  std::vector<double> all;
+  auto* const exact = dynamic_cast<plain::engine<double>*>(&e);
+  for (int k = 0; k < e.graph().size.parameters; ++k) {
+    long long const count = e.graph().parameters[k].count();
+    std::vector<float> v(static_cast<std::size_t>(count));
+    e.read_parameter(k, v.data());
+    if (exact)
+      all.insert(all.end(), exact->parameter_data(k), exact->parameter_data(k) + count);
+    else
+      all.insert(all.end(), v.begin(), v.end());
+  }
+  return all;
+}
+
+/// Each device on a thread of its own; on several towers too.
+template <class Network, class Executor>
+trained trained_on(Executor const& on, towers const& t = {}, int size = 10, int steps = 20) {
+  engine_options o;
+  o.seed = 3;
+  o.update = momentum;
+  o.micro_batches = detail::micro_batches<Network>;
+  o.make_crew = &host::make_crew;
+  o.verify = &verify;
+  std::unique_ptr<engine> const e = make_towers(on, Network::view(), o, t);
+  initialize(*e, 3);
+  int const program = e->prepare(mode::training, size);
+  trained result;
+  for (int s = 0; s < steps; ++s) {
+    batch_of const b = batch_at(e->graph(), s, size);
+    e->run(program, {b.images.data(), b.labels.data(), size, static_cast<std::uint64_t>(s), 0.02});
+    result.losses.push_back(e->metrics(program).loss / size);
+  }
+  auto* const group = dynamic_cast<detail::towers_engine*>(e.get());
+  result.parameters = parameters_of(group ? group->at(0) : *e);
+  return result;
+}
+
+/// The same on one device by an engine that knows nothing of micro-batches: a part of the batch after the other, the
+/// gradients summed and the update made here.
+template <class Network>
+trained trained_by_hand(int micro_batches, int size = 10, int steps = 20) {
+  engine_options o;
+  o.seed = 3;
+  plain::engine<double> e(Network::view(), o, reference<double>::target);
+  initialize(e, 3);
+  graph_view const& g = e.graph();
+  std::vector<std::vector<double>> velocity, gradient;
+  for (int k = 0; k < g.size.parameters; ++k)
+    for (auto* v : {&velocity, &gradient}) v->emplace_back(static_cast<std::size_t>(g.parameters[k].count()));
+  trained result;
+  for (int s = 0; s < steps; ++s) {
+    batch_of const b = batch_at(g, s, size);
+    double loss = 0;
+    for (auto& v : gradient) v.assign(v.size(), 0);
+    for (int m = 0; m < micro_batches; ++m) {
+      sample_range const part = micro_batch(size, micro_batches, m);
+      int const program = e.prepare(mode::training, {part.size, part.first, size});
+      e.run(program, {b.images.data() + part.first * g.output_shape(g.nodes[0]).size(), b.labels.data() + part.first,
+                      part.size, static_cast<std::uint64_t>(s), 0});
+      loss += e.metrics(program).loss;
+      for (int k = 0; k < g.size.parameters; ++k)
+        for (std::size_t j = 0; g.parameters[k].trainable() && j < gradient[static_cast<std::size_t>(k)].size(); ++j)
+          gradient[static_cast<std::size_t>(k)][j] += e.parameter_gradient_data(k)[j];
+    }
+    for (int k = 0; k < g.size.parameters; ++k)
+      for (std::size_t j = 0; g.parameters[k].trainable() && j < gradient[static_cast<std::size_t>(k)].size(); ++j) {
+        double& v = velocity[static_cast<std::size_t>(k)][j];
+        v = momentum.momentum * v - 0.02 * gradient[static_cast<std::size_t>(k)][j];
+        e.parameter_data(k)[j] += v;
+      }
+    result.losses.push_back(loss / size);
+  }
+  result.parameters = parameters_of(e);
+  return result;
+}
+
+}  // namespace dsl::test
