@@ -4,6 +4,7 @@
 #include "support/temporary_directory.hpp"
 
 #include <dsl/dsl.hpp>
+#include <dsl/placement.hpp>
 #include <dsl/text.hpp>
 
 #include <array>
@@ -161,6 +162,34 @@ struct block {  // two nodes of its own
   }
 };
 }  // namespace mine
+
+TEST_CASE("the summary of a network on two devices", "[text][summary]") {
+  using model = dsl::network<dsl::image<1, 4, 4>, dsl::conv2d<2, 3>,
+                             dsl::add<dsl::identity, dsl::on<dsl::device<1>, dsl::conv2d<2, 3>>>,
+                             dsl::on<dsl::device<1>, dsl::flatten, dsl::dense<3>, dsl::softmax>>;
+  CHECK(dsl::summary(model::view()) == R"(layer             output  parameters  device  connected to
+----------------------------------------------------------
+input              1x4x4           0       0
+0 conv2d           2x4x4          20       0
+1 add
+  1.1 on
+    1.1.0 conv2d   2x4x4          38       1
+  add              2x4x4           0       0  0, 1.1.0
+2 on
+  2.0 flatten         32           0       1
+  2.1 dense            3          99       1
+  2.2 softmax          3           0       1
+----------------------------------------------------------
+Total params:                        157
+Trainable params:                    157
+Non-trainable params:                  0
+Forward MACs a sample:               960
+Training memory, batch 64:      48.4 KiB
+Device 0: 20 params, 288 MACs, 28.6 KiB
+Device 1: 137 params, 672 MACs, 19.9 KiB
+Between devices, a step:        48.0 KiB
+)");
+}
 
 TEST_CASE("the summary of a layer with several nodes; no column where nothing branches", "[text][summary]") {
   using model = dsl::network<dsl::image<3, 2, 2>, mine::block, dsl::flatten>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/plan/make_plan.hpp>
+#include <dsl/placement/share.hpp>
 #include <dsl/text/format.hpp>
 #include <dsl/view.hpp>
 
@@ -42,7 +42,8 @@ class layer_names {
  public:
   explicit layer_names(graph_view const& g)
       : graph_(g), own_(static_cast<std::size_t>(g.size.scopes)), parent_(own_.size()), rank_() {
-    for (int i = 0; i < g.size.nodes; ++i) rank_.push_back(++own_[at(g.nodes[i].scope)]);
+    for (int i = 0; i < g.size.nodes; ++i)
+      rank_.push_back(g.nodes[i].kind == op::transfer ? 0 : ++own_[at(g.nodes[i].scope)]);
     for (int s = 1; s < g.size.scopes; ++s) parent_[at(g.scopes[s].parent)] = true;
   }
 
@@ -84,15 +85,24 @@ class layer_names {
 };
 
 struct summary_line {
-  std::string layer{}, output{}, parameters{}, from{};
+  std::string layer{}, output{}, parameters{}, device{}, from{};
 };
+
+/// The node that made what another one reads, on whichever device.
+inline int maker_of(graph_view const& g, int tensor) {
+  int n = g.tensors[tensor].producer;
+  while (g.nodes[n].kind == op::transfer) n = g.tensors[g.input(g.nodes[n])].producer;
+  return n;
+}
 
 inline std::vector<summary_line> summary_lines(graph_view const& g) {
   layer_names const names(g);
   std::vector<summary_line> lines;
   std::vector<bool> said(static_cast<std::size_t>(g.size.scopes));
+  int before = -1;
   for (int i = 0; i < g.size.nodes; ++i) {
     node const& n = g.nodes[i];
+    if (n.kind == op::transfer) continue;
     std::vector<int> around;
     for (int s = n.scope; s > 0 && !said[static_cast<std::size_t>(s)]; s = g.scopes[s].parent) {
       said[static_cast<std::size_t>(s)] = true;
@@ -103,10 +113,12 @@ inline std::vector<summary_line> summary_lines(graph_view const& g) {
     long long parameters = 0;
     for (int p = 0; p < n.parameters; ++p) parameters += g.parameters[n.first_parameter + p].count();
     summary_line line{names.line(i), shape(g.output_shape(n)), thousands(parameters)};
-    bool const follows = n.inputs == 0 || (n.inputs == 1 && g.tensors[g.input(n)].producer == i - 1);
+    if (g.size.devices > 1) line.device = fmt::format("{}", n.device);
+    bool const follows = n.inputs == 0 || (n.inputs == 1 && maker_of(g, g.input(n)) == before);
     for (int k = 0; k < n.inputs && !follows; ++k)
-      line.from += (k > 0 ? ", " : "") + names.reference(g.tensors[g.input(n, k)].producer);
+      line.from += (k > 0 ? ", " : "") + names.reference(maker_of(g, g.input(n, k)));
     lines.push_back(line);
+    before = i;
   }
   return lines;
 }
@@ -115,10 +127,11 @@ inline std::vector<summary_line> summary_lines(graph_view const& g) {
 
 /// The table of layers as text: places as in the compiler's messages (dsl::at<2, 1> is 2.1), shapes as
 /// channels x height x width, Keras's count of parameters. `connected to` says where a line's input comes from if not
-/// from the line before.
+/// from the line before. On several devices it says where each layer is, and what each device has.
 inline std::string summary(graph_view const& g) {
   std::vector<text::summary_line> lines = text::summary_lines(g);
-  lines.insert(lines.begin(), {"layer", "output", "parameters", "connected to"});
+  bool const placed = g.size.devices > 1;
+  lines.insert(lines.begin(), {"layer", "output", "parameters", placed ? "device" : "", "connected to"});
   std::size_t layer = 0, output = 0, parameters = 0, from = 0;
   bool branches = false;
   for (auto const& l : lines) {
@@ -128,10 +141,12 @@ inline std::string summary(graph_view const& g) {
     from = std::max(from, l.from.size());
     branches = branches || (&l != lines.data() && !l.from.empty());
   }
-  std::string const rule = std::string(layer + output + parameters + 4 + (branches ? from + 2 : 0), '-') + "\n";
+  std::string const rule =
+      std::string(layer + output + parameters + 4 + (placed ? 8 : 0) + (branches ? from + 2 : 0), '-') + "\n";
   std::string table;
   for (auto const& l : lines) {
     std::string line = fmt::format("{:{}}  {:>{}}  {:>{}}", l.layer, layer, l.output, output, l.parameters, parameters);
+    if (placed) line += fmt::format("  {:>6}", l.device);
     if (branches) line += "  " + l.from;
     table += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
     if (&l == lines.data()) table += rule;
@@ -141,11 +156,19 @@ inline std::string summary(graph_view const& g) {
   auto const total = [](char const* what, std::string const& value) {
     return fmt::format("{:<27}{:>13}\n", what, value);
   };
-  return table + rule + total("Total params:", text::thousands(all)) +
-         total("Trainable params:", text::thousands(trainable)) +
-         total("Non-trainable params:", text::thousands(all - trainable)) +
-         total("Forward MACs a sample:", text::thousands(forward_macs(g))) +
-         total("Training memory, batch 64:", text::bytes(make_plan(g, {64, mode::training, target{}, 1}).bytes()));
+  plan const training = make_plan(g, {64, mode::training, target{}, 1});
+  table += rule + total("Total params:", text::thousands(all)) +
+           total("Trainable params:", text::thousands(trainable)) +
+           total("Non-trainable params:", text::thousands(all - trainable)) +
+           total("Forward MACs a sample:", text::thousands(forward_macs(g))) +
+           total("Training memory, batch 64:", text::bytes(training.bytes()));
+  for (int d = 0; placed && d < g.size.devices; ++d) {
+    device_share const s = share_of(g, training, d);
+    table += fmt::format("Device {}: {} params, {} MACs, {}\n", d, text::thousands(s.parameters),
+                         text::thousands(s.forward_macs), text::bytes(s.bytes));
+  }
+  if (placed) table += total("Between devices, a step:", text::bytes(traffic_of(g, training)));
+  return table;
 }
 
 /// What model::summary() calls.
