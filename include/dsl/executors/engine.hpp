@@ -18,8 +18,9 @@ namespace host {
 class crew;
 }
 class augmentation;
-class process_group;
+class trainer;
 struct dataset;
+struct fit_options;
 
 /// How parameters follow their gradients, as numbers an executor's update step understands.
 struct update_rule {
@@ -83,6 +84,20 @@ struct batch_metrics {
   double correct = 0;
 };
 
+/// Before a trainer does what all processes must do: compares them. Each call throws executor_error in every process,
+/// naming one that differs, and in what. An interface, so that programs of one process don't compile it.
+class process_checks {
+ public:
+  virtual void before_fit(trainer&, dataset const&, fit_options const&) = 0;
+  /// That all have the same parameters.
+  virtual void after_epoch() = 0;
+  virtual void before_evaluation(dataset const&, int batch_size) = 0;
+  virtual void before_batch(int size) = 0;
+
+ protected:
+  ~process_checks() = default;
+};
+
 /// A network's state on a device, and the plans that run there: what an executor makes. Everything a step needs is
 /// built by prepare(); run() then allocates nothing of ours.
 class engine {
@@ -120,8 +135,8 @@ class engine {
   /// Devices that train together, each on its part of every batch.
   virtual int replicas() const { return options_.group ? options_.group->ranks() : 1; }
 
-  /// The processes to which the devices belong, where these are several; else null.
-  virtual process_group* processes() const { return nullptr; }
+  /// Where the devices belong to several processes: how these compare what they are about to do; else null.
+  virtual process_checks* processes() { return nullptr; }
   /// What this process brings of a batch of so many samples; the metrics are those of the whole batch.
   virtual batch_part share_of(int batch) const { return batch; }
 

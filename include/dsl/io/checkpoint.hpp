@@ -4,7 +4,7 @@
 #include <dsl/detail/mapped_file.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/io/atomic_file.hpp>
-#include <dsl/training/agreement.hpp>
+#include <dsl/training/fingerprint.hpp>
 #include <dsl/training/callback.hpp>
 #include <dsl/training/trainer.hpp>
 

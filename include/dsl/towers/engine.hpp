@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/message.hpp>
+#include <dsl/towers/agreement.hpp>
 #include <dsl/towers/in_process.hpp>
 #include <dsl/towers/threads.hpp>
 #include <dsl/towers/towers.hpp>
@@ -32,6 +33,7 @@ class towers_engine final : public engine {
         towers_(t.count),
         places_(places_of(factory, t)),
         world_(t.processes && t.processes->processes() > 1 ? t.processes : nullptr),
+        agreement_(world_, *this),
         group_(t.count, world_),
         metrics_(group_.ranks()),
         threads_(towers_, places_.begin()) {
@@ -158,7 +160,7 @@ class towers_engine final : public engine {
     return message({towers_, towers_ == 1 ? " tower" : " towers", ", each ", at(0).description()});
   }
   int replicas() const override { return group_.ranks(); }
-  process_group* processes() const override { return world_; }
+  process_checks* processes() override { return world_ ? &agreement_ : nullptr; }
   /// One tower's engine; for tests.
   engine& at(int tower) const { return *engines_[static_cast<std::size_t>(tower)]; }
 
@@ -273,6 +275,7 @@ class towers_engine final : public engine {
   int towers_;
   list<core_set> places_;
   process_group* world_;  // of several processes, or null
+  agreement agreement_;
   in_process_group group_;
   std::vector<std::unique_ptr<engine>> engines_;
   chain<program> programs_;

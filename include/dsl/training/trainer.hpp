@@ -6,7 +6,6 @@
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/owner.hpp>
 #include <dsl/executors/engine.hpp>
-#include <dsl/training/agreement.hpp>
 #include <dsl/training/callback.hpp>
 #include <dsl/training/initialize.hpp>
 
@@ -43,8 +42,8 @@ class trainer {
   [[gnu::cold]] history fit(dataset const& data, fit_options const& options) {
     check(data, "fit");
     check(options, data);
-    process_group* const processes = engine_->processes();
-    if (processes) agree(*processes, *this, data, options);
+    process_checks* const processes = engine_->processes();
+    if (processes) processes->before_fit(*this, data, options);
     detail::owner<batch_loader> loader;  // where the engine does not fetch batches itself
     batch_part const share = engine_->share_of(options.batch_size);
     int program = engine_->prepare_resident(data, options.augment, share, options.shuffle);
@@ -83,7 +82,7 @@ class trainer {
         run.current.validated = true;
       }
       run.current.seconds = seconds() - begin;
-      if (processes) processes->agree_on_fingerprint("the parameters", detail::fingerprint_of(*engine_));
+      if (processes) processes->after_epoch();
       run.past.epochs.push_back(run.current);
       for (auto const& c : options.callbacks) c->on_epoch_end(run);
     }
@@ -94,10 +93,7 @@ class trainer {
   /// Mean loss and accuracy over all samples, in inference mode; a short last batch counts by its samples.
   [[gnu::cold]] scores evaluate(dataset const& data, int batch_size = 64) {
     check(data, "evaluate");
-    if (process_group* const all = engine_->processes()) {
-      all->agree("the number of pictures to evaluate", static_cast<double>(data.size));
-      all->agree("the batch size", batch_size);
-    }
+    if (process_checks* const all = engine_->processes()) all->before_evaluation(data, batch_size);
     batch_metrics sum;
     for_each_batch(data, batch_size, mode::evaluation, [&](int program, batch const&) {
       batch_metrics const m = engine_->metrics(program);
@@ -126,7 +122,7 @@ class trainer {
       if (labels[n] < 0 || labels[n] >= outputs)
         throw data_error(detail::message({"train_on_batch: labels must be 0 to ", outputs - 1, "; found ", labels[n],
                                           " for picture ", n, "; the last layer must have one unit per class"}));
-    if (engine_->processes()) engine_->processes()->agree("the batch size", size);
+    if (engine_->processes()) engine_->processes()->before_batch(size);
     batch_part const share = engine_->share_of(size);
     int const program = engine_->prepare(mode::training, share);
     auto const picture = graph_.output_shape(graph_.nodes[0]).size();
@@ -215,21 +211,6 @@ class trainer {
         detail::message({"learning_rate: it must be a number of at least 0; found ", run.learning_rate, " in epoch ",
                          run.epoch + 1, " after ", run.step, " batches; a callback has set it"}));
   }
-  /// That all processes are about to do the same, before the first step.
-  [[gnu::cold]] static void agree(process_group& all, dsl::trainer& t, dataset const& data, fit_options const& o) {
-    detail::agree_on_network(all, t.engine());
-    all.agree("the batch size", o.batch_size);
-    all.agree("the number of epochs", o.epochs);
-    all.agree("the first epoch", o.initial_epoch);
-    all.agree("the learning rate", t.learning_rate());
-    all.agree("whether pictures are shuffled", o.shuffle);
-    all.agree_on_fingerprint("the augmentation", detail::fingerprint_of(o.augment, data.sample));
-    all.agree("the steps trained so far", static_cast<double>(t.steps()));
-    detail::agree_on_data(all, &data, "training");
-    detail::agree_on_data(all, o.validation, "validation");
-    all.agree_on_fingerprint("the parameters", detail::fingerprint_of(t.engine()));
-  }
-
   static void check_size(int batch) {
     if (batch < 1) throw option_error(detail::message({"batch: its size must be 1 or more; found ", batch}));
   }

@@ -34,7 +34,11 @@ struct gpu {
   }
   std::unique_ptr<cu::engine> make(graph_view const& g, engine_options const& o, precision p) const {
     return std::make_unique<cu::engine>(calls, g, o,
-                                        cu::engine_settings{p, deterministic, device, cache, workspace_limit});
+                                        cu::engine_settings{.precision = p,
+                                                            .deterministic = deterministic,
+                                                            .device = device,
+                                                            .cache = cache,
+                                                            .workspace_limit = workspace_limit});
   }
 };
 

@@ -4,7 +4,6 @@
 #include <dsl/data/augment.hpp>
 #include <dsl/data/dataset.hpp>
 #include <dsl/executors/engine.hpp>
-#include <dsl/towers/process_group.hpp>
 
 #include <cstring>
 #include <vector>
@@ -98,27 +97,6 @@ class fingerprint {
       f.add(t.dy), f.add(t.dx), f.add(2 * static_cast<int>(t.interpolation) + t.flip);
     }
   return f.value();
-}
-
-/// That all processes have the same pictures. `what` is "train" or "validation".
-[[gnu::cold]] inline void agree_on_data(process_group& all, dataset const* data, char const* what) {
-  std::string const name = what;
-  all.agree(("the number of " + name + " pictures").c_str(), data ? static_cast<double>(data->size) : 0);
-  if (data) all.agree_on_fingerprint(("the " + name + " pictures").c_str(), fingerprint_of(*data));
-}
-
-/// That all processes train the same network in the same way.
-[[gnu::cold]] inline void agree_on_network(process_group& all, engine& e) {
-  engine_options const& o = e.options();
-  all.agree_on_fingerprint("the network", fingerprint_of(e.graph()));
-  all.agree("the seed", static_cast<double>(o.seed));
-  all.agree_on_fingerprint("the seed", o.seed);  // a double has 53 of its bits
-  all.agree("the loss", static_cast<int>(o.loss));
-  all.agree("the optimizer's momentum", o.update.momentum);
-  all.agree("the optimizer's weight decay", o.update.weight_decay);
-  all.agree("the optimizer's rule", 2 * o.update.nesterov + o.update.rate_in_velocity);
-  all.agree("batch_norm's momentum", o.batch_norm_momentum);
-  all.agree("batch_norm's running variance", o.unbiased_running_variance);
 }
 
 }  // namespace dsl::detail
