@@ -284,7 +284,7 @@ int all_gpus(settings const& s) {
 dsl::history resume(settings const& s, dsl::trainer& trainer) {
   bool const there = speaks() && std::filesystem::exists(s.checkpoint());
   if (!s.resume) {
-    if (there)
+    if (there && s.epochs > 1)
       say(fmt::format("an unfinished run's {} is replaced behind the first epoch; --resume goes on from there",
                       s.checkpoint()));
     return {};
@@ -302,21 +302,22 @@ dsl::history resume(settings const& s, dsl::trainer& trainer) {
     return {};
   }
   dsl::history past = dsl::restore(trainer, bytes, s.checkpoint());
-  if (static_cast<int>(past.epochs.size()) >= s.epochs)
-    throw dsl::option_error(fmt::format("--epochs: {} has {} already; found {}; use more, or leave out --resume",
+  if (static_cast<int>(past.epochs.size()) > s.epochs)
+    throw dsl::option_error(fmt::format("--epochs: {} has {} already; found {}; use as many, or leave out --resume",
                                         s.checkpoint(), past.epochs.size(), s.epochs));
   say(fmt::format("resuming behind epoch {} of {}", past.epochs.size(), s.epochs));
   return past;
 }
 
-void write(settings const& s, dsl::history const& history, std::string const& data) {
+/// checkpoints: whether this run has written or read one.
+void write(settings const& s, dsl::history const& history, std::string const& data, bool checkpoints) {
   dsl::write_history_csv(history, s.history());
-  std::filesystem::remove(s.checkpoint());  // what it is for is over
   try {
     dsl::plot(history, s.output, {.title = "MiniGoogLeNet on " + data});
   } catch (dsl::file_error const& e) {  // the disk was full, gnuplot is gone: hours of training must not go with them
     throw dsl::file_error(std::string(e.what()) + "; every epoch's numbers are kept in " + s.history());
   }
+  if (checkpoints) std::filesystem::remove(s.checkpoint());  // what it is for is over
   dsl::epoch_record const& last = history.epochs.back();
   say(fmt::format("test accuracy {:.4f}; plot in {}, numbers in {}", last.validation.acc, s.output, s.history()));
 }
@@ -325,6 +326,7 @@ void run(settings const& s) {
   if (speaks()) {
     dsl::check_writable(s.history(), "history");
     dsl::check_plot(s.output);
+    if (s.epochs > 1) dsl::check_writable(s.checkpoint(), "checkpoint");
   }
   pictures const data = load(s);
   int const gpus = all_gpus(s);
@@ -352,7 +354,7 @@ void run(settings const& s) {
                                .callbacks = callbacks,
                                .initial_epoch = static_cast<int>(history.epochs.size())});
   history.epochs.insert(history.epochs.end(), trained.epochs.begin(), trained.epochs.end());
-  if (speaks()) write(s, history, data.name);
+  if (speaks()) write(s, history, data.name, s.epochs > 1 || s.resume);
 }
 
 int fail(int code, std::string message) {

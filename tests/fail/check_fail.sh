@@ -44,6 +44,10 @@ while IFS= read -r line; do
     bad=1
   fi
 done <"$file"
+if grep -nE '^.+EXPECT(-RE)?(\[|:)' "$file" | grep -vE '^[0-9]+:[[:space:]]*//[[:space:]]*EXPECT'; then
+  say "an EXPECT that is not at its line's begin"
+  bad=1
+fi
 if [ "$expectations" -eq 0 ]; then
   say "no // EXPECT: line"
   bad=1

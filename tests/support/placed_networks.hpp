@@ -55,7 +55,8 @@ inline double distance(trained const& a, trained const& b) {
   auto const of = [](std::vector<double> x, std::vector<double> const& y) {
     if (x.size() != y.size()) return 1e30;
     for (std::size_t i = 0; i < x.size(); ++i) x[i] -= y[i];
-    return norm(x) / norm(y);
+    double const d = norm(x) / norm(y);
+    return std::isnan(d) ? 1e30 : d;
   };
   return std::fmax(of(a.losses, b.losses), of(a.parameters, b.parameters));
 }

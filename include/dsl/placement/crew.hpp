@@ -27,9 +27,16 @@ class core_crew final : public crew {
   void run(plan const& p, void (*step)(void* context, int i), void* context) override {
     if (stopped_) throw executor_error(why_);
     for (int& d : done_) d = -1;
-    threads_.run(
-        [&](int device) { walk(p, device, step, context); },
-        [this](int device) { stop(detail::message({"devices: device ", device, " failed in an earlier step"})); });
+    threads_.run([&](int device) { walk(p, device, step, context); },
+                 [this](int device) {
+                   try {
+                     throw;
+                   } catch (std::exception const& e) {
+                     stop(detail::message({"devices: device ", device, " has failed: ", e.what()}));
+                   } catch (...) {
+                     stop(detail::message({"devices: device ", device, " has failed"}));
+                   }
+                 });
   }
   void on_each(void (*work)(void* context), void* context) override {
     threads_.run([&](int) { work(context); }, [](int) {});

@@ -18,12 +18,19 @@ struct analysis {
   list<int> channel;          // per tensor
 };
 
+/// The node whose values a tensor has, on whatever device.
+[[gnu::cold]] constexpr node const& source_of(graph_view const& g, int tensor) {
+  node const* n = &g.nodes[g.tensors[tensor].producer];
+  while (n->kind == op::transfer) n = &g.nodes[g.tensors[g.input(*n)].producer];
+  return *n;
+}
+
 /// Channel blocks serve convolutions. A picture of few channels stays as the data has it: libraries have convolutions
 /// for that, and none for a block that is mostly padding. One pixel per channel has no layout.
 [[gnu::cold]] constexpr int block_of(graph_view const& g, int tensor, target const& to) {
   shape const& s = g.shape_of(tensor);
   if (to.channel_block == channels_last) return s.area() == 1 ? 1 : s.channels;
-  bool const picture = g.nodes[g.tensors[tensor].producer].kind == op::input && s.channels < 16;
+  bool const picture = source_of(g, tensor).kind == op::input && s.channels < 16;
   return s.area() == 1 || picture ? 1 : to.channel_block;
 }
 

@@ -25,7 +25,7 @@ class emitter {
     for (micro_ = 0; micro_ < p_.micro_batches; ++micro_) {
       load();
       for (int n = 1; n < g_.size.nodes; ++n)
-        if (a_.owner[n] == n && group_of(n) < 0) forward(n);
+        if (a_.owner[n] == n && group_of(n) < 0 && !comes_with_concat(n)) forward(n);
       if (p_.options.mode != mode::inference) compute_loss();
     }
     if (p_.options.mode != mode::training) return;
@@ -43,9 +43,7 @@ class emitter {
     s.micro = micro_;
     current_ = s;
   }
-  [[gnu::cold]] constexpr void begin_on(int device, action what) {
-    begin({.what = what, .device = device});
-  }
+  [[gnu::cold]] constexpr void begin_on(int device, action what) { begin({.what = what, .device = device}); }
   [[gnu::cold]] constexpr void end() {
     current_.operands = p_.operands.size() - current_.first_operand;
     p_.steps.push(current_);
@@ -109,6 +107,11 @@ class emitter {
     int const parent = a_.parent[result_of(n)];
     return parent < 0 ? -1 : g_.tensors[parent].producer;
   }
+  /// A transfer that a concat alone reads: behind all that the concat's device has to do for its own branches.
+  [[gnu::cold]] constexpr bool comes_with_concat(int n) const {
+    int const out = g_.nodes[n].output;
+    return g_.nodes[n].kind == op::transfer && a_.readers[out] == 1 && g_.nodes[a_.reader[out]].kind == op::concat;
+  }
   [[gnu::cold]] constexpr bool joins_group(int edge_tensor, int concat) const {
     int const owner = a_.owner[g_.tensors[edge_tensor].producer];
     return group_of(owner) == concat && result_of(owner) == edge_tensor;
@@ -143,6 +146,8 @@ class emitter {
       for (int i = 0; i < x.inputs; ++i)
         if (joins_group(g_.input(x, i), n)) forward_step(a_.owner[g_.tensors[g_.input(x, i)].producer], n);
       for (int i = 0; i < x.inputs; ++i)
+        if (int const from = g_.tensors[g_.input(x, i)].producer; comes_with_concat(from)) forward_step(from, -1);
+      for (int i = 0; i < x.inputs; ++i)  // in this order: a copy fills its last block up with zeros
         if (a_.parent[g_.input(x, i)] != x.output) copy(action::copy_forward, n, i);
       return;
     }

@@ -52,7 +52,7 @@ namespace dsl::detail {
   if (a.parent[x.output] >= 0) return false;
   int const in = g.input(x);
   node const& producer = g.nodes[g.tensors[in].producer];
-  if (a.parent[in] >= 0 || a.readers[in] != 1 || producer.kind == op::input) return false;
+  if (a.parent[in] >= 0 || a.readers[in] != 1 || source_of(g, in).kind == op::input) return false;
   if (p.options.mode != mode::training) return true;
   bool const own_backward_reads_input = x.kind == op::activation && !derivative_from_output(x.function);
   return !own_backward_reads_input && !backward_reads_output(producer);

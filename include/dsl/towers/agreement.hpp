@@ -23,6 +23,7 @@ namespace dsl::detail {
   all.agree("the seed", static_cast<double>(o.seed));
   all.agree_on_fingerprint("the seed", o.seed);  // a double has 53 of its bits
   all.agree("the loss", static_cast<int>(o.loss));
+  all.agree("the number of micro-batches", o.micro_batches);
   all.agree("the optimizer's momentum", o.update.momentum);
   all.agree("the optimizer's weight decay", o.update.weight_decay);
   all.agree("the optimizer's rule", 2 * o.update.nesterov + o.update.rate_in_velocity);

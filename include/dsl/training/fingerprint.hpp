@@ -47,8 +47,9 @@ class fingerprint {
   for (int n = 0; n < g.size.nodes; ++n) {
     node const& x = g.nodes[n];
     shape const& s = g.output_shape(x);
-    for (int v : {static_cast<int>(x.kind), static_cast<int>(x.function), s.channels, s.height, s.width, x.inputs,
-                  x.window.height, x.window.width, x.window.stride, x.window.pad_top, x.window.pad_left})
+    for (int v :
+         {static_cast<int>(x.kind), static_cast<int>(x.function), static_cast<int>(x.device), s.channels, s.height,
+          s.width, x.inputs, x.window.height, x.window.width, x.window.stride, x.window.pad_top, x.window.pad_left})
       f.add(v);
     for (double v : {x.rate, x.epsilon, x.momentum}) f.add(v);
     for (int i = 0; i < x.inputs; ++i) f.add(g.input(x, i));

@@ -8,7 +8,10 @@ namespace dsl::detail::checking {
 /// An input of less than 16 channels is as the data has it, one pixel per channel has no layout, the rest is in channel
 /// blocks; or all channels of a pixel are together.
 [[gnu::cold]] constexpr int expected_block(graph_view const& g, target const& to, int tensor) {
-  bool const picture = g.nodes[g.tensors[tensor].producer].kind == op::input && g.shape_of(tensor).channels < 16;
+  node const* source = &g.nodes[g.tensors[tensor].producer];
+  for (; source->kind == op::transfer; source = &g.nodes[g.tensors[g.input(*source)].producer]) {
+  }
+  bool const picture = source->kind == op::input && g.shape_of(tensor).channels < 16;
   bool const flat = g.shape_of(tensor).area() == 1;
   if (to.channel_block == channels_last) return flat ? 1 : g.shape_of(tensor).channels;
   return flat || picture ? 1 : to.channel_block;
