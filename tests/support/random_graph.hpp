@@ -278,7 +278,8 @@ class placed_graph {
     dsl::detail::insert_transfers(from, nodes_.data(), edges_.data(), tensors_.data(), parameters_.data());
   }
   graph_view view() const {
-    return {nodes_.data(), edges_.data(), tensors_.data(), parameters_.data(), nullptr, size_, &dsl::detail::find_waits};
+    return {nodes_.data(), edges_.data(), tensors_.data(),         parameters_.data(),
+            nullptr,       size_,         &dsl::detail::find_waits};
   }
 
  private:
