@@ -8,6 +8,7 @@
 #include <dsl/dsl.hpp>
 #include <dsl/executors/onednn.hpp>
 #include <dsl/towers.hpp>
+#include <dsl/towers/launcher.hpp>
 #ifdef TYPENET_HAS_MPI
 #include <dsl/towers/mpi.hpp>
 #endif
@@ -50,7 +51,7 @@ int main(int argc, char** argv) {
   double const median = times[times.size() / 2];
   dsl::target const to = dsl::onednn::target();
   long long const planned = train ? model::training_bytes(batch, to) : model::inference_bytes(batch, to);
-  if (engine.processes() && engine.processes()->process() != 0) return 0;
+  if (engine.processes() && dsl::launched_rank() > 0) return 0;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   std::printf(
