@@ -95,6 +95,16 @@ void declare(CLI::App& app, settings& s) {
   app.add_option("--seed", s.seed, "of weights, order, augmentation and dropout")->type_name("N");
   app.add_option("--executor", s.executor, "onednn, cuda (a GPU) or reference (plain loops, very slow)")
       ->type_name("NAME");
+  app.add_option_function<std::string>(
+         "--towers-on",
+         [&s](std::string const& where) {
+           if (where != "cpu" && where != "cuda")
+             throw CLI::ValidationError("--towers-on", "it must be cpu or cuda; found " + where);
+           s.executor = where == "cuda" ? "cuda" : has_onednn ? "onednn" : "reference";
+         },
+         "what a tower is: cpu (processor cores) or cuda (a GPU); chooses the executor")
+      ->type_name("cpu|cuda")
+      ->excludes("--executor");
   app.add_option("--threads", s.threads, "of the executor; 0: one per core")->type_name("N");
   app.add_option("--precision", s.precision, "of the executor cuda: bf16, tf32 or fp32_strict")->type_name("P");
   app.add_flag("--deterministic", s.deterministic, "the executor cuda gives the same bits in every run, maybe slower");

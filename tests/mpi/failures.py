@@ -103,7 +103,7 @@ def main():
     sizes = [int(n) for n in o.ranks.split(",")]
     for ranks in sizes:
         for s, fault in enumerate(NAMED):
-            for point in range(o.points):
+            for point in range(max(o.points, ranks)):  # every rank has its turn
                 victim = (point + s * o.points) % ranks
                 did = strike(o, ranks, victim, fault, dice.uniform(0, o.span))
                 strikes.append(did)

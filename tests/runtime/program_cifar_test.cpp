@@ -152,6 +152,9 @@ TEST_CASE("program: nonsense options", "[program]") {
   refuses(2, with({"--precision", "fp8"}), {"--precision", "bf16, tf32 or fp32_strict", "fp8"});
   refuses(2, with({"--precision", "tf32", "--executor", "reference"}), {"--precision", "--executor cuda"});
   refuses(2, with({"--deterministic", "--executor", "reference"}), {"--deterministic", "--executor cuda"});
+  refuses(2, with({"--towers-on", "tpu"}), {"--towers-on", "cpu or cuda", "found tpu"});
+  refuses(2, with({"--towers-on", "cpu", "--executor", "reference"}), {"--towers-on", "--executor"});
+  refuses(2, with({"--towers-on", "cpu", "--precision", "tf32"}), {"--precision", "--executor cuda"});
   refuses(2, with({"--verbose", "3"}), {"--verbose", "found 3"});
   refuses(2, with({"--train-size", "-1"}), {"--train-size", "found -1"});
   refuses(2, with({"--test-size", "-1"}), {"--test-size", "found -1"});

@@ -111,22 +111,32 @@ TEST_CASE("checkpoint: what is no whole one of this training is refused, and not
   };
   dsl::trainer fresh = made();
   for (std::size_t size = 0; size < good.size(); size += size < 200 ? 1 : 97)
-    refused(fresh, good.substr(0, size), size < 80 ? "must begin as typenet's checkpoints do" : "must have");
+    refused(fresh, good.substr(0, size), size < 96 ? "must begin as typenet's checkpoints do" : "must have");
   refused(fresh, good + "x", "must have");
   for (std::size_t at = 24; at < good.size(); at += 61) {
     std::string bad = good;
     bad[at] = static_cast<char>(bad[at] ^ 4);
-    refused(fresh, bad, at >= 56 && at < 72 ? "must have" : "");
+    refused(fresh, bad, at >= 64 && at < 80 ? "must have" : "");
   }
   std::string negative = good;
-  std::memset(negative.data() + 56, 0xff, 8);  // -1 epochs
+  std::memset(negative.data() + 64, 0xff, 8);  // -1 epochs
   refused(fresh, negative, "cut short or damaged");
 
-  dsl::trainer other = made<same_sizes>(), slotless = made(0.0F), seeded = made(0.9F, 2);
+  dsl::trainer other = made<same_sizes>(), slotless = made(0.0F), slower = made(0.8F), seeded = made(0.9F, 2);
   refused(other, good, "another network's");
-  refused(slotless, good, "another optimizer's");
+  refused(slotless, good, "of another optimizer, loss or batch_norm");
+  refused(slower, good, "of another optimizer, loss or batch_norm");
   refused(seeded, good, "has the seed 1, this training has 2");
   dsl::restore(fresh, good, "good");  // none of that was the trainer's fault
+
+  static std::string warned;
+  auto const before = std::exchange(dsl::on_warning, [](char const* sentence) { warned = sentence; });
+  dsl::restore(fresh, good, "good");
+  CHECK(warned.empty());
+  dsl::trainer wider = made(0.9F, 1, 2);
+  dsl::restore(wider, good, "good");
+  CHECK(warned.starts_with("checkpoint: good is of 1 towers, this training has 2"));
+  dsl::on_warning = before;
 }
 
 TEST_CASE("checkpoint: files that can't be read or written", "[checkpoint]") {

@@ -4,9 +4,10 @@
 #include <dsl/detail/mapped_file.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/io/atomic_file.hpp>
-#include <dsl/training/fingerprint.hpp>
 #include <dsl/training/callback.hpp>
+#include <dsl/training/fingerprint.hpp>
 #include <dsl/training/trainer.hpp>
+#include <dsl/warning.hpp>
 
 #include <cstring>
 #include <string>
@@ -19,13 +20,15 @@ namespace detail {
 /// What a checkpoint begins with; behind it come 9 doubles for each of `epochs` epochs, then the parameters as floats,
 /// each followed by its optimizer slots, then the fingerprint of all that. In this machine's byte order.
 struct checkpoint_head {
-  char magic[24] = "typenet checkpoint 1";
-  std::uint64_t network = 0;  // fingerprint
+  char magic[24] = "typenet checkpoint 2";
+  std::uint64_t network = 0;  // fingerprints
+  std::uint64_t rules = 0;
   std::uint64_t seed = 0;
   std::uint64_t steps = 0;
   std::int64_t slots = 0;  // a parameter
   std::int64_t epochs = 0;
   std::int64_t numbers = 0;  // parameters and slots together
+  std::int64_t replicas = 1;
   double learning_rate = 0;
 };
 
@@ -63,10 +66,12 @@ void for_each_array(engine& e, F f) {
 [[gnu::cold]] inline std::string checkpoint(trainer& t, history const& past, double learning_rate) {
   engine& e = t.engine();
   detail::checkpoint_head head{.network = detail::fingerprint_of(t.graph()),
+                               .rules = detail::fingerprint_of(e.options()),
                                .seed = t.seed(),
                                .steps = t.steps(),
                                .slots = e.options().update.slots(),
                                .epochs = static_cast<std::int64_t>(past.epochs.size()),
+                               .replicas = e.replicas(),
                                .learning_rate = learning_rate};
   detail::for_each_array(e, [&](int, int, long long count) { head.numbers += count; });
   std::string bytes;
@@ -118,10 +123,17 @@ void for_each_array(engine& e, F f) {
   long long own_numbers = 0;
   detail::for_each_array(e, [&](int, int, long long count) { own_numbers += count; });
   need(head.network == detail::fingerprint_of(t.graph()), "is another network's; give another file, or start without");
-  need(head.slots == e.options().update.slots(), "is another optimizer's; choose the same one, or start without");
+  need(head.slots == e.options().update.slots() && head.rules == detail::fingerprint_of(e.options()),
+       "is of another optimizer, loss or batch_norm; choose the same ones, or start without");
   need(head.numbers == own_numbers, "has another number of weights than its network; start without");
   need(head.seed == t.seed(), message({"has the seed ", static_cast<long long>(head.seed), ", this training has ",
                                        static_cast<long long>(t.seed()), "; choose the same one, or start without"}));
+
+  if (head.replicas != e.replicas())
+    on_warning(
+        message({"checkpoint: ", name, " is of ", static_cast<long long>(head.replicas), " towers, this training has ",
+                 e.replicas(), "; with the same batch for each of them steps and learning rate mean something else"})
+            .c_str());
 
   history past;
   for (std::int64_t i = 0; i < head.epochs; ++i) {

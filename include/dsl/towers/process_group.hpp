@@ -6,6 +6,8 @@
 #include <dsl/error.hpp>
 
 #include <cstdint>
+#include <cstdio>
+#include <cstring>
 #include <string>
 
 namespace dsl {
@@ -39,12 +41,13 @@ class process_group {
     for (int q = 0; q < processes(); ++q) out[q] = {&mine, sizeof mine}, in[q] = {&all[q], sizeof mine};
     exchange(what, out.begin(), in.begin());
   }
-  /// Throws executor_error, in all processes, where one has another number than process 0.
+  /// Throws executor_error, in all processes, where one has another number than process 0, to the bit.
   [[gnu::cold]] void agree(char const* what, double value) {
     detail::list<double> all(processes());
     gather(what, value, all.begin());
     for (int q = 1; q < processes(); ++q)
-      if (all[q] != all[0]) differ(what, q, detail::message({": ", number(all[q]), " and ", number(all[0])}));
+      if (std::memcmp(&all[q], &all[0], sizeof value) != 0)
+        differ(what, q, detail::message({": ", number(all[q]), " and ", number(all[0])}));
   }
   /// The same of what a number stands for that says nothing to anybody.
   [[gnu::cold]] void agree_on_fingerprint(char const* what, std::uint64_t value) {
@@ -69,8 +72,9 @@ class process_group {
 
  private:
   static std::string number(double v) {
-    auto const whole = static_cast<long long>(v);
-    return detail::message({v == static_cast<double>(whole) ? detail::piece(whole) : detail::piece(v)});
+    char text[32];
+    std::snprintf(text, sizeof text, "%.17g", v);
+    return text;
   }
   [[gnu::cold, noreturn]] static void differ(char const* what, int q, std::string const& found) {
     throw executor_error(detail::message({"processes: rank ", q, " and rank 0 differ in ", what, found,

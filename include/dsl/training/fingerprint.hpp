@@ -59,6 +59,17 @@ class fingerprint {
   return f.value();
 }
 
+/// Of how parameters follow from gradients, and running statistics from batches; the seed is not among it.
+[[gnu::cold]] inline std::uint64_t fingerprint_of(engine_options const& o) {
+  fingerprint f;
+  for (double v : {o.update.momentum, o.update.weight_decay, o.batch_norm_momentum}) f.add(v);
+  for (int v :
+       {static_cast<int>(o.loss), static_cast<int>(o.update.nesterov), static_cast<int>(o.update.rate_in_velocity),
+        static_cast<int>(o.unbiased_running_variance), o.micro_batches})
+    f.add(v);
+  return f.value();
+}
+
 /// Of all labels, the mean, and the pictures: all of them up to 256 MiB, else as many, spread over the set.
 [[gnu::cold]] inline std::uint64_t fingerprint_of(dataset const& data) {
   fingerprint f;
