@@ -355,15 +355,17 @@ void run(settings const& s) {
     if (s.verbose == 2) callbacks.emplace_back(dsl::epoch_log{});
     if (s.epochs > 1) callbacks.emplace_back(dsl::checkpoint_each_epoch{s.checkpoint(), history});
   }
-  say("training network...");
-  dsl::history const trained =
-      trainer.fit(data.train, {.epochs = s.epochs,
-                               .batch_size = s.batch_size * gpus,
-                               .validation = &data.test,
-                               .augment = s.no_augment ? dsl::augmentation{} : dsl::shift_and_flip{},
-                               .callbacks = callbacks,
-                               .initial_epoch = static_cast<int>(history.epochs.size())});
-  history.epochs.insert(history.epochs.end(), trained.epochs.begin(), trained.epochs.end());
+  if (static_cast<int>(history.epochs.size()) < s.epochs) {  // else only history and plot are missing
+    say("training network...");
+    dsl::history const trained =
+        trainer.fit(data.train, {.epochs = s.epochs,
+                                 .batch_size = s.batch_size * gpus,
+                                 .validation = &data.test,
+                                 .augment = s.no_augment ? dsl::augmentation{} : dsl::shift_and_flip{},
+                                 .callbacks = callbacks,
+                                 .initial_epoch = static_cast<int>(history.epochs.size())});
+    history.epochs.insert(history.epochs.end(), trained.epochs.begin(), trained.epochs.end());
+  }
   if (speaks()) write(s, history, data.name, s.epochs > 1 || s.resume);
 }
 

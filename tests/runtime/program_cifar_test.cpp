@@ -304,7 +304,17 @@ TEST_CASE("program: where the plot fails behind the training, the history is kep
   CHECK(has(o.err, "no ink"));
   CHECK(has(o.err, "kept in history.csv"));
   CHECK(lines(contents(here / "history.csv")).size() == 3);
-  CHECK(std::distance(fs::directory_iterator(here.path), {}) == 1);
+  CHECK(std::distance(fs::directory_iterator(here.path), {}) == 2);  // and what --resume needs to draw it after all
+
+  std::string const numbers = contents(here / "history.csv");
+  outcome const again = run(here, tiny({"-o", "plot.png", "--epochs", "2", "--verbose", "0", "--resume"}));
+  INFO(again.out << again.err);
+  CHECK(again.code == 0);
+  CHECK(has(again.out, "resuming behind epoch 2 of 2"));
+  CHECK_FALSE(has(again.out, "training network"));
+  CHECK(contents(here / "history.csv") == numbers);
+  CHECK(fs::exists(here / "plot.png"));
+  CHECK(std::distance(fs::directory_iterator(here.path), {}) == 2);
 }
 
 TEST_CASE("program: the progress bar in a pipe, an SVG, history beside it, and old files replaced", "[program]") {
