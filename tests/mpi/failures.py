@@ -29,8 +29,6 @@ import measuring
 # What standard error says of a rank: mpirun of one that has died, ours of one that keeps the others waiting.
 NAMED = {signal.SIGKILL: r"process rank {} with PID \d+ on node .* exited on signal 9",
          signal.SIGSTOP: r"error: rank \d+( of \d+)?: waited .* rank {} \(process \d+ of this machine\) is stopped"}
-# What mpirun takes to end the others, and what a busy machine adds.
-GRACE = 1.0
 
 
 def arguments():
@@ -39,6 +37,8 @@ def arguments():
     p.add_argument("--points", type=int, default=3, help="for each number of ranks and each signal (default: 3)")
     p.add_argument("--ranks", default="2,3,4", help="sizes of the job (default: 2,3,4)")
     p.add_argument("--deadline", type=float, default=2, help="seconds (default: 2)")
+    p.add_argument("--grace", type=float, default=1,
+                   help="seconds more that mpirun and a busy machine may take (default: 1)")
     p.add_argument("--span", type=float, default=5, help="points lie in so many first seconds (default: 5)")
     p.add_argument("--seed", type=int, default=None, help="of the points (default: another one each time)")
     p.add_argument("--output", type=pathlib.Path, help="write this .json and a .md beside it")
@@ -63,12 +63,12 @@ def strike(o, ranks, victim, fault, after):
             pids = job.ranks()
             struck = time.monotonic()
             os.kill(pids[victim], fault)
-            code = job.wait(o.deadline + 20)
+            code = job.wait(o.deadline + o.grace + 20)
             left = []
             while True:  # the job has ended when mpirun and every rank are gone
                 took = time.monotonic() - struck
                 left = [r for r, pid in pids.items() if launching.runs(pid)]
-                if not left or took > o.deadline + GRACE:
+                if not left or took > o.deadline + o.grace:
                     break
                 time.sleep(0.01)
             error = job.said(job.err)
@@ -79,7 +79,7 @@ def strike(o, ranks, victim, fault, after):
                 wrong.append("exit code 0")
             if left:
                 wrong.append(f"ranks {left} survive")
-            elif took > o.deadline + GRACE:
+            elif took > o.deadline + o.grace:
                 wrong.append(f"took {took:.1f} s")
             if not re.search(NAMED[fault].format(victim), error):
                 wrong.append("does not name the rank and the cause")
@@ -124,7 +124,7 @@ def main():
     text = "\n\n".join([
         "# A rank that dies or stops",
         f"MiniGoogLeNet under mpirun with a deadline of {o.deadline:g} s; each rank in turn, struck at {o.points} random "
-        f"points in the first {o.span:g} s (seed {o.seed}). The job must end within the deadline and {GRACE:g} s for mpirun, "
+        f"points in the first {o.span:g} s (seed {o.seed}). The job must end within the deadline and {o.grace:g} s for mpirun, "
         "with an exit code that is not 0, a message that names rank and cause, and no process left.",
         measuring.table(["strike", "points", "ended, median", "ended, latest", "as promised"], rows),
         measuring.circumstances(finished := session.finish())])

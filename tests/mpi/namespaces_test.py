@@ -124,8 +124,8 @@ exec ip netns exec {NAME}$number unshare --uts sh -c \\
             while any(map(launching.runs, pids.values())) and time.monotonic() < begin + 20:
                 time.sleep(0.05)
             self.assertEqual([r for r, pid in pids.items() if launching.runs(pid)], [])
-            # the deadline, and what mpirun takes to end ranks on several machines
-            self.assertLess(time.monotonic() - begin, 2 + 4, job.said(job.err))
+            # the deadline, what mpirun takes to end ranks on several machines, and a busy machine
+            self.assertLess(time.monotonic() - begin, 2 + 15, job.said(job.err))
             self.assertRegex(job.said(job.err), pattern)
         finally:
             for pid in self.all_processes():

@@ -103,7 +103,7 @@ class Program(unittest.TestCase):
 
     def test_bad_checkpoints_are_refused_and_kept(self):
         command = [program, *SMALL, "--epochs", "40"]
-        self.interrupted("a", command, 1)
+        self.interrupted("a", command, 2)
         path = self.here / "a/checkpoint.typenet"
         good = path.read_bytes()
         flipped = bytearray(good)
@@ -121,8 +121,12 @@ class Program(unittest.TestCase):
         self.assertIn("has the seed 0, this training has 9", err)
         _, err = self.run_in("a", [*command[:-1], "1", "--resume"], 2)
         self.assertRegex(err, "--epochs: checkpoint.typenet has [0-9]+ already; found 1")
-        out, _ = self.run_in("a", [*command[:-1], "1"])
+        out, _ = self.run_in("a", [*command[:-1], "1"])  # a run that writes none leaves it alone
+        self.assertNotIn("checkpoint.typenet", out)
+        self.assertEqual(path.read_bytes(), good)
+        out, _ = self.run_in("a", [*command[:-1], "2"])
         self.assertIn("an unfinished run's checkpoint.typenet is replaced", out)
+        self.assertFalse(path.exists())
         for bytes_, words in ((good[:-1], "it is cut short or damaged"), (b"", "must begin as typenet's")):
             path.write_bytes(bytes_)
             _, err = self.run_in("a", mpirun((2, program, *SMALL, "--epochs", "40", "--resume")), 1)

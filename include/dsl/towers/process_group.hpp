@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -73,7 +74,10 @@ class process_group {
  private:
   static std::string number(double v) {
     char text[32];
-    std::snprintf(text, sizeof text, "%.17g", v);
+    for (int const digits : {9, 17}) {  // as few as tell it from all others
+      std::snprintf(text, sizeof text, "%.*g", digits, v);
+      if (std::strtod(text, nullptr) == v) break;
+    }
     return text;
   }
   [[gnu::cold, noreturn]] static void differ(char const* what, int q, std::string const& found) {
