@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 
 namespace dsl {
@@ -47,7 +46,7 @@ class process_group {
     detail::list<double> all(processes());
     gather(what, value, all.begin());
     for (int q = 1; q < processes(); ++q)
-      if (std::memcmp(&all[q], &all[0], sizeof value) != 0)
+      if (__builtin_bit_cast(std::uint64_t, all[q]) != __builtin_bit_cast(std::uint64_t, all[0]))  // NaN, too
         differ(what, q, detail::message({": ", number(all[q]), " and ", number(all[0])}));
   }
   /// The same of what a number stands for that says nothing to anybody.
