@@ -32,6 +32,11 @@ struct executor_error : error {
   using error::error;
 };
 
+/// What a device that trains together with others throws where one of those has failed: that one's own error says why.
+struct peer_error : executor_error {
+  using executor_error::executor_error;
+};
+
 /// Training that can't go on: the loss is not a number any more.
 struct training_error : error {
   using error::error;

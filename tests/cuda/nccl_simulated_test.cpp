@@ -96,7 +96,6 @@ TEST_CASE("simulated NCCL refuses what the library refuses") {
   config = NCCL_CONFIG_INITIALIZER;
   CHECK(init(1, 0, &config) == ncclInvalidUsage);
   CHECK(device.take_misuses().size() == 1);
-  CHECK(nccl.nccl().ncclGroupEnd.function() == ncclInvalidUsage);
   {
     rank_floats x(nccl.api(), 10);
     auto const refused = [&](void const* from, void* to, std::size_t count, ncclDataType_t type, cudaStream_t s) {
@@ -176,6 +175,9 @@ TEST_CASE("simulated NCCL: what waits for ever on a GPU is reported: streams, fr
   auto const thrown = on_ranks(2, [&](int r) {
     auto x = std::make_optional<rank_floats>(nccl.api(), 10);
     ncclComm_t const c = start(nccl, id, r, 2);
+    sum(nccl, c, *x, x->s.get());  // connects them
+    settle(nccl, c);
+    x->s.wait();
     if (r == 0) {
       sum(nccl, c, *x, x->s.get());
       settle(nccl, c);
@@ -194,7 +196,7 @@ TEST_CASE("simulated NCCL: what waits for ever on a GPU is reported: streams, fr
   });
   CHECK(thrown == std::vector<std::string>{"", ""});
   CHECK(device.take_misuses() ==
-        std::vector<std::string>{"cudaStreamSynchronize: hangs: collective 0 (ncclAllReduce of 10) waits for rank 1"});
+        std::vector<std::string>{"cudaStreamSynchronize: hangs: collective 1 (ncclAllReduce of 10) waits for rank 1"});
   CHECK(device.report() == "");
 }
 
@@ -234,6 +236,35 @@ TEST_CASE("simulated NCCL: CUDA's own waits let the other rank come in") {
     CHECK(got[0][static_cast<std::size_t>(i)] ==
           rank_floats::value(0, step, i % 10) + rank_floats::value(1, step, i % 10));
   }
+  CHECK(device.report() == "");
+}
+
+TEST_CASE("simulated NCCL: a graph that its first launch would load is a misuse") {
+  bool const uploads = GENERATE(false, true);
+  bool const waits = GENERATE(false, true);
+  simulated_device device;
+  simulated_nccl nccl(device);
+  {
+    dsl::cu::api const& a = nccl.api();
+    rank_floats x(a, 10);
+    x.s.wait();
+    ncclComm_t const c = start(nccl, new_id(nccl), 0, 1);
+    cudaGraph_t recorded = nullptr;
+    cudaGraphExec_t step = nullptr;
+    a(a.cudaStreamBeginCapture, x.s.get(), cudaStreamCaptureModeThreadLocal);
+    sum(nccl, c, x, x.s.get());
+    settle(nccl, c);
+    a(a.cudaStreamEndCapture, x.s.get(), &recorded);
+    a(a.cudaGraphInstantiate, &step, recorded, 0ull);
+    if (uploads) a(a.cudaGraphUpload, step, x.s.get());
+    if (waits) x.s.wait();
+    a(a.cudaGraphLaunch, step, x.s.get());
+    x.s.wait();
+    a(a.cudaGraphExecDestroy, step);
+    a(a.cudaGraphDestroy, recorded);
+    end(nccl, c);
+  }
+  CHECK(device.take_misuses().size() == (uploads && waits ? 0 : 1));
   CHECK(device.report() == "");
 }
 

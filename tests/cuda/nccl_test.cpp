@@ -30,13 +30,13 @@ void check_close(std::vector<float> const& x, std::vector<float> const& expected
 
 }  // namespace
 
-TEST_CASE("ranks sum and share numbers, and all get the same bits") {
+TEST_CASE("ranks sum and gather numbers, and all get the same bits") {
   int const ranks = GENERATE(1, 2, 4);
   timing const when = GENERATE(timing::late, timing::early, timing::random);
   simulated_device device{{.seed = 5, .when = when, .devices = ranks}};
   simulated_nccl nccl(device);
   dsl::cu::nccl_id const id = make_nccl_id(nccl.nccl());
-  std::vector<std::vector<float>> sums(static_cast<std::size_t>(ranks)), shared = sums, gathered = sums;
+  std::vector<std::vector<float>> sums(static_cast<std::size_t>(ranks)), gathered = sums;
   check_all_fine(on_ranks(ranks, [&](int r) {
     rank_floats x(nccl.api(), 300);
     nccl_communicator c(nccl.api(), nccl.nccl(), id, r, ranks, in_time);
@@ -46,16 +46,6 @@ TEST_CASE("ranks sum and share numbers, and all get the same bits") {
     x.to_host(x.s.get());
     c.wait(x.s.get());
     sums[static_cast<std::size_t>(r)] = x.numbers();
-    c.together([&] {  // two launches would do the same
-      c.broadcast(x.on_device() + 100, 50, ranks - 1, x.s.get());
-      c.all_reduce(x.on_device() + 150, 150, x.s.get());
-    });
-    x.fill(r, 1);
-    x.to_device(x.s.get());
-    c.broadcast(x.on_device(), 200, ranks - 1, x.s.get());
-    x.to_host(x.s.get());
-    c.wait(x.s.get());
-    shared[static_cast<std::size_t>(r)] = x.numbers();
     x.fill(r, 2);
     x.to_device(x.s.get());
     c.all_gather(x.on_device() + 7, 40, x.on_device() + 100, x.s.get());
@@ -69,18 +59,14 @@ TEST_CASE("ranks sum and share numbers, and all get the same bits") {
   check_close(sums[0], expected);
   for (int r = 0; r < ranks; ++r) {
     CHECK(sums[static_cast<std::size_t>(r)] == sums[0]);
-    std::vector<float> mine = rank_floats::values(r, 1, 300);
-    auto const last = rank_floats::values(ranks - 1, 1, 200);
-    std::copy(last.begin(), last.end(), mine.begin());
-    CHECK(shared[static_cast<std::size_t>(r)] == mine);
-    mine = rank_floats::values(r, 2, 300);
+    std::vector<float> mine = rank_floats::values(r, 2, 300);
     for (int from = 0; from < ranks; ++from) {
       auto const theirs = rank_floats::values(from, 2, 47);
       std::copy(theirs.begin() + 7, theirs.end(), mine.begin() + 100 + 40 * from);
     }
     CHECK(gathered[static_cast<std::size_t>(r)] == mine);
   }
-  CHECK(nccl.done() == 5);
+  CHECK(nccl.done() == 2);
   CHECK(device.calls("ncclCommDestroy") == ranks);
   CHECK(device.calls("ncclCommAbort") == 0);
   CHECK(device.report() == "");
@@ -161,10 +147,8 @@ TEST_CASE("arguments that can't be are refused before NCCL sees them") {
     device.reset_calls();
     CHECK_THROWS_AS(c.all_reduce(nullptr, 10, x.s.get()), dsl::option_error);
     CHECK_THROWS_WITH(c.all_reduce(x.on_device(), 0, x.s.get()), Catch::Contains("count must be 1 or more; found 0"));
-    CHECK_THROWS_AS(c.broadcast(x.on_device(), -1, 0, x.s.get()), dsl::option_error);
     CHECK_THROWS_AS(c.all_gather(x.on_device(), 0, x.on_device(), x.s.get()), dsl::option_error);
     CHECK_THROWS_AS(c.all_gather(x.on_device(), 10, nullptr, x.s.get()), dsl::option_error);
-    CHECK_THROWS_WITH(c.broadcast(x.on_device(), 10, 1, x.s.get()), Catch::Contains("root must be 0 to 0; found 1"));
     CHECK_THROWS_WITH(c.all_reduce(x.on_device(), 10, nullptr), Catch::Contains("default stream"));
     CHECK(device.calls() == 0);
     CHECK(c.usable());
@@ -208,7 +192,6 @@ TEST_CASE("the real library: version and id need no GPU; without one a communica
     return;
   }
   WARN("no GPU here: a real communicator of one rank was not tried");
-  CHECK_THROWS_WITH(nccl_communicator(a, n, id, 0, 1, in_time), Catch::Contains("cudaGetDevice"));
   simulated_device device;  // which has a GPU to offer; NCCL looks for itself
   CHECK_THROWS_WITH(nccl_communicator(device.api(), n, id, 0, 1, in_time),
                     Catch::Contains("nccl: rank 0 of 1: ncclCommInitRankConfig: ") && Catch::Contains("(Cuda failure"));

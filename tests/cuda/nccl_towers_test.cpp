@@ -3,38 +3,10 @@
 // graphs.
 #include "support/catch.hpp"
 
-#include <dsl/executors/cuda/nccl.hpp>
-
-#include <chrono>
-
-#include "cuda/tower_checks.hpp"
-#include "support/simulated_device/nccl.hpp"
+#include "cuda/nccl_towers.hpp"
 
 using namespace dsl_test;
-using namespace std::chrono_literals;
 using Catch::Contains;
-using cu::nccl_collectives;
-using cu::nccl_deadlines;
-
-namespace {
-
-constexpr nccl_deadlines in_time{20s, 20s, 20s};
-constexpr nccl_deadlines soon{2s, 400ms, 20s};
-
-/// Simulated devices that are connected.
-struct connected {
-  simulated_device device;
-  simulated_nccl library;
-  nccl_collectives collectives;
-  explicit connected(device_options o, nccl_deadlines d = in_time, nccl_options n = {})
-      : device(std::move(o)), library(device, n), collectives(d, &library.nccl()) {}
-  cu::api const& api() const { return library.api(); }
-};
-double seconds_since(std::chrono::steady_clock::time_point t) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - t).count();
-}
-
-}  // namespace
 
 TEST_CASE("cuda towers with NCCL agree with the reference's", "[cuda][towers]") {
   add_all_kernels();
@@ -73,7 +45,7 @@ TEST_CASE("cuda towers with NCCL gather their parts of each batch in device memo
 
 TEST_CASE("cuda towers with NCCL: one graph a step, its collectives recorded once", "[cuda][towers]") {
   add_all_kernels();
-  tower_policy const policy = GENERATE(host_merge, all_reduce, synchronized(all_reduce));
+  tower_policy const policy = GENERATE(as<tower_policy>{}, host_merge, all_reduce, synchronized(all_reduce));
   connected all({.seed = 4, .devices = 2});
   {
     auto const e = towers_on(simulated_cuda(all.api(), 2, precision::bf16, &all.collectives), all_modules::view(),
@@ -82,8 +54,8 @@ TEST_CASE("cuda towers with NCCL: one graph a step, its collectives recorded onc
     drawn_batch const data(e->graph(), 6, 1);
     int const program = e->prepare(mode::training, 6);
     bool const synchronized = policy.moments == tower_moments::synchronized;
-    // two buckets, and moments: gathered, or added up; or twice for each of the four launches of batch_norms
-    CHECK(all.device.calls("ncclAllReduce") == 2 * (2 + (synchronized ? 4 : policy == all_reduce ? 1 : 0)));
+    // two buckets, and moments: gathered, or added up; or one bucket, and two for each of four launches of batch_norms
+    CHECK(all.device.calls("ncclAllReduce") == 2 * (synchronized ? 1 + 4 : 2 + (policy == all_reduce ? 1 : 0)));
     CHECK(all.device.calls("ncclAllGather") == 2 * (synchronized ? 4 : policy == all_reduce ? 0 : 1));
     e->run(program, data.view(0, 0.01));
     e->metrics(program);
@@ -129,6 +101,8 @@ TEST_CASE("cuda towers with NCCL: the first bucket travels while the backward pa
     e->prepare(mode::training, 6);
     auto const graphs = simulated::state::active->all<simulated::graph_exec>();
     REQUIRE(graphs.size() == 2);
+    auto const streams = simulated::state::active->all<simulated::stream>();
+    CHECK(std::count_if(streams.begin(), streams.end(), [](auto const& q) { return q->priority == -5; }) == 2);
     for (auto const& g : graphs) {
       std::vector<std::size_t> sums;
       std::size_t update = 0;
@@ -170,76 +144,6 @@ TEST_CASE("cuda towers that meet in different order are told, with NCCL", "[cuda
   }
   CHECK(seconds_since(start) < 20);
   CHECK_THAT(all.device.report(), Contains("misuse: deadlock: collective 0 is ncclAll") && !Contains("leak"));
-}
-
-TEST_CASE("cuda towers with NCCL: a tower that stops ends the others' steps in time, heard or not", "[cuda][towers]") {
-  add_all_kernels();
-  bool const heard = GENERATE(true, false);
-  bool const throws = GENERATE(true, false);  // or never comes
-  bool const at_once = heard && throws;       // nobody waits for a deadline then
-  connected all({.seed = 4, .devices = 2}, at_once ? nccl_deadlines{20s, 60s, 20s} : soon, {.aborts_are_heard = heard});
-  auto const start = std::chrono::steady_clock::now();
-  {
-    engine_group group(simulated_cuda(all.api(), 2, precision::bf16, &all.collectives), all_modules::view(), 2,
-                       [](int) { return keras_rules; });
-    drawn_batch const data(all_modules::view(), 2, 1);
-    group.on_all([&](int r) { group.at(r).prepare(mode::training, {2, 2 * r, 4}); });
-    if (throws) all.device.fail_call("cudaGraphLaunch", 1);
-    auto const said = group.on_all([&](int r) {
-      if (!throws && r == 1) return;
-      group.at(r).run(0, data.view(0, 0.1));
-      group.at(r).metrics(0);
-    });
-    if (throws) {
-      CHECK_THAT(said[0] + said[1], Contains("cudaGraphLaunch failed"));
-      CHECK_THAT(said[0] + said[1], Contains(heard ? "remote process exited" : "waited 400 ms for a step"));
-    } else {
-      CHECK_THAT(said[0], Contains("waited 400 ms for a step; another rank has stopped"));
-    }
-  }
-  CHECK(seconds_since(start) < 20);
-  CHECK(all.device.report() == "");
-}
-
-TEST_CASE("cuda towers with NCCL: who can't be made tells the others before they wait", "[cuda][towers]") {
-  add_all_kernels();
-  connected all({.seed = 4, .devices = 3});
-  in_process_group ranks(3);
-  std::vector<std::string> said(3);
-  dsl::detail::core_set const anywhere[3];
-  dsl::detail::tower_threads threads(3, anywhere);
-  auto const start = std::chrono::steady_clock::now();
-  threads.run(
-      [&](int r) {
-        engine_options o = keras_rules;
-        o.group = &ranks.at(r);
-        simulated_cuda on(all.api(), 3, precision::bf16, &all.collectives);
-        on.settings.device = r == 1 ? 17 : r;
-        try {
-          on.make_engine(tiny::view(), o);
-        } catch (executor_error const& e) {
-          said[static_cast<std::size_t>(r)] = e.what();
-        }
-      },
-      [](int) {});
-  CHECK_THAT(said[1], Contains("device must be 0 to 2; found 17"));
-  for (std::size_t r : {0U, 2U}) CHECK_THAT(said[r], Contains("rank 1 of 3 failed before the devices met"));
-  CHECK(seconds_since(start) < 10);
-  CHECK(all.device.report() == "");
-}
-
-TEST_CASE("cuda towers with NCCL: any vendor call may fail", "[cuda][towers]") {
-  add_all_kernels();
-  int const struck = fail_every_call([](auto arm, auto look) {
-    connected all({.seed = 5, .devices = 2}, {1s, 1s, 5s});
-    arm(all.device);
-    std::string const said = whole_life(all.api(), &all.collectives);
-    all.library.wait_until_quiet();
-    look(all.device);
-    return told{said, all.device.report()};
-  });
-  CHECK(struck > 200);
-  WARN(struck << " calls failed in turn");
 }
 
 TEST_CASE("dsl::nccl is what dsl::cuda takes", "[cuda][towers]") {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -181,64 +180,6 @@ inline void check_resident(cu::api const& a, int count, int batch, bool shuffle,
   for (std::size_t k = 0; k < got.begin.size(); ++k)
     for (std::size_t i = 0; i < got.begin[k].size(); ++i)
       CHECK(got.parameters[k][i] == approx(got.begin[k][i]).epsilon(1e-4).margin(1e-5));
-}
-
-/// All that two towers do, once; returns what they threw, "" for nothing.
-inline std::string whole_life(cu::api const& a, cu::device_collectives const* collectives) {
-  drawn_batch const data(tiny::view(), 3, 1);
-  try {
-    auto const e =
-        towers_on(simulated_cuda(a, 2, precision::bf16, collectives), tiny::view(), keras_rules, {.count = 2});
-    initialize(*e, 5);
-    int const training = e->prepare(mode::training, 3), inference = e->prepare(mode::inference, 3);
-    for (std::uint64_t step = 0; step < 2; ++step) e->run(training, data.view(step, 0.01));
-    e->metrics(training);
-    e->run(inference, data.view(0, 0));
-    std::vector<float> y(9);
-    e->read_result(inference, y.data());
-    return "";
-  } catch (executor_error const& failure) {
-    return failure.what();
-  }
-}
-
-struct told {
-  std::string said, report;  // the towers', the device's
-};
-/// Each vendor call in it fails once: a typed error that names it, on the caller, no hang, and nothing is left. `live`
-/// makes a device, runs whole_life on it after `arm(device)`, and returns what that said. Of cuDNN's descriptors only
-/// every 16th call fails: engine_test.cpp goes through all. Returns how many failed.
-template <class F>
-int fail_every_call(F live) {
-  std::map<std::string, long, std::less<>> made;
-  told const good = live([](simulated_device&) {}, [&](simulated_device& device) { made = device.calls_by_name(); });
-  CHECK(good.said == "");
-  CHECK(good.report == "");
-  int struck = 0;
-  for (auto const& [name, times] : made) {
-    bool const quiet = name.find("Destroy") != name.npos || name.find("String") != name.npos ||
-                       name.find("Free") != name.npos || name == "cudaLibraryUnload" || name == "ncclCommFinalize";
-    long const most = name == "cudaStreamQuery" || name == "ncclCommGetAsyncError" ? 60 : times;
-    for (long n = 1; n <= most; n += name.starts_with("cudnnBackend") ? 16 : 1) {
-      bool hit = false;
-      auto const [said, report] = live([&](simulated_device& device) { device.fail_call(name, n); },
-                                       [&](simulated_device& device) {
-                                         hit = device.faults_struck() > 0;
-                                         device.cancel_faults();
-                                         device.forget_errors();
-                                       });
-      INFO("call " << n << " of " << name << ": " << said);
-      CHECK(report == "");
-      if (!hit) break;  // who polls does so as often as it takes, each time
-      ++struck;
-      // where a plan can't be had another one is taken; a rank that hears of it first tells of that
-      if (!quiet && !said.empty())
-        CHECK_THAT(said, Catch::Contains("cuda") || Catch::Contains("cudnn") || Catch::Contains("nvrtc") ||
-                             Catch::Contains("nccl"));
-      if (name == "cudaGraphLaunch" || name == "cudaMalloc" || name == "cudaStreamBeginCapture") CHECK(said != "");
-    }
-  }
-  return struck;
 }
 
 }  // namespace dsl_test

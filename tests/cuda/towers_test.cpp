@@ -2,7 +2,11 @@
 // Several CUDA engines on several simulated devices that meet on the host.
 #include "support/catch.hpp"
 
-#include "cuda/tower_checks.hpp"
+#include <filesystem>
+
+#include <unistd.h>
+
+#include "cuda/tower_failures.hpp"
 
 using namespace dsl_test;
 using Catch::Contains;
@@ -155,15 +159,65 @@ TEST_CASE("cuda towers that meet in different order are told, on the host", "[cu
 
 TEST_CASE("cuda towers on the host: any vendor call may fail", "[cuda][towers]") {
   add_all_kernels();
-  int const struck = fail_every_call([](auto arm, auto look) {
+  int const struck = fail_every_call([](auto arm, auto at_end, auto look) {
     simulated_device device({.seed = 5, .devices = 2});
     arm(device);
-    std::string const said = whole_life(device.api(), nullptr);
+    std::string const said = whole_life(device.api(), nullptr, [&] { at_end(device); });
     look(device);
     return told{said, device.report()};
   });
   CHECK(struck > 200);
   WARN(struck << " calls failed in turn");
+}
+
+TEST_CASE("cuda towers on the host: a program is made on all of them or on none", "[cuda][towers]") {
+  add_all_kernels();
+  simulated_device device({.seed = 5, .devices = 2, .memory_of = {1U << 30, 14U << 20}});
+  check_retry(device, device.api(), nullptr);
+  check_unequal_devices(device, device.api(), nullptr);
+  CHECK(device.report() == "");
+}
+
+TEST_CASE("cuda towers on the host: a step that fails ends training, an evaluation doesn't", "[cuda][towers]") {
+  add_all_kernels();
+  simulated_device device({.seed = 5, .devices = 2});
+  for (int batch : {1, 4}) check_broken_step(device, device.api(), nullptr, batch);
+  check_broken_evaluation(device, device.api(), nullptr);
+  CHECK(device.report() == "");
+}
+
+TEST_CASE("cuda towers share a cache on disk", "[cuda][towers]") {
+  add_all_kernels();
+  simulated_device device({.seed = 5, .devices = 4});
+  std::string const folder =
+      (std::filesystem::temp_directory_path() / ("typenet-towers-" + std::to_string(::getpid())));
+  simulated_cuda on(device.api(), 4, precision::bf16);
+  on.settings.deterministic = false;
+  on.settings.cache = folder;
+  int compiled = 0;
+  auto const life = [&] {
+    auto const e = towers_on(on, all_modules::view(), keras_rules, {.count = 4, .policy = all_reduce});
+    trained const t = train(*e, {8, 3}, 2);
+    for (int i = 0; i < 4; ++i) compiled += dynamic_cast<cu::engine&>(e->at(i)).library().compiled();
+    return t;
+  };
+  trained const first = life();
+  CHECK(std::exchange(compiled, 0) > 0);
+  std::size_t files = 0;
+  for (auto const& f : std::filesystem::directory_iterator(folder)) {
+    CHECK(f.path().extension() != ".tmp");
+    CHECK(f.file_size() > 0);
+    ++files;
+  }
+  CHECK(files > 10);
+  device.reset_calls();
+  trained const again = life();
+  CHECK(compiled == 0);
+  CHECK(device.calls("nvrtcCompileProgram") == 0);
+  CHECK(device.calls("cudaEventElapsedTime") == 0);  // nothing is timed
+  CHECK(again.losses[0] == approx(first.losses[0]).epsilon(0.01));
+  std::filesystem::remove_all(folder);
+  CHECK(device.report() == "");
 }
 
 TEST_CASE("cuda: parts that can't be are refused", "[cuda][towers]") {

@@ -104,9 +104,11 @@ class engine {
  public:
   virtual ~engine() = default;
 
+  /// Can prepare_resident() work with these? Of several engines that train together all are asked before one begins.
+  virtual bool keeps(dataset const&, augmentation const&) const { return false; }
   /// For training on batches that the engine fetches itself, from a data set it keeps beside the network: gathered in
   /// the loader's order (or as they come, without shuffle), augmented, mean-subtracted, with its labels. Returns a
-  /// program whose runs take no pictures and no labels, or -1: the caller brings each batch then.
+  /// program whose runs take no pictures and no labels, or -1 where it doesn't keep them: the caller brings each batch.
   virtual int prepare_resident(dataset const&, augmentation const&, batch_part, bool /*shuffle*/) { return -1; }
   /// Such a program's next run takes batch `step` of epoch `epoch`, both from 0, the ones after it what follows.
   virtual void start_epoch(int /*program*/, int /*epoch*/, std::int64_t /*step*/) {}

@@ -33,6 +33,9 @@ class communicator {
   /// This rank can't go on. A rank of several threads must say so: those of them that wait for other ranks here end.
   virtual void give_up(char const* /*why*/) {}
 
+  /// Whether some rank is known to have given up; then every call throws. Any thread may ask, often.
+  virtual bool broken() { return false; }
+
   /// What an engine in host memory that computes in float or double needs of the others beside sums; null where ranks
   /// are not in host memory. `layout` must outlive it.
   virtual detail::owner<host::tower<float>> make_tower(graph_view const&, engine_options const&, plan const& layout,

@@ -66,18 +66,19 @@ class towers_engine final : public engine {
       return mine.size > 0 || m == dsl::mode::training ? e.prepare(m, mine) : -1;
     });
   }
-  /// Each tower keeps the data set and fetches its part of each batch; -1 where one of them can't.
+  bool keeps(dataset const& data, augmentation const& augment) const override {
+    for (int i = 0; i < towers_; ++i)
+      if (!at(i).keeps(data, augment)) return false;
+    return true;
+  }
+  /// Each tower keeps the data set and fetches its part of each batch; -1 where one of them can't, before any begins.
   [[gnu::cold]] int prepare_resident(dataset const& data, augmentation const& augment, batch_part part,
                                      bool shuffle) override {
     require_samples(part);
+    if (!keeps(data, augment)) return -1;
     int const added = add({.mode = dsl::mode::training, .part = part, .resident = true},
                           [&](engine& e, batch_part mine) { return e.prepare_resident(data, augment, mine, shuffle); });
     program const& made = programs_[added];
-    for (share const& s : made.each)
-      if (s.program < 0) {
-        programs_.drop_last();
-        return -1;
-      }
     for (int i = 0; i < added; ++i)
       if (programs_[i].resident && programs_[i].each[0].program == made.each[0].program) {
         programs_.drop_last();

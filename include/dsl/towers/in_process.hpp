@@ -86,6 +86,7 @@ class in_process_group {
     member(in_process_group& g, int seat) : group_(g), seat_(seat) {}
     int rank() const override { return group_.first_ + seat_; }
     int ranks() const override { return group_.ranks(); }
+    bool broken() override { return group_.broken(); }
     void all_reduce(float* data, long long count) override { sum(data, count); }
     void all_reduce(double* data, long long count) override { sum(data, count); }
     void all_gather(double const* data, long long count, double* all) override {

@@ -3,6 +3,7 @@
 
 #include <dsl/detail/chain.hpp>
 #include <dsl/detail/threads.hpp>
+#include <dsl/error.hpp>
 
 #include <exception>
 #ifdef __linux__
@@ -60,7 +61,7 @@ class tower_threads {
   ~tower_threads() { stop(); }
 
   /// work(tower) on every tower's thread, at the same time. Waits for all, then throws what the first one to fail
-  /// threw; failed(tower) is called on its thread at once.
+  /// threw, but a peer_error only where there is nothing else; failed(tower) is called on its thread at once.
   template <class F, class G>
   void run(F work, G failed) {
     struct both {
@@ -121,7 +122,16 @@ class tower_threads {
   }
   void note(std::exception_ptr const& failure) {
     lock const held(mutex_);
-    if (!failure_) failure_ = failure;
+    if (!failure_ || is_echo(failure_)) failure_ = failure;
+  }
+  [[gnu::cold]] static bool is_echo(std::exception_ptr const& failure) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (peer_error const&) {
+      return true;
+    } catch (...) {
+      return false;
+    }
   }
   void stop() {
     {

@@ -33,7 +33,8 @@ template <class R>
 R take_fault(state& s, std::string_view name) {
   R result{};
   for (auto f = s.faults.begin(); f != s.faults.end();) {
-    if ((f->call.empty() || f->call == name) && --f->in == 0) {
+    bool const here = f->device < 0 || f->device == state::current_device;
+    if (here && (f->call.empty() || f->call == name) && --f->in == 0) {
       result = f->status ? static_cast<R>(f->status) : unknown_error<R>();
       ++s.faults_struck;
       f = s.faults.erase(f);

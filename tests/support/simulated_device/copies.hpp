@@ -15,7 +15,8 @@ inline cudaError_t device_malloc(state& s, void** p, std::size_t bytes) {
   if (!p) return cudaErrorInvalidValue;
   *p = nullptr;
   if (bytes == 0) return cudaSuccess;
-  if (s.memory.used(state::current_device) + bytes > s.options.memory_bytes) return cudaErrorMemoryAllocation;
+  if (s.memory.used(state::current_device) + bytes > s.memory_bytes(state::current_device))
+    return cudaErrorMemoryAllocation;
   *p = s.memory.allocate(bytes, state::current_device);
   return *p ? cudaSuccess : cudaErrorMemoryAllocation;
 }

@@ -30,7 +30,7 @@ inline cudaError_t get_device_properties(state& s, cudaDeviceProp* p, int device
   std::string const name = s.options.name + " " + std::to_string(device);
   name.copy(p->name, sizeof p->name - 1);
   p->uuid.bytes[0] = static_cast<char>(device);
-  p->totalGlobalMem = s.options.memory_bytes;
+  p->totalGlobalMem = s.memory_bytes(device);
   p->sharedMemPerBlock = 48 * 1024;
   p->sharedMemPerBlockOptin = 227 * 1024;
   p->sharedMemPerMultiprocessor = 228 * 1024;

@@ -16,7 +16,8 @@ struct graph : object {
 };
 struct graph_exec : object {
   recorded_nodes nodes;
-  std::shared_ptr<node> last;  // a graph never runs beside itself
+  std::shared_ptr<node> last;    // a graph never runs beside itself
+  std::shared_ptr<node> loaded;  // onto the device, by an upload or the first launch
 };
 
 inline cudaError_t stream_end_capture(state& s, cudaStream_t handle, cudaGraph_t* result) {
@@ -66,8 +67,11 @@ inline std::shared_ptr<graph_exec> find_exec(state& s, cudaGraphExec_t handle, c
 inline cudaError_t graph_upload(state& s, cudaGraphExec_t handle, cudaStream_t in) {
   std::shared_ptr<stream> q;
   cudaError_t error;
-  find_exec(s, handle, in, "cudaGraphUpload", q, error);
-  return error;
+  auto const e = find_exec(s, handle, in, "cudaGraphUpload", q, error);
+  if (!e) return error;
+  e->loaded = q->last = s.work.add("cudaGraphUpload", 0.1, {q->last, e->last}, nullptr);
+  s.after_enqueue();
+  return s.sticky;
 }
 
 /// Queues what was recorded, with the recorded pointers, behind the stream and the graph's last launch.

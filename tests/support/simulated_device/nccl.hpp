@@ -29,7 +29,6 @@ class simulated_nccl {
     simulated::nccl_installer table(nccl_);
     simulated::install_nccl(table);
     if (!table.complete()) throw std::logic_error("an entry of dsl::cu::nccl_api has no simulated function");
-    simulated::group() = {};
     simulated::nccl_world::active = &world_;
   }
   simulated_nccl(simulated_nccl const&) = delete;

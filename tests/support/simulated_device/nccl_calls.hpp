@@ -142,7 +142,6 @@ inline ncclResult_t nccl_abort(state& s, ncclComm_t comm) {
 // ---- collectives ---------------------------------------------------------------------------------------------------
 inline ncclResult_t check_collective(state& s, nccl_rank& me, collective& c) {
   if (ncclResult_t const r = ensure_ready(me); r != ncclSuccess) return r;
-  if (c.root >= static_cast<int>(me.clique->members.size())) return nccl_error(ncclInvalidArgument, "invalid root");
   cudaError_t error;
   auto const q = find_stream(s, c.stream, c.name, error);
   if (!q || q->device != me.device) return nccl_error(ncclUnhandledCudaError, "Cuda failure 'invalid resource handle'");
@@ -164,15 +163,8 @@ inline ncclResult_t enqueue_collective(state& s, ncclComm_t comm, collective c, 
     s.misuse(std::string(c.name) + ": only float is simulated");
     r = ncclInvalidArgument;
   }
-  if (r != ncclSuccess) {
-    if (group().depth > 0) group().error = r;
-    return me->result = r;
-  }
+  if (r != ncclSuccess) return me->result = r;
   if (c.count == 0) return ncclSuccess;
-  if (group().depth > 0) {
-    group().calls.emplace_back(me, std::move(c));
-    return ncclSuccess;
-  }
   begin(s, *me, {std::move(c)});
   return me->result;
 }
@@ -182,33 +174,11 @@ inline ncclResult_t nccl_all_reduce(state& s, void const* send, void* receive, s
     s.misuse("ncclAllReduce: only sums are simulated");
     return ncclInvalidArgument;
   }
-  return enqueue_collective(s, comm, {"ncclAllReduce", send, receive, count, sum_of_all, stream}, type);
+  return enqueue_collective(s, comm, {"ncclAllReduce", send, receive, count, false, stream}, type);
 }
 inline ncclResult_t nccl_all_gather(state& s, void const* send, void* receive, std::size_t count, ncclDataType_t type,
                                     ncclComm_t comm, cudaStream_t stream) {
-  return enqueue_collective(s, comm, {"ncclAllGather", send, receive, count, all_of_all, stream}, type);
-}
-inline ncclResult_t nccl_broadcast(state& s, void const* send, void* receive, std::size_t count, ncclDataType_t type,
-                                   int root, ncclComm_t comm, cudaStream_t stream) {
-  if (root < 0) return ncclInvalidArgument;
-  return enqueue_collective(s, comm, {"ncclBroadcast", send, receive, count, root, stream}, type);
-}
-inline ncclResult_t nccl_group_start(state&) {
-  ++group().depth;
-  return ncclSuccess;
-}
-inline ncclResult_t nccl_group_end(state& s) {
-  if (group().depth == 0) return nccl_error(ncclInvalidUsage, "ncclGroupEnd: not in a group call.");
-  if (--group().depth > 0) return ncclSuccess;
-  nccl_group const ended = std::exchange(group(), {});
-  if (ended.error != ncclSuccess) return ended.error;
-  std::vector<std::pair<std::shared_ptr<nccl_rank>, std::vector<collective>>> by_rank;
-  for (auto const& [rank, c] : ended.calls) {
-    if (by_rank.empty() || by_rank.back().first != rank) by_rank.push_back({rank, {}});
-    by_rank.back().second.push_back(c);
-  }
-  for (auto& [rank, calls] : by_rank) begin(s, *rank, std::move(calls));
-  return by_rank.empty() ? ncclSuccess : ncclInProgress;
+  return enqueue_collective(s, comm, {"ncclAllGather", send, receive, count, true, stream}, type);
 }
 
 }  // namespace dsl_test::simulated

@@ -22,12 +22,9 @@ inline void run_collective(state& s, nccl_clique const& clique, meeting const& m
     expect(r, m.parts[r]->receive, received);
   }
   std::vector<float> result(received);
-  int const root = m.parts[0]->root;
-  if (root == all_of_all) {
+  if (m.parts[0]->gathers) {
     for (std::size_t r = 0; r < ranks; ++r)
       std::memcpy(result.data() + r * count, m.parts[r]->send, count * sizeof(float));
-  } else if (root != sum_of_all) {
-    std::memcpy(result.data(), m.parts[static_cast<std::size_t>(root)]->send, count * sizeof(float));
   } else {
     std::size_t const first = random_below(s.random, static_cast<std::uint32_t>(ranks));
     for (std::size_t k = 0; k < ranks; ++k) {
@@ -73,7 +70,7 @@ inline std::shared_ptr<node> join(state& s, nccl_rank& me, collective const& c,
   for (std::size_t k = 0; k < m.parts.size(); ++k) {
     if (!m.parts[k] || k == r) continue;
     collective const& other = *m.parts[k];
-    bool const same = c.count == other.count && c.root == other.root && c.recorded == other.recorded;
+    bool const same = c.count == other.count && c.gathers == other.gathers && c.recorded == other.recorded;
     if (same) continue;
     s.misuse("deadlock: collective " + std::to_string(number) + " is " + describe(other) + " on rank " +
              std::to_string(k) + ", " + describe(c) + " on rank " + std::to_string(r));
@@ -119,6 +116,7 @@ inline ncclResult_t launch_collective(state& s, nccl_rank& me, collective const&
 
 /// A rank's kernels end without the others, and what it waited for comes to nobody any more.
 inline void release(state& s, nccl_rank& me) {
+  if (!world().options.aborts_end_kernels) return;
   std::size_t const r = static_cast<std::size_t>(me.rank);
   std::vector<std::shared_ptr<node>> complete;
   for (auto& [number, m] : me.clique->meetings) {
@@ -155,12 +153,22 @@ inline bool work_is_done(state& s, nccl_rank const& me) {
   return !me.last || me.last->done;
 }
 
+/// Ranks connect at the first collective of a kind, be it recorded: it is in progress until all of them have come to
+/// it.
+inline bool connected(nccl_rank& me) {
+  for (collective const& c : me.queued)
+    for (auto const& m : me.clique->members)
+      if (!m->connects.contains(c.name)) return false;
+  return true;
+}
+
 /// The background thread of a call that doesn't block gets on; at a question, so that a loop of them ends.
 inline void progress(state& s, nccl_rank& me) {
   if (me.result != ncclInProgress) return;
   if (me.doing == nccl_rank::starting && !me.clique->complete()) return;
   if (me.doing == nccl_rank::finalizing && !(others_end(me) && work_is_done(s, me) && !recorded_in_a_graph(s, me)))
     return;
+  if (me.doing == nccl_rank::launching && !connected(me)) return;
   if (me.polls-- > 0) return;
   me.result = ncclSuccess;
   for (collective const& c : std::exchange(me.queued, {}))
@@ -171,9 +179,10 @@ inline void begin(state& s, nccl_rank& me, std::vector<collective> calls) {
   me.result = ncclInProgress;
   me.polls = world().options.polls;
   me.queued = std::move(calls);
+  for (collective const& c : me.queued) me.connects.insert(c.name);
   bool const at_once =
       s.options.when == timing::early || (s.options.when == timing::random && random_below(s.random, 2) == 0);
-  if (!at_once) return;
+  if (!at_once || !connected(me)) return;
   for (collective const& c : std::exchange(me.queued, {}))
     if (me.result == ncclInProgress)
       if (ncclResult_t const r = launch_collective(s, me, c); r != ncclSuccess) me.result = r;

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -22,11 +23,10 @@ struct nccl_options {
   std::chrono::milliseconds patience{2000};  // until what would hang for ever is reported instead
   int polls = 2;                             // questions until a call that doesn't block is done
   bool aborts_are_heard = true;              // by other ranks, as over a network; shared memory tells nobody
+  bool aborts_end_kernels = true;            // that wait for other ranks: what ncclCommAbort is for
 };
 
 namespace simulated {
-
-inline constexpr int sum_of_all = -1, all_of_all = -2;
 
 /// One rank's part in a collective.
 struct collective {
@@ -34,16 +34,15 @@ struct collective {
   void const* send = nullptr;
   void* receive = nullptr;
   std::size_t count = 0;  // of floats that are sent
-  int root = sum_of_all;  // or whose numbers all receive, or all_of_all
+  bool gathers = false;   // or sums up
   cudaStream_t stream = nullptr;
   bool recorded = false;
   std::shared_ptr<capture> recording{};  // until it is in the graph, which must not hold its own capture
 
-  std::size_t received(std::size_t ranks) const { return root == all_of_all ? count * ranks : count; }
+  std::size_t received(std::size_t ranks) const { return gathers ? count * ranks : count; }
 };
 inline std::string describe(collective const& c) {
-  return std::string(c.name) + " of " + std::to_string(c.count) +
-         (c.root < 0 ? "" : " from rank " + std::to_string(c.root)) + (c.recorded ? ", recorded" : "");
+  return std::string(c.name) + " of " + std::to_string(c.count) + (c.recorded ? ", recorded" : "");
 }
 
 struct nccl_clique;
@@ -57,6 +56,7 @@ struct nccl_rank : object {
   int polls = 0;                         // before what is in progress ends
   bool gone = false;                     // aborted or destroyed
   std::vector<collective> queued;        // the background has not launched them yet
+  std::set<std::string> connects;        // the kinds of collectives it has come to, queued or recorded
   std::size_t launched = 0;              // collectives so far
   std::shared_ptr<node> last;            // a communicator's collectives run one after the other,
   std::weak_ptr<capture> recording;      // in a graph as well
@@ -95,17 +95,6 @@ struct nccl_world {
   inline static nccl_world* active = nullptr;
 };
 inline nccl_world& world() { return *nccl_world::active; }
-
-/// A group belongs to a thread, as in NCCL.
-struct nccl_group {
-  int depth = 0;
-  ncclResult_t error = ncclSuccess;
-  std::vector<std::pair<std::shared_ptr<nccl_rank>, collective>> calls;
-};
-inline nccl_group& group() {
-  static thread_local nccl_group g;
-  return g;
-}
 
 /// Lets other threads in until something is so; false when that takes longer than anybody's patience. The caller holds
 /// the mutex once: its one call is in the table.

@@ -26,7 +26,6 @@ struct nccl_call<Member, Implementation> {
       std::string_view const n = name;
       if (injected != 0) {
         if (gives_back(n) || n == "ncclCommAbort") Implementation(s, arguments...);
-        if (n == "ncclGroupEnd") group() = {};
         return nccl_error(injected == cudaErrorUnknown ? ncclInternalError : static_cast<ncclResult_t>(injected),
                           "injected");
       }
@@ -64,9 +63,6 @@ inline void install_nccl(nccl_installer& table) {
   table.set<&nccl_api::ncclCommAbort, &nccl_abort>();
   table.set<&nccl_api::ncclAllReduce, &nccl_all_reduce>();
   table.set<&nccl_api::ncclAllGather, &nccl_all_gather>();
-  table.set<&nccl_api::ncclBroadcast, &nccl_broadcast>();
-  table.set<&nccl_api::ncclGroupStart, &nccl_group_start>();
-  table.set<&nccl_api::ncclGroupEnd, &nccl_group_end>();
 }
 
 }  // namespace dsl_test::simulated

@@ -68,6 +68,9 @@ inline cudaError_t graph_launch_with_others(state& s, cudaGraphExec_t handle, cu
   bool meets = false;
   for (recorded_node const& n : *e->nodes) meets = meets || n.run.target<recorded_collective>();
   if (!meets) return graph_launch(s, handle, in);
+  if (!e->loaded || !e->loaded->done)
+    s.misuse(
+        "cudaGraphLaunch: the launch loads the graph first, which may wait for what another rank's launch holds up");
   if (q->device != state::current_device) return cudaErrorInvalidResourceHandle;
   for (recorded_node const& n : *e->nodes)
     for (auto const& o : n.uses)

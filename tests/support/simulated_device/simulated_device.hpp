@@ -97,6 +97,10 @@ class simulated_device {
   /// failing call that gives something back does so all the same. Several faults may wait at once.
   void fail_call(long n, int status = 0) { fail_call("", n, status); }
   void fail_call(std::string name, long n, int status = 0) { state_->faults.push_back({std::move(name), n, status}); }
+  /// The same, of the calls that one device's threads make.
+  void fail_call_on(int device, std::string name, long n, int status = 0) {
+    state_->faults.push_back({std::move(name), n, status, device});
+  }
   void cancel_faults() { state_->faults.clear(); }
   /// For loops over n that end when nothing fails any more.
   long faults_struck() const { return state_->faults_struck; }

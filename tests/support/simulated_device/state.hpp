@@ -34,6 +34,7 @@ struct device_options {
   timing when = timing::late;
   int devices = 1;
   std::size_t memory_bytes = std::size_t{1} << 30;  // of each; past it, cudaErrorMemoryAllocation
+  std::vector<std::size_t> memory_of{};             // device by device, where they differ
   int major = 9, minor = 0;
   std::string name = "Simulated GPU";
   std::size_t cudnn_version = CUDNN_VERSION;
@@ -60,6 +61,7 @@ struct fault {
   std::string call;  // empty: any call
   long in;           // calls until it strikes
   int status;        // 0: the library's "something went wrong"
+  int device = -1;   // of the thread that calls; -1: any
 };
 
 /// Everything the simulated device knows. Its functions are plain function pointers, which carry no context, so there
@@ -93,6 +95,11 @@ struct state {
       std::abort();
     }
     return *active;
+  }
+
+  std::size_t memory_bytes(int device) const {
+    auto const d = static_cast<std::size_t>(device);
+    return d < options.memory_of.size() ? options.memory_of[d] : options.memory_bytes;
   }
 
   /// For what a GPU would answer with undefined behaviour, or silently accept and sometimes get wrong.

@@ -33,8 +33,11 @@ struct capture {
   std::vector<recorded_node> nodes;
 };
 
+inline constexpr int greatest_priority = -5;  // the lowest number; the least is 0
+
 struct stream : object {
   int device = 0;
+  int priority = 0;
   std::shared_ptr<node> last;
   std::shared_ptr<capture> capturing;
   std::vector<std::size_t> last_recorded;  // what the next recorded node comes after
@@ -86,12 +89,22 @@ inline cudaError_t enqueue(state& s, stream& q, char const* what, double millise
   return cudaSuccess;
 }
 
-inline cudaError_t stream_create(state& s, cudaStream_t* handle, unsigned flags) {
+inline cudaError_t stream_priority_range(state&, int* least, int* greatest) {
+  if (least) *least = 0;
+  if (greatest) *greatest = greatest_priority;
+  return cudaSuccess;
+}
+/// A priority out of range is no error, as on a GPU.
+inline cudaError_t stream_create_with_priority(state& s, cudaStream_t* handle, unsigned flags, int priority) {
   if (!handle || flags > cudaStreamNonBlocking) return cudaErrorInvalidValue;
   auto q = std::make_shared<stream>();
   q->device = state::current_device;
+  q->priority = std::clamp(priority, greatest_priority, 0);
   *handle = s.add<cudaStream_t>("stream", q);
   return cudaSuccess;
+}
+inline cudaError_t stream_create(state& s, cudaStream_t* handle, unsigned flags) {
+  return stream_create_with_priority(s, handle, flags, 0);
 }
 /// What is still queued runs all the same.
 inline cudaError_t stream_destroy(state& s, cudaStream_t handle) {
@@ -185,6 +198,8 @@ inline std::shared_ptr<capture> end_capture(state& s, cudaStream_t handle, cudaE
 inline void install_streams(installer& table) {
   using dsl::cu::api;
   table.set<&api::cudaStreamCreateWithFlags, &stream_create>();
+  table.set<&api::cudaStreamCreateWithPriority, &stream_create_with_priority>();
+  table.set<&api::cudaDeviceGetStreamPriorityRange, &stream_priority_range>();
   table.set<&api::cudaStreamDestroy, &stream_destroy>();
   table.set<&api::cudaStreamSynchronize, &stream_synchronize>();
   table.set<&api::cudaStreamQuery, &stream_query>();

@@ -45,6 +45,10 @@ struct api {
   // streams and events
   entry<cudaError_t(cudaStream_t*, unsigned)> cudaStreamCreateWithFlags{"cudaStreamCreateWithFlags",
                                                                         ::cudaStreamCreateWithFlags};
+  entry<cudaError_t(cudaStream_t*, unsigned, int)> cudaStreamCreateWithPriority{"cudaStreamCreateWithPriority",
+                                                                                ::cudaStreamCreateWithPriority};
+  entry<cudaError_t(int*, int*)> cudaDeviceGetStreamPriorityRange{"cudaDeviceGetStreamPriorityRange",
+                                                                  ::cudaDeviceGetStreamPriorityRange};
   entry<cudaError_t(cudaStream_t)> cudaStreamDestroy{"cudaStreamDestroy", ::cudaStreamDestroy};
   entry<cudaError_t(cudaStream_t)> cudaStreamSynchronize{"cudaStreamSynchronize", ::cudaStreamSynchronize};
   entry<cudaError_t(cudaStream_t)> cudaStreamQuery{"cudaStreamQuery", ::cudaStreamQuery};
@@ -150,6 +154,13 @@ struct api {
   void operator()(entry<R(P...)> const& e, std::type_identity_t<P>... arguments) const {
     require(e, e.function(arguments...));
   }
+  /// From here on nothing is given back, in what owns it by this table: for a device whose work may never end, where
+  /// each such call would wait for it.
+  [[gnu::cold]] void give_nothing_back() {
+    leave(cudaFree), leave(cudaFreeHost);
+    leave(cudaStreamSynchronize), leave(cudaStreamDestroy), leave(cudaEventDestroy), leave(cudaGraphExecDestroy);
+    leave(cudaLibraryUnload), leave(cudnnBackendDestroyDescriptor), leave(cudnnDestroy), leave(cublasLtDestroy);
+  }
   /// The same for a call that was made already.
   template <class R, class... P>
   void require(entry<R(P...)> const& e, R status) const {
@@ -157,6 +168,10 @@ struct api {
   }
 
  private:
+  template <class R, class... P>
+  static void leave(entry<R(P...)>& e) {
+    e.function = [](P...) { return R{}; };
+  }
   [[gnu::cold, noreturn]] static void fail(char const* library, char const* call, char const* why) {
     throw executor_error(detail::message({library, ": ", call, " failed: ", why}));
   }

@@ -8,9 +8,10 @@
 namespace dsl::cu {
 
 /// Makes a program of a plan whose activations have their memory: chooses convolutions, compiles kernels, records the
-/// graphs. workspace_limit: bytes that one convolution may use.
+/// graphs. workspace_limit: bytes that one convolution may use. ready: where ranks that record collectives meet just
+/// before, since the first of each kind waits for all of them, and one may time its plans minutes longer than another.
 [[gnu::cold]] inline void build_program(engine_parts const& e, program& p, std::string const& architecture,
-                                        long long workspace_limit) {
+                                        long long workspace_limit, roll_call& ready) {
   auto const wait = [&] { e.calls(e.calls.cudaStreamSynchronize, e.stream); };
   p.metrics.emplace(e.calls, 16);
   std::memset(p.metrics->as<void>(), 0, 16);
@@ -39,10 +40,19 @@ namespace dsl::cu {
   }
   for (bound_product const& b : p.products) b.plan.run(p.work[b.queue].workspace->data(), e.stream);
   wait();
-  for (segment& s : p.segments)
-    s.graph.emplace(e.calls, e.stream, [&] {
-      for (host::task const& launch : s.launches) launch();
-    });
+  ready.pass();
+  for (segment& s : p.segments) {
+    bool recorded = false;
+    try {
+      s.graph.emplace(e.calls, e.stream, [&] {
+        for (host::task const& launch : s.launches) launch();
+        recorded = true;
+      });
+    } catch (...) {  // others may wait for a collective that comes no more
+      if (e.link && !recorded && p.plan.options.mode == mode::training) e.link->communicator->abort();
+      throw;
+    }
+  }
 }
 
 }  // namespace dsl::cu

@@ -27,21 +27,25 @@ class device_communicator {
   virtual void wait(cudaStream_t s, char const* what) = 0;
   /// False once something failed; every later call throws.
   virtual bool usable() const = 0;
-  /// For a rank that gives up: ends what the others wait for. Returns at once.
+  /// For a rank that gives up: ends what its own device waits for, and returns at once. Others hear of it only by ways
+  /// that go to other machines, if at all.
   virtual void abort() noexcept = 0;
+  /// For a rank that has given up: has all work on s ended, at last after so long as it can take? If not it may never,
+  /// and every call that waits for the device may hang.
+  virtual bool ended(cudaStream_t s) noexcept = 0;
 
  protected:
   device_communicator() = default;
 };
 
-/// Ranks meet on the host once before their devices do, to exchange what those need. A rank that fails on the way there
-/// says so by its roll_call's destructor, so that no rank waits for it.
+/// Ranks meet on the host before their devices do, to exchange what those need. A rank that fails on the way there says
+/// so by its roll_call's destructor, so that no rank waits for it; the others throw peer_error.
 class roll_call {
  public:
   using note = std::array<std::byte, 128>;
 
-  /// Null: there is nobody else.
-  explicit roll_call(communicator* group) : group_(group) {}
+  /// group null: there is nobody else. what: of the message, "rank 1 of 2 failed before <what>".
+  explicit roll_call(communicator* group, char const* what = "the devices met") : group_(group), what_(what) {}
   roll_call(roll_call const&) = delete;
   roll_call& operator=(roll_call const&) = delete;
   [[gnu::cold]] ~roll_call() {
@@ -54,13 +58,18 @@ class roll_call {
 
   int rank() const { return group_->rank(); }
   int ranks() const { return group_->ranks(); }
-  /// Once all ranks have come: rank 0's note. Throws executor_error where one of them has failed.
+  communicator* group() const { return group_; }
+  /// Once, until all ranks have come. Throws as answer.
+  [[gnu::cold]] void pass() {
+    if (group_ && !answered_) answer({});
+  }
+  /// Once all ranks have come: rank 0's note. Throws peer_error where one of them has failed.
   [[gnu::cold]] note answer(note const& mine) {
     std::vector<double> const all = exchange(true, mine);
     for (int r = 0; r < ranks(); ++r)
       if (all[static_cast<std::size_t>(r) * length] == 0)
-        throw executor_error(detail::message({"cuda: rank ", r, " of ", ranks(),
-                                              " failed before the devices met; look for the error that it reported"}));
+        throw peer_error(detail::message(
+            {"cuda: rank ", r, " of ", ranks(), " failed before ", what_, "; look for the error that it reported"}));
     note first;
     for (std::size_t i = 0; i < first.size(); ++i) first[i] = static_cast<std::byte>(static_cast<int>(all[1 + i]));
     return first;
@@ -79,6 +88,7 @@ class roll_call {
   }
 
   communicator* group_;
+  char const* what_;
   bool answered_ = false;
 };
 

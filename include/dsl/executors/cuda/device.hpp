@@ -93,6 +93,10 @@ class pinned_memory {
 class stream {
  public:
   explicit stream(api const& a) : api_(&a) { a(a.cudaStreamCreateWithFlags, &handle_, cudaStreamNonBlocking); }
+  /// priority: a lower number goes first, also in what is recorded here; see first_in_line().
+  stream(api const& a, int priority) : api_(&a) {
+    a(a.cudaStreamCreateWithPriority, &handle_, cudaStreamNonBlocking, priority);
+  }
   stream(stream const&) = delete;
   stream& operator=(stream const&) = delete;
   ~stream() {
@@ -106,6 +110,13 @@ class stream {
   api const* api_;
   cudaStream_t handle_ = nullptr;
 };
+
+/// The priority of work that goes before all other on the current device.
+[[gnu::cold]] inline int first_in_line(api const& a) {
+  int least = 0, greatest = 0;
+  a(a.cudaDeviceGetStreamPriorityRange, &least, &greatest);
+  return greatest;
+}
 
 /// A point in a stream's work, for other streams to wait for.
 class event {
@@ -129,7 +140,8 @@ class event {
   cudaEvent_t handle_ = nullptr;
 };
 
-/// Work recorded once and replayed with one call: what `record` enqueues on s is not executed now.
+/// Work recorded once and replayed with one call: what `record` enqueues on s is not executed now. It is on the device
+/// when this returns: its first launch must not wait there for what another device's launch holds up.
 class replay {
  public:
   template <class F>
@@ -145,9 +157,14 @@ class replay {
     a(a.cudaStreamEndCapture, s, &graph);
     cudaError_t const made = a.cudaGraphInstantiate.function(&graph_, graph, 0);
     a.cudaGraphDestroy.function(graph);
-    if (made != cudaSuccess)
-      throw executor_error(
-          detail::message({"cuda: cudaGraphInstantiate failed: ", a.cudaGetErrorString.function(made)}));
+    a.require(a.cudaGraphInstantiate, made);
+    try {
+      a(a.cudaGraphUpload, graph_, s);
+      a(a.cudaStreamSynchronize, s);
+    } catch (...) {
+      a.cudaGraphExecDestroy.function(graph_);
+      throw;
+    }
   }
   replay(replay const&) = delete;
   replay& operator=(replay const&) = delete;

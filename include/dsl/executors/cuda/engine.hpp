@@ -28,18 +28,18 @@ class engine final : public dsl::engine {
         group_(o.group && o.group->ranks() > 1 ? o.group : nullptr),
         roll_call_(s.collectives ? group_ : nullptr),
         api_(a),
-        device_(select_device(a, s.device)),
+        device_(select_device(api_, s.device)),
         settings_(s),
         type_(storage_of(s.precision)),
-        stream_(a),
-        cudnn_(a),
+        stream_(api_),
+        cudnn_(api_),
         products_(),
         target_(cudnn_),
         plans_(s.cache),
-        arena_(a, stream_.get(), g, type_, o.update.slots()),
-        library_(a, s.cache),
-        state_(a, sizeof(step_state), stream_.get()),
-        host_state_(a, sizeof(step_state)),
+        arena_(api_, stream_.get(), g, type_, o.update.slots()),
+        library_(api_, s.cache),
+        state_(api_, sizeof(step_state), stream_.get()),
+        host_state_(api_, sizeof(step_state)),
         parts_{.calls = api_,
                .graph = graph_,
                .options = options_,
@@ -59,40 +59,51 @@ class engine final : public dsl::engine {
                .group = group_} {
     cudnn_.set_stream(stream_.get());
     if (s.queues == 2) {
-      parts_.second = second_.emplace(a).get();
-      parts_.second_cudnn = &second_cudnn_.emplace(a);
+      parts_.second = second_.emplace(api_).get();
+      parts_.second_cudnn = &second_cudnn_.emplace(api_);
       second_cudnn_->set_stream(parts_.second);
     } else if (s.queues != 1) {
       throw option_error(detail::message({"cuda: queues must be 1 or 2; found ", s.queues}));
     }
     if (arena_.copies()) narrow_ = library_.add(kernels::narrow(type_, arena_.count()));
-    if (group_) parts_.keep = reinterpret_cast<float const*>(keep_.emplace(a, arena_, g, o, stream_.get()).data());
-    if (group_ && s.collectives) parts_.link = &link_.emplace(a, *s.collectives, roll_call_);
+    if (group_) parts_.keep = reinterpret_cast<float const*>(keep_.emplace(api_, arena_, g, o, stream_.get()).data());
+    if (group_ && s.collectives) parts_.link = &link_.emplace(api_, *s.collectives, roll_call_);
   }
   [[gnu::cold]] ~engine() override {
     try {
-      enter();  // what waits for another tower ends within the communicator's deadline
+      enter();
     } catch (...) {
     }
+    if (!link_ || link_->communicator->usable()) return;
+    // After a failure a collective may still hang here. Rather a leak than a destructor that never returns.
+    if (!link_->communicator->ended(stream_.get()) || !link_->communicator->ended(link_->aside.get()))
+      api_.give_nothing_back();
   }
 
   [[gnu::cold]] int prepare(mode m, batch_part part) override {
-    // only training asks where a part lies
-    return prepare(m, m == mode::training ? part : batch_part(part.size), nullptr, {}, true);
+    return on_all_or_none(m, [&](roll_call& ready) {
+      // only training asks where a part lies
+      return prepare(m, m == mode::training ? part : batch_part(part.size), nullptr, {}, true, ready);
+    });
   }
 
-  /// -1 for augmentations other than shift_and_flip, and for data that would fill more than half of the device.
+  /// Not with augmentations other than shift_and_flip, nor data that would fill more than half of the device.
+  bool keeps(dataset const& data, augmentation const& augment) const override {
+    if (augment && !augment.as<shift_and_flip>()) return false;
+    return data.size <= 0x7fffffff && resident_data::bytes_for(data) <= device_.bytes / 2;
+  }
   /// A tower takes of each `part.whole` pictures in the epoch's order those from `part.first` on.
   [[gnu::cold]] int prepare_resident(dataset const& data, augmentation const& augment, batch_part part,
                                      bool shuffle) override {
-    if (augment && !augment.as<shift_and_flip>()) return -1;
-    if (data.size > 0x7fffffff || resident_data::bytes_for(data) > device_.bytes / 2) return -1;
-    enter();
-    resident_data* kept = nullptr;
-    for (resident_data& d : data_)
-      if (d.is(data)) kept = &d;
-    if (!kept) kept = &data_.emplace(api_, stream_.get(), data);
-    return prepare(mode::training, part, kept, augment, shuffle);
+    return on_all_or_none(mode::training, [&](roll_call& ready) {
+      if (!keeps(data, augment)) return -1;
+      enter();
+      resident_data* kept = nullptr;
+      for (resident_data& d : data_)
+        if (d.is(data)) kept = &d;
+      if (!kept) kept = &data_.emplace(api_, stream_.get(), data);
+      return prepare(mode::training, part, kept, augment, shuffle, ready);
+    });
   }
   void start_epoch(int which, int epoch, std::int64_t step) override {
     program& p = program_of(which);
@@ -103,10 +114,13 @@ class engine final : public dsl::engine {
     p.state.position = static_cast<std::uint64_t>(step * p.part.whole + p.part.first);
   }
 
+  /// Of several engines each waits here for its device: whoever asks for the metrics later may be another thread, whose
+  /// calls would go to another device.
   void run(int which, batch_view const& batch) override {
     program& p = program_of(which);
-    check(p, batch);
+    bool const meets = link_ && p.plan.options.mode == mode::training;
     try {
+      check(p, batch);
       enter();  // until the last run has fetched its batch
       set_batch(p, batch);
       refresh(p);
@@ -117,15 +131,17 @@ class engine final : public dsl::engine {
         wait();
         s.meeting();
       }
+      if (meets) running_ = false, link_->communicator->wait(stream_.get(), "a step");
+      if (group_) wait();
     } catch (...) {
-      if (link_) link_->communicator->abort();  // the others need not wait for this one
+      if (meets) link_->communicator->abort();  // for this device's sake; the group tells the others
       throw;
     }
     if (p.plan.options.mode == mode::training) ++version_;
   }
 
   batch_metrics metrics(int which) override {
-    wait();  // whatever device the caller is on
+    wait();
     auto const* m = program_of(which).metrics->as<double>();
     return {m[0], m[1]};
   }
@@ -208,7 +224,25 @@ class engine final : public dsl::engine {
     shift_and_flip const *x = a.as<shift_and_flip>(), *y = b.as<shift_and_flip>();
     return x && y ? *x == *y : x == y;
   }
-  [[gnu::cold]] int prepare(mode m, batch_part part, resident_data* data, augmentation const& augment, bool shuffle) {
+  /// make(where ranks meet before they record): the program's number, or -1. In training with other towers all of them
+  /// get one, or none does: what only some had recorded would never fit together again.
+  template <class F>
+  [[gnu::cold]] int on_all_or_none(mode m, F make) {
+    communicator* const others = m == mode::training ? group_ : nullptr;
+    roll_call made(others, "its program was made"), ready(link_ ? others : nullptr, "it was ready to record a program");
+    int const known = programs_.size(), which = make(ready);
+    if (which < 0) return which;
+    try {
+      ready.pass();
+      made.pass();
+    } catch (...) {
+      if (which == known) drop_last();
+      throw;
+    }
+    return which;
+  }
+  [[gnu::cold]] int prepare(mode m, batch_part part, resident_data* data, augmentation const& augment, bool shuffle,
+                            roll_call& ready) {
     int count = 0;
     for (program const& p : programs_) {
       bool const same = p.plan.options.mode == m && p.part == part && p.data == data;
@@ -221,7 +255,10 @@ class engine final : public dsl::engine {
     enter();
     if (graph_.size.devices > 1 || options_.micro_batches > 1)
       throw executor_error("cuda: a network on several devices or in micro-batches is not possible yet; use onednn");
-    int const buckets = link_ ? 2 : group_ ? 1 : 0;  // on the host nothing goes on meanwhile
+    // On the host nothing goes on meanwhile; and sums of a device take turns, so that one on its way would hold up the
+    // batch_norms behind it.
+    bool const early = link_ && options_.moments != tower_moments::synchronized;
+    int const buckets = early ? 2 : group_ ? 1 : 0;
     plan made = make_plan(graph_, {.batch = idles ? 1 : part.size,
                                    .mode = m,
                                    .target = target_for(type_),
@@ -242,13 +279,16 @@ class engine final : public dsl::engine {
     p.activations = activations;
     p.state.first_sample = static_cast<std::uint32_t>(part.first);
     try {
-      build_program(parts_, p, device_.architecture, settings_.workspace_limit);
+      build_program(parts_, p, device_.architecture, settings_.workspace_limit, ready);
     } catch (...) {
-      api_.cudaStreamSynchronize.function(stream_.get());  // nothing may use what goes now
-      programs_.drop_last();                               // what is half made must not be found again
+      drop_last();  // what is half made must not be found again
       throw;
     }
     return count;
+  }
+  [[gnu::cold]] void drop_last() {
+    api_.cudaStreamSynchronize.function(stream_.get());  // nothing may use what goes now
+    programs_.drop_last();
   }
 
   program& program_of(int which) const {
@@ -260,21 +300,19 @@ class engine final : public dsl::engine {
     api_(api_.cudaSetDevice, device_.number);
     wait();
   }
+  /// What runs here waits for no other device: steps that meet are waited for as they run.
   void wait() {
+    if (link_ && !link_->communicator->usable())
+      throw executor_error("cuda: an earlier step failed, on this device or another; make the engines anew");
     if (!running_) return;
     running_ = false;
-    if (link_)
-      link_->communicator->wait(stream_.get(), "a step");
-    else
-      stream_.wait();
+    stream_.wait();
   }
   void check(program const& p, batch_view const& batch) const {
     if (batch.size != p.part.size)
       throw option_error(detail::message({"batch: this program takes ", p.part.size, " samples, not ", batch.size}));
     if (p.labels && !batch.labels && !p.has_labels)
       throw option_error("batch: it has no labels; only a program for inference runs without");
-    if (link_ && !link_->communicator->usable())
-      throw executor_error("cuda: an earlier step failed, on this device or another; make the engines anew");
   }
   void set_batch(program& p, batch_view const& batch) {
     if (batch.images && p.images)
@@ -311,7 +349,7 @@ class engine final : public dsl::engine {
 
   communicator* group_;  // of several towers; null: this is the only one
   roll_call roll_call_;  // the first to be made, so that it ends whatever fails behind it
-  api const& api_;
+  api api_;              // its own: see give_nothing_back
   device_facts device_;
   engine_settings settings_;
   storage type_;

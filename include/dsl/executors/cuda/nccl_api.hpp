@@ -29,10 +29,6 @@ struct nccl_api {
       ncclAllReduce{"ncclAllReduce", ::ncclAllReduce};
   entry<ncclResult_t(void const*, void*, std::size_t, ncclDataType_t, ncclComm_t, cudaStream_t)> ncclAllGather{
       "ncclAllGather", ::ncclAllGather};
-  entry<ncclResult_t(void const*, void*, std::size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t)> ncclBroadcast{
-      "ncclBroadcast", ::ncclBroadcast};
-  entry<ncclResult_t()> ncclGroupStart{"ncclGroupStart", ::ncclGroupStart};
-  entry<ncclResult_t()> ncclGroupEnd{"ncclGroupEnd", ::ncclGroupEnd};
 
   /// n(n.ncclGetVersion, &v) calls, and throws executor_error where that fails: "nccl: ncclGetVersion failed: ...".
   template <class... P>

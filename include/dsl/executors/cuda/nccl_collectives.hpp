@@ -14,7 +14,7 @@ class nccl_collectives final : public device_collectives {
   [[gnu::cold]] std::unique_ptr<device_communicator> join(api const& a, roll_call& all) const override {
     nccl_api const& n = library_ ? *library_ : linked();
     nccl_id const id = all.answer(all.rank() == 0 ? make_nccl_id(n) : nccl_id{});
-    return std::make_unique<nccl_communicator>(a, n, id, all.rank(), all.ranks(), deadlines_);
+    return std::make_unique<nccl_communicator>(a, n, id, all.rank(), all.ranks(), deadlines_, all.group());
   }
 
  private:
