@@ -40,12 +40,18 @@ constexpr bool has_cuda = true;
 #else
 constexpr bool has_cuda = false;
 #endif
+#ifdef TYPENET_HAS_NCCL
+constexpr bool has_nccl = true;
+#else
+constexpr bool has_nccl = false;
+#endif
 
 struct settings {
   std::string output;
   int gpus = 1;
   std::vector<int> devices;
   std::string merge = "host_merge";
+  std::string collectives = "host";
   bool synchronized = false;
   std::string data;
   bool synthetic = false;
@@ -81,9 +87,11 @@ void declare(CLI::App& app, settings& s) {
       ->type_name("LIST")
       ->delimiter(',');
   app.add_option("--merge", s.merge,
-                 "of the towers: host_merge, as Keras's multi_gpu_model, or all_reduce, as MirroredStrategy; on GPUs "
-                 "gradients meet on the host, or through NCCL where the program has it")
+                 "of the towers: host_merge, as Keras's multi_gpu_model, or all_reduce, as MirroredStrategy")
       ->type_name("NAME");
+  app.add_option("--collectives", s.collectives,
+                 "how the executor cuda's towers add up gradients: on the host, or nccl, from GPU to GPU")
+      ->type_name("host|nccl");
   app.add_flag("--synchronized", s.synchronized,
                "batch_norm over the whole batch instead of each tower's part; slower");
   app.add_option("-e,--epochs", s.epochs, "passes over the training pictures")->type_name("N");
@@ -199,6 +207,14 @@ void check(settings const& s) {
   need(known, "--precision: it must be bf16, tf32 or fp32_strict" + found(s.precision));
   need(s.executor == "cuda" || (s.precision == "bf16" && !s.deterministic),
        "--precision and --deterministic are for --executor cuda" + found(s.executor) + "; leave them out");
+  need(s.collectives == "host" || s.collectives == "nccl",
+       "--collectives: it must be host or nccl" + found(s.collectives));
+  need(s.executor == "cuda" || s.collectives == "host",
+       "--collectives nccl is for --executor cuda" + found(s.executor) + "; leave it out");
+  need(!s.deterministic || s.collectives == "host",
+       "--deterministic and --collectives nccl: NCCL chooses in which order it adds up; leave one out");
+  if (s.collectives == "nccl" && !has_nccl)
+    throw dsl::executor_error("--collectives: this program has no nccl; install it and build again");
   need(s.executor == "onednn" || s.threads <= 1, "--threads: " + s.executor + " has one thread" + found(s.threads));
 }
 
@@ -257,7 +273,7 @@ dsl::cuda on_gpus(settings const& s) {
                                                     : dsl::precision::fp32_strict,
                .deterministic = s.deterministic};
 #ifdef TYPENET_HAS_NCCL
-  if (s.merge == "all_reduce") on.collectives = &dsl::nccl;
+  if (s.collectives == "nccl") on.collectives = &dsl::nccl;
 #endif
   return on;
 }

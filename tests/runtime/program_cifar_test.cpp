@@ -164,6 +164,11 @@ TEST_CASE("program: nonsense options", "[program]") {
   refuses(2, with({"--gpus", "4", "--batch-size", "1073741825"}), {"--batch-size", "times --gpus"});
   refuses(2, with(tiny({"--devices", "010"})), {"--devices", "whole number"});
   refuses(2, with({"--merge", "sum"}), {"--merge", "host_merge or all_reduce", "found sum"});
+  refuses(2, with({"--collectives", "mpi"}), {"--collectives", "host or nccl", "found mpi"});
+  refuses(2, with({"--collectives", "nccl", "--executor", "reference"}), {"--collectives", "--executor cuda"});
+#ifdef TYPENET_HAS_CUDA
+  refuses(2, with({"--collectives", "nccl", "--executor", "cuda", "--deterministic"}), {"--deterministic", "order"});
+#endif
   refuses(2, with(tiny({"--gpus", "2", "--devices", "0"})), {"2 of them need as many devices", "found 1"});
   refuses(2, with(tiny({"--gpus", "2", "--devices", "0,0"})), {"device 0 is in the list twice"});
   refuses(2, with(tiny({"--gpus", "2", "--devices", "0,4000"})), {"device 4000", "there are 0 to"});

@@ -11,7 +11,8 @@ using cu::precision;
 /// An NVIDIA GPU through cuDNN and kernels of our own: link typenet::cuda. Of several towers each has a GPU.
 struct cuda {
   dsl::precision precision = dsl::precision::bf16;
-  bool deterministic = false;  // the same bits in every run, from the first of cuDNN's plans that allow it
+  bool deterministic = false;  // the same bits in every run, from the first of cuDNN's plans that allow it; of several
+                               // towers' sums, too, unless `collectives` add them up in another order
   int device = 0;
   int queues = 2;  // steps that don't need each other run side by side; 1: one after the other
   /// Where compiled kernels and timed plans are kept from run to run; empty: nowhere.

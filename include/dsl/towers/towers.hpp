@@ -8,7 +8,8 @@
 
 namespace dsl {
 
-/// How a batch is cut, and what becomes of the towers' moments; gradients are summed in tower order in both.
+/// How a batch is cut, and what becomes of the towers' moments. Gradients are summed alike whatever it is: in tower
+/// order, or, where the devices do it among themselves, in an order of theirs.
 struct tower_policy {
   bool even = false;  // parts that differ by one sample at most, larger ones first; else the last takes the rest
   tower_moments moments = tower_moments::in_turn;
