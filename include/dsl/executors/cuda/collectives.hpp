@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/executors/cuda/api.hpp>
-#include <dsl/towers/communicator.hpp>
+#include <dsl/executors/engine.hpp>  // defines what communicator declares
 
 #include <array>
 #include <cstddef>
