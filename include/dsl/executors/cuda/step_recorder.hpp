@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/executors/cuda/convolution_steps.hpp>
 #include <dsl/executors/cuda/dense_steps.hpp>
+#include <dsl/executors/cuda/queue_turns.hpp>
 #include <dsl/executors/cuda/tower_steps.hpp>
-#include <dsl/plan/verify/streams.hpp>
 
 namespace dsl::cu {
 
@@ -17,7 +18,8 @@ class step_recorder {
         r_(e, p),
         at_(r_.at),
         type_(r_.type),
-        bench_(bench),
+        queues_(r_),
+        convolutions_(r_, bench),
         dense_(r_, bench.bytes()),
         meetings_(r_),
         moments_(place_for_moments()),
@@ -27,16 +29,15 @@ class step_recorder {
   [[gnu::cold]] void record() {
     r_.copy(e_.state, e_.host_state, sizeof(step_state), cudaMemcpyHostToDevice);
     if (p_.idle()) r_.clear(e_.arena.gradients(), 4 * e_.arena.count());  // it adds nothing to the sums
-    find_queues();
     for (int s = 0, count = 0; s < steps().size(); s += count) {
       count = together(s);
       if (p_.idle() && !meets_others(steps()[s])) continue;
-      turn(s, count);
+      queues_.turn(s, count);
       record(s);
-      note(s, count);
+      queues_.note(s, count);
     }
     r_.join();
-    if (p_.stage_map) fill_stage_map();
+    convolutions_.finish();
     if (void* const from = at_.buffer(p_.plan.metrics); from && !p_.idle())
       r_.copy(p_.metrics->as<void>(), from, 16, cudaMemcpyDeviceToHost);
   }
@@ -49,7 +50,6 @@ class step_recorder {
   void launch(kernel_spec spec, A... arguments) {
     r_.launch(std::move(spec), arguments...);
   }
-  static void* pointer(void* data) { return data; }
   [[noreturn]] static void unknown() { recording::unknown(); }
 
   /// Where a tower's moments are its own, batch_norms leave the running ones to the update.
@@ -64,29 +64,6 @@ class step_recorder {
   bool meets_others(step const& x) const {
     bool const synchronized = x.kind == op::batch_norm && e_.options.moments == tower_moments::synchronized;
     return synchronized || x.what == action::all_reduce || x.what == action::update;
-  }
-
-  // ---- queues ------------------------------------------------------------------------------------------------------
-  void find_queues() {
-    queues_ = {detail::list<int>(steps().size()), detail::list<int>(steps().size(), -1)};
-    if (e_.second) queues_ = find_streams(e_.graph, p_.plan);
-    if (e_.second && e_.options.verify)
-      if (int const s = first_race(p_.plan, queues_); s >= 0)
-        throw executor_error(detail::message({"plan: on two queues step ", s, " may come too early"}));
-    is_awaited_.resize(static_cast<std::size_t>(steps().size()));
-    points_.resize(is_awaited_.size());
-    for (int const s : queues_.wait)
-      if (s >= 0) is_awaited_[static_cast<std::size_t>(s)] = true;
-  }
-  /// To the queue of steps that share a launch, behind what they wait for.
-  void turn(int first, int count) {
-    int last = -1;
-    for (int s = first; s < first + count; ++s) last = std::max(last, queues_.wait[s]);
-    r_.turn_to(queues_.stream[first], last < 0 ? nullptr : &points_[static_cast<std::size_t>(last)]);
-  }
-  void note(int first, int count) {
-    for (int s = first; s < first + count; ++s)
-      if (is_awaited_[static_cast<std::size_t>(s)]) points_[static_cast<std::size_t>(s)] = r_.here();
   }
 
   // ---- steps -------------------------------------------------------------------------------------------------------
@@ -112,8 +89,9 @@ class step_recorder {
       case action::loss: return loss(x);
       case action::backward: return x.kind == op::batch_norm ? norms_.record(s) : backward(x);
       case action::backward_weights:
-        return x.kind == op::conv2d ? convolve_backward_weights(x) : dense_.backward_weights(x);
-      case action::backward_data: return x.kind == op::conv2d ? convolve_backward_data(x) : dense_.backward_data(x);
+        return x.kind == op::conv2d ? convolutions_.backward_weights(x) : dense_.backward_weights(x);
+      case action::backward_data:
+        return x.kind == op::conv2d ? convolutions_.backward_data(x) : dense_.backward_data(x);
       case action::all_reduce:
         if (meetings_.any()) towers_.all_reduce(x);
         return;
@@ -140,101 +118,7 @@ class step_recorder {
       p_.labels.emplace(e_.calls, 4LL * batch());
       r_.copy(labels, p_.labels->as<void>(), 4LL * batch(), cudaMemcpyHostToDevice);
     }
-    launch(kernels::load_pictures(type_, batch(), to.shape), pointer(p_.pictures->data()), to.data);
-  }
-
-  // ---- convolutions ------------------------------------------------------------------------------------------------
-  /// The library's pass, or, where it has no plan for it, false.
-  bool convolve(convolution const& c, convolution_options o, convolution_tensors const& t) {
-    o.precision = factors_of(e_.precision);
-    o.deterministic = e_.deterministic;
-    o.workspace_limit = bench_.bytes();
-    plan_bench const bench{e_.cudnn, e_.stream, t, bench_.data()};
-    std::optional<convolution_plan> found = try_choose(c, o, bench);
-    if (!found) return false;
-    bound_convolution& b = p_.convolutions.emplace(bound_convolution{std::move(*found), t, r_.queue()});
-    r_.enqueue([&h = r_.cudnn(), &b] { execute(h, b.plan, *b.pack); });
-    return true;
-  }
-  std::optional<convolution_plan> try_choose(convolution const& c, convolution_options const& o,
-                                             plan_bench const& bench) const {
-    try {
-      return choose_plan(e_.target, c, o, e_.plans, &bench);
-    } catch (no_plan_error const&) {
-      return std::nullopt;
-    }
-  }
-
-  void convolve_forward(step const& x) {
-    node const& n = e_.graph.nodes[x.node];
-    tensor_at const in = at_.read(x, content::activation), out = at_.written(x, content::activation);
-    convolution const c = convolution_of(e_.graph, n, batch());
-    bool const relu = x.activation >= 0;
-    int const k = n.first_parameter, b = at_.parameter(x, role::bias);
-    void* kernel = e_.arena.working_copy(k);
-    void* bias = b < 0 ? nullptr : e_.arena.parameter(b);
-    if (x.batch_norm >= 0) {
-      folded_kernel& f = fold(x, c);
-      kernel = f.kernel.data(), bias = f.bias.data();
-    }
-    if (bias &&
-        convolve(c, {.pass = convolution_pass::forward_inference, .relu = relu}, {in.data, kernel, bias, out.data}))
-      return;
-    if (convolve(c, {.pass = convolution_pass::forward}, {in.data, kernel, nullptr, out.data})) {
-      if (bias || relu) launch(kernels::add_bias(type_, out.pixels, out.shape.channels, out.at, relu), bias, out.data);
-      return;
-    }
-    launch(kernels::convolution_forward(type_, batch(), in.shape, out.shape, n.window, relu), in.data, kernel, bias,
-           out.data);
-  }
-  folded_kernel& fold(step const& x, convolution const& c) {
-    node const& n = e_.graph.nodes[x.node];
-    node const& norm = e_.graph.nodes[x.batch_norm];
-    folded_kernel& f = p_.folded.emplace(e_.calls, c.kernel_count() * bytes_of(type_), 4LL * c.out_channels, e_.stream);
-    int const inner = static_cast<int>(c.kernel_count() / c.out_channels);
-    int const k = e_.library.add(kernels::fold_batch_norm(type_, c.out_channels, inner, norm.epsilon));
-    p_.refreshes.push_back([&e = e_, &f, k, p = n.first_parameter, q = norm.first_parameter] {
-      cu::arena const& a = e.arena;
-      e.library.launch(k, e.stream, a.parameter(p), a.parameter(p + 1), a.parameter(q), a.parameter(q + 1),
-                       a.parameter(q + 2), a.parameter(q + 3), pointer(f.kernel.data()), pointer(f.bias.data()));
-    });
-    return f;
-  }
-
-  void convolve_backward_weights(step const& x) {
-    node const& n = e_.graph.nodes[x.node];
-    tensor_at const in = at_.read(x, content::activation), dy = at_.read(x, content::gradient);
-    int const k = n.first_parameter, b = at_.parameter(x, role::bias, content::parameter_gradient);
-    convolution const c = convolution_of(e_.graph, n, batch());
-    void* const stage = e_.arena.staged_gradient(k);
-    if (convolve(c, {.pass = convolution_pass::backward_weights}, {in.data, stage, nullptr, dy.data}))
-      stage_gradient(k);
-    else
-      launch(kernels::convolution_backward_weights(type_, batch(), in.shape, dy.shape, n.window), in.data, dy.data,
-             e_.arena.gradient(k));
-    if (b >= 0)
-      launch(kernels::channel_sums(type_, dy.pixels, dy.shape.channels, dy.at), dy.data, e_.arena.gradient(b));
-  }
-  void stage_gradient(int k) {
-    if (type_ == storage::f32) return;
-    if (!p_.stage_map) {
-      staged_.resize(static_cast<std::size_t>(e_.graph.size.parameters));
-      p_.stage_map.emplace(e_.calls, (e_.arena.count() + 15) / 16, e_.stream);
-    }
-    staged_[static_cast<std::size_t>(k)] = true;
-  }
-
-  void convolve_backward_data(step const& x) {
-    node const& n = e_.graph.nodes[x.node];
-    tensor_at const dy = at_.read(x, content::gradient), dx = at_.written(x, content::gradient);
-    void* const kernel = e_.arena.working_copy(n.first_parameter);
-    convolution const c = convolution_of(e_.graph, n, batch());
-    bool const accumulate = at_.accumulates(x);
-    if (convolve(c, {.pass = convolution_pass::backward_data, .accumulate = accumulate},
-                 {dx.data, kernel, nullptr, dy.data}))
-      return;
-    launch(kernels::convolution_backward_data(type_, batch(), dx.shape, dy.shape, n.window, accumulate), dy.data,
-           kernel, dx.data);
+    launch(kernels::load_pictures(type_, batch(), to.shape), recording::pointer(p_.pictures->data()), to.data);
   }
 
   // ---- the rest, a launch each -------------------------------------------------------------------------------------
@@ -243,7 +127,7 @@ class step_recorder {
     tensor_at const in = at_.read(x, content::activation), out = at_.written(x, content::activation);
     int const channels = out.shape.channels;
     switch (n.kind) {
-      case op::conv2d: return convolve_forward(x);
+      case op::conv2d: return convolutions_.forward(x);
       case op::batch_norm: return norms_.infer(x);
       case op::activation:
         return launch(kernels::activation_forward(type_, out.pixels, channels, n.function, n.rate, in.at, out.at),
@@ -348,29 +232,15 @@ class step_recorder {
     launch(kernels::update(type_, e_.options.update, a.count(), {.copies = a.copies() != nullptr, .staged = staged}),
            a.parameters(), a.gradients(), velocities, a.copies(), staged ? a.stage() : nullptr, map, e_.state);
   }
-  /// A byte for every 16 numbers of the arena.
-  void fill_stage_map() const {
-    std::vector<unsigned char> map(static_cast<std::size_t>(p_.stage_map->bytes()));
-    for (int k = 0; k < e_.graph.size.parameters; ++k) {
-      if (!staged_[static_cast<std::size_t>(k)]) continue;
-      long long const begin = e_.arena.offset_of(k), end = begin + e_.graph.parameters[k].count();
-      for (long long i = begin / 16; 16 * i < end; ++i) map[static_cast<std::size_t>(i)] = 1;
-    }
-    e_.calls(e_.calls.cudaMemcpyAsync, p_.stage_map->data(), map.data(), map.size(), cudaMemcpyHostToDevice, e_.stream);
-    e_.calls(e_.calls.cudaStreamSynchronize, e_.stream);
-  }
 
   engine_parts const& e_;
   program& p_;
   recording r_;
   bound_operands const& at_;
   storage type_;
-  device_memory const& bench_;
+  queue_turns queues_;
+  convolution_steps convolutions_;
   dense_steps dense_;
-  plan_streams queues_{};
-  std::vector<bool> is_awaited_{};  // by step: the other queue waits for it
-  std::vector<awaited> points_{};
-  std::vector<bool> staged_{};  // by parameter: its gradient is made in the storage type
   tower_meetings meetings_;
   float* moments_;
   batch_norm_steps norms_;

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/cuda/recording.hpp>
+
+namespace dsl::cu {
+
+/// Convolutions: through cuDNN where it has a plan, else through kernels of our own.
+class convolution_steps {
+ public:
+  /// bench: memory that a convolution may use, while it is timed, too.
+  convolution_steps(recording& r, device_memory const& bench) : r_(r), bench_(bench) {}
+
+  [[gnu::cold]] void forward(step const& x) {
+    node const& n = r_.parts.graph.nodes[x.node];
+    tensor_at const in = r_.at.read(x, content::activation), out = r_.at.written(x, content::activation);
+    convolution const c = convolution_of(r_.parts.graph, n, r_.batch());
+    bool const relu = x.activation >= 0;
+    int const k = n.first_parameter, b = r_.at.parameter(x, role::bias);
+    void* kernel = r_.parts.arena.working_copy(k);
+    void* bias = b < 0 ? nullptr : r_.parts.arena.parameter(b);
+    if (x.batch_norm >= 0) {
+      folded_kernel& f = fold(x, c);
+      kernel = f.kernel.data(), bias = f.bias.data();
+    }
+    if (bias &&
+        convolve(c, {.pass = convolution_pass::forward_inference, .relu = relu}, {in.data, kernel, bias, out.data}))
+      return;
+    if (convolve(c, {.pass = convolution_pass::forward}, {in.data, kernel, nullptr, out.data})) {
+      if (bias || relu)
+        r_.launch(kernels::add_bias(r_.type, out.pixels, out.shape.channels, out.at, relu), bias, out.data);
+      return;
+    }
+    r_.launch(kernels::convolution_forward(r_.type, r_.batch(), in.shape, out.shape, n.window, relu), in.data, kernel,
+              bias, out.data);
+  }
+  [[gnu::cold]] void backward_weights(step const& x) {
+    node const& n = r_.parts.graph.nodes[x.node];
+    tensor_at const in = r_.at.read(x, content::activation), dy = r_.at.read(x, content::gradient);
+    int const k = n.first_parameter, b = r_.at.parameter(x, role::bias, content::parameter_gradient);
+    convolution const c = convolution_of(r_.parts.graph, n, r_.batch());
+    void* const stage = r_.parts.arena.staged_gradient(k);
+    if (convolve(c, {.pass = convolution_pass::backward_weights}, {in.data, stage, nullptr, dy.data}))
+      stage_gradient(k);
+    else
+      r_.launch(kernels::convolution_backward_weights(r_.type, r_.batch(), in.shape, dy.shape, n.window), in.data,
+                dy.data, r_.parts.arena.gradient(k));
+    if (b >= 0)
+      r_.launch(kernels::channel_sums(r_.type, dy.pixels, dy.shape.channels, dy.at), dy.data,
+                r_.parts.arena.gradient(b));
+  }
+  [[gnu::cold]] void backward_data(step const& x) {
+    node const& n = r_.parts.graph.nodes[x.node];
+    tensor_at const dy = r_.at.read(x, content::gradient), dx = r_.at.written(x, content::gradient);
+    void* const kernel = r_.parts.arena.working_copy(n.first_parameter);
+    convolution const c = convolution_of(r_.parts.graph, n, r_.batch());
+    bool const accumulate = r_.at.accumulates(x);
+    if (convolve(c, {.pass = convolution_pass::backward_data, .accumulate = accumulate},
+                 {dx.data, kernel, nullptr, dy.data}))
+      return;
+    r_.launch(kernels::convolution_backward_data(r_.type, r_.batch(), dx.shape, dy.shape, n.window, accumulate),
+              dy.data, kernel, dx.data);
+  }
+  /// Behind the last step: says which gradients are in the storage type, a byte for every 16 numbers of the arena.
+  [[gnu::cold]] void finish() const {
+    if (!r_.made.stage_map) return;
+    std::vector<unsigned char> map(static_cast<std::size_t>(r_.made.stage_map->bytes()));
+    for (int k = 0; k < r_.parts.graph.size.parameters; ++k) {
+      if (!staged_[static_cast<std::size_t>(k)]) continue;
+      long long const begin = r_.parts.arena.offset_of(k), end = begin + r_.parts.graph.parameters[k].count();
+      for (long long i = begin / 16; 16 * i < end; ++i) map[static_cast<std::size_t>(i)] = 1;
+    }
+    r_.parts.calls(r_.parts.calls.cudaMemcpyAsync, r_.made.stage_map->data(), map.data(), map.size(),
+                   cudaMemcpyHostToDevice, r_.parts.stream);
+    r_.parts.calls(r_.parts.calls.cudaStreamSynchronize, r_.parts.stream);
+  }
+
+ private:
+  /// The library's pass, or, where it has no plan for it, false.
+  bool convolve(convolution const& c, convolution_options o, convolution_tensors const& t) {
+    o.precision = factors_of(r_.parts.precision);
+    o.deterministic = r_.parts.deterministic;
+    o.workspace_limit = bench_.bytes();
+    plan_bench const bench{r_.parts.cudnn, r_.parts.stream, t, bench_.data()};
+    std::optional<convolution_plan> found = try_choose(c, o, bench);
+    if (!found) return false;
+    bound_convolution& b = r_.made.convolutions.emplace(bound_convolution{std::move(*found), t, r_.queue()});
+    r_.enqueue([&h = r_.cudnn(), &b] { execute(h, b.plan, *b.pack); });
+    return true;
+  }
+  std::optional<convolution_plan> try_choose(convolution const& c, convolution_options const& o,
+                                             plan_bench const& bench) const {
+    try {
+      return choose_plan(r_.parts.target, c, o, r_.parts.plans, &bench);
+    } catch (no_plan_error const&) {
+      return std::nullopt;
+    }
+  }
+
+  folded_kernel& fold(step const& x, convolution const& c) {
+    node const& n = r_.parts.graph.nodes[x.node];
+    node const& norm = r_.parts.graph.nodes[x.batch_norm];
+    folded_kernel& f = r_.made.folded.emplace(r_.parts.calls, c.kernel_count() * bytes_of(r_.type),
+                                              4LL * c.out_channels, r_.parts.stream);
+    int const inner = static_cast<int>(c.kernel_count() / c.out_channels);
+    int const k = r_.parts.library.add(kernels::fold_batch_norm(r_.type, c.out_channels, inner, norm.epsilon));
+    r_.made.refreshes.push_back([&e = r_.parts, &f, k, p = n.first_parameter, q = norm.first_parameter] {
+      cu::arena const& a = e.arena;
+      e.library.launch(k, e.stream, a.parameter(p), a.parameter(p + 1), a.parameter(q), a.parameter(q + 1),
+                       a.parameter(q + 2), a.parameter(q + 3), recording::pointer(f.kernel.data()),
+                       recording::pointer(f.bias.data()));
+    });
+    return f;
+  }
+
+  void stage_gradient(int k) {
+    if (r_.type == storage::f32) return;
+    if (!r_.made.stage_map) {
+      staged_.resize(static_cast<std::size_t>(r_.parts.graph.size.parameters));
+      r_.made.stage_map.emplace(r_.parts.calls, (r_.parts.arena.count() + 15) / 16, r_.parts.stream);
+    }
+    staged_[static_cast<std::size_t>(k)] = true;
+  }
+
+  recording& r_;
+  device_memory const& bench_;
+  std::vector<bool> staged_{};  // by parameter: its gradient is made in the storage type
+};
+
+}  // namespace dsl::cu

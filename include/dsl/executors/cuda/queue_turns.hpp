@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/cuda/recording.hpp>
+#include <dsl/plan/verify/streams.hpp>
+
+#include <algorithm>
+
+namespace dsl::cu {
+
+/// Puts each step of a program on its queue, behind what it waits for on the other one.
+class queue_turns {
+ public:
+  /// Throws executor_error where the engine verifies and a step may come too early.
+  [[gnu::cold]] explicit queue_turns(recording& r)
+      : r_(r), queues_{detail::list<int>(r.steps().size()), detail::list<int>(r.steps().size(), -1)} {
+    bool const two = r.parts.second;
+    if (two) queues_ = find_streams(r.parts.graph, r.made.plan);
+    if (two && r.parts.options.verify)
+      if (int const s = first_race(r.made.plan, queues_); s >= 0)
+        throw executor_error(detail::message({"plan: on two queues step ", s, " may come too early"}));
+    is_awaited_.resize(static_cast<std::size_t>(r.steps().size()));
+    points_.resize(is_awaited_.size());
+    for (int const s : queues_.wait)
+      if (s >= 0) is_awaited_[static_cast<std::size_t>(s)] = true;
+  }
+
+  /// To the queue of steps that share a launch, behind what they wait for.
+  void turn(int first, int count) {
+    int last = -1;
+    for (int s = first; s < first + count; ++s) last = std::max(last, queues_.wait[s]);
+    r_.turn_to(queues_.stream[first], last < 0 ? nullptr : &points_[static_cast<std::size_t>(last)]);
+  }
+  /// Behind their launch.
+  void note(int first, int count) {
+    for (int s = first; s < first + count; ++s)
+      if (is_awaited_[static_cast<std::size_t>(s)]) points_[static_cast<std::size_t>(s)] = r_.here();
+  }
+
+ private:
+  recording& r_;
+  plan_streams queues_;
+  std::vector<bool> is_awaited_{};  // by step: the other queue waits for it
+  std::vector<awaited> points_{};
+};
+
+}  // namespace dsl::cu
