@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/executors/cuda/build_program.hpp>
+#include <dsl/executors/cuda/program_list.hpp>
 #include <dsl/executors/cuda/running_momenta.hpp>
-#include <dsl/plan/verify.hpp>
 
 #include <cstring>
 
@@ -56,7 +55,8 @@ class engine final : public dsl::engine {
                .plans = plans_,
                .state = reinterpret_cast<step_state*>(state_.data()),
                .host_state = host_state_.as<step_state>(),
-               .group = group_} {
+               .group = group_},
+        programs_(parts_, device_.architecture, s.workspace_limit) {
     cudnn_.set_stream(stream_.get());
     if (s.queues == 2) {
       parts_.second = second_.emplace(api_).get();
@@ -81,9 +81,10 @@ class engine final : public dsl::engine {
   }
 
   [[gnu::cold]] int prepare(mode m, batch_part part) override {
-    return on_all_or_none(m, [&](roll_call& ready) {
+    return programs_.on_all_or_none(m, [&](roll_call& ready) {
+      enter();
       // only training asks where a part lies
-      return prepare(m, m == mode::training ? part : batch_part(part.size), nullptr, {}, true, ready);
+      return programs_.find_or_make({.mode = m, .part = m == mode::training ? part : batch_part(part.size)}, ready);
     });
   }
 
@@ -95,18 +96,18 @@ class engine final : public dsl::engine {
   /// A tower takes of each `part.whole` pictures in the epoch's order those from `part.first` on.
   [[gnu::cold]] int prepare_resident(dataset const& data, augmentation const& augment, batch_part part,
                                      bool shuffle) override {
-    return on_all_or_none(mode::training, [&](roll_call& ready) {
+    return programs_.on_all_or_none(mode::training, [&](roll_call& ready) {
       if (!keeps(data, augment)) return -1;
       enter();
       resident_data* kept = nullptr;
       for (resident_data& d : data_)
         if (d.is(data)) kept = &d;
       if (!kept) kept = &data_.emplace(api_, stream_.get(), data);
-      return prepare(mode::training, part, kept, augment, shuffle, ready);
+      return programs_.find_or_make({mode::training, part, kept, augment, shuffle}, ready);
     });
   }
   void start_epoch(int which, int epoch, std::int64_t step) override {
-    program& p = program_of(which);
+    program& p = programs_[which];
     if (!p.data) return;
     enter();
     p.data->load_order(options_.seed, epoch, p.shuffle);
@@ -117,7 +118,7 @@ class engine final : public dsl::engine {
   /// Of several engines each waits here for its device: whoever asks for the metrics later may be another thread, whose
   /// calls would go to another device.
   void run(int which, batch_view const& batch) override {
-    program& p = program_of(which);
+    program& p = programs_[which];
     bool const meets = link_ && p.plan.options.mode == mode::training;
     try {
       check(p, batch);
@@ -142,13 +143,13 @@ class engine final : public dsl::engine {
 
   batch_metrics metrics(int which) override {
     wait();
-    auto const* m = program_of(which).metrics->as<double>();
+    auto const* m = programs_[which].metrics->as<double>();
     return {m[0], m[1]};
   }
 
   void read_result(int which, float* out) override {
     enter();
-    program const& p = program_of(which);
+    program const& p = programs_[which];
     if (p.idle()) return;
     tensor_at const y = bound_operands(graph_, p).place(graph_.result(), p.plan.activations[graph_.result()]);
     std::vector<std::byte> raw(static_cast<std::size_t>(y.pixels * y.at.channels * bytes_of(type_)));
@@ -199,11 +200,7 @@ class engine final : public dsl::engine {
     arena_.read(k, arena_.gradient(k), out);
   }
 
-  long long arena_bytes() const override {
-    long long all = arena_.bytes();
-    for (device_memory const& b : blocks_) all += b.bytes();
-    return all;
-  }
+  long long arena_bytes() const override { return arena_.bytes() + programs_.activation_bytes(); }
   long long executor_bytes() const override {
     long long all = arena_.extra_bytes() + library_.code_bytes() + state_.bytes() + (keep_ ? keep_->bytes() : 0);
     for (program const& p : programs_) all += p.extra_bytes();
@@ -220,81 +217,6 @@ class engine final : public dsl::engine {
   kernel_library const& library() const { return library_; }
 
  private:
-  static bool same_shifts(augmentation const& a, augmentation const& b) {
-    shift_and_flip const *x = a.as<shift_and_flip>(), *y = b.as<shift_and_flip>();
-    return x && y ? *x == *y : x == y;
-  }
-  /// make(where ranks meet before they record): the program's number, or -1. In training with other towers all of them
-  /// get one, or none does: what only some had recorded would never fit together again.
-  template <class F>
-  [[gnu::cold]] int on_all_or_none(mode m, F make) {
-    communicator* const others = m == mode::training ? group_ : nullptr;
-    roll_call made(others, "its program was made"), ready(link_ ? others : nullptr, "it was ready to record a program");
-    int const known = programs_.size(), which = make(ready);
-    if (which < 0) return which;
-    try {
-      ready.pass();
-      made.pass();
-    } catch (...) {
-      if (which == known) drop_last();
-      throw;
-    }
-    return which;
-  }
-  [[gnu::cold]] int prepare(mode m, batch_part part, resident_data* data, augmentation const& augment, bool shuffle,
-                            roll_call& ready) {
-    int count = 0;
-    for (program const& p : programs_) {
-      bool const same = p.plan.options.mode == m && p.part == part && p.data == data;
-      if (same && (!data || (p.shuffle == shuffle && same_shifts(p.augment, augment)))) return count;
-      ++count;
-    }
-    bool const idles = part.size == 0 && group_ && m == mode::training;
-    if (part.size < 1 && !idles)
-      throw option_error(detail::message({"batch: a program needs 1 sample or more; found ", part.size}));
-    enter();
-    if (graph_.size.devices > 1 || options_.micro_batches > 1)
-      throw executor_error("cuda: a network on several devices or in micro-batches is not possible yet; use onednn");
-    // On the host nothing goes on meanwhile; and sums of a device take turns, so that one on its way would hold up the
-    // batch_norms behind it.
-    bool const early = link_ && options_.moments != tower_moments::synchronized;
-    int const buckets = early ? 2 : group_ ? 1 : 0;
-    plan made = make_plan(graph_, {.batch = idles ? 1 : part.size,
-                                   .mode = m,
-                                   .target = target_for(type_),
-                                   .optimizer_slots = options_.update.slots(),
-                                   .loss = options_.loss,
-                                   .all_reduce_buckets = buckets});
-    if (options_.verify)
-      if (plan_verdict const v = options_.verify(graph_, made); !v.holds())
-        throw executor_error(detail::message({"plan: ", explain(v.broken), " (step ", v.step, ")"}));
-    if (m == mode::training) arena_.require_training();
-    device_memory const* const activations = memory_for(made.region_bytes[static_cast<int>(region::activations)]);
-    program& p = programs_.emplace();
-    p.plan = std::move(made);
-    p.part = part;
-    p.data = data;
-    p.augment = augment;
-    p.shuffle = shuffle;
-    p.activations = activations;
-    p.state.first_sample = static_cast<std::uint32_t>(part.first);
-    try {
-      build_program(parts_, p, device_.architecture, settings_.workspace_limit, ready);
-    } catch (...) {
-      drop_last();  // what is half made must not be found again
-      throw;
-    }
-    return count;
-  }
-  [[gnu::cold]] void drop_last() {
-    api_.cudaStreamSynchronize.function(stream_.get());  // nothing may use what goes now
-    programs_.drop_last();
-  }
-
-  program& program_of(int which) const {
-    if (which < 0 || which >= programs_.size()) throw option_error("engine: there is no such program; prepare() it");
-    return programs_[which];
-  }
   /// To this engine's device, and until it is idle.
   void enter() {
     api_(api_.cudaSetDevice, device_.number);
@@ -330,13 +252,6 @@ class engine final : public dsl::engine {
     api_(api_.cudaMemcpyAsync, to.data(), from, to.size(), cudaMemcpyDeviceToHost, stream_.get());
     api_(api_.cudaStreamSynchronize, stream_.get());
   }
-  /// Programs never run at the same time, so they share one block of activations where it is large enough.
-  device_memory const* memory_for(long long bytes) {
-    for (device_memory const& b : blocks_)
-      if (b.bytes() >= bytes) return &b;
-    return &blocks_.emplace(api_, bytes, stream_.get());
-  }
-
   /// What is made of the parameters, where they have changed since.
   void refresh(program& p) {
     if (copies_are_old_ && arena_.copies())
@@ -366,10 +281,9 @@ class engine final : public dsl::engine {
   pinned_memory host_state_;
   std::optional<running_momenta> keep_;
   engine_parts parts_;
-  detail::chain<device_memory> blocks_;
   detail::chain<resident_data> data_;
   std::optional<tower_link> link_;  // goes after the graphs that use it, and before the stream that they ran on
-  detail::chain<program> programs_;
+  program_list programs_;
   int narrow_ = -1;
   bool copies_are_old_ = true;
   bool running_ = false;

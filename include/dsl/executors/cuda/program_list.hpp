@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/cuda/build_program.hpp>
+#include <dsl/plan/verify.hpp>
+
+namespace dsl::cu {
+
+/// What a program is for.
+struct program_purpose {
+  dsl::mode mode;
+  batch_part part;
+  resident_data* data = nullptr;  // it fetches its batches itself; null: they are brought
+  augmentation augment{};         // with data
+  bool shuffle = true;            // with data
+};
+
+/// An engine's programs, and the memory of their activations: programs never run at the same time, so they share one
+/// block where it is large enough. The engine has turned to its device, and that is idle.
+class program_list {
+ public:
+  program_list(engine_parts const& e, std::string const& architecture, long long workspace_limit)
+      : e_(e), architecture_(architecture), workspace_limit_(workspace_limit) {}
+
+  /// make(where ranks meet before they record): the program's number, or -1. In training with other towers all of them
+  /// get one, or none does: what only some had recorded would never fit together again.
+  template <class F>
+  [[gnu::cold]] int on_all_or_none(mode m, F make) {
+    communicator* const others = m == mode::training ? e_.group : nullptr;
+    roll_call made(others, "its program was made");
+    roll_call ready(e_.link ? others : nullptr, "it was ready to record a program");
+    int const known = programs_.size(), which = make(ready);
+    if (which < 0) return which;
+    try {
+      ready.pass();
+      made.pass();
+    } catch (...) {
+      if (which == known) drop_last();
+      throw;
+    }
+    return which;
+  }
+  /// The number of the program that is there for it, or of a new one.
+  [[gnu::cold]] int find_or_make(program_purpose const& wanted, roll_call& ready) {
+    int count = 0;
+    for (program const& p : programs_) {
+      if (serves(p, wanted)) return count;
+      ++count;
+    }
+    bool const training = wanted.mode == mode::training;
+    plan made = plan_for(wanted);
+    if (training) e_.arena.require_training();
+    device_memory const* const activations = memory_for(made.region_bytes[static_cast<int>(region::activations)]);
+    program& p = programs_.emplace();
+    p.plan = std::move(made);
+    p.part = wanted.part;
+    p.data = wanted.data;
+    p.augment = wanted.augment;
+    p.shuffle = wanted.shuffle;
+    p.activations = activations;
+    p.state.first_sample = static_cast<std::uint32_t>(wanted.part.first);
+    try {
+      build_program(e_, p, architecture_, workspace_limit_, ready);
+    } catch (...) {
+      drop_last();  // what is half made must not be found again
+      throw;
+    }
+    return count;
+  }
+
+  program& operator[](int which) const {
+    if (which < 0 || which >= programs_.size()) throw option_error("engine: there is no such program; prepare() it");
+    return programs_[which];
+  }
+  auto begin() const { return programs_.begin(); }
+  auto end() const { return programs_.end(); }
+  long long activation_bytes() const {
+    long long all = 0;
+    for (device_memory const& b : blocks_) all += b.bytes();
+    return all;
+  }
+
+ private:
+  static bool same_shifts(augmentation const& a, augmentation const& b) {
+    shift_and_flip const *x = a.as<shift_and_flip>(), *y = b.as<shift_and_flip>();
+    return x && y ? *x == *y : x == y;
+  }
+  static bool serves(program const& p, program_purpose const& wanted) {
+    if (p.plan.options.mode != wanted.mode || !(p.part == wanted.part) || p.data != wanted.data) return false;
+    return !p.data || (p.shuffle == wanted.shuffle && same_shifts(p.augment, wanted.augment));
+  }
+  [[gnu::cold]] plan plan_for(program_purpose const& wanted) const {
+    bool const idles = wanted.part.size == 0 && e_.group && wanted.mode == mode::training;
+    if (wanted.part.size < 1 && !idles)
+      throw option_error(detail::message({"batch: a program needs 1 sample or more; found ", wanted.part.size}));
+    if (e_.graph.size.devices > 1 || e_.options.micro_batches > 1)
+      throw executor_error("cuda: a network on several devices or in micro-batches is not possible yet; use onednn");
+    // On the host nothing goes on meanwhile; and sums of a device take turns, so that one on its way would hold up the
+    // batch_norms behind it.
+    bool const early = e_.link && e_.options.moments != tower_moments::synchronized;
+    plan made = make_plan(e_.graph, {.batch = idles ? 1 : wanted.part.size,
+                                     .mode = wanted.mode,
+                                     .target = target_for(storage_of(e_.precision)),
+                                     .optimizer_slots = e_.options.update.slots(),
+                                     .loss = e_.options.loss,
+                                     .all_reduce_buckets = early      ? 2
+                                                           : e_.group ? 1
+                                                                      : 0});
+    if (e_.options.verify)
+      if (plan_verdict const v = e_.options.verify(e_.graph, made); !v.holds())
+        throw executor_error(detail::message({"plan: ", explain(v.broken), " (step ", v.step, ")"}));
+    return made;
+  }
+  [[gnu::cold]] void drop_last() {
+    e_.calls.cudaStreamSynchronize.function(e_.stream);  // nothing may use what goes now
+    programs_.drop_last();
+  }
+  device_memory const* memory_for(long long bytes) {
+    for (device_memory const& b : blocks_)
+      if (b.bytes() >= bytes) return &b;
+    return &blocks_.emplace(e_.calls, bytes, e_.stream);
+  }
+
+  engine_parts const& e_;
+  std::string const& architecture_;
+  long long workspace_limit_;
+  detail::chain<device_memory> blocks_;
+  detail::chain<program> programs_;
+};
+
+}  // namespace dsl::cu
