@@ -7,42 +7,22 @@
 #include <cmath>
 
 #include "support/catch.hpp"
+#include "support/drawn.hpp"
 #include "support/kernels_as_host.hpp"
 #include "support/simulated_device/simulated_device.hpp"
 #include "support/temporary_directory.hpp"
 
 using namespace dsl;
+using dsl::test::drawn_batch;
+using dsl::test::drawn_data;
+using dsl::test::keras_rules;
+using dsl::test::parameter_of;
+using dsl::test::result_of;
+using dsl::test::torch_rules;
 using dsl_test::simulated_device;
 
 namespace {
 
-/// Pictures and labels of a batch, drawn from a seed.
-struct sample_batch {
-  std::vector<float> images;
-  std::vector<std::int32_t> labels;
-  int size;
-
-  sample_batch(graph_view const& g, int n, std::uint64_t seed) : size(n) {
-    detail::random_stream random(seed, detail::purpose::user, 0);
-    images.resize(static_cast<std::size_t>(n * g.shape_of(g.nodes[0].output).size()));
-    for (float& x : images) x = random.uniform(-1, 1);
-    for (int i = 0; i < n; ++i)
-      labels.push_back(
-          static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(g.shape_of(g.result()).size()))));
-  }
-  batch_view view(std::uint64_t step, double rate) const { return {images.data(), labels.data(), size, step, rate}; }
-};
-
-std::vector<float> parameter_of(engine& e, int k) {
-  std::vector<float> values(static_cast<std::size_t>(e.graph().parameters[k].count()));
-  e.read_parameter(k, values.data());
-  return values;
-}
-std::vector<float> result_of(engine& e, int program, int batch) {
-  std::vector<float> y(static_cast<std::size_t>(batch * e.graph().shape_of(e.graph().result()).size()));
-  e.read_result(program, y.data());
-  return y;
-}
 /// The root of the mean square of what differs, as a part of the same of b.
 double difference(std::vector<float> const& a, std::vector<float> const& b) {
   double apart = 0, size = 1e-12;
@@ -68,7 +48,7 @@ constexpr bounds bounds_of(precision p) {
   return p == precision::bf16 ? bounds{0.03, 0.25} : p == precision::tf32 ? bounds{0.01, 0.1} : bounds{1e-4, 1e-3};
 }
 
-/// Both engines train side by side, then evaluate and infer.
+/// Both engines train side by side, and evaluate and infer before and afterwards.
 void agree(graph_view const& g, engine_options const& o, int batch, int steps, precision p, double rate = 0.02) {
   dsl_test::add_all_kernels();
   simulated_device device({.seed = 3});
@@ -78,10 +58,23 @@ void agree(graph_view const& g, engine_options const& o, int batch, int steps, p
     initialize(fast, 5);
     initialize(*plain, 5);
     bounds const near = bounds_of(p);
+    auto const evaluate_and_infer = [&] {
+      drawn_batch const data(g, batch, 77);
+      for (mode m : {mode::evaluation, mode::inference}) {
+        int const c = fast.prepare(m, batch), d = plain->prepare(m, batch);
+        fast.run(c, data.view(9, 0));
+        plain->run(d, data.view(9, 0));
+        if (m == mode::evaluation) {
+          CHECK(fast.metrics(c).loss == Approx(plain->metrics(d).loss).epsilon(near.loss));
+        }
+        CHECK(difference(result_of(fast, c, batch), result_of(*plain, d, batch)) < near.values);
+      }
+    };
+    evaluate_and_infer();  // what is made of the parameters here is old later
     auto const training = [&](engine& e) { return e.prepare(mode::training, batch); };
     int const a = training(fast), b = training(*plain);
     for (int s = 0; s < steps; ++s) {
-      sample_batch const data(g, batch, static_cast<std::uint64_t>(s));
+      drawn_batch const data(g, batch, static_cast<std::uint64_t>(s));
       fast.run(a, data.view(static_cast<std::uint64_t>(s), rate));
       plain->run(b, data.view(static_cast<std::uint64_t>(s), rate));
       INFO("step " << s);
@@ -91,34 +84,13 @@ void agree(graph_view const& g, engine_options const& o, int batch, int steps, p
       INFO("parameter " << k << " of node " << g.parameters[k].node);
       CHECK(difference(parameter_of(fast, k), parameter_of(*plain, k)) < near.values);
     }
-    sample_batch const data(g, batch, 77);
-    for (mode m : {mode::evaluation, mode::inference}) {
-      int const c = fast.prepare(m, batch), d = plain->prepare(m, batch);
-      fast.run(c, data.view(9, 0));
-      plain->run(d, data.view(9, 0));
-      if (m == mode::evaluation) {
-        CHECK(fast.metrics(c).loss == Approx(plain->metrics(d).loss).epsilon(near.loss));
-      }
-      CHECK(difference(result_of(fast, c, batch), result_of(*plain, d, batch)) < near.values);
-    }
+    evaluate_and_infer();
   }
   CHECK(device.report() == "");
 }
 
-engine_options const keras{.seed = 11, .update = {.momentum = 0.9}, .verify = &verify};
-engine_options const torch{.seed = 12,
-                           .update = {.momentum = 0.9, .weight_decay = 0.01, .rate_in_velocity = false},
-                           .loss = loss::mean_squared_error,
-                           .batch_norm_momentum = 0.8,
-                           .unbiased_running_variance = true,
-                           .verify = &verify};
-
-using small = network<image<3, 9, 9>, conv_module<8, 3, 3>, inception_module<4, 4>, downsample_module<4>,
-                      inception_module<8, 8>, avg_pool2d<4>, dropout<0.3>, flatten, dense<5>, softmax>;
-using odd = network<image<3, 8, 7>, conv2d<5, 3>, leaky_relu<>, concat<identity, conv2d<3, 3>, max_pool2d<1>>,
-                    add<conv2d<6, 1>, sequential<conv2d<6, 3>, dsl::tanh>>, max_pool2d<2, 2>, conv2d<7, 3, 3, 2>, silu,
-                    flatten, dense<9>, sigmoid, dense<4>, softmax>;
-
+using small = dsl::test::mixed_network;
+using odd = dsl::test::odd_network;
 // four dense layers are large enough for the library: two add to one gradient, one reads rows of 151 numbers
 using wide = network<image<5, 4, 4>, flatten, dense<96>, leaky_relu<>, concat<dense<64>, dense<7>, dense<80>>,
                      dsl::tanh, dense<64>, dense<4>, softmax>;
@@ -126,29 +98,29 @@ using wide = network<image<5, 4, 4>, flatten, dense<96>, leaky_relu<>, concat<de
 }  // namespace
 
 TEST_CASE("cuda agrees with reference: all three modules", "[cuda]") {
-  agree(small::view(), keras, 6, 20, precision::fp32_strict);
-  agree(small::view(), keras, 6, 4, precision::tf32);
-  agree(small::view(), keras, 6, 4, precision::bf16);
+  agree(small::view(), keras_rules, 6, 20, precision::fp32_strict);
+  agree(small::view(), keras_rules, 6, 4, precision::tf32);
+  agree(small::view(), keras_rules, 6, 4, precision::bf16);
 }
 
 TEST_CASE("cuda agrees with reference: odd channels, other layers, the other loss and rule", "[cuda]") {
-  for (precision p : {precision::fp32_strict, precision::bf16}) agree(odd::view(), torch, 3, 4, p);
+  for (precision p : {precision::fp32_strict, precision::bf16}) agree(odd::view(), torch_rules, 3, 4, p);
 }
 
 TEST_CASE("cuda agrees with reference: large dense layers, through cublasLt", "[cuda]") {
-  agree(wide::view(), keras, 5, 8, precision::fp32_strict);
-  agree(wide::view(), keras, 5, 4, precision::tf32);
-  agree(wide::view(), torch, 5, 4, precision::bf16);
+  agree(wide::view(), keras_rules, 5, 8, precision::fp32_strict);
+  agree(wide::view(), keras_rules, 5, 4, precision::tf32);
+  agree(wide::view(), torch_rules, 5, 4, precision::bf16);
   simulated_device device({.seed = 8});
   {
-    cu::engine e(device.api(), wide::view(), keras, settings(precision::bf16));
+    cu::engine e(device.api(), wide::view(), keras_rules, settings(precision::bf16));
     initialize(e, 5);
     int const training = e.prepare(mode::training, 5);
     // each run once beside the recording; no gradient goes back to the image
     CHECK(device.calls("cublasLtMatmul") == 2 * (2 + 3 + 3 + 3));
     CHECK(device.calls("cublasLtCreate") == 1);
     device.reset_calls();
-    e.run(training, sample_batch(wide::view(), 5, 1).view(0, 0.01));
+    e.run(training, drawn_batch(wide::view(), 5, 1).view(0, 0.01));
     CHECK(device.calls("cublasLtMatmul") == 0);
   }
   CHECK(device.report() == "");
@@ -158,11 +130,11 @@ TEST_CASE("cuda: gradients of one step are the reference's", "[cuda]") {
   dsl_test::add_all_kernels();
   simulated_device device({.seed = 8});
   for (precision p : {precision::fp32_strict, precision::bf16}) {
-    cu::engine fast(device.api(), small::view(), keras, settings(p));
-    auto const plain = reference<double>{}.make_engine(small::view(), keras);
+    cu::engine fast(device.api(), small::view(), keras_rules, settings(p));
+    auto const plain = reference<double>{}.make_engine(small::view(), keras_rules);
     initialize(fast, 5);
     initialize(*plain, 5);
-    sample_batch const data(small::view(), 6, 1);
+    drawn_batch const data(small::view(), 6, 1);
     fast.run(fast.prepare(mode::training, 6), data.view(0, 0));
     plain->run(plain->prepare(mode::training, 6), data.view(0, 0));
     auto& host = dynamic_cast<host::engine<double>&>(*plain);
@@ -182,21 +154,6 @@ TEST_CASE("cuda: gradients of one step are the reference's", "[cuda]") {
 
 namespace {
 
-/// Pictures of small's shape that differ from class to class, and lie apart.
-dataset drawn(int count) {
-  detail::random_stream random(4, detail::purpose::user, 0);
-  std::vector<std::uint8_t> pixels;
-  std::vector<std::int32_t> labels;
-  for (int n = 0; n < count; ++n) {
-    labels.push_back(static_cast<std::int32_t>(random.below(5)));
-    for (int i = 0; i < 3 * 81; ++i)
-      pixels.push_back(static_cast<std::uint8_t>(40 * labels.back() + static_cast<int>(random.below(60))));
-  }
-  dataset all = in_memory_dataset({3, 9, 9}, 5, std::move(pixels), std::move(labels));
-  all.mean = mean_picture(all);
-  return all.subset(3, count - 5);
-}
-
 /// An augmentation that a device can't draw.
 struct none_at_all {
   transform draw(std::uint64_t, int, std::int64_t, shape const&) const { return {}; }
@@ -207,16 +164,17 @@ struct none_at_all {
 TEST_CASE("cuda: fit takes its batches from device memory, the same as the CPU's", "[cuda]") {
   dsl_test::add_all_kernels();
   simulated_device device({.seed = 6});
-  dataset const data = drawn(45);
+  dataset const data = drawn_data({3, 9, 9}, 5, 45).subset(3, 40);
   for (augmentation const& augment :
        {augmentation{}, augmentation{shift_and_flip{.width = 0.2, .height = 0.1}},
         augmentation{shift_and_flip{.width = 0.2, .interpolation = interpolation::bilinear}},
         augmentation{none_at_all{}}})
     for (bool shuffle : {true, false}) {
       bool const resident = !augment || augment.as<shift_and_flip>();
-      trainer fast(std::make_unique<cu::engine>(device.api(), small::view(), keras, settings(precision::fp32_strict)),
-                   0.01);
-      trainer plain(reference<>{}.make_engine(small::view(), keras), 0.01);
+      trainer fast(
+          std::make_unique<cu::engine>(device.api(), small::view(), keras_rules, settings(precision::fp32_strict)),
+          0.01);
+      trainer plain(reference<>{}.make_engine(small::view(), keras_rules), 0.01);
       fit_options const o{.epochs = 2, .batch_size = 8, .augment = augment, .shuffle = shuffle};
       device.reset_calls();
       history const a = fast.fit(data, o), b = plain.fit(data, o);
@@ -239,8 +197,8 @@ TEST_CASE("cuda: fit takes its batches from device memory, the same as the CPU's
 TEST_CASE("cuda: data larger than half of the device comes from the host", "[cuda]") {
   dsl_test::add_all_kernels();
   simulated_device device({.memory_bytes = 8 << 20});
-  cu::engine e(device.api(), small::view(), keras, settings(precision::bf16));
-  dataset data = drawn(45);
+  cu::engine e(device.api(), small::view(), keras_rules, settings(precision::bf16));
+  dataset data = drawn_data({3, 9, 9}, 5, 45).subset(3, 40);
   CHECK(e.prepare_resident(data, {}, 8, true) >= 0);
   data.size = 100'000;
   CHECK(e.prepare_resident(data, {}, 8, true) == -1);
@@ -250,9 +208,9 @@ TEST_CASE("cuda: a step is one graph launch, and allocates nothing", "[cuda]") {
   dsl_test::add_all_kernels();
   simulated_device device({.seed = 4});
   {
-    cu::engine e(device.api(), small::view(), keras, settings(precision::bf16));
+    cu::engine e(device.api(), small::view(), keras_rules, settings(precision::bf16));
     initialize(e, 5);
-    sample_batch const data(small::view(), 6, 1);
+    drawn_batch const data(small::view(), 6, 1);
     int const training = e.prepare(mode::training, 6), inference = e.prepare(mode::inference, 6);
     e.run(training, data.view(0, 0.01));
     e.metrics(training);
@@ -282,14 +240,14 @@ TEST_CASE("cuda: two queues give the bits of one, whichever is ahead", "[cuda]")
     {
       cu::engine_settings mine = settings(precision::fp32_strict, true);
       mine.queues = seed == 0 ? 1 : 2;
-      cu::engine e(device.api(), small::view(), keras, mine);
+      cu::engine e(device.api(), small::view(), keras_rules, mine);
       initialize(e, 5);
       int const training = e.prepare(mode::training, 6), inference = e.prepare(mode::inference, 6);
       // beside: 14 gradients of kernels, two second branches of an inception, a pool; each group waits for its branch
       CHECK((device.calls("cudaStreamWaitEvent") > 20) == (seed > 0));
       std::vector<std::vector<float>> got;
       for (std::uint64_t s = 0; s < 3; ++s) {
-        sample_batch const data(small::view(), 6, s);
+        drawn_batch const data(small::view(), 6, s);
         e.run(training, data.view(s, 0.02));
         e.run(inference, data.view(s, 0));
         got.push_back(result_of(e, inference, 6));
@@ -304,14 +262,14 @@ TEST_CASE("cuda: two queues give the bits of one, whichever is ahead", "[cuda]")
     CHECK(device.report() == "");
   }
   simulated_device device;
-  CHECK_THROWS_AS(cu::engine(device.api(), small::view(), keras, {.cache = "", .queues = 3}), option_error);
+  CHECK_THROWS_AS(cu::engine(device.api(), small::view(), keras_rules, {.cache = "", .queues = 3}), option_error);
 }
 
 TEST_CASE("cuda: any vendor call may fail; the error names it and nothing leaks", "[cuda]") {
   dsl_test::add_all_kernels();
   using tiny = network<image<3, 6, 6>, conv_module<4, 3, 3>, inception_module<2, 2>, max_pool2d<2>, flatten, dense<64>,
                        dense<64>, dense<3>, softmax>;
-  sample_batch const data(tiny::view(), 2, 1);
+  drawn_batch const data(tiny::view(), 2, 1);
   int struck = 0;
   for (long n = 1;; ++n) {
     simulated_device device({.seed = 5});
@@ -320,7 +278,7 @@ TEST_CASE("cuda: any vendor call may fail; the error names it and nothing leaks"
     {
       device.fail_call(n);
       try {
-        cu::engine e(device.api(), tiny::view(), keras, settings(precision::bf16, true));
+        cu::engine e(device.api(), tiny::view(), keras_rules, settings(precision::bf16, true));
         initialize(e, 5);
         int const training = e.prepare(mode::training, 2), inference = e.prepare(mode::inference, 2);
         e.run(training, data.view(0, 0.01));
@@ -353,9 +311,9 @@ TEST_CASE("cuda: a program that could not be made is made anew", "[cuda]") {
   dsl_test::add_all_kernels();
   simulated_device device({.seed = 5});
   {
-    cu::engine e(device.api(), small::view(), keras, settings(precision::bf16));
+    cu::engine e(device.api(), small::view(), keras_rules, settings(precision::bf16));
     initialize(e, 5);
-    sample_batch const data(small::view(), 6, 1);
+    drawn_batch const data(small::view(), 6, 1);
     for (char const* call : {"cudaGraphInstantiate", "cudnnBackendExecute", "cudaLibraryLoadData"}) {
       int const fine = e.prepare(mode::inference, 2);
       device.fail_call(call, 1);
@@ -375,12 +333,12 @@ TEST_CASE("cuda: a program that could not be made is made anew", "[cuda]") {
 TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   dsl_test::add_all_kernels();
   simulated_device device;
-  CHECK_THROWS_AS(cu::engine(device.api(), small::view(), keras, {.device = 7, .cache = ""}), executor_error);
-  CHECK_THROWS_AS(cu::engine(device.api(), small::view(), keras, {.device = -1, .cache = ""}), executor_error);
+  CHECK_THROWS_AS(cu::engine(device.api(), small::view(), keras_rules, {.device = 7, .cache = ""}), executor_error);
+  CHECK_THROWS_AS(cu::engine(device.api(), small::view(), keras_rules, {.device = -1, .cache = ""}), executor_error);
   {
-    cu::engine e(device.api(), small::view(), keras, settings(precision::bf16));
+    cu::engine e(device.api(), small::view(), keras_rules, settings(precision::bf16));
     int const p = e.prepare(mode::training, 4);
-    sample_batch const data(small::view(), 3, 1);
+    drawn_batch const data(small::view(), 3, 1);
     CHECK_THROWS_AS(e.run(p, data.view(0, 0)), option_error);
   }
   CHECK(device.report() == "");

@@ -129,26 +129,11 @@ inline void check_gradients(cu::api const& a, int count, precision p, cu::device
   }
 }
 
-/// Pictures that differ from class to class.
-inline dataset drawn_pictures(int count) {
-  dsl::detail::random_stream random(4, dsl::detail::purpose::user, 0);
-  std::vector<std::uint8_t> pixels;
-  std::vector<std::int32_t> labels;
-  for (int n = 0; n < count; ++n) {
-    labels.push_back(static_cast<std::int32_t>(random.below(5)));
-    for (int i = 0; i < 3 * 81; ++i)
-      pixels.push_back(static_cast<std::uint8_t>(40 * labels.back() + static_cast<int>(random.below(60))));
-  }
-  dataset all = in_memory_dataset({3, 9, 9}, 5, std::move(pixels), std::move(labels));
-  all.mean = mean_picture(all);
-  return all;
-}
-
 /// Towers that gather their parts from their own device's memory do what towers do that get them from the host.
 inline void check_resident(cu::api const& a, int count, int batch, bool shuffle,
                            cu::device_collectives const* collectives) {
   graph_view const g = all_modules::view();
-  dataset const data = drawn_pictures(43);
+  dataset const data = drawn_data({3, 9, 9}, 5, 43);
   shift_and_flip const augment{.width = 0.2};
   simulated_cuda const on(a, count, precision::fp32_strict, collectives);
   auto const fed = towers_on(on, g, keras_rules, {.count = count, .policy = all_reduce});

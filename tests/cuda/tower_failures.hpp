@@ -141,14 +141,14 @@ inline void check_unequal_devices(simulated_device& device, cu::api const& a,
   initialize(*e, 5);
   auto const used = [](int d) { return simulated::state::active->memory.used(d); };
   std::size_t const before[] = {used(0), used(1)};
-  dataset const data = drawn_pictures(30000);
+  dataset const data = drawn_data({3, 9, 9}, 5, 30000);
   CHECK(e->at(0).keeps(data, {}));
   CHECK_FALSE(e->at(1).keeps(data, {}));
   CHECK_FALSE(e->keeps(data, {}));
   CHECK(e->prepare_resident(data, {}, 4, true) == -1);
   CHECK(used(0) == before[0]);
   CHECK(used(1) == before[1]);
-  dataset const few = drawn_pictures(40);
+  dataset const few = drawn_data({3, 9, 9}, 5, 40);
   device.fail_call_on(1, "cudaMalloc", 2, cudaErrorMemoryAllocation);
   CHECK_THROWS_WITH(e->prepare_resident(few, {}, 4, true), Catch::Contains("cudaMalloc failed: out of memory"));
   int const program = e->prepare_resident(few, {}, 4, true);

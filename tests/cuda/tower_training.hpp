@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/drawn.hpp"
 #include "support/kernels_as_host.hpp"
 #include "support/simulated_device/simulated_device.hpp"
 
@@ -45,40 +46,17 @@ struct simulated_cuda {
   }
 };
 
-using all_modules = network<image<3, 9, 9>, conv_module<8, 3, 3>, inception_module<4, 4>, downsample_module<4>,
-                            inception_module<8, 8>, avg_pool2d<4>, dropout<0.3>, flatten, dense<5>, softmax>;
+using all_modules = dsl::test::mixed_network;
 using no_batch_norm = network<image<3, 8, 8>, conv2d<8, 3>, relu, max_pool2d<2, 2>, dropout<0.25>, conv2d<5, 3>, relu,
                               flatten, dense<4>, softmax>;
 using tiny = network<image<3, 4, 4>, conv_module<4, 3, 3>, flatten, dense<3>, softmax>;
 
-inline engine_options const keras_rules{.seed = 11, .update = {.momentum = 0.9}, .verify = &verify};
-inline engine_options const torch_rules{.seed = 12,
-                                        .update = {.momentum = 0.9, .weight_decay = 0.01, .rate_in_velocity = false},
-                                        .loss = loss::mean_squared_error,
-                                        .batch_norm_momentum = 0.8,
-                                        .unbiased_running_variance = true,
-                                        .verify = &verify};
+using dsl::test::drawn_batch;
+using dsl::test::drawn_data;
+using dsl::test::keras_rules;
+using dsl::test::parameter_of;
+using dsl::test::torch_rules;
 
-struct drawn_batch {
-  std::vector<float> images;
-  std::vector<std::int32_t> labels;
-  drawn_batch(graph_view const& g, int size, std::uint64_t seed) {
-    dsl::detail::random_stream random(seed, dsl::detail::purpose::user, 0);
-    images.resize(static_cast<std::size_t>(size * g.shape_of(g.nodes[0].output).size()));
-    for (float& x : images) x = random.uniform(-1, 1);
-    auto const classes = static_cast<std::uint32_t>(g.shape_of(g.result()).size());
-    for (int i = 0; i < size; ++i) labels.push_back(static_cast<std::int32_t>(random.below(classes)));
-  }
-  batch_view view(std::uint64_t step, double rate) const {
-    return {images.data(), labels.data(), static_cast<int>(labels.size()), step, rate};
-  }
-};
-
-inline std::vector<float> parameter_of(engine& e, int k) {
-  std::vector<float> values(static_cast<std::size_t>(e.graph().parameters[k].count()));
-  e.read_parameter(k, values.data());
-  return values;
-}
 /// All parameters, running moments among them.
 inline std::vector<std::vector<float>> parameters_of(engine& e) {
   std::vector<std::vector<float>> all;

@@ -88,7 +88,7 @@ TEST_CASE("cuda towers gather their parts of each batch in device memory", "[cud
   check_resident(device.api(), 4, 3, true, nullptr);  // one of them without a sample
   {
     auto const e = towers_on(simulated_cuda(device.api(), 2), all_modules::view(), keras_rules, {.count = 2});
-    dataset huge = drawn_pictures(43);
+    dataset huge = drawn_data({3, 9, 9}, 5, 43);
     CHECK_THROWS_AS(e->prepare_resident(huge, {}, 0, true), option_error);
     huge.size = 0x7fffffff;
     CHECK(e->prepare_resident(huge, {}, 4, true) == -1);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "support/drawn.hpp"
 #include "support/gpu/ledger.hpp"
 
 // What the checks of the CUDA executor share, on a real device or a simulated one.
@@ -47,42 +48,6 @@ inline std::string name_of(precision p) {
   return p == precision::bf16 ? "bf16" : p == precision::tf32 ? "tf32" : "fp32_strict";
 }
 
-/// Pictures and labels of a batch, drawn from a seed.
-struct drawn_batch {
-  std::vector<float> images;
-  std::vector<std::int32_t> labels;
-  int size;
-
-  drawn_batch(graph_view const& g, int n, std::uint64_t seed) : size(n) {
-    dsl::detail::random_stream random(seed, dsl::detail::purpose::user, 0);
-    images.resize(static_cast<std::size_t>(n * g.shape_of(g.nodes[0].output).size()));
-    for (float& x : images) x = random.uniform(-1, 1);
-    auto const classes = static_cast<std::uint32_t>(g.shape_of(g.result()).size());
-    for (int i = 0; i < n; ++i) labels.push_back(static_cast<std::int32_t>(random.below(classes)));
-  }
-  batch_view view(std::uint64_t step, double rate) const { return {images.data(), labels.data(), size, step, rate}; }
-};
-
-/// A data set of `count` drawn pictures whose brightness tells the class.
-inline dataset drawn_data(shape const& picture, int classes, int count) {
-  dsl::detail::random_stream random(4, dsl::detail::purpose::user, 0);
-  std::vector<std::uint8_t> pixels;
-  std::vector<std::int32_t> labels;
-  for (int n = 0; n < count; ++n) {
-    labels.push_back(static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(classes))));
-    std::uint32_t const base = 200U * static_cast<std::uint32_t>(labels.back()) / static_cast<std::uint32_t>(classes);
-    for (long long i = 0; i < picture.size(); ++i) pixels.push_back(static_cast<std::uint8_t>(base + random.below(56)));
-  }
-  dataset all = in_memory_dataset(picture, classes, std::move(pixels), std::move(labels));
-  all.mean = mean_picture(all);
-  return all;
-}
-
-inline std::vector<float> parameter_of(engine& e, int k) {
-  std::vector<float> values(static_cast<std::size_t>(e.graph().parameters[k].count()));
-  e.read_parameter(k, values.data());
-  return values;
-}
 /// All of them, one behind the other.
 inline std::vector<float> parameters_of(engine& e) {
   std::vector<float> all;
@@ -92,12 +57,6 @@ inline std::vector<float> parameters_of(engine& e) {
   }
   return all;
 }
-inline std::vector<float> result_of(engine& e, int program, int batch) {
-  std::vector<float> y(static_cast<std::size_t>(batch * e.graph().shape_of(e.graph().result()).size()));
-  e.read_result(program, y.data());
-  return y;
-}
-
 /// The root of the mean square of what differs, as a part of the same of b; far apart where a is no number.
 template <class T>
 comparison difference(std::vector<T> const& a, std::vector<T> const& b) {
