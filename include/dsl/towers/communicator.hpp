@@ -28,6 +28,17 @@ class communicator {
   /// data[0 ... count) become the sums over all ranks.
   virtual void all_reduce(float* data, long long count) = 0;
   virtual void all_reduce(double* data, long long count) = 0;
+
+  /// Into how many pieces an engine should cut its gradients, that they are summed up while it computes others. 1: that
+  /// gains nothing.
+  virtual int buckets() const { return 1; }
+  /// As all_reduce, but may return before the numbers are final: nobody may read or write them until
+  /// finish_all_reduces(). Any other call here finishes them, too.
+  virtual void start_all_reduce(float* data, long long count) { all_reduce(data, count); }
+  virtual void start_all_reduce(double* data, long long count) { all_reduce(data, count); }
+  /// Returns when all sums that this rank has started are final.
+  virtual void finish_all_reduces() {}
+
   /// all[0 ... ranks * count) become rank 0's numbers, rank 1's, and so on.
   virtual void all_gather(double const* data, long long count, double* all) = 0;
   /// This rank can't go on. A rank of several threads must say so: those of them that wait for other ranks here end.

@@ -108,7 +108,7 @@ class towers_engine final : public engine {
       at(i).run(s.program, mine);
     };
     if (p.mode == dsl::mode::training)  // the others wait for whoever fails
-      threads_.run(step, [this](int i) { group_.abort(message({"towers: tower ", i, " failed in an earlier step"})); });
+      threads_.run(step, [this](int i) { group_.abort(message({tower(i), " failed in an earlier step"})); });
     else
       on_all(step);
   }
@@ -231,11 +231,15 @@ class towers_engine final : public engine {
     for (int i = 0; i < towers_ && !warned_; ++i) {
       if (p.each[i].part.size != 1) continue;
       warned_ = true;
-      on_warning(message({"towers: tower ", i, " has a single sample of a batch of ", p.part.whole,
+      on_warning(message({tower(i), " has a single sample of a batch of ", p.part.whole,
                           ", and batch_norm takes its moments alone; use a larger batch, fewer towers, or "
                           "synchronized batch_norm"})
                      .c_str());
     }
+  }
+  /// "towers: tower 3 of 4": of all processes' towers.
+  [[gnu::cold]] std::string tower(int i) const {
+    return message({"towers: tower ", group_.first_rank() + i, " of ", group_.ranks()});
   }
   template <class F>
   void on_all(F f) {
@@ -256,8 +260,9 @@ class towers_engine final : public engine {
       int const device = given > 0 ? t.devices[static_cast<std::size_t>(i)] : i;
       bool const counted = devices > 0 || (each > 0 && given > 0 && all.cores.size() > 0);
       if (device < 0 || (counted && device >= devices))
-        throw option_error(message({"towers: tower ", i, " is to be on device ", device, "; there are 0 to ",
-                                    devices - 1, given > 0 ? "; choose among them" : "; use fewer towers"}));
+        throw option_error(
+            message({"towers: ", t.processes ? "this process's tower " : "tower ", i, " is to be on device ", device,
+                     "; there are 0 to ", devices - 1, given > 0 ? "; choose among them" : "; use fewer towers"}));
       for (int j = 0; j < i && given > 0; ++j)
         if (t.devices[static_cast<std::size_t>(j)] == device)
           throw option_error(message({"towers: device ", device, " is in the list twice"}));

@@ -6,6 +6,7 @@
 #include <dsl/error.hpp>
 #include <dsl/towers/last_resort.hpp>
 #include <dsl/towers/launcher.hpp>
+#include <dsl/towers/mpi_requests.hpp>
 #include <dsl/towers/process_group.hpp>
 
 #include <climits>
@@ -14,10 +15,6 @@
 #include <exception>
 #include <string>
 
-#ifndef OMPI_SKIP_MPICXX
-#define OMPI_SKIP_MPICXX 1  // the C++ bindings are gone from the standard, and warn
-#endif
-#include <mpi.h>
 #include <sched.h>
 #include <time.h>
 
@@ -30,8 +27,8 @@ struct mpi_options {
 
 /// The processes that mpirun started: `mpirun -n 4 program ...`. One for the whole of a program, made at the begin of
 /// main(). A process that keeps the others waiting makes them throw executor_error within the deadline. Where an
-/// exception leaves this object's scope the process must end, and with it the job; abort() ends it at once. Calls come
-/// from one thread at a time.
+/// exception leaves this object's scope the process must end, and with it the job; abort() ends it at once, from any
+/// thread.
 class mpi final : public process_group {
  public:
   /// Throws executor_error where MPI is in use already or can't be called from threads, option_error for a deadline
@@ -64,7 +61,6 @@ class mpi final : public process_group {
                                             ", but MPI knows of no other; use the mpirun that belongs to this MPI, or "
                                             "srun --mpi=pmix"}));
     }
-    requests_ = detail::list<MPI_Request>(2 * processes_, MPI_REQUEST_NULL);
     sent_ = detail::list<header>(processes_);
     received_ = detail::list<header>(processes_);
   }
@@ -75,10 +71,10 @@ class mpi final : public process_group {
       return;
     }
     try {
-      if (why_.empty()) meet("the end");
-    } catch (std::exception const&) {  // why_ has it
+      meet("the end");
+    } catch (std::exception const& e) {
+      abort(e.what());
     }
-    if (!why_.empty()) abort(why_);
     doing_ = "MPI_Finalize";
     detail::last_resort const watchdog(patience(), &mpi::why_late, this);
     MPI_Finalize();
@@ -89,7 +85,7 @@ class mpi final : public process_group {
 
   /// First everybody says what it calls, so that no data goes where nobody awaits it. At most 2 GiB a message.
   void exchange(char const* what, process_message const* out, process_message const* in) override {
-    if (!why_.empty()) throw executor_error(why_);
+    if (unusable()) refuse();
     ++call_;
     for (int q = 0; q < processes_; ++q) {
       if (out[q].bytes > INT_MAX || in[q].bytes > INT_MAX)
@@ -111,6 +107,9 @@ class mpi final : public process_group {
     wait(what);
   }
 
+  [[gnu::cold]] void interrupt(std::string const& why) override { end_with(why); }
+  void share_cores(bool shared) override { __atomic_store_n(&shares_cores_, shared, __ATOMIC_RELAXED); }
+
   /// Waits until all processes have come.
   void meet(char const* what) {
     detail::list<process_message> const nothing(processes_);
@@ -123,6 +122,7 @@ class mpi final : public process_group {
     std::fflush(nullptr);
     doing_ = "MPI_Abort";
     detail::last_resort const watchdog(patience() < 5 ? patience() : 5, &mpi::why_late, this);
+    detail::lock const held(requests_.calls);
     MPI_Abort(MPI_COMM_WORLD, code);
     _exit(code);
   }
@@ -153,40 +153,47 @@ class mpi final : public process_group {
                             halted.empty() ? "one of them did not come: it hangs or was stopped" : halted});
   }
   void check(int result, char const* what) {
-    if (result != MPI_SUCCESS) fail(detail::message({what, ": MPI error ", text_of(result)}));
+    if (result != MPI_SUCCESS) fail(detail::message({what, ": MPI error ", detail::text_of_mpi_error(result)}));
   }
-  [[gnu::cold]] static std::string text_of(int result) {
-    char text[MPI_MAX_ERROR_STRING] = {};
-    int size = 0;
-    MPI_Error_string(result, text, &size);
-    return text;
+  /// From now on every exchange throws.
+  [[gnu::cold]] void end_with(std::string const& why) {
+    detail::lock const held(reason_);
+    if (why_.empty()) why_ = why;  // the first one is the cause
+    __atomic_store_n(&unusable_, true, __ATOMIC_RELEASE);
+  }
+  bool unusable() const { return __atomic_load_n(&unusable_, __ATOMIC_ACQUIRE); }
+  [[gnu::cold, noreturn]] void refuse() {
+    detail::lock const held(reason_);
+    throw executor_error(why_);
   }
   [[gnu::cold, noreturn]] void fail(std::string const& why) {
-    why_ = who() + why;
-    throw executor_error(why_);
+    end_with(who() + why);
+    refuse();
   }
 
   void post(char const* what, int q, process_message const& out, process_message const& in) {
-    MPI_Request* const r = &requests_[2 * q];
-    if (in.bytes > 0) check(MPI_Irecv(in.data, static_cast<int>(in.bytes), MPI_BYTE, q, 0, MPI_COMM_WORLD, r), what);
-    if (out.bytes > 0)
-      check(MPI_Isend(out.data, static_cast<int>(out.bytes), MPI_BYTE, q, 0, MPI_COMM_WORLD, r + 1), what);
+    check(requests_.post(q, out, in), what);
   }
   void wait(char const* what) {
     double begin = now(), last = begin;
     long long tries = 0;
-    for (int done = 0; !done;) {
-      check(MPI_Testall(requests_.size(), requests_.begin(), &done, MPI_STATUSES_IGNORE), what);
-      if (done) break;
-      if (++tries < 2000) continue;
+    for (bool done = false;;) {
+      check(requests_.test(done), what);
+      if (done) return;
+      if (unusable()) {
+        requests_.cancel();
+        refuse();
+      }
+      bool const shares = __atomic_load_n(&shares_cores_, __ATOMIC_RELAXED);
+      if (++tries < 2000 && !shares) continue;
       double const time = now();
       if (time - last > 0.25) begin += time - last;  // it was this process that was stopped
       last = time;
       if (time - begin > patience()) out_of_time(what);
-      if (tries < 20000) {
+      if (tries < 20000 && !shares) {
         sched_yield();
       } else {
-        timespec const pause{0, 50'000};
+        timespec const pause{0, shares ? 100'000 : 50'000};
         nanosleep(&pause, nullptr);
       }
     }
@@ -203,16 +210,7 @@ class mpi final : public process_group {
     }
   }
   [[gnu::cold, noreturn]] void out_of_time(char const* what) {
-    std::string missing;
-    for (int q = 0; q < processes_; ++q) {
-      if (q == process_) continue;
-      int sent = 1, received = 1;  // of a request that is none: done
-      MPI_Test(&requests_[2 * q], &received, MPI_STATUS_IGNORE);
-      MPI_Test(&requests_[2 * q + 1], &sent, MPI_STATUS_IGNORE);
-      if (!sent || !received) missing += detail::message({missing.empty() ? "" : ", ", q});
-    }
-    for (MPI_Request& r : requests_)
-      if (r != MPI_REQUEST_NULL) MPI_Cancel(&r);  // nothing may arrive where memory is about to go
+    std::string const missing = requests_.cancel();
     std::string const halted = detail::halted_ranks();
     fail(detail::message({"waited ", patience_text(), " in ", what, " for rank ", missing.empty() ? "?" : missing, "; ",
                           halted.empty() ? "it has died, hangs or was stopped" : halted}));
@@ -228,9 +226,12 @@ class mpi final : public process_group {
   int processes_ = 0;  // 0: not known yet
   long long call_ = 0;
   char const* doing_ = "";
-  std::string why_;                     // it failed
-  detail::list<MPI_Request> requests_;  // per process: what is received, what is sent
+  detail::mpi_requests requests_;
   detail::list<header> sent_, received_;
+  bool shares_cores_ = false;
+  bool unusable_ = false;
+  detail::mutex reason_;
+  std::string why_;  // guarded by it
 };
 
 }  // namespace dsl

@@ -19,8 +19,8 @@ struct process_message {
 };
 
 /// The processes that train one network together, each with one tower or several. All of them make the same calls in
-/// the same order. Throws executor_error, naming the process, where another one does not answer in time or calls
-/// something else.
+/// the same order, on one thread at a time. Throws executor_error, naming the process, where another one does not
+/// answer in time or calls something else.
 class process_group {
  public:
   virtual ~process_group() = default;
@@ -32,6 +32,11 @@ class process_group {
   /// out[q] goes to process q, and in[q] comes from it: `processes()` messages each, of sizes on which both sides
   /// agree. `what` names the call in messages.
   virtual void exchange(char const* what, process_message const* out, process_message const* in) = 0;
+  /// From any thread, during an exchange or just before one: it, and every other one from now on, throws executor_error
+  /// with this reason, soon. A group that can't do so waits for its end.
+  virtual void interrupt(std::string const& /*why*/) {}
+  /// Whether other threads of this process compute while one exchanges: then that one should sleep where it waits.
+  virtual void share_cores(bool) {}
 
   /// all[0 ... processes()) become process 0's value, process 1's, and so on.
   template <class Value>

@@ -58,7 +58,9 @@ class engine : public dsl::engine {
                                    .target = target_,
                                    .optimizer_slots = options_.update.slots(),
                                    .loss = options_.loss,
-                                   .all_reduce_buckets = options_.group ? 1 : 0,
+                                   .all_reduce_buckets = !options_.group  ? 0
+                                                         : sums_overlap() ? options_.group->buckets()
+                                                                          : 1,
                                    .micro_batches = options_.micro_batches});
     if (options_.verify)
       if (plan_verdict const v = options_.verify(graph_, made); !v.holds())
@@ -223,8 +225,12 @@ class engine : public dsl::engine {
         },
         &context);
   }
+  /// With several buckets a sum goes on beside the backward pass. Not where that pass has meetings of its own, or
+  /// devices on which it is not equally far: they would come between the sums in another order on every rank.
+  bool sums_overlap() const { return graph_.size.devices == 1 && options_.moments != tower_moments::synchronized; }
   void run(program& p, bound_step const& b) {
     if (b.step->what == action::all_reduce) return all_reduce(p, *b.step);
+    if (b.step->what == action::update && options_.group) options_.group->finish_all_reduces();
     if (b.step->what == action::add_gradients) return add_gradients(p, *b.step);
     if (b.faster) return b.faster();
     execute(p, b);
@@ -233,8 +239,12 @@ class engine : public dsl::engine {
   void all_reduce(program const& p, step const& s) const {
     buffer const& first = p.plan.buffer_of(p.plan.operands[s.first_operand]);
     buffer const& last = p.plan.buffer_of(p.plan.operands[s.first_operand + s.operands - 1]);
-    options_.group->all_reduce(reinterpret_cast<T*>(address(first)),
-                               (last.offset + last.bytes - first.offset) / number_bytes);
+    T* const data = reinterpret_cast<T*>(address(first));
+    long long const count = (last.offset + last.bytes - first.offset) / number_bytes;
+    if (sums_overlap())
+      options_.group->start_all_reduce(data, count);
+    else
+      options_.group->all_reduce(data, count);
   }
   [[gnu::cold]] void add_gradients(program const& p, step const& s) const {
     operand const* const o = p.plan.operands.begin() + s.first_operand;

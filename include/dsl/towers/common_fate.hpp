@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/threads.hpp>
+#include <dsl/error.hpp>
+#include <dsl/towers/process_group.hpp>
+
+#include <string>
+
+namespace dsl::detail {
+
+/// What the ranks of one process share: once one of them has failed, no other waits for it.
+class common_fate {
+ public:
+  explicit common_fate(process_group* world) : world_(world) {}
+
+  mutex guard;  // of all that ranks wait for; they hold it where a function says so
+  condition changed;
+
+  /// Holding the guard. Throws executor_error where a rank has failed.
+  void require() const {
+    if (broken_) refuse();
+  }
+  bool broken() const { return broken_; }
+  [[gnu::cold, noreturn]] void refuse() const { throw executor_error(why_); }
+
+  /// Holding the guard. An exchange that is under way ends, too.
+  [[gnu::cold]] void break_with(std::string const& why) {
+    if (broken_) return;  // the first reason is the cause
+    broken_ = true;
+    why_ = why;
+    if (exchanging_) world_->interrupt(why);
+    changed.notify_all();
+  }
+  /// Holding the guard: until nobody reads or writes the ranks' numbers for other processes.
+  [[gnu::cold]] void wait_for_exchange() {
+    while (exchanging_) changed.wait(guard);
+  }
+
+  /// work() talks to other processes, on one thread at a time. Without the guard.
+  template <class F>
+  void exchange(F work) {
+    struct turn {
+      common_fate& f;
+      explicit turn(common_fate& fate) : f(fate) {
+        lock const held(f.guard);
+        f.require();
+        f.exchanging_ = true;
+      }
+      ~turn() {
+        lock const held(f.guard);
+        f.exchanging_ = false;
+        if (f.broken_) f.changed.notify_all();
+      }
+    } const mine(*this);
+    work();
+  }
+
+ private:
+  process_group* world_;
+  bool broken_ = false;
+  bool exchanging_ = false;
+  std::string why_;
+};
+
+}  // namespace dsl::detail

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: MIT
+#include "support/catch.hpp"
+
+#include <dsl/dsl.hpp>
+#include <dsl/towers.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+// Towers of several processes, which are threads here: what they compute, when they meet, and how they fail.
+
+namespace {
+
+using namespace dsl;
+using Catch::Matchers::Contains;
+
+bool const silent = (on_warning = [](char const*) {}, true);
+
+constexpr std::chrono::seconds limit{30};  // of what must come; nothing waits for it to pass unless it fails
+
+template <class F>
+bool comes(F what) {
+  auto const end = std::chrono::steady_clock::now() + limit;
+  while (!what() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  return what();
+}
+
+/// Processes that hand each other their bytes.
+class world {
+ public:
+  explicit world(int processes) : posts_(static_cast<std::size_t>(processes)) {
+    for (int q = 0; q < processes; ++q) members_.push_back(std::make_unique<member>(*this, q));
+  }
+  process_group& at(int q) { return *members_[static_cast<std::size_t>(q)]; }
+  int size() const { return static_cast<int>(members_.size()); }
+
+  std::atomic<int> sums{0};         // that processes have, of all of them together
+  std::atomic<int> interrupted{0};  // exchanges
+  std::atomic<int> begun{0};        // sums, by all of them together
+  std::atomic<int> beside{0};       // of these, those that were begun while its process was told to share its cores
+
+ private:
+  struct post {
+    long long call = 0, taken = 0;  // counted from 1
+    std::string what{};
+    process_message const* out = nullptr;
+    bool shares = false;  // its cores
+    std::string why{};    // it was interrupted
+  };
+  class member final : public process_group {
+   public:
+    member(world& w, int q) : world_(w), q_(q) {}
+    int process() const override { return q_; }
+    int processes() const override { return world_.size(); }
+    void exchange(char const* what, process_message const* out, process_message const* in) override {
+      world_.exchange(q_, what, out, in);
+    }
+    void interrupt(std::string const& why) override {
+      std::lock_guard const held(world_.mutex_);
+      world_.posts_[static_cast<std::size_t>(q_)].why = why;
+      world_.changed_.notify_all();
+    }
+    void share_cores(bool on) override {
+      std::lock_guard const held(world_.mutex_);
+      world_.posts_[static_cast<std::size_t>(q_)].shares = on;
+    }
+
+   private:
+    world& world_;
+    int q_;
+  };
+
+  void exchange(int q, char const* what, process_message const* out, process_message const* in) {
+    std::unique_lock held(mutex_);
+    post& mine = posts_[static_cast<std::size_t>(q)];
+    mine.what = what, mine.out = out;
+    if (mine.what == "all_reduce") ++begun, beside += mine.shares;
+    long long const call = ++mine.call;
+    changed_.notify_all();
+    auto const all = [&](auto reached) {
+      changed_.wait_for(held, limit, [&] {
+        for (post const& p : posts_)
+          if (!reached(p) && mine.why.empty() && wrong_.empty()) return false;
+        return true;
+      });
+      if (!mine.why.empty()) ++interrupted;
+      if (!mine.why.empty()) throw executor_error(mine.why);
+      if (!wrong_.empty()) throw executor_error(wrong_);
+      for (post const& p : posts_)
+        if (!reached(p)) throw executor_error("waited for ever in " + mine.what);
+    };
+    all([&](post const& p) { return p.call >= call; });
+    for (int from = 0; from < size(); ++from) {
+      post const& theirs = posts_[static_cast<std::size_t>(from)];
+      process_message const& sent = theirs.out[q];
+      process_message const& wanted = in[from];
+      if (theirs.what != what || sent.bytes != wanted.bytes) {
+        wrong_ = "calls differ: " + theirs.what;
+        changed_.notify_all();
+        throw executor_error(wrong_);
+      }
+      if (sent.bytes > 0 && sent.data != wanted.data)
+        std::memmove(wanted.data, sent.data, static_cast<std::size_t>(sent.bytes));
+    }
+    mine.taken = call;
+    changed_.notify_all();
+    all([&](post const& p) { return p.taken >= call; });  // theirs may go on using what they sent
+    if (mine.what == "all_reduce, its sums") ++sums;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<post> posts_;
+  std::string wrong_;
+  std::vector<std::unique_ptr<member>> members_;
+};
+
+/// work(q) in every process, at the same time; what each one's exception said.
+template <class F>
+std::vector<std::string> in_each(world& w, F work) {
+  std::vector<std::string> said(static_cast<std::size_t>(w.size()));
+  std::vector<std::thread> all;
+  for (int q = 0; q < w.size(); ++q)
+    all.emplace_back([&, q] {
+      try {
+        work(q);
+      } catch (std::exception const& e) {
+        said[static_cast<std::size_t>(q)] = e.what();
+      }
+    });
+  for (std::thread& t : all) t.join();
+  return said;
+}
+
+/// work(seat) on every tower's thread.
+template <class F>
+std::vector<std::string> on_each(int seats, F work) {
+  std::vector<detail::core_set> const anywhere(static_cast<std::size_t>(seats));
+  std::vector<std::string> said(static_cast<std::size_t>(seats));
+  detail::tower_threads threads(seats, anywhere.data());
+  threads.run(
+      [&](int seat) {
+        try {
+          work(seat);
+        } catch (std::exception const& e) {
+          said[static_cast<std::size_t>(seat)] = e.what();
+        }
+      },
+      [](int) {});
+  return said;
+}
+
+/// What a test does in the middle of the backward pass.
+void (*in_between)() = [] {};
+struct interlude {
+  static constexpr char const* name = "interlude";
+  static constexpr shape output(shape in) { return in; }
+  template <class T>
+  static void forward(custom_call<T> const& c) {
+    each(c, [](T x, T) { return x; }, c.y, c.x);
+  }
+  template <class T>
+  static void backward(custom_call<T> const& c) {
+    in_between();
+    each(c, [&](T d, T old) { return c.accumulate ? old + d : d; }, c.dx, c.dy);
+  }
+  template <class To, class From, class T, class F>
+  static void each(custom_call<T> const& c, F f, To const& to, From const& from) {
+    for (int n = 0; n < c.x.batch; ++n)
+      for (int k = 0; k < c.x.shape.channels; ++k)
+        for (long long p = 0; p < c.x.shape.area(); ++p) to(n, k, p) = f(from(n, k, p), to(n, k, p));
+  }
+};
+
+// Nearly all parameters are behind the interlude: in the backward pass, before it.
+using with_interlude =
+    network<image<3, 8, 8>, conv2d<4, 3>, custom<interlude>, relu, flatten, dense<16>, relu, dense<3>, softmax>;
+using normalised =
+    network<image<3, 8, 8>, conv_module<4, 3>, inception_module<4, 4>, flatten, dropout<0.25>, dense<3>, softmax>;
+
+std::vector<float> pictures_of(int step, int size) {
+  std::vector<float> x;
+  for (int i = 0; i < size * 192; ++i)
+    x.push_back(static_cast<float>((i * 37 + i / 7 + 11 * step) % 251) / 251.0F - 0.5F);
+  return x;
+}
+
+template <class Network, class T>
+std::unique_ptr<detail::towers_engine> make(towers const& t) {
+  engine_options o;
+  o.seed = 3;
+  o.update = {.momentum = 0.9};
+  auto e = std::make_unique<detail::towers_engine>(detail::factory_of(reference<T>{}, t.count), Network::view(), o, t);
+  initialize(*e, 3);
+  return e;
+}
+void train_step(engine& e, int s, int size) {
+  batch_part const mine = e.share_of(size);
+  int const program = e.prepare(mode::training, mine);
+  std::vector<float> const x = pictures_of(s, size);
+  std::vector<std::int32_t> y;
+  for (int n = 0; n < size; ++n) y.push_back((n + s) % 3);
+  e.run(program, {x.data() + 192 * mine.first, y.data() + mine.first, mine.size, static_cast<std::uint64_t>(s), 0.02});
+}
+/// Parameters of all towers behind some steps.
+template <class Network, class T>
+std::vector<float> train(towers const& t, int size) {
+  auto const e = make<Network, T>(t);
+  std::vector<float> numbers;
+  for (int s = 0; s < 4; ++s) {
+    train_step(*e, s, size);
+    numbers.push_back(static_cast<float>(e->metrics(e->prepare(mode::training, e->share_of(size))).loss));
+  }
+  for (int k = 0; k < e->graph().size.parameters; ++k) {
+    std::vector<float> v(static_cast<std::size_t>(e->graph().parameters[k].count()));
+    e->read_parameter(k, v.data());
+    numbers.insert(numbers.end(), v.begin(), v.end());
+  }
+  return numbers;
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("processes train as the towers of one do, to the bit", "[processes]", float, double) {
+  for (std::vector<int> const& split :
+       std::vector<std::vector<int>>{{1, 1}, {1, 1, 1}, {1, 1, 1, 1}, {1, 3}, {2, 1, 1}})
+    for (tower_policy const& p : {host_merge, all_reduce, synchronized(host_merge)})
+      for (int size : {10, 3}) {  // of 3, some towers get nothing
+        int all = 0;
+        for (int count : split) all += count;
+        INFO(split.size() << " processes, " << all << " towers, batch " << size);
+        std::vector<float> const one = train<normalised, TestType>({.count = all, .policy = p}, size);
+        world w(static_cast<int>(split.size()));
+        std::vector<std::vector<float>> many(split.size());
+        auto const said = in_each(w, [&](int q) {
+          auto const i = static_cast<std::size_t>(q);
+          many[i] = train<normalised, TestType>({.count = split[i], .policy = p, .processes = &w.at(q)}, size);
+        });
+        CHECK(said == std::vector<std::string>(split.size()));
+        for (auto const& m : many) CHECK(m == one);
+      }
+}
+
+TEST_CASE("gradients travel while the backward pass goes on", "[processes]") {
+  static world* all = nullptr;
+  static std::atomic<int> awaited{0}, missed{0};
+  world w(2);
+  all = &w;
+  awaited = 0, missed = 0;
+  in_between = [] {  // a sum of this step is done in both processes
+    if (!comes([] { return all->sums >= awaited; })) ++missed;
+  };
+  auto const said = in_each(w, [&](int q) {
+    auto const e = make<with_interlude, float>({.count = q + 1, .processes = &w.at(q)});
+    for (int s = 0; s < 3 && missed == 0; ++s) {
+      if (q == 0) awaited = w.sums + 2;
+      detail::list<int> here(2);
+      w.at(q).gather("a step", s, here.begin());
+      train_step(*e, s, 9);
+      w.at(q).gather("its end", s, here.begin());
+    }
+  });
+  in_between = [] {};
+  CHECK(said == std::vector<std::string>(2));
+  CHECK(missed == 0);
+  CHECK(w.sums > 2 * 3);
+  CHECK(w.beside >= 2 * 3);
+}
+
+TEST_CASE("where others meet in the backward pass, or nobody else is there, gradients are one sum", "[processes]") {
+  world w(2);
+  int sums = 0;
+  auto const said = in_each(w, [&](int q) {
+    auto const e = make<with_interlude, float>({.count = 1, .policy = synchronized(host_merge), .processes = &w.at(q)});
+    train_step(*e, 0, 4);
+  });
+  CHECK(said == std::vector<std::string>(2));
+  sums = w.sums;
+  CHECK(sums == 2);
+  in_process_group alone(2);
+  CHECK(alone.at(1).buckets() == 1);
+}
+
+TEST_CASE("any other call finishes the sums that were begun", "[processes]") {
+  world w(2);
+  auto const said = in_each(w, [&](int q) {
+    in_process_group group(2, &w.at(q));
+    auto const wrong = on_each(2, [&](int seat) {
+      communicator& c = group.at(seat);
+      for (int round = 0; round < 20; ++round) {
+        std::vector<float> a(1000), b(3);
+        std::vector<double> d(77), all(4);
+        for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(c.rank() + round) * 0.5F;
+        b[2] = 1, d[5] = c.rank();
+        c.start_all_reduce(a.data(), 1000);
+        c.start_all_reduce(d.data(), 77);
+        double const own = c.rank();
+        if (round % 3 == 0) c.finish_all_reduces();
+        if (round % 3 < 2)
+          c.all_gather(&own, 1, all.data());
+        else
+          c.all_reduce(b.data(), 3);
+        for (float x : a)
+          if (x != 0.5F * static_cast<float>(6 + 4 * round)) throw executor_error("a sum is wrong");
+        if (d[5] != 6 || (round % 3 < 2 ? all[3] != 3 : b[2] != 4)) throw executor_error("another one is wrong");
+        c.finish_all_reduces();  // there is none any more
+      }
+    });
+    for (std::string const& s : wrong)
+      if (!s.empty()) throw executor_error(s);
+  });
+  CHECK(said == std::vector<std::string>(2));
+}
+
+TEST_CASE("towers that begin other sums are told so", "[processes]") {
+  world w(2);
+  std::vector<std::string> of_counts, of_numbers, of_calls;
+  in_each(w, [&](int q) {
+    if (q == 1) {  // comes thrice, as process 0 does
+      in_process_group const a(1, &w.at(1)), b(1, &w.at(1)), c(1, &w.at(1));
+      return;
+    }
+    float x[8] = {}, y[8] = {};
+    float* const own[2] = {x, y};
+    {
+      in_process_group group(2, &w.at(0));
+      of_counts = on_each(2, [&](int seat) {
+        group.at(seat).start_all_reduce(own[seat], 4 + seat);
+        group.at(seat).finish_all_reduces();
+      });
+    }
+    {
+      in_process_group group(2, &w.at(0));
+      of_numbers = on_each(2, [&](int seat) {
+        for (int i = 0; i < seat; ++i) group.at(seat).start_all_reduce(own[seat], 4);
+        double all[3], mine = 0;
+        group.at(seat).all_gather(&mine, 1, all);
+      });
+    }
+    in_process_group group(2, &w.at(0));
+    of_calls = on_each(2, [&](int seat) {
+      if (seat == 0) group.at(0).start_all_reduce(x, 4);
+      if (seat == 0) group.at(0).finish_all_reduces();
+      if (seat == 1) group.at(1).all_reduce(y, 4);
+    });
+  });
+  for (std::string const& s : of_counts) CHECK_THAT(s, Contains("of 4 numbers of 4 bytes") && Contains("of 5"));
+  for (std::string const& s : of_numbers)
+    CHECK_THAT(s, Contains("finish_all_reduces of 1 sums") && Contains("all_gather of 1 numbers of 8 bytes"));
+  for (std::string const& s : of_calls)
+    CHECK_THAT(s, Contains("finish_all_reduces of 1 sums") && Contains("all_reduce"));
+  for (auto const* all : {&of_counts, &of_numbers, &of_calls})
+    for (std::string const& s : *all) CHECK_THAT(s, Contains("the same calls in the same order"));
+}
+
+TEST_CASE("a tower that fails ends an exchange that is under way", "[processes]") {
+  static world* all = nullptr;
+  static std::atomic<int> came{0};
+  static std::atomic<bool> over{false};
+  world w(2);
+  all = &w;
+  came = 0, over = false;
+  in_between = [] {
+    if (++came > 1 && comes([] { return all->begun > 0; })) {  // process 0's second tower: process 1 never comes here
+      over = true;
+      throw std::runtime_error("this tower has had enough");
+    }
+    comes([] { return over.load(); });
+  };
+  std::string later;
+  auto const begin = std::chrono::steady_clock::now();
+  auto const said = in_each(w, [&](int q) {
+    auto const e = make<with_interlude, float>({.count = 2 - q, .processes = &w.at(q)});
+    if (q == 1) return void(comes([] { return over.load(); }));  // and is never seen again
+    try {
+      train_step(*e, 0, 9);
+    } catch (std::runtime_error const&) {
+      try {
+        train_step(*e, 1, 9);
+      } catch (executor_error const& error) {
+        later = error.what();
+      }
+      throw;
+    }
+  });
+  in_between = [] {};
+  CHECK(said.at(0) == "this tower has had enough");
+  CHECK_THAT(later, Contains("towers: tower 0 of 3 failed in") || Contains("towers: tower 1 of 3 failed in"));
+  CHECK(w.interrupted == 1);
+  CHECK(std::chrono::steady_clock::now() - begin < limit / 2);
+}
+
+TEST_CASE("an exchange that fails is every tower's error", "[processes]") {
+  world w(2);
+  std::vector<std::string> each[2];
+  auto const said = in_each(w, [&](int q) {
+    in_process_group group(q + 1, &w.at(q));
+    float x[8] = {}, y[8] = {};
+    float* const own[2] = {x, y};
+    each[q] = on_each(q + 1, [&](int seat) {
+      group.at(seat).start_all_reduce(own[seat], 4 + q);  // not the other process's count
+      group.at(seat).finish_all_reduces();
+    });
+    if (!group.broken()) throw executor_error("went on");
+    group.at(0).start_all_reduce(x, 4);
+  });
+  for (auto const& all : {each[0], each[1], said})
+    for (std::string const& s : all) CHECK_THAT(s, Contains("calls differ: all_reduce"));
+}
+
+TEST_CASE("towers end while a sum is under way", "[processes]") {
+  world w(2);
+  in_each(w, [&](int q) {
+    float x[8] = {};
+    in_process_group group(1, &w.at(q));
+    if (q == 0) group.at(0).start_all_reduce(x, 8);
+    comes([&] { return q == 0 ? w.begun > 0 : w.interrupted > 0; });
+  });
+  CHECK(w.interrupted == 1);
+}
