@@ -14,10 +14,7 @@
 #include <stdexcept>
 #include <string>
 
-using small = dsl::network<dsl::image<3, 8, 8>, dsl::conv_module<4, 3>, dsl::inception_module<4, 4>, dsl::flatten,
-                           dsl::dropout<0.25>, dsl::dense<3>, dsl::softmax>;
-using different = dsl::network<dsl::image<3, 8, 8>, dsl::conv_module<4, 3>, dsl::inception_module<4, 4>, dsl::flatten,
-                               dsl::dropout<0.5>, dsl::dense<3>, dsl::softmax>;
+#include <unistd.h>
 
 namespace {
 
@@ -32,6 +29,43 @@ double number(char const* key, double otherwise) {
   return found == given.end() ? otherwise : std::strtod(found->second.c_str(), nullptr);
 }
 int whole(char const* key, int otherwise) { return static_cast<int>(number(key, otherwise)); }
+
+/// Where most gradients are whole and on their way: backward=throw, or backward=hang.
+struct event {
+  static constexpr char const* name = "event";
+  static constexpr dsl::shape output(dsl::shape in) { return in; }
+  template <class T>
+  static void forward(dsl::custom_call<T> const& c) {
+    dsl::detail::elementwise_op<identity>::forward(c);
+  }
+  template <class T>
+  static void backward(dsl::custom_call<T> const& c) {
+    dsl::detail::elementwise_op<identity>::backward(c);
+    std::string const what = text("backward", "");
+    if (what == "throw") {
+      usleep(300'000);  // the others' are on their way, too
+      throw std::runtime_error("this tower has had enough");
+    }
+    while (what == "hang") pause();
+  }
+  struct identity {
+    template <class T>
+    static T value(T x) {
+      return x;
+    }
+    template <class T>
+    static T derivative(T) {
+      return 1;
+    }
+  };
+};
+
+using small = dsl::network<dsl::image<3, 8, 8>, dsl::conv_module<4, 3>, dsl::inception_module<4, 4>, dsl::flatten,
+                           dsl::dropout<0.25>, dsl::dense<3>, dsl::softmax>;
+using different = dsl::network<dsl::image<3, 8, 8>, dsl::conv_module<4, 3>, dsl::inception_module<4, 4>, dsl::flatten,
+                               dsl::dropout<0.5>, dsl::dense<3>, dsl::softmax>;
+using eventful =
+    dsl::network<dsl::image<3, 8, 8>, dsl::conv2d<4, 3>, dsl::custom<event>, dsl::flatten, dsl::dense<3>, dsl::softmax>;
 
 /// 3x8x8 pictures of three classes.
 dsl::dataset pictures(int size, int salt) {
@@ -67,7 +101,10 @@ void run(dsl::process_group* processes) {
   dsl::dataset data = pictures(whole("size", 60), whole("pictures", 0));
   dsl::dataset const validation = pictures(whole("validation", 25), 0);
   if (whole("mean", 0)) data.mean = dsl::mean_picture(data);
-  dsl::trainer t = text("network", "small") == "other" ? compiled<different>(processes) : compiled<small>(processes);
+  std::string const network = text("network", "small");
+  dsl::trainer t = network == "other"      ? compiled<different>(processes)
+                   : network == "eventful" ? compiled<eventful>(processes)
+                                           : compiled<small>(processes);
   if (given.count("parameter")) {
     std::vector<float> gamma(4, static_cast<float>(number("parameter", 1)));
     t.engine().write_parameter(2, gamma.data());

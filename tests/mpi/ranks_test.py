@@ -4,6 +4,7 @@
 all end.    ranks_test.py RANKS-PROGRAM"""
 import os
 import sys
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -48,6 +49,7 @@ class Equal(unittest.TestCase):
 
     def test_ranks_with_several_towers(self):
         self.same(2, "batch=11", towers=2)
+        self.same(2, "batch=11", "executor=onednn", towers=2)
 
     def test_unequal_numbers_of_towers(self):
         for options in (["batch=13"], ["batch=13", "merge=all_reduce", "executor=double"]):
@@ -103,6 +105,15 @@ class Throwing(unittest.TestCase):
                 self.assertEqual(code, 1, err)
                 self.assertIn(f"error: rank {victim} of {ranks}: this rank has had enough", err)
                 self.assertNotIn("replicas", out)
+
+    def test_a_tower_in_the_middle_of_a_step(self):
+        """Its gradients are on their way already, and another rank never sends its own."""
+        begin = time.monotonic()
+        code, _, err = finished(mpirun((1, program, "network=eventful", "towers=2", "backward=throw"),
+                                       (1, program, "network=eventful", "backward=hang")), 60)
+        self.assertEqual(code, 1, err)
+        self.assertIn("error: rank 0 of 2: this tower has had enough", err)
+        self.assertLess(time.monotonic() - begin, 20)  # the deadline is 30 s
 
     def test_a_program_that_knows_no_abort(self):
         code, _, err = finished(mpirun((1, program, "scoped=1"), (1, program, "scoped=1", "throw=3")), 20)

@@ -58,9 +58,7 @@ class engine : public dsl::engine {
                                    .target = target_,
                                    .optimizer_slots = options_.update.slots(),
                                    .loss = options_.loss,
-                                   .all_reduce_buckets = !options_.group  ? 0
-                                                         : sums_overlap() ? options_.group->buckets()
-                                                                          : 1,
+                                   .all_reduce_buckets = buckets(),
                                    .micro_batches = options_.micro_batches});
     if (options_.verify)
       if (plan_verdict const v = options_.verify(graph_, made); !v.holds())
@@ -227,6 +225,7 @@ class engine : public dsl::engine {
   }
   /// With several buckets a sum goes on beside the backward pass. Not where that pass has meetings of its own, or
   /// devices on which it is not equally far: they would come between the sums in another order on every rank.
+  int buckets() const { return !options_.group ? 0 : sums_overlap() ? options_.group->buckets() : 1; }
   bool sums_overlap() const { return graph_.size.devices == 1 && options_.moments != tower_moments::synchronized; }
   void run(program& p, bound_step const& b) {
     if (b.step->what == action::all_reduce) return all_reduce(p, *b.step);
