@@ -62,6 +62,12 @@ class Equal(unittest.TestCase):
         self.same(4, "batch=3", "validation=2")
         self.same(3, "batch=2", "merge=all_reduce", "validation=1")
 
+    def test_messages_in_pieces(self):
+        one = self.train(["towers=3"])
+        for piece in (1000, 4096):
+            self.assertEqual(one, self.train((3, program, f"piece={piece}")))
+        self.assertEqual(one, self.train((1, program, "piece=77"), (2, program)))  # each sender's own
+
     def test_one_rank_is_the_plain_network(self):
         self.assertEqual(self.train(["towers=1"]), self.train((1, program, "towers=1")))
 
@@ -94,6 +100,24 @@ class Refused(unittest.TestCase):
         code, _, err = finished(mpirun((1, program), (1, program, "executor=double")))
         self.assertEqual(code, 1, err)
         self.assertRegex(err, "calls all_(reduce|gather) and awaits .* the same calls in the same order")
+
+
+class Lingering(unittest.TestCase):
+    """A rank that keeps the others waiting, and others that don't end when they hear of it."""
+    def ended(self, words, *options, code=1, seconds=2 + 10):
+        begin = time.monotonic()
+        did, _, err = finished(mpirun((1, program, "deadline=2", *options), (1, program, "deadline=2", "hang=3")), 60)
+        self.assertEqual(did, code, err)
+        self.assertIn("error: rank 0 of 2: waited 1.5 s in all_reduce for rank 1", err)
+        self.assertIn(words, err)
+        self.assertLess(time.monotonic() - begin, seconds)  # the program's start, mpirun's end, and a busy machine
+
+    def test_a_program_that_catches_and_goes_on(self):
+        self.ended("for rank 1; it has died, hangs or was stopped", "lingers=1")
+        self.ended("scoped: rank 0 of 2: waited", "scoped=1", "lingers=1")
+
+    def test_an_abort_that_hangs(self):
+        self.ended("rank 0 of 2: MPI_Abort has not ended the job within 1.5 s; this process ends by itself", "abort_hangs=1")
 
 
 class Throwing(unittest.TestCase):
@@ -131,6 +155,12 @@ class Throwing(unittest.TestCase):
         code, _, err = finished(mpirun((2, program, "deadline=-1")), 20)
         self.assertEqual(code, 1, err)
         self.assertIn("the deadline must be a number of seconds above 0 and below 1000000; found -1", err)
+
+    def test_wrong_pieces(self):
+        for piece in (0, 2**31):
+            code, _, err = finished(mpirun((2, program, f"piece={piece}")), 20)
+            self.assertEqual(code, 1, err)
+            self.assertIn(f"the largest message must have 1 to 2147483647 bytes; found {piece}", err)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@
 
 #include <cstdio>
 #include <string>
-#include <utility>
 
 #include <pthread.h>
 #include <time.h>
@@ -68,6 +67,15 @@ class last_resort {
   pthread_cond_t over_{};
   bool done_ = false;
   thread_group thread_;
+};
+
+/// The same for a process that has said goodbye to others already, and has so long to end by itself.
+struct last_words {
+  std::string why;
+  last_resort after;
+
+  [[gnu::cold]] last_words(double seconds, std::string const& reason)
+      : why(reason), after(seconds, [](void const* self) { return static_cast<last_words const*>(self)->why; }, this) {}
 };
 
 }  // namespace dsl::detail

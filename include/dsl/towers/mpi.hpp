@@ -23,20 +23,26 @@ namespace dsl {
 struct mpi_options {
   /// In which the job ends when a process has died or hangs; more than a step and a validation batch take.
   double deadline_s = 30;
+  /// In bytes, at most 2147483647: what is longer travels in pieces.
+  long long largest_message = 1LL << 30;
 };
 
 /// The processes that mpirun started: `mpirun -n 4 program ...`. One for the whole of a program, made at the begin of
 /// main(). A process that keeps the others waiting makes them throw executor_error within the deadline. Where an
 /// exception leaves this object's scope the process must end, and with it the job; abort() ends it at once, from any
-/// thread.
+/// thread. A process that still goes on when the deadline is over is ended.
 class mpi final : public process_group {
  public:
   /// Throws executor_error where MPI is in use already or can't be called from threads, option_error for a deadline
   /// that is no positive number. Where another process does not come it ends this one, and so the job.
-  [[gnu::cold]] explicit mpi(mpi_options const& o = {}) : deadline_s_(o.deadline_s), process_(launched_rank()) {
+  [[gnu::cold]] explicit mpi(mpi_options const& o = {})
+      : deadline_s_(o.deadline_s), piece_(o.largest_message), process_(launched_rank()) {
     if (!(o.deadline_s > 0 && o.deadline_s < 1e6))
       throw option_error(detail::message(
           {"mpi: the deadline must be a number of seconds above 0 and below 1000000; found ", o.deadline_s}));
+    if (piece_ < 1 || piece_ > INT_MAX)
+      throw option_error(
+          detail::message({"mpi: the largest message must have 1 to ", INT_MAX, " bytes; found ", piece_}));
     int const launched = process_;  // MPI_Init changes the environment
     int flag = 0;
     MPI_Initialized(&flag);
@@ -83,26 +89,27 @@ class mpi final : public process_group {
   int process() const override { return process_; }
   int processes() const override { return processes_; }
 
-  /// First everybody says what it calls, so that no data goes where nobody awaits it. At most 2 GiB a message.
+  /// First everybody says what it calls, so that no data goes where nobody awaits it.
   void exchange(char const* what, process_message const* out, process_message const* in) override {
     if (unusable()) refuse();
     ++call_;
     for (int q = 0; q < processes_; ++q) {
-      if (out[q].bytes > INT_MAX || in[q].bytes > INT_MAX)
-        fail(detail::message({what, ": messages of more than 2 GiB are not possible"}));
       if (q == process_) continue;
       received_[q] = {};
-      sent_[q] = {.call = call_, .bytes = out[q].bytes};
+      sent_[q] = {.call = call_, .bytes = out[q].bytes, .piece = piece_};
       std::strncpy(sent_[q].what, what, sizeof sent_[q].what - 1);
-      post(what, q, {&sent_[q], sizeof(header)}, {&received_[q], sizeof(header)});
+      check(requests_.receive(q, {&received_[q], sizeof(header)}, sizeof(header)), what);
+      check(requests_.send(q, {&sent_[q], sizeof(header)}, sizeof(header)), what);
     }
     wait(what);
     compare(what, in);
     for (int q = 0; q < processes_; ++q) {
-      if (q != process_)
-        post(what, q, out[q], in[q]);
-      else if (in[q].bytes > 0 && in[q].data != out[q].data)
+      if (q != process_) {
+        check(requests_.receive(q, in[q], received_[q].piece), what);
+        check(requests_.send(q, out[q], piece_), what);
+      } else if (in[q].bytes > 0 && in[q].data != out[q].data) {
         std::memmove(in[q].data, out[q].data, static_cast<std::size_t>(in[q].bytes));
+      }
     }
     wait(what);
   }
@@ -118,10 +125,17 @@ class mpi final : public process_group {
 
   /// Ends all processes; the reason goes to standard error, mpirun's exit code is `code`.
   [[gnu::cold, noreturn]] void abort(std::string const& why, int code = 1) {
+    detail::last_resort const watchdog(abort_s(), &mpi::why_not_aborted, this);
+    detail::last_words* said = nullptr;
+    {
+      detail::lock const held(reason_);
+      ending_ = true;
+      said = last_words_;
+      last_words_ = nullptr;
+    }
+    delete said;
     std::fprintf(stderr, "error: %s%s\n", why.starts_with("rank ") ? "" : who().c_str(), why.c_str());
     std::fflush(nullptr);
-    doing_ = "MPI_Abort";
-    detail::last_resort const watchdog(patience() < 5 ? patience() : 5, &mpi::why_late, this);
     detail::lock const held(requests_.calls);
     MPI_Abort(MPI_COMM_WORLD, code);
     _exit(code);
@@ -131,6 +145,7 @@ class mpi final : public process_group {
   struct header {
     long long call = 0;  // counts this process's calls, from 1
     long long bytes = 0;
+    long long piece = 0;  // in how many of them each
     char what[32] = {};
   };
 
@@ -138,9 +153,9 @@ class mpi final : public process_group {
     return processes_ > 0 ? detail::message({"rank ", process_, " of ", processes_, ": "})
                           : detail::message({"rank ", process_, ": "});
   }
-  std::string patience_text() const {
+  static std::string text_of(double seconds) {
     char text[32];
-    std::snprintf(text, sizeof text, "%g s", patience());
+    std::snprintf(text, sizeof text, "%g s", seconds);
     return text;
   }
   /// The rest of the deadline is for the step after which the others are missed, and for ending the job: mpirun takes
@@ -149,8 +164,14 @@ class mpi final : public process_group {
   [[gnu::cold]] static std::string why_late(void const* self) {
     mpi const& m = *static_cast<mpi const*>(self);
     std::string const halted = detail::halted_ranks();
-    return detail::message({m.who(), "waited ", m.patience_text(), " in ", m.doing_, ", where all ranks meet; ",
+    return detail::message({m.who(), "waited ", text_of(m.patience()), " in ", m.doing_, ", where all ranks meet; ",
                             halted.empty() ? "one of them did not come: it hangs or was stopped" : halted});
+  }
+  double abort_s() const { return patience() < 5 ? patience() : 5; }
+  [[gnu::cold]] static std::string why_not_aborted(void const* self) {
+    mpi const& m = *static_cast<mpi const*>(self);
+    return detail::message({m.who(), "MPI_Abort has not ended the job within ", text_of(m.abort_s()),
+                            "; this process ends by itself; stop mpirun where others go on"});
   }
   void check(int result, char const* what) {
     if (result != MPI_SUCCESS) fail(detail::message({what, ": MPI error ", detail::text_of_mpi_error(result)}));
@@ -168,12 +189,13 @@ class mpi final : public process_group {
   }
   [[gnu::cold, noreturn]] void fail(std::string const& why) {
     end_with(who() + why);
+    {
+      detail::lock const held(reason_);
+      if (!ending_ && !last_words_) last_words_ = new detail::last_words(deadline_s_ - patience(), why_);
+    }
     refuse();
   }
 
-  void post(char const* what, int q, process_message const& out, process_message const& in) {
-    check(requests_.post(q, out, in), what);
-  }
   void wait(char const* what) {
     double begin = now(), last = begin;
     long long tries = 0;
@@ -212,8 +234,8 @@ class mpi final : public process_group {
   [[gnu::cold, noreturn]] void out_of_time(char const* what) {
     std::string const missing = requests_.cancel();
     std::string const halted = detail::halted_ranks();
-    fail(detail::message({"waited ", patience_text(), " in ", what, " for rank ", missing.empty() ? "?" : missing, "; ",
-                          halted.empty() ? "it has died, hangs or was stopped" : halted}));
+    fail(detail::message({"waited ", text_of(patience()), " in ", what, " for rank ", missing.empty() ? "?" : missing,
+                          "; ", halted.empty() ? "it has died, hangs or was stopped" : halted}));
   }
   static double now() {
     timespec t{};
@@ -222,6 +244,7 @@ class mpi final : public process_group {
   }
 
   double deadline_s_;
+  long long piece_;
   int process_;
   int processes_ = 0;  // 0: not known yet
   long long call_ = 0;
@@ -231,7 +254,9 @@ class mpi final : public process_group {
   bool shares_cores_ = false;
   bool unusable_ = false;
   detail::mutex reason_;
-  std::string why_;  // guarded by it
+  std::string why_;  // with what follows, guarded by it
+  bool ending_ = false;
+  detail::last_words* last_words_ = nullptr;  // outlive this object where an exception ends it
 };
 
 }  // namespace dsl

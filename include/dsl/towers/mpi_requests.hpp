@@ -21,14 +21,16 @@ class mpi_requests {
  public:
   mutex calls;
 
-  /// Returns MPI's code, as test() does.
-  int post(int q, process_message const& out, process_message const& in) {
-    lock const held(calls);
-    int result = MPI_SUCCESS;
-    if (in.bytes > 0) result = MPI_Irecv(in.data, static_cast<int>(in.bytes), MPI_BYTE, q, 0, MPI_COMM_WORLD, next(q));
-    if (out.bytes > 0 && result == MPI_SUCCESS)
-      result = MPI_Isend(out.data, static_cast<int>(out.bytes), MPI_BYTE, q, 0, MPI_COMM_WORLD, next(q));
-    return result;
+  /// In pieces of at most so many bytes, which both sides must know; MPI counts with an int. Returns MPI's code, as all
+  /// others here.
+  int receive(int q, process_message const& m, long long piece) {
+    return cut(m, piece,
+               [&](char* data, int bytes) { return MPI_Irecv(data, bytes, MPI_BYTE, q, 0, MPI_COMM_WORLD, next(q)); });
+  }
+  int send(int q, process_message const& m, long long piece) {
+    return cut(m, piece, [&](char const* data, int bytes) {
+      return MPI_Isend(data, bytes, MPI_BYTE, q, 0, MPI_COMM_WORLD, next(q));
+    });
   }
   /// Whether all that was posted is done; then it is forgotten.
   int test(bool& done) {
@@ -54,6 +56,14 @@ class mpi_requests {
   }
 
  private:
+  template <class F>
+  int cut(process_message const& m, long long piece, F post) {
+    lock const held(calls);
+    int result = MPI_SUCCESS;
+    for (long long at = 0; at < m.bytes && result == MPI_SUCCESS; at += piece)
+      result = post(static_cast<char*>(m.data) + at, static_cast<int>(m.bytes - at < piece ? m.bytes - at : piece));
+    return result;
+  }
   MPI_Request* next(int q) {
     with_.push(q);
     return &requests_[requests_.push(MPI_REQUEST_NULL)];
