@@ -134,7 +134,7 @@ class Throwing(unittest.TestCase):
         """Its gradients are on their way already, and another rank never sends its own."""
         begin = time.monotonic()
         code, _, err = finished(mpirun((1, program, "network=eventful", "towers=2", "backward=throw"),
-                                       (1, program, "network=eventful", "backward=hang")), 60)
+                                       (1, program, "network=eventful", "forward=hang")), 60)
         self.assertEqual(code, 1, err)
         self.assertIn("error: rank 0 of 2: this tower has had enough", err)
         self.assertLess(time.monotonic() - begin, 20)  # the deadline is 30 s
