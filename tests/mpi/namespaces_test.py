@@ -6,82 +6,26 @@ once the network between them goes down.    namespaces_test.py RANKS-PROGRAM
 Needs root, and a system that lets it make network namespaces; skipped elsewhere."""
 import os
 import pathlib
-import shlex
-import shutil
 import signal
-import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 sys.dont_write_bytecode = True
 import launching
-from launching import FLAGS, Job, finished
+import network
+from launching import Job, finished
 
 program = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else None
-NAME = f"typenet{os.getpid()}-"  # of namespaces; devices have 15 letters at most
-ADDRESS = "10.213.7."
-
-
-def ip(*words):
-    done = subprocess.run(["ip", *map(str, words)], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise OSError(f"ip {' '.join(map(str, words))}: {done.stderr.strip()}")
-
-
-class Network:
-    """`count` namespaces on one bridge, in a namespace of its own so that this machine's network stays as it is."""
-
-    def __init__(self, count):
-        self.names = [f"{NAME}{i}" for i in range(count)]
-        self.bridge = f"{NAME}b"
-        try:
-            ip("netns", "add", self.bridge)
-            ip("-n", self.bridge, "link", "add", "bridge0", "type", "bridge")
-            ip("-n", self.bridge, "link", "set", "bridge0", "up")
-            for i, name in enumerate(self.names):
-                ip("netns", "add", name)
-                ip("-n", name, "link", "add", "eth0", "type", "veth", "peer", "name", f"port{i}", "netns", self.bridge)
-                ip("-n", self.bridge, "link", "set", f"port{i}", "master", "bridge0", "up")
-                ip("-n", name, "address", "add", f"{ADDRESS}{i + 1}/24", "dev", "eth0")
-                ip("-n", name, "link", "set", "eth0", "up")
-                ip("-n", name, "link", "set", "lo", "up")
-        except OSError:
-            self.remove()
-            raise
-
-    def cut(self, i):
-        ip("-n", self.bridge, "link", "set", f"port{i}", "down")
-
-    def remove(self):
-        for name in [*self.names, self.bridge]:
-            subprocess.run(["ip", "netns", "delete", name], capture_output=True)
 
 
 class Namespaces(unittest.TestCase):
     def setUp(self):
-        self.network = Network(3)
+        self.network = network.Network(3)
         self.addCleanup(self.network.remove)
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        # What mpirun calls instead of ssh: AGENT NAME COMMAND. Every "machine" has a name and a /tmp of its own.
-        self.agent = pathlib.Path(self.folder.name, "agent")
-        self.agent.write_text(f"""#!/bin/sh
-number=${{1##*-}}
-shift
-mkdir -p {self.folder.name}/$number
-exec ip netns exec {NAME}$number unshare --uts sh -c \\
-  'hostname machine-'$number'; export TMPDIR={self.folder.name}/'$number'; exec sh -c "$0"' "$*"
-""")
-        self.agent.chmod(0o755)
 
     def command(self, ranks, *options):
-        hosts = ",".join(f"machine-{i}:1" for i in range(ranks))
-        mpirun = os.environ.get("TYPENET_MPIRUN") or shutil.which("mpirun")
-        return [str(self.agent), "machine-0",
-                shlex.join([mpirun, *FLAGS, "--host", hosts, "--mca", "plm_rsh_agent", str(self.agent), "--mca", "btl",
-                            "tcp,self", "-n", str(ranks), program, *options])]
+        return self.network.mpirun(ranks, program, *options)
 
     def ranks(self):
         """{rank: pid} of the programs that run in our namespaces."""
@@ -93,7 +37,7 @@ exec ip netns exec {NAME}$number unshare --uts sh -c \\
                 environment = dict(e.split("=", 1) for e in (folder / "environ").read_text().split("\0") if "=" in e)
             except OSError:
                 continue
-            if environment.get("TMPDIR", "").startswith(self.folder.name):
+            if environment.get("TMPDIR", "").startswith(self.network.folder.name):
                 found[int(environment["OMPI_COMM_WORLD_RANK"])] = int(folder.name)
         return found
 
@@ -156,14 +100,7 @@ exec ip netns exec {NAME}$number unshare --uts sh -c \\
 
 
 if __name__ == "__main__":
-    why_not = launching.missing(program)
-    if not why_not and (os.geteuid() != 0 or not shutil.which("ip") or not shutil.which("unshare")):
-        why_not = "network namespaces need root, ip (iproute2) and unshare (util-linux)"
-    if not why_not:
-        try:
-            Network(1).remove()
-        except OSError as e:
-            why_not = f"this system does not let us make network namespaces: {e}"
+    why_not = launching.missing(program) or network.missing()
     if why_not:
         print(f"skipped: {why_not}")
         sys.exit(77)
