@@ -124,6 +124,17 @@ TEST_CASE("a tower's moments move the running ones as its micro-batches would in
   CHECK(distance(trained_on<model>(reference<double>{}, {.count = 4}, 3), alone) < 1e-10);
 }
 
+TEST_CASE("towers of different numbers of micro-batches move the running moments by their own") {
+  using model = branches_on<0, 0, 0>;
+  for (tower_policy const& policy : {host_merge, all_reduce})
+    for (int size : {5, 7, 8}) {  // all_reduce, 2 towers and 3 parts: 5 samples are 1 1 1 and 2, 7 are 1 1 2 and 1 1 1
+      INFO("batch " << size << (policy.even ? ", averaged" : ", in turn"));
+      towers const two{.count = 2, .policy = policy};
+      CHECK(distance(trained_on<pipeline<3, model>>(reference<double>{}, two, size),
+                     trained_by_hand<model>(3, size, 20, two)) < 1e-10);
+    }
+}
+
 TEST_CASE("branches on two devices run at the same time, forward and backward") {
   using both = add<on<device<0>, custom<meets>>, on<device<1>, custom<meets>>>;
   using model = network<image<1, 2, 2>, conv2d<1, 1>, both, flatten, dense<3>, softmax>;

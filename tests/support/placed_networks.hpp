@@ -99,39 +99,59 @@ trained trained_on(Executor const& on, towers const& t = {}, int size = 10, int 
   return result;
 }
 
-/// The same on one device by an engine that knows nothing of micro-batches: a part of the batch after the other, the
-/// gradients summed and the update made here.
+/// The same on one device by an engine that knows neither towers nor micro-batches: a part of the batch after the
+/// other, the gradients summed and the update made here.
 template <class Network>
-trained trained_by_hand(int micro_batches, int size = 10, int steps = 20) {
+trained trained_by_hand(int micro_batches, int size = 10, int steps = 20, towers const& t = {}) {
   engine_options o;
   o.seed = 3;
   plain::engine<double> e(Network::view(), o, reference<double>::target);
   initialize(e, 3);
   graph_view const& g = e.graph();
-  std::vector<std::vector<double>> velocity, gradient;
+  bool const averages = t.policy.moments == tower_moments::averaged;
+  std::vector<std::vector<double>> velocity, gradient, before, moved;
   for (int k = 0; k < g.size.parameters; ++k)
-    for (auto* v : {&velocity, &gradient}) v->emplace_back(static_cast<std::size_t>(g.parameters[k].count()));
+    for (auto* v : {&velocity, &gradient, &before, &moved})
+      v->emplace_back(static_cast<std::size_t>(g.parameters[k].count()));
+  auto const each_number = [&](bool trainable, auto f) {
+    for (int k = 0; k < g.size.parameters; ++k)
+      for (std::size_t j = 0;
+           g.parameters[k].trainable() == trainable && j < gradient[static_cast<std::size_t>(k)].size(); ++j)
+        f(k, static_cast<std::size_t>(k), j);
+  };
   trained result;
   for (int s = 0; s < steps; ++s) {
     batch_of const b = batch_at(g, s, size);
     double loss = 0;
-    for (auto& v : gradient) v.assign(v.size(), 0);
-    for (int m = 0; m < micro_batches; ++m) {
-      sample_range const part = micro_batch(size, micro_batches, m);
-      int const program = e.prepare(mode::training, {part.size, part.first, size});
-      e.run(program, {b.images.data() + part.first * g.output_shape(g.nodes[0]).size(), b.labels.data() + part.first,
-                      part.size, static_cast<std::uint64_t>(s), 0});
-      loss += e.metrics(program).loss;
-      for (int k = 0; k < g.size.parameters; ++k)
-        for (std::size_t j = 0; g.parameters[k].trainable() && j < gradient[static_cast<std::size_t>(k)].size(); ++j)
-          gradient[static_cast<std::size_t>(k)][j] += e.parameter_gradient_data(k)[j];
-    }
-    for (int k = 0; k < g.size.parameters; ++k)
-      for (std::size_t j = 0; g.parameters[k].trainable() && j < gradient[static_cast<std::size_t>(k)].size(); ++j) {
-        double& v = velocity[static_cast<std::size_t>(k)][j];
-        v = momentum.momentum * v - 0.02 * gradient[static_cast<std::size_t>(k)][j];
-        e.parameter_data(k)[j] += v;
+    int active = 0;
+    for (auto* all : {&gradient, &moved})
+      for (auto& v : *all) v.assign(v.size(), 0);
+    each_number(false, [&](int k, std::size_t i, std::size_t j) { before[i][j] = e.parameter_data(k)[j]; });
+    for (int tower = 0; tower < t.count; ++tower) {
+      batch_part const own = part_of(size, t.count, tower, t.policy);
+      if (own.size == 0) continue;
+      ++active;
+      if (averages)
+        each_number(false, [&](int k, std::size_t i, std::size_t j) { e.parameter_data(k)[j] = before[i][j]; });
+      int const parts = micro_batches_of({.batch = own.size, .micro_batches = micro_batches});
+      for (int m = 0; m < parts; ++m) {
+        sample_range const part = micro_batch(own.size, parts, m);
+        int const first = own.first + part.first;
+        int const program = e.prepare(mode::training, {part.size, first, size});
+        e.run(program, {b.images.data() + first * g.output_shape(g.nodes[0]).size(), b.labels.data() + first, part.size,
+                        static_cast<std::uint64_t>(s), 0});
+        loss += e.metrics(program).loss;
+        each_number(true,
+                    [&](int k, std::size_t i, std::size_t j) { gradient[i][j] += e.parameter_gradient_data(k)[j]; });
       }
+      each_number(false, [&](int k, std::size_t i, std::size_t j) { moved[i][j] += e.parameter_data(k)[j]; });
+    }
+    if (averages)
+      each_number(false, [&](int k, std::size_t i, std::size_t j) { e.parameter_data(k)[j] = moved[i][j] / active; });
+    each_number(true, [&](int k, std::size_t i, std::size_t j) {
+      velocity[i][j] = momentum.momentum * velocity[i][j] - 0.02 * gradient[i][j];
+      e.parameter_data(k)[j] += velocity[i][j];
+    });
     result.losses.push_back(loss / size);
   }
   result.parameters = parameters_of(e);

@@ -145,21 +145,23 @@ class host_tower final : public host::tower<T> {
     return received_.data() + static_cast<std::size_t>(rank) * stride;
   }
 
+  /// In turn, each tower's batches go on from where those of the tower before it left the running value. Averaged, each
+  /// tower moves the same one, by as many batches as it had, and the mean of where they end is the new one.
   double moved(double running, double momentum, std::size_t i) const {
+    bool const averages = options_.moments == tower_moments::averaged;
     double sum = 0;
-    double kept = momentum;
     int towers = 0;
     for (int r = 0; r < group_.ranks(); ++r) {
       double const* const p = part(r, sent_.size());
       if (p[0] == 0) continue;  // it had no samples
-      kept = momentum;
+      double kept = momentum;
       for (double batch = 1; batch < p[0]; ++batch) kept *= momentum;
-      if (options_.moments == tower_moments::in_turn) running = kept * running + (1 - kept) * p[1 + i];
-      sum += p[1 + i];
+      double const own = kept * running + (1 - kept) * p[1 + i];
+      if (!averages) running = own;
+      sum += own;
       ++towers;
     }
-    bool const averages = options_.moments == tower_moments::averaged && towers > 0;
-    return averages ? kept * running + (1 - kept) * (sum / towers) : running;
+    return averages && towers > 0 ? sum / towers : running;
   }
 
   /// From this tower's `count` values a channel, their means and then their summed squares of deviations: those of all
