@@ -460,6 +460,57 @@ TEST_CASE("mistakes in the tables of tensors") {
   CHECK(explain(verify(joined.view(), blocked).broken) == says(plan_rule::slices_are_whole_channel_blocks));
 }
 
+TEST_CASE("a copy that may zero the rest of a channel block comes before the copies into it") {
+  // 3, 4 and 1 channels in blocks of 4: the first and second share a block, and so do the second and third
+  graph_values net;
+  int const in = net.image({2, 2, 2});
+  net.dense(net.flatten(net.concat({net.conv(in, 3, 1), net.conv(in, 4, 1), net.conv(in, 1, 1)})), 3);
+  plan_options const options{.batch = 4, .target = {.channel_block = 4}, .micro_batches = 2};
+  plan const right = plan_of(net.view(), options);
+  CHECK(does_what_the_graph_says(net.view(), right));
+  int const first = find(right, action::copy_forward, op::concat);
+  auto const swapped = [&](int a, int b, bool moves_results) {
+    plan p = right;
+    std::swap(p.steps[first + a], p.steps[first + b]);
+    CHECK(does_what_the_graph_says(net.view(), p) != moves_results);
+    return verify(net.view(), p).broken;
+  };
+  CHECK(swapped(1, 2, true) == plan_rule::copies_fill_blocks_from_the_front);
+  CHECK(swapped(0, 1, false) == plan_rule::copies_fill_blocks_from_the_front);  // a kernel may fill up any block
+  CHECK(swapped(0, 0, false) == plan_rule::holds);
+  plan grouped = right;
+  grouped.steps[first + 1].group = grouped.steps[first + 2].group = 0;
+  CHECK_FALSE(does_what_the_graph_says(net.view(), grouped));
+  CHECK(verify(net.view(), grouped).broken == plan_rule::groups_are_independent);
+  // blocks of their own: any order
+  graph_values apart;
+  int const x = apart.image({4, 2, 2});
+  apart.dense(apart.flatten(apart.concat({x, apart.conv(x, 4, 1), x})), 3);
+  plan p = plan_of(apart.view(), {.batch = 2, .target = {.channel_block = 4}});
+  int const copy = find(p, action::copy_forward, op::concat);
+  REQUIRE(p.steps[copy + 1].what == action::copy_forward);
+  std::swap(p.steps[copy], p.steps[copy + 1]);
+  CHECK(does_what_the_graph_says(apart.view(), p));
+  CHECK(verify(apart.view(), p).holds());
+}
+
+TEST_CASE("steps of no node, and the loss, say no other kind") {
+  plan const right = plan_of(small::view(), {.batch = 2, .all_reduce_buckets = 1});
+  for (action what : {action::load, action::loss, action::all_reduce, action::update}) {
+    INFO("action " << static_cast<int>(what));
+    auto const broken_by = [&](auto mistake) {
+      plan p = right;
+      mistake(p.steps[find(p, what, op::input)]);
+      return verify(small::view(), p).broken;
+    };
+    CHECK(broken_by([](step& s) { s.kind = op::transfer; }) == plan_rule::steps_fit_their_node);
+    CHECK(broken_by([](step& s) { s.activation = 1; }) == plan_rule::steps_fit_their_node);
+    CHECK(broken_by([](step& s) { s.batch_norm = 1; }) == plan_rule::steps_fit_their_node);
+    CHECK(broken_by([](step& s) { s.node = small::view().size.nodes; }) == plan_rule::steps_fit_their_node);
+    if (what != action::loss) CHECK(broken_by([](step& s) { s.node = 1; }) == plan_rule::steps_fit_their_node);
+  }
+}
+
 TEST_CASE("a gradient that is read too early") {
   // x is read by two convolutions; its producer's backward pass moves between their data gradients
   graph_values net;

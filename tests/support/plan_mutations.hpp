@@ -49,6 +49,7 @@ enum class mutation : int {
   buffer_device,
   device_piece,
   move_transfer,
+  swap_copies,
   count,
 };
 
@@ -64,6 +65,7 @@ constexpr char const* name_of(mutation m) {
       "move a tensor",      "make a tensor a slice", "swap two parameters", "result or metrics",
       "drop a wait",        "wait for another step", "step's device",       "step's micro-batch",
       "swap micro-batches", "buffer's device",       "a device's piece",    "move a transfer",
+      "swap two copies",
   };
   return names[static_cast<int>(m)];
 }
@@ -217,6 +219,15 @@ class mutator {
           if (p_.steps[from].kind != op::transfer) continue;
           move(from, d_.percent(70) ? near(from) : any_step());
           return true;
+        }
+        return false;
+      }
+      case mutation::swap_copies: {
+        for (int first = any_step(), i = 0; i + 1 < p_.steps.size(); ++i) {
+          int const s = (first + i) % (p_.steps.size() - 1);
+          step const &x = p_.steps[s], &y = p_.steps[s + 1];
+          bool const copies = x.what == action::copy_forward || x.what == action::copy_backward;
+          if (copies && y.what == x.what && y.node == x.node) return swap(p_.steps, s, s + 1);
         }
         return false;
       }

@@ -137,7 +137,7 @@ class executor {
     });
     if (!adds) {
       bool const copies = step_->what == action::copy_forward || step_->what == action::copy_backward;
-      memory_.walk_padding(o.buffer, o.channel, size, samples, copies,
+      memory_.walk_padding(o.buffer, o.channel, size, samples, copies ? memory::pads::copy : memory::pads::kernel,
                            [&](std::size_t, int r, long long byte) { set(r, byte, 0); });
     }
   }

@@ -57,26 +57,30 @@ class memory {
         visit(i++, r, b.offset + index * b.element_bytes);
       }
   }
+  /// Who asks for the padding around a tensor, and so how much of it.
+  enum class pads { kernel, copy, reader };
   /// Channels of the blocks that a tensor touches, but not its own. Kernels work on whole blocks: they write zeros
-  /// there. Copies go by channels, and leave alone what belongs to a neighbour.
+  /// there. Copies go by channels: they do so behind their own in a buffer's last block alone, whosever those are.
   template <class Visit>
-  void walk_padding(int buffer, int channel, long long size, int samples, bool copies, Visit visit) const {
+  void walk_padding(int buffer, int channel, long long size, int samples, pads who, Visit visit) const {
     dsl::buffer const& b = p_.buffers[buffer];
     long long const area = b.shape.area();
     long long const end = channel + size / area;
-    bool const last = end == b.shape.channels;
+    long long const filled_up = (end + b.block - 1) / b.block * b.block;
     bool const blocks = b.block > 1 && p_.options.target.channel_block != channels_last;
-    if (!blocks || size % area != 0 || (copies && !last)) return;
+    if (!blocks || size % area != 0) return;
+    if (who == pads::reader && end != b.shape.channels) return;
+    if (who == pads::copy && filled_up < b.shape.channels) return;
     auto const pad = [&](long long first, long long count) {
       if (count > 0) walk(buffer, static_cast<int>(first), count * area, samples, visit);
     };
-    if (!copies) pad(channel / b.block * b.block, channel % b.block);
-    pad(end, (end + b.block - 1) / b.block * b.block - end);
+    if (who == pads::kernel) pad(channel / b.block * b.block, channel % b.block);
+    pad(end, filled_up - end);
   }
   /// Zeros behind a tensor's last channel are part of what a kernel reads.
   bool padding_is_zero(int buffer, int channel, long long size, int samples) const {
     bool zero = true;
-    walk_padding(buffer, channel, size, samples, true, [&](std::size_t, int r, long long byte) {
+    walk_padding(buffer, channel, size, samples, pads::reader, [&](std::size_t, int r, long long byte) {
       zero = zero && at(r, byte, p_.buffers[buffer].element_bytes) == 0;
     });
     return zero;

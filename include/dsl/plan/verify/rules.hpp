@@ -13,6 +13,7 @@ enum class plan_rule : unsigned char {
   gradients_and_slots_mirror_the_parameters,
   devices_share_out_the_regions,
   slices_are_whole_channel_blocks,
+  copies_fill_blocks_from_the_front,
   the_batch_is_loaded_first,
   steps_fit_their_node,
   fused_values_have_one_reader,
@@ -60,6 +61,9 @@ struct plan_verdict {
       return "every region is the devices' pieces of it, one behind the other";
     case plan_rule::slices_are_whole_channel_blocks:
       return "a tensor inside another one's buffer begins and ends at a channel block";
+    case plan_rule::copies_fill_blocks_from_the_front:
+      return "a copy that ends inside a channel block comes before those that write the rest of it: it may write zeros "
+             "there";
     case plan_rule::the_batch_is_loaded_first:
       return "the pictures and labels of each micro-batch are loaded once, before anything else happens to it";
     case plan_rule::steps_fit_their_node: return "a step does something that its node and the plan's mode ask for";

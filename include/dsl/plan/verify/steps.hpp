@@ -92,11 +92,17 @@ class step_checker {
     int const end = p_.operands.size();
     if (s.operands < 0 || s.first_operand < 0 || s.first_operand > end || s.operands > end - s.first_operand)
       return breaks(plan_rule::operands_are_what_the_step_needs);
-    bool const of_a_node = s.what != action::load && s.what != action::all_reduce && s.what != action::update;
-    if (of_a_node && !is_node(s.node)) return breaks(plan_rule::steps_fit_their_node, s.node);
-    if (of_a_node && s.what != action::loss && s.kind != g_.nodes[s.node].kind)
-      return breaks(plan_rule::steps_fit_their_node, s.node);
-    return operands_of(s) && memory_.end();
+    return names_its_node(s) && operands_of(s) && memory_.end();
+  }
+
+  /// Executors choose a kernel, or a transfer's licence to read another device's memory, by these fields alone.
+  [[gnu::cold]] constexpr bool names_its_node(step const& s) {
+    bool const of_no_node = s.what == action::load || s.what == action::all_reduce || s.what == action::update;
+    bool const computes_a_node = !of_no_node && s.what != action::loss;
+    bool const right = of_no_node ? s.node == -1 : is_node(s.node);
+    op const kind = right && computes_a_node ? g_.nodes[s.node].kind : op::input;
+    bool const alone = computes_a_node || (s.batch_norm < 0 && s.activation < 0);
+    return (right && s.kind == kind && alone) || breaks(plan_rule::steps_fit_their_node, s.node);
   }
 
   [[gnu::cold]] constexpr bool operands_of(step const& s) {
@@ -217,7 +223,23 @@ class step_checker {
     if (x.kind != op::concat || !is_edge(s, x) || activations_[micro_].shared[x.first_input + s.edge])
       return breaks(plan_rule::steps_fit_their_node, s.node);
     return once(now_->copied[x.first_input + s.edge].forward, s.node) && memory_.read_activation(g_.input(x, s.edge)) &&
-           memory_.write_activation(x.output, slice_of(s, x));
+           memory_.write_activation(x.output, slice_of(s, x)) && comes_before_its_blocks_rest(s, x);
+  }
+  /// Executors that compute in whole blocks fill up what a tensor leaves of a buffer's last one.
+  [[gnu::cold]] constexpr bool comes_before_its_blocks_rest(step const& s, node const& x) {
+    if (p_.options.target.channel_block == channels_last) return true;
+    placement const& at = p_.activations[micro_ * g_.size.tensors + x.output];
+    int const block = p_.buffers[at.buffer].block;
+    int begin = at.channel + slice_of(s, x);
+    int const last = (begin + g_.input_shape(x, s.edge).channels - 1) / block;
+    for (int i = s.edge; i + 1 < x.inputs; ++i) {
+      begin += g_.input_shape(x, i).channels;
+      if (begin / block > last) break;
+      if (s.group >= 0) return breaks(plan_rule::groups_are_independent, s.node);  // nothing comes first in a group
+      if (now_->copied[x.first_input + i + 1].forward)
+        return breaks(plan_rule::copies_fill_blocks_from_the_front, s.node);
+    }
+    return true;
   }
   [[gnu::cold]] constexpr bool copy_backward(step const& s, node const& x) {
     if ((x.kind != op::concat && x.kind != op::add) || !is_edge(s, x) ||
