@@ -6,6 +6,7 @@
 #include <dsl/dsl.hpp>
 #include <dsl/placement.hpp>
 #include <dsl/text.hpp>
+#include <dsl/towers.hpp>
 
 #include <array>
 #include <cstdio>
@@ -51,6 +52,24 @@ std::string written_by(Run run) {
     Callback c(out);
     run(c);
   }
+  std::rewind(out);
+  std::string text(10'000, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), out));
+  std::fclose(out);
+  return text;
+}
+
+/// What a call prints to standard output.
+template <class F>
+std::string printed(F f) {
+  std::FILE* const out = std::tmpfile();
+  std::fflush(stdout);
+  int const kept = ::dup(STDOUT_FILENO);
+  ::dup2(::fileno(out), STDOUT_FILENO);
+  f();
+  std::fflush(stdout);
+  ::dup2(kept, STDOUT_FILENO);
+  ::close(kept);
   std::rewind(out);
   std::string text(10'000, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), out));
@@ -189,6 +208,25 @@ Device 0: 20 params, 288 MACs, 28.6 KiB
 Device 1: 137 params, 672 MACs, 19.9 KiB
 Between devices, a step:        48.0 KiB
 )");
+}
+
+TEST_CASE("the summary of a pipeline has the memory that its parts take", "[text][summary]") {
+  using model = dsl::network<dsl::image<1, 4, 4>, dsl::conv2d<2, 3>,
+                             dsl::on<dsl::device<1>, dsl::relu, dsl::flatten, dsl::dense<3>, dsl::softmax>>;
+  using piped = dsl::pipeline<4, model>;
+  std::string const whole = dsl::summary(model::view());
+  std::string const parts = printed([] { piped::summary(); });
+  CHECK(parts == dsl::summary(model::view(), 4));
+  CHECK(printed([] { dsl::replicate<2, piped>::summary(); }) == parts);
+  CHECK(has(parts, "\nMicro-batches:                         4\n"));
+  CHECK_FALSE(has(whole, "Micro-batches"));
+  CHECK(has(whole, " " + dsl::text::bytes(model::training_bytes(64)) + "\n"));
+  CHECK(has(parts, " " + dsl::text::bytes(piped::training_bytes(64)) + "\n"));
+  CHECK(has(parts, ", " + dsl::text::bytes(dsl::share_of<piped>(1, 64).bytes) + "\n"));
+  STATIC_REQUIRE(piped::bytes({.batch = 64}) == piped::training_bytes(64));
+  STATIC_REQUIRE(piped::training_bytes(64) < model::training_bytes(64));
+  STATIC_REQUIRE(piped::bytes({.batch = 64, .mode = dsl::mode::inference, .optimizer_slots = 0}) ==
+                 piped::inference_bytes(64));
 }
 
 TEST_CASE("the summary of a layer with several nodes; no column where nothing branches", "[text][summary]") {

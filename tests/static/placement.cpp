@@ -63,6 +63,15 @@ static_assert(traffic_bytes<one>(64) == 0);
 static_assert(pipeline<4, two>::training_bytes(64) < two::training_bytes(64));
 static_assert(replicate<2, pipeline<4, two>>::training_bytes(128) == pipeline<4, two>::training_bytes(64));
 
+// Batch sizes that no part of them is a single sample for a batch_norm; without one, any that leaves no tower empty.
+static_assert(pipeline<4, two>::batch<8> == 8 && pipeline<4, two>::batch<3> == 3);
+static_assert(replicate<2, pipeline<4, two>>::batch<16> == 16 && replicate<2, pipeline<4, two>>::batch<4> == 4);
+using without_batch_norm = network<image<3, 8, 8>, conv2d<4, 3>, tail>;
+static_assert(pipeline<4, without_batch_norm>::batch<5> == 5);
+static_assert(replicate<2, pipeline<4, without_batch_norm>>::batch<9> == 9);
+static_assert(detail::smallest_micro_batch(5, 4) == 1 && detail::smallest_micro_batch(3, 4) == 3);
+static_assert(detail::smallest_micro_batch_of<replicate<2, pipeline<4, two>, all_reduce>>(7) == 1);  // 3 and 1, 1, 1, 1
+
 // Of 10 samples in 4 parts the last takes the rest; of 3 there is one part.
 static_assert(micro_batch(10, 4, 0).size == 2 && micro_batch(10, 4, 3).size == 4 && micro_batch(10, 4, 3).first == 6);
 static_assert(micro_batches_of({.batch = 3, .micro_batches = 4}) == 1);

@@ -2,8 +2,20 @@
 #pragma once
 
 #include <dsl/network.hpp>
+#include <dsl/placement/parts.hpp>
+#include <dsl/rules/broken_parts.hpp>
 
 namespace dsl {
+
+namespace detail {
+
+template <class Pipeline, int Batch>
+struct filled_parts : broken::micro_batches_have_samples<Pipeline, Batch, Pipeline::smallest_micro_batch(Batch),
+                                                         has_batch_norm(Pipeline::view()) ? 2 : 1> {
+  static constexpr int batch = Batch;
+};
+
+}  // namespace detail
 
 /// A network that takes each batch in M parts, one behind the other, so that its devices work at the same time: device
 /// 1 on part 0 while device 0 is on part 1 already (GPipe). One update a batch, with the gradients' sum over the parts,
@@ -21,10 +33,26 @@ struct pipeline : Network {
   static constexpr int micro_batches = M;
 
   static constexpr long long training_bytes(int batch, target to = {}, int optimizer_slots = 1) {
-    return Network::bytes({.batch = batch, .target = to, .optimizer_slots = optimizer_slots, .micro_batches = M});
+    return bytes({.batch = batch, .target = to, .optimizer_slots = optimizer_slots});
   }
   static constexpr long long inference_bytes(int batch, target to = {}) {
-    return Network::bytes({.batch = batch, .mode = mode::inference, .target = to, .micro_batches = M});
+    return bytes({.batch = batch, .mode = mode::inference, .target = to, .optimizer_slots = 0});
+  }
+  /// Options of a plan, whose parts are the pipeline's.
+  static constexpr long long bytes(plan_options o) {
+    o.micro_batches = M;
+    return Network::bytes(o);
+  }
+
+  /// A constant batch size; a compile error where a part would be a single sample for a batch_norm.
+  template <int Samples>
+  static constexpr int batch = detail::filled_parts<pipeline, Samples>::batch;
+  static constexpr int smallest_micro_batch(int batch) { return detail::smallest_micro_batch(batch, M); }
+
+  /// Prints the table of layers, and what their training takes in parts. Needs <dsl/text.hpp>.
+  template <class View = graph_view>
+  static void summary() {
+    print_summary(View(Network::view()), M);
   }
 };
 

@@ -127,8 +127,9 @@ inline std::vector<summary_line> summary_lines(graph_view const& g) {
 
 /// The table of layers as text: places as in the compiler's messages (dsl::at<2, 1> is 2.1), shapes as
 /// channels x height x width, Keras's count of parameters. `connected to` says where a line's input comes from if not
-/// from the line before. On several devices it says where each layer is, and what each device has.
-inline std::string summary(graph_view const& g) {
+/// from the line before. On several devices it says where each layer is, and what each device has. Memory is that of a
+/// training that takes each batch in so many parts.
+inline std::string summary(graph_view const& g, int micro_batches = 1) {
   std::vector<text::summary_line> lines = text::summary_lines(g);
   bool const placed = g.size.devices > 1;
   lines.insert(lines.begin(), {"layer", "output", "parameters", placed ? "device" : "", "connected to"});
@@ -156,12 +157,13 @@ inline std::string summary(graph_view const& g) {
   auto const total = [](char const* what, std::string const& value) {
     return fmt::format("{:<27}{:>13}\n", what, value);
   };
-  plan const training = make_plan(g, {64, mode::training, target{}, 1});
+  plan const training = make_plan(g, {.batch = 64, .micro_batches = micro_batches});
   table += rule + total("Total params:", text::thousands(all)) +
            total("Trainable params:", text::thousands(trainable)) +
            total("Non-trainable params:", text::thousands(all - trainable)) +
-           total("Forward MACs a sample:", text::thousands(forward_macs(g))) +
-           total("Training memory, batch 64:", text::bytes(training.bytes()));
+           total("Forward MACs a sample:", text::thousands(forward_macs(g)));
+  if (training.micro_batches > 1) table += total("Micro-batches:", text::thousands(training.micro_batches));
+  table += total("Training memory, batch 64:", text::bytes(training.bytes()));
   for (int d = 0; placed && d < g.size.devices; ++d) {
     device_share const s = share_of(g, training, d);
     table += fmt::format("Device {}: {} params, {} MACs, {}\n", d, text::thousands(s.parameters),
@@ -172,8 +174,8 @@ inline std::string summary(graph_view const& g) {
 }
 
 /// What model::summary() calls.
-inline void print_summary(graph_view const& g) {
-  std::string const table = summary(g);
+inline void print_summary(graph_view const& g, int micro_batches = 1) {
+  std::string const table = summary(g, micro_batches);
   std::fwrite(table.data(), 1, table.size(), stdout);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/placement/parts.hpp>
+#include <dsl/rules/broken_parts.hpp>
 #include <dsl/rules/broken_towers.hpp>
 #include <dsl/towers/engine.hpp>
 #include <dsl/training/compile.hpp>
@@ -13,12 +15,33 @@ namespace detail {
 
 template <class Towers>
 constexpr int samples_needed() {
-  if constexpr (Towers::is_sound && Towers::replicas > 1)
+  if constexpr (Towers::is_sound && Towers::replicas > 1 && micro_batches<Towers> == 1)
     return normalises_parts(Towers::view(), Towers::policy) ? 2 : 1;
   return 1;
 }
+/// Of the micro-batches of those towers that have samples: not always the smallest tower's, whose part may be too small
+/// to be cut.
+template <class Towers>
+constexpr int smallest_micro_batch_of(int batch) {
+  int smallest = batch;
+  for (int i = 0; i < Towers::replicas; ++i) {
+    int const part = part_of(batch, Towers::replicas, i, Towers::policy).size;
+    int const samples = smallest_micro_batch(part, micro_batches<Towers>);
+    if (samples > 0 && samples < smallest) smallest = samples;
+  }
+  return smallest;
+}
+/// Nothing to say of towers without micro-batches, and of those whose error has been said.
 template <class Towers, int Batch>
-struct filled : broken::towers_have_samples<Towers, Batch, Towers::smallest_part(Batch), samples_needed<Towers>()> {
+struct filled_towers_parts {};
+template <class Towers, int Batch>
+  requires(Towers::is_sound && micro_batches<Towers> > 1 && Towers::smallest_part(Batch) > 0)
+struct filled_towers_parts<Towers, Batch>
+    : broken::micro_batches_have_samples<Towers, Batch, smallest_micro_batch_of<Towers>(Batch),
+                                         has_batch_norm(Towers::view()) ? 2 : 1> {};
+template <class Towers, int Batch>
+struct filled : broken::towers_have_samples<Towers, Batch, Towers::smallest_part(Batch), samples_needed<Towers>()>,
+                filled_towers_parts<Towers, Batch> {
   static constexpr int batch = Batch;
 };
 

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/plan/plan.hpp>
+
+namespace dsl::detail {
+
+constexpr bool has_batch_norm(graph_view const& g) {
+  for (int n = 0; n < g.size.nodes; ++n)
+    if (g.nodes[n].kind == op::batch_norm) return true;
+  return false;
+}
+
+/// Samples of the smallest part that a batch is cut into: 1 of 5 in 4 micro-batches, 3 of 3 in 4. Moments of a single
+/// one say little.
+constexpr int smallest_micro_batch(int batch, int micro_batches) {
+  return micro_batch(batch, micro_batches_of({.batch = batch, .micro_batches = micro_batches}), 0).size;
+}
+
+}  // namespace dsl::detail

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: pipeline: a batch_norm needs two samples of each part; use a larger batch or fewer micro-batches
+// EXPECT-RE: micro_batches_have_samples<.*(dsl::replicate<2.*, 15, 1, 2>|Pipeline=.*, Batch=15, Fewest=1, Needed=2)
+// 15 samples over 2 towers are 7 and 8, and 7 in 4 micro-batches 1, 1, 1, 4: a batch_norm would normalise single ones
+// alone.
+#include <dsl/language.hpp>
+#include <dsl/placement.hpp>
+#include <dsl/towers.hpp>
+
+using model = dsl::network<dsl::image<3, 9, 9>, dsl::conv_module<4, 3>, dsl::flatten, dsl::dense<10>, dsl::softmax>;
+using two_towers = dsl::replicate<2, dsl::pipeline<4, model>>;
+#ifdef FIXED
+constexpr int batch = two_towers::batch<16> + dsl::pipeline<4, model>::batch<8>;
+#else
+constexpr int batch = two_towers::batch<15>;
+#endif
