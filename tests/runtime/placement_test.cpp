@@ -180,6 +180,34 @@ TEST_CASE("a device that fails ends the step for all with its error, and every s
   }
 }
 
+TEST_CASE("an evaluation or a prediction that fails ends nothing else") {
+  using model = network<image<3, 4, 4>, conv2d<2, 3>, on<device<1>, elementwise<fails>, conv2d<2, 3>>,
+                        on<device<2>, flatten, dense<3>, softmax>>;
+  batch_of const b = batch_at(model::view(), 0, 4);
+  for (int towers : {1, 2}) {
+    INFO(towers << " towers");
+    trainer t = compile<model>(reference{}, sgd{.learning_rate = 0.01}, dsl::towers{.count = towers});
+    std::vector<float> before(12), after(12);
+    t.predict_on_batch(b.images.data(), 4, before.data());
+    int const evaluation = t.engine().prepare(mode::evaluation, 4);
+    batch_view const batch{b.images.data(), b.labels.data(), 4, 0, 0};
+    for (int again = 0; again < 2; ++again) {
+      fails::now = true;
+      CHECK_THROWS_AS(t.predict_on_batch(b.images.data(), 4, after.data()), data_error);
+      CHECK_THROWS_AS(t.engine().run(evaluation, batch), data_error);
+      fails::now = false;
+      CHECK_NOTHROW(t.predict_on_batch(b.images.data(), 4, after.data()));
+      CHECK(before == after);
+      CHECK_NOTHROW(t.engine().run(evaluation, batch));
+    }
+    CHECK_NOTHROW(t.train_on_batch(b.images.data(), b.labels.data(), 4));
+    fails::now = true;
+    CHECK_THROWS(t.train_on_batch(b.images.data(), b.labels.data(), 4));
+    fails::now = false;
+    CHECK_THROWS_AS(t.predict_on_batch(b.images.data(), 4, after.data()), executor_error);
+  }
+}
+
 TEST_CASE("compile, fit, evaluate and predict take placed networks") {
   std::vector<std::uint8_t> pixels(40 * 3 * 8 * 8);
   for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i * i % 5);

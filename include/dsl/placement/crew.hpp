@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/chain.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/owner.hpp>
 #include <dsl/executors/engine.hpp>
@@ -19,22 +20,23 @@ class core_crew final : public crew {
  public:
   /// On cores of their own where the calling thread's are exactly enough: else others may be on them as well.
   [[gnu::cold]] core_crew(int devices, int cores_a_device, communicator* group)
-      : places_(places_of(devices, cores_a_device)),
-        group_(group),
-        done_(devices),
-        threads_(devices, places_.begin()) {}
+      : places_(places_of(devices, cores_a_device)), group_(group), done_(devices), threads_(devices, places_.begin()) {
+    for (int d = 0; d < devices; ++d) posts_.emplace();
+  }
 
   void run(plan const& p, void (*step)(void* context, int i), void* context) override {
-    if (stopped_) throw executor_error(why_);
+    if (ended_) refuse();
+    stopped_ = false;
     for (int& d : done_) d = -1;
+    bool const trains = p.options.mode == mode::training;
     threads_.run([&](int device) { walk(p, device, step, context); },
-                 [this](int device) {
+                 [this, trains](int device) {
                    try {
                      throw;
                    } catch (std::exception const& e) {
-                     stop(detail::message({"devices: device ", device, " has failed: ", e.what()}));
+                     stop(detail::message({"devices: device ", device, " has failed: ", e.what()}), trains);
                    } catch (...) {
-                     stop(detail::message({"devices: device ", device, " has failed"}));
+                     stop(detail::message({"devices: device ", device, " has failed"}), trains);
                    }
                  });
   }
@@ -43,6 +45,13 @@ class core_crew final : public crew {
   }
 
  private:
+  /// Where a device's thread waits: for which device's step. -1: for none.
+  struct post {
+    detail::condition changed{};
+    int device = -1;
+    int step = -1;
+  };
+
   void walk(plan const& p, int device, void (*step)(void* context, int i), void* context) {
     for (int i = 0; i < p.steps.size(); ++i) {
       if (p.steps[i].device != device) continue;
@@ -51,23 +60,29 @@ class core_crew final : public crew {
       detail::lock const held(mutex_);
       if (stopped_) refuse();
       done_[device] = i;
-      changed_.notify_all();
+      for (post& x : posts_)
+        if (x.device == device && x.step <= i) x.changed.notify_one();
     }
   }
   void wait(plan const& p, step const& s) {
+    post& mine = posts_[s.device];
     detail::lock const held(mutex_);
     for (int i = s.first_wait; i < s.first_wait + s.waits; ++i) {
       int const other = p.waits[i];
-      while (done_[p.steps[other].device] < other && !stopped_) changed_.wait(mutex_);
+      mine.device = p.steps[other].device, mine.step = other;
+      while (done_[mine.device] < other && !stopped_) mine.changed.wait(mutex_);
+      mine.device = -1;
       if (stopped_) refuse();
     }
   }
-  [[gnu::cold]] void stop(std::string const& why) {
-    if (group_) group_->give_up(why.c_str());  // another device's thread may be waiting for other towers
+  /// Once parameters may have been moved on some devices only, for good.
+  [[gnu::cold]] void stop(std::string const& why, bool for_good) {
+    if (group_ && for_good) group_->give_up(why.c_str());  // another device's thread may be waiting for other towers
     detail::lock const held(mutex_);
     if (!stopped_) why_ = why;  // the first reason is the cause
     stopped_ = true;
-    changed_.notify_all();
+    ended_ = for_good;
+    for (post& x : posts_) x.changed.notify_one();
   }
   [[gnu::cold, noreturn]] void refuse() const { throw executor_error(why_); }
 
@@ -82,9 +97,10 @@ class core_crew final : public crew {
   detail::list<detail::core_set> places_;
   communicator* group_;
   detail::mutex mutex_;
-  detail::condition changed_;
-  detail::list<int> done_;  // per device: its last step that is done
-  bool stopped_ = false;
+  detail::chain<post> posts_;  // per device
+  detail::list<int> done_;     // per device: its last step that is done
+  bool stopped_ = false;       // a device has failed in this run
+  bool ended_ = false;         // or in a training step, whenever
   std::string why_;
   detail::tower_threads threads_;
 };
