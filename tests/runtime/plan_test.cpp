@@ -418,6 +418,22 @@ TEST_CASE("with micro-batches a device goes on while the next one works") {
   CHECK(plan_of(g, {.batch = 8, .micro_batches = 4}).bytes() < plan_of(g, {.batch = 8}).bytes());
 }
 
+TEST_CASE("a plan of a placed graph has its waits, whoever made the view") {
+  using placed = network<image<3, 4, 4>, conv2d<4, 3>, add<on<device<0>, conv2d<4, 1>>, on<device<1>, conv2d<4, 3>>>,
+                         on<device<2>, flatten, dense<3>, softmax>>;
+  plan_options const options{.batch = 5, .all_reduce_buckets = 2, .micro_batches = 2};
+  plan const wanted = plan_of(placed::view(), options);
+  plan const own = plan_of(placed::graph.view(), options);
+  CHECK(std::equal(own.waits.begin(), own.waits.end(), wanted.waits.begin(), wanted.waits.end()));
+  // fields that somebody has put together alone: one step after the other, which is right as well
+  graph_view by_hand = placed::view();
+  by_hand.find_waits = nullptr;
+  plan const in_order = plan_of(by_hand, options);
+  CHECK(does_what_the_graph_says(by_hand, in_order));
+  CHECK(in_order.steps.size() == wanted.steps.size());
+  CHECK(in_order.waits.size() > wanted.waits.size());
+}
+
 TEST_CASE("mistakes in the tables of tensors") {
   auto const says = [](plan_rule r) { return std::string(explain(r)); };
   // x -> conv -> conv -> conv, with buffers of one shape: the third may have the first one's, but not its input's

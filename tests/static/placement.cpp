@@ -29,6 +29,8 @@ static_assert(verified<two> && verified<three>);
 static_assert(verified<pipeline<4, two>> && verified<pipeline<3, three>, 10>);
 static_assert(verified<pipeline<2, two>, 64, mode::inference> && verified<pipeline<2, three>, 64, mode::evaluation>);
 
+static_assert(verify(two::graph.view(), make_plan(two::graph.view(), {.batch = 8})).holds());
+
 // The innermost on<> decides; what is in none is on device 0; a picture arrives where it is read.
 using nested = network<image<3, 8, 8>, on<device<1>, conv2d<4, 3>, on<device<0>, relu>, sigmoid>, flatten>;
 constexpr bool on_devices(graph_view const& g, op kind, int device) {

@@ -12,18 +12,22 @@ template <class Judged>
   requires(Judged::sizes.devices > 1 && Judged::why.holds())
 struct placed<Judged> {
   static constexpr graph_sizes sizes = sizes_with_transfers(Judged::result.graph.view());
-  static constexpr dsl::graph<sizes> graph = [] {
-    dsl::graph<sizes> g = {};
+  /// Whoever makes a plan of it gets one with waits.
+  struct whole : dsl::graph<sizes> {
+    constexpr graph_view view() const {
+      graph_view g = dsl::graph<sizes>::view();
+      g.find_waits = &find_waits;
+      return g;
+    }
+  };
+  static constexpr whole graph = [] {
+    whole g = {};
     graph_view const from = Judged::result.graph.view();
     insert_transfers(from, g.nodes, g.edges, g.tensors, g.parameters);
     for (int s = 0; s < sizes.scopes; ++s) g.scopes[s] = from.scopes[s];
     return g;
   }();
-  static constexpr graph_view view() {
-    graph_view g = graph.view();
-    g.find_waits = &find_waits;
-    return g;
-  }
+  static constexpr graph_view view() { return graph.view(); }
 };
 
 }  // namespace dsl::detail

@@ -30,7 +30,7 @@ class wait_finder {
         if (reduced >= 0) need(p_.steps[reduced].device, reduced);
         reduced = s;
       }
-      for (int i = x.first_operand; i < x.first_operand + x.operands; ++i) look_at(x, p_.operands[i]);
+      for (int i = x.first_operand; i < x.first_operand + x.operands; ++i) look_at(s, x, p_.operands[i]);
       x.first_wait = p_.waits.size();
       for (int d = 0; d < devices_; ++d)
         if (d != x.device && needed_[d] > known(s, d)) wait(s, needed_[d]);
@@ -57,15 +57,19 @@ class wait_finder {
   [[gnu::cold]] constexpr void need(int device, int step) {
     if (needed_[device] < step) needed_[device] = step;
   }
-  [[gnu::cold]] constexpr void look_at(step const& x, operand const& o) {
+  [[gnu::cold]] constexpr void look_at(int s, step const& x, operand const& o) {
     buffer const& b = p_.buffers[o.buffer];
     if (o.how == access::read) return need(b.device, written_[o.buffer]);
     for (int i = 0; i < borrowed_.size(); ++i) {
       buffer const& lent = p_.buffers[borrowed_[i].buffer];
+      if (lent.device != x.device) continue;
+      int const reader = borrowed_[i].step;
+      int const device = p_.steps[reader].device;
       bool const overlap =
           lent.where == b.where && lent.offset < b.offset + b.bytes && b.offset < lent.offset + lent.bytes;
-      if (lent.device != x.device || !overlap) continue;
-      need(p_.steps[borrowed_[i].step].device, borrowed_[i].step);
+      bool const is_back = known(s, device) >= reader || needed_[device] >= reader;
+      if (!is_back && !overlap) continue;
+      if (!is_back) need(device, reader);
       borrowed_.erase(i--);  // this device's later steps know
     }
   }
