@@ -7,6 +7,9 @@
 
 #include "support/placed_networks.hpp"
 
+#include <sstream>
+#include <string>
+
 // What tests/runtime/placement_test.cpp asks of reference, on oneDNN, with kernels over channel blocks.
 
 namespace {
@@ -22,6 +25,36 @@ using wide_on = network<
     on<device<C>, add<conv2d<16, 3>, on<device<B>, conv2d<16, 1>>>, relu, global_avg_pool2d, dense<3>, softmax>>;
 
 constexpr double bound = 1e-4;
+
+/// A picture goes to devices that it doesn't arrive on, and other tensors come back from there.
+template <int Channels, int Filters>
+using picture_on_three =
+    network<image<Channels, 16, 16>,
+            concat<on<device<0>, conv_module<Filters, 3>>, on<device<1>, conv_module<Filters, 5>>,
+                   on<device<2>, conv2d<Filters, 3>, relu>>,
+            on<device<1>, conv2d<16, 3>, relu>, on<device<2>, conv2d<32, 1>, global_avg_pool2d, dense<3>, softmax>>;
+
+/// Convolutions that found nothing but the library's plain loops, and how many others there are on each device.
+struct choices {
+  std::string slow;
+  int on_device[3] = {};
+};
+template <class Network>
+choices choices_of(onednn const& on) {
+  engine_options o;
+  o.make_crew = &host::make_crew;
+  std::unique_ptr<engine> const made = on.make_engine(Network::view(), o);
+  auto& e = dynamic_cast<dnn::engine&>(*made);
+  initialize(e, 3);
+  for (mode m : {mode::training, mode::evaluation, mode::inference}) e.prepare(m, 6);
+  choices all;
+  std::istringstream lines(e.implementations());
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("ref") != std::string::npos) all.slow += line + "\n";
+    ++all.on_device[e.graph().nodes[std::stoi(line)].device];
+  }
+  return all;
+}
 
 }  // namespace
 
@@ -40,6 +73,18 @@ TEST_CASE("oneDNN: two and three devices, with and without micro-batches, train 
   CHECK(distance(trained_on<pipeline<4, wide_on<0, 1, 2>>>(reference<double>{}), piped) < bound);
   trained const chain = trained_on<chain_on<0, 0>>(two);
   CHECK(distance(trained_on<pipeline<3, chain_on<0, 1>>>(two), chain) < bound);
+}
+
+TEST_CASE("oneDNN: convolutions of pictures that crossed devices run in fast code") {
+  for (bool winograd : {false, true}) {
+    onednn const three{.threads = 3, .winograd = winograd};
+    for (choices const& c : {choices_of<picture_on_three<3, 16>>(three), choices_of<picture_on_three<1, 16>>(three),
+                             choices_of<picture_on_three<16, 32>>(three)}) {
+      INFO(c.slow);
+      CHECK(c.slow.empty());
+      for (int convolutions : c.on_device) CHECK(convolutions > 0);
+    }
+  }
 }
 
 TEST_CASE("oneDNN: towers of placed networks") {

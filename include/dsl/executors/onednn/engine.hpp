@@ -65,8 +65,13 @@ class engine final : public plain::steps<float> {
                             threads_ == 1 ? " thread" : " threads", graph_.size.devices > 1 ? " a device" : "",
                             ", blocks of ", block_});
   }
-  /// What the library chose for each convolution, a line each: "3 forward: jit:avx512_core"; tests read it.
-  std::string const& implementations() const { return devices_[0].convolutions.implementations(); }
+  /// What the library chose for each convolution, a line each, one device's behind the other's:
+  /// "3 forward: jit:avx512_core"; tests read it.
+  [[gnu::cold]] std::string implementations() const {
+    std::string all;
+    for (unit const& d : devices_) all += d.convolutions.implementations();
+    return all;
+  }
 
  private:
   /// What the library and our kernels need on a device: nothing that another device's thread would touch.
