@@ -3,6 +3,7 @@
 // evaluation, inference, 20 steps of a small network of all three modules; vendor calls a step; failures of any call.
 #include <dsl/dsl.hpp>
 #include <dsl/executors/cuda.hpp>
+#include <dsl/placement.hpp>
 
 #include <cmath>
 
@@ -335,6 +336,15 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   simulated_device device;
   CHECK_THROWS_AS(cu::engine(device.api(), small::view(), keras_rules, {.device = 7, .cache = ""}), executor_error);
   CHECK_THROWS_AS(cu::engine(device.api(), small::view(), keras_rules, {.device = -1, .cache = ""}), executor_error);
+  using placed = network<image<3, 8, 8>, conv2d<4, 3>, on<dsl::device<1>, flatten, dense<3>, softmax>>;
+  engine_options piped = keras_rules;
+  piped.micro_batches = 2;
+  device.reset_calls();
+  CHECK_THROWS_WITH(cu::engine(device.api(), placed::view(), keras_rules, settings(precision::bf16)),
+                    Catch::Contains("not possible yet; use onednn"));
+  CHECK_THROWS_AS(cu::engine(device.api(), small::view(), piped, settings(precision::bf16)), executor_error);
+  CHECK(device.calls() == 0);  // whether there is a driver or not
+  CHECK_THROWS_WITH(compile<placed>(cuda{}, sgd{}), Catch::Contains("not possible yet; use onednn"));
   {
     cu::engine e(device.api(), small::view(), keras_rules, settings(precision::bf16));
     int const p = e.prepare(mode::training, 4);

@@ -23,7 +23,7 @@ struct engine_settings {
 class engine final : public dsl::engine {
  public:
   [[gnu::cold]] engine(api const& a, graph_view const& g, engine_options const& o, engine_settings const& s)
-      : dsl::engine(g, o),
+      : dsl::engine(on_one_device(g, o), o),
         group_(o.group && o.group->ranks() > 1 ? o.group : nullptr),
         roll_call_(s.collectives ? group_ : nullptr),
         api_(a),
@@ -217,6 +217,12 @@ class engine final : public dsl::engine {
   kernel_library const& library() const { return library_; }
 
  private:
+  /// Said as the network is compiled, before there is a driver or memory to ask for.
+  [[gnu::cold]] static graph_view const& on_one_device(graph_view const& g, engine_options const& o) {
+    if (g.size.devices > 1 || o.micro_batches > 1)
+      throw executor_error("cuda: a network on several devices or in micro-batches is not possible yet; use onednn");
+    return g;
+  }
   /// To this engine's device, and until it is idle.
   void enter() {
     api_(api_.cudaSetDevice, device_.number);

@@ -93,8 +93,6 @@ class program_list {
     bool const idles = wanted.part.size == 0 && e_.group && wanted.mode == mode::training;
     if (wanted.part.size < 1 && !idles)
       throw option_error(detail::message({"batch: a program needs 1 sample or more; found ", wanted.part.size}));
-    if (e_.graph.size.devices > 1 || e_.options.micro_batches > 1)
-      throw executor_error("cuda: a network on several devices or in micro-batches is not possible yet; use onednn");
     // On the host nothing goes on meanwhile; and sums of a device take turns, so that one on its way would hold up the
     // batch_norms behind it.
     bool const early = e_.link && e_.options.moments != tower_moments::synchronized;

@@ -98,7 +98,7 @@ class step_recorder {
       case action::update:
         if (meetings_.any()) towers_.before_update();
         return update();
-      case action::add_gradients: break;  // of micro-batches; prepare() refuses them
+      case action::add_gradients: break;  // of micro-batches, which the engine refuses
     }
     unknown();
   }
