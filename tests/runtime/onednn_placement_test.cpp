@@ -75,6 +75,16 @@ TEST_CASE("oneDNN: two and three devices, with and without micro-batches, train 
   CHECK(distance(trained_on<pipeline<3, chain_on<0, 1>>>(two), chain) < bound);
 }
 
+TEST_CASE("oneDNN: the bits of one device with the threads of each, where no sum has another order") {
+  for (int threads : {1, 2}) {
+    onednn const one{.threads = threads}, two{.threads = 2 * threads};
+    CHECK(trained_on<chain_on<0, 0>>(one) == trained_on<chain_on<0, 1>>(two));
+    CHECK(trained_on<apart_on<0, 0>>(one) == trained_on<apart_on<0, 1>>(two));
+    CHECK(trained_on<pipeline<3, apart_on<0, 0>>>(one) == trained_on<pipeline<3, apart_on<1, 0>>>(two));
+    CHECK(distance(trained_on<torn_on<0, 1>>(two), trained_on<torn_on<0, 0>>(one)) < bound);
+  }
+}
+
 TEST_CASE("oneDNN: convolutions of pictures that crossed devices run in fast code") {
   for (bool winograd : {false, true}) {
     onednn const three{.threads = 3, .winograd = winograd};

@@ -78,6 +78,14 @@ struct fails {
 TEST_CASE("two and three devices train as one does, to the bit where nothing is summed in another order") {
   CHECK(trained_on<chain_on<0, 0>>(reference<double>{}) == trained_on<chain_on<0, 1>>(reference<double>{}));
   CHECK(trained_on<chain_on<0, 0>>(reference<float>{}) == trained_on<chain_on<0, 1>>(reference<float>{}));
+  CHECK(trained_on<apart_on<0, 0>>(reference<double>{}) == trained_on<apart_on<0, 1>>(reference<double>{}));
+  CHECK(trained_on<apart_on<0, 0>>(reference<float>{}) == trained_on<apart_on<1, 0>>(reference<float>{}));
+  CHECK(trained_on<pipeline<3, apart_on<0, 0>>>(reference<double>{}) ==
+        trained_on<pipeline<3, apart_on<0, 1>>>(reference<double>{}));
+  CHECK(trained_on<apart_on<0, 0>>(reference<double>{}, {.count = 2}) ==
+        trained_on<apart_on<0, 1>>(reference<double>{}, {.count = 2}));
+  CHECK(distance(trained_on<torn_on<0, 1>>(reference<double>{}), trained_on<torn_on<0, 0>>(reference<double>{})) <
+        1e-10);
   trained const one = trained_on<branches_on<0, 0, 0>>(reference<double>{});
   CHECK(distance(trained_on<branches_on<0, 1, 1>>(reference<double>{}), one) < 1e-10);
   CHECK(distance(trained_on<branches_on<1, 0, 0>>(reference<double>{}), one) < 1e-10);

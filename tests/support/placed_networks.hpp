@@ -17,6 +17,20 @@ template <int A, int B>
 using chain_on = network<image<3, 8, 8>, on<device<A>, conv2d<4, 3>, relu, max_pool2d<2, 2>>,
                          on<device<B>, conv2d<5, 3>, sigmoid, flatten, dropout<0.5>, dense<3>, softmax>>;
 
+/// Neither a picture nor what two layers of one other device read gets gradients from two devices; a relu may be on
+/// another device than its batch_norm.
+template <int A, int B>
+using apart_on =
+    network<image<3, 8, 8>,
+            on<device<B>, concat<on<device<A>, conv2d<16, 3>, batch_norm<>, on<device<B>, relu>>, conv_module<16, 1>>>,
+            on<device<A>, concat<conv_module<16, 3>, conv2d<5, 1>, max_pool2d<1, 1>>>,
+            on<device<B>, flatten, dropout<0.25>, on<device<A>, dense<3>>, softmax>>;
+
+/// A convolution whose bias the batch_norm behind it would spare it on one device.
+template <int A, int B>
+using torn_on = network<image<3, 8, 8>, on<device<A>, conv2d<16, 3>>,
+                        on<device<B>, batch_norm<>, relu, conv2d<5, 3>, flatten, dense<3>, softmax>>;
+
 /// As the issue has it: two branches in parallel on devices of their own, their sum on a third; and a concat.
 template <int A, int B, int C>
 using branches_on =
