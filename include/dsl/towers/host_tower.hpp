@@ -116,8 +116,9 @@ class host_tower final : public host::tower<T> {
         double const d = s.get(n, 0, c) - mean;
         squares += s.get(n, 1, c) + s.area * d * d;
       }
-      sums_[static_cast<std::size_t>(c)] = mean;
-      sums_[static_cast<std::size_t>(s.channels + c)] = squares;
+      auto const at = static_cast<std::size_t>(c);
+      sums_[at] = mean;
+      sums_[at + static_cast<std::size_t>(s.channels)] = squares;
     }
     count = join(p, s.channels, s.area * s.samples, sums_.data(), momentum, unbiased);
     return sums_.data();
@@ -128,8 +129,9 @@ class host_tower final : public host::tower<T> {
       double product = 0;
       for (int n = 0; n < s.samples; ++n) sum += s.get(n, 0, c), product += s.get(n, 1, c);
       product *= static_cast<double>(statistics[s.channels + c]);
-      sums_[static_cast<std::size_t>(c)] = product;
-      sums_[static_cast<std::size_t>(s.channels + c)] = sum;
+      auto const at = static_cast<std::size_t>(c);
+      sums_[at] = product;
+      sums_[at + static_cast<std::size_t>(s.channels)] = sum;
       dgamma[c] = static_cast<T>(product);
       dbeta[c] = static_cast<T>(sum);
     }
@@ -155,7 +157,7 @@ class host_tower final : public host::tower<T> {
       double const* const p = part(r, sent_.size());
       if (p[0] == 0) continue;  // it had no samples
       double kept = momentum;
-      for (double batch = 1; batch < p[0]; ++batch) kept *= momentum;
+      for (int more = static_cast<int>(p[0]) - 1; more > 0; --more) kept *= momentum;
       double const own = kept * running + (1 - kept) * p[1 + i];
       if (!averages) running = own;
       sum += own;
