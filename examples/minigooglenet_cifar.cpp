@@ -73,14 +73,15 @@ struct settings {
   double deadline = 30;
 
   std::uint64_t key() const { return static_cast<std::uint64_t>(seed); }
-  std::string beside_plot(char const* name) const { return output.substr(0, output.rfind('/') + 1) + name; }
-  std::string history() const { return beside_plot("history.csv"); }
-  std::string checkpoint() const { return beside_plot("checkpoint.typenet"); }
+  // Named after the whole of the plot's name, so that runs with other plots in one folder have files of their own.
+  std::string history() const { return output + ".history.csv"; }
+  std::string checkpoint() const { return output + ".checkpoint"; }
 };
 
 void declare(CLI::App& app, settings& s) {
   app.option_defaults()->always_capture_default();  // --help shows what is in `s`
-  app.add_option("-o,--output", s.output, "where the plot goes: a .png or .svg; history.csv goes beside it [required]")
+  app.add_option("-o,--output", s.output,
+                 "where the plot goes: a .png or .svg; PLOT.history.csv goes beside it [required]")
       ->type_name("PLOT");
   app.add_option("-g,--gpus", s.gpus, "towers, one a device, that each take a part of every batch")->type_name("G");
   app.add_option("--devices", s.devices, "which ones: numbers, with commas between them; default: 0 to G - 1")
@@ -120,7 +121,7 @@ void declare(CLI::App& app, settings& s) {
       ->type_name("0|1|2");
   app.add_flag("--no-augment", s.no_augment, "train on the pictures as they are: no shifts, no flips");
   app.add_flag("--resume", s.resume,
-               "go on from checkpoint.typenet beside the plot, which holds the last epoch of a run that did not end;\n"
+               "go on from PLOT.checkpoint, which holds the last epoch of a run that did not end;\n"
                "where there is none: from the beginning");
   app.add_option("--deadline", s.deadline,
                  "under mpirun: seconds in which the job ends when a process has died or hangs")
@@ -159,8 +160,9 @@ Examples:
 
 It exits with 0 when plot and history are written, 2 for options that can't be, 1 for everything else that goes
 wrong; then one line on standard error says what and what to do, and no plot is left behind, nor a history, unless the
-training was over and the plot alone failed: history.csv is written before it, whole. A training that was ended leaves
-checkpoint.typenet: add --resume to go on from there.)");
+training was over and the plot alone failed: PLOT.history.csv is written before it, whole. A training that was ended
+leaves PLOT.checkpoint: add --resume to go on from there. Where that can't be written while it trains, it warns and
+goes on.)");
   CLI::Validator const whole(
       [](std::string& text) -> std::string {
         std::size_t const digits = text.size() - (text.starts_with('-') ? 1 : 0);
@@ -343,7 +345,8 @@ void write(settings const& s, dsl::history const& history, std::string const& da
   } catch (dsl::file_error const& e) {  // the disk was full, gnuplot is gone: hours of training must not go with them
     throw dsl::file_error(std::string(e.what()) + "; every epoch's numbers are kept in " + s.history());
   }
-  if (checkpoints) std::filesystem::remove(s.checkpoint());  // what it is for is over
+  std::error_code kept;                                            // one that is left over is no reason to fail now
+  if (checkpoints) std::filesystem::remove(s.checkpoint(), kept);  // what it is for is over
   dsl::epoch_record const& last = history.epochs.back();
   say(fmt::format("test accuracy {:.4f}; plot in {}, numbers in {}", last.validation.acc, s.output, s.history()));
 }

@@ -32,7 +32,7 @@ class Program(unittest.TestCase):
 
     def numbers(self, name):
         """history.csv without its seconds."""
-        return [line.split(",")[:6] for line in (self.here / name / "history.csv").read_text().splitlines()]
+        return [line.split(",")[:6] for line in (self.here / name / "plot.svg.history.csv").read_text().splitlines()]
 
     def files(self, name):
         return sorted(f.name for f in (self.here / name).iterdir())
@@ -41,7 +41,7 @@ class Program(unittest.TestCase):
         out, err = self.run_in("two", mpirun((2, program, *SMALL, "--epochs", "2")))
         self.run_in("one", [program, *SMALL, "--epochs", "2", "--gpus", "2"])
         self.assertEqual(self.numbers("two"), self.numbers("one"))
-        self.assertEqual(self.files("two"), ["history.csv", "plot.svg"])
+        self.assertEqual(self.files("two"), ["plot.svg", "plot.svg.history.csv"])
         self.assertEqual(err, "")
         for line in ("[INFO] training with 2 GPUs in 2 processes...", "[INFO] training network...", "Epoch 1/2"):
             self.assertEqual(out.count(line), 1, out)  # one of them prints
@@ -75,7 +75,7 @@ class Program(unittest.TestCase):
         job = launching.Job(command, cwd=where)
         try:
             end = time.monotonic() + 100
-            while job.said(job.out).count(" - loss: ") < epochs or not (where / "checkpoint.typenet").exists():
+            while job.said(job.out).count(" - loss: ") < epochs or not (where / "plot.svg.checkpoint").exists():
                 self.assertIsNone(job.wait(0), job.said(job.err))
                 self.assertLess(time.monotonic(), end)
                 time.sleep(0.01)
@@ -93,18 +93,33 @@ class Program(unittest.TestCase):
                 self.assertIn("[INFO] resuming behind epoch ", out)
                 self.assertNotIn("Epoch 1/30", out)
                 self.assertEqual(self.numbers(name), self.numbers("whole"))
-                self.assertNotIn("checkpoint.typenet", self.files(name))  # it has ended
+                self.assertNotIn("plot.svg.checkpoint", self.files(name))  # it has ended
+
+    def test_what_a_kill_leaves_is_removed(self):
+        where = self.here / "a"
+        self.interrupted("a", [program, *SMALL, "--epochs", "40"], 2)
+        for left in ("plot.svg.checkpoint.4711-0.tmp", "plot.svg.4711-3.tmp", "plot.svg.history.csv.4711-0.tmp"):
+            (where / left).write_bytes(b"half of one")
+        self.run_in("a", [program, *SMALL, "--epochs", "2"])
+        self.assertEqual(self.files("a"), ["plot.svg", "plot.svg.history.csv"])
+
+    def test_a_checkpoint_that_cant_be_written_ends_no_training(self):
+        """Nor does it keep the other processes waiting. The 13 MB don't fit; what MPI itself makes does."""
+        small = ["sh", "-c", "trap '' XFSZ; ulimit -f 16384; exec \"$@\"", "sh"]
+        _, err = self.run_in("a", mpirun((2, *small, program, *SMALL, "--epochs", "3")))
+        self.assertEqual(err.count("[WARNING] checkpoint: plot.svg.checkpoint must be a file that can be written"), 1, err)
+        self.assertEqual(self.files("a"), ["plot.svg", "plot.svg.history.csv"])
 
     def test_nothing_to_resume(self):
         out, _ = self.run_in("a", [program, *SMALL, "--epochs", "1", "--resume"])
-        self.assertIn("no checkpoint.typenet to resume from: training from the beginning", out)
+        self.assertIn("no plot.svg.checkpoint to resume from: training from the beginning", out)
         out, _ = self.run_in("b", mpirun((2, program, *SMALL, "--epochs", "1", "--resume")))
-        self.assertIn("no checkpoint.typenet to resume from: training from the beginning", out)
+        self.assertIn("no plot.svg.checkpoint to resume from: training from the beginning", out)
 
     def test_bad_checkpoints_are_refused_and_kept(self):
         command = [program, *SMALL, "--epochs", "40"]
         self.interrupted("a", command, 2)
-        path = self.here / "a/checkpoint.typenet"
+        path = self.here / "a/plot.svg.checkpoint"
         good = path.read_bytes()
         flipped = bytearray(good)
         flipped[len(good) // 2] ^= 1
@@ -113,19 +128,19 @@ class Program(unittest.TestCase):
                               (good + b"x", "must have"), (bytes(flipped), "is damaged: its checksum does not fit")):
             path.write_bytes(bytes_)
             _, err = self.run_in("a", [*command, "--resume"], 1)
-            self.assertIn("error: checkpoint: checkpoint.typenet " + words, err)
+            self.assertIn("error: checkpoint: plot.svg.checkpoint " + words, err)
             self.assertEqual(path.read_bytes(), bytes_)  # nothing is lost
             self.assertEqual(len(err.splitlines()), 1)
         path.write_bytes(good)
         _, err = self.run_in("a", [*command, "--resume", "--seed", "9"], 1)
         self.assertIn("has the seed 0, this training has 9", err)
         _, err = self.run_in("a", [*command[:-1], "1", "--resume"], 2)
-        self.assertRegex(err, "--epochs: checkpoint.typenet has [0-9]+ already; found 1")
+        self.assertRegex(err, "--epochs: plot.svg.checkpoint has [0-9]+ already; found 1")
         out, _ = self.run_in("a", [*command[:-1], "1"])  # a run that writes none leaves it alone
-        self.assertNotIn("checkpoint.typenet", out)
+        self.assertNotIn("plot.svg.checkpoint", out)
         self.assertEqual(path.read_bytes(), good)
         out, _ = self.run_in("a", [*command[:-1], "2"])
-        self.assertIn("an unfinished run's checkpoint.typenet is replaced", out)
+        self.assertIn("an unfinished run's plot.svg.checkpoint is replaced", out)
         self.assertFalse(path.exists())
         for bytes_, words in ((good[:-1], "it is cut short or damaged"), (b"", "must begin as typenet's")):
             path.write_bytes(bytes_)

@@ -15,7 +15,9 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,8 +45,9 @@ struct outcome {
 };
 
 /// Runs the program in `here`; what it prints goes to files elsewhere. `environment` is NAME=VALUE on top of ours.
+/// Its files may not become larger than `file_bytes`, as on a disk that is full; 0: they may.
 outcome run(temporary_directory const& here, std::vector<std::string> arguments,
-            std::vector<std::pair<std::string, std::string>> const& environment = {}) {
+            std::vector<std::pair<std::string, std::string>> const& environment = {}, rlim_t file_bytes = 0) {
   temporary_directory const elsewhere;
   arguments.insert(arguments.begin(), TYPENET_MINIGOOGLENET_CIFAR);
   std::vector<char*> argv;
@@ -59,6 +62,8 @@ outcome run(temporary_directory const& here, std::vector<std::string> arguments,
     ::unsetenv("TYPENET_DATA");
     ::setenv("XDG_CACHE_HOME", "/nonexistent", 1);
     for (auto const& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+    rlimit const small{file_bytes, file_bytes};
+    if (file_bytes > 0) ::signal(SIGXFSZ, SIG_IGN), ::setrlimit(RLIMIT_FSIZE, &small);
     ::alarm(300);  // a run that should have been refused would train for hours
     ::execv(argv[0], argv.data());
     ::_exit(126);
@@ -192,7 +197,7 @@ TEST_CASE("program: towers share every batch and train as one does", "[program]"
     REQUIRE(o.code == 0);
     CHECK(has(o.out, gpus == "1" ? "training with 1 GPU..." : "training with " + gpus + " GPUs..."));
     CHECK(has(o.out, "num_replicas_in_sync: " + gpus));
-    auto const rows = lines(contents(here / "history.csv"));
+    auto const rows = lines(contents(here / "plot.svg.history.csv"));
     return losses{std::strtod(rows.at(1).c_str() + 2, nullptr), std::strtod(rows.at(2).c_str() + 2, nullptr)};
   };
   // three steps an epoch: the second loss is of weights that gradients have moved
@@ -285,7 +290,7 @@ TEST_CASE("program: a run without data falls back to drawn pictures and writes p
   CHECK(has(said[11], "plot.png"));
 
   CHECK(contents(here / "plot.png").starts_with("\x89PNG\r\n\x1a\n"));
-  std::vector<std::string> const rows = lines(contents(here / "history.csv"));
+  std::vector<std::string> const rows = lines(contents(here / "plot.png.history.csv"));
   REQUIRE(rows.size() == 3);
   CHECK(rows[0] == "epoch,loss,acc,val_loss,val_acc,learning_rate,seconds,images_per_second");
   CHECK(rows[1].starts_with("1,"));
@@ -307,19 +312,56 @@ TEST_CASE("program: where the plot fails behind the training, the history is kep
   CHECK(o.code == 1);
   CHECK(lines(o.err).size() == 1);
   CHECK(has(o.err, "no ink"));
-  CHECK(has(o.err, "kept in history.csv"));
-  CHECK(lines(contents(here / "history.csv")).size() == 3);
+  CHECK(has(o.err, "kept in plot.png.history.csv"));
+  CHECK(lines(contents(here / "plot.png.history.csv")).size() == 3);
   CHECK(std::distance(fs::directory_iterator(here.path), {}) == 2);  // and what --resume needs to draw it after all
 
-  std::string const numbers = contents(here / "history.csv");
+  std::string const numbers = contents(here / "plot.png.history.csv");
   outcome const again = run(here, tiny({"-o", "plot.png", "--epochs", "2", "--verbose", "0", "--resume"}));
   INFO(again.out << again.err);
   CHECK(again.code == 0);
   CHECK(has(again.out, "resuming behind epoch 2 of 2"));
   CHECK_FALSE(has(again.out, "training network"));
-  CHECK(contents(here / "history.csv") == numbers);
+  CHECK(contents(here / "plot.png.history.csv") == numbers);
   CHECK(fs::exists(here / "plot.png"));
   CHECK(std::distance(fs::directory_iterator(here.path), {}) == 2);
+}
+
+TEST_CASE("program: a checkpoint that can't be written ends no training", "[program]") {
+  temporary_directory const here;
+  // 13 MB of weights and momenta don't fit, plot and history do
+  outcome const o = run(here, tiny({"-o", "plot.png", "--epochs", "3"}), {}, 1 << 20);
+  INFO(o.out << o.err);
+  CHECK(o.code == 0);
+  REQUIRE(lines(o.err).size() == 1);
+  CHECK(o.err.starts_with(
+      "[WARNING] checkpoint: plot.png.checkpoint must be a file that can be written; found File too"));
+  CHECK(lines(contents(here / "plot.png.history.csv")).size() == 4);
+  CHECK(contents(here / "plot.png").starts_with("\x89PNG"));
+  CHECK(std::distance(fs::directory_iterator(here.path), {}) == 2);
+}
+
+TEST_CASE("program: runs with other plots in one folder leave each other's files alone", "[program]") {
+  temporary_directory const here;
+  REQUIRE(run(here, tiny({"-o", "a.png", "--epochs", "1"})).code == 0);
+  std::ofstream(here / "a.png.checkpoint") << "of a run that has not ended";
+  std::ofstream(here / "a.png.checkpoint.4711-0.tmp") << "of a run that was killed";
+  std::string const plot = contents(here / "a.png"), numbers = contents(here / "a.png.history.csv");
+  for (char const* other : {"b.png", "a.svg"}) {
+    outcome const o = run(here, tiny({"-o", other, "--epochs", "2", "--seed", "3", "--resume"}));
+    INFO(o.out << o.err);
+    REQUIRE(o.code == 0);
+    CHECK(has(o.out, "no " + std::string(other) + ".checkpoint to resume from"));
+    CHECK(lines(contents(here / (std::string(other) + ".history.csv"))).size() == 3);
+  }
+  CHECK(contents(here / "a.png") == plot);
+  CHECK(contents(here / "a.png.history.csv") == numbers);
+  CHECK(contents(here / "a.png.checkpoint") == "of a run that has not ended");
+  CHECK(fs::exists(here / "a.png.checkpoint.4711-0.tmp"));
+  // the same run again
+  REQUIRE(run(here, tiny({"-o", "a.png", "--epochs", "2", "--verbose", "0"})).code == 0);
+  CHECK_FALSE(fs::exists(here / "a.png.checkpoint"));
+  CHECK_FALSE(fs::exists(here / "a.png.checkpoint.4711-0.tmp"));
 }
 
 TEST_CASE("program: the progress bar in a pipe, an SVG, history beside it, and old files replaced", "[program]") {
@@ -333,7 +375,7 @@ TEST_CASE("program: the progress bar in a pipe, an SVG, history beside it, and o
   CHECK(has(o.out, "\nEpoch 1/1\n2/2 - "));
   CHECK(has(o.out, " images/s - loss: "));
   CHECK(has(contents(here / "run/plot.svg"), "MiniGoogLeNet on synthetic pictures"));
-  CHECK(lines(contents(here / "run/history.csv")).size() == 2);
+  CHECK(lines(contents(here / "run/plot.svg.history.csv")).size() == 2);
 
   outcome const silent = run(here, tiny({"-o", "run/plot.svg", "--epochs", "1", "--verbose", "0", "--seed", "7"}));
   REQUIRE(silent.code == 0);
@@ -348,7 +390,7 @@ TEST_CASE("program: both executors start alike", "[program]") {
     INFO(o.out << o.err);
     REQUIRE(o.code == 0);
     CHECK(has(o.out, std::string("on the CPU: ") + executor));
-    return std::strtod(lines(contents(here / "history.csv")).at(1).c_str() + 2, nullptr);
+    return std::strtod(lines(contents(here / "plot.png.history.csv")).at(1).c_str() + 2, nullptr);
   };
   double const plain = loss("reference");
 #ifdef TYPENET_HAS_ONEDNN
@@ -361,7 +403,7 @@ TEST_CASE("program: the same seed gives the same history", "[program]") {
   auto const scores = [](char const* seed) {
     temporary_directory const here;
     REQUIRE(run(here, tiny({"-o", "plot.png", "--epochs", "1", "--verbose", "0", "--seed", seed})).code == 0);
-    std::string const row = lines(contents(here / "history.csv")).at(1);
+    std::string const row = lines(contents(here / "plot.png.history.csv")).at(1);
     return row.substr(0, row.find(",0.005,"));
   };
   CHECK(scores("1") == scores("1"));

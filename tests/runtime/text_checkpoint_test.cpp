@@ -11,8 +11,17 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace {
 
@@ -147,4 +156,122 @@ TEST_CASE("checkpoint: files that can't be read or written", "[checkpoint]") {
   CHECK_THROWS_AS(dsl::write_checkpoint(dsl::checkpoint(t, {}), here / "no/such/folder"), dsl::file_error);
   std::ofstream(here / "empty").close();
   CHECK(dsl::read_checkpoint(here / "empty").empty());
+}
+
+namespace {
+
+/// What the library warns of while this lives.
+struct warnings {
+  static inline std::vector<std::string> said;
+  void (*before)(char const*) = std::exchange(dsl::on_warning, [](char const* s) { said.emplace_back(s); });
+  warnings() { said.clear(); }
+  warnings(warnings const&) = delete;
+  warnings& operator=(warnings const&) = delete;
+  ~warnings() { dsl::on_warning = before; }
+};
+
+/// As a full disk: files may not grow beyond this while it lives.
+struct small_files {
+  rlimit before{};
+  void (*handler)(int) = ::signal(SIGXFSZ, SIG_IGN);
+  explicit small_files(rlim_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before);
+    rlimit const less{bytes, before.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &less);
+  }
+  small_files(small_files const&) = delete;
+  small_files& operator=(small_files const&) = delete;
+  ~small_files() {
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    ::signal(SIGXFSZ, handler);
+  }
+};
+
+/// Does something behind an epoch, before what comes after it.
+struct behind : dsl::callback {
+  int epoch;
+  std::function<void()> what;
+  behind(int e, std::function<void()> f) : epoch(e), what(std::move(f)) {}
+  void on_epoch_end(dsl::fit_run& run) override {
+    if (run.epoch == epoch) what();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("checkpoint: where it can't be written any more a training warns once and goes on", "[checkpoint]") {
+  dsl::test::temporary_directory const here;
+  dsl::trainer undisturbed = made();
+  fit(undisturbed, 4);
+  auto const result = dsl::detail::fingerprint_of(undisturbed.engine());
+
+  SECTION("the disk is full, and has room again") {
+    std::string const path = here / "state";
+    warnings const heard;
+    std::unique_ptr<small_files> full;
+    dsl::trainer t = made();
+    fit(t, 4, 0,
+        {behind{1, [&] { full = std::make_unique<small_files>(100); }}, behind{3, [&] { full.reset(); }},
+         dsl::checkpoint_each_epoch{path},
+         behind{2, [&] {
+                  dsl::trainer u = made();  // the last that could be written is whole
+                  CHECK(dsl::restore(u, dsl::read_checkpoint(path), path).epochs.size() == 1);
+                  CHECK(std::distance(std::filesystem::directory_iterator(here.path), {}) == 1);
+                }}});
+    REQUIRE(warnings::said.size() == 1);
+    CHECK(warnings::said[0].starts_with("checkpoint: " + path +
+                                        " must be a file that can be written; found File too large"));
+    CHECK(warnings::said[0].find("training goes on") != std::string::npos);
+    CHECK(dsl::detail::fingerprint_of(t.engine()) == result);
+    dsl::trainer u = made();
+    CHECK(dsl::restore(u, dsl::read_checkpoint(path), path).epochs.size() == 4);
+  }
+  SECTION("the folder is gone") {
+    std::string const path = here / "sub/state";
+    std::filesystem::create_directory(here.path / "sub");
+    warnings const heard;
+    dsl::trainer t = made();
+    fit(t, 4, 0,
+        {behind{1, [&] { std::filesystem::remove_all(here.path / "sub"); }}, dsl::checkpoint_each_epoch{path}});
+    REQUIRE(warnings::said.size() == 1);
+    CHECK(warnings::said[0].starts_with("checkpoint: " + path));
+    CHECK(warnings::said[0].find("No such file or directory") != std::string::npos);
+    CHECK(dsl::detail::fingerprint_of(t.engine()) == result);
+  }
+  SECTION("it never could be: known before the first step") {
+    dsl::trainer t = made();
+    CHECK_THROWS_AS(fit(t, 4, 0, {dsl::checkpoint_each_epoch{here / "no/state"}}), dsl::file_error);
+    CHECK(t.steps() == 0);
+  }
+}
+
+TEST_CASE("checkpoint: what killed processes left beside it is removed, and nothing else", "[checkpoint]") {
+  dsl::test::temporary_directory const here;
+  std::string const path = here / "state";
+  char const* const others[] = {"state",        "state.tmp",    "state.1-0.tmp.old", "state.a1-0.tmp",  "state.1-.tmp",
+                                "state.-1.tmp", "state.10.tmp", "state2.1-0.tmp",    "state.x.1-0.tmp", "1-0.tmp"};
+  for (char const* name : others) std::ofstream(here / name) << name;
+  for (char const* stale : {"state.4711-0.tmp", "state.1-99.tmp"}) std::ofstream(here / stale) << "half";
+  std::string const used = here / "state.4712-0.tmp";  // by a process that lives
+  int const writer = ::open(used.c_str(), O_RDWR | O_CREAT, 0600);
+  REQUIRE(::flock(writer, LOCK_EX) == 0);
+
+  dsl::write_checkpoint("new", path);
+  CHECK(dsl::read_checkpoint(path) == "new");
+  CHECK_FALSE(std::filesystem::exists(here / "state.4711-0.tmp"));
+  CHECK_FALSE(std::filesystem::exists(here / "state.1-99.tmp"));
+  for (char const* name : others) CHECK(std::filesystem::exists(here / name));
+  CHECK(std::filesystem::exists(used));
+  ::close(writer);
+
+  {
+    dsl::atomic_file first(path, "test"), second(path, "test");  // they don't take each other for stale
+    first.write("first");
+    second.write("second");
+    first.commit();
+    CHECK(dsl::read_checkpoint(path) == "first");
+    second.commit();
+    CHECK(dsl::read_checkpoint(path) == "second");
+  }
+  CHECK_FALSE(std::filesystem::exists(used));
 }

@@ -10,14 +10,17 @@
 #include <system_error>
 #include <utility>
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace dsl {
 
 /// A file that gets its name when it is whole: written beside it, synced, renamed by commit(). Without a commit nothing
-/// is left, and whatever had the name before keeps it. `kind` opens every message.
+/// is left, and whatever had the name before keeps it. `kind` opens every message. What a process that was killed has
+/// left beside that name, the next one that writes there removes.
 ///   atomic_file file("runs/history.csv", "history");  file.write(text);  file.commit();
 class atomic_file {
  public:
@@ -26,10 +29,13 @@ class atomic_file {
     if (path_.empty()) fail("an empty name", "give a file name");
     if (::stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
       fail(S_ISDIR(status.st_mode) ? "a directory" : "something that is not a regular file", "give a file name");
+    remove_stale();
     for (int attempt = 0; descriptor_ < 0 && attempt < 100; ++attempt) {
-      temporary_ = path_ + "." + std::to_string(::getpid()) + "-" + std::to_string(attempt) + ".tmp";
+      temporary_ = path_ + "." + std::to_string(::getpid()) + "-" + std::to_string(attempt).append(temporary_end);
       descriptor_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
       if (descriptor_ < 0 && errno != EEXIST) break;
+      // One that is locked has a writer. Another process may have taken this for a stale one before it was.
+      if (descriptor_ >= 0 && !lock(descriptor_, temporary_)) ::close(std::exchange(descriptor_, -1));
     }
     if (descriptor_ < 0) {
       int const code = errno;
@@ -62,6 +68,41 @@ class atomic_file {
   std::string const& path() const { return path_; }
 
  private:
+  static constexpr std::string_view temporary_end = ".tmp";
+
+  /// Whether the file at `path`, which this descriptor opened, is ours now, and still has that name. Where the file
+  /// system knows no locks nobody removes what others write.
+  static bool lock(int descriptor, std::string const& path) {
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+    struct stat open{}, named{};
+    return ::fstat(descriptor, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_ino == named.st_ino &&
+           open.st_dev == named.st_dev;
+  }
+  /// Whether `rest`, what follows the path in a file's name, is as the constructor makes it: ".4711-0.tmp".
+  static bool is_temporary(std::string_view rest) {
+    if (!rest.starts_with('.') || !rest.ends_with(temporary_end)) return false;
+    rest = rest.substr(1, rest.size() - 1 - temporary_end.size());
+    std::size_t const dash = rest.find('-');
+    return dash != 0 && dash != rest.npos && dash + 1 < rest.size() &&
+           rest.substr(0, dash).find_first_not_of("0123456789") == rest.npos &&
+           rest.substr(dash + 1).find_first_not_of("0123456789") == rest.npos;
+  }
+  void remove_stale() const {
+    std::size_t const slash = path_.rfind('/');
+    std::string const folder = slash == path_.npos ? "" : path_.substr(0, slash + 1);
+    std::string_view const name = std::string_view(path_).substr(folder.size());
+    DIR* const all = ::opendir(folder.empty() ? "." : folder.c_str());
+    while (dirent const* const entry = all ? ::readdir(all) : nullptr) {
+      std::string_view const found = entry->d_name;
+      if (!found.starts_with(name) || !is_temporary(found.substr(name.size()))) continue;
+      std::string const stale = folder + entry->d_name;
+      int const descriptor = ::open(stale.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+      if (descriptor < 0) continue;
+      if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && lock(descriptor, stale)) ::unlink(stale.c_str());
+      ::close(descriptor);
+    }
+    if (all) ::closedir(all);
+  }
   static std::string reason(int code) { return std::generic_category().message(code); }
   [[noreturn]] void fail(std::string const& found, char const* advice) {
     // A constructor that throws is not followed by its destructor.

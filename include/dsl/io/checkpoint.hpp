@@ -171,7 +171,9 @@ void for_each_array(engine& e, F f) {
 }
 
 /// Writes one behind every epoch, over the one before. Comes behind callbacks that change the learning rate then.
-/// `earlier` is what restore() returned, where it went on.
+/// `earlier` is what restore() returned, where it went on. Throws file_error before the first epoch where the file
+/// can't be written. Where that fails later (the disk is full, the folder gone) it warns once, and tries again behind
+/// the next epoch: hours of training are worth more than the means to repeat them.
 struct checkpoint_each_epoch : callback {
   std::string path;
   history earlier{};
@@ -179,11 +181,20 @@ struct checkpoint_each_epoch : callback {
   explicit checkpoint_each_epoch(std::string to, history before = {})
       : path(std::move(to)), earlier(std::move(before)) {}
 
-  void on_epoch_end(fit_run& run) override {
+  void on_train_begin(fit_run&) override { check_writable(path, "checkpoint"); }
+  [[gnu::cold]] void on_epoch_end(fit_run& run) override {
     history all = earlier;
     all.epochs.insert(all.epochs.end(), run.past.epochs.begin(), run.past.epochs.end());
-    write_checkpoint(checkpoint(run.trainer, all, run.learning_rate), path);
+    try {
+      write_checkpoint(checkpoint(run.trainer, all, run.learning_rate), path);
+    } catch (file_error const& e) {
+      if (!std::exchange(warned_, true))
+        on_warning(detail::message({e.what(), "; training goes on, and tries again behind each epoch"}).c_str());
+    }
   }
+
+ private:
+  bool warned_ = false;
 };
 
 }  // namespace dsl
