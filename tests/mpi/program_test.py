@@ -68,6 +68,13 @@ class Program(unittest.TestCase):
         # a process that is ended in the middle of trying whether a plot can be written leaves that try behind
         self.assertEqual([f for f in self.files("a") if not f.endswith(".tmp")], [])
 
+    def test_another_executor(self):
+        help_ = self.run_in("a", [program, "--help"])[0]
+        if "=onednn" not in help_:
+            self.skipTest("this program has one executor")
+        _, err = self.run_in("a", mpirun((1, program, *SMALL), (1, program, *SMALL, "--executor", "reference")), 1)
+        self.assertIn("rank 1 and rank 0 differ in the executor: reference, plain loops in float and onednn;", err)
+
     def interrupted(self, name, command, epochs):
         """Runs until so many epochs are saved, then kills everything."""
         where = self.here / name

@@ -96,10 +96,14 @@ class Refused(unittest.TestCase):
             with self.subTest(words):
                 self.refused(words, *differing)
 
-    def test_another_arithmetic(self):
-        code, _, err = finished(mpirun((1, program), (1, program, "executor=double")))
-        self.assertEqual(code, 1, err)
-        self.assertRegex(err, "calls all_(reduce|gather) and awaits .* the same calls in the same order")
+    def test_another_executor(self):
+        self.refused("the executor: reference, plain loops in double and reference, plain loops in float;",
+                     "executor=double")
+
+    def test_the_same_executor_with_other_numbers(self):
+        """Towers, threads and versions are each process's own affair."""
+        code, _, err = finished(mpirun((1, program, "executor=onednn"), (1, program, "executor=onednn", "towers=2")))
+        self.assertEqual(code, 0, err)
 
 
 class Lingering(unittest.TestCase):

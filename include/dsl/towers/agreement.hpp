@@ -1,13 +1,51 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/list.hpp>
+#include <dsl/detail/message.hpp>
+#include <dsl/error.hpp>
 #include <dsl/towers/process_group.hpp>
 #include <dsl/training/fingerprint.hpp>
 #include <dsl/training/trainer.hpp>
 
+#include <cstring>
 #include <string>
 
 namespace dsl::detail {
+
+/// Of an engine's description what processes must have in common: the executor's name and how it computes. Numbers are
+/// what they may differ in (towers, threads, versions), and so is a device.
+///   "2 towers, each cuda on NVIDIA H100 (sm_90), cudnn 9.11.0, bf16, deterministic" -> "cuda, bf16, deterministic"
+[[gnu::cold]] inline std::string arithmetic_of(std::string const& description) {
+  std::string const each = ", each ";  // of several towers
+  std::size_t const towers = description.find(each);
+  std::string const one = towers == std::string::npos ? description : description.substr(towers + each.size());
+  std::string found = one.substr(0, one.find_first_of(" ,"));
+  for (std::size_t at = one.find(", "); at != std::string::npos;) {
+    std::size_t const next = one.find(", ", at + 2);
+    std::string const part = one.substr(at, next == std::string::npos ? next : next - at);
+    bool numbers = false;
+    for (std::size_t i = 1; i < part.size(); ++i) numbers |= part[i - 1] == ' ' && part[i] >= '0' && part[i] <= '9';
+    if (!numbers) found += part;
+    at = next;
+  }
+  return found;
+}
+
+/// Throws executor_error, in all processes, where one has another text than process 0. At most 127 characters count.
+[[gnu::cold]] inline void agree_on_text(process_group& all, char const* what, std::string const& text) {
+  struct line {
+    char text[128] = {};
+  };
+  line mine;
+  std::strncpy(mine.text, text.c_str(), sizeof mine.text - 1);
+  list<line> each(all.processes());
+  all.gather(what, mine, each.begin());
+  for (int q = 1; q < all.processes(); ++q)
+    if (std::strcmp(each[q].text, each[0].text) != 0)
+      throw executor_error(message({"processes: rank ", q, " and rank 0 differ in ", what, ": ", each[q].text, " and ",
+                                    each[0].text, "; start all of them with the same program and options"}));
+}
 
 /// That all processes have the same pictures. `what` is "train" or "validation".
 [[gnu::cold]] inline void agree_on_data(process_group& all, dataset const* data, char const* what) {
@@ -37,6 +75,7 @@ class agreement final : public process_checks {
   agreement(process_group* all, engine& e) : all_(all), engine_(e) {}
 
   [[gnu::cold]] void before_fit(trainer& t, dataset const& data, fit_options const& o) override {
+    agree_on_text(*all_, "the executor", arithmetic_of(engine_.description()));
     agree_on_network(*all_, engine_);
     all_->agree("the batch size", o.batch_size);
     all_->agree("the number of epochs", o.epochs);
