@@ -154,7 +154,7 @@ Examples:
   The same on two towers, one a core, with the same batch of 64 in all:
     minigooglenet_cifar -o plot.png --epochs 3 --bn-momentum 0.9 --gpus 2 --batch-size 32
   On two machines with two towers each, and a batch of 256 in all (docs/several_machines.md):
-    mpirun -n 2 --host a,b minigooglenet_cifar -o plot.png --gpus 2
+    mpirun -n 2 --host a,b --bind-to none minigooglenet_cifar -o plot.png --gpus 2
   A minute without any data: 480 small steps, over 90 % on the synthetic test set.
     minigooglenet_cifar -o plot.png --synthetic --epochs 4 --batch-size 32 --learning-rate 0.02 --bn-momentum 0.9
 
@@ -219,6 +219,8 @@ void check(settings const& s) {
     throw dsl::executor_error("--collectives: this program has no nccl; install it and build again");
   need(s.executor == "onednn" || s.threads <= 1, "--threads: " + s.executor + " has one thread" + found(s.threads));
 }
+
+dsl::launch const launched = dsl::launched();  // MPI changes the environment
 
 /// The processes of this job; null: it is one by itself.
 std::unique_ptr<dsl::process_group> processes;
@@ -360,7 +362,9 @@ void run(settings const& s) {
   pictures const data = load(s);
   int const gpus = all_gpus(s);
   say(fmt::format("training with {} GPU{}{}...", gpus, gpus == 1 ? "" : "s",
-                  processes ? fmt::format(" in {} processes", processes->processes()) : ""));
+                  processes
+                      ? fmt::format(" in {} process{}", processes->processes(), processes->processes() == 1 ? "" : "es")
+                      : ""));
   say("compiling model...");
   dsl::trainer trainer = compile(s);
   say(fmt::format("num_replicas_in_sync: {}, {}{}", trainer.engine().replicas(),
@@ -394,25 +398,29 @@ int fail(int code, std::string message) {
 #ifdef TYPENET_HAS_MPI
   if (processes) static_cast<dsl::mpi&>(*processes).abort(message, code);
 #endif
-  int const rank = dsl::launched_rank();
-  std::fprintf(stderr, "error: %s%s\n", rank < 0 ? "" : fmt::format("rank {}: ", rank).c_str(), message.c_str());
+  std::string const rank = launched.rank < 0 ? "" : fmt::format("rank {}: ", launched.rank);
+  std::fprintf(stderr, "error: %s%s\n", rank.c_str(), message.c_str());
   return code;
 }
 
 int start(settings const& s) {
-  if (dsl::launched_rank() < 0) {
+  if (launched.rank < 0) {
     run(s);
     return 0;
   }
 #ifdef TYPENET_HAS_MPI
-  processes = std::make_unique<dsl::mpi>(dsl::mpi_options{.deadline_s = s.deadline});  // outlives run(), for fail()
+  auto all = std::make_unique<dsl::mpi>(dsl::mpi_options{.deadline_s = s.deadline});
+  if (std::string const why = dsl::detail::why_alone(launched, all->processes()); !why.empty()) {
+    all.reset();  // MPI's own end, not an abort's many words
+    throw dsl::executor_error(why);
+  }
+  processes = std::move(all);  // outlives run(), for fail()
   run(s);
   processes.reset();
   return 0;
 #else
   throw dsl::executor_error(
-      "mpirun: this program was built without MPI; install it (on Debian: apt-get install libopenmpi-dev openmpi-bin) "
-      "and "
+      "mpirun: this program was built without MPI; install it (on Debian: apt-get install libopenmpi-dev openmpi-bin), "
       "build again, or run it without mpirun");
 #endif
 }
@@ -423,7 +431,7 @@ int main(int argc, char** argv) {
   settings s;
   CLI::App app{"Trains MiniGoogLeNet, a network of 1,656,250 parameters, on CIFAR-10 and plots how it went."};
   declare(app, s);
-  bool const first = dsl::launched_rank() <= 0;  // of several processes, or the only one
+  bool const first = launched.rank <= 0;  // of several processes, or the only one
   try {
     app.parse(argc, argv);
     if (s.summary) {

@@ -23,10 +23,10 @@ class Program(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.here = pathlib.Path(self.folder.name)
 
-    def run_in(self, name, command, code=0):
+    def run_in(self, name, command, code=0, environment=()):
         where = self.here / name
         where.mkdir(exist_ok=True)
-        did, out, err = finished(command, cwd=where)
+        did, out, err = finished(command, cwd=where, env={**os.environ, **dict(environment)})
         self.assertEqual(did, code, out + err)
         return out, err
 
@@ -74,6 +74,25 @@ class Program(unittest.TestCase):
             self.skipTest("this program has one executor")
         _, err = self.run_in("a", mpirun((1, program, *SMALL), (1, program, *SMALL, "--executor", "reference")), 1)
         self.assertIn("rank 1 and rank 0 differ in the executor: reference, plain loops in float and onednn;", err)
+
+    def test_a_launcher_that_this_mpi_does_not_know(self):
+        """Each would train by itself and write the same files."""
+        tiny = [program, *SMALL, "--epochs", "1"]
+        for variables in ({"PMI_RANK": "0", "PMI_SIZE": "2"}, {"PMIX_RANK": "0", "SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": "0"},
+                          {"PMI_RANK": "1", "PMI_SIZE": "2"}, {"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2"}):
+            with self.subTest(variables):
+                rank = variables.get("PMI_RANK") or variables["SLURM_PROCID"]
+                _, err = self.run_in("a", tiny, 1, variables)
+                self.assertRegex(err, f"^error: rank {rank}: mpi: the launcher says that this is rank {rank}.* but MPI knows of no other; ")
+                if rank == "0":
+                    self.assertRegex(err, "rank 0 of 2,.* where it is to run by itself unset (PMI|PMIX)_RANK$")
+                self.assertEqual(len(err.splitlines()), 1)
+                self.assertEqual(self.files("a"), [])
+        # what is no launch: a job's script, that has room for tasks; one process that may find others
+        for variables in ({"SLURM_PROCID": "0", "SLURM_NTASKS": "4"}, {"PMI_RANK": "0", "PMI_SIZE": "1"}):
+            with self.subTest(variables):
+                _, err = self.run_in("b", tiny, 0, variables)
+                self.assertEqual(err, "")
 
     def interrupted(self, name, command, epochs):
         """Runs until so many epochs are saved, then kills everything."""

@@ -13,15 +13,49 @@
 
 namespace dsl {
 
-/// Which of its processes a launcher says that this one is: mpirun, or srun with PMIx or PMI. -1: nobody started it
-/// with others. Needs no MPI, so that a program can leave that alone where it runs by itself.
-[[gnu::cold]] inline int launched_rank() {
-  for (char const* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
-    if (char const* const rank = std::getenv(name); rank && *rank) return std::atoi(rank);
-  return -1;
+/// What a launcher says in the environment of each process that it starts.
+struct launch {
+  int rank = -1;                   // -1: nobody started it with others
+  int size = 0;                    // processes in all; 0: it does not say
+  char const* variable = nullptr;  // that has the rank
+};
+
+/// mpirun, or srun with PMIx, PMI or neither. Call it before MPI_Init, which changes the environment. Needs no MPI, so
+/// that a program can leave that alone where it runs by itself.
+[[gnu::cold]] inline launch launched() {
+  struct {
+    char const *rank, *size;
+  } const launchers[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},  // Open MPI's mpirun
+                         {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"},             // srun --mpi=pmix; PMIx has no size there
+                         {"PMI_RANK", "PMI_SIZE"},  // MPICH's and Intel's mpirun, srun --mpi=pmi2
+                         // srun --mpi=none. Not SLURM_NTASKS, which the whole job's script has, too.
+                         {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}};
+  for (auto const& names : launchers) {
+    char const* const rank = std::getenv(names.rank);
+    char const* const size = std::getenv(names.size);
+    launch const found{rank && *rank ? std::atoi(rank) : -1, size ? std::atoi(size) : 0, names.rank};
+    bool const slurm_alone = names.rank[0] == 'S' && found.size < 2;  // a script's only task, or no step at all
+    if (found.rank >= 0 && !slurm_alone) return found;
+  }
+  return {};
 }
 
+/// Which of its processes the launcher says that this one is. -1: nobody started it with others.
+[[gnu::cold]] inline int launched_rank() { return launched().rank; }
+
 namespace detail {
+
+/// Why a process must not go on: it would train by itself, and the others beside it the same. Empty: it is what its
+/// launcher says, as far as that tells. `before`: launched() before MPI_Init.
+[[gnu::cold]] inline std::string why_alone(launch const& before, int processes) {
+  if (processes > 1 || (before.size < 2 && before.rank < 1)) return {};
+  std::string const of = before.size > 1 ? message({" of ", before.size}) : std::string();
+  return message(
+      {"mpi: the launcher says that this is rank ", before.rank, of,
+       ", but MPI knows of no other; use the mpirun that belongs to this MPI, or srun --mpi=pmix; where it is "
+       "to run by itself unset ",
+       before.variable});
+}
 
 [[gnu::cold]] inline std::string text_of_process(char const* process, char const* file) {
   std::string text;
