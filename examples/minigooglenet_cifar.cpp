@@ -124,7 +124,8 @@ void declare(CLI::App& app, settings& s) {
                "go on from PLOT.checkpoint, which holds the last epoch of a run that did not end;\n"
                "where there is none: from the beginning");
   app.add_option("--deadline", s.deadline,
-                 "under mpirun: seconds in which the job ends when a process has died or hangs")
+                 "under mpirun: seconds in which the job ends when a process has died or hangs;\n"
+                 "with --collectives nccl: for which GPUs wait for one that does not come")
       ->type_name("SECONDS");
   app.add_flag("--summary", s.summary, "print the table of layers and end");
 
@@ -270,6 +271,21 @@ dsl::towers towers(settings const& s) {
           .processes = processes.get()};
 }
 
+#ifdef TYPENET_HAS_NCCL
+/// GPUs wait for each other as long as processes do; the end, which has two parts, takes less than that.
+constexpr dsl::cu::nccl_deadlines nccl_deadlines(double seconds) {
+  std::chrono::milliseconds const all(1 + static_cast<long long>(1e3 * seconds - 0.5));
+  auto const close = dsl::cu::nccl_deadlines{}.close;
+  return {.start = all, .wait = all, .close = all / 3 < close ? all / 3 : close};
+}
+static_assert(nccl_deadlines(30).wait == dsl::cu::nccl_deadlines{}.wait);
+static_assert(nccl_deadlines(30).start == dsl::cu::nccl_deadlines{}.start);
+static_assert(nccl_deadlines(30).close == dsl::cu::nccl_deadlines{}.close);
+static_assert(nccl_deadlines(600).wait == std::chrono::minutes(10));
+static_assert(nccl_deadlines(1.5).wait == std::chrono::milliseconds(1500));
+static_assert(nccl_deadlines(1.5).close == std::chrono::milliseconds(500));
+#endif
+
 #ifdef TYPENET_HAS_CUDA
 dsl::cuda on_gpus(settings const& s) {
   dsl::cuda on{.precision = s.precision == "bf16"   ? dsl::precision::bf16
@@ -277,7 +293,8 @@ dsl::cuda on_gpus(settings const& s) {
                                                     : dsl::precision::fp32_strict,
                .deterministic = s.deterministic};
 #ifdef TYPENET_HAS_NCCL
-  if (s.collectives == "nccl") on.collectives = &dsl::nccl;
+  static dsl::cu::nccl_collectives const nccl(nccl_deadlines(s.deadline));  // must outlive the trainer
+  if (s.collectives == "nccl") on.collectives = &nccl;
 #endif
   return on;
 }
