@@ -43,7 +43,7 @@ class mpi final : public process_group {
     if (piece_ < 1 || piece_ > INT_MAX)
       throw option_error(
           detail::message({"mpi: the largest message must have 1 to ", INT_MAX, " bytes; found ", piece_}));
-    int const launched = process_;  // MPI_Init changes the environment
+    launch const before = launched();  // MPI_Init changes the environment
     int flag = 0;
     MPI_Initialized(&flag);
     if (flag) throw executor_error("mpi: it is initialized already; make one dsl::mpi in main() and no other");
@@ -61,11 +61,9 @@ class mpi final : public process_group {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &process_);
     MPI_Comm_size(MPI_COMM_WORLD, &processes_);
-    if (processes_ == 1 && launched > 0) {
+    if (std::string const why = detail::why_alone(before, processes_); !why.empty()) {
       MPI_Finalize();
-      throw executor_error(detail::message({"mpi: the launcher says that this is rank ", launched,
-                                            ", but MPI knows of no other; use the mpirun that belongs to this MPI, or "
-                                            "srun --mpi=pmix"}));
+      throw executor_error(why);
     }
     sent_ = detail::list<header>(processes_);
     received_ = detail::list<header>(processes_);
