@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "support/catch.hpp"
+#include "support/chained.hpp"
 
 #include <dsl/dsl.hpp>
 #include <dsl/towers.hpp>
@@ -309,6 +310,10 @@ TEST_CASE("any other call finishes the sums that were begun", "[processes]") {
           c.all_reduce(b.data(), 3);
         for (float x : a)
           if (x != 0.5F * static_cast<float>(6 + 4 * round)) throw executor_error("a sum is wrong");
+        double folded[3] = {1, 1.0 * c.rank(), 2};
+        c.fold(2 + c.rank(), folded, 3, dsl_test::chained(4));
+        // 120 i + 60 values[0] + 20 values[1] + 5 values[2] + values[3]
+        if (folded[0] != 86 || folded[1] != 153 || folded[2] != 412) throw executor_error("a fold is wrong");
         if (d[5] != 6 || (round % 3 < 2 ? all[3] != 3 : b[2] != 4)) throw executor_error("another one is wrong");
         c.finish_all_reduces();  // there is none any more
       }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "support/catch.hpp"
+#include "support/chained.hpp"
 
 #include <dsl/dsl.hpp>
 #include <dsl/executors/onednn.hpp>
@@ -394,6 +395,10 @@ TEST_CASE("sums are added up in rank order", "[towers]") {
           group.at(rank).all_gather(mine, 2, all);
           for (int r = 0; r < ranks; ++r)
             if (all[2 * r] != r + 0.5 || all[2 * r + 1] != -1.0 * r) throw executor_error("wrong");
+          double folded[4] = {1, 1.0 * rank, 2, 3};
+          group.at(rank).fold(2 + rank, folded, 4, dsl_test::chained(ranks));
+          // 24 i + 12 values[0] + 4 values[1] + values[2]
+          if (folded[0] != 17 || folded[1] != 30 || folded[2] != 82 || folded[3] != 123) throw executor_error("wrong");
         },
         [](int) {});
   }

@@ -13,6 +13,15 @@ template <class T>
 class tower;
 }
 
+/// What becomes of numbers that every rank has one of: values[r] is rank r's i-th, heads[r] what that rank has said of
+/// all of its own.
+struct rank_fold {
+  virtual double operator()(long long i, double const* heads, double const* values) const = 0;
+
+ protected:
+  ~rank_fold() = default;
+};
+
 /// How engines that train one network together meet: one engine a rank, on one device each. All ranks make the same
 /// calls with the same counts, in the same order; a call returns when this rank's numbers are final. Every sum is added
 /// up in rank order, ((0 + 1) + 2) + ..., so that all ranks get the same bits, in every run. Throws executor_error
@@ -41,6 +50,9 @@ class communicator {
 
   /// all[0 ... ranks * count) become rank 0's numbers, rank 1's, and so on.
   virtual void all_gather(double const* data, long long count, double* all) = 0;
+  /// data[i] becomes what f makes of all ranks' data[i], the same on every rank. Each number is computed by one of the
+  /// ranks, with its own f: all of them must do the same.
+  virtual void fold(double head, double* data, long long count, rank_fold const& f) = 0;
   /// This rank can't go on. A rank of several threads must say so: those of them that wait for other ranks here end.
   virtual void give_up(char const* /*why*/) {}
 

@@ -22,12 +22,16 @@ class host_tower final : public host::tower<T> {
     for (int n = 0; n < g.size.nodes; ++n)
       if (g.nodes[n].kind == op::batch_norm && g.output_shape(g.nodes[n]).channels > most)
         most = g.output_shape(g.nodes[n]).channels;
-    if (o.moments != tower_moments::synchronized)
+    if (o.moments != tower_moments::synchronized) {
       moments_.resize(static_cast<std::size_t>(count));
-    else
-      sums_.resize(2 * static_cast<std::size_t>(most)), numbers_.resize(sums_.size());
-    sent_.resize(1 + (moments_.empty() ? sums_.size() : moments_.size()));
-    received_.resize(sent_.size() * static_cast<std::size_t>(group.ranks()));
+      sent_.resize(moments_.size());
+      find_momenta();
+    } else {
+      sums_.resize(2 * static_cast<std::size_t>(most));
+      numbers_.resize(sums_.size());
+      sent_.resize(1 + sums_.size());
+      received_.resize(sent_.size() * static_cast<std::size_t>(group.ranks()));
+    }
   }
 
   T* moments() override { return moments_.empty() ? nullptr : moments_.data(); }
@@ -40,23 +44,13 @@ class host_tower final : public host::tower<T> {
 
   void move_running_moments(int batches, T* running) override {
     if (moments_.empty()) return;
-    sent_[0] = batches;
     for (std::size_t i = 0; i < moments_.size(); ++i) {
-      sent_[i + 1] = static_cast<double>(moments_[i]);
+      sent_[i] = static_cast<double>(moments_[i]);
       moments_[i] = 0;  // a NaN would stay: the next batch's replace these as 0 * old + new
     }
-    exchange(sent_.size());
-    for (int n = 0; n < graph_.size.nodes; ++n) {
-      node const& x = graph_.nodes[n];
-      if (x.kind != op::batch_norm) continue;
-      double const momentum = options_.batch_norm_momentum >= 0 ? options_.batch_norm_momentum : x.momentum;
-      for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
-        if (graph_.parameters[k].trainable()) continue;
-        long long const at = layout_.buffers[layout_.parameter_buffers[k]].offset / number_bytes;
-        for (long long i = at; i < at + graph_.parameters[k].count(); ++i)
-          running[i] = static_cast<T>(moved(static_cast<double>(running[i]), momentum, static_cast<std::size_t>(i)));
-      }
-    }
+    group_.fold(batches, sent_.data(), static_cast<long long>(sent_.size()), mover(*this, running));
+    for (std::size_t i = 0; i < sent_.size(); ++i)
+      if (momenta_[i] >= 0) running[i] = static_cast<T>(sent_[i]);
   }
 
   void batch_norm_forward(view<T const> const& x, plain::batch_norm_parameters<T> const& p, T* statistics,
@@ -142,6 +136,21 @@ class host_tower final : public host::tower<T> {
  private:
   static constexpr long long number_bytes = sizeof(T);
 
+  [[gnu::cold]] void find_momenta() {
+    momenta_.assign(moments_.size(), -1.0);
+    for (int n = 0; n < graph_.size.nodes; ++n) {
+      node const& x = graph_.nodes[n];
+      if (x.kind != op::batch_norm) continue;
+      double const momentum = options_.batch_norm_momentum >= 0 ? options_.batch_norm_momentum : x.momentum;
+      for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
+        if (graph_.parameters[k].trainable()) continue;
+        long long const at = layout_.buffers[layout_.parameter_buffers[k]].offset / number_bytes;
+        for (long long i = at; i < at + graph_.parameters[k].count(); ++i)
+          momenta_[static_cast<std::size_t>(i)] = momentum;
+      }
+    }
+  }
+
   void exchange(std::size_t count) { group_.all_gather(sent_.data(), static_cast<long long>(count), received_.data()); }
   double const* part(int rank, std::size_t stride) const {
     return received_.data() + static_cast<std::size_t>(rank) * stride;
@@ -149,22 +158,29 @@ class host_tower final : public host::tower<T> {
 
   /// In turn, each tower's batches go on from where those of the tower before it left the running value. Averaged, each
   /// tower moves the same one, by as many batches as it had, and the mean of where they end is the new one.
-  double moved(double running, double momentum, std::size_t i) const {
-    bool const averages = options_.moments == tower_moments::averaged;
-    double sum = 0;
-    int towers = 0;
-    for (int r = 0; r < group_.ranks(); ++r) {
-      double const* const p = part(r, sent_.size());
-      if (p[0] == 0) continue;  // it had no samples
-      double kept = momentum;
-      for (int more = static_cast<int>(p[0]) - 1; more > 0; --more) kept *= momentum;
-      double const own = kept * running + (1 - kept) * p[1 + i];
-      if (!averages) running = own;
-      sum += own;
-      ++towers;
+  struct mover final : rank_fold {
+    host_tower const& tower;
+    T const* running;
+
+    mover(host_tower const& t, T const* at) : tower(t), running(at) {}
+    double operator()(long long i, double const* batches, double const* moments) const override {
+      bool const averages = tower.options_.moments == tower_moments::averaged;
+      double const momentum = tower.momenta_[static_cast<std::size_t>(i)];
+      double value = static_cast<double>(running[i]);
+      double sum = 0;
+      int towers = 0;
+      for (int r = 0; r < tower.group_.ranks(); ++r) {
+        if (batches[r] == 0) continue;  // it had no samples
+        double kept = momentum;
+        for (int more = static_cast<int>(batches[r]) - 1; more > 0; --more) kept *= momentum;
+        double const own = kept * value + (1 - kept) * moments[r];
+        if (!averages) value = own;
+        sum += own;
+        ++towers;
+      }
+      return averages && towers > 0 ? sum / towers : value;
     }
-    return averages && towers > 0 ? sum / towers : running;
-  }
+  };
 
   /// From this tower's `count` values a channel, their means and then their summed squares of deviations: those of all
   /// towers' values (Chan, Golub, LeVeque 1979), and how many these are. Moves the running moments by them.
@@ -201,7 +217,8 @@ class host_tower final : public host::tower<T> {
   graph_view graph_;
   engine_options options_;
   plan const& layout_;
-  std::vector<T> moments_;  // of this tower's part, until the update
+  std::vector<T> moments_;       // of this tower's part, until the update
+  std::vector<double> momenta_;  // of each of these; -1: padding
   std::vector<T> numbers_;
   std::vector<double> sums_, sent_, received_;
 };

@@ -63,13 +63,14 @@ class in_process_group {
   }
 
  private:
-  enum class kind : unsigned char { none, sum, gather, finish };
+  enum class kind : unsigned char { none, sum, gather, fold, finish };
   struct call {
     kind what = kind::none;
     int bytes = 0;  // of a number
     void* data = nullptr;
     void* all = nullptr;
     long long count = 0;
+    double head = 0;  // of a fold
     friend bool operator==(call const& a, call const& b) {
       return a.what == b.what && a.bytes == b.bytes && a.count == b.count;
     }
@@ -104,6 +105,16 @@ class in_process_group {
       if (!group_.aside_) return;
       if (seat_ == 0) group_.fate_.exchange([&] { group_.between_.gather(all, count); });
       group_.take_over(seat_, all, 8 * count * ranks());
+    }
+    void fold(double head, double* data, long long count, rank_fold const& f) override {
+      finish_all_reduces();
+      group_.meet(seat_, {kind::fold, 8, data, data, count, head});
+      if (!group_.aside_) {
+        group_.fold(seat_, count, f);
+        return group_.part();
+      }
+      if (seat_ == 0) group_.fold_with_others(count, f);
+      group_.take_over(seat_, data, 8 * count);
     }
     void give_up(char const* why) override {
       group_.abort(detail::message({"towers: tower ", rank(), " of ", ranks(), " failed: ", why}));
@@ -191,6 +202,16 @@ class in_process_group {
         std::memcpy(data_of<T>(r) + at, sums, static_cast<std::size_t>(n) * sizeof(T));
     }
   }
+  /// One rank's part of the numbers.
+  void fold(int seat, long long count, rank_fold const& f) const {
+    detail::list<double> heads(own_ranks()), values(own_ranks());
+    for (int r = 0; r < own_ranks(); ++r) heads[r] = calls_[r].head;
+    for (long long i = count * seat / own_ranks(); i < count * (seat + 1) / own_ranks(); ++i) {
+      for (int r = 0; r < own_ranks(); ++r) values[r] = data_of<double>(r)[i];
+      double const result = f(i, heads.begin(), values.begin());
+      for (int r = 0; r < own_ranks(); ++r) data_of<double>(r)[i] = result;
+    }
+  }
   template <class T>
   T* data_of(int seat) const {
     return static_cast<T*>(calls_[seat].data);
@@ -202,11 +223,17 @@ class in_process_group {
     fate_.exchange([&] { between_.add_up<T>(data_.begin(), count); });
   }
 
+  void fold_with_others(long long count, rank_fold const& f) {
+    detail::list<double> heads(own_ranks());
+    for (int s = 0; s < own_ranks(); ++s) data_[s] = calls_[s].data, heads[s] = calls_[s].head;
+    fate_.exchange([&] { between_.fold(data_.begin(), heads.begin(), count, f); });
+  }
+
   [[gnu::cold, noreturn]] void differ(int seat) {
     auto const words = [](call const& c) {
       if (c.what == kind::finish) return detail::message({"finish_all_reduces of ", c.count, " sums"});
-      return detail::message(
-          {c.what == kind::sum ? "all_reduce" : "all_gather", " of ", c.count, " numbers of ", c.bytes, " bytes"});
+      char const* const name = c.what == kind::sum ? "all_reduce" : c.what == kind::fold ? "fold" : "all_gather";
+      return detail::message({name, " of ", c.count, " numbers of ", c.bytes, " bytes"});
     };
     fate_.break_with(detail::message({"towers: rank ", first_rank() + last_, " calls ", words(calls_[last_]), ", rank ",
                                       first_rank() + seat, " ", words(calls_[seat]),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/list.hpp>
+#include <dsl/towers/communicator.hpp>
 #include <dsl/towers/process_group.hpp>
 
 #include <cstring>
@@ -38,35 +39,27 @@ class process_sums {
   /// data[s][0 ... count) are the s-th own rank's numbers; those of data[0] become the sums.
   template <class T>
   void add_up(void* const* data, long long count) {
-    int const parts = processes(), mine = process();
-    auto const begin = [&](int q) { return count * q / parts; };
-    auto const size = [&](int q) { return begin(q + 1) - begin(q); };
-    auto const numbers = [&](int s) { return static_cast<T*>(data[s]); };
-    std::vector<T>& packed = buffer<T>(0);
-    std::vector<T>& arrived = buffer<T>(1);
-    packed.resize(static_cast<std::size_t>(count * own()));
-    arrived.resize(static_cast<std::size_t>(size(mine) * all_));
-    T* to = packed.data();
-    T* from = arrived.data();
-    for (int q = 0; q < parts; ++q) {
-      out_[q] = {to, static_cast<long long>(sizeof(T)) * size(q) * own()};
-      for (int s = 0; s < own(); ++s, to += size(q))
-        std::memcpy(to, numbers(s) + begin(q), static_cast<std::size_t>(size(q)) * sizeof(T));
-      in_[q] = {from, static_cast<long long>(sizeof(T)) * size(mine) * counts_[q]};
-      from += size(mine) * counts_[q];
-    }
-    world_->exchange("all_reduce", out_.begin(), in_.begin());
-    T* const sums = numbers(0) + begin(mine);
-    std::memcpy(sums, arrived.data(), static_cast<std::size_t>(size(mine)) * sizeof(T));
+    long long const begin = begin_of(process(), count), size = begin_of(process() + 1, count) - begin;
+    T const* const arrived = exchange_parts<T>("all_reduce", data, nullptr, count);
+    T* const sums = static_cast<T*>(data[0]) + begin;
+    std::memcpy(sums, arrived, static_cast<std::size_t>(size) * sizeof(T));
     for (int r = 1; r < all_; ++r) {
-      T const* const more = arrived.data() + r * size(mine);
-      for (long long i = 0; i < size(mine); ++i) sums[i] += more[i];
+      T const* const more = arrived + r * size;
+      for (long long i = 0; i < size; ++i) sums[i] += more[i];
     }
-    for (int q = 0; q < parts; ++q) {
-      out_[q] = {sums, static_cast<long long>(sizeof(T)) * size(mine)};
-      in_[q] = {numbers(0) + begin(q), static_cast<long long>(sizeof(T)) * size(q)};
+    share_results<T>("all_reduce, its sums", data[0], count);
+  }
+  /// The same for f; heads[s] is what the s-th own rank says of its numbers.
+  void fold(void* const* data, double const* heads, long long count, rank_fold const& f) {
+    long long const begin = begin_of(process(), count), size = begin_of(process() + 1, count) - begin;
+    double const* const arrived = exchange_parts<double>("fold", data, heads, count);
+    list<double> said(all_), values(all_);
+    for (int r = 0; r < all_; ++r) said[r] = arrived[r * (size + 1)];
+    for (long long i = 0; i < size; ++i) {
+      for (int r = 0; r < all_; ++r) values[r] = arrived[r * (size + 1) + 1 + i];
+      static_cast<double*>(data[0])[begin + i] = f(begin + i, said.begin(), values.begin());
     }
-    world_->exchange("all_reduce, its sums", out_.begin(), in_.begin());
+    share_results<double>("fold, its results", data[0], count);
   }
 
   /// all[first() * count ... (first() + own()) * count) are this process's numbers; the rest becomes the others'.
@@ -81,6 +74,50 @@ class process_sums {
   }
 
  private:
+  long long begin_of(int process, long long count) const { return count * process / processes(); }
+
+  /// Every process gets its part of all ranks' numbers, rank by rank; in front of each rank's its head, if there are
+  /// any.
+  template <class T>
+  T const* exchange_parts(char const* what, void* const* data, T const* heads, long long count) {
+    int const extra = heads ? 1 : 0;
+    auto const size = [&](int q) { return begin_of(q + 1, count) - begin_of(q, count); };
+    long long const mine = size(process()) + extra;
+    T* to = memory<T>(0, (count + extra * processes()) * own());
+    T* const arrived = memory<T>(1, mine * all_);
+    T* from = arrived;
+    for (int q = 0; q < processes(); ++q) {
+      out_[q] = {to, static_cast<long long>(sizeof(T)) * (size(q) + extra) * own()};
+      for (int s = 0; s < own(); ++s, to += size(q)) {
+        if (heads) *to++ = heads[s];
+        std::memcpy(to, static_cast<T const*>(data[s]) + begin_of(q, count),
+                    static_cast<std::size_t>(size(q)) * sizeof(T));
+      }
+      in_[q] = {from, static_cast<long long>(sizeof(T)) * mine * counts_[q]};
+      from += mine * counts_[q];
+    }
+    world_->exchange(what, out_.begin(), in_.begin());
+    return arrived;
+  }
+  /// Everybody gets the parts that the others have made of `all`.
+  template <class T>
+  void share_results(char const* what, void* all, long long count) {
+    T* const numbers = static_cast<T*>(all);
+    auto const part = [&](int q) {
+      long long const begin = begin_of(q, count);
+      return process_message{numbers + begin, static_cast<long long>(sizeof(T)) * (begin_of(q + 1, count) - begin)};
+    };
+    for (int q = 0; q < processes(); ++q) out_[q] = part(process()), in_[q] = part(q);
+    world_->exchange(what, out_.begin(), in_.begin());
+  }
+
+  /// Grows only: what a vector adds it fills with zeros.
+  template <class T>
+  T* memory(int which, long long count) {
+    std::vector<T>& all = buffer<T>(which);
+    if (static_cast<long long>(all.size()) < count) all.resize(static_cast<std::size_t>(count));
+    return all.data();
+  }
   template <class T>
   std::vector<T>& buffer(int which) {
     if constexpr (sizeof(T) == sizeof(float))
