@@ -11,7 +11,6 @@ import tempfile
 
 import launching
 
-NAME = f"typenet{os.getpid()}-"  # of namespaces; devices have 15 letters at most
 ADDRESS = "10.213.7."
 
 
@@ -25,9 +24,13 @@ class Network:
     """`count` namespaces on one bridge, in a namespace of its own so that this machine's network stays as it is. What
     each of them sends goes at `rate` at most: "1gbit". With `cores`, each runs on its one of them."""
 
+    made = 0
+
     def __init__(self, count, rate=None, cores=()):
-        self.names = [f"{NAME}{i}" for i in range(count)]
-        self.bridge = f"{NAME}b"
+        Network.made += 1
+        name = f"typenet{os.getpid()}-{Network.made}-"
+        self.names = [f"{name}{i}" for i in range(count)]
+        self.bridge = f"{name}b"
         self.bound = bool(cores)
         self.folder = tempfile.TemporaryDirectory()
         # What mpirun calls instead of ssh: AGENT NAME COMMAND. Every "machine" has a name and a /tmp of its own.
@@ -39,7 +42,7 @@ shift
 command=$*
 {taskset}
 mkdir -p {self.folder.name}/$number
-exec ip netns exec {NAME}$number {"taskset -c $core" if cores else ""} unshare --uts sh -c \\
+exec ip netns exec {name}$number {"taskset -c $core" if cores else ""} unshare --uts sh -c \\
   'hostname machine-'$number'; export TMPDIR={self.folder.name}/'$number'; exec sh -c "$0"' "$command"
 """)
         self.agent.chmod(0o755)
