@@ -187,9 +187,10 @@ class mpi final : public process_group {
   }
   [[gnu::cold, noreturn]] void fail(std::string const& why) {
     end_with(who() + why);
-    {
+    try {
       detail::lock const held(reason_);
       if (!ending_ && !last_words_) last_words_ = new detail::last_words(deadline_s_ - patience(), why_);
+    } catch (option_error const&) {  // without a thread for it the reason is still this one
     }
     refuse();
   }

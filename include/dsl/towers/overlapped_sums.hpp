@@ -90,14 +90,17 @@ class overlapped_sums {
   }
   void serve() {
     while (next()) {
-      std::string why;
+      bool made = false;
+      std::string why = "towers: the exchange of their sums failed";
       try {
         fate_.exchange([this] { make(); });
+        made = true;
       } catch (std::exception const& e) {
         why = e.what();
+      } catch (...) {  // of a process_group that throws something else
       }
       lock const held(fate_.guard);
-      if (why.empty())
+      if (made)
         ++done_;
       else
         fate_.break_with(why);
