@@ -17,6 +17,8 @@ namespace {
 using namespace dsl;
 using namespace dsl::test;
 
+bool const silent = (on_warning = [](char const*) {}, true);
+
 /// Two operations that meet: each goes on when the other one has begun, too. On one thread they would never.
 struct meeting {
   static inline std::mutex mutex;
@@ -141,6 +143,38 @@ TEST_CASE("towers of different numbers of micro-batches move the running moments
       CHECK(distance(trained_on<pipeline<3, model>>(reference<double>{}, two, size),
                      trained_by_hand<model>(3, size, 20, two)) < 1e-10);
     }
+}
+
+TEST_CASE("micro-batches of a single sample in front of a batch_norm are warned about, once") {
+  static std::vector<std::string> said;
+  auto const before = on_warning;
+  on_warning = [](char const* sentence) { said.emplace_back(sentence); };
+  auto const prepare = [](auto net, towers const& t, std::initializer_list<int> sizes) {
+    using model = typename decltype(net)::type;
+    said.clear();
+    engine_options o;
+    o.micro_batches = detail::micro_batches<model>;
+    o.make_crew = &host::make_crew;
+    auto const e = make_towers(reference<double>{}, model::view(), o, t);
+    for (int size : sizes) {
+      e->prepare(mode::training, size);
+      e->prepare(mode::evaluation, size);
+    }
+  };
+  using model = pipeline<3, branches_on<0, 1, 1>>;
+  prepare(std::type_identity<model>{}, {}, {2, 6, 5, 4});  // 2 stay whole
+  REQUIRE(said.size() == 1);
+  CHECK_THAT(said[0], Catch::Contains("of a batch of 5, micro-batches have a single sample"));
+  prepare(std::type_identity<model>{}, {.count = 2}, {12, 4, 10, 6});
+  REQUIRE(said.size() == 1);
+  CHECK_THAT(said[0], Catch::Contains("tower 0 has micro-batches of a single sample of a batch of 10"));
+  prepare(std::type_identity<model>{}, {.count = 2}, {2});
+  REQUIRE(said.size() == 1);
+  CHECK_THAT(said[0], Catch::Contains("tower 0 has a single sample of a batch of 2"));
+  prepare(std::type_identity<pipeline<3, chain_on<0, 1>>>{}, {.count = 2}, {3, 6, 10});
+  prepare(std::type_identity<pipeline<3, chain_on<0, 1>>>{}, {}, {3, 4});
+  CHECK(said.empty());
+  on_warning = before;
 }
 
 TEST_CASE("branches on two devices run at the same time, forward and backward") {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/message.hpp>
+#include <dsl/placement/parts.hpp>
 #include <dsl/towers/agreement.hpp>
 #include <dsl/towers/in_process.hpp>
 #include <dsl/towers/threads.hpp>
@@ -227,14 +228,17 @@ class towers_engine final : public engine {
   }
   /// Legal, and Keras's own rule; said once.
   [[gnu::cold]] void warn_of_single_samples(program const& p) {
-    if (warned_ || group_.ranks() < 2 || !normalises_parts(graph_, policy_)) return;
+    bool const cuts = group_.ranks() > 1 || options_.micro_batches > 1;
+    if (warned_ || !cuts || !normalises_parts(graph_, policy_)) return;
     for (int i = 0; i < towers_ && !warned_; ++i) {
-      if (p.each[i].part.size != 1) continue;
+      int const part = p.each[i].part.size;
+      if (smallest_micro_batch(part, options_.micro_batches) != 1) continue;
       warned_ = true;
-      on_warning(message({tower(i), " has a single sample of a batch of ", p.part.whole,
-                          ", and batch_norm takes its moments alone; use a larger batch, fewer towers, or "
-                          "synchronized batch_norm"})
-                     .c_str());
+      on_warning(
+          message({tower(i), part > 1 ? " has micro-batches of" : " has", " a single sample of a ", "batch of ",
+                   p.part.whole, ", and batch_norm takes its moments alone; use a larger batch, ", "fewer ",
+                   options_.micro_batches > 1 ? "towers or micro-batches" : "towers, or synchronized batch_norm"})
+              .c_str());
     }
   }
   /// "towers: tower 3 of 4": of all processes' towers.

@@ -9,7 +9,9 @@
 #include <dsl/executors/host/crew.hpp>
 #include <dsl/executors/host/memory.hpp>
 #include <dsl/executors/host/tower.hpp>
+#include <dsl/placement/parts.hpp>
 #include <dsl/plan/make_plan.hpp>
+#include <dsl/warning.hpp>
 
 #include <vector>
 
@@ -71,6 +73,7 @@ class engine : public dsl::engine {
       programs_.drop_last();  // what is half made must not be found again
       throw;
     }
+    if (m == mode::training && options_.micro_batches > 1 && !options_.group) warn_of_single_samples(part.size);
     return count;
   }
 
@@ -206,6 +209,16 @@ class engine : public dsl::engine {
   }
   [[gnu::cold, noreturn]] static void refuse(int prepared, int found) {
     throw option_error(detail::message({"batch: this program takes ", prepared, " samples, not ", found}));
+  }
+  /// As towers' engines do, said once; where there are towers, those say it.
+  [[gnu::cold]] void warn_of_single_samples(int batch) {
+    if (warned_ || detail::smallest_micro_batch(batch, options_.micro_batches) > 1 || !detail::has_batch_norm(graph_))
+      return;
+    warned_ = true;
+    on_warning(detail::message({"pipeline: of a batch of ", batch,
+                                ", micro-batches have a single sample, and "
+                                "batch_norm takes its moments alone; use a larger batch or fewer micro-batches"})
+                   .c_str());
   }
   [[gnu::noinline]] void run_if_needed(program& p, bound_step const& b) {
     if (p.part.size > 0 || meets_others(b)) run(p, b);
@@ -366,6 +379,7 @@ class engine : public dsl::engine {
   detail::chain<memory_block> blocks_;
   detail::chain<program> programs_;
   std::uint64_t parameters_version_ = 1;
+  bool warned_ = false;
   detail::owner<host::crew> crew_;
 };
 
