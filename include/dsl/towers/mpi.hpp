@@ -37,7 +37,7 @@ class mpi final : public process_group {
   /// that is no positive number. Where another process does not come it ends this one, and so the job.
   [[gnu::cold]] explicit mpi(mpi_options const& o = {})
       : deadline_s_(o.deadline_s), piece_(o.largest_message), process_(launched_rank()) {
-    if (!(o.deadline_s > 0 && o.deadline_s < 1e6))
+    if (!(o.deadline_s > 0 && o.deadline_s < 1e6))  // NOLINT(readability-simplify-boolean-expr): NaN is refused, too
       throw option_error(detail::message(
           {"mpi: the deadline must be a number of seconds above 0 and below 1000000; found ", o.deadline_s}));
     if (piece_ < 1 || piece_ > INT_MAX)
