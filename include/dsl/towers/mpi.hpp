@@ -190,7 +190,7 @@ class mpi final : public process_group {
     try {
       detail::lock const held(reason_);
       if (!ending_ && !last_words_) last_words_ = new detail::last_words(deadline_s_ - patience(), why_);
-    } catch (option_error const&) {  // without a thread for it the reason is still this one
+    } catch (option_error const&) {  // NOLINT(bugprone-empty-catch): without a thread for it the reason is still this
     }
     refuse();
   }

@@ -91,13 +91,14 @@ class overlapped_sums {
   void serve() {
     while (next()) {
       bool made = false;
-      std::string why = "towers: the exchange of their sums failed";
+      std::string why;
       try {
         fate_.exchange([this] { make(); });
         made = true;
       } catch (std::exception const& e) {
         why = e.what();
       } catch (...) {  // of a process_group that throws something else
+        why = "towers: the exchange of their sums failed";
       }
       lock const held(fate_.guard);
       if (made)

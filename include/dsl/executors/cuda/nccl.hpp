@@ -10,7 +10,8 @@
 namespace dsl {
 
 /// dsl::cuda{.collectives = &dsl::nccl}. NCCL recommends one process a GPU and warns that several in one may deadlock
-/// where graphs hold its collectives; what is done about that is in docs/cuda.md. Other deadlines than 30 s: a cu::nccl_collectives of your own.
+/// where graphs hold its collectives; what is done about that is in docs/cuda.md. Other deadlines than 30 s: a
+/// cu::nccl_collectives of your own.
 inline constexpr cu::nccl_collectives nccl{};
 
 }  // namespace dsl
