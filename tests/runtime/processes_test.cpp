@@ -404,6 +404,7 @@ TEST_CASE("a tower that fails ends an exchange that is under way", "[processes]"
 }
 
 TEST_CASE("an exchange that fails is every tower's error", "[processes]") {
+  bool const beside = GENERATE(true, false);  // on the sums' thread, or on one of the towers' own
   world w(2);
   std::vector<std::string> each[2];
   auto const said = in_each(w, [&](int q) {
@@ -411,7 +412,9 @@ TEST_CASE("an exchange that fails is every tower's error", "[processes]") {
     float x[8] = {}, y[8] = {};
     float* const own[2] = {x, y};
     each[q] = on_each(q + 1, [&](int seat) {
-      group.at(seat).start_all_reduce(own[seat], 4 + q);  // not the other process's count
+      int const count = 4 + q;  // not the other process's
+      if (!beside) return group.at(seat).all_reduce(own[seat], count);
+      group.at(seat).start_all_reduce(own[seat], count);
       group.at(seat).finish_all_reduces();
     });
     if (!group.broken()) throw executor_error("went on");

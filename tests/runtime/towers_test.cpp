@@ -339,7 +339,7 @@ TEST_CASE("a tower that fails ends the step for all, with its own reason, and th
     e->run(program, {b.images.data(), b.labels.data(), 6, 0, 0.1});
     FAIL("went on");
   } catch (executor_error const& error) {
-    CHECK_THAT(error.what(), Catch::Matchers::Contains("failed in an earlier step"));
+    CHECK_THAT(error.what(), Catch::Matchers::Contains("failed in an earlier step: batch: it has no labels"));
   }
 }
 

@@ -84,7 +84,7 @@ class core_crew final : public crew {
     ended_ = for_good;
     for (post& x : posts_) x.changed.notify_one();
   }
-  [[gnu::cold, noreturn]] void refuse() const { throw executor_error(why_); }
+  [[gnu::cold, noreturn]] void refuse() const { throw peer_error(why_); }
 
   [[gnu::cold]] static detail::list<detail::core_set> places_of(int devices, int cores_a_device) {
     detail::core_set const all = detail::core_set::available();

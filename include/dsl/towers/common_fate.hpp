@@ -5,6 +5,7 @@
 #include <dsl/error.hpp>
 #include <dsl/towers/process_group.hpp>
 
+#include <exception>
 #include <string>
 
 namespace dsl::detail {
@@ -17,12 +18,12 @@ class common_fate {
   mutex guard;  // of all that ranks wait for; they hold it where a function says so
   condition changed;
 
-  /// Holding the guard. Throws executor_error where a rank has failed.
+  /// Holding the guard. Throws peer_error where a rank has failed.
   void require() const {
     if (broken_) refuse();
   }
   bool broken() const { return broken_; }
-  [[gnu::cold, noreturn]] void refuse() const { throw executor_error(why_); }
+  [[gnu::cold, noreturn]] void refuse() const { throw peer_error(why_); }
 
   /// Holding the guard. An exchange that is under way ends, too.
   [[gnu::cold]] void break_with(std::string const& why) {
@@ -37,7 +38,8 @@ class common_fate {
     while (exchanging_) changed.wait(guard);
   }
 
-  /// work() talks to other processes, on one thread at a time. Without the guard.
+  /// work() talks to other processes, on one thread at a time. Without the guard. What it throws is everybody's
+  /// failure.
   template <class F>
   void exchange(F work) {
     struct turn {
@@ -52,8 +54,19 @@ class common_fate {
         f.exchanging_ = false;
         if (f.broken_) f.changed.notify_all();
       }
-    } const mine(*this);
-    work();
+    };
+    try {
+      turn const mine(*this);
+      work();
+    } catch (std::exception const& e) {
+      lock const held(guard);
+      break_with(e.what());
+      throw;
+    } catch (...) {
+      lock const held(guard);
+      break_with("towers: the exchange with other processes failed");
+      throw;
+    }
   }
 
  private:

@@ -109,7 +109,7 @@ class towers_engine final : public engine {
       at(i).run(s.program, mine);
     };
     if (p.mode == dsl::mode::training)  // the others wait for whoever fails
-      threads_.run(step, [this](int i) { group_.abort(message({tower(i), " failed in an earlier step"})); });
+      threads_.run(step, [this](int i) { group_.abort(message({tower(i), " failed in an earlier step: ", cause()})); });
     else
       on_all(step);
   }
@@ -239,6 +239,16 @@ class towers_engine final : public engine {
                    p.part.whole, ", and batch_norm takes its moments alone; use a larger batch, ", "fewer ",
                    options_.micro_batches > 1 ? "towers or micro-batches" : "towers, or synchronized batch_norm"})
               .c_str());
+    }
+  }
+  /// Of the exception that is being handled.
+  [[gnu::cold]] static std::string cause() {
+    try {
+      throw;
+    } catch (std::exception const& e) {
+      return e.what();
+    } catch (...) {
+      return "it threw what is no std::exception";
     }
   }
   /// "towers: tower 3 of 4": of all processes' towers.

@@ -3,6 +3,7 @@
 
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/owner.hpp>
 #include <dsl/error.hpp>
 #include <dsl/towers/last_resort.hpp>
 #include <dsl/towers/launcher.hpp>
@@ -123,7 +124,11 @@ class mpi final : public process_group {
 
   /// Ends all processes; the reason goes to standard error, mpirun's exit code is `code`.
   [[gnu::cold, noreturn]] void abort(std::string const& why, int code = 1) {
-    detail::last_resort const watchdog(abort_s(), &mpi::why_not_aborted, this);
+    detail::owner<detail::last_resort> watchdog;
+    try {
+      watchdog = detail::make_owner<detail::last_resort>(abort_s(), &mpi::why_not_aborted, this);
+    } catch (std::exception const&) {  // NOLINT(bugprone-empty-catch): there is no thread for it
+    }
     detail::last_words* said = nullptr;
     {
       detail::lock const held(reason_);
@@ -172,7 +177,9 @@ class mpi final : public process_group {
                             "; this process ends by itself; stop mpirun where others go on"});
   }
   void check(int result, char const* what) {
-    if (result != MPI_SUCCESS) fail(detail::message({what, ": MPI error ", detail::text_of_mpi_error(result)}));
+    if (result == MPI_SUCCESS) return;
+    requests_.cancel();
+    fail(detail::message({what, ": MPI error ", detail::text_of_mpi_error(result)}));
   }
   /// From now on every exchange throws.
   [[gnu::cold]] void end_with(std::string const& why) {
@@ -190,7 +197,7 @@ class mpi final : public process_group {
     try {
       detail::lock const held(reason_);
       if (!ending_ && !last_words_) last_words_ = new detail::last_words(deadline_s_ - patience(), why_);
-    } catch (option_error const&) {  // NOLINT(bugprone-empty-catch): without a thread for it the reason is still this
+    } catch (std::exception const&) {  // NOLINT(bugprone-empty-catch): without its thread the reason is still this one
     }
     refuse();
   }

@@ -41,7 +41,7 @@ class mpi_requests {
     if (done) requests_.clear(), with_.clear();
     return result;
   }
-  /// Nothing may arrive where memory is about to go. "0, 3": with whom something was not done.
+  /// As far as MPI can, nothing arrives any more where memory is about to go. "0, 3": with whom something was not done.
   [[gnu::cold]] std::string cancel() {
     lock const held(calls);
     std::string missing;
