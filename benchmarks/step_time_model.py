@@ -8,7 +8,7 @@ import bisect
 import dataclasses
 import math
 
-HEADER_BYTES = 48
+HEADER_BYTES = 56  # towers/mpi.hpp's header, in front of each message
 
 
 @dataclasses.dataclass

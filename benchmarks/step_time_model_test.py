@@ -30,9 +30,9 @@ class StepTimeModel(unittest.TestCase):
         for n, header, size, part in zip(link().processes, link().header, link().part_bytes, link().part):
             self.assertAlmostEqual(link().round(n, model.HEADER_BYTES), header)
             self.assertAlmostEqual(link().round(n, size), part)
-        self.assertAlmostEqual(link().round(2, 1_000_048), 1.01e-3)
+        self.assertAlmostEqual(link().round(2, 1_000_000 + model.HEADER_BYTES), 1.01e-3)
         self.assertEqual(link().round(1, 1000), 0)
-        self.assertTrue(link().round(2, 48) < link().round(3, 48) < link().round(4, 48))
+        self.assertTrue(link().round(2, 56) < link().round(3, 56) < link().round(4, 56))
 
     def test_sums_work_beside_the_computing(self):
         self.assertAlmostEqual(model.waited_for(1, [(0.2, 1.0)]), 0.2)
@@ -49,7 +49,7 @@ class StepTimeModel(unittest.TestCase):
 
     def test_two_processes(self):
         # twice a header and half of the numbers; 4 MB packed and as many added up
-        expected = 4 * 10e-6 + 2 * (2_000_000 - 48) * 1e-9 + 8e-3
+        expected = 4 * 10e-6 + 2 * (2_000_000 - model.HEADER_BYTES) * 1e-9 + 8e-3
         self.assertAlmostEqual(host().sum(2, 1, 4_000_000), expected)
         # a second tower in each: twice the numbers on the way there, and a meeting
         more = 2_000_000e-9 + 8e-3 + 1e-4

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What benchmarks/scaling knows of the sums in which towers meet, one JSON line per call:
-//   tower_sums sums [towers] [repeats]   seconds of an all_reduce of floats, by their number: of that many towers of
-//   this
-//                                        process, or under mpirun of one tower in each process; medians
-//   tower_sums rounds [repeats]          under mpirun -n 2: seconds in which each of two processes sends, and gets, as
-//   many
-//                                        messages as one among P processes does: of a header, and of the P-th part of
-//                                        all gradients; medians
-//   tower_sums plan [buckets]            of MiniGoogLeNet's training step in so many buckets: each one's numbers, and
-//   the
-//                                        share of the step's multiply-adds that is done when it is whole
+// What benchmarks/scaling knows of the sums in which towers meet, one JSON line per call; times are medians.
+//   tower_sums sums TOWERS [REPEATS]   seconds of an all_reduce of floats, by their number: of so many towers of this
+//                                      process, or under mpirun of so many in each process
+//   tower_sums rounds [REPEATS]        under mpirun -n 2: seconds in which each of two processes sends, and gets, as
+//                                      many messages as one among P does: headers, and P-th parts of all gradients
+//   tower_sums plan BUCKETS            of MiniGoogLeNet's training step: each bucket's numbers, and the share of the
+//                                      step's multiply-adds that is done when it is whole
 #include <dsl/dsl.hpp>
 #include <dsl/executors/onednn.hpp>
 #include <dsl/towers.hpp>
@@ -97,7 +93,7 @@ int rounds(int repeats) {
     return 2;
   }
   for (int processes = 2; processes <= 1024; processes *= 2) {
-    constexpr int header = 48;
+    constexpr int header = 56;  // towers/mpi.hpp's, in front of each message
     int const part = 4 * sizes[std::size(sizes) - 1] / processes;
     double const headers = seconds_of_round(processes - 1, header, repeats);
     double const parts = seconds_of_round(processes - 1, part, repeats);

@@ -162,7 +162,7 @@ Examples:
 It exits with 0 when plot and history are written, 2 for options that can't be, 1 for everything else that goes
 wrong; then one line on standard error says what and what to do, and no plot is left behind, nor a history, unless the
 training was over and the plot alone failed: PLOT.history.csv is written before it, whole. A training that was ended
-leaves PLOT.checkpoint: add --resume to go on from there. Where that can't be written while it trains, it warns and
+behind its first epoch leaves PLOT.checkpoint: add --resume to go on from there. Where that can't be written while it trains, it warns and
 goes on.)");
   CLI::Validator const whole(
       [](std::string& text) -> std::string {

@@ -31,7 +31,7 @@ class Program(unittest.TestCase):
         return out, err
 
     def numbers(self, name):
-        """history.csv without its seconds."""
+        """PLOT.history.csv without its seconds and speed."""
         return [line.split(",")[:6] for line in (self.here / name / "plot.svg.history.csv").read_text().splitlines()]
 
     def files(self, name):
