@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/executors/engine.hpp>
+#include <dsl/placement/parts.hpp>
 #include <dsl/towers/process_group.hpp>
 
 #include <vector>
@@ -57,9 +58,7 @@ namespace detail {
 
 /// Whether each tower's part of a batch is normalised with moments of its own, which of one sample say little.
 constexpr bool normalises_parts(graph_view const& g, tower_policy const& p) {
-  for (int n = 0; n < g.size.nodes; ++n)
-    if (g.nodes[n].kind == op::batch_norm) return p.moments != tower_moments::synchronized;
-  return false;
+  return p.moments != tower_moments::synchronized && has_batch_norm(g);
 }
 
 }  // namespace detail
