@@ -5,8 +5,10 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
+import unittest
 
 # mpirun refuses root, and more ranks than cores, without these.
 FLAGS = ["--oversubscribe"] + (["--allow-run-as-root"] if os.geteuid() == 0 else [])
@@ -89,3 +91,11 @@ def finished(command, seconds=120, **more):
         return code, job.said(job.out), job.said(job.err)
     finally:
         job.end()
+
+
+def main(why_not):
+    """Runs the tests of the script that calls it, or says why they are skipped; nothing: they are not."""
+    if why_not:
+        print(f"skipped: {why_not}")
+        sys.exit(77)
+    unittest.main()
