@@ -91,12 +91,13 @@ def shown(argument):
 
 
 class Session:
-    """The circumstances of one call: say before, then finish() gives them as a dictionary."""
+    """The circumstances of one call: say before, then finish() gives them as a dictionary. timed: seconds are measured,
+    which other programs disturb."""
 
-    def __init__(self):
+    def __init__(self, timed=True):
         self.begin, self.load, self.ticks = time.monotonic(), os.getloadavg(), cpu_ticks()
         self.warnings = []
-        if self.load[0] > 0.5:
+        if timed and self.load[0] > 0.5:
             self.warn(f"the load average is {self.load[0]:.2f} before the start: something else is running, and the "
                       "figures will be noise; wait until it is below 0.5")
 

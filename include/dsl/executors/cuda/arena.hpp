@@ -4,6 +4,7 @@
 #include <dsl/detail/chain.hpp>
 #include <dsl/executors/cuda/device.hpp>
 #include <dsl/executors/cuda/kernels.hpp>
+#include <dsl/executors/cuda/target.hpp>
 #include <dsl/plan/make_plan.hpp>
 
 #include <cstring>
@@ -12,11 +13,6 @@
 #include <vector>
 
 namespace dsl::cu {
-
-/// How a GPU wants its tensors: channels last, in the storage type; state in float.
-constexpr target target_for(storage t) {
-  return {.channel_block = channels_last, .alignment = 256, .element_bytes = bytes_of(t), .state_bytes = 4};
-}
 
 /// Number i of an array in the storage type, brought to the host.
 inline float number_at(storage t, std::byte const* raw, long long i) {

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/dsl.hpp>
+#include <dsl/executors/cuda/kernels/batch_norm.hpp>
+#include <dsl/executors/cuda/target.hpp>
+#include <dsl/plan/streams.hpp>
+
+#include <string>
+#include <vector>
+
+namespace dsl::bench {
+
+/// A tensor or arena that a launch goes through from end to end.
+struct traffic {
+  int memory = -1;  // equal numbers are the same memory: plan.buffers, then what lies in the plan's other regions
+  long long bytes = 0;
+  bool writes = false;
+};
+
+/// What a step of the GPU executor enqueues at once: a kernel of ours, a plan of cuDNN's, or a copy to or from the
+/// host.
+struct gpu_launch {
+  enum class maker : unsigned char { ours, cudnn, copy };
+  maker by = maker::ours;
+  std::string what{};   // "batch_norm_apply", "convolution"
+  std::string of{};     // "2.inception_module"; empty where it is no layer's
+  int step = -1;        // of the plan, the first that it does
+  int last_step = -1;   // and the last
+  double flops = 0;     // multiplications and additions, of convolutions and dense layers
+  long long tiles = 0;  // cudnn: blocks of `tile` outputs, before cuDNN splits sums
+  double fill = 1;      // cudnn: how much of those tiles is output
+  std::vector<traffic> moves{};
+
+  long long bytes() const {
+    long long all = 0;
+    for (traffic const& t : moves) all += t.bytes;
+    return all;
+  }
+};
+
+/// The launches of one step of one device, in the plan's order, by the same rules as cu::step_recorder where cuDNN has
+/// a plan for every convolution; training takes its batches from a data set on the device. Networks with operations
+/// that the GPU executor refuses are refused here, too: executor_error.
+class gpu_launches {
+ public:
+  gpu_launches(graph_view const& g, plan const& p, cu::storage t) : g_(g), p_(p), t_(t) {
+    add({.by = gpu_launch::maker::copy, .what = "step_state", .moves = {{-1, 32, true}}}, -1, 0);
+    for (int s = 0, count = 0; s < p.steps.size(); s += count) {
+      count = together(s);
+      record(s, count);
+    }
+    if (p.metrics >= 0) add({.by = gpu_launch::maker::copy, .what = "metrics", .moves = {{p.metrics, 16}}}, -1, 0);
+  }
+  std::vector<gpu_launch> const& all() const { return all_; }
+
+ private:
+  using maker = gpu_launch::maker;
+
+  int together(int s) const {
+    step const& x = p_.steps[s];
+    if (ends_in_loss(s)) return 2;
+    int count = 1;
+    if (x.kind != op::batch_norm || p_.options.mode != mode::training || x.group < 0) return 1;
+    while (count < cu::kernels::batch_norm_group && s + count < p_.steps.size() &&
+           p_.steps[s + count].group == x.group && p_.steps[s + count].what == x.what)
+      ++count;
+    return count;
+  }
+  bool ends_in_loss(int s) const {
+    return p_.steps[s].what == action::forward && p_.steps[s].kind == op::softmax && s + 1 < p_.steps.size() &&
+           p_.steps[s + 1].what == action::loss;
+  }
+
+  void record(int s, int count) {
+    step const& x = p_.steps[s];
+    bool const training = p_.options.mode == mode::training;
+    long long const batch = p_.options.batch;
+    switch (x.what) {
+      case action::load: {
+        shape const& picture = g_.output_shape(g_.nodes[0]);
+        if (training) return add({.what = "gather_pictures", .moves = {{-1, batch * picture.size()}}}, s, 1);
+        add({.by = maker::copy, .what = "pictures", .moves = {{-1, 4 * batch * picture.size(), true}}}, -1, 0);
+        if (p_.labels >= 0) add({.by = maker::copy, .what = "labels", .moves = {{-1, 4 * batch, true}}}, -1, 0);
+        return add({.what = "load_pictures", .moves = {{-1, 4 * batch * picture.size()}}}, s, 1);
+      }
+      case action::copy_forward:
+      case action::copy_backward: return add({.what = "copy"}, s, 1);
+      case action::loss: return add({.what = "loss"}, s, 1);
+      case action::update: return update(s);
+      case action::backward_weights:
+      case action::backward_data:
+        if (x.kind == op::conv2d) return convolution(s);
+        return add({.what = x.what == action::backward_data ? "dense_backward_data" : "dense_backward_weights",
+                    .flops = 2.0 * static_cast<double>(batch * forward_macs(g_, g_.nodes[x.node]))},
+                   s, 1);
+      case action::forward:
+      case action::backward: return operation(s, count);
+      case action::all_reduce: return;  // of one device
+      case action::add_gradients: break;
+    }
+    throw executor_error("gpu_launches: a step that the GPU executor does not do");
+  }
+  void operation(int s, int count) {
+    step const& x = p_.steps[s];
+    bool const forward = x.what == action::forward;
+    char const* const end = forward ? "_forward" : "_backward";
+    switch (x.kind) {
+      case op::conv2d: return convolution(s);
+      case op::batch_norm: return batch_norm(s, count);
+      case op::max_pool2d: return add({.what = std::string("max_pool2d") + end}, s, 1);
+      case op::avg_pool2d: return add({.what = std::string("avg_pool2d") + end}, s, 1);
+      case op::activation: return add({.what = std::string("activation") + end}, s, 1);
+      case op::softmax: return add({.what = count == 2 ? "softmax_loss" : std::string("softmax") + end}, s, count);
+      case op::dropout: return add({.what = "dropout"}, s, 1);
+      case op::flatten: return add({.what = "reshape"}, s, 1);
+      case op::dense:
+        return add({.what = "dense_forward",
+                    .flops = 2.0 * static_cast<double>(p_.options.batch * forward_macs(g_, g_.nodes[x.node]))},
+                   s, 1);
+      case op::add:
+        for (int i = 0; i < g_.nodes[x.node].inputs; i += 8) add({.what = "sum"}, s, 1);
+        return;
+      default: throw executor_error("gpu_launches: an operation that the GPU executor has no kernel for");
+    }
+  }
+
+  /// As a matrix product: one row per output pixel in `forward`, per input pixel in `backward_data`, per number of a
+  /// filter in `backward_weights`; one column per channel of the result.
+  void convolution(int s) {
+    step const& x = p_.steps[s];
+    node const& n = g_.nodes[x.node];
+    shape const &in = g_.input_shape(n), &out = g_.output_shape(n);
+    bool const weights = x.what == action::backward_weights, data = x.what == action::backward_data;
+    long long const inner = 1LL * in.channels * n.window.height * n.window.width;
+    long long const rows = weights ? inner : p_.options.batch * (data ? in : out).area();
+    long long const columns = data ? in.channels : out.channels;
+    long long const tile = columns > 64 ? 128 : columns > 32 ? 64 : 32;
+    auto const tiles_of = [](long long count, long long each) { return (count + each - 1) / each; };
+    gpu_launch l{.by = maker::cudnn,
+                 .what = weights ? "convolution_weights"
+                         : data  ? "convolution_data"
+                                 : "convolution",
+                 .flops = 2.0 * static_cast<double>(p_.options.batch * forward_macs(g_, n)),
+                 .tiles = tiles_of(rows, 128) * tiles_of(columns, tile)};
+    l.fill = static_cast<double>(rows * columns) / static_cast<double>(l.tiles * 128 * tile);
+    add(std::move(l), s, 1);
+    if (weights && writes_a_bias(x)) add({.what = "channel_sums"}, s, 1);
+  }
+  bool writes_a_bias(step const& x) const {
+    for (int i = 0; i < x.operands; ++i)
+      if (operand const& o = p_.operands[x.first_operand + i];
+          o.what == content::parameter_gradient && g_.parameters[o.index].role == role::bias)
+        return true;
+    return false;
+  }
+
+  void batch_norm(int s, int count) {
+    if (p_.options.mode != mode::training) return add({.what = "batch_norm_apply"}, s, count);
+    bool const forward = p_.steps[s].what == action::forward;
+    // The first launch of two reads all that both do, and writes numbers for each channel only.
+    add({.what = forward ? "batch_norm_statistics" : "batch_norm_gradients"}, s, count, false);
+    bool wanted = forward;
+    for (int i = s; i < s + count; ++i) wanted = wanted || writes_a_tensor(p_.steps[i]);
+    if (wanted) add({.what = forward ? "batch_norm_apply" : "batch_norm_backward"}, s, count);
+  }
+  bool writes_a_tensor(step const& x) const {
+    for (int i = 0; i < x.operands; ++i)
+      if (operand const& o = p_.operands[x.first_operand + i]; is_tensor(o) && o.how != access::read) return true;
+    return false;
+  }
+  static bool is_tensor(operand const& o) {
+    return o.what == content::activation || o.what == content::gradient || o.what == content::argmax;
+  }
+
+  /// Parameters, gradients and slots once each way; where tensors have 16 bits also the working copy.
+  void update(int s) {
+    gpu_launch l{.what = "update"};
+    auto const arena = [&](region r, bool writes) {
+      l.moves.push_back({memory_of(r), p_.region_bytes[static_cast<int>(r)], writes});
+    };
+    arena(region::parameters, false);
+    arena(region::gradients, false);
+    arena(region::parameters, true);
+    if (p_.options.optimizer_slots > 0) arena(region::slots, false), arena(region::slots, true);
+    if (t_ == cu::storage::bf16)
+      l.moves.push_back(
+          {memory_of(region::parameters), p_.region_bytes[static_cast<int>(region::parameters)] / 2, true});
+    add(std::move(l), s, 1);
+  }
+  int memory_of(region r) const { return p_.buffers.size() + static_cast<int>(r); }
+
+  /// With the tensors of `count` steps; `writes`: those that they write, too.
+  void add(gpu_launch l, int s, int count, bool writes = true) {
+    l.step = s, l.last_step = s + count - 1;
+    for (int i = s; s >= 0 && i < s + count; ++i) {
+      step const& x = p_.steps[i];
+      if (l.of.empty() && x.node >= 0) l.of = name_of(x.node);
+      for (int k = 0; k < x.operands; ++k) move(p_.operands[x.first_operand + k], writes, l);
+    }
+    all_.push_back(std::move(l));
+  }
+  void move(operand const& o, bool writes, gpu_launch& l) const {
+    if (o.what == content::parameter || o.what == content::parameter_gradient) {
+      // The convolution's kernels, in the storage type; what else a layer has is a few numbers for each channel.
+      parameter const& w = g_.parameters[o.index];
+      if (w.role == role::kernel)
+        l.moves.push_back({memory_of(o.what == content::parameter ? region::parameters : region::gradients),
+                           w.count() * cu::bytes_of(t_), o.how != access::read});
+      return;
+    }
+    if (!is_tensor(o)) return;
+    buffer const& b = p_.buffers[o.buffer];
+    long long const numbers = o.what == content::argmax ? p_.options.batch * g_.output_shape(g_.nodes[o.index]).size()
+                                                        : p_.options.batch * g_.shape_of(o.index).size();
+    long long const bytes = numbers * b.element_bytes;
+    if (o.how != access::write) l.moves.push_back({o.buffer, bytes, false});
+    if (o.how != access::read && writes) l.moves.push_back({o.buffer, bytes, true});
+  }
+  std::string name_of(int n) const {
+    int scope = g_.nodes[n].scope;
+    std::string text;
+    for (; scope > 0; scope = g_.scopes[scope].parent)
+      text = std::to_string(g_.scopes[scope].index) + "." +
+             std::string(g_.scopes[scope].name.data, static_cast<std::size_t>(g_.scopes[scope].name.size)) +
+             (text.empty() ? "" : "/") + text;
+    return text;
+  }
+
+  graph_view const& g_;
+  plan const& p_;
+  cu::storage t_;
+  std::vector<gpu_launch> all_{};
+};
+
+}  // namespace dsl::bench
