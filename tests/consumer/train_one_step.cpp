@@ -10,6 +10,10 @@
 #include <dsl/text.hpp>
 #define SUMMARY 1
 #endif
+#if defined(TYPENET_HAS_SAFETENSORS) && __has_include(<dsl/io/safetensors.hpp>)
+#include <dsl/io/safetensors.hpp>
+#define SAFETENSORS 1
+#endif
 #if defined(TYPENET_HAS_ONEDNN) && __has_include(<dsl/executors/onednn.hpp>)
 #include <dsl/executors/onednn.hpp>
 #define ONEDNN 1
@@ -42,6 +46,11 @@ int main() {
   dsl::mpi world;  // of one process, where nobody starts more
   dsl::towers const towers{.count = 2, .processes = &world};
   good = trains("processes", dsl::compile<model>(dsl::reference{}, optimizer, towers)) && good;
+#endif
+#ifdef SAFETENSORS
+  std::string const file = dsl::safetensors::serialize({}, {{"format", "pt"}});
+  good = dsl::safetensors::read_contents(file, "weights").metadata.size() == 1 && good;
+  std::printf("safetensors: %d bytes\n", static_cast<int>(file.size()));
 #endif
 #ifdef SUMMARY
   model::summary();

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dsl::safetensors {
+
+/// Number types, in the format's own order: files hold tensors of later ones first, so that each is aligned.
+enum class dtype : unsigned char {
+  boolean,
+  f4,
+  f6_e2m3,
+  f6_e3m2,
+  u8,
+  i8,
+  f8_e5m2,
+  f8_e4m3,
+  f8_e8m0,
+  f8_e4m3fnuz,
+  f8_e5m2fnuz,
+  i16,
+  u16,
+  f16,
+  bf16,
+  i32,
+  u32,
+  f32,
+  c64,
+  f64,
+  i64,
+  u64,
+};
+
+struct dtype_facts {
+  char const* name;  // in the file
+  int bits;
+};
+/// By dtype.
+inline constexpr dtype_facts dtypes[] = {
+    {"BOOL", 8},    {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6},     {"U8", 8},          {"I8", 8},
+    {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8}, {"I16", 16},
+    {"U16", 16},    {"F16", 16},    {"BF16", 16},   {"I32", 32},        {"U32", 32},        {"F32", 32},
+    {"C64", 64},    {"F64", 64},    {"I64", 64},    {"U64", 64},
+};
+static_assert(sizeof dtypes / sizeof *dtypes == static_cast<int>(dtype::u64) + 1);
+constexpr dtype_facts const& facts_of(dtype t) { return dtypes[static_cast<int>(t)]; }
+
+/// What is wrong with a file.
+enum class fault : unsigned char {
+  header_too_small,  // no 8 bytes
+  header_too_large,  // over 100,000,000 bytes
+  header_length,     // longer than the file
+  not_utf8,
+  not_json,        // or JSON of another form than the format's
+  duplicate_name,  // of a tensor, a field or metadata
+  bad_metadata,    // other than text by name
+  bad_info,        // a tensor's fields: one missing, unknown, or of the wrong form
+  unknown_dtype,
+  overflow,  // a shape whose bytes no 64 bits count
+  part_of_a_byte,
+  size_mismatch,      // shape and type say another number of bytes than the offsets
+  bad_offset,         // a hole, or bytes that belong to two tensors
+  incomplete_data,    // the file ends before its tensors do, or after
+  unsuitable_tensor,  // a sound file, but not these weights
+};
+
+/// A file that breaks a rule of the format, or holds other weights than were asked for. Nothing was changed.
+struct format_error : file_error {
+  fault which;
+  format_error(fault f, std::string const& what) : file_error(what), which(f) {}
+};
+
+/// One tensor of a file: row-major numbers, little endian, at bytes begin ... end - 1 of the data.
+struct tensor {
+  std::string name{};
+  dtype type = dtype::f32;
+  std::vector<std::uint64_t> shape{};
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+using text_by_name = std::vector<std::pair<std::string, std::string>>;
+
+/// All that a file says of itself, checked.
+struct contents {
+  std::vector<tensor> tensors{};  // in the order of their data, which has neither holes nor overlaps
+  text_by_name metadata{};
+  std::size_t data_begin = 0;          // of the file's bytes
+  std::vector<std::size_t> by_name{};  // into tensors
+
+  /// Null where there is none.
+  tensor const* find(std::string_view name) const {
+    std::size_t from = 0, to = by_name.size();
+    while (from < to) {
+      std::size_t const middle = from + (to - from) / 2;
+      tensor const& t = tensors[by_name[middle]];
+      if (t.name == name) return &t;
+      (t.name < name ? from : to) = t.name < name ? middle + 1 : middle;
+    }
+    return nullptr;
+  }
+};
+
+inline constexpr std::uint64_t largest_header = 100'000'000;
+inline constexpr std::size_t largest_rank = 64;  // PyTorch's and NumPy's; keeps a hostile header from growing in memory
+inline constexpr char metadata_name[] = "__metadata__";
+
+namespace detail {
+
+/// For messages, which a file must be able neither to fill nor to disturb.
+[[gnu::cold]] inline std::string shown(std::string_view text) {
+  std::string all;
+  for (char c : text.substr(0, 60)) all += c >= 0x20 && c < 0x7f ? c : '?';
+  return '"' + all + (text.size() > 60 ? "...\"" : "\"");
+}
+/// {96, 3, 3, 3} -> "[96, 3, 3, 3]"
+[[gnu::cold]] inline std::string shown(std::vector<std::uint64_t> const& shape) {
+  std::string all = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) all += (i > 0 ? ", " : "") + std::to_string(shape[i]);
+  return all + "]";
+}
+
+enum class size_problem : unsigned char { none, overflow, part_of_a_byte };
+
+/// The bytes of so many numbers.
+[[gnu::cold]] inline size_problem bytes_of(dtype type, std::vector<std::uint64_t> const& shape, std::uint64_t& bytes) {
+  std::uint64_t bits = 1;
+  for (std::uint64_t d : shape)
+    if (__builtin_mul_overflow(bits, d, &bits)) return size_problem::overflow;
+  if (__builtin_mul_overflow(bits, static_cast<std::uint64_t>(facts_of(type).bits), &bits))
+    return size_problem::overflow;
+  bytes = bits / 8;
+  return bits % 8 != 0 ? size_problem::part_of_a_byte : size_problem::none;
+}
+
+}  // namespace detail
+}  // namespace dsl::safetensors

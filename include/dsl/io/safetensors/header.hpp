@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/io/safetensors/contents.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <cstring>
+
+namespace dsl::safetensors::detail {
+
+/// Takes a header's JSON piece by piece, so that nothing is built that the format doesn't have: what comes where it
+/// must not ends the reading at once, however deep or long it would go on. Throws format_error.
+class header_parser {
+ public:
+  header_parser(contents& to, std::string const& file) : to_(to), file_(file) {}
+
+  [[noreturn]] void fail(fault which, std::string const& what) const {
+    throw format_error(which, "safetensors: " + file_ + " " + what + "; give another file");
+  }
+
+  // What nlohmann's parser calls.
+  bool null() { wrong("null"); }
+  bool boolean(bool) { wrong("a boolean"); }
+  bool number_integer(std::int64_t) { wrong("a number below 0"); }
+  bool number_float(double, std::string const&) { wrong("a number that is no integer of 64 bits"); }
+  bool binary(nlohmann::json::binary_t&) { wrong("binary data"); }
+  bool number_unsigned(std::uint64_t n) {
+    if (at_ == place::shape) {
+      if (now_.shape.size() == largest_rank)
+        fail(fault::bad_info, in_tensor() + "must have at most 64 axes; found more");
+      now_.shape.push_back(n);
+    } else if (at_ == place::offsets && offsets_ < 2) {
+      (offsets_++ == 0 ? now_.begin : now_.end) = n;
+    } else {
+      wrong(at_ == place::offsets ? "a third offset" : "a number");
+    }
+    return true;
+  }
+  bool string(std::string& s) {
+    if (at_ == place::metadata_value) {
+      to_.metadata.back().second = std::move(s);
+      at_ = place::metadata;
+    } else if (at_ == place::dtype) {
+      int t = 0;
+      while (t <= static_cast<int>(dtype::u64) && s != dtypes[t].name) ++t;
+      if (t > static_cast<int>(dtype::u64))
+        fail(fault::unknown_dtype, in_tensor() + "must have a dtype of the format; found " + shown(s));
+      now_.type = static_cast<dtype>(t);
+      at_ = place::fields;
+    } else {
+      wrong("text");
+    }
+    return true;
+  }
+  bool key(std::string& k) {
+    if (at_ == place::fields) {
+      int const field = k == "dtype" ? 0 : k == "shape" ? 1 : k == "data_offsets" ? 2 : -1;
+      if (field < 0)
+        fail(fault::bad_info, in_tensor() + "must have dtype, shape and data_offsets alone; found " + shown(k));
+      if (seen_[field]) fail(fault::duplicate_name, in_tensor() + "must have each field once; found two " + k);
+      seen_[field] = true;
+      at_ = field == 0 ? place::dtype : field == 1 ? place::before_shape : place::before_offsets;
+    } else if (at_ == place::metadata) {
+      to_.metadata.emplace_back(std::move(k), std::string());
+      at_ = place::metadata_value;
+    } else {
+      now_ = {};
+      now_.name = std::move(k);
+      at_ = place::entry;
+    }
+    return true;
+  }
+  bool start_object(std::size_t) {
+    if (at_ == place::outside) {
+      at_ = place::names;
+    } else if (at_ == place::entry && now_.name == metadata_name) {
+      if (has_metadata_) fail(fault::duplicate_name, "must have __metadata__ once; found two");
+      has_metadata_ = true;
+      at_ = place::metadata;
+    } else if (at_ == place::entry) {
+      seen_[0] = seen_[1] = seen_[2] = false;
+      offsets_ = 0;
+      at_ = place::fields;
+    } else {
+      wrong("an object");
+    }
+    return true;
+  }
+  bool end_object() {
+    if (at_ == place::fields) {
+      if (!seen_[0] || !seen_[1] || !seen_[2])
+        fail(fault::bad_info, in_tensor() + "must have dtype, shape and data_offsets; one is missing");
+      to_.tensors.push_back(std::move(now_));
+    }
+    at_ = place::names;
+    return true;
+  }
+  bool start_array(std::size_t) {
+    if (at_ != place::before_shape && at_ != place::before_offsets) wrong("a list");
+    at_ = at_ == place::before_shape ? place::shape : place::offsets;
+    return true;
+  }
+  bool end_array() {
+    if (at_ == place::offsets && offsets_ < 2) wrong("the list's end");
+    at_ = place::fields;
+    return true;
+  }
+  bool parse_error(std::size_t position, std::string const&, nlohmann::json::exception const&) {
+    fail(fault::not_json, "must have a header in JSON; found none at byte " + std::to_string(position + 7));
+  }
+
+ private:
+  enum class place : unsigned char {
+    outside,
+    names,
+    entry,  // behind a name
+    fields,
+    dtype,
+    before_shape,
+    shape,
+    before_offsets,
+    offsets,
+    metadata,
+    metadata_value,
+  };
+
+  std::string in_tensor() const { return "is damaged: tensor " + shown(now_.name) + " "; }
+  [[noreturn]] void wrong(char const* found) const {
+    std::string const end = std::string("; found ") + found;
+    switch (at_) {
+      case place::metadata_value: fail(fault::bad_metadata, "must have nothing but text in __metadata__" + end);
+      case place::dtype: fail(fault::bad_info, in_tensor() + "must have a dtype's name" + end);
+      case place::before_shape:
+      case place::shape: fail(fault::bad_info, in_tensor() + "must have a shape of numbers from 0" + end);
+      case place::before_offsets:
+      case place::offsets: fail(fault::bad_info, in_tensor() + "must have two data_offsets, numbers from 0" + end);
+      case place::entry:
+        if (now_.name == metadata_name) fail(fault::bad_metadata, "must have text by name in __metadata__" + end);
+        fail(fault::bad_info, in_tensor() + "must have dtype, shape and data_offsets" + end);
+      default: fail(fault::not_json, "must have a header that is a JSON object" + end);
+    }
+  }
+
+  contents& to_;
+  std::string const& file_;
+  place at_ = place::outside;
+  tensor now_{};
+  bool seen_[3] = {};
+  int offsets_ = 0;
+  bool has_metadata_ = false;
+};
+
+/// Whether these are whole characters in the shortest form, none of them half of a surrogate pair.
+[[gnu::cold]] inline bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    auto const byte = [&](std::size_t k) { return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0U; };
+    unsigned const first = byte(0);
+    std::size_t const size = first < 0x80   ? 1
+                             : first < 0xc2 ? 0
+                             : first < 0xe0 ? 2
+                             : first < 0xf0 ? 3
+                             : first < 0xf5 ? 4
+                                            : 0;
+    if (size == 0) return false;
+    for (std::size_t k = 1; k < size; ++k)
+      if (byte(k) < 0x80 || byte(k) > 0xbf) return false;
+    unsigned const second = byte(1);
+    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) || (first == 0xf0 && second < 0x90) ||
+        (first == 0xf4 && second > 0x8f))
+      return false;
+    i += size;
+  }
+  return true;
+}
+
+}  // namespace dsl::safetensors::detail

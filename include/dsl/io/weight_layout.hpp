@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/error.hpp>
+#include <dsl/io/weight_names.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace dsl {
+
+/// How one convention stores parameters: their axes, and the order of what flatten made. Ours is PyTorch's; Keras
+/// flattens (height, width, channels), so that whatever reads a flattened tensor has its inputs in another order there.
+class weight_layout {
+ public:
+  /// Throws option_error for an add whose operands Keras would have in different orders.
+  [[gnu::cold]] weight_layout(graph_view const& g, weight_convention c) : graph_(g), convention_(c) {
+    if (c == weight_convention::torch) return;
+    orders_.resize(static_cast<std::size_t>(g.size.tensors));
+    for (int n = 0; n < g.size.nodes; ++n)
+      orders_[static_cast<std::size_t>(g.nodes[n].output)] = order_behind(g.nodes[n]);
+  }
+
+  /// The axes of parameter k there.
+  [[gnu::cold]] std::vector<std::uint64_t> shape(int k) const {
+    parameter const& p = graph_.parameters[k];
+    std::vector<std::uint64_t> all(p.dims, p.dims + p.rank);
+    if (keras() && p.rank == 2) all = {all[1], all[0]};
+    if (keras() && p.rank == 4) all = {all[2], all[3], all[1], all[0]};
+    return all;
+  }
+  [[gnu::cold]] void from_ours(int k, float const* ours, float* theirs) const {
+    for_each(k, [&](long long here, long long there) { theirs[there] = ours[here]; });
+  }
+  [[gnu::cold]] void to_ours(int k, float const* theirs, float* ours) const {
+    for_each(k, [&](long long here, long long there) { ours[here] = theirs[there]; });
+  }
+
+ private:
+  /// Where channel i is in Keras's tensor; empty: at i.
+  using order = std::vector<int>;
+
+  bool keras() const { return convention_ == weight_convention::keras; }
+  order const& order_of(int tensor) const { return orders_[static_cast<std::size_t>(tensor)]; }
+  static int at(order const& o, int i) { return o.empty() ? i : o[static_cast<std::size_t>(i)]; }
+
+  [[gnu::cold]] order order_behind(node const& n) const {
+    switch (n.kind) {
+      case op::input:
+      case op::conv2d:
+      case op::dense: return {};
+      case op::flatten: return flattened(n);
+      case op::concat: return joined(n);
+      case op::add:
+        for (int i = 1; i < n.inputs; ++i)
+          if (order_of(graph_.input(n, i)) != order_of(graph_.input(n)))
+            throw option_error(
+                "add: Keras has its operands in different orders, since it flattens height, width and "
+                "channels; weights can't be moved there or from there");
+        break;
+      default: break;  // one number at a time, or one channel
+    }
+    return order_of(graph_.input(n));
+  }
+  [[gnu::cold]] order flattened(node const& n) const {
+    dsl::shape const& in = graph_.input_shape(n);
+    order const& before = order_of(graph_.input(n));
+    auto const pixels = static_cast<int>(in.area());
+    if (pixels == 1) return before;
+    order all(static_cast<std::size_t>(in.size()));
+    std::size_t next = 0;
+    for (int c = 0; c < in.channels; ++c)
+      for (int p = 0; p < pixels; ++p) all[next++] = p * in.channels + at(before, c);
+    return all;
+  }
+  [[gnu::cold]] order joined(node const& n) const {
+    order all;
+    bool moved = false;
+    for (int i = 0, first = 0; i < n.inputs; ++i) {
+      int const channels = graph_.input_shape(n, i).channels;
+      order const& part = order_of(graph_.input(n, i));
+      moved = moved || !part.empty();
+      for (int c = 0; c < channels; ++c) all.push_back(first + at(part, c));
+      first += channels;
+    }
+    return moved ? all : order{};
+  }
+
+  /// f(place here, place there) for every number of parameter k.
+  template <class F>
+  [[gnu::cold]] void for_each(int k, F f) const {
+    parameter const& p = graph_.parameters[k];
+    node const& n = graph_.nodes[p.node];
+    order const inputs = keras() && p.role != role::bias ? order_of(graph_.input(n)) : order{};
+    if (!keras() || (p.rank == 1 && inputs.empty())) {
+      for (long long i = 0; i < p.count(); ++i) f(i, i);
+    } else if (p.rank == 1) {
+      for (int c = 0; c < p.dims[0]; ++c) f(c, inputs[static_cast<std::size_t>(c)]);
+    } else {
+      long long here = 0;
+      long long const area = 1LL * p.dims[2] * p.dims[3];
+      for (int o = 0; o < p.dims[0]; ++o)
+        for (int i = 0; i < p.dims[1]; ++i)
+          for (long long pixel = 0; pixel < area; ++pixel)
+            f(here++, (pixel * p.dims[1] + at(inputs, i)) * p.dims[0] + o);
+    }
+  }
+
+  graph_view graph_;
+  weight_convention convention_;
+  std::vector<order> orders_;
+};
+
+}  // namespace dsl

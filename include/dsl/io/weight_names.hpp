@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/graph/graph.hpp>
+
+#include <string>
+#include <vector>
+
+namespace dsl {
+
+/// Whose names and axes weights have in a file.
+///   torch: "1.branches.0.0.weight", kernels (out, in, height, width) and (out, in)
+///   keras: "conv2d_1/kernel", kernels (height, width, in, out) and (in, out)
+enum class weight_convention : unsigned char { torch, keras };
+
+struct weight_naming {
+  weight_convention convention = weight_convention::torch;
+  std::string prefix{};  // in front of every name: "module."
+  /// torch: the attribute with the branches of a concat or add, a ModuleList. Empty: there is none, since the joining
+  /// module is a ModuleList itself.
+  std::string branches = "branches";
+};
+
+namespace detail {
+
+[[gnu::cold]] inline char const* role_name(role r, weight_convention c) {
+  bool const torch = c == weight_convention::torch;
+  switch (r) {
+    case role::kernel: return torch ? "weight" : "kernel";
+    case role::bias: return "bias";
+    case role::gamma: return torch ? "weight" : "gamma";
+    case role::beta: return torch ? "bias" : "beta";
+    case role::moving_mean: return torch ? "running_mean" : "moving_mean";
+    case role::moving_variance: break;
+  }
+  return torch ? "running_var" : "moving_variance";
+}
+
+/// Where modules are in a tree of nn.Sequential: scopes' numbers, with the name of the list that holds branches
+/// between.
+class torch_tree {
+ public:
+  [[gnu::cold]] torch_tree(graph_view const& g, std::string const& branches)
+      : graph_(g), branches_(branches), joins_(static_cast<std::size_t>(g.size.scopes)), children_(joins_.size()) {
+    for (int n = 0; n < g.size.nodes; ++n)
+      if (node const& x = g.nodes[n]; x.kind == op::concat || x.kind == op::add) joins_[at(x.scope)] = 1;
+    for (int s = 1; s < g.size.scopes; ++s) ++children_[at(g.scopes[s].parent)];
+  }
+
+  /// "1.branches.0.0." of a scope. A network that is one type, as network<image<...>, minigooglenet<10>>, is the model.
+  [[gnu::cold]] std::string path(int s) const {
+    if (s <= 0) return {};
+    int const parent = graph_.scopes[s].parent;
+    if (parent == 0 && children_[0] == 1 && children_[at(s)] > 0) return {};
+    std::string const list = joins_[at(parent)] && !branches_.empty() ? branches_ + "." : "";
+    return path(parent) + list + std::to_string(graph_.scopes[s].index) + ".";
+  }
+
+ private:
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+  graph_view const& graph_;
+  std::string const& branches_;
+  std::vector<char> joins_;
+  std::vector<int> children_;
+};
+
+}  // namespace detail
+
+/// Of every parameter, in the graph's order. Keras's are those that it gives layers itself, counted for each class, in
+/// a model that makes them in the network's order: as the data goes through them, branch by branch.
+[[gnu::cold]] inline std::vector<std::string> weight_names(graph_view const& g, weight_naming const& naming = {}) {
+  std::vector<std::string> names;
+  detail::torch_tree const tree(g, naming.branches);
+  std::vector<int> in_scope(static_cast<std::size_t>(g.size.scopes));
+  int convolutions = 0, norms = 0, denses = 0, others = 0;
+  for (int n = 0; n < g.size.nodes; ++n) {
+    node const& x = g.nodes[n];
+    if (x.parameters == 0) continue;
+    std::string layer;
+    if (naming.convention == weight_convention::torch) {
+      // A layer of a user's own may have several such nodes; torch has no names for them.
+      int const earlier = in_scope[static_cast<std::size_t>(x.scope)]++;
+      layer = tree.path(x.scope) + (earlier > 0 ? "node" + std::to_string(earlier) + "." : "");
+    } else {
+      bool const conv = x.kind == op::conv2d, norm = x.kind == op::batch_norm, dense = x.kind == op::dense;
+      int& count = conv ? convolutions : norm ? norms : dense ? denses : others;
+      layer = conv ? "conv2d" : norm ? "batch_normalization" : dense ? "dense" : "layer";
+      if (count > 0) layer += "_" + std::to_string(count);
+      layer += "/";
+      ++count;
+    }
+    for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k)
+      names.push_back(naming.prefix + layer + detail::role_name(g.parameters[k].role, naming.convention));
+  }
+  return names;
+}
+
+}  // namespace dsl

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""Weights of a Keras model from and to .safetensors files, as typenet names them ("conv2d_1/kernel"). Needs numpy.
+
+    import keras_safetensors
+    keras_safetensors.load(model, "weights.safetensors")   # every weight, or ValueError and nothing changed
+    keras_safetensors.save(model, "weights.safetensors")
+
+Layers are counted for each class, in the order in which the data goes through them, a Concatenate's or Add's branches
+one after the other: the order of typenet's. Of a subclassed model nobody knows it: give layers=[model.stem, ...].
+"""
+import json
+import os
+import re
+import struct
+from pathlib import Path
+import numpy as np
+
+TYPES = {"F32": np.float32, "F16": np.float16, "F64": np.float64, "I64": np.int64}
+
+
+def read(path):
+    """{name: array}, {name: text}. Trusts the file: give it typenet's own, or use the safetensors package."""
+    data = Path(path).read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8:8 + length])
+    metadata = header.pop("__metadata__", {})
+
+    def array(entry):
+        begin, end = entry["data_offsets"]
+        return np.frombuffer(data[8 + length + begin:8 + length + end], TYPES[entry["dtype"]]).reshape(entry["shape"])
+
+    return {name: array(entry) for name, entry in header.items()}, metadata
+
+
+def write(path, arrays, metadata):
+    names = {np.dtype(t): name for name, t in TYPES.items()}
+    order = ["F16", "F32", "F64", "I64"]
+    arrays = {name: np.asarray(a, order="C") for name, a in arrays.items()}
+    header, at = {"__metadata__": metadata} if metadata else {}, 0
+    sequence = sorted(arrays, key=lambda n: (-order.index(names[arrays[n].dtype]), n))
+    for name in sequence:
+        a = arrays[name]
+        header[name] = {"dtype": names[a.dtype], "shape": list(a.shape), "data_offsets": [at, at + a.nbytes]}
+        at += a.nbytes
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    whole = Path(f"{path}.{os.getpid()}.tmp")  # gets its name when it is whole
+    whole.write_bytes(b"".join([struct.pack("<Q", len(text)), text, *(arrays[n].tobytes() for n in sequence)]))
+    whole.replace(path)
+
+
+def in_order(model):
+    """Layers with weights, each behind what it takes its input from."""
+    if not getattr(model, "outputs", None):
+        raise ValueError(f"{model.name}: the order of its layers is not known; give layers=[...]")
+    found, seen, waiting = [], set(), [(t._keras_history[0], False) for t in reversed(model.outputs)]
+    while waiting:
+        layer, ready = waiting.pop()
+        if id(layer) in seen:
+            continue
+        if not ready:
+            inputs = layer.input
+            waiting.append((layer, True))
+            inputs = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+            waiting += [(t._keras_history[0], False) for t in reversed(inputs) if t._keras_history[0] is not layer]
+            continue
+        seen.add(id(layer))
+        found += in_order(layer) if hasattr(layer, "layers") else [layer] if getattr(layer, "weights", None) else []
+    return found
+
+
+def named_variables(model, layers=None):
+    """{typenet's name: variable}."""
+    found, counts = {}, {}
+    for layer in layers or in_order(model):
+        kind = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", type(layer).__name__)
+        kind = re.sub(r"([a-z])([A-Z])", r"\1_\2", kind).lower()
+        number = counts[kind] = counts.get(kind, -1) + 1
+        for variable in layer.weights:
+            found[f"{kind}_{number}/{variable.name}" if number else f"{kind}/{variable.name}"] = variable
+    return found
+
+
+def load(model, path, layers=None):
+    arrays, _ = read(path)
+    variables = named_variables(model, layers)
+    if arrays.keys() != variables.keys():
+        missing, more = sorted(variables.keys() - arrays.keys()), sorted(arrays.keys() - variables.keys())
+        raise ValueError(f"{path}: not the model's weights; missing {missing[:3]}, of no layer {more[:3]}")
+    for name, variable in variables.items():
+        if tuple(variable.shape) != arrays[name].shape:
+            raise ValueError(f"{path}: {name} is {arrays[name].shape}, the model's {tuple(variable.shape)}")
+    for name, variable in variables.items():
+        variable.assign(arrays[name])
+
+
+def save(model, path, layers=None):
+    variables = named_variables(model, layers)
+    write(path, {name: v.numpy() for name, v in variables.items()}, {"format": "keras"})

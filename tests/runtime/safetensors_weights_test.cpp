@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT
+// Weights as PyTorch and Keras name and store them, against files that tests/fixtures/make_weights.py wrote without
+// typenet: in, out again, and what the network predicts with them.
+#include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/trajectory.hpp"
+
+#include <dsl/dsl.hpp>
+#ifdef TYPENET_HAS_ONEDNN
+#include <dsl/executors/onednn.hpp>
+#endif
+#include <dsl/io/safetensors.hpp>
+#include <dsl/towers.hpp>
+#include <dsl/training/fingerprint.hpp>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace st = dsl::safetensors;
+using dsl::weight_convention;
+
+namespace {
+
+using saved_network =
+    dsl::network<dsl::image<2, 4, 4>, dsl::conv_module<3, 3>, dsl::inception_module<2, 3>, dsl::flatten,
+                 dsl::batch_norm<>, dsl::dense<6>, dsl::relu, dsl::dense<3>, dsl::softmax>;
+using minigooglenet = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
+
+std::string fixture(std::string const& name) { return std::string(TYPENET_TEST_DATA) + "/" + name; }
+std::string bytes_of(std::string const& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+template <class Network, class Executor = dsl::reference<float>>
+dsl::trainer made(dsl::towers t = {}) {
+  return dsl::compile<Network>(Executor{}, dsl::sgd{.learning_rate = 0.1}, t);
+}
+std::vector<float> parameter(dsl::engine& e, int k) {
+  std::vector<float> all(static_cast<std::size_t>(e.graph().parameters[k].count()));
+  e.read_parameter(k, all.data());
+  return all;
+}
+dsl::weights_options as(weight_convention c) { return {.naming = {c}}; }
+
+template <class T>
+std::vector<T> numbers(st::file const& f, char const* name) {
+  std::string_view const bytes = f.bytes(*f.find(name));
+  std::vector<T> all(bytes.size() / sizeof(T));
+  std::memcpy(all.data(), bytes.data(), bytes.size());
+  return all;
+}
+/// The largest distance of this trainer's probabilities from the saved ones.
+double prediction_error(dsl::trainer& t) {
+  st::file const expected(fixture("weights_expected.safetensors"));
+  std::vector<float> const pictures = numbers<float>(expected, "pictures");
+  std::vector<double> const wanted = numbers<double>(expected, "probabilities");
+  std::vector<float> found(wanted.size());
+  t.predict_on_batch(pictures.data(), static_cast<int>(wanted.size() / 3), found.data());
+  double worst = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i) worst = std::fmax(worst, std::fabs(wanted[i] - found[i]));
+  return worst;
+}
+
+struct convention_of_file {
+  weight_convention convention;
+  char const* file;
+};
+constexpr convention_of_file conventions[] = {{weight_convention::torch, "weights_torch.safetensors"},
+                                              {weight_convention::keras, "weights_keras.safetensors"}};
+
+}  // namespace
+
+TEST_CASE("weights: PyTorch's and Keras's files are the same network, to the bit and in what it predicts",
+          "[weights]") {
+  for (auto const& [convention, file] : conventions) {
+    INFO(file);
+    dsl::trainer t = made<saved_network>();
+    CHECK(prediction_error(t) > 1e-2);
+    dsl::loaded_weights const found = dsl::load_safetensors(t, fixture(file), as(convention));
+    CHECK(found.loaded == 26);
+    CHECK(found.missing.empty());
+    CHECK(found.unexpected.empty());
+    CHECK(found.batches_tracked == (convention == weight_convention::torch ? 7 : -1));
+    for (int k = 0; k < t.graph().size.parameters; ++k) {
+      dsl::parameter const& p = t.graph().parameters[k];
+      std::vector<float> const ours = parameter(t.engine(), k);
+      for (std::size_t i = 0; i < ours.size(); ++i)
+        REQUIRE(ours[i] == static_cast<float>(dsl::test::initial_value(
+                               static_cast<dsl::test::parameter_kind>(p.role), static_cast<std::uint32_t>(k),
+                               static_cast<std::uint32_t>(i), p.fan_in, p.fan_out)));
+    }
+    CHECK(prediction_error(t) < 1e-6);
+    dsl::trainer wide = made<saved_network, dsl::reference<double>>();
+    dsl::load_safetensors(wide, fixture(file), as(convention));
+    CHECK(prediction_error(wide) < 1e-7);  // read_result gives floats
+#ifdef TYPENET_HAS_ONEDNN
+    for (bool winograd : {false, true}) {
+      dsl::trainer fast = dsl::compile<saved_network>(dsl::onednn{.threads = 1, .winograd = winograd}, dsl::sgd{});
+      dsl::load_safetensors(fast, fixture(file), as(convention));
+      CHECK(prediction_error(fast) < (winograd ? 1e-5 : 1e-6));
+      CHECK(dsl::detail::fingerprint_of(fast.engine()) == dsl::detail::fingerprint_of(t.engine()));
+    }
+#endif
+    dsl::trainer towers = made<saved_network>({.count = 2});
+    dsl::load_safetensors(towers, fixture(file), as(convention));
+    CHECK(dsl::detail::fingerprint_of(towers.engine()) == dsl::detail::fingerprint_of(t.engine()));
+  }
+}
+
+TEST_CASE("weights: in and out again is the same file, from either to either", "[weights]") {
+  dsl::test::temporary_directory const here;
+  for (auto const& [from, file] : conventions)
+    for (auto const& [to, other] : conventions) {
+      dsl::trainer t = made<saved_network>();
+      dsl::load_safetensors(t, fixture(file), as(from));
+      dsl::weights_options out = as(to);
+      out.batches_tracked = 7;
+      dsl::save_safetensors(t, here / "x", out);
+      CHECK(bytes_of(here / "x") == bytes_of(fixture(other)));
+    }
+  // What is no number, too.
+  dsl::trainer t = made<saved_network>(), u = made<saved_network>();
+  std::vector<float> odd = parameter(t.engine(), 20);
+  odd[0] = std::bit_cast<float>(0x7fc12345U), odd[1] = -0.0F, odd[2] = 1e-42F, odd[3] = -INFINITY;
+  t.engine().write_parameter(20, odd.data());
+  for (auto const& [convention, file] : conventions) {
+    dsl::save_safetensors(t, here / "x", as(convention));
+    dsl::load_safetensors(u, here / "x", as(convention));
+    std::vector<float> const back = parameter(u.engine(), 20);
+    CHECK(std::memcmp(back.data(), odd.data(), odd.size() * sizeof(float)) == 0);
+  }
+}
+
+TEST_CASE("weights: num_batches_tracked is the trainer's steps where nothing is said", "[weights]") {
+  dsl::test::temporary_directory const here;
+  dsl::trainer t = made<saved_network>();
+  t.set_steps(41);
+  dsl::save_safetensors(t, here / "x");
+  CHECK(dsl::load_safetensors(t, here / "x").batches_tracked == 41);
+  dsl::save_safetensors(t, here / "x", {.batches_tracked = 5});
+  CHECK(dsl::load_safetensors(t, here / "x").batches_tracked == 5);
+  CHECK(t.steps() == 41);
+}
+
+TEST_CASE("weights: MiniGoogLeNet's names are those of PyTorch's and Keras's models", "[weights]") {
+  std::vector<std::string> torch, lists, keras;
+  int layers = 0;
+  auto const conv_module = [&](std::string const& path, std::string const& in_list) {
+    for (char const* field : {"0.weight", "0.bias", "1.weight", "1.bias", "1.running_mean", "1.running_var"}) {
+      torch.push_back(path + field);
+      lists.push_back(in_list + field);
+    }
+    std::string const number = layers > 0 ? "_" + std::to_string(layers) : "";
+    for (char const* field : {"kernel", "bias"}) keras.push_back("conv2d" + number + "/" + field);
+    for (char const* field : {"gamma", "beta", "moving_mean", "moving_variance"})
+      keras.push_back("batch_normalization" + number + "/" + field);
+    ++layers;
+  };
+  conv_module("0.", "0.");
+  for (int i = 1; i <= 10; ++i)
+    for (int branch = 0; branch < (i == 3 || i == 8 ? 1 : 2); ++branch) {
+      std::string const b = std::to_string(branch) + ".", at = std::to_string(i) + ".";
+      conv_module(at + "branches." + b, at + b);
+    }
+  for (char const* field : {"14.weight", "14.bias"}) torch.push_back(field), lists.push_back(field);
+  for (char const* field : {"dense/kernel", "dense/bias"}) keras.push_back(field);
+  REQUIRE(torch.size() == 116);
+
+  dsl::graph_view const g = minigooglenet::view();
+  CHECK(dsl::weight_names(g) == torch);
+  CHECK(dsl::weight_names(g, {.branches = ""}) == lists);
+  CHECK(dsl::weight_names(g, {weight_convention::keras}) == keras);
+  CHECK(dsl::weight_names(g, {.prefix = "module."})[6] == "module.1.branches.0.0.weight");
+  dsl::weight_layout const ours(g, weight_convention::torch), theirs(g, weight_convention::keras);
+  CHECK(ours.shape(6) == std::vector<std::uint64_t>{32, 96, 1, 1});
+  CHECK(theirs.shape(6) == std::vector<std::uint64_t>{1, 1, 96, 32});
+  CHECK(theirs.shape(12) == std::vector<std::uint64_t>{3, 3, 96, 32});
+  CHECK(ours.shape(114) == std::vector<std::uint64_t>{10, 336});
+  CHECK(theirs.shape(114) == std::vector<std::uint64_t>{336, 10});
+  CHECK(theirs.shape(115) == std::vector<std::uint64_t>{10});
+}
+
+namespace {
+
+/// Two convolutions in one layer of a user's own, and a sum of what it got.
+struct twice {
+  static constexpr dsl::value lower(dsl::builder& b, dsl::value in) {
+    dsl::value const once = dsl::conv2d<2, 1>::lower(b, in);
+    dsl::value const both[] = {in, dsl::conv2d<2, 3>::lower(b, once)};
+    return b.append({.kind = dsl::op::add}, both, 2, in.shape);
+  }
+};
+struct residual : dsl::add<dsl::conv2d<2, 3>, dsl::identity> {};
+
+template <class... Layers>
+std::vector<std::string> names_of() {
+  return dsl::weight_names(dsl::network<dsl::image<2, 3, 3>, Layers...>::view());
+}
+using strings = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("weights: names of networks of other forms", "[weights]") {
+  CHECK(names_of<dsl::conv2d<2, 1>>() == strings{"0.weight", "0.bias"});
+  CHECK(names_of<dsl::relu, dsl::conv2d<2, 1>>() == strings{"1.weight", "1.bias"});
+  CHECK(names_of<dsl::sequential<dsl::relu, dsl::conv2d<2, 1>>>() == strings{"1.weight", "1.bias"});
+  CHECK(names_of<residual>() == strings{"branches.0.weight", "branches.0.bias"});
+  CHECK(names_of<residual, residual>() ==
+        strings{"0.branches.0.weight", "0.branches.0.bias", "1.branches.0.weight", "1.branches.0.bias"});
+  CHECK(names_of<dsl::relu, twice>() == strings{"1.weight", "1.bias", "1.node1.weight", "1.node1.bias"});
+}
+
+namespace {
+
+/// Of parameter k, where number i of Keras's file is here.
+template <class Network>
+std::vector<int> keras_order(int k) {
+  dsl::weight_layout const layout(Network::view(), weight_convention::keras);
+  std::vector<float> here(static_cast<std::size_t>(Network::view().parameters[k].count())), there(here.size());
+  for (std::size_t i = 0; i < here.size(); ++i) here[i] = static_cast<float>(i);
+  layout.from_ours(k, here.data(), there.data());
+  std::vector<float> back(here.size());
+  layout.to_ours(k, there.data(), back.data());
+  CHECK(back == here);
+  return {there.begin(), there.end()};
+}
+using ints = std::vector<int>;
+
+}  // namespace
+
+TEST_CASE("weights: Keras flattens height, width, channels", "[weights]") {
+  using namespace dsl;
+  using picture = image<2, 1, 3>;
+  ints const flat{0, 3, 1, 4, 2, 5};  // (h, w, c) -> ours, for channels of three pixels
+  CHECK(keras_order<network<picture, flatten, dense<1>>>(0) == flat);
+  CHECK(keras_order<network<picture, flatten, relu, dropout<0.5>, batch_norm<>, dense<1>>>(0) == flat);
+  CHECK(keras_order<network<picture, flatten, relu, dropout<0.5>, batch_norm<>, dense<1>>>(3) == flat);
+  CHECK(keras_order<network<picture, flatten, relu, dropout<0.5>, batch_norm<>, dense<1>>>(4) == flat);
+  CHECK(keras_order<network<picture, flatten, conv2d<1, 1>>>(0) == flat);
+  CHECK(keras_order<network<picture, flatten, dense<2>, dense<2>>>(0) == ints{0, 6, 3, 9, 1, 7, 4, 10, 2, 8, 5, 11});
+  CHECK(keras_order<network<picture, flatten, dense<2>, dense<2>>>(2) == ints{0, 2, 1, 3});
+  CHECK(keras_order<network<picture, flatten, dense<2>, dense<2>>>(1) == ints{0, 1});
+  CHECK(keras_order<network<picture, batch_norm<>, global_avg_pool2d, flatten, dense<1>>>(0) == ints{0, 1});
+  CHECK(keras_order<network<picture, global_avg_pool2d, flatten, dense<1>>>(0) == ints{0, 1});
+  CHECK(keras_order<network<picture, concat<flatten, sequential<global_avg_pool2d, flatten>, flatten>, dense<1>>>(0) ==
+        ints{0, 3, 1, 4, 2, 5, 6, 7, 8, 11, 9, 12, 10, 13});
+  CHECK(keras_order<network<picture, add<flatten, sequential<relu, flatten>>, dense<1>>>(0) == flat);
+  CHECK(keras_order<network<image<1, 2, 2>, conv2d<2, 2>>>(0) == ints{0, 4, 1, 5, 2, 6, 3, 7});
+  CHECK(keras_order<network<image<2, 2, 2>, conv2d<1, 1, 2>>>(0) == ints{0, 2, 1, 3});
+
+  using mixed = network<picture, add<flatten, sequential<flatten, dense<6>>>, dense<1>>;
+  CHECK_NOTHROW(weight_layout(mixed::view(), weight_convention::torch));
+  CHECK_THROWS_AS(weight_layout(mixed::view(), weight_convention::keras), option_error);
+}
+
+namespace {
+
+/// The fixture's tensors, to be changed.
+struct edited {
+  st::file file{fixture("weights_torch.safetensors")};
+  std::vector<st::source> tensors;
+  edited() {
+    for (st::tensor const& t : file.tensors()) tensors.push_back({t.name, t.type, t.shape, file.bytes(t)});
+  }
+  st::source& operator[](std::string const& name) {
+    return *std::find_if(tensors.begin(), tensors.end(), [&](st::source const& s) { return s.name == name; });
+  }
+  void remove(std::string const& name) { tensors.erase(tensors.begin() + (&(*this)[name] - tensors.data())); }
+};
+
+}  // namespace
+
+TEST_CASE("weights: other weights than the network's are refused, and nothing changes", "[weights]") {
+  dsl::test::temporary_directory const here;
+  dsl::trainer t = made<saved_network>();
+  auto const before = dsl::detail::fingerprint_of(t.engine());
+  auto const refused = [&](std::string const& path, std::string const& words,
+                           dsl::weights_options const& options = {}) {
+    std::string said;
+    try {
+      dsl::load_safetensors(t, path, options);
+    } catch (st::format_error const& e) {
+      said = e.what();
+      CHECK(e.which == st::fault::unsuitable_tensor);
+    }
+    INFO(said);
+    CHECK(said.starts_with("safetensors: " + path + " must have "));
+    CHECK(said.find(words) != std::string::npos);
+    CHECK(dsl::detail::fingerprint_of(t.engine()) == before);
+  };
+  auto const changed_refused = [&](edited const& e, std::string const& words,
+                                   dsl::weights_options const& options = {}) {
+    st::write(here / "x", e.tensors);
+    refused(here / "x", words, options);
+  };
+  refused(fixture("weights_keras.safetensors"), R"(PyTorch's names; found "conv2d/kernel"; load it with .naming = )"
+                                                "{weight_convention::keras}");
+  refused(fixture("weights_torch.safetensors"), "Keras's names; found", as(weight_convention::keras));
+  refused(fixture("weights_expected.safetensors"), R"("0.0.weight"; found 0 of the network's 26 weights, and "prob)");
+
+  edited missing, more, shape, type, tracked;
+  missing.remove("6.bias");
+  changed_refused(missing, R"("6.bias"; found 25 of the network's 26 weights;)");
+  more.tensors.push_back({"7.weight", st::dtype::u8, {1}, "a"});
+  changed_refused(more, R"(weights alone; found "7.weight" as well)");
+  shape["6.weight"].shape = {6, 3};
+  changed_refused(shape, R"("6.weight" of [3, 6]; found [6, 3])");
+  changed_refused(shape, R"("6.weight" of [3, 6]; found [6, 3])", {.strict = false});
+  type["0.0.bias"].type = st::dtype::i32;
+  changed_refused(type, R"("0.0.bias" in F32, F16 or BF16; found I32)", {.strict = false});
+  tracked["3.num_batches_tracked"].shape = {1};
+  changed_refused(tracked, "as one I64; found I64 [1]");
+  CHECK_THROWS_AS(dsl::load_safetensors(t, here / "none"), dsl::file_error);
+
+  st::write(here / "x", missing.tensors);
+  dsl::loaded_weights const found = dsl::load_safetensors(t, here / "x", {.strict = false});
+  CHECK(found.loaded == 25);
+  CHECK(found.missing == strings{"6.bias"});
+  CHECK(dsl::detail::fingerprint_of(t.engine()) != before);
+  CHECK(prediction_error(t) > 1e-3);  // the bias is 0
+}
+
+TEST_CASE("weights: a file without num_batches_tracked, and one of 16 bits", "[weights]") {
+  dsl::test::temporary_directory const here;
+  edited halves;
+  std::erase_if(halves.tensors, [](st::source const& s) { return s.type == st::dtype::i64; });
+  std::vector<std::vector<std::uint16_t>> kept;
+  for (st::source& s : halves.tensors) {
+    std::vector<std::uint16_t>& half = kept.emplace_back(s.bytes.size() / 4);  // bfloat16: a float's upper half
+    for (std::size_t i = 0; i < half.size(); ++i) std::memcpy(&half[i], s.bytes.data() + 4 * i + 2, 2);
+    s.type = st::dtype::bf16;
+    s.bytes = {reinterpret_cast<char const*>(half.data()), 2 * half.size()};
+  }
+  st::write(here / "x", halves.tensors);
+  dsl::trainer t = made<saved_network>();
+  dsl::loaded_weights const found = dsl::load_safetensors(t, here / "x");
+  CHECK(found.loaded == 26);
+  CHECK(found.batches_tracked == -1);
+  CHECK(parameter(t.engine(), 6)[1] ==
+        std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(
+                                 dsl::test::initial_value(dsl::test::parameter_kind::kernel, 6, 1, 3, 2))) &
+                             0xffff0000U));
+  CHECK(prediction_error(t) < 2e-2);
+}
+
+TEST_CASE("weights: where they can't be written, the file that was there stays", "[weights]") {
+  dsl::test::temporary_directory const here;
+  dsl::trainer t = made<saved_network>();
+  dsl::save_safetensors(t, here / "x");
+  std::string const before = bytes_of(here / "x");
+  CHECK_THROWS_AS(dsl::save_safetensors(t, here / "no/x"), dsl::file_error);
+  dsl::weights_options invalid;
+  invalid.naming.prefix = "\xff";
+  CHECK_THROWS_AS(dsl::save_safetensors(t, here / "x", invalid), dsl::option_error);
+  CHECK(bytes_of(here / "x") == before);
+  CHECK(std::distance(std::filesystem::directory_iterator(here.path), {}) == 1);
+}
