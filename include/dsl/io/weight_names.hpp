@@ -21,6 +21,14 @@ struct weight_naming {
   std::string branches = "branches";
 };
 
+/// What was found where weights were loaded from.
+struct loaded_weights {
+  int loaded = 0;                         // parameters
+  std::vector<std::string> missing{};     // of the network, not in the file: they are as before
+  std::vector<std::string> unexpected{};  // in the file, not of the network
+  long long batches_tracked = -1;         // torch's num_batches_tracked; -1: the file has none
+};
+
 namespace detail {
 
 [[gnu::cold]] inline char const* role_name(role r, weight_convention c) {

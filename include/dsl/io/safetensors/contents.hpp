@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/error.hpp>
+#include <dsl/io/weight_text.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -114,18 +115,7 @@ inline constexpr char metadata_name[] = "__metadata__";
 
 namespace detail {
 
-/// For messages, which a file must be able neither to fill nor to disturb.
-[[gnu::cold]] inline std::string shown(std::string_view text) {
-  std::string all;
-  for (char c : text.substr(0, 60)) all += c >= 0x20 && c < 0x7f ? c : '?';
-  return '"' + all + (text.size() > 60 ? "...\"" : "\"");
-}
-/// {96, 3, 3, 3} -> "[96, 3, 3, 3]"
-[[gnu::cold]] inline std::string shown(std::vector<std::uint64_t> const& shape) {
-  std::string all = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) all += (i > 0 ? ", " : "") + std::to_string(shape[i]);
-  return all + "]";
-}
+using dsl::detail::shown;
 
 enum class size_problem : unsigned char { none, overflow, part_of_a_byte };
 

@@ -3,6 +3,7 @@
 
 #include <dsl/detail/mapped_file.hpp>
 #include <dsl/io/safetensors/header.hpp>
+#include <dsl/io/weight_halves.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -124,13 +125,7 @@ class file {
   for (std::size_t i = 0; 2 * i < bytes.size(); ++i) {
     std::uint16_t half = 0;
     std::memcpy(&half, bytes.data() + 2 * i, sizeof half);
-    std::uint32_t const sign = (half & 0x8000U) << 16, exponent = half >> 10 & 31U, fraction = half & 1023U;
-    if (type == dtype::bf16)
-      out[i] = std::bit_cast<float>(static_cast<std::uint32_t>(half) << 16);
-    else if (exponent == 0)  // zero, or below the smallest normal number: units of 2^-24
-      out[i] = std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(static_cast<float>(fraction) * 0x1p-24F));
-    else  // infinities and NaNs have the largest exponent in both
-      out[i] = std::bit_cast<float>(sign | (exponent == 31 ? 255U : exponent + 112U) << 23 | fraction << 13);
+    out[i] = type == dtype::bf16 ? float_of_bf16(half) : float_of_f16(half);
   }
   return true;
 }

@@ -17,14 +17,6 @@ struct weights_options {
   long long batches_tracked = -1;
 };
 
-/// What load_safetensors() found.
-struct loaded_weights {
-  int loaded = 0;                         // parameters
-  std::vector<std::string> missing{};     // of the network, not in the file: they are as before
-  std::vector<std::string> unexpected{};  // in the file, not of the network
-  long long batches_tracked = -1;         // torch's num_batches_tracked; -1: the file has none
-};
-
 namespace detail {
 
 /// "0.1.running_var" -> "0.1.num_batches_tracked"
