@@ -93,6 +93,14 @@ class process_checks {
   virtual void after_epoch() = 0;
   virtual void before_evaluation(dataset const&, int batch_size) = 0;
   virtual void before_batch(int size) = 0;
+  virtual void before_epoch(double learning_rate) = 0;
+
+  /// This process's number; process 0 prints, reads and writes files.
+  virtual int process() const = 0;
+  /// Whether it holds in one of them.
+  virtual bool any(char const* what, bool here) = 0;
+  /// Process 0's text becomes everybody's.
+  virtual void broadcast(char const* what, std::string& text) = 0;
 
  protected:
   ~process_checks() = default;

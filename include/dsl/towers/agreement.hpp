@@ -94,6 +94,17 @@ class agreement final : public process_checks {
     all_->agree("the batch size", batch_size);
   }
   void before_batch(int size) override { all_->agree("the batch size", size); }
+  void before_epoch(double learning_rate) override { all_->agree("the epoch's learning rate", learning_rate); }
+
+  int process() const override { return all_->process(); }
+  [[gnu::cold]] bool any(char const* what, bool here) override {
+    list<int> each(all_->processes());
+    all_->gather(what, static_cast<int>(here), each.begin());
+    bool found = false;
+    for (int one : each) found |= one != 0;
+    return found;
+  }
+  void broadcast(char const* what, std::string& text) override { all_->broadcast(what, text); }
 
  private:
   process_group* all_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/name.hpp>
 #include <dsl/error.hpp>
 #include <dsl/training/history.hpp>
 
@@ -12,6 +13,9 @@
 namespace dsl {
 
 class trainer;
+class process_checks;
+class callback_handle;
+class callback_state;  // <dsl/training/callback_state.hpp>
 
 namespace detail {
 
@@ -20,6 +24,16 @@ constexpr bool is_learning_rate(double r) { return r >= 0 && r < 1e30; }
 
 }  // namespace detail
 
+/// Where a run is between two steps, and all that it needs to go on from there beside the trainer's state.
+struct fit_position {
+  int epoch = 0;          // from 0
+  std::int64_t step = 0;  // done in that epoch; fit_run::steps: its validation is still to come
+  double loss = 0;        // sums over these steps
+  double correct = 0;
+  double learning_rate = 0;  // at that epoch's begin
+  double seconds = 0;        // since then
+};
+
 /// A run of fit() as its callbacks see it. They may change learning_rate and set stop.
 struct fit_run {
   dsl::trainer& trainer;
@@ -27,15 +41,23 @@ struct fit_run {
   std::int64_t steps = 0;  // of an epoch
   int batch_size = 0;
   double learning_rate = 0;
-  bool stop = false;       // ends the run behind this epoch
+  bool stop = false;       // ends the run behind this epoch; of several processes, in all where it does in one
   int epoch = 0;           // from 0
   std::int64_t step = 0;   // in this epoch, from 0
   epoch_record current{};  // complete in on_epoch_end; in on_batch_end train holds the means so far
-  dsl::history past{};     // the epochs that have ended
+  dsl::history past{};     // the epochs that have ended, those before a restart among them
+  bool validates = false;  // there is validation data
+  bool failed = false;     // the loss is no number any more, and a callback has ended the run for it
+  bool leads = true;       // of several processes one prints and writes files: this one
+  fit_position next{};     // on_restore may change it: where the run begins
+  process_checks* processes = nullptr;  // of several: for what all of them must know
+  callback_handle const* callbacks = nullptr;
+  std::size_t callback_count = 0;
 };
 
 /// Derive from this, override what you need, and put it into fit's .callbacks:
 ///   struct halve : dsl::callback { void on_epoch_begin(dsl::fit_run& run) override { run.learning_rate /= 2; } };
+/// Of several processes each has its own; they must do the same to run.learning_rate, and only one of them prints.
 struct callback {
   virtual ~callback() = default;
   virtual void on_train_begin(fit_run&) {}
@@ -43,6 +65,22 @@ struct callback {
   virtual void on_batch_end(fit_run&) {}
   virtual void on_epoch_end(fit_run&) {}
   virtual void on_train_end(fit_run&) {}
+  /// The loss has become no number. True: the run ends here, without this epoch; where no callback says so, fit throws.
+  virtual bool on_bad_loss(fit_run&) { return false; }
+
+  /// What must survive a restart: s("best", best) for each variable saves or restores it.
+  virtual void state(callback_state&) {}
+
+  /// Before any other moment: the run may go on from a file.
+  virtual void on_restore(fit_run&) {}
+  /// Behind every callback's on_train_begin; where the run goes on within an epoch, behind on_epoch_begin too. Whoever
+  /// changed run.next in on_restore gives the others their state and the run its learning rate here.
+  virtual void on_resume(fit_run&) {}
+  /// Behind every callback's on_batch_end, and behind every on_epoch_end: all state is that of run.next, and may be
+  /// written. Then on_backup, for the file that a run goes on from: killed between the two it does once more, and the
+  /// same, what it has done.
+  virtual void on_saving_point(fit_run&) {}
+  virtual void on_backup(fit_run&) {}
 
  protected:
   callback() = default;
@@ -54,16 +92,20 @@ struct callback {
 class callback_handle {
  public:
   template <std::derived_from<callback> C>
-  callback_handle(C c) : callback_(std::make_shared<C>(std::move(c))) {}  // NOLINT: so that a braced list reads well
+  callback_handle(C c)  // NOLINT: so that a braced list reads well
+      : callback_(std::make_shared<C>(std::move(c))), name_(detail::name_of<C>()) {}
   template <std::derived_from<callback> C>
-  callback_handle(std::shared_ptr<C> c) : callback_(std::move(c)) {  // NOLINT
+  callback_handle(std::shared_ptr<C> c) : callback_(std::move(c)), name_(detail::name_of<C>()) {  // NOLINT
     if (!callback_) throw option_error("callbacks: one of them is a null pointer");
   }
 
   callback* operator->() const { return callback_.get(); }
+  /// Of its type, without arguments: early_stopping. A checkpoint keeps its state under this.
+  detail::name name() const { return name_; }
 
  private:
   std::shared_ptr<callback> callback_;
+  detail::name name_;
 };
 
 }  // namespace dsl

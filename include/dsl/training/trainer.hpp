@@ -65,26 +65,40 @@ class trainer {
                 .steps = data.size / options.batch_size,
                 .batch_size = options.batch_size,
                 .learning_rate = learning_rate_,
-                .epoch = options.initial_epoch};
+                .validates = options.validation != nullptr,
+                .leads = !processes || processes->process() == 0,
+                .next = {.epoch = options.initial_epoch},
+                .processes = processes,
+                .callbacks = options.callbacks.data(),
+                .callback_count = options.callbacks.size()};
+    for (auto const& c : options.callbacks) c->on_restore(run);
+    run.epoch = run.next.epoch;
     for (auto const& c : options.callbacks) c->on_train_begin(run);
-    for (; run.epoch < options.epochs && !run.stop; ++run.epoch) {
-      double const begin = seconds();
-      for (auto const& c : options.callbacks) c->on_epoch_begin(run);
-      run.current = {.epoch = run.epoch, .learning_rate = run.learning_rate};
-      train_epoch(loader.get(), program, data.size / options.batch_size, run, options);
+    for (auto const& c : options.callbacks) c->on_resume(run);
+    while (run.epoch < options.epochs && !run.stop) {
+      double const begin = seconds() - run.next.seconds;
+      begin_epoch(run, options);
+      if (!train_epoch(loader.get(), program, data.size / options.batch_size, begin, run, options)) break;
       double const trained = seconds() - begin;
       run.current.images_per_second = static_cast<double>(run.steps) * options.batch_size / trained;
       if (options.validation) {
         run.current.validation = evaluate(*options.validation, options.batch_size);
-        if (!detail::isfinite(run.current.validation.loss))
+        if (!detail::isfinite(run.current.validation.loss)) {
+          if (ends_for_bad_loss(run, options)) break;
           throw training_error(detail::message({"val_loss: it became ", run.current.validation.loss, " in epoch ",
                                                 run.epoch + 1, "; try a smaller learning rate"}));
+        }
         run.current.validated = true;
       }
       run.current.seconds = seconds() - begin;
       if (processes) processes->after_epoch();
       run.past.epochs.push_back(run.current);
       for (auto const& c : options.callbacks) c->on_epoch_end(run);
+      if (processes) run.stop = processes->any("whether a callback ends the run", run.stop);
+      run.next = {.epoch = run.epoch + 1};
+      for (auto const& c : options.callbacks) c->on_saving_point(run);
+      for (auto const& c : options.callbacks) c->on_backup(run);
+      ++run.epoch;
     }
     for (auto const& c : options.callbacks) c->on_train_end(run);
     return std::move(run.past);
@@ -157,32 +171,60 @@ class trainer {
   dsl::engine& engine() { return *engine_; }
 
  private:
-  [[gnu::cold]] void train_epoch(batch_loader* loader, int program, std::int64_t steps, fit_run& run,
-                                 fit_options const& options) {
-    batch_metrics sum;
-    double samples = 0;
-    if (loader)
-      loader->start(run.epoch);
+  [[gnu::cold]] static void begin_epoch(fit_run& run, fit_options const& options) {
+    for (auto const& c : options.callbacks) c->on_epoch_begin(run);
+    if (run.next.step > 0)  // a restart has cut this epoch; what on_epoch_begin did had been done before
+      for (auto const& c : options.callbacks) c->on_resume(run);
     else
-      engine_->start_epoch(program, run.epoch, 0);
+      run.next.learning_rate = run.learning_rate;
+    run.current = {.epoch = run.epoch, .learning_rate = run.next.learning_rate};
+    if (run.processes) run.processes->before_epoch(run.learning_rate);
+  }
+
+  /// False: the loss became no number, and a callback has ended the run.
+  [[gnu::cold]] bool train_epoch(batch_loader* loader, int program, std::int64_t steps, double begin, fit_run& run,
+                                 fit_options const& options) {
+    fit_position at = run.next;
+    auto const means = [&] {
+      auto const samples = static_cast<double>(at.step) * options.batch_size;
+      run.current.train = {at.loss / samples, at.correct / samples};
+    };
+    if (at.step > 0) means();
+    if (loader)
+      loader->start(run.epoch, at.step);
+    else if (at.step < steps)
+      engine_->start_epoch(program, run.epoch, at.step);
     batch const resident{.size = engine_->share_of(options.batch_size).size};
-    for (run.step = 0; steps > run.step; ++run.step) {  // callbacks may write into run
+    for (run.step = at.step; steps > at.step; run.step = at.step) {  // callbacks may write into run
       check_rate(run);
       batch const& b = loader ? *loader->next() : resident;
       engine_->run(program, {b.images, b.labels, b.size, step_++, run.learning_rate});
       batch_metrics const m = engine_->metrics(program);
-      if (!detail::isfinite(m.loss))
+      if (!detail::isfinite(m.loss)) {
+        if (ends_for_bad_loss(run, options)) return false;
         throw training_error(
             detail::message({"loss: it became ", m.loss, " in epoch ", run.epoch + 1, ", batch ", run.step + 1,
                              ", with learning rate ", run.learning_rate, "; try a smaller learning rate"}));
-      sum.loss += m.loss;
-      sum.correct += m.correct;
-      samples += options.batch_size;
-      run.current.train = {sum.loss / samples, sum.correct / samples};
+      }
+      at.loss += m.loss;
+      at.correct += m.correct;
+      ++at.step;
+      means();
       for (auto const& c : options.callbacks) c->on_batch_end(run);
+      at.seconds = seconds() - begin;
+      run.next = at;
+      for (auto const& c : options.callbacks) c->on_saving_point(run);
+      for (auto const& c : options.callbacks) c->on_backup(run);
     }
     check_rate(run);
     learning_rate_ = run.learning_rate;
+    return true;
+  }
+
+  /// All callbacks hear of it.
+  [[gnu::cold]] static bool ends_for_bad_loss(fit_run& run, fit_options const& options) {
+    for (auto const& c : options.callbacks) run.failed |= c->on_bad_loss(run);
+    return run.failed;
   }
 
   template <class F>
