@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // For clang-tidy: everything that needs no library and a user may include, weight files and MPI's towers where
 // their libraries are there; once.
+#include <dsl/callbacks.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/placement.hpp>
 #include <dsl/towers.hpp>

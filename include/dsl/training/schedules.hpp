@@ -7,6 +7,7 @@
 #include <dsl/training/callback.hpp>
 
 #include <concepts>
+#include <cstdint>
 #include <utility>
 
 namespace dsl {
@@ -37,14 +38,36 @@ struct poly_decay {
   }
 };
 
-/// Sets the learning rate at the begin of each epoch, counted from 0. Throws option_error, before the epoch's first
-/// step, where the function's result is none.
-template <std::invocable<int> F>
+/// Where in a run a schedule is asked for the next step's rate.
+struct schedule_point {
+  int epoch = 0;  // from 0
+  int epochs = 1;
+  std::int64_t step = 0;  // of the epoch, from 0
+  std::int64_t steps = 1;
+  std::int64_t steps_before() const { return epoch * steps + step; }
+  std::int64_t all_steps() const { return epochs * steps; }
+};
+
+/// Sets the learning rate: at the begin of each epoch, counted from 0, or before each step where the function takes a
+/// schedule_point. Throws option_error, before the step, where the function's result is none.
+template <class F>
+  requires(std::invocable<F&, int> || std::invocable<F&, schedule_point const&>)
 struct learning_rate_schedule : callback {
+  static constexpr bool each_step = std::invocable<F&, schedule_point const&>;
   F rate;
   explicit learning_rate_schedule(F f) : rate(std::move(f)) {}
-  void on_epoch_begin(fit_run& run) override {
-    double const next = rate(run.epoch);
+  void on_epoch_begin(fit_run& run) override { set(run, 0); }
+  void on_batch_end(fit_run& run) override {
+    if (each_step && run.step + 1 < run.steps) set(run, run.step + 1);
+  }
+
+ private:
+  void set(fit_run& run, std::int64_t step) {
+    double next;
+    if constexpr (each_step)
+      next = rate(schedule_point{run.epoch, run.epochs, step, run.steps});
+    else
+      next = rate(run.epoch);
     if (!detail::is_learning_rate(next)) detail::refuse_rate(next, run.epoch, detail::name_of<F>());
     run.learning_rate = next;
   }

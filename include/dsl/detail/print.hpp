@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+namespace dsl::detail {
+
+/// Where a progress bar has drawn a line that has not ended.
+inline std::FILE* open_line = nullptr;
+
+inline void print(std::FILE* out, std::string const& s) {
+  std::fwrite(s.data(), 1, s.size(), out);
+  std::fflush(out);
+}
+/// Lines of another callback's begin behind that one.
+inline void print_lines(std::FILE* out, std::string const& s) {
+  bool const ends = open_line == out;
+  if (ends) open_line = nullptr;
+  print(out, (ends ? "\n" : "") + s);
+}
+
+}  // namespace dsl::detail

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/math.hpp>
+#include <dsl/training/schedules.hpp>
+
+#include <utility>
+
+namespace dsl {
+
+/// base * factor^floor(epoch / every): PyTorch's StepLR.
+///   step_decay{0.1, 30} -> 0.1 for epochs 0 to 29, 0.01 for 30 to 59, ...
+struct step_decay {
+  double base = 0.1;
+  int every = 30;
+  double factor = 0.1;
+  double operator()(int epoch) const {
+    if (every < 1) throw option_error(detail::message({"step_decay: every must be 1 or more; found ", every}));
+    return base * detail::pow(factor, epoch / every);
+  }
+};
+
+/// Half a cosine over the run, a step at a time, from base down to end (Loshchilov & Hutter 2017, without restarts;
+/// Keras's CosineDecay over all steps, with alpha = end / base).
+struct cosine_decay {
+  double base = 0.1;
+  double end = 0;
+  double operator()(schedule_point const& at) const {
+    double const done = static_cast<double>(at.steps_before()) / static_cast<double>(at.all_steps());
+    return end + (base - end) * 0.5 * (1 + detail::cos(3.14159265358979323846 * done));
+  }
+};
+
+/// Smith & Topin's "super-convergence", as PyTorch's OneCycleLR with its defaults computes it: in the first `rise` of
+/// the run's steps from max_rate / start_divisor up to max_rate, then down to that first rate / end_divisor, on
+/// cosines. The momentum stays as it is (OneCycleLR's cycle_momentum=False).
+struct one_cycle {
+  double max_rate = 0.1;
+  double rise = 0.3;
+  double start_divisor = 25;
+  double end_divisor = 1e4;
+  double operator()(schedule_point const& at) const {
+    if (!(rise >= 0 && rise <= 1) || !(start_divisor > 0) || !(end_divisor > 0))
+      throw option_error("one_cycle: rise must be 0 to 1, and the divisors above 0");
+    double const first = max_rate / start_divisor, last = first / end_divisor;
+    auto const step = static_cast<double>(at.steps_before()), all = static_cast<double>(at.all_steps());
+    double const top = rise * all - 1;
+    if (step <= top) return between(first, max_rate, top > 0 ? step / top : 1);
+    double const from = top > 0 ? top : 0;
+    return between(max_rate, last, all - 1 > from ? (step - from) / (all - 1 - from) : 1);
+  }
+
+ private:
+  static double between(double a, double b, double share) {
+    return b + (a - b) * 0.5 * (1 + detail::cos(3.14159265358979323846 * share));
+  }
+};
+
+/// Another schedule whose first `epochs` are scaled by a straight line that reaches 1 with their last step (Goyal et
+/// al. 2017, for large batches):
+///   learning_rate_schedule{warm_up{cosine_decay{.base = 0.4}, 5}}
+template <class F>
+struct warm_up {
+  F then;
+  int epochs = 5;
+  double operator()(schedule_point const& at) const {
+    double rate;
+    if constexpr (std::invocable<F const&, schedule_point const&>)
+      rate = then(at);
+    else
+      rate = then(at.epoch);
+    std::int64_t const rising = epochs * at.steps, step = at.steps_before() + 1;
+    return step < rising ? rate * static_cast<double>(step) / static_cast<double>(rising) : rate;
+  }
+};
+template <class F>
+warm_up(F, int) -> warm_up<F>;
+template <class F>
+warm_up(F) -> warm_up<F>;
+
+}  // namespace dsl

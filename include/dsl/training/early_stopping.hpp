@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/print.hpp>
+#include <dsl/training/callback_state.hpp>
+#include <dsl/training/metrics.hpp>
+#include <dsl/training/trainer.hpp>
+#include <dsl/training/weights.hpp>
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dsl {
+
+struct early_stopping_options {
+  int patience = 0;      // epochs without a better value behind which the run ends; 0 is as 1
+  double min_delta = 0;  // a value counts as better by more than this
+  monitor_mode mode = monitor_mode::auto_;
+  std::optional<double> baseline{};   // patience runs out until a value is better than this, too
+  bool restore_best_weights = false;  // at the run's end, whatever ended it
+  int start_from_epoch = 0;           // epochs before this one, from 0, are not looked at
+  bool verbose = false;               // says so on standard output
+};
+
+namespace detail {
+
+/// Not a template on the metric.
+class early_stopping_on : public callback {
+ public:
+  void on_train_begin(fit_run& run) override {
+    monitor_.require(run, "early_stopping");
+    wait_ = 0, stopped_epoch_ = 0, best_epoch_ = 0;
+    best_ = monitor_.worst();
+    best_weights_.clear();
+  }
+  [[gnu::cold]] void on_epoch_end(fit_run& run) override {
+    if (run.epoch < options_.start_from_epoch) return;
+    double const value = monitor_.what.of(run.current);
+    bool const better = monitor_.better(value, best_);
+    if (options_.restore_best_weights && (better || best_weights_.empty())) {  // the first is the best so far
+      best_weights_ = read_weights(run.trainer.engine());
+      best_epoch_ = run.epoch;
+    }
+    ++wait_;
+    if (better) {
+      best_ = value;
+      best_epoch_ = run.epoch;
+      if (!options_.baseline || monitor_.better(value, *options_.baseline)) wait_ = 0;
+    } else if (wait_ >= options_.patience && run.epoch > 0) {
+      stopped_epoch_ = run.epoch;
+      run.stop = true;
+    }
+  }
+  [[gnu::cold]] void on_train_end(fit_run& run) override {
+    bool const says = options_.verbose && run.leads;
+    if (stopped_epoch_ > 0 && says) say({"Epoch ", stopped_epoch_ + 1, ": early stopping\n"});
+    if (!options_.restore_best_weights || best_weights_.empty()) return;
+    if (says) say({"Restoring model weights from the end of the best epoch: ", best_epoch_ + 1, ".\n"});
+    write_weights(run.trainer.engine(), best_weights_);
+  }
+  [[gnu::cold]] void state(callback_state& s) override {
+    s.same("monitor", monitor_.what.name);
+    s("best", best_);
+    s("best epoch", best_epoch_);
+    s("stopped epoch", stopped_epoch_);
+    s("wait", wait_);
+    s("best weights", best_weights_);
+  }
+
+  /// The best value so far, from which epoch (from 0), and behind which one it ended the run; 0: it did not.
+  double best() const { return best_; }
+  int best_epoch() const { return best_epoch_; }
+  int stopped_epoch() const { return stopped_epoch_; }
+
+ protected:
+  [[gnu::cold]] early_stopping_on(early_stopping_options const& o, any_metric const& m)
+      : options_(o), monitor_(m, o.mode, o.min_delta < 0 ? -o.min_delta : o.min_delta) {
+    if (!(o.min_delta == o.min_delta)) throw option_error("early_stopping: min_delta must be a number; found NaN");
+    if (o.patience < 0) throw option_error(message({"early_stopping: patience must be 0 or more; found ", o.patience}));
+  }
+
+ private:
+  [[gnu::cold]] static void say(std::initializer_list<piece> line) { print_lines(stdout, message(line)); }
+
+  early_stopping_options options_;
+  monitor monitor_;
+  int wait_ = 0, stopped_epoch_ = 0, best_epoch_ = 0;
+  double best_ = 0;
+  std::vector<float> best_weights_;
+};
+
+}  // namespace detail
+
+/// Ends a run whose metric has not become better for `patience` epochs, as Keras's EarlyStopping:
+///   early_stopping<val_accuracy>({.patience = 10, .restore_best_weights = true})
+/// Best weights are parameters and running statistics, not the optimizer's; a checkpoint keeps them too. Throws
+/// option_error before the first step where the run does not have the metric.
+template <class Monitor = val_loss>
+class early_stopping : public detail::early_stopping_on {
+ public:
+  explicit early_stopping(early_stopping_options const& o = {}, Monitor const& m = {})
+      : early_stopping_on(o, detail::monitored<Monitor>::value(m)) {}
+};
+
+}  // namespace dsl

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/engine.hpp>
+
+#include <vector>
+
+namespace dsl::detail {
+
+/// All parameters and running statistics, one behind the other in the graph's order.
+[[gnu::cold]] inline std::vector<float> read_weights(engine& e) {
+  std::size_t count = 0;
+  for (int k = 0; k < e.graph().size.parameters; ++k)
+    count += static_cast<std::size_t>(e.graph().parameters[k].count());
+  std::vector<float> all(count);
+  float* to = all.data();
+  for (int k = 0; k < e.graph().size.parameters; to += e.graph().parameters[k++].count()) e.read_parameter(k, to);
+  return all;
+}
+/// Throws option_error for another number than read_weights() gives.
+[[gnu::cold]] inline void write_weights(engine& e, std::vector<float> const& all) {
+  std::size_t count = 0;
+  for (int k = 0; k < e.graph().size.parameters; ++k)
+    count += static_cast<std::size_t>(e.graph().parameters[k].count());
+  if (all.size() != count)
+    throw option_error(message({"weights: the network has ", count, "; found ", all.size(), ", another network's"}));
+  float const* from = all.data();
+  for (int k = 0; k < e.graph().size.parameters; from += e.graph().parameters[k++].count()) e.write_parameter(k, from);
+}
+
+}  // namespace dsl::detail

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: monitor: it must be a metric: train_loss, train_accuracy, val_loss, val_accuracy, or one made like them
+// EXPECT-RE: monitors_are_metrics<.*f1_score, (IsMetric=)?(false|\(bool\)0|0)
+// One that is not declared at all is an error without our help.
+#include <dsl/callbacks.hpp>
+#include <dsl/dsl.hpp>
+
+#ifdef FIXED
+struct f1_score {
+  static constexpr char const* name = "f1";
+  static constexpr bool more_is_better = true, of_validation = true;
+  static double of(dsl::epoch_record const& e) { return e.validation.acc; }
+};
+#else
+struct f1_score {
+  static constexpr char const* name = "f1";
+};
+#endif
+dsl::callback_handle watch() { return dsl::early_stopping<f1_score>({.patience = 3}); }

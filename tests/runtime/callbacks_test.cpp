@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+// What each callback does, and the lines it prints.
+#include "support/catch.hpp"
+#include "support/printed.hpp"
+#include "support/toy_training.hpp"
+
+#include <dsl/callbacks.hpp>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+
+using namespace dsl;
+using test::scripted;
+using test::toy;
+
+namespace {
+
+template <class E, class F>
+std::string thrown(F f) {
+  try {
+    f();
+  } catch (E const& e) {
+    return e.what();
+  }
+  return "nothing";
+}
+bool has(std::string const& text, char const* words) { return text.find(words) != std::string::npos; }
+
+/// Epochs until early_stopping ends a run in which the metric takes these values.
+template <class... More>
+int epochs_of(std::vector<double> values, early_stopping_options const& o) {
+  scripted::values = std::move(values);
+  trainer t = toy::compiled();
+  return static_cast<int>(
+      toy::fit(t, static_cast<int>(scripted::values.size()), {early_stopping<scripted>(o)}).epochs.size());
+}
+
+}  // namespace
+
+TEST_CASE("early_stopping: patience counts epochs without a better value", "[callbacks]") {
+  CHECK(epochs_of({1, 2, 3, 4, 5}, {}) == 5);
+  CHECK(epochs_of({1, 2, 2, 4, 5}, {}) == 3);  // as good is not better
+  CHECK(epochs_of({1, 2, 2, 4, 5}, {.patience = 1}) == 3);
+  CHECK(epochs_of({1, 2, 2, 4, 5, 5, 5, 9}, {.patience = 2}) == 7);
+  CHECK(epochs_of({5, 1, 2, 3, 4, 9}, {.patience = 3}) == 4);
+  CHECK(epochs_of({5, 4, 3, 2}, {.mode = monitor_mode::min}) == 4);
+  CHECK(epochs_of({5, 4, 4, 2}, {.mode = monitor_mode::min}) == 3);
+}
+
+TEST_CASE("early_stopping: min_delta, baseline, start_from_epoch", "[callbacks]") {
+  CHECK(epochs_of({1, 1.5, 2, 3}, {.min_delta = 0.5}) == 2);     // by more than that, not by that
+  CHECK(epochs_of({1, 1.6, 2.2, 3}, {.min_delta = -0.5}) == 4);  // its absolute value, as in Keras
+  CHECK(epochs_of({5, 4.6, 4, 3}, {.min_delta = 0.5, .mode = monitor_mode::min}) == 2);
+  CHECK(epochs_of({1, 2, 3, 4, 5, 6}, {.patience = 3, .baseline = 10}) == 6);  // each one better: never asked
+  CHECK(epochs_of({1, 2, 3, 3, 5, 6}, {.patience = 3, .baseline = 10}) == 4);  // the fourth in vain
+  CHECK(epochs_of({1, 20, 3, 3, 3, 6}, {.patience = 3, .baseline = 10}) == 5);
+  CHECK(epochs_of({9, 1, 1, 2, 2, 3}, {.start_from_epoch = 2}) == 5);
+  for (double bad : {std::numeric_limits<double>::quiet_NaN()})
+    CHECK_THROWS_AS(early_stopping({.min_delta = bad}), option_error);
+  CHECK_THROWS_AS(early_stopping({.patience = -1}), option_error);
+}
+
+TEST_CASE("early_stopping: the best weights come back, and Keras's lines say so", "[callbacks]") {
+  scripted::values = {1, 5, 2, 3, 9};
+  trainer t = toy::compiled(), two = toy::compiled();
+  auto const stopping = std::make_shared<early_stopping<scripted>>(
+      early_stopping_options{.patience = 2, .restore_best_weights = true, .verbose = true});
+  std::string const lines = test::printed([&] { CHECK(toy::fit(t, 5, {stopping}).epochs.size() == 4); });
+  CHECK(lines == "Epoch 4: early stopping\nRestoring model weights from the end of the best epoch: 2.\n");
+  CHECK(stopping->best() == 5);
+  CHECK(stopping->best_epoch() == 1);
+  CHECK(stopping->stopped_epoch() == 3);
+  toy::fit(two, 2, {});
+  CHECK(detail::read_weights(t.engine()) == detail::read_weights(two.engine()));
+
+  // a run that is not stopped gets them too; a second fit begins anew
+  scripted::values = {3, 2};
+  CHECK(test::printed([&] { CHECK(toy::fit(t, 2, {stopping}).epochs.size() == 2); }) ==
+        "Restoring model weights from the end of the best epoch: 1.\n");
+  CHECK(stopping->best() == 3);
+  CHECK(stopping->stopped_epoch() == 0);
+}
+
+TEST_CASE("monitors: what this run does not have is known before its first step", "[callbacks]") {
+  trainer t = toy::compiled();
+  std::string const said = thrown<option_error>([&] { toy::fit(t, 2, {early_stopping<val_accuracy>()}, false); });
+  CHECK(said ==
+        "early_stopping: its monitor is val_acc, and this run has no validation data; give fit .validation, or watch "
+        "loss or acc");
+  CHECK(t.steps() == 0);
+  CHECK(toy::fit(t, 1, {early_stopping<train_loss>()}, false).epochs.size() == 1);
+  CHECK(has(thrown<option_error>([&] { toy::fit(t, 1, {early_stopping<any_metric>()}); }), "metric_named"));
+}
+
+TEST_CASE("monitors: by name, from a command line", "[callbacks]") {
+  for (char const* name : {"loss", "acc", "val_loss", "val_acc"}) CHECK(std::string(metric_named(name).name) == name);
+  CHECK(std::string(metric_named("val_accuracy").name) == "val_acc");
+  CHECK(thrown<option_error>([] { metric_named("val_f1"); }) ==
+        "monitor: it must be one of loss, acc, val_loss, val_acc; found val_f1");
+  epoch_record const e{.train = {1, 2}, .validation = {3, 4}};
+  double sum = 0;
+  for (char const* name : {"loss", "acc", "val_loss", "val_acc"}) sum = 10 * sum + metric_named(name).of(e);
+  CHECK(sum == 1234);
+  trainer t = toy::compiled();
+  CHECK(toy::fit(t, 1, {early_stopping({.patience = 3}, metric_named("val_acc"))}).epochs.size() == 1);
+}
+
+namespace {
+
+/// The rate before each step.
+struct rates : callback {
+  std::vector<double> seen;
+  std::int64_t next = 0;
+  void on_epoch_begin(fit_run& run) override { seen.push_back(run.learning_rate); }
+  void on_batch_end(fit_run& run) override {
+    if (run.step + 1 < run.steps) seen.push_back(run.learning_rate);
+  }
+};
+template <class Schedule>
+std::vector<double> rates_of(Schedule s, int epochs) {
+  trainer t = toy::compiled();
+  auto const seen = std::make_shared<rates>();
+  history const h = toy::fit(t, epochs, {learning_rate_schedule{s}, seen}, false);
+  for (std::size_t e = 0; e < h.epochs.size(); ++e) CHECK(h.epochs[e].learning_rate == seen->seen[6 * e]);
+  return seen->seen;
+}
+void are(std::vector<double> const& found, std::vector<double> const& wanted) {
+  REQUIRE(found.size() == wanted.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    INFO("step " << i);
+    CHECK(found[i] == approx(wanted[i]).epsilon(1e-12));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("schedules: step, cosine, warm-up", "[callbacks]") {
+  CHECK(step_decay{0.1, 2, 0.5}(0) == 0.1);
+  CHECK(step_decay{0.1, 2, 0.5}(1) == 0.1);
+  CHECK(step_decay{0.1, 2, 0.5}(2) == 0.05);
+  CHECK(step_decay{0.1, 2, 0.5}(5) == 0.025);
+  CHECK_THROWS_AS((step_decay{0.1, 0}(0)), option_error);
+
+  std::vector<double> cosine;
+  for (int i = 0; i < 12; ++i) cosine.push_back(0.001 + 0.009 * 0.5 * (1 + std::cos(M_PI * i / 12)));
+  are(rates_of(cosine_decay{.base = 0.01, .end = 0.001}, 2), cosine);
+
+  std::vector<double> warm;
+  for (int i = 0; i < 18; ++i) warm.push_back((i < 6 ? 0.02 : i < 12 ? 0.02 : 0.01) * std::min(1.0, (i + 1) / 12.0));
+  are(rates_of(warm_up{step_decay{0.02, 2, 0.5}, 2}, 3), warm);
+  for (int i = 0; i < 12; ++i) cosine[static_cast<std::size_t>(i)] *= std::min(1.0, (i + 1) / 6.0);
+  are(rates_of(warm_up{cosine_decay{.base = 0.01, .end = 0.001}, 1}, 2), cosine);
+}
+
+TEST_CASE("schedules: one_cycle is PyTorch's OneCycleLR", "[callbacks]") {
+  // torch.optim.lr_scheduler.OneCycleLR(o, max_lr=0.1, total_steps=20): up to step 5, then down to 4e-7
+  one_cycle const cycle{.max_rate = 0.1};
+  auto const at = [&](int step) { return cycle({.epoch = step / 5, .epochs = 4, .step = step % 5, .steps = 5}); };
+  CHECK(at(0) == approx(0.004));
+  CHECK(at(5) == approx(0.1));
+  CHECK(at(19) == approx(4e-7));
+  CHECK(at(1) == approx(0.1 + (0.004 - 0.1) * 0.5 * (1 + std::cos(M_PI / 5))));
+  CHECK(at(12) == approx(4e-7 + (0.1 - 4e-7) * 0.5 * (1 + std::cos(M_PI * 7 / 14))));
+  for (int i = 1; i < 20; ++i) CHECK((at(i) > at(i - 1)) == (i <= 5));
+  CHECK(cycle({.epochs = 1, .steps = 1}) > 0);  // a run of one step
+  CHECK_THROWS_AS((one_cycle{.rise = 2}({})), option_error);
+}
+
+namespace {
+
+/// The loss is no number behind step `at` of epoch 1, through a weight.
+struct poison : callback {
+  std::int64_t at;
+  explicit poison(std::int64_t step) : at(step) {}
+  void on_batch_end(fit_run& run) override {
+    if (run.epoch != 1 || run.step != at) return;
+    std::vector<float> w = detail::read_weights(run.trainer.engine());
+    for (float& x : w) x = std::numeric_limits<float>::quiet_NaN();
+    detail::write_weights(run.trainer.engine(), w);
+  }
+};
+struct moments : callback {
+  int batches = 0, epochs = 0, ends = 0, saves = 0;
+  bool failed = false;
+  void on_batch_end(fit_run&) override { ++batches; }
+  void on_epoch_end(fit_run&) override { ++epochs; }
+  void on_saving_point(fit_run&) override { ++saves; }
+  void on_train_end(fit_run& run) override { ++ends, failed = run.failed; }
+};
+
+}  // namespace
+
+TEST_CASE("terminate_on_nan ends the run in its step, with a line", "[callbacks]") {
+  trainer t = toy::compiled();
+  auto const seen = std::make_shared<moments>();
+  std::string const line = test::printed([&] {
+    history const h = toy::fit(t, 4, {poison{2}, terminate_on_nan{}, seen});
+    CHECK(h.epochs.size() == 1);
+  });
+  CHECK(line == "Batch 3: Invalid loss, terminating training\n");
+  CHECK(seen->batches == 6 + 3);
+  CHECK(seen->epochs == 1);
+  CHECK(seen->saves == seen->batches + 1);  // nothing is written of what is broken
+  CHECK(seen->ends == 1);
+  CHECK(seen->failed);
+
+  trainer u = toy::compiled();
+  CHECK(test::printed([&] { toy::fit(u, 4, {poison{5}, terminate_on_nan{}}); }) ==
+        "Epoch 2: Invalid val_loss, terminating training\n");
+  trainer v = toy::compiled();
+  CHECK_THROWS_AS(toy::fit(v, 4, {poison{2}}), training_error);  // without it
+}
+
+namespace {
+
+struct counter : callback {
+  int n = 0;
+  double best = 0;
+  std::string word = "a";
+  std::vector<double> all{};
+  void state(callback_state& s) override { s("n", n), s("best", best), s("word", word), s("all", all); }
+};
+
+}  // namespace
+
+TEST_CASE("a callback's state: what it saves is what it gets", "[callbacks]") {
+  counter a;
+  a.n = 7, a.best = 0.1, a.word = "several words", a.all = {1, 2, 3};
+  callback_state saved;
+  a.state(saved);
+  counter b;
+  callback_state restored(saved.bytes(), "x's counter 0");
+  b.state(restored);
+  CHECK((b.n == 7 && b.best == 0.1 && b.word == "several words" && b.all == a.all));
+
+  counter c;  // what the file does not have stays
+  callback_state none(std::string{}, "x's counter 0");
+  c.state(none);
+  CHECK((c.n == 0 && c.word == "a"));
+  float narrow = 0;
+  CHECK(thrown<file_error>([&] { restored("best", narrow); }) ==
+        "x's counter 0 has 8 bytes of best; expected 4; it is another program's: start without");
+  CHECK(has(thrown<file_error>([&] { restored.same("word", "other"); }),
+            "has the word several words, this one has other"));
+  for (std::size_t size = 0; size < saved.bytes().size(); ++size) {  // cut short: never read beyond
+    counter d;
+    callback_state cut(saved.bytes().substr(0, size), "x");
+    d.state(cut);
+    CHECK(d.all.size() <= 3);
+  }
+}
