@@ -5,6 +5,11 @@
 #include <dsl/text/summary.hpp>
 #include <dsl/text/epoch_log.hpp>
 #include <dsl/text/progress_bar.hpp>
+// callbacks
+#include <dsl/callbacks.hpp>
+#include <dsl/io/backup_and_restore.hpp>
+#include <dsl/io/csv_logger.hpp>
+#include <dsl/io/model_checkpoint.hpp>
 // files
 #include <dsl/io/checkpoint.hpp>
 #include <dsl/io/history_csv.hpp>

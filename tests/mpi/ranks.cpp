@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Trains a small network and prints what came out, to the bit: one process with towers, or under mpirun several.
 //   ranks KEY=VALUE...: every key below; a rank may have other values than the others.
+#include <dsl/callbacks.hpp>
 #include <dsl/dsl.hpp>
+#include <dsl/io/backup_and_restore.hpp>
 #include <dsl/towers.hpp>
 #include <dsl/towers/mpi.hpp>
 #ifdef TYPENET_HAS_ONEDNN
 #include <dsl/executors/onednn.hpp>
 #endif
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -96,6 +99,31 @@ struct thrower : dsl::callback {
   }
 };
 
+/// stop=1: ends the run behind epoch 1, as one that looks at a clock might, in this rank alone. kill=7: this rank dies
+/// in the run's step 7. rate=1: another learning rate from epoch 1 on, in this rank alone.
+struct unlike_the_others : dsl::callback {
+  void on_epoch_begin(dsl::fit_run& run) override {
+    if (run.epoch == whole("rate", -1)) run.learning_rate /= 2;
+  }
+  void on_batch_end(dsl::fit_run& run) override {
+    if (run.epoch * run.steps + run.step == whole("kill", -1)) std::raise(SIGKILL);
+  }
+  void on_epoch_end(dsl::fit_run& run) override {
+    if (run.epoch == whole("stop", -1)) run.stop = true;
+  }
+};
+
+std::vector<dsl::callback_handle> callbacks() {
+  std::vector<dsl::callback_handle> all{thrower{}};
+  if (given.count("backup"))
+    all.emplace_back(dsl::backup_and_restore(text("backup", ""), {.save_freq = dsl::every_batches(whole("every", 1))}));
+  if (given.count("patience"))
+    all.emplace_back(
+        dsl::early_stopping({.patience = whole("patience", 1), .restore_best_weights = true, .verbose = true}));
+  all.emplace_back(unlike_the_others{});
+  return all;
+}
+
 void run(dsl::process_group* processes) {
   dsl::dataset data = pictures(whole("size", 60), whole("pictures", 0));
   dsl::dataset const validation = pictures(whole("validation", 25), 0);
@@ -113,14 +141,14 @@ void run(dsl::process_group* processes) {
                    .batch_size = whole("batch", 10),
                    .validation = given.count("validation") && whole("validation", 0) == 0 ? nullptr : &validation,
                    .augment = whole("augment", 0) ? dsl::augmentation(dsl::shift_and_flip{}) : dsl::augmentation{},
-                   .callbacks = {thrower{}},
+                   .callbacks = callbacks(),
                    .shuffle = whole("shuffle", 1) != 0});
   dsl::scores const last = t.train_on_batch(std::vector<float>(7 * 192, 0.5F).data(),
                                             std::vector<std::int32_t>(7, 1).data(), 7);  // no process has as many
   if (processes && processes->process() != 0) return;
-  std::printf("replicas %d loss %a acc %a val_loss %a last %a parameters %016llx\n", t.engine().replicas(),
+  std::printf("replicas %d loss %a acc %a val_loss %a last %a epochs %zu parameters %016llx\n", t.engine().replicas(),
               h.epochs.back().train.loss, h.epochs.back().train.acc, h.epochs.back().validation.loss, last.loss,
-              static_cast<unsigned long long>(dsl::detail::fingerprint_of(t.engine())));
+              h.epochs.size(), static_cast<unsigned long long>(dsl::detail::fingerprint_of(t.engine())));
 }
 
 dsl::mpi_options options() {

@@ -4,6 +4,7 @@
 all end.    ranks_test.py RANKS-PROGRAM"""
 import os
 import sys
+import tempfile
 import time
 import unittest
 
@@ -104,6 +105,59 @@ class Refused(unittest.TestCase):
         """Towers, threads and versions are each process's own affair."""
         code, _, err = finished(mpirun((1, program, "executor=onednn"), (1, program, "executor=onednn", "towers=2")))
         self.assertEqual(code, 0, err)
+
+
+class Callbacks(unittest.TestCase):
+    def train(self, command, code=0):
+        did, out, err = finished(command)
+        self.assertEqual(did, code, err)
+        return out, err
+
+    def test_a_job_that_was_killed_goes_on(self):
+        """With the bits of one that was not; process 0 alone reads the file, on whatever machine the others are."""
+        for options in (("epochs=3", "augment=1"), ("epochs=3", "merge=all_reduce", "executor=double")):
+            wanted = result(self.train([program, "towers=2", *options])[0])
+            for victim in (0, 1):
+                for step, every in ((3, 1), (7, 2), (13, 4)):
+                    with self.subTest(options=options, victim=victim, step=step), tempfile.TemporaryDirectory() as folder:
+                        mine = [f"backup={folder}/state", f"every={every}", *options]
+                        elsewhere = [f"backup=/nowhere/at/all", f"every={every}", *options]
+                        groups = [(1, program, *mine), (1, program, *elsewhere)]
+                        killed = [(*g, f"kill={step}") if r == victim else g for r, g in enumerate(groups)]
+                        code, out, err = finished(mpirun(*killed), 60)
+                        self.assertNotEqual(code, 0, err)
+                        self.assertTrue(os.path.exists(f"{folder}/state"))
+                        again = result(self.train(mpirun(*groups))[0])
+                        if "executor=double" not in options:  # which a checkpoint rounds to floats
+                            self.assertEqual(again, wanted)
+                        self.assertRegex(again, "^replicas 2 .* epochs 3 ")
+                        self.assertEqual(os.listdir(folder), [])
+
+    def test_one_process_goes_on_with_what_two_began(self):
+        wanted = result(self.train([program, "towers=2", "epochs=2"])[0])
+        with tempfile.TemporaryDirectory() as folder:
+            mine = [f"backup={folder}/state", "epochs=2"]
+            finished(mpirun((1, program, *mine), (1, program, *mine, "kill=8")), 60)
+            self.assertEqual(result(self.train([program, "towers=2", *mine])[0]), wanted)
+
+    def test_all_ranks_stop_where_one_does(self):
+        one = result(self.train([program, "towers=3", "epochs=2"])[0])
+        out, _ = self.train(mpirun((1, program, "epochs=5"), (1, program, "epochs=5", "stop=1"), (1, program, "epochs=5")))
+        self.assertEqual(result(out), one)
+
+    def test_early_stopping(self):
+        options = ("epochs=30", "patience=2", "learning_rate=0.1")
+        alone, _ = self.train([program, "towers=2", *options])
+        ranks, _ = self.train(mpirun((2, program, *options)))
+        self.assertEqual(result(ranks), result(alone))
+        self.assertNotIn(" epochs 30 ", result(alone))
+        self.assertEqual(ranks.count(": early stopping"), 1)
+        self.assertEqual(ranks.count("Restoring model weights"), 1)
+
+    def test_a_learning_rate_of_its_own(self):
+        code, _, err = finished(mpirun((1, program), (1, program, "rate=1")), 60)
+        self.assertEqual(code, 1, err)
+        self.assertIn("rank 1 and rank 0 differ in the epoch's learning rate: 0.01 and 0.02", err)
 
 
 class Lingering(unittest.TestCase):

@@ -120,7 +120,7 @@ TEST_CASE("checkpoint: what is no whole one of this training is refused, and not
   };
   dsl::trainer fresh = made();
   for (std::size_t size = 0; size < good.size(); size += size < 200 ? 1 : 97)
-    refused(fresh, good.substr(0, size), size < 96 ? "must begin as typenet's checkpoints do" : "must have");
+    refused(fresh, good.substr(0, size), size < 24 ? "must begin as typenet's checkpoints do" : "must have");
   refused(fresh, good + "x", "must have");
   for (std::size_t at = 24; at < good.size(); at += 61) {
     std::string bad = good;

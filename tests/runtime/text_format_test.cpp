@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What people read: summaries, logs, bars, CSV files and plots, to the letter.
 #include "support/catch.hpp"
+#include "support/printed.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <dsl/dsl.hpp>
@@ -22,6 +23,8 @@
 #include <unistd.h>
 
 using dsl::test::temporary_directory;
+
+using dsl::test::printed;
 
 namespace {
 
@@ -52,24 +55,6 @@ std::string written_by(Run run) {
     Callback c(out);
     run(c);
   }
-  std::rewind(out);
-  std::string text(10'000, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), out));
-  std::fclose(out);
-  return text;
-}
-
-/// What a call prints to standard output.
-template <class F>
-std::string printed(F f) {
-  std::FILE* const out = std::tmpfile();
-  std::fflush(stdout);
-  int const kept = ::dup(STDOUT_FILENO);
-  ::dup2(::fileno(out), STDOUT_FILENO);
-  f();
-  std::fflush(stdout);
-  ::dup2(kept, STDOUT_FILENO);
-  ::close(kept);
   std::rewind(out);
   std::string text(10'000, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), out));

@@ -4,154 +4,125 @@
 #include <dsl/detail/mapped_file.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/io/atomic_file.hpp>
-#include <dsl/training/callback.hpp>
-#include <dsl/training/fingerprint.hpp>
-#include <dsl/training/trainer.hpp>
+#include <dsl/io/checkpoint_format.hpp>
+#include <dsl/io/folders.hpp>
+#include <dsl/training/callback_state.hpp>
 #include <dsl/warning.hpp>
 
-#include <cstring>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace dsl {
-namespace detail {
 
-/// What a checkpoint begins with; behind it come 9 doubles for each of `epochs` epochs, then the parameters as floats,
-/// each followed by its optimizer slots, then the fingerprint of all that. In this machine's byte order.
-struct checkpoint_head {
-  char magic[24] = "typenet checkpoint 2";
-  std::uint64_t network = 0;  // fingerprints
-  std::uint64_t rules = 0;
-  std::uint64_t seed = 0;
-  std::uint64_t steps = 0;
-  std::int64_t slots = 0;  // a parameter
-  std::int64_t epochs = 0;
-  std::int64_t numbers = 0;  // parameters and slots together
-  std::int64_t replicas = 1;
+/// What a checkpoint has beside what it gives the trainer.
+struct saved_run {
+  history past{};
+  fit_position next{};
   double learning_rate = 0;
+  bool stop = false;
+  int batch_size = 0;  // 0: the run's was not known
+  std::int64_t steps = 0;
+  std::string callbacks{};  // for restore_callbacks()
 };
-
-constexpr std::size_t epoch_numbers = 9;
-[[gnu::cold]] inline void write_epoch(epoch_record const& e, double* to) {
-  double const values[epoch_numbers] = {
-      static_cast<double>(e.epoch), e.train.loss,    e.train.acc, e.validation.loss,  e.validation.acc,
-      e.validated ? 1.0 : 0.0,      e.learning_rate, e.seconds,   e.images_per_second};
-  std::memcpy(to, values, sizeof values);
-}
-[[gnu::cold]] inline epoch_record read_epoch(double const* v) {
-  return {
-      v[0] >= 0 && v[0] < 1e9 ? static_cast<int>(v[0]) : 0, {v[1], v[2]}, {v[3], v[4]}, v[5] != 0, v[6], v[7], v[8]};
-}
-
-/// f(slot, k, numbers) for every parameter (slot -1) and optimizer slot, in the file's order.
-template <class F>
-void for_each_array(engine& e, F f) {
-  for (int k = 0; k < e.graph().size.parameters; ++k) {
-    parameter const& p = e.graph().parameters[k];
-    for (int s = -1; s < (p.trainable() ? e.options().update.slots() : 0); ++s) f(s, k, p.count());
-  }
-}
-[[gnu::cold]] inline std::uint64_t checksum(std::string const& bytes, std::size_t size) {
-  fingerprint f;
-  f.add(bytes.data(), size);
-  return f.value();
-}
-
-}  // namespace detail
 
 /// A training's state behind an epoch, as bytes: parameters, running statistics, optimizer slots, counters, and what
 /// every epoch came to. An executor that computes in float goes on from it with the same bits, since order,
 /// augmentation and dropout depend on seed, epoch and step alone. The rate is the next epoch's.
 [[gnu::cold]] inline std::string checkpoint(trainer& t, history const& past, double learning_rate) {
-  engine& e = t.engine();
-  detail::checkpoint_head head{.network = detail::fingerprint_of(t.graph()),
-                               .rules = detail::fingerprint_of(e.options()),
-                               .seed = t.seed(),
-                               .steps = t.steps(),
-                               .slots = e.options().update.slots(),
-                               .epochs = static_cast<std::int64_t>(past.epochs.size()),
-                               .replicas = e.replicas(),
-                               .learning_rate = learning_rate};
-  detail::for_each_array(e, [&](int, int, long long count) { head.numbers += count; });
-  std::string bytes;
-  auto const append = [&](void const* data, std::size_t size) { bytes.append(static_cast<char const*>(data), size); };
-  append(&head, sizeof head);
-  for (epoch_record const& r : past.epochs) {
-    double numbers[detail::epoch_numbers];
-    detail::write_epoch(r, numbers);
-    append(numbers, sizeof numbers);
-  }
-  std::vector<float> values;
-  detail::for_each_array(e, [&](int slot, int k, long long count) {
-    values.resize(static_cast<std::size_t>(count));
-    slot < 0 ? e.read_parameter(k, values.data()) : e.read_slot(slot, k, values.data());
-    append(values.data(), values.size() * sizeof(float));
-  });
-  std::uint64_t const sum = detail::checksum(bytes, bytes.size());
-  append(&sum, sizeof sum);
-  return bytes;
+  return detail::checkpoint_bytes(t,
+                                  {.slots = t.engine().options().update.slots(),
+                                   .learning_rate = learning_rate,
+                                   .epoch = static_cast<std::int64_t>(past.epochs.size())},
+                                  past, {});
 }
-
 [[gnu::cold]] inline std::string checkpoint(trainer& t, history const& past) {
   return checkpoint(t, past, t.learning_rate());
 }
 
-/// Gives a trainer that state, and returns what came before: fit(..., {.initial_epoch = past.epochs.size()}) goes on.
-/// Throws file_error for bytes that are no whole checkpoint of such a training, and has changed nothing then. `name` is
-/// the file's, for messages.
-[[gnu::cold]] inline history restore(trainer& t, std::string const& bytes, std::string const& name) {
-  using detail::message;
-  auto const need = [&](bool holds, std::string const& what) {
-    if (!holds) throw file_error(message({"checkpoint: ", name, " ", what}));
+namespace detail {
+
+/// "early_stopping 0": the first of that type among a run's callbacks.
+[[gnu::cold]] inline std::string state_name(fit_run const& run, std::size_t i) {
+  auto const text = [&](std::size_t k) {
+    name const n = run.callbacks[k].name();
+    return std::string(n.data, static_cast<std::size_t>(n.size));
   };
-  engine& e = t.engine();
-  detail::checkpoint_head head{};
-  detail::checkpoint_head const own{};
-  need(bytes.size() >= sizeof head && std::memcmp(bytes.data(), own.magic, sizeof own.magic) == 0,
-       "must begin as typenet's checkpoints do; give another file, or start without");
-  std::memcpy(&head, bytes.data(), sizeof head);
-  bool const counts = head.epochs >= 0 && head.epochs < 1'000'000'000 && head.numbers >= 0 && head.numbers < 1LL << 40;
-  auto const records = counts ? static_cast<std::size_t>(head.epochs) * detail::epoch_numbers * sizeof(double) : 0;
-  auto const numbers = counts ? static_cast<std::size_t>(head.numbers) * sizeof(float) : 0;
-  std::size_t const size = sizeof head + records + numbers + sizeof(std::uint64_t);
-  need(counts && bytes.size() == size,
-       message({"must have ", size, " bytes; found ", bytes.size(), ": it is cut short or damaged; start without"}));
-  std::uint64_t sum = 0;
-  std::memcpy(&sum, bytes.data() + size - sizeof sum, sizeof sum);
-  need(sum == detail::checksum(bytes, size - sizeof sum), "is damaged: its checksum does not fit; start without");
-  long long own_numbers = 0;
-  detail::for_each_array(e, [&](int, int, long long count) { own_numbers += count; });
-  need(head.network == detail::fingerprint_of(t.graph()), "is another network's; give another file, or start without");
-  need(head.slots == e.options().update.slots() && head.rules == detail::fingerprint_of(e.options()),
-       "is of another optimizer, loss or batch_norm; choose the same ones, or start without");
-  need(head.numbers == own_numbers, "has another number of weights than its network; start without");
-  need(head.seed == t.seed(), message({"has the seed ", static_cast<long long>(head.seed), ", this training has ",
-                                       static_cast<long long>(t.seed()), "; choose the same one, or start without"}));
+  int before = 0;
+  for (std::size_t k = 0; k < i; ++k) before += text(k) == text(i);
+  return message({text(i), " ", before});
+}
 
-  if (head.replicas != e.replicas())
-    on_warning(
-        message({"checkpoint: ", name, " is of ", static_cast<long long>(head.replicas), " towers, this training has ",
-                 e.replicas(), "; with the same batch for each of them steps and learning rate mean something else"})
-            .c_str());
+}  // namespace detail
 
-  history past;
-  for (std::int64_t i = 0; i < head.epochs; ++i) {
-    double read[detail::epoch_numbers];
-    std::memcpy(read, bytes.data() + sizeof head + static_cast<std::size_t>(i) * sizeof read, sizeof read);
-    past.epochs.push_back(detail::read_epoch(read));
+/// The state of every callback of a run that has one, as bytes: its type's name, its number among those of that type,
+/// and what it saves.
+[[gnu::cold]] inline std::string state_of_callbacks(fit_run const& run) {
+  callback_state all;
+  for (std::size_t i = 0; i < run.callback_count; ++i) {
+    callback_state one;
+    run.callbacks[i]->state(one);
+    std::string bytes = one.bytes();
+    if (!bytes.empty()) all(detail::state_name(run, i).c_str(), bytes);
   }
-  std::vector<float> values;
-  char const* from = bytes.data() + sizeof head + records;
-  detail::for_each_array(e, [&](int slot, int k, long long count) {
-    values.resize(static_cast<std::size_t>(count));
-    std::memcpy(values.data(), from, values.size() * sizeof(float));
-    from += values.size() * sizeof(float);
-    slot < 0 ? e.write_parameter(k, values.data()) : e.write_slot(slot, k, values.data());
-  });
+  return all.bytes();
+}
+/// Those that the bytes do not have stay as they are. Throws file_error for what is another callback's.
+[[gnu::cold]] inline void restore_callbacks(fit_run& run, std::string const& bytes, std::string const& name) {
+  callback_state all(bytes, name);
+  for (std::size_t i = 0; i < run.callback_count; ++i) {
+    std::string const who = detail::state_name(run, i);
+    std::string found;
+    all(who.c_str(), found);
+    if (found.empty()) continue;
+    callback_state one(std::move(found), detail::message({"checkpoint: ", name, "'s ", who}));
+    run.callbacks[i]->state(one);
+  }
+}
+
+/// The same within an epoch, too, with the state of all callbacks: for on_saving_point and on_backup, where
+/// run.next fits the weights.
+[[gnu::cold]] inline std::string checkpoint(fit_run const& run) {
+  detail::checkpoint_head head{.slots = run.trainer.engine().options().update.slots(),
+                               .learning_rate = run.learning_rate,
+                               .stop = run.stop,
+                               .batch_size = run.batch_size,
+                               .steps_an_epoch = run.steps};
+  head.set(run.next);
+  return detail::checkpoint_bytes(run.trainer, head, run.past, state_of_callbacks(run));
+}
+
+/// Gives a trainer that state, and returns the rest. Throws file_error for bytes that are no whole checkpoint of such a
+/// training, and has changed nothing then. `name` is the file's, for messages.
+[[gnu::cold]] inline saved_run restore_run(trainer& t, std::string const& bytes, std::string const& name) {
+  using detail::message;
+  detail::checkpoint_reader const file(t, bytes, name);
+  detail::checkpoint_head const& head = file.head;
+  engine_options const& own = t.engine().options();
+  file.need(head.slots == own.update.slots() && head.rules == detail::fingerprint_of(own),
+            "is of another optimizer, loss or batch_norm; choose the same ones, or start without");
+  file.need(head.seed == t.seed(),
+            message({"has the seed ", static_cast<long long>(head.seed), ", this training has ",
+                     static_cast<long long>(t.seed()), "; choose the same one, or start without"}));
+  if (head.replicas != t.engine().replicas())
+    on_warning(message({"checkpoint: ", name, " is of ", static_cast<long long>(head.replicas),
+                        " towers, this training has ", t.engine().replicas(),
+                        "; with the same batch for each of them steps and learning rate mean something else"})
+                   .c_str());
+  file.give_arrays(t.engine(), true);
   t.set_steps(head.steps);
   t.set_learning_rate(head.learning_rate);
-  return past;
+  return {file.past(),         head.next(),     head.learning_rate, head.stop != 0, static_cast<int>(head.batch_size),
+          head.steps_an_epoch, file.callbacks()};
+}
+
+/// The same for one behind an epoch, and returns what came before: fit(..., {.initial_epoch = past.epochs.size()}) goes
+/// on. Of one within an epoch only backup_and_restore can; of callbacks' state it makes use, too.
+[[gnu::cold]] inline history restore(trainer& t, std::string const& bytes, std::string const& name) {
+  detail::checkpoint_reader const file(t, bytes, name);
+  file.need(file.head.step == 0,
+            detail::message({"is of the middle of epoch ", static_cast<long long>(file.head.epoch + 1),
+                             "; go on from it with backup_and_restore, or start without"}));
+  return restore_run(t, bytes, name).past;
 }
 
 /// Throws file_error; then a file that was there before is as it was.
@@ -170,7 +141,17 @@ void for_each_array(engine& e, F f) {
   }
 }
 
-/// Writes one behind every epoch, over the one before. Comes behind callbacks that change the learning rate then.
+/// Parameters and running statistics alone, in the same format. Throws file_error.
+[[gnu::cold]] inline void save_weights(trainer& t, std::string const& path) {
+  write_checkpoint(detail::checkpoint_bytes(t, {.learning_rate = t.learning_rate()}, {}, {}), path);
+}
+/// Out of any checkpoint of such a network, whatever its optimizer and seed; the rest of the trainer stays as it is.
+[[gnu::cold]] inline void load_weights(trainer& t, std::string const& path) {
+  std::string const bytes = read_checkpoint(path);
+  detail::checkpoint_reader(t, bytes, path).give_arrays(t.engine(), false);
+}
+
+/// Writes one behind every epoch, over the one before, with the learning rate that callbacks have set by then.
 /// `earlier` is what restore() returned, where it went on. Throws file_error before the first epoch where the file
 /// can't be written. Where that fails later (the disk is full, the folder gone) it warns once, and tries again behind
 /// the next epoch: hours of training are worth more than the means to repeat them.
@@ -181,16 +162,14 @@ struct checkpoint_each_epoch : callback {
   explicit checkpoint_each_epoch(std::string to, history before = {})
       : path(std::move(to)), earlier(std::move(before)) {}
 
-  void on_train_begin(fit_run&) override { check_writable(path, "checkpoint"); }
-  [[gnu::cold]] void on_epoch_end(fit_run& run) override {
+  void on_train_begin(fit_run& run) override {
+    if (run.leads) check_writable(path, "checkpoint");
+  }
+  [[gnu::cold]] void on_backup(fit_run& run) override {
+    if (run.next.step > 0 || !run.leads) return;
     history all = earlier;
     all.epochs.insert(all.epochs.end(), run.past.epochs.begin(), run.past.epochs.end());
-    try {
-      write_checkpoint(checkpoint(run.trainer, all, run.learning_rate), path);
-    } catch (file_error const& e) {
-      if (!std::exchange(warned_, true))
-        on_warning(detail::message({e.what(), "; training goes on, and tries again behind each epoch"}).c_str());
-    }
+    detail::write_or_warn(warned_, [&] { write_checkpoint(checkpoint(run.trainer, all, run.learning_rate), path); });
   }
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/print.hpp>
 #include <dsl/text/format.hpp>
 #include <dsl/training/callback.hpp>
 
@@ -10,6 +11,8 @@
 namespace dsl {
 namespace text {
 
+using detail::print;
+
 /// " - loss: 1.4323 - acc: 0.4787 - val_loss: 1.1319 - val_acc: 0.5983"
 inline std::string metrics(epoch_record const& e) {
   std::string line = " - loss: " + metric(e.train.loss) + " - acc: " + metric(e.train.acc);
@@ -17,14 +20,9 @@ inline std::string metrics(epoch_record const& e) {
   return line;
 }
 
-inline void print(std::FILE* out, std::string const& s) {
-  std::fwrite(s.data(), 1, s.size(), out);
-  std::fflush(out);
-}
-
 }  // namespace text
 
-/// Keras's verbose=2, two lines an epoch and nothing in between:
+/// Keras's verbose=2, two lines an epoch and nothing in between (of several processes process 0 does):
 ///   Epoch 1/70
 ///    - 64s - loss: 1.4323 - acc: 0.4787 - val_loss: 1.1319 - val_acc: 0.5983
 struct epoch_log : callback {
@@ -34,10 +32,10 @@ struct epoch_log : callback {
   explicit epoch_log(std::FILE* to) : out(to) {}
 
   void on_epoch_begin(fit_run& run) override {
-    text::print(out, fmt::format("Epoch {}/{}\n", run.epoch + 1, run.epochs));
+    if (run.leads) text::print(out, fmt::format("Epoch {}/{}\n", run.epoch + 1, run.epochs));
   }
   void on_epoch_end(fit_run& run) override {
-    text::print(out, fmt::format(" - {:.0f}s{}\n", run.current.seconds, text::metrics(run.current)));
+    if (run.leads) text::print(out, fmt::format(" - {:.0f}s{}\n", run.current.seconds, text::metrics(run.current)));
   }
 };
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -135,37 +136,43 @@ class progress_bar : public callback {
  public:
   explicit progress_bar(std::FILE* out = stdout) : out_(out) {}
   progress_bar(progress_bar const&) = default;
-  ~progress_bar() override {
-    if (open_) text::print(out_, "\n");  // training ended within an epoch: what follows has a line of its own
-  }
+  ~progress_bar() override { close(); }  // training ended within an epoch: what follows has a line of its own
 
-  void on_train_begin(fit_run&) override {
+  void on_train_begin(fit_run& run) override {
+    silent_ = !run.leads;
     terminal_ = text::is_terminal(out_);
     style_ = {.width = 0, .bar = terminal_};
     if (terminal_) style_.utf8 = text::has_utf8(), style_.colour = std::getenv("NO_COLOR") == nullptr;
   }
   void on_epoch_begin(fit_run& run) override {
+    if (silent_) return;
     text::print(out_, fmt::format("Epoch {}/{}\n", run.epoch + 1, run.epochs));
     began_ = drawn_ = clock::now();
-    if (terminal_) draw({.steps = run.steps});
+    first_ = run.next.step;  // where a restart has cut the epoch
+    if (terminal_) draw({.step = first_, .steps = run.steps});
   }
   void on_batch_end(fit_run& run) override {
+    if (silent_) return;
     auto const now = clock::now();
-    if (run.step == 0) first_step_ = now;
+    std::int64_t const before = run.step - first_;  // of this epoch's steps here
+    if (before == 0) first_step_ = now;
     bool const last = run.step + 1 == run.steps;
     if (since(drawn_, now) < (terminal_ ? 0.05 : 30.0) && !(terminal_ && last)) return;
     if (last && !terminal_) return;
     drawn_ = now;
     // The first step also warms caches up; it counts only while it is the only one.
-    double const step_seconds =
-        run.step > 0 ? since(first_step_, now) / static_cast<double>(run.step) : since(began_, now);
+    double const step_seconds = before > 0 ? since(first_step_, now) / static_cast<double>(before) : since(began_, now);
     draw({run.step + 1, run.steps, since(began_, now), step_seconds, run.batch_size / step_seconds, run.current});
   }
   void on_epoch_end(fit_run& run) override {
+    if (silent_) return;
     double const rate = run.current.images_per_second;
     draw({run.steps, run.steps, run.current.seconds, run.batch_size / rate, rate, run.current, true});
-    if (open_) text::print(out_, "\n");
-    open_ = false;
+    close();
+  }
+  bool on_bad_loss(fit_run&) override {
+    close();
+    return false;
   }
 
  private:
@@ -178,10 +185,17 @@ class progress_bar : public callback {
     style_.width = text::terminal_width(out_);
     text::print(out_, "\r" + text::progress_line(p, style_) + "\x1b[K");
     open_ = true;
+    detail::open_line = out_;
+  }
+  /// Where another callback has not ended the line for lines of its own.
+  void close() {
+    if (std::exchange(open_, false) && detail::open_line == out_) detail::print_lines(out_, "");
   }
 
   std::FILE* out_;
   bool terminal_ = false;
+  bool silent_ = false;  // of several processes another one prints
+  std::int64_t first_ = 0;
   bool open_ = false;  // the cursor stands behind an unfinished line
   text::line_style style_{};
   clock::time_point began_{}, first_step_{}, drawn_{};

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/message.hpp>
+#include <dsl/training/callback.hpp>
+#include <dsl/training/fingerprint.hpp>
+#include <dsl/training/trainer.hpp>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace dsl::detail {
+
+/// What a checkpoint begins with; behind it come 9 doubles for each of `epochs` epochs, then the parameters as floats,
+/// each followed by its optimizer slots, then the callbacks' state, then the fingerprint of all that. In this machine's
+/// byte order.
+struct checkpoint_head {
+  char magic[24] = "typenet checkpoint 3";
+  std::uint64_t network = 0;  // fingerprints
+  std::uint64_t rules = 0;
+  std::uint64_t seed = 0;
+  std::uint64_t steps = 0;
+  std::int64_t slots = 0;  // a trainable parameter
+  std::int64_t epochs = 0;
+  std::int64_t numbers = 0;  // parameters and slots together
+  std::int64_t replicas = 1;
+  double learning_rate = 0;    // of the next step
+  std::int64_t callbacks = 0;  // bytes
+  std::int64_t stop = 0;       // a callback has ended the run
+  std::int64_t batch_size = 0, steps_an_epoch = 0;
+  std::int64_t epoch = 0, step = 0;  // of fit_position, which has a hole
+  double loss = 0, correct = 0, first_rate = 0, seconds = 0;
+
+  void set(fit_position const& at) {
+    epoch = at.epoch, step = at.step;
+    loss = at.loss, correct = at.correct, first_rate = at.learning_rate, seconds = at.seconds;
+  }
+  fit_position next() const { return {static_cast<int>(epoch), step, loss, correct, first_rate, seconds}; }
+};
+static_assert(sizeof(checkpoint_head) == 24 + 19 * 8, "checkpoint: no byte may be without a value");
+
+constexpr std::size_t epoch_numbers = 9;
+[[gnu::cold]] inline void write_epoch(epoch_record const& e, double* to) {
+  double const values[epoch_numbers] = {
+      static_cast<double>(e.epoch), e.train.loss,    e.train.acc, e.validation.loss,  e.validation.acc,
+      e.validated ? 1.0 : 0.0,      e.learning_rate, e.seconds,   e.images_per_second};
+  std::memcpy(to, values, sizeof values);
+}
+[[gnu::cold]] inline epoch_record read_epoch(double const* v) {
+  return {
+      v[0] >= 0 && v[0] < 1e9 ? static_cast<int>(v[0]) : 0, {v[1], v[2]}, {v[3], v[4]}, v[5] != 0, v[6], v[7], v[8]};
+}
+
+/// f(slot, k, numbers) for every parameter (slot -1) and its optimizer slots, in the file's order.
+template <class F>
+void for_each_array(graph_view const& g, long long slots, F f) {
+  for (int k = 0; k < g.size.parameters; ++k) {
+    parameter const& p = g.parameters[k];
+    for (int s = -1; s < (p.trainable() ? slots : 0); ++s) f(s, k, p.count());
+  }
+}
+[[gnu::cold]] inline std::uint64_t checksum(std::string const& bytes, std::size_t size) {
+  fingerprint f;
+  f.add(bytes.data(), size);
+  return f.value();
+}
+
+/// `head` has what the trainer does not know, and how many slots are kept.
+[[gnu::cold]] inline std::string checkpoint_bytes(trainer& t, checkpoint_head head, history const& past,
+                                                  std::string const& callbacks) {
+  engine& e = t.engine();
+  head.network = fingerprint_of(t.graph());
+  head.rules = fingerprint_of(e.options());
+  head.seed = t.seed();
+  head.steps = t.steps();
+  head.epochs = static_cast<std::int64_t>(past.epochs.size());
+  head.replicas = e.replicas();
+  head.callbacks = static_cast<std::int64_t>(callbacks.size());
+  for_each_array(t.graph(), head.slots, [&](int, int, long long count) { head.numbers += count; });
+  std::string bytes;
+  auto const append = [&](void const* data, std::size_t size) { bytes.append(static_cast<char const*>(data), size); };
+  append(&head, sizeof head);
+  for (epoch_record const& r : past.epochs) {
+    double numbers[epoch_numbers];
+    write_epoch(r, numbers);
+    append(numbers, sizeof numbers);
+  }
+  std::vector<float> values;
+  for_each_array(t.graph(), head.slots, [&](int slot, int k, long long count) {
+    values.resize(static_cast<std::size_t>(count));
+    slot < 0 ? e.read_parameter(k, values.data()) : e.read_slot(slot, k, values.data());
+    append(values.data(), values.size() * sizeof(float));
+  });
+  bytes += callbacks;
+  std::uint64_t const sum = checksum(bytes, bytes.size());
+  append(&sum, sizeof sum);
+  return bytes;
+}
+
+/// Bytes that are whole and of this trainer's network, taken apart. Throws file_error for others. Both must outlive it.
+class checkpoint_reader {
+ public:
+  [[gnu::cold]] checkpoint_reader(trainer& t, std::string const& bytes, std::string const& name)
+      : bytes_(bytes), name_(name) {
+    checkpoint_head const own{};
+    need(bytes.size() >= sizeof own.magic && std::memcmp(bytes.data(), own.magic, version_at) == 0,
+         "must begin as typenet's checkpoints do; give another file, or start without");
+    need(std::memcmp(bytes.data(), own.magic, sizeof own.magic) == 0,
+         "is of another version of typenet; go on with the program that began it, or start without");
+    need(bytes.size() >= sizeof head, message({"must have ", sizeof head, " bytes or more; found ", bytes.size(),
+                                               ": it is cut short or damaged; start without"}));
+    std::memcpy(&head, bytes.data(), sizeof head);
+    bool const counts = head.epochs >= 0 && head.epochs < 1'000'000'000 && head.numbers >= 0 &&
+                        head.numbers < 1LL << 40 && head.callbacks >= 0 && head.callbacks < 1LL << 42 &&
+                        head.slots >= 0 && head.slots < 100 && head.epoch >= 0 && head.epoch < 1'000'000'000 &&
+                        head.step >= 0;
+    auto const records = counts ? static_cast<std::size_t>(head.epochs) * epoch_numbers * sizeof(double) : 0;
+    auto const numbers = counts ? static_cast<std::size_t>(head.numbers) * sizeof(float) : 0;
+    auto const callbacks = counts ? static_cast<std::size_t>(head.callbacks) : 0;
+    std::size_t const size = sizeof head + records + numbers + callbacks + sizeof(std::uint64_t);
+    need(counts && bytes.size() == size,
+         message({"must have ", size, " bytes; found ", bytes.size(), ": it is cut short or damaged; start without"}));
+    std::uint64_t sum = 0;
+    std::memcpy(&sum, bytes.data() + size - sizeof sum, sizeof sum);
+    need(sum == checksum(bytes, size - sizeof sum), "is damaged: its checksum does not fit; start without");
+    need(head.network == fingerprint_of(t.graph()), "is another network's; give another file, or start without");
+    long long expected = 0;
+    for_each_array(t.graph(), head.slots, [&](int, int, long long count) { expected += count; });
+    need(head.numbers == expected, "has another number of weights than its network; start without");
+    arrays_ = sizeof head + records;
+    callbacks_ = arrays_ + numbers;
+  }
+
+  [[gnu::cold]] void need(bool holds, std::string const& what) const {
+    if (!holds) throw file_error(message({"checkpoint: ", name_, " ", what}));
+  }
+  [[gnu::cold]] history past() const {
+    history h;
+    for (std::int64_t i = 0; i < head.epochs; ++i) {
+      double read[epoch_numbers];
+      std::memcpy(read, bytes_.data() + sizeof head + static_cast<std::size_t>(i) * sizeof read, sizeof read);
+      h.epochs.push_back(read_epoch(read));
+    }
+    return h;
+  }
+  /// Parameters and running statistics, and the slots where the optimizer is the same.
+  [[gnu::cold]] void give_arrays(engine& e, bool slots) const {
+    std::vector<float> values;
+    char const* from = bytes_.data() + arrays_;
+    for_each_array(e.graph(), head.slots, [&](int slot, int k, long long count) {
+      values.resize(static_cast<std::size_t>(count));
+      std::memcpy(values.data(), from, values.size() * sizeof(float));
+      from += values.size() * sizeof(float);
+      if (slot < 0)
+        e.write_parameter(k, values.data());
+      else if (slots)
+        e.write_slot(slot, k, values.data());
+    });
+  }
+  std::string callbacks() const { return bytes_.substr(callbacks_, static_cast<std::size_t>(head.callbacks)); }
+
+  checkpoint_head head{};
+
+ private:
+  static constexpr std::size_t version_at = 19;  // behind "typenet checkpoint "
+  std::string const& bytes_;
+  std::string const& name_;
+  std::size_t arrays_ = 0, callbacks_ = 0;
+};
+
+}  // namespace dsl::detail

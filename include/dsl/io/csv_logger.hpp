@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mapped_file.hpp>
+#include <dsl/io/atomic_file.hpp>
+#include <dsl/io/folders.hpp>
+#include <dsl/io/history_csv.hpp>
+#include <dsl/training/callback_state.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include <unistd.h>
+
+namespace dsl {
+
+struct csv_logger_options {
+  char separator = ',';
+  bool append = false;  // behind the rows of earlier runs, else over them
+};
+
+/// A row an epoch, written as the epoch ends, with write_history_csv's columns. A run that goes on from a checkpoint
+/// goes on in its file: what a killed one wrote of later epochs is gone, and there is one header. Throws file_error
+/// before the first step where the file can't be written; later it warns once.
+class csv_logger : public callback {
+ public:
+  explicit csv_logger(std::string path, csv_logger_options const& o = {}) : path_(std::move(path)), options_(o) {}
+
+  [[gnu::cold]] void on_train_begin(fit_run& run) override {
+    warned_ = begun_ = false;
+    before_ = 0;
+    if (!run.leads) return;
+    detail::make_folders(path_, "csv_logger");
+    check_writable(path_, "csv_logger");
+    if (options_.append) before_ = static_cast<std::int64_t>(text().size());
+  }
+  void on_epoch_begin(fit_run& run) override {
+    if (run.leads && !std::exchange(begun_, true)) detail::write_or_warn(warned_, [&] { begin(run); });
+  }
+  [[gnu::cold]] void on_epoch_end(fit_run& run) override {
+    if (!run.leads) return;
+    detail::write_or_warn(warned_, [&] {
+      std::string const row = with_separator(history_csv_row(run.current));
+      std::FILE* const file = std::fopen(path_.c_str(), "ae");
+      bool const whole = file && std::fwrite(row.data(), 1, row.size(), file) == row.size();
+      if (!file || std::fclose(file) != 0 || !whole) begin(run);  // all rows anew; says what is wrong
+    });
+  }
+  void state(callback_state& s) override { s("bytes before", before_); }
+
+ private:
+  /// The file up to this run's first row, and the rows of the epochs so far.
+  [[gnu::cold]] void begin(fit_run const& run) {
+    std::string all = text();
+    if (all.size() > static_cast<std::size_t>(before_)) all.resize(static_cast<std::size_t>(before_));
+    if (all.empty()) all = with_separator(history_csv_header);
+    for (epoch_record const& e : run.past.epochs) all += with_separator(history_csv_row(e));
+    atomic_file file(path_, "csv_logger");
+    file.write(all);
+    file.commit();
+  }
+  [[gnu::cold]] std::string text() const {
+    if (::access(path_.c_str(), F_OK) != 0) return {};
+    try {
+      detail::mapped_file const file(path_, "csv_logger", "give another path");
+      return file.size() > 0 ? std::string(reinterpret_cast<char const*>(file.data()), file.size()) : std::string();
+    } catch (data_error const& e) {
+      throw file_error(e.what());
+    }
+  }
+  std::string with_separator(std::string row) const {
+    for (char& c : row)
+      if (c == ',') c = options_.separator;
+    return row;
+  }
+
+  std::string path_;
+  csv_logger_options options_;
+  std::int64_t before_ = 0;  // bytes of earlier runs
+  bool begun_ = false;
+  bool warned_ = false;
+};
+
+}  // namespace dsl

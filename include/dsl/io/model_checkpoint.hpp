@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/print.hpp>
+#include <dsl/io/checkpoint.hpp>
+#include <dsl/io/save_freq.hpp>
+#include <dsl/training/metrics.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace dsl {
+
+/// Writes a trainer's weights to a file of some format; throws file_error.
+using weights_writer = void (*)(trainer&, std::string const& path);
+
+struct model_checkpoint_options {
+  bool save_best_only = false;
+  bool save_weights_only = false;
+  dsl::save_freq save_freq = every_epochs(1);
+  monitor_mode mode = monitor_mode::auto_;
+  std::optional<double> initial_value_threshold{};  // what the first best has to be better than
+  weights_writer writer = nullptr;                  // of another format than typenet's own; with save_weights_only
+  bool verbose = false;                             // Keras's lines on `out`
+  std::FILE* out = stdout;
+};
+
+namespace detail {
+
+/// "w.{epoch:02d}-{val_loss:.2f}" -> "w.03-0.91". Throws option_error, with the names that there are.
+[[gnu::cold]] inline std::string checkpoint_path(std::string const& pattern, fit_run const& run, bool in_epoch) {
+  epoch_record const& e = run.current;
+  int const epoch_number = run.epoch + 1;  // an fmt::arg refers to its value
+  std::int64_t const batch_number = run.step + 1;
+  auto const epoch = fmt::arg("epoch", epoch_number);
+  auto const batch = fmt::arg("batch", batch_number);
+  auto const loss = fmt::arg("loss", e.train.loss), acc = fmt::arg("acc", e.train.acc);
+  auto const long_acc = fmt::arg("accuracy", e.train.acc), rate = fmt::arg("learning_rate", e.learning_rate);
+  try {
+    if (in_epoch) return fmt::format(fmt::runtime(pattern), epoch, batch, loss, acc, long_acc, rate);
+    if (!run.validates) return fmt::format(fmt::runtime(pattern), epoch, loss, acc, long_acc, rate);
+    return fmt::format(fmt::runtime(pattern), epoch, loss, acc, long_acc, rate, fmt::arg("val_loss", e.validation.loss),
+                       fmt::arg("val_acc", e.validation.acc), fmt::arg("val_accuracy", e.validation.acc));
+  } catch (std::runtime_error const& x) {
+    throw option_error(
+        message({"model_checkpoint: the file name ", pattern, " must be made of text and {epoch:02d}, ",
+                 in_epoch ? "{batch}, " : "", "{loss:.2f}, {acc:.2f}, {learning_rate}",
+                 run.validates && !in_epoch ? ", {val_loss:.2f}, {val_acc:.2f}" : "", "; found: ", x.what()}));
+  }
+}
+
+/// Not a template on the metric.
+class model_checkpoint_on : public callback {
+ public:
+  [[gnu::cold]] void on_train_begin(fit_run& run) override {
+    bool const in_epochs = options_.save_freq.epochs == 0;
+    if (options_.save_best_only) {
+      monitor_.require(run, "model_checkpoint");
+      if (in_epochs && monitor_.what.of_validation)
+        throw option_error(message({"model_checkpoint: every_batches has no ", monitor_.what.name,
+                                    " within an epoch; watch loss or acc, or save every_epochs"}));
+    }
+    batches_ = 0;
+    warned_ = due_ = false;
+    std::string const first = checkpoint_path(pattern_, run, in_epochs);
+    if (!run.leads) return;
+    make_folders(first, "model_checkpoint");
+    check_writable(first, "model_checkpoint");
+  }
+  void on_batch_end(fit_run& run) override {
+    if (options_.save_freq.epochs == 0 && ++batches_ >= options_.save_freq.batches) batches_ = 0, decide(run, true);
+  }
+  void on_epoch_end(fit_run& run) override {
+    int const every = options_.save_freq.epochs;
+    if (every > 0 && (run.epoch + 1) % every == 0) decide(run, false);
+  }
+  [[gnu::cold]] void on_saving_point(fit_run& run) override {
+    if (!line_.empty() && run.leads) print_lines(options_.out, line_);
+    line_.clear();
+    if (std::exchange(due_, false) && run.leads)
+      write_or_warn(warned_, [&] {
+        make_folders(path_, "model_checkpoint");
+        if (options_.writer)
+          options_.writer(run.trainer, path_);
+        else if (options_.save_weights_only)
+          save_weights(run.trainer, path_);
+        else
+          write_checkpoint(checkpoint(run), path_);
+      });
+  }
+  [[gnu::cold]] void state(callback_state& s) override {
+    s.same("monitor", monitor_.what.name);
+    s("best", best_);
+    s("batches", batches_);
+  }
+
+  double best() const { return best_; }
+
+ protected:
+  [[gnu::cold]] model_checkpoint_on(std::string pattern, model_checkpoint_options const& o, any_metric const& m)
+      : pattern_(std::move(pattern)),
+        options_(o),
+        monitor_(m, o.mode, 0),
+        best_(o.initial_value_threshold.value_or(monitor_.worst())) {
+    if (options_.writer && !options_.save_weights_only)
+      throw option_error("model_checkpoint: a writer saves weights alone; add .save_weights_only = true");
+    for (char const* other : {".safetensors", ".h5", ".keras", ".onnx", ".pt"})
+      if (!options_.writer && pattern_.ends_with(other))
+        throw option_error(message({"model_checkpoint: ", pattern_,
+                                    " must have a .writer of that format, and "
+                                    ".save_weights_only = true; or choose another name"}));
+  }
+
+ private:
+  [[gnu::cold]] void decide(fit_run const& run, bool in_epoch) {
+    std::string const path = checkpoint_path(pattern_, run, in_epoch);
+    double const value = options_.save_best_only ? monitor_.what.of(run.current) : 0;
+    due_ = !options_.save_best_only || monitor_.better(value, best_);
+    if (options_.verbose) {
+      std::string const epoch = fmt::format("Epoch {}: ", run.epoch + 1);
+      if (!options_.save_best_only)
+        line_ = fmt::format("{}saving model to {}\n", epoch, path);
+      else if (due_)
+        line_ = fmt::format("{}{} improved from {:.5f} to {:.5f}, saving model to {}\n", epoch, monitor_.what.name,
+                            best_, value, path);
+      else
+        line_ = fmt::format("{}{} did not improve from {:.5f}\n", epoch, monitor_.what.name, best_);
+    }
+    if (due_) path_ = path;
+    if (due_ && options_.save_best_only) best_ = value;
+  }
+
+  std::string pattern_;
+  model_checkpoint_options options_;
+  monitor monitor_;
+  double best_;
+  std::int64_t batches_ = 0;  // since the last one
+  std::string path_, line_;
+  bool due_ = false;
+  bool warned_ = false;
+};
+
+}  // namespace detail
+
+/// Keras's ModelCheckpoint: keeps the model, or with .save_best_only the one with the best value so far; a value that
+/// is as good is none.
+///   model_checkpoint<val_accuracy>("best/{epoch:02d}-{val_acc:.4f}.state", {.save_best_only = true, .verbose = true})
+///   Epoch 3: val_acc improved from 0.41000 to 0.52000, saving model to best/03-0.5200.state
+/// Epochs and batches in names count from 1; folders are made. The file is a run's whole state, which
+/// backup_and_restore goes on from and load_weights reads, or weights alone. What can't be written, watched or named is
+/// an error before the first step; a disk that is full later a warning.
+template <class Monitor = val_loss>
+class model_checkpoint : public detail::model_checkpoint_on {
+ public:
+  explicit model_checkpoint(std::string path, model_checkpoint_options const& o = {}, Monitor const& m = {})
+      : model_checkpoint_on(std::move(path), o, detail::monitored<Monitor>::value(m)) {}
+};
+
+}  // namespace dsl

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: MIT
+// Callbacks that write files: their lines, names, and what they keep over a restart. A run that is killed anywhere and
+// goes on ends with the bits of one that was not.
+#include "support/catch.hpp"
+#include "support/printed.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/toy_training.hpp"
+
+#include <dsl/text.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace dsl;
+using test::scripted;
+using test::toy;
+
+namespace {
+
+std::string contents(std::string const& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+bool exists(std::string const& path) { return std::filesystem::exists(path); }
+std::size_t files_in(std::filesystem::path const& folder) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+}
+template <class E, class F>
+std::string thrown(F f) {
+  try {
+    f();
+  } catch (E const& e) {
+    return e.what();
+  }
+  return "nothing";
+}
+bool has(std::string const& text, std::string const& words) { return text.find(words) != std::string::npos; }
+
+/// A history's CSV without the columns that are times.
+std::string without_times(std::string const& csv) {
+  std::istringstream lines(csv);
+  std::string all;
+  for (std::string line; std::getline(lines, line);) {
+    for (int i = 0; i < 2; ++i) line.resize(line.rfind(','));
+    all += line + "\n";
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("model_checkpoint: Keras's lines, and only strictly better values", "[callbacks]") {
+  test::temporary_directory const here;
+  std::string const best = here / "best";
+  scripted::values = {1, 1, 0.5, 2, 2};
+  trainer t = toy::compiled(), four = toy::compiled();
+  std::string const lines = test::printed([&] {
+    toy::fit(t, 5,
+             {model_checkpoint<scripted>(
+                 best, {.save_best_only = true, .save_weights_only = true, .verbose = true, .out = stdout})});
+  });
+  CHECK(lines == "Epoch 1: scripted improved from -inf to 1.00000, saving model to " + best +
+                     "\nEpoch 2: scripted did not improve from 1.00000\n"
+                     "Epoch 3: scripted did not improve from 1.00000\n"
+                     "Epoch 4: scripted improved from 1.00000 to 2.00000, saving model to " +
+                     best + "\nEpoch 5: scripted did not improve from 2.00000\n");
+  toy::fit(four, 4, {});
+  trainer loaded = toy::compiled();
+  load_weights(loaded, best);
+  CHECK(detail::read_weights(loaded.engine()) == detail::read_weights(four.engine()));
+  CHECK(loaded.steps() == 0);
+
+  scripted::values = {3, 2};
+  CHECK(test::printed([&] {
+          toy::fit(t, 2,
+                   {model_checkpoint<scripted>(best, {.save_best_only = true,
+                                                      .mode = monitor_mode::min,
+                                                      .initial_value_threshold = 2.5,
+                                                      .verbose = true})});
+        }) ==
+        "Epoch 1: scripted did not improve from 2.50000\n"
+        "Epoch 2: scripted improved from 2.50000 to 2.00000, saving model to " +
+            best + "\n");
+}
+
+TEST_CASE("model_checkpoint: the best value is that of all its runs, as in Keras", "[callbacks]") {
+  test::temporary_directory const here;
+  auto const kept =
+      std::make_shared<model_checkpoint<scripted>>(here / "best", model_checkpoint_options{.save_best_only = true});
+  trainer t = toy::compiled();
+  scripted::values = {1, 5};
+  toy::fit(t, 2, {kept});
+  std::string const first = contents(here / "best");
+  scripted::values = {4, 3};
+  toy::fit(t, 2, {kept});
+  CHECK(kept->best() == 5);
+  CHECK(contents(here / "best") == first);
+}
+
+TEST_CASE("model_checkpoint: names from templates, folders are made, every so many epochs or batches", "[callbacks]") {
+  test::temporary_directory const here;
+  trainer t = toy::compiled();
+  history h;
+  std::string const lines = test::printed([&] {
+    h = toy::fit(t, 5,
+                 {model_checkpoint(here / "a/b/w.{epoch:02d}-{val_loss:.2f}-{accuracy:.1f}.state",
+                                   {.save_freq = every_epochs(2), .verbose = true})});
+  });
+  CHECK(files_in(here.path / "a/b") == 2);
+  for (int e : {2, 4}) {
+    epoch_record const& r = h.epochs[static_cast<std::size_t>(e - 1)];
+    std::string const name = here / fmt::format("a/b/w.{:02d}-{:.2f}-{:.1f}.state", e, r.validation.loss, r.train.acc);
+    CHECK(exists(name));
+    CHECK(has(lines, fmt::format("Epoch {}: saving model to {}\n", e, name)));
+  }
+  // six batches an epoch: the 4th, 8th (2nd of epoch 2), 12th
+  trainer u = toy::compiled();
+  toy::fit(u, 2, {model_checkpoint<train_loss>(here / "c/{epoch}-{batch:02d}", {.save_freq = every_batches(4)})});
+  CHECK(files_in(here.path / "c") == 3);
+  for (char const* name : {"c/1-04", "c/2-02", "c/2-06"}) CHECK(exists(here / name));
+}
+
+TEST_CASE("model_checkpoint: what can't be is known before the first step", "[callbacks]") {
+  test::temporary_directory const here;
+  trainer t = toy::compiled();
+  auto const refused = [&](callback_handle const& c, bool validation = true) {
+    std::string const said = thrown<option_error>([&] { toy::fit(t, 1, {c}, validation); });
+    CHECK(t.steps() == 0);
+    return said;
+  };
+  CHECK(has(refused(model_checkpoint<val_accuracy>(here / "x", {.save_best_only = true}), false),
+            "model_checkpoint: its monitor is val_acc, and this run has no validation data"));
+  CHECK(has(refused(model_checkpoint(here / "x", {.save_best_only = true, .save_freq = every_batches(2)})),
+            "every_batches has no val_loss within an epoch"));
+  std::string const unknown = refused(model_checkpoint(here / "x.{val_f1}"));
+  CHECK(has(unknown, "{val_loss:.2f}, {val_acc:.2f}"));
+  CHECK(has(refused(model_checkpoint(here / "x.{val_loss}"), false), "{loss:.2f}, {acc:.2f}"));
+  CHECK(has(refused(model_checkpoint(here / "x.{epoch:q}")), "must be made of text and"));
+  CHECK(has(refused(model_checkpoint(here / "x.{epoch")), "must be made of text and"));
+  CHECK(has(thrown<option_error>([] { model_checkpoint("x.safetensors"); }), "must have a .writer"));
+  CHECK(has(thrown<option_error>([] { model_checkpoint("x.h5", {.writer = [](trainer&, std::string const&) {}}); }),
+            ".save_weights_only = true"));
+  CHECK_THROWS_AS(every_epochs(0), option_error);
+  CHECK_THROWS_AS(every_batches(0), option_error);
+  std::ofstream(here / "file").close();
+  CHECK_THROWS_AS(toy::fit(t, 1, {model_checkpoint(here / "file/x")}), file_error);
+  CHECK_THROWS_AS(toy::fit(t, 1, {model_checkpoint(here.path.string())}), file_error);
+  CHECK(t.steps() == 0);
+}
+
+TEST_CASE("model_checkpoint: a writer of another format; one that fails is a warning", "[callbacks]") {
+  test::temporary_directory const here;
+  static std::string last;
+  static std::vector<std::string> warned;
+  warned.clear();
+  auto const before = std::exchange(on_warning, [](char const* sentence) { warned.emplace_back(sentence); });
+  trainer t = toy::compiled();
+  history const h =
+      toy::fit(t, 2,
+               {model_checkpoint(here / "{epoch}.safetensors",
+                                 {.save_weights_only = true, .writer = [](trainer&, std::string const& path) {
+                                    last = path;
+                                    throw file_error("writer: the disk is full");
+                                  }})});
+  on_warning = before;
+  CHECK(h.epochs.size() == 2);
+  CHECK(last == here / "2.safetensors");
+  REQUIRE(warned.size() == 1);
+  CHECK(warned[0].starts_with("writer: the disk is full; training goes on"));
+}
+
+TEST_CASE("csv_logger: a row an epoch, over or behind what was there", "[callbacks]") {
+  test::temporary_directory const here;
+  std::string const path = here / "logs/run.csv";
+  trainer t = toy::compiled();
+  history const a = toy::fit(t, 2, {csv_logger(path)});
+  CHECK(contents(path) == history_csv(a));
+  history const b = toy::fit(t, 1, {csv_logger(path, {.append = true})});
+  CHECK(contents(path) == history_csv(a) + history_csv_row(b.epochs[0]));
+  history const c = toy::fit(t, 1, {csv_logger(path, {.separator = ';'})});
+  CHECK(contents(path).starts_with("epoch;loss;acc;val_loss;val_acc;learning_rate;seconds;images_per_second\n1;"));
+  toy::fit(t, 1, {csv_logger(here / "new.csv", {.append = true})}, false);
+  CHECK(contents(here / "new.csv").starts_with("epoch,loss,"));
+  CHECK(has(contents(here / "new.csv"), ",,,"));  // no validation
+  CHECK_THROWS_AS(toy::fit(t, 1, {csv_logger(here.path.string())}), file_error);
+}
+
+namespace {
+
+struct killed {};
+/// Where a run ends as by kill -9, as far as its files are concerned.
+struct killer : callback {
+  int epoch;
+  std::int64_t step;  // -1: behind the epoch
+  bool late;          // in on_saving_point
+  killer(int e, std::int64_t s, bool l) : epoch(e), step(s), late(l) {}
+  void on_batch_end(fit_run& run) override {
+    if (!late && run.epoch == epoch && run.step == step) throw killed{};
+  }
+  void on_epoch_end(fit_run& run) override {
+    if (!late && run.epoch == epoch && step < 0) throw killed{};
+  }
+  void on_saving_point(fit_run& run) override {
+    bool const behind = run.next.step == 0;
+    if (late && run.epoch == epoch && (behind ? step < 0 : run.step == step)) throw killed{};
+  }
+};
+/// Its state is the learning rate's, too: twice the same epoch would halve it twice.
+struct halve_at_begin : callback {
+  void on_epoch_begin(fit_run& run) override { run.learning_rate *= 0.5; }
+};
+
+/// All that a run leaves.
+struct outcome {
+  std::uint64_t weights = 0;
+  std::vector<double> history{};
+  std::string csv{}, best{};
+  double best_value = 0, early_best = 0;
+  std::uint64_t steps = 0;
+  friend bool operator==(outcome const&, outcome const&) = default;
+};
+outcome run(test::temporary_directory const& here, save_freq freq, int towers, std::vector<callback_handle> more = {}) {
+  trainer t = toy::compiled(towers);
+  auto const best = std::make_shared<model_checkpoint<val_loss>>(
+      here / "best", model_checkpoint_options{.save_best_only = true, .save_weights_only = true});
+  auto const early =
+      std::make_shared<early_stopping<train_loss>>(early_stopping_options{.patience = 3, .restore_best_weights = true});
+  more.insert(more.end(), {halve_at_begin{}, backup_and_restore(here / "state", {.save_freq = freq}), best, early,
+                           csv_logger(here / "log.csv"),
+                           model_checkpoint<train_accuracy>(here / "batches",
+                                                            {.save_best_only = true, .save_freq = every_batches(4)})});
+  history const h = toy::fit(t, 3, more);
+  return {detail::fingerprint_of(t.engine()),
+          test::figures(h),
+          without_times(contents(here / "log.csv")),
+          contents(here / "best"),
+          best->best(),
+          early->best(),
+          t.steps()};
+}
+
+}  // namespace
+
+TEST_CASE("backup_and_restore: killed anywhere, a run ends with the bits of one that was not", "[callbacks][resume]") {
+  int runs = 0;
+  for (int towers : {1, 2})
+    for (save_freq freq : {every_epochs(1), every_epochs(2), every_batches(1), every_batches(4)}) {
+      test::temporary_directory const whole;
+      outcome const wanted = run(whole, freq, towers);
+      CHECK_FALSE(exists(whole / "state"));  // it has ended
+      REQUIRE(wanted.history.size() == 3 * 7);
+      for (int epoch = 0; epoch < 3; ++epoch)
+        for (std::int64_t step = -1; step < 6; step += towers)
+          for (bool late : {false, true}) {
+            INFO("towers " << towers << ", epochs " << freq.epochs << ", batches " << freq.batches << ", killed in "
+                           << epoch << "." << step << (late ? ", late" : ""));
+            test::temporary_directory const here;
+            CHECK_THROWS_AS(run(here, freq, towers, {killer{epoch, step, late}}), killed);
+            outcome const found = run(here, freq, towers);
+            CHECK(found == wanted);
+            CHECK_FALSE(exists(here / "state"));
+            ++runs;
+          }
+    }
+  CHECK(runs == 4 * 3 * 2 * (7 + 4));
+}
+
+TEST_CASE("backup_and_restore: a process killed at 50 random moments", "[callbacks][resume]") {
+  test::temporary_directory const whole, here;
+  auto const leave = [](test::temporary_directory const& at) {  // what a process leaves, in a file
+    outcome const o = run(at, every_batches(2), 1);
+    std::string text = o.csv + fmt::format("{} {} {}", o.weights, o.best_value, o.steps);
+    std::ofstream(at / "outcome", std::ios::binary) << text << o.best;
+  };
+  auto const process = [&](test::temporary_directory const& at) {
+    pid_t const child = ::fork();
+    if (child != 0) return child;
+    try {
+      leave(at);
+      ::_exit(0);
+    } catch (...) {
+      ::_exit(1);
+    }
+  };
+  int status = 0;
+  ::waitpid(process(whole), &status, 0);
+  REQUIRE(status == 0);
+
+  detail::random_stream random(1, detail::purpose::user, 50);
+  int kills = 0;
+  for (int attempt = 0; kills < 50 && attempt < 5000; ++attempt) {
+    pid_t const child = process(here);
+    ::usleep(random.below(20'000));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, &status, 0);
+    if (WIFSIGNALED(status)) {
+      ++kills;
+    } else {  // it was faster: begin another run
+      REQUIRE(status == 0);
+      CHECK(contents(here / "outcome") == contents(whole / "outcome"));
+    }
+  }
+  CHECK(kills == 50);
+  ::waitpid(process(here), &status, 0);
+  REQUIRE(status == 0);
+  CHECK(contents(here / "outcome") == contents(whole / "outcome"));
+  CHECK(files_in(here.path) == files_in(whole.path));  // no state, no half files
+}
+
+TEST_CASE("backup_and_restore: an early stop survives a kill behind it", "[callbacks][resume]") {
+  test::temporary_directory const here;
+  scripted::values = {5, 1, 2, 3, 4, 9};
+  auto const fit = [&](std::vector<callback_handle> more) {
+    trainer t = toy::compiled();
+    more.insert(more.begin(), early_stopping<scripted>({.patience = 2, .restore_best_weights = true}));
+    more.insert(more.begin(), backup_and_restore(here / "state"));
+    auto const epochs = toy::fit(t, 6, more).epochs.size();
+    return std::pair(epochs, detail::read_weights(t.engine()));
+  };
+  auto const wanted = fit({});
+  CHECK(wanted.first == 3);
+  struct dies_at_the_end : callback {
+    void on_train_end(fit_run&) override { throw killed{}; }
+  };
+  trainer t = toy::compiled();
+  CHECK_THROWS_AS(toy::fit(t, 6,
+                           {dies_at_the_end{}, backup_and_restore(here / "state"),
+                            early_stopping<scripted>({.patience = 2, .restore_best_weights = true})}),
+                  killed);
+  CHECK(exists(here / "state"));
+  CHECK(fit({}) == wanted);
+  CHECK_FALSE(exists(here / "state"));
+}
+
+TEST_CASE("backup_and_restore: what does not fit is refused, and nothing changes", "[callbacks][resume]") {
+  test::temporary_directory const here;
+  std::string const path = here / "deep/state";
+  auto const interrupted = [&](int epoch, std::int64_t step, std::vector<callback_handle> const& more = {}) {
+    trainer t = toy::compiled();
+    std::vector<callback_handle> all{backup_and_restore(path, {.save_freq = every_batches(1)}),
+                                     killer{epoch, step, false}};
+    all.insert(all.end(), more.begin(), more.end());
+    CHECK_THROWS_AS(toy::fit(t, 4, all), killed);
+  };
+  interrupted(2, 3);
+  trainer t = toy::compiled();
+  dataset const data = toy::pictures();
+  CHECK(has(thrown<option_error>(
+                [&] { t.fit(data, {.epochs = 4, .batch_size = 12, .callbacks = {backup_and_restore(path)}}); }),
+            "is of the middle of an epoch of 6 batches of 8; this run's have 4 of 12"));
+  trainer u = toy::compiled();
+  CHECK(has(thrown<option_error>([&] { toy::fit(u, 1, {backup_and_restore(path)}); }), "has 2 epochs already"));
+  CHECK(has(thrown<file_error>([&] { restore(t, read_checkpoint(path), path); }), "is of the middle of epoch 3"));
+  std::ofstream(path)
+      << "typenet checkpoint 2 and more than enough of bytes, so that it may be one of an earlier version, "
+         "which has another layout, and had a shorter head than these here";
+  CHECK(
+      has(thrown<file_error>([&] { toy::fit(u, 4, {backup_and_restore(path)}); }), "is of another version of typenet"));
+  std::filesystem::remove(path);
+
+  scripted::values = {1, 2, 3, 4};
+  interrupted(2, 3, {early_stopping<scripted>({.patience = 3})});
+  trainer v = toy::compiled();
+  CHECK(has(thrown<file_error>([&] { toy::fit(v, 4, {backup_and_restore(path), early_stopping<val_loss>()}); }),
+            "'s early_stopping 0 has the monitor scripted, this one has val_loss"));
+  trainer w = toy::compiled();  // callbacks that the file does not know, and the other way round
+  CHECK(toy::fit(w, 4, {backup_and_restore(path), model_checkpoint(here / "m")}).epochs.size() == 4);
+  CHECK_FALSE(exists(path));
+}
+
+TEST_CASE("backup_and_restore: a loss that is no number leaves the last good state", "[callbacks][resume]") {
+  test::temporary_directory const here;
+  struct poison : callback {
+    void on_epoch_begin(fit_run& run) override {
+      if (run.epoch == 2) run.learning_rate = 1e29;
+    }
+  };
+  trainer t = toy::compiled();
+  test::printed([&] {
+    CHECK(toy::fit(t, 4, {backup_and_restore(here / "state"), poison{}, terminate_on_nan{}}).epochs.size() <= 2);
+  });
+  REQUIRE(exists(here / "state"));
+  trainer u = toy::compiled();
+  auto const epochs = restore(u, read_checkpoint(here / "state"), "state").epochs.size();
+  CHECK(epochs == 2);
+  CHECK(toy::fit(u, 4, {}).epochs.size() == 4);
+}
+
+TEST_CASE("a run that goes on within an epoch says so as any other; of several processes one prints", "[callbacks]") {
+  test::temporary_directory const here;
+  backup_and_restore const backup(here / "state", {.save_freq = every_batches(1)});
+  test::printed([&] {
+    trainer t = toy::compiled();
+    CHECK_THROWS_AS(toy::fit(t, 3, {progress_bar{}, backup, killer{1, 3, false}}), killed);
+  });
+  trainer t = toy::compiled();
+  std::string const lines = test::printed([&] { toy::fit(t, 3, {progress_bar{}, epoch_log{}, backup}); });
+  INFO(lines);
+  CHECK(lines.starts_with("Epoch 2/3\nEpoch 2/3\n6/6 - "));
+  CHECK(has(lines, "\nEpoch 3/3\n"));
+
+  fit_run other{.trainer = t, .epochs = 3, .steps = 6, .batch_size = 8, .leads = false};
+  CHECK(test::printed([&] {
+          progress_bar bar;
+          epoch_log log;
+          for (callback* c : {static_cast<callback*>(&bar), static_cast<callback*>(&log)}) {
+            c->on_train_begin(other);
+            c->on_epoch_begin(other);
+            for (other.step = 0; other.step < 6; ++other.step) c->on_batch_end(other);
+            c->on_epoch_end(other);
+          }
+          early_stopping stopping;
+          terminate_on_nan{}.on_bad_loss(other);
+        }).empty());
+}
+
+TEST_CASE("lines of others end that of a progress bar first", "[callbacks]") {
+  std::FILE* const before = std::exchange(detail::open_line, stdout);
+  CHECK(test::printed([] { detail::print_lines(stdout, "Epoch 1: saving\n"), detail::print_lines(stdout, "b\n"); }) ==
+        "\nEpoch 1: saving\nb\n");
+  detail::open_line = before;
+}
