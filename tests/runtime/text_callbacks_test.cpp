@@ -8,6 +8,7 @@
 
 #include <dsl/text.hpp>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -45,6 +46,16 @@ std::string thrown(F f) {
 }
 bool has(std::string const& text, std::string const& words) { return text.find(words) != std::string::npos; }
 
+/// What f warns of.
+template <class F>
+std::vector<std::string> warnings(F f) {
+  static std::vector<std::string> all;
+  all.clear();
+  auto const before = std::exchange(on_warning, [](char const* sentence) { all.emplace_back(sentence); });
+  f();
+  on_warning = before;
+  return all;
+}
 /// A history's CSV without the columns that are times.
 std::string without_times(std::string const& csv) {
   std::istringstream lines(csv);
@@ -160,22 +171,67 @@ TEST_CASE("model_checkpoint: what can't be is known before the first step", "[ca
 TEST_CASE("model_checkpoint: a writer of another format; one that fails is a warning", "[callbacks]") {
   test::temporary_directory const here;
   static std::string last;
-  static std::vector<std::string> warned;
-  warned.clear();
-  auto const before = std::exchange(on_warning, [](char const* sentence) { warned.emplace_back(sentence); });
   trainer t = toy::compiled();
-  history const h =
-      toy::fit(t, 2,
-               {model_checkpoint(here / "{epoch}.safetensors",
-                                 {.save_weights_only = true, .writer = [](trainer&, std::string const& path) {
-                                    last = path;
-                                    throw file_error("writer: the disk is full");
-                                  }})});
-  on_warning = before;
-  CHECK(h.epochs.size() == 2);
+  std::vector<std::string> const warned = warnings([&] {
+    CHECK(toy::fit(t, 2,
+                   {model_checkpoint(here / "{epoch}.safetensors", {.save_weights_only = true,
+                                                                    .writer =
+                                                                        [](trainer&, std::string const& path) {
+                                                                          last = path;
+                                                                          throw file_error("writer: the disk is full");
+                                                                        }})})
+              .epochs.size() == 2);
+  });
   CHECK(last == here / "2.safetensors");
   REQUIRE(warned.size() == 1);
   CHECK(warned[0].starts_with("writer: the disk is full; training goes on"));
+}
+
+namespace {
+
+/// Calls a function as an epoch begins, before other callbacks.
+template <class F>
+struct at_begin : callback {
+  int epoch;
+  F call;
+  at_begin(int e, F f) : epoch(e), call(std::move(f)) {}
+  void on_epoch_begin(fit_run& run) override {
+    if (run.epoch == epoch) call();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("model_checkpoint: a best value that could not be written is none", "[callbacks]") {
+  test::temporary_directory const here;
+  std::filesystem::path const folder = here.path / "best";
+  auto const kept =
+      std::make_shared<model_checkpoint<scripted>>(here / "best/m", model_checkpoint_options{.save_best_only = true});
+  scripted::values = {1, 5, 3, 2};
+  trainer t = toy::compiled(), three = toy::compiled();
+  auto const blocked = [&] {  // a file where its folder was
+    std::filesystem::remove_all(folder);
+    std::ofstream(folder).close();
+  };
+  CHECK(warnings([&] {
+          toy::fit(t, 4, {at_begin{1, blocked}, at_begin{2, [&] { std::filesystem::remove(folder); }}, kept});
+        }).size() == 1);
+  CHECK(kept->best() == 3);
+  scripted::values = {1, 5, 3};
+  toy::fit(three, 3, {});
+  trainer loaded = toy::compiled();
+  load_weights(loaded, here / "best/m");
+  CHECK(detail::read_weights(loaded.engine()) == detail::read_weights(three.engine()));
+}
+
+TEST_CASE("model_checkpoint: folders from templates are made with what is put into them", "[callbacks]") {
+  test::temporary_directory const here;
+  trainer t = toy::compiled();
+  toy::fit(t, 3, {model_checkpoint(here / "runs/{epoch}/m", {.save_freq = every_epochs(2)})});
+  CHECK(files_in(here.path / "runs") == 1);
+  CHECK(exists(here / "runs/2/m"));
+  std::ofstream(here / "file").close();
+  CHECK_THROWS_AS(toy::fit(t, 1, {model_checkpoint(here / "file/{epoch}/m")}), file_error);
 }
 
 TEST_CASE("csv_logger: a row an epoch, over or behind what was there", "[callbacks]") {
@@ -192,6 +248,24 @@ TEST_CASE("csv_logger: a row an epoch, over or behind what was there", "[callbac
   CHECK(contents(here / "new.csv").starts_with("epoch,loss,"));
   CHECK(has(contents(here / "new.csv"), ",,,"));  // no validation
   CHECK_THROWS_AS(toy::fit(t, 1, {csv_logger(here.path.string())}), file_error);
+}
+
+TEST_CASE("csv_logger: rows that could not be written come later; a half one stays alone", "[callbacks]") {
+  test::temporary_directory const here;
+  std::filesystem::path const folder = here.path / "logs";
+  trainer t = toy::compiled();
+  history h;
+  CHECK(warnings([&] {
+          h = toy::fit(t, 4,
+                       {csv_logger(here / "logs/run.csv"), at_begin{1, [&] { std::filesystem::remove_all(folder); }},
+                        at_begin{3, [&] { std::filesystem::create_directory(folder); }}});
+        }).size() == 1);
+  CHECK(contents(here / "logs/run.csv") == history_csv(h));
+  h = toy::fit(t, 2, {csv_logger(here / "gone.csv"), at_begin{1, [&] { std::filesystem::remove(here / "gone.csv"); }}});
+  CHECK(contents(here / "gone.csv") == history_csv(h));
+  std::ofstream(here / "half.csv") << "epoch,loss\n1,0.";
+  history const one = toy::fit(t, 1, {csv_logger(here / "half.csv", {.append = true})});
+  CHECK(contents(here / "half.csv") == "epoch,loss\n1,0.\n" + history_csv_row(one.epochs[0]));
 }
 
 namespace {
@@ -213,6 +287,10 @@ struct killer : callback {
     bool const behind = run.next.step == 0;
     if (late && run.epoch == epoch && (behind ? step < 0 : run.step == step)) throw killed{};
   }
+};
+struct counts : callback {
+  int batches = 0;
+  void on_batch_end(fit_run&) override { ++batches; }
 };
 /// Its state is the learning rate's, too: twice the same epoch would halve it twice.
 struct halve_at_begin : callback {
@@ -341,6 +419,50 @@ TEST_CASE("backup_and_restore: an early stop survives a kill behind it", "[callb
   CHECK_FALSE(exists(here / "state"));
 }
 
+TEST_CASE("backup_and_restore: an epoch in which a callback has said stop is ended first", "[callbacks][resume]") {
+  test::temporary_directory const here;
+  struct stops : callback {
+    void on_batch_end(fit_run& run) override {
+      if (run.epoch == 1 && run.step == 1) run.stop = true;
+    }
+  };
+  auto const fit = [&](std::vector<callback_handle> more) {
+    trainer t = toy::compiled();
+    more.insert(more.end(), {stops{}, backup_and_restore(here / "state", {.save_freq = every_batches(1)})});
+    return test::figures(toy::fit(t, 4, more));
+  };
+  std::vector<double> const wanted = fit({});
+  REQUIRE(wanted.size() == 2 * 7);
+  for (std::int64_t step : {1, 2, 5}) {
+    CHECK_THROWS_AS(fit({killer{1, step, true}}), killed);
+    CHECK(fit({}) == wanted);
+  }
+}
+
+TEST_CASE("backup_and_restore: kept behind a run's end, it gives the same again; or begins anew",
+          "[callbacks][resume]") {
+  test::temporary_directory const here;
+  auto const fit = [&](bool restore, std::vector<callback_handle> more = {}) {
+    trainer t = toy::compiled();
+    more.insert(more.end(),
+                {csv_logger(here / "log.csv"),
+                 backup_and_restore(here / "state",
+                                    {.save_freq = every_batches(4), .delete_checkpoint = false, .restore = restore})});
+    history const h = toy::fit(t, 2, more);
+    return std::pair(test::figures(h), detail::fingerprint_of(t.engine()));
+  };
+  auto const wanted = fit(true);
+  std::string const rows = contents(here / "log.csv");
+  REQUIRE(exists(here / "state"));
+  std::filesystem::remove(here / "log.csv");
+  auto const seen = std::make_shared<counts>();
+  CHECK(fit(true, {seen}) == wanted);
+  CHECK(seen->batches == 0);
+  CHECK(contents(here / "log.csv") == rows);
+  CHECK(fit(false, {seen}) == wanted);
+  CHECK(seen->batches == 12);
+}
+
 TEST_CASE("backup_and_restore: what does not fit is refused, and nothing changes", "[callbacks][resume]") {
   test::temporary_directory const here;
   std::string const path = here / "deep/state";
@@ -358,8 +480,25 @@ TEST_CASE("backup_and_restore: what does not fit is refused, and nothing changes
                 [&] { t.fit(data, {.epochs = 4, .batch_size = 12, .callbacks = {backup_and_restore(path)}}); }),
             "is of the middle of an epoch of 6 batches of 8; this run's have 4 of 12"));
   trainer u = toy::compiled();
+  CHECK(t.steps() == 0);
+  CHECK(detail::fingerprint_of(t.engine()) == detail::fingerprint_of(u.engine()));
   CHECK(has(thrown<option_error>([&] { toy::fit(u, 1, {backup_and_restore(path)}); }), "has 2 epochs already"));
   CHECK(has(thrown<file_error>([&] { restore(t, read_checkpoint(path), path); }), "is of the middle of epoch 3"));
+  std::string const good = read_checkpoint(path);
+  detail::checkpoint_head head;
+  for (auto const& [member, value] : {std::pair(&detail::checkpoint_head::step, std::int64_t{7}),
+                                      std::pair(&detail::checkpoint_head::batch_size, std::int64_t{1} << 32),
+                                      std::pair(&detail::checkpoint_head::slots, std::int64_t{-1})}) {
+    std::memcpy(&head, good.data(), sizeof head);
+    head.*member = value;
+    std::string forged = good;
+    std::memcpy(forged.data(), &head, sizeof head);
+    std::uint64_t const sum = detail::checksum(forged, forged.size() - sizeof sum);
+    std::memcpy(forged.data() + forged.size() - sizeof sum, &sum, sizeof sum);
+    std::ofstream(path, std::ios::binary) << forged;
+    CHECK(has(thrown<file_error>([&] { toy::fit(u, 4, {backup_and_restore(path)}); }), "cut short or damaged"));
+    CHECK(u.steps() == 0);
+  }
   std::ofstream(path)
       << "typenet checkpoint 2 and more than enough of bytes, so that it may be one of an earlier version, "
          "which has another layout, and had a shorter head than these here";
@@ -375,6 +514,14 @@ TEST_CASE("backup_and_restore: what does not fit is refused, and nothing changes
   trainer w = toy::compiled();  // callbacks that the file does not know, and the other way round
   CHECK(toy::fit(w, 4, {backup_and_restore(path), model_checkpoint(here / "m")}).epochs.size() == 4);
   CHECK_FALSE(exists(path));
+
+  interrupted(2, 0);
+  trainer x = toy::compiled();
+  std::vector<std::string> const said = warnings([&] {
+    CHECK(x.fit(data, {.epochs = 4, .batch_size = 12, .callbacks = {backup_and_restore(path)}}).epochs.size() == 4);
+  });
+  REQUIRE(said.size() == 1);
+  CHECK(has(said[0], "is of epochs of 6 batches of 8; this run's have 4 of 12; it goes on, but not to the same bits"));
 }
 
 TEST_CASE("backup_and_restore: a loss that is no number leaves the last good state", "[callbacks][resume]") {

@@ -114,7 +114,8 @@ class checkpoint_reader {
     bool const counts = head.epochs >= 0 && head.epochs < 1'000'000'000 && head.numbers >= 0 &&
                         head.numbers < 1LL << 40 && head.callbacks >= 0 && head.callbacks < 1LL << 42 &&
                         head.slots >= 0 && head.slots < 100 && head.epoch >= 0 && head.epoch < 1'000'000'000 &&
-                        head.step >= 0;
+                        head.step >= 0 && head.step <= head.steps_an_epoch && head.batch_size >= 0 &&
+                        head.batch_size < 1LL << 31 && is_learning_rate(head.learning_rate);
     auto const records = counts ? static_cast<std::size_t>(head.epochs) * epoch_numbers * sizeof(double) : 0;
     auto const numbers = counts ? static_cast<std::size_t>(head.numbers) * sizeof(float) : 0;
     auto const callbacks = counts ? static_cast<std::size_t>(head.callbacks) : 0;

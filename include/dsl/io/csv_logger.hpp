@@ -21,15 +21,16 @@ struct csv_logger_options {
   bool append = false;  // behind the rows of earlier runs, else over them
 };
 
-/// A row an epoch, written as the epoch ends, with write_history_csv's columns. A run that goes on from a checkpoint
-/// goes on in its file: what a killed one wrote of later epochs is gone, and there is one header. Throws file_error
-/// before the first step where the file can't be written; later it warns once.
+/// A row an epoch, written as the epoch ends, with write_history_csv's columns. A run that goes on from
+/// backup_and_restore's file goes on in this one: what a killed one wrote of later epochs is gone, and there is one
+/// header. Throws file_error before the first step where the file can't be written; later it warns once, and writes
+/// what is missing when it can.
 class csv_logger : public callback {
  public:
   explicit csv_logger(std::string path, csv_logger_options const& o = {}) : path_(std::move(path)), options_(o) {}
 
   [[gnu::cold]] void on_train_begin(fit_run& run) override {
-    warned_ = begun_ = false;
+    warned_ = whole_ = false;
     before_ = 0;
     if (!run.leads) return;
     detail::make_folders(path_, "csv_logger");
@@ -37,29 +38,36 @@ class csv_logger : public callback {
     if (options_.append) before_ = static_cast<std::int64_t>(text().size());
   }
   void on_epoch_begin(fit_run& run) override {
-    if (run.leads && !std::exchange(begun_, true)) detail::write_or_warn(warned_, [&] { begin(run); });
+    if (!whole_) write_all(run);
   }
   [[gnu::cold]] void on_epoch_end(fit_run& run) override {
-    if (!run.leads) return;
-    detail::write_or_warn(warned_, [&] {
+    if (run.leads && whole_) {
       std::string const row = with_separator(history_csv_row(run.current));
-      std::FILE* const file = std::fopen(path_.c_str(), "ae");
-      bool const whole = file && std::fwrite(row.data(), 1, row.size(), file) == row.size();
-      if (!file || std::fclose(file) != 0 || !whole) begin(run);  // all rows anew; says what is wrong
-    });
+      std::FILE* const file = std::fopen(path_.c_str(), "r+e");  // none that has no header
+      whole_ = file && std::fseek(file, 0, SEEK_END) == 0 && std::fwrite(row.data(), 1, row.size(), file) == row.size();
+      whole_ = file && std::fclose(file) == 0 && whole_;
+    }
+    if (!whole_) write_all(run);  // says what is wrong
+  }
+  [[gnu::cold]] void on_train_end(fit_run& run) override {
+    if (!whole_) write_all(run);  // it has gone on from a run's end
   }
   void state(callback_state& s) override { s("bytes before", before_); }
 
  private:
   /// The file up to this run's first row, and the rows of the epochs so far.
-  [[gnu::cold]] void begin(fit_run const& run) {
-    std::string all = text();
-    if (all.size() > static_cast<std::size_t>(before_)) all.resize(static_cast<std::size_t>(before_));
-    if (all.empty()) all = with_separator(history_csv_header);
-    for (epoch_record const& e : run.past.epochs) all += with_separator(history_csv_row(e));
-    atomic_file file(path_, "csv_logger");
-    file.write(all);
-    file.commit();
+  [[gnu::cold]] void write_all(fit_run const& run) {
+    if (!run.leads) return;
+    whole_ = detail::write_or_warn(warned_, [&] {
+      std::string all = text();
+      if (all.size() > static_cast<std::size_t>(before_)) all.resize(static_cast<std::size_t>(before_));
+      if (all.empty()) all = with_separator(history_csv_header);
+      if (!all.ends_with('\n')) all += '\n';  // a run before was killed within its last row
+      for (epoch_record const& e : run.past.epochs) all += with_separator(history_csv_row(e));
+      atomic_file file(path_, "csv_logger");
+      file.write(all);
+      file.commit();
+    });
   }
   [[gnu::cold]] std::string text() const {
     if (::access(path_.c_str(), F_OK) != 0) return {};
@@ -79,7 +87,7 @@ class csv_logger : public callback {
   std::string path_;
   csv_logger_options options_;
   std::int64_t before_ = 0;  // bytes of earlier runs
-  bool begun_ = false;
+  bool whole_ = false;       // it has every row so far
   bool warned_ = false;
 };
 

@@ -27,14 +27,17 @@ namespace dsl::detail {
   }
 }
 
-/// What a callback writes while a training runs: where that fails it is said once, and the training goes on.
+/// What a callback writes while a training runs: where that fails it is said once, and the training goes on. Whether it
+/// is written.
 template <class F>
-[[gnu::cold]] void write_or_warn(bool& warned, F write) {
+[[gnu::cold]] bool write_or_warn(bool& warned, F write) {
   try {
     write();
+    return true;
   } catch (file_error const& e) {
     if (!std::exchange(warned, true))
       on_warning(message({e.what(), "; training goes on, and tries again the next time"}).c_str());
+    return false;
   }
 }
 

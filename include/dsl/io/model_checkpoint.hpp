@@ -24,7 +24,7 @@ struct model_checkpoint_options {
   bool save_best_only = false;
   bool save_weights_only = false;
   dsl::save_freq save_freq = every_epochs(1);
-  monitor_mode mode = monitor_mode::auto_;
+  monitor_mode mode = monitor_mode::automatic;
   std::optional<double> initial_value_threshold{};  // what the first best has to be better than
   weights_writer writer = nullptr;                  // of another format than typenet's own; with save_weights_only
   bool verbose = false;                             // Keras's lines on `out`
@@ -68,8 +68,12 @@ class model_checkpoint_on : public callback {
     }
     batches_ = 0;
     warned_ = due_ = false;
-    std::string const first = checkpoint_path(pattern_, run, in_epochs);
+    line_.clear();
+    std::string first = checkpoint_path(pattern_, run, in_epochs);
     if (!run.leads) return;
+    // Of folders with names from templates none is made before there is something to put into it.
+    if (std::size_t const slash = pattern_.rfind('/', pattern_.find('{')); pattern_.rfind('/') != slash)
+      first = (slash == pattern_.npos ? "" : pattern_.substr(0, slash + 1)) + ".model_checkpoint";
     make_folders(first, "model_checkpoint");
     check_writable(first, "model_checkpoint");
   }
@@ -83,16 +87,17 @@ class model_checkpoint_on : public callback {
   [[gnu::cold]] void on_saving_point(fit_run& run) override {
     if (!line_.empty() && run.leads) print_lines(options_.out, line_);
     line_.clear();
-    if (std::exchange(due_, false) && run.leads)
-      write_or_warn(warned_, [&] {
-        make_folders(path_, "model_checkpoint");
-        if (options_.writer)
-          options_.writer(run.trainer, path_);
-        else if (options_.save_weights_only)
-          save_weights(run.trainer, path_);
-        else
-          write_checkpoint(checkpoint(run), path_);
-      });
+    if (!std::exchange(due_, false) || !run.leads) return;
+    bool const written = write_or_warn(warned_, [&] {
+      make_folders(path_, "model_checkpoint");
+      if (options_.writer)
+        options_.writer(run.trainer, path_);
+      else if (options_.save_weights_only)
+        save_weights(run.trainer, path_);
+      else
+        write_checkpoint(checkpoint(run), path_);
+    });
+    if (!written) best_ = best_before_;  // the best one that there is
   }
   [[gnu::cold]] void state(callback_state& s) override {
     s.same("monitor", monitor_.what.name);
@@ -100,6 +105,7 @@ class model_checkpoint_on : public callback {
     s("batches", batches_);
   }
 
+  /// Of the last file: a value that could not be written is none.
   double best() const { return best_; }
 
  protected:
@@ -133,13 +139,14 @@ class model_checkpoint_on : public callback {
         line_ = fmt::format("{}{} did not improve from {:.5f}\n", epoch, monitor_.what.name, best_);
     }
     if (due_) path_ = path;
+    best_before_ = best_;
     if (due_ && options_.save_best_only) best_ = value;
   }
 
   std::string pattern_;
   model_checkpoint_options options_;
   monitor monitor_;
-  double best_;
+  double best_, best_before_ = 0;
   std::int64_t batches_ = 0;  // since the last one
   std::string path_, line_;
   bool due_ = false;

@@ -16,7 +16,8 @@ struct step_decay {
   double factor = 0.1;
   double operator()(int epoch) const {
     if (every < 1) throw option_error(detail::message({"step_decay: every must be 1 or more; found ", every}));
-    return base * detail::pow(factor, epoch / every);
+    int const drops = epoch / every;
+    return base * detail::pow(factor, drops);
   }
 };
 
@@ -40,8 +41,8 @@ struct one_cycle {
   double start_divisor = 25;
   double end_divisor = 1e4;
   double operator()(schedule_point const& at) const {
-    if (!(rise >= 0 && rise <= 1) || !(start_divisor > 0) || !(end_divisor > 0))
-      throw option_error("one_cycle: rise must be 0 to 1, and the divisors above 0");
+    bool const rises = rise >= 0 && rise <= 1, divides = start_divisor > 0 && end_divisor > 0;
+    if (!rises || !divides) throw option_error("one_cycle: rise must be 0 to 1, and the divisors above 0");
     double const first = max_rate / start_divisor, last = first / end_divisor;
     auto const step = static_cast<double>(at.steps_before()), all = static_cast<double>(at.all_steps());
     double const top = rise * all - 1;

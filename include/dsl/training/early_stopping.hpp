@@ -17,7 +17,7 @@ namespace dsl {
 struct early_stopping_options {
   int patience = 0;      // epochs without a better value behind which the run ends; 0 is as 1
   double min_delta = 0;  // a value counts as better by more than this
-  monitor_mode mode = monitor_mode::auto_;
+  monitor_mode mode = monitor_mode::automatic;
   std::optional<double> baseline{};   // patience runs out until a value is better than this, too
   bool restore_best_weights = false;  // at the run's end, whatever ended it
   int start_from_epoch = 0;           // epochs before this one, from 0, are not looked at

@@ -67,8 +67,8 @@ constexpr any_metric metric_value() {
   throw option_error(detail::message({"monitor: it must be one of loss, acc, val_loss, val_acc; found ", name}));
 }
 
-/// Which values are better; auto_: the metric knows.
-enum class monitor_mode : unsigned char { auto_, min, max };
+/// Which values are better; automatic: the metric knows.
+enum class monitor_mode : unsigned char { automatic, min, max };
 
 namespace detail {
 
@@ -92,7 +92,9 @@ struct monitor {
 
   monitor() = default;
   [[gnu::cold]] monitor(any_metric const& m, monitor_mode mode, double delta)
-      : what(m), more(mode == monitor_mode::auto_ ? m.more_is_better : mode == monitor_mode::max), min_delta(delta) {}
+      : what(m),
+        more(mode == monitor_mode::automatic ? m.more_is_better : mode == monitor_mode::max),
+        min_delta(delta) {}
 
   double worst() const { return more ? -__builtin_inf() : __builtin_inf(); }
   bool better(double value, double than) const { return more ? value - min_delta > than : value + min_delta < than; }

@@ -75,7 +75,7 @@ class trainer {
     run.epoch = run.next.epoch;
     for (auto const& c : options.callbacks) c->on_train_begin(run);
     for (auto const& c : options.callbacks) c->on_resume(run);
-    while (run.epoch < options.epochs && !run.stop) {
+    while (run.epoch < options.epochs && (!run.stop || run.next.step > 0)) {  // a begun epoch ends, stopped or not
       double const begin = seconds() - run.next.seconds;
       begin_epoch(run, options);
       if (!train_epoch(loader.get(), program, data.size / options.batch_size, begin, run, options)) break;
