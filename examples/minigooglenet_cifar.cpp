@@ -69,13 +69,21 @@ struct settings {
   std::int64_t test_size = 0;
   bool no_augment = false;
   bool summary = false;
+  std::string schedule = "poly";
+  std::string monitor = "val_acc";
+  int early_stopping = 0;
+  std::string best;
+  std::string weights;
+  std::string csv;
   bool resume = false;
+  int save_every = 0;
   double deadline = 30;
 
   std::uint64_t key() const { return static_cast<std::uint64_t>(seed); }
   // Named after the whole of the plot's name, so that runs with other plots in one folder have files of their own.
   std::string history() const { return output + ".history.csv"; }
   std::string checkpoint() const { return output + ".checkpoint"; }
+  bool keeps_checkpoint() const { return epochs > 1 || resume || save_every > 0; }
 };
 
 void declare(CLI::App& app, settings& s) {
@@ -97,7 +105,12 @@ void declare(CLI::App& app, settings& s) {
                "batch_norm over the whole batch instead of each tower's part; slower");
   app.add_option("-e,--epochs", s.epochs, "passes over the training pictures")->type_name("N");
   app.add_option("-b,--batch-size", s.batch_size, "pictures a step, per tower")->type_name("N");
-  app.add_option("-l,--learning-rate", s.learning_rate, "of the first epoch; falls linearly to 0")->type_name("RATE");
+  app.add_option("-l,--learning-rate", s.learning_rate, "the highest; --schedule says how it changes")
+      ->type_name("RATE");
+  app.add_option("--schedule", s.schedule,
+                 "of the learning rate: poly (a straight line to 0), cosine, step (a tenth behind each\n"
+                 "third of the epochs) or one_cycle (up in the first 30 % of the steps, then down)")
+      ->type_name("NAME");
   app.add_option("--bn-momentum", s.bn_momentum,
                  "what batch_norm's running statistics keep each step; for runs of few steps 0.9")
       ->type_name("M");
@@ -121,13 +134,32 @@ void declare(CLI::App& app, settings& s) {
       ->type_name("0|1|2");
   app.add_flag("--no-augment", s.no_augment, "train on the pictures as they are: no shifts, no flips");
   app.add_flag("--resume", s.resume,
-               "go on from PLOT.checkpoint, which holds the last epoch of a run that did not end;\n"
+               "go on from PLOT.checkpoint, which a run that did not end has left, to the same bits;\n"
                "where there is none: from the beginning");
   app.add_option("--deadline", s.deadline,
                  "under mpirun: seconds in which the job ends when a process has died or hangs;\n"
                  "with --collectives nccl: for which GPUs wait for one that does not come")
       ->type_name("SECONDS");
   app.add_flag("--summary", s.summary, "print the table of layers and end");
+
+  std::string const callbacks = "While it trains";
+  app.add_option("--monitor", s.monitor, "which metric is watched: loss, acc, val_loss or val_acc")
+      ->type_name("NAME")
+      ->group(callbacks);
+  app.add_option("--early-stopping", s.early_stopping,
+                 "end when --monitor has not become better for N epochs, and take the best one's weights;\n"
+                 "0: never")
+      ->type_name("N")
+      ->group(callbacks);
+  app.add_option("--best", s.best,
+                 "keep the weights of the epoch with the best --monitor, as in best-{epoch:02d}-{val_acc:.4f}")
+      ->type_name("FILE")
+      ->group(callbacks);
+  app.add_option("--weights", s.weights, "where the weights go at the end")->type_name("FILE")->group(callbacks);
+  app.add_option("--csv", s.csv, "a row an epoch, as it ends")->type_name("FILE")->group(callbacks);
+  app.add_option("--save-every", s.save_every, "write PLOT.checkpoint every N steps, too; 0: behind each epoch alone")
+      ->type_name("N")
+      ->group(callbacks);
 
   std::string const data = "Data";
   app.add_option("-d,--data", s.data,
@@ -162,8 +194,8 @@ Examples:
 It exits with 0 when plot and history are written, 2 for options that can't be, 1 for everything else that goes
 wrong; then one line on standard error says what and what to do, and no plot is left behind, nor a history, unless the
 training was over and the plot alone failed: PLOT.history.csv is written before it, whole. A training that was ended
-behind its first epoch leaves PLOT.checkpoint: add --resume to go on from there. Where that can't be written while it trains, it warns and
-goes on.)");
+behind its first epoch, or with --save-every its first N steps, leaves PLOT.checkpoint: add --resume to go on from
+there. Where that can't be written while it trains, it warns and goes on.)");
   CLI::Validator const whole(
       [](std::string& text) -> std::string {
         std::size_t const digits = text.size() - (text.starts_with('-') ? 1 : 0);
@@ -194,6 +226,11 @@ void check(settings const& s) {
        "--learning-rate: it must be a number above 0" + found(s.learning_rate) + "; try 0.005");
   need(s.bn_momentum >= 0 && s.bn_momentum < 1,
        "--bn-momentum: it must be at least 0 and less than 1" + found(s.bn_momentum) + "; try 0.9");
+  need(s.schedule == "poly" || s.schedule == "cosine" || s.schedule == "step" || s.schedule == "one_cycle",
+       "--schedule: it must be poly, cosine, step or one_cycle" + found(s.schedule));
+  dsl::metric_named(s.monitor);
+  need(s.early_stopping >= 0, "--early-stopping: it must be 0 (never) or more" + found(s.early_stopping) + "; try 10");
+  need(s.save_every >= 0, "--save-every: it must be 0 (behind each epoch) or more" + found(s.save_every) + "; try 500");
   need(s.seed >= 0, "--seed: it must be 0 or more" + found(s.seed));
   need(s.deadline > 0 && s.deadline < 1e6,
        "--deadline: it must be a number of seconds above 0" + found(s.deadline) + "; try 30");
@@ -327,54 +364,71 @@ int all_gpus(settings const& s) {
   return all;
 }
 
-/// What came before, where --resume finds it. Process 0 reads the file, wherever the others are.
-dsl::history resume(settings const& s, dsl::trainer& trainer) {
-  bool const there = speaks() && std::filesystem::exists(s.checkpoint());
-  if (!s.resume) {
-    if (there && s.epochs > 1)
-      say(fmt::format("an unfinished run's {} is replaced behind the first epoch; --resume goes on from there",
-                      s.checkpoint()));
-    return {};
-  }
-  std::string bytes = there ? dsl::read_checkpoint(s.checkpoint()) : "";
-  bool found = there;
-  if (processes) {
-    std::string yes = there ? "yes" : "";
-    processes->broadcast("whether there is a checkpoint", yes);
-    processes->broadcast("the checkpoint", bytes);
-    found = !yes.empty();
-  }
-  if (!found) {
-    say(fmt::format("no {} to resume from: training from the beginning", s.checkpoint()));
-    return {};
-  }
-  dsl::history past = dsl::restore(trainer, bytes, s.checkpoint());
-  if (static_cast<int>(past.epochs.size()) > s.epochs)
-    throw dsl::option_error(fmt::format("--epochs: {} has {} already; found {}; use as many, or leave out --resume",
-                                        s.checkpoint(), past.epochs.size(), s.epochs));
-  say(fmt::format("resuming behind epoch {} of {}", past.epochs.size(), s.epochs));
-  return past;
+dsl::callback_handle schedule(settings const& s) {
+  if (s.schedule == "cosine") return dsl::learning_rate_schedule{dsl::cosine_decay{.base = s.learning_rate}};
+  if (s.schedule == "one_cycle") return dsl::learning_rate_schedule{dsl::one_cycle{.max_rate = s.learning_rate}};
+  if (s.schedule == "step") return dsl::learning_rate_schedule{dsl::step_decay{s.learning_rate, (s.epochs + 2) / 3}};
+  return dsl::learning_rate_schedule{dsl::poly_decay{s.learning_rate, s.epochs, 1.0}};
 }
 
-/// checkpoints: whether this run has written or read one.
-void write(settings const& s, dsl::history const& history, std::string const& data, bool checkpoints) {
+/// Where the run begins is known when a checkpoint has been looked for.
+struct says_where_it_begins : dsl::callback {
+  settings const& s;
+  explicit says_where_it_begins(settings const& o) : s(o) {}
+  void on_train_begin(dsl::fit_run& run) override {
+    dsl::fit_position const& at = run.next;
+    if (at.step > 0)
+      say(fmt::format("resuming behind batch {} of {} of epoch {} of {}", at.step, run.steps, at.epoch + 1,
+                      run.epochs));
+    else if (at.epoch > 0)
+      say(fmt::format("resuming behind epoch {} of {}", at.epoch, run.epochs));
+    else if (s.resume)
+      say(fmt::format("no {} to resume from: training from the beginning", s.checkpoint()));
+    if (at.epoch < run.epochs && !run.stop) say("training network...");  // else only history and plot are missing
+  }
+};
+
+using best_weights = dsl::early_stopping<dsl::any_metric>;
+
+/// The same in all processes; the first one writes and prints. `stopping` is null without --early-stopping.
+std::vector<dsl::callback_handle> callbacks(settings const& s, std::shared_ptr<best_weights> const& stopping) {
+  std::vector<dsl::callback_handle> all{says_where_it_begins{s}, schedule(s)};
+  if (s.verbose == 1) all.emplace_back(dsl::progress_bar{});
+  if (s.verbose == 2) all.emplace_back(dsl::epoch_log{});
+  if (stopping) all.emplace_back(stopping);
+  dsl::model_checkpoint_options const best{.save_best_only = true, .save_weights_only = true, .verbose = s.verbose > 0};
+  if (!s.best.empty()) all.emplace_back(dsl::model_checkpoint(s.best, best, dsl::metric_named(s.monitor)));
+  if (!s.csv.empty()) all.emplace_back(dsl::csv_logger(s.csv));
+  dsl::backup_options const backup{
+      .save_freq = s.save_every > 0 ? dsl::every_batches(s.save_every) : dsl::every_epochs(1),
+      .delete_checkpoint = false,  // behind the plot
+      .restore = s.resume};
+  if (s.keeps_checkpoint()) all.emplace_back(dsl::backup_and_restore(s.checkpoint(), backup));
+  return all;
+}
+
+/// `kept` is the epoch whose weights the network has.
+void write(settings const& s, dsl::trainer& trainer, dsl::history const& history, std::size_t kept,
+           std::string const& data) {
+  if (!s.weights.empty()) dsl::save_weights(trainer, s.weights);
   dsl::write_history_csv(history, s.history());
   try {
     dsl::plot(history, s.output, {.title = "MiniGoogLeNet on " + data});
   } catch (dsl::file_error const& e) {  // the disk was full, gnuplot is gone: hours of training must not go with them
     throw dsl::file_error(std::string(e.what()) + "; every epoch's numbers are kept in " + s.history());
   }
-  std::error_code kept;                                            // one that is left over is no reason to fail now
-  if (checkpoints) std::filesystem::remove(s.checkpoint(), kept);  // what it is for is over
-  dsl::epoch_record const& last = history.epochs.back();
-  say(fmt::format("test accuracy {:.4f}; plot in {}, numbers in {}", last.validation.acc, s.output, s.history()));
+  std::error_code left;  // one that is left over is no reason to fail now; what it is for is over
+  if (s.keeps_checkpoint()) std::filesystem::remove(s.checkpoint(), left);
+  say(fmt::format("test accuracy {:.4f}; plot in {}, numbers in {}{}", history.epochs[kept].validation.acc, s.output,
+                  s.history(), s.weights.empty() ? "" : ", weights in " + s.weights));
 }
 
 void run(settings const& s) {
   if (speaks()) {
     dsl::check_writable(s.history(), "history");
     dsl::check_plot(s.output);
-    if (s.epochs > 1) dsl::check_writable(s.checkpoint(), "checkpoint");
+    if (!s.weights.empty()) dsl::check_writable(s.weights, "weights");
+    if (s.keeps_checkpoint()) dsl::check_writable(s.checkpoint(), "checkpoint");
   }
   pictures const data = load(s);
   int const gpus = all_gpus(s);
@@ -386,27 +440,23 @@ void run(settings const& s) {
   dsl::trainer trainer = compile(s);
   say(fmt::format("num_replicas_in_sync: {}, {}{}", trainer.engine().replicas(),
                   s.executor == "cuda" ? "" : "on the CPU: ", trainer.engine().description()));
-  dsl::history history = resume(s, trainer);
+  if (speaks() && !s.resume && s.keeps_checkpoint() && std::filesystem::exists(s.checkpoint()))
+    say(fmt::format("an unfinished run's {} is replaced by this one's; --resume goes on from there", s.checkpoint()));
 
-  std::vector<dsl::callback_handle> callbacks{
-      dsl::learning_rate_schedule{dsl::poly_decay{s.learning_rate, s.epochs, 1.0}}};
-  if (speaks()) {
-    if (s.verbose == 1) callbacks.emplace_back(dsl::progress_bar{});
-    if (s.verbose == 2) callbacks.emplace_back(dsl::epoch_log{});
-    if (s.epochs > 1) callbacks.emplace_back(dsl::checkpoint_each_epoch{s.checkpoint(), history});
-  }
-  if (static_cast<int>(history.epochs.size()) < s.epochs) {  // else only history and plot are missing
-    say("training network...");
-    dsl::history const trained =
-        trainer.fit(data.train, {.epochs = s.epochs,
-                                 .batch_size = s.batch_size * gpus,
-                                 .validation = &data.test,
-                                 .augment = s.no_augment ? dsl::augmentation{} : dsl::shift_and_flip{},
-                                 .callbacks = callbacks,
-                                 .initial_epoch = static_cast<int>(history.epochs.size())});
-    history.epochs.insert(history.epochs.end(), trained.epochs.begin(), trained.epochs.end());
-  }
-  if (speaks()) write(s, history, data.name, s.epochs > 1 || s.resume);
+  std::shared_ptr<best_weights> stopping;
+  if (s.early_stopping > 0)
+    stopping = std::make_shared<best_weights>(
+        dsl::early_stopping_options{
+            .patience = s.early_stopping, .restore_best_weights = true, .verbose = s.verbose > 0},
+        dsl::metric_named(s.monitor));
+  dsl::history const history =
+      trainer.fit(data.train, {.epochs = s.epochs,
+                               .batch_size = s.batch_size * gpus,
+                               .validation = &data.test,
+                               .augment = s.no_augment ? dsl::augmentation{} : dsl::shift_and_flip{},
+                               .callbacks = callbacks(s, stopping)});
+  std::size_t const kept = stopping ? static_cast<std::size_t>(stopping->best_epoch()) : history.epochs.size() - 1;
+  if (speaks()) write(s, trainer, history, kept, data.name);
 }
 
 int fail(int code, std::string message) {

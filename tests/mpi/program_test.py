@@ -161,7 +161,7 @@ class Program(unittest.TestCase):
         _, err = self.run_in("a", [*command, "--resume", "--seed", "9"], 1)
         self.assertIn("has the seed 0, this training has 9", err)
         _, err = self.run_in("a", [*command[:-1], "1", "--resume"], 2)
-        self.assertRegex(err, "--epochs: plot.svg.checkpoint has [0-9]+ already; found 1")
+        self.assertRegex(err, "plot.svg.checkpoint has [0-9]+ epochs already; this run has 1")
         out, _ = self.run_in("a", [*command[:-1], "1"])  # a run that writes none leaves it alone
         self.assertNotIn("plot.svg.checkpoint", out)
         self.assertEqual(path.read_bytes(), good)

@@ -4,6 +4,7 @@
 #include "support/temporary_directory.hpp"
 
 #include <cerrno>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -164,6 +165,12 @@ TEST_CASE("program: nonsense options", "[program]") {
   refuses(2, with({"--train-size", "-1"}), {"--train-size", "found -1"});
   refuses(2, with({"--test-size", "-1"}), {"--test-size", "found -1"});
   refuses(2, with({"--synthetic", "--data", "somewhere"}), {"--synthetic", "--data", "only one"});
+  refuses(2, with({"--schedule", "cubic"}), {"--schedule", "poly, cosine, step or one_cycle", "found cubic"});
+  refuses(2, with({"--monitor", "val_f1"}), {"monitor", "one of loss, acc, val_loss, val_acc; found val_f1"});
+  refuses(2, with({"--early-stopping", "-1"}), {"--early-stopping", "found -1"});
+  refuses(2, with({"--early-stopping", "soon"}), {"--early-stopping", "whole number", "soon"});
+  refuses(2, with({"--save-every", "-1"}), {"--save-every", "found -1"});
+  refuses(2, with(tiny({"--best", "{val_f1}"})), {"model_checkpoint", "{val_f1}", "{val_acc:.2f}"});
   refuses(2, with({"--gpus", "0"}), {"--gpus", "1 or more", "found 0"});
   refuses(2, with({"--gpus", "1025"}), {"--gpus", "1024", "found 1025"});
   refuses(2, with({"--gpus", "4", "--batch-size", "1073741825"}), {"--batch-size", "times --gpus"});
@@ -339,6 +346,62 @@ TEST_CASE("program: a checkpoint that can't be written ends no training", "[prog
   CHECK(lines(contents(here / "plot.png.history.csv")).size() == 4);
   CHECK(contents(here / "plot.png").starts_with("\x89PNG"));
   CHECK(std::distance(fs::directory_iterator(here.path), {}) == 2);
+}
+
+TEST_CASE("program: callbacks from the command line", "[program]") {
+  temporary_directory const here;
+  outcome const o = run(here, tiny({"-o", "plot.svg", "--epochs", "4", "--early-stopping", "1", "--monitor", "loss",
+                                    "--learning-rate", "1e-9", "--schedule", "step", "--no-augment", "--best",
+                                    "kept/{epoch}.weights", "--weights", "last.weights", "--csv", "log/rows.csv"}));
+  INFO(o.out << o.err);
+  CHECK(o.code == 0);
+  CHECK(o.err.empty());
+  std::vector<std::string> const rows = lines(contents(here / "plot.svg.history.csv"));
+  REQUIRE(rows.size() >= 2);
+  CHECK(contents(here / "log/rows.csv") == contents(here / "plot.svg.history.csv"));
+  CHECK(has(o.out, "Epoch 1: loss improved from inf to "));
+  CHECK(has(o.out, ", saving model to kept/1.weights"));
+  CHECK(has(o.out, "Restoring model weights from the end of the best epoch: "));
+  CHECK(has(o.out, ", weights in last.weights"));
+  std::string best;  // the last that it kept
+  for (std::string const epoch : {"1", "2", "3", "4"})
+    if (fs::exists(here / ("kept/" + epoch + ".weights"))) best = contents(here / ("kept/" + epoch + ".weights"));
+  std::string const last = contents(here / "last.weights");
+  REQUIRE(best.size() > 6'600'000);
+  REQUIRE(best.size() == last.size());
+  CHECK(best.substr(200, best.size() - 208) == last.substr(200, last.size() - 208));  // but for counters and checksum
+  CHECK_FALSE(fs::exists(here / "plot.svg.checkpoint"));
+}
+
+TEST_CASE("program: schedules", "[program]") {
+  auto const rates = [](char const* schedule) {
+    temporary_directory const here;
+    REQUIRE(run(here, tiny({"-o", "plot.svg", "--epochs", "3", "--learning-rate", "0.005", "--verbose", "0",
+                            "--schedule", schedule, "--no-augment"}))
+                .code == 0);
+    std::vector<double> found;
+    for (std::string const& row : lines(contents(here / "plot.svg.history.csv"))) {
+      std::istringstream columns(row);
+      std::string column;
+      for (int i = 0; i < 6; ++i) std::getline(columns, column, ',');
+      if (column != "learning_rate") found.push_back(std::stod(column));
+    }
+    return found;
+  };
+  auto const are = [](std::vector<double> const& found, std::vector<double> const& wanted) {
+    REQUIRE(found.size() == wanted.size());
+    for (std::size_t i = 0; i < found.size(); ++i) CHECK(found[i] == approx(wanted[i]).epsilon(1e-6));
+  };
+  double const top = 0.005;
+  are(rates("poly"), {top, top * 2 / 3, top / 3});
+  are(rates("step"), {top, top / 10, top / 100});
+  are(rates("cosine"), {top, top * 0.75, top * 0.25});
+  // six steps: up to 0.8, then down over 4.2; the rates before steps 0, 2 and 4
+  auto const down = [&](double step) {
+    double const end = top / 25 / 1e4;
+    return end + (top - end) * 0.5 * (1 + std::cos(3.14159265358979 * (step - 0.8) / 4.2));
+  };
+  are(rates("one_cycle"), {top / 25, down(2), down(4)});
 }
 
 TEST_CASE("program: runs with other plots in one folder leave each other's files alone", "[program]") {

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Kills a training with SIGKILL at random moments and goes on with --resume, until it ends by itself: what it leaves must
+be what an undisturbed one does, to the byte.
+
+    tests/runtime/resume_test.py build/gcc/examples/minigooglenet_cifar                                   4 moments
+    tests/runtime/resume_test.py PROGRAM --moments 50 --output benchmarks/results/DATE_resume.json        as the docs quote
+
+A moment is a time since the program (or mpirun, which then loses one rank) was called, drawn up to the length of a whole
+run: starting, drawing pictures, steps, validation, checkpoints, weights, plot. A run that ends before its moment is
+compared, and another one begins. Of history and log only seconds and images_per_second may differ. Standard library only.
+"""
+import argparse
+import os
+import pathlib
+import random
+import re
+import signal
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT / "tests/mpi"), str(ROOT / "benchmarks")]
+import launching
+import measuring
+
+EPOCHS, STEPS = 4, 8
+TIMES = 2  # columns at the end of a row
+# Every callback that has a state: two epochs of 4 end within --save-every's steps, and the best value is one of them.
+OPTIONS = ["--output", "plot.svg", "--synthetic", "--train-size", 64, "--test-size", 16, "--batch-size", 8, "--epochs",
+           EPOCHS, "--bn-momentum", 0.9, "--learning-rate", 0.02, "--schedule", "one_cycle", "--threads", 1, "--verbose", 2,
+           "--early-stopping", 3, "--best", "best", "--weights", "weights", "--csv", "log.csv", "--save-every", 3]
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("program", type=pathlib.Path, help="a built minigooglenet_cifar")
+    p.add_argument("--moments", type=int, default=4, help="kills, of each kind of run (default: 4)")
+    p.add_argument("--ranks", default="0", help="kinds of run: 0 is one process, 2 is two under mpirun (default: 0)")
+    p.add_argument("--seed", type=int, default=None, help="of the moments (default: another one each time)")
+    p.add_argument("--output", type=pathlib.Path, help="write this .json and a .md beside it")
+    o = p.parse_args()
+    o.seed = random.SystemRandom().randrange(10**6) if o.seed is None else o.seed
+    measuring.check_output(o.output)
+    return o
+
+
+def command(o, ranks, *more):
+    program = [o.program.resolve(), *OPTIONS, *more]
+    return launching.mpirun((ranks, *program)) if ranks else [str(word) for word in program]
+
+
+def left_by(folder):
+    """{file: its bytes}; rows of numbers without the times at their end."""
+    files = {f.name: f.read_bytes() for f in sorted(folder.iterdir())}
+    for name in files:
+        if name.endswith(".csv"):
+            files[name] = b"\n".join(b",".join(row.split(b",")[:-TIMES]) for row in files[name].splitlines())
+    return files
+
+
+def where(out):
+    """What a program that has said this was at."""
+    begun, ended = len(re.findall("^Epoch [0-9]+/", out, re.M)), out.count(" - loss: ")
+    return "starting" if not begun else "within an epoch" if begun > ended else "behind an epoch"
+
+
+def killed(o, ranks, folder, after, dice):
+    """Calls the program; kills it or, under mpirun, one rank. The exit code and what it said; code None: it was killed."""
+    job = launching.Job(command(o, ranks, "--resume"), cwd=folder)
+    try:
+        code = job.wait(after)
+        if code is None:
+            victims = [job.process.pid]
+            while ranks and not (victims := list(job.ranks().values())) and job.wait(0) is None:
+                time.sleep(0.005)  # mpirun has not started them yet
+            code = job.wait(0)
+            if code is None and victims:
+                os.kill(dice.choice(victims), signal.SIGKILL)
+                job.wait(60)
+        return code, job.said(job.out), job.said(job.err)
+    finally:
+        job.end()
+
+
+def series(o, ranks, dice):
+    """Runs until so many moments are over, and each run to its end. The kills, and the runs with what was wrong."""
+    kills, runs = [], []
+    with tempfile.TemporaryDirectory() as base:
+        whole = pathlib.Path(base, "whole")
+        whole.mkdir()
+        begin = time.monotonic()
+        code, out, err = launching.finished(command(o, ranks), cwd=whole)
+        span = time.monotonic() - begin
+        if code != 0:
+            sys.exit(f"the undisturbed run ended with {code}:\n{out}{err}")
+        wanted = left_by(whole)
+        if sorted(wanted) != ["best", "log.csv", "plot.svg", "plot.svg.history.csv", "weights"]:
+            sys.exit(f"the undisturbed run has left {sorted(wanted)}")
+        print(f"an undisturbed run takes {span:.2f} s", flush=True)
+        while len(kills) < o.moments or (runs and runs[-1]["wrong"] is None):
+            if not runs or runs[-1]["wrong"] is not None:
+                folder = pathlib.Path(base, f"run{len(runs)}")
+                folder.mkdir()
+                runs.append({"ranks": ranks, "kills": 0, "wrong": None, "error": ""})
+            after = dice.uniform(0, span) if len(kills) < o.moments else 300
+            code, out, err = killed(o, ranks, folder, after, dice)
+            if code is None:
+                kills.append({"ranks": ranks, "after_s": round(after, 3), "at": where(out), "epochs": out.count(" - loss: "),
+                              "resumed": "[INFO] resuming behind" in out, "run": len(runs) - 1})
+                runs[-1]["kills"] += 1
+                print(f"run {len(runs)}: killed after {after:.2f} s, {kills[-1]['at']}", flush=True)
+                continue
+            found = left_by(folder)
+            differ = sorted(n for n in {*wanted, *found} if wanted.get(n) != found.get(n))
+            wrong = [f"exit code {code}"] if code else [f"{name} differs" for name in differ]
+            runs[-1].update(wrong=wrong, error=err if wrong else "")
+            print(f"run {len(runs)}: killed {runs[-1]['kills']} times; {', '.join(wrong) or 'the same bytes'}", flush=True)
+            if wrong:
+                print(err, flush=True)
+    return kills, runs, span
+
+
+def main():
+    o = arguments()
+    kinds = [int(n) for n in o.ranks.split(",")]
+    why_not = launching.missing(o.program) if any(kinds) else None if os.access(o.program, os.X_OK) else "no program"
+    if why_not:
+        print(f"skipped: {why_not}")
+        return 77
+    session, dice, kills, runs, rows = measuring.Session(), random.Random(o.seed), [], [], []
+    print(f"seed {o.seed}", flush=True)
+    for ranks in kinds:
+        k, r, span = series(o, ranks, dice)
+        kills, runs = kills + k, runs + r
+        at = [sum(x["at"].startswith(word) for x in k) for word in ("starting", "within", "behind")]
+        same = sum(not x["wrong"] for x in r)
+        rows.append([f"{ranks} ranks under mpirun" if ranks else "one process", f"{span:.1f} s", len(k), *at,
+                     sum(x["resumed"] for x in k), f"{same} of {len(r)}"])
+    text = "\n\n".join([
+        "# A training that is killed and goes on",
+        f"MiniGoogLeNet, {EPOCHS} epochs of {STEPS} steps, a checkpoint every 3 steps and behind each epoch; SIGKILL at random "
+        f"moments (seed {o.seed}), then the same command with --resume, until it ends. Weights, best weights, plot, history and "
+        "log must be those of an undisturbed run, to the byte; of the last two all columns but the two that are times.",
+        measuring.table(["run", "undisturbed", "kills", "starting", "within an epoch", "behind one",
+                         "of a resumed run", "runs with the same bytes"], rows),
+        measuring.circumstances(finished := session.finish())])
+    measuring.publish({"what": "a training that is killed and goes on", "seed": o.seed, "kills": kills, "runs": runs,
+                       "session": finished}, text, o.output)
+    return 1 if any(r["wrong"] for r in runs) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
