@@ -144,7 +144,7 @@ class Program(unittest.TestCase):
 
     def test_bad_checkpoints_are_refused_and_kept(self):
         command = [program, *SMALL, "--epochs", "40"]
-        self.interrupted("a", command, 2)
+        self.interrupted("a", command, 3)  # so that its checkpoint has two epochs or more
         path = self.here / "a/plot.svg.checkpoint"
         good = path.read_bytes()
         flipped = bytearray(good)
