@@ -53,32 +53,54 @@ def in_order(model):
     """Layers with weights, each behind what it takes its input from."""
     if not getattr(model, "outputs", None):
         raise ValueError(f"{model.name}: the order of its layers is not known; give layers=[...]")
-    found, seen, waiting = [], set(), [(t._keras_history[0], False) for t in reversed(model.outputs)]
+    found, seen, waiting = [], set(), [(*t._keras_history[:2], False) for t in reversed(model.outputs)]
     while waiting:
-        layer, ready = waiting.pop()
+        layer, call, ready = waiting.pop()
         if id(layer) in seen:
             continue
         if not ready:
-            inputs = layer.input
-            waiting.append((layer, True))
-            inputs = inputs if isinstance(inputs, (list, tuple)) else [inputs]
-            waiting += [(t._keras_history[0], False) for t in reversed(inputs) if t._keras_history[0] is not layer]
+            waiting.append((layer, call, True))
+            # What it was called on: layer.input of a model would be that model's own.
+            inputs = layer._inbound_nodes[call].input_tensors
+            waiting += [(*t._keras_history[:2], False) for t in reversed(inputs) if t._keras_history[0] is not layer]
             continue
         seen.add(id(layer))
         found += in_order(layer) if hasattr(layer, "layers") else [layer] if getattr(layer, "weights", None) else []
     return found
 
 
+def counted(layer, counts):
+    """ "conv2d", and then "conv2d_1"."""
+    kind = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", type(layer).__name__)
+    kind = re.sub(r"([a-z])([A-Z])", r"\1_\2", kind).lower()
+    number = counts[kind] = counts.get(kind, -1) + 1
+    return f"{kind}_{number}" if number else kind
+
+
 def named_variables(model, layers=None):
     """{typenet's name: variable}."""
     found, counts = {}, {}
     for layer in layers or in_order(model):
-        kind = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", type(layer).__name__)
-        kind = re.sub(r"([a-z])([A-Z])", r"\1_\2", kind).lower()
-        number = counts[kind] = counts.get(kind, -1) + 1
+        name = counted(layer, counts)
         for variable in layer.weights:
-            found[f"{kind}_{number}/{variable.name}" if number else f"{kind}/{variable.name}"] = variable
+            found[f"{name}/{variable.name}"] = variable
     return found
+
+
+def h5_groups(model):
+    """Where model.save_weights("x.weights.h5") puts layers with weights, in the network's order: typenet's
+    keras_h5_options::groups for a model that has models inside."""
+    groups = {}
+
+    def walk(model, above):
+        counts = {}
+        for layer in model.layers:
+            groups[id(layer)] = f"{above}layers/{counted(layer, counts)}"
+            if hasattr(layer, "layers"):
+                walk(layer, groups[id(layer)] + "/")
+
+    walk(model, "")
+    return [groups[id(layer)] for layer in in_order(model)]
 
 
 def load(model, path, layers=None):
