@@ -18,9 +18,11 @@ class TypenetConan(ConanFile):
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
     # An option adds a requirement; the headers, and so the package id, are the same whatever is chosen.
-    options = {"with_text": [True, False], "with_safetensors": [True, False], "with_onednn": [True, False]}
+    options = {"with_text": [True, False], "with_safetensors": [True, False], "with_keras_h5": [True, False],
+               "with_onednn": [True, False]}
     # ConanCenter has fmt but no oneDNN.
-    default_options = {"with_text": True, "with_safetensors": False, "with_onednn": False}
+    default_options = {"with_text": True, "with_safetensors": False, "with_keras_h5": False, "with_onednn": False,
+                       "hdf5/*:shared": True}
     exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*"
     no_copy_source = True
 
@@ -36,6 +38,8 @@ class TypenetConan(ConanFile):
             self.requires("fmt/[>=9 <13]", transitive_headers=True, transitive_libs=True)
         if self.options.with_safetensors:
             self.requires("nlohmann_json/[>=3.10 <4]", transitive_headers=True)
+        if self.options.with_keras_h5:
+            self.requires("hdf5/[>=1.10 <2]", transitive_headers=True, transitive_libs=True)
         if self.options.with_onednn:
             self.requires("onednn/[>=2.6 <4]", transitive_headers=True, transitive_libs=True)
 

@@ -8,6 +8,9 @@
 #if __has_include(<nlohmann/json.hpp>)
 #include <dsl/io/safetensors.hpp>
 #endif
+#if __has_include(<hdf5.h>)
+#include <dsl/io/keras_h5.hpp>
+#endif
 #if __has_include(<mpi.h>)
 #include <dsl/towers/mpi.hpp>
 #endif

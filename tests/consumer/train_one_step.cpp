@@ -14,6 +14,10 @@
 #include <dsl/io/safetensors.hpp>
 #define SAFETENSORS 1
 #endif
+#if defined(TYPENET_HAS_KERAS_H5) && __has_include(<dsl/io/keras_h5.hpp>)
+#include <dsl/io/keras_h5.hpp>
+#define KERAS_H5 1
+#endif
 #if defined(TYPENET_HAS_ONEDNN) && __has_include(<dsl/executors/onednn.hpp>)
 #include <dsl/executors/onednn.hpp>
 #define ONEDNN 1
@@ -51,6 +55,14 @@ int main() {
   std::string const file = dsl::safetensors::serialize({}, {{"format", "pt"}});
   good = dsl::safetensors::read_contents(file, "weights").metadata.size() == 1 && good;
   std::printf("safetensors: %d bytes\n", static_cast<int>(file.size()));
+#endif
+#ifdef KERAS_H5
+  try {
+    dsl::keras_h5::file const none("no.weights.h5");
+    good = false;
+  } catch (dsl::file_error const& e) {
+    std::printf("%s\n", e.what());
+  }
 #endif
 #ifdef SUMMARY
   model::summary();

@@ -69,3 +69,33 @@ def keras_models():
         return keras.Model(i, L.Activation("softmax")(L.Dense(10)(x)))
 
     return {"small": small, "minigooglenet": minigooglenet}
+
+
+def keras_h5_models():
+    """More of them, whose files have their layers elsewhere. Convolutions of one shape: only their order tells them."""
+    import keras
+    from keras import layers as L
+
+    def end(x):
+        return L.Dense(3, activation="softmax")(L.Flatten()(x))
+
+    def nested():  # small, in pieces
+        i, j = L.Input((4, 4, 2)), L.Input((4, 4, 3))
+
+        def conv_module(o, k):
+            return keras.Sequential([L.Conv2D(o, k, padding="same"), L.BatchNormalization(), L.ReLU()])
+
+        inception = keras.Model(j, L.Concatenate()([conv_module(2, 1)(j), conv_module(3, 3)(j)]))
+        head = [L.Flatten(), L.BatchNormalization(), L.Dense(6, activation="relu"), L.Dense(3, activation="softmax")]
+        return keras.Model(i, keras.Sequential(head)(inception(conv_module(3, 3)(i))))
+
+    def uneven():  # what is farther from the output is counted first, not what a program or the data comes to first
+        i = L.Input((4, 4, 2))
+        branch = L.Conv2D(2, 1)(L.Activation("relu")(L.Conv2D(2, 1)(i)))
+        return keras.Model(i, end(L.Concatenate()([L.Conv2D(2, 1)(i), branch])))
+
+    def fused():
+        i = L.Input((4, 4, 2))
+        return keras.Model(i, end(L.Concatenate()([L.Conv2D(2, 1)(i), L.Conv2D(2, 1, activation="relu")(i)])))
+
+    return {"nested": nested, "uneven": uneven, "fused": fused}

@@ -13,6 +13,7 @@ export PKG_CONFIG_PATH=$scratch/prefix/share/pkgconfig
 modules=(typenet)
 if pkg-config --exists fmt; then modules+=(typenet-text); fi
 if pkg-config --exists nlohmann_json; then modules+=(typenet-safetensors); fi
+if pkg-config --exists typenet-keras_h5; then modules+=(typenet-keras_h5); fi
 if [ -n "${TYPENET_ONEDNN:-}" ]; then modules+=(typenet-onednn); fi
 if [ -n "${TYPENET_MPI:-}" ] && pkg-config --exists ompi-c; then modules+=(typenet-mpi); fi
 read -ra flags <<<"$(pkg-config --cflags --libs "${modules[@]}")"

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/error.hpp>
+#include <dsl/io/weight_text.hpp>
+
+#include <hdf5.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace dsl::keras_h5 {
+
+/// What is wrong with a file.
+enum class fault : unsigned char {
+  not_hdf5,    // or damaged before anything could be looked at
+  damaged,     // HDF5 can't read on
+  link,        // other than a hard one: to another file, another name, or of a user's own kind
+  wrong_kind,  // a group where a dataset should be, or the other way round
+  dtype,       // numbers of another type than float, or 16 bits of one
+  shape,
+  storage,  // a dataset whose numbers are not in this file in one piece: virtual, external, chunked, or not there
+  unsuitable_weights,  // one that the network wants is missing, or there is one that it hasn't got
+};
+
+/// A file that is no sound HDF5 file, or holds other weights than were asked for. Nothing was changed.
+struct format_error : file_error {
+  fault which;
+  std::string dataset;  // or the group; empty: the file as a whole
+  format_error(fault f, std::string name, std::string const& what)
+      : file_error(what), which(f), dataset(std::move(name)) {}
+};
+
+namespace detail {
+
+using dsl::detail::shown;
+
+/// While one lives, HDF5 prints nothing of what fails to stderr. Like all of HDF5's state that is for the thread, or,
+/// in a library without threads, for the process: no two threads may be in such a library at once.
+class silence {
+ public:
+  silence() {
+    H5Eget_auto2(H5E_DEFAULT, &print_, &data_);
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  }
+  silence(silence const&) = delete;
+  silence& operator=(silence const&) = delete;
+  ~silence() { H5Eset_auto2(H5E_DEFAULT, print_, data_); }
+
+ private:
+  H5E_auto2_t print_ = nullptr;
+  void* data_ = nullptr;
+};
+
+/// What HDF5 says of its last failure: the innermost cause.
+[[gnu::cold]] inline std::string reason() {
+  char text[61] = {};  // no exception may pass through HDF5
+  auto const innermost = [](unsigned n, H5E_error2_t const* e, void* to) -> herr_t {
+    for (std::size_t i = 0; n == 0 && e->desc && e->desc[i] != 0 && i < sizeof text - 1; ++i)
+      static_cast<char*>(to)[i] = e->desc[i];
+    return 0;
+  };
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, text);
+  return shown(text);
+}
+
+/// Something of HDF5's, closed with this; below 0 where HDF5 could not make it.
+class handle {
+ public:
+  using closer = herr_t (*)(hid_t);
+  handle() = default;
+  handle(hid_t id, closer close) : id_(id), close_(close) {}
+  handle(handle&& from) noexcept : id_(std::exchange(from.id_, -1)), close_(from.close_) {}
+  handle& operator=(handle&& from) noexcept {
+    std::swap(id_, from.id_);
+    std::swap(close_, from.close_);
+    return *this;
+  }
+  ~handle() {
+    if (id_ >= 0) close_(id_);
+  }
+
+  hid_t id() const { return id_; }
+  explicit operator bool() const { return id_ >= 0; }
+
+ private:
+  hid_t id_ = -1;
+  closer close_ = nullptr;
+};
+
+}  // namespace detail
+}  // namespace dsl::keras_h5

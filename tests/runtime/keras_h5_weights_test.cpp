@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+// Weights as Keras 3's own files have them, against one that Keras saved (tests/fixtures/make_keras_h5.py).
+#include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/trajectory.hpp"
+
+#include <dsl/dsl.hpp>
+#include <dsl/io/keras_h5.hpp>
+#include <dsl/towers.hpp>
+#include <dsl/training/fingerprint.hpp>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace h5 = dsl::keras_h5;
+using strings = std::vector<std::string>;
+
+namespace {
+
+using saved_network =
+    dsl::network<dsl::image<2, 4, 4>, dsl::conv_module<3, 3>, dsl::inception_module<2, 3>, dsl::flatten,
+                 dsl::batch_norm<>, dsl::dense<6>, dsl::relu, dsl::dense<3>, dsl::softmax>;
+
+std::string const fixture = std::string(TYPENET_TEST_DATA) + "/weights.weights.h5";
+
+std::string bytes_of(std::string const& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+template <class Network>
+dsl::trainer made(dsl::towers t = {}) {
+  return dsl::compile<Network>(dsl::reference{}, dsl::sgd{.learning_rate = 0.1}, t);
+}
+std::vector<float> parameter(dsl::engine& e, int k) {
+  std::vector<float> all(static_cast<std::size_t>(e.graph().parameters[k].count()));
+  e.read_parameter(k, all.data());
+  return all;
+}
+bool same_bits(std::vector<float> const& a, std::vector<float> const& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("keras_h5: what Keras saved is what it had, to the bit", "[keras_h5]") {
+  dsl::trainer t = made<saved_network>();
+  dsl::loaded_weights const found = dsl::load_keras_h5(t, fixture);
+  CHECK(found.loaded == 26);
+  CHECK(found.missing.empty());
+  CHECK(found.unexpected.empty());
+  for (int k = 0; k < t.graph().size.parameters; ++k) {
+    dsl::parameter const& p = t.graph().parameters[k];
+    std::vector<float> const ours = parameter(t.engine(), k);
+    for (std::size_t i = 0; i < ours.size(); ++i)
+      REQUIRE(ours[i] == static_cast<float>(dsl::test::initial_value(
+                             static_cast<dsl::test::parameter_kind>(p.role), static_cast<std::uint32_t>(k),
+                             static_cast<std::uint32_t>(i), p.fan_in, p.fan_out)));
+  }
+  dsl::trainer towers = made<saved_network>({.count = 2});
+  dsl::load_keras_h5(towers, fixture);
+  CHECK(dsl::detail::fingerprint_of(towers.engine()) == dsl::detail::fingerprint_of(t.engine()));
+}
+
+TEST_CASE("keras_h5: what is written has Keras's names, and comes back to the bit", "[keras_h5]") {
+  dsl::test::temporary_directory const here;
+  dsl::trainer t = made<saved_network>(), u = made<saved_network>();
+  dsl::load_keras_h5(t, fixture);
+  std::vector<float> odd = parameter(t.engine(), 20);
+  odd[0] = std::bit_cast<float>(0x7fa12345U), odd[1] = -0.0F, odd[2] = 1e-42F, odd[3] = -INFINITY;
+  t.engine().write_parameter(20, odd.data());
+  dsl::save_keras_h5(t, here / "x");
+  CHECK(h5::file(here / "x").datasets("layers") == h5::file(fixture).datasets("layers"));
+  dsl::load_keras_h5(u, here / "x");
+  for (int k = 0; k < t.graph().size.parameters; ++k) {
+    INFO(k);
+    CHECK(same_bits(parameter(u.engine(), k), parameter(t.engine(), k)));
+  }
+  dsl::save_keras_h5(u, here / "y");
+  CHECK(bytes_of(here / "x") == bytes_of(here / "y"));
+}
+
+namespace {
+
+/// Of a network with a short left branch, and a long one.
+template <class Long, class Short = dsl::conv2d<2, 1>>
+struct uneven : dsl::concat<Short, Long> {};
+template <class... Layers>
+strings groups_of(bool fused = false) {
+  return h5::groups(dsl::network<dsl::image<2, 4, 4>, Layers...>::view(), fused);
+}
+
+}  // namespace
+
+TEST_CASE("keras_h5: layers are numbered as Keras does it", "[keras_h5]") {
+  using namespace dsl;
+  CHECK(groups_of<conv2d<2, 3>, batch_norm<>, relu, flatten, dense<3>, dropout<0.5>, dense<2>, softmax>() ==
+        strings{"layers/conv2d", "layers/batch_normalization", "layers/dense", "layers/dense_1"});
+  // Branches of one length: one after the other, for each class.
+  CHECK(h5::groups(saved_network::view()) == strings{"layers/conv2d", "layers/batch_normalization", "layers/conv2d_1",
+                                                     "layers/batch_normalization_1", "layers/conv2d_2",
+                                                     "layers/batch_normalization_2", "layers/batch_normalization_3",
+                                                     "layers/dense", "layers/dense_1"});
+  // What is farther from the output comes first: the long branch's first convolution before the short branch's.
+  CHECK(groups_of<uneven<sequential<conv2d<2, 1>, conv2d<2, 3>>>>() ==
+        strings{"layers/conv2d_1", "layers/conv2d", "layers/conv2d_2"});
+  // Whether an activation is a layer moves the one before it.
+  using activated = uneven<sequential<conv2d<2, 1>, relu>>;
+  CHECK(groups_of<activated>() == strings{"layers/conv2d_1", "layers/conv2d"});
+  CHECK(groups_of<activated>(true) == strings{"layers/conv2d", "layers/conv2d_1"});
+  CHECK(groups_of<uneven<sequential<conv2d<2, 1>, batch_norm<>, relu>>>(true) ==
+        strings{"layers/conv2d_1", "layers/conv2d", "layers/batch_normalization"});
+  CHECK(groups_of<activated, activated, conv2d<2, 1>>() ==
+        strings{"layers/conv2d_1", "layers/conv2d", "layers/conv2d_3", "layers/conv2d_2", "layers/conv2d_4"});
+  CHECK(groups_of<relu>().empty());
+}
+
+TEST_CASE("keras_h5: activations that are layers, or not, where that changes the order", "[keras_h5]") {
+  using namespace dsl;
+  using model = network<image<2, 4, 4>, uneven<sequential<conv2d<2, 1>, relu>>, flatten, dense<3>, softmax>;
+  test::temporary_directory const here;
+  trainer t = made<model>();
+  save_keras_h5(t, here / "x");  // as of a model whose activations are in its layers: typenet writes none
+  std::string said;
+  try {
+    load_keras_h5(t, here / "x");
+  } catch (h5::format_error const& e) {
+    said = e.what();
+  }
+  CHECK(
+      said.ends_with("must have 2 layers that are activations; found 0; say .fused_activations = true, or give the "
+                     "groups"));
+  CHECK_NOTHROW(load_keras_h5(t, here / "x", {.fused_activations = true}));
+  CHECK_NOTHROW(load_keras_h5(t, here / "x", {.groups = {"layers/conv2d", "layers/conv2d_1", "layers/dense"}}));
+}
+
+TEST_CASE("keras_h5: a model inside of a model has its layers where its groups say", "[keras_h5]") {
+  dsl::test::temporary_directory const here;
+  dsl::trainer t = made<saved_network>(), u = made<saved_network>();
+  dsl::load_keras_h5(t, fixture);
+  dsl::keras_h5_options nested;
+  nested.groups = h5::groups(saved_network::view());
+  for (std::size_t i = 2; i < 6; ++i) nested.groups[i].insert(0, "layers/functional/");
+  nested.groups.back() = "head";
+  dsl::save_keras_h5(t, here / "x", nested);
+  CHECK(h5::file(here / "x").has("layers/functional/layers/conv2d_1/vars/0"));
+  CHECK_THROWS_AS(dsl::load_keras_h5(u, here / "x"), h5::format_error);
+  CHECK(dsl::load_keras_h5(u, here / "x", nested).unexpected.empty());
+  CHECK(dsl::detail::fingerprint_of(u.engine()) == dsl::detail::fingerprint_of(t.engine()));
+
+  auto const refused = [&](auto change) {
+    dsl::keras_h5_options bad = nested;
+    change(bad.groups);
+    CHECK_THROWS_AS(dsl::load_keras_h5(u, here / "x", bad), dsl::option_error);
+    CHECK_THROWS_AS(dsl::save_keras_h5(u, here / "y", bad), dsl::option_error);
+  };
+  refused([](strings& g) { g.pop_back(); });
+  for (char const* name : {"", "/", "/layers/a", "layers/a/", "layers//a", "layers/./a"})
+    refused([&](strings& g) { g[0] = name; });
+  refused([](strings& g) { g[0] = std::string("a\0b", 3); });
+  refused([](strings& g) { g[0] = g[1]; });
+  dsl::keras_h5_options inside = nested;  // of another's dataset
+  inside.groups[0] = inside.groups[1] + "/vars/0";
+  CHECK_THROWS_AS(dsl::save_keras_h5(u, here / "y", inside), dsl::file_error);
+  CHECK(std::distance(std::filesystem::directory_iterator(here.path), {}) == 1);
+}
+
+TEST_CASE("keras_h5: other weights than the network's are refused, and nothing changes", "[keras_h5]") {
+  dsl::test::temporary_directory const here;
+  using longer = dsl::network<dsl::image<2, 4, 4>, dsl::conv_module<3, 3>, dsl::inception_module<2, 3>, dsl::flatten,
+                              dsl::batch_norm<>, dsl::dense<6>, dsl::relu, dsl::dense<3>, dsl::dense<3>, dsl::softmax>;
+  using shorter = dsl::network<dsl::image<2, 4, 4>, dsl::conv_module<3, 3>, dsl::flatten, dsl::softmax>;
+  using other = dsl::network<dsl::image<2, 4, 4>, dsl::conv_module<4, 3>, dsl::flatten, dsl::softmax>;
+  auto const refused = [&](dsl::trainer t, h5::fault which, std::string const& dataset, std::string const& words) {
+    auto const before = dsl::detail::fingerprint_of(t.engine());
+    std::string said;
+    try {
+      dsl::load_keras_h5(t, fixture);
+    } catch (h5::format_error const& e) {
+      said = e.what();
+      CHECK(e.which == which);
+      CHECK(e.dataset == dataset);
+    }
+    INFO(said);
+    CHECK(said.starts_with("keras_h5: " + fixture + " must have "));
+    CHECK(said.find(words) != std::string::npos);
+    CHECK(dsl::detail::fingerprint_of(t.engine()) == before);
+  };
+  refused(made<longer>(), h5::fault::unsuitable_weights, "layers/dense_2/vars/0",
+          "\"layers/dense_2/vars/0\"; found 26 of the network's 28 weights");
+  refused(made<shorter>(), h5::fault::unsuitable_weights, "layers/batch_normalization_1/vars/0",
+          "weights alone; found \"layers/batch_normalization_1/vars/0\" as well");
+  refused(made<other>(), h5::fault::shape, "layers/conv2d/vars/0", "of [3, 3, 2, 4]; found [3, 3, 2, 3]");
+
+  dsl::trainer more = made<longer>();
+  dsl::loaded_weights const found = dsl::load_keras_h5(more, fixture, {.strict = false});
+  CHECK(found.loaded == 26);
+  CHECK(found.missing == strings{"layers/dense_2/vars/0", "layers/dense_2/vars/1"});
+  dsl::trainer fewer = made<shorter>();
+  CHECK(dsl::load_keras_h5(fewer, fixture, {.strict = false}).unexpected.size() == 20);
+}
+
+TEST_CASE("keras_h5: where it can't be written, the file that was there stays", "[keras_h5]") {
+  dsl::test::temporary_directory const here;
+  dsl::trainer t = made<saved_network>();
+  dsl::save_keras_h5(t, here / "x");
+  std::string const before = bytes_of(here / "x");
+  dsl::keras_h5_options inside;
+  inside.groups = h5::groups(saved_network::view());
+  inside.groups[8] = inside.groups[0] + "/vars/0";
+  CHECK_THROWS_AS(dsl::save_keras_h5(t, here / "x", inside), dsl::file_error);
+  CHECK_THROWS_AS(dsl::save_keras_h5(t, here / "no/x"), dsl::file_error);
+  CHECK(bytes_of(here / "x") == before);
+  h5::file const open(here / "x");  // who has it open reads on in the old one
+  t.engine().write_parameter(0, std::vector<float>(54).data());
+  dsl::save_keras_h5(t, here / "x");
+  CHECK(open.read("layers/conv2d/vars/0", {3, 3, 2, 3}) != std::vector<float>(54));
+  CHECK(h5::file(here / "x").read("layers/conv2d/vars/0", {3, 3, 2, 3}) == std::vector<float>(54));
+  CHECK(std::distance(std::filesystem::directory_iterator(here.path), {}) == 1);
+}
