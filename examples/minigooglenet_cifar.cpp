@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include <dsl/dsl.hpp>
+#include <dsl/io/tensorboard.hpp>
 #include <dsl/text.hpp>
 #include <dsl/towers.hpp>
 #include <dsl/towers/launcher.hpp>
@@ -75,6 +76,7 @@ struct settings {
   std::string best;
   std::string weights;
   std::string csv;
+  std::string tensorboard;
   bool resume = false;
   int save_every = 0;
   double deadline = 30;
@@ -157,6 +159,9 @@ void declare(CLI::App& app, settings& s) {
       ->group(callbacks);
   app.add_option("--weights", s.weights, "where the weights go at the end")->type_name("FILE")->group(callbacks);
   app.add_option("--csv", s.csv, "a row an epoch, as it ends")->type_name("FILE")->group(callbacks);
+  app.add_option("--tensorboard", s.tensorboard, "curves that TensorBoard shows: tensorboard --logdir DIR")
+      ->type_name("DIR")
+      ->group(callbacks);
   app.add_option("--save-every", s.save_every, "write PLOT.checkpoint every N steps, too; 0: behind each epoch alone")
       ->type_name("N")
       ->group(callbacks);
@@ -399,6 +404,7 @@ std::vector<dsl::callback_handle> callbacks(settings const& s, std::shared_ptr<b
   dsl::model_checkpoint_options const best{.save_best_only = true, .save_weights_only = true, .verbose = s.verbose > 0};
   if (!s.best.empty()) all.emplace_back(dsl::model_checkpoint(s.best, best, dsl::metric_named(s.monitor)));
   if (!s.csv.empty()) all.emplace_back(dsl::csv_logger(s.csv));
+  if (!s.tensorboard.empty()) all.emplace_back(dsl::tensorboard(s.tensorboard));
   dsl::backup_options const backup{
       .save_freq = s.save_every > 0 ? dsl::every_batches(s.save_every) : dsl::every_epochs(1),
       .delete_checkpoint = false,  // behind the plot

@@ -3,6 +3,7 @@
 // their libraries are there; once.
 #include <dsl/callbacks.hpp>
 #include <dsl/dsl.hpp>
+#include <dsl/io/tensorboard.hpp>
 #include <dsl/placement.hpp>
 #include <dsl/towers.hpp>
 #if __has_include(<nlohmann/json.hpp>)

@@ -350,15 +350,19 @@ TEST_CASE("program: a checkpoint that can't be written ends no training", "[prog
 
 TEST_CASE("program: callbacks from the command line", "[program]") {
   temporary_directory const here;
-  outcome const o = run(here, tiny({"-o", "plot.svg", "--epochs", "4", "--early-stopping", "1", "--monitor", "loss",
-                                    "--learning-rate", "1e-9", "--schedule", "step", "--no-augment", "--best",
-                                    "kept/{epoch}.weights", "--weights", "last.weights", "--csv", "log/rows.csv"}));
+  std::vector<std::string> options =
+      tiny({"-o", "plot.svg", "--epochs", "4", "--early-stopping", "1", "--monitor", "loss", "--learning-rate", "1e-9",
+            "--schedule", "step", "--no-augment", "--best", "kept/{epoch}.weights", "--weights", "last.weights"});
+  options.insert(options.end(), {"--csv", "log/rows.csv", "--tensorboard", "curves"});
+  outcome const o = run(here, options);
   INFO(o.out << o.err);
   CHECK(o.code == 0);
   CHECK(o.err.empty());
   std::vector<std::string> const rows = lines(contents(here / "plot.svg.history.csv"));
   REQUIRE(rows.size() >= 2);
   CHECK(contents(here / "log/rows.csv") == contents(here / "plot.svg.history.csv"));
+  for (char const* folder : {"curves/train", "curves/validation"})
+    CHECK(std::distance(fs::directory_iterator(here / folder), {}) == 1);
   CHECK(has(o.out, "Epoch 1: loss improved from inf to "));
   CHECK(has(o.out, ", saving model to kept/1.weights"));
   CHECK(has(o.out, "Restoring model weights from the end of the best epoch: "));

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: MIT
+// TensorBoard's event files: to the byte, over restarts, and on a disk that is full. tests/interchange asks
+// TensorBoard.
+#include "support/catch.hpp"
+#include "support/event_files.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/toy_training.hpp"
+
+#include <dsl/io/backup_and_restore.hpp>
+#include <dsl/io/tensorboard.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace dsl;
+using test::point;
+using test::toy;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<point> train_points(history const& h) {
+  std::vector<point> all;
+  for (epoch_record const& e : h.epochs)
+    for (auto const& [tag, value] : {std::pair("epoch_loss", e.train.loss), std::pair("epoch_accuracy", e.train.acc),
+                                     std::pair("epoch_learning_rate", e.learning_rate)})
+      all.push_back({tag, e.epoch, static_cast<float>(value)});
+  return all;
+}
+std::vector<point> validation_points(history const& h) {
+  std::vector<point> all;
+  for (epoch_record const& e : h.epochs) {
+    all.push_back({"epoch_loss", e.epoch, static_cast<float>(e.validation.loss)});
+    all.push_back({"epoch_accuracy", e.epoch, static_cast<float>(e.validation.acc)});
+  }
+  return all;
+}
+/// What batches had, as tensorboard{..., {.update_freq = 1}} must write it.
+struct batches : callback {
+  std::vector<point>* all;
+  explicit batches(std::vector<point>* to) : all(to) {}
+  void on_batch_end(fit_run& run) override {
+    all->push_back({"batch_loss", run.epoch * 6 + run.step + 1, static_cast<float>(run.current.train.loss)});
+    all->push_back({"batch_accuracy", run.epoch * 6 + run.step + 1, static_cast<float>(run.current.train.acc)});
+  }
+};
+std::vector<point> of(std::string const& begin, std::vector<point> all) {
+  std::erase_if(all, [&](point const& p) { return !p.tag.starts_with(begin); });
+  return all;
+}
+
+struct killed {};
+struct killer : callback {
+  int epoch;
+  std::int64_t step;  // -1: behind the epoch
+  killer(int e, std::int64_t s) : epoch(e), step(s) {}
+  void on_batch_end(fit_run& run) override {
+    if (run.epoch == epoch && run.step == step) throw killed{};
+  }
+  void on_epoch_end(fit_run& run) override {
+    if (run.epoch == epoch && step < 0) throw killed{};
+  }
+};
+
+std::vector<std::string> warned;
+struct warnings_kept {
+  void (*before)(char const*) = std::exchange(on_warning, [](char const* sentence) { warned.emplace_back(sentence); });
+  warnings_kept() { warned.clear(); }
+  warnings_kept(warnings_kept const&) = delete;
+  warnings_kept& operator=(warnings_kept const&) = delete;
+  ~warnings_kept() { on_warning = before; }
+};
+
+}  // namespace
+
+TEST_CASE("tensorboard: CRCs and frames are those of the formats", "[tensorboard]") {
+  // RFC 3720, B.4
+  std::string ascending;
+  for (int i = 0; i < 32; ++i) ascending += static_cast<char>(i);
+  std::string const descending(ascending.rbegin(), ascending.rend());
+  for (auto const& [bytes, crc] :
+       {std::pair(std::string(32, '\0'), 0x8a9136aaU), std::pair(std::string(32, '\xff'), 0x62a8ab43U),
+        std::pair(ascending, 0x46dd794eU), std::pair(descending, 0x113fdb5cU), std::pair(std::string(), 0U)}) {
+    CHECK(detail::crc32c(bytes) == crc);
+    CHECK(test::textbook_crc32c(bytes) == crc);
+  }
+  // as every event file of TensorFlow begins
+  std::string const first = detail::first_records(1.5);
+  CHECK(first.substr(0, 12) == std::string("\x18\0\0\0\0\0\0\0\xa3\x7f\x4b\x22", 12));
+  CHECK(first.substr(12, 9) == std::string("\x09\0\0\0\0\0\0\xf8\x3f", 9));
+  CHECK(first.substr(21, 15) ==
+        "\x1a\x0d"
+        "brain.Event:2");
+  auto const begin = test::strict_event_reader(first).all();
+  REQUIRE(begin.size() == 2);
+  CHECK(begin[0].version == "brain.Event:2");
+  CHECK(begin[1].starts_session);
+  CHECK(begin[1].step == 0);
+  CHECK(begin[1].wall_time == 1.5);
+
+  std::string const record = detail::scalars_record(2, 300, {{"epoch_loss", 0.5}, {"x", -1}});
+  CHECK(record.substr(12, record.size() - 16) ==
+        std::string("\x09\0\0\0\0\0\0\0\x40\x10\xac\x02\x2a\x1d\x0a\x11\x0a\x0a"
+                    "epoch_loss\x15\0\0\0\x3f"
+                    "\x0a\x08\x0a\x01x\x15\0\0\x80\xbf",
+                    43));
+}
+
+TEST_CASE("tensorboard: what goes on is what was before, up to the first record that is not whole", "[tensorboard]") {
+  std::string const one = detail::scalars_record(1, 5, {{"epoch_loss", 1}});
+  std::string const two = detail::scalars_record(2, 200, {{"batch_loss", 1}, {"batch_accuracy", 0}});
+  std::string const all = one + two;
+  auto const records = [](std::string const& bytes) {
+    int count = 0;
+    for (detail::event_reader r(bytes); !r.next().empty();) ++count;
+    return count;
+  };
+  for (std::size_t size = 0; size < all.size(); ++size)
+    CHECK(records(all.substr(0, size)) == (size >= one.size() ? 1 : 0));
+  CHECK(records(all) == 2);
+  for (std::size_t bit = 0; bit < 8 * all.size(); ++bit) {
+    std::string bad = all;
+    bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << bit % 8));
+    CHECK(records(bad) == (bit / 8 >= one.size() ? 1 : 0));
+  }
+  CHECK(records(std::string("\xff\xff\xff\xff\xff\xff\xff\xff", 8) + all) == 0);
+
+  using reader = detail::event_reader;
+  CHECK(reader::is_before(one, {6, 0}));
+  CHECK_FALSE(reader::is_before(one, {5, 1000}));
+  CHECK(reader::is_before(two, {0, 200}));
+  CHECK_FALSE(reader::is_before(two, {1000, 199}));
+  CHECK_FALSE(reader::is_before(detail::framed(""), {9, 9}));
+  CHECK_FALSE(reader::is_before(detail::framed(detail::event_at(1)), {9, 9}));
+  CHECK_FALSE(reader::is_before(detail::scalars_record(1, 0, {}), {9, 9}));
+  CHECK_FALSE(reader::is_before(detail::scalars_record(1, 0, {{"loss", 1}}), {9, 9}));
+  std::string const start = detail::first_records(1);
+  reader begin(start);
+  CHECK_FALSE(reader::is_before(begin.next(), {9, 9}));
+  CHECK_FALSE(reader::is_before(begin.next(), {9, 9}));
+  for (std::size_t size = 16; size < one.size(); ++size) reader::is_before(one.substr(0, size), {9, 9});
+}
+
+TEST_CASE("tensorboard: curves of training and validation, an epoch a point", "[tensorboard]") {
+  test::temporary_directory const here;
+  trainer t = toy::compiled();
+  history const h = toy::fit(t, 3, {tensorboard(here / "a/logs")});
+  for (char const* folder : {"a/logs/train", "a/logs/validation"}) {
+    auto const files = test::event_files_in(here / folder);
+    REQUIRE(files.size() == 1);
+    std::string const name = fs::path(files[0]).filename().string();
+    CHECK(name.starts_with("events.out.tfevents.1"));
+    CHECK(name.find_first_not_of("0123456789", 20) == 30);
+    CHECK(name.ends_with("." + std::to_string(::getpid()) + ".typenet"));
+    auto const events = test::events_of(files[0]);
+    REQUIRE(events.size() == 2 + 3);
+    CHECK(events[0].version == "brain.Event:2");
+    CHECK(events[1].starts_session);
+    for (std::size_t i = 1; i < events.size(); ++i) CHECK(events[i].wall_time >= events[i - 1].wall_time);
+    CHECK(events[0].wall_time > 1.7e9);
+  }
+  CHECK(test::shown(here / "a/logs/train") == train_points(h));
+  CHECK(test::shown(here / "a/logs/validation") == validation_points(h));
+
+  trainer u = toy::compiled();
+  history const g = toy::fit(u, 2, {tensorboard(here / "b")}, false);
+  CHECK(test::shown(here / "b/train") == train_points(g));
+  CHECK_FALSE(fs::exists(here / "b/validation"));
+}
+
+TEST_CASE("tensorboard: every so many batches", "[tensorboard]") {
+  test::temporary_directory const here;
+  std::vector<point> all;
+  trainer t = toy::compiled();
+  history const h = toy::fit(
+      t, 2,
+      {tensorboard(here / "each", {.update_freq = 1}), tensorboard(here / "some", {.update_freq = 4}), batches(&all)});
+  CHECK(of("batch_", test::shown(here / "each/train")) == all);
+  CHECK(of("epoch_", test::shown(here / "each/train")) == train_points(h));
+  std::erase_if(all, [](point const& p) { return p.step % 4 != 0; });
+  CHECK(all.size() == 2 * 3);
+  CHECK(of("batch_", test::shown(here / "some/train")) == all);
+  CHECK(of("batch_", test::shown(here / "some/validation")).empty());
+}
+
+TEST_CASE("tensorboard: killed anywhere, the curves of a run that goes on are those of one that was not",
+          "[tensorboard][resume]") {
+  for (save_freq freq : {every_epochs(1), every_batches(4)}) {
+    auto const run = [&](test::temporary_directory const& here, std::vector<callback_handle> more) {
+      trainer t = toy::compiled();
+      more.insert(more.begin(), {tensorboard(here / "logs", {.update_freq = 1}),
+                                 backup_and_restore(here / "state", {.save_freq = freq})});
+      toy::fit(t, 3, more);
+    };
+    test::temporary_directory const whole;
+    run(whole, {});
+    auto const train = test::shown(whole / "logs/train"), validation = test::shown(whole / "logs/validation");
+    REQUIRE(train.size() == 3 * (6 * 2 + 3));
+    REQUIRE(validation.size() == 3 * 2);
+    for (int epoch = 0; epoch < 3; ++epoch)
+      for (std::int64_t step = -1; step < 6; ++step) {
+        INFO("epochs " << freq.epochs << ", killed in " << epoch << "." << step);
+        test::temporary_directory const here;
+        CHECK_THROWS_AS(run(here, {killer(epoch, step)}), killed);
+        CHECK_THROWS_AS(run(here, {killer(2, -1)}), killed);
+        run(here, {});
+        CHECK(test::shown(here / "logs/train") == train);
+        CHECK(test::shown(here / "logs/validation") == validation);
+        CHECK(test::event_files_in(here / "logs/train").size() == 3);
+      }
+  }
+}
+
+TEST_CASE("tensorboard: a run that goes on empties the file before; one from the beginning hides others",
+          "[tensorboard]") {
+  test::temporary_directory const here;
+  trainer t = toy::compiled();
+  history const first = toy::fit(t, 2, {tensorboard(here / "logs")});
+  std::string const old = test::event_files_in(here / "logs/train")[0];
+  dataset const pictures = toy::pictures();
+  history const second =
+      t.fit(pictures, {.epochs = 4, .batch_size = 8, .callbacks = {tensorboard(here / "logs")}, .initial_epoch = 1});
+  auto files = test::event_files_in(here / "logs/train");
+  REQUIRE(files.size() == 2);
+  CHECK(files[0] == old);
+  CHECK(test::events_of(old).size() == 2);  // its beginning: no point is in two files
+  history both{{first.epochs[0]}};
+  both.epochs.insert(both.epochs.end(), second.epochs.begin(), second.epochs.end());
+  CHECK(test::shown(here / "logs/train") == train_points(both));
+
+  auto const kept = std::make_shared<tensorboard>(here / "logs");
+  history const third = toy::fit(t, 1, {kept});
+  CHECK(test::shown(here / "logs/train") == train_points(third));
+  history const fourth = toy::fit(t, 2, {kept});  // the same callback again
+  CHECK(test::shown(here / "logs/train") == train_points(fourth));
+  CHECK(test::event_files_in(here / "logs/train").size() == 4);
+  CHECK(test::events_of(files[1]).size() == 2 + 4);
+}
+
+TEST_CASE("tensorboard: a file's name is behind all that are there, whatever the clock says", "[tensorboard]") {
+  test::temporary_directory const here;
+  fs::create_directories(here.path / "train");
+  std::ofstream(here / "train/events.out.tfevents.9999999990.host.1.0.v2") << "another program's";
+  trainer t = toy::compiled();
+  toy::fit(t, 1, {tensorboard(here.path.string())}, false);
+  std::string const mine = test::event_files_in(here.path / "train").back();
+  CHECK(fs::path(mine).filename().string().starts_with("events.out.tfevents.9999999991."));
+  std::ofstream(mine, std::ios::app | std::ios::binary) << std::string("\x18\0\0\0\0\0", 6);  // cut off by a power cut
+  dataset const pictures = toy::pictures();
+  t.fit(pictures, {.epochs = 2, .batch_size = 8, .callbacks = {tensorboard(here.path.string())}, .initial_epoch = 1});
+  CHECK(test::events_of(mine).size() == 2);
+  auto const events = test::events_of(test::event_files_in(here.path / "train").back());
+  CHECK(events.size() == 2 + 2);
+  CHECK(fs::exists(here / "train/events.out.tfevents.9999999990.host.1.0.v2"));
+}
+
+TEST_CASE("tensorboard: a process that is killed leaves every point", "[tensorboard]") {
+  test::temporary_directory const here;
+  pid_t const child = ::fork();
+  if (child == 0) {
+    struct end : callback {
+      void on_batch_end(fit_run& run) override {
+        if (run.epoch == 1 && run.step == 3) ::kill(::getpid(), SIGKILL);
+      }
+    };
+    trainer t = toy::compiled();
+    toy::fit(t, 3, {tensorboard(here.path.string(), {.update_freq = 1}), end{}});
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  REQUIRE(WIFSIGNALED(status));
+  auto const points = test::shown(here.path / "train");
+  CHECK(of("batch_loss", points).size() == 6 + 4);
+  CHECK(of("epoch_", points).size() == 3);
+  CHECK(test::shown(here.path / "validation").size() == 2);
+}
+
+TEST_CASE("tensorboard: on a full disk it warns once, leaves whole records, and writes the rest later",
+          "[tensorboard]") {
+  test::temporary_directory const here;
+  struct limit_kept {
+    rlimit before{};
+    limit_kept() { ::getrlimit(RLIMIT_FSIZE, &before); }
+    limit_kept(limit_kept const&) = delete;
+    limit_kept& operator=(limit_kept const&) = delete;
+    ~limit_kept() { ::setrlimit(RLIMIT_FSIZE, &before); }
+  } const limit;
+  struct full_disk : callback {  // no file may grow in epochs 1 and 2, but by half a record
+    std::string folder;
+    rlimit before;
+    full_disk(std::string f, rlimit const& b) : folder(std::move(f)), before(b) {}
+    void on_epoch_begin(fit_run& run) override {
+      rlimit now = before;
+      if (run.epoch == 1) now.rlim_cur = fs::file_size(test::event_files_in(folder)[0]) + 30;
+      if (run.epoch == 3) CHECK(test::shown(folder).size() == 3);  // nothing of a half record
+      if (run.epoch == 1 || run.epoch == 3) ::setrlimit(RLIMIT_FSIZE, &now);
+    }
+  };
+  auto const signal_before = ::signal(SIGXFSZ, SIG_IGN);
+  trainer t = toy::compiled();
+  history h;
+  {
+    warnings_kept const warnings;
+    h = toy::fit(t, 4, {tensorboard(here.path.string()), full_disk(here / "train", limit.before)}, false);
+  }
+  ::signal(SIGXFSZ, signal_before);
+  REQUIRE(warned.size() == 1);
+  CHECK(warned[0].starts_with("tensorboard: " + here.path.string() + "/train/events.out.tfevents."));
+  CHECK(warned[0].ends_with("; training goes on, and tries again the next time"));
+  CHECK(test::shown(here.path / "train") == train_points(h));
+}
+
+TEST_CASE("tensorboard: what can't be is known before the first step; other processes write nothing", "[tensorboard]") {
+  test::temporary_directory const here;
+  std::ofstream(here / "file").close();
+  trainer t = toy::compiled();
+  for (std::string const& bad : {here / "file", here / "file/deeper", std::string("/proc/nothing")})
+    CHECK_THROWS_AS(toy::fit(t, 1, {tensorboard(bad)}), file_error);
+  CHECK(t.steps() == 0);
+  CHECK_THROWS_AS(tensorboard("logs", {.update_freq = -1}), option_error);
+
+  tensorboard c(here / "logs", {.update_freq = 1});
+  fit_run other{.trainer = t, .epochs = 1, .steps = 6, .batch_size = 8, .validates = true, .leads = false};
+  c.on_train_begin(other);
+  c.on_epoch_begin(other);
+  c.on_batch_end(other);
+  other.current.validated = true;
+  c.on_epoch_end(other);
+  c.on_train_end(other);
+  CHECK_FALSE(fs::exists(here / "logs"));
+}
