@@ -91,7 +91,8 @@ struct settings {
 void declare(CLI::App& app, settings& s) {
   app.option_defaults()->always_capture_default();  // --help shows what is in `s`
   app.add_option("-o,--output", s.output,
-                 "where the plot goes: a .png or .svg; PLOT.history.csv goes beside it [required]")
+                 "where the plot goes: a .png or .svg, of all epochs so far while it trains;\n"
+                 "PLOT.history.csv goes beside it [required]")
       ->type_name("PLOT");
   app.add_option("-g,--gpus", s.gpus, "towers, one a device, that each take a part of every batch")->type_name("G");
   app.add_option("--devices", s.devices, "which ones: numbers, with commas between them; default: 0 to G - 1")
@@ -197,10 +198,10 @@ Examples:
     minigooglenet_cifar -o plot.png --synthetic --epochs 4 --batch-size 32 --learning-rate 0.02 --bn-momentum 0.9
 
 It exits with 0 when plot and history are written, 2 for options that can't be, 1 for everything else that goes
-wrong; then one line on standard error says what and what to do, and no plot is left behind, nor a history, unless the
+wrong; then one line on standard error says what and what to do, and no history is left behind, unless the
 training was over and the plot alone failed: PLOT.history.csv is written before it, whole. A training that was ended
 behind its first epoch, or with --save-every its first N steps, leaves PLOT.checkpoint: add --resume to go on from
-there. Where that can't be written while it trains, it warns and goes on.)");
+there; and PLOT, with its epochs. Where these can't be written while it trains, it warns and goes on.)");
   CLI::Validator const whole(
       [](std::string& text) -> std::string {
         std::size_t const digits = text.size() - (text.starts_with('-') ? 1 : 0);
@@ -395,8 +396,11 @@ struct says_where_it_begins : dsl::callback {
 
 using best_weights = dsl::early_stopping<dsl::any_metric>;
 
+dsl::plot_options style(std::string const& data) { return {.title = "MiniGoogLeNet on " + data}; }
+
 /// The same in all processes; the first one writes and prints. `stopping` is null without --early-stopping.
-std::vector<dsl::callback_handle> callbacks(settings const& s, std::shared_ptr<best_weights> const& stopping) {
+std::vector<dsl::callback_handle> callbacks(settings const& s, std::shared_ptr<best_weights> const& stopping,
+                                            std::string const& data) {
   std::vector<dsl::callback_handle> all{says_where_it_begins{s}, schedule(s)};
   if (s.verbose == 1) all.emplace_back(dsl::progress_bar{});
   if (s.verbose == 2) all.emplace_back(dsl::epoch_log{});
@@ -405,6 +409,7 @@ std::vector<dsl::callback_handle> callbacks(settings const& s, std::shared_ptr<b
   if (!s.best.empty()) all.emplace_back(dsl::model_checkpoint(s.best, best, dsl::metric_named(s.monitor)));
   if (!s.csv.empty()) all.emplace_back(dsl::csv_logger(s.csv));
   if (!s.tensorboard.empty()) all.emplace_back(dsl::tensorboard(s.tensorboard));
+  if (s.epochs > 1) all.emplace_back(dsl::plot_each_epoch(s.output, {.plot = style(data)}));
   dsl::backup_options const backup{
       .save_freq = s.save_every > 0 ? dsl::every_batches(s.save_every) : dsl::every_epochs(1),
       .delete_checkpoint = false,  // behind the plot
@@ -419,7 +424,7 @@ void write(settings const& s, dsl::trainer& trainer, dsl::history const& history
   if (!s.weights.empty()) dsl::save_weights(trainer, s.weights);
   dsl::write_history_csv(history, s.history());
   try {
-    dsl::plot(history, s.output, {.title = "MiniGoogLeNet on " + data});
+    dsl::plot(history, s.output, style(data));
   } catch (dsl::file_error const& e) {  // the disk was full, gnuplot is gone: hours of training must not go with them
     throw dsl::file_error(std::string(e.what()) + "; every epoch's numbers are kept in " + s.history());
   }
@@ -460,7 +465,7 @@ void run(settings const& s) {
                                .batch_size = s.batch_size * gpus,
                                .validation = &data.test,
                                .augment = s.no_augment ? dsl::augmentation{} : dsl::shift_and_flip{},
-                               .callbacks = callbacks(s, stopping)});
+                               .callbacks = callbacks(s, stopping, data.name)});
   std::size_t const kept = stopping ? static_cast<std::size_t>(stopping->best_epoch()) : history.epochs.size() - 1;
   if (speaks()) write(s, trainer, history, kept, data.name);
 }

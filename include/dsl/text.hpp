@@ -10,6 +10,7 @@
 #include <dsl/io/backup_and_restore.hpp>
 #include <dsl/io/csv_logger.hpp>
 #include <dsl/io/model_checkpoint.hpp>
+#include <dsl/io/plot_each_epoch.hpp>
 // files
 #include <dsl/io/checkpoint.hpp>
 #include <dsl/io/history_csv.hpp>

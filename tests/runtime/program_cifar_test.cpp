@@ -308,18 +308,20 @@ TEST_CASE("program: a run without data falls back to drawn pictures and writes p
 
 TEST_CASE("program: where the plot fails behind the training, the history is kept, whole, and said so", "[program]") {
   temporary_directory const here, bin;
-  // A gnuplot that draws the trial before the training, and has no more ink then.
-  std::ofstream(bin / "gnuplot") << "#!/bin/sh\nif [ -e \"$0.used\" ]; then echo no ink >&2; exit 3; fi\n"
-                                    ": >\"$0.used\"\nprintf '%200sIEND'\n";
+  // A gnuplot that draws the two trials before the training, and has no more ink then.
+  std::ofstream(bin / "gnuplot") << "#!/bin/sh\nif [ -e \"$0.2\" ]; then echo no ink >&2; exit 3; fi\n"
+                                    "if [ -e \"$0.1\" ]; then : >\"$0.2\"; else : >\"$0.1\"; fi\nprintf '%200sIEND'\n";
   fs::permissions(bin / "gnuplot", fs::perms::owner_all);
   std::string const path = std::getenv("PATH");
   outcome const o = run(here, tiny({"-o", "plot.png", "--epochs", "2", "--verbose", "0"}),
                         {{"PATH", bin.path.string() + ":" + path}});
   INFO(o.out << o.err);
   CHECK(o.code == 1);
-  CHECK(lines(o.err).size() == 1);
-  CHECK(has(o.err, "no ink"));
-  CHECK(has(o.err, "kept in plot.png.history.csv"));
+  REQUIRE(lines(o.err).size() == 2);
+  CHECK(lines(o.err)[0].starts_with("[WARNING] plot: "));
+  CHECK(has(lines(o.err)[0], "no ink ; training goes on"));
+  CHECK(lines(o.err)[1].starts_with("error: plot: "));
+  CHECK(has(lines(o.err)[1], "kept in plot.png.history.csv"));
   CHECK(lines(contents(here / "plot.png.history.csv")).size() == 3);
   CHECK(std::distance(fs::directory_iterator(here.path), {}) == 2);  // and what --resume needs to draw it after all
 
@@ -332,6 +334,35 @@ TEST_CASE("program: where the plot fails behind the training, the history is kep
   CHECK(contents(here / "plot.png.history.csv") == numbers);
   CHECK(fs::exists(here / "plot.png"));
   CHECK(std::distance(fs::directory_iterator(here.path), {}) == 2);
+}
+
+TEST_CASE("program: the plot shows the epochs so far, those before a restart among them", "[program]") {
+  temporary_directory const here, bin;
+  // A gnuplot that keeps what it is told to draw: 0 and 1 are trials, 2 the first epoch.
+  std::ofstream(bin / "gnuplot")
+      << "#!/bin/sh\nn=$(ls \"$0\".* 2>/dev/null | wc -l)\ncat >\"$0.$n\"\nprintf '%200sIEND'\n"
+         "[ $n -ne 4 ] || kill -9 $PPID\n";
+  fs::permissions(bin / "gnuplot", fs::perms::owner_all);
+  auto const epochs = [&](int n) {
+    std::string const script = contents(bin / ("gnuplot." + std::to_string(n)));
+    CHECK(has(script, "MiniGoogLeNet on synthetic pictures") == (n != 0 && n != 1 && n != 5 && n != 6));
+    std::size_t const begin = script.find('\n'), end = script.find("END\n", begin);
+    return lines(script.substr(begin + 1, end - begin - 1)).size();
+  };
+  std::string const path = bin.path.string() + ":" + std::getenv("PATH");
+  auto const start = [&](std::vector<std::string> more) { return run(here, tiny(std::move(more)), {{"PATH", path}}); };
+  // Killed while the plot of an epoch is drawn, or, where that is left out to save time, at the end.
+  CHECK(start({"-o", "plot.png", "--epochs", "4", "--verbose", "0"}).code == -1);
+  CHECK(epochs(2) == 1);
+  CHECK(epochs(3) > 1);
+  CHECK(contents(here / "plot.png").ends_with("IEND"));  // the one before, whole
+  auto const again = start({"-o", "plot.png", "--epochs", "5", "--verbose", "0", "--resume"});
+  INFO(again.out << again.err);
+  CHECK(again.code == 0);
+  REQUIRE(has(again.out, "resuming behind epoch "));
+  auto const before = static_cast<std::size_t>(std::atoi(again.out.c_str() + again.out.find("behind epoch ") + 13));
+  CHECK(before >= 1);
+  CHECK(epochs(7) == before + 1);
 }
 
 TEST_CASE("program: a checkpoint that can't be written ends no training", "[program]") {
