@@ -6,6 +6,7 @@
 #include <dsl/dsl.hpp>
 #include <dsl/io/tensorboard.hpp>
 #include <dsl/text.hpp>
+#include <dsl/text/dot.hpp>
 #include <dsl/towers.hpp>
 #include <dsl/towers/launcher.hpp>
 #ifdef TYPENET_HAS_ONEDNN
@@ -70,6 +71,7 @@ struct settings {
   std::int64_t test_size = 0;
   bool no_augment = false;
   bool summary = false;
+  std::string graph;
   std::string schedule = "poly";
   std::string monitor = "val_acc";
   int early_stopping = 0;
@@ -144,6 +146,8 @@ void declare(CLI::App& app, settings& s) {
                  "with --collectives nccl: for which GPUs wait for one that does not come")
       ->type_name("SECONDS");
   app.add_flag("--summary", s.summary, "print the table of layers and end");
+  app.add_option("--graph", s.graph, "write the picture of the network, for Graphviz, and end: dot -Tsvg FILE")
+      ->type_name("FILE");
 
   std::string const callbacks = "While it trains";
   app.add_option("--monitor", s.monitor, "which metric is watched: loss, acc, val_loss or val_acc")
@@ -219,7 +223,7 @@ void check(settings const& s) {
     if (!holds) throw dsl::option_error(message);
   };
   auto const found = [](auto value) { return "; found " + fmt::format("{}", value); };
-  need(!s.output.empty(), "--output: it must say where the plot goes; add --output plot.png");
+  need(!s.output.empty() || !s.graph.empty(), "--output: it must say where the plot goes; add --output plot.png");
   need(s.gpus >= 1, "--gpus: it must be 1 or more" + found(s.gpus) + "; leave it out for 1");
   need(s.gpus <= 1024, "--gpus: there can't be more than 1024" + found(s.gpus) + "; use fewer");
   need(s.merge == "host_merge" || s.merge == "all_reduce",
@@ -470,6 +474,12 @@ void run(settings const& s) {
   if (speaks()) write(s, trainer, history, kept, data.name);
 }
 
+void draw(settings const& s) {
+  dsl::atomic_file file(s.graph, "graph");
+  file.write(dsl::dot(model::view(), {.title = "MiniGoogLeNet", .towers = s.gpus}));
+  file.commit();
+}
+
 int fail(int code, std::string message) {
   for (char& c : message)
     if (c == '\n') c = ' ';
@@ -512,6 +522,10 @@ int main(int argc, char** argv) {
       return 0;
     }
     check(s);
+    if (!s.graph.empty()) {
+      if (first) draw(s);
+      return 0;
+    }
     return start(s);
   } catch (CLI::Success const& e) {  // --help
     return first ? app.exit(e) : 0;

@@ -139,6 +139,22 @@ TEST_CASE("program: --summary prints the table", "[program]") {
   for (char const* word : {"0.10.1.2 relu", "1,656,250", "1,652,826", "3,424", "234,597,920"}) CHECK(has(o.out, word));
 }
 
+TEST_CASE("program: --graph writes the network's picture", "[program]") {
+  temporary_directory const here;
+  outcome const o = run(here, {"--graph", "net.dot"});
+  CHECK(o.code == 0);
+  CHECK((o.out + o.err).empty());
+  std::string const one = contents(here / "net.dot");
+  CHECK(one.starts_with("digraph network {\n"));
+  for (char const* word : {"MiniGoogLeNet\\n1,656,250 parameters", "0.10.1 conv_module", "0.1.1.2 relu"})
+    CHECK(has(one, word));
+  REQUIRE(run(here, {"--graph", "net.dot", "--gpus", "4"}).code == 0);
+  CHECK(has(contents(here / "net.dot"), "towers 0 to 3"));
+  CHECK(std::distance(fs::directory_iterator(here.path), {}) == 1);
+  refuses(1, {"--graph", "missing/net.dot"}, {"graph: missing/net.dot must be a file that can be written"});
+  refuses(2, {"--graph", "net.dot", "--gpus", "0"}, {"--gpus", "1 or more"});
+}
+
 TEST_CASE("program: nonsense options", "[program]") {
   refuses(2, {}, {"--output", "plot.png"});
   refuses(2, with({"--epoch", "3"}), {"--epoch", "--help"});
