@@ -55,7 +55,9 @@ void agree(graph_view const& g, engine_options const& o, int batch, int steps, p
   simulated_device device({.seed = 3});
   {
     cu::engine fast(device.api(), g, o, settings(p));
-    auto const plain = reference<double>{}.make_engine(g, o);
+    engine_options exact = o;
+    exact.update_loop = &host::run_update<double>;
+    auto const plain = reference<double>{}.make_engine(g, exact);
     initialize(fast, 5);
     initialize(*plain, 5);
     bounds const near = bounds_of(p);
@@ -106,6 +108,20 @@ TEST_CASE("cuda agrees with reference: all three modules", "[cuda]") {
 
 TEST_CASE("cuda agrees with reference: odd channels, other layers, the other loss and rule", "[cuda]") {
   for (precision p : {precision::fp32_strict, precision::bf16}) agree(odd::view(), torch_rules, 3, 4, p);
+}
+
+TEST_CASE("cuda agrees with reference: optimizers with slots, clipped gradients, smoothed labels", "[cuda]") {
+  engine_options o = keras_rules;
+  o.label_smoothing = 0.1;
+  for (update_rule const& rule :  // epsilons that keep a gradient of almost 0 from taking a whole step
+       {adam{.epsilon = 1e-2, .corrected_epsilon = true, .clip = {.norm = 0.5}}.rule(),
+        adamw{.epsilon = 1e-2, .weight_decay = 0.1}.rule(),
+        rmsprop{.momentum = 0.9, .epsilon = 1e-2, .centered = true, .clip = {.value = 0.05}}.rule(),
+        sgd{.momentum = 0.9, .nesterov = true, .clip = {.norm = 0.5}}.rule()}) {
+    o.update = rule;
+    agree(small::view(), o, 6, 6, precision::fp32_strict, 0.002);
+    agree(small::view(), o, 6, 3, precision::bf16, 0.002);
+  }
 }
 
 TEST_CASE("cuda agrees with reference: large dense layers, through cublasLt", "[cuda]") {

@@ -2,9 +2,12 @@
 // Kernels whose results are the CPU's to the last bit: the optimizer's step, and pictures from a data set. And what
 // happens to parameters beside the step.
 #include <dsl/data/pipeline.hpp>
+#include <dsl/executors/host/squares.hpp>
 #include <dsl/executors/host/update.hpp>
+#include <dsl/training/optimizers.hpp>
 
 #include <bit>
+#include <cmath>
 #include <numeric>
 
 #include "support/catch.hpp"
@@ -48,26 +51,51 @@ TEMPLATE_TEST_CASE("update has the bits of host::update for every rule", "[kerne
       {{.momentum = 0.8, .weight_decay = 1e-2, .nesterov = true}, 1e-2},
       {{.momentum = 0.9, .rate_in_velocity = false}, 1e-2},
       {{.momentum = 0.7, .weight_decay = 1e-3, .nesterov = true, .rate_in_velocity = false}, 0.3},
+      {dsl::sgd{.momentum = 0.9, .nesterov = true, .clip = {.norm = 2, .value = 0.3}}.rule(), 1e-2},
+      {dsl::adam{}.rule(), 1e-2},
+      {dsl::adam{.epsilon = 1e-3, .corrected_epsilon = true, .weight_decay = 1e-2, .clip = {.value = 0.5}}.rule(),
+       1e-2},
+      {dsl::adamw{.weight_decay = 0.1, .clip = {.norm = 3}}.rule(), 1e-2},
+      {dsl::rmsprop{}.rule(), 1e-3},
+      {dsl::rmsprop{.epsilon_in_root = true, .weight_decay = 1e-3}.rule(), 1e-3},
+      {dsl::rmsprop{.momentum = 0.9, .centered = true}.rule(), 1e-3},
+      {dsl::rmsprop{.momentum = 0.9, .rate_in_velocity = false, .clip = {.norm = 1, .norm_epsilon = 1e-6}}.rule(),
+       1e-2},
+      {dsl::rmsprop{.centered = true, .epsilon_in_root = true}.rule(), 1e-3},
   };
+  std::uint64_t const step = 0xffffffffu;
   for (auto const& [r, rate] : rules)
     for (int const count : {1, 67, 1024}) {
-      INFO("momentum " << r.momentum << ", nesterov " << r.nesterov << ", " << count << " numbers");
-      numbers p(count, -1, 1), g(count, -1, 1), v(count, -1, 1);
+      INFO("method " << static_cast<int>(r.method) << ", momentum " << r.momentum << ", nesterov " << r.nesterov << ", "
+                     << count << " numbers");
+      bool const adaptive = r.method != dsl::update_method::sgd;  // mean squares are not below 0
+      numbers p(count, -1, 1), g(count, -1, 1), v(3 * count, adaptive ? 0 : -1, 1);
+      float scale = 0.37F;
+      dsl::update_numbers const now = r.at(rate, step);
+      auto const by_host = [&](std::vector<float>& to, float const* gradients, std::vector<float>& slots) {
+        double const scaled = r.clip.norm > 0 ? static_cast<double>(scale) : 1;
+        dsl::host::update<float>({&r, rate, step, scaled, to.data(), gradients, slots.data(), count, count});
+      };
+      float const* const by = r.clip.norm > 0 ? &scale : nullptr;
       std::vector<float> const p0 = p.values, v0 = v.values;
       std::vector<float> wanted_p = p.values, wanted_v = v.values;
-      dsl::host::update<float>(r, rate, wanted_p.data(), g.data(), r.slots() > 0 ? wanted_v.data() : nullptr, count);
-      dsl::cu::step_state state{.step = 0xffffffffu, .position = 640, .learning_rate = static_cast<float>(rate)};
+      by_host(wanted_p, g.data(), wanted_v);
+      dsl::cu::step_state state{.step = step,
+                                .position = 640,
+                                .learning_rate = static_cast<float>(now.rate),
+                                .shrink = static_cast<float>(now.shrink),
+                                .epsilon = static_cast<float>(now.epsilon)};
       std::vector<TestType> copy(static_cast<std::size_t>(count));
       run(kernels::update(storage_of<TestType>, r, count, {.copies = true, .advance = 64}), p.data(),
           static_cast<float const*>(g.data()), r.slots() > 0 ? v.data() : nullptr, copy.data(),
-          static_cast<TestType const*>(nullptr), static_cast<unsigned char const*>(nullptr), &state);
+          static_cast<TestType const*>(nullptr), static_cast<unsigned char const*>(nullptr), by, &state);
       CHECK(same_bits(p.values, wanted_p));
       CHECK(same_bits(v.values, wanted_v));
       for (std::size_t i = 0; i < copy.size(); ++i)
         CHECK(value_of(copy[i]) == value_of(stored<TestType>(static_cast<double>(wanted_p[i]))));
       CHECK(state.step == 0x100000000u);
       CHECK(state.position == 704);
-      CHECK(state.learning_rate == static_cast<float>(rate));
+      CHECK(state.learning_rate == static_cast<float>(now.rate));
 
       // Every second 16 gradients come from the staging arena.
       std::vector<TestType> stage;
@@ -80,14 +108,43 @@ TEMPLATE_TEST_CASE("update has the bits of host::update for every rule", "[kerne
       }
       p.values = wanted_p = p0;
       v.values = wanted_v = v0;
-      dsl::host::update<float>(r, rate, wanted_p.data(), mixed.data(), r.slots() > 0 ? wanted_v.data() : nullptr,
-                               count);
+      by_host(wanted_p, mixed.data(), wanted_v);
       run(kernels::update(storage_of<TestType>, r, count, {.staged = true}), p.data(),
           static_cast<float const*>(g.data()), r.slots() > 0 ? v.data() : nullptr, static_cast<TestType*>(nullptr),
-          static_cast<TestType const*>(stage.data()), static_cast<unsigned char const*>(map.data()), &state);
+          static_cast<TestType const*>(stage.data()), static_cast<unsigned char const*>(map.data()), by, &state);
       CHECK(same_bits(p.values, wanted_p));
       CHECK(same_bits(v.values, wanted_v));
       CHECK(state.position == 704);
+    }
+}
+
+TEMPLATE_TEST_CASE("measure has the bits of host::sum_of_squares", "[kernels]", float, bf16) {
+  dsl::update_rule const rule{.clip = {.norm = 2, .norm_epsilon = 1e-6}};
+  for (long long const count : {1LL, 255LL, 16'384LL, 3 * 16'384LL + 1000, 300 * 16'384LL})
+    for (double const size : {1e-4, 1.0}) {
+      INFO(count << " numbers of " << size);
+      auto const n = static_cast<std::size_t>(count);
+      std::vector<float> g(n), mixed;
+      std::vector<TestType> stage(n);
+      std::vector<unsigned char> map(n / 16 + 1);
+      for (float& x : g) x = static_cast<float>(uniform(-size, size));
+      mixed = g;
+      for (std::size_t i = 0; i < n; ++i) {
+        stage[i] = stored<TestType>(uniform(-size, size));
+        map[i / 16] = i / 16 % 3 == 0;
+        if (map[i / 16]) mixed[i] = value_of(stage[i]);
+      }
+      for (bool const staged : {false, true}) {
+        auto const spec = kernels::measure(storage_of<TestType>, rule, count, staged);
+        meeting_place place(spec);
+        float scale = 0;
+        run(spec, static_cast<float const*>(g.data()), static_cast<TestType const*>(staged ? stage.data() : nullptr),
+            static_cast<unsigned char const*>(staged ? map.data() : nullptr), &scale, place.doubles(),
+            place.counters());
+        double const squares = dsl::host::sum_of_squares((staged ? mixed : g).data(), count);
+        CHECK(scale == static_cast<float>(rule.scale_for(squares)));
+        CHECK((scale == 1) == (std::sqrt(squares) <= 2));
+      }
     }
 }
 

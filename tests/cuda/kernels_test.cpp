@@ -320,6 +320,18 @@ TEMPLATE_TEST_CASE("losses, their metrics and gradients", "[kernels]", float, bf
         found[0] = 0;
         run(evaluation, y.data(), labels.data(), +found, static_cast<TestType*>(nullptr), m.doubles(), m.counters());
         CHECK(found[0] == approx(wanted[0]).epsilon(1e-6));
+        if (kind == dsl::loss::categorical_crossentropy) {
+          auto const smooth =
+              kernels::loss(storage, kind, from_logits, batch, whole, shape, here, gradient.place, true, 0.1);
+          run(smooth, y.data(), labels.data(), +found, gradient.data(), m.doubles(), m.counters());
+          double smoothed[2] = {};
+          dsl::host::compute_loss<double>(kind, from_logits, y.read(), labels.data(), smoothed, gradient.wanted(),
+                                          whole, false, 0.1);
+          CHECK(found[0] == approx(smoothed[0]).epsilon(1e-6));
+          CHECK(smoothed[0] != wanted[0]);
+          CHECK(found[1] == smoothed[1]);
+          gradient.check(1e-6);
+        }
 
         if (shape.area() > 1 || !from_logits) continue;
         tensor<TestType> x(batch, shape, here, -8, 8), p(batch, shape, {outputs}), d(batch, shape, {outputs});
@@ -331,6 +343,13 @@ TEMPLATE_TEST_CASE("losses, their metrics and gradients", "[kernels]", float, bf
         d.check(2e-5);  // p - 1 where p is almost 1
         CHECK(found[0] == approx(wanted[0]).epsilon(1e-5));
         CHECK(found[1] == wanted[1]);
+        if (kind != dsl::loss::categorical_crossentropy) continue;
+        auto const smooth =
+            kernels::softmax_loss(storage, kind, batch, whole, outputs, here, p.place, d.place, true, 0.1);
+        run(smooth, x.data(), p.data(), labels.data(), +found, d.data(), m.doubles(), m.counters());
+        dsl::host::compute_loss<double>(kind, true, p.read(), labels.data(), wanted, d.wanted(), whole, false, 0.1);
+        d.check(2e-5);
+        CHECK(found[0] == approx(wanted[0]).epsilon(1e-5));
       }
 }
 

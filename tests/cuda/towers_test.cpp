@@ -52,6 +52,26 @@ TEST_CASE("cuda towers give the same bits in every run", "[cuda][towers]") {
   }
 }
 
+TEST_CASE("cuda towers clip the norm of their sum, and stay equal to the bit", "[cuda][towers]") {
+  add_all_kernels();
+  simulated_device device({.seed = 9, .when = timing::random, .devices = 3});
+  graph_view const g = no_batch_norm::view();
+  engine_options o = keras_rules;
+  o.update = adamw{.epsilon = 1e-2, .clip = {.norm = 0.5}}.rule();
+  for (precision p : {precision::fp32_strict, precision::bf16}) {
+    auto const many = towers_on(simulated_cuda(device.api(), 3, p), g, o, {.count = 3});
+    trained const three = train(*many, {7, 2}, 4);  // of two pictures some towers have none
+    for (int i : {1, 2}) CHECK(parameters_of(many->at(i)) == parameters_of(many->at(0)));
+    auto const one = simulated_cuda(device.api(), 1, p).make_engine(g, o);
+    trained const alone = train(*one, {7, 2}, 4);
+    double const near = p == precision::bf16 ? 0.03 : 1e-4;
+    REQUIRE(three.losses.size() == alone.losses.size());
+    for (std::size_t i = 0; i < three.losses.size(); ++i)
+      CHECK(three.losses[i] == approx(alone.losses[i]).epsilon(near));
+  }
+  CHECK(device.report() == "");
+}
+
 TEST_CASE("cuda towers evaluate and predict every sample once", "[cuda][towers]") {
   add_all_kernels();
   simulated_device device({.seed = 6, .devices = 4});

@@ -77,13 +77,29 @@ dsl::dataset pictures(int size, int salt) {
   return dsl::in_memory_dataset({3, 8, 8}, 3, std::move(pixels), std::move(labels));
 }
 
+/// An optimizer that is known when the program runs.
+struct chosen {
+  double learning_rate;
+  dsl::update_rule numbers;
+  dsl::update_rule rule() const { return numbers; }
+};
+chosen chosen_optimizer() {
+  dsl::gradient_clip const clip{.norm = number("clip_norm", 0), .value = number("clip_value", 0)};
+  double const rate = number("learning_rate", 0.02), momentum = number("momentum", 0.9);
+  std::string const name = text("optimizer", "sgd");
+  if (name == "adamw") return {rate, dsl::adamw{.beta_2 = number("beta_2", 0.999), .clip = clip}.rule()};
+  if (name == "rmsprop") return {rate, dsl::rmsprop{.momentum = momentum, .centered = true, .clip = clip}.rule()};
+  return {rate, dsl::sgd{.momentum = momentum, .nesterov = whole("nesterov", 0) != 0, .clip = clip}.rule()};
+}
+
 template <class Network>
 dsl::trainer compiled(dsl::process_group* processes) {
   dsl::tower_policy policy = text("merge", "host_merge") == "all_reduce" ? dsl::all_reduce : dsl::host_merge;
   if (whole("synchronized", 0)) policy = synchronized(policy);
   dsl::towers const towers{.count = whole("towers", 1), .policy = policy, .processes = processes};
-  dsl::sgd const optimizer{.learning_rate = number("learning_rate", 0.02), .momentum = number("momentum", 0.9)};
-  dsl::compile_options const options{.seed = static_cast<std::uint64_t>(number("seed", 1))};
+  chosen const optimizer = chosen_optimizer();
+  dsl::compile_options const options{.seed = static_cast<std::uint64_t>(number("seed", 1)),
+                                     .label_smoothing = number("label_smoothing", 0)};
   std::string const executor = text("executor", "reference");
 #ifdef TYPENET_HAS_ONEDNN
   if (executor == "onednn") return dsl::compile<Network>(dsl::onednn{.threads = 1}, optimizer, towers, options);

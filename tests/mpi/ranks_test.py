@@ -48,6 +48,14 @@ class Equal(unittest.TestCase):
         for ranks in (2, 4):
             self.same(ranks, "executor=onednn", "augment=1")
 
+    def test_optimizers_and_clipped_gradients(self):
+        results = {self.same(3, *options, "clip_norm=0.1")
+                   for options in (("optimizer=adamw", "learning_rate=0.002", "executor=onednn"),
+                                   ("optimizer=rmsprop", "learning_rate=0.001", "label_smoothing=0.1"),
+                                   ("optimizer=sgd", "batch=2", "validation=1"))}  # a rank has no samples
+        self.assertEqual(len(results), 3)
+        self.assertNotEqual(self.train(["towers=3"]), self.train(["towers=3", "clip_norm=0.1"]))
+
     def test_ranks_with_several_towers(self):
         self.same(2, "batch=11", towers=2)
         self.same(2, "batch=11", "executor=onednn", towers=2)
@@ -86,6 +94,10 @@ class Refused(unittest.TestCase):
                                   ("the batch size: 12 and 10;", "batch=12"), ("the number of epochs: 3 and 2;", "epochs=3"),
                                   ("the learning rate: 0.03.* and 0.02", "learning_rate=0.03"),
                                   ("the optimizer's momentum: 0.5", "momentum=0.5"),
+                                  ("the label smoothing: 0.1", "label_smoothing=0.1"),
+                                  ("the optimizer: adam and sgd", "optimizer=adamw"),
+                                  ("the norm that gradients are clipped to: 2", "clip_norm=2"),
+                                  ("the value that gradients are clipped to: 0.5", "clip_value=0.5"),
                                   ("whether pictures are shuffled", "shuffle=0"), ("the augmentation", "augment=1"),
                                   ("the number of training pictures: 61 and 60", "size=61"),
                                   ("the training pictures", "pictures=1"), ("the training pictures", "mean=1"),
@@ -96,6 +108,10 @@ class Refused(unittest.TestCase):
                                   ("the parameters", "parameter=2")):
             with self.subTest(words):
                 self.refused(words, *differing)
+
+    def test_an_optimizers_other_numbers(self):
+        self.refused("the optimizer's beta_2 or rho: 0.99", "beta_2=0.99", common=("optimizer=adamw",))
+        self.refused("the optimizer's rule", "nesterov=1")
 
     def test_another_executor(self):
         self.refused("the executor: reference, plain loops in double and reference, plain loops in float;",

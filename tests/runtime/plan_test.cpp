@@ -332,6 +332,9 @@ TEST_CASE("each rule of the checker has a mistake that breaks it") {
   CHECK(broken_by([](plan& p) { p.steps.erase(p.steps.size() - 1); }) ==
         says(plan_rule::parameters_are_updated_once_after_their_gradients));
   CHECK(broken_by([](plan& p) {
+          p.options.gradient_norm = true;  // and no step measures them
+        }) == says(plan_rule::gradients_are_measured_when_they_are_whole));
+  CHECK(broken_by([](plan& p) {
           int const s = find(p, action::forward, op::dropout);  // max_pool2d reads what it writes
           p.steps[s].group = p.steps[s + 1].group = 99;
         }) == says(plan_rule::groups_are_independent));
@@ -370,6 +373,46 @@ TEST_CASE("each rule about devices and micro-batches has a mistake that breaks i
           p.steps.erase(first);
           p.steps.insert(second, s);
         }) == says(plan_rule::micro_batches_come_in_order));
+}
+
+TEST_CASE("the update of a plan that clips gradients waits for the length of all of them") {
+  using placed = network<image<3, 4, 4>, conv2d<4, 3>, on<device<1>, flatten, dense<3>, softmax>>;
+  for (plan_options o : {plan_options{.batch = 5}, {.batch = 5, .all_reduce_buckets = 2, .micro_batches = 2}}) {
+    o.gradient_norm = true;
+    graph_view const g = placed::view();
+    plan const right = plan_of(g, o);
+    CHECK(does_what_the_graph_says(g, right));
+    CHECK(verify(g, right).holds());
+    CHECK(steps_of(right, action::measure, op::input) == 2);
+    int const end = right.steps.size();
+    REQUIRE(right.steps[end - 1].what == action::update);
+    CHECK(right.steps[end - 1].operands == 2);  // each device's
+    CHECK(right.steps[end - 2].waits + right.steps[end - 1].waits >= 1);
+
+    int const measured = find(right, action::measure, op::input);
+    plan early = right;  // before the last gradient is there
+    std::swap(early.steps[measured - 1], early.steps[measured]);
+    CHECK_FALSE(verify(g, early).holds());
+    plan twice = right;
+    twice.steps.insert(measured, twice.steps[measured]);
+    CHECK(verify(g, twice).broken == plan_rule::gradients_are_measured_when_they_are_whole);
+    plan alone = right;  // each update with its own device's
+    for (int s = end - 2; s < end; ++s) {
+      alone.steps[s].operands = 1;
+      alone.steps[s].first_operand += alone.steps[s].device;
+    }
+    CHECK_FALSE(does_what_the_graph_says(g, alone));
+    CHECK(verify(g, alone).broken == plan_rule::operands_are_what_the_step_needs);
+    plan racing = right;
+    for (int s = end - 2; s < end; ++s) racing.steps[s].waits = 0;
+    CHECK(verify(g, racing).broken == plan_rule::devices_do_not_race);
+  }
+  // inference and evaluation have no gradients
+  for (mode m : {mode::evaluation, mode::inference}) {
+    plan const p = plan_of(small::view(), {.batch = 2, .mode = m, .gradient_norm = true});
+    CHECK(steps_of(p, action::measure, op::input) == 0);
+    CHECK(verify(small::view(), p).holds());
+  }
 }
 
 TEST_CASE("a transfer for each device that reads a tensor, and gradients come back in the end") {
@@ -511,8 +554,8 @@ TEST_CASE("a copy that may zero the rest of a channel block comes before the cop
 }
 
 TEST_CASE("steps of no node, and the loss, say no other kind") {
-  plan const right = plan_of(small::view(), {.batch = 2, .all_reduce_buckets = 1});
-  for (action what : {action::load, action::loss, action::all_reduce, action::update}) {
+  plan const right = plan_of(small::view(), {.batch = 2, .all_reduce_buckets = 1, .gradient_norm = true});
+  for (action what : {action::load, action::loss, action::all_reduce, action::measure, action::update}) {
     INFO("action " << static_cast<int>(what));
     auto const broken_by = [&](auto mistake) {
       plan p = right;

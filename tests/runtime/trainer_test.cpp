@@ -417,7 +417,7 @@ TEST_CASE("sgd: one step from p = 1, g = 0.5, v = 0.2 at rate 0.1", "[trainer]")
   auto const step = [](update_rule const& r, double p_wanted, double v_wanted) {
     double p = 1, v = 0.2;
     double const g = 0.5;
-    host::update(r, 0.1, &p, &g, r.slots() > 0 ? &v : nullptr, 1);
+    host::update_by_sgd<double>({&r, 0.1, 0, 1, &p, &g, &v, 1, 1});
     CHECK(p == approx(p_wanted).epsilon(1e-14));
     CHECK(v == approx(v_wanted).epsilon(1e-14));
   };

@@ -63,6 +63,7 @@ inline void add_all_kernels() {
   TYPENET_ADD(convolution_forward)
   TYPENET_ADD(convolution_backward_data)
   TYPENET_ADD(convolution_backward_weights)
+  TYPENET_ADD(measure)
   TYPENET_ADD(update)
   TYPENET_ADD(fold_batch_norm)
   TYPENET_ADD(widen_staged)

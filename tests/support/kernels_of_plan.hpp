@@ -3,6 +3,7 @@
 
 #include <dsl/executors/cuda/kernels.hpp>
 #include <dsl/plan/make_plan.hpp>
+#include <dsl/training/optimizers.hpp>
 
 #include <algorithm>
 #include <vector>
@@ -101,6 +102,11 @@ class kernels_of_plan {
       add(k::narrow(t_, count));
       add(k::widen_staged(t_, count));
       add(k::move_moments(t_, p.region_bytes[static_cast<int>(dsl::region::statistics)] / 4, 8));
+      for (dsl::update_rule const& rule :
+           {dsl::adamw{.clip = {.norm = 1}}.rule(),
+            dsl::rmsprop{.momentum = 0.9, .centered = true, .clip = {.value = 1}}.rule()})
+        add(k::update(t_, rule, count, {.copies = true, .staged = true, .advance = batch}));
+      add(k::measure(t_, dsl::adamw{.clip = {.norm = 1}}.rule(), count, true));
       return add(k::update(t_, {.momentum = 0.9}, count, {.copies = true, .staged = true, .advance = batch}));
     }
     if (s.node < 0) return;

@@ -111,7 +111,7 @@ class mutator {
         return change(any_operand().how, d_.of({access::read, access::write, access::accumulate}));
       case mutation::operand_index: return change(any_operand().index, d_.between(-1, g_.size.tensors));
       case mutation::operand_content:
-        return change(any_operand().what, static_cast<content>(d_.below(static_cast<int>(content::metrics) + 1)));
+        return change(any_operand().what, static_cast<content>(d_.below(static_cast<int>(content::squares) + 1)));
       case mutation::contribution_access: {
         for (int tries = 0; tries < 20; ++tries)
           if (operand& o = any_operand(); o.what == content::gradient && o.how != access::read)

@@ -154,6 +154,13 @@ inline number updated(number parameter, number gradient, number const* slots, in
 }
 
 /// What a gradient becomes where several devices train.
+/// Of some gradients; those of others are added.
+inline number squares_of(numbers const& gradients) {
+  number all = 0;
+  for (number g : gradients) all += mix(0x5C, g);
+  return all;
+}
+inline number clipped(number gradient, number squares) { return mix(0xC11, gradient, squares); }
 inline number over_all_devices(number gradient) { return mix(0xA11, gradient); }
 
 }  // namespace dsl::test::symbolic

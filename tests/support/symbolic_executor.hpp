@@ -93,7 +93,7 @@ class executor {
     ++at_;
     demand(o->buffer >= 0 && o->buffer < p_.buffers.size());
     bool const fetches = step_->kind == op::transfer && o->how == access::read;
-    demand(fetches || p_.buffers[o->buffer].device == step_->device);
+    demand(fetches || what == content::squares || p_.buffers[o->buffer].device == step_->device);
     return *o;
   }
   dsl::shape const& tensor_shape(operand const& o) const {
@@ -178,6 +178,7 @@ class executor {
       case action::backward_data: return backward_data(s);
       case action::add_gradients: return add_gradients();
       case action::all_reduce: return all_reduce();
+      case action::measure: return measure();
       case action::update: return update();
     }
     demand(false);
@@ -392,8 +393,23 @@ class executor {
       memory_.set(r, at, bytes, over_all_devices(memory_.at(r, at, bytes)));
   }
 
+  /// The sum over what the device has of the gradients.
+  void measure() {
+    number all = 0;
+    for (int k = 0; k < g_.size.parameters; ++k) {
+      int const b = p_.parameter_gradient_buffers[k];
+      if (g_.parameters[k].trainable() && g_.nodes[g_.parameters[k].node].device == step_->device)
+        all += squares_of(memory_.load(b, 0, g_.parameters[k].count(), 1));
+    }
+    operand const& to = next(content::squares);
+    demand(p_.buffers[to.buffer].device == step_->device && memory_.element_bytes(to.buffer) == 8);
+    store(to, {all}, 1, 1);
+  }
+
   /// One loop over the device's pieces of the regions of parameters, gradients and slots.
   void update() {
+    number squares = 0;
+    while (peek(content::squares)) squares += load(next(content::squares), 1, 1)[0];
     long long begin = 0;
     for (int d = p_.devices.size() - 1; d > step_->device; --d)
       begin += p_.devices[d].bytes[static_cast<int>(region::parameters)];
@@ -408,7 +424,8 @@ class executor {
     for (long long at = begin; at + bytes <= end; at += bytes) {
       for (int j = 0; j < slots; ++j)
         old[static_cast<std::size_t>(j)] = memory_.at(static_cast<int>(region::slots), j * all + at, bytes);
-      number const gradient = memory_.at(static_cast<int>(region::gradients), at, bytes);
+      number gradient = memory_.at(static_cast<int>(region::gradients), at, bytes);
+      if (p_.options.gradient_norm) gradient = clipped(gradient, squares);
       number const now =
           updated(memory_.at(static_cast<int>(region::parameters), at, bytes), gradient, old.data(), slots);
       memory_.set(static_cast<int>(region::parameters), at, bytes, now);

@@ -185,6 +185,13 @@ class interpreter {
 
   void update(outcome& result) {
     auto const slots = static_cast<std::size_t>(o_.optimizer_slots);
+    number squares = 0;
+    for (int k = 0; k < g_.size.parameters; ++k) {
+      if (!g_.parameters[k].trainable()) continue;
+      if (o_.all_reduce_buckets > 0)
+        for (number& g : gradient(k)) g = over_all_devices(g);
+      squares += squares_of(gradient(k));
+    }
     for (int k = 0; k < g_.size.parameters; ++k) {
       numbers v = parameter(k);
       std::size_t const count = v.size();
@@ -193,7 +200,7 @@ class interpreter {
         numbers old(slots);
         for (std::size_t i = 0; i < count; ++i) {
           for (std::size_t j = 0; j < slots; ++j) old[j] = initial_slot(static_cast<int>(j), k, i);
-          number const g = o_.all_reduce_buckets > 0 ? over_all_devices(gradient(k)[i]) : gradient(k)[i];
+          number const g = o_.gradient_norm ? clipped(gradient(k)[i], squares) : gradient(k)[i];
           v[i] = updated(v[i], g, old.data(), o_.optimizer_slots);
           for (std::size_t j = 0; j < slots; ++j) v[count * (1 + j) + i] = mix(v[i], old[j]);
         }

@@ -4,6 +4,7 @@
 #include <dsl/data/augment.hpp>
 #include <dsl/data/dataset.hpp>
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/option_check.hpp>
 #include <dsl/detail/owner.hpp>
 #include <dsl/detail/threads.hpp>
 #include <dsl/error.hpp>
@@ -154,8 +155,9 @@ class batch_loader {
   };
 
   [[gnu::cold]] void check() const {
-    auto const need = [](bool holds, char const* must, std::int64_t found, char const* advice) {
-      if (!holds) throw option_error(detail::message({"pipeline: ", must, "; found ", found, "; ", advice}));
+    detail::option_check const pipeline{"pipeline"};
+    auto const need = [&](bool holds, char const* must, std::int64_t found, char const* advice) {
+      pipeline.need(holds, must, found, advice);
     };
     need(data_.size > 0 && data_.storage, "the data set must have a picture", data_.size, "load one first");
     need(data_.size <= 0xffffffff, "a data set must have at most 4,294,967,295 pictures", data_.size, "split it");

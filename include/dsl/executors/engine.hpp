@@ -4,6 +4,7 @@
 #include <dsl/detail/message.hpp>
 #include <dsl/error.hpp>
 #include <dsl/executors/host/tower.hpp>
+#include <dsl/executors/update_rule.hpp>
 #include <dsl/plan/plan.hpp>
 #include <dsl/plan/verify/rules.hpp>
 #include <dsl/towers/communicator.hpp>
@@ -22,14 +23,8 @@ class trainer;
 struct dataset;
 struct fit_options;
 
-/// How parameters follow their gradients, as numbers an executor's update step understands.
-struct update_rule {
-  double momentum = 0;
-  double weight_decay = 0;  // L2: added to the gradient as weight_decay * parameter
-  bool nesterov = false;
-  bool rate_in_velocity = true;  // Keras: v = m v - lr g, p += v. Else PyTorch: v = m v + g, p -= lr v
-  constexpr int slots() const { return momentum != 0 ? 1 : 0; }
-};
+/// What each of some threads runs.
+using thread_loop = void (*)(void const* call, int thread, int threads);
 
 /// Makes the threads of a network on several devices, each with so many processor cores: &dsl::host::make_crew. Where
 /// one fails the group hears of it.
@@ -52,8 +47,12 @@ struct engine_options {
   communicator* group = nullptr;
   tower_moments moments = tower_moments::in_turn;  // of batch_norm, with a group
   int micro_batches = 1;                           // parts of each batch that go through the network one by one
+  double label_smoothing = 0;                      // cross-entropy's target is (1 - s) onehot + s / classes
   /// For executors on the host; null: one thread goes through all devices' steps, in the plan's order.
   crew_maker make_crew = nullptr;
+  /// What each thread of a host's update runs where the optimizer is not SGD: the executor's update_loop(), which only
+  /// programs that ask compile() for such an optimizer have. `call` is a host::update_call.
+  thread_loop update_loop = nullptr;
 };
 
 /// A device's part of a batch: samples first ... first + size - 1 of `whole`. All of it, where only the size is given.
@@ -74,7 +73,7 @@ struct batch_view {
   float const* images = nullptr;
   std::int32_t const* labels = nullptr;
   int size = 0;
-  std::uint64_t step = 0;  // of the whole training; keys dropout
+  std::uint64_t step = 0;  // of the whole training, from 0; keys dropout, and is what Adam corrects its bias by
   double learning_rate = 0;
 };
 

@@ -31,8 +31,18 @@ class emitter {
     if (p_.options.mode != mode::training) return;
     for (micro_ = 0; micro_ < p_.micro_batches; ++micro_) backward();
     --micro_;
+    int const first = p_.buffers.size();
+    int const measured = p_.options.gradient_norm ? g_.size.devices : 0;
+    for (int d = 0; d < measured; ++d) {
+      begin_on(d, action::measure);
+      int const at = add_buffer(p_, region::activations, {1, 1, 1}, 1, 1, 8, d);
+      p_.operands.push({content::squares, access::write, d, at});
+      end();
+    }
     for (int d = 0; d < g_.size.devices; ++d) {
       begin_on(d, action::update);
+      for (int from = 0; from < measured; ++from)
+        p_.operands.push({content::squares, access::read, from, first + from});
       end();
     }
   }

@@ -36,6 +36,7 @@ struct plan_options {
   dsl::loss loss = dsl::loss::categorical_crossentropy;
   int all_reduce_buckets = 0;  // training by several towers: parts in which gradients are summed over all of them
   int micro_batches = 1;       // parts of the batch that go through the network one behind the other
+  bool gradient_norm = false;  // the update needs the length of all gradients together, to clip it
 };
 
 /// Micro-batch m of `count`: equal parts, and the last takes the rest. Of a batch with fewer samples than parts the
@@ -68,6 +69,7 @@ enum class action : unsigned char {
   copy_backward,     // one input's share of a concat's or add's gradient
   add_gradients,     // a later micro-batch's gradient of a parameter, to the sum of those before
   all_reduce,        // gradients of neighbouring parameters, as soon as they are whole: summed over all devices
+  measure,           // a device's gradients, as soon as all are whole and summed: their squares' sum
   update,            // the optimizer, over every trainable parameter
 };
 
@@ -81,6 +83,7 @@ enum class content : unsigned char {
   parameter_gradient,  // parameter
   labels,
   metrics,  // two doubles: sum of the samples' losses, number of right answers
+  squares,  // device: a double, of its gradients
 };
 
 enum class access : unsigned char { read, write, accumulate };

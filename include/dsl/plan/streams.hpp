@@ -53,7 +53,7 @@ class stream_finder {
   }
   /// Whether two steps touch the same bytes, and one of them writes.
   [[gnu::cold]] constexpr bool depend(step const& a, step const& b) const {
-    if (b.what == action::update) return true;  // it names no operands: it takes every gradient and parameter
+    if (b.what == action::measure || b.what == action::update) return true;  // they take gradients without naming them
     for (int i = a.first_operand; i < a.first_operand + a.operands; ++i)
       for (int j = b.first_operand; j < b.first_operand + b.operands; ++j) {
         operand const &m = p_.operands[i], &n = p_.operands[j];

@@ -62,9 +62,17 @@ namespace dsl::detail {
   all.agree_on_fingerprint("the seed", o.seed);  // a double has 53 of its bits
   all.agree("the loss", static_cast<int>(o.loss));
   all.agree("the number of micro-batches", o.micro_batches);
+  all.agree("the label smoothing", o.label_smoothing);
+  constexpr char const* methods[] = {"sgd", "adam", "rmsprop"};
+  agree_on_text(all, "the optimizer", methods[static_cast<int>(o.update.method)]);
   all.agree("the optimizer's momentum", o.update.momentum);
   all.agree("the optimizer's weight decay", o.update.weight_decay);
-  all.agree("the optimizer's rule", 2 * o.update.nesterov + o.update.rate_in_velocity);
+  all.agree("the optimizer's beta_1", o.update.first_decay);
+  all.agree("the optimizer's beta_2 or rho", o.update.second_decay);
+  all.agree("the optimizer's epsilon", o.update.epsilon);
+  all.agree("the norm that gradients are clipped to", o.update.clip.norm);
+  all.agree("the value that gradients are clipped to", o.update.clip.value);
+  all.agree_on_fingerprint("the optimizer's rule", fingerprint_of(o.update));  // with the rest of it
   all.agree("batch_norm's momentum", o.batch_norm_momentum);
   all.agree("batch_norm's running variance", o.unbiased_running_variance);
 }

@@ -118,8 +118,9 @@ template <class Network, executor Executor, optimizer Optimizer, std::same_as<to
     static_assert(detail::sound<Network, Executor, 1>(),
                   "plan: typenet made a plan that its own checker refuses; please report the network");
   static_assert(!requires { Network::replicas; }, "compile: the network has its towers already: replicate<...>");
-  return {make_towers(on, Network::view(), detail::options_of<Network>(optimizer.rule(), o), t),
-          static_cast<double>(optimizer.learning_rate)};
+  engine_options engine = detail::options_of<Network>(optimizer.rule(), o);
+  engine.update_loop = detail::update_loop_of<Executor, Optimizer>();
+  return {make_towers(on, Network::view(), engine, t), static_cast<double>(optimizer.learning_rate)};
 }
 template <class Network, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
 [[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer, Towers const& t) {

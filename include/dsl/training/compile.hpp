@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/option_check.hpp>
 #include <dsl/network.hpp>
 #include <dsl/training/loss_check.hpp>
 #include <dsl/training/optimizers.hpp>
@@ -13,6 +14,7 @@ struct compile_options {
   std::uint64_t seed = 0;                  // of weights, order, augmentation and dropout
   double batch_norm_momentum = -1;         // replaces every layer's own; -1: does not
   bool unbiased_running_variance = false;  // as PyTorch; Keras's is biased
+  double label_smoothing = 0;              // 0 to less than 1: what part of a cross-entropy's target all classes share
   plan_checker verify = nullptr;           // &dsl::verify: check every plan once more as the program makes it
 };
 
@@ -44,20 +46,35 @@ constexpr void require_crossentropy_suits() {
       static_cast<void>(sizeof(broken::crossentropy_takes_probabilities<Network, last_of(Network::view()).kind>));
 }
 
+/// An executor's loop for an optimizer. SGD's is always there, and others are compiled only where they are asked for.
+template <class Executor, class Optimizer>
+constexpr thread_loop update_loop_of() {
+  if constexpr (std::same_as<Optimizer, sgd>)
+    return nullptr;
+  else if constexpr (requires { Executor::template update_loop<>(); })
+    return Executor::template update_loop<>();
+  else
+    return nullptr;
+}
+
 /// What every engine of a network is made with.
 template <class Network>
 [[gnu::cold]] engine_options options_of(update_rule const& update, compile_options const& o) {
   require_probabilities(Network::view(), o.loss);
-  if (!(o.batch_norm_momentum < 1) || (o.batch_norm_momentum < 0 && o.batch_norm_momentum != -1))
-    throw option_error(message({"batch_norm_momentum: it must be 0 to less than 1, or -1 for the layers' own; found ",
-                                o.batch_norm_momentum}));
+  option_check{"batch_norm_momentum"}.need(
+      (o.batch_norm_momentum >= 0 && o.batch_norm_momentum < 1) || o.batch_norm_momentum == -1,
+      "it must be 0 to less than 1, or -1 for the layers' own", o.batch_norm_momentum);
+  option_check{"label_smoothing"}.need(o.label_smoothing == 0 || (o.loss == loss::categorical_crossentropy &&
+                                                                  o.label_smoothing > 0 && o.label_smoothing < 1),
+                                       "it must be 0 to less than 1, and 0 with mean_squared_error", o.label_smoothing);
   engine_options engine{.seed = o.seed,
                         .update = update,
                         .loss = o.loss,
                         .batch_norm_momentum = o.batch_norm_momentum,
                         .unbiased_running_variance = o.unbiased_running_variance,
                         .verify = o.verify,
-                        .micro_batches = micro_batches<Network>};
+                        .micro_batches = micro_batches<Network>,
+                        .label_smoothing = o.label_smoothing};
   if constexpr (Network::device_count > 1) {
     static_assert(
         requires { run_on_cores(engine, types<Network>{}); },
@@ -81,7 +98,8 @@ template <class Network, executor Executor, optimizer Optimizer>
   if constexpr (Network::is_sound)  // else the compiler has said what is wrong, and need not say it twice
     static_assert(detail::sound<Network, Executor, requires { Network::replicas; } ? 1 : 0>(),
                   "plan: typenet made a plan that its own checker refuses; please report the network");
-  engine_options const engine = detail::options_of<Network>(optimizer.rule(), o);
+  engine_options engine = detail::options_of<Network>(optimizer.rule(), o);
+  engine.update_loop = detail::update_loop_of<Executor, Optimizer>();
   auto const rate = static_cast<double>(optimizer.learning_rate);
   if constexpr (requires { Network::replicas; })  // <dsl/towers.hpp>
     return {make_towers(on, Network::view(), engine, Network::devices()), rate};

@@ -59,14 +59,24 @@ class fingerprint {
   return f.value();
 }
 
+/// Of an optimizer's rule, the clipping of gradients with it; a learning rate is not among it.
+[[gnu::cold]] inline std::uint64_t fingerprint_of(update_rule const& u) {
+  fingerprint f;
+  for (double v : {u.momentum, u.weight_decay, u.first_decay, u.second_decay, u.epsilon, u.clip.norm, u.clip.value,
+                   u.clip.norm_epsilon})
+    f.add(v);
+  for (int v : {static_cast<int>(u.method), static_cast<int>(u.where), static_cast<int>(u.nesterov),
+                static_cast<int>(u.rate_in_velocity), static_cast<int>(u.decoupled), static_cast<int>(u.centered)})
+    f.add(v);
+  return f.value();
+}
+
 /// Of how parameters follow from gradients, and running statistics from batches; the seed is not among it.
 [[gnu::cold]] inline std::uint64_t fingerprint_of(engine_options const& o) {
   fingerprint f;
-  for (double v : {o.update.momentum, o.update.weight_decay, o.batch_norm_momentum}) f.add(v);
-  for (int v :
-       {static_cast<int>(o.loss), static_cast<int>(o.update.nesterov), static_cast<int>(o.update.rate_in_velocity),
-        static_cast<int>(o.unbiased_running_variance), o.micro_batches})
-    f.add(v);
+  f.add(fingerprint_of(o.update));
+  for (double v : {o.batch_norm_momentum, o.label_smoothing}) f.add(v);
+  for (int v : {static_cast<int>(o.loss), static_cast<int>(o.unbiased_running_variance), o.micro_batches}) f.add(v);
   return f.value();
 }
 

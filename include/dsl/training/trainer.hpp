@@ -4,6 +4,7 @@
 #include <dsl/data/pipeline.hpp>
 #include <dsl/detail/math.hpp>
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/option_check.hpp>
 #include <dsl/detail/owner.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/training/callback.hpp>
@@ -165,7 +166,7 @@ class trainer {
   std::uint64_t seed() const { return engine_->options().seed; }
   /// Steps trained so far, over all calls.
   std::uint64_t steps() const { return step_; }
-  /// For a training that goes on: dropout depends on the step.
+  /// For a training that goes on: dropout and Adam's correction of its bias depend on the step.
   void set_steps(std::uint64_t steps) { step_ = steps; }
   graph_view const& graph() const { return graph_; }
   dsl::engine& engine() { return *engine_; }
@@ -229,8 +230,7 @@ class trainer {
 
   template <class F>
   [[gnu::cold]] void for_each_batch(dataset const& data, int batch_size, mode m, F f) {
-    if (batch_size < 1)
-      throw option_error(detail::message({"batch_size: it must be 1 or more; found ", batch_size, "; try 64"}));
+    detail::option_check{"batch_size"}.need(batch_size >= 1, "it must be 1 or more", batch_size, "try 64");
     if (batch_size > data.size) batch_size = static_cast<int>(data.size);
     batch_loader loader(data, {.batch_size = batch_size, .shuffle = false});
     loader.start(0);
@@ -254,7 +254,7 @@ class trainer {
                          run.epoch + 1, " after ", run.step, " batches; a callback has set it"}));
   }
   static void check_size(int batch) {
-    if (batch < 1) throw option_error(detail::message({"batch: its size must be 1 or more; found ", batch}));
+    detail::option_check{"batch"}.need(batch >= 1, "its size must be 1 or more", batch);
   }
   static std::string text(shape const& s) { return detail::message({s.channels, "x", s.height, "x", s.width}); }
   [[gnu::cold]] void check_shape(dataset const& data, char const* what) const {
@@ -272,11 +272,11 @@ class trainer {
                                           " classes; the last dense layer must have one unit per class"}));
   }
   [[gnu::cold]] void check(fit_options const& o, dataset const& data) const {
-    if (o.epochs < 1) throw option_error(detail::message({"fit: epochs must be 1 or more; found ", o.epochs}));
-    if (o.initial_epoch < 0 || o.initial_epoch >= o.epochs)
-      throw option_error(detail::message({"fit: initial_epoch must be 0 to epochs - 1; found ", o.initial_epoch}));
-    if (o.batch_size < 1)
-      throw option_error(detail::message({"fit: batch_size must be 1 or more; found ", o.batch_size, "; try 64"}));
+    detail::option_check const fit{"fit"};
+    fit.need(o.epochs >= 1, "epochs must be 1 or more", o.epochs);
+    fit.need(o.initial_epoch >= 0 && o.initial_epoch < o.epochs, "initial_epoch must be 0 to epochs - 1",
+             o.initial_epoch);
+    fit.need(o.batch_size >= 1, "batch_size must be 1 or more", o.batch_size, "try 64");
     if (o.batch_size > data.size)
       throw option_error(detail::message(
           {"fit: batch_size is ", o.batch_size, ", but there are only ", data.size, " pictures; use a smaller batch"}));

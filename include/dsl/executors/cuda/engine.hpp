@@ -250,7 +250,10 @@ class engine final : public dsl::engine {
       p.has_labels = true;
     }
     p.state.step = batch.step;
-    p.state.learning_rate = static_cast<float>(batch.learning_rate);
+    update_numbers const now = options_.update.at(batch.learning_rate, batch.step);
+    p.state.learning_rate = static_cast<float>(now.rate);
+    p.state.shrink = static_cast<float>(now.shrink);
+    p.state.epsilon = static_cast<float>(now.epsilon);
     *host_state_.as<step_state>() = p.state;
     p.state.position += static_cast<std::uint64_t>(p.part.whole);
   }

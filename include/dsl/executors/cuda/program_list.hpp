@@ -103,7 +103,8 @@ class program_list {
                                      .loss = e_.options.loss,
                                      .all_reduce_buckets = early      ? 2
                                                            : e_.group ? 1
-                                                                      : 0});
+                                                                      : 0,
+                                     .gradient_norm = e_.options.update.clip.norm > 0});
     if (e_.options.verify)
       if (plan_verdict const v = e_.options.verify(e_.graph, made); !v.holds())
         throw executor_error(detail::message({"plan: ", explain(v.broken), " (step ", v.step, ")"}));

@@ -63,7 +63,8 @@ class step_recorder {
   /// What a tower without samples does in a step.
   bool meets_others(step const& x) const {
     bool const synchronized = x.kind == op::batch_norm && e_.options.moments == tower_moments::synchronized;
-    return synchronized || x.what == action::all_reduce || x.what == action::update;
+    bool const takes_gradients = x.what == action::measure || x.what == action::update;
+    return synchronized || takes_gradients || x.what == action::all_reduce;
   }
 
   // ---- steps -------------------------------------------------------------------------------------------------------
@@ -95,9 +96,12 @@ class step_recorder {
       case action::all_reduce:
         if (meetings_.any()) towers_.all_reduce(x);
         return;
-      case action::update:
+      case action::measure:
         if (meetings_.any()) towers_.before_update();
-        return update();
+        return measure(x);
+      case action::update:
+        if (meetings_.any() && x.operands == 0) towers_.before_update();  // else done before they were measured
+        return update(x);
       case action::add_gradients: break;  // of micro-batches, which the engine refuses
     }
     unknown();
@@ -185,14 +189,14 @@ class step_recorder {
     tensor_at const y = at_.read(x, content::activation), gradient = at_.written(x, content::gradient);
     bool const from_logits = e_.graph.nodes[e_.graph.size.nodes - 1].kind == op::softmax;
     launch(kernels::loss(type_, p_.plan.options.loss, from_logits, batch(), p_.part.whole, y.shape, y.at, gradient.at,
-                         !!gradient),
+                         !!gradient, e_.options.label_smoothing),
            y.data, at_.buffer(p_.plan.labels), at_.buffer(p_.plan.metrics), gradient.data);
   }
   void softmax_loss(step const& softmax, step const& x) {
     tensor_at const logits = at_.read(softmax, content::activation), y = at_.written(softmax, content::activation);
     tensor_at const gradient = at_.written(x, content::gradient);
     launch(kernels::softmax_loss(type_, p_.plan.options.loss, batch(), p_.part.whole, y.shape.channels, logits.at, y.at,
-                                 gradient.at, !!gradient),
+                                 gradient.at, !!gradient, e_.options.label_smoothing),
            logits.data, y.data, at_.buffer(p_.plan.labels), at_.buffer(p_.plan.metrics), gradient.data);
   }
 
@@ -224,13 +228,20 @@ class step_recorder {
     }
   }
 
-  void update() {
+  bool staged() const { return p_.stage_map && !meetings_.any(); }  // sums of towers are in float
+  /// The first number of the buffer becomes what the update scales gradients by.
+  void measure(step const& x) {
     cu::arena const& a = e_.arena;
-    bool const staged = p_.stage_map && !meetings_.any();  // sums of towers are in float
-    float* const velocities = e_.options.update.slots() > 0 ? a.slots() : nullptr;
-    void* const map = staged ? p_.stage_map->data() : nullptr;
-    launch(kernels::update(type_, e_.options.update, a.count(), {.copies = a.copies() != nullptr, .staged = staged}),
-           a.parameters(), a.gradients(), velocities, a.copies(), staged ? a.stage() : nullptr, map, e_.state);
+    launch(kernels::measure(type_, e_.options.update, a.count(), staged()), a.gradients(),
+           staged() ? a.stage() : nullptr, map(), at_.buffer(x, content::squares));
+  }
+  void* map() const { return staged() ? recording::pointer(p_.stage_map->data()) : nullptr; }
+  void update(step const& x) {
+    cu::arena const& a = e_.arena;
+    float* const slots = e_.options.update.slots() > 0 ? a.slots() : nullptr;
+    launch(kernels::update(type_, e_.options.update, a.count(), {.copies = a.copies() != nullptr, .staged = staged()}),
+           a.parameters(), a.gradients(), slots, a.copies(), staged() ? a.stage() : nullptr, map(),
+           at_.buffer(x, content::squares), e_.state);
   }
 
   engine_parts const& e_;

@@ -9,6 +9,7 @@
 #include <dsl/executors/host/crew.hpp>
 #include <dsl/executors/host/memory.hpp>
 #include <dsl/executors/host/tower.hpp>
+#include <dsl/executors/host/update.hpp>
 #include <dsl/placement/parts.hpp>
 #include <dsl/plan/make_plan.hpp>
 #include <dsl/warning.hpp>
@@ -61,7 +62,8 @@ class engine : public dsl::engine {
                                    .optimizer_slots = options_.update.slots(),
                                    .loss = options_.loss,
                                    .all_reduce_buckets = buckets(),
-                                   .micro_batches = options_.micro_batches});
+                                   .micro_batches = options_.micro_batches,
+                                   .gradient_norm = options_.update.clip.norm > 0});
     if (options_.verify)
       if (plan_verdict const v = options_.verify(graph_, made); !v.holds())
         throw executor_error(detail::message({"plan: ", explain(v.broken), " (step ", v.step, ")"}));
@@ -164,7 +166,7 @@ class engine : public dsl::engine {
 
   /// The i-th operand of a step that holds `what`, as a view; empty where there are fewer.
   template <class U>
-  view<U> tensor(program const& p, step const& s, content what, int skip = 0) const {
+  [[gnu::cold]] view<U> tensor(program const& p, step const& s, content what, int skip = 0) const {
     for (int i = 0; i < s.operands; ++i) {
       operand const& o = p.plan.operands[s.first_operand + i];
       if (o.what == what && skip-- == 0) return view_of<U>(p, what, o.index, {o.buffer, o.channel}, s.micro);
@@ -193,6 +195,24 @@ class engine : public dsl::engine {
   numbers numbers_of(program const& p, step const& update) const {
     long long const bytes = p.plan.devices[update.device].bytes[static_cast<int>(region::parameters)];
     return {p.plan.begin_of(region::parameters, update.device) / number_bytes, bytes / number_bytes};
+  }
+  /// Where an update step's numbers are. Gradients are scaled by what those of all devices come to.
+  [[gnu::cold]] update_call<T> update_of(program const& p, step const& update) const {
+    auto const [first, count] = numbers_of(p, update);
+    double all = 0;
+    for (int i = 0; i < update.operands; ++i) all += *squares(p, update, i);
+    return {&options_.update,
+            p.batch.learning_rate,
+            p.batch.step,
+            update.operands > 0 ? options_.update.scale_for(all) : 1,
+            flat(region::parameters) + first,
+            flat(region::gradients) + first,
+            flat(region::slots) + first,
+            trainable_numbers(),
+            count};
+  }
+  double* squares(program const& p, step const& s, int i = 0) const {
+    return buffer_data<double>(p, p.plan.operands[s.first_operand + i].buffer);
   }
   /// Flat arrays for the update step: parameters, gradients, slots have the same offsets.
   long long trainable_numbers() const { return bytes_of(region::parameters) / number_bytes; }
@@ -242,7 +262,7 @@ class engine : public dsl::engine {
   bool sums_overlap() const { return graph_.size.devices == 1 && options_.moments != tower_moments::synchronized; }
   void run(program& p, bound_step const& b) {
     if (b.step->what == action::all_reduce) return all_reduce(p, *b.step);
-    if (b.step->what == action::update && options_.group) options_.group->finish_all_reduces();
+    if (takes_gradients(b) && options_.group) options_.group->finish_all_reduces();
     if (b.step->what == action::add_gradients) return add_gradients(p, *b.step);
     if (b.faster) return b.faster();
     execute(p, b);
@@ -266,8 +286,11 @@ class engine : public dsl::engine {
   }
   /// What a tower without samples does in a step.
   bool meets_others(bound_step const& b) const {
-    bool const sums = b.step->what == action::all_reduce || b.step->what == action::update;
-    return sums || (b.node && b.node->kind == op::batch_norm && options_.moments == tower_moments::synchronized);
+    return b.step->what == action::all_reduce || takes_gradients(b) ||
+           (b.node && b.node->kind == op::batch_norm && options_.moments == tower_moments::synchronized);
+  }
+  static bool takes_gradients(bound_step const& b) {
+    return b.step->what == action::measure || b.step->what == action::update;
   }
   /// It adds nothing to the sums.
   void clear_sums(program const& p) const {
@@ -289,7 +312,7 @@ class engine : public dsl::engine {
       bound_step& b = p.steps[static_cast<std::size_t>(i)];
       bind(p, p.plan.steps[i], b);
       // without samples only the update runs, and it must be every tower's: another loop rounds otherwise
-      if (p.part.size > 0 || b.step->what == action::update) b.faster = accelerate(p, b);
+      if (p.part.size > 0 || takes_gradients(b)) b.faster = accelerate(p, b);
     }
   }
   [[gnu::cold]] void bind(program const& p, step const& s, bound_step& b) const {

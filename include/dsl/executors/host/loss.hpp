@@ -13,39 +13,44 @@ namespace dsl::host {
 /// receives d(mean loss)/d(logits) if from_logits, else d(mean loss)/d(y). y is (B, outputs), B samples of `whole` that
 /// the mean is taken over, or all of them; `adds`: to what earlier micro-batches came to. A cross-entropy takes
 /// probabilities of at least 1e-7 where no softmax is behind it, as Keras does, so that loss and gradient stay finite.
-/// Keras also divides by their sum.
+/// Keras also divides by their sum. smoothing: the target of a cross-entropy is (1 - smoothing) onehot + smoothing /
+/// outputs, as Keras's and PyTorch's label_smoothing (Szegedy et al. 2016).
 template <class T>
 [[gnu::cold]] void compute_loss(loss kind, bool from_logits, view<T const> y, std::int32_t const* labels,
-                                double* metrics, view<T> gradient, int whole = 0, bool adds = false) {
+                                double* metrics, view<T> gradient, int whole = 0, bool adds = false,
+                                double smoothing = 0) {
   int const outputs = static_cast<int>(y.shape.size());
   long long const area = y.shape.area();
   T const share = T(1) / static_cast<T>(whole > 0 ? whole : y.batch);
+  double const targets[2] = {smoothing / outputs, 1 - smoothing + smoothing / outputs};  // of others, of the label's
+  double const least = from_logits ? 1e-37 : 1e-7;
+  bool const squared = kind == loss::mean_squared_error;
   if (!adds) metrics[0] = metrics[1] = 0;
   for (int n = 0; n < y.batch; ++n) {
     int best = 0;
-    double squares = 0;
+    double cost = 0;
     auto const value = [&](int i) -> T { return y(n, static_cast<int>(i / area), i % area); };
     for (int i = 0; i < outputs; ++i) {
       if (value(i) > value(best)) best = i;
-      T const wanted = i == labels[n] ? T(1) : T(0);
-      double const d = static_cast<double>(value(i) - wanted);
-      squares += d * d;
+      double const target = targets[i == labels[n]];
+      T const wanted = static_cast<T>(target);
+      if (squared) {
+        double const d = static_cast<double>(value(i) - wanted);
+        cost += d * d;
+      } else if (target > 0) {
+        double const p = static_cast<double>(value(i));
+        cost -= target * detail::log(p < least ? least : p);  // a NaN stays one
+      }
       if (!gradient.data) continue;
       T& to = gradient(n, static_cast<int>(i / area), i % area);
-      if (kind == loss::mean_squared_error)
+      if (squared)
         to = T(2) * (value(i) - wanted) * share / static_cast<T>(outputs);
       else if (from_logits)
         to = (value(i) - wanted) * share;
       else
-        to = wanted > 0 ? -share / (value(i) < T(1e-7) ? T(1e-7) : value(i)) : T(0);
+        to = target > 0 ? -wanted * share / (value(i) < T(1e-7) ? T(1e-7) : value(i)) : T(0);
     }
-    if (kind == loss::mean_squared_error) {
-      metrics[0] += squares / outputs;
-    } else {
-      double const p = static_cast<double>(value(labels[n]));
-      double const least = from_logits ? 1e-37 : 1e-7;
-      metrics[0] -= detail::log(p < least ? least : p);  // a NaN stays one
-    }
+    metrics[0] += squared ? cost / outputs : cost;
     metrics[1] += best == labels[n] ? 1 : 0;
   }
 }

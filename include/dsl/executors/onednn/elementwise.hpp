@@ -1,33 +1,27 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/executors/host/update.hpp>
 #include <dsl/executors/onednn/parallel.hpp>
 #include <dsl/executors/onednn/simd.hpp>
 
 namespace dsl::dnn {
 
-/// Keras's momentum step on flat arrays: v = momentum * v - rate * g, p += v.
+/// host::update_by_sgd for Keras's momentum, and no clipping to a value; n is a multiple of 16, as regions are padded.
 struct momentum_step {
-  struct call {
-    float* p;
-    float const* g;
-    float* v;
-    long long n;
-    float momentum;
-    float rate;
-  };
+  using call = host::update_call<float>;
   template <int L>
-  [[gnu::always_inline]] static inline void run(call const& c, int thread, int threads) {
+  [[gnu::always_inline]] static inline void run(call const& x, int thread, int threads) {
     using floats = typename simd<L>::floats;
-    long long const vectors = c.n / L;
+    host::sgd_constants<float> const c(x);
+    long long const vectors = x.n / L;
     for (long long i = vectors * thread / threads; i < vectors * (thread + 1) / threads; ++i) {
-      floats const v =
-          reinterpret_cast<floats const*>(c.v)[i] * c.momentum - reinterpret_cast<floats const*>(c.g)[i] * c.rate;
-      reinterpret_cast<floats*>(c.v)[i] = v;
-      reinterpret_cast<floats*>(c.p)[i] += v;
+      floats const p = reinterpret_cast<floats const*>(x.p)[i];
+      floats const g = (reinterpret_cast<floats const*>(x.gradient)[i] * c.scale + p * c.decay) * c.rate;
+      floats const v = reinterpret_cast<floats const*>(x.slots)[i] * c.momentum - g;
+      reinterpret_cast<floats*>(x.slots)[i] = v;
+      reinterpret_cast<floats*>(x.p)[i] = p - p * c.shrink + (c.nesterov ? v * c.momentum - g : v);
     }
-    if (thread == 0)
-      for (long long i = vectors * L; i < c.n; ++i) c.p[i] += c.v[i] = c.momentum * c.v[i] - c.rate * c.g[i];
   }
 };
 

@@ -5,6 +5,7 @@
 #include <dsl/executors/onednn/convolutions.hpp>
 #include <dsl/executors/onednn/elementwise.hpp>
 #include <dsl/executors/onednn/pool2d.hpp>
+#include <dsl/executors/onednn/update.hpp>
 #include <dsl/executors/reference/steps.hpp>
 
 namespace dsl::dnn {
@@ -184,18 +185,16 @@ class engine final : public plain::steps<float> {
     }
   }
 
+  /// Momentum as Keras has it is always there; for other optimizers what compile() has asked for.
   [[gnu::cold]] host::task build_update(program& p, step const& s) {
     update_rule const& u = options_.update;
-    if (!has_vectors_of(block_) || u.slots() != 1 || u.nesterov || u.weight_decay != 0 || !u.rate_in_velocity)
-      return {};
-    return [this, &p, n = numbers_of(p, s)] {
-      momentum_step::call const c{flat(region::parameters) + n.first,
-                                  flat(region::gradients) + n.first,
-                                  flat(region::slots) + n.first,
-                                  n.count,
-                                  static_cast<float>(options_.update.momentum),
-                                  static_cast<float>(p.batch.learning_rate)};
-      run_on_all_threads({body<momentum_step>(), &c});
+    bool const usual = u.method == update_method::sgd && u.momentum != 0 && u.rate_in_velocity && u.clip.value == 0 &&
+                       has_vectors_of(block_);
+    if (!usual && !options_.update_loop) return {};
+    return [this, &p, &s, loop = usual ? body<momentum_step>() : options_.update_loop] {
+      host::update_call<float> c = update_of(p, s);
+      c.block = block_;
+      run_on_all_threads({loop, &c});
     };
   }
 

@@ -3,6 +3,7 @@
 
 #include <dsl/executors/host/engine.hpp>
 #include <dsl/executors/host/loss.hpp>
+#include <dsl/executors/host/squares.hpp>
 #include <dsl/executors/host/update.hpp>
 #include <dsl/executors/reference/batch_norm.hpp>
 #include <dsl/executors/reference/elementwise.hpp>
@@ -30,10 +31,11 @@ class steps : public host::engine<T> {
       case action::loss:
         return host::compute_loss<T>(p.plan.options.loss,
                                      this->graph_.nodes[this->graph_.size.nodes - 1].kind == op::softmax, b.x, b.labels,
-                                     b.metrics, b.to, p.part.whole, b.step->micro > 0);
+                                     b.metrics, b.to, p.part.whole, b.step->micro > 0, this->options_.label_smoothing);
       case action::copy_forward:
       case action::copy_backward: return copy(b.x, b.to, b.accumulate);
       case action::backward: return backward(p, b);
+      case action::measure: return measure(p, *b.step);
       case action::update: return update(p, *b.step);
       default: unknown();
     }
@@ -63,11 +65,16 @@ class steps : public host::engine<T> {
       for (int n = 0; n < part.size; ++n) b.labels[n] = p.batch.labels[part.first + n];
   }
 
-  [[gnu::cold]] void update(program const& p, step const& s) {
+  [[gnu::cold]] void measure(program const& p, step const& s) {
     auto const [first, count] = this->numbers_of(p, s);
-    host::update(this->options_.update, p.batch.learning_rate, this->flat(region::parameters) + first,
-                 this->flat(region::gradients) + first,
-                 this->options_.update.slots() > 0 ? this->flat(region::slots) + first : nullptr, count);
+    *this->squares(p, s) = host::sum_of_squares(this->flat(region::gradients) + first, count);
+  }
+  [[gnu::cold]] void update(program const& p, step const& s) {
+    host::update_call<T> const c = this->update_of(p, s);
+    if (this->options_.update_loop) return this->options_.update_loop(&c, 0, 1);
+    if (c.rule->method != update_method::sgd)
+      throw executor_error("optimizer: options made by hand need its loop, detail::update_loop_of");
+    host::update_by_sgd(c);
   }
 
   [[gnu::cold]] void forward(program& p, bound_step const& b) {

@@ -195,7 +195,8 @@ class replay {
   [[gnu::cold]] constexpr bool read() {
     state& b = buffers_[current().buffer];
     step const& s = p_.steps[step_];
-    if (p_.buffers[current().buffer].device != s.device && s.kind != op::transfer)
+    bool const may_be_anothers = s.kind == op::transfer || current().what == content::squares;
+    if (p_.buffers[current().buffer].device != s.device && !may_be_anothers)
       return breaks(plan_rule::steps_use_their_devices_memory, current().buffer);
     if (b.writer >= time_ && b.writer != step_) return breaks(plan_rule::groups_are_independent, current().buffer);
     if (b.first_reader < time_) b.first_reader = step_;

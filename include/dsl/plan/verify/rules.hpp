@@ -27,6 +27,7 @@ enum class plan_rule : unsigned char {
   micro_batches_come_in_order,
   the_loss_is_computed_once,
   gradients_are_reduced_once_when_they_are_whole,
+  gradients_are_measured_when_they_are_whole,
   parameters_are_updated_once_after_their_gradients,
   groups_are_independent,
   live_buffers_do_not_overlap,
@@ -84,12 +85,15 @@ struct plan_verdict {
     case plan_rule::the_loss_is_computed_once: return "training and evaluation compute the loss once, inference never";
     case plan_rule::gradients_are_reduced_once_when_they_are_whole:
       return "each gradient is summed over the devices once, when it is whole, in buckets that are one piece of memory";
+    case plan_rule::gradients_are_measured_when_they_are_whole:
+      return "where the update needs their length, each device's gradients are measured once, when all of them are "
+             "whole";
     case plan_rule::parameters_are_updated_once_after_their_gradients:
       return "each trainable parameter's gradient is written once, and the last step of each device updates its own";
     case plan_rule::groups_are_independent: return "steps of one group do not touch what another one of them writes";
     case plan_rule::live_buffers_do_not_overlap: return "two buffers in use at the same time share no byte";
     case plan_rule::steps_use_their_devices_memory:
-      return "a step uses memory of its own device; only a transfer reads another's";
+      return "a step uses memory of its own device; only a transfer and an update that clips read another's";
     case plan_rule::steps_wait_for_earlier_ones: return "a step waits for earlier steps of other devices";
     case plan_rule::devices_do_not_race:
       return "where one device reads what another one writes, the later of the two waits for the earlier";

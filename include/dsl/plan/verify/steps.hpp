@@ -17,7 +17,8 @@ namespace dsl::detail::checking {
 ///   copy_backward    the input's slice of the output's gradient -> input's gradient
 ///   add_gradients    of a parameter: a later micro-batch's gradient -> the sum of those before
 ///   all_reduce       gradients of parameters that are neighbours in memory
-///   update           nothing: it runs over whole regions
+///   measure          -> the sum of its device's squared gradients: it runs over the whole region
+///   update           where they are measured, those of each device; and it runs over whole regions
 class step_checker {
  public:
   [[gnu::cold]] constexpr step_checker(graph_view const& g, plan const& p, facts const& f,
@@ -30,6 +31,7 @@ class step_checker {
         memory_(g, p, f, activations, gradients),
         micros_(p.micro_batches),
         parameters_(g.size.parameters),
+        measured_(g.size.devices, -1),
         updated_(g.size.devices) {
     for (micro& m : micros_) {
       m.nodes = list<progress>(g.size.nodes);
@@ -97,7 +99,8 @@ class step_checker {
 
   /// Executors choose a kernel, or a transfer's licence to read another device's memory, by these fields alone.
   [[gnu::cold]] constexpr bool names_its_node(step const& s) {
-    bool const of_no_node = s.what == action::load || s.what == action::all_reduce || s.what == action::update;
+    bool const of_no_node =
+        s.what == action::load || s.what == action::all_reduce || s.what == action::measure || s.what == action::update;
     bool const computes_a_node = !of_no_node && s.what != action::loss;
     bool const right = of_no_node ? s.node == -1 : is_node(s.node);
     op const kind = right && computes_a_node ? g_.nodes[s.node].kind : op::input;
@@ -112,6 +115,7 @@ class step_checker {
       case action::copy_forward: return copy_forward(s, g_.nodes[s.node]);
       case action::loss: return compute_loss(s);
       case action::all_reduce: return all_reduce(s);
+      case action::measure: return measure(s);
       case action::update: return update(s);
       case action::add_gradients: return add_gradients(s, g_.nodes[s.node]);
       case action::backward:
@@ -267,7 +271,26 @@ class step_checker {
   /// Behind it there is no step of its device: check() sees to that.
   [[gnu::cold]] constexpr bool update(step const& s) {
     if (!facts_.training) return breaks(plan_rule::parameters_are_updated_once_after_their_gradients);
+    for (int d = 0; p_.options.gradient_norm && d < g_.size.devices; ++d) {
+      if (measured_[d] < 0) return breaks(plan_rule::gradients_are_measured_when_they_are_whole);
+      if (!memory_.read_other(content::squares, d, measured_[d])) return false;
+    }
     return updated_[s.device] = true;
+  }
+  /// Nobody writes a gradient that is whole.
+  [[gnu::cold]] constexpr bool measure(step const& s) {
+    constexpr plan_rule rule = plan_rule::gradients_are_measured_when_they_are_whole;
+    if (!facts_.training || !p_.options.gradient_norm || measured_[s.device] >= 0 || micro_ != p_.micro_batches - 1)
+      return breaks(rule);
+    for (int k = 0; k < g_.size.parameters; ++k) {
+      dsl::parameter const& x = g_.parameters[k];
+      if (!x.trainable() || g_.nodes[x.node].device != s.device) continue;
+      bool const whole = parameters_[k].summed == p_.micro_batches || stays_zero(x);
+      if (!whole || (p_.options.all_reduce_buckets > 0 && !parameters_[k].reduced)) return breaks(rule, k);
+    }
+    if (!memory_.write_other(content::squares, s.device, {.element_bytes = 8, .device = s.device})) return false;
+    measured_[s.device] = memory_.current().buffer;
+    return true;
   }
 
   /// Executors sum from the first operand's begin to the last one's end.
@@ -403,6 +426,7 @@ class step_checker {
   replay memory_;
   list<micro> micros_;
   list<summation> parameters_;
+  list<int> measured_;  // per device: buffer
   list<bool> updated_;  // per device
   int losses_ = 0;
   int micro_ = 0;

@@ -19,7 +19,7 @@ namespace dsl {
       if (q.stream[t] == q.stream[s] && q.wait[t] > done) done = q.wait[t];
     for (int t = done + 1; t < s; ++t) {
       if (q.stream[t] == q.stream[s]) continue;
-      if (p.steps[s].what == action::update) return s;
+      if (p.steps[s].what == action::measure || p.steps[s].what == action::update) return s;
       for (int i = 0; i < p.steps[t].operands; ++i)
         for (int j = 0; j < p.steps[s].operands; ++j) {
           operand const& theirs = p.operands[p.steps[t].first_operand + i];

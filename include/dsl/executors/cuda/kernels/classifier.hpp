@@ -69,12 +69,14 @@ inline kernel_spec softmax_backward(storage t, int batch, int channels, slice y,
 namespace dsl::cu::kernels::detail {
 
 inline kernel_spec loss_spec(std::string_view function, storage t, loss kind, bool from_logits, int batch, int whole,
-                             shape const& s, slice x, slice y, slice gradient, bool wants_gradient) {
+                             shape const& s, slice x, slice y, slice gradient, bool wants_gradient, double smoothing) {
   int const outputs = checked_count(function, s.size());
-  kernel_spec k =
-      per_sample(function, t, batch, outputs,
-                 constants_of(batch, outputs, static_cast<int>(s.area()), threads_for(outputs), whole,
-                              kind == loss::mean_squared_error, from_logits, wants_gradient, x, y, gradient));
+  double const others = smoothing / outputs;
+  kernel_spec k = per_sample(function, t, batch, outputs,
+                             constants_of(batch, outputs, static_cast<int>(s.area()), threads_for(outputs), whole,
+                                          kind == loss::mean_squared_error, from_logits, wants_gradient,
+                                          static_cast<float>(1 - smoothing + others), static_cast<float>(others),
+                                          static_cast<float>(smoothing), x, y, gradient));
   checked_count(function, batch * s.area());
   k.scratch_bytes = 16LL * batch;
   k.counters = 1;
@@ -90,16 +92,16 @@ namespace dsl::cu::kernels {
 /// that of its input. gradient may be null where none is wanted.
 ///   launch(T const* y, int const* labels, double* metrics, T* gradient, double* scratch, unsigned* counters)
 inline kernel_spec loss(storage t, dsl::loss kind, bool from_logits, int batch, int whole, shape const& s, slice y,
-                        slice gradient, bool wants_gradient) {
-  return detail::loss_spec("loss", t, kind, from_logits, batch, whole, s, {}, y, gradient, wants_gradient);
+                        slice gradient, bool wants_gradient, double smoothing = 0) {
+  return detail::loss_spec("loss", t, kind, from_logits, batch, whole, s, {}, y, gradient, wants_gradient, smoothing);
 }
 /// The network's last softmax and the loss behind it in one launch: x are the logits. The gradient is that of x with
 /// categorical_crossentropy, of y with mean_squared_error.
 ///   launch(T const* x, T* y, int const* labels, double* metrics, T* gradient, double* scratch, unsigned* counters)
 inline kernel_spec softmax_loss(storage t, dsl::loss kind, int batch, int whole, int outputs, slice x, slice y,
-                                slice gradient, bool wants_gradient) {
-  return detail::loss_spec("softmax_loss", t, kind, true, batch, whole, {outputs, 1, 1}, x, y, gradient,
-                           wants_gradient);
+                                slice gradient, bool wants_gradient, double smoothing = 0) {
+  return detail::loss_spec("softmax_loss", t, kind, true, batch, whole, {outputs, 1, 1}, x, y, gradient, wants_gradient,
+                           smoothing);
 }
 
 }  // namespace dsl::cu::kernels

@@ -10,6 +10,8 @@ struct loss_shape {
   int squared;                        // mean_squared_error, else categorical_crossentropy
   int from_logits;                    // the gradient is that of the logits behind y
   int wants_gradient;
+  float on, off;    // targets: of the label's output, of the others
+  float smoothing;  // of the labels; 0: on is 1, off is 0
   slice x, y, gradient;
 };
 
@@ -29,32 +31,41 @@ DEVICE void loss_of_sample(loss_shape const& s, F value, int const* labels, doub
   barrier();
   float const share = 1.0f / static_cast<float>(s.whole);
   choice best{float_of(0xff800000u), s.outputs};  // -infinity: a thread without an output
-  double squares = 0;
+  double squares = 0;  // or of smoothed labels the sum of all outputs' -log
+  double const least = s.from_logits ? 1e-37 : 1e-7;
+  auto const cost = [least](float p) {
+    double const d = static_cast<double>(p);
+    return -MATH(log)(d < least ? least : d);
+  };
   for (int i = thread(); i < s.outputs; i += s.threads) {
     float const v = value(i);
-    float const wanted = i == label ? 1.0f : 0.0f;
+    float const wanted = i == label ? s.on : s.off;
     if (i == thread() || v > best.value) best = {v, i};
     if (i == label) of_label = v;
     double const d = static_cast<double>(v - wanted);
-    squares += d * d;
+    if (s.squared)
+      squares += d * d;
+    else if (s.smoothing > 0)
+      squares += cost(v);
     if (!s.wants_gradient) continue;
     float g = 0;
     if (s.squared)
       g = 2 * (v - wanted) * share / static_cast<float>(s.outputs);
     else if (s.from_logits)
       g = (v - wanted) * share;
-    else if (i == label)
-      g = -share / (v < 1e-7f ? 1e-7f : v);
+    else if (wanted > 0)
+      g = -wanted * share / (v < 1e-7f ? 1e-7f : v);
     assign(*at(gradient, s.gradient, n * s.area + i % s.area, i / s.area), g);
   }
   best = join_block(best, s.threads, [](choice a, choice b) {
     return b.value > a.value || (b.value == a.value && b.index < a.index) ? b : a;
   });
-  if (s.squared) squares = join_block(squares, s.threads, [](double a, double b) { return a + b; });
+  if (s.squared || s.smoothing > 0) squares = join_block(squares, s.threads, [](double a, double b) { return a + b; });
   if (thread() == 0) {
-    double const p = static_cast<double>(of_label);
-    double const least = s.from_logits ? 1e-37 : 1e-7;
-    partial[2 * n] = s.squared ? squares / s.outputs : -MATH(log)(p < least ? least : p);
+    double const smoothing = static_cast<double>(s.smoothing);
+    double own = cost(of_label);
+    if (s.smoothing > 0) own = (1 - smoothing) * own + smoothing / s.outputs * squares;
+    partial[2 * n] = s.squared ? squares / s.outputs : own;
     partial[2 * n + 1] = best.index == label ? 1 : 0;
   }
   if (!is_last_block(counter, s.batch)) return;

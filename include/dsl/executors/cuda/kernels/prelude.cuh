@@ -47,6 +47,8 @@ DEVICE double fresh(double const* p) { return *p; }
 // One rounding each: a compiler that turned product and sum into one operation would get other numbers than the CPU.
 DEVICE float product(float a, float b) { return a * b; }
 DEVICE float sum_of(float a, float b) { return a + b; }
+DEVICE float quotient(float a, float b) { return a / b; }
+DEVICE float root_of(float a) { return __builtin_sqrtf(a); }
 
 DEVICE float float_of(unsigned bits) {
   float f;
@@ -92,6 +94,8 @@ DEVICE double fresh(double const* p) { return __ldcg(p); }
 
 DEVICE float product(float a, float b) { return __fmul_rn(a, b); }
 DEVICE float sum_of(float a, float b) { return __fadd_rn(a, b); }
+DEVICE float quotient(float a, float b) { return __fdiv_rn(a, b); }
+DEVICE float root_of(float a) { return __fsqrt_rn(a); }
 
 DEVICE float float_of(unsigned bits) { return __uint_as_float(bits); }
 DEVICE unsigned bits_of(float f) { return __float_as_uint(f); }

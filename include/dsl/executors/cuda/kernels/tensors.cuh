@@ -9,8 +9,10 @@ struct step_state {
   unsigned long long step;      // of the whole training: keys dropout. update counts it up
   unsigned long long position;  // in the epoch's order, of this batch's first picture. update moves it on
   int epoch;                    // keys augmentation
-  float learning_rate;
-  unsigned first_sample;  // of this device's share within the whole batch: keys dropout
+  float learning_rate;          // of the update: Adam's with its corrections in it
+  unsigned first_sample;        // of this device's share within the whole batch: keys dropout
+  float shrink;                 // update_numbers
+  float epsilon;
 };
 
 // ---- tensors --------------------------------------------------------------------------------------------------------

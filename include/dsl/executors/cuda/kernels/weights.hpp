@@ -3,6 +3,7 @@
 
 #include <dsl/executors/cuda/kernels/spec.hpp>
 #include <dsl/executors/engine.hpp>
+#include <dsl/executors/host/squares.hpp>
 
 /// Specs of kernels/weights.cuh.
 namespace dsl::cu::kernels {
@@ -14,15 +15,33 @@ struct update_options {
 };
 
 /// The optimizer's step on flat arenas of `count` numbers, with the bits of host::update, then step_state::step++. All
-/// arenas have the same offsets. stage_map: a byte for every 16 numbers, not 0 where their gradient lies in `stage`.
-/// Null: velocities without momentum, copy, stage and stage_map where the options don't ask for them.
-///   launch(float* parameters, float const* gradients, float* velocities, T* copy, T const* stage,
-///          unsigned char const* stage_map, step_state*)
+/// arenas have the same offsets; slots lie one behind the other. stage_map: a byte for every 16 numbers, not 0 where
+/// their gradient lies in `stage`. Null: slots that the rule does not have, scale where it clips no norm; copy, stage
+/// and stage_map where the options don't ask for them.
+///   launch(float* parameters, float const* gradients, float* slots, T* copy, T const* stage,
+///          unsigned char const* stage_map, float const* scale, step_state*)
 inline kernel_spec update(storage t, update_rule const& rule, long long count, update_options const& o) {
   int const lanes = count % 4 == 0 ? 4 : 1;
-  return detail::pointwise("update", t, count / lanes, detail::checked_count("update", count), lanes, rule.slots() > 0,
-                           rule.nesterov, rule.rate_in_velocity, static_cast<float>(rule.momentum),
-                           static_cast<float>(rule.weight_decay), o.copies, o.staged, o.advance);
+  auto const number = [](double x) { return static_cast<float>(x); };
+  return detail::pointwise("update", t, count / lanes, detail::checked_count("update", count), lanes,
+                           static_cast<int>(rule.method), rule.slots(), rule.nesterov, rule.rate_in_velocity,
+                           rule.where == epsilon_place::in_root, rule.centered, rule.decoupled, number(rule.momentum),
+                           number(rule.decoupled ? 0 : rule.weight_decay), number(rule.first_decay),
+                           number(1 - rule.first_decay), number(rule.second_decay), number(1 - rule.second_decay),
+                           number(rule.clip.value), rule.clip.norm > 0, o.copies, o.staged, o.advance);
+}
+/// What update() scales gradients by, so that all together have a length of at most rule.clip.norm.
+///   launch(float const* gradients, T const* stage, unsigned char const* stage_map, float* scale, double* scratch,
+///          unsigned* counters)
+inline kernel_spec measure(storage t, update_rule const& rule, long long count, bool staged) {
+  kernel_spec s{.function = "measure", .storage = t};
+  s.constants = detail::constants_of(detail::checked_count("measure", count), staged,
+                                     static_cast<float>(rule.clip.norm), static_cast<float>(rule.clip.norm_epsilon));
+  s.threads = host::square_lanes;
+  s.blocks_x = static_cast<unsigned>(host::square_chunks(count));
+  s.scratch_bytes = 8LL * s.blocks_x;
+  s.counters = 1;
+  return s;
 }
 
 /// batch_norm with its running moments folded into the convolution in front of it: weights and bias for inference.

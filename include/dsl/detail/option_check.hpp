@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/message.hpp>
+#include <dsl/error.hpp>
+
+namespace dsl::detail {
+
+/// Refuses options that make no sense, by the name of what they are for. Throws option_error: "fit: batch_size must be
+/// 1 or more; found 0; try 64". One function, out of line: a throw with its message at each place is 200 bytes of code.
+struct option_check {
+  char const* name;
+
+  [[gnu::cold, gnu::noinline]] void need(bool holds, char const* must, piece const& found,
+                                         char const* advice = nullptr) const {
+    if (!holds)
+      throw option_error(message({name, ": ", must, "; found ", found, advice ? "; " : "", advice ? advice : ""}));
+  }
+};
+
+}  // namespace dsl::detail
