@@ -60,6 +60,12 @@ struct settings {
   int epochs = 70;
   int batch_size = 64;
   double learning_rate = 5e-3;
+  std::string optimizer = "sgd";
+  double momentum = 0.9;
+  bool nesterov = false;
+  double weight_decay = 0;
+  double clip_norm = 0;
+  double label_smoothing = 0;
   double bn_momentum = 0.99;
   std::int64_t seed = 0;
   std::string executor = has_onednn ? "onednn" : "reference";
@@ -119,6 +125,23 @@ void declare(CLI::App& app, settings& s) {
   app.add_option("--bn-momentum", s.bn_momentum,
                  "what batch_norm's running statistics keep each step; for runs of few steps 0.9")
       ->type_name("M");
+  std::string const optimizer = "Optimizer";
+  app.add_option("--optimizer", s.optimizer,
+                 "sgd, adam, adamw or rmsprop; for the last three try --learning-rate 0.001")
+      ->type_name("NAME")
+      ->group(optimizer);
+  app.add_option("--momentum", s.momentum, "of sgd")->type_name("M")->group(optimizer);
+  app.add_flag("--nesterov", s.nesterov, "sgd looks ahead by its momentum")->group(optimizer);
+  app.add_option("--weight-decay", s.weight_decay, "L2, a part of the gradients; of adamw: rate * D of each weight")
+      ->type_name("D")
+      ->group(optimizer);
+  app.add_option("--clip-norm", s.clip_norm, "bring all gradients together down to this length; 0: as they are")
+      ->type_name("L")
+      ->group(optimizer);
+  app.add_option("--label-smoothing", s.label_smoothing,
+                 "what part of the target all classes share; losses are then those of the smoothed target")
+      ->type_name("S")
+      ->group(optimizer);
   app.add_option("--seed", s.seed, "of weights, order, augmentation and dropout")->type_name("N");
   app.add_option("--executor", s.executor, "onednn, cuda (a GPU) or reference (plain loops, very slow)")
       ->type_name("NAME");
@@ -218,6 +241,22 @@ there; and PLOT, with its epochs. Where these can't be written while it trains, 
     if (o->get_type_name() == "N" || o->get_type_name() == "G" || o->get_type_name() == "LIST") o->check(whole);
 }
 
+/// f(the optimizer that the options describe).
+template <class F>
+auto with_optimizer(settings const& s, F f) {
+  double const rate = s.learning_rate;
+  dsl::gradient_clip const clip{.norm = s.clip_norm};
+  if (s.optimizer == "adam") return f(dsl::adam{.learning_rate = rate, .weight_decay = s.weight_decay, .clip = clip});
+  if (s.optimizer == "adamw") return f(dsl::adamw{.learning_rate = rate, .weight_decay = s.weight_decay, .clip = clip});
+  if (s.optimizer == "rmsprop")
+    return f(dsl::rmsprop{.learning_rate = rate, .weight_decay = s.weight_decay, .clip = clip});
+  return f(dsl::sgd{.learning_rate = rate,
+                    .momentum = s.momentum,
+                    .nesterov = s.nesterov,
+                    .weight_decay = s.weight_decay,
+                    .clip = clip});
+}
+
 void check(settings const& s) {
   auto const need = [](bool holds, std::string const& message) {
     if (!holds) throw dsl::option_error(message);
@@ -234,6 +273,13 @@ void check(settings const& s) {
        "--batch-size: times --gpus it must be below 2,147,483,648" + found(s.batch_size) + "; use fewer");
   need(s.learning_rate > 0 && s.learning_rate < 1e30,
        "--learning-rate: it must be a number above 0" + found(s.learning_rate) + "; try 0.005");
+  need(s.optimizer == "sgd" || s.optimizer == "adam" || s.optimizer == "adamw" || s.optimizer == "rmsprop",
+       "--optimizer: it must be sgd, adam, adamw or rmsprop" + found(s.optimizer));
+  need(s.optimizer == "sgd" || (s.momentum == settings{}.momentum && !s.nesterov),
+       "--momentum and --nesterov are for --optimizer sgd" + found(s.optimizer) + "; leave them out");
+  with_optimizer(s, [](auto const& optimizer) { return optimizer.rule(); });  // throws where a number makes no sense
+  need(s.label_smoothing >= 0 && s.label_smoothing < 1,
+       "--label-smoothing: it must be at least 0 and less than 1" + found(s.label_smoothing) + "; try 0.1");
   need(s.bn_momentum >= 0 && s.bn_momentum < 1,
        "--bn-momentum: it must be at least 0 and less than 1" + found(s.bn_momentum) + "; try 0.9");
   need(s.schedule == "poly" || s.schedule == "cosine" || s.schedule == "step" || s.schedule == "one_cycle",
@@ -347,17 +393,21 @@ dsl::cuda on_gpus(settings const& s) {
 }
 #endif
 
+template <class Executor>
+dsl::trainer compile(settings const& s, Executor const& executor) {
+  dsl::compile_options const options{
+      .seed = s.key(), .batch_norm_momentum = s.bn_momentum, .label_smoothing = s.label_smoothing};
+  return with_optimizer(
+      s, [&](auto const& optimizer) { return dsl::compile<model>(executor, optimizer, towers(s), options); });
+}
 dsl::trainer compile(settings const& s) {
-  dsl::sgd const optimizer{.learning_rate = s.learning_rate, .momentum = 0.9};
-  dsl::compile_options const options{.seed = s.key(), .batch_norm_momentum = s.bn_momentum};
 #ifdef TYPENET_HAS_ONEDNN
-  if (s.executor == "onednn")
-    return dsl::compile<model>(dsl::onednn{.threads = s.threads}, optimizer, towers(s), options);
+  if (s.executor == "onednn") return compile(s, dsl::onednn{.threads = s.threads});
 #endif
 #ifdef TYPENET_HAS_CUDA
-  if (s.executor == "cuda") return dsl::compile<model>(on_gpus(s), optimizer, towers(s), options);
+  if (s.executor == "cuda") return compile(s, on_gpus(s));
 #endif
-  return dsl::compile<model>(dsl::reference{}, optimizer, towers(s), options);
+  return compile(s, dsl::reference{});
 }
 
 /// What the processes have in --gpus together.

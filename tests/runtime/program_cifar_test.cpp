@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -200,6 +201,40 @@ TEST_CASE("program: nonsense options", "[program]") {
   refuses(2, with(tiny({"--gpus", "2", "--devices", "0"})), {"2 of them need as many devices", "found 1"});
   refuses(2, with(tiny({"--gpus", "2", "--devices", "0,0"})), {"device 0 is in the list twice"});
   refuses(2, with(tiny({"--gpus", "2", "--devices", "0,4000"})), {"device 4000", "there are 0 to"});
+}
+
+TEST_CASE("program: optimizers, clipping and label smoothing", "[program]") {
+  refuses(2, with({"--optimizer", "lion"}), {"--optimizer", "adamw", "found lion"});
+  refuses(2, with({"--optimizer", "adam", "--nesterov"}), {"--nesterov", "--optimizer sgd", "found adam"});
+  refuses(2, with({"--optimizer", "rmsprop", "--momentum", "0.5"}), {"--momentum", "--optimizer sgd"});
+  refuses(2, with({"--momentum", "1"}), {"sgd: momentum", "found 1"});
+  refuses(2, with({"--weight-decay", "-1", "--optimizer", "adamw"}), {"adamw: weight_decay", "found -1"});
+  refuses(2, with({"--clip-norm", "nan"}), {"clip.norm", "found nan"});
+  refuses(2, with({"--label-smoothing", "1"}), {"--label-smoothing", "found 1"});
+
+  auto const trained = [](std::vector<std::string> more) {
+    std::vector<std::string> all = with(tiny({"--epochs", "1", "--verbose", "0"}));
+    all.insert(all.end(), more.begin(), more.end());
+    temporary_directory const here;
+    outcome const o = run(here, all);
+    INFO(o.err);
+    REQUIRE(o.code == 0);
+    std::string const row = lines(contents(here / "plot.png.history.csv")).at(1);
+    return row.substr(0, row.find(",0.005"));  // the rest is time
+  };
+  std::set<std::string> different;
+  for (std::vector<std::string> const& options : {std::vector<std::string>{},
+                                                  {"--nesterov"},
+                                                  {"--momentum", "0.5"},
+                                                  {"--weight-decay", "0.1"},
+                                                  {"--clip-norm", "0.1"},
+                                                  {"--label-smoothing", "0.1"},
+                                                  {"--optimizer", "adam"},
+                                                  {"--optimizer", "adamw", "--weight-decay", "0.1"},
+                                                  {"--optimizer", "rmsprop"}})
+    different.insert(trained(options));
+  CHECK(different.size() == 9);
+  CHECK(different.contains(trained({})));
 }
 
 TEST_CASE("program: towers share every batch and train as one does", "[program]") {
