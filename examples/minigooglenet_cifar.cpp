@@ -9,6 +9,9 @@
 #include <dsl/text/dot.hpp>
 #include <dsl/towers.hpp>
 #include <dsl/towers/launcher.hpp>
+#ifdef TYPENET_HAS_SAFETENSORS
+#include <dsl/io/safetensors.hpp>
+#endif
 #ifdef TYPENET_HAS_ONEDNN
 #include <dsl/executors/onednn.hpp>
 #endif
@@ -47,6 +50,18 @@ constexpr bool has_nccl = true;
 #else
 constexpr bool has_nccl = false;
 #endif
+
+#ifdef TYPENET_HAS_SAFETENSORS
+constexpr dsl::weights_writer safetensors = [](dsl::trainer& t, std::string const& path) {
+  dsl::save_safetensors(t, path);
+};
+#else
+constexpr dsl::weights_writer safetensors = nullptr;
+#endif
+/// The format that a file's name asks for.
+dsl::weights_writer writer(std::string const& path) {
+  return path.ends_with(".safetensors") ? safetensors : dsl::save_weights;
+}
 
 struct settings {
   std::string output;
@@ -185,7 +200,9 @@ void declare(CLI::App& app, settings& s) {
                  "keep the weights of the epoch with the best --monitor, as in best-{epoch:02d}-{val_acc:.4f}")
       ->type_name("FILE")
       ->group(callbacks);
-  app.add_option("--weights", s.weights, "where the weights go at the end")->type_name("FILE")->group(callbacks);
+  app.add_option("--weights", s.weights, "where the weights go at the end; those in a .safetensors PyTorch can load")
+      ->type_name("FILE")
+      ->group(callbacks);
   app.add_option("--csv", s.csv, "a row an epoch, as it ends")->type_name("FILE")->group(callbacks);
   app.add_option("--tensorboard", s.tensorboard, "curves that TensorBoard shows: tensorboard --logdir DIR")
       ->type_name("DIR")
@@ -286,6 +303,9 @@ void check(settings const& s) {
        "--schedule: it must be poly, cosine, step or one_cycle" + found(s.schedule));
   dsl::metric_named(s.monitor);
   need(s.early_stopping >= 0, "--early-stopping: it must be 0 (never) or more" + found(s.early_stopping) + "; try 10");
+  for (std::string const& file : {s.best, s.weights})
+    need(writer(file), "--best and --weights: this program has no safetensors" + found(file) +
+                           "; install nlohmann_json and build again, or choose another name");
   need(s.save_every >= 0, "--save-every: it must be 0 (behind each epoch) or more" + found(s.save_every) + "; try 500");
   need(s.seed >= 0, "--seed: it must be 0 or more" + found(s.seed));
   need(s.deadline > 0 && s.deadline < 1e6,
@@ -459,7 +479,8 @@ std::vector<dsl::callback_handle> callbacks(settings const& s, std::shared_ptr<b
   if (s.verbose == 1) all.emplace_back(dsl::progress_bar{});
   if (s.verbose == 2) all.emplace_back(dsl::epoch_log{});
   if (stopping) all.emplace_back(stopping);
-  dsl::model_checkpoint_options const best{.save_best_only = true, .save_weights_only = true, .verbose = s.verbose > 0};
+  dsl::model_checkpoint_options const best{
+      .save_best_only = true, .save_weights_only = true, .writer = writer(s.best), .verbose = s.verbose > 0};
   if (!s.best.empty()) all.emplace_back(dsl::model_checkpoint(s.best, best, dsl::metric_named(s.monitor)));
   if (!s.csv.empty()) all.emplace_back(dsl::csv_logger(s.csv));
   if (!s.tensorboard.empty()) all.emplace_back(dsl::tensorboard(s.tensorboard));
@@ -475,7 +496,7 @@ std::vector<dsl::callback_handle> callbacks(settings const& s, std::shared_ptr<b
 /// `kept` is the epoch whose weights the network has.
 void write(settings const& s, dsl::trainer& trainer, dsl::history const& history, std::size_t kept,
            std::string const& data) {
-  if (!s.weights.empty()) dsl::save_weights(trainer, s.weights);
+  if (!s.weights.empty()) writer(s.weights)(trainer, s.weights);
   dsl::write_history_csv(history, s.history());
   try {
     dsl::plot(history, s.output, style(data));

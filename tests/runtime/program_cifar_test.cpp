@@ -459,6 +459,22 @@ TEST_CASE("program: callbacks from the command line", "[program]") {
   CHECK_FALSE(fs::exists(here / "plot.svg.checkpoint"));
 }
 
+TEST_CASE("program: weights in the format that their name asks for", "[program]") {
+  temporary_directory const here;
+  outcome const o = run(here, tiny({"-o", "plot.svg", "--epochs", "1", "--weights", "w.safetensors", "--best",
+                                    "best-{epoch}.safetensors", "--verbose", "0"}));
+  INFO(o.out << o.err);
+  if (o.code == 2) {  // built without its library
+    CHECK(has(o.err, "has no safetensors"));
+    return;
+  }
+  CHECK(o.code == 0);
+  std::string const weights = contents(here / "w.safetensors");
+  REQUIRE(weights.size() > 6'600'000);
+  CHECK(weights.substr(8, 2) == "{\"");
+  CHECK(weights == contents(here / "best-1.safetensors"));
+}
+
 TEST_CASE("program: schedules", "[program]") {
   auto const rates = [](char const* schedule) {
     temporary_directory const here;
