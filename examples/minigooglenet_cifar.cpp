@@ -3,6 +3,7 @@
 // SGD with momentum, a learning rate that falls in a straight line to 0 over the run. --help has the options.
 #include <CLI/CLI.hpp>
 
+#include <dsl/data/crop_and_cutout.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/io/tensorboard.hpp>
 #include <dsl/text.hpp>
@@ -90,7 +91,7 @@ struct settings {
   int verbose = 2;
   std::int64_t train_size = 0;
   std::int64_t test_size = 0;
-  bool no_augment = false;
+  std::string augment = "shift_flip";
   bool summary = false;
   std::string graph;
   std::string schedule = "poly";
@@ -175,7 +176,15 @@ void declare(CLI::App& app, settings& s) {
   app.add_flag("--deterministic", s.deterministic, "the executor cuda gives the same bits in every run, maybe slower");
   app.add_option("--verbose", s.verbose, "while it trains: 0 nothing, 1 a progress bar, 2 a line an epoch")
       ->type_name("0|1|2");
-  app.add_flag("--no-augment", s.no_augment, "train on the pictures as they are: no shifts, no flips");
+  CLI::Option* const augment =
+      app.add_option(
+             "--augment", s.augment,
+             "shift_flip, the tutorials'; crop_flip: 4 pixels of padding, then a crop; crop_flip_cutout: and a\n"
+             "hole of 16x16; none")
+          ->type_name("NAME");
+  app.add_flag_callback(
+         "--no-augment", [&s] { s.augment = "none"; }, "train on the pictures as they are: --augment none")
+      ->excludes(augment);
   app.add_flag("--resume", s.resume,
                "go on from PLOT.checkpoint, which a run that did not end has left, to the same bits;\n"
                "where there is none: from the beginning");
@@ -314,6 +323,9 @@ void check(settings const& s) {
   need(s.verbose >= 0 && s.verbose <= 2, "--verbose: it must be 0, 1 or 2" + found(s.verbose));
   need(s.train_size >= 0, "--train-size: it must be 0 (all) or more" + found(s.train_size) + "; try 3840");
   need(s.test_size >= 0, "--test-size: it must be 0 (all) or more" + found(s.test_size) + "; try 1000");
+  bool const augments =
+      s.augment == "shift_flip" || s.augment == "crop_flip" || s.augment == "crop_flip_cutout" || s.augment == "none";
+  need(augments, "--augment: it must be shift_flip, crop_flip, crop_flip_cutout or none" + found(s.augment));
   need(!s.synthetic || s.data.empty(), "--synthetic and --data: only one of them can be; leave one out");
   if (s.executor != "reference" && !(s.executor == "onednn" && has_onednn) && !(s.executor == "cuda" && has_cuda))
     throw dsl::executor_error("--executor: it must be one that is built in" + found(s.executor) +
@@ -420,6 +432,14 @@ dsl::trainer compile(settings const& s, Executor const& executor) {
   return with_optimizer(
       s, [&](auto const& optimizer) { return dsl::compile<model>(executor, optimizer, towers(s), options); });
 }
+
+dsl::augmentation augmentation(settings const& s) {
+  if (s.augment == "none") return {};
+  if (s.augment == "crop_flip") return dsl::in_order{dsl::random_crop{}, dsl::random_flip{}};
+  if (s.augment == "crop_flip_cutout") return dsl::in_order{dsl::random_crop{}, dsl::random_flip{}, dsl::cutout{}};
+  return dsl::shift_and_flip{};
+}
+
 dsl::trainer compile(settings const& s) {
 #ifdef TYPENET_HAS_ONEDNN
   if (s.executor == "onednn") return compile(s, dsl::onednn{.threads = s.threads});
@@ -539,7 +559,7 @@ void run(settings const& s) {
       trainer.fit(data.train, {.epochs = s.epochs,
                                .batch_size = s.batch_size * gpus,
                                .validation = &data.test,
-                               .augment = s.no_augment ? dsl::augmentation{} : dsl::shift_and_flip{},
+                               .augment = augmentation(s),
                                .callbacks = callbacks(s, stopping, data.name)});
   std::size_t const kept = stopping ? static_cast<std::size_t>(stopping->best_epoch()) : history.epochs.size() - 1;
   if (speaks()) write(s, trainer, history, kept, data.name);

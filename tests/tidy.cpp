@@ -2,6 +2,7 @@
 // For clang-tidy: everything that needs no library and a user may include, weight files and MPI's towers where
 // their libraries are there; once.
 #include <dsl/callbacks.hpp>
+#include <dsl/data/crop_and_cutout.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/io/tensorboard.hpp>
 #include <dsl/placement.hpp>

@@ -179,6 +179,8 @@ TEST_CASE("program: nonsense options", "[program]") {
   refuses(2, with({"--towers-on", "cpu", "--executor", "reference"}), {"--towers-on", "--executor"});
   refuses(2, with({"--towers-on", "cpu", "--precision", "tf32"}), {"--precision", "--executor cuda"});
   refuses(2, with({"--verbose", "3"}), {"--verbose", "found 3"});
+  refuses(2, with({"--augment", "mixup"}), {"--augment", "crop_flip_cutout or none", "found mixup"});
+  refuses(2, with({"--augment", "crop_flip", "--no-augment"}), {"--augment", "--no-augment"});
   refuses(2, with({"--train-size", "-1"}), {"--train-size", "found -1"});
   refuses(2, with({"--test-size", "-1"}), {"--test-size", "found -1"});
   refuses(2, with({"--synthetic", "--data", "somewhere"}), {"--synthetic", "--data", "only one"});
@@ -573,4 +575,25 @@ TEST_CASE("program: the same seed gives the same history", "[program]") {
   };
   CHECK(scores("1") == scores("1"));
   CHECK(scores("1") != scores("2"));
+}
+
+TEST_CASE("program: every augmentation trains on other pictures", "[program]") {
+  std::vector<std::string> rows;
+  auto const train = [&](std::vector<std::string> const& more) {
+    temporary_directory const here;
+    std::vector<std::string> all = tiny({"-o", "plot.svg", "--epochs", "1", "--verbose", "0"});
+    all.insert(all.end(), more.begin(), more.end());
+    outcome const o = run(here, all);
+    INFO(o.out << o.err);
+    REQUIRE(o.code == 0);
+    std::string const row = lines(contents(here / "plot.svg.history.csv")).at(1);
+    return row.substr(0, row.find(",0.005,"));
+  };
+  for (char const* name : {"shift_flip", "crop_flip", "crop_flip_cutout", "none"}) {
+    std::string const row = train({"--augment", name});
+    for (std::string const& other : rows) CHECK(row != other);
+    rows.push_back(row);
+  }
+  CHECK(train({}) == rows[0]);
+  CHECK(train({"--no-augment"}) == rows[3]);
 }

@@ -41,6 +41,9 @@ enum class purpose : std::uint32_t {
   dropout = 3,
   initial_weights = 4,
   synthetic = 5,
+  random_crop = 6,
+  random_flip = 7,
+  cutout = 8,
   user = 1024
 };
 

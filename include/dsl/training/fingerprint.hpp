@@ -116,7 +116,10 @@ class fingerprint {
   for (int epoch = 0; epoch < 4; ++epoch)
     for (std::int64_t sample = 0; sample < 64; ++sample) {
       transform const t = policy.draw(1, epoch, sample, picture);
-      f.add(t.dy), f.add(t.dx), f.add(2 * static_cast<int>(t.interpolation) + t.flip);
+      f.add(t.dy), f.add(t.dx);
+      for (int v : {static_cast<int>(t.flip), static_cast<int>(t.interpolation), static_cast<int>(t.outside),
+                    t.hole.top, t.hole.left, t.hole.height, t.hole.width})
+        f.add(v);
     }
   return f.value();
 }

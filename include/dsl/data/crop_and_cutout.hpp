@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/data/augment.hpp>
+#include <dsl/detail/message.hpp>
+#include <dsl/detail/philox.hpp>
+#include <dsl/error.hpp>
+
+#include <cstdint>
+#include <tuple>
+#include <utility>
+
+namespace dsl {
+namespace detail {
+
+/// One Philox block for each (seed, epoch, sample) and use.
+inline philox_block augmentation_words(purpose what, std::uint64_t seed, int epoch, std::int64_t sample) {
+  auto const index = static_cast<std::uint64_t>(sample);
+  return philox(static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
+                static_cast<std::uint32_t>(epoch), static_cast<std::uint32_t>(what), static_cast<std::uint32_t>(index),
+                static_cast<std::uint32_t>(index >> 32));
+}
+/// 0 .. n-1 of one word, each as likely as the others but for n in 2^32; without a loop, so that a GPU could do it.
+constexpr int scaled(std::uint32_t word, int n) {
+  return static_cast<int>((std::uint64_t{word} * static_cast<std::uint32_t>(n)) >> 32);
+}
+constexpr int largest_augmentation = 1 << 20;  // pixels; sums of such numbers stay far from int's end
+
+}  // namespace detail
+
+/// Pads a picture on every side by so many pixels and cuts out one of its own size anywhere in that: dy and dx are each
+/// one of -padding .. padding, all equally likely. The padding is zero, and so, the mean being subtracted, the mean
+/// picture's colour: He et al. 2015, section 4.2 ("4 pixels are padded on each side"), which with random_flip is the
+/// usual recipe of CIFAR-10. Philox: key = seed, counter = (epoch, random_crop, sample); words: dy, dx.
+struct random_crop {
+  int padding = 4;
+  dsl::outside outside = dsl::outside::zero;
+
+  transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const&) const {
+    auto const words = detail::augmentation_words(detail::purpose::random_crop, seed, epoch, sample);
+    auto const offset = [&](std::uint32_t word) {
+      return static_cast<float>(detail::scaled(word, 2 * padding + 1) - padding);
+    };
+    return {.dy = offset(words.x[0]), .dx = offset(words.x[1]), .outside = outside};
+  }
+  [[gnu::cold]] void check() const {
+    if (padding < 0 || padding > detail::largest_augmentation)
+      throw option_error(detail::message(
+          {"random_crop: padding must be 0 to ", detail::largest_augmentation, " pixels; found ", padding, "; try 4"}));
+  }
+};
+
+/// Left becomes right. Philox: counter = (epoch, random_flip, sample); word 0.
+struct random_flip {
+  double probability = 0.5;
+
+  transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const&) const {
+    auto const words = detail::augmentation_words(detail::purpose::random_flip, seed, epoch, sample);
+    return {.flip = detail::unit_float(words.x[0]) < static_cast<float>(probability)};
+  }
+  [[gnu::cold]] void check() const {
+    bool const holds = probability >= 0 && probability <= 1;
+    if (!holds)
+      throw option_error(
+          detail::message({"random_flip: probability must be 0 to 1; found ", probability, "; try 0.5"}));
+  }
+};
+
+/// A square of so many pixels a side becomes zero (DeVries and Taylor 2017). Its centre is any pixel, so part of the
+/// square may lie beside the picture: rows centre - size/2 .. centre - size/2 + size-1. Their size for CIFAR-10 is 16.
+/// Philox: counter = (epoch, cutout, sample); words: the centre's row, its column.
+struct cutout {
+  int size = 16;
+
+  transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const {
+    auto const words = detail::augmentation_words(detail::purpose::cutout, seed, epoch, sample);
+    return {.hole = {.top = detail::scaled(words.x[0], picture.height) - size / 2,
+                     .left = detail::scaled(words.x[1], picture.width) - size / 2,
+                     .height = size,
+                     .width = size}};
+  }
+  [[gnu::cold]] void check() const {
+    if (size < 1 || size > detail::largest_augmentation)
+      throw option_error(detail::message(
+          {"cutout: size must be 1 to ", detail::largest_augmentation, " pixels; found ", size, "; try 16"}));
+  }
+};
+
+namespace detail {
+
+[[gnu::cold, noreturn]] inline void refuse_order(char const* does, char const* has) {
+  throw option_error(message({"in_order: a policy ", does, " a picture that an earlier one has ", has,
+                              "; give first what moves it, once, then what flips it, then what cuts it, once"}));
+}
+/// What `next` draws, behind `before`, as one: a transform moves, then flips, then cuts.
+inline transform then(transform const& before, transform const& next) {
+  transform both = before;
+  if (next.moves()) {
+    if (before.cuts() || before.flip || before.moves())
+      refuse_order("moves", before.cuts() ? "cut" : before.flip ? "flipped" : "moved");
+    both.dy = next.dy, both.dx = next.dx;
+    both.interpolation = next.interpolation, both.outside = next.outside;
+  }
+  if (next.flip) {
+    if (before.cuts()) refuse_order("flips", "cut");
+    both.flip = !before.flip;
+  }
+  if (next.cuts()) {
+    if (before.cuts()) refuse_order("cuts", "cut");
+    both.hole = next.hole;
+  }
+  return both;
+}
+
+template <class Policy>
+constexpr int place_in_order = 0;  // of a user's own: what it draws will tell
+template <>
+inline constexpr int place_in_order<random_crop> = 1;
+template <>
+inline constexpr int place_in_order<shift_and_flip> = 1;
+template <>
+inline constexpr int place_in_order<random_flip> = 2;
+template <>
+inline constexpr int place_in_order<cutout> = 3;
+
+}  // namespace detail
+
+/// Several policies, one after the other. What they draw is independent of each other.
+///   .augment = dsl::in_order{dsl::random_crop{.padding = 4}, dsl::random_flip{}, dsl::cutout{.size = 16}}
+///   .augment = dsl::in_order{dsl::shift_and_flip{}, dsl::cutout{}}
+/// One may move the picture, then some may flip it, then one may cut it: other orders are an option_error, at once for
+/// typenet's own policies, for others in the first epoch in which they draw one.
+template <augmentation_policy... Policies>
+class in_order {
+ public:
+  constexpr explicit in_order(Policies... policies) : policies_(std::move(policies)...) {}
+
+  transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const {
+    transform all;
+    std::apply(
+        [&](Policies const&... policy) { ((all = detail::then(all, policy.draw(seed, epoch, sample, picture))), ...); },
+        policies_);
+    return all;
+  }
+  [[gnu::cold]] void check() const {
+    int place = 0;
+    std::apply([&](Policies const&... policy) { (check(policy, place), ...); }, policies_);
+  }
+
+ private:
+  template <class Policy>
+  [[gnu::cold]] static void check(Policy const& policy, int& place) {
+    if constexpr (requires { policy.check(); }) policy.check();
+    constexpr int own = detail::place_in_order<Policy>;
+    constexpr char const* does[] = {"", "moves", "flips", "cuts"};
+    constexpr char const* has[] = {"", "moved", "flipped", "cut"};
+    bool const again = own == place && own != detail::place_in_order<random_flip>;
+    if (own > 0 && (own < place || again)) detail::refuse_order(does[own], has[place]);
+    if (own > 0) place = own;
+  }
+
+  std::tuple<Policies...> policies_;
+};
+
+}  // namespace dsl

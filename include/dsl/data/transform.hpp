@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/math.hpp>
+#include <dsl/shape.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dsl {
+
+enum class interpolation { nearest, bilinear };
+
+/// What a place outside the picture has: its nearest edge; zero, which is the mean picture's colour, since the mean has
+/// been subtracted by then; or the picture mirrored at its outermost pixels: ... c b | a b c | b a ...
+enum class outside { edge, zero, mirror };
+
+/// Rows top .. top+height-1 and columns left .. left+width-1 of a picture. What lies outside of it does not count.
+struct rectangle {
+  int top = 0;
+  int left = 0;
+  int height = 0;
+  int width = 0;
+  friend bool operator==(rectangle const&, rectangle const&) = default;
+};
+
+/// What happens to one picture in one epoch; plain numbers, drawn on the CPU or by a GPU kernel.
+/// moved(i, j) = in(i + dy, j + dx); then, if flip, flipped(i, j) = moved(i, W-1 - j); then the hole becomes zero.
+struct transform {
+  float dy = 0;  // pixels
+  float dx = 0;
+  bool flip = false;
+  dsl::interpolation interpolation = dsl::interpolation::nearest;
+  dsl::outside outside = dsl::outside::edge;
+  rectangle hole{};
+
+  bool moves() const { return dy != 0 || dx != 0; }
+  bool cuts() const { return hole.height > 0 && hole.width > 0; }
+};
+
+namespace detail {
+
+inline int clamp_index(long long i, int size) { return i < 0 ? 0 : i < size ? static_cast<int>(i) : size - 1; }
+
+/// Which of `size` pixels stands at place i; -1: none does. mirror: 5 of 4 -> 1, -2 -> 2.
+inline int source_index(outside rule, long long i, int size) {
+  if (i >= 0 && i < size) return static_cast<int>(i);
+  if (rule == outside::edge || (rule == outside::mirror && size == 1)) return clamp_index(i, size);
+  if (rule == outside::zero) return -1;
+  long long const period = 2LL * (size - 1);
+  long long const at = (i % period + period) % period;
+  return static_cast<int>(at < size ? at : period - at);
+}
+
+/// One source position: value = low_share * in[low] + high_share * in[high], as scipy.ndimage's order 1; what does not
+/// stand there has no share.
+struct tap {
+  int low, high;
+  float low_share, high_share;
+  tap(int i, float shift, int size, outside rule) {
+    double const wanted = static_cast<double>(i) + double{shift};
+    auto const limit = static_cast<double>(size);
+    if (rule == outside::edge) {
+      double const at = detail::fmin(detail::fmax(wanted, 0.0), limit - 1);
+      low = static_cast<int>(at);
+      high = clamp_index(low + 1LL, size);
+      high_share = static_cast<float>(at - static_cast<double>(low));
+      low_share = 1 - high_share;
+      return;
+    }
+    // farther away nothing changes, or the picture has been mirrored too often to be recognised
+    double const at = detail::fmin(detail::fmax(wanted, -4 * limit), 4 * limit);
+    double const below = detail::floor(at);
+    low = source_index(rule, static_cast<long long>(below), size);
+    high = source_index(rule, static_cast<long long>(below) + 1, size);
+    high_share = static_cast<float>(at - below);
+    low_share = 1 - high_share;
+    if (low < 0) low = 0, low_share = 0;
+    if (high < 0) high = 0, high_share = 0;
+  }
+};
+
+/// A picture's mean-subtracted numbers, by flat C*H*W index.
+struct pixel_source {
+  std::uint8_t const* bytes = nullptr;
+  float const* floats = nullptr;  // or these, subtracted already
+  float const* mean = nullptr;
+  float operator()(std::ptrdiff_t i) const {
+    if (floats) return floats[i];
+    return mean ? static_cast<float>(bytes[i]) - mean[i] : static_cast<float>(bytes[i]);
+  }
+  /// to[0], to[Step], ... become `count` numbers from i on.
+  template <int Step>
+  void copy(std::ptrdiff_t i, int count, float* to) const {
+    if (floats)
+      for (int j = 0; j < count; ++j) to[j * Step] = floats[i + j];
+    else if (mean)
+      for (int j = 0; j < count; ++j) to[j * Step] = static_cast<float>(bytes[i + j]) - mean[i + j];
+    else
+      for (int j = 0; j < count; ++j) to[j * Step] = static_cast<float>(bytes[i + j]);
+  }
+};
+
+/// A row of the output, from a row of the source or from none (row < 0), moved by dx; `step` is -1 where it is flipped.
+inline void move_row(pixel_source const& pixel, std::ptrdiff_t row, int dx, outside rule, int w, float* first,
+                     std::ptrdiff_t step) {
+  // Columns from .. to-1 read inside the row, the others beside it.
+  int const from = row < 0 || dx < -w ? w : dx < 0 ? -dx : 0;
+  int const to = row < 0 ? w : dx > w ? 0 : dx > 0 ? w - dx : w;
+  if (from < to)
+    step > 0 ? pixel.copy<1>(row + from + dx, to - from, first + from)
+             : pixel.copy<-1>(row + from + dx, to - from, first - from);
+  bool const fills = rule != outside::mirror || row < 0;
+  bool const black = rule == outside::zero || row < 0;
+  auto const beside = [&](int begin, int end, int edge) {
+    if (begin >= end) return;
+    float const fill = black ? 0.0f : pixel(row + edge);
+    for (int j = begin; j < end; ++j)
+      first[j * step] = fills ? fill : pixel(row + source_index(rule, static_cast<long long>(j) + dx, w));
+  };
+  beside(0, from, 0);
+  beside(to, w, w - 1);
+}
+
+/// Row y of the source, or what lies between it and the next one.
+inline void blend_row(pixel_source const& pixel, std::ptrdiff_t plane, tap const& y, transform const& t, int w,
+                      float* first, std::ptrdiff_t step) {
+  auto const at = [&](int i, int j) { return pixel((plane + i) * w + j); };
+  for (int j = 0; j < w; ++j) {
+    tap const x{j, t.dx, w, t.outside};
+    float const above = at(y.low, x.low) * x.low_share + at(y.low, x.high) * x.high_share;
+    float const below = at(y.high, x.low) * x.low_share + at(y.high, x.high) * x.high_share;
+    first[j * step] = above * y.low_share + below * y.high_share;
+  }
+}
+
+inline void cut(rectangle const& hole, dsl::shape const& s, float* out) {
+  auto const within = [](long long at, int size) {
+    return static_cast<int>(at < 0 ? 0 : at < size ? at : static_cast<long long>(size));
+  };
+  int const top = within(hole.top, s.height), bottom = within(static_cast<long long>(hole.top) + hole.height, s.height);
+  int const left = within(hole.left, s.width), right = within(static_cast<long long>(hole.left) + hole.width, s.width);
+  for (int c = 0; c < s.channels; ++c)
+    for (int i = top; i < bottom; ++i)
+      for (int j = left; j < right; ++j) out[(std::ptrdiff_t{c} * s.height + i) * s.width + j] = 0;
+}
+
+inline void transform_picture(transform const& t, dsl::shape const& s, pixel_source const& pixel, float* out) {
+  int const w = s.width;
+  // scipy's order 0 reads floor(i + dy + 0.5), halves up, so a nearest shift is whole: dy = -1.5 moves by -1.
+  // Clamped to four times the picture's own size first, as in tap.
+  auto const whole = [](float shift, double size) {
+    return static_cast<int>(detail::fmin(detail::fmax(detail::floor(double{shift} + 0.5), -4 * size), 4 * size));
+  };
+  int const dy = whole(t.dy, s.height);
+  int const dx = whole(t.dx, w);
+  std::ptrdiff_t const step = t.flip ? -1 : 1;
+  float* row = out;
+  for (int c = 0; c < s.channels; ++c)
+    for (int i = 0; i < s.height; ++i, row += w) {
+      std::ptrdiff_t const plane = std::ptrdiff_t{c} * s.height;
+      float* const first = t.flip ? row + w - 1 : row;
+      if (t.interpolation == interpolation::bilinear) {
+        blend_row(pixel, plane, tap{i, t.dy, s.height, t.outside}, t, w, first, step);
+      } else {
+        int const source = source_index(t.outside, static_cast<long long>(i) + dy, s.height);
+        move_row(pixel, source < 0 ? -1 : (plane + source) * w, dx, t.outside, w, first, step);
+      }
+    }
+  if (t.cuts()) cut(t.hole, s, out);
+}
+
+}  // namespace detail
+
+/// out = the transformed (in - mean), C*H*W floats; mean may be null. The mean goes first: shifted pictures are shifted
+/// *mean-subtracted* pictures, as in the recipe, so the mean moves with its picture.
+/// {.dx = 1} on one row 1 2 3 -> 2 3 3; with flip -> 3 3 2; with outside::zero -> 2 3 0, outside::mirror -> 2 3 2.
+inline void apply(transform const& t, std::uint8_t const* in, float const* mean, float* out,
+                  dsl::shape const& picture) {
+  detail::transform_picture(t, picture, {.bytes = in, .mean = mean}, out);
+}
+
+/// The same for a picture that is mean-subtracted already (the pipeline's cache): the same bits come out.
+inline void apply(transform const& t, float const* in, float* out, dsl::shape const& picture) {
+  detail::transform_picture(t, picture, {.floats = in}, out);
+}
+
+}  // namespace dsl
