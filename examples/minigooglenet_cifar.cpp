@@ -5,6 +5,7 @@
 
 #include <dsl/data/crop_and_cutout.hpp>
 #include <dsl/dsl.hpp>
+#include <dsl/io/classes_file.hpp>
 #include <dsl/io/tensorboard.hpp>
 #include <dsl/text.hpp>
 #include <dsl/text/dot.hpp>
@@ -108,6 +109,7 @@ struct settings {
   std::uint64_t key() const { return static_cast<std::uint64_t>(seed); }
   // Named after the whole of the plot's name, so that runs with other plots in one folder have files of their own.
   std::string history() const { return output + ".history.csv"; }
+  std::string classes() const { return weights + ".classes"; }
   std::string checkpoint() const { return output + ".checkpoint"; }
   bool keeps_checkpoint() const { return epochs > 1 || resume || save_every > 0; }
 };
@@ -209,7 +211,9 @@ void declare(CLI::App& app, settings& s) {
                  "keep the weights of the epoch with the best --monitor, as in best-{epoch:02d}-{val_acc:.4f}")
       ->type_name("FILE")
       ->group(callbacks);
-  app.add_option("--weights", s.weights, "where the weights go at the end; those in a .safetensors PyTorch can load")
+  app.add_option("--weights", s.weights,
+                 "where the weights go at the end; those in a .safetensors PyTorch can load, others the program\n"
+                 "classify, for which FILE.classes beside it has the classes' names and the pictures' mean")
       ->type_name("FILE")
       ->group(callbacks);
   app.add_option("--csv", s.csv, "a row an epoch, as it ends")->type_name("FILE")->group(callbacks);
@@ -515,8 +519,11 @@ std::vector<dsl::callback_handle> callbacks(settings const& s, std::shared_ptr<b
 
 /// `kept` is the epoch whose weights the network has.
 void write(settings const& s, dsl::trainer& trainer, dsl::history const& history, std::size_t kept,
-           std::string const& data) {
-  if (!s.weights.empty()) writer(s.weights)(trainer, s.weights);
+           std::string const& data, dsl::picture_classes const& classes) {
+  if (!s.weights.empty()) {
+    writer(s.weights)(trainer, s.weights);
+    dsl::write_classes(classes, s.classes());
+  }
   dsl::write_history_csv(history, s.history());
   try {
     dsl::plot(history, s.output, style(data));
@@ -533,7 +540,7 @@ void run(settings const& s) {
   if (speaks()) {
     dsl::check_writable(s.history(), "history");
     dsl::check_plot(s.output);
-    if (!s.weights.empty()) dsl::check_writable(s.weights, "weights");
+    if (!s.weights.empty()) dsl::check_writable(s.weights, "weights"), dsl::check_writable(s.classes(), "classes");
     if (s.keeps_checkpoint()) dsl::check_writable(s.checkpoint(), "checkpoint");
   }
   pictures const data = load(s);
@@ -562,7 +569,7 @@ void run(settings const& s) {
                                .augment = augmentation(s),
                                .callbacks = callbacks(s, stopping, data.name)});
   std::size_t const kept = stopping ? static_cast<std::size_t>(stopping->best_epoch()) : history.epochs.size() - 1;
-  if (speaks()) write(s, trainer, history, kept, data.name);
+  if (speaks()) write(s, trainer, history, kept, data.name, dsl::classes_of(data.train));
 }
 
 void draw(settings const& s) {

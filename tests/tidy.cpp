@@ -13,6 +13,9 @@
 #if __has_include(<hdf5.h>)
 #include <dsl/io/keras_h5.hpp>
 #endif
+#if __has_include(<png.h>) && __has_include(<jpeglib.h>)
+#include <dsl/pictures.hpp>
+#endif
 #if __has_include(<mpi.h>)
 #include <dsl/towers/mpi.hpp>
 #endif

@@ -26,6 +26,9 @@ if [ -n "${TYPENET_MPI:-}" ]; then
   "${mpirun[@]}" "$scratch/build/train_processes" | tee "$scratch/said"
   [ "$(grep -c '^processes: loss' "$scratch/said")" = 2 ]
 fi
+if [ -n "${TYPENET_PICTURES:-}" ]; then
+  "$scratch/build/read_picture" | grep -q '^pictures: picture: none.png must be'
+fi
 
 # A required component that can't be had says what is missing.
 if said=$(configure "$scratch/without" -DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON "-DTYPENET_COMPONENTS=COMPONENTS;text" 2>&1); then

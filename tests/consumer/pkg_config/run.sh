@@ -16,6 +16,11 @@ if pkg-config --exists nlohmann_json; then modules+=(typenet-safetensors); fi
 if pkg-config --exists typenet-keras_h5; then modules+=(typenet-keras_h5); fi
 if [ -n "${TYPENET_ONEDNN:-}" ]; then modules+=(typenet-onednn); fi
 if [ -n "${TYPENET_MPI:-}" ] && pkg-config --exists ompi-c; then modules+=(typenet-mpi); fi
+if [ -n "${TYPENET_PICTURES:-}" ]; then
+  read -ra flags <<<"$(pkg-config --cflags --libs typenet-pictures)"
+  "$TYPENET_CXX" -std=c++20 -O1 "$here/../read_picture.cpp" "${flags[@]}" -o "$scratch/read"
+  "$scratch/read" | grep -q '^pictures: picture: none.png must be'
+fi
 read -ra flags <<<"$(pkg-config --cflags --libs "${modules[@]}")"
 "$TYPENET_CXX" -std=c++20 -O1 "$here/../train_one_step.cpp" "${flags[@]}" -o "$scratch/train"
 "$scratch/train" | tee "$scratch/said"

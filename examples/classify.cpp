@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+// Says what is on pictures, by weights that minigooglenet_cifar has trained. --help has the options.
+#include <CLI/CLI.hpp>
+
+#include <dsl/dsl.hpp>
+#include <dsl/io/classes_file.hpp>
+#include <dsl/pictures.hpp>
+#include <dsl/text.hpp>
+#ifdef TYPENET_HAS_ONEDNN
+#include <dsl/executors/onednn.hpp>
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
+
+namespace {
+
+struct settings {
+  std::string weights;
+  std::string classes;
+  std::string data;
+  int top = 3;
+  std::vector<std::string> files;
+};
+
+void declare(CLI::App& app, settings& s) {
+  app.option_defaults()->always_capture_default();
+  app.add_option("-w,--weights", s.weights,
+                 "what minigooglenet_cifar --weights wrote, or --best, or its checkpoint [required]")
+      ->type_name("FILE");
+  app.add_option("-k,--top", s.top, "how many classes to print of each picture, the likeliest first")->type_name("K");
+  app.add_option(
+         "--classes", s.classes,
+         "the classes' names and the mean of the training pictures; default: WEIGHTS.classes, which is written\n"
+         "with the weights; where that is not there, those of CIFAR-10's files")
+      ->type_name("FILE");
+  app.add_option("-d,--data", s.data,
+                 "directory of CIFAR-10's *.bin files, for a checkpoint that has no classes beside it; default:\n"
+                 "$TYPENET_DATA, then ~/.cache/typenet")
+      ->type_name("DIR");
+  app.add_option("pictures", s.files, "PNG or JPEG files [required]")->type_name("PICTURE");
+  app.footer(R"(
+The largest square in the middle of a picture is shrunk, or stretched, to 32x32 by a triangle filter (bilinear where a
+picture grows; where it shrinks every pixel counts). What is transparent shows white. Then the training pictures' mean is
+subtracted, as in the training.
+
+Examples:
+    minigooglenet_cifar -o plot.png --epochs 30 --weights cifar.weights
+    classify --weights cifar.weights cat.jpg ship.png
+
+It exits with 0 when all pictures were classified; with 1 when one of them, or the weights, could not be read: a line on
+standard error says which and why, and the other pictures are classified nevertheless; with 2 for options that can't be.)");
+}
+
+void check(settings const& s) {
+  auto const need = [](bool holds, std::string const& message) {
+    if (!holds) throw dsl::option_error(message);
+  };
+  need(!s.weights.empty(), "--weights: it must name a file that minigooglenet_cifar --weights wrote");
+  need(s.top >= 1 && s.top <= model::output.size(),
+       fmt::format("--top: it must be 1 to {}; found {}", model::output.size(), s.top));
+  need(!s.files.empty(), "pictures: there must be one or more; add the names of PNG or JPEG files");
+  need(s.classes.empty() || s.data.empty(), "--classes and --data: only one of them can be; leave one out");
+}
+
+dsl::picture_classes classes(settings const& s) {
+  std::string const beside = s.weights + ".classes";
+  dsl::picture_classes all;
+  if (!s.classes.empty() || (s.data.empty() && std::filesystem::exists(beside)))
+    all = dsl::read_classes(s.classes.empty() ? beside : s.classes);
+  else if (!s.data.empty() || !dsl::cifar10::find().empty())
+    all = dsl::classes_of(dsl::cifar10::load(s.data).train);
+  else
+    throw dsl::data_error("classes: " + beside +
+                          " must be there, with the classes' names and the training pictures' mean; found none, and no "
+                          "CIFAR-10 either; give --classes FILE or --data DIR");
+  if (!(all.sample == dsl::shape{3, 32, 32}) || static_cast<long long>(all.names.size()) != model::output.size())
+    throw dsl::data_error(
+        fmt::format("classes: they must be {} of pictures of 3x32x32; found {} of {}; give the file that "
+                    "was written beside the weights",
+                    model::output.size(), all.names.size(), dsl::text::shape(all.sample)));
+  return all;
+}
+
+dsl::trainer compile() {
+#ifdef TYPENET_HAS_ONEDNN
+  return dsl::compile<model>(dsl::onednn{}, dsl::sgd{});
+#else
+  return dsl::compile<model>(dsl::reference{}, dsl::sgd{});
+#endif
+}
+
+void classify(dsl::trainer& trainer, dsl::picture_classes const& classes, std::string const& file, int top) {
+  dsl::shape const& to = classes.sample;
+  dsl::rgb_picture const small = dsl::resized(dsl::centre_square(dsl::read_picture(file)), to.width, to.height);
+  std::vector<float> input(static_cast<std::size_t>(to.size())), p(classes.names.size());
+  dsl::to_planes(small, classes.mean.empty() ? nullptr : classes.mean.data(), input.data());
+  trainer.predict_on_batch(input.data(), 1, p.data());
+  for (float const x : p)
+    if (!std::isfinite(x))
+      throw dsl::training_error("weights: they must give probabilities; found one that is no number; train again");
+  std::vector<std::size_t> order(p.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return p[a] > p[b] || (p[a] == p[b] && a < b); });
+  std::string text = file + "\n";
+  for (std::size_t i = 0; i < static_cast<std::size_t>(top); ++i)
+    text += fmt::format("  {:6.2f} %  {}\n", 100 * p[order[i]], classes.names[order[i]]);
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+int fail(int code, std::string message) {
+  for (char& c : message)
+    if (c == '\n') c = ' ';
+  std::fprintf(stderr, "error: %s\n", message.c_str());
+  return code;
+}
+
+int run(settings const& s) {
+  dsl::picture_classes const all = classes(s);
+  dsl::trainer trainer = compile();
+  dsl::load_weights(trainer, s.weights);
+  int code = 0;
+  for (std::string const& file : s.files) try {
+      classify(trainer, all, file, s.top);
+    } catch (dsl::data_error const& e) {
+      code = fail(1, e.what());
+    }
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  settings s;
+  CLI::App app{"Says what is on pictures, by weights that minigooglenet_cifar has trained."};
+  declare(app, s);
+  try {
+    app.parse(argc, argv);
+    check(s);
+    return run(s);
+  } catch (CLI::Success const& e) {  // --help
+    return app.exit(e);
+  } catch (CLI::ParseError const& e) {
+    return fail(2, std::string(e.what()) + "; --help lists the options");
+  } catch (dsl::option_error const& e) {
+    return fail(2, e.what());
+  } catch (std::exception const& e) {
+    return fail(1, e.what());
+  }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/pictures/rgb_picture.hpp>
+
+#include <csetjmp>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+// jpeglib.h needs <cstdio> before it
+#include <jerror.h>
+#include <jpeglib.h>
+
+namespace dsl::detail {
+
+/// libjpeg leaves by longjmp where it can't go on: no function here that it may leave has anything to destroy.
+class jpeg_reader {
+ public:
+  jpeg_reader() {
+    info_.err = jpeg_std_error(&errors_);
+    errors_.error_exit = leave;
+    errors_.emit_message = judge;
+    errors_.output_message = [](j_common_ptr) {};
+    info_.client_data = this;
+  }
+  jpeg_reader(jpeg_reader const&) = delete;
+  jpeg_reader& operator=(jpeg_reader const&) = delete;
+  ~jpeg_reader() { jpeg_destroy_decompress(&info_); }
+
+  /// False: said() tells why.
+  [[gnu::noinline]] bool read_header(std::uint8_t const* data, std::size_t size) {
+    if (setjmp(back_)) return false;
+    jpeg_create_decompress(&info_);
+    jpeg_mem_src(&info_, data, size);
+    jpeg_read_header(&info_, TRUE);
+    info_.out_color_space = JCS_RGB;
+    return true;
+  }
+  /// rgb takes 3 * width() * height() bytes.
+  [[gnu::noinline]] bool read_rows(std::uint8_t* rgb) {
+    if (setjmp(back_)) return false;
+    jpeg_start_decompress(&info_);
+    while (info_.output_scanline < info_.output_height) {
+      JSAMPROW row = rgb + std::size_t{3} * info_.output_width * info_.output_scanline;
+      jpeg_read_scanlines(&info_, &row, 1);
+    }
+    jpeg_finish_decompress(&info_);
+    return true;
+  }
+  unsigned long width() const { return info_.image_width; }
+  unsigned long height() const { return info_.image_height; }
+  char const* said() const { return said_; }
+
+ private:
+  [[noreturn]] static void leave(j_common_ptr info) {
+    auto* const self = static_cast<jpeg_reader*>(info->client_data);
+    info->err->format_message(info, self->said_);
+    std::longjmp(self->back_, 1);
+  }
+  /// Missing or damaged data is only a warning to libjpeg, which then paints what it likes.
+  static void judge(j_common_ptr info, int level) {
+    int const code = info->err->msg_code;
+    bool const harmless = code == JWRN_EXTRANEOUS_DATA || code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM;
+    if (level < 0 && !harmless) leave(info);
+  }
+
+  jpeg_decompress_struct info_{};
+  jpeg_error_mgr errors_{};
+  std::jmp_buf back_{};
+  char said_[JMSG_LENGTH_MAX] = "";
+};
+
+/// Grey ones, and progressive ones; not CMYK. An orientation that a camera has noted beside the picture is not looked
+/// at. `name` is for messages.
+[[gnu::cold]] inline rgb_picture decode_jpeg(std::uint8_t const* data, std::size_t size, std::string const& name) {
+  jpeg_reader jpeg;
+  auto const need = [&](bool done) {
+    if (!done)
+      refuse_picture(
+          name, message({"must be a whole JPEG, grey or in colour; libjpeg says: ", jpeg.said(), "; save it again"}));
+  };
+  need(jpeg.read_header(data, size));
+  rgb_picture picture = make_picture(jpeg.width(), jpeg.height(), name);
+  need(jpeg.read_rows(picture.pixels.data()));
+  return picture;
+}
+
+}  // namespace dsl::detail

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mapped_file.hpp>
+#include <dsl/pictures/jpeg.hpp>
+#include <dsl/pictures/png.hpp>
+#include <dsl/pictures/rgb_picture.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+namespace dsl {
+
+/// A PNG or a JPEG in memory, told apart by how it begins. `name` is for messages. Throws data_error for everything
+/// else, for what is cut short or damaged, and for more than most_pixels.
+[[gnu::cold]] inline rgb_picture decode_picture(std::uint8_t const* data, std::size_t size, std::string const& name) {
+  auto const begins = [&](char const* with, std::size_t bytes) {
+    return size >= bytes && std::memcmp(data, with, bytes) == 0;
+  };
+  if (begins("\x89PNG\r\n\x1a\n", 8)) return detail::decode_png(data, size, name);
+  if (begins("\xff\xd8\xff", 3)) return detail::decode_jpeg(data, size, name);
+  detail::refuse_picture(name, size == 0 ? "must be a PNG or a JPEG; found an empty file"
+                                         : "must be a PNG or a JPEG, and does not begin as they do; convert it");
+}
+
+/// The same of a file, whatever its name ends in.
+[[gnu::cold]] inline rgb_picture read_picture(std::string const& path) {
+  detail::mapped_file const file(path, "picture", "give a PNG or a JPEG");
+  return decode_picture(file.data(), file.size(), path);
+}
+
+}  // namespace dsl

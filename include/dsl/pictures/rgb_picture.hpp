@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/message.hpp>
+#include <dsl/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dsl {
+
+/// Red, green, blue, a byte each, sRGB, pixel by pixel, row by row from the top: 3 * width * height bytes.
+struct rgb_picture {
+  int width = 0;
+  int height = 0;
+  std::vector<std::uint8_t> pixels;
+
+  std::uint8_t const* at(int row, int column) const {
+    return pixels.data() +
+           3 * (static_cast<std::size_t>(row) * static_cast<std::size_t>(width) + static_cast<std::size_t>(column));
+  }
+};
+
+/// No file gets more memory than this asks for, 192 MiB, whatever size it says that it has.
+inline constexpr long long most_pixels = 1LL << 26;
+
+namespace detail {
+
+[[gnu::cold, noreturn]] inline void refuse_picture(std::string const& name, std::string const& what) {
+  throw data_error(message({"picture: ", name, " ", what}));
+}
+/// A picture of that size, black; throws data_error for an absurd one.
+[[gnu::cold]] inline rgb_picture make_picture(unsigned long width, unsigned long height, std::string const& name) {
+  auto const most = static_cast<unsigned long>(most_pixels);
+  if (width < 1 || height < 1 || width > most || height > most / width)
+    refuse_picture(name, message({"must have 1 to ", most, " pixels; found ", width, " x ", height, "; shrink it"}));
+  return {static_cast<int>(width), static_cast<int>(height), std::vector<std::uint8_t>(3 * width * height)};
+}
+
+}  // namespace detail
+}  // namespace dsl

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// Picture files as libpng and libjpeg write them, good and bad ones; resizing, to the number.
+#include "support/catch.hpp"
+#include "support/picture_files.hpp"
+#include "support/temporary_directory.hpp"
+
+#include <dsl/pictures.hpp>
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace test = dsl::test;
+using bytes = std::vector<std::uint8_t>;
+
+namespace {
+
+dsl::rgb_picture decoded(std::string const& file) {
+  return dsl::decode_picture(reinterpret_cast<std::uint8_t const*>(file.data()), file.size(), "some.file");
+}
+void refuses(std::string const& file, std::vector<std::string> const& words) {
+  try {
+    decoded(file);
+  } catch (dsl::data_error const& e) {
+    INFO(e.what());
+    CHECK(std::string(e.what()).starts_with("picture: some.file "));
+    for (auto const& word : words) CHECK(std::string(e.what()).find(word) != std::string::npos);
+    return;
+  }
+  FAIL("no data_error");
+}
+
+/// 2 x 3 pixels, all different.
+dsl::rgb_picture const small{2, 3, {1, 2, 3, 40, 50, 60, 255, 0, 0, 0, 255, 0, 0, 0, 255, 200, 201, 202}};
+
+}  // namespace
+
+TEST_CASE("pictures: PNGs of every kind", "[pictures]") {
+  CHECK(decoded(test::png(small)).pixels == small.pixels);
+  CHECK(decoded(test::png(small)).width == 2);
+  CHECK(decoded(test::png(small)).height == 3);
+  CHECK(decoded(test::png(small, {.interlaced = true})).pixels == small.pixels);
+
+  // 16 bits: 0x80ff is 128.99 of 255, sRGB and not linear light, which would be 188.
+  auto const wide = decoded(test::raw_png(1, 1, 16, PNG_COLOR_TYPE_RGB, {0x80, 0x80, 0, 0, 0xff, 0xff}));
+  CHECK(wide.pixels == bytes{128, 0, 255});
+  CHECK(decoded(test::raw_png(2, 1, 8, PNG_COLOR_TYPE_GRAY, {7, 200})).pixels == bytes{7, 7, 7, 200, 200, 200});
+  CHECK(decoded(test::raw_png(1, 1, 16, PNG_COLOR_TYPE_GRAY, {0x80, 0x80})).pixels == bytes{128, 128, 128});
+  CHECK(decoded(test::raw_png(3, 1, 1, PNG_COLOR_TYPE_GRAY, {0xa0})).pixels ==
+        bytes{255, 255, 255, 0, 0, 0, 255, 255, 255});
+  CHECK(decoded(test::raw_png(3, 1, 8, PNG_COLOR_TYPE_PALETTE, {1, 0, 1}, {{9, 8, 7}, {1, 2, 3}})).pixels ==
+        bytes{1, 2, 3, 9, 8, 7, 1, 2, 3});
+  // What is transparent shows white.
+  CHECK(decoded(test::raw_png(2, 1, 8, PNG_COLOR_TYPE_RGB_ALPHA, {10, 20, 30, 255, 10, 20, 30, 0})).pixels ==
+        bytes{10, 20, 30, 255, 255, 255});
+  auto const half = decoded(test::raw_png(1, 1, 8, PNG_COLOR_TYPE_GRAY_ALPHA, {0, 128}));
+  CHECK(half.pixels[0] > 120);  // libpng mixes light, not bytes
+  CHECK(half.pixels[0] < 200);
+}
+
+TEST_CASE("pictures: JPEGs in colour, grey and progressive", "[pictures]") {
+  dsl::rgb_picture flat{24, 17, bytes(3 * 24 * 17)};
+  for (std::size_t i = 0; i < flat.pixels.size(); i += 3)
+    flat.pixels[i] = 200, flat.pixels[i + 1] = 100, flat.pixels[i + 2] = 50;
+  for (bool progressive : {false, true}) {
+    auto const read = decoded(test::jpeg(flat, {.progressive = progressive}));
+    REQUIRE(read.width == 24);
+    REQUIRE(read.height == 17);
+    for (std::size_t i = 0; i < read.pixels.size(); ++i) CHECK(std::abs(int{read.pixels[i]} - flat.pixels[i]) <= 3);
+  }
+  auto const grey = decoded(test::jpeg(flat, {.grey = true}));
+  REQUIRE(grey.pixels.size() == flat.pixels.size());
+  CHECK(std::abs(grey.pixels[0] - 124) <= 2);  // 0.299 * 200 + 0.587 * 100 + 0.114 * 50
+  CHECK(grey.pixels[0] == grey.pixels[2]);
+}
+
+TEST_CASE("pictures: what is no whole picture is refused", "[pictures]") {
+  std::string const png = test::png(test::drawn(40, 30, 1)), jpeg = test::jpeg(test::drawn(40, 30, 1));
+  REQUIRE(decoded(png).width == 40);
+  REQUIRE(decoded(jpeg).width == 40);
+  refuses("", {"empty"});
+  refuses("GIF89a...", {"PNG or a JPEG"});
+  refuses(png.substr(0, 8), {"whole PNG", "libpng"});
+  for (std::size_t size = 8; size + 12 < png.size(); size += 7) refuses(png.substr(0, size), {"whole PNG"});
+  for (std::size_t size = 3; size + 2 < jpeg.size(); size += 5)
+    refuses(jpeg.substr(0, size), {"whole JPEG", "libjpeg"});
+  CHECK(decoded(png + "more").width == 40);
+  CHECK(decoded(jpeg + "more").width == 40);
+
+  // A flipped bit anywhere: an error, or a picture of the right size; never anything else (sanitizers look on).
+  int refused = 0, of = 0;
+  for (std::string const& good : {png, jpeg})
+    for (std::size_t at = 0; at < good.size(); at += 3) {
+      std::string bad = good;
+      bad[at] = static_cast<char>(bad[at] ^ (1 << at % 8));
+      ++of;
+      try {
+        auto const p = decoded(bad);
+        CHECK(p.pixels.size() == 3 * static_cast<std::size_t>(p.width) * static_cast<std::size_t>(p.height));
+      } catch (dsl::data_error const&) {
+        ++refused;
+      }
+    }
+  CHECK(refused > of / 4);
+  std::string damaged = png;
+  damaged[damaged.size() / 2] = static_cast<char>(damaged[damaged.size() / 2] ^ 1);
+  refuses(damaged, {"whole PNG"});  // its checksum
+}
+
+TEST_CASE("pictures: absurd sizes ask for no memory", "[pictures]") {
+  auto const with_size = [](unsigned width, unsigned height) {
+    return test::with_png_size(test::png(small), width, height);
+  };
+  CHECK(decoded(with_size(2, 3)).pixels == small.pixels);
+  refuses(with_size(65'536, 65'536), {"1 to 67108864 pixels", "found 65536 x 65536"});
+  refuses(with_size(8'193, 8'192), {"found 8193 x 8192"});
+  refuses(with_size(0x7fffffff, 0x7fffffff), {});
+  refuses(with_size(0, 3), {});
+  refuses(with_size(8'000, 8'000), {"whole PNG"});  // taken at its word, and then there is nothing
+  std::string jpeg = test::jpeg(small);
+  std::size_t const frame = jpeg.find("\xff\xc0");
+  REQUIRE(frame != std::string::npos);
+  jpeg.replace(frame + 5, 4, "\xff\xdc\xff\xdc");
+  refuses(jpeg, {"found 65500 x 65500"});
+}
+
+TEST_CASE("pictures: files", "[pictures]") {
+  test::temporary_directory const here;
+  std::ofstream(here / "p.jpg", std::ios::binary) << test::png(small);  // a name says nothing
+  CHECK(dsl::read_picture(here / "p.jpg").pixels == small.pixels);
+  for (std::string const& bad : {here / "none.png", here.path.string()}) try {
+      dsl::read_picture(bad);
+      FAIL("no data_error");
+    } catch (dsl::data_error const& e) {
+      CHECK(std::string(e.what()).find(bad) != std::string::npos);
+    }
+}
+
+TEST_CASE("pictures: the square in the middle", "[pictures]") {
+  auto const tall = dsl::centre_square(small);  // of 3 rows the upper two
+  CHECK(tall.width == 2);
+  CHECK(tall.pixels == bytes{1, 2, 3, 40, 50, 60, 255, 0, 0, 0, 255, 0});
+  dsl::rgb_picture const wide{5, 1, {1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5}};
+  CHECK(dsl::centre_square(wide).pixels == bytes{3, 3, 3});
+}
+
+TEST_CASE("pictures: resizing by hand", "[pictures]") {
+  auto const row = [](bytes const& red, int to) {
+    dsl::rgb_picture p{static_cast<int>(red.size()), 1, {}};
+    for (std::uint8_t const r : red) p.pixels.insert(p.pixels.end(), {r, 0, std::uint8_t(255 - r)});
+    auto const across = dsl::resized(p, to, 1);
+    dsl::rgb_picture const upright{1, p.width, p.pixels};
+    CHECK(dsl::resized(upright, 1, to).pixels == across.pixels);  // rows as columns
+    bytes reds;
+    for (std::size_t i = 0; i < across.pixels.size(); i += 3) {
+      reds.push_back(across.pixels[i]);
+      CHECK(across.pixels[i + 1] == 0);
+      CHECK(std::abs(across.pixels[i] + across.pixels[i + 2] - 255) <= 1);
+    }
+    return reds;
+  };
+  CHECK(row({10, 20, 30, 250}, 4) == bytes{10, 20, 30, 250});  // nothing to do
+  // To one half: weights 1/4 3/4 3/4 1/4 by distance, and at an edge what is there: (3*8 + 3*16 + 24) / 7 = 13.7
+  CHECK(row({8, 16, 24, 32}, 2) == bytes{14, 26});
+  // Twice as large: bilinear, a quarter from the next one; edges stay
+  CHECK(row({0, 100}, 4) == bytes{0, 25, 75, 100});
+  CHECK(row({5}, 3) == bytes{5, 5, 5});
+  // 3 to 2: reach 1.5, centres 0.75 and 2.25: weights 5/6, 1/2 and 0 (at 2.5): (5/6 * 30 + 1/2 * 60) / (4/3) = 41.25
+  CHECK(row({30, 60, 90}, 2) == bytes{41, 79});
+  CHECK(row(bytes(1000, 255), 7) == bytes(7, 255));
+  CHECK(row(bytes(1000, 0), 7) == bytes(7, 0));
+
+  // A checkerboard becomes grey: every pixel counts, where taking each fourth one would give black or white.
+  dsl::rgb_picture board{128, 128, bytes(3 * 128 * 128)};
+  for (std::size_t i = 0; i < 128 * 128; ++i)
+    for (std::size_t c = 0; c < 3; ++c) board.pixels[3 * i + c] = (i + i / 128) % 2 ? 255 : 0;
+  for (std::uint8_t const x : dsl::resized(board, 32, 32).pixels) CHECK(std::abs(x - 128) <= 4);
+  CHECK_THROWS_AS(dsl::resized(small, 0, 4), dsl::option_error);
+  CHECK_THROWS_AS(dsl::resized(small, 1 << 14, 1 << 14), dsl::option_error);
+}
+
+TEST_CASE("pictures: planes, red first, minus the mean", "[pictures]") {
+  dsl::rgb_picture const two{2, 1, {1, 2, 3, 40, 50, 60}};
+  std::vector<float> out(6);
+  std::vector<float> const mean{1, 2, 3, 4, 5, 6};
+  dsl::to_planes(two, nullptr, out.data());
+  CHECK(out == std::vector<float>{1, 40, 2, 50, 3, 60});
+  dsl::to_planes(two, mean.data(), out.data());
+  CHECK(out == std::vector<float>{0, 38, -1, 46, -2, 54});
+}

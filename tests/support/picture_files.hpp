@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/pictures.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+// jpeglib.h needs <cstdio> before it
+#include <jpeglib.h>
+#include <png.h>
+
+namespace dsl::test {
+
+/// A picture of random blocks, 4 pixels each.
+inline rgb_picture drawn(int width, int height, unsigned seed) {
+  rgb_picture p{width, height, {}};
+  for (int i = 0; i < height; ++i)
+    for (int j = 0; j < width; ++j)
+      for (unsigned c = 0; c < 3; ++c) {
+        unsigned const block = static_cast<unsigned>(i / 4 * 1000 + j / 4) * 3 + c + 977 * seed;
+        p.pixels.push_back(static_cast<std::uint8_t>(block * 2654435761u >> 24));
+      }
+  return p;
+}
+
+struct png_options {
+  bool interlaced = false;
+};
+
+/// Of lines of bytes as PNG packs them.
+inline std::string raw_png(unsigned width, unsigned height, int depth, int colour, std::vector<std::uint8_t> lines,
+                           std::vector<std::array<std::uint8_t, 3>> const& palette = {}, png_options const& o = {}) {
+  std::string file;
+  png_struct* png = png_create_write_struct(
+      PNG_LIBPNG_VER_STRING, nullptr, [](png_struct*, char const* why) { throw std::runtime_error(why); }, nullptr);
+  png_info* info = png_create_info_struct(png);
+  png_set_write_fn(
+      png, &file,
+      [](png_struct* p, png_byte* data, std::size_t size) {
+        static_cast<std::string*>(png_get_io_ptr(p))->append(reinterpret_cast<char const*>(data), size);
+      },
+      nullptr);
+  png_set_IHDR(png, info, width, height, depth, colour, o.interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE,
+               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  std::vector<png_color> colours;
+  for (auto const& c : palette) colours.push_back({c[0], c[1], c[2]});
+  if (!colours.empty()) png_set_PLTE(png, info, colours.data(), static_cast<int>(colours.size()));
+  png_write_info(png, info);
+  std::vector<png_byte*> rows;
+  for (unsigned i = 0; i < height; ++i) rows.push_back(lines.data() + i * (lines.size() / height));
+  png_write_image(png, rows.data());
+  png_write_end(png, info);
+  png_destroy_write_struct(&png, &info);
+  return file;
+}
+inline std::string png(rgb_picture const& p, png_options const& o = {}) {
+  return raw_png(static_cast<unsigned>(p.width), static_cast<unsigned>(p.height), 8, PNG_COLOR_TYPE_RGB, p.pixels, {},
+                 o);
+}
+
+/// The same file with another size in its header, and the header's checksum made right.
+inline std::string with_png_size(std::string file, unsigned width, unsigned height) {
+  auto const put = [&](std::size_t at, std::uint32_t v) {
+    for (std::size_t i = 0; i < 4; ++i) file[at + i] = static_cast<char>(v >> (24 - 8 * i));
+  };
+  put(16, width), put(20, height);
+  std::uint32_t crc = 0xffffffff;  // of the 17 bytes from "IHDR" on
+  for (std::size_t i = 12; i < 29; ++i) {
+    crc ^= static_cast<std::uint8_t>(file[i]);
+    for (int k = 0; k < 8; ++k) crc = (crc & 1) != 0 ? crc >> 1 ^ 0xedb88320u : crc >> 1;
+  }
+  put(29, ~crc);
+  return file;
+}
+
+struct jpeg_options {
+  bool grey = false;
+  bool progressive = false;
+  int quality = 95;
+};
+
+inline std::string jpeg(rgb_picture const& p, jpeg_options const& o = {}) {
+  jpeg_compress_struct info{};
+  jpeg_error_mgr errors{};
+  info.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&info);
+  unsigned char* memory = nullptr;
+  unsigned long size = 0;
+  jpeg_mem_dest(&info, &memory, &size);
+  info.image_width = static_cast<JDIMENSION>(p.width);
+  info.image_height = static_cast<JDIMENSION>(p.height);
+  info.input_components = 3;
+  info.in_color_space = JCS_RGB;
+  jpeg_set_defaults(&info);
+  if (o.grey) jpeg_set_colorspace(&info, JCS_GRAYSCALE);
+  jpeg_set_quality(&info, o.quality, TRUE);
+  if (o.progressive) jpeg_simple_progression(&info);
+  jpeg_start_compress(&info, TRUE);
+  for (int i = 0; i < p.height; ++i) {
+    JSAMPROW row = const_cast<JSAMPROW>(p.at(i, 0));
+    jpeg_write_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_compress(&info);
+  jpeg_destroy_compress(&info);
+  std::string const file(reinterpret_cast<char const*>(memory), size);
+  std::free(memory);
+  return file;
+}
+
+}  // namespace dsl::test
