@@ -6,8 +6,10 @@
 #include <dsl/data/crop_and_cutout.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/io/classes_file.hpp>
+#include <dsl/io/confusion_plot.hpp>
 #include <dsl/io/tensorboard.hpp>
 #include <dsl/text.hpp>
+#include <dsl/text/confusion_table.hpp>
 #include <dsl/text/dot.hpp>
 #include <dsl/towers.hpp>
 #include <dsl/towers/launcher.hpp>
@@ -100,6 +102,7 @@ struct settings {
   int early_stopping = 0;
   std::string best;
   std::string weights;
+  std::string confusion;
   std::string csv;
   std::string tensorboard;
   bool resume = false;
@@ -110,6 +113,7 @@ struct settings {
   // Named after the whole of the plot's name, so that runs with other plots in one folder have files of their own.
   std::string history() const { return output + ".history.csv"; }
   std::string classes() const { return weights + ".classes"; }
+  bool confusion_as_text() const { return confusion.ends_with(".txt"); }
   std::string checkpoint() const { return output + ".checkpoint"; }
   bool keeps_checkpoint() const { return epochs > 1 || resume || save_every > 0; }
 };
@@ -190,6 +194,9 @@ void declare(CLI::App& app, settings& s) {
   app.add_flag("--resume", s.resume,
                "go on from PLOT.checkpoint, which a run that did not end has left, to the same bits;\n"
                "where there is none: from the beginning");
+  app.add_option("--confusion", s.confusion,
+                 "where the test set's confusion matrix goes: a .png or .svg, or a .txt with the counts as a table")
+      ->type_name("FILE");
   app.add_option("--deadline", s.deadline,
                  "under mpirun: seconds in which the job ends when a process has died or hangs;\n"
                  "with --collectives nccl: for which GPUs wait for one that does not come")
@@ -517,29 +524,43 @@ std::vector<dsl::callback_handle> callbacks(settings const& s, std::shared_ptr<b
   return all;
 }
 
+void write_confusion(settings const& s, dsl::confusion_matrix const& confusion, std::string const& data) {
+  if (s.confusion_as_text()) {
+    dsl::atomic_file file(s.confusion, "confusion");
+    file.write(dsl::confusion_table(confusion));
+    file.commit();
+  } else {
+    dsl::plot(confusion, s.confusion, {.title = "MiniGoogLeNet on " + data});
+  }
+}
+
 /// `kept` is the epoch whose weights the network has.
 void write(settings const& s, dsl::trainer& trainer, dsl::history const& history, std::size_t kept,
-           std::string const& data, dsl::picture_classes const& classes) {
+           pictures const& data, dsl::confusion_matrix const& confusion) {
   if (!s.weights.empty()) {
     writer(s.weights)(trainer, s.weights);
-    dsl::write_classes(classes, s.classes());
+    dsl::write_classes(dsl::classes_of(data.train), s.classes());
   }
   dsl::write_history_csv(history, s.history());
   try {
-    dsl::plot(history, s.output, style(data));
+    dsl::plot(history, s.output, style(data.name));
+    if (!s.confusion.empty()) write_confusion(s, confusion, data.name);
   } catch (dsl::file_error const& e) {  // the disk was full, gnuplot is gone: hours of training must not go with them
     throw dsl::file_error(std::string(e.what()) + "; every epoch's numbers are kept in " + s.history());
   }
   std::error_code left;  // one that is left over is no reason to fail now; what it is for is over
   if (s.keeps_checkpoint()) std::filesystem::remove(s.checkpoint(), left);
   say(fmt::format("test accuracy {:.4f}; plot in {}, numbers in {}{}", history.epochs[kept].validation.acc, s.output,
-                  s.history(), s.weights.empty() ? "" : ", weights in " + s.weights));
+                  s.history(), s.weights.empty() ? "" : ", weights in " + s.weights) +
+      (s.confusion.empty() ? "" : ", confusion matrix in " + s.confusion));
 }
 
 void run(settings const& s) {
   if (speaks()) {
     dsl::check_writable(s.history(), "history");
     dsl::check_plot(s.output);
+    if (s.confusion_as_text()) dsl::check_writable(s.confusion, "confusion");
+    if (!s.confusion.empty() && !s.confusion_as_text()) dsl::check_plot(s.confusion);
     if (!s.weights.empty()) dsl::check_writable(s.weights, "weights"), dsl::check_writable(s.classes(), "classes");
     if (s.keeps_checkpoint()) dsl::check_writable(s.checkpoint(), "checkpoint");
   }
@@ -562,14 +583,15 @@ void run(settings const& s) {
         dsl::early_stopping_options{
             .patience = s.early_stopping, .restore_best_weights = true, .verbose = s.verbose > 0},
         dsl::metric_named(s.monitor));
-  dsl::history const history =
-      trainer.fit(data.train, {.epochs = s.epochs,
-                               .batch_size = s.batch_size * gpus,
-                               .validation = &data.test,
-                               .augment = augmentation(s),
-                               .callbacks = callbacks(s, stopping, data.name)});
+  dsl::history const history = trainer.fit(data.train, {.epochs = s.epochs,
+                                                        .batch_size = s.batch_size * gpus,
+                                                        .validation = &data.test,
+                                                        .augment = augmentation(s),
+                                                        .callbacks = callbacks(s, stopping, data.name)});
   std::size_t const kept = stopping ? static_cast<std::size_t>(stopping->best_epoch()) : history.epochs.size() - 1;
-  if (speaks()) write(s, trainer, history, kept, data.name, dsl::classes_of(data.train));
+  dsl::confusion_matrix confusion;  // the processes count together
+  if (!s.confusion.empty()) trainer.evaluate(data.test, s.batch_size * gpus, &confusion);
+  if (speaks()) write(s, trainer, history, kept, data, confusion);
 }
 
 void draw(settings const& s) {

@@ -47,6 +47,19 @@ class Program(unittest.TestCase):
             self.assertEqual(out.count(line), 1, out)  # one of them prints
         self.assertIn("num_replicas_in_sync: 2", out)
 
+    def test_two_processes_count_one_confusion_matrix(self):
+        more = ("--epochs", "1", "--confusion", "confusion.txt")  # of batches of 8 and 2
+        self.run_in("two", mpirun((2, program, *SMALL, *more)))
+        self.run_in("one", [program, *SMALL, *more, "--gpus", "2"])
+        self.run_in("uneven", mpirun((1, program, *SMALL, *more), (1, program, *SMALL, *more, "--gpus", "2")))
+        self.run_in("three", [program, *SMALL, *more, "--gpus", "3"])
+        table = (self.here / "two/confusion.txt").read_text()
+        self.assertEqual(table, (self.here / "one/confusion.txt").read_text())
+        self.assertIn(" of 10 samples", table)
+        uneven = (self.here / "uneven/confusion.txt").read_text()
+        self.assertEqual(uneven, (self.here / "three/confusion.txt").read_text())
+        self.assertIn(" of 10 samples", uneven)
+
     def test_different_numbers_of_towers(self):
         self.run_in("two", mpirun((1, program, *SMALL, "--epochs", "1"), (1, program, *SMALL, "--epochs", "1", "--gpus", "2")))
         self.run_in("one", [program, *SMALL, "--epochs", "1", "--gpus", "3"])

@@ -597,3 +597,46 @@ TEST_CASE("program: every augmentation trains on other pictures", "[program]") {
   CHECK(train({}) == rows[0]);
   CHECK(train({"--no-augment"}) == rows[3]);
 }
+
+TEST_CASE("program: the confusion matrix, as text and picture, of one tower and of two", "[program]") {
+  auto const table = [](std::vector<std::string> const& more) {
+    temporary_directory const here;
+    std::vector<std::string> all{
+        "-o", "plot.svg",      "--synthetic", "--train-size", "16", "--test-size", "23",           "--epochs",
+        "2",  "--bn-momentum", "0.5",         "--verbose",    "0",  "--confusion", "confusion.txt"};
+    all.insert(all.end(), more.begin(), more.end());
+    outcome const o = run(here, all);
+    INFO(o.out << o.err);
+    REQUIRE(o.code == 0);
+    CHECK(has(o.out, ", confusion matrix in confusion.txt"));
+    auto const rows = lines(contents(here / "confusion.txt"));
+    REQUIRE(rows.size() == 13);
+    CHECK(has(rows[0], "vertical stripes"));
+    double const accuracy = std::strtod(rows[12].c_str() + std::string("accuracy ").size(), nullptr);
+    CHECK(has(rows[12], " of 23 samples"));
+    auto const history = lines(contents(here / "plot.svg.history.csv"));
+    std::string last = history.back();  // epoch,loss,acc,val_loss,val_acc
+    for (int i = 0; i < 4; ++i) last.erase(0, last.find(',') + 1);
+    CHECK(accuracy == approx(std::strtod(last.c_str(), nullptr)).margin(5e-5));
+    long long counted = 0;
+    for (std::size_t i = 1; i <= 10; ++i) {
+      std::istringstream row(rows[i].substr(std::string("horizontal stripes").size()));  // the longest name
+      for (int c = 0; c < 10; ++c) {
+        long long n = -1;
+        row >> n;
+        CHECK(n >= 0);
+        counted += n;
+      }
+    }
+    CHECK(counted == 23);
+  };
+  table({"--batch-size", "8"});                 // 8, 8, 7
+  table({"--batch-size", "5", "--gpus", "2"});  // 10, 10, 3
+
+  temporary_directory const here;
+  outcome const drawn = run(here, tiny({"-o", "plot.svg", "--epochs", "1", "--confusion", "confusion.svg"}));
+  REQUIRE(drawn.code == 0);
+  CHECK(has(contents(here / "confusion.svg"), "MiniGoogLeNet on synthetic pictures: "));
+  refuses(1, with(tiny({"--confusion", "confusion.gif"})), {".png or .svg", "confusion.gif"});
+  refuses(1, with(tiny({"--confusion", "missing/c.txt"})), {"missing/c.txt", "confusion"});
+}

@@ -101,6 +101,9 @@ class process_checks {
   /// Process 0's text becomes everybody's.
   virtual void broadcast(char const* what, std::string& text) = 0;
 
+  /// Every number becomes the sum of all processes' numbers.
+  virtual void sum(char const* what, long long* numbers, int count) = 0;
+
  protected:
   ~process_checks() = default;
 };

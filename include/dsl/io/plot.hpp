@@ -55,8 +55,18 @@ inline std::string gnuplot_string(std::string_view s) {
   return quoted + "'";
 }
 
-/// Everything gnuplot needs, data and all; the picture goes to its standard output. Colours and ground are those of
-/// matplotlib's "ggplot" style.
+/// The picture goes to standard output, in pixels.
+inline std::string gnuplot_terminal(int width, int height, plot_format format) {
+  std::string const size =
+      fmt::format("size {},{} noenhanced font 'DejaVu Sans,12' background '#ffffff'", width, height);
+  return (format == plot_format::svg
+              ? "set terminal svg " + size + "\n"
+              : "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) { set terminal pngcairo " + size +
+                    fmt::format(" }} else {{ set terminal png size {},{} noenhanced }}\n", width, height)) +
+         "set encoding utf8\n";
+}
+
+/// Everything gnuplot needs, data and all. Colours and ground are those of matplotlib's "ggplot" style.
 inline std::string gnuplot_script(history const& h, plot_options const& o, plot_format format) {
   bool validated = false;
   double top = 1;  // accuracies are shown whole
@@ -77,14 +87,8 @@ inline std::string gnuplot_script(history const& h, plot_options const& o, plot_
   bool const dots = h.epochs.size() <= 40;
 
   std::string script = "$epochs << END\n" + data + "END\n";
-  std::string const size =
-      fmt::format("size {},{} noenhanced font 'DejaVu Sans,12' background '#ffffff'", o.width, o.height);
-  script += format == plot_format::svg
-                ? "set terminal svg " + size + "\n"
-                : "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) { set terminal pngcairo " + size +
-                      fmt::format(" }} else {{ set terminal png size {},{} noenhanced }}\n", o.width, o.height);
+  script += gnuplot_terminal(o.width, o.height, format);
   script +=
-      "set encoding utf8\n"
       "set object 1 rectangle from graph 0,0 to graph 1,1 behind fillcolor rgb '#e5e5e5' fillstyle solid noborder\n"
       "set border 0 linecolor rgb '#888888'\n"
       "set grid xtics ytics back linetype 1 linewidth 1.2 linecolor rgb '#ffffff'\n"
@@ -152,9 +156,9 @@ inline void run_gnuplot(std::string const& script, int picture) {
   }
 }
 
-inline void draw_plot(history const& h, plot_options const& o, plot_format format, int picture,
-                      std::string const& path) {
-  run_gnuplot(gnuplot_script(h, o, format), picture);
+/// Into the file that is open as `picture` and will be `path`.
+inline void draw_script(std::string const& script, plot_format format, int picture, std::string const& path) {
+  run_gnuplot(script, picture);
   // gnuplot does not look whether its output could be written, so look at the end of it.
   std::string end(32, '\0');
   auto const size = ::lseek(picture, 0, SEEK_END);
@@ -173,7 +177,7 @@ inline void plot(history const& h, std::string const& path, plot_options const& 
   if (h.epochs.empty()) throw option_error("plot: the history must have an epoch; found none; train first");
   plot_format const format = plot_format_of(path);
   atomic_file file(path, "plot");
-  detail::draw_plot(h, options, format, file.descriptor(), path);
+  detail::draw_script(detail::gnuplot_script(h, options, format), format, file.descriptor(), path);
   file.commit();
 }
 
@@ -184,7 +188,7 @@ inline void check_plot(std::string const& path) {
   atomic_file const trial(path, "plot");
   history one;
   one.epochs.push_back({});
-  detail::draw_plot(one, {}, format, trial.descriptor(), path);
+  detail::draw_script(detail::gnuplot_script(one, {}, format), format, trial.descriptor(), path);
 }
 
 }  // namespace dsl

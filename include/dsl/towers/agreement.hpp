@@ -10,6 +10,7 @@
 
 #include <cstring>
 #include <string>
+#include <vector>
 
 namespace dsl::detail {
 
@@ -113,6 +114,18 @@ class agreement final : public process_checks {
     return found;
   }
   void broadcast(char const* what, std::string& text) override { all_->broadcast(what, text); }
+  [[gnu::cold]] void sum(char const* what, long long* numbers, int count) override {
+    std::vector<long long> all(static_cast<std::size_t>(all_->processes()) * static_cast<std::size_t>(count));
+    long long const bytes = static_cast<long long>(sizeof *numbers) * count;
+    list<process_message> out(all_->processes()), in(all_->processes());
+    for (int q = 0; q < all_->processes(); ++q)
+      out[q] = {numbers, bytes}, in[q] = {all.data() + static_cast<long long>(q) * count, bytes};
+    all_->exchange(what, out.begin(), in.begin());
+    for (int i = 0; i < count; ++i) {
+      numbers[i] = 0;
+      for (int q = 0; q < all_->processes(); ++q) numbers[i] += all[static_cast<std::size_t>(q) * count + i];
+    }
+  }
 
  private:
   process_group* all_;

@@ -8,6 +8,7 @@
 #include <dsl/detail/owner.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/training/callback.hpp>
+#include <dsl/training/evaluation.hpp>
 #include <dsl/training/initialize.hpp>
 
 #include <ctime>
@@ -105,16 +106,26 @@ class trainer {
     return std::move(run.past);
   }
 
-  /// Mean loss and accuracy over all samples, in inference mode; a short last batch counts by its samples.
-  [[gnu::cold]] scores evaluate(dataset const& data, int batch_size = 64) {
+  /// Mean loss and accuracy over all samples, in inference mode; a short last batch counts by its samples. `seen`, a
+  /// confusion_matrix for one, looks on.
+  [[gnu::cold]] scores evaluate(dataset const& data, int batch_size = 64, evaluation_observer* seen = nullptr) {
     check(data, "evaluate");
-    if (process_checks* const all = engine_->processes()) all->before_evaluation(data, batch_size);
+    process_checks* const processes = engine_->processes();
+    if (processes) processes->before_evaluation(data, batch_size);
     batch_metrics sum;
-    for_each_batch(data, batch_size, mode::evaluation, [&](int program, batch const&) {
+    std::vector<float> outputs;  // of what this process brings of a batch
+    if (seen) seen->on_begin(data);
+    for_each_batch(data, batch_size, mode::evaluation, [&](int program, batch const& b) {
       batch_metrics const m = engine_->metrics(program);
       sum.loss += m.loss;
       sum.correct += m.correct;
+      if (!seen) return;
+      batch_part const share = engine_->share_of(b.size);
+      outputs.resize(static_cast<std::size_t>(share.size) * static_cast<std::size_t>(data.classes));
+      engine_->read_result(program, outputs.data());
+      seen->on_batch(outputs.data(), b.labels + share.first, b.first + share.first, share.size);
     });
+    if (seen) seen->on_end(processes);
     auto const size = static_cast<double>(data.size);
     return {sum.loss / size, sum.correct / size};
   }

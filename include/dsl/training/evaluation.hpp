@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+namespace dsl {
+
+struct dataset;
+class process_checks;
+
+/// Looks on while trainer::evaluate goes through a data set. Derive from it for what mean loss and accuracy don't tell.
+class evaluation_observer {
+ public:
+  virtual ~evaluation_observer() = default;
+  virtual void on_begin(dataset const&) {}
+  /// Samples first .. first+size-1 of the data set, each of it once, whatever batches, towers or micro-batches it came
+  /// in. outputs: (size, outputs a sample). Of several processes each sees its own part.
+  virtual void on_batch(float const* outputs, std::int32_t const* labels, std::int64_t first, int size) = 0;
+  /// processes: of several, for adding up what each has seen; else null.
+  virtual void on_end(process_checks* /*processes*/) {}
+
+ protected:
+  evaluation_observer() = default;
+  evaluation_observer(evaluation_observer const&) = default;
+  evaluation_observer& operator=(evaluation_observer const&) = default;
+};
+
+}  // namespace dsl
