@@ -9,6 +9,9 @@
 #ifdef TYPENET_HAS_ONEDNN
 #include <dsl/executors/onednn.hpp>
 #endif
+#ifdef TYPENET_HAS_SAFETENSORS
+#include <dsl/io/safetensors.hpp>
+#endif
 
 #include <algorithm>
 #include <cmath>
@@ -32,7 +35,8 @@ struct settings {
 void declare(CLI::App& app, settings& s) {
   app.option_defaults()->always_capture_default();
   app.add_option("-w,--weights", s.weights,
-                 "what minigooglenet_cifar --weights wrote, or --best, or its checkpoint [required]")
+                 "what minigooglenet_cifar --weights wrote, or --best, or its checkpoint; or a .safetensors of\n"
+                 "PyTorch's [required]")
       ->type_name("FILE");
   app.add_option("-k,--top", s.top, "how many classes to print of each picture, the likeliest first")->type_name("K");
   app.add_option(
@@ -96,6 +100,15 @@ dsl::trainer compile() {
 #endif
 }
 
+void load(dsl::trainer& trainer, std::string const& weights) {
+  if (!weights.ends_with(".safetensors")) return dsl::load_weights(trainer, weights);
+#ifdef TYPENET_HAS_SAFETENSORS
+  dsl::load_safetensors(trainer, weights);
+#else
+  throw dsl::option_error("--weights: this program has no safetensors; install nlohmann_json and build again");
+#endif
+}
+
 void classify(dsl::trainer& trainer, dsl::picture_classes const& classes, std::string const& file, int top) {
   dsl::shape const& to = classes.sample;
   dsl::rgb_picture const small = dsl::resized(dsl::centre_square(dsl::read_picture(file)), to.width, to.height);
@@ -126,7 +139,7 @@ int fail(int code, std::string message) {
 int run(settings const& s) {
   dsl::picture_classes const all = classes(s);
   dsl::trainer trainer = compile();
-  dsl::load_weights(trainer, s.weights);
+  load(trainer, s.weights);
   int code = 0;
   for (std::string const& file : s.files) try {
       classify(trainer, all, file, s.top);

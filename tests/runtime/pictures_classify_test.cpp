@@ -320,5 +320,13 @@ TEST_CASE("classify: what the training program has learnt", "[program]") {
   INFO(o.err);
   CHECK(o.code == 0);
   same_answer(o.out, expected);
+#ifdef TYPENET_PROGRAMS_HAVE_SAFETENSORS
+  outcome const again =
+      run(here, TYPENET_MINIGOOGLENET_CIFAR,
+          "-o plot.svg --synthetic --train-size 8 --test-size 4 --batch-size 4 --epochs 2 --verbose 0 --seed 5 "
+          "--bn-momentum 0.5 --weights w.safetensors");
+  REQUIRE(again.code == 0);
+  CHECK(classify(here, "-w w.safetensors -k 1" + names).out == o.out);
+#endif
 }
 #endif
