@@ -49,12 +49,10 @@ constexpr void require_crossentropy_suits() {
 /// An executor's loop for an optimizer. SGD's is always there, and others are compiled only where they are asked for.
 template <class Executor, class Optimizer>
 constexpr thread_loop update_loop_of() {
-  if constexpr (std::same_as<Optimizer, sgd>)
-    return nullptr;
-  else if constexpr (requires { Executor::template update_loop<>(); })
-    return Executor::template update_loop<>();
-  else
-    return nullptr;
+  thread_loop loop = nullptr;
+  if constexpr (!std::same_as<Optimizer, sgd>)
+    if constexpr (requires { Executor::template update_loop<>(); }) loop = Executor::template update_loop<>();
+  return loop;
 }
 
 /// What every engine of a network is made with.
