@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// What minigooglenet_cifar's command line can say, and what of it can't be.
+
+#include <CLI/CLI.hpp>
+
+#include <dsl/dsl.hpp>
+#include <dsl/text.hpp>
+#ifdef TYPENET_HAS_SAFETENSORS
+#include <dsl/io/safetensors.hpp>
+#endif
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#ifdef TYPENET_HAS_ONEDNN
+inline constexpr bool has_onednn = true;
+#else
+inline constexpr bool has_onednn = false;
+#endif
+#ifdef TYPENET_HAS_CUDA
+inline constexpr bool has_cuda = true;
+#else
+inline constexpr bool has_cuda = false;
+#endif
+#ifdef TYPENET_HAS_NCCL
+inline constexpr bool has_nccl = true;
+#else
+inline constexpr bool has_nccl = false;
+#endif
+
+#ifdef TYPENET_HAS_SAFETENSORS
+inline constexpr dsl::weights_writer safetensors = [](dsl::trainer& t, std::string const& path) {
+  dsl::save_safetensors(t, path);
+};
+#else
+inline constexpr dsl::weights_writer safetensors = nullptr;
+#endif
+/// The format that a file's name asks for.
+inline dsl::weights_writer writer(std::string const& path) {
+  return path.ends_with(".safetensors") ? safetensors : dsl::save_weights;
+}
+
+struct settings {
+  std::string output;
+  int gpus = 1;
+  std::vector<int> devices;
+  std::string merge = "host_merge";
+  std::string collectives = "host";
+  bool synchronized = false;
+  std::string data;
+  bool synthetic = false;
+  int epochs = 70;
+  int batch_size = 64;
+  double learning_rate = 5e-3;
+  std::string optimizer = "sgd";
+  double momentum = 0.9;
+  bool nesterov = false;
+  double weight_decay = 0;
+  double clip_norm = 0;
+  double label_smoothing = 0;
+  double bn_momentum = 0.99;
+  std::int64_t seed = 0;
+  std::string executor = has_onednn ? "onednn" : "reference";
+  int threads = 0;
+  std::string precision = "bf16";
+  bool deterministic = false;
+  int verbose = 2;
+  std::int64_t train_size = 0;
+  std::int64_t test_size = 0;
+  std::string augment = "shift_flip";
+  bool summary = false;
+  std::string graph;
+  std::string schedule = "poly";
+  std::string monitor = "val_acc";
+  int early_stopping = 0;
+  std::string best;
+  std::string weights;
+  std::string confusion;
+  std::string csv;
+  std::string tensorboard;
+  bool resume = false;
+  int save_every = 0;
+  double deadline = 30;
+
+  std::uint64_t key() const { return static_cast<std::uint64_t>(seed); }
+  // Named after the whole of the plot's name, so that runs with other plots in one folder have files of their own.
+  std::string history() const { return output + ".history.csv"; }
+  std::string classes() const { return weights + ".classes"; }
+  bool confusion_as_text() const { return confusion.ends_with(".txt"); }
+  std::string checkpoint() const { return output + ".checkpoint"; }
+  bool keeps_checkpoint() const { return epochs > 1 || resume || save_every > 0; }
+};
+
+inline void declare(CLI::App& app, settings& s) {
+  app.option_defaults()->always_capture_default();  // --help shows what is in `s`
+  app.add_option("-o,--output", s.output,
+                 "where the plot goes: a .png or .svg, of all epochs so far while it trains;\n"
+                 "PLOT.history.csv goes beside it [required]")
+      ->type_name("PLOT");
+  app.add_option("-g,--gpus", s.gpus, "towers, one a device, that each take a part of every batch")->type_name("G");
+  app.add_option("--devices", s.devices, "which ones: numbers, with commas between them; default: 0 to G - 1")
+      ->type_name("LIST")
+      ->delimiter(',');
+  app.add_option("--merge", s.merge,
+                 "of the towers: host_merge, as Keras's multi_gpu_model, or all_reduce, as MirroredStrategy")
+      ->type_name("NAME");
+  app.add_option("--collectives", s.collectives,
+                 "how the executor cuda's towers add up gradients: on the host, or nccl, from GPU to GPU")
+      ->type_name("host|nccl");
+  app.add_flag("--synchronized", s.synchronized,
+               "batch_norm over the whole batch instead of each tower's part; slower");
+  app.add_option("-e,--epochs", s.epochs, "passes over the training pictures")->type_name("N");
+  app.add_option("-b,--batch-size", s.batch_size, "pictures a step, per tower")->type_name("N");
+  app.add_option("-l,--learning-rate", s.learning_rate, "the highest; --schedule says how it changes")
+      ->type_name("RATE");
+  app.add_option("--schedule", s.schedule,
+                 "of the learning rate: poly (a straight line to 0), cosine, step (a tenth behind each\n"
+                 "third of the epochs) or one_cycle (up in the first 30 % of the steps, then down)")
+      ->type_name("NAME");
+  app.add_option("--bn-momentum", s.bn_momentum,
+                 "what batch_norm's running statistics keep each step; for runs of few steps 0.9")
+      ->type_name("M");
+  std::string const optimizer = "Optimizer";
+  app.add_option("--optimizer", s.optimizer,
+                 "sgd, adam, adamw or rmsprop; for the last three try --learning-rate 0.001")
+      ->type_name("NAME")
+      ->group(optimizer);
+  app.add_option("--momentum", s.momentum, "of sgd")->type_name("M")->group(optimizer);
+  app.add_flag("--nesterov", s.nesterov, "sgd looks ahead by its momentum")->group(optimizer);
+  app.add_option("--weight-decay", s.weight_decay, "L2, a part of the gradients; of adamw: rate * D of each weight")
+      ->type_name("D")
+      ->group(optimizer);
+  app.add_option("--clip-norm", s.clip_norm, "bring all gradients together down to this length; 0: as they are")
+      ->type_name("L")
+      ->group(optimizer);
+  app.add_option("--label-smoothing", s.label_smoothing,
+                 "what part of the target all classes share; losses are then those of the smoothed target")
+      ->type_name("S")
+      ->group(optimizer);
+  app.add_option("--seed", s.seed, "of weights, order, augmentation and dropout")->type_name("N");
+  app.add_option("--executor", s.executor, "onednn, cuda (a GPU) or reference (plain loops, very slow)")
+      ->type_name("NAME");
+  app.add_option_function<std::string>(
+         "--towers-on",
+         [&s](std::string const& where) {
+           if (where != "cpu" && where != "cuda")
+             throw CLI::ValidationError("--towers-on", "it must be cpu or cuda; found " + where);
+           s.executor = where == "cuda" ? "cuda" : has_onednn ? "onednn" : "reference";
+         },
+         "what a tower is: cpu (processor cores) or cuda (a GPU); chooses the executor")
+      ->type_name("cpu|cuda")
+      ->excludes("--executor");
+  app.add_option("--threads", s.threads, "of the executor; 0: one per core")->type_name("N");
+  app.add_option("--precision", s.precision, "of the executor cuda: bf16, tf32 or fp32_strict")->type_name("P");
+  app.add_flag("--deterministic", s.deterministic, "the executor cuda gives the same bits in every run, maybe slower");
+  app.add_option("--verbose", s.verbose, "while it trains: 0 nothing, 1 a progress bar, 2 a line an epoch")
+      ->type_name("0|1|2");
+  CLI::Option* const augment =
+      app.add_option(
+             "--augment", s.augment,
+             "shift_flip, the tutorials'; crop_flip: 4 pixels of padding, then a crop; crop_flip_cutout: and a\n"
+             "hole of 16x16; none")
+          ->type_name("NAME");
+  app.add_flag_callback(
+         "--no-augment", [&s] { s.augment = "none"; }, "train on the pictures as they are: --augment none")
+      ->excludes(augment);
+  app.add_flag("--resume", s.resume,
+               "go on from PLOT.checkpoint, which a run that did not end has left, to the same bits;\n"
+               "where there is none: from the beginning");
+  app.add_option("--confusion", s.confusion,
+                 "where the test set's confusion matrix goes: a .png or .svg, or a .txt with the counts as a table")
+      ->type_name("FILE");
+  app.add_option("--deadline", s.deadline,
+                 "under mpirun: seconds in which the job ends when a process has died or hangs;\n"
+                 "with --collectives nccl: for which GPUs wait for one that does not come")
+      ->type_name("SECONDS");
+  app.add_flag("--summary", s.summary, "print the table of layers and end");
+  app.add_option("--graph", s.graph, "write the picture of the network, for Graphviz, and end: dot -Tsvg FILE")
+      ->type_name("FILE");
+
+  std::string const callbacks = "While it trains";
+  app.add_option("--monitor", s.monitor, "which metric is watched: loss, acc, val_loss or val_acc")
+      ->type_name("NAME")
+      ->group(callbacks);
+  app.add_option("--early-stopping", s.early_stopping,
+                 "end when --monitor has not become better for N epochs, and take the best one's weights;\n"
+                 "0: never")
+      ->type_name("N")
+      ->group(callbacks);
+  app.add_option("--best", s.best,
+                 "keep the weights of the epoch with the best --monitor, as in best-{epoch:02d}-{val_acc:.4f}")
+      ->type_name("FILE")
+      ->group(callbacks);
+  app.add_option("--weights", s.weights,
+                 "where the weights go at the end; those in a .safetensors PyTorch can load, others the program\n"
+                 "classify, for which FILE.classes beside it has the classes' names and the pictures' mean")
+      ->type_name("FILE")
+      ->group(callbacks);
+  app.add_option("--csv", s.csv, "a row an epoch, as it ends")->type_name("FILE")->group(callbacks);
+  app.add_option("--tensorboard", s.tensorboard, "curves that TensorBoard shows: tensorboard --logdir DIR")
+      ->type_name("DIR")
+      ->group(callbacks);
+  app.add_option("--save-every", s.save_every, "write PLOT.checkpoint every N steps, too; 0: behind each epoch alone")
+      ->type_name("N")
+      ->group(callbacks);
+
+  std::string const data = "Data";
+  app.add_option("-d,--data", s.data,
+                 "directory of CIFAR-10's *.bin files; default: $TYPENET_DATA, then ~/.cache/typenet, where\n"
+                 "scripts/download_cifar10 puts them, then synthetic pictures")
+      ->type_name("DIR")
+      ->check(CLI::Validator([](std::string& path) { return path.empty() ? std::string("must name a directory") : ""; },
+                             ""))
+      ->group(data);
+  app.add_flag("--synthetic", s.synthetic, "ten kinds of drawn pictures instead: no download, quickly learnt")
+      ->group(data);
+  app.add_option("--train-size", s.train_size, "training pictures; 0: all of CIFAR-10's, or 3,840 drawn ones")
+      ->type_name("N")
+      ->group(data);
+  app.add_option("--test-size", s.test_size, "test pictures; 0: all of CIFAR-10's, or 1,000 drawn ones")
+      ->type_name("N")
+      ->group(data);
+
+  app.footer(R"(
+Examples:
+  The tutorials' run, 70 epochs; in Keras it ended with 90.65 % on the test set. Hours on a CPU.
+    scripts/download_cifar10 && minigooglenet_cifar --output plot.png
+  A look at real data in three epochs, with a progress bar:
+    minigooglenet_cifar -o plot.png --epochs 3 --bn-momentum 0.9 --verbose 1
+  The same on two towers, one a core, with the same batch of 64 in all:
+    minigooglenet_cifar -o plot.png --epochs 3 --bn-momentum 0.9 --gpus 2 --batch-size 32
+  On two machines with two towers each, and a batch of 256 in all (docs/several_machines.md):
+    mpirun -n 2 --host a,b --bind-to none minigooglenet_cifar -o plot.png --gpus 2
+  A minute without any data: 480 small steps, over 90 % on the synthetic test set.
+    minigooglenet_cifar -o plot.png --synthetic --epochs 4 --batch-size 32 --learning-rate 0.02 --bn-momentum 0.9
+
+It exits with 0 when plot and history are written, 2 for options that can't be, 1 for everything else that goes
+wrong; then one line on standard error says what and what to do, and no history is left behind, unless the
+training was over and the plot alone failed: PLOT.history.csv is written before it, whole. A training that was ended
+behind its first epoch, or with --save-every its first N steps, leaves PLOT.checkpoint: add --resume to go on from
+there; and PLOT, with its epochs. Where these can't be written while it trains, it warns and goes on.)");
+  CLI::Validator const whole(
+      [](std::string& text) -> std::string {
+        std::size_t const digits = text.size() - (text.starts_with('-') ? 1 : 0);
+        bool const plain = text.find_first_not_of("0123456789", text.starts_with('-') ? 1 : 0) == std::string::npos;
+        bool const leading = digits > 1 && text[text.size() - digits] == '0';
+        return plain && !leading && digits >= 1 && digits <= 18 ? "" : "must be a whole number; found " + text;
+      },
+      "");
+  for (CLI::Option* o : app.get_options())
+    if (o->get_type_name() == "N" || o->get_type_name() == "G" || o->get_type_name() == "LIST") o->check(whole);
+}
+
+/// f(the optimizer that the options describe).
+template <class F>
+auto with_optimizer(settings const& s, F f) {
+  double const rate = s.learning_rate;
+  dsl::gradient_clip const clip{.norm = s.clip_norm};
+  if (s.optimizer == "adam") return f(dsl::adam{.learning_rate = rate, .weight_decay = s.weight_decay, .clip = clip});
+  if (s.optimizer == "adamw") return f(dsl::adamw{.learning_rate = rate, .weight_decay = s.weight_decay, .clip = clip});
+  if (s.optimizer == "rmsprop")
+    return f(dsl::rmsprop{.learning_rate = rate, .weight_decay = s.weight_decay, .clip = clip});
+  return f(dsl::sgd{.learning_rate = rate,
+                    .momentum = s.momentum,
+                    .nesterov = s.nesterov,
+                    .weight_decay = s.weight_decay,
+                    .clip = clip});
+}
+
+inline void check(settings const& s) {
+  auto const need = [](bool holds, std::string const& message) {
+    if (!holds) throw dsl::option_error(message);
+  };
+  auto const found = [](auto value) { return "; found " + fmt::format("{}", value); };
+  need(!s.output.empty() || !s.graph.empty(), "--output: it must say where the plot goes; add --output plot.png");
+  need(s.gpus >= 1, "--gpus: it must be 1 or more" + found(s.gpus) + "; leave it out for 1");
+  need(s.gpus <= 1024, "--gpus: there can't be more than 1024" + found(s.gpus) + "; use fewer");
+  need(s.merge == "host_merge" || s.merge == "all_reduce",
+       "--merge: it must be host_merge or all_reduce" + found(s.merge));
+  need(s.epochs >= 1, "--epochs: it must be 1 or more" + found(s.epochs) + "; try 70");
+  need(s.batch_size >= 1, "--batch-size: it must be 1 or more" + found(s.batch_size) + "; try 64");
+  need(s.batch_size <= 0x7fffffff / s.gpus,
+       "--batch-size: times --gpus it must be below 2,147,483,648" + found(s.batch_size) + "; use fewer");
+  need(s.learning_rate > 0 && s.learning_rate < 1e30,
+       "--learning-rate: it must be a number above 0" + found(s.learning_rate) + "; try 0.005");
+  need(s.optimizer == "sgd" || s.optimizer == "adam" || s.optimizer == "adamw" || s.optimizer == "rmsprop",
+       "--optimizer: it must be sgd, adam, adamw or rmsprop" + found(s.optimizer));
+  need(s.optimizer == "sgd" || (s.momentum == settings{}.momentum && !s.nesterov),
+       "--momentum and --nesterov are for --optimizer sgd" + found(s.optimizer) + "; leave them out");
+  with_optimizer(s, [](auto const& optimizer) { return optimizer.rule(); });  // throws where a number makes no sense
+  need(s.label_smoothing >= 0 && s.label_smoothing < 1,
+       "--label-smoothing: it must be at least 0 and less than 1" + found(s.label_smoothing) + "; try 0.1");
+  need(s.bn_momentum >= 0 && s.bn_momentum < 1,
+       "--bn-momentum: it must be at least 0 and less than 1" + found(s.bn_momentum) + "; try 0.9");
+  need(s.schedule == "poly" || s.schedule == "cosine" || s.schedule == "step" || s.schedule == "one_cycle",
+       "--schedule: it must be poly, cosine, step or one_cycle" + found(s.schedule));
+  dsl::metric_named(s.monitor);
+  need(s.early_stopping >= 0, "--early-stopping: it must be 0 (never) or more" + found(s.early_stopping) + "; try 10");
+  for (std::string const& file : {s.best, s.weights})
+    need(writer(file), "--best and --weights: this program has no safetensors" + found(file) +
+                           "; install nlohmann_json and build again, or choose another name");
+  need(s.save_every >= 0, "--save-every: it must be 0 (behind each epoch) or more" + found(s.save_every) + "; try 500");
+  need(s.seed >= 0, "--seed: it must be 0 or more" + found(s.seed));
+  need(s.deadline > 0 && s.deadline < 1e6,
+       "--deadline: it must be a number of seconds above 0" + found(s.deadline) + "; try 30");
+  need(s.threads >= 0, "--threads: it must be 0 (one per core) or more" + found(s.threads));
+  need(s.verbose >= 0 && s.verbose <= 2, "--verbose: it must be 0, 1 or 2" + found(s.verbose));
+  need(s.train_size >= 0, "--train-size: it must be 0 (all) or more" + found(s.train_size) + "; try 3840");
+  need(s.test_size >= 0, "--test-size: it must be 0 (all) or more" + found(s.test_size) + "; try 1000");
+  bool const augments =
+      s.augment == "shift_flip" || s.augment == "crop_flip" || s.augment == "crop_flip_cutout" || s.augment == "none";
+  need(augments, "--augment: it must be shift_flip, crop_flip, crop_flip_cutout or none" + found(s.augment));
+  need(!s.synthetic || s.data.empty(), "--synthetic and --data: only one of them can be; leave one out");
+  if (s.executor != "reference" && !(s.executor == "onednn" && has_onednn) && !(s.executor == "cuda" && has_cuda))
+    throw dsl::executor_error("--executor: it must be one that is built in" + found(s.executor) +
+                              "; this program has " + (has_onednn ? "onednn, " : "") + (has_cuda ? "cuda, " : "") +
+                              "reference; for others install their libraries and build again");
+  bool const known = s.precision == "bf16" || s.precision == "tf32" || s.precision == "fp32_strict";
+  need(known, "--precision: it must be bf16, tf32 or fp32_strict" + found(s.precision));
+  need(s.executor == "cuda" || (s.precision == "bf16" && !s.deterministic),
+       "--precision and --deterministic are for --executor cuda" + found(s.executor) + "; leave them out");
+  need(s.collectives == "host" || s.collectives == "nccl",
+       "--collectives: it must be host or nccl" + found(s.collectives));
+  need(s.executor == "cuda" || s.collectives == "host",
+       "--collectives nccl is for --executor cuda" + found(s.executor) + "; leave it out");
+  need(!s.deterministic || s.collectives == "host",
+       "--deterministic and --collectives nccl: NCCL chooses in which order it adds up; leave one out");
+  if (s.collectives == "nccl" && !has_nccl)
+    throw dsl::executor_error("--collectives: this program has no nccl; install it and build again");
+  need(s.executor == "onednn" || s.threads <= 1, "--threads: " + s.executor + " has one thread" + found(s.threads));
+}
