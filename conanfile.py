@@ -19,10 +19,10 @@ class TypenetConan(ConanFile):
     settings = "os", "arch", "compiler", "build_type"
     # An option adds a requirement; the headers, and so the package id, are the same whatever is chosen.
     options = {"with_text": [True, False], "with_safetensors": [True, False], "with_keras_h5": [True, False],
-               "with_onednn": [True, False], "with_pictures": [True, False]}
+               "with_onnx": [True, False], "with_onednn": [True, False], "with_pictures": [True, False]}
     # ConanCenter has fmt but no oneDNN.
-    default_options = {"with_text": True, "with_safetensors": False, "with_keras_h5": False, "with_onednn": False,
-                       "with_pictures": False, "hdf5/*:shared": True}
+    default_options = {"with_text": True, "with_safetensors": False, "with_keras_h5": False, "with_onnx": False,
+                       "with_onednn": False, "with_pictures": False, "hdf5/*:shared": True}
     exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*"
     no_copy_source = True
 
@@ -40,6 +40,8 @@ class TypenetConan(ConanFile):
             self.requires("nlohmann_json/[>=3.10 <4]", transitive_headers=True)
         if self.options.with_keras_h5:
             self.requires("hdf5/[>=1.10 <2]", transitive_headers=True, transitive_libs=True)
+        if self.options.with_onnx:
+            self.requires("onnx/[>=1.12 <2]", transitive_headers=True, transitive_libs=True)
         if self.options.with_onednn:
             self.requires("onednn/[>=2.6 <4]", transitive_headers=True, transitive_libs=True)
         if self.options.with_pictures:

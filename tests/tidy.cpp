@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// For clang-tidy: everything that needs no library and a user may include, weight files and MPI's towers where
+// For clang-tidy: everything that needs no library and a user may include, weight and ONNX files and MPI's towers where
 // their libraries are there; once.
 #include <dsl/callbacks.hpp>
 #include <dsl/data/crop_and_cutout.hpp>
@@ -15,6 +15,9 @@
 #endif
 #if __has_include(<png.h>) && __has_include(<jpeglib.h>)
 #include <dsl/pictures.hpp>
+#endif
+#if __has_include(<onnx/onnx_pb.h>) && __has_include(<google/protobuf/message.h>)
+#include <dsl/io/onnx.hpp>
 #endif
 #if __has_include(<mpi.h>)
 #include <dsl/towers/mpi.hpp>

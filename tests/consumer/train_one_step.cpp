@@ -18,6 +18,10 @@
 #include <dsl/io/keras_h5.hpp>
 #define KERAS_H5 1
 #endif
+#if defined(TYPENET_HAS_ONNX) && __has_include(<dsl/io/onnx.hpp>)
+#include <dsl/io/onnx.hpp>
+#define ONNX 1
+#endif
 #if defined(TYPENET_HAS_ONEDNN) && __has_include(<dsl/executors/onednn.hpp>)
 #include <dsl/executors/onednn.hpp>
 #define ONEDNN 1
@@ -63,6 +67,13 @@ int main() {
   } catch (dsl::file_error const& e) {
     std::printf("%s\n", e.what());
   }
+#endif
+#ifdef ONNX
+  dsl::trainer exported = dsl::compile<model>(dsl::reference{}, optimizer);
+  std::size_t const weights = 4 * static_cast<std::size_t>(model::parameter_count);
+  std::size_t const bytes = dsl::serialize_onnx(exported.engine()).size();
+  good = bytes > weights && bytes < weights + 10'000 && good;
+  std::printf("onnx: %d bytes\n", static_cast<int>(bytes));
 #endif
 #ifdef SUMMARY
   model::summary();

@@ -8,7 +8,7 @@ shift
 root=$(cd "$(dirname "$0")/../.." && pwd)
 bad=0
 reached=$(printf '#include "%s"\n' "$@" | "$compiler" -std=c++20 "-I$root/include" -x c++ -M - | tr -d '\\' | tr -s ' ' '\n')
-if libraries=$(grep -E '/(fmt|dnnl|oneapi|CLI|nlohmann|catch2|boost)[./]' <<<"$reached"); then
+if libraries=$(grep -E '/(fmt|dnnl|oneapi|CLI|nlohmann|google|catch2|boost)[./]' <<<"$reached"); then
   printf 'the core includes a library:\n%s\n' "$libraries"
   bad=1
 fi

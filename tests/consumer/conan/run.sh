@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `conan create .` without a remote, with Debian's own fmt and oneDNN, in a Conan home of its own: the recipe, the
-# package and test_package. Then again with oneDNN asked for: the package must be the same one.
+# `conan create .` without a remote, with Debian's own fmt, oneDNN and onnx, in a Conan home of its own: the recipe, the
+# package and test_package. Then again with oneDNN and onnx asked for: the package must be the same one.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../../compilers.sh"
@@ -19,6 +19,7 @@ system_version() { pkg-config --modversion "$1" 2>/dev/null || echo "$2"; }
   cat "$here/debian.profile"
   echo "fmt/$(system_version fmt 9.1.0)"
   echo "onednn/$(system_version dnnl 2.6.3)"
+  echo "onnx/1.12.0"
 } >"$scratch/profile"
 
 root=$here/../../..
@@ -29,6 +30,12 @@ create() { # FILE OPTION...: creates, tests, keeps the package id in FILE; nothi
   grep -oE "Package '[0-9a-f]+' created" "$scratch/log" >"$1"
 }
 create "$scratch/plain"
-[ -n "${TYPENET_ONEDNN:-}" ] || exit 0
-create "$scratch/with_onednn" -o 'typenet/*:with_onednn=True'
-cmp "$scratch/plain" "$scratch/with_onednn"
+more=()
+[ -z "${TYPENET_ONEDNN:-}" ] || more+=(-o 'typenet/*:with_onednn=True')
+[ -z "${TYPENET_ONNX:-}" ] || more+=(-o 'typenet/*:with_onnx=True')
+[ "${#more[@]}" -gt 0 ] || exit 0
+create "$scratch/with_more" "${more[@]}"
+cmp "$scratch/plain" "$scratch/with_more"
+if [ -n "${TYPENET_ONNX:-}" ]; then
+  grep -q '^onnx: ' "$scratch/log"
+fi

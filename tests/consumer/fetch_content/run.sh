@@ -9,4 +9,7 @@ trap 'rm -rf "$scratch"' EXIT
 cmake -S "$here" -B "$scratch/build" -DCMAKE_CXX_COMPILER="$TYPENET_CXX" -DCMAKE_BUILD_TYPE=Release
 cmake --build "$scratch/build"
 "$scratch/build/train_core"
-"$scratch/build/train_everything"
+"$scratch/build/train_everything" | tee "$scratch/said"
+if [ -n "${TYPENET_ONNX:-}" ]; then
+  grep -q '^onnx: ' "$scratch/said"
+fi

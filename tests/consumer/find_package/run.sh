@@ -20,6 +20,9 @@ cmake --build "$scratch/build"
 if [ -n "${TYPENET_ONEDNN:-}" ] && [ -f "$scratch/prefix/include/dsl/executors/onednn.hpp" ]; then
   grep -q '^onednn: loss' "$scratch/said"
 fi
+if [ -n "${TYPENET_ONNX:-}" ]; then
+  grep -q '^onnx: ' "$scratch/said"
+fi
 if [ -n "${TYPENET_MPI:-}" ]; then
   mpirun=(mpirun --oversubscribe -n 2)
   [ "$(id -u)" -ne 0 ] || mpirun+=(--allow-run-as-root)

@@ -14,6 +14,7 @@ modules=(typenet)
 if pkg-config --exists fmt; then modules+=(typenet-text); fi
 if pkg-config --exists nlohmann_json; then modules+=(typenet-safetensors); fi
 if pkg-config --exists typenet-keras_h5; then modules+=(typenet-keras_h5); fi
+if [ -n "${TYPENET_ONNX:-}" ] && pkg-config --exists protobuf; then modules+=(typenet-onnx); fi
 if [ -n "${TYPENET_ONEDNN:-}" ]; then modules+=(typenet-onednn); fi
 if [ -n "${TYPENET_MPI:-}" ] && pkg-config --exists ompi-c; then modules+=(typenet-mpi); fi
 if [ -n "${TYPENET_PICTURES:-}" ]; then
@@ -24,6 +25,9 @@ fi
 read -ra flags <<<"$(pkg-config --cflags --libs "${modules[@]}")"
 "$TYPENET_CXX" -std=c++20 -O1 "$here/../train_one_step.cpp" "${flags[@]}" -o "$scratch/train"
 "$scratch/train" | tee "$scratch/said"
+if [ -n "${TYPENET_ONNX:-}" ] && pkg-config --exists protobuf; then
+  grep -q '^onnx: ' "$scratch/said"
+fi
 if [ -n "${TYPENET_ONEDNN:-}" ]; then
   grep -q '^onednn: loss' "$scratch/said"
 fi

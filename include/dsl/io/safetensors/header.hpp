@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/utf8.hpp>
 #include <dsl/io/safetensors/contents.hpp>
 
 #include <nlohmann/json.hpp>
@@ -8,6 +9,8 @@
 #include <cstring>
 
 namespace dsl::safetensors::detail {
+
+using dsl::detail::is_utf8;
 
 /// Takes a header's JSON piece by piece, so that nothing is built that the format doesn't have: what comes where it
 /// must not ends the reading at once, however deep or long it would go on. Throws format_error.
@@ -150,28 +153,5 @@ class header_parser {
   int offsets_ = 0;
   bool has_metadata_ = false;
 };
-
-/// Whether these are whole characters in the shortest form, none of them half of a surrogate pair.
-[[gnu::cold]] inline bool is_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    auto const byte = [&](std::size_t k) { return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0U; };
-    unsigned const first = byte(0);
-    std::size_t const size = first < 0x80   ? 1
-                             : first < 0xc2 ? 0
-                             : first < 0xe0 ? 2
-                             : first < 0xf0 ? 3
-                             : first < 0xf5 ? 4
-                                            : 0;
-    if (size == 0) return false;
-    for (std::size_t k = 1; k < size; ++k)
-      if (byte(k) < 0x80 || byte(k) > 0xbf) return false;
-    unsigned const second = byte(1);
-    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) || (first == 0xf0 && second < 0x90) ||
-        (first == 0xf4 && second > 0x8f))
-      return false;
-    i += size;
-  }
-  return true;
-}
 
 }  // namespace dsl::safetensors::detail

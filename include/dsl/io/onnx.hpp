@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// A trained network as an .onnx file, for what runs such files. Needs onnx and protobuf: link typenet::onnx.
+#include <dsl/io/onnx/options.hpp>
+#include <dsl/io/onnx/names.hpp>
+#include <dsl/io/onnx/writer.hpp>
+#include <dsl/io/onnx/save.hpp>

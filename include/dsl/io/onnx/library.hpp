@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// onnx's messages, which exist in two sizes: where the larger one is installed, only that one is.
+#if !defined(ONNX_ML) && __has_include(<onnx/onnx-ml.pb.h>)
+#define ONNX_ML 1
+#endif
+#include <onnx/onnx_pb.h>
+
+namespace dsl::detail {
+
+#ifdef ONNX_NAMESPACE
+namespace onnx_messages = ::ONNX_NAMESPACE;
+#else
+namespace onnx_messages = ::onnx;
+#endif
+
+}  // namespace dsl::detail

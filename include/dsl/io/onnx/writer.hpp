@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/engine.hpp>
+#include <dsl/io/onnx/library.hpp>
+#include <dsl/io/onnx/names.hpp>
+
+#include <array>
+#include <initializer_list>
+
+namespace dsl::detail {
+
+/// Writes a network's nodes, in inference, as ONNX's operators (opset 17). Here every sample is channels x height x
+/// width; there operators want (batch, channels, height, width) or (batch, units), and a value is kept as the operator
+/// that makes it gives it, until one wants the other form. Dropout, and transfers between devices, do nothing: who
+/// reads them reads what they read.
+class onnx_writer {
+ public:
+  [[gnu::cold]] onnx_writer(graph_view const& g, onnx_options const& o, double momentum, onnx_messages::GraphProto& to)
+      : graph_(g), options_(o), momentum_(momentum), to_(to), names_(g, o), made_(at(g.size.tensors)) {}
+
+  std::vector<std::string> const& weights() const { return names_.weights; }
+
+  /// Throws onnx_error for an operation of a user's own that the options don't translate.
+  [[gnu::cold]] void write() {
+    for (node_ = graph_.nodes; node_ != graph_.nodes + graph_.size.nodes; ++node_) write_node();
+    name_result();
+    for (named const& v : values_) describe(v, v.name == options_.output ? *to_.add_output() : *to_.add_value_info());
+  }
+
+ private:
+  /// One form of a tensor: its name there, empty where nothing has asked for it.
+  struct forms {
+    std::array<std::string, 2> name{};  // (batch, units), (batch, channels, height, width)
+    int rank = 4;                       // of the first one
+  };
+  struct named {
+    std::string name{};
+    dsl::shape shape{};
+    int rank = 4;
+  };
+
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  forms& operand(int i = 0) { return made_[at(graph_.input(*node_, i))]; }
+  dsl::shape const& in() const { return graph_.input_shape(*node_); }
+  dsl::shape const& out() const { return graph_.output_shape(*node_); }
+
+  [[gnu::cold]] void write_node() {
+    switch (node_->kind) {
+      case op::input: return write_input();
+      case op::conv2d: return write_convolution();
+      case op::batch_norm: return write_batch_norm();
+      case op::activation: return write_activation();
+      case op::max_pool2d: return write_pool("MaxPool");
+      case op::avg_pool2d: return write_pool("AveragePool");
+      case op::dropout:
+      case op::transfer: made_[at(node_->output)] = operand(); return;
+      case op::flatten: made_[at(node_->output)] = {{form(0, 2), ""}, 2}; return;
+      case op::dense: set("transB", 1, parameters(append("Gemm", {form(0, 2)}, 2))); return;
+      case op::softmax: set("axis", 1, append("Softmax", {form(0, 2)}, 2)); return;
+      case op::concat: set("axis", 1, join("Concat")); return;
+      case op::add: join(node_->inputs == 2 ? "Add" : "Sum"); return;
+      case op::custom: return write_custom();
+    }
+  }
+
+  [[gnu::cold]] void write_input() {
+    int const rank = out().is_flat() ? 2 : 4;
+    describe({options_.input, out(), rank}, *to_.add_input());
+    keep(node_->output, options_.input, rank);
+  }
+
+  [[gnu::cold]] void write_convolution() {
+    window const& w = node_->window;
+    onnx_messages::NodeProto& n = parameters(append("Conv", {form(0, 4)}, 4));
+    // The zeros behind the last row are as many as the last window needs; rows that no window reaches stay without.
+    auto const behind = [&](int size, int from, int kernel, int before) {
+      long long const zeros = (size - 1LL) * w.stride + kernel - from - before;
+      return zeros > 0 ? zeros : 0;
+    };
+    set("kernel_shape", {w.height, w.width}, n);
+    set("strides", {w.stride, w.stride}, n);
+    set("pads",
+        {w.pad_top, w.pad_left, behind(out().height, in().height, w.height, w.pad_top),
+         behind(out().width, in().width, w.width, w.pad_left)},
+        n);
+  }
+
+  [[gnu::cold]] void write_batch_norm() {
+    onnx_messages::NodeProto& n = parameters(append("BatchNormalization", {as_it_is()}, operand().rank));
+    set("epsilon", node_->epsilon, n);
+    set("momentum", momentum_ < 0 ? node_->momentum : momentum_, n);  // what is kept, as here
+  }
+
+  [[gnu::cold]] void write_activation() {
+    std::string const x = as_it_is();
+    int const rank = operand().rank;
+    switch (node_->function) {
+      case function::relu: append("Relu", {x}, rank); return;
+      case function::leaky_relu: set("alpha", node_->rate, append("LeakyRelu", {x}, rank)); return;
+      case function::elu: set("alpha", node_->rate, append("Elu", {x}, rank)); return;
+      case function::sigmoid: append("Sigmoid", {x}, rank); return;
+      case function::tanh: append("Tanh", {x}, rank); return;
+      case function::silu: {  // no operator of its own before opset 24
+        std::string const s = append("Sigmoid", {x}, rank).output(0);
+        append("Mul", {x, s}, rank);
+        return;
+      }
+    }
+  }
+
+  /// Neither here nor there a window leaves the picture.
+  [[gnu::cold]] void write_pool(char const* type) {
+    window const& w = node_->window;
+    std::string const x = form(0, 4);
+    if (node_->kind == op::avg_pool2d && w.height == in().height && w.width == in().width) {
+      append("GlobalAveragePool", {x}, 4);
+      return;
+    }
+    onnx_messages::NodeProto& n = append(type, {x}, 4);
+    set("kernel_shape", {w.height, w.width}, n);
+    set("strides", {w.stride, w.stride}, n);
+  }
+
+  [[gnu::cold]] void write_custom() {
+    std::string const operation = node_->custom->name;
+    for (auto const& [name, type] : options_.operators)
+      if (name == operation && in() == out()) {
+        append(type, {as_it_is()}, operand().rank);
+        return;
+      }
+    throw onnx_error(onnx_fault::no_operator, "onnx: " + onnx_place(graph_, node_->scope) +
+                                                  " must be made of operators that ONNX has; found \"" + operation +
+                                                  "\", an operation of its own; use typenet's layers there, or say in "
+                                                  ".operators which of ONNX's it is, if it keeps its input's shape");
+  }
+
+  /// Of all operands, in the form that all of them have. Where they differ they are flat.
+  [[gnu::cold]] onnx_messages::NodeProto& join(char const* type) {
+    int rank = operand().rank;
+    for (int i = 1; i < node_->inputs; ++i)
+      if (operand(i).rank != rank) rank = 2;
+    std::vector<std::string> all(at(node_->inputs));
+    for (int i = 0; i < node_->inputs; ++i) all[at(i)] = form(i, rank);
+    return append(type, all, rank);
+  }
+
+  std::string as_it_is() { return form(0, operand().rank); }
+  /// The name of operand i in that form; appends what makes it.
+  [[gnu::cold]] std::string form(int i, int rank) {
+    forms& f = operand(i);
+    std::string& name = f.name[rank == 4];
+    if (!name.empty()) return name;
+    dsl::shape const& s = graph_.input_shape(*node_, i);
+    std::string const from = f.name[rank != 4];
+    onnx_messages::NodeProto& n =
+        rank == 2 ? add_node("Flatten", {from}) : add_node("Unsqueeze", {from, height_and_width()});
+    if (rank == 2) set("axis", 1, n);
+    return name = output_of(n, rank == 2 ? dsl::shape{static_cast<int>(s.size())} : s, rank);
+  }
+  /// The axes that a flat value lacks.
+  [[gnu::cold]] std::string const& height_and_width() {
+    if (!axes_.empty()) return axes_;
+    onnx_messages::TensorProto& t = *to_.add_initializer();
+    t.set_name(axes_ = names_.unused("height_and_width"));
+    t.set_data_type(onnx_messages::TensorProto::INT64);
+    t.add_dims(2);
+    std::int64_t const axes[] = {2, 3};
+    t.set_raw_data(axes, sizeof axes);
+    return axes_;
+  }
+
+  [[gnu::cold]] onnx_messages::NodeProto& add_node(std::string const& type, std::vector<std::string> const& inputs) {
+    onnx_messages::NodeProto& n = *to_.add_node();
+    n.set_name(names_.operation(node_->scope, type));
+    n.set_op_type(type);
+    n.set_doc_string(onnx_place(graph_, node_->scope));
+    for (std::string const& name : inputs) n.add_input(name);
+    return n;
+  }
+  [[gnu::cold]] std::string output_of(onnx_messages::NodeProto& n, dsl::shape const& s, int rank) {
+    values_.push_back({names_.unused(n.name() + "_output_0"), s, rank});
+    n.add_output(values_.back().name);
+    return values_.back().name;
+  }
+  /// The operator that makes this node's value.
+  [[gnu::cold]] onnx_messages::NodeProto& append(std::string const& type, std::vector<std::string> const& inputs,
+                                                 int rank) {
+    onnx_messages::NodeProto& n = add_node(type, inputs);
+    keep(node_->output, output_of(n, out(), rank), rank);
+    return n;
+  }
+  void keep(int tensor, std::string const& name, int rank) {
+    forms& f = made_[at(tensor)];
+    f.name[rank == 4] = name;
+    f.rank = rank;
+  }
+  [[gnu::cold]] onnx_messages::NodeProto& parameters(onnx_messages::NodeProto& n) {
+    for (int k = node_->first_parameter; k < node_->first_parameter + node_->parameters; ++k)
+      n.add_input(names_.weights[at(k)]);
+    return n;
+  }
+
+  /// Gives the network's result the name that it was promised. No node reads it.
+  [[gnu::cold]] void name_result() {
+    forms const& f = made_[at(graph_.result())];
+    std::string const& before = f.name[f.rank == 4];
+    if (before == options_.input) {  // nothing but dropout
+      --node_;                       // is behind the last one
+      add_node("Identity", {before}).add_output(options_.output);
+      values_.push_back({options_.output, graph_.shape_of(graph_.result()), f.rank});
+      return;
+    }
+    for (onnx_messages::NodeProto& n : *to_.mutable_node())
+      if (n.output(0) == before) n.set_output(0, options_.output);
+    for (named& v : values_)
+      if (v.name == before) v.name = options_.output;
+  }
+
+  [[gnu::cold]] void describe(named const& v, onnx_messages::ValueInfoProto& to) const {
+    to.set_name(v.name);
+    onnx_messages::TypeProto_Tensor& type = *to.mutable_type()->mutable_tensor_type();
+    type.set_elem_type(onnx_messages::TensorProto::FLOAT);
+    onnx_messages::TensorShapeProto& dims = *type.mutable_shape();
+    dims.add_dim()->set_dim_param(options_.batch);
+    dims.add_dim()->set_dim_value(v.shape.channels);
+    if (v.rank == 2) return;
+    dims.add_dim()->set_dim_value(v.shape.height);
+    dims.add_dim()->set_dim_value(v.shape.width);
+  }
+
+  [[gnu::cold]] static onnx_messages::AttributeProto& attribute(char const* name, onnx_messages::NodeProto& n) {
+    onnx_messages::AttributeProto& a = *n.add_attribute();
+    a.set_name(name);
+    return a;
+  }
+  [[gnu::cold]] static void set(char const* name, int value, onnx_messages::NodeProto& n) {
+    onnx_messages::AttributeProto& a = attribute(name, n);
+    a.set_type(onnx_messages::AttributeProto::INT);
+    a.set_i(value);
+  }
+  [[gnu::cold]] static void set(char const* name, double value, onnx_messages::NodeProto& n) {
+    onnx_messages::AttributeProto& a = attribute(name, n);
+    a.set_type(onnx_messages::AttributeProto::FLOAT);
+    a.set_f(static_cast<float>(value));
+  }
+  [[gnu::cold]] static void set(char const* name, std::initializer_list<long long> values,
+                                onnx_messages::NodeProto& n) {
+    onnx_messages::AttributeProto& a = attribute(name, n);
+    a.set_type(onnx_messages::AttributeProto::INTS);
+    for (long long v : values) a.add_ints(v);
+  }
+
+  graph_view const& graph_;
+  onnx_options const& options_;
+  double momentum_;  // that replaces every layer's own, or below 0
+  onnx_messages::GraphProto& to_;
+  onnx_names names_;
+  std::vector<forms> made_;  // by tensor
+  std::vector<named> values_{};
+  std::string axes_{};
+  node const* node_ = nullptr;
+};
+
+}  // namespace dsl::detail

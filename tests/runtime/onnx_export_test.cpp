@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: MIT
+// Networks as ONNX files, against onnx's own checker and shape inference, and against an interpreter of the operators
+// that knows nothing of typenet. tests/interchange/onnx_test.py has onnxruntime's word for it.
+#include <dsl/io/onnx.hpp>
+
+#include <onnx/checker.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include "support/catch.hpp"
+#include "support/onnx_interpreter.hpp"
+#include "support/onnx_networks.hpp"
+#include "support/temporary_directory.hpp"
+
+#include <dsl/towers.hpp>
+#ifdef TYPENET_HAS_ONEDNN
+#include <dsl/executors/onednn.hpp>
+#endif
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace pb = dsl::test::pb;
+using dsl::test::drawn_trainer;
+
+namespace {
+
+using minigooglenet = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
+
+dsl::onnx_options const own_operators{.operators = {{"softplus", "Softplus"}}};
+
+pb::ModelProto parsed(std::string const& bytes) {
+  pb::ModelProto model;
+  REQUIRE(model.ParseFromString(bytes));
+  return model;
+}
+template <class Network>
+pb::ModelProto exported(dsl::onnx_options const& o = own_operators) {
+  dsl::trainer t = drawn_trainer<Network>();
+  return parsed(dsl::serialize_onnx(t.engine(), o));
+}
+std::string bytes_of(std::string const& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// "batch,3,9,8"
+std::string shape_of(pb::ValueInfoProto const& v) {
+  REQUIRE(v.type().tensor_type().elem_type() == pb::TensorProto::FLOAT);
+  std::string all;
+  for (auto const& d : v.type().tensor_type().shape().dim())
+    all += (all.empty() ? "" : ",") + (d.has_dim_param() ? d.dim_param() : std::to_string(d.dim_value()));
+  return all;
+}
+using shapes = std::map<std::string, std::string>;
+shapes shapes_of(pb::GraphProto const& g) {
+  shapes all;
+  for (auto const& v : g.value_info()) CHECK(all.emplace(v.name(), shape_of(v)).second);
+  return all;
+}
+
+/// onnx's own checks, and the shapes that it finds itself are those that the file says.
+void check_model(pb::ModelProto const& model) {
+  CHECK_NOTHROW(pb::checker::check_model(model));
+  pb::ShapeInferenceOptions const strict{true, 1, true};
+  pb::ModelProto inferred = model;
+  auto* const registry = pb::OpSchemaRegistry::Instance();
+  CHECK_NOTHROW(pb::shape_inference::InferShapes(inferred, registry, strict));
+  inferred.mutable_graph()->clear_value_info();
+  auto* const out = inferred.mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type();
+  out->clear_shape();
+  CHECK_NOTHROW(pb::shape_inference::InferShapes(inferred, registry, strict));
+  CHECK(shapes_of(inferred.graph()) == shapes_of(model.graph()));
+  CHECK(shape_of(inferred.graph().output(0)) == shape_of(model.graph().output(0)));
+}
+
+/// Of what the file computes from what the trainer predicts, relative to values above 1.
+double error_of(dsl::trainer& t, pb::ModelProto const& model, int batch, float scale = 1) {
+  dsl::test::drawn_batch drawn(t.graph(), batch, static_cast<std::uint64_t>(batch));
+  for (float& x : drawn.images) x *= scale;
+  std::vector<float> const ours = dsl::test::predicted(t, drawn);
+  dsl::test::onnx_tensor const theirs = dsl::test::onnx_interpreter(model).run(drawn.images, batch);
+  REQUIRE(theirs.values.size() == ours.size());
+  double worst = 0, least = INFINITY, largest = -INFINITY;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    worst = std::fmax(worst, std::fabs(theirs.values[i] - ours[i]) / std::fmax(1, std::fabs(theirs.values[i])));
+    least = std::fmin(least, theirs.values[i]);
+    largest = std::fmax(largest, theirs.values[i]);
+  }
+  CHECK(largest - least > 0.05);  // else nothing is compared
+  return std::isnan(worst) ? INFINITY : worst;
+}
+
+}  // namespace
+
+TEST_CASE("onnx: every layer's file is sound and computes what the network does", "[onnx]") {
+  dsl::test::for_each_onnx_network([]<class Network>(char const* name) {
+    INFO(name);
+    dsl::trainer t = drawn_trainer<Network>();
+    pb::ModelProto const model = parsed(dsl::serialize_onnx(t.engine(), own_operators));
+    check_model(model);
+    for (int batch : {1, 3}) CHECK(error_of(t, model, batch) < 1e-5);
+  });
+}
+
+TEST_CASE("onnx: MiniGoogLeNet's file after some steps of training", "[onnx]") {
+  auto const data = dsl::synthetic_pictures(8, 8, 1);
+#ifdef TYPENET_HAS_ONEDNN
+  dsl::trainer t = dsl::compile<minigooglenet>(dsl::onednn{.threads = 1, .winograd = false},
+                                               dsl::sgd{.learning_rate = 0.01, .momentum = 0.9});
+#else
+  dsl::trainer t = dsl::compile<minigooglenet>(dsl::reference{}, dsl::sgd{.learning_rate = 0.01, .momentum = 0.9});
+#endif
+  t.fit(data.train, {.epochs = 2, .batch_size = 4});
+  dsl::test::temporary_directory const here;
+  dsl::save_onnx(t, here / "x.onnx");
+  pb::ModelProto const model = parsed(bytes_of(here / "x.onnx"));
+  check_model(model);
+  CHECK(error_of(t, model, 2, 100) < 1e-5);
+
+  CHECK(model.ir_version() == 8);
+  REQUIRE(model.opset_import_size() == 1);
+  CHECK(model.opset_import(0).domain().empty());
+  CHECK(model.opset_import(0).version() == 17);
+  CHECK(model.producer_name() == "typenet");
+  CHECK(model.producer_version() == TYPENET_VERSION);
+  CHECK(model.model_version() == 1);
+  CHECK_FALSE(model.has_domain());
+  CHECK(model.doc_string() == "3x32x32 -> 10, 1656250 parameters");
+  REQUIRE(model.metadata_props_size() == 1);
+  CHECK(model.metadata_props(0).key() == "typenet.steps");
+  CHECK(model.metadata_props(0).value() == "4");
+
+  pb::GraphProto const& g = model.graph();
+  CHECK(g.name() == "minigooglenet");
+  CHECK(g.input(0).name() == "input");
+  CHECK(shape_of(g.input(0)) == "batch,3,32,32");
+  CHECK(g.output(0).name() == "output");
+  CHECK(shape_of(g.output(0)) == "batch,10");
+  // 19 convolutions with batch_norm and relu, 10 concats, 2 max pools, the mean, flatten, dense, softmax
+  CHECK(g.node_size() == 19 * 3 + 10 + 2 + 4);
+  pb::NodeProto const& n = g.node(3);
+  CHECK(n.op_type() == "Conv");
+  CHECK(n.name() == "/1/branches/0/0/Conv");
+  CHECK(n.doc_string() == "layer 0.1.0.0 (minigooglenet > inception_module > conv_module > conv2d)");
+  CHECK(n.input(0) == "/0/2/Relu_output_0");
+  CHECK(n.input(1) == "1.branches.0.0.weight");
+  CHECK(n.input(2) == "1.branches.0.0.bias");
+  CHECK(n.output(0) == "/1/branches/0/0/Conv_output_0");
+  CHECK(g.node(g.node_size() - 1).output(0) == "output");
+
+  // The names that weights have in other files, PyTorch's axes, and every bit.
+  std::vector<std::string> const names = dsl::weight_names(minigooglenet::view());
+  REQUIRE(g.initializer_size() == 116);
+  for (int k = 0; k < 116; ++k) {
+    pb::TensorProto const& w = g.initializer(k);
+    dsl::parameter const& p = minigooglenet::view().parameters[k];
+    CHECK(w.name() == names[static_cast<std::size_t>(k)]);
+    REQUIRE(w.data_type() == pb::TensorProto::FLOAT);
+    REQUIRE(w.dims_size() == p.rank);
+    for (int d = 0; d < p.rank; ++d) CHECK(w.dims(d) == p.dims[d]);
+    std::vector<float> const ours = dsl::test::parameter_of(t.engine(), k);
+    REQUIRE(w.raw_data().size() == ours.size() * sizeof(float));
+    CHECK(std::memcmp(w.raw_data().data(), ours.data(), w.raw_data().size()) == 0);
+  }
+}
+
+namespace {
+
+std::string types_of(pb::ModelProto const& m) {
+  std::string all;
+  for (auto const& n : m.graph().node()) all += (all.empty() ? "" : " ") + n.op_type();
+  return all;
+}
+std::vector<long long> integers(pb::NodeProto const& n, std::string const& name) {
+  for (auto const& a : n.attribute())
+    if (a.name() == name) return {a.ints().begin(), a.ints().end()};
+  return {};
+}
+double number(pb::NodeProto const& n, std::string const& name) {
+  for (auto const& a : n.attribute())
+    if (a.name() == name) return static_cast<double>(a.f());
+  return -1;
+}
+using integer_list = std::vector<long long>;
+
+}  // namespace
+
+TEST_CASE("onnx: operators and what they are told", "[onnx]") {
+  using namespace dsl;
+  using picture = image<3, 9, 8>;
+  // 9 rows in steps of 2 make 5, 8 columns 4: the odd zero goes behind the last
+  pb::ModelProto m = exported<network<picture, conv2d<4, 3, 3, 2>>>();
+  CHECK(integers(m.graph().node(0), "kernel_shape") == integer_list{3, 3});
+  CHECK(integers(m.graph().node(0), "strides") == integer_list{2, 2});
+  CHECK(integers(m.graph().node(0), "pads") == integer_list{1, 0, 1, 1});
+  // no window reaches the last rows; ONNX has no pads below 0
+  m = exported<network<picture, conv2d<4, 2, 3, 4, padding::valid>>>();
+  CHECK(integers(m.graph().node(0), "pads") == integer_list{0, 0, 0, 0});
+
+  m = exported<network<picture, batch_norm<0.75, 0.25>>>();
+  CHECK(number(m.graph().node(0), "epsilon") == 0.25);
+  CHECK(number(m.graph().node(0), "momentum") == 0.75);
+  trainer t(reference<>{}.make_engine(network<picture, batch_norm<0.75>>::view(),
+                                      {.loss = loss::mean_squared_error, .batch_norm_momentum = 0.5}),
+            0.1);
+  CHECK(number(parsed(serialize_onnx(t.engine())).graph().node(0), "momentum") == 0.5);
+  CHECK(number(exported<network<picture, leaky_relu<0.125>>>().graph().node(0), "alpha") == 0.125);
+  CHECK(number(exported<network<picture, elu<0.5>>>().graph().node(0), "alpha") == 0.5);
+
+  CHECK(types_of(exported<network<picture, max_pool2d<3, 2>, avg_pool2d<2>, global_avg_pool2d>>()) ==
+        "MaxPool AveragePool GlobalAveragePool");
+  CHECK(types_of(exported<network<picture, dropout<0.5>, relu, dropout<0.2>>>()) == "Relu");
+  CHECK(types_of(exported<network<picture, dropout<0.5>>>()) == "Identity");
+  CHECK(types_of(exported<network<features<3>, flatten>>()) == "Identity");
+  CHECK(types_of(exported<network<picture, flatten, flatten, dense<4>>>()) == "Flatten Gemm");
+  CHECK(types_of(exported<network<picture, silu>>()) == "Sigmoid Mul");
+  CHECK(types_of(exported<network<features<3>, conv2d<4, 1>, conv2d<4, 1>>>()) == "Unsqueeze Conv Conv");
+  CHECK(types_of(exported<network<picture, add<relu, identity>, add<relu, identity, identity>>>()) ==
+        "Relu Add Relu Sum");
+  CHECK(types_of(exported<network<picture, global_avg_pool2d, add<identity, dense<3>>, dense<2>>>()) ==
+        "GlobalAveragePool Flatten Gemm Add Gemm");
+  // Two of a kind in one layer have names of their own.
+  struct twice {
+    static constexpr value lower(builder& b, value in) { return relu::lower(b, relu::lower(b, in)); }
+  };
+  m = exported<network<picture, twice>>();
+  CHECK(m.graph().node(0).name() == "/0/Relu");
+  CHECK(m.graph().node(1).name() == "/0/Relu_1");
+  CHECK(m.graph().node(0).output(0) == "/0/Relu_output_0");
+}
+
+TEST_CASE("onnx: what the options say", "[onnx]") {
+  using namespace dsl;
+  using small = network<image<2, 3, 3>, concat<conv2d<2, 1>, identity>, global_avg_pool2d, dense<2>, softmax>;
+  trainer t = drawn_trainer<small>();
+  test::temporary_directory const here;
+  t.set_steps(7);
+  save_onnx(t, here / "x",
+            {.input = "pictures",
+             .output = "classes",
+             .batch = "n",
+             .prefix = "model.",
+             .branches = "paths",
+             .model_version = 5,
+             .domain = "org.example",
+             .doc = "which of two",
+             .metadata = {{"author", "me"}}});
+  pb::ModelProto const m = parsed(bytes_of(here / "x"));
+  check_model(m);
+  CHECK(error_of(t, m, 2) < 1e-5);
+  CHECK(m.model_version() == 5);
+  CHECK(m.domain() == "org.example");
+  CHECK(m.doc_string() == "which of two");
+  REQUIRE(m.metadata_props_size() == 2);
+  CHECK(m.metadata_props(0).key() == "author");
+  CHECK(m.metadata_props(1).value() == "7");
+  CHECK(m.graph().name() == "network");
+  CHECK(m.graph().doc_string() == "2x3x3 -> 2, 16 parameters");
+  CHECK(m.graph().input(0).name() == "pictures");
+  CHECK(shape_of(m.graph().input(0)) == "n,2,3,3");
+  CHECK(m.graph().output(0).name() == "classes");
+  CHECK(m.graph().node(0).name() == "/0/paths/0/Conv");
+  CHECK(m.graph().node(0).input(1) == "model.0.paths.0.weight");
+
+  pb::ModelProto const keras = exported<small>({.convention = weight_convention::keras});
+  CHECK(keras.graph().node(0).input(1) == "conv2d/kernel");
+  CHECK(shape_of(keras.graph().output(0)) == "batch,2");
+  REQUIRE(keras.graph().initializer(0).dims_size() == 4);
+  CHECK(keras.graph().initializer(0).dims(3) == 1);  // ONNX's axes all the same
+}
+
+TEST_CASE("onnx: towers and placed layers are the one network", "[onnx]") {
+  using namespace dsl;
+  using plain = network<image<3, 6, 6>, sequential<conv2d<4, 3>>, concat<sequential<conv2d<2, 3>>, sequential<relu>>,
+                        flatten, dense<3>, softmax>;
+  using placed = network<image<3, 6, 6>, on<device<1>, conv2d<4, 3>>,
+                         concat<on<device<2>, conv2d<2, 3>>, on<device<0>, relu>>, flatten, dense<3>, softmax>;
+  static_assert(placed::graph.view().size.nodes > plain::graph.view().size.nodes);
+  trainer one = drawn_trainer<plain>(), several = drawn_trainer<placed>();
+  pb::ModelProto a = parsed(serialize_onnx(one.engine())), b = parsed(serialize_onnx(several.engine()));
+  check_model(b);
+  for (pb::ModelProto* m : {&a, &b})
+    for (auto& n : *m->mutable_graph()->mutable_node()) n.clear_doc_string();  // names the layer: on, sequential
+  CHECK(a.SerializeAsString() == b.SerializeAsString());
+
+  trainer towers = compile<plain>(reference{}, sgd{}, dsl::towers{.count = 2});
+  for (int k = 0; k < towers.graph().size.parameters; ++k)
+    towers.engine().write_parameter(k, test::parameter_of(one.engine(), k).data());
+  CHECK(serialize_onnx(towers.engine()) == serialize_onnx(one.engine()));
+  trainer pipelined = compile<replicate<2, pipeline<2, plain>>>(reference{}, sgd{});
+  for (int k = 0; k < towers.graph().size.parameters; ++k)
+    pipelined.engine().write_parameter(k, test::parameter_of(one.engine(), k).data());
+  CHECK(serialize_onnx(pipelined.engine()) == serialize_onnx(one.engine()));
+}
+
+namespace {
+
+/// Has a network and no weights: whoever asks for them has waited too long to say that they are too many.
+struct hollow_engine final : dsl::engine {
+  explicit hollow_engine(dsl::graph_view const& g) : engine(g, {}) {}
+  [[noreturn]] static void asked() { throw std::logic_error("asked for weights"); }
+  int prepare(dsl::mode, dsl::batch_part) override { asked(); }
+  void run(int, dsl::batch_view const&) override { asked(); }
+  dsl::batch_metrics metrics(int) override { asked(); }
+  void read_result(int, float*) override { asked(); }
+  void read_parameter(int, float*) override { asked(); }
+  void write_parameter(int, float const*) override { asked(); }
+  void read_slot(int, int, float*) override { asked(); }
+  void write_slot(int, int, float const*) override { asked(); }
+  long long arena_bytes() const override { return 0; }
+  long long executor_bytes() const override { return 0; }
+  std::string description() const override { return "hollow"; }
+};
+
+/// Its output has another shape than its input.
+struct first_channel {
+  static constexpr char const* name = "first_channel";
+  static constexpr dsl::shape output(dsl::shape in) { return {1, in.height, in.width}; }
+  template <class T>
+  static void forward(dsl::custom_call<T> const&) {}
+  template <class T>
+  static void backward(dsl::custom_call<T> const&) {}
+};
+
+template <class Error>
+std::string refused(dsl::engine& e, dsl::onnx_options const& o, std::string const& path) {
+  std::string const before = bytes_of(path);
+  try {
+    dsl::save_onnx(e, path, o);
+  } catch (Error const& error) {
+    CHECK(bytes_of(path) == before);
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+}  // namespace
+
+TEST_CASE("onnx: what can't be a file is a typed error, and leaves the file that was there", "[onnx]") {
+  using namespace dsl;
+  test::temporary_directory const here;
+  std::ofstream(here / "x") << "before";
+
+  using own = network<image<2, 3, 3>, relu, sequential<relu, elementwise<test::softplus>>, conv2d<1, 1>>;
+  trainer custom = drawn_trainer<own>();
+  std::string const said = refused<onnx_error>(custom.engine(), {}, here / "x");
+  CHECK(
+      said.starts_with("onnx: layer 1.1 (sequential > elementwise) must be made of operators that ONNX has; found "
+                       "\"softplus\", an operation of its own; use typenet's layers there"));
+  try {
+    static_cast<void>(serialize_onnx(custom.engine()));
+  } catch (onnx_error const& e) {
+    CHECK(e.which == onnx_fault::no_operator);
+  }
+  CHECK_NOTHROW(serialize_onnx(custom, own_operators));
+  CHECK_THROWS_AS(serialize_onnx(custom, {.operators = {{"other", "Relu"}}}), onnx_error);
+  trainer reshaping = drawn_trainer<network<image<2, 3, 3>, dsl::custom<first_channel>>>();
+  CHECK_THROWS_AS(serialize_onnx(reshaping, {.operators = {{"first_channel", "Relu"}}}), onnx_error);
+
+  using huge = network<features<30'000>, dense<30'000>>;
+  hollow_engine hollow(huge::view());
+  CHECK(refused<onnx_error>(hollow, {}, here / "x") ==
+        "onnx: a file must have less than 2,147,483,648 bytes, the most that protobuf takes; found 3600120000 bytes of "
+        "weights; save the weights in another format");
+  try {
+    static_cast<void>(serialize_onnx(hollow));
+  } catch (onnx_error const& e) {
+    CHECK(e.which == onnx_fault::too_large);
+  }
+
+  trainer t = drawn_trainer<network<image<2, 3, 3>, conv2d<1, 1>>>();
+  CHECK(refused<option_error>(t.engine(), {.input = "x", .output = "x"}, here / "x") ==
+        "onnx: each output must have a name of its own; found two \"x\"; choose others for .input, .output or .prefix");
+  CHECK(refused<option_error>(t.engine(), {.input = "0.weight"}, here / "x") ==
+        "onnx: each weight must have a name of its own; found two \"0.weight\"; choose others for .input, .output or "
+        ".prefix");
+  CHECK(refused<option_error>(t.engine(), {.output = ""}, here / "x").find("found an empty one") != std::string::npos);
+  CHECK(refused<option_error>(t.engine(), {.metadata = {{"a", "1"}, {"a", "2"}}}, here / "x") ==
+        "onnx: .metadata must have each name once; found two \"a\"");
+  onnx_options const broken[] = {{.input = "\xff"},           {.batch = "\xff"}, {.prefix = "\xff"},
+                                 {.domain = "\xff"},          {.doc = "\xc3"},   {.metadata = {{"a", "\xff"}}},
+                                 {.metadata = {{"\xff", ""}}}};
+  for (onnx_options const& o : broken)
+    CHECK(refused<option_error>(t.engine(), o, here / "x").find(" must be UTF-8; found other bytes") !=
+          std::string::npos);
+  // A value's own name gives way to one that was asked for.
+  CHECK_NOTHROW(check_model(exported<network<image<2, 3, 3>, relu, relu>>({.input = "/0/Relu_output_0"})));
+
+  CHECK_THROWS_AS(save_onnx(t, here / "no/such/folder"), file_error);
+  CHECK_THROWS_AS(save_onnx(t, here.path.string()), file_error);
+  save_onnx(t, here / "x");
+  CHECK(parsed(bytes_of(here / "x")).graph().node_size() == 1);
+  int files = 0;
+  for (auto const& entry : std::filesystem::directory_iterator(here.path)) files += entry.is_regular_file();
+  CHECK(files == 1);
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/io/onnx/library.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+// What an ONNX file of float operators computes, by the operators' specification alone (opset 17): row-major tensors,
+// plain loops, double. It knows nothing of typenet.
+
+namespace dsl::test {
+
+namespace pb = dsl::detail::onnx_messages;
+
+struct onnx_tensor {
+  std::vector<long long> dims{};
+  std::vector<double> values{};
+
+  long long dim(std::size_t i) const { return i < dims.size() ? dims[i] : 1; }
+  /// All dimensions from this one on.
+  long long size(std::size_t from = 0) const {
+    long long all = 1;
+    for (std::size_t i = from; i < dims.size(); ++i) all *= dims[i];
+    return all;
+  }
+};
+
+class onnx_interpreter {
+ public:
+  explicit onnx_interpreter(pb::ModelProto const& model) : graph_(model.graph()) {
+    for (pb::TensorProto const& t : graph_.initializer()) {
+      onnx_tensor& to = known_[t.name()];
+      to.dims.assign(t.dims().begin(), t.dims().end());
+      std::string const& raw = t.raw_data();
+      bool const real = t.data_type() == pb::TensorProto::FLOAT;
+      require((real || t.data_type() == pb::TensorProto::INT64) && raw.size() % (real ? 4 : 8) == 0, "initializer");
+      for (std::size_t i = 0; i < raw.size(); i += real ? 4 : 8) {
+        float number = 0;
+        std::int64_t integer = 0;
+        real ? std::memcpy(&number, &raw[i], 4) : std::memcpy(&integer, &raw[i], 8);
+        to.values.push_back(real ? static_cast<double>(number) : static_cast<double>(integer));
+      }
+      require(to.size() == static_cast<long long>(to.values.size()), "initializer's shape");
+    }
+  }
+
+  /// The graph's only output for its only input, `batch` samples of it.
+  onnx_tensor run(std::vector<float> const& input, int batch) {
+    require(graph_.input_size() == 1 && graph_.output_size() == 1, "one input, one output");
+    onnx_tensor& x = known_[graph_.input(0).name()];
+    x.dims.clear();
+    for (auto const& d : graph_.input(0).type().tensor_type().shape().dim())
+      x.dims.push_back(d.has_dim_param() ? batch : d.dim_value());
+    x.values.assign(input.begin(), input.end());
+    require(x.size() == static_cast<long long>(input.size()), "input's shape");
+    for (pb::NodeProto const& n : graph_.node()) {
+      require(n.output_size() == 1 && known_.count(n.output(0)) == 0, "a value is made twice: " + n.output(0));
+      onnx_tensor made = compute(n);
+      require(made.size() == static_cast<long long>(made.values.size()), n.name());
+      known_[n.output(0)] = made;
+    }
+    onnx_tensor const result = known_.at(graph_.output(0).name());
+    for (pb::NodeProto const& n : graph_.node()) known_.erase(n.output(0));
+    return result;
+  }
+
+ private:
+  static void require(bool holds, std::string const& what) {
+    if (!holds) throw std::runtime_error("onnx_interpreter: " + what);
+  }
+  static pb::AttributeProto const* find(pb::NodeProto const& n, char const* name) {
+    for (pb::AttributeProto const& a : n.attribute())
+      if (a.name() == name) return &a;
+    return nullptr;
+  }
+  static double real(pb::NodeProto const& n, char const* name, double otherwise) {
+    auto const* a = find(n, name);
+    return a ? static_cast<double>(a->f()) : otherwise;
+  }
+  static long long integer(pb::NodeProto const& n, char const* name, long long otherwise) {
+    auto const* a = find(n, name);
+    return a ? a->i() : otherwise;
+  }
+  static std::vector<long long> integers(pb::NodeProto const& n, char const* name, std::vector<long long> otherwise) {
+    auto const* a = find(n, name);
+    return a ? std::vector<long long>(a->ints().begin(), a->ints().end()) : otherwise;
+  }
+
+  onnx_tensor compute(pb::NodeProto const& n) const {
+    std::string const& type = n.op_type();
+    std::vector<onnx_tensor const*> in;
+    for (std::string const& name : n.input()) in.push_back(&known_.at(name));
+    onnx_tensor const& x = *in.at(0);
+    auto const each = [&](auto f) {
+      onnx_tensor y = x;
+      for (double& v : y.values) v = f(v);
+      return y;
+    };
+    if (type == "Relu") return each([](double v) { return v > 0 ? v : 0; });
+    if (type == "LeakyRelu") return each([a = real(n, "alpha", 0.01)](double v) { return v < 0 ? a * v : v; });
+    if (type == "Elu") return each([a = real(n, "alpha", 1)](double v) { return v < 0 ? a * (std::exp(v) - 1) : v; });
+    if (type == "Sigmoid") return each([](double v) { return 1 / (1 + std::exp(-v)); });
+    if (type == "Tanh") return each([](double v) { return std::tanh(v); });
+    if (type == "Softplus") return each([](double v) { return std::log(std::exp(v) + 1); });
+    if (type == "Identity") return x;
+    if (type == "Flatten") {
+      require(integer(n, "axis", 1) == 1, "Flatten");
+      return {{x.dim(0), x.size(1)}, x.values};
+    }
+    if (type == "Unsqueeze") {
+      require(x.dims.size() == 2 && in.at(1)->values == std::vector<double>{2, 3}, "Unsqueeze");
+      return {{x.dim(0), x.dim(1), 1, 1}, x.values};
+    }
+    if (type == "Mul" || type == "Add" || type == "Sum") {
+      onnx_tensor y = x;
+      require(type == "Sum" || in.size() == 2, type);
+      for (std::size_t k = 1; k < in.size(); ++k) {
+        require(in[k]->dims == x.dims, type + " of different shapes");
+        for (std::size_t i = 0; i < y.values.size(); ++i)
+          y.values[i] = type == "Mul" ? y.values[i] * in[k]->values[i] : y.values[i] + in[k]->values[i];
+      }
+      return y;
+    }
+    if (type == "Conv") return convolve(n, x, *in.at(1), *in.at(2));
+    if (type == "BatchNormalization") {
+      onnx_tensor y = x;
+      for (std::size_t i = 0; i < y.values.size(); ++i) {
+        std::size_t const c = i / static_cast<std::size_t>(x.size(2)) % static_cast<std::size_t>(x.dim(1));
+        y.values[i] = (x.values[i] - in.at(3)->values[c]) / std::sqrt(in.at(4)->values[c] + real(n, "epsilon", 1e-5)) *
+                          in.at(1)->values[c] +
+                      in.at(2)->values[c];
+      }
+      require(integer(n, "training_mode", 0) == 0, "training_mode");
+      return y;
+    }
+    if (type == "MaxPool" || type == "AveragePool") return pool(n, x);
+    if (type == "GlobalAveragePool") {
+      onnx_tensor y{{x.dim(0), x.dim(1), 1, 1}, {}};
+      auto const area = static_cast<std::size_t>(x.size(2));
+      for (std::size_t i = 0; i < x.values.size(); i += area) {
+        double sum = 0;
+        for (std::size_t p = 0; p < area; ++p) sum += x.values[i + p];
+        y.values.push_back(sum / static_cast<double>(area));
+      }
+      return y;
+    }
+    if (type == "Concat") {
+      require(integer(n, "axis", 0) == 1, "Concat");
+      onnx_tensor y{x.dims, {}};
+      y.dims[1] = 0;
+      for (onnx_tensor const* t : in) y.dims[1] += t->dim(1), require(t->dims.size() == x.dims.size(), "Concat");
+      for (long long b = 0; b < x.dim(0); ++b)
+        for (onnx_tensor const* t : in)
+          y.values.insert(y.values.end(), t->values.begin() + b * t->size(1), t->values.begin() + (b + 1) * t->size(1));
+      return y;
+    }
+    if (type == "Gemm") {
+      onnx_tensor const &w = *in.at(1), &bias = *in.at(2);
+      require(integer(n, "transB", 0) == 1 && integer(n, "transA", 0) == 0 && x.dims.size() == 2 &&
+                  w.dim(1) == x.dim(1) && bias.dim(0) == w.dim(0) && !find(n, "alpha") && !find(n, "beta"),
+              "Gemm");
+      onnx_tensor y{{x.dim(0), w.dim(0)}, {}};
+      for (long long b = 0; b < x.dim(0); ++b)
+        for (long long o = 0; o < w.dim(0); ++o) {
+          double sum = bias.values[at(o)];
+          for (long long i = 0; i < x.dim(1); ++i)
+            sum += x.values[at(b * x.dim(1) + i)] * w.values[at(o * x.dim(1) + i)];
+          y.values.push_back(sum);
+        }
+      return y;
+    }
+    if (type == "Softmax") {
+      require(x.dims.size() == 2 && (integer(n, "axis", -1) == 1 || integer(n, "axis", -1) == -1), "Softmax");
+      onnx_tensor y = x;
+      for (long long b = 0; b < x.dim(0); ++b) {
+        double sum = 0;
+        for (long long c = 0; c < x.dim(1); ++c) sum += std::exp(x.values[at(b * x.dim(1) + c)]);
+        for (long long c = 0; c < x.dim(1); ++c)
+          y.values[at(b * x.dim(1) + c)] = std::exp(x.values[at(b * x.dim(1) + c)]) / sum;
+      }
+      return y;
+    }
+    throw std::runtime_error("onnx_interpreter: no operator " + type);
+  }
+
+  static std::size_t at(long long i) { return static_cast<std::size_t>(i); }
+
+  struct windows {
+    std::vector<long long> kernel, stride, pads;
+    long long rows, columns;
+
+    windows(pb::NodeProto const& n, onnx_tensor const& x, std::vector<long long> const& size)
+        : kernel(integers(n, "kernel_shape", size)),
+          stride(integers(n, "strides", {1, 1})),
+          pads(integers(n, "pads", {0, 0, 0, 0})),
+          rows((x.dim(2) + pads.at(0) + pads.at(2) - kernel.at(0)) / stride.at(0) + 1),
+          columns((x.dim(3) + pads.at(1) + pads.at(3) - kernel.at(1)) / stride.at(1) + 1) {
+      require(x.dims.size() == 4 && kernel.size() == 2 && stride.size() == 2 && pads.size() == 4, "window");
+      for (long long zeros : pads) require(zeros >= 0, "pads");
+      for (char const* other : {"auto_pad", "dilations", "ceil_mode", "group", "count_include_pad"})
+        require(!find(n, other), other);
+    }
+    /// f(input row, input column, place in the window) for every value that is in the picture.
+    template <class F>
+    void each(onnx_tensor const& x, long long row, long long column, F f) const {
+      for (long long i = 0; i < kernel[0]; ++i)
+        for (long long j = 0; j < kernel[1]; ++j) {
+          long long const r = row * stride[0] - pads[0] + i, c = column * stride[1] - pads[1] + j;
+          if (r >= 0 && c >= 0 && r < x.dim(2) && c < x.dim(3)) f(r, c, i * kernel[1] + j);
+        }
+    }
+  };
+
+  static onnx_tensor convolve(pb::NodeProto const& n, onnx_tensor const& x, onnx_tensor const& w,
+                              onnx_tensor const& bias) {
+    require(w.dims.size() == 4 && w.dim(1) == x.dim(1) && bias.dim(0) == w.dim(0), "Conv");
+    windows const all(n, x, {w.dim(2), w.dim(3)});
+    require(all.kernel[0] == w.dim(2) && all.kernel[1] == w.dim(3), "kernel_shape");
+    onnx_tensor y{{x.dim(0), w.dim(0), all.rows, all.columns}, {}};
+    for (long long b = 0; b < x.dim(0); ++b)
+      for (long long o = 0; o < w.dim(0); ++o)
+        for (long long row = 0; row < all.rows; ++row)
+          for (long long column = 0; column < all.columns; ++column) {
+            double sum = bias.values[at(o)];
+            for (long long i = 0; i < x.dim(1); ++i)
+              all.each(x, row, column, [&](long long r, long long c, long long place) {
+                sum += x.values[at((b * x.dim(1) + i) * x.size(2) + r * x.dim(3) + c)] *
+                       w.values[at((o * x.dim(1) + i) * w.size(2) + place)];
+              });
+            y.values.push_back(sum);
+          }
+    return y;
+  }
+
+  static onnx_tensor pool(pb::NodeProto const& n, onnx_tensor const& x) {
+    windows const all(n, x, {});
+    bool const mean = n.op_type() == "AveragePool";
+    onnx_tensor y{{x.dim(0), x.dim(1), all.rows, all.columns}, {}};
+    for (long long plane = 0; plane < x.dim(0) * x.dim(1); ++plane)
+      for (long long row = 0; row < all.rows; ++row)
+        for (long long column = 0; column < all.columns; ++column) {
+          double sum = 0, largest = -INFINITY, count = 0;
+          all.each(x, row, column, [&](long long r, long long c, long long) {
+            double const v = x.values[at(plane * x.size(2) + r * x.dim(3) + c)];
+            sum += v, count += 1, largest = v > largest ? v : largest;
+          });
+          y.values.push_back(mean ? sum / count : largest);
+        }
+    return y;
+  }
+
+  pb::GraphProto const& graph_;
+  std::map<std::string, onnx_tensor> known_;
+};
+
+}  // namespace dsl::test

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/dsl.hpp>
+#include <dsl/placement.hpp>
+
+#include "support/drawn.hpp"
+
+// A network for each layer and each of its variants that an ONNX file has to get right.
+
+namespace dsl::test {
+
+struct softplus {
+  static constexpr char const* name = "softplus";
+  template <class T>
+  static T value(T x) {
+    return x + detail::log(1 + detail::exp(-x));
+  }
+  template <class T>
+  static T derivative(T x) {
+    return 1 / (1 + detail::exp(-x));
+  }
+};
+
+/// A sum of a value and itself, and a convolution behind it, in one layer of a user's own.
+struct doubled {
+  static constexpr value lower(builder& b, value in) {
+    value const both[] = {in, in};
+    return conv2d<2, 2>::lower(b, b.append({.kind = op::add}, both, 2, in.shape));
+  }
+};
+
+/// f.operator()<Network>(name)
+template <class F>
+void for_each_onnx_network(F f) {
+  using picture = image<3, 9, 8>;
+  f.template operator()<network<picture, conv2d<4, 3>>>("conv2d_same");
+  f.template operator()<network<picture, conv2d<4, 3, 2>, conv2d<3, 2, 5>>>("conv2d_even");
+  f.template operator()<network<picture, conv2d<4, 3, 3, 2>, conv2d<4, 2, 2, 2>>>("conv2d_strided");
+  f.template operator()<network<picture, conv2d<4, 3, 3, 3>, conv2d<5, 1, 1, 2>>>("conv2d_unreached");
+  f.template operator()<network<picture, conv2d<4, 3, 2, 2, padding::valid>>>("conv2d_valid");
+  f.template operator()<network<picture, conv2d<4, 2, 3, 4, padding::valid>>>("conv2d_valid_unreached");
+  f.template operator()<network<features<5>, conv2d<4, 1>, flatten, dense<3>, conv2d<2, 3>>>("conv2d_of_flat");
+  f.template operator()<network<picture, batch_norm<>>>("batch_norm");
+  f.template operator()<network<picture, batch_norm<0.9, 1e-5>, flatten, batch_norm<0.5, 0.1>>>("batch_norm_flat");
+
+  f.template operator()<network<picture, relu>>("relu");
+  f.template operator()<network<picture, leaky_relu<>, flatten, leaky_relu<0.1>>>("leaky_relu");
+  f.template operator()<network<picture, elu<>, flatten, elu<0.4>>>("elu");
+  f.template operator()<network<picture, sigmoid>>("sigmoid");
+  f.template operator()<network<picture, dsl::tanh>>("tanh");
+  f.template operator()<network<picture, silu, flatten, silu>>("silu");
+  f.template operator()<network<picture, elementwise<softplus>>>("elementwise");
+
+  f.template operator()<network<picture, max_pool2d<2>>>("max_pool2d");
+  f.template operator()<network<picture, max_pool2d<3, 2>, max_pool2d<2, 1>>>("max_pool2d_strided");
+  f.template operator()<network<picture, avg_pool2d<2>>>("avg_pool2d");
+  f.template operator()<network<picture, avg_pool2d<3, 2>, avg_pool2d<2, 1>>>("avg_pool2d_strided");
+  f.template operator()<network<picture, global_avg_pool2d>>("global_avg_pool2d");
+  f.template operator()<network<picture, global_avg_pool2d, dense<4>, softmax>>("global_avg_pool2d_dense");
+
+  f.template operator()<network<picture, concat<identity, conv2d<2, 3>, max_pool2d<1>>>>("concat");
+  f.template operator()<network<image<3, 2, 2>, concat<flatten, global_avg_pool2d, sequential<flatten, dense<2>>>>>(
+      "concat_flat");
+  f.template operator()<network<picture, add<identity, conv2d<3, 3>>>>("add");
+  f.template operator()<network<picture, add<identity, conv2d<3, 3>, relu>>>("add_three");
+  f.template operator()<network<picture, global_avg_pool2d, add<identity, dense<3>>, dense<2>>>("add_flat");
+  f.template operator()<network<picture, flatten>>("flatten");
+  f.template operator()<network<picture, flatten, flatten, dense<4>>>("dense");
+  f.template operator()<network<features<7>, dense<5>, relu, dense<3>, softmax>>("dense_of_features");
+  f.template operator()<network<features<7>, softmax>>("softmax");
+  f.template operator()<network<picture, dropout<0.5>, relu, dropout<0.2>>>("dropout");
+  f.template operator()<network<picture, dropout<0.5>>>("dropout_alone");
+  f.template operator()<network<picture, conv2d<2, 1>, doubled>>("own_layer");
+  f.template operator()<network<picture, on<device<1>, conv_module<4, 3>>,
+                                concat<on<device<2>, conv2d<2, 3>>, on<device<1>, relu>>, flatten, dense<3>, softmax>>(
+      "placed");
+  f.template operator()<mixed_network>("mixed");
+  f.template operator()<odd_network>("odd");
+}
+
+/// On plain loops; drawn weights and running statistics, which keep values near 1.
+template <class Network>
+trainer drawn_trainer(std::uint64_t seed = 1) {
+  trainer t(reference<float>{}.make_engine(Network::view(), {.loss = loss::mean_squared_error}), 0.01);
+  graph_view const& g = t.graph();
+  detail::random_stream random(seed, detail::purpose::user, 1);
+  for (int k = 0; k < g.size.parameters; ++k) {
+    parameter const& p = g.parameters[k];
+    std::vector<float> values(static_cast<std::size_t>(p.count()));
+    float const size = p.role == role::kernel ? 1.7F / detail::sqrt(static_cast<float>(p.fan_in)) : 0.5F;
+    for (float& v : values) v = random.uniform(-size, size);
+    if (p.role == role::gamma || p.role == role::moving_variance)
+      for (float& v : values) v += 1;
+    t.engine().write_parameter(k, values.data());
+  }
+  return t;
+}
+
+inline std::vector<float> predicted(trainer& t, drawn_batch const& batch) {
+  std::vector<float> y(static_cast<std::size_t>(batch.size * t.graph().shape_of(t.graph().result()).size()));
+  t.predict_on_batch(batch.images.data(), batch.size, y.data());
+  return y;
+}
+
+}  // namespace dsl::test
