@@ -31,6 +31,7 @@ struct pipeline : Network {
   static_assert(
       !requires { Network::replicas; }, "pipeline: towers go around it; write replicate<G, pipeline<M, ...>>");
   static constexpr int micro_batches = M;
+  static void lower() = delete;  // no layer: it goes around a network
 
   static constexpr long long training_bytes(int batch, target to = {}, int optimizer_slots = 1) {
     return bytes({.batch = batch, .target = to, .optimizer_slots = optimizer_slots});

@@ -56,6 +56,7 @@ struct replicate : Network {
   static_assert(!requires { Network::replicas; }, "replicate: the network has its towers already");
   static_assert(G >= 1, "replicate: the number of towers must be 1 or more");
   static constexpr int replicas = G;
+  static void lower() = delete;  // no layer: it goes around a network
   static constexpr tower_policy policy = Policy;
   static towers devices() { return {.count = G, .policy = Policy}; }
 
