@@ -77,7 +77,7 @@ class Program(unittest.TestCase):
         _, err = self.run_in("a", mpirun((1, program, *SMALL), (1, program, "--output", "plot.svg", "--data", "nowhere")), 1)
         self.assertIn("error: rank 1 of 2: cifar10: ", err)
         _, err = self.run_in("a", [program, *SMALL, "--deadline", "0"], 2)
-        self.assertIn("--deadline: it must be a number of seconds above 0", err)
+        self.assertIn("--deadline: it must be a number of seconds from 1", err)
         # a process that is ended in the middle of trying whether a plot can be written leaves that try behind
         self.assertEqual([f for f in self.files("a") if not f.endswith(".tmp")], [])
 

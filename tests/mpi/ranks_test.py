@@ -226,9 +226,10 @@ class Throwing(unittest.TestCase):
         self.assertEqual(out, "")
 
     def test_a_wrong_deadline(self):
-        code, _, err = finished(mpirun((2, program, "deadline=-1")), 20)
-        self.assertEqual(code, 1, err)
-        self.assertIn("the deadline must be a number of seconds above 0 and below 1000000; found -1", err)
+        for deadline in (-1, 0.9):
+            code, _, err = finished(mpirun((2, program, f"deadline={deadline}")), 20)
+            self.assertEqual(code, 1, err)
+            self.assertIn(f"the deadline must be a number of seconds from 1, below 1000000; found {deadline}", err)
 
     def test_wrong_pieces(self):
         for piece in (0, 2**31):

@@ -22,7 +22,8 @@
 namespace dsl {
 
 struct mpi_options {
-  /// In which the job ends when a process has died or hangs; more than a step and a validation batch take.
+  /// In which the job ends when a process has died or hangs; more than a step and a validation batch take, and MPI's
+  /// start: at least 1.
   double deadline_s = 30;
   /// In bytes, at most 2147483647: what is longer travels in pieces.
   long long largest_message = 1LL << 30;
@@ -35,12 +36,12 @@ struct mpi_options {
 class mpi final : public process_group {
  public:
   /// Throws executor_error where MPI is in use already or can't be called from threads, option_error for a deadline
-  /// that is no positive number. Where another process does not come it ends this one, and so the job.
+  /// below 1 second or no number. Where another process does not come it ends this one, and so the job.
   [[gnu::cold]] explicit mpi(mpi_options const& o = {})
       : deadline_s_(o.deadline_s), piece_(o.largest_message), process_(launched_rank()) {
-    if (!(o.deadline_s > 0 && o.deadline_s < 1e6))  // NOLINT(readability-simplify-boolean-expr): NaN is refused, too
+    if (!(o.deadline_s >= 1 && o.deadline_s < 1e6))  // NOLINT(readability-simplify-boolean-expr): NaN is refused, too
       throw option_error(detail::message(
-          {"mpi: the deadline must be a number of seconds above 0 and below 1000000; found ", o.deadline_s}));
+          {"mpi: the deadline must be a number of seconds from 1, below 1000000; found ", o.deadline_s}));
     if (piece_ < 1 || piece_ > INT_MAX)
       throw option_error(
           detail::message({"mpi: the largest message must have 1 to ", INT_MAX, " bytes; found ", piece_}));
