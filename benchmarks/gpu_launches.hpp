@@ -87,6 +87,10 @@ class gpu_launches {
       case action::copy_forward:
       case action::copy_backward: return add({.what = "copy"}, s, 1);
       case action::loss: return add({.what = "loss"}, s, 1);
+      case action::measure:
+        return add({.what = "measure",
+                    .moves = {{memory_of(region::gradients), p_.region_bytes[static_cast<int>(region::gradients)]}}},
+                   s, 1);
       case action::update: return update(s);
       case action::backward_weights:
       case action::backward_data:

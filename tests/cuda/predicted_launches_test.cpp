@@ -73,6 +73,12 @@ TEST_CASE("bytes and operations of launches", "[gpu]") {
   CHECK(find(launches, "convolution").tiles == 3);
   CHECK(find(launches, "convolution").fill == 360.0 * 8 / (3 * 128 * 32));
   for (gpu_launch const& l : launches) CHECK(l.what != "convolution_data");
+  // The gradients' norm, where they are clipped by it: a launch that reads them all.
+  plan const clipped =
+      make_plan(model::view(), {.batch = 10, .target = cu::target_for(cu::storage::f32), .gradient_norm = true});
+  std::vector<gpu_launch> const more = bench::gpu_launches(model::view(), clipped, cu::storage::f32).all();
+  CHECK(more.size() == launches.size() + 1);
+  CHECK(find(more, "measure").bytes() == clipped.region_bytes[static_cast<int>(region::gradients)]);
 }
 
 TEST_CASE("times of launches", "[gpu]") {
