@@ -13,7 +13,7 @@ export PKG_CONFIG_PATH=$scratch/prefix/share/pkgconfig
 modules=(typenet)
 if pkg-config --exists fmt; then modules+=(typenet-text); fi
 if pkg-config --exists nlohmann_json; then modules+=(typenet-safetensors); fi
-if pkg-config --exists typenet-keras_h5; then modules+=(typenet-keras_h5); fi
+if [ -n "${TYPENET_HDF5:-}" ]; then modules+=(typenet-keras_h5); fi
 if [ -n "${TYPENET_ONNX:-}" ] && pkg-config --exists protobuf; then modules+=(typenet-onnx); fi
 if [ -n "${TYPENET_ONEDNN:-}" ]; then modules+=(typenet-onednn); fi
 if [ -n "${TYPENET_MPI:-}" ] && pkg-config --exists ompi-c; then modules+=(typenet-mpi); fi
@@ -27,6 +27,9 @@ read -ra flags <<<"$(pkg-config --cflags --libs "${modules[@]}")"
 "$scratch/train" | tee "$scratch/said"
 if [ -n "${TYPENET_ONNX:-}" ] && pkg-config --exists protobuf; then
   grep -q '^onnx: ' "$scratch/said"
+fi
+if [ -n "${TYPENET_HDF5:-}" ]; then
+  grep -q '^keras_h5: no.weights.h5 must be' "$scratch/said"
 fi
 if [ -n "${TYPENET_ONEDNN:-}" ]; then
   grep -q '^onednn: loss' "$scratch/said"
