@@ -113,6 +113,50 @@ TEST_CASE("keras_h5: groups that lead back to themselves have an end", "[keras_h
   CHECK(c.read() == numbers);
 }
 
+TEST_CASE("keras_h5: listing a small file takes little memory", "[keras_h5]") {
+  // Each level is there under two names, so that 28 links are 16,384 datasets and 230 MB of their names.
+  changed c;
+  std::string const longest(1024, 'n');
+  {
+    handle const file = c.open();
+    REQUIRE(handle(H5Gcreate2(file.id(), "below", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose));
+    REQUIRE(H5Lcreate_hard(file.id(), kernel.c_str(), file.id(), "below/0", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    for (int level = 0; level < 14; ++level) {
+      handle const above(H5Gcreate2(file.id(), "above", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
+      for (char last : {'a', 'b'})
+        REQUIRE(H5Lcreate_hard(file.id(), "below", above.id(), (longest.substr(1) + last).c_str(), H5P_DEFAULT,
+                               H5P_DEFAULT) >= 0);
+      REQUIRE(H5Ldelete(file.id(), "below", H5P_DEFAULT) >= 0);
+      REQUIRE(H5Lmove(file.id(), "above", file.id(), "below", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    }
+    REQUIRE(H5Lmove(file.id(), "below", file.id(), "layers/two", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+  }
+  CHECK(std::filesystem::file_size(c.path) < 200'000);
+  auto const refused = [](auto list, std::string const& words) {
+    std::string said = "nothing: it was accepted";
+    try {
+      list();
+    } catch (h5::format_error const& e) {
+      said = e.what();
+      CHECK(e.which == fault::damaged);
+    }
+    INFO(said);
+    CHECK(said.find(words) != std::string::npos);
+  };
+  refused([&] { h5::file(c.path).datasets("layers"); }, "must have an end of groups");
+  CHECK(c.read() == numbers);
+
+  changed named;
+  REQUIRE(H5Lmove(named.open().id(), "layers/dense/vars/1", named.open().id(), ("layers/dense/vars/" + longest).c_str(),
+                  H5P_DEFAULT, H5P_DEFAULT) >= 0);
+  CHECK(h5::file(named.path).datasets("layers") == strings{kernel, "layers/dense/vars/" + longest});
+  REQUIRE(H5Lmove(named.open().id(), kernel.c_str(), named.open().id(), ("layers/dense/vars/" + longest + "n").c_str(),
+                  H5P_DEFAULT, H5P_DEFAULT) >= 0);
+  std::string const words = "must have names of at most 1024 bytes in \"layers/dense/vars\"; found a longer one";
+  refused([&] { h5::file(named.path).datasets("layers"); }, words);
+  refused([&] { h5::file(named.path).names_in("layers/dense/vars"); }, words);
+}
+
 TEST_CASE("keras_h5: numbers must be in this file, in one piece, and all there", "[keras_h5]") {
   std::string const one_piece = "\"" + kernel + "\" in one piece; found ";
   changed const other;

@@ -133,6 +133,26 @@ TEST_CASE("safetensors: its attacks", "[safetensors]") {
   }
 }
 
+TEST_CASE("safetensors: a header's names are counted before they fill memory", "[safetensors]") {
+  auto const many = [](int count, char const* prefix, std::string const& value) {
+    std::string all;
+    for (int i = 0; i < count; ++i) all += (i > 0 ? ",\"" : "\"") + (prefix + std::to_string(i)) + "\":" + value;
+    return all;
+  };
+  std::string const empty = R"({"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
+  auto const both = [&](int tensors) {
+    return R"({"__metadata__":{)" + many(499'999, "", "\"\"") + "}," + many(tensors, "t", empty) + "}";
+  };
+  CHECK(accepted(file_of(both(500'000))).tensors.size() == 500'000);  // __metadata__ is a name, too
+  refused(file_of(both(500'001)), fault::header_too_large, "must have at most 1000000 names; found more");
+  refused(file_of(R"({"__metadata__":{)" + many(1'000'000, "", "\"\"") + "}}"), fault::header_too_large);
+  st::text_by_name more(1'000'000);
+  for (std::size_t i = 0; i < more.size(); ++i) more[i].first = std::to_string(i);
+  CHECK_THROWS_AS(st::serialize({}, more), dsl::option_error);
+  more.pop_back();
+  CHECK(accepted(st::serialize({}, more)).metadata.size() == 999'999);
+}
+
 TEST_CASE("safetensors: JSON that is not the format's", "[safetensors]") {
   auto const tensor = [](std::string const& fields) { return R"({"test":{)" + fields + "}}"; };
   std::string const type = R"("dtype":"I32")", shape = R"("shape":[2,2])", offsets = R"("data_offsets":[0,16])";

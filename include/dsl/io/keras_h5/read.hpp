@@ -45,15 +45,16 @@ class file {
   [[gnu::cold]] std::vector<std::string> datasets(std::string const& group) const {
     detail::silence const quiet;
     std::vector<std::string> all;
-    int budget = most_links;
-    if (detail::handle const from = find(group)) collect(from, group, 0, budget, all);
+    listing left;
+    if (detail::handle const from = find(group)) collect(from, group, 0, left, all);
     return all;
   }
   /// Names of what is directly in a group.
   [[gnu::cold]] std::vector<std::string> names_in(std::string const& group) const {
     detail::silence const quiet;
+    listing left;
     detail::handle const from = find(group);
-    return from ? names_in(from, group) : std::vector<std::string>{};
+    return from ? names_in(from, group, left) : std::vector<std::string>{};
   }
 
   /// Every number of one dataset: 32 bits as they are, 16 exactly. Throws format_error where it has another shape or
@@ -94,9 +95,19 @@ class file {
  private:
   enum class number : unsigned char { f32, f16, bf16 };
   static constexpr char const* another = "give another file";
-  // Keras's own files have a few groups a layer, three to six deep. Links may lead back, so that there is no end.
-  static constexpr int most_links = 200'000;
+  // Keras's own files have a few groups a layer, three to six deep. Links may lead back, so that there is no end, or
+  // meet again in one group, so that a small file has more names than memory has room for.
   static constexpr int deepest = 32;
+  static constexpr std::size_t longest_link = 1024;
+  struct listing {  // what may still come
+    int links = 200'000;
+    std::size_t characters = std::size_t{64} << 20;
+    bool take(std::size_t length) {
+      if (length > characters) return false;
+      characters -= length;
+      return true;
+    }
+  };
 
   void check_regular() const {
     auto const refuse = [&](std::string const& found) {
@@ -152,32 +163,50 @@ class file {
     if (!object) fail(fault::damaged, name, "is damaged at " + detail::shown(name) + ": " + detail::reason(), another);
     return object;
   }
-  [[gnu::cold]] std::vector<std::string> names_in(detail::handle const& group, std::string const& name) const {
-    std::vector<std::string> names;
-    auto const keep = [](hid_t, char const* link, H5L_info_t const*, void* to) -> herr_t {
+  [[noreturn, gnu::cold]] void fail_endless(std::string const& name) const {
+    fail(fault::damaged, name, "must have an end of groups below " + detail::shown(name) + "; found none", another);
+  }
+  [[gnu::cold]] std::vector<std::string> names_in(detail::handle const& group, std::string const& name,
+                                                  listing& left) const {
+    struct taken {
+      listing& left;
+      std::vector<std::string> names{};
+      bool too_long = false;
+    } to{left};
+    auto const keep = [](hid_t, char const* link, H5L_info_t const*, void* data) -> herr_t {
       try {
-        static_cast<std::vector<std::string>*>(to)->emplace_back(link);
+        taken& all = *static_cast<taken*>(data);
+        std::size_t const length = ::strnlen(link, longest_link + 1);
+        all.too_long = length > longest_link;
+        if (all.too_long || all.left.links-- == 0 || !all.left.take(length)) return 1;  // ends the walk
+        all.names.emplace_back(link, length);
         return 0;
       } catch (...) {
         return -1;  // no exception may pass through HDF5
       }
     };
-    if (H5Literate(group.id(), H5_INDEX_NAME, H5_ITER_INC, nullptr, keep, &names) < 0)
+    herr_t const ended = H5Literate(group.id(), H5_INDEX_NAME, H5_ITER_INC, nullptr, keep, &to);
+    if (ended < 0)
       fail(fault::damaged, name, "is damaged at " + detail::shown(name) + ": " + detail::reason(), another);
-    return names;
+    if (to.too_long)
+      fail(fault::damaged, name,
+           "must have names of at most 1024 bytes in " + detail::shown(name) + "; found a longer one", another);
+    if (ended > 0) fail_endless(name);
+    return std::move(to.names);
   }
-  [[gnu::cold]] void collect(detail::handle const& object, std::string const& name, int depth, int& budget,
+  [[gnu::cold]] void collect(detail::handle const& object, std::string const& name, int depth, listing& left,
                              std::vector<std::string>& all) const {
-    if (H5Iget_type(object.id()) == H5I_DATASET) return all.push_back(name);
+    if (H5Iget_type(object.id()) == H5I_DATASET) {
+      if (!left.take(name.size())) fail_endless(name);
+      return all.push_back(name);
+    }
     if (H5Iget_type(object.id()) != H5I_GROUP || name.ends_with("/seed_generator")) return;
-    std::vector<std::string> const parts = names_in(object, name);
-    budget -= static_cast<int>(std::min<std::size_t>(parts.size(), most_links + 1));
-    if (budget < 0 || depth == deepest)
-      fail(fault::damaged, name, "must have an end of groups below " + detail::shown(name) + "; found none", another);
+    if (depth == deepest) fail_endless(name);
+    std::vector<std::string> const parts = names_in(object, name, left);
     for (std::string const& part : parts) {
       std::string inner = name;
       inner.append("/").append(part);
-      collect(open(object, part, inner), inner, depth + 1, budget, all);
+      collect(open(object, part, inner), inner, depth + 1, left, all);
     }
   }
 

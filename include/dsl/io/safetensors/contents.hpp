@@ -56,7 +56,7 @@ constexpr dtype_facts const& facts_of(dtype t) { return dtypes[static_cast<int>(
 /// What is wrong with a file.
 enum class fault : unsigned char {
   header_too_small,  // no 8 bytes
-  header_too_large,  // over 100,000,000 bytes
+  header_too_large,  // over 100,000,000 bytes, or over 1,000,000 names
   header_length,     // longer than the file
   not_utf8,
   not_json,        // or JSON of another form than the format's
@@ -110,7 +110,9 @@ struct contents {
 };
 
 inline constexpr std::uint64_t largest_header = 100'000'000;
-inline constexpr std::size_t largest_rank = 64;  // PyTorch's and NumPy's; keeps a hostile header from growing in memory
+// Both keep a hostile header from growing in memory, where a name and an axis take more than in the file.
+inline constexpr std::size_t most_names = 1'000'000;  // of tensors and metadata together
+inline constexpr std::size_t largest_rank = 64;       // PyTorch's and NumPy's
 inline constexpr char metadata_name[] = "__metadata__";
 
 namespace detail {

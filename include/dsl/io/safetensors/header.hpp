@@ -65,9 +65,11 @@ class header_parser {
       seen_[field] = true;
       at_ = field == 0 ? place::dtype : field == 1 ? place::before_shape : place::before_offsets;
     } else if (at_ == place::metadata) {
+      count_name();
       to_.metadata.emplace_back(std::move(k), std::string());
       at_ = place::metadata_value;
     } else {
+      count_name();
       now_ = {};
       now_.name = std::move(k);
       at_ = place::entry;
@@ -128,6 +130,10 @@ class header_parser {
     metadata_value,
   };
 
+  void count_name() {
+    if (++names_ > most_names)
+      fail(fault::header_too_large, "must have at most " + std::to_string(most_names) + " names; found more");
+  }
   std::string in_tensor() const { return "is damaged: tensor " + shown(now_.name) + " "; }
   [[noreturn]] void wrong(char const* found) const {
     std::string const end = std::string("; found ") + found;
@@ -151,6 +157,7 @@ class header_parser {
   tensor now_{};
   bool seen_[3] = {};
   int offsets_ = 0;
+  std::size_t names_ = 0;
   bool has_metadata_ = false;
 };
 

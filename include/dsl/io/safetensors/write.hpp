@@ -28,6 +28,8 @@ namespace detail {
   auto const need = [](bool holds, std::string const& what) {
     if (!holds) throw option_error("safetensors: " + what);
   };
+  std::size_t const all = tensors.size() + metadata.size() + (metadata.empty() ? 0 : 1);
+  need(all <= most_names, "there may be at most 1,000,000 names; found " + std::to_string(all));
   std::sort(tensors.begin(), tensors.end(),
             [](source const& a, source const& b) { return a.type != b.type ? a.type > b.type : a.name < b.name; });
   std::sort(metadata.begin(), metadata.end());
