@@ -19,8 +19,9 @@ class keras_layers {
   [[gnu::cold]] bool is_layer(node const& n) const {
     if (n.kind == op::transfer) return false;
     if (!fused_ || (n.kind != op::activation && n.kind != op::softmax)) return true;
-    op const before = graph_.nodes[graph_.tensors[graph_.input(n)].producer].kind;
-    return before != op::conv2d && before != op::dense;
+    node const* before = &graph_.nodes[graph_.tensors[graph_.input(n)].producer];
+    while (before->kind == op::transfer) before = &graph_.nodes[graph_.tensors[graph_.input(*before)].producer];
+    return before->kind != op::conv2d && before->kind != op::dense;
   }
   /// Nodes with parameters, as Keras numbers them: those farthest from the output first, and at one distance in the
   /// order in which a walk from the output, inputs from the left, meets them. On a chain that is the data's order, and
