@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <list>
+#include <stdexcept>
 
 namespace dsl::bench {
 
@@ -103,7 +104,7 @@ inline std::vector<launch_time> times_of(std::vector<gpu_launch> const& launches
 
 /// Seconds of a step whose launches follow each other on up to two queues, as find_streams() puts them. Two that go on
 /// at the same time share the device: each works as fast as alone while what they need of memory or arithmetic adds up
-/// to less than all of it.
+/// to less than all of it. Throws std::invalid_argument where launches wait for each other, so that some never begin.
 class queue_times {
  public:
   queue_times(std::vector<gpu_launch> const& launches, std::vector<launch_time> const& times,
@@ -128,7 +129,12 @@ class queue_times {
           launch_time const& t = times_[queue_[q][next[q]]];
           on[q] = true, fixed[q] = t.fixed, work[q] = t.work();
         }
-      if (!on[0] && !on[1]) return now;
+      if (!on[0] && !on[1]) {
+        std::size_t const left = queue_[0].size() - next[0] + queue_[1].size() - next[1];
+        if (left == 0) return now;
+        throw std::invalid_argument("queue_times: " + std::to_string(left) +
+                                    " launches wait for each other, or for themselves");
+      }
       // The device's share that each wants while it works.
       double speed = 1;
       if (on[0] && on[1] && fixed[0] <= 0 && fixed[1] <= 0) {
@@ -153,7 +159,7 @@ class queue_times {
  private:
   bool may_begin(std::size_t i) const {
     if (waits_[i] < 0) return true;
-    for (std::size_t k = 0; k < i; ++k)
+    for (std::size_t k = 0; k < launches_.size(); ++k)
       if (launches_[k].step >= 0 && launches_[k].step <= waits_[i] && waits_[i] <= launches_[k].last_step && !done_[k])
         return false;
     return true;

@@ -120,4 +120,10 @@ TEST_CASE("times of launches", "[gpu]") {
   queues.wait[3] = 2;
   needs[2] = {.fixed = 0.5, .least = 1};
   CHECK(bench::queue_times(four, needs, queues).run() == Approx(3.25));
+
+  // Each queue's first waits for the other's second: a plan that never ends has no time.
+  queues.wait[0] = 2;
+  CHECK(bench::queue_times(four, needs, queues).run() == Approx(4.25));
+  queues.wait[1] = 3;
+  CHECK_THROWS_AS(bench::queue_times(four, needs, queues).run(), std::invalid_argument);
 }
