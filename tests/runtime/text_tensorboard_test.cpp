@@ -9,21 +9,33 @@
 #include <dsl/io/backup_and_restore.hpp>
 #include <dsl/io/tensorboard.hpp>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 using namespace dsl;
 using test::point;
 using test::toy;
+
+namespace {
+bool no_cutting = false;
+}
+/// The C library's, but for a disk on which nothing can be cut off.
+extern "C" int ftruncate(int file, off_t size) noexcept {
+  if (no_cutting) return errno = EIO, -1;
+  return static_cast<int>(::syscall(SYS_ftruncate, file, size));
+}
 
 namespace {
 
@@ -161,7 +173,10 @@ TEST_CASE("tensorboard: curves of training and validation, an epoch a point", "[
     std::string const name = fs::path(files[0]).filename().string();
     CHECK(name.starts_with("events.out.tfevents.1"));
     CHECK(name.find_first_not_of("0123456789", 20) == 30);
-    CHECK(name.ends_with("." + std::to_string(::getpid()) + ".typenet"));
+    CHECK(name.ends_with(".typenet"));
+    std::string const run = name.substr(name.size() - 24, 16);
+    CHECK(run.find_first_not_of("0123456789abcdef") == run.npos);
+    CHECK(name.substr(0, name.size() - 24).ends_with("." + std::to_string(::getpid()) + "."));
     auto const events = test::events_of(files[0]);
     REQUIRE(events.size() == 2 + 3);
     CHECK(events[0].version == "brain.Event:2");
@@ -225,11 +240,11 @@ TEST_CASE("tensorboard: a run that goes on empties the file before; one from the
           "[tensorboard]") {
   test::temporary_directory const here;
   trainer t = toy::compiled();
-  history const first = toy::fit(t, 2, {tensorboard(here / "logs")});
+  auto const both_have = std::make_shared<tensorboard>(here / "logs");
+  history const first = toy::fit(t, 2, {both_have});
   std::string const old = test::event_files_in(here / "logs/train")[0];
   dataset const pictures = toy::pictures();
-  history const second =
-      t.fit(pictures, {.epochs = 4, .batch_size = 8, .callbacks = {tensorboard(here / "logs")}, .initial_epoch = 1});
+  history const second = t.fit(pictures, {.epochs = 4, .batch_size = 8, .callbacks = {both_have}, .initial_epoch = 1});
   auto files = test::event_files_in(here / "logs/train");
   REQUIRE(files.size() == 2);
   CHECK(files[0] == old);
@@ -245,22 +260,109 @@ TEST_CASE("tensorboard: a run that goes on empties the file before; one from the
   CHECK(test::shown(here / "logs/train") == train_points(fourth));
   CHECK(test::event_files_in(here / "logs/train").size() == 4);
   CHECK(test::events_of(files[1]).size() == 2 + 4);
+
+  // one that knows of none takes nothing over, and leaves all as it was
+  files = test::event_files_in(here / "logs/train");
+  std::size_t const size = test::events_of(files.back()).size();
+  history const fifth =
+      t.fit(pictures, {.epochs = 2, .batch_size = 8, .callbacks = {tensorboard(here / "logs")}, .initial_epoch = 1});
+  CHECK(test::shown(here / "logs/train") == train_points(fifth));
+  CHECK(test::events_of(files.back()).size() == size);
+}
+
+TEST_CASE("tensorboard: a run that goes on leaves another run's file alone", "[tensorboard][resume]") {
+  test::temporary_directory const here;
+  auto const run = [&](char const* state, int epochs, std::vector<callback_handle> more = {}) {
+    trainer t = toy::compiled();
+    more.insert(more.begin(), {tensorboard(here / "logs"), backup_and_restore(here / state)});
+    return toy::fit(t, epochs, more);
+  };
+  CHECK_THROWS_AS(run("a", 4, {killer(2, -1)}), killed);
+  history const other = run("b", 3);  // anew, in the same folder
+  auto const files = test::event_files_in(here / "logs/train");
+  REQUIRE(files.size() == 2);
+  CHECK(test::shown(here / "logs/train") == train_points(other));
+  history const h = run("a", 4);
+  CHECK(test::shown(here / "logs/train") == train_points(h));
+  CHECK(test::shown(here / "logs/validation") == validation_points(h));
+  CHECK(test::events_of(files[0]).size() == 2);      // taken over
+  CHECK(test::events_of(files[1]).size() == 2 + 3);  // as it was
+}
+
+TEST_CASE("tensorboard: a file that a process still writes to is not cut", "[tensorboard]") {
+  test::temporary_directory const here;
+  std::string const point = detail::scalars_record(1, 0, {{"epoch_loss", 1}});
+  std::string const folder = here.path.string();
+  auto first = std::make_unique<detail::event_file>(folder, 7, detail::event_place{});
+  first->append(point);
+  detail::event_file second(folder, 7, {1, 6});
+  second.append(point);
+  auto const files = test::event_files_in(here.path);
+  REQUIRE(files.size() == 2);
+  CHECK(test::events_of(files[0]).size() == 2 + 1);
+  CHECK(test::events_of(files[1]).size() == 2 + 2);
+  first.reset();
+  detail::event_file const third(folder, 7, {2, 12});  // of the second, which is in use
+  detail::event_file const other(folder, 8, {2, 12});
+  CHECK(test::events_of(files[1]).size() == 2 + 2);
+  CHECK(test::events_of(test::event_files_in(here.path)[2]).size() == 2 + 2);
+  CHECK(test::events_of(test::event_files_in(here.path)[3]).size() == 2);
+}
+
+TEST_CASE("tensorboard: runs that begin in one folder at once have a file each", "[tensorboard]") {
+  test::temporary_directory const here;
+  std::ofstream(here / detail::event_file::begun) << "another process's, which gives it its name in a moment";
+  std::vector<pid_t> children;
+  for (unsigned c = 1; c <= 4; ++c) {
+    children.push_back(::fork());
+    if (children.back() != 0) continue;
+    try {
+      for (int i = 0; i < 10; ++i) {
+        detail::event_file f(here.path.string(), c, {});
+        f.append(detail::scalars_record(1, static_cast<int>(c), {{"epoch_loss", 1}}));
+      }
+      ::_exit(0);
+    } catch (error const&) {
+      ::_exit(1);
+    }
+  }
+  for (pid_t const child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    CHECK(status == 0);
+  }
+  CHECK(fs::exists(here / detail::event_file::begun));
+  fs::remove(here / detail::event_file::begun);
+  std::vector<int> of(5);
+  for (std::string const& file : test::event_files_in(here.path)) {
+    auto const events = test::events_of(file);
+    REQUIRE(events.size() == 2 + 1);
+    auto const run = static_cast<std::size_t>(events[2].step);
+    CHECK(file.ends_with(".000000000000000" + std::to_string(run) + ".typenet"));
+    ++of[run];
+  }
+  CHECK(of == std::vector<int>{0, 10, 10, 10, 10});
 }
 
 TEST_CASE("tensorboard: a file's name is behind all that are there, whatever the clock says", "[tensorboard]") {
   test::temporary_directory const here;
   fs::create_directories(here.path / "train");
   std::ofstream(here / "train/events.out.tfevents.9999999990.host.1.0.v2") << "another program's";
+  for (char const* no_time : {"99999999999999999999999999", "9999999999", "-1", "x"})
+    std::ofstream(here / (std::string("train/events.out.tfevents.") + no_time)) << "another program's";
   trainer t = toy::compiled();
-  toy::fit(t, 1, {tensorboard(here.path.string())}, false);
-  std::string const mine = test::event_files_in(here.path / "train").back();
+  auto const kept = std::make_shared<tensorboard>(here.path.string());
+  toy::fit(t, 1, {kept}, false);
+  std::string mine;
+  for (std::string const& file : test::event_files_in(here.path / "train"))
+    if (file.ends_with(".typenet")) mine = file;
   CHECK(fs::path(mine).filename().string().starts_with("events.out.tfevents.9999999991."));
   std::ofstream(mine, std::ios::app | std::ios::binary) << std::string("\x18\0\0\0\0\0", 6);  // cut off by a power cut
   dataset const pictures = toy::pictures();
-  t.fit(pictures, {.epochs = 2, .batch_size = 8, .callbacks = {tensorboard(here.path.string())}, .initial_epoch = 1});
+  t.fit(pictures, {.epochs = 2, .batch_size = 8, .callbacks = {kept}, .initial_epoch = 1});
   CHECK(test::events_of(mine).size() == 2);
-  auto const events = test::events_of(test::event_files_in(here.path / "train").back());
-  CHECK(events.size() == 2 + 2);
+  for (std::string const& file : test::event_files_in(here.path / "train"))
+    if (file.ends_with(".typenet") && file != mine) CHECK(test::events_of(file).size() == 2 + 2);
   CHECK(fs::exists(here / "train/events.out.tfevents.9999999990.host.1.0.v2"));
 }
 
@@ -319,6 +421,35 @@ TEST_CASE("tensorboard: on a full disk it warns once, leaves whole records, and 
   CHECK(warned[0].starts_with("tensorboard: " + here.path.string() + "/train/events.out.tfevents."));
   CHECK(warned[0].ends_with("; training goes on, and tries again the next time"));
   CHECK(test::shown(here.path / "train") == train_points(h));
+}
+
+TEST_CASE("tensorboard: behind half a record that could not be removed nothing is written", "[tensorboard]") {
+  test::temporary_directory const here;
+  struct limit_kept {
+    rlimit before{};
+    limit_kept() { ::getrlimit(RLIMIT_FSIZE, &before); }
+    limit_kept(limit_kept const&) = delete;
+    limit_kept& operator=(limit_kept const&) = delete;
+    ~limit_kept() { ::setrlimit(RLIMIT_FSIZE, &before); }
+  } const limit;
+  auto const signal_before = ::signal(SIGXFSZ, SIG_IGN);
+  std::string const one = detail::scalars_record(1, 0, {{"epoch_loss", 1}});
+  detail::event_file file(here.path.string(), 1, {});
+  std::string const path = test::event_files_in(here.path)[0];
+  rlimit now = limit.before;
+  now.rlim_cur = fs::file_size(path) + 30;
+  ::setrlimit(RLIMIT_FSIZE, &now);
+  no_cutting = true;
+  CHECK_THROWS_AS(file.append(one), file_error);
+  CHECK(fs::file_size(path) == now.rlim_cur);
+  ::setrlimit(RLIMIT_FSIZE, &limit.before);
+  CHECK_THROWS_AS(file.append(one), file_error);
+  CHECK(fs::file_size(path) == now.rlim_cur);
+  no_cutting = false;
+  file.append(one);
+  file.append(one);
+  CHECK(test::events_of(path).size() == 2 + 2);
+  ::signal(SIGXFSZ, signal_before);
 }
 
 TEST_CASE("tensorboard: what can't be is known before the first step; other processes write nothing", "[tensorboard]") {

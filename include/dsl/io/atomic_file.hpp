@@ -62,6 +62,11 @@ class atomic_file {
     if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail(reason(errno), "give another path");
     temporary_.clear();
   }
+  /// Under another name in the same folder: where readers look at every file whose name begins as that one.
+  void commit_as(std::string path) {
+    path_ = std::move(path);
+    commit();
+  }
 
   /// For another process to write to; readable as well.
   int descriptor() const { return descriptor_; }

@@ -6,6 +6,7 @@
 #include <dsl/io/event_records.hpp>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -15,6 +16,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 namespace dsl::detail {
@@ -26,32 +29,44 @@ inline double wall_time() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
+/// A number that no other run has; not 0.
+[[gnu::cold]] inline std::uint64_t number_for_run() {
+  std::uint64_t number = 0;
+  if (::getentropy(&number, sizeof number) != 0)
+    number = static_cast<std::uint64_t>(wall_time() * 1e9) ^ static_cast<std::uint64_t>(::getpid()) << 40;
+  return number == 0 ? 1 : number;
+}
+
 /// An event file that TensorBoard may read while it grows: records appear whole, each with one write to the system, so
 /// a process that is killed leaves all that it has said. TensorBoard reads a folder's files by name, which begins with
 /// a time: this one's is behind all that are there, even where the clock is not. A run that goes on takes what came
-/// before it over from the newest file of typenet's in that folder, which keeps its beginning alone: a TensorBoard that
-/// is reading it goes on to this one, and from a file that is gone it would not. Throws file_error.
+/// before it over from its own newest file in that folder, by the run's number in its name. That one keeps its
+/// beginning alone: a TensorBoard that is reading it goes on to this one, and from a file that is gone it would not.
+/// Other runs' files, and what a process still writes to (it holds a lock), stay as they are. Throws file_error.
 class event_file {
  public:
-  [[gnu::cold]] event_file(std::string const& folder, event_place const& goes_on) {
-    found const there = look_into(folder);
+  [[gnu::cold]] event_file(std::string const& folder, std::uint64_t run, event_place const& goes_on) {
+    std::string const end = end_of(run);
+    found const there = look_into(folder, end);
+    bool const takes_over = !goes_on.is_begin() && !there.ours.empty();
     double const now = wall_time();
     std::string all = first_records(now);
-    if (!goes_on.is_begin() && !there.ours.empty()) all += kept(folder + "/" + there.ours, goes_on);
-    path_ =
-        folder + "/" + name(static_cast<long long>(now) > there.time ? static_cast<long long>(now) : there.time + 1);
+    auto const beginning = static_cast<off_t>(all.size());
+    if (takes_over) all += kept(folder + "/" + there.ours, goes_on);
+    path_ = folder + "/" +
+            name(static_cast<long long>(now) > there.time ? static_cast<long long>(now) : there.time + 1, end);
     // Its last name comes last: one that begins a session and has no points would hide those of the file before.
     atomic_file whole(folder + "/" + begun, "tensorboard");
     whole.write(all);
-    whole.commit();
-    if (::rename(whole.path().c_str(), path_.c_str()) != 0) fail(errno);
-    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-    if (descriptor_ < 0) fail(errno);
+    whole.commit_as(path_);
+    descriptor_ = ::fcntl(whole.descriptor(), F_DUPFD_CLOEXEC, 0);  // with its lock
+    if (descriptor_ < 0 || ::fcntl(descriptor_, F_SETFL, O_APPEND) != 0) {
+      int const code = errno;
+      if (descriptor_ >= 0) ::close(descriptor_);
+      fail(code);
+    }
     size_ = static_cast<off_t>(all.size());
-    if (goes_on.is_begin() || there.ours.empty()) return;
-    // Where this fails the new session hides the old one's points all the same.
-    [[maybe_unused]] int const cut =
-        ::truncate((folder + "/" + there.ours).c_str(), static_cast<off_t>(first_records(now).size()));
+    if (takes_over) cut(folder + "/" + there.ours, beginning);
   }
   event_file(event_file const&) = delete;
   event_file& operator=(event_file const&) = delete;
@@ -61,36 +76,40 @@ class event_file {
 
   /// All of them, or none and a file_error.
   [[gnu::cold]] void append(std::string_view records) {
-    off_t const before = size_;
+    if (!whole_ && ::ftruncate(descriptor_, size_) != 0) fail(errno);
+    whole_ = true;
+    auto const size = static_cast<off_t>(records.size());
     while (!records.empty()) {
       ssize_t const n = ::write(descriptor_, records.data(), records.size());
       if (n < 0 && errno != EINTR) {
         int const code = errno;
-        if (::ftruncate(descriptor_, before) == 0) size_ = before;  // half a record would end what can be read
+        whole_ = ::ftruncate(descriptor_, size_) == 0;  // half a record would end what can be read
         fail(code);
       }
-      if (n > 0) records.remove_prefix(static_cast<std::size_t>(n)), size_ += n;
+      if (n > 0) records.remove_prefix(static_cast<std::size_t>(n));
     }
+    size_ += size;
   }
 
   static constexpr char const* begun = "typenet.events";  // no name that TensorBoard looks at
 
  private:
-  static constexpr std::string_view prefix = "events.out.tfevents.", own = ".typenet";
+  static constexpr std::string_view prefix = "events.out.tfevents.";
+  static constexpr long long last_time = 9'999'999'998;  // names are read in their text's order: ten digits, one free
 
   struct found {
     long long time = 0;  // of the newest file, whoever wrote it
-    std::string ours{};  // typenet's newest
+    std::string ours{};  // the newest whose name has that end
   };
-  static found look_into(std::string const& folder) {
+  static found look_into(std::string const& folder, std::string const& end) {
     found f;
     DIR* const all = ::opendir(folder.c_str());
     while (dirent const* const entry = all ? ::readdir(all) : nullptr) {
       std::string const file = entry->d_name;
       if (!file.starts_with(prefix)) continue;
       long long const time = std::atoll(file.c_str() + prefix.size());
-      if (time > f.time) f.time = time;
-      if (file.ends_with(own) && file > f.ours) f.ours = file;
+      if (time > f.time && time <= last_time) f.time = time;
+      if (file.ends_with(end) && file > f.ours) f.ours = file;
     }
     if (all) ::closedir(all);
     return f;
@@ -108,13 +127,25 @@ class event_file {
     }
     return all;
   }
-  /// events.out.tfevents.1700000000.host.4711.typenet
-  static std::string name(long long time) {
+  /// Where this fails, or another process writes to it, the new session hides its points all the same.
+  static void cut(std::string const& path, off_t size) {
+    int const file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file < 0) return;
+    [[maybe_unused]] bool const done = ::flock(file, LOCK_EX | LOCK_NB) == 0 && ::ftruncate(file, size) == 0;
+    ::close(file);
+  }
+  static std::string end_of(std::uint64_t run) {
+    char text[32];
+    std::snprintf(text, sizeof text, ".%016llx.typenet", static_cast<unsigned long long>(run));
+    return text;
+  }
+  /// events.out.tfevents.1700000000.host.4711.0123456789abcdef.typenet
+  static std::string name(long long time, std::string const& end) {
     std::string digits = std::to_string(time);
     if (digits.size() < 10) digits.insert(0, 10 - digits.size(), '0');
     char host[256] = "localhost";
     ::gethostname(host, sizeof host - 1);
-    return std::string(prefix) + digits + "." + host + "." + std::to_string(::getpid()) + std::string(own);
+    return std::string(prefix) + digits + "." + host + "." + std::to_string(::getpid()) + end;
   }
   [[noreturn]] void fail(int code) const {
     throw file_error("tensorboard: " + path_ + " must be a file that can be written; found " +
@@ -123,7 +154,8 @@ class event_file {
 
   std::string path_;
   int descriptor_ = -1;
-  off_t size_ = 0;
+  off_t size_ = 0;     // of whole records
+  bool whole_ = true;  // there is nothing behind them
 };
 
 }  // namespace dsl::detail

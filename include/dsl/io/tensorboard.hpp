@@ -3,7 +3,7 @@
 
 #include <dsl/io/event_file.hpp>
 #include <dsl/io/folders.hpp>
-#include <dsl/training/callback.hpp>
+#include <dsl/training/callback_state.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -21,11 +21,12 @@ struct tensorboard_options {
 ///   logs/train       epoch_loss, epoch_accuracy, epoch_learning_rate; batch_loss, batch_accuracy
 ///   logs/validation  epoch_loss, epoch_accuracy
 /// Epochs count from 0, as they do in Keras; batches from 1 over all epochs, with means since the epoch's begin. Each
-/// point is in its file as soon as it is known: a process that is killed leaves them all. A run that goes on, from
-/// wherever, goes on in its curves: what was written of later steps is gone. One from its beginning hides what earlier
-/// runs have left in that folder, and leaves their files; give each run a folder of its own to compare them.
-/// Throws file_error before the first step where nothing can be written; later it warns once, and writes what it has as
-/// soon as it can.
+/// point is in its file as soon as it is known: a process that is killed leaves them all. A run that
+/// goes on from backup_and_restore's file goes on in its curves, whatever else was written there: what it wrote of
+/// later steps is gone. So does one with .initial_epoch that has the same callback, by std::shared_ptr. Any other hides
+/// what runs before have left in that folder, and leaves their files; give each run a folder of its own to compare
+/// them. Throws file_error before the first step where nothing can be written; later it warns once, and writes what it
+/// has as soon as it can.
 class tensorboard : public callback {
  public:
   [[gnu::cold]] explicit tensorboard(std::string log_dir = "logs", tensorboard_options const& o = {})
@@ -38,6 +39,7 @@ class tensorboard : public callback {
   [[gnu::cold]] void on_train_begin(fit_run& run) override {
     close();
     warned_ = begun_ = false;
+    if (number_ == 0 || (run.next.epoch == 0 && run.next.step == 0)) number_ = detail::number_for_run();
     if (!run.leads) return;
     for (log const* l : {&train_, &validation_}) {
       if (l == &validation_ && !run.validates) continue;
@@ -73,6 +75,7 @@ class tensorboard : public callback {
                              now, e.epoch, {{"epoch_loss", e.validation.loss}, {"epoch_accuracy", e.validation.acc}}));
   }
   void on_train_end(fit_run&) override { close(); }
+  void state(callback_state& s) override { s("run", number_); }
 
  private:
   struct log {
@@ -84,7 +87,7 @@ class tensorboard : public callback {
   [[gnu::cold]] void write(log& l, std::string_view record) {
     l.waiting += record;
     detail::write_or_warn(warned_, [&] {
-      if (!l.file) l.file = std::make_shared<detail::event_file>(l.folder, before_);
+      if (!l.file) l.file = std::make_shared<detail::event_file>(l.folder, number_, before_);
       l.file->append(l.waiting);
       l.waiting.clear();
     });
@@ -96,6 +99,7 @@ class tensorboard : public callback {
   log train_, validation_;
   tensorboard_options options_;
   detail::event_place before_{};  // this run's first step
+  std::uint64_t number_ = 0;      // in its files' names; 0: none yet
   bool begun_ = false;
   bool warned_ = false;
 };
