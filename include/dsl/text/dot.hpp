@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace dsl {
@@ -75,7 +76,7 @@ class dot_writer {
       line(indent, fmt::format("n{} [label={}{}];", i, dot_string(label(i)), look(n)));
     }
     while (!open_.empty()) leave(indent);
-    return std::move(text_);
+    return std::exchange(text_, {});
   }
 
   /// Dashed where a value goes to another device.
@@ -91,7 +92,7 @@ class dot_writer {
                  before == n.device ? "" : fmt::format(" [style=dashed, label=\"{} to {}\"]", before, n.device)));
       }
     }
-    return std::move(text_);
+    return std::exchange(text_, {});
   }
 
  private:
