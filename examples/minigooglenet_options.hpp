@@ -31,15 +31,16 @@ inline constexpr bool has_nccl = true;
 inline constexpr bool has_nccl = false;
 #endif
 
+using weights_function = void (*)(dsl::trainer&, std::string const& path);
 #ifdef TYPENET_HAS_SAFETENSORS
-inline constexpr dsl::weights_writer safetensors = [](dsl::trainer& t, std::string const& path) {
+inline constexpr weights_function safetensors = [](dsl::trainer& t, std::string const& path) {
   dsl::save_safetensors(t, path);
 };
 #else
-inline constexpr dsl::weights_writer safetensors = nullptr;
+inline constexpr weights_function safetensors = nullptr;
 #endif
 /// The format that a file's name asks for.
-inline dsl::weights_writer writer(std::string const& path) {
+inline weights_function writer(std::string const& path) {
   return path.ends_with(".safetensors") ? safetensors : dsl::save_weights;
 }
 

@@ -10,6 +10,8 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace dsl;
 using test::scripted;
@@ -224,6 +226,34 @@ struct counter : callback {
 };
 
 }  // namespace
+
+namespace apart {
+template <class T>
+struct of_type : callback {};
+}  // namespace apart
+
+TEST_CASE("a callback's name is its type's, by whatever pointer", "[callbacks]") {
+  auto const name = [](callback_handle const& h) {
+    return std::string(h.name().data, static_cast<std::size_t>(h.name().size));
+  };
+  auto const by_base = [](auto c) {
+    return callback_handle(std::shared_ptr<callback>(std::make_shared<decltype(c)>(c)));
+  };
+  struct here : callback {};
+  auto const check = [&](auto c, std::string const& wanted) {
+    CHECK(name(c) == wanted);
+    CHECK(name(std::make_shared<decltype(c)>(c)) == wanted);
+    CHECK(name(by_base(c)) == wanted);
+    callback_handle copy = by_base(c);
+    copy = callback_handle(copy);
+    CHECK(name(copy) == wanted);
+  };
+  check(counter{}, "counter");
+  check(here{}, "here");
+  check(early_stopping<val_loss>{}, "early_stopping");
+  check(apart::of_type<std::vector<std::pair<int, char>>>{}, "of_type");
+  check(apart::of_type<here>{}, "of_type");
+}
 
 TEST_CASE("a callback's state: what it saves is what it gets", "[callbacks]") {
   counter a;

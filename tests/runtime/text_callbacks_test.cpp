@@ -14,8 +14,11 @@
 #include <iterator>
 #include <memory>
 #include <sstream>
+#include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -170,21 +173,53 @@ TEST_CASE("model_checkpoint: what can't be is known before the first step", "[ca
 
 TEST_CASE("model_checkpoint: a writer of another format; one that fails is a warning", "[callbacks]") {
   test::temporary_directory const here;
-  static std::string last;
+  std::vector<std::string> paths;
+  auto const with = [&](auto fails) {
+    return model_checkpoint(here / "{epoch}.safetensors",
+                            {.save_weights_only = true, .writer = [&paths, fails](trainer& t, std::string const& path) {
+                               save_weights(t, path);
+                               paths.push_back(path);
+                               fails(paths.size());
+                             }});
+  };
   trainer t = toy::compiled();
-  std::vector<std::string> const warned = warnings([&] {
-    CHECK(toy::fit(t, 2,
-                   {model_checkpoint(here / "{epoch}.safetensors", {.save_weights_only = true,
-                                                                    .writer =
-                                                                        [](trainer&, std::string const& path) {
-                                                                          last = path;
-                                                                          throw file_error("writer: the disk is full");
-                                                                        }})})
-              .epochs.size() == 2);
-  });
-  CHECK(last == here / "2.safetensors");
-  REQUIRE(warned.size() == 1);
-  CHECK(warned[0].starts_with("writer: the disk is full; training goes on"));
+  auto const warned = [&](auto fails) {
+    paths.clear();
+    auto const all = warnings([&] { CHECK(toy::fit(t, 2, {with(fails)}).epochs.size() == 2); });
+    REQUIRE(paths.size() == 3);
+    CHECK(paths[0].starts_with(here / ".model_checkpoint."));  // tried once, and removed
+    CHECK(paths[0].ends_with(".safetensors"));
+    CHECK_FALSE(exists(paths[0]));
+    CHECK(paths[1] == here / "1.safetensors");
+    CHECK(paths[2] == here / "2.safetensors");
+    return all;
+  };
+  CHECK(warned([](std::size_t) {}).empty());
+  CHECK(files_in(here.path) == 2);
+  for (auto const& said : {warned([](std::size_t n) {
+                             if (n > 1) throw file_error("writer: the disk is full");
+                           }),
+                           warned([](std::size_t n) {
+                             if (n > 1) throw option_error("writer: the disk is full");
+                           }),
+                           warned([](std::size_t n) {
+                             if (n > 1) throw std::runtime_error("writer: the disk is full");
+                           })}) {
+    REQUIRE(said.size() == 1);
+    CHECK(said[0].starts_with("writer: the disk is full; training goes on"));
+  }
+  // what the device says ends the run all the same
+  CHECK_THROWS_AS(toy::fit(t, 2, {with([n = paths.size()](std::size_t m) {
+                             if (m > n + 1) throw executor_error("gone");
+                           })}),
+                  executor_error);
+
+  trainer fresh = toy::compiled();  // names that do not fit are known before the first step
+  CHECK(
+      has(thrown<option_error>([&] { toy::fit(fresh, 2, {with([](std::size_t) { throw option_error("no name"); })}); }),
+          "no name"));
+  CHECK(fresh.steps() == 0);
+  CHECK(files_in(here.path) == 2);
 }
 
 namespace {
@@ -306,6 +341,23 @@ struct outcome {
   std::uint64_t steps = 0;
   friend bool operator==(outcome const&, outcome const&) = default;
 };
+/// Dies where others write their files, behind an epoch or one of its batches.
+struct killed_between : callback {
+  int epoch;
+  std::int64_t step;
+  bool backup;
+  killed_between(int e, std::int64_t s, bool b = false) : epoch(e), step(s), backup(b) {}
+  void die(fit_run const& run) const {
+    if (run.epoch == epoch && (run.next.step == 0 ? step < 0 : run.step == step)) throw killed{};
+  }
+  void on_saving_point(fit_run& run) override {
+    if (!backup) die(run);
+  }
+  void on_backup(fit_run& run) override {
+    if (backup) die(run);
+  }
+};
+
 outcome run(test::temporary_directory const& here, save_freq freq, int towers, std::vector<callback_handle> more = {}) {
   trainer t = toy::compiled(towers);
   auto const best = std::make_shared<model_checkpoint<val_loss>>(
@@ -437,6 +489,112 @@ TEST_CASE("backup_and_restore: an epoch in which a callback has said stop is end
     CHECK_THROWS_AS(fit({killer{1, step, true}}), killed);
     CHECK(fit({}) == wanted);
   }
+}
+
+TEST_CASE("model_checkpoint: killed between two of them, no state speaks of a best file that is not there",
+          "[callbacks][resume]") {
+  scripted::values = {1, 2, 1.5, 4};
+  for (save_freq freq : {every_epochs(1), every_batches(4)})
+    for (bool best : {false, true}) {
+      bool const in_epoch = freq.epochs == 0;
+      // `first` writes whole states, and the run goes on from them; `second` comes behind it.
+      auto const fit = [&](test::temporary_directory const& here, callback_handle const& death, bool whole) {
+        model_checkpoint_options const o{.save_best_only = true, .save_weights_only = !whole, .save_freq = freq};
+        callback_handle second = model_checkpoint<train_accuracy>(here / "second", o);
+        if (!in_epoch) second = model_checkpoint<scripted>(here / "second", o);
+        trainer t = toy::compiled();
+        toy::fit(t, 4,
+                 {backup_and_restore(here / "first", {.save_freq = every_epochs(100), .delete_checkpoint = false}),
+                  halve_at_begin{},
+                  best ? callback_handle(
+                             model_checkpoint<train_loss>(here / "first", {.save_best_only = true, .save_freq = freq}))
+                       : callback_handle(model_checkpoint<train_loss>(here / "first", {.save_freq = freq})),
+                  death, second});
+        trainer left = toy::compiled();
+        load_weights(left, here / "second");
+        saved_run of{};
+        if (whole) of = restore_run(left, contents(here / "second"), "second");
+        return std::tuple(detail::fingerprint_of(left.engine()), of.next.epoch, of.next.step, of.learning_rate);
+      };
+      for (bool whole : {false, true}) {
+        test::temporary_directory const undisturbed;
+        auto const wanted = fit(undisturbed, counts{}, whole);
+        for (int epoch = 0; epoch < 4; ++epoch)
+          for (std::int64_t step = -1; step < (in_epoch ? 6 : 0); ++step) {
+            INFO("batches " << freq.batches << ", best " << best << ", whole " << whole << ", killed in " << epoch
+                            << "." << step);
+            test::temporary_directory const here;
+            CHECK_THROWS_AS(fit(here, killed_between(epoch, step), whole), killed);
+            if (!best && !in_epoch) {  // what is no best one comes behind those that are
+              trainer t = toy::compiled();
+              CHECK(exists(here / "first") == (epoch > 0));
+              if (epoch > 0)
+                CHECK(restore(t, contents(here / "first"), "first").epochs.size() == static_cast<std::size_t>(epoch));
+            }
+            CHECK(fit(here, counts{}, whole) == wanted);
+          }
+      }
+    }
+}
+
+TEST_CASE("model_checkpoint: killed between a backup and a state of the same moment, the state comes later",
+          "[callbacks][resume]") {
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    test::temporary_directory const here;
+    auto const fit = [&](callback_handle const& death, char const* names) {
+      trainer t = toy::compiled();
+      toy::fit(t, 3, {backup_and_restore(here / "state"), death, model_checkpoint(here / names)});
+    };
+    CHECK_THROWS_AS(fit(killed_between(epoch, -1, true), "before/{epoch}"), killed);
+    fit(counts{}, "all/{epoch}");
+    CHECK(files_in(here.path / "all") == static_cast<std::size_t>(3 - epoch));
+    for (int e = epoch + 1; e <= 3; ++e) {
+      trainer t = toy::compiled();
+      REQUIRE(exists(here / fmt::format("all/{}", e)));
+      CHECK(restore(t, contents(here / fmt::format("all/{}", e)), "all").epochs.size() == static_cast<std::size_t>(e));
+    }
+  }
+}
+
+TEST_CASE("backup_and_restore: states are their callbacks', whatever pointer or order they come by",
+          "[callbacks][resume]") {
+  struct left : callback {
+    int number = 0;
+    void state(callback_state& s) override { s("number", number); }
+  };
+  struct right : left {};
+  test::temporary_directory const here;
+  auto const by_pointer = [](std::shared_ptr<callback> p) { return callback_handle(std::move(p)); };
+  auto const interrupted = [&](std::vector<callback_handle> all) {
+    std::filesystem::remove(here / "state");
+    all.insert(all.end(), {backup_and_restore(here / "state"), killer(1, 2, false)});
+    trainer t = toy::compiled();
+    CHECK_THROWS_AS(toy::fit(t, 3, all), killed);
+  };
+  auto const goes_on = [&](std::vector<callback_handle> all) {
+    all.emplace_back(backup_and_restore(here / "state"));
+    trainer t = toy::compiled();
+    toy::fit(t, 3, all);
+  };
+  auto const a = std::make_shared<left>(), c = std::make_shared<left>();
+  auto const b = std::make_shared<right>(), d = std::make_shared<right>();
+  a->number = 1, b->number = 2;
+  interrupted({by_pointer(a), by_pointer(b)});
+  goes_on({by_pointer(d), c});  // the other order, and one by its own type
+  CHECK(c->number == 1);
+  CHECK(d->number == 2);
+
+  auto const best = [&](char const* folder, char const* name, bool best_only = true) {
+    return model_checkpoint<train_loss>(here / (std::string(folder) + "/" + name), {.save_best_only = best_only});
+  };
+  interrupted({best("a", "one"), best("a", "two")});
+  CHECK(has(thrown<file_error>([&] { goes_on({best("a", "two"), best("a", "one")}); }),
+            "'s model_checkpoint 0 has the file name one, this one has two"));
+  goes_on({best("b", "one"), best("b", "two")});  // folders may move
+  // which value and file it would be does not matter where every one is kept
+  interrupted({model_checkpoint<train_loss>(here / "a/{epoch}")});
+  goes_on({model_checkpoint<val_accuracy>(here / "a/{epoch}.state")});
+  CHECK_FALSE(exists(here / "state"));
 }
 
 TEST_CASE("backup_and_restore: kept behind a run's end, it gives the same again; or begins anew",

@@ -18,7 +18,10 @@ namespace dsl {
 
 struct csv_logger_options {
   char separator = ',';
-  bool append = false;  // behind the rows of earlier runs, else over them
+  /// Behind the rows of earlier runs, else over them. A run that was killed is an earlier one, too, where the next does
+  /// not go on from backup_and_restore's file: killed before its first backup, or gone on with .initial_epoch. Its rows
+  /// stay, and their epochs come once more.
+  bool append = false;
 };
 
 /// A row an epoch, written as the epoch ends, with write_history_csv's columns. A run that goes on from

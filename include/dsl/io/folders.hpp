@@ -6,6 +6,7 @@
 #include <dsl/warning.hpp>
 
 #include <cerrno>
+#include <exception>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -27,14 +28,16 @@ namespace dsl::detail {
   }
 }
 
-/// What a callback writes while a training runs: where that fails it is said once, and the training goes on. Whether it
-/// is written.
+/// What a callback writes while a training runs: where that fails, for whatever reason but the device's, it is said
+/// once, and the training goes on. Whether it is written.
 template <class F>
 [[gnu::cold]] bool write_or_warn(bool& warned, F write) {
   try {
     write();
     return true;
-  } catch (file_error const& e) {
+  } catch (executor_error const&) {
+    throw;
+  } catch (std::exception const& e) {  // a writer of one's own throws what it likes
     if (!std::exchange(warned, true))
       on_warning(message({e.what(), "; training goes on, and tries again the next time"}).c_str());
     return false;

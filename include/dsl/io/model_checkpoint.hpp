@@ -8,17 +8,20 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 namespace dsl {
 
-/// Writes a trainer's weights to a file of some format; throws file_error.
-using weights_writer = void (*)(trainer&, std::string const& path);
+/// Writes a trainer's weights to a file of some format; what it throws before the first step ends the run, later it is
+/// a warning:  [names](dsl::trainer& t, std::string const& path) { dsl::save_safetensors(t, path, {.naming = names}); }
+using weights_writer = std::function<void(trainer&, std::string const& path)>;
 
 struct model_checkpoint_options {
   bool save_best_only = false;
@@ -26,7 +29,7 @@ struct model_checkpoint_options {
   dsl::save_freq save_freq = every_epochs(1);
   monitor_mode mode = monitor_mode::automatic;
   std::optional<double> initial_value_threshold{};  // what the first best has to be better than
-  weights_writer writer = nullptr;                  // of another format than typenet's own; with save_weights_only
+  weights_writer writer{};                          // of another format than typenet's own; with save_weights_only
   bool verbose = false;                             // Keras's lines on `out`
   std::FILE* out = stdout;
 };
@@ -67,15 +70,21 @@ class model_checkpoint_on : public callback {
                                     " within an epoch; watch loss or acc, or save every_epochs"}));
     }
     batches_ = 0;
-    warned_ = due_ = false;
+    warned_ = due_ = caught_up_ = false;
     line_.clear();
     std::string first = checkpoint_path(pattern_, run, in_epochs);
     if (!run.leads) return;
     // Of folders with names from templates none is made before there is something to put into it.
-    if (std::size_t const slash = pattern_.rfind('/', pattern_.find('{')); pattern_.rfind('/') != slash)
-      first = (slash == pattern_.npos ? "" : pattern_.substr(0, slash + 1)) + ".model_checkpoint";
+    if (pattern_.find('/', folder().size()) != pattern_.npos) first = folder() + ".model_checkpoint";
     make_folders(first, "model_checkpoint");
     check_writable(first, "model_checkpoint");
+    if (options_.writer) try_writer(run, first);
+  }
+  void on_epoch_begin(fit_run& run) override {
+    if (due_) catch_up(run);
+  }
+  void on_train_end(fit_run& run) override {
+    if (due_) catch_up(run);
   }
   void on_batch_end(fit_run& run) override {
     if (options_.save_freq.epochs == 0 && ++batches_ >= options_.save_freq.batches) batches_ = 0, decide(run, true);
@@ -87,22 +96,26 @@ class model_checkpoint_on : public callback {
   [[gnu::cold]] void on_saving_point(fit_run& run) override {
     if (!line_.empty() && run.leads) print_lines(options_.out, line_);
     line_.clear();
-    if (!std::exchange(due_, false) || !run.leads) return;
-    bool const written = write_or_warn(warned_, [&] {
-      make_folders(path_, "model_checkpoint");
-      if (options_.writer)
-        options_.writer(run.trainer, path_);
-      else if (options_.save_weights_only)
-        save_weights(run.trainer, path_);
-      else
-        write_checkpoint(checkpoint(run), path_);
-    });
-    if (!written) best_ = best_before_;  // the best one that there is
+    if (due_ && !is_backup()) save(run);
+  }
+  void on_backup(fit_run& run) override {
+    if (due_) save(run);
   }
   [[gnu::cold]] void state(callback_state& s) override {
-    s.same("monitor", monitor_.what.name);
+    if (options_.save_best_only) {
+      s.same("monitor", monitor_.what.name);
+      s.same("file name", pattern_.substr(pattern_.rfind('/') + 1));  // else two of them may stand in another order
+    }
+    if (caught_up_ && s.restores()) return;  // within an epoch that is twice
     s("best", best_);
     s("batches", batches_);
+    if (!due_ && !s.restores()) return;
+    // Others wrote this before this one's file, of the same moment, was there.
+    s("due", due_);
+    s("value", value_);
+    std::string rest = due_ && !s.restores() ? path_.substr(folder().size()) : "";
+    s("path", rest);
+    if (s.restores()) path_ = folder() + rest;
   }
 
   /// Of the last file: a value that could not be written is none.
@@ -126,30 +139,70 @@ class model_checkpoint_on : public callback {
  private:
   [[gnu::cold]] void decide(fit_run const& run, bool in_epoch) {
     std::string const path = checkpoint_path(pattern_, run, in_epoch);
-    double const value = options_.save_best_only ? monitor_.what.of(run.current) : 0;
-    due_ = !options_.save_best_only || monitor_.better(value, best_);
+    value_ = options_.save_best_only ? monitor_.what.of(run.current) : best_;
+    due_ = !options_.save_best_only || monitor_.better(value_, best_);
     if (options_.verbose) {
       std::string const epoch = fmt::format("Epoch {}: ", run.epoch + 1);
       if (!options_.save_best_only)
         line_ = fmt::format("{}saving model to {}\n", epoch, path);
       else if (due_)
         line_ = fmt::format("{}{} improved from {:.5f} to {:.5f}, saving model to {}\n", epoch, monitor_.what.name,
-                            best_, value, path);
+                            best_, value_, path);
       else
         line_ = fmt::format("{}{} did not improve from {:.5f}\n", epoch, monitor_.what.name, best_);
     }
     if (due_) path_ = path;
-    best_before_ = best_;
-    if (due_ && options_.save_best_only) best_ = value;
+  }
+  /// The pattern's part that no value changes, with its slash: a run may go on in another one.
+  std::string folder() const {
+    std::size_t const slash = pattern_.rfind('/', pattern_.find_first_of("{}"));
+    return slash == pattern_.npos ? "" : pattern_.substr(0, slash + 1);
+  }
+  /// A whole state behind every so many epochs or batches is one to go on from: it comes when the files that it speaks
+  /// of are there.
+  bool is_backup() const { return !options_.save_best_only && !options_.save_weights_only; }
+  [[gnu::cold]] void save(fit_run const& run) {
+    due_ = false;
+    double const before = std::exchange(best_, value_);  // the file has the value that it is of
+    if (!run.leads) return;
+    bool const written = write_or_warn(warned_, [&] {
+      make_folders(path_, "model_checkpoint");
+      if (options_.writer)
+        options_.writer(run.trainer, path_);
+      else if (options_.save_weights_only)
+        save_weights(run.trainer, path_);
+      else
+        write_checkpoint(checkpoint(run), path_);
+    });
+    if (!written) best_ = before;  // the best one that there is
+  }
+  /// The run has gone on from a file that was written before this one's; the trainer is still where it was.
+  [[gnu::cold]] void catch_up(fit_run const& run) {
+    fit_run then = run;
+    then.learning_rate = run.trainer.learning_rate();  // callbacks have changed the run's
+    save(then);
+    caught_up_ = true;
+  }
+  /// Once, beside the first file: what it can't do is known before the first step. What a process that was killed has
+  /// left of that the next one removes.
+  [[gnu::cold]] void try_writer(fit_run const& run, std::string const& first) const {
+    struct removed {
+      std::string path;
+      ~removed() { ::unlink(path.c_str()); }
+    } const probe{first.substr(0, first.rfind('/') + 1) + ".model_checkpoint." +
+                  pattern_.substr(pattern_.find_last_of("/{}") + 1)};
+    options_.writer(run.trainer, probe.path);
   }
 
   std::string pattern_;
   model_checkpoint_options options_;
   monitor monitor_;
-  double best_, best_before_ = 0;
+  double best_;
+  double value_ = 0;          // of the next one
   std::int64_t batches_ = 0;  // since the last one
   std::string path_, line_;
   bool due_ = false;
+  bool caught_up_ = false;
   bool warned_ = false;
 };
 

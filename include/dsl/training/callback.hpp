@@ -7,8 +7,14 @@
 
 #include <concepts>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <string>
+#include <typeinfo>
 #include <utility>
+
+#include <cxxabi.h>
 
 namespace dsl {
 
@@ -21,6 +27,16 @@ namespace detail {
 
 /// One below 0 would climb, and one that is no number spoils every weight at once.
 constexpr bool is_learning_rate(double r) { return r >= 0 && r < 1e30; }
+
+/// name_of() of a type that only the running program knows.
+[[gnu::cold, gnu::noinline]] inline std::string dynamic_name(std::type_info const& type) {
+  char* const text = abi::__cxa_demangle(type.name(), nullptr, nullptr, nullptr);
+  char const* const all = text ? text : type.name();
+  name const n = identifier_of(all, 0, static_cast<int>(std::strlen(all)));
+  std::string copy(n.data, static_cast<std::size_t>(n.size));
+  std::free(text);
+  return copy;
+}
 
 }  // namespace detail
 
@@ -93,19 +109,24 @@ class callback_handle {
  public:
   template <std::derived_from<callback> C>
   callback_handle(C c)  // NOLINT: so that a braced list reads well
-      : callback_(std::make_shared<C>(std::move(c))), name_(detail::name_of<C>()) {}
+      : callback_(std::make_shared<C>(std::move(c))), name_(text(detail::name_of<C>())) {}
   template <std::derived_from<callback> C>
-  callback_handle(std::shared_ptr<C> c) : callback_(std::move(c)), name_(detail::name_of<C>()) {  // NOLINT
+  callback_handle(std::shared_ptr<C> c) : callback_(std::move(c)), name_(text(detail::name_of<C>())) {  // NOLINT
     if (!callback_) throw option_error("callbacks: one of them is a null pointer");
+    callback const& itself = *callback_;
+    if (typeid(itself) != typeid(C)) name_ = detail::dynamic_name(typeid(itself));
   }
 
   callback* operator->() const { return callback_.get(); }
-  /// Of its type, without arguments: early_stopping. A checkpoint keeps its state under this.
-  detail::name name() const { return name_; }
+  /// Of its type, without arguments: early_stopping, by a pointer to callback, too. A checkpoint keeps its state under
+  /// this. Valid as long as the handle is.
+  detail::name name() const { return {name_.data(), static_cast<int>(name_.size())}; }
 
  private:
+  static std::string text(detail::name n) { return {n.data, static_cast<std::size_t>(n.size)}; }
+
   std::shared_ptr<callback> callback_;
-  detail::name name_;
+  std::string name_;
 };
 
 }  // namespace dsl
