@@ -115,18 +115,29 @@ struct thrower : dsl::callback {
   }
 };
 
-/// stop=1: ends the run behind epoch 1, as one that looks at a clock might, in this rank alone. kill=7: this rank dies
-/// in the run's step 7. rate=1: another learning rate from epoch 1 on, in this rank alone.
+/// stop=1: ends the run behind epoch 1, as one that looks at a clock might, in this rank alone; stop_in=train_begin,
+/// ... says when, in that epoch. kill=7: this rank dies in the run's step 7. rate=1: another learning rate from epoch 1
+/// on, in this rank alone.
 struct unlike_the_others : dsl::callback {
+  static void stop_in(char const* moment, dsl::fit_run& run) {
+    if (run.epoch == whole("stop", -1) && text("stop_in", "epoch_end") == moment) run.stop = true;
+  }
+  void on_train_begin(dsl::fit_run& run) override { stop_in("train_begin", run); }
+  void on_saving_point(dsl::fit_run& run) override {
+    if (run.next.step == 0) stop_in("saving_point", run);
+  }
+  void on_backup(dsl::fit_run& run) override {
+    if (run.next.step == 0) stop_in("backup", run);
+  }
   void on_epoch_begin(dsl::fit_run& run) override {
+    stop_in("epoch_begin", run);
     if (run.epoch == whole("rate", -1)) run.learning_rate /= 2;
   }
   void on_batch_end(dsl::fit_run& run) override {
+    if (run.step == 2) stop_in("batch_end", run);
     if (run.epoch * run.steps + run.step == whole("kill", -1)) std::raise(SIGKILL);
   }
-  void on_epoch_end(dsl::fit_run& run) override {
-    if (run.epoch == whole("stop", -1)) run.stop = true;
-  }
+  void on_epoch_end(dsl::fit_run& run) override { stop_in("epoch_end", run); }
 };
 
 std::vector<dsl::callback_handle> callbacks() {
@@ -162,6 +173,10 @@ void run(dsl::process_group* processes) {
   dsl::scores const last = t.train_on_batch(std::vector<float>(7 * 192, 0.5F).data(),
                                             std::vector<std::int32_t>(7, 1).data(), 7);  // no process has as many
   if (processes && processes->process() != 0) return;
+  if (h.epochs.empty()) {
+    std::puts("no epochs");
+    return;
+  }
   std::printf("replicas %d loss %a acc %a val_loss %a last %a epochs %zu parameters %016llx\n", t.engine().replicas(),
               h.epochs.back().train.loss, h.epochs.back().train.acc, h.epochs.back().validation.loss, last.loss,
               h.epochs.size(), static_cast<unsigned long long>(dsl::detail::fingerprint_of(t.engine())));
@@ -210,6 +225,10 @@ int main(int argc, char** argv) {
     return 0;
   } catch (std::exception const& e) {
     while (whole("lingers", 0)) pause();
+    if (whole("hears", 0)) {  // and waits for the others to say it, too, before it ends the job
+      std::fprintf(stderr, "rank %d hears: %s\n", dsl::launched_rank(), e.what());
+      usleep(2'000'000);
+    }
     if (world) world->abort(e.what());
     std::fprintf(stderr, "error: %s\n", e.what());
     return 1;

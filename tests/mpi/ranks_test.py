@@ -160,6 +160,46 @@ class Callbacks(unittest.TestCase):
         one = result(self.train([program, "towers=3", "epochs=2"])[0])
         out, _ = self.train(mpirun((1, program, "epochs=5"), (1, program, "epochs=5", "stop=1"), (1, program, "epochs=5")))
         self.assertEqual(result(out), one)
+        for moment, epoch in (("epoch_begin", 1), ("batch_end", 1), ("saving_point", 1), ("backup", 1)):
+            with self.subTest(moment):
+                out, _ = self.train(mpirun((1, program, "epochs=5"), (1, program, "epochs=5", f"stop={epoch}", f"stop_in={moment}"),
+                                           (1, program, "epochs=5")))
+                self.assertEqual(result(out), one)
+        out, _ = self.train(mpirun((1, program, "epochs=5"), (1, program, "epochs=5", "stop=0", "stop_in=train_begin")))
+        self.assertEqual(out, "no epochs\n")
+
+    def test_a_stop_survives_a_kill_in_its_epoch(self):
+        wanted = result(self.train([program, "towers=2", "epochs=2"])[0])
+        for victim in (0, 1):
+            for moment, step in (("batch_end", 10), ("saving_point", 12)):  # 12 would be a third epoch's
+                with self.subTest(moment, victim=victim), tempfile.TemporaryDirectory() as folder:
+                    mine = [f"backup={folder}/state", "every=1", "epochs=5"]
+                    groups = [(1, program, *mine), (1, program, *mine, "stop=1", f"stop_in={moment}")]
+                    killed = [(*g, f"kill={step}") if r == victim else g for r, g in enumerate(groups)]
+                    code, out, err = finished(mpirun(*killed), 60)
+                    self.assertEqual(code == 0, step == 12, err)
+                    if code != 0:
+                        out = self.train(mpirun(*groups))[0]
+                    self.assertEqual(result(out), wanted)
+
+    def test_a_state_that_cant_be_is_every_ranks_error(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(f"{folder}/state")
+            with open(f"{folder}/bad", "w") as bad:
+                bad.write("no state")
+            for path, words in ((f"{folder}/state", "must be a file"), (f"{folder}/bad", "must begin as typenet's")):
+                code, _, err = finished(mpirun((3, program, f"backup={path}", "hears=1")), 60)
+                self.assertEqual(code, 1, err)
+                for rank in range(3):
+                    self.assertRegex(err, f"rank {rank} hears: .*{words}")
+
+    def test_one_rank_warns(self):
+        with tempfile.TemporaryDirectory() as folder:
+            mine = [f"backup={folder}/state", "epochs=3"]
+            finished([program, "towers=2", *mine, "kill=6"])
+            _, err = self.train(mpirun((3, program, *mine, "batch=12")))
+            self.assertEqual(err.count("is of 2 towers, this training has 3"), 1, err)
+            self.assertEqual(err.count("it goes on, but not to the same bits"), 1, err)
 
     def test_early_stopping(self):
         options = ("epochs=30", "patience=2", "learning_rate=0.1")

@@ -8,6 +8,7 @@
 
 #include <dsl/text.hpp>
 
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -698,6 +699,154 @@ TEST_CASE("backup_and_restore: a loss that is no number leaves the last good sta
   auto const epochs = restore(u, read_checkpoint(here / "state"), "state").epochs.size();
   CHECK(epochs == 2);
   CHECK(toy::fit(u, 4, {}).epochs.size() == 4);
+}
+
+namespace {
+
+/// What a step may make of the weights that its own loss says nothing of.
+struct breaks_weights : callback {
+  int epoch;
+  std::int64_t step;
+  breaks_weights(int e, std::int64_t s) : epoch(e), step(s) {}
+  void on_batch_end(fit_run& run) override {
+    if (run.epoch != epoch || run.step != step) return;
+    std::vector<float> weights = detail::read_weights(run.trainer.engine());
+    for (float& w : weights) w = std::nanf("");
+    detail::write_weights(run.trainer.engine(), weights);
+  }
+};
+detail::checkpoint_head head_of(std::string const& path) {
+  trainer t = toy::compiled();
+  std::string const bytes = read_checkpoint(path);
+  return detail::checkpoint_reader(t, bytes, path).head;
+}
+
+}  // namespace
+
+TEST_CASE("backup_and_restore: weights that give no loss are no state", "[callbacks][resume]") {
+  for (bool validation : {true, false}) {
+    trainer whole = toy::compiled();
+    std::vector<double> const wanted = test::figures(toy::fit(whole, 3, {}, validation));
+    for (save_freq freq : {every_epochs(1), every_batches(1), every_batches(4)})
+      for (std::int64_t step : {3, 5}) {
+        INFO("validation " << validation << ", batches " << freq.batches << ", step " << step);
+        test::temporary_directory const here;
+        std::string const path = here / "state";
+        trainer t = toy::compiled();
+        history h;
+        test::printed([&] {
+          h = toy::fit(t, 3, {breaks_weights{1, step}, terminate_on_nan{}, backup_and_restore(path, {freq})},
+                       validation);
+        });
+        // without validation an epoch has ended before anything looks at its last step's weights
+        CHECK(h.epochs.size() == (step == 5 && !validation ? 2U : 1U));
+        detail::checkpoint_head const at = head_of(path);
+        std::int64_t const good = freq.batches == 1 ? step : freq.batches == 4 && step == 5 ? 4 : 0;
+        CHECK(at.epoch == 1);
+        CHECK(at.step == good);
+        trainer u = toy::compiled();
+        CHECK(test::figures(toy::fit(u, 3, {backup_and_restore(path, {freq})}, validation)) == wanted);
+      }
+  }
+  test::temporary_directory const here;
+  trainer t = toy::compiled();
+  test::printed([&] {
+    toy::fit(t, 3, {breaks_weights{1, 5}, terminate_on_nan{}, checkpoint_each_epoch{here / "state"}}, false);
+  });
+  CHECK(head_of(here / "state").epoch == 1);
+  // nothing looks at the last ones
+  trainer u = toy::compiled();
+  toy::fit(u, 2, {checkpoint_each_epoch{here / "state"}}, false);
+  CHECK(head_of(here / "state").epoch == 2);
+}
+
+TEST_CASE("backup_and_restore: a state that waits is written as the run ends", "[callbacks][resume]") {
+  test::temporary_directory const here;
+  struct stops : callback {
+    void on_backup(fit_run& run) override { run.stop = run.epoch == 1; }
+  };
+  trainer t = toy::compiled();
+  toy::fit(t, 4, {backup_and_restore(here / "state", {.delete_checkpoint = false}), stops{}}, false);
+  CHECK(head_of(here / "state").epoch == 2);
+}
+
+TEST_CASE("backup_and_restore: a run that begins anew never goes on from another one's state", "[callbacks][resume]") {
+  test::temporary_directory const here;
+  std::string const path = here / "state", before = here / "state.before";
+  auto const fit = [&](bool restore, std::vector<callback_handle> more) {
+    trainer t = toy::compiled();
+    more.emplace_back(backup_and_restore(path, {.restore = restore}));
+    return test::figures(toy::fit(t, 3, more));
+  };
+  CHECK_THROWS_AS(fit(true, {killer{2, 3, false}}), killed);
+  std::string const others = contents(path);
+  auto const seen = std::make_shared<counts>();
+  SECTION("killed before it has one of its own") {
+    CHECK_THROWS_AS(fit(false, {killer{0, 3, false}}), killed);
+    CHECK_FALSE(exists(path));
+    CHECK(contents(before) == others);
+    fit(true, {seen});
+    CHECK(seen->batches == 18);
+  }
+  SECTION("killed behind that") {
+    CHECK_THROWS_AS(fit(false, {killer{1, 3, false}}), killed);
+    CHECK(exists(path));
+    CHECK_FALSE(exists(before));
+    fit(true, {seen});
+    CHECK(seen->batches == 12);
+  }
+  SECTION("ended") {
+    fit(false, {});
+    CHECK(files_in(here.path) == 0);
+  }
+  SECTION("where the name is taken") {
+    std::filesystem::create_directory(before);
+    trainer t = toy::compiled();
+    CHECK(has(thrown<file_error>([&] { toy::fit(t, 3, {backup_and_restore(path, {.restore = false})}); }),
+              "must be a file that can be renamed to " + before));
+    CHECK(t.steps() == 0);
+    CHECK(contents(path) == others);
+  }
+}
+
+TEST_CASE("restore: a state without its first epochs is refused by what counts them", "[callbacks][resume]") {
+  test::temporary_directory const here;
+  std::string const path = here / "state";
+  dataset const data = toy::pictures();
+  auto const fit = [&](trainer& t, int first) {
+    return t.fit(data, {.epochs = 4,
+                        .batch_size = 8,
+                        .callbacks = {backup_and_restore(path, {.delete_checkpoint = false})},
+                        .initial_epoch = first});
+  };
+  trainer t = toy::compiled(), u = toy::compiled();
+  fit(t, 2);
+  CHECK(has(thrown<file_error>([&] { restore(u, read_checkpoint(path), path); }),
+            "is behind epoch 4 and has 2 of them: its run began with .initial_epoch"));
+  CHECK(u.steps() == 0);
+  CHECK(restore_run(u, read_checkpoint(path), path).next.epoch == 4);
+  std::filesystem::remove(path);
+  trainer v = toy::compiled(), w = toy::compiled();
+  fit(v, 0);
+  CHECK(restore(w, read_checkpoint(path), path).epochs.size() == 4);
+}
+
+TEST_CASE("early_stopping: where it is new to a run that has ended, it has no best weights", "[callbacks][resume]") {
+  test::temporary_directory const here;
+  backup_and_restore const backup(here / "state", {.delete_checkpoint = false});
+  trainer t = toy::compiled(), u = toy::compiled(), v = toy::compiled();
+  toy::fit(t, 3, {backup});
+  auto const stopping = [] {
+    return std::make_shared<early_stopping<val_loss>>(
+        early_stopping_options{.patience = 3, .restore_best_weights = true});
+  };
+  auto const late = stopping(), in_time = stopping();
+  toy::fit(u, 3, {backup, late});
+  CHECK_FALSE(late->has_weights());
+  CHECK(detail::fingerprint_of(u.engine()) == detail::fingerprint_of(t.engine()));
+  toy::fit(v, 4, {backup, in_time});
+  CHECK(in_time->has_weights());
+  CHECK(in_time->best_epoch() == 3);
 }
 
 TEST_CASE("a run that goes on within an epoch says so as any other; of several processes one prints", "[callbacks]") {

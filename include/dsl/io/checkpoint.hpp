@@ -103,7 +103,8 @@ namespace detail {
   file.need(head.seed == t.seed(),
             message({"has the seed ", static_cast<long long>(head.seed), ", this training has ",
                      static_cast<long long>(t.seed()), "; choose the same one, or start without"}));
-  if (head.replicas != t.engine().replicas())
+  process_checks const* const processes = t.engine().processes();
+  if (head.replicas != t.engine().replicas() && (!processes || processes->process() == 0))
     on_warning(message({"checkpoint: ", name, " is of ", static_cast<long long>(head.replicas),
                         " towers, this training has ", t.engine().replicas(),
                         "; with the same batch for each of them steps and learning rate mean something else"})
@@ -116,12 +117,18 @@ namespace detail {
 }
 
 /// The same for one behind an epoch, and returns what came before: fit(..., {.initial_epoch = past.epochs.size()}) goes
-/// on. Of one within an epoch only backup_and_restore can; of callbacks' state it makes use, too.
+/// on. Of one within an epoch only backup_and_restore can; of callbacks' state it makes use, too. Throws file_error
+/// where epochs before it are not in the file, since .initial_epoch skipped them.
 [[gnu::cold]] inline history restore(trainer& t, std::string const& bytes, std::string const& name) {
   detail::checkpoint_reader const file(t, bytes, name);
   file.need(file.head.step == 0,
             detail::message({"is of the middle of epoch ", static_cast<long long>(file.head.epoch + 1),
                              "; go on from it with backup_and_restore, or start without"}));
+  file.need(file.head.epoch == file.head.epochs,
+            detail::message({"is behind epoch ", file.head.epoch, " and has ", file.head.epochs,
+                             " of them: its run began with .initial_epoch; go on from it with backup_and_restore, or "
+                             "with restore_run and .initial_epoch = ",
+                             file.head.epoch}));
   return restore_run(t, bytes, name).past;
 }
 
@@ -131,6 +138,40 @@ namespace detail {
   file.write(bytes);
   file.commit();
 }
+namespace detail {
+
+/// Keeps a run's last good state in a file: weights that have given no loss yet may be broken, so their state waits, in
+/// memory, for the next step's, and only then replaces the one before.
+class state_file {
+ public:
+  explicit state_file(std::string path) : path_(std::move(path)) {}
+  std::string const& path() const { return path_; }
+
+  [[gnu::cold]] void begin() {
+    waits_.clear();
+    warned_ = false;
+  }
+  /// In on_backup. Whether it is written by now: validation has looked at these weights, or nothing will any more.
+  [[gnu::cold]] bool keep(fit_run const& run, std::string state) {
+    waits_ = std::move(state);
+    bool const ends = run.stop || run.next.epoch >= run.epochs;
+    return run.next.step == 0 && (run.current.validated || ends) && write();
+  }
+  /// In on_batch_end, which no bad loss comes to. Whether there was one, and it is written.
+  bool confirm() { return !waits_.empty() && write(); }
+
+ private:
+  [[gnu::cold]] bool write() {
+    std::string const state = std::exchange(waits_, {});
+    return write_or_warn(warned_, [&] { write_checkpoint(state, path_); });
+  }
+
+  std::string path_, waits_;
+  bool warned_ = false;
+};
+
+}  // namespace detail
+
 /// For restore(). Throws file_error.
 [[gnu::cold]] inline std::string read_checkpoint(std::string const& path) {
   try {
@@ -151,29 +192,32 @@ namespace detail {
   detail::checkpoint_reader(t, bytes, path).give_arrays(t.engine(), false);
 }
 
-/// Writes one behind every epoch, over the one before, with the learning rate that callbacks have set by then.
-/// `earlier` is what restore() returned, where it went on. Throws file_error before the first epoch where the file
-/// can't be written. Where that fails later (the disk is full, the folder gone) it warns once, and tries again behind
-/// the next epoch: hours of training are worth more than the means to repeat them.
+/// Writes one behind every epoch, over the one before, with the learning rate that callbacks have set by then; without
+/// validation, behind the next epoch's first step, whose loss says whether the weights are any good. `earlier` is what
+/// restore() returned, where it went on. Throws file_error before the first epoch where the file can't be written.
+/// Where that fails later (the disk is full, the folder gone) it warns once, and tries again behind the next epoch:
+/// hours of training are worth more than the means to repeat them.
 struct checkpoint_each_epoch : callback {
   std::string path;
   history earlier{};
 
   explicit checkpoint_each_epoch(std::string to, history before = {})
-      : path(std::move(to)), earlier(std::move(before)) {}
+      : path(std::move(to)), earlier(std::move(before)), file_(path) {}
 
   void on_train_begin(fit_run& run) override {
+    file_ = detail::state_file(path);
     if (run.leads) check_writable(path, "checkpoint");
   }
+  void on_batch_end(fit_run&) override { file_.confirm(); }
   [[gnu::cold]] void on_backup(fit_run& run) override {
     if (run.next.step > 0 || !run.leads) return;
     history all = earlier;
     all.epochs.insert(all.epochs.end(), run.past.epochs.begin(), run.past.epochs.end());
-    detail::write_or_warn(warned_, [&] { write_checkpoint(checkpoint(run.trainer, all, run.learning_rate), path); });
+    file_.keep(run, checkpoint(run.trainer, all, run.learning_rate));
   }
 
  private:
-  bool warned_ = false;
+  detail::state_file file_;
 };
 
 }  // namespace dsl

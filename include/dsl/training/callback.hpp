@@ -57,7 +57,7 @@ struct fit_run {
   std::int64_t steps = 0;  // of an epoch
   int batch_size = 0;
   double learning_rate = 0;
-  bool stop = false;       // ends the run behind this epoch; of several processes, in all where it does in one
+  bool stop = false;       // at any moment: ends the run behind the epoch that has begun; in all processes, set in one
   int epoch = 0;           // from 0
   std::int64_t step = 0;   // in this epoch, from 0
   epoch_record current{};  // complete in on_epoch_end; in on_batch_end train holds the means so far

@@ -69,10 +69,13 @@ class early_stopping_on : public callback {
     s("best weights", best_weights_);
   }
 
-  /// The best value so far, from which epoch (from 0), and behind which one it ended the run; 0: it did not.
+  /// The best value so far, from which epoch (from 0), and behind which one it ended the run; 0: it did not. Of the
+  /// epochs that it has seen: where it was first given to a run that went on, those before do not count.
   double best() const { return best_; }
   int best_epoch() const { return best_epoch_; }
   int stopped_epoch() const { return stopped_epoch_; }
+  /// With restore_best_weights: whether it has seen an epoch, whose weights the network has behind the run.
+  bool has_weights() const { return !best_weights_.empty(); }
 
  protected:
   [[gnu::cold]] early_stopping_on(early_stopping_options const& o, any_metric const& m)

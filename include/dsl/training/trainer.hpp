@@ -77,7 +77,7 @@ class trainer {
     run.epoch = run.next.epoch;
     for (auto const& c : options.callbacks) c->on_train_begin(run);
     for (auto const& c : options.callbacks) c->on_resume(run);
-    while (run.epoch < options.epochs && (!run.stop || run.next.step > 0)) {  // a begun epoch ends, stopped or not
+    while (goes_on(run, options)) {
       double const begin = seconds() - run.next.seconds;
       begin_epoch(run, options);
       if (!train_epoch(loader.get(), program, data.size / options.batch_size, begin, run, options)) break;
@@ -96,7 +96,7 @@ class trainer {
       if (processes) processes->after_epoch();
       run.past.epochs.push_back(run.current);
       for (auto const& c : options.callbacks) c->on_epoch_end(run);
-      if (processes) run.stop = processes->any("whether a callback ends the run", run.stop);
+      agree_to_stop(run);  // for the state that is written now
       run.next = {.epoch = run.epoch + 1};
       for (auto const& c : options.callbacks) c->on_saving_point(run);
       for (auto const& c : options.callbacks) c->on_backup(run);
@@ -183,6 +183,15 @@ class trainer {
   dsl::engine& engine() { return *engine_; }
 
  private:
+  /// Callbacks may have set stop at any moment, in one process or in all of them. A begun epoch is ended first.
+  [[gnu::cold]] static bool goes_on(fit_run& run, fit_options const& options) {
+    agree_to_stop(run);
+    return run.epoch < options.epochs && (!run.stop || run.next.step > 0);
+  }
+  [[gnu::cold]] static void agree_to_stop(fit_run& run) {
+    if (run.processes) run.stop = run.processes->any("whether a callback ends the run", run.stop);
+  }
+
   [[gnu::cold]] static void begin_epoch(fit_run& run, fit_options const& options) {
     for (auto const& c : options.callbacks) c->on_epoch_begin(run);
     if (run.next.step > 0)  // a restart has cut this epoch; what on_epoch_begin did had been done before
