@@ -34,6 +34,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
 static_assert(model::output == dsl::shape{10});
@@ -183,6 +184,45 @@ struct says_where_it_begins : dsl::callback {
   }
 };
 
+/// What decides a run's bits beside what a checkpoint compares by itself: names and values.
+std::vector<std::pair<std::string, std::string>> decisive(settings const& s, pictures const& data,
+                                                          dsl::trainer& trainer) {
+  std::string const executor = trainer.engine().description();  // of several towers: "2 towers, each onednn ..."
+  std::size_t const each = executor.find(", each ");
+  return {{"data", fmt::format("{}, {} + {} pictures ({:08x})", data.name, data.train.size, data.test.size,
+                               (dsl::detail::fingerprint_of(data.train) ^ dsl::detail::fingerprint_of(data.test) << 1) &
+                                   0xffffffff)},
+          {"--augment", s.augment},
+          {"--learning-rate", fmt::format("{}", s.learning_rate)},
+          {"--schedule", s.schedule},
+          {"--epochs", fmt::format("{}", s.epochs)},
+          {"--batch-size", fmt::format("{}", s.batch_size)},
+          {"--merge", s.merge},
+          {"--synchronized", s.synchronized ? "on" : "off"},
+          {"executor", each == executor.npos ? executor : executor.substr(each + 7)}};
+}
+
+/// A run that goes on with other options than it was begun with is another run; it says so.
+struct says_what_differs : dsl::callback {
+  std::string checkpoint;
+  std::vector<std::pair<std::string, std::string>> own;
+  bool said = false;
+  says_what_differs(std::string file, std::vector<std::pair<std::string, std::string>> values)
+      : checkpoint(std::move(file)), own(std::move(values)) {}
+  void state(dsl::callback_state& saved) override {
+    std::string differ;
+    for (auto const& [name, value] : own) {
+      std::string found = value;
+      saved(name.c_str(), found);
+      if (found != value) differ += fmt::format("{}{} {}, now {}", differ.empty() ? "" : "; ", name, found, value);
+    }
+    if (differ.empty() || !speaks() || std::exchange(said, true)) return;
+    dsl::on_warning(
+        fmt::format("--resume: {} is of a run with {}; it goes on, but not to the same bits", checkpoint, differ)
+            .c_str());
+  }
+};
+
 using best_weights = dsl::early_stopping<dsl::any_metric>;
 
 dsl::plot_options style(std::string const& data) { return {.title = "MiniGoogLeNet on " + data}; }
@@ -259,7 +299,10 @@ void run(settings const& s) {
   say(fmt::format("num_replicas_in_sync: {}, {}{}", trainer.engine().replicas(),
                   s.executor == "cuda" ? "" : "on the CPU: ", trainer.engine().description()));
   if (speaks() && !s.resume && s.keeps_checkpoint() && std::filesystem::exists(s.checkpoint()))
-    say(fmt::format("an unfinished run's {} is replaced by this one's; --resume goes on from there", s.checkpoint()));
+    say(
+        fmt::format("an unfinished run's {0} is replaced by this one's, and is {0}.before until then; "
+                    "renamed back, --resume goes on from there",
+                    s.checkpoint()));
 
   std::shared_ptr<best_weights> stopping;
   if (s.early_stopping > 0)
@@ -267,12 +310,16 @@ void run(settings const& s) {
         dsl::early_stopping_options{
             .patience = s.early_stopping, .restore_best_weights = true, .verbose = s.verbose > 0},
         dsl::metric_named(s.monitor));
+  std::vector<dsl::callback_handle> all = callbacks(s, stopping, data.name);
+  if (s.keeps_checkpoint()) all.emplace_back(says_what_differs{s.checkpoint(), decisive(s, data, trainer)});
   dsl::history const history = trainer.fit(data.train, {.epochs = s.epochs,
                                                         .batch_size = s.batch_size * gpus,
                                                         .validation = &data.test,
                                                         .augment = augmentation(s),
-                                                        .callbacks = callbacks(s, stopping, data.name)});
-  std::size_t const kept = stopping ? static_cast<std::size_t>(stopping->best_epoch()) : history.epochs.size() - 1;
+                                                        .callbacks = all});
+  // None where the run had ended already, and --early-stopping is new.
+  bool const best = stopping && stopping->has_weights();
+  std::size_t const kept = best ? static_cast<std::size_t>(stopping->best_epoch()) : history.epochs.size() - 1;
   dsl::confusion_matrix confusion;  // the processes count together
   if (!s.confusion.empty()) trainer.evaluate(data.test, s.batch_size * gpus, &confusion);
   if (speaks()) write(s, trainer, history, kept, data, confusion);

@@ -241,7 +241,7 @@ Examples:
 It exits with 0 when plot and history are written, 2 for options that can't be, 1 for everything else that goes
 wrong; then one line on standard error says what and what to do, and no history is left behind, unless the
 training was over and the plot alone failed: PLOT.history.csv is written before it, whole. A training that was ended
-behind its first epoch, or with --save-every its first N steps, leaves PLOT.checkpoint: add --resume to go on from
+behind its first epoch, or with --save-every its first N steps and one more, leaves PLOT.checkpoint: add --resume to go on from
 there; and PLOT, with its epochs. Where these can't be written while it trains, it warns and goes on.)");
   CLI::Validator const whole(
       [](std::string& text) -> std::string {

@@ -3,6 +3,7 @@
 """minigooglenet_cifar under mpirun as its user meets it, and --resume.    program_test.py PROGRAM"""
 import os
 import pathlib
+import re
 import sys
 import tempfile
 import time
@@ -128,11 +129,57 @@ class Program(unittest.TestCase):
         for name, command in (("alone", [program, *arguments, "--gpus", "2"]), ("ranks", mpirun((2, program, *arguments)))):
             with self.subTest(name):
                 self.interrupted(name, command, 2)
-                out, _ = self.run_in(name, [*command, "--resume"])
+                out, err = self.run_in(name, [*command, "--resume"])
                 self.assertIn("[INFO] resuming behind epoch ", out)
                 self.assertNotIn("Epoch 1/30", out)
                 self.assertEqual(self.numbers(name), self.numbers("whole"))
+                self.assertEqual(err, "")
                 self.assertNotIn("plot.svg.checkpoint", self.files(name))  # it has ended
+
+    def test_a_resumed_run_with_other_options_says_which(self):
+        arguments = [*SMALL, "--epochs", "30", "--schedule", "cosine"]
+        self.interrupted("a", mpirun((2, program, *arguments)), 2)
+        other = [*SMALL[:-2], "--epochs", "31", "--learning-rate", "0.001", "--augment", "none", "--threads", "1"]
+        other[other.index("32")] = "36"
+        _, err = self.run_in("a", mpirun((2, program, *other, "--resume", "--merge", "all_reduce")))
+        lines = [line for line in err.splitlines() if "--resume: " in line]
+        self.assertEqual(len(lines), 1, err)  # one of them warns, once
+        self.assertRegex(lines[0], r"^\[WARNING\] --resume: plot.svg.checkpoint is of a run with "
+                         r"data synthetic pictures, 32 \+ 10 pictures \([0-9a-f]{8}\), now .*, 36 \+ 10 .*; "
+                         "--augment shift_flip, now none; --learning-rate 0.005, now 0.001; --schedule cosine, now poly; "
+                         "--epochs 30, now 31; --merge host_merge, now all_reduce; it goes on, but not to the same bits$")
+
+    def test_a_run_that_begins_anew_is_not_mistaken_for_the_one_before(self):
+        self.interrupted("a", [program, *SMALL, "--epochs", "40"], 3)
+        state = (self.here / "a/plot.svg.checkpoint").read_bytes()
+        job = launching.Job([program, *SMALL, "--epochs", "41"], cwd=self.here / "a")
+        try:
+            end = time.monotonic() + 100
+            while not (self.here / "a/plot.svg.checkpoint.before").exists():
+                self.assertIsNone(job.wait(0), job.said(job.err))
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.001)
+        finally:
+            job.end()
+        if (self.here / "a/plot.svg.checkpoint").exists():
+            self.skipTest("this machine is too fast")
+        self.assertEqual((self.here / "a/plot.svg.checkpoint.before").read_bytes(), state)
+        out, _ = self.run_in("a", [program, *SMALL, "--epochs", "2", "--resume"])
+        self.assertIn("no plot.svg.checkpoint to resume from: training from the beginning", out)
+
+    def test_early_stopping_that_is_new_where_the_run_has_ended(self):
+        more = [*("100" if word == "10" else word for word in SMALL), "--learning-rate", "0.01"]
+        self.interrupted("a", [program, *more, "--epochs", "40"], 6)
+        again = [program, *more, "--resume", "--early-stopping", "9", "--epochs"]
+        _, err = self.run_in("a", [*again, "1"], 2)
+        ended = re.search("has ([0-9]+) epochs already", err).group(1)
+        out, _ = self.run_in("a", [*again, ended])
+        said = re.search("test accuracy ([0-9.]+);", out).group(1)
+        rows = (self.here / "a/plot.svg.history.csv").read_text().splitlines()
+        first, last = (dict(zip(rows[0].split(","), rows[n].split(","))) for n in (1, -1))
+        self.assertNotEqual(first["val_acc"], last["val_acc"])  # else this test says nothing
+        self.assertEqual(said, f"{float(last['val_acc']):.4f}")
+        self.assertEqual(last["epoch"], ended)
 
     def test_what_a_kill_leaves_is_removed(self):
         where = self.here / "a"
