@@ -8,7 +8,8 @@ be what an undisturbed one does, to the byte.
 
 A moment is a time since the program (or mpirun, which then loses one rank) was called, drawn up to the length of a whole
 run: starting, drawing pictures, steps, validation, checkpoints, weights, plot. A run that ends before its moment is
-compared, and another one begins. Of history and log only seconds and images_per_second may differ. Standard library only.
+compared, and another one begins. More are drawn until a run has gone on within an epoch, and one behind an epoch; where
+that never happens the test fails. Of history and log only seconds and images_per_second may differ. Standard library only.
 """
 import argparse
 import os
@@ -27,6 +28,7 @@ import launching
 import measuring
 
 EPOCHS, STEPS = 4, 8
+WHERE = {"[INFO] resuming behind batch": "within an epoch", "[INFO] resuming behind epoch": "behind an epoch"}
 TIMES = 2  # columns at the end of a row
 # Every callback that has a state: two epochs of 4 end within --save-every's steps, and the best value is one of them.
 OPTIONS = ["--output", "plot.svg", "--synthetic", "--train-size", 64, "--test-size", 16, "--batch-size", 8, "--epochs",
@@ -87,7 +89,7 @@ def killed(o, ranks, folder, after, dice):
 
 def series(o, ranks, dice):
     """Runs until so many moments are over, and each run to its end. The kills, and the runs with what was wrong."""
-    kills, runs = [], []
+    kills, runs, went_on = [], [], set()
     with tempfile.TemporaryDirectory() as base:
         whole = pathlib.Path(base, "whole")
         whole.mkdir()
@@ -100,13 +102,16 @@ def series(o, ranks, dice):
         if {"best", "log.csv", "plot.svg", "plot.svg.history.csv", "weights"} - {*wanted} or "plot.svg.checkpoint" in wanted:
             sys.exit(f"the undisturbed run has left {sorted(wanted)}")
         print(f"an undisturbed run takes {span:.2f} s", flush=True)
-        while len(kills) < o.moments or (runs and runs[-1]["wrong"] is None):
+        most = 10 * o.moments + 20
+        draws = lambda: len(kills) < (most if len(went_on) < len(WHERE) else o.moments)
+        while draws() or (runs and runs[-1]["wrong"] is None):
             if not runs or runs[-1]["wrong"] is not None:
                 folder = pathlib.Path(base, f"run{len(runs)}")
                 folder.mkdir()
                 runs.append({"ranks": ranks, "kills": 0, "wrong": None, "error": ""})
-            after = dice.uniform(0, span) if len(kills) < o.moments else 300
+            after = dice.uniform(0, span) if draws() else 300
             code, out, err = killed(o, ranks, folder, after, dice)
+            went_on |= {place for words, place in WHERE.items() if words in out and "[INFO] training network..." in out}
             if code is None:
                 kills.append({"ranks": ranks, "after_s": round(after, 3), "at": where(out), "epochs": out.count(" - loss: "),
                               "resumed": "[INFO] resuming behind" in out, "run": len(runs) - 1})
@@ -116,10 +121,14 @@ def series(o, ranks, dice):
             found = left_by(folder)
             differ = sorted(n for n in {*wanted, *found} if wanted.get(n) != found.get(n))
             wrong = [f"exit code {code}"] if code else [f"{name} differs" for name in differ]
+            wrong += ["a warning"] if "[WARNING]" in err else []
             runs[-1].update(wrong=wrong, error=err if wrong else "")
             print(f"run {len(runs)}: killed {runs[-1]['kills']} times; {', '.join(wrong) or 'the same bytes'}", flush=True)
             if wrong:
                 print(err, flush=True)
+        for place in sorted({*WHERE.values()} - went_on):
+            runs.append({"ranks": ranks, "kills": 0, "wrong": [f"no run has gone on {place}"], "error": ""})
+            print(f"{len(kills)} kills, and no run has gone on {place}", flush=True)
     return kills, runs, span
 
 
