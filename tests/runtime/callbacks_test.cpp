@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 #include "support/printed.hpp"
 #include "support/toy_training.hpp"
+#include "support/words.hpp"
 
 #include <dsl/callbacks.hpp>
 
@@ -17,18 +18,10 @@ using namespace dsl;
 using test::scripted;
 using test::toy;
 
-namespace {
+using dsl::test::has;
+using dsl::test::thrown;
 
-template <class E, class F>
-std::string thrown(F f) {
-  try {
-    f();
-  } catch (E const& e) {
-    return e.what();
-  }
-  return "nothing";
-}
-bool has(std::string const& text, char const* words) { return text.find(words) != std::string::npos; }
+namespace {
 
 /// Epochs until early_stopping ends a run in which the metric takes these values.
 template <class... More>

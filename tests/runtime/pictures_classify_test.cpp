@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 #include "support/picture_files.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/words.hpp"
 
 #include <dsl/dsl.hpp>
 #include <dsl/io/classes_file.hpp>
@@ -26,34 +27,16 @@
 namespace test = dsl::test;
 using dsl::test::temporary_directory;
 
+using dsl::test::contents;
+using dsl::test::has;
+using dsl::test::lines;
+using dsl::test::refuses;
+
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string contents(std::string const& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-std::vector<std::string> lines(std::string const& text) {
-  std::vector<std::string> all;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) all.push_back(line);
-  return all;
-}
-bool has(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
 void write(std::string const& path, std::string const& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
-
-template <class Error, class Action>
-void refuses(Action action, std::vector<std::string> const& words) {
-  try {
-    action();
-  } catch (Error const& e) {
-    INFO(e.what());
-    for (auto const& word : words) CHECK(has(e.what(), word));
-    return;
-  }
-  FAIL("no error, or one of another type");
-}
 
 dsl::picture_classes const three{{1, 1, 2}, {"cat", "a b", "frog"}, {0.1f, -3e-9f}};
 

@@ -2,6 +2,7 @@
 // examples/minigooglenet_cifar as its user meets it: a process with arguments, output, an exit code and files.
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/words.hpp"
 
 #include <cerrno>
 #include <cmath>
@@ -25,21 +26,13 @@
 
 using dsl::test::temporary_directory;
 
+using dsl::test::contents;
+using dsl::test::has;
+using dsl::test::lines;
+
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string contents(std::string const& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-std::vector<std::string> lines(std::string const& text) {
-  std::vector<std::string> all;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) all.push_back(line);
-  return all;
-}
-bool has(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
 
 struct outcome {
   int code = -1;

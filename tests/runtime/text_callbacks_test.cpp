@@ -5,6 +5,7 @@
 #include "support/printed.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/toy_training.hpp"
+#include "support/words.hpp"
 
 #include <dsl/text.hpp>
 
@@ -29,26 +30,16 @@ using namespace dsl;
 using test::scripted;
 using test::toy;
 
+using dsl::test::contents;
+using dsl::test::has;
+using dsl::test::thrown;
+
 namespace {
 
-std::string contents(std::string const& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 bool exists(std::string const& path) { return std::filesystem::exists(path); }
 std::size_t files_in(std::filesystem::path const& folder) {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
 }
-template <class E, class F>
-std::string thrown(F f) {
-  try {
-    f();
-  } catch (E const& e) {
-    return e.what();
-  }
-  return "nothing";
-}
-bool has(std::string const& text, std::string const& words) { return text.find(words) != std::string::npos; }
 
 /// What f warns of.
 template <class F>

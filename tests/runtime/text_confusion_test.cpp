@@ -2,6 +2,7 @@
 // What a classifier takes for what: counted once whatever cuts the data, as text, as a picture.
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/words.hpp"
 
 #include <dsl/dsl.hpp>
 #include <dsl/io/confusion_plot.hpp>
@@ -18,16 +19,14 @@
 
 using dsl::test::temporary_directory;
 
+using dsl::test::contents;
+using dsl::test::has;
+using dsl::test::refuses;
+
 namespace {
 
 using model = dsl::network<dsl::image<3, 32, 32>, dsl::conv2d<4, 3, 3, 4>, dsl::relu, dsl::max_pool2d<2>, dsl::flatten,
                            dsl::dense<10>, dsl::softmax>;
-
-bool has(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
-std::string contents(std::string const& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 dsl::dataset animals(std::vector<std::string> names = {"cat", "dog", "frog"}) {
   auto const classes = static_cast<int>(names.size());
@@ -53,18 +52,6 @@ bool equal(dsl::confusion_matrix const& a, dsl::confusion_matrix const& b) {
     for (int c = 0; c < a.classes(); ++c)
       if (a.count(label, c) != b.count(label, c)) return false;
   return true;
-}
-
-template <class Error, class Action>
-void refuses(Action action, std::vector<std::string> const& words) {
-  try {
-    action();
-  } catch (Error const& e) {
-    INFO(e.what());
-    for (auto const& word : words) CHECK(has(e.what(), word));
-    return;
-  }
-  FAIL("no error, or one of another type");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/toy_training.hpp"
+#include "support/words.hpp"
 
 #include <dsl/io/backup_and_restore.hpp>
 #include <dsl/io/plot_each_epoch.hpp>
@@ -20,14 +21,11 @@
 using namespace dsl;
 using test::toy;
 
+using dsl::test::contents;
+
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string contents(std::string const& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// First on PATH while it lives. `last` are shell commands behind the picture, in which $n counts from 0.
 struct fake_gnuplot {
