@@ -4,7 +4,7 @@
 #include "support/catch.hpp"
 #include "support/gpu/behaviour.hpp"
 #include "support/gpu/trajectories.hpp"
-#include "support/kernels_as_host.hpp"
+#include "support/all_kernels.hpp"
 #include "support/simulated_device/simulated_device.hpp"
 #include "support/temporary_directory.hpp"
 

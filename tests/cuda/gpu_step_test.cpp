@@ -4,7 +4,7 @@
 #include "../../benchmarks/cuda_step.hpp"
 
 #include "support/catch.hpp"
-#include "support/kernels_as_host.hpp"
+#include "support/all_kernels.hpp"
 #include "support/simulated_device/simulated_device.hpp"
 
 using namespace dsl;

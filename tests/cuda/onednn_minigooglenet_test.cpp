@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "support/catch.hpp"
-#include "support/kernels_as_host.hpp"
+#include "support/all_kernels.hpp"
 #include "support/simulated_device/simulated_device.hpp"
 
 using namespace dsl;

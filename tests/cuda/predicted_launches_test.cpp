@@ -5,7 +5,7 @@
 #include "../../benchmarks/gpu_time_model.hpp"
 
 #include "support/catch.hpp"
-#include "support/kernels_as_host.hpp"
+#include "support/all_kernels.hpp"
 #include "support/simulated_device/simulated_device.hpp"
 
 using namespace dsl;

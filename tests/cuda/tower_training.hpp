@@ -11,7 +11,7 @@
 
 #include "support/catch.hpp"
 #include "support/drawn.hpp"
-#include "support/kernels_as_host.hpp"
+#include "support/all_kernels.hpp"
 #include "support/simulated_device/simulated_device.hpp"
 
 // Towers of CUDA engines on simulated devices, and what they must agree with.

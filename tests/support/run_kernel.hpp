@@ -12,8 +12,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "support/all_kernels.hpp"
 #include "support/catch.hpp"
 #include "support/kernels_as_host.hpp"
+#include "support/simulated_device/kernels.hpp"
 
 // What tests of single kernels need: tensors that exist twice, in the storage type for the kernel and in double for
 // the plain loops, and a launch that takes a spec to its C++ function.

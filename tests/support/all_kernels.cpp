@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// All kernels for a host, compiled once for all tests.
+#include "support/all_kernels.hpp"
+
+#include "support/kernels_as_host.hpp"
+#include "support/simulated_device/kernels.hpp"
+
+void dsl_test::add_all_kernels() {
+#define TYPENET_ADD(name)                                           \
+  add_kernel(#name, "bf16", &dsl_kernels::name<dsl_kernels::bf16>); \
+  add_kernel(#name, "float", &dsl_kernels::name<float>);
+  TYPENET_ADD(sum)
+  TYPENET_ADD(reshape)
+  TYPENET_ADD(activation_forward)
+  TYPENET_ADD(activation_backward)
+  TYPENET_ADD(dropout)
+  TYPENET_ADD(add_bias)
+  TYPENET_ADD(narrow)
+  TYPENET_ADD(widen)
+  TYPENET_ADD(channel_sums)
+  TYPENET_ADD(batch_norm_statistics)
+  TYPENET_ADD(batch_norm_apply)
+  TYPENET_ADD(batch_norm_gradients)
+  TYPENET_ADD(batch_norm_backward)
+  TYPENET_ADD(max_pool2d_forward)
+  TYPENET_ADD(max_pool2d_backward)
+  TYPENET_ADD(avg_pool2d_forward)
+  TYPENET_ADD(avg_pool2d_backward)
+  TYPENET_ADD(dense_forward)
+  TYPENET_ADD(dense_backward_weights)
+  TYPENET_ADD(dense_backward_data)
+  TYPENET_ADD(softmax_forward)
+  TYPENET_ADD(softmax_backward)
+  TYPENET_ADD(loss)
+  TYPENET_ADD(softmax_loss)
+  TYPENET_ADD(convolution_forward)
+  TYPENET_ADD(convolution_backward_data)
+  TYPENET_ADD(convolution_backward_weights)
+  TYPENET_ADD(measure)
+  TYPENET_ADD(update)
+  TYPENET_ADD(fold_batch_norm)
+  TYPENET_ADD(widen_staged)
+  TYPENET_ADD(move_moments)
+  TYPENET_ADD(join_moments)
+  TYPENET_ADD(load_pictures)
+  TYPENET_ADD(gather_pictures)
+#undef TYPENET_ADD
+}
