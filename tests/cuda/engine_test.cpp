@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The CUDA engine on the simulated device against the reference in double: what every step of training leaves behind,
 // evaluation, inference, 20 steps of a small network of all three modules; vendor calls a step; failures of any call.
+#include <dsl/data/crop_and_cutout.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/executors/cuda.hpp>
 #include <dsl/placement.hpp>
@@ -9,7 +10,7 @@
 
 #include "support/catch.hpp"
 #include "support/drawn.hpp"
-#include "support/kernels_as_host.hpp"
+#include "support/all_kernels.hpp"
 #include "support/simulated_device/simulated_device.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -185,9 +186,11 @@ TEST_CASE("cuda: fit takes its batches from device memory, the same as the CPU's
   for (augmentation const& augment :
        {augmentation{}, augmentation{shift_and_flip{.width = 0.2, .height = 0.1}},
         augmentation{shift_and_flip{.width = 0.2, .interpolation = interpolation::bilinear}},
-        augmentation{none_at_all{}}})
+        augmentation{in_order{random_crop{.padding = 2}, random_flip{}, cutout{.size = 3}}},
+        augmentation{none_at_all{}}, augmentation{in_order{shift_and_flip{}, none_at_all{}}}})
     for (bool shuffle : {true, false}) {
-      bool const resident = !augment || augment.as<shift_and_flip>();
+      augmentation_numbers numbers;
+      bool const resident = augment.describe(numbers);
       trainer fast(
           std::make_unique<cu::engine>(device.api(), small::view(), keras_rules, settings(precision::fp32_strict)),
           0.01);

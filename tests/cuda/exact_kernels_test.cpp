@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Kernels whose results are the CPU's to the last bit: the optimizer's step, and pictures from a data set. And what
 // happens to parameters beside the step.
+#include <dsl/data/crop_and_cutout.hpp>
 #include <dsl/data/pipeline.hpp>
 #include <dsl/executors/host/squares.hpp>
 #include <dsl/executors/host/update.hpp>
@@ -156,20 +157,31 @@ TEMPLATE_TEST_CASE("pictures from the data set are the pipeline's", "[kernels]",
   std::vector<float> mean = *data.mean;
   std::vector<int> all_labels;
   for (int i = 0; i < 40; ++i) all_labels.push_back(data.label(i));
-  dsl::shift_and_flip const policies[] = {
+  using dsl::shift_and_flip, dsl::random_crop, dsl::random_flip, dsl::cutout, dsl::in_order;
+  dsl::augmentation const policies[] = {
       {},
-      {.width = 0.9, .height = 0.7, .horizontal_flip = true, .interpolation = dsl::interpolation::bilinear},
-      {.width = 1, .height = 0, .horizontal_flip = false},
-      {.width = 0, .height = 0.3, .horizontal_flip = true, .interpolation = dsl::interpolation::bilinear}};
-  for (int const policy : {-1, 0, 1, 2, 3})
+      shift_and_flip{},
+      shift_and_flip{
+          .width = 0.9, .height = 0.7, .horizontal_flip = true, .interpolation = dsl::interpolation::bilinear},
+      shift_and_flip{.width = 1, .height = 0, .horizontal_flip = false},
+      shift_and_flip{.width = 0, .height = 0.3, .horizontal_flip = true, .interpolation = dsl::interpolation::bilinear},
+      random_crop{},
+      random_crop{.padding = 14, .outside = dsl::outside::mirror},
+      random_crop{.padding = 100, .outside = dsl::outside::edge},
+      random_crop{.padding = dsl::detail::largest_augmentation, .outside = dsl::outside::mirror},
+      random_flip{.probability = 0.7},
+      cutout{.size = 5},
+      in_order{random_crop{.padding = 2}, random_flip{}, cutout{.size = 4}},
+      in_order{shift_and_flip{}, random_flip{}, cutout{.size = 40}},
+      in_order{shift_and_flip{.interpolation = dsl::interpolation::bilinear}, cutout{.size = 3}}};
+  int policy = 0;
+  for (dsl::augmentation const& augment : policies) {
+    dsl::augmentation_numbers numbers;
+    REQUIRE(augment.describe(numbers));
     for (bool const with_mean : {true, false}) {
-      dsl::shift_and_flip const* const augment = policy < 0 ? nullptr : &policies[policy];
       dsl::dataset given = data;
       if (!with_mean) given.mean = nullptr;
-      dsl::batch_loader loader(given, {.batch_size = batch,
-                                       .seed = seed,
-                                       .augment = augment ? dsl::augmentation(*augment) : dsl::augmentation(),
-                                       .prefetch = 0});
+      dsl::batch_loader loader(given, {.batch_size = batch, .seed = seed, .augment = augment, .prefetch = 0});
       int const epoch = 3;
       std::vector<std::int64_t> permutation(40);
       dsl::epoch_order(seed, epoch, permutation);
@@ -177,7 +189,7 @@ TEMPLATE_TEST_CASE("pictures from the data set are the pipeline's", "[kernels]",
       dsl::cu::step_state state{.position = 12, .epoch = epoch};
       std::vector<TestType> images(static_cast<std::size_t>(batch * s.size()));
       std::vector<int> labels(batch);
-      run(kernels::gather_pictures(storage_of<TestType>, batch, s, augment, seed), data.pixels(0),
+      run(kernels::gather_pictures(storage_of<TestType>, batch, s, numbers, seed), data.pixels(0),
           static_cast<int const*>(all_labels.data()), static_cast<float const*>(with_mean ? mean.data() : nullptr),
           order.data(), &state, images.data(), labels.data());
       loader.start(epoch, 2);
@@ -196,11 +208,13 @@ TEMPLATE_TEST_CASE("pictures from the data set are the pipeline's", "[kernels]",
       INFO("policy " << policy << ", mean " << with_mean);
       CHECK(same);
     }
+    ++policy;
+  }
 
   // As they come, without labels: a test set.
   dsl::cu::step_state state{.position = 5};
   std::vector<TestType> images(static_cast<std::size_t>(s.size()));
-  run(kernels::gather_pictures(storage_of<TestType>, 1, s, nullptr, seed), data.pixels(0),
+  run(kernels::gather_pictures(storage_of<TestType>, 1, s, dsl::augmentation_numbers{}, seed), data.pixels(0),
       static_cast<int const*>(nullptr), static_cast<float const*>(nullptr), static_cast<unsigned const*>(nullptr),
       &state, images.data(), static_cast<int*>(nullptr));
   CHECK(value_of(images[4]) == static_cast<float>(data.pixels(5)[s.area() + 1]));
@@ -213,7 +227,9 @@ TEST_CASE("shifts are rounded as the CPU rounds them, over many draws", "[kernel
   dsl::shift_and_flip const policy{.width = 0.8, .height = 0.8};
   dsl::cu::step_state state{.epoch = 9};
   std::vector<float> images(static_cast<std::size_t>(count * s.size())), wanted(images.size());
-  run(kernels::gather_pictures(dsl::cu::storage::f32, count, s, &policy, 4), data.pixels(0),
+  dsl::augmentation_numbers numbers;
+  REQUIRE(policy.describe(numbers));
+  run(kernels::gather_pictures(dsl::cu::storage::f32, count, s, numbers, 4), data.pixels(0),
       static_cast<int const*>(nullptr), static_cast<float const*>(nullptr), static_cast<unsigned const*>(nullptr),
       &state, images.data(), static_cast<int*>(nullptr));
   for (int n = 0; n < count; ++n)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The real NVRTC, which needs no GPU and no driver: it compiles every kernel at every shape that MiniGoogLeNet needs.
 // And the cache of compiled programs, and what a compile error says.
+#include <dsl/data/crop_and_cutout.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/executors/cuda/kernel_library.hpp>
 
@@ -44,8 +45,14 @@ std::vector<kernel_spec> specs_of(storage t, bool direct_convolutions) {
   all.add(kernels::convolution_backward_data(t, 64, {16, 9, 9}, {16, 5, 5}, w, true));
   all.add(kernels::convolution_backward_weights(t, 64, {3, 9, 9}, {16, 5, 5}, w));
   all.add(kernels::softmax_backward(t, 64, 10, {10}, {10}, {10}, true));
-  dsl::shift_and_flip const bilinear{.interpolation = dsl::interpolation::bilinear};
-  all.add(kernels::gather_pictures(t, 64, {3, 32, 32}, &bilinear, 1));
+  dsl::augmentation const augmentations[] = {
+      dsl::shift_and_flip{.interpolation = dsl::interpolation::bilinear},
+      dsl::in_order{dsl::random_crop{.outside = dsl::outside::mirror}, dsl::random_flip{}, dsl::cutout{}}};
+  for (dsl::augmentation const& a : augmentations) {
+    dsl::augmentation_numbers numbers;
+    REQUIRE(a.describe(numbers));
+    all.add(kernels::gather_pictures(t, 64, {3, 32, 32}, numbers, 1));
+  }
   all.add(kernels::update(t, {.momentum = 0.9, .weight_decay = 1e-4, .nesterov = true}, 1023, {}));
   all.add(kernels::loss(t, dsl::loss::categorical_crossentropy, false, 64, 64, {10, 1, 1}, {10}, {10}, true, 0.1));
   return all.all();

@@ -334,6 +334,34 @@ TEST_CASE("a wrong order of policies is found", "[augment]") {
   require_option_error([&] { loader.next(); }, {"in_order"});
 }
 
+TEST_CASE("what a device can draw is known in plain numbers", "[augment]") {
+  dsl::augmentation_numbers n;
+  CHECK(dsl::augmentation{}.describe(n));
+  CHECK(n == dsl::augmentation_numbers{});
+  dsl::random_crop const crop{.padding = 3, .outside = dsl::outside::mirror};
+  dsl::random_flip const flip{.probability = 0.25};
+  dsl::shift_and_flip const shift{.width = 0.2, .height = 0.3, .interpolation = dsl::interpolation::bilinear};
+  CHECK(dsl::augmentation(dsl::in_order{crop, flip, dsl::cutout{.size = 5}}).describe(n));
+  CHECK(n == dsl::augmentation_numbers{.crops = true,
+                                       .padding = 3,
+                                       .outside = dsl::outside::mirror,
+                                       .flips = true,
+                                       .flip_probability = 0.25f,
+                                       .hole = 5});
+  CHECK(dsl::augmentation(dsl::in_order{shift, flip}).describe(n));
+  CHECK(n == dsl::augmentation_numbers{.shifts = true,
+                                       .shift_flips = true,
+                                       .interpolation = dsl::interpolation::bilinear,
+                                       .shift_height = 0.3,
+                                       .shift_width = 0.2,
+                                       .flips = true,
+                                       .flip_probability = 0.25f});
+  // Two flips draw the same number each; what a user's policy does nobody knows.
+  CHECK_FALSE(dsl::augmentation(dsl::in_order{crop, flip, flip}).describe(n));
+  CHECK_FALSE(dsl::augmentation(own_shift{}).describe(n));
+  CHECK_FALSE(dsl::augmentation(dsl::in_order{own_shift{}, flip}).describe(n));
+}
+
 TEST_CASE("crop, flip and cutout refuse options that make no sense", "[augment]") {
   auto const make = [](auto policy) {
     return [policy] {

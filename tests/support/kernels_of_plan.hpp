@@ -93,9 +93,10 @@ class kernels_of_plan {
     bool const forward = s.what == dsl::action::forward;
     if (s.what == dsl::action::load) {
       dsl::shape const& shape = g_.output_shape(g_.nodes[0]);
-      dsl::shift_and_flip const augment;
+      dsl::augmentation_numbers augment;
+      if (training) dsl::shift_and_flip{}.describe(augment);
       add(k::load_pictures(t_, batch, shape));
-      return add(k::gather_pictures(t_, batch, shape, training ? &augment : nullptr, 1));
+      return add(k::gather_pictures(t_, batch, shape, augment, 1));
     }
     if (s.what == dsl::action::update) {
       long long const count = p.region_bytes[static_cast<int>(dsl::region::parameters)] / 4;

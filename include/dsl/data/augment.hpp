@@ -13,6 +13,23 @@
 
 namespace dsl {
 
+/// An augmentation in plain numbers, from which a GPU's kernel draws the same transforms as draw(): at most one thing
+/// that moves a picture, then one more flip, then one hole. By default it does nothing.
+struct augmentation_numbers {
+  bool shifts = false;  // shift_and_flip: it moves by shares of the picture, and may flip
+  bool shift_flips = false;
+  dsl::interpolation interpolation = dsl::interpolation::nearest;
+  double shift_height = 0;
+  double shift_width = 0;
+  bool crops = false;  // random_crop
+  int padding = 0;
+  dsl::outside outside = dsl::outside::edge;
+  bool flips = false;  // random_flip
+  float flip_probability = 0;
+  int hole = 0;  // cutout's side; 0: none
+  friend bool operator==(augmentation_numbers const&, augmentation_numbers const&) = default;
+};
+
 /// Keras's ImageDataGenerator(width_shift_range, height_shift_range, horizontal_flip, fill_mode="nearest"). Shifts are
 /// fractions of the picture: height 0.1 of 32 rows draws dy uniformly from [-3.2, 3.2) pixels.
 /// Nearest is Keras 2.0.9's interpolation, bilinear that of 2.1.4 and later.
@@ -35,6 +52,15 @@ struct shift_and_flip {
             centred(words.x[1]) * static_cast<float>(width * picture.width),
             horizontal_flip && detail::unit_float(words.x[2]) < 0.5f, interpolation};
   }
+  /// Joins what `all` has been told so far; false where that can't be.
+  [[gnu::cold]] bool describe(augmentation_numbers& all) const {
+    if (all != augmentation_numbers{}) return false;
+    all.shifts = true;
+    all.shift_flips = horizontal_flip;
+    all.interpolation = interpolation;
+    all.shift_height = height, all.shift_width = width;
+    return true;
+  }
   /// Throws option_error. An augmentation does so with every policy that has a check().
   [[gnu::cold]] void check() const {
     auto const is_share = [](double x) { return x >= 0 && x <= 1; };
@@ -48,41 +74,48 @@ template <class T>
 concept augmentation_policy = requires(T const& policy, dsl::shape const& picture) {
   { policy.draw(std::uint64_t{}, int{}, std::int64_t{}, picture) } -> std::same_as<transform>;
 };
+template <class T>
+concept describes_itself = requires(T const& policy, augmentation_numbers& numbers) {
+  { policy.describe(numbers) } -> std::same_as<bool>;
+};
 
-/// Any policy with shift_and_flip's draw(), or none: `augmentation{}`. A copy shares the policy.
+/// Any policy with shift_and_flip's draw(), or none: `augmentation{}`. A copy shares the policy. One that has
+/// shift_and_flip's describe() as well can be drawn by a device; others are drawn by the loader's threads.
 class augmentation {
  public:
   augmentation() = default;
   template <augmentation_policy Policy>  // NOLINTNEXTLINE(google-explicit-constructor): a policy is an augmentation
   augmentation(Policy policy) : policy_(std::make_shared<holder<Policy> const>(std::move(policy))) {
-    if constexpr (requires(Policy const& p) { p.check(); }) as<Policy>()->check();
+    if constexpr (requires(Policy const& p) { p.check(); }) static_cast<holder<Policy> const&>(*policy_).policy.check();
   }
 
   explicit operator bool() const { return policy_ != nullptr; }
   transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const {
     return policy_ ? policy_->draw(seed, epoch, sample, picture) : transform{};
   }
-  /// The policy, if it is of that type: a device draws shift_and_flip's numbers itself.
-  template <augmentation_policy Policy>
-  Policy const* as() const {
-    return policy_ && policy_->type() == &type_of<Policy> ? &static_cast<holder<Policy> const&>(*policy_).policy
-                                                          : nullptr;
+  /// False: only draw() can tell. Two with the same numbers draw the same.
+  [[gnu::cold]] bool describe(augmentation_numbers& numbers) const {
+    numbers = {};
+    return !policy_ || policy_->describe(numbers);
   }
 
  private:
-  template <class Policy>
-  static constexpr char type_of = 0;  // its address stands for the type
   struct drawer {
     virtual ~drawer() = default;
-    virtual char const* type() const = 0;
     virtual transform draw(std::uint64_t, int, std::int64_t, dsl::shape const&) const = 0;
+    virtual bool describe(augmentation_numbers&) const = 0;
   };
   template <class Policy>
   struct holder final : drawer {
     explicit holder(Policy p) : policy(std::move(p)) {}
-    char const* type() const override { return &type_of<Policy>; }
     transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const override {
       return policy.draw(seed, epoch, sample, picture);
+    }
+    [[gnu::cold]] bool describe(augmentation_numbers& numbers) const override {
+      if constexpr (describes_itself<Policy>)
+        return policy.describe(numbers);
+      else
+        return false;
     }
     Policy policy;
   };

@@ -43,6 +43,13 @@ struct random_crop {
     };
     return {.dy = offset(words.x[0]), .dx = offset(words.x[1]), .outside = outside};
   }
+  [[gnu::cold]] bool describe(augmentation_numbers& all) const {
+    if (all != augmentation_numbers{}) return false;
+    all.crops = true;
+    all.padding = padding;
+    all.outside = outside;
+    return true;
+  }
   [[gnu::cold]] void check() const {
     if (padding < 0 || padding > detail::largest_augmentation)
       throw option_error(detail::message(
@@ -57,6 +64,12 @@ struct random_flip {
   transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const&) const {
     auto const words = detail::augmentation_words(detail::purpose::random_flip, seed, epoch, sample);
     return {.flip = detail::unit_float(words.x[0]) < static_cast<float>(probability)};
+  }
+  [[gnu::cold]] bool describe(augmentation_numbers& all) const {
+    if (all.flips || all.hole > 0) return false;  // a second one would draw the same number
+    all.flips = true;
+    all.flip_probability = static_cast<float>(probability);
+    return true;
   }
   [[gnu::cold]] void check() const {
     bool const holds = probability >= 0 && probability <= 1;
@@ -78,6 +91,11 @@ struct cutout {
                      .left = detail::scaled(words.x[1], picture.width) - size / 2,
                      .height = size,
                      .width = size}};
+  }
+  [[gnu::cold]] bool describe(augmentation_numbers& all) const {
+    if (all.hole > 0) return false;
+    all.hole = size;
+    return true;
   }
   [[gnu::cold]] void check() const {
     if (size < 1 || size > detail::largest_augmentation)
@@ -142,12 +160,22 @@ class in_order {
         policies_);
     return all;
   }
+  [[gnu::cold]] bool describe(augmentation_numbers& all) const {
+    return std::apply([&](Policies const&... policy) { return (describe(policy, all) && ...); }, policies_);
+  }
   [[gnu::cold]] void check() const {
     int place = 0;
     std::apply([&](Policies const&... policy) { (check(policy, place), ...); }, policies_);
   }
 
  private:
+  template <class Policy>
+  [[gnu::cold]] static bool describe(Policy const& policy, augmentation_numbers& all) {
+    if constexpr (describes_itself<Policy>)
+      return policy.describe(all);
+    else
+      return false;
+  }
   template <class Policy>
   [[gnu::cold]] static void check(Policy const& policy, int& place) {
     if constexpr (requires { policy.check(); }) policy.check();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/data/crop_and_cutout.hpp>
+
 #include "support/gpu/agreement.hpp"
 #include "support/gpu/watched_calls.hpp"
 
@@ -42,8 +44,15 @@ inline void check_determinism(gpu const& on, ledger& l, graph_view const& g, int
 
 /// Two epochs on batches that the device gathers and augments, and on the same ones from the CPU's loader.
 inline void check_resident(gpu const& on, ledger& l, graph_view const& g, dataset const& data, int batch, precision p) {
-  for (interpolation by : {interpolation::nearest, interpolation::bilinear}) {
-    shift_and_flip const augment{.width = 0.2, .interpolation = by};
+  struct one {
+    char const* name;
+    augmentation augment;
+    bool exact;  // else products and sums may be contracted on one side
+  };
+  for (auto const& [name, augment, exact] :
+       {one{"nearest", shift_and_flip{.width = 0.2}, true},
+        one{"bilinear", shift_and_flip{.width = 0.2, .interpolation = interpolation::bilinear}, false},
+        one{"crop, flip, cutout", in_order{random_crop{.padding = 2}, random_flip{}, cutout{.size = 3}}, true}}) {
     auto const resident = on.untimed().make(g, keras_rules, p), fed = on.untimed().make(g, keras_rules, p);
     initialize(*resident, 5);
     initialize(*fed, 5);
@@ -60,10 +69,8 @@ inline void check_resident(gpu const& on, ledger& l, graph_view const& g, datase
         losses.add(difference(resident->metrics(a).loss / batch, fed->metrics(b).loss / batch));
       }
     }
-    bool const exact = by == interpolation::nearest;
-    std::string const what = name_of(p) + (exact ? ", nearest" : ", bilinear") + ", two epochs: ";
+    std::string const what = name_of(p) + ", " + name + ", two epochs: ";
     std::vector<float> const x = parameters_of(*resident), y = parameters_of(*fed);
-    // bilinear: products and sums may be contracted on one side
     l.within(what + "losses", losses, exact ? 1e-12 : bounds_of(p).loss);
     if (exact)
       l.within(what + "parameters that differ", different_bits(x, y), 1);

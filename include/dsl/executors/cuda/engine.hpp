@@ -88,9 +88,11 @@ class engine final : public dsl::engine {
     });
   }
 
-  /// Not with augmentations other than shift_and_flip, nor data that would fill more than half of the device.
+  /// Not with a user's own augmentation, unless it describes itself, nor data that would fill more than half of the
+  /// device.
   bool keeps(dataset const& data, augmentation const& augment) const override {
-    if (augment && !augment.as<shift_and_flip>()) return false;
+    augmentation_numbers numbers;
+    if (!augment.describe(numbers)) return false;
     return data.size <= 0x7fffffff && resident_data::bytes_for(data) <= device_.bytes / 2;
   }
   /// A tower takes of each `part.whole` pictures in the epoch's order those from `part.first` on.
@@ -103,7 +105,9 @@ class engine final : public dsl::engine {
       for (resident_data& d : data_)
         if (d.is(data)) kept = &d;
       if (!kept) kept = &data_.emplace(api_, stream_.get(), data);
-      return programs_.find_or_make({mode::training, part, kept, augment, shuffle}, ready);
+      augmentation_numbers numbers;
+      augment.describe(numbers);
+      return programs_.find_or_make({mode::training, part, kept, numbers, shuffle}, ready);
     });
   }
   void start_epoch(int which, int epoch, std::int64_t step) override {

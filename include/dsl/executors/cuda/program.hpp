@@ -73,7 +73,7 @@ struct program {
   dsl::plan plan{};
   batch_part part{1};
   resident_data* data = nullptr;  // where batches come from; null: from the host
-  augmentation augment{};
+  augmentation_numbers augment{};
   bool shuffle = true;
   step_state state{};  // of the next run
   device_memory const* activations = nullptr;

@@ -10,9 +10,9 @@ namespace dsl::cu {
 struct program_purpose {
   dsl::mode mode;
   batch_part part;
-  resident_data* data = nullptr;  // it fetches its batches itself; null: they are brought
-  augmentation augment{};         // with data
-  bool shuffle = true;            // with data
+  resident_data* data = nullptr;   // it fetches its batches itself; null: they are brought
+  augmentation_numbers augment{};  // with data
+  bool shuffle = true;             // with data
 };
 
 /// An engine's programs, and the memory of their activations: programs never run at the same time, so they share one
@@ -81,13 +81,9 @@ class program_list {
   }
 
  private:
-  static bool same_shifts(augmentation const& a, augmentation const& b) {
-    shift_and_flip const *x = a.as<shift_and_flip>(), *y = b.as<shift_and_flip>();
-    return x && y ? *x == *y : x == y;
-  }
   static bool serves(program const& p, program_purpose const& wanted) {
     if (p.plan.options.mode != wanted.mode || !(p.part == wanted.part) || p.data != wanted.data) return false;
-    return !p.data || (p.shuffle == wanted.shuffle && same_shifts(p.augment, wanted.augment));
+    return !p.data || (p.shuffle == wanted.shuffle && p.augment == wanted.augment);
   }
   [[gnu::cold]] plan plan_for(program_purpose const& wanted) const {
     bool const idles = wanted.part.size == 0 && e_.group && wanted.mode == mode::training;

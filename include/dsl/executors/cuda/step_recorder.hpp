@@ -111,9 +111,8 @@ class step_recorder {
   void load(step const& x) {
     tensor_at const to = at_.written(x, content::activation);
     if (resident_data* const d = p_.data)
-      return launch(
-          kernels::gather_pictures(type_, batch(), to.shape, p_.augment.as<shift_and_flip>(), e_.options.seed),
-          d->pictures(), d->labels(), d->mean(), d->order(), e_.state, to.data, at_.buffer(p_.plan.labels));
+      return launch(kernels::gather_pictures(type_, batch(), to.shape, p_.augment, e_.options.seed), d->pictures(),
+                    d->labels(), d->mean(), d->order(), e_.state, to.data, at_.buffer(p_.plan.labels));
     long long const bytes = 4 * batch() * to.shape.size();
     p_.images.emplace(e_.calls, bytes);
     p_.pictures.emplace(e_.calls, bytes, e_.stream);

@@ -1,7 +1,7 @@
 R"cuda(
 // SPDX-License-Identifier: MIT
-// How pictures get into a network: a batch from the host, or chosen, shifted and flipped from a data set that stays in
-// device memory. The numbers, exactly, of data/augment.hpp and data/pipeline.hpp.
+// How pictures get into a network: a batch from the host, or chosen, moved, flipped and cut from a data set that stays
+// in device memory. The numbers, exactly, of data/augment.hpp, data/crop_and_cutout.hpp and data/pipeline.hpp.
 
 namespace dsl_kernels {
 
@@ -23,12 +23,16 @@ KERNEL void load_pictures(load_shape s, float const* from, T* to) {
 // ---- from a data set of bytes ---------------------------------------------------------------------------------------
 struct gather_shape {
   int batch, channels, height, width;
-  int augment, flip, bilinear;
+  int shifts, shift_flips, bilinear;
   float shift_height, shift_width;  // pixels
+  int crops, padding, outside;      // outside: 0 the edge, 1 zero, 2 mirrored
+  int flips;
+  float flip_probability;
+  int hole;
   int seed_low, seed_high;
 };
 
-// One clamped source position along a row or column.
+// One source position along a row or column; low < 0: there is none, and its value is 0.
 struct tap {
   int low, high;
   float fraction;
@@ -51,6 +55,30 @@ DEVICE tap bilinear_tap(int i, float shift, int size) {
   return {low, low + 1 < size ? low + 1 : size - 1, static_cast<float>(at - static_cast<double>(low))};
 }
 
+// Which of `size` pixels stands at place i + move: 5 of 4, mirrored, is 1.
+DEVICE tap whole_tap(int i, int move, int size, int outside) {
+  int const limit = 4 * size;
+  int const at = i + (move < -limit ? -limit : move > limit ? limit : move);
+  int found = at;
+  if (at < 0 || at >= size) {
+    if (outside == 0 || (outside == 2 && size == 1)) {
+      found = at < 0 ? 0 : size - 1;
+    } else if (outside == 1) {
+      found = -1;
+    } else {
+      int const period = 2 * (size - 1);
+      int const in_period = (at % period + period) % period;
+      found = in_period < size ? in_period : period - in_period;
+    }
+  }
+  return {found, found, 0.0f};
+}
+
+// 0 .. n-1 of one word.
+DEVICE int scaled(unsigned word, int n) {
+  return static_cast<int>(static_cast<unsigned long long>(word) * static_cast<unsigned>(n) >> 32);
+}
+
 DEVICE float between(float low, float high, float fraction) {
   return sum_of(product(low, 1 - fraction), product(high, fraction));
 }
@@ -69,19 +97,42 @@ KERNEL void gather_pictures(gather_shape s, unsigned char const* pictures, int c
   unsigned long long const position = state->position + static_cast<unsigned long long>(n);
   unsigned long long const sample = order ? order[position] : position;
 
+  auto const words_for = [&](unsigned purpose) {
+    return philox(static_cast<unsigned>(s.seed_low), static_cast<unsigned>(s.seed_high),
+                  static_cast<unsigned>(state->epoch), purpose, static_cast<unsigned>(sample),
+                  static_cast<unsigned>(sample >> 32));
+  };
   float shift_y = 0, shift_x = 0;
-  bool flipped = false;
-  if (s.augment) {
-    philox_block const words = philox(static_cast<unsigned>(s.seed_low), static_cast<unsigned>(s.seed_high),
-                                      static_cast<unsigned>(state->epoch), 2u, static_cast<unsigned>(sample),
-                                      static_cast<unsigned>(sample >> 32));
+  int crop_y = 0, crop_x = 0;
+  bool flipped = false, in_hole = false;
+  if (s.shifts) {
+    philox_block const words = words_for(2u);
     shift_y = (2.0f * unit_float(words.x[0]) - 1.0f) * s.shift_height;
     shift_x = (2.0f * unit_float(words.x[1]) - 1.0f) * s.shift_width;
-    flipped = s.flip && unit_float(words.x[2]) < 0.5f;
+    flipped = s.shift_flips && unit_float(words.x[2]) < 0.5f;
+  }
+  if (s.crops) {
+    philox_block const words = words_for(6u);
+    crop_y = scaled(words.x[0], 2 * s.padding + 1) - s.padding;
+    crop_x = scaled(words.x[1], 2 * s.padding + 1) - s.padding;
+  }
+  if (s.flips && unit_float(words_for(7u).x[0]) < s.flip_probability) flipped = !flipped;
+  if (s.hole > 0) {
+    philox_block const words = words_for(8u);
+    int const down = i - (scaled(words.x[0], s.height) - s.hole / 2);
+    int const right = j - (scaled(words.x[1], s.width) - s.hole / 2);
+    in_hole = down >= 0 && down < s.hole && right >= 0 && right < s.hole;
   }
   int const from_j = flipped ? s.width - 1 - j : j;
-  tap const y = s.bilinear ? bilinear_tap(i, shift_y, s.height) : nearest_tap(i, shift_y, s.height);
-  tap const x = s.bilinear ? bilinear_tap(from_j, shift_x, s.width) : nearest_tap(from_j, shift_x, s.width);
+  tap y, x;
+  if (s.crops) {
+    y = whole_tap(i, crop_y, s.height, s.outside);
+    x = whole_tap(from_j, crop_x, s.width, s.outside);
+  } else {
+    y = s.bilinear ? bilinear_tap(i, shift_y, s.height) : nearest_tap(i, shift_y, s.height);
+    x = s.bilinear ? bilinear_tap(from_j, shift_x, s.width) : nearest_tap(from_j, shift_x, s.width);
+  }
+  bool const nothing = in_hole || y.low < 0 || x.low < 0;
 
   unsigned char const* const picture = pictures + sample * static_cast<unsigned long long>(s.channels * area);
   for (int c = 0; c < s.channels; ++c) {
@@ -91,7 +142,9 @@ KERNEL void gather_pictures(gather_shape s, unsigned char const* pictures, int c
       return mean ? value - mean[k] : value;
     };
     float value;
-    if (s.bilinear)
+    if (nothing)
+      value = 0;
+    else if (s.bilinear)
       value = between(between(pixel(y.low, x.low), pixel(y.low, x.high), x.fraction),
                       between(pixel(y.high, x.low), pixel(y.high, x.high), x.fraction), y.fraction);
     else
