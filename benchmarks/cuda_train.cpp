@@ -2,9 +2,13 @@
 // Trains MiniGoogLeNet on a GPU with the seeds' recipe and prints one JSON line an epoch, and one at the end:
 //   cuda_train [name=value]...
 // epochs=4 batch=64 rate=0.005 bn_momentum=0.99 seed=0 precision=bf16 deterministic=0 data=synthetic train=0 test=0
+// schedule=poly nesterov=0 weight_decay=0 label_smoothing=0 augment=shift_flip
 // data: synthetic, cifar10 (where $TYPENET_DATA says) or a folder of CIFAR-10's .bin files. train, test: pictures; 0:
-// all of CIFAR-10's, 10,000 and 1,000 drawn ones. Shifts and flips; SGD with momentum 0.9; a rate that falls in a
-// straight line to 0. Exit code 77: there is no device.
+// all of CIFAR-10's, 10,000 and 1,000 drawn ones. SGD with momentum 0.9. schedule: poly, a straight line from the rate
+// to 0, or one_cycle, whose highest rate it is. augment: shift_flip, crop_flip or none. Exit code 77: there is no
+// device.
+#include <dsl/data/crop_and_cutout.hpp>
+#include <dsl/callbacks.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/executors/cuda.hpp>
 
@@ -41,9 +45,21 @@ class options {
   int whole(std::string const& name, int least) const { return static_cast<int>(number(name, least)); }
 
  private:
-  std::map<std::string, std::string> values_{
-      {"epochs", "4"},       {"batch", "64"},        {"rate", "0.005"},     {"bn_momentum", "0.99"}, {"seed", "0"},
-      {"precision", "bf16"}, {"deterministic", "0"}, {"data", "synthetic"}, {"train", "0"},          {"test", "0"}};
+  std::map<std::string, std::string> values_{{"epochs", "4"},
+                                             {"batch", "64"},
+                                             {"rate", "0.005"},
+                                             {"bn_momentum", "0.99"},
+                                             {"seed", "0"},
+                                             {"precision", "bf16"},
+                                             {"deterministic", "0"},
+                                             {"data", "synthetic"},
+                                             {"train", "0"},
+                                             {"test", "0"},
+                                             {"schedule", "poly"},
+                                             {"nesterov", "0"},
+                                             {"weight_decay", "0"},
+                                             {"label_smoothing", "0"},
+                                             {"augment", "shift_flip"}};
 };
 
 dsl::precision precision_of(std::string const& name) {
@@ -53,12 +69,27 @@ dsl::precision precision_of(std::string const& name) {
   throw dsl::option_error("cuda_train: precision must be bf16, tf32 or fp32_strict; found " + name);
 }
 
+dsl::augmentation augmentation_of(std::string const& name) {
+  if (name == "shift_flip") return dsl::shift_and_flip{};
+  if (name == "crop_flip") return dsl::in_order{dsl::random_crop{}, dsl::random_flip{}};
+  if (name == "none") return {};
+  throw dsl::option_error("cuda_train: augment must be shift_flip, crop_flip or none; found " + name);
+}
+
+dsl::callback_handle schedule_of(std::string const& name, double rate, int epochs) {
+  if (name == "poly") return dsl::learning_rate_schedule{dsl::poly_decay{rate, epochs, 1.0}};
+  if (name == "one_cycle") return dsl::learning_rate_schedule{dsl::one_cycle{.max_rate = rate}};
+  throw dsl::option_error("cuda_train: schedule must be poly or one_cycle; found " + name);
+}
+
 struct settings {
   int epochs, batch, seed, train, test;
-  double rate, bn_momentum;
+  double rate, bn_momentum, weight_decay, label_smoothing;
   dsl::precision precision;
-  bool deterministic;
+  bool deterministic, nesterov;
   std::string data;
+  dsl::augmentation augment;
+  dsl::callback_handle schedule;
 
   explicit settings(options const& o)
       : epochs(o.whole("epochs", 1)),
@@ -68,9 +99,14 @@ struct settings {
         test(o.whole("test", 0)),
         rate(o.number("rate", 0)),
         bn_momentum(o.number("bn_momentum", 0)),
+        weight_decay(o.number("weight_decay", 0)),
+        label_smoothing(o.number("label_smoothing", 0)),
         precision(precision_of(o["precision"])),
         deterministic(o.whole("deterministic", 0) != 0),
-        data(o["data"]) {}
+        nesterov(o.whole("nesterov", 0) != 0),
+        data(o["data"]),
+        augment(augmentation_of(o["augment"])),
+        schedule(schedule_of(o["schedule"], rate, epochs)) {}
 };
 
 struct pictures {
@@ -105,23 +141,23 @@ struct line_an_epoch : dsl::callback {
 void run(settings const& s) {
   pictures const data = load(s);
   double const begin = now();
-  dsl::trainer trainer =
-      dsl::compile<model>(dsl::cuda{.precision = s.precision, .deterministic = s.deterministic},
-                          dsl::sgd{.learning_rate = s.rate, .momentum = 0.9},
-                          {.seed = static_cast<std::uint64_t>(s.seed), .batch_norm_momentum = s.bn_momentum});
+  dsl::trainer trainer = dsl::compile<model>(
+      dsl::cuda{.precision = s.precision, .deterministic = s.deterministic},
+      dsl::sgd{.learning_rate = s.rate, .momentum = 0.9, .nesterov = s.nesterov, .weight_decay = s.weight_decay},
+      {.seed = static_cast<std::uint64_t>(s.seed),
+       .batch_norm_momentum = s.bn_momentum,
+       .label_smoothing = s.label_smoothing});
   // Plans are timed and kernels compiled here, not in the first epoch.
-  trainer.engine().prepare_resident(data.train, dsl::shift_and_flip{}, s.batch, true);
+  trainer.engine().prepare_resident(data.train, s.augment, s.batch, true);
   int const whole = static_cast<int>(std::min<std::int64_t>(s.batch, data.test.size));
   trainer.engine().prepare(dsl::mode::evaluation, whole);
   if (int const rest = static_cast<int>(data.test.size % whole)) trainer.engine().prepare(dsl::mode::evaluation, rest);
   double const prepared = now();
-  dsl::history const h = trainer.fit(
-      data.train,
-      {.epochs = s.epochs,
-       .batch_size = s.batch,
-       .validation = &data.test,
-       .augment = dsl::shift_and_flip{},
-       .callbacks = {dsl::learning_rate_schedule{dsl::poly_decay{s.rate, s.epochs, 1.0}}, line_an_epoch{}}});
+  dsl::history const h = trainer.fit(data.train, {.epochs = s.epochs,
+                                                  .batch_size = s.batch,
+                                                  .validation = &data.test,
+                                                  .augment = s.augment,
+                                                  .callbacks = {s.schedule, line_an_epoch{}}});
   double fastest = 1e30;
   for (dsl::epoch_record const& e : h.epochs) fastest = e.seconds < fastest ? e.seconds : fastest;
   std::printf(

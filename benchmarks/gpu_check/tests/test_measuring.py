@@ -146,7 +146,8 @@ class Train(Whole):
     TEXT = """
 o = dict(w.split("=") for w in sys.argv[1:])
 for e in range(int(o["epochs"])):
-    print(json.dumps({"epoch": e + 1, "epoch_s": 0.5 if e else 5, "train_s": 0.4, "images_per_s": 1e5, "acc": .9}))
+    print(json.dumps({"epoch": e + 1, "epoch_s": 0.5 if e else 5, "train_s": 0.4, "images_per_s": 1e5, "acc": .9,
+                      "val_acc": 0.9 + 0.01 * e, "elapsed_s": 5 + 0.5 * e}))
 print(json.dumps({"peer": "typenet on Tester", "batch": int(o["batch"]), "epochs": int(o["epochs"]), "train": 3840,
                   "seed": int(o.get("seed", 0)), "prepare_s": 3, "wall_s": 7, "acc": .9, "val_acc": ACC}))
 """
@@ -166,6 +167,16 @@ print(json.dumps({"peer": "typenet on Tester", "batch": int(o["batch"]), "epochs
                                             "train", "--epochs", "3", "--seeds", "2"), 0)
         self.assertEqual([t["options"]["seed"] for t in self.result("train")["trainings"]], [0, 1])
         self.assertEqual(self.result("train")["val_acc"]["seeds"], 2)
+
+    def test_recipes_and_when_an_accuracy_was_reached(self):
+        with mock.patch.object(train, "has_cifar10", lambda: True):
+            self.assertEqual(self.run_stage("ACC = 0.92" + self.TEXT, "train", "--epochs", "3", "--recipe", "modern",
+                                            "--rate", "0.4"), 0)
+        options = self.result("train")["trainings"][0]["options"]
+        self.assertEqual((options["rate"], options["bn_momentum"], options["schedule"], options["augment"]),
+                         (0.4, 0.9, "one_cycle", "crop_flip"))
+        self.assertIn("0.9065 after 5.5 s", self.result("train")["parts"][-1]["detail"])
+        self.assertRegex(self.said.getvalue(), r"\| +0.9200 \| +5.5 \| +- \|")
 
     def test_one_that_ends_early(self):
         with mock.patch.object(train, "has_cifar10", lambda: True):

@@ -27,7 +27,9 @@ class Options(Case):
                             ("bench --precision fp16", "'fp16' is none of bf16, tf32, fp32_strict"),
                             ("correct --only layers,", "'' is none of"), ("correct --runs 1", "must be 2 or more"),
                             ("peers --variants keras", "'keras' is none of eager"),
-                            ("train --seeds 2", "--seeds wants --epochs"), ("bench --rounds 0", "above 0"),
+                            ("train --seeds 2", "--seeds wants --epochs"),
+                            ("train --recipe modern", "--recipe wants --epochs"),
+                            ("train --recipe secret --epochs 3", "invalid choice"), ("bench --rounds 0", "above 0"),
                             ("bench --minutes 0", "above 0"), ("bench --minutes nan", "above 0")):
             with self.subTest(words=words):
                 self.assertIn(what, self.refused(*words.split()))
