@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/message.hpp>
 #include <dsl/error.hpp>
 
 #include <cerrno>
@@ -25,7 +26,7 @@ class mapped_file {
   /// `kind` opens and `advice` ends every message: mapped_file{"x.bin", "cifar10", "download it again"}.
   mapped_file(std::string path, char const* kind, std::string const& advice) : path_(std::move(path)) {
     auto const fail = [&](std::string const& found) {
-      throw data_error(std::string(kind) + ": " + path_ + " must be a readable file; found " + found + "; " + advice);
+      refuse<data_error>({kind, ": ", path_, " must be a readable file; found ", found, "; ", advice});
     };
     // O_NONBLOCK: opening a named pipe must fail below, not wait for a writer. It changes nothing for a file.
     int const descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -42,7 +43,7 @@ class mapped_file {
     size_ = static_cast<std::size_t>(status.st_size);
     if (size_ == 0) return;  // nothing can be mapped; size() tells
     void* const address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (address == MAP_FAILED) fail("no room to map it: " + reason(errno));
+    if (address == MAP_FAILED) fail(message({"no room to map it: ", reason(errno)}));
     data_ = static_cast<std::uint8_t const*>(address);
   }
 

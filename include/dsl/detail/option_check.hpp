@@ -13,8 +13,7 @@ struct option_check {
 
   [[gnu::cold, gnu::noinline]] void need(bool holds, char const* must, piece const& found,
                                          char const* advice = nullptr) const {
-    if (!holds)
-      throw option_error(message({name, ": ", must, "; found ", found, advice ? "; " : "", advice ? advice : ""}));
+    if (!holds) refuse<option_error>({name, ": ", must, "; found ", found, advice ? "; " : "", advice ? advice : ""});
   }
 };
 

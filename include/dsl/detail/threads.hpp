@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/list.hpp>
+#include <dsl/detail/message.hpp>
 #include <dsl/error.hpp>
 
 #include <pthread.h>
@@ -73,7 +74,7 @@ class thread_group {
     threads_.reserve(threads_.size() + 1);  // what is started must be joined: nothing may fail in between
     pthread_t made{};
     if (pthread_create(&made, nullptr, body, context) != 0)
-      throw option_error("threads: the system can't start another one; ask for fewer");
+      refuse<option_error>({"threads: the system can't start another one; ask for fewer"});
     threads_.push(made);
   }
   void join() {

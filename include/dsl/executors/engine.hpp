@@ -163,12 +163,12 @@ class engine {
 
   [[gnu::cold]] void require_parameter(int k) const {
     if (k < 0 || k >= graph_.size.parameters)
-      throw option_error(detail::message({"engine: parameters are 0 to ", graph_.size.parameters - 1, "; found ", k}));
+      detail::refuse<option_error>({"engine: parameters are 0 to ", graph_.size.parameters - 1, "; found ", k});
   }
   [[gnu::cold]] void require_slot(int s, int k) const {
     require_parameter(k);
     if (s < 0 || s >= options_.update.slots() || !graph_.parameters[k].trainable())
-      throw option_error(detail::message({"engine: parameter ", k, " has no optimizer slot ", s}));
+      detail::refuse<option_error>({"engine: parameter ", k, " has no optimizer slot ", s});
   }
 
   graph_view graph_;

@@ -26,10 +26,9 @@ constexpr bool gives_probabilities(graph_view const& g) {
 [[gnu::cold]] inline void require_probabilities(graph_view const& g, loss l) {
   if (l != loss::categorical_crossentropy || gives_probabilities(g)) return;
   name const found = g.scopes[last_of(g).scope].name;
-  throw option_error(
-      message({"loss: categorical_crossentropy takes probabilities, of a network that ends in softmax; found ",
-               std::string(found.data, static_cast<std::size_t>(found.size)),
-               " at its end; add softmax, or give compile() the loss mean_squared_error"}));
+  refuse<option_error>({"loss: categorical_crossentropy takes probabilities, of a network that ends in softmax; found ",
+                        std::string(found.data, static_cast<std::size_t>(found.size)),
+                        " at its end; add softmax, or give compile() the loss mean_squared_error"});
 }
 
 }  // namespace dsl::detail

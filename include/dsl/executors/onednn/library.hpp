@@ -7,7 +7,6 @@
 #include <dnnl.h>
 
 #include <memory>
-#include <string>
 #include <utility>
 
 // The one place that knows oneDNN's API, and that v2 (Debian 12) and v3 differ: memory descriptors are structs in the
@@ -24,7 +23,7 @@ namespace dsl::dnn {
                            : status == dnnl_invalid_arguments ? "invalid arguments"
                            : status == dnnl_unimplemented     ? "not implemented for this processor or shape"
                                                               : "runtime error";
-  throw executor_error(detail::message({"onednn: ", call, " failed: ", what}));
+  detail::refuse<executor_error>({"onednn: ", call, " failed: ", what});
 }
 inline void check(dnnl_status_t status, char const* call) {
   if (status != dnnl_success) fail(status, call);
@@ -231,7 +230,7 @@ struct convolution {
   return layout(dnnl_primitive_desc_query_md(d.get(), what, 0));
 }
 
-[[gnu::cold]] inline std::string implementation(description_handle const& d) {
+[[gnu::cold]] inline char const* implementation(description_handle const& d) {
   char const* name = "";
   dnnl_primitive_desc_query(d.get(), dnnl_query_impl_info_str, 0, static_cast<void*>(&name));
   return name;

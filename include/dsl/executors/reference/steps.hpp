@@ -48,7 +48,7 @@ class steps : public host::engine<T> {
             b.parameter(role::moving_variance), b.parameter(role::bias)};
   }
   [[noreturn, gnu::cold]] static void unknown() {
-    throw executor_error("plan: a step of an operation this executor doesn't know");
+    detail::refuse<executor_error>({"plan: a step of an operation this executor doesn't know"});
   }
 
  private:
@@ -73,7 +73,7 @@ class steps : public host::engine<T> {
     host::update_call<T> const c = this->update_of(p, s);
     if (this->options_.update_loop) return this->options_.update_loop(&c, 0, 1);
     if (c.rule->method != update_method::sgd)
-      throw executor_error("optimizer: options made by hand need its loop, detail::update_loop_of");
+      detail::refuse<executor_error>({"optimizer: options made by hand need its loop, detail::update_loop_of"});
     host::update_by_sgd(c);
   }
 
