@@ -18,8 +18,11 @@
 namespace dsl {
 namespace detail {
 
+// Templates, as in dataset.hpp: instantiated only where CIFAR-10 is read.
+
 /// As a shell reads it in one piece, so that advice can be pasted: it's here -> 'it'\''s here'
-inline std::string shell_word(std::string const& s) {
+template <class = void>
+std::string shell_word(std::string const& s) {
   if (!s.empty() &&
       s.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:") == std::string::npos)
     return s;
@@ -29,7 +32,8 @@ inline std::string shell_word(std::string const& s) {
 }
 
 /// The script fetches nothing while all files have the right sizes, so what is wrong has to go first.
-inline std::string fetch_again(std::string const& path) {
+template <class = void>
+std::string fetch_again(std::string const& path) {
   auto const slash = path.rfind('/');
   std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + (slash == 0));
   std::string const folder = "/cifar-10-batches-bin";
@@ -42,7 +46,8 @@ inline std::string fetch_again(std::string const& path) {
 
 /// Maps files in CIFAR-10's binary format, `records` records of 3,073 bytes each: a label 0..9, then 1,024 red, 1,024
 /// green and 1,024 blue bytes, row by row. Nothing is believed: sizes and every label are checked. No mean is set.
-inline dataset read_cifar_files(std::vector<std::string> const& paths, std::int64_t records) {
+template <class = void>
+dataset read_cifar_files(std::vector<std::string> const& paths, std::int64_t records) {
   constexpr std::int64_t record_bytes = 3073;
   auto const bad = [&](std::string const& path, std::string const& must, std::string const& found) {
     return data_error("cifar10: " + path + " must " + must + "; found " + found + "; " + detail::fetch_again(path));
@@ -77,6 +82,7 @@ struct cifar10 {
   /// Where the files are: `directory` when given, else $TYPENET_DATA, else $XDG_CACHE_HOME/typenet (~/.cache/typenet);
   /// in each case there or in its cifar-10-batches-bin. Empty when there is none. One file is enough to be found:
   /// load() then names those that are missing.
+  template <class = void>
   static std::string find(std::string const& directory = {}) {
     if (!directory.empty()) return within(directory);
     if (auto found = within(environment("TYPENET_DATA")); !found.empty()) return found;
@@ -86,6 +92,7 @@ struct cifar10 {
   }
 
   /// Maps the six files (0.05 s from the page cache: labels and mean read every page) or throws data_error.
+  template <class = void>
   static cifar10 load(std::string const& directory = {}) {
     auto const found = find(directory);
     if (found.empty())
@@ -107,10 +114,12 @@ struct cifar10 {
   }
 
  private:
+  template <class = void>
   static std::string environment(char const* name) {
     char const* const value = std::getenv(name);
     return value ? value : "";
   }
+  template <class = void>
   static std::string within(std::string const& directory) {
     if (directory.empty()) return {};
     for (auto const& place : {directory, directory + "/cifar-10-batches-bin"})
@@ -119,6 +128,7 @@ struct cifar10 {
         if (::access((place + name).c_str(), F_OK) == 0) return place;
     return {};
   }
+  template <class = void>
   static void check_classes(dataset const& data, int expected, std::string const& files, std::string const& again) {
     std::array<int, 10> counts{};
     for (std::int64_t i = 0; i < data.size; ++i) ++counts[static_cast<std::size_t>(data.label(i))];

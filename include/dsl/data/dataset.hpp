@@ -60,8 +60,8 @@ struct dataset {
   /// Pictures first .. first+count-1 as a data set of their own, mean and all.
   dataset subset(std::int64_t first, std::int64_t count) const {
     if (first < 0 || count < 0 || first > size || count > size - first)
-      throw option_error(detail::message({"subset: pictures ", first, " to ", first, "+", count,
-                                          " must lie within the data set, which has ", size, "; ask for fewer"}));
+      detail::refuse<option_error>({"subset: pictures ", first, " to ", first, "+", count,
+                                    " must lie within the data set, which has ", size, "; ask for fewer"});
     dataset view = *this;
     view.begin += first;
     view.size = count;
@@ -71,37 +71,42 @@ struct dataset {
   dataset first(std::int64_t count) const { return subset(0, count); }
 };
 
+// What follows are templates so that what they instantiate of the standard library is only there where they are called.
+
 /// Checks and wraps storage: every label in [0, classes), as many pictures as labels.
-inline dataset make_dataset(dsl::shape sample, int classes, dataset_storage storage) {
+template <class = void>
+dataset make_dataset(dsl::shape sample, int classes, dataset_storage storage) {
   std::int64_t pictures = 0;
   for (auto const& s : storage.segments) pictures += s.count;
   auto const labels = static_cast<std::int64_t>(storage.labels.size());
   if (pictures != labels)
-    throw data_error(detail::message({"dataset: there must be one label per picture; found ", pictures,
-                                      " pictures and ", labels, " labels; check how the data was read"}));
+    detail::refuse<data_error>({"dataset: there must be one label per picture; found ", pictures, " pictures and ",
+                                labels, " labels; check how the data was read"});
   for (std::size_t i = 0; i < storage.labels.size(); ++i)
     if (storage.labels[i] < 0 || storage.labels[i] >= classes)
-      throw data_error(detail::message({"dataset: labels must be 0 to ", classes - 1, "; found ", storage.labels[i],
-                                        " for picture ", i, "; correct the label or the number of classes"}));
+      detail::refuse<data_error>({"dataset: labels must be 0 to ", classes - 1, "; found ", storage.labels[i],
+                                  " for picture ", i, "; correct the label or the number of classes"});
   return {sample, labels, classes, nullptr, std::make_shared<dataset_storage const>(std::move(storage)), 0};
 }
 
 /// A data set that owns its pixels: labels.size() pictures of `sample`, one after another.
 /// in_memory_dataset({1, 2, 2}, 2, {0,0,0,0, 255,255,255,255}, {0, 1})
-inline dataset in_memory_dataset(dsl::shape sample, int classes, std::vector<std::uint8_t> pixels,
-                                 std::vector<std::int32_t> labels, std::vector<std::string> class_names = {}) {
+template <class = void>
+dataset in_memory_dataset(dsl::shape sample, int classes, std::vector<std::uint8_t> pixels,
+                          std::vector<std::int32_t> labels, std::vector<std::string> class_names = {}) {
   std::int64_t const bytes = sample.size();
   auto const count = static_cast<std::int64_t>(labels.size());
   if (static_cast<std::int64_t>(pixels.size()) != count * bytes)
-    throw data_error(detail::message({"dataset: ", count, " pictures of ", bytes, " bytes must be ", count * bytes,
-                                      " bytes; found ", pixels.size(), "; check the shape and the number of labels"}));
+    detail::refuse<data_error>({"dataset: ", count, " pictures of ", bytes, " bytes must be ", count * bytes,
+                                " bytes; found ", pixels.size(), "; check the shape and the number of labels"});
   auto const owner = std::make_shared<std::vector<std::uint8_t> const>(std::move(pixels));
   return make_dataset(sample, classes,
                       {{{owner->data(), bytes, count}}, std::move(labels), std::move(class_names), {owner}});
 }
 
 /// The per-pixel mean, C*H*W floats. Sums are exact integers, so the order of the pictures doesn't matter.
-inline std::shared_ptr<std::vector<float> const> mean_picture(dataset const& data) {
+template <class = void>
+std::shared_ptr<std::vector<float> const> mean_picture(dataset const& data) {
   std::vector<std::uint64_t> sums(static_cast<std::size_t>(data.sample.size()));
   for (std::int64_t i = 0; i < data.size; ++i) {
     auto const* const picture = data.pixels(i);

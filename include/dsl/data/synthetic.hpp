@@ -38,7 +38,8 @@ enum class figure {
 
 /// Signed distance to the figure's edge, negative inside, for a figure of radius about 1 around (0, 0). Stripes and
 /// the checkerboard are periodic with period 1.
-inline float signed_distance(figure f, float x, float y) {
+template <class = void>
+float signed_distance(figure f, float x, float y) {
   auto const max = [](float a, float b) { return a < b ? b : a; };
   auto const min = [](float a, float b) { return b < a ? b : a; };
   auto const band = [](float t) { return abs(t - detail::floor(t) - 0.5f) - 0.25f; };  // half on, half off
@@ -68,7 +69,8 @@ inline float signed_distance(figure f, float x, float y) {
 }
 
 /// Picture `index` under `seed`, 3x32x32 bytes; its figure is number index mod 10. About 25 us.
-inline void draw_synthetic(std::uint64_t seed, std::uint64_t index, std::uint8_t* out) {
+template <class = void>
+void draw_synthetic(std::uint64_t seed, std::uint64_t index, std::uint8_t* out) {
   random_stream random{seed, purpose::synthetic, index};
   auto const what = static_cast<figure>(index % 10);
   bool const pattern =
@@ -111,7 +113,8 @@ inline void draw_synthetic(std::uint64_t seed, std::uint64_t index, std::uint8_t
 /// `train` + `test` pictures of 3x32x32 in ten classes as even as the numbers allow: a figure (disc, ring, square,
 /// triangle, cross, star, crescent) anywhere, of any size and turn, or stripes or a checkerboard, in two random colours
 /// with a little noise. A horizontal flip never changes the class. Picture k depends on (seed, k) alone.
-inline synthetic synthetic_pictures(std::int64_t train, std::int64_t test, std::uint64_t seed) {
+template <class = void>
+synthetic synthetic_pictures(std::int64_t train, std::int64_t test, std::uint64_t seed) {
   constexpr std::int64_t most = 10'000'000;  // 29 GiB
   if (train < 1 || test < 0 || train > most || test > most)
     throw option_error(
