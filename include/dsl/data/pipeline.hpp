@@ -3,18 +3,17 @@
 
 #include <dsl/data/augment.hpp>
 #include <dsl/data/dataset.hpp>
+#include <dsl/detail/list.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/option_check.hpp>
-#include <dsl/detail/owner.hpp>
 #include <dsl/detail/threads.hpp>
+#include <dsl/detail/zeros.hpp>
 #include <dsl/error.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <utility>
-#include <vector>
 
 namespace dsl {
 
@@ -42,7 +41,9 @@ struct batch {
 };
 
 /// The order of one epoch: a permutation of 0 .. order.size()-1 that depends on (seed, epoch) alone (Fisher-Yates).
-inline void epoch_order(std::uint64_t seed, int epoch, std::vector<std::int64_t>& order) {
+/// order: a std::vector<std::int64_t>, or whatever has its size() and [].
+template <class Numbers>
+void epoch_order(std::uint64_t seed, int epoch, Numbers& order) {
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
   detail::random_stream random{seed, detail::purpose::shuffle, static_cast<std::uint64_t>(epoch)};
   for (std::size_t n = order.size(); n > 1; --n)
@@ -63,17 +64,17 @@ class batch_loader {
     auto const batch_size = static_cast<std::size_t>(options_.part_size);
     auto const pictures = static_cast<std::size_t>(data_.size);
     picture_ = static_cast<std::size_t>(data_.sample.size());
-    order_ = std::vector<std::int64_t>(pictures);
+    order_.allocate(pictures);
     if (options_.prefetch > steps_per_epoch()) options_.prefetch = static_cast<int>(steps_per_epoch());
-    slots_ = std::vector<slot>(static_cast<std::size_t>(options_.prefetch) + 1);
+    slots_ = detail::list<slot>(options_.prefetch + 1);
     for (auto& s : slots_) {
-      s.images = std::vector<float>(batch_size * picture_);
-      s.labels = std::vector<std::int32_t>(batch_size);
-      s.samples = std::vector<std::int64_t>(batch_size);
+      s.images.allocate(batch_size * picture_);
+      s.labels.allocate(batch_size);
+      s.samples.allocate(batch_size);
     }
     if (options_.cache) {
-      cache_ = detail::make_owner<pictures_in_memory>(pictures * picture_);
-      cached_ = std::vector<unsigned char>(pictures);
+      cache_.allocate(pictures * picture_);
+      cached_.allocate(pictures);
     }
     try {
       for (int i = 0; i < options_.threads && options_.prefetch > 0; ++i) workers_.start(run_worker, this);
@@ -96,8 +97,8 @@ class batch_loader {
   /// in the middle of an epoch with start(epoch, step): the batches from there on are the same bits.
   [[gnu::cold]] void start(int epoch, std::int64_t step = 0) {
     if (epoch < 0 || step < 0 || step > steps_per_epoch())
-      throw option_error(detail::message({"pipeline: epoch must be 0 or more and the step 0 to ", steps_per_epoch(),
-                                          "; found epoch ", epoch, ", step ", step, "; check where the run resumes"}));
+      detail::refuse<option_error>({"pipeline: epoch must be 0 or more and the step 0 to ", steps_per_epoch(),
+                                    "; found epoch ", epoch, ", step ", step, "; check where the run resumes"});
     detail::lock const lock(mutex_);
     end_ = 0;  // no worker takes another batch
     while (busy_ > 0) idle_.wait(mutex_);
@@ -137,18 +138,10 @@ class batch_loader {
   }
 
  private:
-  /// Not initialized: no page is touched before its picture.
-  struct pictures_in_memory {
-    explicit pictures_in_memory(std::size_t numbers) : data(new float[numbers]) {}
-    pictures_in_memory(pictures_in_memory const&) = delete;
-    pictures_in_memory& operator=(pictures_in_memory const&) = delete;
-    ~pictures_in_memory() { delete[] data; }
-    float* data;
-  };
   struct slot {
-    std::vector<float> images;
-    std::vector<std::int32_t> labels;
-    std::vector<std::int64_t> samples;
+    detail::zeros<float> images;
+    detail::zeros<std::int32_t> labels;
+    detail::zeros<std::int64_t> samples;
     batch view;
     std::exception_ptr failure;
     bool ready = false;
@@ -176,7 +169,7 @@ class batch_loader {
            "use mean_picture(train)");
   }
 
-  slot& slot_of(std::int64_t step) { return slots_[static_cast<std::size_t>(step) % slots_.size()]; }
+  slot& slot_of(std::int64_t step) { return slots_[static_cast<int>(step % slots_.size())]; }
 
   // Batch `step` of the epoch into a slot that nobody else touches; errors are kept for the consumer.
   [[gnu::cold]] void make(std::int64_t step, slot& s) noexcept try {
@@ -198,9 +191,9 @@ class batch_loader {
   void make_picture(std::int64_t sample, float* out) {
     transform const t = options_.augment.draw(options_.seed, epoch_, sample, data_.sample);
     float const* const mean = data_.mean ? data_.mean->data() : nullptr;
-    if (!cache_) return apply(t, data_.pixels(sample), mean, out, data_.sample);
+    if (!cache_.data()) return apply(t, data_.pixels(sample), mean, out, data_.sample);
     auto const at = static_cast<std::size_t>(sample);
-    float* const kept = cache_->data + at * picture_;
+    float* const kept = cache_.data() + at * picture_;
     if (!cached_[at]) apply(transform{}, data_.pixels(sample), mean, kept, data_.sample);
     cached_[at] = 1;  // an epoch visits a sample once, so no other worker looks at this byte before the next start()
     apply(t, kept, out, data_.sample);
@@ -210,7 +203,7 @@ class batch_loader {
     static_cast<batch_loader*>(loader)->work();
     return nullptr;
   }
-  bool may_take() const { return taken_ < end_ && taken_ < released_ + static_cast<std::int64_t>(slots_.size()); }
+  bool may_take() const { return taken_ < end_ && taken_ < released_ + slots_.size(); }
   [[gnu::cold]] void work() {
     detail::lock const lock(mutex_);
     for (;;) {
@@ -239,11 +232,11 @@ class batch_loader {
 
   dataset data_;
   pipeline_options options_;
-  std::size_t picture_ = 0;          // floats of one picture
-  std::vector<std::int64_t> order_;  // written by start() while no worker is busy
-  std::vector<slot> slots_;          // batch k lives in slot k mod slots
-  detail::owner<pictures_in_memory> cache_;
-  std::vector<unsigned char> cached_;  // bytes, not vector<bool>: workers write neighbours at once
+  std::size_t picture_ = 0;            // floats of one picture
+  detail::zeros<std::int64_t> order_;  // written by start() while no worker is busy
+  detail::list<slot> slots_;           // batch k lives in slot k mod slots
+  detail::zeros<float> cache_;
+  detail::zeros<unsigned char> cached_;  // bytes: workers write neighbours at once
   int epoch_ = 0;
 
   detail::mutex mutex_;                                // guards what follows and slot::ready

@@ -23,7 +23,12 @@ class list {
     other.data_ = nullptr;
     other.size_ = other.capacity_ = 0;
   }
-  constexpr list& operator=(list other) noexcept {
+  constexpr list& operator=(list const& other) {
+    list copy(other);
+    swap(copy);
+    return *this;
+  }
+  constexpr list& operator=(list&& other) noexcept {
     swap(other);
     return *this;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/chain.hpp>
+#include <dsl/detail/list.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/owner.hpp>
 #include <dsl/executors/engine.hpp>
@@ -14,8 +15,6 @@
 #include <dsl/plan/make_plan.hpp>
 #include <dsl/warning.hpp>
 
-#include <vector>
-
 namespace dsl::host {
 
 /// A plan with its memory and its steps, bound to it.
@@ -24,7 +23,7 @@ struct program {
   dsl::plan plan{};
   batch_part part{1};
   memory_block const* activations = nullptr;
-  std::vector<bound_step<T>> steps{};
+  detail::list<bound_step<T>> steps{};
   batch_view batch{};  // of the run in progress
 };
 
@@ -44,7 +43,7 @@ class engine : public dsl::engine {
         state_(bytes_of(region::parameters) + bytes_of(region::statistics)) {
     if (o.make_crew && g.size.devices > 1) crew_ = o.make_crew(g.size.devices, cores_a_device, o.group);
     if (o.group) tower_ = o.group->make_tower(g, o, layout_, T{});
-    if (o.group && !tower_) throw executor_error("towers: this group's engines are not in host memory");
+    if (o.group && !tower_) detail::refuse<executor_error>({"towers: this group's engines are not in host memory"});
   }
 
   [[gnu::cold]] int prepare(mode m, batch_part part) override {
@@ -55,7 +54,7 @@ class engine : public dsl::engine {
     }
     bool const idles = part.size == 0 && options_.group && m == mode::training;
     if (part.size < 1 && !idles)
-      throw option_error(detail::message({"batch: a program needs 1 sample or more; found ", part.size}));
+      detail::refuse<option_error>({"batch: a program needs 1 sample or more; found ", part.size});
     plan made = make_plan(graph_, {.batch = idles ? 1 : part.size,
                                    .mode = m,
                                    .target = target_,
@@ -66,7 +65,7 @@ class engine : public dsl::engine {
                                    .gradient_norm = options_.update.clip.norm > 0});
     if (options_.verify)
       if (plan_verdict const v = options_.verify(graph_, made); !v.holds())
-        throw executor_error(detail::message({"plan: ", explain(v.broken), " (step ", v.step, ")"}));
+        detail::refuse<executor_error>({"plan: ", explain(v.broken), " (step ", v.step, ")"});
     program& p = programs_.emplace();
     p.part = part;
     try {
@@ -81,9 +80,10 @@ class engine : public dsl::engine {
 
   [[gnu::cold]] void run(int which, batch_view const& batch) override {
     program& p = program_of(which);
-    if (batch.size != p.part.size) refuse(p.part.size, batch.size);
+    if (batch.size != p.part.size)
+      detail::refuse<option_error>({"batch: this program takes ", p.part.size, " samples, not ", batch.size});
     if (p.plan.labels >= 0 && !batch.labels && batch.size > 0)
-      throw option_error("batch: it has no labels; only a program for inference runs without");
+      detail::refuse<option_error>({"batch: it has no labels; only a program for inference runs without"});
     p.batch = batch;
     if (batch.size == 0) clear_sums(p);
     if (crew_)
@@ -97,7 +97,7 @@ class engine : public dsl::engine {
   /// One step of the last batch again; tests look at what is in memory between two.
   void run_step(int which, int step) {
     program& p = program_of(which);
-    run(p, p.steps[static_cast<std::size_t>(step)]);
+    run(p, p.steps[step]);
     ++parameters_version_;
   }
 
@@ -224,11 +224,9 @@ class engine : public dsl::engine {
 
  private:
   program& program_of(int which) const {
-    if (which < 0 || which >= programs_.size()) throw option_error("engine: there is no such program; prepare() it");
+    if (which < 0 || which >= programs_.size())
+      detail::refuse<option_error>({"engine: there is no such program; prepare() it"});
     return programs_[which];
-  }
-  [[gnu::cold, noreturn]] static void refuse(int prepared, int found) {
-    throw option_error(detail::message({"batch: this program takes ", prepared, " samples, not ", found}));
   }
   /// As towers' engines do, said once; where there are towers, those say it.
   [[gnu::cold]] void warn_of_single_samples(int batch) {
@@ -252,7 +250,7 @@ class engine : public dsl::engine {
         p.plan,
         [](void* c, int i) {
           auto const& w = *static_cast<work*>(c);
-          w.self.run_if_needed(w.p, w.p.steps[static_cast<std::size_t>(i)]);
+          w.self.run_if_needed(w.p, w.p.steps[i]);
         },
         &context);
   }
@@ -268,7 +266,7 @@ class engine : public dsl::engine {
     execute(p, b);
     if (b.ends_block) zero_rest_of_block(b.to);
   }
-  void all_reduce(program const& p, step const& s) const {
+  [[gnu::cold]] void all_reduce(program const& p, step const& s) const {
     buffer const& first = p.plan.buffer_of(p.plan.operands[s.first_operand]);
     buffer const& last = p.plan.buffer_of(p.plan.operands[s.first_operand + s.operands - 1]);
     T* const data = reinterpret_cast<T*>(address(first));
@@ -307,9 +305,9 @@ class engine : public dsl::engine {
     p.plan = std::move(made);
     if (p.plan.options.mode == mode::training) require_training_state();
     p.activations = memory_for(p.plan.region_bytes[static_cast<int>(region::activations)]);
-    p.steps = std::vector<bound_step>(static_cast<std::size_t>(p.plan.steps.size()));
+    p.steps = detail::list<bound_step>(p.plan.steps.size());
     for (int i = 0; i < p.plan.steps.size(); ++i) {
-      bound_step& b = p.steps[static_cast<std::size_t>(i)];
+      bound_step& b = p.steps[i];
       bind(p, p.plan.steps[i], b);
       // without samples only the update runs, and it must be every tower's: another loop rounds otherwise
       if (p.part.size > 0 || takes_gradients(b)) b.faster = accelerate(p, b);
@@ -353,10 +351,16 @@ class engine : public dsl::engine {
 
   template <class U>
   [[gnu::cold]] view<U> view_of(program const& p, content what, int index, placement where, int micro) const {
+    view<std::byte> const v = place_of(p, what, index, where, micro);
+    return {reinterpret_cast<U*>(v.data), v.shape, v.batch, v.block, v.buffer_channels, v.channel};
+  }
+  /// A view of whatever numbers: one function for all types of them.
+  [[gnu::cold, gnu::noinline]] view<std::byte> place_of(program const& p, content what, int index, placement where,
+                                                        int micro) const {
     buffer const& b = p.plan.buffers[where.buffer];
     bool const is_tensor = what == content::activation || what == content::gradient;
     shape const& s = is_tensor ? graph_.shape_of(index) : b.shape;
-    return {reinterpret_cast<U*>(address(p, where.buffer)),
+    return {address(p, where.buffer),
             s,
             p.part.size > 0 ? p.plan.samples_of({.micro = micro}).size : 0,
             b.block,

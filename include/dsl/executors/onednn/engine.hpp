@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/zeros.hpp>
 #include <dsl/executors/onednn/batch_norm.hpp>
 #include <dsl/executors/onednn/convolutions.hpp>
 #include <dsl/executors/onednn/elementwise.hpp>
@@ -26,7 +27,7 @@ struct engine_settings {
 [[gnu::cold]] inline void require_threads(int threads) {
   int const most = 8 * omp_get_num_procs();
   if (threads < 0 || threads > most)
-    throw option_error(detail::message({"onednn: threads must be 0 (all) to ", most, " here; found ", threads}));
+    detail::refuse<option_error>({"onednn: threads must be 0 (all) to ", most, " here; found ", threads});
 }
 
 /// Convolutions and dense layers through oneDNN, everything that walks memory once through our own kernels, the rest
@@ -78,7 +79,7 @@ class engine final : public plain::steps<float> {
   /// What the library and our kernels need on a device: nothing that another device's thread would touch.
   struct unit {
     dnn::convolutions convolutions;
-    std::vector<float> partial{};
+    detail::zeros<float> partial{};
     unit(graph_view const& g, bool winograd, std::uint64_t const* version) : convolutions(g, winograd, version) {}
   };
   /// Empty where only the plain loops fit: tensors without channel blocks, rare operations.
@@ -148,8 +149,8 @@ class engine final : public plain::steps<float> {
   [[gnu::cold]] host::task build_batch_norm(program const& p, bound_step const& b, bool forward) {
     if (!has_vectors_of(block_) || !in_blocks(b.x) || !in_blocks(b.to) || !in_blocks(b.dy)) return {};
     std::size_t const needed = 2U * static_cast<unsigned>(b.x.batch) * static_cast<unsigned>(b.x.buffer_channels);
-    std::vector<float>& partial = devices_[b.step->device].partial;
-    if (partial.size() < needed) partial = std::vector<float>(needed);
+    detail::zeros<float>& partial = devices_[b.step->device].partial;
+    if (partial.size() < needed) partial.allocate(needed);
     batch_norm_call const c{.x = b.x,
                             .y = b.to,
                             .dy = b.dy,
