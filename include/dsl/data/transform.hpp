@@ -43,7 +43,7 @@ namespace detail {
 inline int clamp_index(long long i, int size) { return i < 0 ? 0 : i < size ? static_cast<int>(i) : size - 1; }
 
 /// Which of `size` pixels stands at place i; -1: none does. mirror: 5 of 4 -> 1, -2 -> 2.
-inline int source_index(outside rule, long long i, int size) {
+[[gnu::noinline]] inline int source_index(outside rule, long long i, int size) {
   if (i >= 0 && i < size) return static_cast<int>(i);
   if (rule == outside::edge || (rule == outside::mirror && size == 1)) return clamp_index(i, size);
   if (rule == outside::zero) return -1;
@@ -57,7 +57,7 @@ inline int source_index(outside rule, long long i, int size) {
 struct tap {
   int low, high;
   float low_share, high_share;
-  tap(int i, float shift, int size, outside rule) {
+  [[gnu::noinline]] void place(int i, float shift, int size, outside rule) {
     double const wanted = static_cast<double>(i) + double{shift};
     auto const limit = static_cast<double>(size);
     if (rule == outside::edge) {
@@ -112,25 +112,36 @@ inline void move_row(pixel_source const& pixel, std::ptrdiff_t row, int dx, outs
              : pixel.copy<-1>(row + from + dx, to - from, first - from);
   bool const fills = rule != outside::mirror || row < 0;
   bool const black = rule == outside::zero || row < 0;
-  auto const beside = [&](int begin, int end, int edge) {
-    if (begin >= end) return;
-    float const fill = black ? 0.0f : pixel(row + edge);
+  for (int side = 0; side < 2; ++side) {
+    int const begin = side == 0 ? 0 : to, end = side == 0 ? from : w;
+    if (begin >= end) continue;
+    float const fill = black ? 0.0f : pixel(row + (side == 0 ? 0 : w - 1));
     for (int j = begin; j < end; ++j)
       first[j * step] = fills ? fill : pixel(row + source_index(rule, static_cast<long long>(j) + dx, w));
-  };
-  beside(0, from, 0);
-  beside(to, w, w - 1);
+  }
 }
 
-/// Row y of the source, or what lies between it and the next one.
-inline void blend_row(pixel_source const& pixel, std::ptrdiff_t plane, tap const& y, transform const& t, int w,
-                      float* first, std::ptrdiff_t step) {
-  auto const at = [&](int i, int j) { return pixel((plane + i) * w + j); };
-  for (int j = 0; j < w; ++j) {
-    tap const x{j, t.dx, w, t.outside};
-    float const above = at(y.low, x.low) * x.low_share + at(y.low, x.high) * x.high_share;
-    float const below = at(y.high, x.low) * x.low_share + at(y.high, x.high) * x.high_share;
-    first[j * step] = above * y.low_share + below * y.high_share;
+/// Bilinear: each row lies between two of the source, each pixel between two of each. Columns lie alike in every row.
+inline void blend_picture(transform const& t, dsl::shape const& s, pixel_source const& pixel, float* out) {
+  constexpr int most = 64;
+  tap columns[most];
+  for (int begin = 0; begin < s.width; begin += most) {
+    int const count = s.width - begin < most ? s.width - begin : most;
+    for (int j = 0; j < count; ++j) columns[j].place(begin + j, t.dx, s.width, t.outside);
+    for (int c = 0; c < s.channels; ++c)
+      for (int i = 0; i < s.height; ++i) {
+        tap y;
+        y.place(i, t.dy, s.height, t.outside);
+        std::ptrdiff_t const plane = std::ptrdiff_t{c} * s.height;
+        auto const at = [&](int row, int column) { return pixel((plane + row) * s.width + column); };
+        float* const row = out + (plane + i) * s.width;
+        for (int j = 0; j < count; ++j) {
+          tap const& x = columns[j];
+          float const above = at(y.low, x.low) * x.low_share + at(y.low, x.high) * x.high_share;
+          float const below = at(y.high, x.low) * x.low_share + at(y.high, x.high) * x.high_share;
+          row[t.flip ? s.width - 1 - begin - j : begin + j] = above * y.low_share + below * y.high_share;
+        }
+      }
   }
 }
 
@@ -145,28 +156,27 @@ inline void cut(rectangle const& hole, dsl::shape const& s, float* out) {
       for (int j = left; j < right; ++j) out[(std::ptrdiff_t{c} * s.height + i) * s.width + j] = 0;
 }
 
-inline void transform_picture(transform const& t, dsl::shape const& s, pixel_source const& pixel, float* out) {
+/// scipy's order 0 reads floor(i + dy + 0.5), halves up, so a nearest shift is whole: dy = -1.5 moves by -1. Clamped to
+/// four times the picture's own size first, as in tap.
+[[gnu::noinline]] inline int whole_shift(float shift, double size) {
+  return static_cast<int>(detail::fmin(detail::fmax(detail::floor(double{shift} + 0.5), -4 * size), 4 * size));
+}
+
+[[gnu::noinline]] inline void transform_picture(transform const& t, dsl::shape const& s, pixel_source const& pixel,
+                                                float* out) {
   int const w = s.width;
-  // scipy's order 0 reads floor(i + dy + 0.5), halves up, so a nearest shift is whole: dy = -1.5 moves by -1.
-  // Clamped to four times the picture's own size first, as in tap.
-  auto const whole = [](float shift, double size) {
-    return static_cast<int>(detail::fmin(detail::fmax(detail::floor(double{shift} + 0.5), -4 * size), 4 * size));
-  };
-  int const dy = whole(t.dy, s.height);
-  int const dx = whole(t.dx, w);
-  std::ptrdiff_t const step = t.flip ? -1 : 1;
+  int const dy = whole_shift(t.dy, s.height);
+  int const dx = whole_shift(t.dx, w);
   float* row = out;
-  for (int c = 0; c < s.channels; ++c)
-    for (int i = 0; i < s.height; ++i, row += w) {
-      std::ptrdiff_t const plane = std::ptrdiff_t{c} * s.height;
-      float* const first = t.flip ? row + w - 1 : row;
-      if (t.interpolation == interpolation::bilinear) {
-        blend_row(pixel, plane, tap{i, t.dy, s.height, t.outside}, t, w, first, step);
-      } else {
+  if (t.interpolation == interpolation::bilinear)
+    blend_picture(t, s, pixel, out);
+  else
+    for (int c = 0; c < s.channels; ++c)
+      for (int i = 0; i < s.height; ++i, row += w) {
         int const source = source_index(t.outside, static_cast<long long>(i) + dy, s.height);
-        move_row(pixel, source < 0 ? -1 : (plane + source) * w, dx, t.outside, w, first, step);
+        std::ptrdiff_t const from = source < 0 ? -1 : (std::ptrdiff_t{c} * s.height + source) * w;
+        move_row(pixel, from, dx, t.outside, w, t.flip ? row + w - 1 : row, t.flip ? -1 : 1);
       }
-    }
   if (t.cuts()) cut(t.hole, s, out);
 }
 
