@@ -52,11 +52,11 @@ class convolutions {
     layout const lk(turned ? dims{{d[1], d[0], d[2], d[3]}} : dims{{d[0], d[1], d[2], d[3]}}, dnnl_format_tag_any);
     asked.x = turned ? &ly : &lx, asked.y = turned ? &lx : &ly, asked.kernel = &lk, asked.bias = bias ? &lb : nullptr;
     description_handle const found = describe(device_.engine(), asked, algorithm(y, weights));
-    implementations_ += (detail::message({s.step->node,
-                                          weights ? " backward weights: "
-                                          : data  ? " backward data: "
-                                                  : " forward: ",
-                                          implementation(found), "\n"}));
+    implementations_ = (detail::message({implementations_, s.step->node,
+                                         weights ? " backward weights: "
+                                         : data  ? " backward data: "
+                                                 : " forward: ",
+                                         implementation(found), "\n"}));
 
     if (!weights) {
       bool const folded = s.step->batch_norm >= 0;
@@ -66,14 +66,14 @@ class convolutions {
     }
     layout const scratch = query(found, dnnl_query_scratchpad_md);
     for (int i = 0; i < pieces; ++i) {
-      primitive_call& run = c.pieces.emplace(make_primitive(found));
+      primitive_call& run = c.pieces.emplace(found);
       if (scratch.bytes() > 0) run.argument(DNNL_ARG_SCRATCHPAD, device_.scratch(scratch));
-      memory_handle mx = memory_of(lx, x), my = memory_of(ly, y);
+      void *at_x = begin_of(x), *at_y = begin_of(y);
       x.data += 1LL * x.batch * x.buffer_channels * x.shape.area();
       y.data += 1LL * y.batch * y.buffer_channels * y.shape.area();
       if (data && s.accumulate && !turned) {  // into memory of its own, and added from there
         c.own = memory(lx);
-        mx = make_memory(device_.engine(), lx, c.own->data());
+        at_x = c.own->data();
         c.add = to;
         c.add.data = reinterpret_cast<float const*>(c.own->data());
         c.add.channel = 0;
@@ -83,11 +83,11 @@ class convolutions {
       else
         run.shared_argument(DNNL_ARG_WEIGHTS, c.kernel->memory());
       if (bias)
-        run.argument(weights ? DNNL_ARG_DIFF_BIAS : DNNL_ARG_BIAS,
-                     make_memory(device_.engine(), lb, c.epsilon >= 0 ? c.kernel->bias() : bias));
+        run.argument(weights ? DNNL_ARG_DIFF_BIAS : DNNL_ARG_BIAS, device_, lb,
+                     c.epsilon >= 0 ? c.kernel->bias() : bias);
       bool const forward_like = !weights && (!data || turned);
-      run.argument(turned || !data ? (turned ? DNNL_ARG_DST : DNNL_ARG_SRC) : DNNL_ARG_DIFF_SRC, std::move(mx));
-      run.argument(turned ? DNNL_ARG_SRC : forward_like ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, std::move(my));
+      run.argument(turned || !data ? (turned ? DNNL_ARG_DST : DNNL_ARG_SRC) : DNNL_ARG_DIFF_SRC, device_, lx, at_x);
+      run.argument(turned ? DNNL_ARG_SRC : forward_like ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, device_, ly, at_y);
     }
     return [this, &c] { run(c); };
   }
@@ -114,7 +114,7 @@ class convolutions {
     view<float const> add{};
   };
 
-  void run(pass_call const& c) const {
+  [[gnu::cold]] void run(pass_call const& c) const {
     if (c.kernel) c.kernel->refresh(device_, *version_, *c.step, c.epsilon);
     for (int i = 0; i < c.pieces.size(); ++i) {
       c.pieces[i](device_);
@@ -123,7 +123,7 @@ class convolutions {
     if (c.unpack) c.unpack(device_);
     if (c.add.data) plain::copy(c.add, c.step->to, true);
   }
-  static void add_up(float const* more, float* sum, long long count) {
+  [[gnu::noinline]] static void add_up(float const* more, float* sum, long long count) {
     for (long long i = 0; i < count; ++i) sum[i] += more[i];
   }
 
@@ -165,28 +165,27 @@ class convolutions {
                                                                               : v.block == 8 ? dnnl_aBcd8b
                                                                                              : dnnl_aBcd16b};
   }
-  [[gnu::cold]] memory_handle memory_of(layout const& l, view<float const> const& v) const {
-    return make_memory(device_.engine(), l, const_cast<float*>(v.data + 1LL * v.channel * v.shape.area()));
+  [[gnu::cold]] static void* begin_of(view<float const> const& v) {
+    return const_cast<float*>(v.data + 1LL * v.channel * v.shape.area());
   }
 
   [[gnu::cold]] void bind_kernel_gradient(pass_call& c, host::bound_step<float> const& s, layout const& packed,
                                           parameter const& p) {
     primitive_call& run = c.pieces[c.pieces.size() - 1];
-    dnnl_engine_t const e = device_.engine();
     if (c.pieces.size() > 1) {
       if (!c.part) c.part = memory(packed);
-      return run.argument(DNNL_ARG_DIFF_WEIGHTS, make_memory(e, packed, c.part->data()));
+      return run.argument(DNNL_ARG_DIFF_WEIGHTS, device_, packed, c.part->data());
     }
     layout const plain(dims{{p.dims[0], p.dims[1], p.dims[2], p.dims[3]}}, dnnl_abcd);
     c.sum = s.gradient(role::kernel);
     if (!(packed == plain)) {
       c.own = memory(packed);
-      c.unpack = primitive_call(make_reorder(e, packed, plain));
-      c.unpack.argument(DNNL_ARG_FROM, make_memory(e, packed, c.own->data()));
-      c.unpack.argument(DNNL_ARG_TO, make_memory(e, plain, c.sum));
+      c.unpack = primitive_call(make_reorder(device_.engine(), packed, plain));
+      c.unpack.argument(DNNL_ARG_FROM, device_, packed, c.own->data());
+      c.unpack.argument(DNNL_ARG_TO, device_, plain, c.sum);
       c.sum = reinterpret_cast<float*>(c.own->data());
     }
-    run.argument(DNNL_ARG_DIFF_WEIGHTS, make_memory(e, packed, c.sum));
+    run.argument(DNNL_ARG_DIFF_WEIGHTS, device_, packed, c.sum);
   }
   [[gnu::cold]] detail::owner<host::memory_block> memory(layout const& l) {
     bytes_ += static_cast<long long>(l.bytes());

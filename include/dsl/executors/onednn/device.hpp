@@ -48,6 +48,11 @@ class primitive_call {
  public:
   primitive_call() = default;
   explicit primitive_call(primitive_handle p) : primitive_(std::move(p)) {}
+  [[gnu::cold]] explicit primitive_call(description_handle const& d) : primitive_(make_primitive(d)) {}
+  /// One that lies at `data`.
+  [[gnu::cold, gnu::noinline]] void argument(int index, device const& on, layout const& l, void* data) {
+    argument(index, make_memory(on.engine(), l, data));
+  }
   [[gnu::cold]] void argument(int index, memory_handle m) {
     shared_argument(index, m.get());
     memories_[size_ - 1] = std::move(m);

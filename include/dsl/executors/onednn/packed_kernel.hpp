@@ -30,8 +30,8 @@ class packed_kernel {
     layout const plain(turned ? dims{{d[1], d[0], d[2], d[3]}} : dims{{d[0], d[1], d[2], d[3]}}, dnnl_abcd);
     pack_ = primitive_call(make_reorder(on.engine(), plain, wanted));
     void* const source = staging_ ? static_cast<void*>(staging_->data()) : const_cast<float*>(numbers);
-    pack_.argument(DNNL_ARG_FROM, make_memory(on.engine(), plain, source));
-    pack_.argument(DNNL_ARG_TO, make_memory(on.engine(), wanted, data_.data()));
+    pack_.argument(DNNL_ARG_FROM, on, plain, source);
+    pack_.argument(DNNL_ARG_TO, on, wanted, data_.data());
   }
 
   bool is(parameter const& p, kernel_form form, layout const& wanted) const {
