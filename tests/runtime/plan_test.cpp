@@ -86,6 +86,25 @@ TEST_CASE("MiniGoogLeNet: concat costs no copy") {
   }
 }
 
+TEST_CASE("MiniGoogLeNet: with channels last a library's convolutions write their slices in inference") {
+  target gpu{.channel_block = channels_last, .element_bytes = 2, .library_writes_slices = true};
+  for (int batch : {1, 64})
+    for (mode m : all_modes) CHECK(copies(plan_of(model::view(), {.batch = batch, .mode = m, .target = gpu})) == 0);
+  gpu.library_writes_slices = false;
+  CHECK(copies(plan_of(model::view(), {.batch = 64, .mode = mode::inference, .target = gpu})) == 18);
+
+  // Every slice of the buffer must be whole 16 bytes: 8 channels of 2 bytes each.
+  gpu.library_writes_slices = true;
+  auto const copied = [&](graph_view const& g, mode m) { return copies(plan_of(g, {.mode = m, .target = gpu})); };
+  using even = network<image<3, 8, 8>, concat<conv2d<8, 1>, conv2d<16, 3>, identity, conv2d<8, 3>>, flatten, dense<2>>;
+  using good = network<image<8, 8, 8>, concat<conv2d<8, 1>, conv2d<16, 3>, identity, conv2d<8, 3>>, flatten, dense<2>>;
+  using late = network<image<8, 8, 8>, concat<conv2d<8, 1>, conv2d<12, 3>, conv2d<12, 1>>, flatten, dense<2>>;
+  CHECK(copied(even::view(), mode::inference) == 4);  // the picture's 3 channels
+  CHECK(copied(good::view(), mode::inference) == 1);  // the picture itself
+  CHECK(copied(late::view(), mode::inference) == 2);
+  CHECK(copied(good::view(), mode::training) == 4 + 3);  // no convolution reads its gradient in a slice
+}
+
 TEST_CASE("MiniGoogLeNet: 19 biases in front of a batch_norm are skipped, and read for its running mean") {
   graph_view const g = model::view();
   plan const p = plan_of(g, {.batch = 64});

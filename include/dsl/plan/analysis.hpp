@@ -105,9 +105,21 @@ struct analysis {
   }
 }
 
-/// Whether the step that makes a tensor may write into channels of a larger buffer. Ours can; a library's would hide a
-/// repack or fall to slow code, except where the slice is contiguous.
-[[gnu::cold]] constexpr bool writes_slices(graph_view const& g, analysis const& a, plan_options const& o, int tensor) {
+/// Where a tensor would lie in a buffer of `all` channels.
+struct slice_place {
+  int first = 0;
+  int channels = 0;
+  int all = 0;
+};
+/// Libraries load and store so many bytes at once.
+inline constexpr int library_bytes = 16;
+
+/// Whether the step that makes a tensor may write into channels of a larger buffer. Ours can. A library's would hide a
+/// repack or fall to slow code, except where the target says otherwise: at batch 1, where the slice is contiguous, or
+/// with channels last, where all of a slice begins and ends at library_bytes; not in training, where a convolution
+/// would read its output's gradient from a slice, too.
+[[gnu::cold]] constexpr bool writes_slices(graph_view const& g, analysis const& a, plan_options const& o, int tensor,
+                                           slice_place const& at) {
   switch (node const& made_by = g.nodes[a.owner[g.tensors[tensor].producer]]; made_by.kind) {
     case op::batch_norm:
     case op::activation:
@@ -117,7 +129,12 @@ struct analysis {
     case op::transfer:
     case op::concat: return true;
     case op::dropout: return o.mode == mode::training;
-    case op::conv2d: return o.target.library_writes_slices && o.target.channel_block != channels_last && o.batch == 1;
+    case op::conv2d: {
+      if (!o.target.library_writes_slices) return false;
+      if (o.target.channel_block != channels_last) return o.batch == 1;
+      auto const whole = [&](int channels) { return channels * o.target.element_bytes % library_bytes == 0; };
+      return o.mode != mode::training && whole(at.first) && whole(at.channels) && whole(at.all);
+    }
     default: return false;
   }
 }
@@ -146,7 +163,7 @@ struct analysis {
       int const channels = g.shape_of(t).channels;
       bool const aligned = o.target.channel_block == channels_last ||
                            ((at + begin) % block == 0 && (channels % block == 0 || at + begin + channels == all));
-      if (aligned && a.readers[t] == 1 && a.parent[t] < 0 && writes_slices(g, a, o, t)) {
+      if (aligned && a.readers[t] == 1 && a.parent[t] < 0 && writes_slices(g, a, o, t, {at + begin, channels, all})) {
         a.parent[t] = x.output;
         a.channel[t] = begin;
       }

@@ -22,10 +22,12 @@ inline constexpr int channels_last = 0;
 /// too unless the target is channels_last.
 struct target {
   int channel_block = 1;
-  int alignment = 64;                  // bytes, of every buffer
-  int element_bytes = 4;               // activations and their gradients
-  int state_bytes = 4;                 // parameters, their gradients, optimizer slots, statistics
-  bool library_writes_slices = false;  // at batch 1 a slice of aligned channels is contiguous
+  int alignment = 64;     // bytes, of every buffer
+  int element_bytes = 4;  // activations and their gradients
+  int state_bytes = 4;    // parameters, their gradients, optimizer slots, statistics
+  // A library's convolutions may write into a concat's buffer: at batch 1, where a slice of whole blocks is contiguous;
+  // with channels last in a forward pass of any batch.
+  bool library_writes_slices = false;
 };
 
 struct plan_options {

@@ -19,7 +19,7 @@ namespace detail {
 class stream_finder {
  public:
   [[gnu::cold]] constexpr stream_finder(graph_view const& g, plan const& p)
-      : p_(p), readers_(g.size.tensors), made_on_(g.size.tensors) {}
+      : g_(g), p_(p), readers_(g.size.tensors), made_on_(g.size.tensors) {}
 
   [[gnu::cold]] constexpr plan_streams run() {
     plan_streams found{list<int>(p_.steps.size()), list<int>(p_.steps.size(), -1)};
@@ -59,11 +59,24 @@ class stream_finder {
         operand const &m = p_.operands[i], &n = p_.operands[j];
         if (m.how == access::read && n.how == access::read) continue;
         buffer const &x = p_.buffer_of(m), &y = p_.buffer_of(n);
-        if (x.where == y.where && x.offset < y.offset + y.bytes && y.offset < x.offset + x.bytes) return true;
+        bool const same_bytes = x.where == y.where && x.offset < y.offset + y.bytes && y.offset < x.offset + x.bytes;
+        if (same_bytes && !other_channels(m, n)) return true;
       }
     return false;
   }
 
+  /// Two slices of one buffer: with channels last no step touches a byte beside its own channels.
+  [[gnu::cold]] constexpr bool other_channels(operand const& m, operand const& n) const {
+    if (m.buffer != n.buffer || p_.options.target.channel_block != channels_last) return false;
+    if (!is_tensor(m) || !is_tensor(n)) return false;
+    shape const &x = g_.shape_of(m.index), &y = g_.shape_of(n.index);
+    return x.area() == y.area() && (m.channel + x.channels <= n.channel || n.channel + y.channels <= m.channel);
+  }
+  static constexpr bool is_tensor(operand const& o) {
+    return o.what == content::activation || o.what == content::gradient;
+  }
+
+  graph_view const& g_;
   plan const& p_;
   list<int> readers_;  // per tensor: forward steps that have read it
   list<int> made_on_;  // per tensor: the queue of the step that wrote it

@@ -17,7 +17,7 @@ class queue_turns {
     bool const two = r.parts.second;
     if (two) queues_ = find_streams(r.parts.graph, r.made.plan);
     if (two && r.parts.options.verify)
-      if (int const s = first_race(r.made.plan, queues_); s >= 0)
+      if (int const s = first_race(r.parts.graph, r.made.plan, queues_); s >= 0)
         throw executor_error(detail::message({"plan: on two queues step ", s, " may come too early"}));
     is_awaited_.resize(static_cast<std::size_t>(r.steps().size()));
     points_.resize(is_awaited_.size());

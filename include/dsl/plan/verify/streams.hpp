@@ -6,9 +6,19 @@
 namespace dsl {
 
 /// Whether two queues give what the plan gives in its own order: of any two steps that share memory and do not both
-/// only read it, the later one comes behind the earlier. Returns the first step that may come too early, or -1.
-[[gnu::cold]] constexpr int first_race(plan const& p, plan_streams const& q) {
+/// only read it, the later one comes behind the earlier. With channels last, tensors in different channels of one
+/// buffer share no memory. Returns the first step that may come too early, or -1.
+[[gnu::cold]] constexpr int first_race(graph_view const& g, plan const& p, plan_streams const& q) {
   int const steps = p.steps.size();
+  auto const holds_channels = [&](operand const& o) {
+    return p.options.target.channel_block == channels_last &&
+           (o.what == content::activation || o.what == content::gradient);
+  };
+  auto const in_other_channels = [&](operand const& x, operand const& y) {
+    if (x.buffer != y.buffer || !holds_channels(x) || !holds_channels(y)) return false;
+    shape const &a = g.shape_of(x.index), &b = g.shape_of(y.index);
+    return a.area() == b.area() && (x.channel + a.channels <= y.channel || y.channel + b.channels <= x.channel);
+  };
   if (q.stream.size() != steps || q.wait.size() != steps) return 0;
   for (int s = 0; s < steps; ++s) {
     if (q.stream[s] < 0 || q.stream[s] > 1 || q.wait[s] >= s) return s;
@@ -27,7 +37,7 @@ namespace dsl {
           buffer const &a = p.buffers[theirs.buffer], &b = p.buffers[mine.buffer];
           bool const apart = a.where != b.where || a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;
           bool const writes = theirs.how != access::read || mine.how != access::read;
-          if (writes && !apart) return s;
+          if (writes && !apart && !in_other_channels(theirs, mine)) return s;
         }
     }
   }
