@@ -127,7 +127,19 @@ struct memory {
 constexpr timing_options brief{.warm_ups = 1, .runs = 1, .rounds = 2};
 constexpr long long workspace_bytes = 1 << 20;
 
-// Chooses a plan on the device, runs it once, and compares what it wrote.
+// A whole buffer, or, where the output is a slice of one, its pixels among 8 channels in front and others behind.
+struct output_place {
+  int pitch, offset;
+  explicit output_place(convolution const& c)
+      : pitch(c.output_pitch > 0 ? c.output_pitch : c.out_channels), offset(c.output_pitch > 0 ? 8 : 0) {}
+  // Of the i-th number of a packed output.
+  std::size_t of(std::size_t i, convolution const& c) const {
+    auto const channels = static_cast<std::size_t>(c.out_channels);
+    return i / channels * static_cast<std::size_t>(pitch) + static_cast<std::size_t>(offset) + i % channels;
+  }
+};
+
+// Chooses a plan on the device, runs it once, and compares what it wrote: nothing beside a slice has changed.
 void check_pass(api const& a, convolution const& c, convolution_options o, plan_cache const& cache) {
   o.workspace_limit = workspace_bytes;
   INFO(describe(c, o));
@@ -138,10 +150,14 @@ void check_pass(api const& a, convolution const& c, convolution_options o, plan_
   expectation const given{some_numbers(c.input_count(), 1), some_numbers(c.kernel_count(), 2),
                           some_numbers(c.output_count(), 3)};
   numbers const bias_values = some_numbers(c.out_channels, 4);
-  memory input(a, given.input.size(), half), output(a, given.output.size(), half);
+  output_place const place(c);
+  numbers around = some_numbers(c.output_count() / c.out_channels * place.pitch, 5);
+  for (std::size_t i = 0; i < given.output.size(); ++i) around[place.of(i, c)] = given.output[i];
+  memory input(a, given.input.size(), half), output(a, around.size(), half);
   memory kernel(a, given.kernel.size(), half && !(o.pass == pass::backward_weights && o.float_gradient));
   memory bias(a, bias_values.size(), false), workspace(a, workspace_bytes / 4, false);
-  convolution_tensors const tensors{input.data, kernel.data, bias.data, output.data};
+  convolution_tensors const tensors{input.data, kernel.data, bias.data,
+                                    static_cast<char*>(output.data) + place.offset * (half ? 2 : 4)};
   plan_bench const bench{handle, s.handle, tensors, workspace.data, brief};
   for (memory* m : {&input, &kernel, &output, &bias}) m->write(numbers(m->count, 0.0), s.handle);
   convolution_plan const plan = choose_plan(on, c, o, cache, &bench);
@@ -149,7 +165,7 @@ void check_pass(api const& a, convolution const& c, convolution_options o, plan_
 
   input.write(given.input, s.handle);
   kernel.write(given.kernel, s.handle);
-  output.write(given.output, s.handle);
+  output.write(around, s.handle);
   bias.write(bias_values, s.handle);
   handle.set_stream(s.handle);
   execute(handle, plan, bind_tensors(plan, tensors, workspace.data));
@@ -166,7 +182,13 @@ void check_pass(api const& a, convolution const& c, convolution_options o, plan_
   };
   same(input, want.input);
   same(kernel, want.kernel);
-  same(output, want.output);
+  numbers wanted = around;
+  for (std::size_t i = 0; i < want.output.size(); ++i) wanted[place.of(i, c)] = want.output[i];
+  same(output, wanted);
+  if (c.output_pitch == 0) return;
+  numbers found = output.read(s.handle);
+  for (std::size_t i = 0; i < want.output.size(); ++i) found[place.of(i, c)] = around[place.of(i, c)];
+  CHECK(found == around);
 }
 
 constexpr convolution shapes[] = {
@@ -231,6 +253,48 @@ TEST_CASE("every pass computes its sum, from a plan that was timed and from one 
     if (again) CHECK(device.calls("cudaGraphLaunch") == 0);  // nothing was timed
     CHECK(device.report() == "");
   }
+}
+
+TEST_CASE("a forward pass into a slice of a buffer leaves the other channels alone") {
+  dsl_test::simulated_device device({.seed = 9});
+  for (convolution c : shapes) {
+    c.output_pitch = 32;
+    for (auto const p : {precision::bf16, precision::tf32, precision::fp32_strict}) {
+      check_pass(device.api(), c, {.precision = p}, plan_cache(""));
+      check_pass(device.api(), c, {.precision = p, .deterministic = true}, plan_cache(""));
+      for (bool const relu : {false, true})
+        check_pass(device.api(), c, {.pass = pass::forward_inference, .precision = p, .relu = relu}, plan_cache(""));
+    }
+  }
+  CHECK(device.report() == "");
+}
+
+TEST_CASE("a slice's plan is no whole buffer's, and ends where its buffer ends") {
+  dsl_test::simulated_device device;
+  api const& a = device.api();
+  convolution slice = shapes[3];
+  slice.output_pitch = 24;
+  CHECK(plan_cache::key_of(plan_target(cudnn_handle(a)), slice, {}, "timed") !=
+        plan_cache::key_of(plan_target(cudnn_handle(a)), shapes[3], {}, "timed"));
+  {
+    stream const s(a);
+    cudnn_handle handle(a);
+    handle.set_stream(s.handle);
+    convolution_plan const plan = choose_plan(plan_target(handle), slice, {}, plan_cache(""));
+    memory input(a, static_cast<std::size_t>(slice.input_count()), true), kernel(a, 64, true);
+    memory output(a, 16 * 24, true), workspace(a, 16384, false);
+    auto const run = [&](int channel) {
+      void* const at = static_cast<char*>(output.data) + 2 * channel;
+      execute(handle, plan, bind_tensors(plan, {input.data, kernel.data, nullptr, at}, workspace.data));
+      return a.cudaStreamSynchronize.function(s.handle);
+    };
+    CHECK(run(16) == cudaSuccess);  // the last 8 of 24 channels
+    CHECK_THROWS_AS(run(12), dsl::executor_error);
+    CHECK(run(24) == cudaErrorLaunchFailure);  // a pixel too far
+    CHECK_THAT(device.take_misuses().at(0), Catch::Contains("that are not inside one allocation"));
+    device.forget_errors();
+  }
+  CHECK(device.report() == "");
 }
 
 TEST_CASE("a chosen plan allocates nothing, and can be captured") {

@@ -2,6 +2,7 @@
 // The real cuDNN builds plans for GPUs that are only described to it. "A plan is built" says that cuDNN takes the graph
 // and has an engine for it; whether it computes right, and how fast, only a GPU can tell.
 #include <dsl/executors/cuda/plan_search.hpp>
+#include <dsl/executors/cuda/target.hpp>
 #include <dsl/language.hpp>
 #include <dsl/models/minigooglenet.hpp>
 
@@ -33,6 +34,23 @@ std::vector<convolution> convolutions(int batch) {
   std::vector<convolution> all;
   for (int i = 0; i < g.size.nodes; ++i)
     if (g.nodes[i].kind == dsl::op::conv2d) all.push_back(convolution_of(g, g.nodes[i], batch));
+  return all;
+}
+
+// Those whose output lies among other channels, as the plan of inference in 16 bits has them.
+std::vector<convolution> slices(int batch) {
+  dsl::graph_view const g = model::view();
+  dsl::plan const p =
+      dsl::make_plan(g, {.batch = batch, .mode = dsl::mode::inference, .target = target_for(storage::bf16)});
+  std::vector<convolution> all;
+  for (dsl::step const& s : p.steps) {
+    if (s.kind != dsl::op::conv2d) continue;
+    convolution c = convolution_of(g, g.nodes[s.node], batch);
+    for (int i = s.first_operand; i < s.first_operand + s.operands; ++i)
+      if (dsl::operand const& o = p.operands[i]; o.what == dsl::content::activation && o.how == dsl::access::write)
+        c.output_pitch = p.buffers[o.buffer].shape.channels;
+    if (c.output_pitch > c.out_channels) all.push_back(c);
+  }
   return all;
 }
 
@@ -82,6 +100,14 @@ long long without_a_repack(convolution const& c, precision p) {
   return std::min(c.input_count(), c.output_count()) * bytes;
 }
 
+// How many kernels cuDNN offers to compile.
+int compiled_candidates(convolution const& c, convolution_options o) {
+  o.most_compiled = 0;
+  plan_search found;
+  auto const graph = std::make_shared<backend::convolution_graph const>(h200_target(), c, o);
+  backend::search(h200_target(), graph, o, CUDNN_HEUR_MODE_A, found);
+  return found.skipped;
+}
 // What cuDNN makes of a graph whose kernels it compiles itself: a plan where a driver can load them, and a refusal that
 // comes from nothing but the loading where there is only the stub.
 bool is_compiled(convolution const& c, convolution_options o) {
@@ -176,6 +202,39 @@ TEST_CASE("inference's convolution, bias and relu are one plan") {
   }
 }
 
+TEST_CASE("in inference convolutions write their slices of a concat's buffer") {
+  SKIP_WITHOUT_CUDNN();
+  auto const all = slices(1);
+  REQUIRE(all.size() == 18);
+  for (int const batch : {1, 64, 1024}) {
+    for (convolution const& slice : slices(batch)) {
+      convolution whole = slice;
+      whole.output_pitch = 0;
+      // What is compiled for a slice is what is compiled for a whole buffer.
+      convolution_options o{.pass = pass::forward_inference, .relu = true};
+      INFO(describe(slice, o));
+      CHECK(compiled_candidates(slice, o) > 0);
+      CHECK(compiled_candidates(slice, o) == compiled_candidates(whole, o));
+      o.deterministic = true;
+      CHECK(compiled_candidates(slice, o) > 0);
+      if (batch > 1) continue;
+      // Why tensors of floats are copied instead: but for one or two plans cuDNN makes a packed output first.
+      for (auto const p : {precision::tf32, precision::fp32_strict}) {
+        plan_search const floats =
+            find_plans(h200_target(), slice, {.pass = pass::forward_inference, .precision = p, .relu = true});
+        long const direct = std::count_if(floats.plans.begin(), floats.plans.end(), [&](convolution_plan const& f) {
+          return f.facts.workspace < 4 * slice.output_count();
+        });
+        CHECK(direct >= 1);
+        CHECK(direct <= 2);
+        CHECK(floats.plans.size() > 4);
+      }
+    }
+  }
+  if (!dsl::test::load_driver_library()) return;
+  for (convolution const& slice : all) CHECK(is_compiled(slice, {.pass = pass::forward_inference, .relu = true}));
+}
+
 TEST_CASE("a kernel's gradient in float") {
   SKIP_WITHOUT_CUDNN();
   convolution const even = square(16, 96, 32, 32, 3, 1, dsl::padding::same);
@@ -261,6 +320,16 @@ TEST_CASE("contradictions and bad pointers are errors of ours") {
   CHECK(says(message(good, {.accumulate = true}), "only backward_data accumulates"));
   CHECK(says(message(good, {.relu = true}), "only forward_inference"));
   CHECK(says(message(good, {.float_gradient = true}), "only backward_weights"));
+  bad = good;
+  bad.output_pitch = 24;
+  CHECK(message(bad, {}) == "no error");
+  CHECK(says(message(bad, {.pass = pass::backward_data}), "only forward passes write slices"));
+  bad.output_pitch = 16;
+  CHECK(says(message(bad, {}),
+             "a slice has fewer channels than its buffer; found forward bf16: batch 4, 8x8x8 to "
+             "16x8x8 among 16 channels"));
+  bad.output_pitch = 20;
+  CHECK(says(message(bad, {}), "pixels of a slice must be aligned"));
 
   plan_search const found = find_plans(h200_target(), good, {});
   REQUIRE(!found.plans.empty());

@@ -43,10 +43,17 @@ constexpr storage_kind storages[] = {{"bf16", precision::bf16, precision::bf16},
                                      {"fp16", precision::fp16, precision::fp16},
                                      {"float", precision::tf32, precision::fp32_strict}};
 
+// Where the output lies: in a buffer of its own, or among other channels.
+struct layout_kind {
+  char const* name;
+  bool slice;
+};
+constexpr layout_kind layouts[] = {{"nhwc ", false}, {"slice", true}};
+
 constexpr int in_channels_of(int multiple) { return multiple == 8 ? 16 : multiple == 2 ? 6 : 3; }
 constexpr int out_channels_of(int multiple) { return multiple == 8 ? 24 : multiple == 2 ? 10 : 5; }
 
-convolution convolution_with(int multiple, bool symmetric) {
+convolution convolution_with(int multiple, bool symmetric, bool slice) {
   dsl::detail::extent const e = dsl::detail::extent_of(8, 3, symmetric ? 1 : 2, dsl::padding::same);
   return {.batch = 4,
           .in_channels = in_channels_of(multiple),
@@ -61,12 +68,13 @@ convolution convolution_with(int multiple, bool symmetric) {
           .pad_top = e.before,
           .pad_left = e.before,
           .pad_bottom = e.padded - 8 - e.before,
-          .pad_right = e.padded - 8 - e.before};
+          .pad_right = e.padded - 8 - e.before,
+          .output_pitch = slice ? 40 : 0};
 }
 
 // plan: built. compiled: cuDNN compiles a kernel, and needs a driver to load it. none: no engine.
 std::string verdict(convolution const& c, convolution_options o) {
-  o.most_compiled = 1;
+  o.most_plans = o.most_compiled = 1;
   auto const graph = std::make_shared<backend::convolution_graph const>(h200_target(), c, o);
   plan_search found;
   for (auto const mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
@@ -88,39 +96,44 @@ struct row {
   std::string verdict, deterministic, strict, asymmetric;
 };
 
+row probe_one(graph_kind const& g, storage_kind const& s, int multiple, layout_kind const& layout) {
+  convolution_options o{.pass = g.which,
+                        .precision = s.any,
+                        .accumulate = g.accumulate,
+                        .relu = g.relu,
+                        .float_gradient = g.float_gradient};
+  std::ostringstream key;
+  key << std::left << std::setw(31) << g.name << std::setw(6) << s.name << layout.name << ' ' << std::setw(4)
+      << multiple << (g.accumulate ? "1" : "0");
+  convolution const symmetric = convolution_with(multiple, true, layout.slice);
+  convolution const asymmetric = convolution_with(multiple, false, layout.slice);
+  row r{key.str(), verdict(symmetric, o), "-", "-", "-"};
+  if (r.verdict == "plan") {
+    auto const answer = [&](convolution const& c) {
+      return verdict(c, o) == "plan" ? std::string("yes") : std::string("no");
+    };
+    r.asymmetric = answer(asymmetric);
+    o.deterministic = true;
+    r.deterministic = answer(symmetric);
+    o.precision = s.strict;
+    if (s.strict != s.any) r.strict = answer(symmetric);
+  } else if (r.verdict == "compiled") {
+    r.asymmetric = is_offered(asymmetric, o) ? "yes" : "no";
+    o.deterministic = true;
+    r.deterministic = is_offered(symmetric, o) ? "yes" : "no";
+  }
+  return r;
+}
+
 std::vector<row> probe() {
   std::vector<row> rows;
-  for (graph_kind const& g : graphs) {
-    for (storage_kind const& s : storages) {
-      if (g.float_gradient && bytes_of(s.any) == 4) continue;  // the plain graph's result is float already
-      for (int const multiple : {8, 2, 1}) {
-        convolution_options o{.pass = g.which,
-                              .precision = s.any,
-                              .accumulate = g.accumulate,
-                              .relu = g.relu,
-                              .float_gradient = g.float_gradient};
-        std::ostringstream key;
-        key << std::left << std::setw(31) << g.name << std::setw(6) << s.name << "nhwc  " << std::setw(4) << multiple
-            << (g.accumulate ? "1" : "0");
-        row r{key.str(), verdict(convolution_with(multiple, true), o), "-", "-", "-"};
-        if (r.verdict == "plan") {
-          auto const answer = [&](convolution const& c) {
-            return verdict(c, o) == "plan" ? std::string("yes") : std::string("no");
-          };
-          r.asymmetric = answer(convolution_with(multiple, false));
-          o.deterministic = true;
-          r.deterministic = answer(convolution_with(multiple, true));
-          o.precision = s.strict;
-          if (s.strict != s.any) r.strict = answer(convolution_with(multiple, true));
-        } else if (r.verdict == "compiled") {
-          r.asymmetric = is_offered(convolution_with(multiple, false), o) ? "yes" : "no";
-          o.deterministic = true;
-          r.deterministic = is_offered(convolution_with(multiple, true), o) ? "yes" : "no";
-        }
-        rows.push_back(r);
+  for (layout_kind const& layout : layouts)
+    for (graph_kind const& g : graphs)
+      for (storage_kind const& s : storages) {
+        if (g.float_gradient && bytes_of(s.any) == 4) continue;  // the plain graph's result is float already
+        if (layout.slice && g.which != pass::forward && g.which != pass::forward_inference) continue;
+        for (int const multiple : {8, 2, 1}) rows.push_back(probe_one(g, s, multiple, layout));
       }
-    }
-  }
   return rows;
 }
 
@@ -130,7 +143,8 @@ std::string table(std::vector<row> const& rows) {
   std::ostringstream text;
   text << "# Which graphs cuDNN takes, found by building plans for a described H200 "
           "(tests/cuda/cudnn_support_test.cpp).\n"
-          "# Tensors are packed, channels last; strides of any other kind are not used, and nothing else is allowed.\n"
+          "# layout: nhwc: all tensors are packed, channels last. slice: the output's pixels lie 40 channels apart, a\n"
+          "# multiple of 16 bytes. Other strides are not used, and nothing else is allowed.\n"
           "# graph: its operations in order; add is a bias in float, identity converts a gradient to float.\n"
           "# channels: input's and output's are both multiples of this number. beta: 1 adds to what is there.\n"
           "# verdict: plan (built), compiled (cuDNN compiles its kernel; a driver must load it), none.\n"

@@ -111,6 +111,38 @@ TEST_CASE("cuda agrees with reference: odd channels, other layers, the other los
   for (precision p : {precision::fp32_strict, precision::bf16}) agree(odd::view(), torch_rules, 3, 4, p);
 }
 
+TEST_CASE("cuda: in inference convolutions write their slices, or are copied there where cuDNN has no plan for that",
+          "[cuda]") {
+  using slices = network<image<3, 9, 9>, conv_module<16, 3, 3>, inception_module<8, 24>, downsample_module<8>,
+                         concat<conv2d<8, 1>, identity, conv2d<16, 3>>, avg_pool2d<4>, flatten>;
+  graph_view const g = slices::view();
+  dsl_test::add_all_kernels();
+  long launches[2] = {0, 0};
+  long long memory[2] = {0, 0};
+  for (bool const in_place : {true, false}) {
+    simulated_device device({.seed = 4, .cudnn_writes_slices = in_place});
+    {
+      cu::engine fast(device.api(), g, keras_rules, settings(precision::bf16));
+      auto const plain = reference<double>{}.make_engine(g, keras_rules);
+      initialize(fast, 5);
+      initialize(*plain, 5);
+      drawn_batch const data(g, 3, 77);
+      int const c = fast.prepare(mode::inference, 3), d = plain->prepare(mode::inference, 3);
+      plain->run(d, data.view(9, 0));
+      for (int again = 0; again < 3; ++again) {
+        fast.run(c, data.view(9, 0));
+        // a number for each channel: nothing behind it makes wrong ones look alike
+        CHECK(difference(result_of(fast, c, 3), result_of(*plain, d, 3)) < 0.03);
+      }
+      launches[in_place] = device.calls("cudaLaunchKernel");
+      memory[in_place] = fast.executor_bytes();
+    }
+    CHECK(device.report() == "");
+  }
+  CHECK(launches[false] == launches[true] + 5);  // two inception branches, one beside a pool, two beside an identity
+  CHECK(memory[false] > memory[true]);
+}
+
 TEST_CASE("cuda agrees with reference: optimizers with slots, clipped gradients, smoothed labels", "[cuda]") {
   engine_options o = keras_rules;
   o.label_smoothing = 0.1;

@@ -235,6 +235,42 @@ TEST_CASE("timing finds the engine that claims least time") {
   CHECK(b.device.report() == "");
 }
 
+TEST_CASE("of strides only a result's in a slice of whole 16 bytes are known") {
+  using namespace dsl_test::simulated;
+  auto const packed = [](std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
+    return tensor_info{
+        .type = storage::bf16, .alignment = 16, .size = {n, c, h, w}, .stride = {c * h * w, 1, w * c, c}};
+  };
+  conv_program p{.tensors = {packed(2, 8, 4, 3), packed(16, 8, 1, 1), packed(2, 16, 4, 3)},
+                 .operations = {{.kind = operation_kind::forward, .a = 0, .b = 1, .out = 2}}};
+  CHECK(name_of(p) == "conv_forward bf16 nhwc 8 0");
+  auto const with_output = [&](std::array<std::int64_t, 4> const& strides) {
+    conv_program changed = p;
+    changed.tensors[2].stride = strides;
+    return name_of(changed);
+  };
+  CHECK(with_output({24 * 12, 1, 24 * 3, 24}) == "conv_forward bf16 slice 8 0");
+  CHECK(with_output({20 * 12, 1, 20 * 3, 20}) == "");  // 40 bytes
+  CHECK(with_output({24 * 12, 1, 24 * 4, 24}) == "");  // rows further apart
+  CHECK(with_output({16 * 12, 1, 24 * 3, 24}) == "");  // pictures that overlap
+  CHECK(with_output({8 * 12, 1, 8 * 3, 8}) == "");     // pixels that overlap
+  CHECK(with_output({16 * 12, 12, 3, 1}) == "");       // channels first
+  for (std::size_t input : {0U, 1U}) {
+    conv_program changed = p;
+    tensor_info& t = changed.tensors[input];
+    t.stride = {24 * t.size[2] * t.size[3], 1, 24 * t.size[3], 24};
+    CHECK(name_of(changed) == "");
+  }
+  conv_program unaligned = p;
+  unaligned.tensors[2].stride = {24 * 12, 1, 24 * 3, 24}, unaligned.tensors[2].alignment = 8;
+  CHECK(name_of(unaligned) == "");
+  conv_program backward = p;  // no data gradient goes into a slice, nor is one read
+  backward.operations[0] = {.kind = operation_kind::backward_data, .a = 2, .b = 1, .out = 0};
+  CHECK(name_of(backward) == "conv_backward_data bf16 nhwc 8 0");
+  backward.tensors[0].stride = {24 * 12, 1, 24 * 3, 24};
+  CHECK(name_of(backward) == "");
+}
+
 TEST_CASE("execution refuses what it can't run") {
   bench b{{.devices = 2}};
   {

@@ -86,6 +86,8 @@ inline cudnnStatus_t finalize_heuristics(state& s, descriptor& d) {
   auto const mode = d.one(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_HEUR_MODE_INSTANT);
   if (support_of(*graph->built).verdict == support::none)
     return refuse(s, CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN, "not in cudnn_support.txt: " + name_of(*graph->built));
+  if (!s.options.cudnn_writes_slices && writes_slice(*graph->built))
+    return refuse(s, CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN, "this cuDNN writes no slices");
   std::vector<std::shared_ptr<descriptor>> configs;
   for (engine_info const& e : all_engines())
     if (runs(e, *graph->built) && (mode != CUDNN_HEUR_MODE_FALLBACK || e.index == 0 || e.notes.empty()))

@@ -22,9 +22,13 @@ struct tensor_info {
   std::int64_t alignment = 1;
   std::array<std::int64_t, 4> size{}, stride{};
 
-  bool packed_channels_last() const {
-    return stride == std::array{size[1] * size[2] * size[3], std::int64_t{1}, size[3] * size[1], size[1]};
+  /// With channels last: numbers from one pixel to the next. Those of a whole buffer lie close together, those of a
+  /// slice leave room for other channels. 0: some other layout.
+  std::int64_t pitch() const {
+    std::int64_t const p = stride[3];
+    return p >= size[1] && stride == std::array{p * size[2] * size[3], std::int64_t{1}, p * size[3], p} ? p : 0;
   }
+  bool packed_channels_last() const { return pitch() == size[1]; }
   std::int64_t elements() const { return size[0] * size[1] * size[2] * size[3]; }
   /// From the first to behind the last.
   std::size_t reach() const {

@@ -46,16 +46,25 @@ inline std::map<std::string, support> const& support_table() {
   return table;
 }
 
-/// The graph as the table names it; "" where it has a form that the table doesn't know: strides, groups, dilations,
-/// types mixed in another way, results of inner operations in memory.
+inline bool writes_slice(conv_program const& p) {
+  return !p.tensors[static_cast<std::size_t>(p.operations.back().out)].packed_channels_last();
+}
+
+/// The graph as the table names it; "" where it has a form that the table doesn't know: strides other than a result's
+/// in a slice of whole 16 bytes, groups, dilations, types mixed in another way, results of inner operations in memory.
 inline std::string name_of(conv_program const& p) {
   static char const* const names[] = {"conv_forward", "conv_backward_data", "conv_backward_weights", "identity", "add",
                                       "relu"};
   auto const tensor = [&](int i) -> tensor_info const& { return p.tensors[static_cast<std::size_t>(i)]; };
   auto const& first = p.operations.front();
   if (!p.is_convolution(first) || first.alpha != 1 || first.dilation != std::array<std::int64_t, 2>{1, 1}) return "";
+  tensor_info const& result = tensor(p.operations.back().out);
   for (tensor_info const& t : p.tensors)
-    if (!t.packed_channels_last()) return "";
+    if (!t.packed_channels_last() && (&t != &result || t.pitch() == 0)) return "";
+  bool const slice = writes_slice(p);
+  if (slice && (first.kind != operation_kind::forward ||
+                result.pitch() * static_cast<std::int64_t>(bytes_of(result.type)) % 16 != 0 || result.alignment < 16))
+    return "";
   storage const type = tensor(first.a).type;
   std::string graph;
   for (std::size_t i = 0; i < p.operations.size(); ++i) {
@@ -72,7 +81,8 @@ inline std::string name_of(conv_program const& p) {
   if (tensor(first.b).type != type) return "";
   auto const& kernel = tensor(first.kind == operation_kind::backward_filter ? first.out : first.b);
   std::int64_t const all = kernel.size[0] | kernel.size[1];
-  std::string const channels = all % 8 == 0 ? " nhwc 8 " : all % 2 == 0 ? " nhwc 2 " : " nhwc 1 ";
+  std::string const layout = slice ? " slice " : " nhwc ";
+  std::string const channels = layout + (all % 8 == 0 ? "8 " : all % 2 == 0 ? "2 " : "1 ");
   std::string const beta = first.beta == 0 ? "0" : first.beta == 1 ? "1" : "other";
   return graph + (type == storage::bf16 ? " bf16" : type == storage::f16 ? " fp16" : " float") + channels + beta;
 }

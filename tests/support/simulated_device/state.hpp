@@ -38,6 +38,7 @@ struct device_options {
   int major = 9, minor = 0;
   std::string name = "Simulated GPU";
   std::size_t cudnn_version = CUDNN_VERSION;
+  bool cudnn_writes_slices = true;  // false: as a cuDNN that has no plan for them would be
   int driver_version = CUDART_VERSION;
   int runtime_version = CUDART_VERSION;
 };

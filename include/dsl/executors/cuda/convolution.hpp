@@ -9,9 +9,10 @@
 
 namespace dsl::cu {
 
-/// A two-dimensional convolution over whole, packed, channels-last tensors:
+/// A two-dimensional convolution over packed, channels-last tensors:
 ///   input (batch, in_height, in_width, in_channels), kernel (out_channels, kernel_height, kernel_width, in_channels),
 ///   output (batch, out_height, out_width, out_channels); zeros around the input, more behind than in front at times.
+/// In the forward passes the output may be a slice of a buffer with more channels, such as a concat's.
 struct convolution {
   int batch = 1;
   int in_channels = 1, in_height = 1, in_width = 1;
@@ -19,6 +20,7 @@ struct convolution {
   int kernel_height = 1, kernel_width = 1;
   int stride = 1;
   int pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+  int output_pitch = 0;  // channels of the buffer that the output is a slice of; 0: it has a buffer of its own
 
   constexpr long long input_count() const { return 1LL * batch * in_height * in_width * in_channels; }
   constexpr long long output_count() const { return 1LL * batch * out_height * out_width * out_channels; }
@@ -72,6 +74,9 @@ enum class convolution_pass : unsigned char { forward, forward_inference, backwa
 /// transform. fp16 is for probing what cuDNN can do.
 enum class convolution_precision : unsigned char { bf16, fp16, tf32, fp32_strict };
 
+/// Of all tensors, and of each pixel of a slice.
+inline constexpr int tensor_alignment = 16;
+
 constexpr int bytes_of(convolution_precision p) {
   return p == convolution_precision::bf16 || p == convolution_precision::fp16 ? 2 : 4;
 }
@@ -107,6 +112,7 @@ inline std::string describe(convolution const& c, convolution_options const& o) 
   if (o.deterministic) text += ", deterministic";
   text += detail::message({": batch ", c.batch, ", ", c.in_channels, "x", c.in_height, "x", c.in_width});
   text += detail::message({" to ", c.out_channels, "x", c.out_height, "x", c.out_width});
+  if (c.output_pitch > 0) text += detail::message({" among ", c.output_pitch, " channels"});
   text += detail::message({", kernel ", c.kernel_height, "x", c.kernel_width, ", stride ", c.stride});
   text += detail::message({", pads ", c.pad_top, " ", c.pad_left, " ", c.pad_bottom, " ", c.pad_right});
   return text + detail::message({", workspace ", o.workspace_limit});
@@ -125,6 +131,10 @@ inline void check(convolution const& c, convolution_options const& o) {
   require(!o.relu || o.pass == convolution_pass::forward_inference, "only forward_inference has a relu");
   require(!o.float_gradient || o.pass == convolution_pass::backward_weights,
           "only backward_weights has a float_gradient");
+  require(c.output_pitch == 0 || o.pass == convolution_pass::forward || o.pass == convolution_pass::forward_inference,
+          "only forward passes write slices");
+  require(c.output_pitch == 0 || c.output_pitch > c.out_channels, "a slice has fewer channels than its buffer");
+  require(c.output_pitch * bytes_of(o.precision) % tensor_alignment == 0, "pixels of a slice must be aligned");
   require(o.workspace_limit >= 0 && o.most_plans > 0, "limits must not be negative");
 }
 

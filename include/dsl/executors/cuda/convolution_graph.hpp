@@ -9,16 +9,15 @@
 
 namespace dsl::cu {
 
-/// Whole buffers on the device, aligned to 16 bytes; which of them are read and which one is written is the pass's:
-/// in backward_data input and output are gradients and input is written, in backward_weights output is a gradient and
-/// kernel, the gradient, is written. bias, out_channels floats, is forward_inference's only.
+/// Whole buffers on the device, or output's slice of one, aligned to 16 bytes; which of them are read and which one is
+/// written is the pass's: in backward_data input and output are gradients and input is written, in backward_weights
+/// output is a gradient and kernel, the gradient, is written. bias, out_channels floats, is forward_inference's only.
 struct convolution_tensors {
   void* input = nullptr;
   void* kernel = nullptr;
   void* bias = nullptr;
   void* output = nullptr;
 };
-inline constexpr int tensor_alignment = 16;
 
 namespace backend {
 
@@ -40,7 +39,7 @@ class convolution_graph {
     cudnnDataType_t const type = storage_of(o.precision);
     backend_descriptor const& input = tensor(input_id, type, c.batch, c.in_channels, c.in_height, c.in_width);
     auto const output = [&](std::int64_t id, cudnnDataType_t t) -> backend_descriptor& {
-      return tensor(id, t, c.batch, c.out_channels, c.out_height, c.out_width);
+      return tensor(id, t, c.batch, c.out_channels, c.out_height, c.out_width, id == output_id ? c.output_pitch : 0);
     };
     auto const kernel = [&](std::int64_t id, cudnnDataType_t t) -> backend_descriptor& {
       return tensor(id, t, c.out_channels, c.in_channels, c.kernel_height, c.kernel_width);
@@ -110,11 +109,13 @@ class convolution_graph {
                                                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
                                                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
 
-  // Dimensions always come in NCHW's order; that channels lie next to each other is for the strides to say.
+  // Dimensions always come in NCHW's order; that channels lie next to each other is for the strides to say. pitch: from
+  // one pixel to the next, where that is not c.
   backend_descriptor& tensor(std::int64_t id, cudnnDataType_t type, std::int64_t n, std::int64_t c, std::int64_t h,
-                             std::int64_t w) {
+                             std::int64_t w, std::int64_t pitch = 0) {
+    if (pitch == 0) pitch = c;
     std::int64_t const dims[4] = {n, c, h, w};
-    std::int64_t const strides[4] = {c * h * w, 1, w * c, c};
+    std::int64_t const strides[4] = {pitch * h * w, 1, w * pitch, pitch};
     backend_descriptor& d = tensors_.emplace_back(*api_, CUDNN_BACKEND_TENSOR_DESCRIPTOR, "a tensor");
     d.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id);
     d.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type);

@@ -15,24 +15,23 @@ class convolution_steps {
     node const& n = r_.parts.graph.nodes[x.node];
     tensor_at const in = r_.at.read(x, content::activation), out = r_.at.written(x, content::activation);
     convolution const c = convolution_of(r_.parts.graph, n, r_.batch());
-    bool const relu = x.activation >= 0;
-    int const k = n.first_parameter, b = r_.at.parameter(x, role::bias);
-    void* kernel = r_.parts.arena.working_copy(k);
-    void* bias = b < 0 ? nullptr : r_.parts.arena.parameter(b);
+    int const b = r_.at.parameter(x, role::bias);
+    factors f{.kernel = r_.parts.arena.working_copy(n.first_parameter),
+              .bias = b < 0 ? nullptr : r_.parts.arena.parameter(b),
+              .relu = x.activation >= 0};
     if (x.batch_norm >= 0) {
-      folded_kernel& f = fold(x, c);
-      kernel = f.kernel.data(), bias = f.bias.data();
+      folded_kernel& folded = fold(x, c);
+      f.kernel = folded.kernel.data(), f.bias = folded.bias.data();
     }
-    if (bias &&
-        convolve(c, {.pass = convolution_pass::forward_inference, .relu = relu}, {in.data, kernel, bias, out.data}))
-      return;
-    if (convolve(c, {.pass = convolution_pass::forward}, {in.data, kernel, nullptr, out.data})) {
-      if (bias || relu)
-        r_.launch(kernels::add_bias(r_.type, out.pixels, out.shape.channels, out.at, relu), bias, out.data);
-      return;
-    }
-    r_.launch(kernels::convolution_forward(r_.type, r_.batch(), in.shape, out.shape, n.window, relu), in.data, kernel,
-              bias, out.data);
+    if (through_library(c, f, in, out)) return;
+    bool const slice = out.at.channels != out.shape.channels;
+    tensor_at const packed = slice ? beside(out) : out;
+    if (!slice || !through_library(c, f, in, packed))
+      r_.launch(kernels::convolution_forward(r_.type, r_.batch(), in.shape, out.shape, n.window, f.relu), in.data,
+                f.kernel, f.bias, packed.data);
+    if (slice)
+      r_.launch(kernels::copy(r_.type, out.pixels, out.shape.channels, packed.at, out.at, false),
+                kernels::sum_inputs{{packed.data}}, out.data);
   }
   [[gnu::cold]] void backward_weights(step const& x) {
     node const& n = r_.parts.graph.nodes[x.node];
@@ -76,6 +75,35 @@ class convolution_steps {
   }
 
  private:
+  /// What a forward pass multiplies by and adds; bias: null where there is none.
+  struct factors {
+    void* kernel;
+    void* bias;
+    bool relu;
+  };
+  /// Writes where the output lies, be it a slice of a concat's buffer. False where the library has no plan for that.
+  [[gnu::cold]] bool through_library(convolution c, factors const& f, tensor_at const& in, tensor_at const& out) {
+    bool const slice = out.at.channels != out.shape.channels;
+    if (slice) c.output_pitch = out.at.channels;
+    void* const to = static_cast<std::byte*>(out.data) + 1LL * out.at.offset * bytes_of(r_.type);
+    if (f.bias &&
+        convolve(c, {.pass = convolution_pass::forward_inference, .relu = f.relu}, {in.data, f.kernel, f.bias, to}))
+      return true;
+    if (slice && f.bias) return false;  // one that is fused, and a copy behind it, is better than three launches
+    if (!convolve(c, {.pass = convolution_pass::forward}, {in.data, f.kernel, nullptr, to})) return false;
+    if (f.bias || f.relu)
+      r_.launch(kernels::add_bias(r_.type, out.pixels, out.shape.channels, out.at, f.relu), f.bias, out.data);
+    return true;
+  }
+  /// Memory of its own for a tensor that has to be copied into its slice.
+  [[gnu::cold]] tensor_at beside(tensor_at const& slice) {
+    tensor_at packed = slice;
+    packed.at = {slice.shape.channels, 0};
+    packed.data =
+        r_.made.packed.emplace(r_.parts.calls, slice.pixels * slice.shape.channels * bytes_of(r_.type), r_.parts.stream)
+            .data();
+    return packed;
+  }
   /// The library's pass, or, where it has no plan for it, false.
   bool convolve(convolution const& c, convolution_options o, convolution_tensors const& t) {
     o.precision = factors_of(r_.parts.precision);
