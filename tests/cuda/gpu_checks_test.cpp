@@ -3,6 +3,7 @@
 // work, let a good executor pass and catch a broken one.
 #include "support/catch.hpp"
 #include "support/gpu/behaviour.hpp"
+#include "support/gpu/slices.hpp"
 #include "support/gpu/trajectories.hpp"
 #include "support/all_kernels.hpp"
 #include "support/simulated_device/simulated_device.hpp"
@@ -44,6 +45,14 @@ TEST_CASE("gpu checks: a good executor agrees with the reference", "[gpu]") {
     check_gradients(on, found, "all modules", mixed_network::view(), 6, of_gradients);
   });
   CHECK(l.findings().size() == 3 * (2 * 5 + 2));
+}
+
+TEST_CASE("gpu checks: convolutions write their slices and nothing else", "[gpu]") {
+  ledger const l = on_simulated_device([](gpu const& on, ledger& found) {
+    CHECK(slices_of(mixed_network::view(), 3).size() == 2);
+    check_slices(on, found, mixed_network::view(), 3, 4);
+  });
+  CHECK(l.findings().size() == 3);
 }
 
 TEST_CASE("gpu checks: a good executor follows saved trajectories", "[gpu]") {

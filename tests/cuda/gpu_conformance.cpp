@@ -8,6 +8,7 @@
 // device, nothing was checked.
 #include "support/gpu/behaviour.hpp"
 #include "support/gpu/graph_nodes.hpp"
+#include "support/gpu/slices.hpp"
 #include "support/gpu/trajectories.hpp"
 
 #include <algorithm>
@@ -76,6 +77,11 @@ constexpr group groups[] = {
      [](gpu const& on, settings const&, ledger& l) {
        check_gradients(on, l, "all modules", mixed_network::view(), 6,
                        {{precision::fp32_strict, 1e-4}, {precision::tf32, 0.05}, {precision::bf16, 0.25}});
+     }},
+    {"slices", "MiniGoogLeNet's convolutions write their slices of a concat's buffer, and nothing else", false,
+     [](gpu const& on, settings const&, ledger& l) {
+       check_slices(on, l, minigooglenet_view(), 1, 4);
+       check_slices(on, l, minigooglenet_view(), 64, 1);
      }},
     {"small", "20 steps of Keras's and PyTorch's saved trajectories", false,
      [](gpu const& on, settings const&, ledger& l) { check_small_trajectories(on, l); }},
