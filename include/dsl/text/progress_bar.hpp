@@ -95,7 +95,7 @@ inline std::string progress_line(progress const& p, line_style const& style) {
   }
 
   std::string line = fields[0].text;
-  if (cells > 0) line += " " + draw_bar(p, style, cells);
+  if (cells > 0) line += " ", line += draw_bar(p, style, cells);
   bool first = cells > 0;
   for (field const& f : fields) {
     if (&f == fields || !f.kept) continue;
@@ -183,7 +183,10 @@ class progress_bar : public callback {
   void draw(text::progress const& p) {
     if (!terminal_) return text::print(out_, text::progress_line(p, style_) + "\n");
     style_.width = text::terminal_width(out_);
-    text::print(out_, "\r" + text::progress_line(p, style_) + "\x1b[K");
+    std::string line = "\r";  // a literal + a string: there GCC 12 warns of its own library, -Wrestrict
+    line += text::progress_line(p, style_);
+    line += "\x1b[K";
+    text::print(out_, line);
     open_ = true;
     detail::open_line = out_;
   }
