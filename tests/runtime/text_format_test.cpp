@@ -340,6 +340,21 @@ TEST_CASE("the history's CSV reads back as the same numbers", "[text][csv]") {
   CHECK(values == std::vector<double>{1, 1.0 / 3, 0.1, 2.0 / 3, 1e-300, 5e-3, 63.25, 786.0});
 }
 
+TEST_CASE("a file that is read-only is not replaced", "[text][files]") {
+  temporary_directory const here;
+  std::ofstream(here / "a") << "precious";
+  std::filesystem::permissions(here / "a", std::filesystem::perms::owner_read | std::filesystem::perms::others_read);
+  std::filesystem::permissions(here.path, std::filesystem::perms::all);
+  bool const root = ::geteuid() == 0;  // who may write to everything
+  if (root && ::seteuid(65534) != 0) return;
+  std::string const message = message_of<dsl::file_error>([&] { dsl::check_writable(here / "a", "test"); });
+  CHECK_NOTHROW(dsl::check_writable(here / "b", "test"));
+  if (root) REQUIRE(::seteuid(0) == 0);
+  CHECK(message == "test: " + (here / "a") +
+                       " must be a file that can be written; found a file that is read-only; make it writable, or give "
+                       "another path");
+}
+
 TEST_CASE("a file appears whole or not at all", "[text][files]") {
   temporary_directory const here;
   {
