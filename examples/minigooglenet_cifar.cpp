@@ -261,12 +261,12 @@ void write_confusion(settings const& s, dsl::confusion_matrix const& confusion, 
 /// `kept` is the epoch whose weights the network has.
 void write(settings const& s, dsl::trainer& trainer, dsl::history const& history, std::size_t kept,
            pictures const& data, dsl::confusion_matrix const& confusion) {
-  if (!s.weights.empty()) {
-    writer(s.weights)(trainer, s.weights);
-    dsl::write_classes(dsl::classes_of(data.train), s.classes());
-  }
   dsl::write_history_csv(history, s.history());
   try {
+    if (!s.weights.empty()) {
+      writer(s.weights)(trainer, s.weights);
+      dsl::write_classes(dsl::classes_of(data.train), s.classes());
+    }
     dsl::plot(history, s.output, style(data.name));
     if (!s.confusion.empty()) write_confusion(s, confusion, data.name);
   } catch (dsl::file_error const& e) {  // the disk was full, gnuplot is gone: hours of training must not go with them

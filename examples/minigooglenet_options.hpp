@@ -12,7 +12,9 @@
 #endif
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #ifdef TYPENET_HAS_ONEDNN
@@ -240,9 +242,10 @@ Examples:
 
 It exits with 0 when plot and history are written, 2 for options that can't be, 1 for everything else that goes
 wrong; then one line on standard error says what and what to do, and no history is left behind, unless the
-training was over and the plot alone failed: PLOT.history.csv is written before it, whole. A training that was ended
-behind its first epoch, or with --save-every its first N steps and one more, leaves PLOT.checkpoint: add --resume to go on from
-there; and PLOT, with its epochs. Where these can't be written while it trains, it warns and goes on.)");
+training was over: PLOT.history.csv is written first, whole, should the disk be full for weights or plot. A
+training that was ended behind its first epoch, or with --save-every its first N steps and one more, leaves
+PLOT.checkpoint: add --resume to go on from there; and PLOT, with its epochs. Where these can't be written while
+it trains, it warns and goes on.)");
   CLI::Validator const whole(
       [](std::string& text) -> std::string {
         std::size_t const digits = text.size() - (text.starts_with('-') ? 1 : 0);
@@ -269,6 +272,35 @@ auto with_optimizer(settings const& s, F f) {
                     .nesterov = s.nesterov,
                     .weight_decay = s.weight_decay,
                     .clip = clip});
+}
+
+/// Two outputs in one file: the later one would take the place of the earlier one, hours of training on.
+inline void check_names(settings const& s) {
+  struct output {
+    char const* option;
+    std::string path;
+  };
+  std::vector<output> all;
+  auto const add = [&](char const* option, std::string const& given, std::string const& path) {
+    std::error_code unknown;  // where folders can't be looked at, names are compared as they are
+    std::filesystem::path const real =
+        std::filesystem::weakly_canonical(std::filesystem::absolute(path, unknown), unknown);
+    std::string const name = unknown ? path : real.string();
+    for (output const& other : all)
+      if (!given.empty() && other.path == name)
+        throw dsl::option_error(
+            fmt::format("{} and {}: both would be {}; give one another name", other.option, option, path));
+    if (!given.empty()) all.push_back({option, name});
+  };
+  add("--output", s.output, s.output);
+  add("--output's checkpoint", s.output, s.checkpoint());
+  if (s.csv != s.history()) add("--output's history", s.output, s.history());  // they have the same rows
+  add("--weights", s.weights, s.weights);
+  add("--weights' classes", s.weights, s.classes());
+  add("--best", s.best, s.best);
+  add("--confusion", s.confusion, s.confusion);
+  add("--csv", s.csv, s.csv);
+  add("--tensorboard", s.tensorboard, s.tensorboard);
 }
 
 inline void check(settings const& s) {
@@ -303,6 +335,10 @@ inline void check(settings const& s) {
   for (std::string const& file : {s.best, s.weights})
     need(writer(file), "--best and --weights: this program has no safetensors" + found(file) +
                            "; install nlohmann_json and build again, or choose another name");
+  bool const draws = s.confusion.ends_with(".png") || s.confusion.ends_with(".svg");
+  need(s.confusion.empty() || draws || s.confusion_as_text(),
+       "--confusion: the name must end in .png, .svg or .txt; found " + s.confusion + "; rename it to confusion.png");
+  check_names(s);
   need(s.save_every >= 0, "--save-every: it must be 0 (behind each epoch) or more" + found(s.save_every) + "; try 500");
   need(s.seed >= 0, "--seed: it must be 0 or more" + found(s.seed));
   need(s.deadline >= 1 && s.deadline < 1e6,

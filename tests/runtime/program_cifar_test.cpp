@@ -198,6 +198,20 @@ TEST_CASE("program: nonsense options", "[program]") {
   refuses(2, with(tiny({"--gpus", "2", "--devices", "0,4000"})), {"device 4000", "there are 0 to"});
 }
 
+TEST_CASE("program: no output takes another one's name", "[program]") {
+  refuses(2, with(tiny({"--best", "w", "--weights", "./w"})), {"--weights and --best", "both would be w;"});
+  refuses(2, with(tiny({"--weights", "plot.png"})), {"--output and --weights"});
+  refuses(2, with(tiny({"--weights", "plot.png.checkpoint"})), {"--output's checkpoint and --weights"});
+  refuses(2, with(tiny({"--best", "plot.png.checkpoint"})), {"--output's checkpoint and --best"});
+  refuses(2, with(tiny({"--best", "plot.png.history.csv"})), {"--output's history and --best"});
+  refuses(2, with(tiny({"--weights", "w", "--csv", "w.classes"})), {"--weights' classes and --csv"});
+  refuses(2, with(tiny({"--confusion", "plot.png"})), {"--output and --confusion"});
+  refuses(2, with(tiny({"--tensorboard", "plot.png"})), {"--output and --tensorboard"});
+  // The history's rows as they come: at the end the same file.
+  temporary_directory const here;
+  CHECK(run(here, with(tiny({"--epochs", "1", "--csv", "plot.png.history.csv"}))).code == 0);
+}
+
 TEST_CASE("program: optimizers, clipping and label smoothing", "[program]") {
   refuses(2, with({"--optimizer", "lion"}), {"--optimizer", "adamw", "found lion"});
   refuses(2, with({"--optimizer", "adam", "--nesterov"}), {"--nesterov", "--optimizer sgd", "found adam"});
@@ -425,6 +439,18 @@ TEST_CASE("program: a checkpoint that can't be written ends no training", "[prog
   CHECK(std::distance(fs::directory_iterator(here.path), {}) == 2);
 }
 
+TEST_CASE("program: where the weights fail behind the training, the history is kept, whole, and said so", "[program]") {
+  temporary_directory const here;
+  outcome const o = run(here, tiny({"-o", "plot.png", "--epochs", "1", "--weights", "w"}), {}, 1 << 20);
+  INFO(o.out << o.err);
+  CHECK(o.code == 1);
+  REQUIRE(lines(o.err).size() == 1);
+  CHECK(o.err.starts_with("error: weights: w must be a file that can be written; found File too"));
+  CHECK(has(o.err, "every epoch's numbers are kept in plot.png.history.csv"));
+  CHECK(lines(contents(here / "plot.png.history.csv")).size() == 2);
+  CHECK(std::distance(fs::directory_iterator(here.path), {}) == 1);
+}
+
 TEST_CASE("program: callbacks from the command line", "[program]") {
   temporary_directory const here;
   std::vector<std::string> options =
@@ -630,6 +656,6 @@ TEST_CASE("program: the confusion matrix, as text and picture, of one tower and 
   outcome const drawn = run(here, tiny({"-o", "plot.svg", "--epochs", "1", "--confusion", "confusion.svg"}));
   REQUIRE(drawn.code == 0);
   CHECK(has(contents(here / "confusion.svg"), "MiniGoogLeNet on synthetic pictures: "));
-  refuses(1, with(tiny({"--confusion", "confusion.gif"})), {".png or .svg", "confusion.gif"});
+  refuses(2, with(tiny({"--confusion", "confusion.gif"})), {".png, .svg or .txt", "confusion.gif"});
   refuses(1, with(tiny({"--confusion", "missing/c.txt"})), {"missing/c.txt", "confusion"});
 }

@@ -132,9 +132,10 @@ namespace detail {
   return restore_run(t, bytes, name).past;
 }
 
-/// Throws file_error; then a file that was there before is as it was.
-[[gnu::cold]] inline void write_checkpoint(std::string const& bytes, std::string const& path) {
-  atomic_file file(path, "checkpoint");
+/// Throws file_error, whose message `kind` opens; then a file that was there before is as it was.
+[[gnu::cold]] inline void write_checkpoint(std::string const& bytes, std::string const& path,
+                                           char const* kind = "checkpoint") {
+  atomic_file file(path, kind);
   file.write(bytes);
   file.commit();
 }
@@ -184,7 +185,7 @@ class state_file {
 
 /// Parameters and running statistics alone, in the same format. Throws file_error.
 [[gnu::cold]] inline void save_weights(trainer& t, std::string const& path) {
-  write_checkpoint(detail::checkpoint_bytes(t, {.learning_rate = t.learning_rate()}, {}, {}), path);
+  write_checkpoint(detail::checkpoint_bytes(t, {.learning_rate = t.learning_rate()}, {}, {}), path, "weights");
 }
 /// Out of any checkpoint of such a network, whatever its optimizer and seed; the rest of the trainer stays as it is.
 [[gnu::cold]] inline void load_weights(trainer& t, std::string const& path) {
