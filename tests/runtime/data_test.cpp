@@ -429,7 +429,7 @@ TEST_CASE("an error in a worker reaches the consumer, in order, and the loader g
 TEST_CASE("the pipeline refuses options that make no sense", "[pipeline]") {
   auto const data = small_dataset(5);
   auto const load = [&](dsl::pipeline_options options) { dsl::batch_loader{data, options}; };
-  require_error<dsl::option_error>([&] { load({.batch_size = 0}); }, {"batch_size", "found 0"});
+  require_error<dsl::option_error>([&] { load({.batch_size = 0}); }, {"batch_loader: batch_size", "found 0"});
   require_error<dsl::option_error>([&] { load({.prefetch = -1}); }, {"prefetch", "found -1"});
   require_error<dsl::option_error>([&] { load({.threads = 0}); }, {"threads", "found 0"});
   require_error<dsl::option_error>([&] { load({.batch_size = 6, .drop_last = true}); }, {"batch_size", "found 6"});

@@ -97,7 +97,7 @@ class batch_loader {
   /// in the middle of an epoch with start(epoch, step): the batches from there on are the same bits.
   [[gnu::cold]] void start(int epoch, std::int64_t step = 0) {
     if (epoch < 0 || step < 0 || step > steps_per_epoch())
-      detail::refuse<option_error>({"pipeline: epoch must be 0 or more and the step 0 to ", steps_per_epoch(),
+      detail::refuse<option_error>({"batch_loader: epoch must be 0 or more and the step 0 to ", steps_per_epoch(),
                                     "; found epoch ", epoch, ", step ", step, "; check where the run resumes"});
     detail::lock const lock(mutex_);
     end_ = 0;  // no worker takes another batch
@@ -148,9 +148,9 @@ class batch_loader {
   };
 
   [[gnu::cold]] void check() const {
-    detail::option_check const pipeline{"pipeline"};
+    detail::option_check const loader{"batch_loader"};
     auto const need = [&](bool holds, char const* must, std::int64_t found, char const* advice) {
-      pipeline.need(holds, must, found, advice);
+      loader.need(holds, must, found, advice);
     };
     need(data_.size > 0 && data_.storage, "the data set must have a picture", data_.size, "load one first");
     need(data_.size <= 0xffffffff, "a data set must have at most 4,294,967,295 pictures", data_.size, "split it");
