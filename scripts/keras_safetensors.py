@@ -19,17 +19,22 @@ TYPES = {"F32": np.float32, "F16": np.float16, "F64": np.float64, "I64": np.int6
 
 
 def read(path):
-    """{name: array}, {name: text}. Trusts the file: give it typenet's own, or use the safetensors package."""
+    """{name: array}, {name: text}. Trusts the file: give it typenet's own, or use the safetensors package. One that is
+    cut short, of another format or of other types is a ValueError that names it."""
     data = Path(path).read_bytes()
-    (length,) = struct.unpack("<Q", data[:8])
-    header = json.loads(data[8:8 + length])
-    metadata = header.pop("__metadata__", {})
+    try:
+        (length,) = struct.unpack("<Q", data[:8])
+        header = json.loads(data[8:8 + length].decode())
+        metadata = header.pop("__metadata__", {})
 
-    def array(entry):
-        begin, end = entry["data_offsets"]
-        return np.frombuffer(data[8 + length + begin:8 + length + end], TYPES[entry["dtype"]]).reshape(entry["shape"])
+        def array(entry):
+            begin, end = entry["data_offsets"]
+            kind = TYPES[entry["dtype"]]
+            return np.frombuffer(data[8 + length + begin:8 + length + end], kind).reshape(entry["shape"])
 
-    return {name: array(entry) for name, entry in header.items()}, metadata
+        return {name: array(entry) for name, entry in header.items()}, metadata
+    except (ValueError, KeyError, TypeError, AttributeError, struct.error) as e:
+        raise ValueError(f"{path}: not a whole .safetensors file of {', '.join(TYPES)} ({e})") from e
 
 
 def write(path, arrays, metadata):
