@@ -137,9 +137,9 @@ int fail(int code, std::string message) {
 }
 
 int run(settings const& s) {
-  dsl::picture_classes const all = classes(s);
   dsl::trainer trainer = compile();
-  load(trainer, s.weights);
+  load(trainer, s.weights);  // first: where these are not there, their classes aren't either
+  dsl::picture_classes const all = classes(s);
   int code = 0;
   for (std::string const& file : s.files) try {
       classify(trainer, all, file, s.top);

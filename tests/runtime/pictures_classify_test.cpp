@@ -254,13 +254,15 @@ TEST_CASE("classify: options and weights that can't be", "[program]") {
   fails(2, "-w w --tpo 3 a.png", {"--tpo", "--help"});
   fails(2, "-w w --classes w.classes --data . a.png", {"--classes", "--data"});
   fails(1, "-w none --classes w.classes a.png", {"none", "No such file"});
+  fails(1, "-w none a.png", {"checkpoint: none must be a readable file"});
   fails(1, "-w a.png --classes w.classes a.png", {"checkpoint", "a.png"});
   fails(1, "-w w --classes none a.png", {"none", "No such file"});
   fails(1, "-w w --data . a.png", {"cifar10", "found none"});
   std::string const weights = contents(k.here / "w");
   write(k.here / "cut", weights.substr(0, weights.size() - 5));
   fails(1, "-w cut --classes w.classes a.png", {"cut"});
-  fails(1, "-w cut a.png", {"cut.classes", "--classes FILE or --data DIR"});
+  write(k.here / "bare", weights);
+  fails(1, "-w bare a.png", {"bare.classes", "--classes FILE or --data DIR"});
   dsl::write_classes(three, k.here / "three");
   fails(1, "-w w --classes three a.png", {"10 of pictures of 3x32x32", "found 3 of 1x1x2"});
 
