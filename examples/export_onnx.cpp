@@ -3,14 +3,27 @@
 // devices read.
 //   minigooglenet_cifar --output plot.png --weights final.weights
 //   export_onnx final.weights minigooglenet.onnx
-// Weights may also be --best's, or the PLOT.checkpoint of a run that did not end.
+// Weights may also be --best's, the PLOT.checkpoint of a run that did not end, or a .safetensors of PyTorch's.
 #include <dsl/dsl.hpp>
 #include <dsl/io/checkpoint.hpp>
 #include <dsl/io/onnx.hpp>
+#ifdef TYPENET_HAS_SAFETENSORS
+#include <dsl/io/safetensors.hpp>
+#endif
 
 #include <cstdio>
+#include <string>
 
 using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
+
+void load(dsl::trainer& trainer, std::string const& weights) {
+  if (!weights.ends_with(".safetensors")) return dsl::load_weights(trainer, weights);
+#ifdef TYPENET_HAS_SAFETENSORS
+  dsl::load_safetensors(trainer, weights);
+#else
+  throw dsl::option_error("this program has no safetensors; install nlohmann_json and build again");
+#endif
+}
 
 int main(int count, char** word) {
   if (count != 3) {
@@ -19,7 +32,7 @@ int main(int count, char** word) {
   }
   try {
     dsl::trainer trainer = dsl::compile<model>(dsl::reference{}, dsl::sgd{});
-    dsl::load_weights(trainer, word[1]);
+    load(trainer, word[1]);
     dsl::save_onnx(trainer.engine(), word[2],
                    {.doc = "MiniGoogLeNet: CIFAR-10 pictures minus their mean -> probabilities of ten classes"});
     std::printf("wrote %s\n", word[2]);
