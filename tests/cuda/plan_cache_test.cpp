@@ -189,10 +189,10 @@ TEST_CASE("a chosen plan is found again, for exactly the same question") {
 
 TEST_CASE("every number of a convolution and every option that matters is part of the question") {
   int convolution::* const numbers[] = {
-      &convolution::batch,        &convolution::in_channels, &convolution::in_height, &convolution::in_width,
-      &convolution::out_channels, &convolution::out_height,  &convolution::out_width, &convolution::kernel_height,
-      &convolution::kernel_width, &convolution::stride,      &convolution::pad_top,   &convolution::pad_left,
-      &convolution::pad_bottom,   &convolution::pad_right};
+      &convolution::batch,        &convolution::in_channels, &convolution::in_height,   &convolution::in_width,
+      &convolution::out_channels, &convolution::out_height,  &convolution::out_width,   &convolution::kernel_height,
+      &convolution::kernel_width, &convolution::stride,      &convolution::pad_top,     &convolution::pad_left,
+      &convolution::pad_bottom,   &convolution::pad_right,   &convolution::output_pitch};
   STATIC_REQUIRE(sizeof numbers / sizeof numbers[0] * sizeof(int) == sizeof(convolution));
   std::vector<std::string> all{describe(small, {})};
   for (int convolution::* const number : numbers) {
