@@ -300,6 +300,19 @@ struct own_flip {
 struct own_hole {
   dsl::transform draw(std::uint64_t, int, std::int64_t, dsl::shape const&) const { return {.hole = {0, 0, 1, 1}}; }
 };
+/// They inherit a describe() that knows nothing of their draw().
+struct late_shift : dsl::shift_and_flip {
+  dsl::transform draw(std::uint64_t, int, std::int64_t, dsl::shape const&) const { return {.dx = 1}; }
+};
+struct late_crop : dsl::random_crop {
+  dsl::transform draw(std::uint64_t, int, std::int64_t, dsl::shape const&) const { return {.dx = 1}; }
+};
+/// A user's, with a describe() of its own.
+struct told {
+  dsl::augmentation_numbers numbers;
+  dsl::transform draw(std::uint64_t, int, std::int64_t, dsl::shape const&) const { return {}; }
+  bool describe(dsl::augmentation_numbers& all) const noexcept { return all = numbers, true; }
+};
 }  // namespace
 
 TEST_CASE("a wrong order of policies is found", "[augment]") {
@@ -360,6 +373,16 @@ TEST_CASE("what a device can draw is known in plain numbers", "[augment]") {
   CHECK_FALSE(dsl::augmentation(dsl::in_order{crop, flip, flip}).describe(n));
   CHECK_FALSE(dsl::augmentation(own_shift{}).describe(n));
   CHECK_FALSE(dsl::augmentation(dsl::in_order{own_shift{}, flip}).describe(n));
+  CHECK_FALSE(dsl::augmentation(late_shift{}).describe(n));
+  CHECK_FALSE(dsl::augmentation(dsl::in_order{late_crop{}, flip}).describe(n));
+  CHECK(dsl::augmentation(told{{.crops = true, .padding = 9}}).describe(n));
+  CHECK(n.padding == 9);
+  for (dsl::augmentation_numbers const& wrong : {dsl::augmentation_numbers{.shifts = true, .crops = true},
+                                                 {.crops = true, .padding = -1},
+                                                 {.crops = true, .padding = (1 << 20) + 1},
+                                                 {.hole = -1},
+                                                 {.hole = (1 << 20) + 1}})
+    CHECK_FALSE(dsl::augmentation(told{wrong}).describe(n));
 }
 
 TEST_CASE("crop, flip and cutout refuse options that make no sense", "[augment]") {

@@ -13,6 +13,10 @@
 
 namespace dsl {
 
+namespace detail {
+inline constexpr int largest_augmentation = 1 << 20;  // pixels; sums of such numbers stay far from int's end
+}
+
 /// An augmentation in plain numbers, from which a GPU's kernel draws the same transforms as draw(): at most one thing
 /// that moves a picture, then one more flip, then one hole. By default it does nothing.
 struct augmentation_numbers {
@@ -74,10 +78,10 @@ template <class T>
 concept augmentation_policy = requires(T const& policy, dsl::shape const& picture) {
   { policy.draw(std::uint64_t{}, int{}, std::int64_t{}, picture) } -> std::same_as<transform>;
 };
+/// describe() is T's own: one that it inherits knows nothing of its draw().
 template <class T>
-concept describes_itself = requires(T const& policy, augmentation_numbers& numbers) {
-  { policy.describe(numbers) } -> std::same_as<bool>;
-};
+concept describes_itself = std::same_as<decltype(&T::describe), bool (T::*)(augmentation_numbers&) const> ||
+                           std::same_as<decltype(&T::describe), bool (T::*)(augmentation_numbers&) const noexcept>;
 
 /// Any policy with shift_and_flip's draw(), or none: `augmentation{}`. A copy shares the policy. One that has
 /// shift_and_flip's describe() as well can be drawn by a device; others are drawn by the loader's threads.
@@ -96,7 +100,9 @@ class augmentation {
   /// False: only draw() can tell. Two with the same numbers draw the same.
   [[gnu::cold]] bool describe(augmentation_numbers& numbers) const {
     numbers = {};
-    return !policy_ || policy_->describe(numbers);
+    if (policy_ && !policy_->describe(numbers)) return false;
+    auto const fits = [](int pixels) { return pixels >= 0 && pixels <= detail::largest_augmentation; };
+    return fits(numbers.padding) && fits(numbers.hole) && (!numbers.shifts || !numbers.crops);
   }
 
  private:

@@ -24,7 +24,6 @@ inline philox_block augmentation_words(purpose what, std::uint64_t seed, int epo
 constexpr int scaled(std::uint32_t word, int n) {
   return static_cast<int>((std::uint64_t{word} * static_cast<std::uint32_t>(n)) >> 32);
 }
-constexpr int largest_augmentation = 1 << 20;  // pixels; sums of such numbers stay far from int's end
 
 }  // namespace detail
 
@@ -161,7 +160,7 @@ class in_order {
     return all;
   }
   [[gnu::cold]] bool describe(augmentation_numbers& all) const {
-    return std::apply([&](Policies const&... policy) { return (describe(policy, all) && ...); }, policies_);
+    return std::apply([&](Policies const&... policy) { return (describe_one(policy, all) && ...); }, policies_);
   }
   [[gnu::cold]] void check() const {
     int place = 0;
@@ -170,7 +169,7 @@ class in_order {
 
  private:
   template <class Policy>
-  [[gnu::cold]] static bool describe(Policy const& policy, augmentation_numbers& all) {
+  [[gnu::cold]] static bool describe_one(Policy const& policy, augmentation_numbers& all) {
     if constexpr (describes_itself<Policy>)
       return policy.describe(all);
     else
