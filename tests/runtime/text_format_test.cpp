@@ -350,6 +350,16 @@ TEST_CASE("a file that is read-only is not replaced", "[text][files]") {
   std::string const message = message_of<dsl::file_error>([&] { dsl::check_writable(here / "a", "test"); });
   CHECK_NOTHROW(dsl::check_writable(here / "b", "test"));
   if (root) REQUIRE(::seteuid(0) == 0);
+  std::filesystem::permissions(here / "a", std::filesystem::perms::owner_read);
+  if (root) CHECK_THROWS_AS(dsl::check_writable(here / "a", "test"), dsl::file_error);
+  // A folder that may not be entered is something else.
+  std::filesystem::create_directory(here / "closed");
+  std::filesystem::permissions(here / "closed", std::filesystem::perms::none);
+  if (root) REQUIRE(::seteuid(65534) == 0);
+  std::string const closed = message_of<dsl::file_error>([&] { dsl::check_writable(here / "closed/a", "test"); });
+  if (root) REQUIRE(::seteuid(0) == 0);
+  CHECK(closed.find("read-only") == std::string::npos);
+  CHECK(closed.find("a directory that you may write to") != std::string::npos);
   CHECK(message == "test: " + (here / "a") +
                        " must be a file that can be written; found a file that is read-only; make it writable, or give "
                        "another path");

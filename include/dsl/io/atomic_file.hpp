@@ -27,11 +27,14 @@ class atomic_file {
   atomic_file(std::string path, char const* kind) : path_(std::move(path)), kind_(kind) {
     struct stat status{};
     if (path_.empty()) fail("an empty name", "give a file name");
-    if (::stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
-      fail(S_ISDIR(status.st_mode) ? "a directory" : "something that is not a regular file", "give a file name");
-    // A rename asks the folder alone; who has taken a file's write permission away wants to keep it.
-    if (::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) != 0 && errno == EACCES)
-      fail("a file that is read-only", "make it writable, or give another path");
+    if (::stat(path_.c_str(), &status) == 0) {
+      if (!S_ISREG(status.st_mode))
+        fail(S_ISDIR(status.st_mode) ? "a directory" : "something that is not a regular file", "give a file name");
+      // A rename asks the folder alone; who has taken a file's write permission away wants to keep it, from root, too.
+      bool const denied = ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) != 0 && errno == EACCES;
+      if ((status.st_mode & 0222) == 0 || denied)
+        fail("a file that is read-only", "make it writable, or give another path");
+    }
     remove_stale();
     for (int attempt = 0; descriptor_ < 0 && attempt < 100; ++attempt) {
       temporary_ = path_ + "." + std::to_string(::getpid()) + "-" + std::to_string(attempt).append(temporary_end);
