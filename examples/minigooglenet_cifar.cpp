@@ -261,17 +261,27 @@ void write_confusion(settings const& s, dsl::confusion_matrix const& confusion, 
 /// `kept` is the epoch whose weights the network has.
 void write(settings const& s, dsl::trainer& trainer, dsl::history const& history, std::size_t kept,
            pictures const& data, dsl::confusion_matrix const& confusion) {
-  dsl::write_history_csv(history, s.history());
-  try {
-    if (!s.weights.empty()) {
+  // The disk was full, gnuplot is gone: hours of training must not go with that. Each is tried, the first error told.
+  std::string failed, kept_in;
+  auto const attempt = [&](auto make) {
+    try {
+      make();
+      return true;
+    } catch (dsl::file_error const& e) {
+      if (failed.empty()) failed = e.what();
+      return false;
+    }
+  };
+  if (attempt([&] { dsl::write_history_csv(history, s.history()); })) kept_in = s.history();
+  if (!s.weights.empty())
+    attempt([&] {
       writer(s.weights)(trainer, s.weights);
       dsl::write_classes(dsl::classes_of(data.train), s.classes());
-    }
-    dsl::plot(history, s.output, style(data.name));
-    if (!s.confusion.empty()) write_confusion(s, confusion, data.name);
-  } catch (dsl::file_error const& e) {  // the disk was full, gnuplot is gone: hours of training must not go with them
-    throw dsl::file_error(std::string(e.what()) + "; every epoch's numbers are kept in " + s.history());
-  }
+    });
+  attempt([&] { dsl::plot(history, s.output, style(data.name)); });
+  if (!s.confusion.empty()) attempt([&] { write_confusion(s, confusion, data.name); });
+  if (!failed.empty())
+    throw dsl::file_error(failed + (kept_in.empty() ? "" : "; every epoch's numbers are kept in " + kept_in));
   std::error_code left;  // one that is left over is no reason to fail now; what it is for is over
   if (s.keeps_checkpoint()) std::filesystem::remove(s.checkpoint(), left);
   say(fmt::format("test accuracy {:.4f}; plot in {}, numbers in {}{}", history.epochs[kept].validation.acc, s.output,

@@ -281,11 +281,15 @@ inline void check_names(settings const& s) {
     std::string path;
   };
   std::vector<output> all;
-  auto const add = [&](char const* option, std::string const& given, std::string const& path) {
+  // A link in the end of a path is replaced itself, not what it leads to.
+  auto const name_of = [](std::string const& path) {
     std::error_code unknown;  // where folders can't be looked at, names are compared as they are
-    std::filesystem::path const real =
-        std::filesystem::weakly_canonical(std::filesystem::absolute(path, unknown), unknown);
-    std::string const name = unknown ? path : real.string();
+    std::filesystem::path const whole = std::filesystem::absolute(path, unknown);
+    std::filesystem::path const folder = std::filesystem::weakly_canonical(whole.parent_path(), unknown);
+    return unknown ? path : (folder / whole.filename()).string();
+  };
+  auto const add = [&](char const* option, std::string const& given, std::string const& path) {
+    std::string const name = name_of(path);
     for (output const& other : all)
       if (!given.empty() && other.path == name)
         throw dsl::option_error(
@@ -294,7 +298,8 @@ inline void check_names(settings const& s) {
   };
   add("--output", s.output, s.output);
   add("--output's checkpoint", s.output, s.checkpoint());
-  if (s.csv != s.history()) add("--output's history", s.output, s.history());  // they have the same rows
+  if (name_of(s.csv) != name_of(s.history()))
+    add("--output's history", s.output, s.history());  // they have the same rows
   add("--weights", s.weights, s.weights);
   add("--weights' classes", s.weights, s.classes());
   add("--best", s.best, s.best);

@@ -5,6 +5,7 @@
 #include "support/words.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +15,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -209,7 +211,7 @@ TEST_CASE("program: no output takes another one's name", "[program]") {
   refuses(2, with(tiny({"--tensorboard", "plot.png"})), {"--output and --tensorboard"});
   // The history's rows as they come: at the end the same file.
   temporary_directory const here;
-  CHECK(run(here, with(tiny({"--epochs", "1", "--csv", "plot.png.history.csv"}))).code == 0);
+  CHECK(run(here, with(tiny({"--epochs", "1", "--csv", "./plot.png.history.csv"}))).code == 0);
 }
 
 TEST_CASE("program: optimizers, clipping and label smoothing", "[program]") {
@@ -439,7 +441,7 @@ TEST_CASE("program: a checkpoint that can't be written ends no training", "[prog
   CHECK(std::distance(fs::directory_iterator(here.path), {}) == 2);
 }
 
-TEST_CASE("program: where the weights fail behind the training, the history is kept, whole, and said so", "[program]") {
+TEST_CASE("program: where the weights fail behind the training, history and plot are kept, and said so", "[program]") {
   temporary_directory const here;
   outcome const o = run(here, tiny({"-o", "plot.png", "--epochs", "1", "--weights", "w"}), {}, 1 << 20);
   INFO(o.out << o.err);
@@ -448,7 +450,25 @@ TEST_CASE("program: where the weights fail behind the training, the history is k
   CHECK(o.err.starts_with("error: weights: w must be a file that can be written; found File too"));
   CHECK(has(o.err, "every epoch's numbers are kept in plot.png.history.csv"));
   CHECK(lines(contents(here / "plot.png.history.csv")).size() == 2);
-  CHECK(std::distance(fs::directory_iterator(here.path), {}) == 1);
+  CHECK(contents(here / "plot.png").starts_with("\x89PNG"));
+  CHECK(std::distance(fs::directory_iterator(here.path), {}) == 2);
+}
+
+TEST_CASE("program: where the plot's folder goes away while it trains, weights elsewhere are kept", "[program]") {
+  temporary_directory const here;
+  fs::create_directory(here / "plots");
+  std::thread thief([&] {
+    for (int i = 0; i < 6000 && !fs::exists(here / "plots/plot.png.checkpoint"); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    fs::rename(here / "plots", here / "gone");
+  });
+  outcome const o = run(here, tiny({"-o", "plots/plot.png", "--epochs", "20", "--weights", "w"}));
+  thief.join();
+  INFO(o.out << o.err);
+  CHECK(o.code == 1);
+  CHECK(has(o.err, "error: history: plots/plot.png.history.csv must be a file that can be written"));
+  CHECK_FALSE(has(o.err, "are kept in"));
+  CHECK(fs::file_size(here / "w") > 6'000'000);
 }
 
 TEST_CASE("program: callbacks from the command line", "[program]") {
