@@ -11,7 +11,7 @@ from stage import Failure, Skip
 
 # group of gpu_conformance -> seconds it may take; the slow ones wait for the reference on the CPU, beside the rest
 SLOW = {"minigooglenet": 400, "batch64": 400, "timed64": 400}
-QUICK = {"refusals": 60, "layers": 200, "gradients": 100, "slices": 200, "small": 200, "trajectories": 200,
+QUICK = {"refusals": 60, "layers": 200, "gradients": 100, "slices": 400, "small": 200, "trajectories": 200,
          "calls": 120, "resident": 150, "deterministic": 240}
 # compute-sanitizer's tools; where True, what they find in kernels that are not ours is told, not counted
 TOOLS = (("memcheck", 240, False), ("racecheck", 240, True), ("synccheck", 120, True), ("initcheck", 120, True))

@@ -140,7 +140,10 @@ TEST_CASE("cuda: in inference convolutions write their slices, or are copied the
     CHECK(device.report() == "");
   }
   CHECK(launches[false] == launches[true] + 5);  // two inception branches, one beside a pool, two beside an identity
-  CHECK(memory[false] > memory[true]);
+  // Outputs of the first two; those that come later find room there, of which the least would take 768 bytes.
+  long long const more = memory[false] - memory[true], first_two = 3 * 81 * (8 + 24) * 2;
+  CHECK(more >= first_two);
+  CHECK(more < first_two + 768);
 }
 
 TEST_CASE("cuda agrees with reference: optimizers with slots, clipped gradients, smoothed labels", "[cuda]") {
@@ -215,14 +218,16 @@ TEST_CASE("cuda: fit takes its batches from device memory, the same as the CPU's
   dsl_test::add_all_kernels();
   simulated_device device({.seed = 6});
   dataset const data = drawn_data({3, 9, 9}, 5, 45).subset(3, 40);
-  for (augmentation const& augment :
-       {augmentation{}, augmentation{shift_and_flip{.width = 0.2, .height = 0.1}},
-        augmentation{shift_and_flip{.width = 0.2, .interpolation = interpolation::bilinear}},
-        augmentation{in_order{random_crop{.padding = 2}, random_flip{}, cutout{.size = 3}}},
-        augmentation{none_at_all{}}, augmentation{in_order{shift_and_flip{}, none_at_all{}}}})
+  struct one {
+    augmentation augment;
+    bool resident;
+  };
+  for (auto const& [augment, resident] :
+       {one{{}, true}, one{shift_and_flip{.width = 0.2, .height = 0.1}, true},
+        one{shift_and_flip{.width = 0.2, .interpolation = interpolation::bilinear}, true},
+        one{in_order{random_crop{.padding = 2}, random_flip{}, cutout{.size = 3}}, true}, one{none_at_all{}, false},
+        one{in_order{shift_and_flip{}, none_at_all{}}, false}})
     for (bool shuffle : {true, false}) {
-      augmentation_numbers numbers;
-      bool const resident = augment.describe(numbers);
       trainer fast(
           std::make_unique<cu::engine>(device.api(), small::view(), keras_rules, settings(precision::fp32_strict)),
           0.01);

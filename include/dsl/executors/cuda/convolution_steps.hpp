@@ -5,6 +5,9 @@
 
 namespace dsl::cu {
 
+// What a plan takes for a slice, cuDNN's graphs take, too.
+static_assert(dsl::detail::library_bytes % tensor_alignment == 0);
+
 /// Convolutions: through cuDNN where it has a plan, else through kernels of our own.
 class convolution_steps {
  public:
@@ -95,13 +98,17 @@ class convolution_steps {
       r_.launch(kernels::add_bias(r_.type, out.pixels, out.shape.channels, out.at, f.relu), f.bias, out.data);
     return true;
   }
-  /// Memory of its own for a tensor that has to be copied into its slice.
+  /// A tensor that has to be copied into its slice, elsewhere. The copy comes next on the same queue, so that all of a
+  /// queue's share that memory.
   [[gnu::cold]] tensor_at beside(tensor_at const& slice) {
     tensor_at packed = slice;
     packed.at = {slice.shape.channels, 0};
-    packed.data =
-        r_.made.packed.emplace(r_.parts.calls, slice.pixels * slice.shape.channels * bytes_of(r_.type), r_.parts.stream)
-            .data();
+    long long const bytes = slice.pixels * slice.shape.channels * bytes_of(r_.type);
+    detail::chain<device_memory>& all = r_.made.packed[r_.queue()];
+    device_memory* found = nullptr;
+    for (device_memory& m : all)
+      if (m.bytes() >= bytes) found = &m;
+    packed.data = (found ? found : &all.emplace(r_.parts.calls, bytes, r_.parts.stream))->data();
     return packed;
   }
   /// The library's pass, or, where it has no plan for it, false.

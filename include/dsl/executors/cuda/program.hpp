@@ -83,7 +83,7 @@ struct program {
   detail::chain<bound_convolution> convolutions{};
   detail::chain<bound_product> products{};
   detail::chain<folded_kernel> folded{};
-  detail::chain<device_memory> packed{};     // convolutions' outputs that have to be copied into their slices
+  detail::chain<device_memory> packed[2]{};  // by queue: for outputs that are then copied into their slices
   detail::chain<device_memory> numbers{};    // that towers exchange
   detail::chain<host_exchange> exchanges{};  // on the host
   detail::chain<pinned_memory> sums{};       // likewise
@@ -106,7 +106,7 @@ struct program {
     for (auto const* m : {&pictures, &stage_map})
       if (*m) all += (*m)->bytes();
     for (folded_kernel const& f : folded) all += f.kernel.bytes() + f.bias.bytes();
-    for (auto const* more : {&packed, &numbers})
+    for (auto const* more : {&packed[0], &packed[1], &numbers})
       for (device_memory const& m : *more) all += m.bytes();
     return all;
   }
