@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """accuracy_curves, run as a program, with gnuplot."""
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -10,6 +11,7 @@ PROGRAM = pathlib.Path(__file__).resolve().parent / "accuracy_curves"
 HISTORY = "epoch,loss,acc,val_loss,val_acc\n1,1.5,0.41,1.4,0.52\n2,1.0,0.62,1.1,0.61\n"
 
 
+@unittest.skipUnless(shutil.which("gnuplot"), "no gnuplot")
 class Curves(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()

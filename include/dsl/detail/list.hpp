@@ -24,6 +24,7 @@ class list {
     other.size_ = other.capacity_ = 0;
   }
   constexpr list& operator=(list const& other) {
+    if (this == &other) return *this;
     list copy(other);
     swap(copy);
     return *this;

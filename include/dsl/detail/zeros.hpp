@@ -33,7 +33,7 @@ class zeroed_memory {
 /// those of this class together as much as one.
 template <class T>
 class zeros : zeroed_memory {
-  static_assert(std::is_trivially_copyable_v<T>);
+  static_assert(std::is_arithmetic_v<T>);
 
  public:
   zeros() = default;

@@ -95,7 +95,10 @@ inline std::string progress_line(progress const& p, line_style const& style) {
   }
 
   std::string line = fields[0].text;
-  if (cells > 0) line += " ", line += draw_bar(p, style, cells);
+  if (cells > 0) {
+    line += " ";
+    line += draw_bar(p, style, cells);
+  }
   bool first = cells > 0;
   for (field const& f : fields) {
     if (&f == fields || !f.kept) continue;

@@ -52,11 +52,11 @@ class convolutions {
     layout const lk(turned ? dims{{d[1], d[0], d[2], d[3]}} : dims{{d[0], d[1], d[2], d[3]}}, dnnl_format_tag_any);
     asked.x = turned ? &ly : &lx, asked.y = turned ? &lx : &ly, asked.kernel = &lk, asked.bias = bias ? &lb : nullptr;
     description_handle const found = describe(device_.engine(), asked, algorithm(y, weights));
-    implementations_ = (detail::message({implementations_, s.step->node,
-                                         weights ? " backward weights: "
-                                         : data  ? " backward data: "
-                                                 : " forward: ",
-                                         implementation(found), "\n"}));
+    implementations_ = detail::message({implementations_, s.step->node,
+                                        weights ? " backward weights: "
+                                        : data  ? " backward data: "
+                                                : " forward: ",
+                                        implementation(found), "\n"});
 
     if (!weights) {
       bool const folded = s.step->batch_norm >= 0;
