@@ -633,6 +633,11 @@ TEST_CASE("backup_and_restore: what does not fit is refused, and nothing changes
   CHECK(t.steps() == 0);
   CHECK(detail::fingerprint_of(t.engine()) == detail::fingerprint_of(u.engine()));
   CHECK(has(thrown<option_error>([&] { toy::fit(u, 1, {backup_and_restore(path)}); }), "has 2 epochs already"));
+  // The weights of such a network are no state, and stay where they are.
+  save_weights(u, here / "weights");
+  CHECK(has(thrown<file_error>([&] { toy::fit(u, 4, {backup_and_restore(here / "weights")}); }),
+            "found weights alone, as save_weights writes them"));
+  CHECK(exists(here / "weights"));
   CHECK(has(thrown<file_error>([&] { restore(t, read_checkpoint(path), path); }), "is of the middle of epoch 3"));
   std::string const good = read_checkpoint(path);
   detail::checkpoint_head head;
