@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 #include "support/printed.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/words.hpp"
 
 #include <dsl/dsl.hpp>
 #include <dsl/placement.hpp>
@@ -26,6 +27,10 @@ using dsl::test::temporary_directory;
 
 using dsl::test::printed;
 
+using dsl::test::contents;
+using dsl::test::has;
+using dsl::test::thrown;
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -41,11 +46,6 @@ struct environment_variable {  // null: unset; put back afterwards
   environment_variable& operator=(environment_variable const&) = delete;
   ~environment_variable() { was_set ? ::setenv(name.c_str(), before.c_str(), 1) : ::unsetenv(name.c_str()); }
 };
-
-std::string contents(std::string const& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 /// What a callback writes to a file, or a pipe, in a made-up run.
 template <class Callback, class Run>
@@ -73,20 +73,6 @@ dsl::trainer& some_trainer() {
 dsl::fit_run run_of(int epochs, std::int64_t steps) {
   return {.trainer = some_trainer(), .epochs = epochs, .steps = steps, .batch_size = 64};
 }
-
-/// What a call throws says; "nothing" if it doesn't, "another type" if it isn't an Error.
-template <class Error, class F>
-std::string message_of(F f) {
-  try {
-    f();
-  } catch (Error const& e) {
-    return e.what();
-  } catch (std::exception const&) {
-    return "another type";
-  }
-  return "nothing";
-}
-bool has(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
 
 struct lines_of {
   std::vector<std::string> lines;
@@ -347,7 +333,7 @@ TEST_CASE("a file that is read-only is not replaced", "[text][files]") {
   std::filesystem::permissions(here.path, std::filesystem::perms::all);
   bool const root = ::geteuid() == 0;  // who may write to everything
   if (root && ::seteuid(65534) != 0) return;
-  std::string const message = message_of<dsl::file_error>([&] { dsl::check_writable(here / "a", "test"); });
+  std::string const message = thrown<dsl::file_error>([&] { dsl::check_writable(here / "a", "test"); });
   CHECK_NOTHROW(dsl::check_writable(here / "b", "test"));
   if (root) REQUIRE(::seteuid(0) == 0);
   std::filesystem::permissions(here / "a", std::filesystem::perms::owner_read);
@@ -356,7 +342,7 @@ TEST_CASE("a file that is read-only is not replaced", "[text][files]") {
   std::filesystem::create_directory(here / "closed");
   std::filesystem::permissions(here / "closed", std::filesystem::perms::none);
   if (root) REQUIRE(::seteuid(65534) == 0);
-  std::string const closed = message_of<dsl::file_error>([&] { dsl::check_writable(here / "closed/a", "test"); });
+  std::string const closed = thrown<dsl::file_error>([&] { dsl::check_writable(here / "closed/a", "test"); });
   if (root) REQUIRE(::seteuid(0) == 0);
   CHECK(closed.find("read-only") == std::string::npos);
   CHECK(closed.find("a directory that you may write to") != std::string::npos);
@@ -390,7 +376,7 @@ TEST_CASE("a file appears whole or not at all", "[text][files]") {
   CHECK_THROWS_AS(dsl::check_writable(here.path.string(), "test"), dsl::file_error);
   CHECK_THROWS_AS(dsl::check_writable("/dev/null", "test"), dsl::file_error);
   CHECK_THROWS_AS(dsl::check_writable("", "test"), dsl::file_error);
-  std::string const message = message_of<dsl::file_error>([&] { dsl::check_writable(here / "no/such/file", "test"); });
+  std::string const message = thrown<dsl::file_error>([&] { dsl::check_writable(here / "no/such/file", "test"); });
   CHECK(message ==
         "test: " + (here / "no/such/file") +
             " must be a file that can be written; found No such file or directory; make the directory first, "
@@ -422,11 +408,11 @@ TEST_CASE("a plot that can't be is known before the training, and leaves nothing
   dsl::history one;
   one.epochs.push_back({});
   auto const fails = [&](std::string const& path, std::string const& with) {
-    std::string const checked = message_of<dsl::file_error>([&] { dsl::check_plot(path); });
+    std::string const checked = thrown<dsl::file_error>([&] { dsl::check_plot(path); });
     INFO(path << ": " << checked);
     CHECK(checked.starts_with("plot: "));
     CHECK(has(checked, with));
-    CHECK(message_of<dsl::file_error>([&] { dsl::plot(one, path); }) == checked);
+    CHECK(thrown<dsl::file_error>([&] { dsl::plot(one, path); }) == checked);
     CHECK(here.empty());
   };
   dsl::check_plot(here / "plot.png");
@@ -443,9 +429,8 @@ TEST_CASE("a plot that can't be is known before the training, and leaves nothing
   fails(here / "plot.png", "apt-get install gnuplot-nox");
   std::ofstream(here / "gnuplot") << "#!/bin/sh\necho too old >&2\nexit 3\n";
   fs::permissions(here.path / "gnuplot", fs::perms::owner_all);
-  CHECK(has(message_of<dsl::file_error>([&] { dsl::check_plot(here / "plot.png"); }), "it failed: too old"));
+  CHECK(has(thrown<dsl::file_error>([&] { dsl::check_plot(here / "plot.png"); }), "it failed: too old"));
   std::ofstream(here / "gnuplot") << "#!/bin/sh\nprintf '\\211PNG%200s'\n";
-  CHECK(has(message_of<dsl::file_error>([&] { dsl::check_plot(here / "plot.png"); }),
-            "204 bytes of it; is the disk full"));
+  CHECK(has(thrown<dsl::file_error>([&] { dsl::check_plot(here / "plot.png"); }), "204 bytes of it; is the disk full"));
   CHECK_FALSE(fs::exists(here.path / "plot.png"));
 }

@@ -113,10 +113,10 @@ class backup_and_restore : public callback {
   /// Before the trainer has anything of it.
   [[gnu::cold]] void check(fit_run const& run, detail::checkpoint_head const& at) const {
     if (at.epoch == 0 && at.step == 0)  // and the end of this run would remove it
-      throw file_error(detail::message({"checkpoint: ", path(),
-                                        " must be a run's state; found weights alone, as "
-                                        "save_weights writes them; give backup_and_restore another name, or load them "
-                                        "with load_weights"}));
+      throw file_error(
+          detail::message({"backup_and_restore: ", path(),
+                           " must be a run's state; found weights alone, as save_weights writes them; choose another "
+                           "name, or load them with load_weights"}));
     if (at.epoch > run.epochs)
       throw option_error(detail::message({"backup_and_restore: ", path(), " has ", at.epoch,
                                           " epochs already; this run has ", run.epochs, "; give it as many or more"}));
