@@ -11,6 +11,7 @@
 #include <dsl/towers.hpp>
 
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -433,4 +434,10 @@ TEST_CASE("a plot that can't be is known before the training, and leaves nothing
   std::ofstream(here / "gnuplot") << "#!/bin/sh\nprintf '\\211PNG%200s'\n";
   CHECK(has(thrown<dsl::file_error>([&] { dsl::check_plot(here / "plot.png"); }), "204 bytes of it; is the disk full"));
   CHECK_FALSE(fs::exists(here.path / "plot.png"));
+  std::ofstream(here / "gnuplot") << "#!/bin/sh\necho $$ >" << (here / "process") << "\nexec /bin/sleep 300\n";
+  CHECK(has(thrown<dsl::file_error>([] { dsl::detail::run_gnuplot("plot x", 1, 2); }), "within 2 s; it had not"));
+  pid_t process = 0;
+  std::ifstream(here / "process") >> process;
+  REQUIRE(process > 0);
+  CHECK(::kill(process, 0) == -1);  // it is gone
 }

@@ -4,12 +4,17 @@
 #include <dsl/io/atomic_file.hpp>
 #include <dsl/training/history.hpp>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include <fmt/core.h>
 #include <spawn.h>
@@ -118,9 +123,30 @@ inline std::string gnuplot_script(history const& h, plot_options const& o, plot_
   return script + "\n";
 }
 
+/// The status of a child process when it has ended; one that has not after `seconds` is killed, and there is none.
+inline std::optional<int> wait_for(pid_t child, double seconds) {
+  using clock = std::chrono::steady_clock;
+  auto const end = clock::now() + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(seconds));
+  int status = 0;
+  for (std::chrono::milliseconds pause(1);; pause = std::min(2 * pause, std::chrono::milliseconds(16))) {
+    pid_t const ended = ::waitpid(child, &status, WNOHANG);
+    if (ended == child) return status;
+    if (ended < 0 && errno != EINTR) return 0;  // the program ignores SIGCHLD, so nobody will ever know
+    if (clock::now() >= end) break;
+    std::this_thread::sleep_for(pause);
+  }
+  ::kill(child, SIGKILL);
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return std::nullopt;
+}
+
+/// What takes 0.1 s, and more where fonts are looked for the first time or others need the processor.
+inline constexpr double gnuplot_seconds = 60;
+
 /// Runs gnuplot, found on PATH, with `script` as its input and `picture` as its output; throws file_error with what it
-/// said. No shell, no file name in the script.
-inline void run_gnuplot(std::string const& script, int picture) {
+/// said, or where it has not ended after `seconds`. No shell, no file name in the script.
+inline void run_gnuplot(std::string const& script, int picture, double seconds = gnuplot_seconds) {
   struct closer {
     void operator()(std::FILE* f) const { std::fclose(f); }
   };
@@ -139,10 +165,12 @@ inline void run_gnuplot(std::string const& script, int picture) {
   pid_t child = 0;
   int const failed = ::posix_spawnp(&child, program, &actions, nullptr, arguments, environ);
   ::posix_spawn_file_actions_destroy(&actions);
-  int status = 0;
-  if (failed == 0)
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
+  std::optional<int> const ended = failed == 0 ? wait_for(child, seconds) : 0;
+  if (!ended)
+    throw file_error(fmt::format(
+        "plot: gnuplot must draw a plot within {} s; it had not, and was ended; try: echo 'plot x' | gnuplot -d",
+        seconds));
+  int const status = *ended;
   if (failed != 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
     throw file_error(
         "plot: gnuplot must be installed; found none on PATH; on Debian or Ubuntu: apt-get install gnuplot-nox");
