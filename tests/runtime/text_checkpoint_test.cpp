@@ -130,6 +130,10 @@ TEST_CASE("checkpoint: what is no whole one of this training is refused, and not
   std::string negative = good;
   std::memset(negative.data() + 64, 0xff, 8);  // -1 epochs
   refused(fresh, negative, "cut short or damaged");
+  refused(fresh, std::string("\2\0\0\0\0\0\0\0{}", 10),
+          "checkpoints do; this one looks like safetensors: load_safetensors");
+  refused(fresh, "\x89HDF\r\n\x1a\n and more", "checkpoints do; this one is HDF5: load_keras_h5");
+  refused(fresh, "some other thing", "checkpoints do; give another file");
 
   dsl::trainer other = made<same_sizes>(), slotless = made(0.0F), slower = made(0.8F), seeded = made(0.9F, 2);
   refused(other, good, "another network's");

@@ -98,6 +98,13 @@ void for_each_array(graph_view const& g, long long slots, F f) {
   return bytes;
 }
 
+/// What to do with a file that does not begin as a checkpoint.
+[[gnu::cold]] inline char const* advice_for_begin(std::string const& bytes) {
+  if (bytes.size() > 8 && bytes[8] == '{') return "this one looks like safetensors: load_safetensors reads it";
+  if (bytes.compare(0, 4, "\x89HDF") == 0) return "this one is HDF5: load_keras_h5 reads Keras's weights";
+  return "give another file, or start without";
+}
+
 /// Bytes that are whole and of this trainer's network, taken apart. Throws file_error for others. Both must outlive it.
 class checkpoint_reader {
  public:
@@ -105,7 +112,7 @@ class checkpoint_reader {
       : bytes_(bytes), name_(name) {
     checkpoint_head const own{};
     need(bytes.size() >= sizeof own.magic && std::memcmp(bytes.data(), own.magic, version_at) == 0,
-         "must begin as typenet's checkpoints do; give another file, or start without");
+         message({"must begin as typenet's checkpoints do; ", advice_for_begin(bytes)}));
     need(std::memcmp(bytes.data(), own.magic, sizeof own.magic) == 0,
          "is of another version of typenet; go on with the program that began it, or start without");
     need(bytes.size() >= sizeof head, message({"must have ", sizeof head, " bytes or more; found ", bytes.size(),
