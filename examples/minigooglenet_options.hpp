@@ -308,12 +308,23 @@ inline void check_names(settings const& s) {
   add("--tensorboard", s.tensorboard, s.tensorboard);
 }
 
+inline bool is_picture(std::string const& path) {
+  try {
+    dsl::plot_format_of(path);
+    return true;
+  } catch (dsl::file_error const&) {
+    return false;
+  }
+}
+
 inline void check(settings const& s) {
   auto const need = [](bool holds, std::string const& message) {
     if (!holds) throw dsl::option_error(message);
   };
   auto const found = [](auto value) { return "; found " + fmt::format("{}", value); };
   need(!s.output.empty() || !s.graph.empty(), "--output: it must say where the plot goes; add --output plot.png");
+  need(s.output.empty() || is_picture(s.output),
+       "--output: the name must end in .png or .svg" + found(s.output) + "; rename it to plot.png");
   need(s.gpus >= 1, "--gpus: it must be 1 or more" + found(s.gpus) + "; leave it out for 1");
   need(s.gpus <= 1024, "--gpus: there can't be more than 1024" + found(s.gpus) + "; use fewer");
   need(s.merge == "host_merge" || s.merge == "all_reduce",
@@ -340,8 +351,7 @@ inline void check(settings const& s) {
   for (std::string const& file : {s.best, s.weights})
     need(writer(file), "--best and --weights: this program has no safetensors" + found(file) +
                            "; install nlohmann_json and build again, or choose another name");
-  bool const draws = s.confusion.ends_with(".png") || s.confusion.ends_with(".svg");
-  need(s.confusion.empty() || draws || s.confusion_as_text(),
+  need(s.confusion.empty() || is_picture(s.confusion) || s.confusion_as_text(),
        "--confusion: the name must end in .png, .svg or .txt; found " + s.confusion + "; rename it to confusion.png");
   check_names(s);
   need(s.save_every >= 0, "--save-every: it must be 0 (behind each epoch) or more" + found(s.save_every) + "; try 500");
@@ -356,10 +366,10 @@ inline void check(settings const& s) {
       s.augment == "shift_flip" || s.augment == "crop_flip" || s.augment == "crop_flip_cutout" || s.augment == "none";
   need(augments, "--augment: it must be shift_flip, crop_flip, crop_flip_cutout or none" + found(s.augment));
   need(!s.synthetic || s.data.empty(), "--synthetic and --data: only one of them can be; leave one out");
-  if (s.executor != "reference" && !(s.executor == "onednn" && has_onednn) && !(s.executor == "cuda" && has_cuda))
-    throw dsl::executor_error("--executor: it must be one that is built in" + found(s.executor) +
-                              "; this program has " + (has_onednn ? "onednn, " : "") + (has_cuda ? "cuda, " : "") +
-                              "reference; for others install their libraries and build again");
+  need(s.executor == "reference" || (s.executor == "onednn" && has_onednn) || (s.executor == "cuda" && has_cuda),
+       "--executor: it must be one that is built in" + found(s.executor) + "; this program has " +
+           (has_onednn ? "onednn, " : "") + (has_cuda ? "cuda, " : "") +
+           "reference; for others install their libraries and build again");
   bool const known = s.precision == "bf16" || s.precision == "tf32" || s.precision == "fp32_strict";
   need(known, "--precision: it must be bf16, tf32 or fp32_strict" + found(s.precision));
   need(s.executor == "cuda" || (s.precision == "bf16" && !s.deterministic),
@@ -370,7 +380,6 @@ inline void check(settings const& s) {
        "--collectives nccl is for --executor cuda" + found(s.executor) + "; leave it out");
   need(!s.deterministic || s.collectives == "host",
        "--deterministic and --collectives nccl: NCCL chooses in which order it adds up; leave one out");
-  if (s.collectives == "nccl" && !has_nccl)
-    throw dsl::executor_error("--collectives: this program has no nccl; install it and build again");
+  need(s.collectives == "host" || has_nccl, "--collectives: this program has no nccl; install it and build again");
   need(s.executor == "onednn" || s.threads <= 1, "--threads: " + s.executor + " has one thread" + found(s.threads));
 }

@@ -281,20 +281,20 @@ TEST_CASE("program: towers share every batch and train as one does", "[program]"
 }
 
 TEST_CASE("program: an executor that is not built in", "[program]") {
-  refuses(1, with(tiny({"--executor", "tpu"})), {"--executor", "built in", "found tpu", "reference"});
+  refuses(2, with(tiny({"--executor", "tpu"})), {"--executor", "built in", "found tpu", "reference"});
 }
 
 TEST_CASE("program: a plot path that can't be written is known before anything is loaded", "[program]") {
   auto const early = [](std::string const& path, std::vector<std::string> const& words,
-                        std::vector<std::pair<std::string, std::string>> const& environment = {}) {
-    refuses(1, tiny({"--output", path}), words, environment);
+                        std::vector<std::pair<std::string, std::string>> const& environment = {}, int code = 1) {
+    refuses(code, tiny({"--output", path}), words, environment);
     temporary_directory const here;
     CHECK(run(here, tiny({"--output", path}), environment).out.empty());
   };
   early("missing/plot.png", {"missing/", "must be a file that can be written", "make the directory first"});
   early("/proc/plot.png", {"/proc/", "must be a file that can be written"});
-  early("/dev/null", {"must end in .png or .svg; found /dev/null"});
-  early("plot.gif", {"plot", ".png or .svg", "plot.gif"});
+  early("/dev/null", {"--output", "must end in .png or .svg; found /dev/null"}, {}, 2);
+  early("plot.gif", {"--output", ".png or .svg", "plot.gif"}, {}, 2);
   early("plot.png", {"gnuplot", "apt-get install"}, {{"PATH", "/nonexistent"}});
 }
 
