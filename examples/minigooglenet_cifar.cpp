@@ -15,6 +15,7 @@
 #include <dsl/text/dot.hpp>
 #include <dsl/towers.hpp>
 #include <dsl/towers/launcher.hpp>
+#include <dsl/training/fingerprint.hpp>
 #ifdef TYPENET_HAS_SAFETENSORS
 #include <dsl/io/safetensors.hpp>
 #endif
@@ -190,8 +191,7 @@ std::vector<std::pair<std::string, std::string>> decisive(settings const& s, pic
   std::string const executor = trainer.engine().description();  // of several towers: "2 towers, each onednn ..."
   std::size_t const each = executor.find(", each ");
   return {{"data", fmt::format("{}, {} + {} pictures ({:08x})", data.name, data.train.size, data.test.size,
-                               (dsl::detail::fingerprint_of(data.train) ^ dsl::detail::fingerprint_of(data.test) << 1) &
-                                   0xffffffff)},
+                               (dsl::fingerprint(data.train) ^ dsl::fingerprint(data.test) << 1) & 0xffffffff)},
           {"--augment", s.augment},
           {"--learning-rate", fmt::format("{}", s.learning_rate)},
           {"--schedule", s.schedule},

@@ -125,3 +125,12 @@ class fingerprint {
 }
 
 }  // namespace dsl::detail
+
+namespace dsl {
+
+/// 64 bits that stand for a data set's labels, mean and pictures (of more than 256 MiB as many, spread over the set):
+/// the same for the same ones, in all likelihood others for others. To compare, as from run to run; not against
+/// forgery.
+[[gnu::cold]] inline std::uint64_t fingerprint(dataset const& data) { return detail::fingerprint_of(data); }
+
+}  // namespace dsl
