@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/dsl.hpp>
+#include <dsl/executors/cuda/joined_loss.hpp>
 #include <dsl/executors/cuda/kernels/batch_norm.hpp>
 #include <dsl/executors/cuda/target.hpp>
 #include <dsl/plan/streams.hpp>
@@ -59,17 +60,13 @@ class gpu_launches {
 
   int together(int s) const {
     step const& x = p_.steps[s];
-    if (ends_in_loss(s)) return 2;
+    if (cu::joins_loss(g_, p_, s)) return 2;
     int count = 1;
     if (x.kind != op::batch_norm || p_.options.mode != mode::training || x.group < 0) return 1;
     while (count < cu::kernels::batch_norm_group && s + count < p_.steps.size() &&
            p_.steps[s + count].group == x.group && p_.steps[s + count].what == x.what)
       ++count;
     return count;
-  }
-  bool ends_in_loss(int s) const {
-    return p_.steps[s].what == action::forward && p_.steps[s].kind == op::softmax && s + 1 < p_.steps.size() &&
-           p_.steps[s + 1].what == action::loss;
   }
 
   void record(int s, int count) {

@@ -111,6 +111,26 @@ TEST_CASE("cuda agrees with reference: odd channels, other layers, the other los
   for (precision p : {precision::fp32_strict, precision::bf16}) agree(odd::view(), torch_rules, 3, 4, p);
 }
 
+TEST_CASE("cuda agrees with reference: a softmax whose loss can't share its launch", "[cuda]") {
+  // Behind the one comes a reshape, so that the loss's gradient is not the logits'. In the other the plan puts that
+  // gradient, 50 x 10 numbers, across the end of the logits', which other samples still need.
+  using reshaped = network<image<3, 4, 4>, flatten, dense<5>, softmax, flatten>;
+  using heads = network<image<3, 4, 4>, flatten, concat<dense<6>, dense<4>>, softmax>;
+  agree(reshaped::view(), keras_rules, 6, 3, precision::fp32_strict);
+  agree(heads::view(), keras_rules, 50, 3, precision::fp32_strict);
+  agree(heads::view(), keras_rules, 49, 3, precision::bf16);
+
+  auto const joined = [](graph_view const& g, int batch) {
+    plan const p = make_plan(g, {.batch = batch, .target = cu::target_for(cu::storage::f32)});
+    int all = 0;
+    for (int s = 0; s < p.steps.size(); ++s) all += cu::joins_loss(g, p, s);
+    return all;
+  };
+  CHECK(joined(reshaped::view(), 6) == 0);
+  CHECK(joined(heads::view(), 50) == 0);
+  CHECK(joined(heads::view(), 32) == 1);
+}
+
 TEST_CASE("cuda: in inference convolutions write their slices, or are copied there where cuDNN has no plan for that",
           "[cuda]") {
   using slices = network<image<3, 9, 9>, conv_module<16, 3, 3>, inception_module<8, 24>, downsample_module<8>,

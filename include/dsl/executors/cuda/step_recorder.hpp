@@ -3,6 +3,7 @@
 
 #include <dsl/executors/cuda/convolution_steps.hpp>
 #include <dsl/executors/cuda/dense_steps.hpp>
+#include <dsl/executors/cuda/joined_loss.hpp>
 #include <dsl/executors/cuda/queue_turns.hpp>
 #include <dsl/executors/cuda/tower_steps.hpp>
 
@@ -68,10 +69,7 @@ class step_recorder {
   }
 
   // ---- steps -------------------------------------------------------------------------------------------------------
-  bool ends_in_loss(int s) const {
-    return steps()[s].what == action::forward && steps()[s].kind == op::softmax && s + 1 < steps().size() &&
-           steps()[s + 1].what == action::loss;
-  }
+  bool ends_in_loss(int s) const { return joins_loss(e_.graph, p_.plan, s); }
   /// How many steps from s on share its launches.
   int together(int s) const {
     step const& x = steps()[s];

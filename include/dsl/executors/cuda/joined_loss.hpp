@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/graph/graph.hpp>
+#include <dsl/plan/plan.hpp>
+
+namespace dsl::cu {
+
+/// Whether step s is the network's last softmax, and the loss behind it can be computed in the same launch. There a
+/// block writes its sample's gradient while others may still read their logits: the plan, to which the two are one
+/// behind the other, must have put the gradient beside the logits, or each of its numbers onto its own logit.
+[[gnu::cold]] inline bool joins_loss(graph_view const& g, plan const& p, int s) {
+  step const& x = p.steps[s];
+  if (x.what != action::forward || x.kind != op::softmax || x.node != g.size.nodes - 1) return false;
+  if (s + 1 >= p.steps.size() || p.steps[s + 1].what != action::loss) return false;
+  auto const found = [&](step const& in, content what, access how) -> operand const* {
+    for (int i = 0; i < in.operands; ++i) {
+      operand const& o = p.operands[in.first_operand + i];
+      if (o.what == what && o.how == how) return &o;
+    }
+    return nullptr;
+  };
+  operand const* const from = found(x, content::activation, access::read);
+  operand const* const to = found(p.steps[s + 1], content::gradient, access::write);
+  if (!from || !to) return true;  // an evaluation has no gradient
+  buffer const &logits = p.buffers[from->buffer], &gradient = p.buffers[to->buffer];
+  if (logits.offset + logits.bytes <= gradient.offset || gradient.offset + gradient.bytes <= logits.offset) return true;
+  return logits.offset == gradient.offset && logits.shape.channels == gradient.shape.channels &&
+         logits.block == gradient.block && from->channel == to->channel;
+}
+
+}  // namespace dsl::cu
