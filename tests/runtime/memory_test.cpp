@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a step costs in memory: the arena is exactly what the type says, and after the first step nothing is allocated.
 #include "support/catch.hpp"
+#include "support/sanitized.hpp"
 
 #include <dsl/dsl.hpp>
 
@@ -9,7 +10,7 @@
 #include <new>
 
 // Every way to allocate is counted. A sanitizer has its own malloc, so there operator new alone is; without glibc, too.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+#if DSL_TEST_ASAN || DSL_TEST_TSAN || !defined(__GLIBC__)
 #define COUNT_MALLOC 0
 #else
 #define COUNT_MALLOC 1

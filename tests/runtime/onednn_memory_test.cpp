@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The same for oneDNN, which allocates when it executes a primitive: whose allocation it is, is told by its caller.
 #include "support/catch.hpp"
+#include "support/sanitized.hpp"
 
 #include <dsl/dsl.hpp>
 #include <dsl/executors/onednn.hpp>
@@ -10,7 +11,7 @@
 #include <dlfcn.h>
 #include <new>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+#if DSL_TEST_ASAN || DSL_TEST_TSAN || !defined(__GLIBC__)
 #define COUNT_MALLOC 0
 #else
 #define COUNT_MALLOC 1

@@ -9,6 +9,7 @@
 #include <dsl/plan/verify.hpp>
 #include "support/plan_mutations.hpp"
 #include "support/random_graph.hpp"
+#include "support/sanitized.hpp"
 #include "support/symbolic_executor.hpp"
 #include "support/symbolic_interpreter.hpp"
 
@@ -20,13 +21,7 @@ namespace {
 using namespace dsl;
 using namespace dsl::test;
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool slow = true;
-#elif defined(__has_feature)
-constexpr bool slow = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool slow = false;
-#endif
+constexpr bool slow = DSL_TEST_ASAN || DSL_TEST_TSAN;
 constexpr int mutants_in_all = slow ? 10'000 : 100'000;
 constexpr int mutants_per_plan = 25;
 constexpr std::uint64_t seed = 20150904;

@@ -3,15 +3,12 @@
 // changing rate, running statistics. tests/fixtures/README.md tells how the numbers were made.
 #include "support/catch.hpp"
 #include "support/follow_trajectory.hpp"
+#include "support/sanitized.hpp"
 
 using namespace dsl;
 using namespace dsl::test;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int minigooglenet_steps = 1;
-#else
-constexpr int minigooglenet_steps = 20;
-#endif
+constexpr int minigooglenet_steps = DSL_TEST_ASAN || DSL_TEST_TSAN ? 1 : 20;
 
 namespace {
 
