@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct matrix_layout : object {
 struct matmul_preference : object {
   std::uint64_t workspace = 0;
   std::uint32_t alignment[4] = {256, 256, 256, 256};  // of A, B, C and D
+  std::uint32_t reduction = CUBLASLT_REDUCTION_SCHEME_MASK;
 };
 
 inline bool read_storage(cudaDataType t, storage& s) {
@@ -127,6 +129,7 @@ inline cublasStatus_t preference_set(state& s, cublasLtMatmulPreference_t handle
   if (!p) return CUBLAS_STATUS_INVALID_VALUE;
   switch (name) {
     case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES: return read_value(p->workspace, value, bytes);
+    case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK: return read_value(p->reduction, value, bytes);
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES: return read_value(p->alignment[0], value, bytes);
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES: return read_value(p->alignment[1], value, bytes);
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES: return read_value(p->alignment[2], value, bytes);
@@ -178,7 +181,14 @@ inline cublasStatus_t read_product(state& s, cublasLtMatmulDesc_t desc, cublasLt
 }
 
 inline constexpr std::uint64_t algorithm_mark = 0x51D0'A190'0000'0000u;
-inline constexpr std::size_t algorithm_workspace[] = {4096, 0};  // of the made-up algorithms, best first
+/// Made-up algorithms, best first. The first two split a sum in two; the first keeps the halves in the result's type.
+struct algorithm_info {
+  std::size_t workspace;
+  cublasLtReductionScheme_t reduction;
+};
+inline constexpr algorithm_info algorithms[] = {{4096, CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE},
+                                                {4096, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE},
+                                                {0, CUBLASLT_REDUCTION_SCHEME_NONE}};
 
 inline cublasStatus_t find_algorithms(state& s, cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
                                       cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
@@ -191,20 +201,27 @@ inline cublasStatus_t find_algorithms(state& s, cublasLtHandle_t handle, cublasL
   *count = 0;
   cublasStatus_t const status = read_product(s, desc, a, b, c, d, p);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
-  for (std::uint64_t i = 0; i < 2 && *count < room; ++i) {
-    if (algorithm_workspace[i] > limit->workspace) continue;
+  for (std::uint64_t i = 0; i < std::size(algorithms) && *count < room; ++i) {
+    algorithm_info const& x = algorithms[i];
+    if (x.workspace > limit->workspace || (x.reduction & ~limit->reduction) != 0) continue;
     cublasLtMatmulHeuristicResult_t& r = results[(*count)++];
     r = {};
     r.algo.data[0] = algorithm_mark + i;
     for (int t = 0; t < 4; ++t) r.algo.data[1 + t] = limit->alignment[t];
-    r.workspaceSize = algorithm_workspace[i];
+    r.workspaceSize = x.workspace;
     r.state = CUBLAS_STATUS_SUCCESS;
     r.wavesCount = 1;
   }
   return *count > 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
-inline void multiply(product const& p, float alpha, void const* a, void const* b, float beta, void const* c, void* d) {
+inline float rounded(float x, storage type) {
+  float held = 0;  // of any type's size
+  store(&held, 0, type, x);
+  return load(&held, 0, type);
+}
+inline void multiply(product const& p, float alpha, void const* a, void const* b, float beta, void const* c, void* d,
+                     cublasLtReductionScheme_t reduction) {
   int const bits = is_tf32(p.set.compute) ? 10 : 23;
   auto const factor = [bits](matrix_layout const& m, void const* x, std::uint64_t i, std::uint64_t j, bool turned) {
     float const f = load(x, turned ? m.at(j, i) : m.at(i, j), m.type);
@@ -213,8 +230,11 @@ inline void multiply(product const& p, float alpha, void const* a, void const* b
   for (std::uint64_t i = 0; i < p.d->rows; ++i)
     for (std::uint64_t j = 0; j < p.d->columns; ++j) {
       float sum = 0;
-      for (std::uint64_t k = 0; k < p.depth(); ++k)
+      for (std::uint64_t k = 0; k < p.depth(); ++k) {
+        bool const is_half = k == p.depth() / 2 && reduction == CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
+        if (is_half) sum = rounded(sum, p.d->type);
         sum += factor(*p.a, a, i, k, p.set.a != CUBLAS_OP_N) * factor(*p.b, b, k, j, p.set.b != CUBLAS_OP_N);
+      }
       float result = alpha * sum;
       if (beta != 0) result += beta * load(c, p.c->at(i, j), p.c->type);
       if (has_bias(p.set)) result += load(p.set.bias, static_cast<std::int64_t>(i), p.d->type);
@@ -234,9 +254,9 @@ inline cublasStatus_t matmul(state& s, cublasLtHandle_t handle, cublasLtMatmulDe
     return CUBLAS_STATUS_INVALID_VALUE;
   cublasStatus_t const status = read_product(s, desc, a_layout, b_layout, c_layout, d_layout, *p);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
-  std::uint64_t const index = algorithm ? algorithm->data[0] - algorithm_mark : 1;
-  if (index > 1) return CUBLAS_STATUS_INVALID_VALUE;
-  std::size_t const needed = algorithm_workspace[index];
+  std::uint64_t const index = algorithm ? algorithm->data[0] - algorithm_mark : 2;
+  if (index >= std::size(algorithms)) return CUBLAS_STATUS_INVALID_VALUE;
+  std::size_t const needed = algorithms[index].workspace;
   if (needed > bytes || (needed > 0 && (!workspace || reinterpret_cast<std::uintptr_t>(workspace) % 16 != 0)))
     return CUBLAS_STATUS_INVALID_VALUE;
   void const* const tensors[] = {a, b, c, d};
@@ -258,8 +278,9 @@ inline cublasStatus_t matmul(state& s, cublasLtHandle_t handle, cublasLtMatmulDe
     for (std::uint64_t i = 0; i < p->d->rows; ++i)
       for (std::uint64_t j = 0; j < p->d->columns; ++j) store(d, p->d->at(i, j), p->d->type, std::nanf(""));
   };
-  error = enqueue_with_workspace(s, *q, "cublasLtMatmul", 0.005 * static_cast<double>(index + 1), workspace, needed,
-                                 expect, [p, by, a, b, old, c, d] { multiply(*p, by, a, b, old, c, d); }, spoil, {});
+  error = enqueue_with_workspace(
+      s, *q, "cublasLtMatmul", 0.005 * static_cast<double>(index + 1), workspace, needed, expect,
+      [p, by, a, b, old, c, d, index] { multiply(*p, by, a, b, old, c, d, algorithms[index].reduction); }, spoil, {});
   return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 

@@ -116,6 +116,8 @@ class product_plan {
       a(a.cublasLtMatmulPreferenceSetAttribute, wishes.handle, name, static_cast<void const*>(&value), sizeof value);
     };
     wish(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, limit);
+    // Where a sum is split, its parts stay in float up to the end.
+    wish(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
     for (auto const name : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                             CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
       wish(name, std::uint32_t{16});  // it takes 256 for granted
