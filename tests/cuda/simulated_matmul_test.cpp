@@ -97,6 +97,30 @@ TEST_CASE("a product's sums stay in float where they are split") {
   CHECK(device.report() == "");
 }
 
+TEST_CASE("vendors' libraries take a pending error for their own, and an error that was thrown is not pending") {
+  simulated_device device;
+  api const& a = device.api();
+  {
+    cudaStream_t s = nullptr;
+    a(a.cudaStreamCreateWithFlags, &s, 0u);
+    dsl::cu::product_handle const handle(a);
+    buffer as(a, 4, storage::f32), bs(a, 4, storage::f32), ds(a, 1, storage::f32), work(a, 4096, storage::f32);
+    as.write({1, 2, 3, 4}, s), bs.write({1, 1, 1, 1}, s);
+    auto const held = dsl::cu::storage::f32;
+    dsl::cu::product_plan const plan(
+        handle, {.a = {as.p, held, 1, 4, 1}, .b = {bs.p, held, 4, 1, 4}, .d = {ds.p, held, 1, 1, 1}}, 1 << 13);
+    void* p = nullptr;
+    CHECK(a.cudaMalloc.function(&p, std::size_t{1} << 50) == cudaErrorMemoryAllocation);
+    CHECK_THROWS_WITH(plan.run(work.p, s), Catch::Contains("cublasLtMatmul"));
+    CHECK_NOTHROW(plan.run(work.p, s));
+    CHECK_THROWS_WITH(a(a.cudaMalloc, &p, std::size_t{1} << 50), Catch::Contains("cuda: cudaMalloc failed"));
+    CHECK_NOTHROW(plan.run(work.p, s));
+    CHECK(ds.read(s) == std::vector<float>{10});
+    a(a.cudaStreamDestroy, s);
+  }
+  CHECK(device.report() == "");
+}
+
 TEST_CASE("16-bit numbers round to nearest, ties to even") {
   using namespace dsl_test::simulated;
   for (unsigned bits = 0; bits < 65536; ++bits) {

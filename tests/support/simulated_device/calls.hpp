@@ -45,15 +45,18 @@ R take_fault(state& s, std::string_view name) {
   return result;
 }
 
-/// For cudaGetLastError; and a call in which a kernel goes wrong fails itself.
+/// For cudaGetLastError, which tells a thread of its own calls; and a call in which a kernel goes wrong fails itself.
 template <class R>
 R remember(state& s, R result) {
   if constexpr (std::is_same_v<R, cudaError_t>) {
     if (result == cudaSuccess) result = s.sticky;
-    if (result != cudaSuccess) s.last_error = result;
+    if (result != cudaSuccess) state::last_error = result;
   }
   return result;
 }
+/// What vendors' libraries ask behind their launches: an error that this thread's earlier calls left is taken for
+/// theirs.
+inline bool finds_an_error() { return state::last_error != cudaSuccess; }
 
 /// The function that stands in the table: counts, injects faults, remembers errors, then does the work. Deduction
 /// makes sure that Implementation takes what the real header's function takes.

@@ -187,6 +187,8 @@ inline cudnnStatus_t execute(state& s, cudnnHandle_t handle, cudnnBackendDescrip
       s, *q, "cudnnBackendExecute", milliseconds, workspace, bytes, expect,
       [&s, program, memory] { run_program(*program, memory, s.random); },
       [program, memory] { fill_with_nan(*program, memory); }, {plan});
+  if (error == cudaSuccess && finds_an_error())
+    return refuse(s, CUDNN_STATUS_EXECUTION_FAILED_CUDART, "execute: an error is pending behind the launch");
   return error == cudaSuccess ? CUDNN_STATUS_SUCCESS
                               : refuse(s, CUDNN_STATUS_EXECUTION_FAILED_CUDART, ::cudaGetErrorString(error));
 }

@@ -65,8 +65,8 @@ inline cudaError_t driver_version(state& s, int* version) {
 inline char const* cuda_error_string(state&, cudaError_t error) { return ::cudaGetErrorString(error); }
 /// Forgets the last error, but not what a kernel did.
 inline cudaError_t get_last_error(state& s) {
-  cudaError_t const error = s.last_error;
-  s.last_error = s.sticky;
+  cudaError_t const error = state::last_error;
+  state::last_error = s.sticky;
   return error;
 }
 

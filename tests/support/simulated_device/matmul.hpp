@@ -281,6 +281,7 @@ inline cublasStatus_t matmul(state& s, cublasLtHandle_t handle, cublasLtMatmulDe
   error = enqueue_with_workspace(
       s, *q, "cublasLtMatmul", 0.005 * static_cast<double>(index + 1), workspace, needed, expect,
       [p, by, a, b, old, c, d, index] { multiply(*p, by, a, b, old, c, d, algorithms[index].reduction); }, spoil, {});
+  if (error == cudaSuccess && finds_an_error()) return CUBLAS_STATUS_EXECUTION_FAILED;
   return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 

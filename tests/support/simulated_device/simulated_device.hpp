@@ -52,6 +52,7 @@ class simulated_device {
     if (!table.complete()) throw std::logic_error("an entry of dsl::cu::api has no simulated function");
     launch_seed = state_->options.seed * 0x2545F4914F6CDD1Du + 0x9E3779B97F4A7C15u;
     simulated::state::current_device = 0;
+    simulated::state::last_error = cudaSuccess;
     simulated::state::active = state_.get();
   }
   simulated_device(simulated_device const&) = delete;
@@ -76,7 +77,7 @@ class simulated_device {
   /// What was misused so far, which is then forgotten; for tests that do it on purpose.
   std::vector<std::string> take_misuses() { return std::exchange(state_->misuses, {}); }
   /// As a new process would begin: for tests that make a kernel go wrong.
-  void forget_errors() { state_->sticky = state_->last_error = cudaSuccess; }
+  void forget_errors() { state_->sticky = simulated::state::last_error = cudaSuccess; }
 
   /// How often a call was made since the last reset; without a name, all calls together.
   long calls(std::string_view name = {}) const {

@@ -81,13 +81,13 @@ struct state {
   std::deque<fault> faults;
   long faults_struck = 0;
   std::vector<std::string> misuses;
-  bool failing = false;  // the call in progress will report an error, whatever it does
-  cudaError_t last_error = cudaSuccess;
+  bool failing = false;              // the call in progress will report an error, whatever it does
   cudaError_t sticky = cudaSuccess;  // a kernel went wrong: every later call says so, as on a GPU
   std::string cudnn_message;
   std::uint64_t next_id = 1;
   long pageable_copies = 0;
   inline static thread_local int current_device = 0;
+  inline static thread_local cudaError_t last_error = cudaSuccess;
 
   inline static state* active = nullptr;
   static state& now(char const* call) {

@@ -172,7 +172,10 @@ struct api {
   static void leave(entry<R(P...)>& e) {
     e.function = [](P...) { return R{}; };
   }
-  [[gnu::cold, noreturn]] static void fail(char const* library, char const* call, char const* why) {
+  /// The runtime keeps a call's error until somebody asks for it, and libraries that ask behind their launches would
+  /// take it for their own.
+  [[gnu::cold, noreturn]] void fail(char const* library, char const* call, char const* why) const {
+    cudaGetLastError.function();
     throw executor_error(detail::message({library, ": ", call, " failed: ", why}));
   }
   [[noreturn]] void fail(cudaError_t s, char const* call) const { fail("cuda", call, cudaGetErrorString.function(s)); }

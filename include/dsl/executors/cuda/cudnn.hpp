@@ -27,6 +27,7 @@ namespace dsl::cu {
   char why[256] = "";
   a.cudnnGetLastErrorString.function(why, sizeof why);
   why[sizeof why - 1] = 0;
+  a.cudaGetLastError.function();  // of the launch that failed: the next call is not to find it
   throw executor_error(detail::message(
       {"cudnn: ", call, " of ", what, " failed: ", a.cudnnGetErrorString.function(status), why[0] ? ": " : "", why}));
 }

@@ -152,6 +152,7 @@ class replay {
       record();
     } catch (...) {
       if (a.cudaStreamEndCapture.function(s, &graph) == cudaSuccess && graph) a.cudaGraphDestroy.function(graph);
+      a.cudaGetLastError.function();
       throw;
     }
     a(a.cudaStreamEndCapture, s, &graph);
