@@ -323,7 +323,7 @@ TEST_CASE("a chosen plan allocates nothing, and can be captured") {
     a(a.cudaStreamBeginCapture, s.handle, cudaStreamCaptureModeThreadLocal);
     execute(handle, plan, pack);
     a(a.cudaStreamEndCapture, s.handle, &graph);
-    a(a.cudaGraphInstantiate, &ready, graph, 0);
+    a(a.cudaGraphInstantiate, &ready, graph, cudaGraphInstantiateFlagUseNodePriority);
     a(a.cudaGraphDestroy, graph);
     a(a.cudaGraphLaunch, ready, s.handle);
     CHECK(output.read(s.handle) == eager);
@@ -356,8 +356,8 @@ TEST_CASE("every call that fails is an error that names it, and leaks nothing") 
     device.cancel_faults();
     device.forget_errors();
   }
-  // What fails while it is given back is not an error.
-  CHECK(failed > all / 2);
+  // What fails while it is given back is not an error, nor is what fails for one of several plans.
+  CHECK(failed > all / 6);
   INFO("of " << all << " calls " << failed << " were errors");
   CHECK(device.report() == "");
 }

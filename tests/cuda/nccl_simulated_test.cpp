@@ -255,7 +255,7 @@ TEST_CASE("simulated NCCL: a graph that its first launch would load is a misuse"
     sum(nccl, c, x, x.s.get());
     settle(nccl, c);
     a(a.cudaStreamEndCapture, x.s.get(), &recorded);
-    a(a.cudaGraphInstantiate, &step, recorded, 0ull);
+    a(a.cudaGraphInstantiate, &step, recorded, cudaGraphInstantiateFlagUseNodePriority);
     if (uploads) a(a.cudaGraphUpload, step, x.s.get());
     if (waits) x.s.wait();
     a(a.cudaGraphLaunch, step, x.s.get());

@@ -301,7 +301,7 @@ TEST_CASE("a captured graph replays what was recorded, forks and all") {
   a(a.cudaStreamWaitEvent, b.s, join, 0u);
   a(a.cudaStreamEndCapture, b.s, &graph);
   CHECK(b.value(0) == 0);  // recorded, not run
-  a(a.cudaGraphInstantiate, &exec, graph, 0ull);
+  a(a.cudaGraphInstantiate, &exec, graph, cudaGraphInstantiateFlagUseNodePriority);
   a(a.cudaGraphDestroy, graph);
   a(a.cudaGraphUpload, exec, b.s);
   for (int i = 0; i < 3; ++i) a(a.cudaGraphLaunch, exec, b.s);
@@ -388,7 +388,7 @@ TEST_CASE("a graph may not outlive what it needs") {
   a(a.cudaStreamBeginCapture, b.s, cudaStreamCaptureModeThreadLocal);
   CHECK(b.launch("k1", dim3(1), dim3(1), b.d) == cudaSuccess);
   a(a.cudaStreamEndCapture, b.s, &graph);
-  a(a.cudaGraphInstantiate, &exec, graph, 0ull);
+  a(a.cudaGraphInstantiate, &exec, graph, cudaGraphInstantiateFlagUseNodePriority);
   a(a.cudaLibraryUnload, b.library);
   CHECK(a.cudaGraphLaunch.function(exec, b.s) == cudaErrorInvalidResourceHandle);
   CHECK_THAT(b.device.take_misuses().at(0), Catch::Contains("the recorded add needs a kernel that is gone"));

@@ -34,7 +34,8 @@ inline cudaError_t stream_end_capture(state& s, cudaStream_t handle, cudaGraph_t
 inline cudaError_t graph_instantiate(state& s, cudaGraphExec_t* result, cudaGraph_t handle, unsigned long long flags) {
   auto const g = s.find<graph>(handle, "cudaGraphInstantiate");
   if (!g) return cudaErrorInvalidResourceHandle;
-  if (!result || flags != 0) return cudaErrorInvalidValue;
+  // With other flags, or none, it would ignore the priorities that streams had while they were recorded.
+  if (!result || flags != cudaGraphInstantiateFlagUseNodePriority) return cudaErrorInvalidValue;
   auto e = std::make_shared<graph_exec>();
   e->nodes = g->nodes;
   *result = s.add<cudaGraphExec_t>("executable graph", e);

@@ -156,7 +156,8 @@ class replay {
       throw;
     }
     a(a.cudaStreamEndCapture, s, &graph);
-    cudaError_t const made = a.cudaGraphInstantiate.function(&graph_, graph, 0);
+    // Without the flag all of a graph has the priority of the stream that it is launched on.
+    cudaError_t const made = a.cudaGraphInstantiate.function(&graph_, graph, cudaGraphInstantiateFlagUseNodePriority);
     a.cudaGraphDestroy.function(graph);
     a.require(a.cudaGraphInstantiate, made);
     try {

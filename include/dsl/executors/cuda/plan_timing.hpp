@@ -58,7 +58,7 @@ class repeated_runs {
     for (int i = 0; i < runs; ++i) execute(h, p, pack);
     a(a.cudaStreamEndCapture, s, &recorded.graph);
     recorded.open = false;
-    a(a.cudaGraphInstantiate, &graph_, recorded.graph, 0);
+    a(a.cudaGraphInstantiate, &graph_, recorded.graph, cudaGraphInstantiateFlagUseNodePriority);
   }
   repeated_runs(repeated_runs&& other) noexcept : api_(other.api_), graph_(std::exchange(other.graph_, nullptr)) {}
   repeated_runs& operator=(repeated_runs&&) = delete;
