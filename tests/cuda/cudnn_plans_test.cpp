@@ -100,21 +100,23 @@ long long without_a_repack(convolution const& c, precision p) {
   return std::min(c.input_count(), c.output_count()) * bytes;
 }
 
+// What one of the heuristics' lists gives.
+plan_search searched(convolution const& c, convolution_options const& o, cudnnBackendHeurMode_t mode) {
+  backend::plan_finder finder(h200_target(), o);
+  finder.search(std::make_shared<backend::convolution_graph const>(h200_target(), c, o), mode);
+  return std::move(finder.found);
+}
+
 // How many kernels cuDNN offers to compile.
 int compiled_candidates(convolution const& c, convolution_options o) {
   o.most_compiled = 0;
-  plan_search found;
-  auto const graph = std::make_shared<backend::convolution_graph const>(h200_target(), c, o);
-  backend::search(h200_target(), graph, o, CUDNN_HEUR_MODE_A, found);
-  return found.skipped;
+  return searched(c, o, CUDNN_HEUR_MODE_A).skipped;
 }
 // What cuDNN makes of a graph whose kernels it compiles itself: a plan where a driver can load them, and a refusal that
 // comes from nothing but the loading where there is only the stub.
 bool is_compiled(convolution const& c, convolution_options o) {
   o.most_compiled = 1;
-  plan_search found;
-  auto const graph = std::make_shared<backend::convolution_graph const>(h200_target(), c, o);
-  backend::search(h200_target(), graph, o, CUDNN_HEUR_MODE_A, found);
+  plan_search const found = searched(c, o, CUDNN_HEUR_MODE_A);
   INFO(describe(c, o) << ": " << found.summary());
   CHECK(found.candidates > 0);
   return !found.plans.empty() || found.reason.find("cuLibraryLoadData") != std::string::npos;
@@ -171,6 +173,35 @@ TEST_CASE("every convolution of MiniGoogLeNet has plans in every pass and precis
   }
   CHECK(unordered > 0);  // the filters had something to reject
   CHECK(rounded > 0);
+}
+
+TEST_CASE("fp32_strict looks at both of the heuristics' lists, each plan once") {
+  SKIP_WITHOUT_CUDNN();
+  for (convolution const& c : {convolutions(64)[1], convolutions(64)[2]}) {
+    for (auto const which : {pass::forward, pass::backward_data, pass::backward_weights}) {
+      convolution_options o{.pass = which, .precision = precision::fp32_strict};
+      plan_search const both = find_plans(h200_target(), c, o);
+      INFO(describe(c, o) << ": " << both.summary());
+      std::vector<std::string> tags;
+      for (convolution_plan const& p : both.plans) tags.push_back(p.facts.tag());
+      for (auto const list : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+        plan_search const one = searched(c, o, list);
+        CHECK(one.plans.size() < both.plans.size());
+        for (convolution_plan const& p : one.plans) CHECK(std::count(tags.begin(), tags.end(), p.facts.tag()) == 1);
+      }
+      o.most_plans = 1;  // as ranked
+      CHECK(find_plans(h200_target(), c, o).plans[0].facts.tag() == tags[0]);
+    }
+  }
+}
+
+TEST_CASE("where tensors are floats no plan makes 16 bits of them") {
+  auto const forbids = [](precision p) {
+    return (backend::forbidden_notes({.precision = p}) >> CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS & 1U) != 0;
+  };
+  CHECK(forbids(precision::tf32));
+  CHECK(forbids(precision::fp32_strict));
+  CHECK(!forbids(precision::bf16));
 }
 
 TEST_CASE("inference's convolution, bias and relu are one plan") {

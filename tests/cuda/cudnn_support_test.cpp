@@ -76,11 +76,11 @@ convolution convolution_with(int multiple, bool symmetric, bool slice) {
 std::string verdict(convolution const& c, convolution_options o) {
   o.most_plans = o.most_compiled = 1;
   auto const graph = std::make_shared<backend::convolution_graph const>(h200_target(), c, o);
-  plan_search found;
+  backend::plan_finder finder(h200_target(), o);
   for (auto const mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    backend::search(h200_target(), graph, o, mode, found);
-    if (!found.plans.empty()) return "plan";
-    if (found.reason.find("cuLibraryLoadData") != std::string::npos) return "compiled";
+    finder.search(graph, mode);
+    if (!finder.found.plans.empty()) return "plan";
+    if (finder.found.reason.find("cuLibraryLoadData") != std::string::npos) return "compiled";
   }
   return "none";
 }

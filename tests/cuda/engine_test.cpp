@@ -166,6 +166,35 @@ TEST_CASE("cuda: in inference convolutions write their slices, or are copied the
   CHECK(more < first_two + 768);
 }
 
+TEST_CASE("cuda: an engine of cuDNN's that fails costs a convolution no more than that engine", "[cuda]") {
+  dsl_test::add_all_kernels();
+  using trouble = dsl_test::engine_trouble;
+  for (bool const deterministic : {true, false}) {
+    // the first in rank, the fastest, and the one that compiles what is fused
+    simulated_device device({.seed = 3,
+                             .troubles = {{0, trouble::when_run},
+                                          {2, trouble::when_recorded, CUDNN_STATUS_INTERNAL_ERROR},
+                                          {4, trouble::when_built, CUDNN_STATUS_EXECUTION_FAILED},
+                                          {7, trouble::when_run, CUDNN_STATUS_INTERNAL_ERROR}}});
+    {
+      cu::engine fast(device.api(), small::view(), keras_rules, settings(precision::bf16, deterministic));
+      auto const plain = reference<double>{}.make_engine(small::view(), keras_rules);
+      initialize(fast, 5);
+      initialize(*plain, 5);
+      drawn_batch const data(small::view(), 6, 1);
+      for (mode m : {mode::training, mode::evaluation}) {
+        int const a = fast.prepare(m, 6), b = plain->prepare(m, 6);
+        fast.run(a, data.view(0, 0.01));
+        plain->run(b, data.view(0, 0.01));
+        CHECK(fast.metrics(a).loss == Approx(plain->metrics(b).loss).epsilon(0.03));
+      }
+      for (int k = 0; k < fast.library().size(); ++k)  // there was another
+        CHECK(std::string(fast.library().spec(k).function).find("convolution_") == std::string::npos);
+    }
+    CHECK(device.report() == "");
+  }
+}
+
 TEST_CASE("cuda agrees with reference: optimizers with slots, clipped gradients, smoothed labels", "[cuda]") {
   engine_options o = keras_rules;
   o.label_smoothing = 0.1;
@@ -391,12 +420,15 @@ TEST_CASE("cuda: a program that could not be made is made anew", "[cuda]") {
     cu::engine e(device.api(), small::view(), keras_rules, settings(precision::bf16));
     initialize(e, 5);
     drawn_batch const data(small::view(), 6, 1);
-    for (char const* call : {"cudaGraphInstantiate", "cudnnBackendExecute", "cudaLibraryLoadData"}) {
+    // A plan that is timed may fail: more than there are of them, so that the step's own graph does, too.
+    for (auto const& [call, times] : {std::pair{"cudaLibraryLoadData", 1}, std::pair{"cudaStreamBeginCapture", 1},
+                                      std::pair{"cudaMalloc", 3}, std::pair{"cudaGraphInstantiate", 1000}}) {
+      INFO(call);
       int const fine = e.prepare(mode::inference, 2);
-      device.fail_call(call, 1);
+      for (int n = 1; n <= times; ++n) device.fail_call(call, n);
       CHECK_THROWS_AS(e.prepare(mode::training, 6), executor_error);
       device.cancel_faults();
-      device.forget_errors();
+      // no error of it is pending: cuDNN would take it for its own
       CHECK(e.prepare(mode::inference, 2) == fine);
     }
     int const program = e.prepare(mode::training, 6);

@@ -7,10 +7,13 @@
 #include "support/temporary_directory.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 using namespace dsl::cu;
@@ -42,13 +45,18 @@ constexpr convolution small{.batch = 4,
 struct clockwork {
   std::vector<double> microseconds{};                  // of the n-th plan that was ever executed
   std::map<int, cudnnStatus_t> status{};               // of the n-th plan, where it fails
+  std::map<int, cudnnStatus_t> recorded_status{};      // the same, in a recording
+  std::map<int, cudaError_t> launch_status{};          // of a graph of the n-th plan
   std::vector<std::pair<int, double>> disturbances{};  // n-th graph launch: so much longer
-  cudaError_t instantiate = cudaSuccess;
+  double from_idle = 0;                                // a graph's launch takes so much longer on an idle stream
+  cudaError_t instantiate = cudaSuccess, synchronize = cudaSuccess;
+  std::chrono::milliseconds loading{0};  // the first run of all takes so long, by the CPU's clock
 
   double now = 0;
   std::vector<void*> plans{};
   std::vector<int> eager{};  // runs of each plan outside a graph
-  bool capturing = false;
+  bool capturing = false, idle = true, spoilt = false;
+  cudaError_t pending = cudaSuccess;  // what the next run would take for its own
   std::vector<int> captured{};
   int launches = 0;
   int live = 0;  // handles, events, graphs
@@ -78,24 +86,39 @@ api clockwork_api() {
     auto& known = device->plans;
     auto const at = static_cast<int>(std::find(known.begin(), known.end(), plan) - known.begin());
     if (at == static_cast<int>(known.size())) known.push_back(plan), device->eager.push_back(0);
-    if (auto const s = device->status.find(at); s != device->status.end()) return s->second;
-    if (device->capturing)
+    if (device->pending != cudaSuccess) return CUDNN_STATUS_EXECUTION_FAILED_CUDART;
+    auto const& statuses = device->capturing ? device->recorded_status : device->status;
+    if (auto const s = statuses.find(at); s != statuses.end()) {
+      device->pending = cudaErrorInvalidValue;
+      device->spoilt = device->capturing;
+      return s->second;
+    }
+    if (device->capturing) {
       device->captured.push_back(at);
-    else
-      ++device->eager[static_cast<std::size_t>(at)];
+      return CUDNN_STATUS_SUCCESS;
+    }
+    std::this_thread::sleep_for(std::exchange(device->loading, {}));
+    device->now += device->microseconds[static_cast<std::size_t>(at) % device->microseconds.size()];
+    ++device->eager[static_cast<std::size_t>(at)];
     return CUDNN_STATUS_SUCCESS;
   };
+  a.cudaGetLastError.function = [] { return std::exchange(device->pending, cudaSuccess); };
   a.cudaStreamSynchronize.function = [](cudaStream_t) {
-    return device->capturing ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
+    device->idle = true;
+    return device->capturing ? cudaErrorStreamCaptureUnsupported : device->synchronize;
   };
   a.cudaStreamBeginCapture.function = [](cudaStream_t, cudaStreamCaptureMode) {
     device->captured.clear();
+    device->spoilt = false;
     return std::exchange(device->capturing, true) ? cudaErrorIllegalState : cudaSuccess;
   };
   a.cudaStreamEndCapture.function = [](cudaStream_t, cudaGraph_t* g) {
+    bool const began = std::exchange(device->capturing, false);
+    *g = nullptr;
+    if (device->spoilt) return device->pending = cudaErrorStreamCaptureInvalidated;
     *g = reinterpret_cast<cudaGraph_t>(new fake_graph{device->captured});
     ++device->live;
-    return std::exchange(device->capturing, false) ? cudaSuccess : cudaErrorIllegalState;
+    return began ? cudaSuccess : cudaErrorIllegalState;
   };
   a.cudaGraphInstantiate.function = [](cudaGraphExec_t* e, cudaGraph_t g, unsigned long long) {
     if (device->instantiate != cudaSuccess) return device->instantiate;
@@ -114,7 +137,11 @@ api clockwork_api() {
     return cudaSuccess;
   };
   a.cudaGraphLaunch.function = [](cudaGraphExec_t g, cudaStream_t) {
-    for (int const plan : reinterpret_cast<fake_graph*>(g)->runs)
+    auto const& runs = reinterpret_cast<fake_graph*>(g)->runs;
+    if (auto const s = device->launch_status.find(runs.at(0)); s != device->launch_status.end())
+      return device->pending = s->second;
+    if (std::exchange(device->idle, false)) device->now += device->from_idle;
+    for (int const plan : runs)
       device->now += device->microseconds[static_cast<std::size_t>(plan) % device->microseconds.size()];
     for (auto const& [launch, delay] : device->disturbances)
       if (launch == device->launches) device->now += delay;
@@ -169,7 +196,9 @@ plan_search some_plans(int count) { return find_plans(h200_target(), small, {.mo
 
 TEST_CASE("each plan's time is that of its best round, in graphs of ten runs after two") {
   SKIP_WITHOUT_CUDNN();
-  bench b({.microseconds = {9, 5, 7, 12}, .disturbances = {{1, 1000}, {5, 1000}, {6, 300}, {10, 900}, {19, 500}}});
+  bench b({.microseconds = {9, 5, 7, 12},
+           .disturbances = {{2, 1000}, {6, 1000}, {8, 300}, {14, 900}, {23, 500}},
+           .from_idle = 100});
   cudnn_handle handle(b.calls);
   plan_search const found = some_plans(4);
   REQUIRE(found.plans.size() == 4);
@@ -179,7 +208,7 @@ TEST_CASE("each plan's time is that of its best round, in graphs of ten runs aft
     CHECK(times[i] == approx(b.clock.microseconds[i]));
     CHECK(b.clock.eager[i] == 2);
   }
-  CHECK(b.clock.launches == 20);
+  CHECK(b.clock.launches == 5 * (1 + 4));  // each round begins with one that is not counted
 }
 
 TEST_CASE("without time only the first plan is measured") {
@@ -189,7 +218,7 @@ TEST_CASE("without time only the first plan is measured") {
   auto const times = time_plans(handle, nullptr, some_plans(5).plans, b.tensors(), b.address, {.seconds = 0});
   CHECK(times[0] == approx(9));
   for (std::size_t i = 1; i < times.size(); ++i) CHECK(std::isinf(times[i]));
-  CHECK(b.clock.launches == 1);
+  CHECK(b.clock.launches == 2);  // and another before it
 }
 
 TEST_CASE("the fastest is chosen, once") {
@@ -234,6 +263,65 @@ TEST_CASE("a plan that the device refuses is passed over") {
   }
 }
 
+TEST_CASE("a plan that fails in whatever way fails alone") {
+  SKIP_WITHOUT_CUDNN();
+  for (auto const s : {CUDNN_STATUS_BAD_PARAM, CUDNN_STATUS_NOT_SUPPORTED, CUDNN_STATUS_INTERNAL_ERROR,
+                       CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED, CUDNN_STATUS_EXECUTION_FAILED,
+                       CUDNN_STATUS_EXECUTION_FAILED_CUDART})
+    for (int const when : {0, 1}) {  // at its first run, in a recording
+      bench b({.microseconds = {4, 1, 5}});
+      (when == 0 ? b.clock.status : b.clock.recorded_status)[1] = s;
+      cudnn_handle handle(b.calls);
+      auto const times = time_plans(handle, nullptr, some_plans(3).plans, b.tensors(), b.address);
+      INFO("status " << s << ", " << when);
+      CHECK(times[0] == approx(4));
+      CHECK(std::isinf(times[1]));
+      CHECK(times[2] == approx(5));
+      CHECK(b.clock.pending == cudaSuccess);
+    }
+  bench b({.microseconds = {4, 1, 5}, .launch_status = {{1, cudaErrorLaunchOutOfResources}}});
+  cudnn_handle handle(b.calls);
+  auto const times = time_plans(handle, nullptr, some_plans(3).plans, b.tensors(), b.address);
+  CHECK(times[0] == approx(4));
+  CHECK(std::isinf(times[1]));
+  CHECK(times[2] == approx(5));
+  CHECK(b.clock.pending == cudaSuccess);
+}
+
+TEST_CASE("a plan whose warm-up takes more than twice the quickest has no samples") {
+  SKIP_WITHOUT_CUDNN();
+  auto const timed = [](bench& b, timing_options const& o) {
+    cudnn_handle handle(b.calls);
+    return time_plans(handle, nullptr, some_plans(3).plans, b.tensors(), b.address, o);
+  };
+  bench b({.microseconds = {500, 180, 1000}});
+  auto const times = timed(b, {});
+  CHECK(std::isinf(times[0]));
+  CHECK(times[1] == approx(180));
+  CHECK(std::isinf(times[2]));
+  CHECK(b.clock.launches == 5 * 2);
+  bench near({.microseconds = {400, 180, 1000}});  // 50 more: the CPU's
+  CHECK(timed(near, {})[0] == approx(400));
+  bench all({.microseconds = {500, 180, 1000}});
+  CHECK(timed(all, {.longest = 10})[2] == approx(1000));
+  bench cold({.microseconds = {500, 180, 1000}});
+  CHECK(timed(cold, {.warm_ups = 1})[2] == approx(1000));
+  // The quickest of those that can be recorded
+  bench second({.microseconds = {500, 180, 1000}, .recorded_status = {{1, CUDNN_STATUS_INTERNAL_ERROR}}});
+  auto const others = timed(second, {});
+  CHECK(others[0] == approx(500));
+  CHECK(others[2] == approx(1000));
+}
+
+TEST_CASE("what the first run loads takes no plan's time") {
+  SKIP_WITHOUT_CUDNN();
+  bench b({.microseconds = {9, 5, 7}, .loading = std::chrono::milliseconds(1500)});
+  cudnn_handle handle(b.calls);
+  auto const times = time_plans(handle, nullptr, some_plans(3).plans, b.tensors(), b.address);
+  CHECK(times[1] == approx(5));
+  CHECK(times[2] == approx(7));
+}
+
 TEST_CASE("failures while timing name the call and leave nothing behind") {
   SKIP_WITHOUT_CUDNN();
   auto const message = [](bench& b) -> std::string {
@@ -245,18 +333,10 @@ TEST_CASE("failures while timing name the call and leave nothing behind") {
     }
     return "no error";
   };
-  {
+  {  // a plan that has broken the device
     bench b({.microseconds = {1}, .status = {{1, CUDNN_STATUS_EXECUTION_FAILED}}});
-    CHECK(message(b).find("cudnn: cudnnBackendExecute of forward failed: CUDNN_STATUS_EXECUTION_FAILED") == 0);
-  }
-  {  // a plan that runs, but not into a graph
-    bench b({.microseconds = {1}});
-    static int runs;
-    runs = 0;
-    b.calls.cudnnBackendExecute.function = [](cudnnHandle_t, cudnnBackendDescriptor_t, cudnnBackendDescriptor_t) {
-      return ++runs > 2 ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;
-    };
-    CHECK(message(b).find("cudnn: cudnnBackendExecute of forward failed: CUDNN_STATUS_NOT_SUPPORTED") == 0);
+    b.clock.synchronize = cudaErrorIllegalAddress;
+    CHECK(message(b).find("cuda: cudaStreamSynchronize failed: ") == 0);
   }
   {
     bench b({.microseconds = {1}, .instantiate = cudaErrorMemoryAllocation});

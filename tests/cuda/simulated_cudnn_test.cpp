@@ -7,6 +7,7 @@
 #include "support/catch.hpp"
 #include "support/simulated_device/simulated_device.hpp"
 #include "support/simulated_device/typed_buffer.hpp"
+#include "support/temporary_directory.hpp"
 
 #include <cmath>
 #include <memory>
@@ -233,6 +234,69 @@ TEST_CASE("timing finds the engine that claims least time") {
   }
   b.end();
   CHECK(b.device.report() == "");
+}
+
+namespace {
+
+// The plan that is chosen for a kernel's gradient on a device whose engines are in trouble; the error where there is
+// none.
+std::string chosen(std::vector<dsl_test::engine_trouble> troubles, convolution_options o, plan_cache const& cache) {
+  bench b{{.troubles = std::move(troubles)}};
+  std::string result;
+  {
+    plan_target const target(*b.handle);
+    buffer xs(b.a, 672, storage::bf16), ws(b.a, 768, storage::bf16), ys(b.a, 384, storage::bf16),
+        work(b.a, 1 << 16, storage::f32);
+    plan_bench const timer{*b.handle, b.s, {xs.p, ws.p, nullptr, ys.p}, work.p, {.runs = 2, .rounds = 1}};
+    o.pass = pass::backward_weights, o.workspace_limit = 1 << 18;
+    try {
+      convolution_plan const plan = choose_plan(target, some, o, cache, &timer);
+      result = "engine " + std::to_string(plan.facts.engine);
+      execute(*b.handle, plan, bind_tensors(plan, timer.tensors, work.p));
+      b.a(b.a.cudaStreamSynchronize, b.s);
+    } catch (no_plan_error const& e) {
+      result = e.what();
+    }
+    CHECK(b.a.cudaGetLastError.function() == cudaSuccess);
+  }
+  b.end();
+  CHECK(b.device.report() == "");
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("an engine that fails, whatever it says and whenever, costs no more than itself") {
+  using trouble = dsl_test::engine_trouble;
+  plan_cache const none("");
+  REQUIRE(chosen({}, {}, none) == "engine 2");                       // the fastest
+  REQUIRE(chosen({}, {.deterministic = true}, none) == "engine 0");  // the first
+  for (int const status : {CUDNN_STATUS_NOT_SUPPORTED, CUDNN_STATUS_INTERNAL_ERROR, CUDNN_STATUS_EXECUTION_FAILED,
+                           CUDNN_STATUS_EXECUTION_FAILED_CUDART, CUDNN_STATUS_BAD_PARAM})
+    for (auto const when : {trouble::when_built, trouble::when_run, trouble::when_recorded}) {
+      INFO("status " << status << " when " << when);
+      CHECK(chosen({{2, when, status}}, {}, none) == "engine 4");
+      if (when != trouble::when_recorded)
+        CHECK(chosen({{0, when, status}}, {.deterministic = true}, none) == "engine 4");
+    }
+  std::vector<trouble> all;
+  for (auto const& e : dsl_test::simulated::all_engines())
+    all.push_back({static_cast<int>(e.index), trouble::when_run});
+  CHECK_THAT(chosen(all, {}, none), Catch::Contains("cudnn: no plan runs for backward_weights bf16"));
+  CHECK_THAT(chosen(all, {.deterministic = true}, none), Catch::Contains("but does not run"));
+}
+
+TEST_CASE("a stored plan that does not run is missing, and is replaced") {
+  using trouble = dsl_test::engine_trouble;
+  for (bool const deterministic : {false, true}) {
+    dsl::test::temporary_directory const folder;
+    plan_cache const cache(folder.path.string());
+    convolution_options const o{.deterministic = deterministic};
+    int const first = deterministic ? 0 : 2;
+    CHECK(chosen({}, o, cache) == "engine " + std::to_string(first));
+    CHECK(chosen({{first, trouble::when_run}}, o, cache) == "engine 4");
+    CHECK(chosen({}, o, cache) == "engine 4");
+  }
 }
 
 TEST_CASE("of strides only a result's in a slice of whole 16 bytes are known") {

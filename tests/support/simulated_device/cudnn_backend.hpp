@@ -178,6 +178,11 @@ inline cudnnStatus_t execute(state& s, cudnnHandle_t handle, cudnnBackendDescrip
     if (reinterpret_cast<std::uintptr_t>(p) % static_cast<std::uintptr_t>(t.alignment) != 0)
       return refuse(s, CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER, "execute: tensor " + std::to_string(t.id));
   }
+  if (auto const* const t = trouble_of(s, program->engine, engine_trouble::when_recorded); t && q->capturing) {
+    q->capturing->invalid = true;
+    return refuse_like(s, *t);
+  }
+  if (auto const* const t = trouble_of(s, program->engine, engine_trouble::when_run)) return refuse_like(s, *t);
   auto const expect = [&s, program, memory] {
     for (std::size_t i = 0; i < memory.size(); ++i)
       if (memory[i]) expect_device(s, memory[i], program->tensors[i].reach(), "a tensor");

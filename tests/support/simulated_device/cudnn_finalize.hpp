@@ -110,6 +110,17 @@ inline cudnnStatus_t finalize_config(descriptor& d) {
   return CUDNN_STATUS_SUCCESS;
 }
 
+inline engine_trouble const* trouble_of(state const& s, std::int64_t engine, int when) {
+  for (engine_trouble const& t : s.options.troubles)
+    if (t.engine == engine && t.when == when) return &t;
+  return nullptr;
+}
+/// As a kernel that can't be loaded or launched does: the runtime remembers, too.
+inline cudnnStatus_t refuse_like(state& s, engine_trouble const& t) {
+  state::last_error = cudaErrorInvalidValue;
+  return refuse(s, static_cast<cudnnStatus_t>(t.status), "the engine is in trouble");
+}
+
 /// A plan comes from a configuration, or from the text of an earlier one for the same version and device.
 inline cudnnStatus_t finalize_plan(state& s, descriptor& d) {
   auto p = std::make_shared<conv_program>();
@@ -138,6 +149,7 @@ inline cudnnStatus_t finalize_plan(state& s, descriptor& d) {
   }
   engine_info const& e = *find_engine(p->engine);
   if (!runs(e, *p) || e.listed_but_refused) return refuse(s, CUDNN_STATUS_NOT_SUPPORTED, "plan: the engine refuses");
+  if (auto const* const t = trouble_of(s, p->engine, engine_trouble::when_built)) return refuse_like(s, *t);
   p->workspace = workspace_of(e, *p);
   std::string const text = to_json(*p, s.options.cudnn_version, device);
   d.put(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, std::vector{p->workspace});

@@ -29,6 +29,14 @@ enum class timing {
   random  // each call tosses a coin
 };
 
+/// A made-up engine of cuDNN's (simulated_device/cudnn_engines.hpp) that the heuristics list and that then fails, each
+/// time.
+struct engine_trouble {
+  int engine = 0;
+  enum { when_built, when_run, when_recorded } when = when_run;
+  int status = CUDNN_STATUS_EXECUTION_FAILED;
+};
+
 struct device_options {
   std::uint64_t seed = 1;  // order of streams, of a graph's branches, of blocks and threads
   timing when = timing::late;
@@ -38,6 +46,7 @@ struct device_options {
   int major = 9, minor = 0;
   std::string name = "Simulated GPU";
   std::size_t cudnn_version = CUDNN_VERSION;
+  std::vector<engine_trouble> troubles{};
   bool cudnn_writes_slices = true;  // false: as a cuDNN that has no plan for them would be
   int driver_version = CUDART_VERSION;
   int runtime_version = CUDART_VERSION;

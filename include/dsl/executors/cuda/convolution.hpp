@@ -89,8 +89,8 @@ struct convolution_options {
   bool float_gradient = false;  // backward_weights: the kernel's gradient in float although storage is 16 bits
   bool deterministic = false;   // no plan whose result depends on the order in which threads finish
   long long workspace_limit = 64LL << 20;  // bytes
-  int most_plans = 64;
-  int most_compiled = 4;  // of them compiled by cuDNN on the spot, at 0.3 to 2 s each
+  int most_plans = 16;    // best first as cuDNN ranks them; each takes some milliseconds to build and to time
+  int most_compiled = 1;  // of them compiled by cuDNN on the spot, at 0.3 to 2 s each
 };
 
 constexpr char const* name_of(convolution_pass p) {

@@ -116,6 +116,8 @@ class convolution_steps {
     o.precision = factors_of(r_.parts.precision);
     o.deterministic = r_.parts.deterministic;
     o.workspace_limit = bench_.bytes();
+    // With bias and relu in 16 bits cuDNN has no others, and one alone would leave nothing to choose from.
+    if (o.pass == convolution_pass::forward_inference && r_.type == storage::bf16) o.most_compiled = 2;
     plan_bench const bench{r_.parts.cudnn, r_.parts.stream, t, bench_.data()};
     std::optional<convolution_plan> found = try_choose(c, o, bench);
     if (!found) return false;

@@ -114,12 +114,16 @@ inline std::optional<convolution_plan> from_engine(plan_target const& on, convol
     p.config.set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, p.parts);
     p.config.finalize();
     p.parts.push_back(std::move(engine));
-    if (build(on, p) != CUDNN_STATUS_SUCCESS) return std::nullopt;
-    return p;
+    if (build(on, p) == CUDNN_STATUS_SUCCESS) return p;
+    a.cudaGetLastError.function();
+    return std::nullopt;
   } catch (executor_error const&) {
     return std::nullopt;
   }
 }
+
+// Where one plan after the other is tried, up to the first that runs.
+inline constexpr int most_compiled_in_turn = 4;
 
 }  // namespace backend
 
@@ -176,28 +180,45 @@ struct plan_bench {
 };
 
 /// The plan to use: from the cache, or the fastest on the bench, or, with no bench or where plans must be
-/// deterministic, the one that cuDNN ranks first: two runs that time plans may choose two that round differently.
-/// Throws no_plan_error where there is none, and says why.
-inline convolution_plan choose_plan(plan_target const& on, convolution const& c, convolution_options const& o,
-                                    plan_cache const& cache, plan_bench const* bench = nullptr) {
+/// deterministic, the one that cuDNN ranks first: two runs that time plans may choose two that round differently. With
+/// a bench every plan has run once before it is chosen; a stored one that doesn't is missing, and replaced. Throws
+/// no_plan_error where there is none, and says why.
+[[gnu::cold]] inline convolution_plan choose_plan(plan_target const& on, convolution const& c,
+                                                  convolution_options const& o, plan_cache const& cache,
+                                                  plan_bench const* bench = nullptr) {
   bool const timed = bench && !o.deterministic;
   char const* const way = timed ? "timed" : "first";
-  if (std::optional<convolution_plan> known = cache.find(on, c, o, way)) return std::move(*known);
-  convolution_options wanted = o;
-  if (!timed) wanted.most_plans = 1;
-  plan_search found = find_plans(on, c, wanted);
-  auto const fail = [&](char const* what) {
-    throw no_plan_error(detail::message({"cudnn: no plan ", what, " for ", describe(c, o), " on ", on.name(), ", from ",
-                                         found.summary(), "; allow more workspace, or another precision"}));
+  auto const runs = [&](convolution_plan const& p) {
+    if (!bench) return true;
+    api const& a = bench->handle.calls();
+    bench->handle.set_stream(bench->stream);
+    bool const runs_once = try_execute(bench->handle, p, bind_tensors(p, bench->tensors, bench->workspace));
+    a(a.cudaStreamSynchronize, bench->stream);  // fails where the device has
+    return runs_once;
   };
-  if (found.plans.empty()) fail("is left");
+  if (std::optional<convolution_plan> known = cache.find(on, c, o, way); known && runs(*known))
+    return std::move(*known);
+  auto const first_that_runs = [&] {
+    convolution_options one = o;
+    one.most_plans = 1;
+    one.most_compiled = std::max(o.most_compiled, backend::most_compiled_in_turn);
+    return find_plans(on, c, one, runs);
+  };
+  plan_search found = timed ? find_plans(on, c, o) : first_that_runs();
   std::size_t best = 0;
-  if (timed) {
+  bool none_runs = false;
+  if (timed && !found.plans.empty()) {
     std::vector<double> const times =
         time_plans(bench->handle, bench->stream, found.plans, bench->tensors, bench->workspace, bench->timing);
     best = static_cast<std::size_t>(std::min_element(times.begin(), times.end()) - times.begin());
-    if (times[best] == std::numeric_limits<double>::infinity()) fail("runs");
+    none_runs = times[best] == std::numeric_limits<double>::infinity();
   }
+  // Better any than none: those that there was no time to compile, and the fallback list.
+  if (timed && (none_runs || (found.plans.empty() && found.skipped > 0))) found = first_that_runs(), best = 0;
+  if (found.plans.empty())
+    throw no_plan_error(
+        detail::message({"cudnn: no plan ", none_runs ? "runs" : "is left", " for ", describe(c, o), " on ", on.name(),
+                         ", from ", found.summary(), "; allow more workspace, or another precision"}));
   cache.store(on, c, o, way, found.plans[best]);
   return std::move(found.plans[best]);
 }

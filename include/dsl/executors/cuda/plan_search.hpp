@@ -3,7 +3,10 @@
 
 #include <dsl/executors/cuda/convolution_plan.hpp>
 
+#include <algorithm>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,16 +18,18 @@ struct no_plan_error : executor_error {
   using executor_error::executor_error;
 };
 
+/// Whether a plan that was built may be used; none: all may.
+using plan_trial = std::function<bool(convolution_plan const&)>;
+
 /// What was found, best first as cuDNN ranks it, and why the other candidates are not there.
 struct plan_search {
   std::vector<convolution_plan> plans{};
   int candidates = 0;
-  int forbidden = 0;                             // by deterministic, or by the precision
-  int too_large = 0;                             // workspace
-  int skipped = 0;                               // beyond most_compiled
-  int refused = 0;                               // by cuDNN, when the plan was to be built
-  cudnnStatus_t refusal = CUDNN_STATUS_SUCCESS;  // the last one
-  std::string reason{};
+  int forbidden = 0;     // by deterministic, or by the precision
+  int too_large = 0;     // workspace
+  int skipped = 0;       // beyond most_compiled
+  int refused = 0;       // by cuDNN or the device, whatever they said
+  std::string reason{};  // of the last one
 
   /// "32 candidates: 2 of forbidden arithmetic, 30 with too much workspace, 0 not compiled, 0 refused"
   std::string summary() const {
@@ -32,13 +37,17 @@ struct plan_search {
                                         " with too much workspace, ", skipped, " not compiled, ", refused, " refused"});
     return refused > 0 ? text + " (the last: " + reason + ")" : text;
   }
+  /// Goes on without that one; what it left behind for the next call to find is forgotten.
+  void refuse(api const& a, std::string why) {
+    a.cudaGetLastError.function();
+    ++refused;
+    reason = std::move(why);
+  }
   void refuse(api const& a, cudnnStatus_t status) {
     char why[256] = "";
     a.cudnnGetLastErrorString.function(why, sizeof why);
     why[sizeof why - 1] = 0;
-    ++refused;
-    refusal = status;
-    reason = detail::message({a.cudnnGetErrorString.function(status), why[0] ? ": " : "", why});
+    refuse(a, detail::message({a.cudnnGetErrorString.function(status), why[0] ? ": " : "", why}));
   }
 };
 
@@ -52,58 +61,102 @@ constexpr unsigned forbidden_notes(convolution_options const& o) {
     notes |= bit(CUDNN_NUMERICAL_NOTE_FFT) | bit(CUDNN_NUMERICAL_NOTE_WINOGRAD) |
              bit(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4) | bit(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6) |
              bit(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13);
-  if (o.precision == convolution_precision::fp32_strict)
-    notes |= bit(CUDNN_NUMERICAL_NOTE_TENSOR_CORE) | bit(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
+  // Factors made 16 bits on the way would be fp16, too: gradients that are small would be 0. cuDNN 9.19 marks none so
+  // among the 8,900 tf32 plans that it has for MiniGoogLeNet's convolutions (batches of 64 and 1,024, compute
+  // capability 8.0, 9.0 and 10.0), and TENSOR_CORE alone marks 7,600.
+  if (bytes_of(o.precision) == 4) notes |= bit(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
+  if (o.precision == convolution_precision::fp32_strict) notes |= bit(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
   if (o.deterministic) notes |= bit(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
   return notes;
 }
 
-// Adds the plans of one of the heuristics' lists.
-inline void search(plan_target const& on, std::shared_ptr<convolution_graph const> const& graph,
-                   convolution_options const& o, cudnnBackendHeurMode_t mode, plan_search& found) {
-  api const& a = on.calls();
-  backend_descriptor heuristics(a, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, "engine heuristics");
-  heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph->get());
-  heuristics.set(CUDNN_ATTR_ENGINEHEUR_MODE, mode);
-  on.prepare_heuristics(heuristics);
-  cudnnStatus_t const status = heuristics.try_finalize();
-  if (is_refusal(status)) return found.refuse(a, status);
-  heuristics.check(status, a.cudnnBackendFinalize.name);
+// One search: both of the heuristics' lists may have the same candidate.
+class plan_finder {
+ public:
+  plan_finder(plan_target const& on, convolution_options const& o, plan_trial runs = {})
+      : on_(on), o_(o), runs_(std::move(runs)) {}
 
-  int compiled = 0;
-  for (backend_descriptor& config : heuristics.get_all(
-           CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, "an engine's configuration")) {
-    if (static_cast<int>(found.plans.size()) == o.most_plans) return;
-    ++found.candidates;
-    convolution_plan p{.pass = o.pass, .facts = facts_of(config), .graph = graph, .config = std::move(config)};
-    if ((p.facts.numerical_notes & forbidden_notes(o)) != 0)
+  /// Adds the plans of one of the lists. Candidates fail in many ways, each only for itself.
+  [[gnu::cold]] void search(std::shared_ptr<convolution_graph const> const& graph, cudnnBackendHeurMode_t mode) {
+    api const& a = on_.calls();
+    compiled_ = 0;
+    backend_descriptor heuristics(a, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, "engine heuristics");
+    heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph->get());
+    heuristics.set(CUDNN_ATTR_ENGINEHEUR_MODE, mode);
+    on_.prepare_heuristics(heuristics);
+    if (cudnnStatus_t const s = heuristics.try_finalize(); s != CUDNN_STATUS_SUCCESS) return found.refuse(a, s);
+    for (backend_descriptor& config : heuristics.get_all(
+             CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, "an engine's configuration")) {
+      if (is_full()) return;
+      std::optional<convolution_plan> p = try_build(graph, std::move(config));
+      if (!p) continue;
+      if (!runs_ || runs_(*p))
+        found.plans.push_back(std::move(*p));
+      else
+        found.refuse(a, "it was built, but does not run");
+    }
+  }
+  bool is_full() const { return static_cast<int>(found.plans.size()) >= o_.most_plans; }
+
+  plan_search found{};
+
+ private:
+  std::optional<convolution_plan> try_build(std::shared_ptr<convolution_graph const> const& graph,
+                                            backend_descriptor config) {
+    try {
+      convolution_plan p{.pass = o_.pass, .facts = facts_of(config), .graph = graph, .config = std::move(config)};
+      std::string tag = p.facts.tag();
+      if (std::find(seen_.begin(), seen_.end(), tag) != seen_.end()) return std::nullopt;
+      seen_.push_back(std::move(tag));
+      ++found.candidates;
+      if (is_wanted(p)) return p;
+    } catch (executor_error const& e) {
+      found.refuse(on_.calls(), e.what());
+    }
+    return std::nullopt;
+  }
+  // Builds it, too; where it is not, it has been counted.
+  bool is_wanted(convolution_plan& p) {
+    if ((p.facts.numerical_notes & forbidden_notes(o_)) != 0)
       ++found.forbidden;
-    else if (p.facts.has(CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) && compiled++ >= o.most_compiled)
+    else if (p.facts.has(CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) && compiled_++ >= o_.most_compiled)
       ++found.skipped;
-    else if (cudnnStatus_t const s = build(on, p); s != CUDNN_STATUS_SUCCESS)
-      found.refuse(a, s);
-    else if (p.facts.workspace > o.workspace_limit)
+    else if (cudnnStatus_t const s = build(on_, p); s != CUDNN_STATUS_SUCCESS)
+      found.refuse(on_.calls(), s);
+    else if (p.facts.workspace > o_.workspace_limit)
       ++found.too_large;
     else
-      found.plans.push_back(std::move(p));
+      return true;
+    return false;
   }
-}
+
+  plan_target const& on_;
+  convolution_options const& o_;
+  plan_trial runs_;
+  std::vector<std::string> seen_{};
+  int compiled_ = 0;  // of this list
+};
 
 }  // namespace backend
 
-/// All plans of a convolution that the options allow, maybe none. Takes some milliseconds, and 0.3 to 2 seconds more
-/// for each that cuDNN compiles. Throws executor_error on contradicting shapes and options, and where a call fails.
-inline plan_search find_plans(plan_target const& on, convolution const& c, convolution_options const& o) {
+/// The plans of a convolution that the options allow and that pass the trial, maybe none. Takes some milliseconds, and
+/// 0.3 to 2 seconds more for each that cuDNN compiles. Throws executor_error on contradicting shapes and options, where
+/// the trial throws, and where a call fails that is no candidate's own.
+[[gnu::cold]] inline plan_search find_plans(plan_target const& on, convolution const& c, convolution_options const& o,
+                                            plan_trial const& runs = {}) {
   auto const graph = std::make_shared<backend::convolution_graph const>(on, c, o);
-  plan_search found;
+  backend::plan_finder finder(on, o, runs);
   if (backend::is_refusal(graph->status())) {
-    found.refuse(on.calls(), graph->status());
-    return found;
+    finder.found.refuse(on.calls(), graph->status());
+    return std::move(finder.found);
   }
   graph->get().check(graph->status(), on.calls().cudnnBackendFinalize.name);
-  backend::search(on, graph, o, CUDNN_HEUR_MODE_A, found);
-  if (found.plans.empty()) backend::search(on, graph, o, CUDNN_HEUR_MODE_FALLBACK, found);
-  return found;
+  finder.search(graph, CUDNN_HEUR_MODE_A);
+  // On top of the ranked list are engines of rounded factors, which fp32_strict forbids: what is left of it is not the
+  // best there is.
+  bool const ranks_others = o.precision == convolution_precision::fp32_strict;
+  if (finder.found.plans.empty() || (ranks_others && !finder.is_full())) finder.search(graph, CUDNN_HEUR_MODE_FALLBACK);
+  return std::move(finder.found);
 }
 
 }  // namespace dsl::cu

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <list>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@ struct timing_options {
   int runs = 10;       // a sample is the mean of so many
   int rounds = 5;      // each plan has one sample a round, and its best one counts: a disturbance spoils one of five
   double seconds = 2;  // no plan is begun and no round repeated after that
+  double longest = 2;  // of the quickest warm-up: what takes longer has no samples; with one warm-up, all have
 };
 
 namespace backend {
@@ -23,11 +26,9 @@ namespace backend {
 class timing_event {
  public:
   explicit timing_event(api const& a) : api_(&a) { a(a.cudaEventCreateWithFlags, &event_, cudaEventDefault); }
-  timing_event(timing_event&& other) noexcept : api_(other.api_), event_(std::exchange(other.event_, nullptr)) {}
-  timing_event& operator=(timing_event&&) = delete;
-  ~timing_event() {
-    if (event_) api_->cudaEventDestroy.function(event_);
-  }
+  timing_event(timing_event const&) = delete;
+  timing_event& operator=(timing_event const&) = delete;
+  ~timing_event() { api_->cudaEventDestroy.function(event_); }
   cudaEvent_t get() const { return event_; }
 
  private:
@@ -39,83 +40,132 @@ class timing_event {
 // enqueue them; and in a training step they run out of a graph, too.
 class repeated_runs {
  public:
+  // runs() is false where such a plan can't be recorded. Throws executor_error where that is not for the plan's sake.
   repeated_runs(cudnn_handle const& h, cudaStream_t s, convolution_plan const& p, backend_descriptor const& pack,
                 int runs)
       : api_(&h.calls()) {
     api const& a = *api_;
-    struct recording {
-      api const& calls;
-      cudaStream_t stream;
-      bool open = false;
-      cudaGraph_t graph = nullptr;
-      ~recording() {  // whatever failed, the stream is not left capturing
-        if (open) calls.cudaStreamEndCapture.function(stream, &graph);
-        if (graph) calls.cudaGraphDestroy.function(graph);
-      }
-    } recorded{a, s};
     a(a.cudaStreamBeginCapture, s, cudaStreamCaptureModeThreadLocal);
-    recorded.open = true;
-    for (int i = 0; i < runs; ++i) execute(h, p, pack);
-    a(a.cudaStreamEndCapture, s, &recorded.graph);
-    recorded.open = false;
-    a(a.cudaGraphInstantiate, &graph_, recorded.graph, cudaGraphInstantiateFlagUseNodePriority);
+    bool fine = true;
+    for (int i = 0; i < runs && fine; ++i) fine = try_execute(h, p, pack);
+    cudaGraph_t graph = nullptr;
+    fine = a.cudaStreamEndCapture.function(s, &graph) == cudaSuccess && fine && graph;  // in any case it has ended
+    cudaError_t made = cudaSuccess;
+    if (fine) made = a.cudaGraphInstantiate.function(&graph_, graph, cudaGraphInstantiateFlagUseNodePriority);
+    if (graph) a.cudaGraphDestroy.function(graph);
+    if (made == cudaErrorMemoryAllocation) a.require(a.cudaGraphInstantiate, made);
+    if (made != cudaSuccess) graph_ = nullptr;
+    a.cudaGetLastError.function();
   }
-  repeated_runs(repeated_runs&& other) noexcept : api_(other.api_), graph_(std::exchange(other.graph_, nullptr)) {}
-  repeated_runs& operator=(repeated_runs&&) = delete;
-  ~repeated_runs() {
-    if (graph_) api_->cudaGraphExecDestroy.function(graph_);
+  repeated_runs(repeated_runs const&) = delete;
+  repeated_runs& operator=(repeated_runs const&) = delete;
+  ~repeated_runs() { stop(); }
+
+  bool runs() const { return graph_ != nullptr; }
+  // Those that can't be launched don't run any more.
+  void launch(cudaStream_t s) {
+    if (graph_ && api_->cudaGraphLaunch.function(graph_, s) != cudaSuccess) stop();
   }
-  void launch(cudaStream_t s) const { (*api_)(api_->cudaGraphLaunch, graph_, s); }
 
  private:
+  void stop() {
+    if (!graph_) return;
+    api_->cudaGraphExecDestroy.function(std::exchange(graph_, nullptr));
+    api_->cudaGetLastError.function();
+  }
+
   api const* api_;
   cudaGraphExec_t graph_ = nullptr;
 };
 
+// A plan on its way through the timing.
+struct timed_plan {
+  std::size_t index;
+  convolution_plan const& plan;
+  backend_descriptor pack;
+  timing_event before, behind;
+  double warm = 0;  // milliseconds that its last warm-up took, enqueued by the CPU
+  std::optional<repeated_runs> graph{};
+
+  timed_plan(api const& a, std::size_t i, convolution_plan const& p, backend_descriptor tensors)
+      : index(i), plan(p), pack(std::move(tensors)), before(a), behind(a) {}
+
+  // Of what lies between the two events, once it is done.
+  double milliseconds(api const& a) const {
+    float between = 0;
+    a(a.cudaEventElapsedTime, &between, before.get(), behind.get());
+    return static_cast<double>(between);
+  }
+  // False where it doesn't run. The stream is idle then, as it is behind all of it; where that itself fails, the device
+  // has, and executor_error is thrown.
+  bool warm_up(cudnn_handle const& h, cudaStream_t s) {
+    api const& a = h.calls();
+    a(a.cudaEventRecord, before.get(), s);
+    bool const runs = try_execute(h, plan, pack);
+    a(a.cudaEventRecord, behind.get(), s);
+    a(a.cudaStreamSynchronize, s);
+    if (runs) warm = milliseconds(a);
+    return runs;
+  }
+};
+
+// A warm-up begins on an idle stream: of less than that the CPU's enqueuing may be a large part.
+inline constexpr double enqueuing_milliseconds = 0.05;
+
 }  // namespace backend
 
 /// Microseconds that each plan takes with these tensors, which stay in the cache where they fit; infinity for plans
-/// that this device refuses to run and those that time did not suffice for (never the first that runs). `workspace`
+/// that fail in whatever way, that are slow, and that time did not suffice for (never the first that runs). `workspace`
 /// must suffice for every plan. What the written tensor held is lost. The stream must not be capturing. Throws
-/// executor_error where a call fails.
-inline std::vector<double> time_plans(cudnn_handle& h, cudaStream_t s, std::vector<convolution_plan> const& plans,
-                                      convolution_tensors const& t, void* workspace, timing_options const& o = {}) {
+/// executor_error where a call fails that is no plan's own, and where the device has failed.
+[[gnu::cold]] inline std::vector<double> time_plans(cudnn_handle& h, cudaStream_t s,
+                                                    std::vector<convolution_plan> const& plans,
+                                                    convolution_tensors const& t, void* workspace,
+                                                    timing_options const& o = {}) {
   using clock = std::chrono::steady_clock;
   api const& a = h.calls();
-  clock::time_point const begin = clock::now();
+  std::optional<clock::time_point> begin;  // behind the first run, which pays for what cuDNN loads at its first one
   auto const passed = [&](double share) {
-    return std::chrono::duration<double>(clock::now() - begin).count() > share * o.seconds;
+    return begin && std::chrono::duration<double>(clock::now() - *begin).count() > share * o.seconds;
   };
-  int const runs = std::max(o.runs, 1);
   h.set_stream(s);
-  struct candidate {
-    std::size_t plan;
-    backend_descriptor pack;
-    backend::repeated_runs graph;
-    backend::timing_event before, behind;
-  };
-  std::vector<candidate> candidates;
+  std::list<backend::timed_plan> candidates;
   for (std::size_t i = 0; i < plans.size() && (candidates.empty() || !passed(0.5)); ++i) {
-    backend_descriptor pack = bind_tensors(plans[i], t, workspace);
-    if (!try_execute(h, plans[i], pack)) continue;
-    for (int more = 1; more < o.warm_ups; ++more) execute(h, plans[i], pack);
-    a(a.cudaStreamSynchronize, s);
-    backend::repeated_runs graph(h, s, plans[i], pack, runs);
-    candidates.push_back({i, std::move(pack), std::move(graph), backend::timing_event(a), backend::timing_event(a)});
+    backend::timed_plan& c = candidates.emplace_back(a, i, plans[i], bind_tensors(plans[i], t, workspace));
+    bool runs = c.warm_up(h, s);
+    if (runs && !begin) begin = clock::now();
+    for (int more = 1; runs && more < o.warm_ups; ++more) runs = c.warm_up(h, s);
+    if (!runs) candidates.pop_back();
   }
+
+  int const runs = std::max(o.runs, 1);
+  if (o.warm_ups > 1) candidates.sort([](auto const& x, auto const& y) { return x.warm < y.warm; });
+  double longest = std::numeric_limits<double>::infinity();
+  for (backend::timed_plan& c : candidates) {
+    if (c.warm > longest) break;
+    c.graph.emplace(h, s, c.plan, c.pack, runs);
+    a(a.cudaStreamSynchronize, s);
+    if (c.graph->runs() && o.warm_ups > 1)  // of the first, which is the quickest
+      longest = std::min(longest, o.longest * c.warm + backend::enqueuing_milliseconds);
+  }
+  auto const drop_failed = [&] {
+    std::erase_if(candidates, [](auto const& c) { return !c.graph || !c.graph->runs(); });
+  };
+  drop_failed();
+
   std::vector<double> best(plans.size(), std::numeric_limits<double>::infinity());
-  for (int round = 0; round < std::max(o.rounds, 1) && (round == 0 || !passed(1)); ++round) {
-    for (candidate const& c : candidates) {
+  for (int round = 0; !candidates.empty() && round < std::max(o.rounds, 1) && (round == 0 || !passed(1)); ++round) {
+    candidates.front().graph->launch(s);  // not counted: the first sample, too, begins behind other work
+    for (backend::timed_plan& c : candidates) {
       a(a.cudaEventRecord, c.before.get(), s);
-      c.graph.launch(s);
+      c.graph->launch(s);
       a(a.cudaEventRecord, c.behind.get(), s);
     }
     a(a.cudaStreamSynchronize, s);
-    for (candidate const& c : candidates) {
-      float milliseconds = 0;
-      a(a.cudaEventElapsedTime, &milliseconds, c.before.get(), c.behind.get());
-      best[c.plan] = std::min(best[c.plan], 1e3 * static_cast<double>(milliseconds) / runs);
-    }
+    for (backend::timed_plan const& c : candidates)
+      best[c.index] = c.graph->runs() ? std::min(best[c.index], 1e3 * c.milliseconds(a) / runs)
+                                      : std::numeric_limits<double>::infinity();
+    drop_failed();
   }
   return best;
 }
