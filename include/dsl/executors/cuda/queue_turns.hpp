@@ -14,7 +14,7 @@ class queue_turns {
   /// Throws executor_error where the engine verifies and a step may come too early.
   [[gnu::cold]] explicit queue_turns(recording& r)
       : r_(r), queues_{detail::list<int>(r.steps().size()), detail::list<int>(r.steps().size(), -1)} {
-    bool const two = r.parts.second;
+    bool const two = r.parts.second && !meets_within(r);
     if (two) queues_ = find_streams(r.parts.graph, r.made.plan);
     if (two && r.parts.options.verify)
       if (int const s = first_race(r.parts.graph, r.made.plan, queues_); s >= 0)
@@ -38,6 +38,12 @@ class queue_turns {
   }
 
  private:
+  /// Layers whose devices add up among themselves in the middle of a pass: that happens on the engine's own stream,
+  /// wherever the layer's steps are.
+  static bool meets_within(recording const& r) {
+    return r.training() && r.parts.link && r.parts.options.moments == tower_moments::synchronized;
+  }
+
   recording& r_;
   plan_streams queues_;
   std::vector<bool> is_awaited_{};  // by step: the other queue waits for it
