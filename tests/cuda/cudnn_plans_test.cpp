@@ -142,7 +142,7 @@ TEST_CASE("every convolution of MiniGoogLeNet has plans in every pass and precis
     for (convolution const& c : convolutions(batch)) {
       for (auto const p : {precision::bf16, precision::fp16, precision::tf32, precision::fp32_strict}) {
         for (auto const which : {pass::forward, pass::backward_data, pass::backward_weights}) {
-          convolution_options o{.pass = which, .precision = p};
+          convolution_options o{.pass = which, .precision = p, .most_plans = 64};
           INFO(describe(c, o));
           plan_search const found = find_plans(h200_target(), c, o);
           REQUIRE(!found.plans.empty());
@@ -249,15 +249,15 @@ TEST_CASE("in inference convolutions write their slices of a concat's buffer") {
       o.deterministic = true;
       CHECK(compiled_candidates(slice, o) > 0);
       if (batch > 1) continue;
-      // Why tensors of floats are copied instead: but for one or two plans cuDNN makes a packed output first.
+      // Why tensors of floats are copied instead: but for one to three plans cuDNN makes a packed output first.
       for (auto const p : {precision::tf32, precision::fp32_strict}) {
-        plan_search const floats =
-            find_plans(h200_target(), slice, {.pass = pass::forward_inference, .precision = p, .relu = true});
+        plan_search const floats = find_plans(
+            h200_target(), slice, {.pass = pass::forward_inference, .precision = p, .relu = true, .most_plans = 64});
         long const direct = std::count_if(floats.plans.begin(), floats.plans.end(), [&](convolution_plan const& f) {
           return f.facts.workspace < 4 * slice.output_count();
         });
         CHECK(direct >= 1);
-        CHECK(direct <= 2);
+        CHECK(direct <= 3);
         CHECK(floats.plans.size() > 4);
       }
     }

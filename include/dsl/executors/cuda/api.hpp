@@ -166,6 +166,10 @@ struct api {
   void require(entry<R(P...)> const& e, R status) const {
     if (status != R{}) fail(status, e.name);
   }
+  /// Of a call that cleans up: nobody could mend its failure, and the next call is not to find it.
+  void ignore(cudaError_t s) const {
+    if (s != cudaSuccess) cudaGetLastError.function();
+  }
 
  private:
   template <class R, class... P>

@@ -50,14 +50,14 @@ class device_memory {
     try {
       a(a.cudaMemsetAsync, data_, 0, static_cast<std::size_t>(bytes), s);
     } catch (...) {
-      a.cudaFree.function(data_);
+      a.ignore(a.cudaFree.function(data_));
       throw;
     }
   }
   device_memory(device_memory const&) = delete;
   device_memory& operator=(device_memory const&) = delete;
   ~device_memory() {
-    if (data_) api_->cudaFree.function(data_);
+    if (data_) api_->ignore(api_->cudaFree.function(data_));
   }
   std::byte* data() const { return static_cast<std::byte*>(data_); }
   long long bytes() const { return bytes_; }
@@ -76,7 +76,7 @@ class pinned_memory {
   }
   pinned_memory(pinned_memory const&) = delete;
   pinned_memory& operator=(pinned_memory const&) = delete;
-  ~pinned_memory() { api_->cudaFreeHost.function(data_); }
+  ~pinned_memory() { api_->ignore(api_->cudaFreeHost.function(data_)); }
   template <class T>
   T* as() const {
     return static_cast<T*>(data_);
@@ -124,7 +124,7 @@ class event {
   explicit event(api const& a) : api_(&a) { a(a.cudaEventCreateWithFlags, &handle_, unsigned{cudaEventDisableTiming}); }
   event(event const&) = delete;
   event& operator=(event const&) = delete;
-  ~event() { api_->cudaEventDestroy.function(handle_); }
+  ~event() { api_->ignore(api_->cudaEventDestroy.function(handle_)); }
   /// All that s has been given so far.
   void record(cudaStream_t s) const { (*api_)(api_->cudaEventRecord, handle_, s); }
   /// What s does from now on comes after what was recorded last.
@@ -158,7 +158,7 @@ class replay {
     a(a.cudaStreamEndCapture, s, &graph);
     // Without the flag all of a graph has the priority of the stream that it is launched on.
     cudaError_t const made = a.cudaGraphInstantiate.function(&graph_, graph, cudaGraphInstantiateFlagUseNodePriority);
-    a.cudaGraphDestroy.function(graph);
+    a.ignore(a.cudaGraphDestroy.function(graph));
     a.require(a.cudaGraphInstantiate, made);
     try {
       a(a.cudaGraphUpload, graph_, s);
@@ -170,7 +170,7 @@ class replay {
   }
   replay(replay const&) = delete;
   replay& operator=(replay const&) = delete;
-  ~replay() { api_->cudaGraphExecDestroy.function(graph_); }
+  ~replay() { api_->ignore(api_->cudaGraphExecDestroy.function(graph_)); }
   void launch(cudaStream_t s) const { (*api_)(api_->cudaGraphLaunch, graph_, s); }
 
  private:

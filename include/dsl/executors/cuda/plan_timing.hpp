@@ -28,7 +28,7 @@ class timing_event {
   explicit timing_event(api const& a) : api_(&a) { a(a.cudaEventCreateWithFlags, &event_, cudaEventDefault); }
   timing_event(timing_event const&) = delete;
   timing_event& operator=(timing_event const&) = delete;
-  ~timing_event() { api_->cudaEventDestroy.function(event_); }
+  ~timing_event() { api_->ignore(api_->cudaEventDestroy.function(event_)); }
   cudaEvent_t get() const { return event_; }
 
  private:
