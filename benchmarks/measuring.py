@@ -59,6 +59,17 @@ def read(path):
         return ""
 
 
+CARRIED_COMMIT = ROOT / "build/carry/COMMIT"
+
+
+def commit(root=ROOT, carried=CARRIED_COMMIT):
+    """What was built and run; "-dirty": with changes. A copy without its repository has what gpu_check carry noted, and
+    must not be taken for a part of a repository around it."""
+    found = first_line(["git", "-C", root, "describe", "--always", "--dirty"]) if (root / ".git").exists() else None
+    noted = read(carried).strip()
+    return found or (f"{noted}, as carried" if noted else "unknown")
+
+
 def cpu_ticks():
     """(all, stolen by other guests) since the machine started, in ticks of all cores."""
     words = read("/proc/stat").split("\n")[0].split()[1:9]
@@ -95,7 +106,7 @@ class Session:
     which other programs disturb."""
 
     def __init__(self, timed=True):
-        self.begin, self.load, self.ticks = time.monotonic(), os.getloadavg(), cpu_ticks()
+        self.begin, self.load, self.ticks, self.commit = time.monotonic(), os.getloadavg(), cpu_ticks(), commit()
         self.warnings = []
         if timed and self.load[0] > 0.5:
             self.warn(f"the load average is {self.load[0]:.2f} before the start: something else is running, and the "
@@ -111,8 +122,8 @@ class Session:
             "=".join(shown(part) for part in a.split("=", 1)) for a in sys.argv[1:]]
         return {"date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
                 "command": shlex.join(command),
-                "commit": first_line(["git", "-C", ROOT, "describe", "--always", "--dirty"]) or "unknown",
-                "machine": machine(), "load_before": self.load[0], "load_after": os.getloadavg()[0],
+                "commit": self.commit, "machine": machine(), "load_before": self.load[0],
+                "load_after": os.getloadavg()[0],
                 "stolen_percent": round(100 * stolen / all_ticks, 2) if all_ticks else None,
                 "minutes": round((time.monotonic() - self.begin) / 60, 1), "warnings": self.warnings}
 

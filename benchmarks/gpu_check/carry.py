@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 
+import measuring
 import programs
 from toolkit import PARTS, Toolkit
 
@@ -33,11 +34,21 @@ def size_of(folder):
     return sum(f.stat().st_size for f in pathlib.Path(folder).rglob("*") if f.is_file())
 
 
+def note_commit(file, root=measuring.ROOT):
+    """For a machine to which the files come without their repository. Where this is itself such a copy, it keeps its
+    note."""
+    if not (root / ".git").exists():
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(measuring.commit(root, file) + "\n", encoding="utf-8")
+
+
 def run(options):
-    """build/carry/include: header-only libraries; build/carry/cuda/include: NVIDIA's headers, for machines whose wheels
-    have libraries alone. Returns the exit code."""
-    cxx, absent = programs.compiler(options.cxx), []
+    """build/carry/COMMIT: what is carried; include: header-only libraries; cuda/include: NVIDIA's headers, for machines
+    whose wheels have libraries alone. Returns the exit code."""
     folder = programs.CARRIED
+    note_commit(folder / "COMMIT")
+    cxx, absent = programs.compiler(options.cxx), []
     for name, header in HEADER_ONLY.items():
         top = header.split("/")[0]
         found = dependencies(cxx, [header], []) or (
