@@ -8,8 +8,9 @@
 The network of dsl::minigooglenet<10>, channels last, in plain JAX. A step is one jitted function that gives its
 arguments' memory back. train: forward, cross-entropy, backward and SGD with momentum, tensors and factors in bf16
 where that is asked for, parameters, statistics and loss in float; on batches gathered and augmented on the device as
-cuda_step's are (resident), or on one that lies there ready (fixed). infer: the forward pass; each batch comes from the
-host's memory (host) or lies on the device (fixed).
+cuda_step's are (resident), or on one that lies there ready (fixed). infer: the forward pass, batch normalisation folded
+into the convolutions as cuda_step has it; each batch comes from the host's memory (host; pinned or pageable, whichever
+is faster, as "copied_from" says) or lies on the device (fixed).
 A request that fails answers {"error": ...}. Exit code 77: there is no device. "--device cpu" behind the words is for
 trying it out.
 """
@@ -28,6 +29,7 @@ import jax.numpy as jnp
 import numpy
 import serving
 from jax import lax
+from jax.sharding import SingleDeviceSharding
 
 # (1x1 filters, 3x3 filters) of an inception module; a number: the filters of a downsample module
 BLOCKS = ((32, 32), (32, 48), 80, (112, 48), (96, 64), (80, 80), (48, 96), 96, (176, 160), (176, 160))
@@ -71,6 +73,8 @@ def forward(parameters, statistics, x, dtype, key=None):
         p, s = next(layers)
         y = lax.conv_general_dilated(x, p["kernel"].astype(dtype), (stride, stride), padding,
                                      dimension_numbers=("NHWC", "HWIO", "NHWC")) + p["bias"].astype(dtype)
+        if s is None:  # it is in the kernel and the bias
+            return jax.nn.relu(y)
         wide = y.astype(jnp.float32)
         if key is None:
             mean, variance = s["mean"], s["variance"]
@@ -93,6 +97,35 @@ def forward(parameters, statistics, x, dtype, key=None):
     if key is not None:
         x = jnp.where(jax.random.bernoulli(key, 0.5, x.shape), 2 * x, 0)
     return (x @ parameters[-1]["kernel"].astype(dtype) + parameters[-1]["bias"].astype(dtype)).astype(jnp.float32), new
+
+
+def folded(parameters, statistics):
+    """(parameters, statistics) for inference: what batch_norm multiplies by and adds is in kernels and biases."""
+    convolutions = []
+    for p, s in zip(parameters, statistics):
+        scale = p["gamma"] * lax.rsqrt(s["variance"] + EPSILON)
+        convolutions.append({"kernel": p["kernel"] * scale, "bias": (p["bias"] - s["mean"]) * scale + p["beta"]})
+    return convolutions + parameters[-1:], [None] * len(statistics)
+
+
+def on_its_way(pictures):
+    """(what it is, a function that brings the pictures to the device), the faster of the ways there are."""
+    ways = {"pageable": functools.partial(jax.device_put, pictures)}
+    try:
+        there = SingleDeviceSharding(jax.devices()[0])
+        pinned = jax.device_put(pictures, there.with_memory_kind("pinned_host"))
+        ways["pinned"] = functools.partial(jax.device_put, pinned, there.with_memory_kind("device"))
+        ways["pinned"]().block_until_ready()
+    except Exception:  # not every version and device has it
+        ways.pop("pinned", None)
+    seconds = {}
+    for name, bring in ways.items():
+        for _ in range(20):
+            begin = time.perf_counter()
+            bring().block_until_ready()
+            seconds[name] = min(seconds.get(name, 1e9), time.perf_counter() - begin)
+    best = min(ways, key=seconds.get)
+    return best, ways[best]
 
 
 def trained(state, images, labels, dtype):
@@ -141,7 +174,9 @@ class Step:
         # how float factors are rounded; not for a while only, since another setting is another compilation
         jax.config.update("jax_default_matmul_precision", {"bf16": None, "tf32": "tensorfloat32",
                                                            "fp32": "float32"}[self.precision])
+        self.copied_from = None
         if self.mode == "infer":
+            parameters, statistics = folded(parameters, statistics)
             self.prepare_inference(jax.tree.map(lambda p: p.astype(dtype), parameters), statistics, images, dtype)
         else:
             loss = self.prepare_training(parameters, statistics, images, labels, dtype, random)
@@ -152,10 +187,14 @@ class Step:
 
     def prepare_inference(self, parameters, statistics, images, dtype):
         step = jax.jit(lambda p, s, x: forward(p, s, x, dtype)[0])
-        ready = jax.device_put(images) if self.input == "fixed" else None
+        if self.input == "fixed":
+            ready = jax.device_put(images)
+            bring = lambda: ready
+        else:
+            self.copied_from, bring = on_its_way(images)
 
         def run():
-            self.out = step(parameters, statistics, jax.device_put(images) if ready is None else ready)
+            self.out = step(parameters, statistics, bring())
         self.run = run
 
     def prepare_training(self, parameters, statistics, images, labels, dtype, random):
@@ -192,7 +231,8 @@ class Step:
         memory = ((on.memory_stats() or {}).get("peak_bytes_in_use", 0)) / 2**20
         return {"peer": f"jax {jax.__version__} on {on.device_kind}", "mode": self.mode, "batch": self.batch,
                 "precision": self.precision, "input": self.input, "variant": self.variant, **times,
-                "images_per_s": self.batch / times["step_s"], "reserved_mib": round(memory, 1), **self.prepared}
+                "copied_from": self.copied_from, "images_per_s": self.batch / times["step_s"],
+                "reserved_mib": round(memory, 1), **self.prepared}
 
 
 def has_device():
@@ -200,4 +240,4 @@ def has_device():
 
 
 if __name__ == "__main__":
-    sys.exit(serving.answer_all(__doc__, ("jit",), has_device, Step))
+    sys.exit(serving.answer_all(__doc__, ("jit",), jax.__version__, has_device, Step))

@@ -7,9 +7,11 @@
 
 The network of dsl::minigooglenet<10>, channels last. train: forward, cross-entropy, backward, fused SGD with momentum
 under autocast for bf16; on batches gathered and augmented on the device as cuda_step's are (resident), or on one that
-lies there ready (fixed). infer: the forward pass, the whole model in bf16; each batch is copied from pinned memory
-(host), as cuda_step's is, or lies on the device (fixed). graph: the step captured as one CUDA graph; compile:
-torch.compile with mode="max-autotune", which captures graphs itself. cuDNN times its algorithms in all of them.
+lies there ready (fixed). infer: the forward pass, the whole model in bf16, batch normalisation folded into the
+convolutions as cuda_step has it; each batch is copied from pinned memory (host), as cuda_step's is, or lies on the
+device (fixed). graph: the step captured as one CUDA graph; compile: torch.compile with mode="max-autotune", which
+captures graphs itself, of the forward and backward pass with the gathering in front. cuDNN times all of its algorithms
+in each of them.
 A request that fails answers {"error": ...}. Exit code 77: there is no device. "--device cpu" behind the words is for
 trying it out.
 """
@@ -23,25 +25,35 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import serving
 import torch
 from minigooglenet_torch import minigooglenet
+from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 VARIANTS = ("eager", "graph", "compile")
 
 
-class Resident:
+def folded(net):
+    """For inference: each convolution with the batch_norm behind it folded in."""
+    for layer in list(net.modules()):
+        if isinstance(layer, torch.nn.Sequential) and len(layer) > 1 and isinstance(layer[1], torch.nn.BatchNorm2d):
+            layer[0], layer[1] = fuse_conv_bn_eval(layer[0], layer[1]), torch.nn.Identity()
+    return net
+
+
+class Resident(torch.nn.Module):
     """Batches of a data set on the device: gathered, shifted by up to a tenth, flipped, the mean subtracted. The place
-    in the order lies on the device, too, so that a captured step moves on by itself."""
+    in the order lies on the device, too, so that a captured step moves on by itself; a module, so that torch.compile
+    takes what it moves for the state that it is."""
 
     def __init__(self, batch, longest, device):
+        super().__init__()
         n = max(serving.PICTURES, batch * longest)
-        self.pictures = torch.randint(0, 256, (n, 32, 32, 3), dtype=torch.uint8, device=device)
-        self.labels = torch.randint(0, 10, (n,), device=device)
-        self.mean = self.pictures[:1000].float().mean(0)
-        self.order = torch.randperm(n, device=device)
-        self.at = torch.arange(batch, device=device)
+        pictures = torch.randint(0, 256, (n, 32, 32, 3), dtype=torch.uint8, device=device)
+        for name, tensor in (("pictures", pictures), ("labels", torch.randint(0, 10, (n,), device=device)),
+                             ("mean", pictures[:1000].float().mean(0)), ("order", torch.randperm(n, device=device)),
+                             ("at", torch.arange(batch, device=device)), ("line", torch.arange(32, device=device))):
+            self.register_buffer(name, tensor)
         self.batch, self.size, self.device = batch, n // batch * batch, device
-        self.line = torch.arange(32, device=device)
 
-    def next(self):
+    def forward(self):
         which = self.order[self.at]
         self.at.add_(self.batch).remainder_(self.size)
         shift = torch.empty(2, self.batch, 1, device=self.device).uniform_(-3.2, 3.2).add_(0.5).floor_().long()
@@ -54,6 +66,19 @@ class Resident:
         return x.permute(0, 3, 1, 2), self.labels[which]  # NHWC in memory: channels last
 
 
+class Whole(torch.nn.Module):
+    """What torch.compile gets of a training step: the batch and its loss."""
+
+    def __init__(self, source, net):
+        super().__init__()
+        self.source, self.net, self.loss_of = source, net, torch.nn.CrossEntropyLoss()
+
+    def forward(self, *batch):
+        """Without a batch it is fetched here: only from a device's memory."""
+        pictures, wanted = batch or self.source()
+        return self.loss_of(self.net(pictures), wanted)
+
+
 class Step:
     """One request, made ready: run() enqueues a step."""
 
@@ -61,18 +86,14 @@ class Step:
         self.mode, self.batch, self.precision, self.steps, self.warmup, self.input, self.variant = request
         self.cuda = device == "cuda"
         torch.manual_seed(1)
-        torch.backends.cudnn.benchmark = True
+        torch.backends.cudnn.benchmark, torch.backends.cudnn.benchmark_limit = True, 0  # of the plans: all
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = self.precision == "tf32"
         train, bf16 = self.mode == "train", self.precision == "bf16"
         net = minigooglenet().to(device).to(memory_format=torch.channels_last).train(train)
         assert sum(p.numel() for p in net.parameters()) == 1_652_826
         dtype = torch.bfloat16 if bf16 and not train else torch.float32
-        net = net.to(dtype)
-        loss_of = torch.nn.CrossEntropyLoss()
-        forward = (lambda x, wanted: loss_of(net(x), wanted)) if train else (lambda x, _: net(x))
-        if self.variant == "compile":
-            torch._dynamo.reset()
-            forward = torch.compile(forward, mode="max-autotune")
+        net = (net if train else folded(net)).to(dtype)
+        forward = net
         x = torch.empty(self.batch, 3, 32, 32).uniform_(-1.7, 1.7)
         labels = torch.randint(0, 10, (self.batch,)).to(device)
         if self.input == "host":
@@ -85,21 +106,25 @@ class Step:
             ready = x.to(device, dtype).to(memory_format=torch.channels_last)
             source = lambda: (ready, labels)
         else:
-            source = Resident(self.batch, max(self.steps, self.warmup), device).next
+            source = Resident(self.batch, max(self.steps, self.warmup), device)
+        if train:
+            forward = Whole(source, net)
+        if self.variant == "compile":
+            torch._dynamo.reset()
+            forward = torch.compile(forward, mode="max-autotune")
         optimizer = torch.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9, fused=self.cuda)
         autocast = lambda: torch.autocast(device, torch.bfloat16) if bf16 and train else contextlib.nullcontext()
 
         def step():
             if self.variant == "compile":
                 torch.compiler.cudagraph_mark_step_begin()
-            pictures, wanted = source()
             if not train:
                 with torch.inference_mode(self.variant != "compile"), torch.no_grad():
-                    forward(pictures, wanted)
+                    forward(source()[0])
                 return
             optimizer.zero_grad(set_to_none=True)
             with autocast():
-                loss = forward(pictures, wanted)
+                loss = forward(*source()) if self.input == "host" else forward()
             loss.backward()
             optimizer.step()
             self.loss = loss.detach()
@@ -108,6 +133,7 @@ class Step:
         self.loss = None
         step()
         first = self.loss.item() if train else 0.0
+        self.step = step  # a captured one only knows addresses: the network and the pictures must stay where they are
         self.run = self.captured(step) if self.variant == "graph" else step
         for _ in range(3):
             self.run()
@@ -147,4 +173,4 @@ def make(request, device):
 
 
 if __name__ == "__main__":
-    sys.exit(serving.answer_all(__doc__, VARIANTS, torch.cuda.is_available, make))
+    sys.exit(serving.answer_all(__doc__, VARIANTS, torch.__version__, torch.cuda.is_available, make))

@@ -4,8 +4,10 @@ import gc
 import json
 import sys
 import time
+import traceback
 
 WORDS = (("train", "infer"), int, ("bf16", "tf32", "fp32"), int, int, ("resident", "fixed", "host"))
+NO_DEVICE = "no device that this Python can use"
 PICTURES = 50_000  # of the data set on the device, and at least one block of steps
 
 
@@ -47,8 +49,9 @@ def timed(run, wait, steps, warmup):
     return {"step_s": step_s, "latency_s": sorted(times)[len(times) // 2]}
 
 
-def answer_all(doc, variants, has_device, make):
-    """The whole of a peer: reads the command line, or standard input, and prints a line of JSON for each request.
+def answer_all(doc, variants, version, has_device, make):
+    """The whole of a peer: reads the command line, or standard input, and prints a line of JSON for each request; for
+    the line "version" one that tells whether there is a device, too.
 
     make(request, device): an object whose measure() gives what to print; it is kept while the same request comes again.
     """
@@ -62,12 +65,17 @@ def answer_all(doc, variants, has_device, make):
     except ValueError as e:
         print(f"{e}\n{doc}", file=sys.stderr)
         return 2
-    if device == "cuda" and not has_device():
-        print("no device that this Python can use", file=sys.stderr)
+    if not serve and device == "cuda" and not has_device():
+        print(NO_DEVICE, file=sys.stderr)
         return 77
     last, step, failed = None, None, False
     for line in sys.stdin if serve else [" ".join(words)]:
         try:
+            if line.split() == ["version"]:
+                print(json.dumps({"version": version, "device": device == "cpu" or bool(has_device())}), flush=True)
+                continue
+            if serve and device == "cuda" and not has_device():
+                raise RuntimeError(NO_DEVICE)
             if line.split() != last:
                 step, last = None, None
                 gc.collect()
@@ -75,5 +83,6 @@ def answer_all(doc, variants, has_device, make):
             print(json.dumps(step.measure()), flush=True)
         except Exception as e:  # whatever a variant fails with: the next request may work
             step, last, failed = None, None, True
+            traceback.print_exc()  # the answer has one line of it
             print(json.dumps({"error": f"{type(e).__name__}: {e}".strip().splitlines()[0][:500]}), flush=True)
     return 1 if failed and not serve else 0
