@@ -9,10 +9,12 @@ import measuring
 import programs
 from stage import Failure, Skip
 
-# group of gpu_conformance -> seconds it may take; the slow ones wait for the reference on the CPU, beside the rest
+# group of gpu_conformance -> seconds it may take, the most telling first: time may not suffice for all; the slow ones
+# wait for the reference on the CPU, beside the rest
 SLOW = {"minigooglenet": 400, "batch64": 400, "timed64": 400}
-QUICK = {"refusals": 60, "layers": 200, "gradients": 100, "slices": 400, "small": 200, "trajectories": 200,
-         "calls": 120, "resident": 150, "deterministic": 240}
+QUICK = {"refusals": 60, "calls": 300, "convolutions": 300, "layers": 200, "gradients": 100, "small": 200,
+         "resident": 150, "deterministic": 240, "trajectories": 200, "slices": 400}
+OTHERS = 200  # for a group that is not among them
 # compute-sanitizer's tools; where True, what they find in kernels that are not ours is told, not counted
 TOOLS = (("memcheck", 240, False), ("racecheck", 240, True), ("synccheck", 120, True), ("initcheck", 120, True))
 
@@ -93,33 +95,58 @@ def wanted(stage, group):
     return not stage.options.only or group in stage.options.only
 
 
-def run(stage):
-    everything = not stage.options.only
-    if everything:
-        stage.part("the core alone", core_alone, stage)
-    built = programs.build_all(stage, ["gpu_conformance"])
-    if everything and not stage.toolkit.missing:
-        stage.part("cmake", cmake_finds, stage)
-    program = built.get("gpu_conformance")
-    if program is None:
-        return
-    stage.part("device", device, stage, program, stage.folder / "device_properties.json")
-    if not stage.has_device:
-        return
-    with concurrent.futures.ThreadPoolExecutor(len(SLOW)) as pool:
-        beside = {g: pool.submit(conformance, stage, program, g, s) for g, s in SLOW.items() if wanted(stage, g)}
-        for group, seconds in QUICK.items():
+def groups_of(stage, program):
+    """The groups that this program has, but for those that are only run by name: (slow, quick), as above. One that is
+    wanted and not there is kept: the program will say so."""
+    done = stage.run([program, "--list"], 60)
+    there = [x.split()[0] for x in done.out.splitlines() if x.strip() and "(by name only)" not in x]
+    if done.returncode != 0 or not there:
+        return SLOW, QUICK
+    there += stage.options.only
+    more = {g: OTHERS for g in there if g != "device" and g not in (*SLOW, *QUICK, *(t[0] for t in TOOLS))}
+    return {g: s for g, s in SLOW.items() if g in there}, {**{g: s for g, s in QUICK.items() if g in there}, **more}
+
+
+def checks(stage, program):
+    slow, quick = groups_of(stage, program)
+    with concurrent.futures.ThreadPoolExecutor(max(1, len(slow))) as pool:
+        beside = {g: pool.submit(conformance, stage, program, g, s) for g, s in slow.items() if wanted(stage, g)}
+
+        def told():
+            for group in [g for g, future in beside.items() if future.done()]:
+                stage.part(group, beside.pop(group).result)
+        for group, seconds in quick.items():
             if wanted(stage, group):
                 stage.part(group, conformance, stage, program, group, seconds)
+                told()
         for group, future in beside.items():
             stage.part(group, future.result)
+    if not stage.results.get("findings") and any(wanted(stage, g) for g in (*slow, *quick)):
+        raise Failure("nothing was compared")
     for tool, seconds, tolerated in TOOLS:
         if wanted(stage, tool):
             stage.part(f"compute-sanitizer {tool}", sanitize, stage, program, tool, seconds, tolerated)
 
 
-def device(stage, program, properties):
+def run(stage):
+    program = programs.build_all(stage, ["gpu_conformance"]).get("gpu_conformance")
+    if program is not None:
+        stage.part("device", device, stage, program)
+        if stage.has_device:
+            checks(stage, program)
+    if stage.options.only:
+        return
+    stage.part("the core alone", core_alone, stage)
+    if not stage.toolkit.missing:
+        stage.part("cmake", cmake_finds, stage)
+
+
+def device(stage, program):
+    """What it is called; how cuDNN describes it goes into the results, for plans without a device."""
+    properties = pathlib.Path(stage.scratch.name) / "device_properties.json"
     done = programs.with_device(stage, program, "--only", "device", "--device-properties", properties)
+    if properties.is_file():
+        stage.results["device_properties"] = properties.read_text(encoding="utf-8", errors="replace").rstrip("\n")
     return next((x.split("the device: ")[1] for x in done.out.splitlines() if "the device: " in x), done.last())
 
 

@@ -118,7 +118,7 @@ class Whole(Case):
     def test_no_device(self):
         self.assertEqual(self.run_stage("print('skipped: no device: no driver'); sys.exit(77)"), 77)
         self.assertIn("NO DEVICE", self.said.getvalue())
-        self.assertEqual(self.result("correct")["parts"][-1]["status"], "skipped")
+        self.assertEqual(self.result("correct")["parts"][0]["status"], "skipped")
 
     def test_a_device_that_only_nvidia_sees(self):
         with mock.patch.object(gpu_check, "gpu", lambda: {"name": "H200"}):
@@ -126,6 +126,43 @@ class Whole(Case):
             s.results["gpu"] = {"name": "H200"}
             with self.assertRaisesRegex(Failure, "nvidia-smi lists a GPU, but: no driver"):
                 programs.with_device(s, self.program("p", "print('no driver'); sys.exit(77)"))
+
+    def test_order(self):
+        quick = list(correct.QUICK)
+        self.assertEqual(quick[:5], ["refusals", "calls", "convolutions", "layers", "gradients"])
+        self.assertEqual((quick[-1], list(correct.SLOW)), ("slices", ["minigooglenet", "batch64", "timed64"]))
+        self.assertGreater(correct.QUICK["calls"], 120)
+        self.assertEqual(correct.TOOLS[0][0], "memcheck")
+        text = f"FOUND = [{finding('one')!r}]\nif '--list' in sys.argv or 'device' in sys.argv: sys.exit(0)\n"
+        self.assertEqual(self.run_stage(text + FINDINGS), 0)
+        parts = [p["name"] for p in self.result("correct")["parts"]]
+        self.assertEqual([p for p in parts if p in quick], quick)
+        self.assertEqual(parts[-2:], ["the core alone", "cmake"])
+        self.assertLess(parts.index("slices"), parts.index("compute-sanitizer memcheck"))
+
+    def test_groups_that_only_one_side_knows(self):
+        text = f"FOUND = [{finding('one')!r}]\nif '--list' in sys.argv:\n" \
+               "  print('device  what\\nlayers  small\\nbrand_new  more\\nbatch64  big\\nx (by name only)')\n" \
+               "  sys.exit(0)\nif 'device' in sys.argv: sys.exit(0)\n"
+        self.assertEqual(self.run_stage(text + FINDINGS), 0)
+        parts = {p["name"] for p in self.result("correct")["parts"]}
+        self.assertEqual(parts & {*correct.QUICK, *correct.SLOW, "brand_new", "device", "x"},
+                         {"device", "layers", "batch64", "brand_new"})
+        refuses = "if 'calls' in sys.argv: print('there is no group calls'); sys.exit(2)\n"
+        self.assertEqual(self.run_stage(text + refuses + FINDINGS, "--only", "layers,calls"), 1)
+        self.assertIn("there is no group calls", self.said.getvalue())
+
+    def test_nothing_compared_is_not_well(self):
+        with mock.patch.object(correct, "conformance", side_effect=Skip("no time")):
+            self.assertEqual(self.run_stage("print('told  device the device: cuda on Tester')"), 1)
+        self.assertIn("nothing was compared", self.result("correct")["parts"][-1]["detail"])
+
+    def test_how_cudnn_describes_the_device_is_in_the_results(self):
+        text = "if '--device-properties' in sys.argv: open(sys.argv[-1], 'w').write('{\"sm\": 90}\\n')\n"
+        self.run_stage(text, "--only", "memcheck")
+        self.assertEqual(self.result("correct")["device_properties"], '{"sm": 90}')
+        self.assertEqual(sorted(f.name for f in (self.folder / "results").iterdir()),
+                         ["correct.json", "correct.log", "correct.md"])
 
     def test_good_and_bad(self):
         good = f"FOUND = [{finding('one')!r}]\nprint('told  device the device: cuda on Tester')\n" \
