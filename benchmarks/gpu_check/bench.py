@@ -4,7 +4,7 @@ import statistics
 
 import measuring
 import programs
-from stage import Failure, Skip
+from stage import Failure, Late, Skip
 
 PRECISIONS = ("bf16", "tf32", "fp32_strict")
 # the most telling first: time may not suffice for all
@@ -14,6 +14,7 @@ OTHER_PRECISIONS = 6  # of which so many are measured for all precisions before 
 # how far the first step's loss, from the same weights and pictures, may be from fp32_strict's
 LOSS_APART = {"bf16": 0.03, "tf32": 0.01}
 MOST_CALLS = 3
+LIMIT = 240  # seconds a case; the first one, which finds no plan that was timed, may take all that is left
 
 
 def cases(options):
@@ -35,12 +36,22 @@ def steps_for(batch):
     return max(20, min(400, 40_000 // batch))
 
 
+def name_of(case):
+    return " ".join(str(x) for x in case)
+
+
+def case_of(name):
+    mode, batch, precision, source = name.split(" ", 3)
+    return mode, int(batch), precision, source
+
+
 def measure(stage, program, case, rounds):
     mode, batch, precision, source = case
     steps = steps_for(batch)
-    done = stage.must([program, mode, batch, precision, steps, max(5, steps // 4), *source.split()], 240)
+    done = stage.must([program, mode, batch, precision, steps, max(5, steps // 4), *source.split()],
+                      LIMIT if rounds else max(LIMIT, stage.left()))
     said = programs.last_json(done)
-    rounds.setdefault(case, []).append(said)
+    rounds.setdefault(name_of(case), []).append(said)
     if said["allocates"]:
         raise Failure("a step allocates")
     if said["calls_a_step"] > MOST_CALLS:
@@ -54,8 +65,9 @@ def measure(stage, program, case, rounds):
 def losses_agree(rounds):
     """Between precisions; the same weights, pictures and dropped units."""
     told = []
-    for (mode, batch, precision, source), all_said in rounds.items():
-        strict = rounds.get((mode, batch, "fp32_strict", source))
+    for name, all_said in rounds.items():
+        mode, batch, precision, source = case_of(name)
+        strict = rounds.get(name_of((mode, batch, "fp32_strict", source)))
         if mode != "train" or precision == "fp32_strict" or not strict:
             continue
         apart = abs(all_said[0]["loss"] / strict[0]["loss"] - 1)
@@ -70,22 +82,32 @@ def losses_agree(rounds):
 
 def run(stage):
     program = programs.build_all(stage, ["cuda_step"]).get("cuda_step")
-    if program is None or stage.part("device", programs.step_on_device, stage, program) is None:
+    if program is None:
         return
-    rounds, broken = stage.results.setdefault("rounds", {}), set()
+    stage.part("device", programs.step_on_device, stage, program)
+    if not stage.has_device:
+        return
+    rounds, broken, late = stage.results.setdefault("rounds", {}), set(), set()
     for number in range(stage.options.rounds):
+        last = number + 1 == stage.options.rounds
         for case in cases(stage.options):
-            if case in broken or number > 0 and (stage.left() < 30 or case not in rounds):
+            again = name_of(case) in rounds or case in late
+            if case in broken or number > 0 and (stage.left() < 30 or not again):
                 continue
-            name = f"{case[0]} {case[1]} {case[2]} {case[3]}" + (f", round {number + 1}" if number else "")
-            if stage.part(name, timed, stage, program, case, rounds) is None:
+            name = name_of(case) + (f", round {number + 1}" if number else "")
+            late.discard(case)
+            if stage.part(name, timed, stage, program, case, rounds, None if last else late) is None:
                 broken.add(case)
+        broken -= late
+    if not rounds:
+        raise Failure("no step was measured")
     stage.part("losses of the first step", losses_agree, rounds)
 
 
 def tables(stage):
     rows, rounds, stage.results["cases"] = [], stage.results.pop("rounds", {}), []
-    for case, said in rounds.items():
+    for name, said in rounds.items():
+        case = case_of(name)
         median = {k: statistics.median(s[k] for s in said) for k in ("step_s", "latency_s", "replay_s")}
         stage.results["cases"].append({**said[-1], **median, "prepare_s": said[0]["prepare_s"], "rounds": said})
         ms = [f"{1e3 * median[k]:.3f}" for k in ("replay_s", "step_s", "latency_s")]
@@ -99,6 +121,13 @@ def tables(stage):
                              "ours+convolutions", "arena+rest, MiB", "device, MiB", "ready, s"], rows)] if rows else []
 
 
-def timed(stage, program, case, rounds):
+def timed(stage, program, case, rounds, late):
+    """late: where one that took too long is noted, to be tried again: the plans that it timed are kept."""
     stage.need(20, "a case")
-    return measure(stage, program, case, rounds)
+    try:
+        return measure(stage, program, case, rounds)
+    except Late as e:
+        if late is None:
+            raise
+        late.add(case)
+        raise Skip(f"{e}; the next round tries it again, with the plans that it has timed") from None

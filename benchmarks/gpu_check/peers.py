@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """peers: typenet's step, PyTorch's and JAX's on the same GPU, in turns: ours, theirs, ours, theirs."""
+import contextlib
 import os
 import statistics
 
 import measuring
 import programs
 from bench import steps_for
-from stage import Failure, Skip
+from stage import Failure, Late, Skip
 from worker import Worker
 
 FOLDER = measuring.ROOT / "benchmarks/peers"
@@ -14,17 +15,20 @@ FOLDER = measuring.ROOT / "benchmarks/peers"
 VARIANTS = {"eager": ("torch", "eager"), "graph": ("torch", "graph"), "compile": ("torch", "compile"),
             "jax": ("jax", "jit")}
 PROGRAMS = {"torch": FOLDER / "minigooglenet_torch_cuda.py", "jax": FOLDER / "minigooglenet_jax_cuda.py"}
-# one line that tells the version, and whether there is a device that it can use
-ASK = {"torch": "import torch; print(torch.__version__, torch.cuda.is_available())",
-       "jax": "import jax; print(jax.__version__, any(d.platform == 'gpu' for d in jax.devices()))"}
-# JAX would take three quarters of the device's memory, and tells much
-ENVIRONMENT = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_CPP_MIN_LOG_LEVEL": "2"}
+# torch.compile takes minutes to come up: it is asked for, or gets the time that is left behind everything else
+UNASKED = tuple(v for v in VARIANTS if v != "compile")
+CACHE = measuring.ROOT / "build/gpu_check/cache"
+# JAX would take three quarters of the device's memory, and tells much; what the compilers made is kept, as ours is
+ENVIRONMENT = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_CPP_MIN_LOG_LEVEL": "2",
+               "TORCHINDUCTOR_CACHE_DIR": str(CACHE / "inductor"), "JAX_COMPILATION_CACHE_DIR": str(CACHE / "jax")}
 # mode, batch, the ratio that is wanted; the most telling first: time may not suffice for all
 CASES = (("train", 64, 2.0), ("infer", 1, 3.0), ("train", 1024, 1.0), ("infer", 64, 1.0), ("train", 256, 1.0),
          ("infer", 1024, 1.0))
-# seconds that must be left for making one ready: torch.compile with max-autotune may well take them
+# seconds that must be left for making one ready, and that it may take: torch.compile with max-autotune tries many
+# kernels, each of which is compiled
 LEAST = {"compile": 100, "jax": 40}
-READY, ANSWER = 200, 60  # at most
+READY = {"compile": 400}
+OTHERS_READY, ANSWER, IMPORT = 200, 60, 120
 
 
 def request(case, precision, input_of_theirs, variant=None):
@@ -41,13 +45,13 @@ class Match:
     """One case: everybody is made ready, then measured in turns."""
 
     def __init__(self, stage, case, workers):
-        self.stage, self.case, self.workers, self.times = stage, case, workers, {}
+        self.stage, self.case, self.workers, self.times, self.late = stage, case, workers, {}, []
         o = stage.options
         self.requests = {name: request(case, (o.precision or ["bf16"])[0], o.input, None if name == "typenet" else name)
                          for name in workers}
 
     def make_ready(self, name):
-        limit, least = min(READY, self.stage.left() - 20), LEAST.get(name, 10)
+        limit, least = min(READY.get(name, OTHERS_READY), self.stage.left() - 20), LEAST.get(name, 10)
         if limit < least:
             raise Skip(f"{max(0, limit):.0f} s are left, {name} may take {least}; a run of its own: --batch, --mode, "
                        "--variants")
@@ -57,6 +61,9 @@ class Match:
             if name == "typenet":
                 raise
             self.workers[name].close()  # the next case gets a fresh one: some errors stay with a process
+            if isinstance(e, Late):
+                self.late.append(name)
+                raise Skip(f"{e}; it is left out from here on") from None
             raise Skip(f"it does not work here: {e}") from None  # no fault of ours
         self.times[name] = []
         return f"ready in {first['prepare_s']:.1f} s, {1e3 * first['step_s']:.3f} ms a step"
@@ -100,54 +107,75 @@ class Match:
         return {"mode": mode, "batch": batch, "wanted_ratio": wanted, "ratio": ratio, "variants": variants}
 
 
-def installed(stage, framework):
-    """Its version."""
-    done = stage.run([stage.options.python, "-c", ASK[framework]], 120, {**os.environ, **ENVIRONMENT})
-    words = done.last().split()
-    if done.timed_out or done.returncode != 0 or len(words) != 2:
-        raise Skip(f"{measuring.shown(stage.options.python)} has none that works ({done.last()[:200]}); --python names "
-                   "another one")
-    stage.results[framework] = words[0]
-    if words[1] != "True":
-        raise (Failure if stage.has_device else Skip)(f"{framework} {words[0]} can't use a device")
-    return words[0]
+def installed(stage, framework, worker):
+    """Its version, from a program that will be measured: importing takes seconds."""
+    try:
+        said = worker.ask(["version"], IMPORT)
+    except Failure as e:
+        raise Skip(f"{measuring.shown(stage.options.python)} has none that works ({str(e)[:200]}); --python names "
+                   "another one") from None
+    stage.results[framework] = said["version"]
+    if not said["device"]:
+        raise (Failure if stage.has_device else Skip)(f"{framework} {said['version']} can't use a device")
+    return said["version"]
 
 
 def run(stage):
-    program = programs.build_all(stage, ["cuda_step"]).get("cuda_step")
-    if program is None:
-        return
-    device = stage.part("device", programs.step_on_device, stage, program)
-    wanted = list(dict.fromkeys(VARIANTS[v][0] for v in stage.options.variants))
-    workers = {"typenet": Worker(stage, [program, "serve"], stage.environment())}
+    wanted = stage.options.variants or UNASKED
+    # the slowest last in each case
+    variants = sorted(wanted if stage.options.variants else VARIANTS, key=lambda v: LEAST.get(v, 0))
+    workers = {v: Worker(stage, [stage.options.python, PROGRAMS[VARIANTS[v][0]], "serve"],
+                         {**os.environ, **ENVIRONMENT}) for v in variants}
     try:
-        if device is not None:
-            for v in stage.options.variants:
-                workers[v] = Worker(stage, [stage.options.python, PROGRAMS[VARIANTS[v][0]], "serve"],
-                                    {**os.environ, **ENVIRONMENT})
-                workers[v].start()  # interpreters take seconds to come up
-        there = [f for f in wanted if stage.part(f, installed, stage, f) is not None]
-        if device is None:
-            return
-        if not there:
-            raise Failure("there is nobody to compare with; --python names a Python that has PyTorch or JAX")
-        matches(stage, {v: w for v, w in workers.items() if v == "typenet" or VARIANTS[v][0] in there})
+        for v in wanted:  # interpreters take seconds to come up: beside the compiler
+            with contextlib.suppress(Failure):  # it is said where the version is asked for
+                workers[v].start()
+        compare(stage, workers, wanted)
     finally:
         for worker in workers.values():
             worker.close()
 
 
-def matches(stage, workers):
+def compare(stage, workers, wanted):
+    program = programs.build_all(stage, ["cuda_step"]).get("cuda_step")
+    if program is None:
+        return
+    workers["typenet"] = Worker(stage, [program, "serve"], stage.environment())
+    stage.part("device", programs.step_on_device, stage, program)
+    first = {}
+    for v in wanted:
+        first.setdefault(VARIANTS[v][0], workers[v])
+    there = [f for f, worker in first.items() if stage.part(f, installed, stage, f, worker) is not None]
+    if not stage.has_device:
+        return
+    if not there:
+        raise Failure("there is nobody to compare with; --python names a Python that has PyTorch or JAX")
+    usable = [v for v in workers if v != "typenet" and VARIANTS[v][0] in there]
+    matches(stage, workers, ["typenet", *(v for v in usable if v in wanted)])
+    for v in usable:
+        if v not in wanted and stage.left() > LEAST[v] + 30:
+            matches(stage, workers, ["typenet", v], f", {v}")
+    if not any(m["ratio"] for m in stage.results.get("cases", [])):
+        raise Failure("nobody was compared with")
+
+
+def matches(stage, workers, names, note=""):
+    """Each case, as far as time suffices. note: of a later turn, behind the cases' names."""
     o, found = stage.options, stage.results.setdefault("cases", [])
     for case in CASES:
         if o.batch and case[1] not in o.batch or o.mode and case[0] != o.mode:
             continue
-        name, match = f"{case[0]} {case[1]}", Match(stage, case, workers)
-        for variant in workers:
+        name, match = f"{case[0]} {case[1]}{note}", Match(stage, case, {n: workers[n] for n in names})
+        for variant in list(names):
             stage.part(f"{name}: {variant}", match.make_ready, variant)
+            if "typenet" not in match.times:
+                break
+        names = [n for n in names if n not in match.late]
         if "typenet" in match.times:
             stage.part(f"{name}: rounds", match.rounds)
-            found.append(match.result())
+            found.append({"name": name, **match.result()})
+        if names == ["typenet"]:
+            break
 
 
 def tables(stage):
@@ -161,6 +189,6 @@ def tables(stage):
                   if k in m["ratio"] else "-" for k in ("step_s", "latency_s")]
         met = ("-" if "step_s" not in m["ratio"] else
                "met" if m["ratio"]["step_s"]["median"] >= m["wanted_ratio"] else "MISSED")
-        rows.append([f"{m['mode']} {m['batch']}", *times, *ratios, f"{m['wanted_ratio']:.1f}x", met])
+        rows.append([m["name"], *times, *ratios, f"{m['wanted_ratio']:.1f}x", met])
     return [measuring.table(["ms: a block's step / each waited for", *names, "ratio of blocks", "ratio of waits",
                              "wanted", ""], rows)] if rows else []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """train: whole trainings: seconds an epoch, and that the network learns."""
-import json
+import math
 import os
 import pathlib
 import re
@@ -19,6 +19,7 @@ LARGE = {"epochs": 3, "rate": 0.01, "bn_momentum": 0.99, "data": "synthetic", "t
 RECIPES = {"tutorial": {"rate": 0.005, "bn_momentum": 0.99},
            "modern": {"rate": 0.1, "bn_momentum": 0.9, "schedule": "one_cycle", "nesterov": 1, "weight_decay": 5e-4,
                       "label_smoothing": 0.1, "augment": "crop_flip"}}
+LEAST_SECONDS = 20  # that must be left for a training
 TOLD_OF = 0.9065, 0.94  # val_acc: what the tutorials ended with, and what good networks reach
 # long enough for a program that looks whether it was drawn to the end
 EMPTY_PLOT = f'<svg xmlns="http://www.w3.org/2000/svg"><!-- {"nothing was drawn, " * 5}--></svg>'
@@ -39,33 +40,62 @@ def trainings(o):
     if o.epochs:  # that question alone
         own = {name: value for name, value in (("rate", o.rate), ("bn_momentum", o.bn_momentum)) if value is not None}
         for seed in range(o.seeds):
-            yield (f"CIFAR-10, {o.recipe} recipe, {o.epochs} epochs, seed {seed}",
-                   {"data": "cifar10", "epochs": o.epochs, "batch": (o.batch or (64,))[0], **RECIPES[o.recipe], **own,
-                    "seed": seed, "precision": precisions[0]}, 0)
+            yield (f"{data_name(o, 'cifar10')}, {o.recipe} recipe, {o.epochs} epochs, seed {seed}",
+                   {"data": "cifar10", "train": 0, "test": 0, "epochs": o.epochs,
+                    "batch": (o.batch or (64,))[0], **RECIPES[o.recipe], **own, "seed": seed,
+                    "precision": precisions[0]}, 0)
         return
     for p in precisions:
         yield f"drawn pictures, {p}", {**DRAWN, "precision": p}, LEAST_ACCURACY
     for batch in o.batch or (64, 1024):
-        yield (f"{'CIFAR-10' if cifar else '50,000 drawn pictures'}, batch {batch}, {precisions[0]}",
+        yield (f"{data_name(o, 'cifar10') if cifar else '50,000 drawn pictures'}, batch {batch}, {precisions[0]}",
                {**LARGE, **cifar, "batch": batch, "precision": precisions[0]}, 0)
 
 
-def train(stage, program, options, least):
-    stage.need(20, "a training")
-    done = stage.must([program, *(f"{k}={v}" for k, v in options.items())])
-    lines = [json.loads(x) for x in done.out.splitlines() if x.startswith("{")]
-    if len(lines) != options["epochs"] + 1:
-        raise Failure(f"it told of {len(lines) - 1} epochs of {options['epochs']}: {done.last()}")
-    epochs, end = lines[:-1], lines[-1]
-    stage.results.setdefault("trainings", []).append({"options": options, "epochs": epochs, "end": end})
+def data_name(o, data):
+    """As tables and files call it; --data-note says what a file's pictures are worth."""
+    name = "CIFAR-10" if data == "cifar10" else "drawn pictures"
+    return f"{name} ({o.data_note})" if data == "cifar10" and o.data_note else name
+
+
+def train(stage, program, options, least, seconds):
+    """seconds: what it will take at least."""
+    stage.need(seconds, "a training")
+    done = stage.run([program, *(f"{k}={v}" for k, v in options.items())], math.inf)
+    lines = programs.json_lines(done.out)
+    epochs, end = [x for x in lines if "epoch" in x], next((x for x in lines if "peer" in x), None)
+    if epochs:
+        stage.results.setdefault("trainings", []).append(
+            {"data": data_name(stage.options, options["data"]), "options": options, "epochs": epochs, "end": end,
+             "seconds": done.seconds})
+    if done.timed_out:
+        late = done.late()
+        raise type(late)(f"{so_far(epochs, options['epochs'])}; {late}")
+    if done.returncode != 0:
+        raise Failure(f"exit code {done.returncode}: {so_far(epochs, options['epochs'])}; {done.last(3)}")
+    if end is None or len(epochs) != options["epochs"]:
+        raise Failure(f"it told of {len(epochs)} epochs of {options['epochs']}: {done.last()}")
     # the first epoch warms caches up
-    seconds = statistics.median(e["epoch_s"] for e in epochs[1:] or epochs)
-    training = statistics.median(e["train_s"] for e in epochs[1:] or epochs)
-    if end["val_acc"] < least:
+    median = {k: statistics.median(e[k] for e in epochs[1:] or epochs) for k in ("epoch_s", "train_s")}
+    if not end["val_acc"] >= least:
         raise Failure(f"validation accuracy is {end['val_acc']}, {least} at least was expected")
-    reached = "".join(f"{a} after {t:.1f} s, " for a in TOLD_OF if (t := seconds_to(a, epochs)) is not None)
-    return (f"{seconds:.3f} s an epoch, {training:.3f} of them training, val_acc {end['val_acc']:.4f}, {reached}"
-            f"{end['wall_s']:.1f} s in all, ready in {end['prepare_s']:.1f} s")
+    return (f"{median['epoch_s']:.3f} s an epoch, {median['train_s']:.3f} of them training, val_acc "
+            f"{end['val_acc']:.4f}, {reached(epochs)}{end['wall_s']:.1f} s in all, ready in {end['prepare_s']:.1f} s")
+
+
+def so_far(epochs, of):
+    if not epochs:
+        return "not one epoch came to its end"
+    return (f"{len(epochs)} of {of} epochs, {reached(epochs)}val_acc {epochs[-1]['val_acc']:.4f}, at best "
+            f"{max(e['val_acc'] for e in epochs):.4f}")
+
+
+def reached(epochs):
+    return "".join(f"{a} after {t:.1f} s, " for a in TOLD_OF if (t := seconds_to(a, epochs)) is not None)
+
+
+def finished(stage):
+    return [t for t in stage.results.get("trainings", []) if t["end"]]
 
 
 def seconds_to(accuracy, epochs):
@@ -74,7 +104,7 @@ def seconds_to(accuracy, epochs):
 
 
 def accuracy(stage):
-    found = [t["end"]["val_acc"] for t in stage.results.get("trainings", [])]
+    found = [t["end"]["val_acc"] for t in finished(stage)]
     if not found:
         raise Skip("no training came to its end")
     stage.results["val_acc"] = {"mean": statistics.mean(found), "least": min(found), "greatest": max(found),
@@ -107,14 +137,21 @@ def run(stage):
         names.append("minigooglenet_cifar")
     built = programs.build_all(stage, names)
     program = built.get("cuda_train")
-    if program is None or stage.part("device", ask, stage, program) is None:
+    if program is None:
+        return
+    stage.part("device", ask, stage, program)
+    if not stage.has_device:
         return
     if not has_cifar10():
         if stage.options.epochs:
             raise Failure("--epochs wants CIFAR-10's .bin files in $TYPENET_DATA; none are there")
         print("no CIFAR-10 .bin files in $TYPENET_DATA: drawn pictures only", flush=True)
     for name, options, least in trainings(stage.options):
-        stage.part(name, train, stage, program, options, least)
+        # of one question's seeds each takes what the last one took
+        before = finished(stage)[-1]["seconds"] if stage.options.epochs and finished(stage) else 0
+        stage.part(name, train, stage, program, options, least, max(LEAST_SECONDS, 1.1 * before))
+    if not finished(stage):
+        raise Failure("no training came to its end")
     if stage.options.seeds > 1:
         stage.part("all seeds", accuracy, stage)
     if "minigooglenet_cifar" in built:
@@ -126,17 +163,20 @@ def tables(stage):
     for t in stage.results.get("trainings", []):
         o, end, epochs = t["options"], t["end"], t["epochs"]
         later = epochs[1:] or epochs
-        what = f"{o['data']}, {end['train']} pictures, batch {end['batch']}, {o['precision']}, seed {end['seed']}"
-        rows.append([what, end["epochs"], f"{statistics.median(e['epoch_s'] for e in later):.3f}",
+        pictures = (end or o)["train"] or "all"
+        what = f"{t['data']}, {pictures} pictures, batch {o['batch']}, {o['precision']}, seed {o.get('seed', 0)}"
+        rows.append([what, end["epochs"] if end else f"{len(epochs)} of {o['epochs']}",
+                     f"{statistics.median(e['epoch_s'] for e in later):.3f}",
                      f"{statistics.median(e['train_s'] for e in later):.3f}",
-                     f"{statistics.median(e['images_per_s'] for e in later):.0f}", f"{end['acc']:.4f}",
-                     f"{end['val_acc']:.4f}",
+                     f"{statistics.median(e['images_per_s'] for e in later):.0f}",
+                     f"{epochs[-1]['acc']:.4f}", f"{epochs[-1]['val_acc']:.4f}",
                      *("-" if (s := seconds_to(a, epochs)) is None else f"{s:.1f}" for a in TOLD_OF),
-                     f"{end['wall_s']:.1f}", f"{end['prepare_s']:.1f}"])
+                     *((f"{end['wall_s']:.1f}", f"{end['prepare_s']:.1f}") if end else ("cut off", "-"))])
     return [measuring.table(["training", "epochs", "s/epoch", "training alone", "images/s", "acc", "val_acc",
                              *(f"to {a}, s" for a in TOLD_OF), "all, s", "ready, s"], rows)] if rows else []
 
 
 def ask(stage, program):
-    done = programs.with_device(stage, program, "epochs=1", "train=64", "test=64", "batch=32", "deterministic=1")
+    done = programs.with_device(stage, program, "epochs=1", "train=64", "test=64", "batch=32", "precision=fp32_strict",
+                                "deterministic=1")
     return programs.last_json(done)["peer"]

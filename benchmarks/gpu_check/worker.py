@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """A program that answers each line with one of JSON, and keeps what it has made ready between two questions."""
 import json
+import os
 import queue
 import subprocess
 import threading
 
 import measuring
-from stage import Failure, kill
+from stage import OWN_GROUP, STILL_THERE, Failure, Late, is_gone, kill
+
+MOST_ERRORS = 8192  # bytes of what a program wrote to its standard error, in the log
 
 
 class Worker:
@@ -14,17 +17,19 @@ class Worker:
 
     def __init__(self, stage, command, environment=None):
         self.stage, self.command, self.environment = stage, [str(c) for c in command], environment
-        self.process = None
+        self.process = self.errors = None
+        self.kept = ""
 
     def start(self):
         """Long before the first answer is wanted: interpreters take seconds to come up."""
+        self.keep_errors()  # of the one before
         self.stage.log("$ " + " ".join(self.command))
         self.answers = queue.Queue()
         self.errors = open(f"{self.stage.scratch.name}/{id(self)}.err", "w+b")
         try:
             self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                             stderr=self.errors, env=self.environment, cwd=measuring.ROOT, text=True,
-                                            errors="replace", start_new_session=True)
+                                            errors="replace", **OWN_GROUP)
         except OSError as e:
             raise Failure(f"{self.command[0]}: {e.strerror}") from None
         self.stage.running.add(self.process)
@@ -38,7 +43,7 @@ class Worker:
         answers.put(None)
 
     def ask(self, words, seconds):
-        """The answer. Failure where it has an error, comes too late (the program is ended) or never."""
+        """The answer. Failure where it has an error, Late where it comes too late (the program is ended)."""
         if not self.alive():
             self.start()
         line, limit = " ".join(str(w) for w in words), max(1.0, min(seconds, self.stage.left()))
@@ -48,8 +53,7 @@ class Worker:
             self.process.stdin.flush()
             answer = self.answers.get(timeout=limit)
         except queue.Empty:
-            self.end()
-            raise Failure(f"no answer within {limit:.0f} s") from None
+            raise Late(f"no answer within {limit:.0f} s{self.end()}") from None
         except OSError:
             answer = None
         if answer is None:
@@ -64,19 +68,37 @@ class Worker:
             raise Failure(found["error"])
         return found
 
+    def last_errors(self):
+        """The end of what it wrote to its standard error, read without moving the file's position, which it shares."""
+        size = os.fstat(self.errors.fileno()).st_size
+        return os.pread(self.errors.fileno(), MOST_ERRORS, max(0, size - MOST_ERRORS)).decode(errors="replace").strip()
+
     def said(self):
         """The last line of its errors."""
-        self.errors.seek(0)
-        lines = self.errors.read().decode(errors="replace").strip().splitlines()
+        lines = (self.last_errors() if self.errors else self.kept).splitlines()
         return (lines or [f"exit code {self.process.returncode}, no message"])[-1][:300]
+
+    def keep_errors(self):
+        """They go into the log once, when it has ended: tracebacks above all."""
+        if self.errors is None:
+            return
+        self.kept = self.last_errors()
+        self.errors.close()
+        self.errors = None
+        if self.kept:
+            self.stage.log(f"[what {' '.join(self.command[-2:])} wrote to its standard error, "
+                           f"exit code {self.process and self.process.returncode}]", self.kept, "")
 
     def alive(self):
         return self.process is not None and self.process.poll() is None
 
     def end(self):
+        """Kills it; in words, whether it is still there."""
         kill(self.process)
-        self.process.wait()
+        gone = is_gone(self.process)
         self.stage.running.discard(self.process)
+        self.keep_errors()
+        return "" if gone else STILL_THERE
 
     def close(self):
         """By its own will first: a killed process may leave a device busy for a while."""
@@ -89,3 +111,4 @@ class Worker:
             except (OSError, subprocess.TimeoutExpired):
                 self.end()
         self.stage.running.discard(self.process)
+        self.keep_errors()

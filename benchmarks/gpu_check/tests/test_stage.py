@@ -3,13 +3,16 @@
 import contextlib
 import io
 import os
+import subprocess
 import time
 import unittest
 from unittest import mock
 
-from support import Case, gpu_check
+from support import ROOT, Case, gpu_check
+import measuring
 import stage
 from stage import Failure, Skip
+from worker import Worker
 
 
 class Options(Case):
@@ -30,6 +33,7 @@ class Options(Case):
                             ("train --seeds 2", "--seeds wants --epochs"),
                             ("train --recipe modern", "--recipe wants --epochs"),
                             ("train --recipe secret --epochs 3", "invalid choice"), ("bench --rounds 0", "above 0"),
+                            ("bench --name a/b", "without a folder"), ("bench --name ..", "without a folder"),
                             ("bench --minutes 0", "above 0"), ("bench --minutes nan", "above 0")):
             with self.subTest(words=words):
                 self.assertIn(what, self.refused(*words.split()))
@@ -60,6 +64,26 @@ class Parts(Case):
         self.assertEqual(s.part("one", lambda: "done"), "done")
         self.assertEqual(self.end(s), 0)
         self.assertEqual(self.result("bench")["verdict"], "all well")
+
+    def test_results_are_written_after_each_part(self):
+        s = self.stage("bench", "--name", "bench_1")
+        s.results["findings"] = [1]
+        s.part("one", lambda: "done")
+        found = self.result("bench_1")
+        self.assertEqual((found["verdict"], found["exit_code"], found["findings"]), ("not done yet", None, [1]))
+        self.assertEqual([p["name"] for p in found["parts"]], ["one"])
+        s.part("two", lambda: self.assertEqual(len(self.result("bench_1")["parts"]), 1))
+        self.assertEqual(len(self.result("bench_1")["parts"]), 2)
+        s.finish([])
+        self.assertEqual(sorted(f.name for f in (self.folder / "results").iterdir()),
+                         ["bench_1.json", "bench_1.log", "bench_1.md"])
+
+    def test_a_write_that_fails_leaves_the_old_file(self):
+        file = self.folder / "x.json"
+        stage.write(file, "old")
+        with mock.patch.object(stage.os, "replace", side_effect=OSError("disk")), self.assertRaises(OSError):
+            stage.write(file, "new")
+        self.assertEqual(file.read_text(), "old")
 
     def test_one_that_failed(self):
         s = self.stage("bench")
@@ -114,11 +138,82 @@ class Programs(Case):
         self.assertLess(time.monotonic() - begin, 30)
         self.assertEqual(s.running, set())
 
+    def test_a_program_is_in_a_group_of_its_own_and_in_our_session(self):
+        s = self.stage("bench")
+        done = s.run([self.program("p", "print(os.getpgrp() == os.getpid(), os.getsid(0))")])
+        self.assertEqual(done.out.split(), ["True", str(os.getsid(0))])
+        w = Worker(s, [self.program("w", "print(json.dumps([os.getpgrp() == os.getpid(), os.getsid(0)])"
+                                    ".replace('[', '{\"n\": [') + '}', flush=True); sys.stdin.readline()")])
+        self.assertEqual(w.ask(["x"], 30)["n"], [True, os.getsid(0)])
+        w.close()
+
+    def test_a_program_that_can_not_be_killed(self):
+        s, begin = self.stage("bench"), time.monotonic()
+        with mock.patch.object(stage, "kill") as kill, mock.patch.object(stage, "is_gone", lambda p, seconds=10:
+                                                                         time.sleep(min(seconds, 0.1))):
+            done = s.run([self.program("p", "time.sleep(5)")], 1)
+        kill.assert_called_once()
+        self.assertTrue(done.timed_out and done.stuck)
+        self.assertIn("it was killed, but is still there", str(done.late()))
+        self.assertIn("it was killed, but is still there", (self.folder / "results/bench.log").read_text())
+        self.assertLess(time.monotonic() - begin, 4)
+
+    def test_is_gone(self):
+        process = subprocess.Popen(["sleep", "60"], **stage.OWN_GROUP)
+        self.assertFalse(stage.is_gone(process, 0.1))
+        stage.kill(process)
+        self.assertTrue(stage.is_gone(process))
+
+    def test_the_log_has_what_a_running_program_says(self):
+        s = self.stage("bench")
+        seen = []
+        log, follow = self.folder / "results/bench.log", s.follow
+
+        def watched(*arguments, **more):
+            told = follow(*arguments, **more)
+            seen.append(log.read_text())
+            return told
+        with mock.patch.object(s, "follow", watched):
+            done = s.run([self.program("p", "for i in range(3): print('line', i, flush=True); time.sleep(0.8)\n"
+                                       "print('no end', end='')")])
+        self.assertEqual(done.out, "line 0\nline 1\nline 2\nno end")
+        self.assertIn("line 0", seen[0])
+        self.assertNotIn("no end", seen[0])
+        text = log.read_text()
+        self.assertEqual([text.count(x) for x in ("line 0", "line 2", "no end", "exit code 0")], [1] * 4)
+
+    def test_the_log_says_which_program_goes_on(self):
+        s = self.stage("bench")
+        for of in ("one", "one", "two", "one"):
+            s.log(f"from {of}", of=of)
+        self.assertEqual((self.folder / "results/bench.log").read_text().split("\n"),
+                         ["[one]", "from one", "from one", "[two]", "from two", "[one]", "from one", ""])
+
     def test_interrupted(self):
         s = self.stage("bench")
         s.stop()
         with self.assertRaises(Skip):
             s.run(["true"])
+
+    def test_a_signal_ends_what_runs_and_leaves_results(self):
+        slow = self.program("slow", f"with open({str(self.folder / 'pid')!r}, 'w') as f: print(os.getpid(), file=f)\n"
+                            "time.sleep(60)")
+        driver = self.program("driver", f"sys.path.insert(0, {str(ROOT / 'benchmarks/gpu_check/tests')!r})\n"
+                              "from support import gpu_check\nimport programs\ngpu_check.gpu = lambda: None\n"
+                              f"programs.build_all = lambda stage, names: {{'cuda_step': {str(slow)!r}}}\n"
+                              "sys.exit(gpu_check.main(sys.argv[1:]))")
+        process = subprocess.Popen([driver, "bench", "--output", self.folder / "results"],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        said = self.folder / "pid"
+        until = time.monotonic() + 60
+        while not (said.is_file() and said.read_text().endswith("\n")) and time.monotonic() < until:
+            time.sleep(0.05)
+        process.terminate()
+        self.assertEqual(process.wait(30), 1)
+        self.assertIn("it was interrupted", self.result("bench")["parts"][-1]["detail"])
+        self.assertTrue((self.folder / "results/bench.md").is_file())
+        state = measuring.read(f"/proc/{said.read_text().strip()}/stat").split(") ")[-1][:1]
+        self.assertIn(state, ("", "Z", "X"))  # nobody there, or nobody has asked for its exit code
 
     def test_what_went_wrong_between_parts_is_written(self):
         for what, word in ((KeyboardInterrupt(), "interrupted"), (Failure("no compiler"), "no compiler")):
