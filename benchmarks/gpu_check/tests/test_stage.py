@@ -128,8 +128,8 @@ class Programs(Case):
     def test_limits(self):
         slow = self.program("slow", "if os.fork() == 0: time.sleep(60)\nprint('begun', flush=True); time.sleep(60)")
         s, begin = self.stage("bench"), time.monotonic()
-        with self.assertRaisesRegex(Failure, "not done after 1 s: begun"):
-            s.must([slow], 1)
+        with self.assertRaisesRegex(Failure, "not done after 4 s: begun"):
+            s.must([slow], 4)
         s.options.minutes = 0
         with self.assertRaisesRegex(Skip, "the stage's time was up"):
             s.must([slow], 60)
@@ -177,8 +177,7 @@ class Programs(Case):
             done = s.run([self.program("p", "for i in range(3): print('line', i, flush=True); time.sleep(0.8)\n"
                                        "print('no end', end='')")])
         self.assertEqual(done.out, "line 0\nline 1\nline 2\nno end")
-        self.assertIn("line 0", seen[0])
-        self.assertNotIn("no end", seen[0])
+        self.assertTrue(any("line 0" in x and "no end" not in x for x in seen[:-1]))
         text = log.read_text()
         self.assertEqual([text.count(x) for x in ("line 0", "line 2", "no end", "exit code 0")], [1] * 4)
 
