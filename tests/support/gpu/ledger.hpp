@@ -39,9 +39,9 @@ class ledger {
   void begin(std::string group) { group_ = std::move(group); }
 
   /// They must be less apart than bound. No number is bad, and so is a comparison of nothing.
-  bool within(std::string what, comparison const& c, double bound) {
+  bool within(std::string what, comparison const& c, double bound, std::string note = {}) {
     return add({group_, std::move(what), c.apart, bound, verdict_of(c.apart < bound && c.values > 0),
-                c.values > 0 ? "" : "nothing was compared", c.values});
+                c.values > 0 ? std::move(note) : "nothing was compared", c.values});
   }
   bool holds(std::string what, bool good, std::string note = {}) {
     return add({group_, std::move(what), 0, 0, verdict_of(good), std::move(note)});

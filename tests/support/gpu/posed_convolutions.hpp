@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/dsl.hpp>
+#include <dsl/executors/cuda.hpp>
+
+#include <vector>
+
+// What a plan asks of cuDNN: the same rules as in executors/cuda/convolution_steps.hpp.
+
+namespace dsl::test {
+
+/// A convolution's pass, as a step of a plan has it.
+struct posed_convolution {
+  cu::convolution what{};
+  cu::convolution_options how{};
+  int node = -1;
+  int channel = 0;  // where the output begins, if it is a slice
+};
+
+/// In the order of the plan's steps. Fused ones have a bias: the batch_norm's, or their own.
+inline std::vector<posed_convolution> convolutions_of(graph_view const& g, plan const& p, precision with) {
+  std::vector<posed_convolution> all;
+  for (step const& s : p.steps) {
+    if (s.kind != op::conv2d) continue;
+    posed_convolution c{.what = cu::convolution_of(g, g.nodes[s.node], p.options.batch),
+                        .how = {.precision = cu::factors_of(with)},
+                        .node = s.node};
+    bool fused = s.batch_norm >= 0;
+    for (int i = s.first_operand; i < s.first_operand + s.operands; ++i) {
+      operand const& o = p.operands[i];
+      if (o.what == content::parameter && g.parameters[o.index].role == role::bias) fused = true;
+      if (o.what == content::gradient && o.how == access::accumulate) c.how.accumulate = true;
+      if (o.what != content::activation || o.how == access::read) continue;
+      int const channels = p.buffers[o.buffer].shape.channels;
+      if (channels > c.what.out_channels) c.what.output_pitch = channels, c.channel = o.channel;
+    }
+    switch (s.what) {
+      case action::forward:
+        c.how.pass = fused ? cu::convolution_pass::forward_inference : cu::convolution_pass::forward;
+        c.how.relu = fused && s.activation >= 0;
+        break;
+      case action::backward_data: c.how.pass = cu::convolution_pass::backward_data; break;
+      case action::backward_weights: c.how.pass = cu::convolution_pass::backward_weights; break;
+      default: continue;
+    }
+    all.push_back(c);
+  }
+  return all;
+}
+inline std::vector<posed_convolution> convolutions_of(graph_view const& g, int batch, mode m, precision with) {
+  return convolutions_of(g, make_plan(g, {.batch = batch, .mode = m, .target = cu::target_for(cu::storage_of(with))}),
+                         with);
+}
+
+}  // namespace dsl::test
