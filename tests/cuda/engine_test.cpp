@@ -95,9 +95,7 @@ void agree(graph_view const& g, engine_options const& o, int batch, int steps, p
 
 using small = dsl::test::mixed_network;
 using odd = dsl::test::odd_network;
-// four dense layers are large enough for the library: two add to one gradient, one reads rows of 151 numbers
-using wide = network<image<5, 4, 4>, flatten, dense<96>, leaky_relu<>, concat<dense<64>, dense<7>, dense<80>>,
-                     dsl::tanh, dense<64>, dense<4>, softmax>;
+using wide = dsl::test::wide_network;
 
 }  // namespace
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-// What engines are compared on: two networks, two sets of rules, drawn batches and data sets; and what comes out.
+// What engines are compared on: three networks, two sets of rules, drawn batches and data sets; and what comes out.
 
 namespace dsl::test {
 
@@ -14,6 +14,10 @@ using mixed_network = network<image<3, 9, 9>, conv_module<8, 3, 3>, inception_mo
 using odd_network = network<image<3, 8, 7>, conv2d<5, 3>, leaky_relu<>, concat<identity, conv2d<3, 3>, max_pool2d<1>>,
                             add<conv2d<6, 1>, sequential<conv2d<6, 3>, dsl::tanh>>, max_pool2d<2, 2>,
                             conv2d<7, 3, 3, 2>, silu, flatten, dense<9>, sigmoid, dense<4>, softmax>;
+
+// Four dense layers are large enough for a library: two add to one gradient, one reads rows of 151 numbers.
+using wide_network = network<image<5, 4, 4>, flatten, dense<96>, leaky_relu<>, concat<dense<64>, dense<7>, dense<80>>,
+                             dsl::tanh, dense<64>, dense<4>, softmax>;
 
 inline engine_options const keras_rules{.seed = 11, .update = {.momentum = 0.9}, .verify = &verify};
 inline engine_options const torch_rules{.seed = 12,

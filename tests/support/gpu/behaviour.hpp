@@ -3,7 +3,11 @@
 
 #include <dsl/data/crop_and_cutout.hpp>
 
+#include <initializer_list>
+#include <map>
+
 #include "support/gpu/agreement.hpp"
+#include "support/gpu/posed_convolutions.hpp"
 #include "support/gpu/watched_calls.hpp"
 
 // What the executor promises beside its numbers.
@@ -79,14 +83,64 @@ inline void check_resident(gpu const& on, ledger& l, graph_view const& g, datase
   }
 }
 
+/// Why cuDNN alone does not do what a plan asks of it: the first convolution without a plan.
+inline std::string without_plan(gpu const& on, std::vector<posed_convolution> const& asked) {
+  cu::cudnn_handle const handle(on.calls);
+  cu::plan_target const target(handle);
+  for (posed_convolution c : asked) {
+    c.how.workspace_limit = on.workspace_limit, c.how.deterministic = on.deterministic;
+    c.how.most_plans = 1;
+    auto found = cu::find_plans(target, c.what, c.how);
+    if (!found.plans.empty()) continue;
+    std::string const said = describe(c.what, c.how) + ": " + found.summary();
+    c.what.output_pitch = 0;  // the executor does with less, too: no slice, then no fused bias
+    if (!cu::find_plans(target, c.what, c.how).plans.empty()) continue;
+    if (c.how.pass == cu::convolution_pass::forward_inference) {
+      c.how.pass = cu::convolution_pass::forward, c.how.relu = false;
+      if (!cu::find_plans(target, c.what, c.how).plans.empty()) continue;
+    }
+    return "no plan for " + said;
+  }
+  return "asked alone, cuDNN has a plan for each";
+}
+
+/// What a plan leaves to the libraries is done by them. Where one of them can't, a kernel of our own stands in, whose
+/// results are as right, and which is many times slower.
+inline void check_libraries(gpu const& on, ledger& l, std::string const& what, watched_calls::recorded_step const& step,
+                            cu::engine const& e, int batch, mode m, precision with) {
+  graph_view const& g = e.graph();
+  plan const p = make_plan(g, {.batch = batch, .mode = m, .target = cu::target_for(cu::storage_of(with))});
+  std::vector<posed_convolution> const asked = convolutions_of(g, p, with);
+  auto const said = [](long got, std::size_t wanted) { return std::to_string(got) + " of " + std::to_string(wanted); };
+  bool const all = step.convolutions == static_cast<long>(asked.size());
+  std::string note = said(step.convolutions, asked.size());
+  if (!all) {
+    std::map<std::string, int> ours;
+    for (int k = 0; k < e.library().size(); ++k)
+      if (std::string const name(e.library().spec(k).function); name.starts_with("convolution_")) ++ours[name];
+    for (auto const& [name, count] : ours) note += ", " + std::to_string(count) + " kernels " + name;
+    note += "; " + without_plan(on, asked);
+  }
+  l.holds(what + "cuDNN computes the plan's convolutions", all, note);
+  std::size_t products = 0;
+  for (dsl::step const& s : p.steps)
+    if (s.kind == op::dense && s.node >= 0 && g.input_shape(g.nodes[s.node]).channels >= 64 &&
+        g.output_shape(g.nodes[s.node]).channels >= 64)
+      products += s.what == action::forward || s.what == action::backward_data || s.what == action::backward_weights;
+  if (products > 0 || step.products > 0)
+    l.holds(what + "cublasLt computes the products of 64 inputs and outputs or more",
+            step.products == static_cast<long>(products), said(step.products, products));
+}
+
 inline void check_calls(gpu const& on, ledger& l, graph_view const& g, int batch,
-                        watched_calls::counting count_nodes = nullptr) {
+                        watched_calls::counting count_nodes = nullptr,
+                        std::initializer_list<mode> modes = {mode::training, mode::inference}) {
   watched_calls const calls(on.calls, count_nodes);
-  gpu const watched{calls.api(), on.device, on.cache, on.workspace_limit, on.fixtures, on.deterministic};
+  gpu const watched = on.with(calls.api());
   auto const e = watched.make(g, keras_rules, precision::bf16);
   initialize(*e, 5);
   drawn_batch const data(g, batch, 1);
-  for (mode m : {mode::training, mode::inference}) {
+  for (mode m : modes) {
     int const program = e->prepare(m, batch);
     watched_calls::recorded_step const step = watched_calls::last_recorded();
     auto const run = [&](int count) {
@@ -99,6 +153,7 @@ inline void check_calls(gpu const& on, ledger& l, graph_view const& g, int batch
     watched_calls::reset();
     run(10);
     std::string const what = m == mode::training ? "10 training steps: " : "10 inference steps: ";
+    check_libraries(watched, l, what, step, *e, batch, m, precision::bf16);
     l.holds(what + "10 graphs launched", watched_calls::count("cudaGraphLaunch") == 10);
     l.holds(what + "nothing is allocated",
             watched_calls::count("cudaMalloc") + watched_calls::count("cudaMallocHost") == 0);
@@ -107,6 +162,18 @@ inline void check_calls(gpu const& on, ledger& l, graph_view const& g, int batch
     l.tell(what + "each is", std::to_string(step.kernels) + " kernels of ours, " + std::to_string(step.convolutions) +
                                  " convolutions, " + std::to_string(step.copies) + " copies; " +
                                  std::to_string(step.kernel_nodes) + " kernel nodes in the graph");
+  }
+}
+
+/// Wide dense layers go through cublasLt, in each precision.
+inline void check_products(gpu const& on, ledger& l, int batch) {
+  watched_calls const calls(on.calls);
+  gpu const watched = on.with(calls.api());
+  for (precision p : all_precisions) {
+    auto const e = watched.make(wide_network::view(), keras_rules, p);
+    e->prepare(mode::training, batch);
+    check_libraries(watched, l, "wide dense layers, " + name_of(p) + ": ", watched_calls::last_recorded(), *e, batch,
+                    mode::training, p);
   }
 }
 

@@ -27,11 +27,15 @@ struct gpu {
   std::string fixtures = "tests/fixtures";  // the saved trajectories
 
   bool deterministic = false;  // plans are not timed, which takes most of the time there is
+  int queues = 2;              // 1: no step goes on beside another
 
   gpu untimed() const {
     gpu g = *this;
     g.deterministic = true;
     return g;
+  }
+  gpu with(cu::api const& other) const {
+    return {other, device, cache, workspace_limit, fixtures, deterministic, queues};
   }
   std::unique_ptr<cu::engine> make(graph_view const& g, engine_options const& o, precision p) const {
     return std::make_unique<cu::engine>(calls, g, o,
@@ -39,6 +43,7 @@ struct gpu {
                                                             .deterministic = deterministic,
                                                             .device = device,
                                                             .cache = cache,
+                                                            .queues = queues,
                                                             .workspace_limit = workspace_limit});
   }
 };

@@ -19,6 +19,7 @@ class watched_calls {
     long kernels = 0;       // our own
     long convolutions = 0;  // plans of cuDNN's, of one or more kernels each
     long copies = 0;
+    long products = 0;       // of cublasLt's
     long nodes = -1;         // of the graph, by the runtime's own count; -1 where it was not asked
     long kernel_nodes = -1;  // those among them that run a kernel
   };
@@ -37,6 +38,7 @@ class watched_calls {
     watch<&cu::api::cudaMemcpyAsync>();
     watch<&cu::api::cudaLaunchKernel>();
     watch<&cu::api::cudnnBackendExecute>();
+    watch<&cu::api::cublasLtMatmul>();
     watch<&cu::api::cudaStreamBeginCapture>();
     watch<&cu::api::cudaStreamEndCapture>();
     watch<&cu::api::cudaGraphInstantiate>();
@@ -98,14 +100,15 @@ class watched_calls {
   }
 
   static recorded_step enqueued() {
-    return {count("cudaLaunchKernel"), count("cudnnBackendExecute"), count("cudaMemcpyAsync")};
+    return {count("cudaLaunchKernel"), count("cudnnBackendExecute"), count("cudaMemcpyAsync"), count("cublasLtMatmul")};
   }
   template <class... P>
   static void note(P...) {}
   static void note(cudaStream_t, cudaStreamCaptureMode) { state().before = enqueued(); }
   static void note(cudaStream_t, cudaGraph_t* graph) {
     recorded_step const now = enqueued(), then = state().before;
-    state().step = {now.kernels - then.kernels, now.convolutions - then.convolutions, now.copies - then.copies};
+    state().step = {now.kernels - then.kernels, now.convolutions - then.convolutions, now.copies - then.copies,
+                    now.products - then.products};
     if (state().count_nodes && *graph) state().count_nodes(*graph, state().step);
   }
   static void note(cudaGraphExec_t graph, cudaStream_t stream) {
