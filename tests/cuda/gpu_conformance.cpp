@@ -7,6 +7,7 @@
 // Exit code 0: all as it should be. 1: something is wrong, or a group compared nothing. 2: wrong options. 77: no
 // device, nothing was checked.
 #include "support/gpu/behaviour.hpp"
+#include "support/gpu/convolutions.hpp"
 #include "support/gpu/graph_nodes.hpp"
 #include "support/gpu/slices.hpp"
 #include "support/gpu/trajectories.hpp"
@@ -71,24 +72,48 @@ constexpr group groups[] = {
     {"device", "what it is", false, &describe},
     {"refusals", "errors say what is wrong", false,
      [](gpu const& on, settings const&, ledger& l) { check_refusals(on, l); }},
+    {"calls", "one graph launch a step, and what the libraries do of it", false,
+     [](gpu const& on, settings const&, ledger& l) {
+       check_calls(on.untimed(), l, minigooglenet_view(), 64, &count_graph_nodes);
+       check_products(on.untimed(), l, 64);
+     }},
+    {"convolutions", "all of MiniGoogLeNet's against our own kernels, on numbers whose sums are exact", false,
+     [](gpu const& on, settings const&, ledger& l) {
+       using enum precision;
+       constexpr mode training = mode::training, inference = mode::inference;
+       check_convolutions(on.untimed(), l, minigooglenet_view(),
+                          {{bf16, 64, training, 8},
+                           {tf32, 64, training},
+                           {fp32_strict, 64, training},
+                           {bf16, 64, inference},
+                           {bf16, 1, inference},
+                           {bf16, 1024, training},
+                           {tf32, 64, inference},
+                           {fp32_strict, 64, inference},
+                           {tf32, 1, inference},
+                           {fp32_strict, 1, inference},
+                           {tf32, 1024, training},
+                           {fp32_strict, 1024, training},
+                           {bf16, 1024, inference},
+                           {tf32, 1024, inference},
+                           {fp32_strict, 1024, inference}},
+                          {.seconds = 150});
+     }},
     {"layers", "small networks train beside the reference in double", false,
      [](gpu const& on, settings const&, ledger& l) { check_layers(on, l); }},
     {"gradients", "of one step, against the reference's", false,
      [](gpu const& on, settings const&, ledger& l) {
-       check_gradients(on, l, "all modules", mixed_network::view(), 6,
-                       {{precision::fp32_strict, 1e-4}, {precision::tf32, 0.05}, {precision::bf16, 0.25}});
-     }},
-    {"slices", "MiniGoogLeNet's convolutions write their slices of a concat's buffer, and nothing else", false,
-     [](gpu const& on, settings const&, ledger& l) {
-       check_slices(on, l, minigooglenet_view(), 1, 4);
-       check_slices(on, l, minigooglenet_view(), 64, 1);
+       check_gradients(on.untimed(), l, "all modules", mixed_network::view(), 6,
+                       {{precision::fp32_strict, bounds_of(precision::fp32_strict).gradient},
+                        {precision::tf32, bounds_of(precision::tf32).gradient},
+                        {precision::bf16, bounds_of(precision::bf16).gradient}});
      }},
     {"small", "20 steps of Keras's and PyTorch's saved trajectories", false,
      [](gpu const& on, settings const&, ledger& l) { check_small_trajectories(on, l); }},
     {"trajectories", "MiniGoogLeNet's saved trajectories, as far as float can follow", false,
      [](gpu const& on, settings const&, ledger& l) { check_minigooglenet_trajectories(on.untimed(), l); }},
-    {"minigooglenet", "20 steps beside the reference in double", false,
-     [](gpu const& on, settings const&, ledger& l) { check_minigooglenet(on, l); }},
+    {"minigooglenet", "20 steps and inference beside the reference in double", false,
+     [](gpu const& on, settings const&, ledger& l) { check_minigooglenet(on.untimed(), l); }},
     {"batch64", "MiniGoogLeNet's gradients at batch 64, with the plans that cuDNN ranks first", false,
      [](gpu const& on, settings const&, ledger& l) {
        check_gradients(on.untimed(), l, "MiniGoogLeNet", minigooglenet_view(), 64,
@@ -97,6 +122,8 @@ constexpr group groups[] = {
     {"timed64", "the same in bf16, with the fastest plans", false,
      [](gpu const& on, settings const&, ledger& l) {
        check_gradients(on, l, "MiniGoogLeNet, timed", minigooglenet_view(), 64, {{precision::bf16, 0.7}});
+       if (!on.cache.empty())  // else the same plans would be timed again
+         check_convolutions(on, l, minigooglenet_view(), {{precision::bf16, 64}});
      }},
     {"deterministic", "the same bits in every run", false,
      [](gpu const& on, settings const& s, ledger& l) {
@@ -107,10 +134,8 @@ constexpr group groups[] = {
        for (precision p : {precision::fp32_strict, precision::bf16})
          check_resident(on, l, minigooglenet_view(), drawn_data({3, 32, 32}, 10, 700).subset(17, 660), 64, p);
      }},
-    {"calls", "one graph launch a step", false,
-     [](gpu const& on, settings const&, ledger& l) {
-       check_calls(on, l, minigooglenet_view(), 64, &count_graph_nodes);
-     }},
+    {"slices", "MiniGoogLeNet's convolutions write their slices of a concat's buffer, and nothing else", false,
+     [](gpu const& on, settings const&, ledger& l) { check_slices(on, l, minigooglenet_view(), 1, 2); }},
     {"exercise", "small networks only, for compute-sanitizer", true,
      [](gpu const& on, settings const&, ledger& l) { exercise_small_networks(on, l); }},
 };

@@ -10,15 +10,18 @@ namespace dsl::test {
 
 using minigooglenet_network = network<image<3, 32, 32>, minigooglenet<10>>;
 
-/// How far apart may be: losses; parameters and results after some steps; gradients of one step. Factors are rounded to
-/// 8 bits of mantissa in bf16, 11 in tf32, in every layer, and behind a batch_norm little is left of a gradient.
+/// How far apart may be: losses; parameters after some steps; results; gradients of one step. Factors are rounded to 8
+/// bits of mantissa in bf16, 11 in tf32, in every layer, and behind a batch_norm little is left of a gradient. Most
+/// apart are betas that began at 0 and are as large as their few steps. Bounds are two to ten times what rounding alone
+/// made of it on the simulated device, since other sums in another order make something else: bf16 0.12, 0.003 and
+/// 0.17; tf32 0.07, 0.0003 and 0.002.
 struct bounds {
-  double loss, values, gradient;
+  double loss, values, results, gradient;
 };
 constexpr bounds bounds_of(precision p) {
-  return p == precision::bf16   ? bounds{0.03, 0.25, 0.25}
-         : p == precision::tf32 ? bounds{0.01, 0.1, 0.05}
-                                : bounds{1e-4, 1e-3, 1e-4};
+  return p == precision::bf16   ? bounds{0.03, 0.35, 0.02, 0.4}
+         : p == precision::tf32 ? bounds{0.01, 0.2, 0.003, 0.05}
+                                : bounds{1e-4, 1e-3, 1e-4, 1e-4};
 }
 
 /// What a run of training leaves behind.
@@ -58,15 +61,17 @@ inline void check_agreement(gpu const& on, ledger& l, std::string const& name, g
       l.within(what + "evaluation", difference(fast->metrics(c).loss / batch, plain->metrics(d).loss / batch),
                near.loss);
     l.within(what + (m == mode::evaluation ? "its results" : "inference"),
-             difference(result_of(*fast, c, batch), result_of(*plain, d, batch)), near.values);
+             difference(result_of(*fast, c, batch), result_of(*plain, d, batch)), near.results);
   }
 }
 
+/// Plans are timed in one run only: a hundred timed convolutions take minutes.
 inline void check_layers(gpu const& on, ledger& l) {
   for (precision p : all_precisions) {
-    check_agreement(on, l, "all modules", mixed_network::view(), keras_rules, 6, p == precision::fp32_strict ? 20 : 4,
-                    p);
-    check_agreement(on, l, "odd channels, torch's rules", odd_network::view(), torch_rules, 3, 4, p);
+    check_agreement(p == precision::bf16 ? on : on.untimed(), l, "all modules", mixed_network::view(), keras_rules, 6,
+                    p == precision::fp32_strict ? 20 : 4, p);
+    check_agreement(on.untimed(), l, "odd channels, torch's rules", odd_network::view(), torch_rules, 3, 4, p);
+    check_agreement(on.untimed(), l, "wide dense layers", wide_network::view(), keras_rules, 64, 4, p);
   }
 }
 

@@ -18,26 +18,31 @@ inline void begin_trajectory(engine& e) {
   }
 }
 
-/// The largest difference of any saved number of a state, relative to the larger of 1 and the number.
+/// The largest difference of any saved number of a state, in units of its parameter's root of the mean square: weights
+/// are a few hundredths, and what is far from one of them is far below 1.
 inline comparison difference(saved_state const& saved, engine& e) {
   comparison worst;
-  auto const compare = [&](double theirs, double ours) { worst.add(difference(ours, theirs)); };
   for (std::size_t k = 0; k < saved.parameters.size(); ++k) {
     std::vector<float> const values = parameter_of(e, static_cast<int>(k));
     std::vector<double> const wide(values.begin(), values.end());
     parameter_summary const ours = summarize(static_cast<int>(k), wide), &theirs = saved.parameters[k].value;
-    double const scale = std::max(1.0, std::sqrt(static_cast<double>(saved.parameters[k].count)));
-    compare(theirs.sum / scale, ours.sum / scale);
-    compare(theirs.sum_of_squares / scale, ours.sum_of_squares / scale);
-    for (std::size_t j = 0; j < theirs.samples.size(); ++j) compare(theirs.samples[j], ours.samples[j]);
+    auto const count = static_cast<double>(saved.parameters[k].count);
+    double const unit = std::sqrt(theirs.sum_of_squares / count);
+    auto const compare = [&](double their, double our, double size) { worst.add({std::abs(our - their) / size, 1}); };
+    compare(theirs.sum, ours.sum, unit * std::sqrt(count));
+    compare(theirs.sum_of_squares, ours.sum_of_squares, theirs.sum_of_squares);
+    for (std::size_t j = 0; j < theirs.samples.size(); ++j) compare(theirs.samples[j], ours.samples[j], unit);
   }
   return worst;
 }
 
 /// Follows one file for `steps` steps; what comes later is told without a bound: from the third step of MiniGoogLeNet
 /// on, a ReLU's flipped sign moves losses more than any tolerance should allow.
+struct followed {
+  double loss, state, probabilities;
+};
 template <class Model>
-void follow(gpu const& on, ledger& l, std::string const& file, int steps, precision p, bounds const& near_enough) {
+void follow(gpu const& on, ledger& l, std::string const& file, int steps, precision p, followed const& near_enough) {
   trajectory const t = read_trajectory(on.fixtures + "/" + file);
   auto const e = on.make(Model::view(), options_for(t), p);
   begin_trajectory(*e);
@@ -68,62 +73,167 @@ void follow(gpu const& on, ledger& l, std::string const& file, int steps, precis
   }
   std::string const what = file.substr(0, file.rfind('.')) + ", " + name_of(p) + ": ";
   l.within(what + "losses of " + std::to_string(steps) + " steps", near, near_enough.loss);
-  l.within(what + "weights and statistics", state, near_enough.values);
-  if (!t.predictions.empty()) l.within(what + "probabilities", predicted, near_enough.values);
+  l.within(what + "weights and statistics", state, near_enough.state);
+  if (!t.predictions.empty()) l.within(what + "probabilities", predicted, near_enough.probabilities);
   if (steps < static_cast<int>(t.losses.size())) l.tell(what + "losses of the steps after those", far);
 }
 
+/// Rounding grows in 20 steps at rates of 0.05 and is the same for tf32 as for bf16 in the end: on the simulated device
+/// a weight was off by 0.09 or 0.13 of its parameter's size, a probability by 0.009 or 0.017, a loss by 0.005 or 0.008.
+/// An executor that never updates is off by more than 1.
+constexpr followed small_bounds(precision p) {
+  return p == precision::bf16   ? followed{0.03, 0.35, 0.06}
+         : p == precision::tf32 ? followed{0.02, 0.3, 0.04}
+                                : followed{1e-4, 1e-4, 1e-4};
+}
 inline void check_small_trajectories(gpu const& on, ledger& l) {
   for (precision p : all_precisions)
     for (char const* file : {"keras_small.txt", "torch_small.txt"})
-      follow<small_model>(on, l, file, 20, p, p == precision::fp32_strict ? bounds{1e-4, 1e-4, 0} : bounds_of(p));
+      follow<small_model>(on.untimed(), l, file, 20, p, small_bounds(p));
 }
-/// The state is that after the first step. The third loss has passed so many layers twice that rounded factors show.
+/// The state is that after the first step, in which weights have moved by up to 0.5 of their parameter's size. The file
+/// says how far float was off, 2e-6; tf32 has 11 bits where float has 24, and 2^13 of that are 0.02, bf16 8, 0.13. The
+/// third loss has passed so many layers twice that rounded factors show.
 inline void check_minigooglenet_trajectories(gpu const& on, ledger& l) {
   for (precision p : all_precisions)
     for (char const* file : {"keras_minigooglenet.txt", "torch_minigooglenet.txt"})
       follow<minigooglenet_model>(on, l, file, 3, p,
-                                  p == precision::fp32_strict ? bounds{1e-4, 1e-4, 0}
-                                  : p == precision::tf32      ? bounds{0.1, 0.02, 0}
-                                                              : bounds{0.1, 0.05, 0});
+                                  p == precision::fp32_strict ? followed{1e-4, 1e-4, 1e-4}
+                                  : p == precision::tf32      ? followed{0.1, 0.15, 0.02}
+                                                              : followed{0.1, 0.3, 0.05});
 }
 
-/// 20 augmented steps. A small rate: with a large one rounding grows so fast, at four pictures a step, that no two
-/// executors agree for long.
-inline trained train_minigooglenet(engine& e, int batch, int steps) {
+/// Augmented steps through a data set, without the rest that is no whole batch. A small rate: with a large one rounding
+/// grows so fast, at four pictures a step, that no two executors agree for long.
+struct trained_from {
+  std::vector<float> begin;
+  trained end;
+};
+inline trained_from train_augmented(engine& e, dataset const& data, int batch) {
   initialize(e, 2);
-  dataset const data = synthetic_pictures(batch * steps, 10, 3).train;
-  batch_loader loader(data, {.batch_size = batch, .seed = 4, .augment = shift_and_flip{}});
+  trained_from t{parameters_of(e), {}};
+  batch_loader loader(data, {.batch_size = batch, .seed = 4, .drop_last = true, .augment = shift_and_flip{}});
   int const program = e.prepare(mode::training, batch);
-  trained t;
   loader.start(0);
-  for (std::uint64_t s = 0; s < static_cast<std::uint64_t>(steps); ++s) {
-    auto const* b = loader.next();
-    e.run(program, {b->images, b->labels, b->size, s, 5e-5});
-    t.losses.push_back(e.metrics(program).loss / batch);
+  std::uint64_t step = 0;
+  while (auto const* b = loader.next()) {
+    e.run(program, {b->images, b->labels, b->size, step++, 5e-5});
+    t.end.losses.push_back(e.metrics(program).loss / batch);
   }
-  t.parameters = parameters_of(e);
+  t.end.parameters = parameters_of(e);
   return t;
+}
+
+/// How far trainable parameters have moved, or what the others (running statistics) are.
+inline std::vector<float> moved(graph_view const& g, trained_from const& t, bool trainable) {
+  std::vector<float> all;
+  std::size_t i = 0;
+  for (int k = 0; k < g.size.parameters; ++k)
+    for (int j = 0; j < g.parameters[k].count(); ++j, ++i)
+      if (g.parameters[k].trainable() == trainable) all.push_back(t.end.parameters[i] - (trainable ? t.begin[i] : 0));
+  return all;
+}
+
+inline void write_parameters(engine& e, std::vector<float> const& all) {
+  float const* at = all.data();
+  for (int k = 0; k < e.graph().size.parameters; ++k) {
+    e.write_parameter(k, at);
+    at += e.graph().parameters[k].count();
+  }
+}
+/// What softmax was given, but for a number that is the same for all classes of a picture. The probabilities of a
+/// network that has hardly learned are all alike, and would hide what is wrong.
+inline std::vector<float> class_scores(engine& e, drawn_batch const& pictures, int batch) {
+  int const program = e.prepare(mode::inference, batch);
+  e.run(program, {pictures.images.data(), nullptr, batch, 0, 0});
+  std::vector<float> y = result_of(e, program, batch);
+  std::size_t const classes = y.size() / static_cast<std::size_t>(batch);
+  for (std::size_t n = 0; n < y.size(); n += classes) {
+    double mean = 0;
+    for (std::size_t i = n; i < n + classes; ++i)
+      mean += std::log(static_cast<double>(y[i])) / static_cast<double>(classes);
+    for (std::size_t i = n; i < n + classes; ++i) y[i] = static_cast<float>(std::log(static_cast<double>(y[i])) - mean);
+  }
+  return y;
+}
+
+/// MiniGoogLeNet's, on the simulated device: losses are off by 0.0003, 0.0008 and 0.003 (strict, tf32, bf16), what
+/// parameters have moved by 0.06, 0.15 and 0.32 of it (1 for an executor that never updates), running statistics by
+/// 0.0002, 0.0005 and 0.002, scores by 3e-7 and 0.0001; in bf16, with three bits less in factors and in the
+/// probabilities, some 0.003 are to be expected. Gradients behind 19 batch_norms of four pictures are that delicate,
+/// even in float.
+struct beside_reference {
+  double losses, moved, statistics, inference;
+};
+constexpr beside_reference bounds_beside_reference(precision p) {
+  return p == precision::bf16   ? beside_reference{0.01, 0.7, 0.008, 0.05}
+         : p == precision::tf32 ? beside_reference{0.005, 0.4, 0.003, 0.002}
+                                : beside_reference{0.003, 0.2, 0.001, 1e-4};
+}
+
+/// A few steps of training, then inference with what the reference has learned: kernels with a batch_norm folded in,
+/// bias and relu fused, slices. In bf16 once more on one queue: on two, neighbouring slices of a buffer are written at
+/// once.
+inline void check_beside_reference(gpu const& on, ledger& l, graph_view const& g, dataset const& data, int batch,
+                                   int inferred) {
+  drawn_batch const pictures(g, inferred, 77);
+  struct both {
+    trained_from training;
+    std::vector<float> inference;
+  };
+  // The reference takes the time that everything else takes, so it works beside the device.
+  std::future<both> beside = std::async(std::launch::async, [&] {
+    auto const e = reference<double>{}.make_engine(g, keras_rules);
+    both b{train_augmented(*e, data, batch), {}};
+    write_parameters(*e, b.training.end.parameters);  // as floats
+    b.inference = class_scores(*e, pictures, inferred);
+    return b;
+  });
+  std::vector<trained_from> got;
+  for (precision p : all_precisions) got.push_back(train_augmented(*on.make(g, keras_rules, p), data, batch));
+  both const plain = beside.get();
+  std::string const steps = std::to_string(plain.training.end.losses.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    precision const p = all_precisions[i];
+    beside_reference const near = bounds_beside_reference(p);
+    std::string const what = steps + " steps at batch " + std::to_string(batch) + ", " + name_of(p) + ": ";
+    l.within(what + "losses", difference(got[i].end.losses, plain.training.end.losses), near.losses);
+    l.within(what + "how far parameters have moved", difference(moved(g, got[i], true), moved(g, plain.training, true)),
+             near.moved);
+    l.within(what + "running statistics", difference(moved(g, got[i], false), moved(g, plain.training, false)),
+             near.statistics);
+  }
+  std::vector<float> const first(
+      plain.inference.begin(),
+      plain.inference.begin() + static_cast<std::ptrdiff_t>(plain.inference.size()) / inferred);
+  for (precision p : all_precisions) {
+    auto const e = on.make(g, keras_rules, p);
+    write_parameters(*e, plain.training.end.parameters);
+    double const near = bounds_beside_reference(p).inference;
+    std::string const what = "inference, " + name_of(p) + ", batch ";
+    std::vector<float> const many = class_scores(*e, pictures, inferred), one = class_scores(*e, pictures, 1);
+    l.within(what + std::to_string(inferred), difference(many, plain.inference), near);
+    l.within(what + "1", difference(one, first), near);
+    if (p != precision::bf16) continue;
+    gpu single = on.untimed();
+    single.queues = 1;
+    auto const in_turn = single.make(g, keras_rules, p), side_by_side = on.untimed().make(g, keras_rules, p);
+    write_parameters(*in_turn, plain.training.end.parameters);
+    write_parameters(*side_by_side, plain.training.end.parameters);
+    comparison apart;
+    for (int n : {inferred, 1}) {
+      std::vector<float> const wanted = class_scores(*in_turn, pictures, n);
+      for (int again = 0; again < 10; ++again)
+        apart.add(different_bits(class_scores(*side_by_side, pictures, n), wanted));
+    }
+    l.within("inference, bf16, ten times on two queues: numbers that differ from those on one", apart, 1);
+  }
 }
 
 inline void check_minigooglenet(gpu const& on, ledger& l) {
   constexpr int batch = 4, steps = 20;
-  // The reference takes the time that everything else takes, so it works beside the device.
-  std::future<trained> wanted = std::async(std::launch::async, [] {
-    return train_minigooglenet(*reference<double>{}.make_engine(minigooglenet_network::view(), keras_rules), batch,
-                               steps);
-  });
-  std::vector<trained> got;
-  for (precision p : all_precisions)
-    got.push_back(train_minigooglenet(*on.make(minigooglenet_network::view(), keras_rules, p), batch, steps));
-  trained const plain = wanted.get();
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    precision const p = all_precisions[i];
-    bool const strict = p == precision::fp32_strict;
-    std::string const what = "20 steps at batch 4, " + name_of(p) + ": ";
-    l.within(what + "losses", difference(got[i].losses, plain.losses), strict ? 0.003 : 0.01);
-    l.within(what + "all parameters", difference(got[i].parameters, plain.parameters), strict ? 0.001 : 0.005);
-  }
+  check_beside_reference(on, l, minigooglenet_network::view(), synthetic_pictures(batch * steps, 10, 3).train, batch,
+                         64);
 }
 
 }  // namespace dsl::test
