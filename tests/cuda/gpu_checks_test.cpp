@@ -22,9 +22,9 @@ constexpr std::initializer_list<std::pair<precision, double>> of_gradients = {
 
 /// Runs checks on a simulated device and returns what they found.
 template <class F>
-ledger on_simulated_device(F checks, std::string const& cache = {}) {
+ledger on_simulated_device(F checks, std::string const& cache = {}, bool truncates_tf32 = false) {
   dsl_test::add_all_kernels();
-  dsl_test::simulated_device device({.seed = 9});
+  dsl_test::simulated_device device({.seed = 9, .truncates_tf32 = truncates_tf32});
   ledger l;
   gpu const on{.calls = device.api(), .cache = cache, .workspace_limit = 1 << 18, .fixtures = TYPENET_TEST_DATA};
   checks(on, l);
@@ -91,6 +91,24 @@ TEST_CASE("gpu checks: a good executor trains and infers beside the reference", 
     check_beside_reference(on, found, mixed_network::view(), drawn_data({3, 9, 9}, 5, 80), 4, 8);
   });
   CHECK(l.findings().size() == 3 * (3 + 2) + 1);
+}
+
+TEST_CASE("gpu checks: tensor cores may drop what tf32 has no place for", "[gpu]") {
+  auto const checks = [](gpu const& on, ledger& found) {
+    check_agreement(on, found, "all modules", mixed_network::view(), keras_rules, 6, 4, precision::tf32);
+    check_agreement(on, found, "wide dense layers", wide_network::view(), keras_rules, 64, 4, precision::tf32);
+    check_gradients(on, found, "all modules", mixed_network::view(), 6,
+                    {{precision::tf32, bounds_of(precision::tf32).gradient}});
+    check_convolutions(on, found, mixed_network::view(), {{precision::tf32, 4}}, {.images = 2});
+    check_beside_reference(on, found, mixed_network::view(), drawn_data({3, 9, 9}, 5, 80), 4, 8);
+    follow<small_model>(on, found, "keras_small.txt", 20, precision::tf32, small_bounds(precision::tf32));
+  };
+  ledger const rounded = on_simulated_device(checks), truncated = on_simulated_device(checks, {}, true);
+  REQUIRE(rounded.findings().size() == truncated.findings().size());
+  int larger = 0;
+  for (std::size_t i = 0; i < rounded.findings().size(); ++i)
+    if (truncated.findings()[i].measured > rounded.findings()[i].measured) ++larger;
+  CHECK(larger > 5);
 }
 
 TEST_CASE("gpu checks: a good executor keeps its promises", "[gpu]") {

@@ -139,4 +139,6 @@ TEST_CASE("16-bit numbers round to nearest, ties to even") {
   CHECK(to_bf16(1 + 0x1p-8f) == to_bf16(1));
   CHECK(to_bf16(3.4e38f) == 0x7f80);
   CHECK(round_mantissa(1 + 0x1.4p-10f, 10) == 1 + 0x1p-10f);
+  CHECK(factor_of(-1 - 0x1.cp-10f, factors_in(true, false)) == -1 - 0x2p-10f);
+  CHECK(factor_of(-1 - 0x1.cp-10f, factors_in(true, true)) == -1 - 0x1p-10f);
 }

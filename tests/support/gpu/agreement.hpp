@@ -20,7 +20,7 @@ struct bounds {
 };
 constexpr bounds bounds_of(precision p) {
   return p == precision::bf16   ? bounds{0.03, 0.35, 0.02, 0.4}
-         : p == precision::tf32 ? bounds{0.01, 0.2, 0.003, 0.05}
+         : p == precision::tf32 ? bounds{0.01, 0.2, 0.01, 0.05}
                                 : bounds{1e-4, 1e-3, 1e-4, 1e-4};
 }
 

@@ -190,7 +190,7 @@ inline cudnnStatus_t execute(state& s, cudnnHandle_t handle, cudnnBackendDescrip
   double const milliseconds = find_engine(program->engine)->microseconds * 1e-3;
   error = enqueue_with_workspace(
       s, *q, "cudnnBackendExecute", milliseconds, workspace, bytes, expect,
-      [&s, program, memory] { run_program(*program, memory, s.random); },
+      [&s, program, memory] { run_program(*program, memory, s.random, s.options.truncates_tf32); },
       [program, memory] { fill_with_nan(*program, memory); }, {plan});
   if (error == cudaSuccess && finds_an_error())
     return refuse(s, CUDNN_STATUS_EXECUTION_FAILED_CUDART, "execute: an error is pending behind the launch");

@@ -42,13 +42,9 @@ void for_each_element(tensor_info const& t, values& x, F f) {
         for (std::int64_t c = 0; c < t.size[1]; ++c)
           f(x.v[i++], n * t.stride[0] + c * t.stride[1] + h * t.stride[2] + w * t.stride[3]);
 }
-/// `bits` of mantissa reach the multiplier.
-inline values load_values(tensor_info const& t, void const* data, int bits) {
+inline values load_values(tensor_info const& t, void const* data, factors how) {
   values x = make_values(t.size);
-  for_each_element(t, x, [&](float& to, std::int64_t at) {
-    float const f = load(data, at, t.type);
-    to = bits < 23 ? round_mantissa(f, bits) : f;
-  });
+  for_each_element(t, x, [&](float& to, std::int64_t at) { to = factor_of(load(data, at, t.type), how); });
   return x;
 }
 
@@ -124,14 +120,15 @@ inline values compute(operation const& o, values const& a, values const* b, std:
 }
 
 /// Runs a plan's operations on the memory that the pointers (one a tensor, null for virtual ones) lead to.
-inline void run_program(conv_program const& p, std::vector<void*> const& memory, std::uint64_t& random) {
+inline void run_program(conv_program const& p, std::vector<void*> const& memory, std::uint64_t& random,
+                        bool truncates_tf32) {
   engine_info const& e = *find_engine(p.engine);
-  bool const tf32 = has_note(e, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+  factors const in_convolutions = factors_in(has_note(e, CUDNN_NUMERICAL_NOTE_TENSOR_CORE), truncates_tf32);
   std::vector<values> held(p.tensors.size());
   auto const get = [&](int i, bool factor) -> values const& {
     auto const at = static_cast<std::size_t>(i);
     if (p.tensors[at].kept && held[at].v.empty())
-      held[at] = load_values(p.tensors[at], memory[at], factor && tf32 ? 10 : 23);
+      held[at] = load_values(p.tensors[at], memory[at], factor ? in_convolutions : factors::whole);
     return held[at];
   };
   for (operation const& o : p.operations) {

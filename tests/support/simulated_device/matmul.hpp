@@ -221,11 +221,10 @@ inline float rounded(float x, storage type) {
   return load(&held, 0, type);
 }
 inline void multiply(product const& p, float alpha, void const* a, void const* b, float beta, void const* c, void* d,
-                     cublasLtReductionScheme_t reduction) {
-  int const bits = is_tf32(p.set.compute) ? 10 : 23;
-  auto const factor = [bits](matrix_layout const& m, void const* x, std::uint64_t i, std::uint64_t j, bool turned) {
-    float const f = load(x, turned ? m.at(j, i) : m.at(i, j), m.type);
-    return bits < 23 ? round_mantissa(f, bits) : f;
+                     cublasLtReductionScheme_t reduction, bool truncates_tf32) {
+  factors const how = factors_in(is_tf32(p.set.compute), truncates_tf32);
+  auto const factor = [how](matrix_layout const& m, void const* x, std::uint64_t i, std::uint64_t j, bool turned) {
+    return factor_of(load(x, turned ? m.at(j, i) : m.at(i, j), m.type), how);
   };
   for (std::uint64_t i = 0; i < p.d->rows; ++i)
     for (std::uint64_t j = 0; j < p.d->columns; ++j) {
@@ -278,9 +277,12 @@ inline cublasStatus_t matmul(state& s, cublasLtHandle_t handle, cublasLtMatmulDe
     for (std::uint64_t i = 0; i < p->d->rows; ++i)
       for (std::uint64_t j = 0; j < p->d->columns; ++j) store(d, p->d->at(i, j), p->d->type, std::nanf(""));
   };
-  error = enqueue_with_workspace(
-      s, *q, "cublasLtMatmul", 0.005 * static_cast<double>(index + 1), workspace, needed, expect,
-      [p, by, a, b, old, c, d, index] { multiply(*p, by, a, b, old, c, d, algorithms[index].reduction); }, spoil, {});
+  error =
+      enqueue_with_workspace(s, *q, "cublasLtMatmul", 0.005 * static_cast<double>(index + 1), workspace, needed, expect,
+                             [&s, p, by, a, b, old, c, d, index] {
+                               multiply(*p, by, a, b, old, c, d, algorithms[index].reduction, s.options.truncates_tf32);
+                             },
+                             spoil, {});
   if (error == cudaSuccess && finds_an_error()) return CUBLAS_STATUS_EXECUTION_FAILED;
   return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }

@@ -27,6 +27,17 @@ inline float round_mantissa(float x, int bits) {
   return std::bit_cast<float>((u + half) >> dropped << dropped);
 }
 
+/// What of a float reaches a multiplier. Some kernels round for TF32, others leave it to the tensor core, which drops
+/// the last 13 bits.
+enum class factors { whole, rounded_to_tf32, truncated_to_tf32 };
+inline factors factors_in(bool tf32, bool truncates) {
+  return !tf32 ? factors::whole : truncates ? factors::truncated_to_tf32 : factors::rounded_to_tf32;
+}
+inline float factor_of(float x, factors how) {
+  if (how == factors::truncated_to_tf32) return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & ~0x1fffU);
+  return how == factors::whole ? x : round_mantissa(x, 10);
+}
+
 inline std::uint16_t to_bf16(float x) {
   if (std::isnan(x)) return 0x7fff;
   return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(round_mantissa(x, 7)) >> 16);

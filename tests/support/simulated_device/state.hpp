@@ -48,6 +48,7 @@ struct device_options {
   std::size_t cudnn_version = CUDNN_VERSION;
   std::vector<engine_trouble> troubles{};
   bool cudnn_writes_slices = true;  // false: as a cuDNN that has no plan for them would be
+  bool truncates_tf32 = false;      // tensor cores drop the bits that TF32 has no place for; else they are rounded
   int driver_version = CUDART_VERSION;
   int runtime_version = CUDART_VERSION;
 };
