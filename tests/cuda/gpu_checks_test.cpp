@@ -45,7 +45,7 @@ TEST_CASE("gpu checks: a good executor agrees with the reference", "[gpu]") {
     check_layers(on, found);
     check_gradients(on, found, "all modules", mixed_network::view(), 6, of_gradients);
   });
-  CHECK(l.findings().size() == 3 * (3 * 5 + 2));
+  CHECK(l.findings().size() == 3 * (3 * 5 + 2) + 5);
 }
 
 TEST_CASE("gpu checks: convolutions write their slices and nothing else", "[gpu]") {
@@ -279,6 +279,23 @@ TEST_CASE("gpu checks: wrong convolutions are caught, and where", "[gpu]") {
   ledger const none = checked(broken, mode::training);
   CHECK(none.bad() == 3 * 8);
   CHECK(says(notes_of_bad(none), "each has a plan: cudnn: no plan is left for"));
+  CHECK(checked(broken, mode::inference).bad() == 0);
+  ledger unfused;  // in bf16 there must be some, where they need not be deterministic
+  check_convolutions({.calls = broken, .workspace_limit = 1 << 18}, unfused, g,
+                     {{precision::bf16, 4, mode::inference}, {precision::fp32_strict, 4, mode::inference}},
+                     {.images = 2});
+  CHECK(unfused.bad() == 3);
+
+  device.fail_call("cudaStreamSynchronize", 40, cudaErrorIllegalAddress);
+  ledger failed;
+  check_convolutions({.calls = real, .workspace_limit = 1 << 18, .deterministic = true}, failed, g,
+                     {{precision::bf16, 4}}, {.images = 2});
+  CHECK(failed.bad() == 1);
+  CHECK(failed.values() > 0);
+  CHECK(says(notes_of_bad(failed), "all came to their end: "));
+  CHECK(says(notes_of_bad(failed), "batch 4, "));
+  CHECK(says(notes_of_bad(failed), "cudaStreamSynchronize"));
+  device.cancel_faults();
   CHECK(device.report() == "");
 }
 

@@ -129,8 +129,8 @@ class Whole(Case):
 
     def test_order(self):
         quick = list(correct.QUICK)
-        self.assertEqual(quick[:5], ["refusals", "calls", "convolutions", "layers", "gradients"])
-        self.assertEqual((quick[-1], list(correct.SLOW)), ("slices", ["minigooglenet", "batch64", "timed64"]))
+        self.assertEqual(quick[:5], ["refusals", "calls", "convolutions", "gradients", "layers"])
+        self.assertEqual((quick[-1], list(correct.SLOW)), ("trajectories", ["minigooglenet", "batch64", "timed64"]))
         self.assertGreater(correct.QUICK["calls"], 120)
         self.assertEqual(correct.TOOLS[0][0], "memcheck")
         text = f"FOUND = [{finding('one')!r}]\nif '--list' in sys.argv or 'device' in sys.argv: sys.exit(0)\n"
@@ -138,7 +138,7 @@ class Whole(Case):
         parts = [p["name"] for p in self.result("correct")["parts"]]
         self.assertEqual([p for p in parts if p in quick], quick)
         self.assertEqual(parts[-2:], ["the core alone", "cmake"])
-        self.assertLess(parts.index("slices"), parts.index("compute-sanitizer memcheck"))
+        self.assertLess(parts.index("trajectories"), parts.index("compute-sanitizer memcheck"))
 
     def test_groups_that_only_one_side_knows(self):
         text = f"FOUND = [{finding('one')!r}]\nif '--list' in sys.argv:\n" \

@@ -90,9 +90,9 @@ class convolution_bench {
   }
   void build() { library_.build(facts_.architecture); }
 
-  /// One plan's result and what came of it; or that there is no plan.
+  /// One plan's result and what came of it; or that there is no plan, or one that the device does not run.
   struct outcome {
-    std::string plan{}, none{};
+    std::string plan{}, none{}, refused{};
     compared_rows rows{};
   };
   std::vector<outcome> run(posed_convolution c, int kernel, int images, int more_plans) {
@@ -146,7 +146,11 @@ class convolution_bench {
       cu::convolution_tensors const tensors{back ? to : pointer(*in), weights ? to : pointer(*w), pointer(*bias),
                                             back || weights ? pointer(*out) : to};
       if (!cu::try_execute(cudnn_, plan, cu::bind_tensors(plan, tensors, workspace_.data()))) return false;
-      stream_.wait();
+      try {
+        stream_.wait();
+      } catch (error const& e) {
+        throw executor_error(plan.facts.tag() + ": " + e.what());
+      }
       bool const rounds = (plan.facts.numerical_notes & near_notes) != 0;
       outcome& o = all.emplace_back(outcome{.plan = plan.facts.tag()});
       if (weights)
@@ -164,7 +168,7 @@ class convolution_bench {
       chosen = choose(c, *in, *w, *bias, *out, *got, all);
     }
     if (!chosen) return all;
-    if (!compare(*chosen, slice)) all.push_back({.none = "the device refuses to run " + chosen->facts.tag()});
+    if (!compare(*chosen, slice)) all.push_back({.refused = "the device refuses to run " + chosen->facts.tag()});
     if (more_plans > 0) {
       c.how.deterministic = false, c.how.most_compiled = 0;
       c.how.most_plans = more_plans;
@@ -355,18 +359,24 @@ inline void check_convolutions(gpu const& on, ledger& l, graph_view const& g,
     struct of_a_pass {
       int convolutions = 0, plans = 0;
       comparison different{}, beside{};
-      std::string first{}, none{};
+      std::string first{}, none{}, refused{};
     };
     std::map<std::string, of_a_pass> passes;
-    for (std::size_t i = 0; i < kernels.size() && !late(); ++i) {
+    std::string broke;  // a device that has failed runs nothing any more, and what was found so far counts
+    for (std::size_t i = 0; i < kernels.size() && !late() && broke.empty(); ++i) {
       posed_convolution const& c = all[i];
       of_a_pass& p = passes[cu::name_of(c.how.pass) + std::string(c.how.accumulate ? ", accumulating" : "")];
       ++p.convolutions;
-      for (auto const& o : bench.run(c, kernels[i], images, k.more_plans)) {
-        if (!o.none.empty()) {
-          if (p.none.empty()) p.none = o.none;
-          continue;
-        }
+      std::vector<detail::convolution_bench::outcome> outcomes;
+      try {
+        outcomes = bench.run(c, kernels[i], images, k.more_plans);
+      } catch (error const& e) {
+        broke = describe(c.what, c.how) + ": " + e.what();
+      }
+      for (auto const& o : outcomes) {
+        if (p.none.empty()) p.none = o.none;
+        if (p.refused.empty()) p.refused = o.refused;
+        if (o.plan.empty()) continue;
         ++p.plans;
         auto const add = [&](comparison& to, long long count) {
           to.apart += static_cast<double>(count), to.values += o.rows.values;
@@ -387,13 +397,21 @@ inline void check_convolutions(gpu const& on, ledger& l, graph_view const& g,
       std::string const of = what + ", " + pass + ", " + std::to_string(p.convolutions) + " convolutions, " +
                              std::to_string(p.plans) + " plans: ";
       // Without a fused plan the executor adds the bias itself: slower, not wrong.
-      bool const can_do_without = pass == cu::name_of(cu::convolution_pass::forward_inference);
+      bool const has_some = k.with == precision::bf16 && !on.deterministic;
+      bool const can_do_without =
+          pass == cu::name_of(cu::convolution_pass::forward_inference) && (p.plans > 0 || !has_some);
       if (!p.none.empty() && can_do_without) l.tell(of + "not all have a plan", p.none);
-      if (p.plans > 0 || !can_do_without) {
+      bool const waits = p.plans == 0 && !broke.empty();
+      if (!waits && (p.plans > 0 || !can_do_without)) {
         l.within(of + "numbers that differ from our kernels'", p.different, 1, p.first);
         l.within(of + "numbers written beside the result", p.beside, 1, p.first);
       }
       if (!p.none.empty() && !can_do_without) l.holds(of + "each has a plan", false, p.none);
+      if (!p.refused.empty()) l.holds(of + "each is run", false, p.refused);
+    }
+    if (!broke.empty()) {
+      l.holds(what + ": all came to their end", false, broke);
+      return;
     }
     if (done < static_cast<int>(all.size()))
       l.tell(what, "left out for lack of time: " + std::to_string(static_cast<int>(all.size()) - done) + " of " +
