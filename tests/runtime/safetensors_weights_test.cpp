@@ -230,6 +230,34 @@ using ints = std::vector<int>;
 
 }  // namespace
 
+namespace {
+
+struct halves_op {  // every second number
+  static constexpr char const* name = "halves";
+  static constexpr dsl::shape output(dsl::shape in) { return {in.channels / 2, in.height, in.width}; }
+  template <class T>
+  static void forward(dsl::custom_call<T> const& c) {
+    for (int n = 0; n < c.x.batch; ++n)
+      for (int k = 0; k < c.y.shape.channels; ++k) c.y(n, k, 0) = c.x(n, 2 * k, 0);
+  }
+  template <class T>
+  static void backward(dsl::custom_call<T> const&) {}
+};
+struct halves : dsl::custom<halves_op> {};
+struct negated {
+  static constexpr char const* name = "negated";
+  template <class T>
+  static constexpr T value(T x) {
+    return -x;
+  }
+  template <class T>
+  static constexpr T derivative(T) {
+    return -1;
+  }
+};
+
+}  // namespace
+
 TEST_CASE("weights: Keras flattens height, width, channels", "[weights]") {
   using namespace dsl;
   using picture = image<2, 1, 3>;
@@ -253,6 +281,11 @@ TEST_CASE("weights: Keras flattens height, width, channels", "[weights]") {
   using mixed = network<picture, add<flatten, sequential<flatten, dense<6>>>, dense<1>>;
   CHECK_NOTHROW(weight_layout(mixed::view(), weight_convention::torch));
   CHECK_THROWS_AS(weight_layout(mixed::view(), weight_convention::keras), option_error);
+  using halved = network<picture, flatten, halves, dense<1>>;
+  CHECK_NOTHROW(weight_layout(halved::view(), weight_convention::torch));
+  CHECK_THROWS_AS(weight_layout(halved::view(), weight_convention::keras), option_error);
+  CHECK(keras_order<network<picture, global_avg_pool2d, halves, dense<1>>>(0) == ints{0});
+  CHECK(keras_order<network<picture, flatten, elementwise<negated>, dense<1>>>(0) == flat);
 }
 
 namespace {

@@ -14,7 +14,8 @@ namespace dsl {
 /// flattens (height, width, channels), so that whatever reads a flattened tensor has its inputs in another order there.
 class weight_layout {
  public:
-  /// Throws option_error for an add whose operands Keras would have in different orders.
+  /// Throws option_error for an add whose operands Keras would have in different orders, and for an operation of one's
+  /// own that makes another shape of what Keras has in another order.
   [[gnu::cold]] weight_layout(graph_view const& g, weight_convention c) : graph_(g), convention_(c) {
     if (c == weight_convention::torch) return;
     orders_.resize(static_cast<std::size_t>(g.size.tensors));
@@ -58,6 +59,12 @@ class weight_layout {
             throw option_error(
                 "add: Keras has its operands in different orders, since it flattens height, width and "
                 "channels; weights can't be moved there or from there");
+        break;
+      case op::custom:
+        if (!order_of(graph_.input(n)).empty() && !(graph_.input_shape(n) == graph_.output_shape(n)))
+          throw option_error(
+              "custom: behind a flattened picture it makes another shape, whose order in Keras is unknown; weights "
+              "can't be moved there or from there");
         break;
       default: break;  // one number at a time, or one channel
     }
