@@ -73,6 +73,7 @@ TEST_CASE("checkpoint: a training that goes on ends with the bits of one that wa
     REQUIRE(past.epochs.size() == 2);
     CHECK(resumed.steps() == 12);
     CHECK(resumed.learning_rate() == 0.05 / 4);
+    CHECK(dsl::checkpoint(begun, first) == dsl::checkpoint(resumed, past));  // made by hand
     CHECK(past.epochs[1].validation.loss == all.epochs[1].validation.loss);
     CHECK(past.epochs[1].validated);
     CHECK(past.epochs[1].epoch == 1);

@@ -236,6 +236,23 @@ TEST_CASE("a schedule sets and records the learning rate", "[trainer]") {
   CHECK(before.back() == after.back());
 }
 
+TEST_CASE("a rate set behind an epoch is the next one's, of another fit, too", "[trainer]") {
+  struct halve : callback {
+    void on_epoch_end(fit_run& run) override { run.learning_rate /= 2; }
+  };
+  dataset const data = toys(16);
+  trainer at_once = make_trainer(), one_by_one = make_trainer();
+  at_once.fit(data, {.epochs = 3, .batch_size = 8, .callbacks = {halve{}}});
+  for (int e = 0; e < 3; ++e) {
+    history const h =
+        one_by_one.fit(data, {.epochs = e + 1, .batch_size = 8, .callbacks = {halve{}}, .initial_epoch = e});
+    CHECK(h.epochs[0].learning_rate == 0.05 / (1 << e));
+  }
+  CHECK(at_once.learning_rate() == 0.05 / 8);
+  CHECK(one_by_one.learning_rate() == 0.05 / 8);
+  CHECK(same_bits(weights(at_once), weights(one_by_one)));
+}
+
 namespace {
 
 struct falling {  // a schedule that goes below 0 in its third epoch

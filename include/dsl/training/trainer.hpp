@@ -97,6 +97,7 @@ class trainer {
       if (processes) processes->after_epoch();
       run.past.epochs.push_back(run.current);
       tell(run, &callback::on_epoch_end);
+      if (detail::is_learning_rate(run.learning_rate)) learning_rate_ = run.learning_rate;
       agree_to_stop(run);  // for the state that is written now
       run.next = {.epoch = run.epoch + 1};
       tell(run, &callback::on_saving_point);
