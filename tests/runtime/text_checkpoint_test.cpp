@@ -101,6 +101,20 @@ TEST_CASE("checkpoint: each epoch's replaces the one before, and keeps what came
   CHECK(std::distance(std::filesystem::directory_iterator(here.path), {}) == 1);
 }
 
+TEST_CASE("checkpoint: without the epochs before it, it is none for restore", "[checkpoint]") {
+  dsl::test::temporary_directory const here;
+  std::string const path = here / "state";
+  dsl::trainer t = made(), u = made();
+  fit(t, 4, 3, {dsl::checkpoint_each_epoch{path}});
+  CHECK_THROWS_AS(dsl::restore(u, dsl::read_checkpoint(path), path), dsl::file_error);
+  CHECK(u.steps() == 0);
+  CHECK(dsl::restore_run(u, dsl::read_checkpoint(path), path).next.epoch == 4);
+  // epochs that two runs have counted from 0
+  dsl::history both = fit(t, 3), more = fit(t, 2);
+  both.epochs.insert(both.epochs.end(), more.epochs.begin(), more.epochs.end());
+  CHECK(dsl::restore(u, dsl::checkpoint(t, both), path).epochs.size() == 5);
+}
+
 TEST_CASE("checkpoint: what is no whole one of this training is refused, and nothing changes", "[checkpoint]") {
   dsl::trainer t = made();
   std::string const good = dsl::checkpoint(t, fit(t, 2));

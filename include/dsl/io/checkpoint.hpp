@@ -29,11 +29,11 @@ struct saved_run {
 /// every epoch came to. An executor that computes in float goes on from it with the same bits, since order,
 /// augmentation and dropout depend on seed, epoch and step alone. The rate is the next epoch's.
 [[gnu::cold]] inline std::string checkpoint(trainer& t, history const& past, double learning_rate) {
-  return detail::checkpoint_bytes(t,
-                                  {.slots = t.engine().options().update.slots(),
-                                   .learning_rate = learning_rate,
-                                   .epoch = static_cast<std::int64_t>(past.epochs.size())},
-                                  past, {});
+  // epochs that .initial_epoch has skipped count; those of several runs may each count from 0
+  auto epoch = static_cast<std::int64_t>(past.epochs.size());
+  if (!past.epochs.empty() && past.epochs.back().epoch >= epoch) epoch = past.epochs.back().epoch + 1;
+  return detail::checkpoint_bytes(
+      t, {.slots = t.engine().options().update.slots(), .learning_rate = learning_rate, .epoch = epoch}, past, {});
 }
 [[gnu::cold]] inline std::string checkpoint(trainer& t, history const& past) {
   return checkpoint(t, past, t.learning_rate());
@@ -195,9 +195,9 @@ class state_file {
 
 /// Writes one behind every epoch, over the one before, with the learning rate that callbacks have set by then; without
 /// validation, behind the next epoch's first step, whose loss says whether the weights are any good. `earlier` is what
-/// restore() returned, where it went on. Throws file_error before the first epoch where the file can't be written.
-/// Where that fails later (the disk is full, the folder gone) it warns once, and tries again behind the next epoch:
-/// hours of training are worth more than the means to repeat them.
+/// restore() returned, where it went on, and restore() asks for it again. Throws file_error before the first epoch
+/// where the file can't be written. Where that fails later (the disk is full, the folder gone) it warns once, and tries
+/// again behind the next epoch: hours of training are worth more than the means to repeat them.
 struct checkpoint_each_epoch : callback {
   std::string path;
   history earlier{};
