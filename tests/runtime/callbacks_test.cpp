@@ -160,6 +160,16 @@ TEST_CASE("schedules: one_cycle is PyTorch's OneCycleLR", "[callbacks]") {
   CHECK(at(12) == approx(4e-7 + (0.1 - 4e-7) * 0.5 * (1 + std::cos(M_PI * 7 / 14))));
   for (int i = 1; i < 20; ++i) CHECK((at(i) > at(i - 1)) == (i <= 5));
   CHECK(cycle({.epochs = 1, .steps = 1}) > 0);  // a run of one step
+  // what it gave for pct_start and total_steps so small that it falls from the first step
+  auto const falls = [](double rise, std::vector<double> const& rates) {
+    one_cycle const from_above{.max_rate = 0.1, .rise = rise};
+    auto const steps = static_cast<std::int64_t>(rates.size());
+    for (std::int64_t i = 0; i < steps; ++i)
+      CHECK(from_above({.epochs = 1, .step = i, .steps = steps}) == approx(rates[static_cast<std::size_t>(i)]));
+  };
+  falls(0.3, {0.09944154354509119, 0.046263710266697504, 4e-07});
+  falls(0.3, {0.0811745653949763, 4e-07});
+  falls(0, {0.0750001, 0.0250003, 4e-07});
   CHECK_THROWS_AS((one_cycle{.rise = 2}({})), option_error);
 }
 

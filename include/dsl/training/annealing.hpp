@@ -45,10 +45,9 @@ struct one_cycle {
     if (!rises || !divides) throw option_error("one_cycle: rise must be 0 to 1, and the divisors above 0");
     double const first = max_rate / start_divisor, last = first / end_divisor;
     auto const step = static_cast<double>(at.steps_before()), all = static_cast<double>(at.all_steps());
-    double const top = rise * all - 1;
+    double const top = rise * all - 1;  // below 0 for short rises, as there
     if (step <= top) return between(first, max_rate, top > 0 ? step / top : 1);
-    double const from = top > 0 ? top : 0;
-    return between(max_rate, last, all - 1 > from ? (step - from) / (all - 1 - from) : 1);
+    return between(max_rate, last, (step - top) / (all - 1 - top));
   }
 
  private:
