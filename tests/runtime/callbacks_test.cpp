@@ -218,6 +218,21 @@ TEST_CASE("terminate_on_nan ends the run in its step, with a line", "[callbacks]
   CHECK_THROWS_AS(toy::fit(v, 4, {poison{2}}), training_error);  // without it
 }
 
+TEST_CASE("early_stopping: the best weights come back where the loss is no number any more", "[callbacks]") {
+  trainer good = toy::compiled();
+  toy::fit(good, 1, {});
+  for (std::int64_t step : {2, 5}) {  // the training's loss, the validation's
+    trainer t = toy::compiled(), u = toy::compiled(), v = toy::compiled();
+    early_stopping<> const best({.patience = 9, .restore_best_weights = true});
+    CHECK_THROWS_AS(toy::fit(t, 4, {poison{step}, best}), training_error);
+    CHECK(detail::read_weights(t.engine()) == detail::read_weights(good.engine()));
+    test::printed([&] { toy::fit(u, 4, {poison{step}, terminate_on_nan{}, best}); });
+    CHECK(detail::read_weights(u.engine()) == detail::read_weights(good.engine()));
+    CHECK_THROWS_AS(toy::fit(v, 4, {poison{step}, early_stopping<>({.patience = 9})}), training_error);
+    CHECK(std::isnan(detail::read_weights(v.engine()).back()));  // nobody asked
+  }
+}
+
 namespace {
 
 struct counter : callback {

@@ -19,7 +19,7 @@ struct early_stopping_options {
   double min_delta = 0;  // a value counts as better by more than this
   monitor_mode mode = monitor_mode::automatic;
   std::optional<double> baseline{};   // patience runs out until a value is better than this, too
-  bool restore_best_weights = false;  // at the run's end, whatever ended it
+  bool restore_best_weights = false;  // at the run's end, whatever ended it; a loss that is no number, too
   int start_from_epoch = 0;           // epochs before this one, from 0, are not looked at
   bool verbose = false;               // says so on standard output
 };
@@ -59,6 +59,11 @@ class early_stopping_on : public callback {
     if (!options_.restore_best_weights || best_weights_.empty()) return;
     if (says) say({"Restoring model weights from the end of the best epoch: ", best_epoch_ + 1, ".\n"});
     write_weights(run.trainer.engine(), best_weights_);
+  }
+  /// fit() throws behind it, where no other callback ends the run.
+  [[gnu::cold]] bool on_bad_loss(fit_run& run) override {
+    if (options_.restore_best_weights && !best_weights_.empty()) write_weights(run.trainer.engine(), best_weights_);
+    return false;
   }
   [[gnu::cold]] void state(callback_state& s) override {
     s.same("monitor", monitor_.what.name);
