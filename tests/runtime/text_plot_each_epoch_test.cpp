@@ -124,6 +124,20 @@ TEST_CASE("plot_each_epoch: a run that goes on is drawn from its beginning", "[p
   run({});
   CHECK(gnuplot.drawn() == pictures{{1}, {1}, {1, 2}, {1}, {1, 2, 3}, {1, 2, 3, 4}});
 
+  {  // killed behind its last epoch, which is drawn when it goes on, although none is left
+    fake_gnuplot const slow("sleep 0.3");
+    struct killed_at_the_end : callback {
+      void on_train_end(fit_run&) override { throw killed{}; }
+    };
+    auto const to_the_end = [&](std::vector<callback_handle> more) {
+      trainer t = toy::compiled();
+      more.insert(more.end(), {backup_and_restore(here / "late"), plot_each_epoch(here / "late.png")});
+      toy::fit(t, 4, more);
+    };
+    CHECK_THROWS_AS(to_the_end({killed_at_the_end{}}), killed);
+    to_the_end({});
+    CHECK(slow.drawn() == pictures{{1}, {1}, {1}, {1, 2, 3, 4}});
+  }
   fake_gnuplot const another;
   trainer t = toy::compiled();
   history const first = toy::fit(t, 2, {});

@@ -42,7 +42,9 @@ class plot_each_epoch : public callback {
     if ((seconds() - drawn_) * options_.most_time >= cost_ * (1 - options_.most_time)) draw(run);
   }
   [[gnu::cold]] void on_train_end(fit_run& run) override {
-    if (waiting_) draw(run);
+    // a run that goes on with nothing left to do may have been killed before it drew its last epoch
+    bool const unseen = run.leads && drawn_ == 0 && !run.past.epochs.empty();
+    if (waiting_ || unseen) draw(run);
   }
 
  private:
