@@ -65,7 +65,7 @@ struct random_flip {
     return {.flip = detail::unit_float(words.x[0]) < static_cast<float>(probability)};
   }
   [[gnu::cold]] bool describe(augmentation_numbers& all) const {
-    if (all.flips || all.hole > 0) return false;  // a second one would draw the same number
+    if (all.flips || all.hole > 0) return false;
     all.flips = true;
     all.flip_probability = static_cast<float>(probability);
     return true;
@@ -107,7 +107,7 @@ namespace detail {
 
 [[gnu::cold, noreturn]] inline void refuse_order(char const* does, char const* has) {
   throw option_error(message({"in_order: a policy ", does, " a picture that an earlier one has ", has,
-                              "; give first what moves it, once, then what flips it, then what cuts it, once"}));
+                              "; give first what moves it, then what flips it, then what cuts it, each once"}));
 }
 /// What `next` draws, behind `before`, as one: a transform moves, then flips, then cuts.
 inline transform then(transform const& before, transform const& next) {
@@ -145,8 +145,9 @@ inline constexpr int place_in_order<cutout> = 3;
 /// Several policies, one after the other. What they draw is independent of each other.
 ///   .augment = dsl::in_order{dsl::random_crop{.padding = 4}, dsl::random_flip{}, dsl::cutout{.size = 16}}
 ///   .augment = dsl::in_order{dsl::shift_and_flip{}, dsl::cutout{}}
-/// One may move the picture, then some may flip it, then one may cut it: other orders are an option_error, at once for
-/// typenet's own policies, for others in the first epoch in which they draw one.
+/// One may move the picture, then one may flip it, then one may cut it: other orders are an option_error, at once for
+/// typenet's own policies, for others in the first epoch in which they draw one, but flips of those may follow flips. A
+/// second random_flip would draw the same numbers, and undo the first.
 template <augmentation_policy... Policies>
 class in_order {
  public:
@@ -181,8 +182,7 @@ class in_order {
     constexpr int own = detail::place_in_order<Policy>;
     constexpr char const* does[] = {"", "moves", "flips", "cuts"};
     constexpr char const* has[] = {"", "moved", "flipped", "cut"};
-    bool const again = own == place && own != detail::place_in_order<random_flip>;
-    if (own > 0 && (own < place || again)) detail::refuse_order(does[own], has[place]);
+    if (own > 0 && own <= place) detail::refuse_order(does[own], has[place]);
     if (own > 0) place = own;
   }
 
