@@ -212,9 +212,10 @@ class model_checkpoint_on : public callback {
 /// is as good is none.
 ///   model_checkpoint<val_accuracy>("best/{epoch:02d}-{val_acc:.4f}.state", {.save_best_only = true, .verbose = true})
 ///   Epoch 3: val_acc improved from 0.41000 to 0.52000, saving model to best/03-0.5200.state
-/// Epochs and batches in names count from 1; folders are made. The file is a run's whole state, which
-/// backup_and_restore goes on from and load_weights reads, or weights alone. What can't be written, watched or named is
-/// an error before the first step; a disk that is full later a warning.
+/// Epochs and batches in names count from 1; folders are made. The file is a run's whole state, which load_weights
+/// reads and backup_and_restore goes on from, best from a copy, since it writes over its file and removes it; or
+/// weights alone. What can't be written, watched or named is an error before the first step; a disk that is full later
+/// a warning.
 template <class Monitor = val_loss>
 class model_checkpoint : public detail::model_checkpoint_on {
  public:

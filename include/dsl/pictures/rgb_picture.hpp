@@ -23,7 +23,8 @@ struct rgb_picture {
   }
 };
 
-/// No file gets more memory than this asks for, 192 MiB, whatever size it says that it has.
+/// No file gets a larger picture than this, 192 MiB, whatever size it says that it has; libjpeg takes twice as much
+/// again while it reads a progressive one.
 inline constexpr long long most_pixels = 1LL << 26;
 
 namespace detail {
