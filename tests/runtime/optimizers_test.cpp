@@ -172,6 +172,14 @@ TEST_CASE("optimizers: an engine's step is that of its rule, with the trainer's 
   }
 }
 
+TEST_CASE("optimizers: an engine that was made without its rule's loop says so before its first step", "[trainer]") {
+  engine_options o = options_for<model>(adam{}.rule());
+  o.update_loop = nullptr;
+  auto const e = reference<double>{}.make_engine(model::view(), o);
+  CHECK_NOTHROW(e->prepare(mode::inference, 4));
+  CHECK_THROWS_WITH(e->prepare(mode::training, 4), Catch::Matchers::Contains("update_loop"));
+}
+
 TEST_CASE("optimizers: towers of unequal parts train as one device", "[trainer][towers]") {
   for (update_rule const& rule :
        {adam{}.rule(), adamw{.weight_decay = 0.1}.rule(), rmsprop{.momentum = 0.9, .centered = true}.rule(),

@@ -72,8 +72,6 @@ class steps : public host::engine<T> {
   [[gnu::cold]] void update(program const& p, step const& s) {
     host::update_call<T> const c = this->update_of(p, s);
     if (this->options_.update_loop) return this->options_.update_loop(&c, 0, 1);
-    if (c.rule->method != update_method::sgd)
-      detail::refuse<executor_error>({"optimizer: options made by hand need its loop, detail::update_loop_of"});
     host::update_by_sgd(c);
   }
 
