@@ -130,6 +130,18 @@ TEST_CASE("fit, evaluate and predict allocate nothing per batch", "[memory]") {
   }
 }
 
+TEST_CASE("numbers that can't be had anew are those that were there", "[memory]") {
+  detail::zeros<float> z;
+  z.allocate(3);
+  z[2] = 7;
+  std::size_t volatile too_many = ~std::size_t{0} / 8;
+  CHECK_THROWS_AS(z.allocate(too_many), std::bad_alloc);
+  REQUIRE(z.size() == 3);
+  CHECK(z[2] == 7);
+  z.allocate(4);
+  CHECK(z[2] == 0);
+}
+
 TEST_CASE("the arena of reference is exactly what the type says", "[memory]") {
   for (int batch : {1, 4, 7}) {
     target const to = reference<>::target;

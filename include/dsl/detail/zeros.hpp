@@ -18,11 +18,10 @@ class zeroed_memory {
 
  protected:
   [[gnu::cold, gnu::noinline]] void allocate(std::size_t count, std::size_t bytes) {
+    void* const made = std::calloc(count > 0 ? count : 1, bytes);
+    if (!made) throw std::bad_alloc();
     std::free(data_);
-    size_ = 0;
-    data_ = std::calloc(count > 0 ? count : 1, bytes);
-    if (!data_) throw std::bad_alloc();
-    size_ = count;
+    data_ = made, size_ = count;
   }
 
   void* data_ = nullptr;
@@ -37,7 +36,7 @@ class zeros : zeroed_memory {
 
  public:
   zeros() = default;
-  /// Anew: what was there is gone. Throws std::bad_alloc.
+  /// Anew: what was there is gone. Throws std::bad_alloc, and then it is still there.
   void allocate(std::size_t count) { zeroed_memory::allocate(count, sizeof(T)); }
 
   T* data() const { return static_cast<T*>(data_); }
