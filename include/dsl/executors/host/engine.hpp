@@ -88,12 +88,14 @@ class engine : public dsl::engine {
     if (p.plan.labels >= 0 && !batch.labels && batch.size > 0)
       detail::refuse<option_error>({"batch: it has no labels; only a program for inference runs without"});
     p.batch = batch;
+    bool const trains = p.plan.options.mode == mode::training;
+    if (trains) ++parameters_version_;  // running statistics move before the update, and a step may throw between them
     if (batch.size == 0) clear_sums(p);
     if (crew_)
       run_on_crew(p);
     else
       for (bound_step const& b : p.steps) run_if_needed(p, b);
-    if (p.plan.options.mode != mode::training) return;
+    if (!trains) return;
     ++parameters_version_;
     if (tower_) tower_->move_running_moments(p.part.size > 0 ? p.plan.micro_batches : 0, flat(region::statistics));
   }
