@@ -141,8 +141,9 @@ inline std::optional<int> wait_for(pid_t child, double seconds) {
   return std::nullopt;
 }
 
-/// What takes 0.1 s, and more where fonts are looked for the first time or others need the processor.
-inline constexpr double gnuplot_seconds = 60;
+/// What takes 0.1 s, and more where fonts are looked for the first time or others need the processor; less than other
+/// processes wait for one that draws, by default.
+inline constexpr double gnuplot_seconds = 15;
 
 /// Runs gnuplot, found on PATH, with `script` as its input and `picture` as its output; throws file_error with what it
 /// said, or where it has not ended after `seconds`. No shell, no file name in the script.
