@@ -300,6 +300,11 @@ void run(settings const& s) {
   }
   pictures const data = load(s);
   int const gpus = all_gpus(s);
+  if (processes) {  // what all of them do behind the last epoch, or none
+    processes->agree("whether there is --confusion", !s.confusion.empty());
+    processes->agree("--early-stopping", s.early_stopping);
+    if (s.early_stopping > 0) processes->agree_on_fingerprint("--monitor", std::hash<std::string>{}(s.monitor));
+  }
   say(fmt::format("training with {} GPU{}{}...", gpus, gpus == 1 ? "" : "s",
                   processes
                       ? fmt::format(" in {} process{}", processes->processes(), processes->processes() == 1 ? "" : "es")

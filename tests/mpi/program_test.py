@@ -75,6 +75,14 @@ class Program(unittest.TestCase):
         self.assertIn("error: rank 0: --epochs: it must be 1 or more", err)
         _, err = self.run_in("a", mpirun((1, program, *SMALL), (1, program, *SMALL, "--seed", "5")), 1)
         self.assertIn("rank 1 and rank 0 differ in the seed: 5 and 0", err)
+        for more, said in ((["--confusion", "c.txt"], "whether there is --confusion: 0 and 1"),
+                           (["--early-stopping", "2"], "--early-stopping: 0 and 2")):
+            out, err = self.run_in("a", mpirun((1, program, *SMALL, *more), (1, program, *SMALL)), 1)
+            self.assertIn(f"rank 1 and rank 0 differ in {said}", err)
+            self.assertNotIn("Epoch 1", out)
+        watched = [[*SMALL, "--early-stopping", "2", "--monitor", m] for m in ("loss", "val_loss")]
+        _, err = self.run_in("a", mpirun((1, program, *watched[0]), (1, program, *watched[1])), 1)
+        self.assertIn("differ in --monitor", err)
         _, err = self.run_in("a", mpirun((1, program, *SMALL), (1, program, "--output", "plot.svg", "--data", "nowhere")), 1)
         self.assertIn("error: rank 1 of 2: cifar10: ", err)
         _, err = self.run_in("a", [program, *SMALL, "--deadline", "0"], 2)
