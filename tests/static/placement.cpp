@@ -47,16 +47,18 @@ using shared = network<image<3, 8, 8>, conv2d<4, 3>, on<device<1>, concat<conv2d
 static_assert(test::count(shared::view(), op::transfer) == 2);
 
 // The devices' shares add up.
+template <class Network>
 constexpr bool adds_up() {
   device_share sum;
   for (int d = 0; d < 3; ++d) {
-    device_share const s = share_of<three>(d, 64);
+    device_share const s = share_of<Network>(d, 64);
     sum.parameters += s.parameters, sum.forward_macs += s.forward_macs, sum.bytes += s.bytes;
   }
-  return sum.parameters == three::parameter_count && sum.forward_macs == three::forward_macs &&
-         sum.bytes == three::training_bytes(64);
+  return sum.parameters == Network::parameter_count && sum.forward_macs == Network::forward_macs &&
+         sum.bytes == Network::training_bytes(64);
 }
-static_assert(adds_up());
+static_assert(adds_up<three>());
+static_assert(adds_up<replicate<2, three>>());
 static_assert(share_of<two>(0, 64).parameters == 16 * 3 * 9 + 16 + 4 * 16);
 // there and back: 16x8x8 values of 4 bytes for each of 64 samples, in one piece or in four
 static_assert(traffic_bytes<two>(64) == 2 * 64 * 16 * 64 * 4);
@@ -64,6 +66,11 @@ static_assert(traffic_bytes<pipeline<4, two>>(64) == traffic_bytes<two>(64));
 static_assert(traffic_bytes<one>(64) == 0);
 static_assert(pipeline<4, two>::training_bytes(64) < two::training_bytes(64));
 static_assert(replicate<2, pipeline<4, two>>::training_bytes(128) == pipeline<4, two>::training_bytes(64));
+// Of 31 samples a tower has 16, a micro-batch each, the other 15, in one piece: that needs more.
+using chain = network<image<3, 8, 8>, on<device<0>, conv2d<16, 3>, relu, conv2d<16, 3>, relu>,
+                      on<device<1>, conv2d<16, 3>, relu, tail>>;
+static_assert(pipeline<16, chain>::training_bytes(15) > pipeline<16, chain>::training_bytes(16));
+static_assert(replicate<2, pipeline<16, chain>>::training_bytes(31) == pipeline<16, chain>::training_bytes(15));
 
 // Batch sizes that no part of them is a single sample for a batch_norm; without one, any that leaves no tower empty.
 static_assert(pipeline<4, two>::batch<8> == 8 && pipeline<4, two>::batch<3> == 3);

@@ -49,9 +49,11 @@ constexpr plan training_plan(int batch, target const& to, int optimizer_slots) {
 }  // namespace detail
 
 /// A device's part of a network that trains with this batch. They add up to parameter_count, forward_macs and
-/// training_bytes: static_assert(dsl::share_of<model>(1, 64).bytes < 2_GiB).
+/// training_bytes: static_assert(dsl::share_of<model>(1, 64).bytes < 2_GiB). With replicate, in the tower that has the
+/// largest part of the batch.
 template <class Network>
 constexpr device_share share_of(int device, int batch, target to = {}, int optimizer_slots = 1) {
+  if constexpr (requires { Network::largest_part(batch); }) batch = Network::largest_part(batch);
   return share_of(Network::view(), detail::training_plan<Network>(batch, to, optimizer_slots), device);
 }
 /// What its devices send each other in one training step.

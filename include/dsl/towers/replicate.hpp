@@ -60,12 +60,13 @@ struct replicate : Network {
   static constexpr tower_policy policy = Policy;
   static towers devices() { return {.count = G, .policy = Policy}; }
 
-  /// Bytes on the device that has the most of a batch.
+  /// Bytes on the device that needs most: that with the largest part of a batch, but where a smaller one is not cut
+  /// into micro-batches.
   static constexpr long long training_bytes(int batch, target to = {}, int optimizer_slots = 1) {
-    return Network::training_bytes(largest_part(batch), to, optimizer_slots);
+    return most(batch, [&](int part) { return Network::training_bytes(part, to, optimizer_slots); });
   }
   static constexpr long long inference_bytes(int batch, target to = {}) {
-    return Network::inference_bytes(largest_part(batch), to);
+    return most(batch, [&](int part) { return Network::inference_bytes(part, to); });
   }
   /// A constant batch size; a compile error where a tower would have no sample of it, or a single one for a batch_norm
   /// of its own: fit(data, {.batch_size = model::batch<256>}).
@@ -74,9 +75,17 @@ struct replicate : Network {
   /// Whether every tower has more than one sample of such a batch.
   static constexpr bool fills_towers(int batch) { return smallest_part(batch) > 1; }
   static constexpr int smallest_part(int batch) { return part_of(batch, G, Policy.even ? G - 1 : 0, Policy).size; }
+  static constexpr int largest_part(int batch) { return part_of(batch, G, Policy.even ? 0 : G - 1, Policy).size; }
 
  private:
-  static constexpr int largest_part(int batch) { return part_of(batch, G, Policy.even ? 0 : G - 1, Policy).size; }
+  /// Parts have two sizes at most.
+  template <class F>
+  static constexpr long long most(int batch, F bytes) {
+    long long const large = bytes(largest_part(batch));
+    int const part = smallest_part(batch);
+    long long const small = part > 0 && part < largest_part(batch) ? bytes(part) : 0;
+    return small > large ? small : large;
+  }
 };
 
 namespace detail {
