@@ -20,6 +20,13 @@ TEST_CASE("agreement: an executor's name and precision, without its numbers and 
   CHECK(arithmetic_of("") == "");
 }
 
+TEST_CASE("agreement: the blocks of a description", "[towers]") {
+  using dsl::detail::blocks_of;
+  CHECK(blocks_of("onednn 2.6.3, 2 threads, blocks of 16") == "blocks of 16");
+  CHECK(blocks_of("4 towers, each onednn 3.1.0, 1 thread, blocks of 8, winograd") == "blocks of 8");
+  CHECK(blocks_of("reference, plain loops in double, 1 thread") == "");
+}
+
 TEST_CASE("agreement: what the executors say of themselves is read so", "[towers]") {
   using small = dsl::network<dsl::image<1, 4, 4>, dsl::flatten, dsl::dense<2>, dsl::softmax>;
   dsl::sgd const optimizer{.learning_rate = 0.1};

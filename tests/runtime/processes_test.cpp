@@ -434,3 +434,20 @@ TEST_CASE("towers end while a sum is under way", "[processes]") {
   });
   CHECK(w.interrupted == 1);
 }
+
+TEST_CASE("processes: an exchange that another's failure interrupts tells of that one", "[processes]") {
+  world w(1);
+  dsl::detail::common_fate fate(&w.at(0));
+  // what a thread beside it does, and what the interrupted call throws then
+  CHECK_THROWS_AS(fate.exchange([&] {
+    {
+      dsl::detail::lock const held(fate.guard);
+      fate.break_with("the cause");
+    }
+    throw executor_error("interrupted");
+  }),
+                  dsl::peer_error);
+  dsl::detail::common_fate other(&w.at(0));
+  CHECK_THROWS_WITH(other.exchange([] { throw dsl::option_error("its own"); }), "its own");
+  CHECK_THROWS_AS(other.exchange([] {}), dsl::peer_error);
+}

@@ -289,6 +289,11 @@ TEMPLATE_TEST_CASE("towers that can't be are refused with what there is", "[towe
   refused({.count = 2, .devices = {0, 0}}, "device 0 is in the list twice");
   refused({.count = 2, .devices = {0, 4096}}, "device 4096; there are 0 to ");
   refused({.count = 1, .devices = {-1}}, "device -1");
+  int const cores = dsl::detail::core_set::available().cores.size();
+  if (cores > 0)
+    CHECK_THROWS_WITH(make<without>(onednn{.threads = cores + 1}, {.count = 1, .devices = {0}}),
+                      Catch::Matchers::Contains("wants " + std::to_string(cores + 1) + " cores") &&
+                          Catch::Matchers::Contains("use fewer threads"));
   auto const e = make<without>(reference{}, {.count = 2});
   CHECK_THROWS_AS(e->prepare(mode::training, 0), option_error);
   CHECK_THROWS_AS(e->run(5, {}), option_error);

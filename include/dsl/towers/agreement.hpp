@@ -33,6 +33,12 @@ namespace dsl::detail {
   return found;
 }
 
+/// "2 towers, each onednn 2.6.3, 1 thread, blocks of 16" -> "blocks of 16"; empty where there are none.
+[[gnu::cold]] inline std::string blocks_of(std::string const& description) {
+  std::size_t const at = description.find("blocks of ");
+  return at == std::string::npos ? "" : description.substr(at, description.find(',', at) - at);
+}
+
 /// Throws executor_error, in all processes, where one has another text than process 0. At most 127 characters count.
 [[gnu::cold]] inline void agree_on_text(process_group& all, char const* what, std::string const& text) {
   struct line {

@@ -60,10 +60,12 @@ class common_fate {
       work();
     } catch (std::exception const& e) {
       lock const held(guard);
+      require();  // somebody else's failure has interrupted it
       break_with(e.what());
       throw;
     } catch (...) {
       lock const held(guard);
+      require();
       break_with("towers: the exchange with other processes failed");
       throw;
     }

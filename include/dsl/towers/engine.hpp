@@ -50,6 +50,9 @@ class towers_engine final : public engine {
       int const device = t.devices.empty() ? i : t.devices[static_cast<std::size_t>(i)];
       engines_[static_cast<std::size_t>(i)] = factory.make(factory.executor, {i, towers_, device}, g, mine);
     });
+    // with other blocks a plan may have its batch_norms in another order, in which they would wait for each other
+    if (world_ && policy_.moments == tower_moments::synchronized)
+      agree_on_text(*world_, "the channels of a block, which synchronized needs", blocks_of(description()));
   }
   ~towers_engine() override {
     // each on its own thread, where the libraries' state of it is
@@ -270,6 +273,9 @@ class towers_engine final : public engine {
     if (given > 0 && given != t.count)
       throw option_error(
           message({"towers: ", t.count, " of them need as many devices; found ", given, " in the list"}));
+    if (each > 0 && given > 0 && devices == 0 && all.cores.size() > 0)
+      throw option_error(
+          message({"towers: each wants ", each, " cores; there are ", all.cores.size(), "; use fewer threads"}));
     for (int i = 0; i < t.count; ++i) {
       int const device = given > 0 ? t.devices[static_cast<std::size_t>(i)] : i;
       bool const counted = devices > 0 || (each > 0 && given > 0 && all.cores.size() > 0);
