@@ -30,7 +30,6 @@ constexpr dsl::value convolve(dsl::builder& b, dsl::value in, int filters, int s
   int const area = size * size;
   b.parameter({.role = dsl::role::kernel,
                .dims = {filters, in.shape.channels, size, size},
-               .rank = 4,
                .fan_in = in.shape.channels * area,
                .fan_out = filters * area});
   b.parameter({.role = dsl::role::bias, .dims = {filters, 1, 1, 1}});

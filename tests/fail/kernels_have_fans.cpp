@@ -7,9 +7,9 @@
 struct score {
   static constexpr dsl::value lower(dsl::builder& b, dsl::value in) {
 #ifdef FIXED
-    b.parameter({.role = dsl::role::kernel, .dims = {1, 4, 1, 1}, .rank = 2, .fan_in = 4, .fan_out = 1});
+    b.parameter({.role = dsl::role::kernel, .dims = {1, 4, 1, 1}, .fan_in = 4, .fan_out = 1});
 #else
-    b.parameter({.role = dsl::role::kernel, .dims = {1, 4, 1, 1}, .rank = 2});
+    b.parameter({.role = dsl::role::kernel, .dims = {1, 4, 1, 1}});
 #endif
     b.parameter({.role = dsl::role::bias});
     return b.append({.kind = dsl::op::dense}, in, {1, 1, 1});

@@ -10,7 +10,7 @@ struct mix {
   static constexpr dsl::value lower(dsl::builder& b, dsl::value in) {
     int const c = in.shape.channels;
     int const fan = c * Kernel * Kernel;
-    b.parameter({.role = dsl::role::kernel, .dims = {c, c, Kernel, Kernel}, .rank = 4, .fan_in = fan, .fan_out = fan});
+    b.parameter({.role = dsl::role::kernel, .dims = {c, c, Kernel, Kernel}, .fan_in = fan, .fan_out = fan});
 #ifdef FIXED
     b.parameter({.role = dsl::role::bias, .dims = {c, 1, 1, 1}});
 #endif

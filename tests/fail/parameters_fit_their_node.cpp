@@ -10,9 +10,9 @@ struct widen {
   static constexpr dsl::value lower(dsl::builder& b, dsl::value in) {
     int const c = in.shape.channels;
 #ifdef FIXED
-    b.parameter({.role = dsl::role::kernel, .dims = {Filters, c, 1, 1}, .rank = 4, .fan_in = c, .fan_out = Filters});
+    b.parameter({.role = dsl::role::kernel, .dims = {Filters, c, 1, 1}, .fan_in = c, .fan_out = Filters});
 #else
-    b.parameter({.role = dsl::role::kernel, .dims = {c, Filters, 1, 1}, .rank = 4, .fan_in = c, .fan_out = Filters});
+    b.parameter({.role = dsl::role::kernel, .dims = {c, Filters, 1, 1}, .fan_in = c, .fan_out = Filters});
 #endif
     b.parameter({.role = dsl::role::bias, .dims = {Filters, 1, 1, 1}});
     return b.append({.kind = dsl::op::conv2d}, in, {Filters, in.shape.height, in.shape.width});

@@ -20,7 +20,7 @@ template <class... Layers>
 inline constexpr verdict on_flat = dsl::detail::judged<dsl::features<4>, dsl::relu, Layers...>::why;
 
 constexpr void kernel(builder& b, int out, int in, int height = 1, int width = 1) {
-  b.parameter({.role = role::kernel, .dims = {out, in, height, width}, .rank = 4, .fan_in = 1, .fan_out = 1});
+  b.parameter({.role = role::kernel, .dims = {out, in, height, width}, .fan_in = 1, .fan_out = 1});
 }
 constexpr void row(builder& b, role r, int channels) { b.parameter({.role = r, .dims = {channels, 1, 1, 1}}); }
 

@@ -45,6 +45,8 @@ class builder {
         edges_[sizes_.edges + i] = t;
         if (t >= 0 && t < sizes_.tensors) ++tensors_[t].readers;
       }
+      for (int k = n.first_parameter; k < sizes_.parameters; ++k)
+        parameters_[k].rank = parameters_[k].role != role::kernel ? 1 : n.kind == op::conv2d ? 4 : 2;
     }
     sizes_.edges += n.inputs;
     ++sizes_.nodes;

@@ -71,7 +71,7 @@ struct parameter {
   dsl::role role = dsl::role::kernel;
   int node = -1;
   int dims[4] = {1, 1, 1, 1};
-  int rank = 1;
+  int rank = 1;  // how many of them there are: append() says so, from what its node is
   int fan_in = 0;
   int fan_out = 0;
 

@@ -51,7 +51,6 @@ constexpr value lower_conv2d(builder& b, value in, conv2d_options o) {
   long long const area = narrow(1LL * o.height * o.width);
   b.parameter({.role = role::kernel,
                .dims = {o.filters, in.shape.channels, o.height, o.width},
-               .rank = 4,
                .fan_in = narrow(in.shape.channels * area),
                .fan_out = narrow(o.filters * area)});
   b.parameter({.role = role::bias, .dims = {o.filters, 1, 1, 1}});
