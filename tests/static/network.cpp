@@ -109,11 +109,15 @@ static_assert(of<dsl::avg_pool2d<8>>.holds());
 static_assert(verdict_of<dsl::image<1, 300, 300>, dsl::max_pool2d<257>>().broken == rule::pool_window_fits_16_bits);
 static_assert(verdict_of<dsl::image<1, 300, 300>, dsl::avg_pool2d<257>>().holds());
 static_assert(of<dsl::batch_norm<0.99, 0.0>>.broken == rule::epsilon_is_positive);
+static_assert(of<dsl::batch_norm<0.99, 1e-50>>.broken == rule::epsilon_is_positive);  // 0 in float
+static_assert(of<dsl::batch_norm<0.99, 1e300>>.broken == rule::epsilon_is_positive);
 static_assert(of<dsl::batch_norm<1.0>>.broken == rule::momentum_keeps_less_than_all &&
               of<dsl::batch_norm<1.0>>.number == 1);
 static_assert(of<dsl::batch_norm<-0.1>>.broken == rule::momentum_keeps_less_than_all);
 static_assert(of<dsl::batch_norm<0.0>>.holds());
 static_assert(of<dsl::dropout<1.0>>.broken == rule::dropout_rate_is_a_probability);
+static_assert(of<dsl::dropout<0.999999999>>.broken == rule::dropout_rate_is_a_probability);  // 1 in float
+static_assert(of<dsl::dropout<1e300>>.broken == rule::dropout_rate_is_a_probability);
 static_assert(of<dsl::dropout<-0.5>>.number == -0.5 && of<dsl::dropout<0.0>>.holds());
 static_assert(of<dsl::dense<10>>.broken == rule::dense_takes_a_flat_input &&
               of<dsl::dense<10>>.first == shape{3, 8, 8});

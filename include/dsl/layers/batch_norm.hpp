@@ -12,7 +12,7 @@ namespace dsl {
 template <double Momentum = 0.99, double Epsilon = 1e-3>
 struct batch_norm {
   static constexpr value lower(builder& b, value in) {
-    b.require(Epsilon > 0, {.broken = rule::epsilon_is_positive, .number = Epsilon});
+    b.require(Epsilon >= 1e-30 && Epsilon < 1e30, {.broken = rule::epsilon_is_positive, .number = Epsilon});
     b.require(Momentum >= 0 && Momentum < 1, {.broken = rule::momentum_keeps_less_than_all, .number = Momentum});
     for (role r : {role::gamma, role::beta, role::moving_mean, role::moving_variance})
       b.parameter({.role = r, .dims = {in.shape.channels, 1, 1, 1}});

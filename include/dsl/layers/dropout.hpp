@@ -11,7 +11,8 @@ namespace dsl {
 template <double Rate>
 struct dropout {
   static constexpr value lower(builder& b, value in) {
-    b.require(Rate >= 0 && Rate < 1, {.broken = rule::dropout_rate_is_a_probability, .number = Rate});
+    b.require(Rate >= 0 && Rate < 1 && static_cast<float>(Rate) < 1,
+              {.broken = rule::dropout_rate_is_a_probability, .number = Rate});
     return b.append({.kind = op::dropout, .rate = Rate}, in, in.shape);
   }
 };

@@ -116,7 +116,8 @@ struct pool_window_fits_16_bits {
 
 template <class At, class Layer, double Epsilon>
 struct epsilon_is_positive {
-  static_assert(Epsilon > 0, "batch_norm: epsilon must be greater than 0; 1e-3 is usual");
+  static_assert(Epsilon >= 1e-30 && Epsilon < 1e30,
+                "batch_norm: epsilon must be at least 1e-30, or float has none; 1e-3 is usual");
 };
 
 template <class At, class Layer, double Momentum>
@@ -127,7 +128,8 @@ struct momentum_keeps_less_than_all {
 
 template <class At, class Layer, double Rate>
 struct dropout_rate_is_a_probability {
-  static_assert(Rate >= 0 && Rate < 1, "dropout: the rate must be at least 0 and less than 1; 0.5 is usual");
+  static_assert(Rate >= 0 && Rate < 1 && static_cast<float>(Rate) < 1,
+                "dropout: the rate must be at least 0 and less than 1; 0.5 is usual");
 };
 
 template <class At, class Layer, shape Input>

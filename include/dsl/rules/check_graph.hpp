@@ -89,7 +89,7 @@ class graph_check {
       }
       case op::batch_norm:
         if (!same) break;
-        if (!(n.epsilon > 0)) return breaks(rule::epsilon_is_positive, n.epsilon);
+        if (!is_between(n.epsilon, 1e-30, 1e30)) return breaks(rule::epsilon_is_positive, n.epsilon);
         if (!is_between(n.momentum, 0, 1)) return breaks(rule::momentum_keeps_less_than_all, n.momentum);
         for (int i = 0; i < 4; ++i)
           if (!row_fits(n, i, static_cast<role>(static_cast<int>(role::gamma) + i), out.channels)) return false;
@@ -98,7 +98,8 @@ class graph_check {
         if (!is_between(n.rate, 0, 1e30)) return breaks(rule::slope_is_not_negative, n.rate);
         break;
       case op::dropout:
-        if (!is_between(n.rate, 0, 1)) return breaks(rule::dropout_rate_is_a_probability, n.rate);
+        if (!is_between(n.rate, 0, 1) || static_cast<float>(n.rate) == 1)
+          return breaks(rule::dropout_rate_is_a_probability, n.rate);
         break;
       case op::max_pool2d:
       case op::avg_pool2d:
