@@ -59,6 +59,8 @@ class TypenetConan(ConanFile):
         toolchain = CMakeToolchain(self)
         for part in ("TESTS", "EXAMPLES", "BENCHMARKS"):
             toolchain.cache_variables[f"TYPENET_BUILD_{part}"] = False
+        # Conan's name of it, whatever the machine has that makes the package: it is the same everywhere.
+        toolchain.cache_variables["TYPENET_HDF5_MODULE"] = "hdf5"
         toolchain.generate()
 
     def build(self):

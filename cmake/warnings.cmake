@@ -2,7 +2,7 @@
 # typenet-warnings: for our own tests, examples and benchmarks; never reaches a user of the headers.
 add_library(typenet-warnings INTERFACE)
 
-# Understood by GCC and Clang alike; tests/check_headers.sh reads this list for the compilers that CMake doesn't drive.
+# Understood by GCC and Clang alike; tests/static/check_static.sh is given this list for the compilers that CMake doesn't drive.
 set(TYPENET_WARNINGS
     -Wall
     -Wextra
