@@ -32,9 +32,16 @@ ensure_packages() {
     as_root=(sudo)
   fi
   echo "installing: ${missing[*]}"
-  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o Dpkg::Use-Pty=0)
+  # A machine that has just started may be updating itself: wait for that, up to five minutes.
+  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -q -o Dpkg::Use-Pty=0
+    -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
   if [ -z "${typenet_lists_updated:-}" ]; then
-    "${apt[@]}" update >/dev/null || echo "apt-get update failed; trying with the lists there are" >&2
+    local said
+    until said=$("${apt[@]}" update 2>&1 >/dev/null); do
+      case "$said" in *"Could not get lock"*) [ $((SECONDS - start)) -ge 300 ] || { sleep 5; continue; } ;; esac
+      printf '%s\n' "$said" "apt-get update failed; trying with the lists there are" >&2
+      break
+    done
     typenet_lists_updated=1
   fi
   if ! "${apt[@]}" install -y --no-install-recommends "${missing[@]}" </dev/null >/dev/null; then

@@ -24,8 +24,12 @@ def mpirun(*groups, flags=()):
 
 def missing(*programs):
     """Why the tests can't be; nothing: they can."""
-    if not shutil.which(os.environ.get("TYPENET_MPIRUN") or "mpirun"):
+    launcher = shutil.which(os.environ.get("TYPENET_MPIRUN") or "mpirun")
+    if not launcher:
         return "mpirun was not found"
+    version = subprocess.run([launcher, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout
+    if not any(name in version for name in ("Open MPI", "OpenRTE")):
+        return f"{launcher} is not Open MPI's, whose flags these tests need"
     return next((f"{p} is not built" for p in programs if not os.access(p, os.X_OK)), None)
 
 

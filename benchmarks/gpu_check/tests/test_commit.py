@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Which commit it is that a copy without its repository measures."""
 import pathlib
+import shutil
 import subprocess
 import unittest
 from unittest import mock
@@ -10,13 +11,14 @@ import carry
 import measuring
 
 
+@unittest.skipUnless(shutil.which("git"), "git was not found")
 class Commit(Case):
     def test_where_there_is_no_repository(self):
         note, root = self.folder / "carry/COMMIT", self.folder / "copy"
         root.mkdir()
         self.assertEqual(measuring.commit(root, note), "unknown")
         repository = self.folder / "repository"
-        git = ["git", "-c", "user.name=x", "-c", "user.email=x@x", "-C", repository]
+        git = ["git", "-c", "user.name=x", "-c", "user.email=x@x", "-c", "commit.gpgsign=false", "-C", repository]
         subprocess.run(["git", "init", "-q", repository], check=True)
         (repository / "file").write_text("one")
         subprocess.run([*git, "add", "file"], check=True)
