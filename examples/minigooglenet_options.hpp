@@ -74,6 +74,7 @@ struct settings {
   std::int64_t train_size = 0;
   std::int64_t test_size = 0;
   std::string augment = "shift_flip";
+  int cutout = 16;
   bool summary = false;
   std::string graph;
   std::string schedule = "poly";
@@ -165,8 +166,9 @@ inline void declare(CLI::App& app, settings& s) {
       app.add_option(
              "--augment", s.augment,
              "shift_flip, the tutorials'; crop_flip: 4 pixels of padding, then a crop; crop_flip_cutout: and a\n"
-             "hole of 16x16; none")
+             "hole; none")
           ->type_name("NAME");
+  app.add_option("--cutout", s.cutout, "side in pixels of the hole of --augment crop_flip_cutout")->type_name("N");
   app.add_flag_callback(
          "--no-augment", [&s] { s.augment = "none"; }, "train on the pictures as they are: --augment none")
       ->excludes(augment);
@@ -365,6 +367,9 @@ inline void check(settings const& s) {
   bool const augments =
       s.augment == "shift_flip" || s.augment == "crop_flip" || s.augment == "crop_flip_cutout" || s.augment == "none";
   need(augments, "--augment: it must be shift_flip, crop_flip, crop_flip_cutout or none" + found(s.augment));
+  need(s.cutout == settings{}.cutout || s.augment == "crop_flip_cutout",
+       "--cutout is for --augment crop_flip_cutout" + found(s.augment) + "; leave it out");
+  need(s.cutout >= 1 && s.cutout <= 32, "--cutout: it must be 1 to 32 pixels" + found(s.cutout) + "; try 16");
   need(!s.synthetic || s.data.empty(), "--synthetic and --data: only one of them can be; leave one out");
   need(s.executor == "reference" || (s.executor == "onednn" && has_onednn) || (s.executor == "cuda" && has_cuda),
        "--executor: it must be one that is built in" + found(s.executor) + "; this program has " +

@@ -176,6 +176,9 @@ TEST_CASE("program: nonsense options", "[program]") {
   refuses(2, with({"--verbose", "3"}), {"--verbose", "found 3"});
   refuses(2, with({"--augment", "mixup"}), {"--augment", "crop_flip_cutout or none", "found mixup"});
   refuses(2, with({"--augment", "crop_flip", "--no-augment"}), {"--augment", "--no-augment"});
+  refuses(2, with({"--augment", "crop_flip", "--cutout", "8"}), {"--cutout", "crop_flip_cutout", "found crop_flip"});
+  refuses(2, with({"--augment", "crop_flip_cutout", "--cutout", "0"}), {"--cutout", "1 to 32", "found 0"});
+  refuses(2, with({"--augment", "crop_flip_cutout", "--cutout", "33"}), {"--cutout", "1 to 32", "found 33"});
   refuses(2, with({"--train-size", "-1"}), {"--train-size", "found -1"});
   refuses(2, with({"--test-size", "-1"}), {"--test-size", "found -1"});
   refuses(2, with({"--synthetic", "--data", "somewhere"}), {"--synthetic", "--data", "only one"});
@@ -635,6 +638,9 @@ TEST_CASE("program: every augmentation trains on other pictures", "[program]") {
   }
   CHECK(train({}) == rows[0]);
   CHECK(train({"--no-augment"}) == rows[3]);
+  CHECK(train({"--augment", "crop_flip_cutout", "--cutout", "16"}) == rows[2]);
+  std::string const smaller = train({"--augment", "crop_flip_cutout", "--cutout", "8"});
+  for (std::string const& other : rows) CHECK(smaller != other);
 }
 
 TEST_CASE("program: the confusion matrix, as text and picture, of one tower and of two", "[program]") {
