@@ -11,14 +11,15 @@ namespace dsl::dnn {
 /// A batch_norm over channel blocks: x packed, y maybe channels of a larger buffer. One block at a time: the second
 /// pass over it finds most of it in the cache. Each sample's moments are summed apart and joined in sample order, so
 /// the result does not depend on the number of threads. Where other towers have parts of the batch, a call makes the
-/// samples' sums, the towers meet, and a second call takes those of the whole batch.
+/// samples' sums, the towers meet, and a second call takes those of the whole batch. Without statistics the running
+/// moments serve, and nothing is summed.
 struct batch_norm_call {
   view<float const> x{};
   view<float> y{};  // or dx
   view<float const> dy{};
   plain::batch_norm_parameters<float> parameters{};
-  float* statistics = nullptr;  // means, then 1 / sqrt(variance + epsilon)
-  float* partial = nullptr;     // 2 x batch x padded channels
+  float* statistics = nullptr;  // means, then 1 / sqrt(variance + epsilon); null but in training
+  float* partial = nullptr;     // 2 x batch x padded channels, in training
   float* dgamma = nullptr;
   float* dbeta = nullptr;
   double epsilon = 0;
@@ -40,9 +41,9 @@ struct batch_norm_forward {
     int const blocks = c.x.buffer_channels / L;
     long long const area = c.x.shape.area();
     share const mine(batch, thread, threads);
-    int const summed = c.whole ? mine.begin : mine.end;
+    int const summed = c.whole || !c.statistics ? mine.begin : mine.end;
     for (int b = 0; b < blocks; ++b) {
-      float* const partial = c.partial + 2LL * b * batch * L;
+      float* const partial = c.statistics ? c.partial + 2LL * b * batch * L : nullptr;
       for (int n = mine.begin; n < summed; ++n) {
         floats const* const x = simd<L>::plane(c.x, n, b);
         floats s0{}, s1{}, s2{}, s3{};
@@ -60,9 +61,13 @@ struct batch_norm_forward {
         reinterpret_cast<floats*>(partial)[2 * n + 1] = q0 + q1 + q2 + q3;
       }
       if (c.count < 0) continue;
-      barrier(threads);
       float scales[L], shifts[L];
-      join(c, L, b, partial, scales, shifts, thread == 0);
+      if (c.statistics) {
+        barrier(threads);
+        join(c, L, b, partial, scales, shifts, thread == 0);
+      } else {
+        take_running(c, L, b, scales, shifts);
+      }
       floats const scale = *reinterpret_cast<floats const*>(scales);
       floats const shift = *reinterpret_cast<floats const*>(shifts);
       floats const least = floats{} + (c.relu ? 0.0F : -__builtin_inff());
@@ -74,6 +79,20 @@ struct batch_norm_forward {
           y[i] = v < least ? least : v;  // a NaN stays one
         }
       }
+    }
+  }
+
+  /// y = scale * x + shift with the running moments.
+  [[gnu::noinline]] static void take_running(batch_norm_call const& c, int lanes, int b, float* scales, float* shifts) {
+    auto const& p = c.parameters;
+    for (int l = 0; l < lanes; ++l) {
+      int const k = b * lanes + l;
+      scales[l] = shifts[l] = 0;
+      if (k >= c.x.shape.channels) continue;  // the block's unused places stay 0
+      double const inverse = 1.0 / detail::sqrt(static_cast<double>(p.moving_variance[k]) + c.epsilon);
+      double const scale = static_cast<double>(p.gamma[k]) * inverse;
+      scales[l] = static_cast<float>(scale);
+      shifts[l] = static_cast<float>(static_cast<double>(p.beta[k]) - static_cast<double>(p.moving_mean[k]) * scale);
     }
   }
 

@@ -94,7 +94,7 @@ class engine final : public plain::steps<float> {
     switch (b.node->kind) {
       case op::conv2d: return devices_[b.step->device].convolutions.build(b, training);
       case op::dense: return [this, &b] { multiply(b); };
-      case op::batch_norm: return training ? build_batch_norm(p, b, forward) : host::task{};
+      case op::batch_norm: return build_batch_norm(p, b, forward);
       case op::activation:
         if (b.node->function != function::relu) return {};
         return forward ? build_rows(b, row_function::relu, b.x) : build_rows(b, row_function::relu_backward, b.dy);
@@ -150,7 +150,7 @@ class engine final : public plain::steps<float> {
     if (!has_vectors_of(block_) || !in_blocks(b.x) || !in_blocks(b.to) || !in_blocks(b.dy)) return {};
     std::size_t const needed = 2U * static_cast<unsigned>(b.x.batch) * static_cast<unsigned>(b.x.buffer_channels);
     detail::zeros<float>& partial = devices_[b.step->device].partial;
-    if (partial.size() < needed) partial.allocate(needed);
+    if (b.statistics && partial.size() < needed) partial.allocate(needed);
     batch_norm_call const c{.x = b.x,
                             .y = b.to,
                             .dy = b.dy,
@@ -164,7 +164,7 @@ class engine final : public plain::steps<float> {
                             .relu = b.step->activation >= 0,
                             .accumulate = b.accumulate};
     auto const run = forward ? body<batch_norm_forward>() : body<batch_norm_backward>();
-    bool const meets = synchronizes();
+    bool const meets = b.statistics && synchronizes();
     return [this, c, run, meets, &partial, whole = p.part.whole] {
       batch_norm_call now = c;
       now.partial = partial.data();
