@@ -124,7 +124,8 @@ constexpr group groups[] = {
      [](gpu const& on, settings const&, ledger& l) {
        check_gradients(on, l, "MiniGoogLeNet, timed", minigooglenet_view(), 64, {{precision::bf16, 0.7}});
        if (!on.cache.empty())  // else the same plans would be timed again
-         check_convolutions(on, l, minigooglenet_view(), {{precision::bf16, 64}});
+         check_convolutions(on, l, minigooglenet_view(),
+                            {{precision::bf16, 64}, {precision::bf16, 64, mode::inference}}, {.seconds = 60});
      }},
     {"deterministic", "the same bits in every run", false,
      [](gpu const& on, settings const& s, ledger& l) {

@@ -14,7 +14,7 @@ using minigooglenet_network = network<image<3, 32, 32>, minigooglenet<10>>;
 /// bits of mantissa in bf16, 11 in tf32, in every layer, and behind a batch_norm little is left of a gradient. Most
 /// apart are betas that began at 0 and are as large as their few steps. Bounds are two to ten times what rounding alone
 /// made of it on the simulated device, since other sums in another order make something else: bf16 0.12, 0.003 and
-/// 0.17; tf32 0.07, 0.0003 and 0.002.
+/// 0.17; tf32 0.07, 0.0003 and 0.002, and more where tensor cores drop bits instead, for which its bounds have room.
 struct bounds {
   double loss, values, results, gradient;
 };
