@@ -77,12 +77,60 @@ TEST_CASE("pictures: JPEGs in colour, grey and progressive", "[pictures]") {
   CHECK(grey.pixels[0] == grey.pixels[2]);
 }
 
+TEST_CASE("pictures: a JPEG is turned as the camera was held", "[pictures]") {
+  // Four quarters of 32 x 16 pixels: what lies at the top left and at the top right of the file is red and green.
+  dsl::rgb_picture stored{64, 32, bytes(3 * 64 * 32)};
+  for (int r = 0; r < 16; ++r)
+    for (int c = 0; c < 64; ++c) stored.pixels[static_cast<std::size_t>(3 * (64 * r + c) + (c < 32 ? 0 : 1))] = 255;
+  // Where Exif says that the file's first row and its first column are seen: 1: at the top, at the left; 2: top, right;
+  // 3: bottom, right; 4: bottom, left; 5: left, top; 6: right, top; 7: right, bottom; 8: left, bottom.
+  struct seen {
+    int orientation;
+    bool red_below, red_right, green_below, green_right;
+  };
+  seen const all[] = {{1, false, false, false, true}, {2, false, true, false, false}, {3, true, true, true, false},
+                      {4, true, false, true, true},   {5, false, false, true, false}, {6, false, true, true, true},
+                      {7, true, true, false, true},   {8, true, false, false, false}};
+  std::string const xmp = "http://ns.adobe.com/xap/1.0/";
+  for (bool little : {true, false})
+    for (seen const& s : all) {
+      INFO(s.orientation);
+      auto const p = decoded(test::jpeg(stored, {.app1 = {xmp, test::exif(s.orientation, little)}}));
+      REQUIRE(p.width == (s.orientation < 5 ? 64 : 32));
+      REQUIRE(p.height == (s.orientation < 5 ? 32 : 64));
+      auto const at = [&](bool below, bool right) { return p.at(below ? p.height - 3 : 2, right ? p.width - 3 : 2); };
+      CHECK(at(s.red_below, s.red_right)[0] > 240);
+      CHECK(at(s.red_below, s.red_right)[1] < 15);
+      CHECK(at(s.green_below, s.green_right)[1] > 240);
+      CHECK(at(s.green_below, s.green_right)[0] < 15);
+      CHECK(at(!s.red_below, !s.red_right)[0] < 15);
+    }
+  // What is no Exif, damaged or cut short, leaves the picture as it is; other tags do not matter.
+  auto const lies = [&](std::string const& segment) {
+    return decoded(test::jpeg(stored, {.app1 = {segment}})).width == 32;
+  };
+  std::string const good = test::exif(6);
+  constexpr std::size_t tag_ends = 6 + 8 + 2 + 2 * 12;
+  for (std::size_t size = 0; size < tag_ends; ++size) CHECK_FALSE(lies(good.substr(0, size)));
+  CHECK(lies(good.substr(0, tag_ends)));
+  CHECK_FALSE(lies(test::exif(0)));
+  CHECK_FALSE(lies(test::exif(9)));
+  auto const with = [&](std::size_t at, std::string const& others) {
+    return std::string(good).replace(at, others.size(), others);
+  };
+  CHECK_FALSE(lies(with(10, "\xff\xff\xff\xff")));            // the table lies far behind
+  CHECK_FALSE(lies(with(10, std::string("\x31\0\0\0", 4))));  // of its first two bytes one is there
+  CHECK(good.size() == 6 + 0x32);
+  CHECK(lies(with(14, "\xff\xff")));  // more tags than there are
+}
+
 TEST_CASE("pictures: what is no whole picture is refused", "[pictures]") {
   std::string const png = test::png(test::drawn(40, 30, 1)), jpeg = test::jpeg(test::drawn(40, 30, 1));
   REQUIRE(decoded(png).width == 40);
   REQUIRE(decoded(jpeg).width == 40);
   refuses("", {"empty"});
   refuses("GIF89a...", {"PNG or a JPEG"});
+  refuses(test::jpeg(test::drawn(40, 30, 1), {.four_inks = true}), {"grey or in colour", "found CMYK; save it as RGB"});
   refuses(png.substr(0, 8), {"whole PNG", "libpng"});
   for (std::size_t size = 8; size + 12 < png.size(); size += 7) refuses(png.substr(0, size), {"whole PNG"});
   for (std::size_t size = 3; size + 2 < jpeg.size(); size += 5)

@@ -84,7 +84,23 @@ struct jpeg_options {
   bool grey = false;
   bool progressive = false;
   int quality = 95;
+  std::vector<std::string> app1{};  // what segments of that name have, such as Exif's
+  bool four_inks = false;           // CMYK, of bytes that mean nothing
 };
+
+/// Exif with three tags: orientation is the second.
+inline std::string exif(int orientation, bool little = true) {
+  auto const number = [&](unsigned value, std::size_t bytes) {
+    std::string text(bytes, '\0');
+    for (std::size_t i = 0; i < bytes; ++i) text[little ? i : bytes - 1 - i] = static_cast<char>(value >> 8 * i);
+    return text;
+  };
+  auto const tag = [&](unsigned id, unsigned value) {  // one number of 16 bits, and what is left of 32
+    return number(id, 2) + number(3, 2) + number(1, 4) + number(value, 2) + number(0, 2);
+  };
+  return std::string("Exif\0\0", 6) + (little ? "II" : "MM") + number(42, 2) + number(8, 4) + number(3, 2) +
+         tag(0x103, 6) + tag(0x112, static_cast<unsigned>(orientation)) + tag(0x213, 1) + number(0, 4);
+}
 
 inline std::string jpeg(rgb_picture const& p, jpeg_options const& o = {}) {
   jpeg_compress_struct info{};
@@ -96,15 +112,19 @@ inline std::string jpeg(rgb_picture const& p, jpeg_options const& o = {}) {
   jpeg_mem_dest(&info, &memory, &size);
   info.image_width = static_cast<JDIMENSION>(p.width);
   info.image_height = static_cast<JDIMENSION>(p.height);
-  info.input_components = 3;
-  info.in_color_space = JCS_RGB;
+  info.input_components = o.four_inks ? 4 : 3;
+  info.in_color_space = o.four_inks ? JCS_CMYK : JCS_RGB;
   jpeg_set_defaults(&info);
   if (o.grey) jpeg_set_colorspace(&info, JCS_GRAYSCALE);
   jpeg_set_quality(&info, o.quality, TRUE);
   if (o.progressive) jpeg_simple_progression(&info);
   jpeg_start_compress(&info, TRUE);
+  for (std::string const& segment : o.app1)
+    jpeg_write_marker(&info, JPEG_APP0 + 1, reinterpret_cast<JOCTET const*>(segment.data()),
+                      static_cast<unsigned>(segment.size()));
+  std::vector<JSAMPLE> inks(4 * static_cast<std::size_t>(p.width), 77);
   for (int i = 0; i < p.height; ++i) {
-    JSAMPROW row = const_cast<JSAMPROW>(p.at(i, 0));
+    JSAMPROW row = o.four_inks ? inks.data() : const_cast<JSAMPROW>(p.at(i, 0));
     jpeg_write_scanlines(&info, &row, 1);
   }
   jpeg_finish_compress(&info);

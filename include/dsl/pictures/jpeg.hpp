@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/pictures/orientation.hpp>
 #include <dsl/pictures/rgb_picture.hpp>
 
 #include <csetjmp>
@@ -34,7 +35,10 @@ class jpeg_reader {
     if (setjmp(back_)) return false;
     jpeg_create_decompress(&info_);
     jpeg_mem_src(&info_, data, size);
+    jpeg_save_markers(&info_, JPEG_APP0 + 1, 0xffff);
     jpeg_read_header(&info_, TRUE);
+    for (auto const* m = info_.marker_list; m && orientation_ == 1; m = m->next)
+      orientation_ = exif_orientation(m->data, m->data_length);
     info_.out_color_space = JCS_RGB;
     return true;
   }
@@ -51,6 +55,8 @@ class jpeg_reader {
   }
   unsigned long width() const { return info_.image_width; }
   unsigned long height() const { return info_.image_height; }
+  bool has_four_inks() const { return info_.num_components == 4; }
+  int orientation() const { return orientation_; }
   char const* said() const { return said_; }
 
  private:
@@ -69,11 +75,12 @@ class jpeg_reader {
   jpeg_decompress_struct info_{};
   jpeg_error_mgr errors_{};
   std::jmp_buf back_{};
+  int orientation_ = 1;
   char said_[JMSG_LENGTH_MAX] = "";
 };
 
-/// Grey ones, and progressive ones; not CMYK. An orientation that a camera has noted beside the picture is not looked
-/// at. `name` is for messages.
+/// Grey ones, and progressive ones; not CMYK. As it was seen: the orientation that a camera has noted in its Exif is
+/// followed. `name` is for messages.
 [[gnu::cold]] inline rgb_picture decode_jpeg(std::uint8_t const* data, std::size_t size, std::string const& name) {
   jpeg_reader jpeg;
   auto const need = [&](bool done) {
@@ -82,9 +89,10 @@ class jpeg_reader {
           name, message({"must be a whole JPEG, grey or in colour; libjpeg says: ", jpeg.said(), "; save it again"}));
   };
   need(jpeg.read_header(data, size));
+  if (jpeg.has_four_inks()) refuse_picture(name, "must be grey or in colour; found CMYK; save it as RGB");
   rgb_picture picture = make_picture(jpeg.width(), jpeg.height(), name);
   need(jpeg.read_rows(picture.pixels.data()));
-  return picture;
+  return upright(std::move(picture), jpeg.orientation());
 }
 
 }  // namespace dsl::detail
