@@ -115,6 +115,22 @@ TEST_CASE("checkpoint: without the epochs before it, it is none for restore", "[
   CHECK(dsl::restore(u, dsl::checkpoint(t, both), path).epochs.size() == 5);
 }
 
+TEST_CASE("checkpoint: of what is none only the beginning is read", "[checkpoint]") {
+  dsl::test::temporary_directory const here;
+  std::string const path = here / "disk.image";
+  std::ofstream(path) << "an image of a disk";
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 40);  // all of it but the first page is a hole
+  CHECK(dsl::read_checkpoint(path).size() < 1000);
+  dsl::trainer t = made();
+  std::string said;
+  try {
+    dsl::load_weights(t, path);
+  } catch (dsl::file_error const& e) {
+    said = e.what();
+  }
+  CHECK(said.starts_with("checkpoint: " + path + " must begin as typenet's checkpoints do"));
+}
+
 TEST_CASE("checkpoint: what is no whole one of this training is refused, and nothing changes", "[checkpoint]") {
   dsl::trainer t = made();
   std::string const good = dsl::checkpoint(t, fit(t, 2));

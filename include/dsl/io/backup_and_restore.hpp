@@ -117,9 +117,10 @@ class backup_and_restore : public callback {
           detail::message({"backup_and_restore: ", path(),
                            " must be a run's state; found weights alone, as save_weights writes them; choose another "
                            "name, or load them with load_weights"}));
-    if (at.epoch > run.epochs)
-      throw option_error(detail::message({"backup_and_restore: ", path(), " has ", at.epoch,
-                                          " epochs already; this run has ", run.epochs, "; give it as many or more"}));
+    if (at.epoch + (at.step > 0 ? 1 : 0) > run.epochs)
+      throw option_error(detail::message({"backup_and_restore: ", path(), " has ", at.epoch, " epochs",
+                                          at.step > 0 ? " and a part of the next" : "", " already; this run has ",
+                                          run.epochs, "; give it ", at.step > 0 ? "more" : "as many or more"}));
     if (at.batch_size == run.batch_size && at.steps_an_epoch == run.steps) return;
     std::string const differ = detail::message(
         {at.steps_an_epoch, " batches of ", at.batch_size, "; this run's have ", run.steps, " of ", run.batch_size});

@@ -173,11 +173,16 @@ class state_file {
 
 }  // namespace detail
 
-/// For restore(). Throws file_error.
+/// For restore(). Throws file_error. Of what begins as no checkpoint only the beginning, whose reader will say so: it
+/// may be a file of any size.
 [[gnu::cold]] inline std::string read_checkpoint(std::string const& path) {
   try {
     detail::mapped_file const file(path, "checkpoint", "give another file, or start without");
-    return file.size() > 0 ? std::string(reinterpret_cast<char const*>(file.data()), file.size()) : std::string();
+    detail::checkpoint_head const own{};
+    std::size_t size = file.size();
+    if (size > sizeof own && std::memcmp(file.data(), own.magic, detail::checkpoint_reader::version_at) != 0)
+      size = sizeof own;
+    return size > 0 ? std::string(reinterpret_cast<char const*>(file.data()), size) : std::string();
   } catch (data_error const& e) {
     throw file_error(e.what());
   }

@@ -169,9 +169,9 @@ class checkpoint_reader {
   std::string callbacks() const { return bytes_.substr(callbacks_, static_cast<std::size_t>(head.callbacks)); }
 
   checkpoint_head head{};
+  static constexpr std::size_t version_at = 19;  // behind "typenet checkpoint "
 
  private:
-  static constexpr std::size_t version_at = 19;  // behind "typenet checkpoint "
   std::string const& bytes_;
   std::string const& name_;
   std::size_t arrays_ = 0, callbacks_ = 0;
