@@ -200,6 +200,19 @@ TEST_CASE("model_checkpoint: a writer of another format; one that fails is a war
     REQUIRE(said.size() == 1);
     CHECK(said[0].starts_with("writer: the disk is full; training goes on"));
   }
+  // What is told of each file may fail as the writer may.
+  std::vector<std::string> told;
+  auto const telling =
+      model_checkpoint(here / "{epoch}.told", {.save_weights_only = true, .written = [&](std::string const& path) {
+                                                 CHECK(exists(path));
+                                                 told.push_back(path);
+                                                 if (told.size() > 1) throw file_error("told: the disk is full");
+                                               }});
+  auto const said_then = warnings([&] { toy::fit(t, 2, {telling}); });
+  CHECK(told == std::vector<std::string>{here / "1.told", here / "2.told"});
+  REQUIRE(said_then.size() == 1);
+  CHECK(said_then[0].starts_with("told: the disk is full; training goes on"));
+  for (std::string const& path : told) std::remove(path.c_str());
   // what the device says ends the run all the same
   CHECK_THROWS_AS(toy::fit(t, 2, {with([n = paths.size()](std::size_t m) {
                              if (m > n + 1) throw executor_error("gone");

@@ -30,7 +30,8 @@ struct model_checkpoint_options {
   monitor_mode mode = monitor_mode::automatic;
   std::optional<double> initial_value_threshold{};  // what the first best has to be better than
   weights_writer writer{};                          // of another format than typenet's own; with save_weights_only
-  bool verbose = false;                             // Keras's lines on `out`
+  std::function<void(std::string const& path)> written{};  // behind each file, such as for one that belongs beside it
+  bool verbose = false;                                    // Keras's lines on `out`
   std::FILE* out = stdout;
 };
 
@@ -173,6 +174,7 @@ class model_checkpoint_on : public callback {
         save_weights(run.trainer, path_);
       else
         write_checkpoint(checkpoint(run), path_);
+      if (options_.written) options_.written(path_);
     });
     if (!written) best_ = before;  // the best one that there is
   }
