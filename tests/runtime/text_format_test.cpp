@@ -22,6 +22,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using dsl::test::temporary_directory;
@@ -374,6 +375,16 @@ TEST_CASE("a file appears whole or not at all", "[text][files]") {
   whole.write("after");
   whole.commit();
   CHECK(contents(here / "a") == "after");
+  // What replaces a file is for the same eyes.
+  for (mode_t const mode : {0600U, 0664U}) {
+    REQUIRE(::chmod((here / "a").c_str(), mode) == 0);
+    dsl::atomic_file again(here / "a", "test");
+    again.write("again");
+    again.commit();
+    struct stat status{};
+    REQUIRE(::stat((here / "a").c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == mode);
+  }
   CHECK_THROWS_AS(dsl::check_writable(here.path.string(), "test"), dsl::file_error);
   CHECK_THROWS_AS(dsl::check_writable("/dev/null", "test"), dsl::file_error);
   CHECK_THROWS_AS(dsl::check_writable("", "test"), dsl::file_error);

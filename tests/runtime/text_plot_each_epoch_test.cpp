@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <stdlib.h>
+#include <unistd.h>
 
 using namespace dsl;
 using test::toy;
@@ -75,6 +76,25 @@ struct killer : callback {
 };
 
 }  // namespace
+
+TEST_CASE("plot: a program that was started without a standard input draws, too", "[text]") {
+  fake_gnuplot const gnuplot;
+  test::temporary_directory const here;
+  history h;
+  h.epochs.resize(2);
+  int const kept = ::dup(0);
+  ::close(0);  // and the picture's file is there
+  std::string said;
+  try {
+    plot(h, here / "plot.svg");
+  } catch (file_error const& e) {
+    said = e.what();
+  }
+  if (kept >= 0) ::dup2(kept, 0), ::close(kept);
+  CHECK(said == "");
+  CHECK(gnuplot.script(0).find("set title") != std::string::npos);
+  CHECK(contents(here / "plot.svg").ends_with("IEND"));
+}
 
 TEST_CASE("plot_each_epoch: behind every epoch a picture of all so far, whole", "[plot]") {
   test::temporary_directory const here;

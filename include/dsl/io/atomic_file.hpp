@@ -27,7 +27,8 @@ class atomic_file {
   atomic_file(std::string path, char const* kind) : path_(std::move(path)), kind_(kind) {
     struct stat status{};
     if (path_.empty()) fail("an empty name", "give a file name");
-    if (::stat(path_.c_str(), &status) == 0) {
+    bool const replaces = ::stat(path_.c_str(), &status) == 0;
+    if (replaces) {
       if (!S_ISREG(status.st_mode))
         fail(S_ISDIR(status.st_mode) ? "a directory" : "something that is not a regular file", "give a file name");
       // A rename asks the folder alone; who has taken a file's write permission away wants to keep it, from root, too.
@@ -35,10 +36,12 @@ class atomic_file {
       if ((status.st_mode & 0222) == 0 || denied)
         fail("a file that is read-only", "make it writable, or give another path");
     }
+    // Who may read the old one may read the new one, and nobody else.
+    mode_t const permissions = replaces ? status.st_mode & 0777 : 0666;
     remove_stale();
     for (int attempt = 0; descriptor_ < 0 && attempt < 100; ++attempt) {
       temporary_ = path_ + "." + std::to_string(::getpid()) + "-" + std::to_string(attempt).append(temporary_end);
-      descriptor_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      descriptor_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, permissions);
       if (descriptor_ < 0 && errno != EEXIST) break;
       // One that is locked has a writer. Another process may have taken this for a stale one before it was.
       if (descriptor_ >= 0 && !lock(descriptor_, temporary_)) ::close(std::exchange(descriptor_, -1));
@@ -48,6 +51,7 @@ class atomic_file {
       fail(reason(code), code == ENOENT ? "make the directory first, or give another path"
                                         : "give a path in a directory that you may write to");
     }
+    if (replaces) ::fchmod(descriptor_, permissions);  // what umask has taken away
   }
   atomic_file(atomic_file const&) = delete;
   atomic_file& operator=(atomic_file const&) = delete;

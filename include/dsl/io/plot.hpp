@@ -17,6 +17,7 @@
 #include <thread>
 
 #include <fmt/core.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -156,11 +157,22 @@ inline void run_gnuplot(std::string const& script, int picture, double seconds =
       std::fseek(input.get(), 0, SEEK_SET) != 0)
     throw file_error("plot: a temporary file must be writable; free some space in /tmp");
 
+  // A program that was started without a standard input has its first file there: none of the three may be one that
+  // an earlier line replaces.
+  struct copy {
+    int descriptor;
+    explicit copy(int of) : descriptor(::fcntl(of, F_DUPFD_CLOEXEC, 3)) {}
+    copy(copy const&) = delete;
+    copy& operator=(copy const&) = delete;
+    ~copy() { ::close(descriptor); }
+  } const from(::fileno(input.get())), to(picture), says(::fileno(errors.get()));
+  if (from.descriptor < 0 || to.descriptor < 0 || says.descriptor < 0)
+    throw file_error("plot: three more files must be open for gnuplot; close some");
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_adddup2(&actions, ::fileno(input.get()), 0);
-  ::posix_spawn_file_actions_adddup2(&actions, picture, 1);
-  ::posix_spawn_file_actions_adddup2(&actions, ::fileno(errors.get()), 2);
+  ::posix_spawn_file_actions_adddup2(&actions, from.descriptor, 0);
+  ::posix_spawn_file_actions_adddup2(&actions, to.descriptor, 1);
+  ::posix_spawn_file_actions_adddup2(&actions, says.descriptor, 2);
   char program[] = "gnuplot", defaults[] = "-d";  // not the user's own settings
   char* const arguments[] = {program, defaults, nullptr};
   pid_t child = 0;
