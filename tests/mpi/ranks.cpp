@@ -153,8 +153,8 @@ std::vector<dsl::callback_handle> callbacks() {
 
 void run(dsl::process_group* processes) {
   dsl::dataset data = pictures(whole("size", 60), whole("pictures", 0));
-  dsl::dataset const validation = pictures(whole("validation", 25), 0);
-  if (whole("mean", 0)) data.mean = dsl::mean_picture(data);
+  dsl::dataset validation = pictures(whole("validation", 25), 0);
+  if (whole("mean", 0)) data.mean = validation.mean = dsl::mean_picture(data);
   std::string const network = text("network", "small");
   dsl::trainer t = network == "other"      ? compiled<different>(processes)
                    : network == "eventful" ? compiled<eventful>(processes)

@@ -328,6 +328,12 @@ TEST_CASE("options that make no sense are refused before the first step", "[trai
   both(wide, {"1x4x4", "1x2x8"});
   both(classes, {"3", "4", "classes"});
   both(empty, {"no picture"});
+  dataset bare = data;
+  bare.mean = nullptr;
+  must_throw<option_error>([&] { t.fit(data, {.batch_size = 8, .validation = &bare}); },
+                           {"same mean", "for the training's alone", "validation.mean = train.mean"});
+  must_throw<option_error>([&] { t.fit(bare, {.batch_size = 8, .validation = &data}); },
+                           {"same mean", "for the validation's alone"});
   must_throw<option_error>([&] { t.predict(wide); }, {"1x4x4", "1x2x8"});
   must_throw<option_error>([&] { t.predict(empty); }, {"no picture"});
   CHECK(t.predict(classes).size() == 20 * 3);  // labels don't matter there

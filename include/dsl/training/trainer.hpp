@@ -308,6 +308,11 @@ class trainer {
       detail::refuse<option_error>(
           {"fit: batch_size is ", o.batch_size, ", but there are only ", data.size, " pictures; use a smaller batch"});
     if (o.validation) check(*o.validation, "validation");
+    if (o.validation && !o.validation->mean != !data.mean)
+      detail::refuse<option_error>(
+          {"fit: the training's pictures and the validation's must have the same mean subtracted; "
+           "found one for the ",
+           data.mean ? "training" : "validation", "'s alone; set validation.mean = train.mean"});
   }
   /// On a clock that only goes forward.
   static double seconds() {
