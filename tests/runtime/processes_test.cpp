@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "support/catch.hpp"
 #include "support/chained.hpp"
+#include "support/toy_training.hpp"
 
 #include <dsl/dsl.hpp>
 #include <dsl/towers.hpp>
@@ -193,11 +194,10 @@ std::vector<float> pictures_of(int step, int size) {
   return x;
 }
 
+engine_options const usual{.seed = 3, .update = {.momentum = 0.9}};
+
 template <class Network, class T>
-std::unique_ptr<detail::towers_engine> make(towers const& t) {
-  engine_options o;
-  o.seed = 3;
-  o.update = {.momentum = 0.9};
+std::unique_ptr<detail::towers_engine> make(towers const& t, engine_options const& o = usual) {
   auto e = std::make_unique<detail::towers_engine>(detail::factory_of(reference<T>{}, t.count), Network::view(), o, t);
   initialize(*e, 3);
   return e;
@@ -247,6 +247,70 @@ TEMPLATE_TEST_CASE("processes train as the towers of one do, to the bit", "[proc
         CHECK(said == std::vector<std::string>(split.size()));
         for (auto const& m : many) CHECK(m == one);
       }
+}
+
+namespace {
+
+/// A training of which a process may have its own idea.
+struct training {
+  engine_options engine{.seed = 1ULL << 53, .update = {.momentum = 0.9}};
+  fit_options fit{.epochs = 2, .batch_size = 4};
+  std::uint64_t steps = 0;  // so far
+};
+struct difference {
+  char const* what;
+  void (*make)(training&);
+};
+
+std::string differ_in(char const* what) { return std::string("processes: rank 1 and rank 0 differ in ") + what; }
+
+}  // namespace
+
+TEST_CASE("processes that would train in other ways don't, and all say what differs", "[processes]") {
+  dataset const data = test::toy::pictures().first(8);
+  auto const said = [&](void (*differ)(training&)) {
+    world w(2);
+    return in_each(w, [&](int q) {
+      training mine;
+      if (q == 1) differ(mine);
+      trainer t(make<normalised, float>({.count = 1, .processes = &w.at(q)}, mine.engine), 0.02);
+      t.set_steps(mine.steps);
+      t.fit(data, mine.fit);
+    });
+  };
+  CHECK(said([](training&) {}) == std::vector<std::string>(2));
+  for (difference const& d : std::initializer_list<difference>{
+           {"the seed;", [](training& t) { ++t.engine.seed; }},  // the same double
+           {"the loss: 1 and 0;", [](training& t) { t.engine.loss = loss::mean_squared_error; }},
+           {"the number of micro-batches: 2 and 1;", [](training& t) { t.engine.micro_batches = 2; }},
+           {"the label smoothing: 0.5 and 0;", [](training& t) { t.engine.label_smoothing = 0.5; }},
+           {"the optimizer's weight decay: 0.5 and 0;", [](training& t) { t.engine.update.weight_decay = 0.5; }},
+           {"the optimizer's beta_1: 0.5 and 0;", [](training& t) { t.engine.update.first_decay = 0.5; }},
+           {"the optimizer's beta_2 or rho: 0.5 and 0;", [](training& t) { t.engine.update.second_decay = 0.5; }},
+           {"the optimizer's epsilon: 0.5 and 0;", [](training& t) { t.engine.update.epsilon = 0.5; }},
+           {"the optimizer's rule;", [](training& t) { t.engine.update.nesterov = true; }},
+           {"batch_norm's momentum: 0.5 and -1;", [](training& t) { t.engine.batch_norm_momentum = 0.5; }},
+           {"batch_norm's running variance: 1 and 0;", [](training& t) { t.engine.unbiased_running_variance = true; }},
+           {"the first epoch: 1 and 0;", [](training& t) { t.fit.initial_epoch = 1; }},
+           {"the steps trained so far: 7 and 0;", [](training& t) { t.steps = 7; }}})
+    for (std::string const& s : said(d.make)) CHECK_THAT(s, Contains(differ_in(d.what)));
+}
+
+TEST_CASE("processes that evaluate or train on other batches are told so", "[processes]") {
+  dataset const data = test::toy::pictures().first(5);
+  std::vector<float> const images = pictures_of(0, 5);
+  std::vector<std::int32_t> const labels(5, 1);
+  auto const told = [](char const* what, auto call) {
+    world w(2);
+    for (std::string const& s : in_each(w, [&](int q) {
+           trainer t(make<normalised, float>({.count = 1, .processes = &w.at(q)}), 0.02);
+           call(t, q);
+         }))
+      CHECK_THAT(s, Contains(differ_in(what)));
+  };
+  told("the number of pictures to evaluate: 5 and 4;", [&](trainer& t, int q) { t.evaluate(data.first(4 + q), 64); });
+  told("the batch size: 65 and 64;", [&](trainer& t, int q) { t.evaluate(data, 64 + q); });
+  told("the batch size: 5 and 4;", [&](trainer& t, int q) { t.train_on_batch(images.data(), labels.data(), 4 + q); });
 }
 
 TEST_CASE("gradients travel while the backward pass goes on", "[processes]") {
