@@ -249,6 +249,30 @@ TEMPLATE_TEST_CASE("processes train as the towers of one do, to the bit", "[proc
       }
 }
 
+TEST_CASE("every process predicts all samples, as one engine does", "[processes]") {
+  dataset const data = test::toy::pictures().first(5);
+  std::vector<float> const batch = pictures_of(0, 5);
+  trainer alone(reference{}.make_engine(normalised::view(), usual), 0.02);
+  std::vector<float> wanted(5 * 3), got[2];
+  alone.predict_on_batch(batch.data(), 5, wanted.data());
+  for (int size : {5, 3}) {  // a batch, or one of 3 and one of 2: fewer than there are towers
+    std::vector<float> const all = alone.predict(data, size);
+    world w(2);
+    std::vector<float> of_data[2];
+    auto const said = in_each(w, [&](int q) {
+      trainer t(make<normalised, float>({.count = q + 1, .processes = &w.at(q)}), 0.02);
+      of_data[q] = t.predict(data, size);
+      got[q].assign(wanted.size(), 0);
+      t.predict_on_batch(batch.data(), 5, got[q].data());
+    });
+    CHECK(said == std::vector<std::string>(2));
+    for (int q = 0; q < 2; ++q) {
+      CHECK(of_data[q] == all);
+      CHECK(got[q] == wanted);
+    }
+  }
+}
+
 namespace {
 
 /// A training of which a process may have its own idea.
