@@ -63,9 +63,10 @@ class trainer {
                                                                        .cache = options.cache});
       program = engine_->prepare(mode::training, share);
     }
+    std::int64_t const steps = data.size / options.batch_size;  // of an epoch; callbacks may write into run
     fit_run run{.trainer = *this,
                 .epochs = options.epochs,
-                .steps = data.size / options.batch_size,
+                .steps = steps,
                 .batch_size = options.batch_size,
                 .learning_rate = learning_rate_,
                 .validates = options.validation != nullptr,
@@ -81,9 +82,9 @@ class trainer {
     while (goes_on(run, options)) {
       double const begin = seconds() - run.next.seconds;
       begin_epoch(run);
-      if (!train_epoch(loader.get(), program, data.size / options.batch_size, begin, run, options)) break;
-      double const trained = seconds() - begin;
-      run.current.images_per_second = static_cast<double>(run.steps) * options.batch_size / trained;
+      if (!train_epoch(loader.get(), program, steps, begin, run, options)) break;
+      run.current.seconds = seconds() - begin;
+      run.current.images_per_second = static_cast<double>(steps * options.batch_size) / run.current.seconds;
       if (options.validation) {
         run.current.validation = evaluate(*options.validation, options.batch_size);
         if (!detail::isfinite(run.current.validation.loss)) {
@@ -92,8 +93,8 @@ class trainer {
                                           run.epoch + 1, "; try a smaller learning rate"});
         }
         run.current.validated = true;
+        run.current.seconds = seconds() - begin;
       }
-      run.current.seconds = seconds() - begin;
       if (processes) processes->after_epoch();
       run.past.epochs.push_back(run.current);
       tell(run, &callback::on_epoch_end);
@@ -219,7 +220,7 @@ class trainer {
     else if (at.step < steps)
       engine_->start_epoch(program, run.epoch, at.step);
     batch const resident{.size = engine_->share_of(options.batch_size).size};
-    for (run.step = at.step; steps > at.step; run.step = at.step) {  // callbacks may write into run
+    for (run.step = at.step; steps > at.step; run.step = at.step) {
       check_rate(run);
       batch const& b = loader ? *loader->next() : resident;
       engine_->run(program, {b.images, b.labels, b.size, step_++, run.learning_rate});
