@@ -9,6 +9,7 @@
 
 #include <dsl/text.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -407,6 +408,52 @@ TEST_CASE("backup_and_restore: killed anywhere, a run ends with the bits of one 
           }
     }
   CHECK(runs == 4 * 3 * 2 * (7 + 4));
+}
+
+TEST_CASE("early_stopping: epochs without a better value count over a restart, too", "[callbacks][resume]") {
+  scripted::values = {5, 1, 2, 3, 4, 9};
+  for (int epoch : {2, 3}) {
+    test::temporary_directory const here;
+    auto const stopped = [&](std::vector<callback_handle> more) {
+      trainer t = toy::compiled();
+      auto const early = std::make_shared<early_stopping<scripted>>(early_stopping_options{.patience = 3});
+      more.insert(more.end(), {early, backup_and_restore(here / "state")});
+      history const h = toy::fit(t, 6, more, false);
+      CHECK(early->stopped_epoch() == 3);
+      CHECK(early->best() == 5);
+      CHECK(early->best_epoch() == 0);
+      return h.epochs.size();
+    };
+    CHECK(stopped({}) == 4);
+    CHECK_THROWS_AS(stopped({killer{epoch, 3, false}}), killed);
+    CHECK(exists(here / "state"));
+    CHECK(stopped({}) == 4);
+  }
+}
+
+TEST_CASE("csv_logger: a run that goes on has each of its rows once behind those of others", "[callbacks][resume]") {
+  for (int epoch : {1, 2})
+    for (char separator : {',', ';'}) {
+      test::temporary_directory const here;
+      std::string const path = here / "run.csv";
+      trainer first = toy::compiled();
+      toy::fit(first, 1, {csv_logger(path, {.separator = separator})});
+      std::string wanted = contents(path);
+      auto const fit = [&](std::vector<callback_handle> more) {
+        trainer t = toy::compiled();
+        more.insert(more.end(),
+                    {csv_logger(path, {.separator = separator, .append = true}), backup_and_restore(here / "state")});
+        return toy::fit(t, 3, more);
+      };
+      CHECK_THROWS_AS(fit({killer{epoch, 3, false}}), killed);
+      CHECK(contents(path).size() > wanted.size());  // with rows of its own
+      for (epoch_record const& e : fit({}).epochs) {
+        std::string row = history_csv_row(e);
+        std::replace(row.begin(), row.end(), ',', separator);
+        wanted += row;
+      }
+      CHECK(contents(path) == wanted);
+    }
 }
 
 TEST_CASE("backup_and_restore: a process killed at 50 random moments", "[callbacks][resume]") {
