@@ -80,16 +80,30 @@ class fingerprint {
   return f.value();
 }
 
-/// Of all labels, the mean, and the pictures: all of them up to 256 MiB, else as many, spread over the set.
+/// The pictures that a fingerprint looks at: all of them up to 256 MiB, else as many, but the first and the last of
+/// whatever size, spread over the set.
+struct pictures_looked_at {
+  std::int64_t size = 0;   // of the set
+  std::int64_t bytes = 1;  // of a picture
+
+  constexpr std::int64_t count() const {
+    std::int64_t const fit = (std::int64_t{256} << 20) / bytes + 1;
+    std::int64_t const most = fit < 2 ? 2 : fit;
+    return size < most ? size : most;
+  }
+  constexpr std::int64_t operator[](std::int64_t i) const {
+    return count() == size ? i : i * (size - 1) / (count() - 1);
+  }
+};
+// 10 of 300 MiB -> 0 and 9
+
+/// Of all labels, the mean, and some pictures.
 [[gnu::cold]] inline std::uint64_t fingerprint_of(dataset const& data) {
   fingerprint f;
   for (std::int64_t i = 0; i < data.size; ++i) f.add(data.label(i));
   auto const bytes = static_cast<std::int64_t>(data.sample.size());
-  std::int64_t const most = (std::int64_t{256} << 20) / bytes + 1;
-  std::int64_t const looked_at = data.size < most ? data.size : most;
-  for (std::int64_t i = 0; i < looked_at; ++i)
-    f.add(data.pixels(looked_at == data.size ? i : i * (data.size - 1) / (looked_at - 1)),
-          static_cast<std::size_t>(bytes));
+  pictures_looked_at const some{data.size, bytes};
+  for (std::int64_t i = 0; i < some.count(); ++i) f.add(data.pixels(some[i]), static_cast<std::size_t>(bytes));
   if (data.mean) f.add(data.mean->data(), data.mean->size() * sizeof(float));
   return f.value();
 }
@@ -128,9 +142,9 @@ class fingerprint {
 
 namespace dsl {
 
-/// 64 bits that stand for a data set's labels, mean and pictures (of more than 256 MiB as many, spread over the set):
-/// the same for the same ones, in all likelihood others for others. To compare, as from run to run; not against
-/// forgery.
+/// 64 bits that stand for a data set's labels, mean and pictures (of more than 256 MiB as many, but two at least,
+/// spread over the set): the same for the same ones, in all likelihood others for others. To compare, as from run to
+/// run; not against forgery.
 [[gnu::cold]] inline std::uint64_t fingerprint(dataset const& data) { return detail::fingerprint_of(data); }
 
 }  // namespace dsl
