@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Fingerprints: data sets that differ in one thing, which processes and checkpoints must not take for each other.
+// Fingerprints: networks, rules and data sets that differ in one thing, which processes and checkpoints must not take
+// for each other.
 #include "support/catch.hpp"
 
 #include <dsl/dsl.hpp>
+#include <dsl/placement.hpp>
 #include <dsl/training/fingerprint.hpp>
 
 #include <algorithm>
@@ -10,6 +12,7 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -29,7 +32,139 @@ void all_differ(std::vector<print> const& all) {
     }
 }
 
+/// A network on 4x5x5 pictures.
+template <class... Layers>
+std::uint64_t made_of() {
+  return detail::fingerprint_of(network<image<4, 5, 5>, Layers...>::view());
+}
+
+using small = network<image<2, 6, 6>, conv2d<3, 3>, relu, flatten, dense<3>, softmax>;
+using small_graph = std::remove_cvref_t<decltype(small::graph)>;
+
+std::uint64_t with(void (*change)(small_graph&)) {
+  small_graph g = small::graph;
+  change(g);
+  return detail::fingerprint_of(g.view());
+}
+std::uint64_t with(void (*change)(update_rule&)) {
+  update_rule u = sgd{}.rule();
+  change(u);
+  return detail::fingerprint_of(u);
+}
+std::uint64_t with(void (*change)(engine_options&)) {
+  engine_options o{.update = sgd{}.rule()};
+  change(o);
+  return detail::fingerprint_of(o);
+}
+
 }  // namespace
+
+TEST_CASE("fingerprints: networks that differ in one layer, or in what it reads", "[fingerprint]") {
+  all_differ({
+      {"relu", made_of<relu>()},
+      {"tanh", made_of<dsl::tanh>()},
+      {"sigmoid", made_of<sigmoid>()},
+      {"silu", made_of<silu>()},
+      {"leaky_relu<1>", made_of<leaky_relu<1.0>>()},
+      {"leaky_relu<0.5>", made_of<leaky_relu<0.5>>()},
+      {"elu<1>", made_of<elu<1.0>>()},
+      {"elu<0.5>", made_of<elu<0.5>>()},
+      {"dropout<0.5>", made_of<dropout<0.5>>()},
+      {"dropout<0.25>", made_of<dropout<0.25>>()},
+      {"max_pool2d<2>", made_of<max_pool2d<2>>()},  // 4x2x2 as the next five
+      {"avg_pool2d<2>", made_of<avg_pool2d<2>>()},
+      {"max_pool2d<3, 2>", made_of<max_pool2d<3, 2>>()},
+      {"avg_pool2d<3, 2>", made_of<avg_pool2d<3, 2>>()},
+      {"max_pool2d<4, 1>", made_of<max_pool2d<4, 1>>()},
+      {"avg_pool2d<4, 1>", made_of<avg_pool2d<4, 1>>()},
+      {"max_pool2d<4, 2>", made_of<max_pool2d<4, 2>>()},  // 4x1x1
+      {"max_pool2d<4, 3>", made_of<max_pool2d<4, 3>>()},
+      {"max_pool2d<5>", made_of<max_pool2d<5>>()},
+      {"avg_pool2d<5>", made_of<avg_pool2d<5>>()},
+      {"batch_norm<0.99>", made_of<batch_norm<0.99>>()},
+      {"batch_norm<0.9>", made_of<batch_norm<0.9>>()},
+      {"batch_norm<0.9, 1e-5>", made_of<batch_norm<0.9, 1e-5>>()},
+      {"conv2d<4, 3>", made_of<conv2d<4, 3>>()},
+      {"conv2d<4, 1>", made_of<conv2d<4, 1>>()},
+      {"conv2d<4, 1, 3>", made_of<conv2d<4, 1, 3>>()},
+      {"conv2d<4, 3, 1>", made_of<conv2d<4, 3, 1>>()},
+      {"conv2d<5, 3>", made_of<conv2d<5, 3>>()},
+      {"conv2d<4, 3>, valid", made_of<conv2d<4, 3, 3, 1, padding::valid>>()},
+      {"conv2d<4, 3>, stride 2", made_of<conv2d<4, 3, 3, 2>>()},
+      {"dense<4>", made_of<flatten, dense<4>>()},
+      {"dense<5>", made_of<flatten, dense<5>>()},
+      {"relu, tanh", made_of<relu, dsl::tanh>()},
+      {"tanh, relu", made_of<dsl::tanh, relu>()},
+      {"relu, tanh, and what came in", made_of<add<identity, sequential<relu, dsl::tanh>>>()},
+      {"the other way round", made_of<add<sequential<relu, dsl::tanh>, identity>>()},
+      {"relu, tanh, and what relu gave", made_of<relu, add<identity, dsl::tanh>>()},
+      {"relu and tanh", made_of<add<relu, dsl::tanh>>()},
+      {"relu beside tanh", made_of<concat<relu, dsl::tanh>>()},
+      {"twice the same", made_of<add<identity, identity>>()},
+      {"thrice the same", made_of<add<identity, identity, identity>>()},
+      {"one device", made_of<sigmoid, relu, dsl::tanh>()},
+      {"three devices", made_of<sigmoid, on<device<1>, relu>, on<device<2>, dsl::tanh>>()},
+      {"three in another order", made_of<sigmoid, on<device<2>, relu>, on<device<1>, dsl::tanh>>()},
+  });
+  all_differ({{"1x4x4", detail::fingerprint_of(network<image<1, 4, 4>, relu>::view())},
+              {"2x4x4", detail::fingerprint_of(network<image<2, 4, 4>, relu>::view())},
+              {"1x5x4", detail::fingerprint_of(network<image<1, 5, 4>, relu>::view())},
+              {"1x4x5", detail::fingerprint_of(network<image<1, 4, 5>, relu>::view())}});
+  CHECK(made_of<sequential<relu, dsl::tanh>>() == made_of<relu, sequential<dsl::tanh>>());  // only names differ
+}
+
+TEST_CASE("fingerprints: every number of a graph counts", "[fingerprint]") {
+  // nodes 1 and 2: the convolution and relu
+  all_differ({{"itself", with([](small_graph&) {})},
+              {"kind", with([](small_graph& g) { g.nodes[2].kind = op::softmax; })},
+              {"function", with([](small_graph& g) { g.nodes[2].function = function::silu; })},
+              {"device", with([](small_graph& g) { g.nodes[2].device = 1; })},
+              {"channels", with([](small_graph& g) { g.tensors[g.nodes[2].output].shape.channels = 9; })},
+              {"height", with([](small_graph& g) { g.tensors[g.nodes[2].output].shape.height = 9; })},
+              {"width", with([](small_graph& g) { g.tensors[g.nodes[2].output].shape.width = 9; })},
+              {"an input", with([](small_graph& g) { g.edges[g.nodes[2].first_input] = 0; })},
+              {"no input", with([](small_graph& g) { g.nodes[2].inputs = 0; })},
+              {"a window's height", with([](small_graph& g) { g.nodes[1].window.height = 9; })},
+              {"a window's width", with([](small_graph& g) { g.nodes[1].window.width = 9; })},
+              {"stride", with([](small_graph& g) { g.nodes[1].window.stride = 9; })},
+              {"rows of padding", with([](small_graph& g) { g.nodes[1].window.pad_top = 9; })},
+              {"columns of padding", with([](small_graph& g) { g.nodes[1].window.pad_left = 9; })},
+              {"rate", with([](small_graph& g) { g.nodes[2].rate = 9; })},
+              {"epsilon", with([](small_graph& g) { g.nodes[2].epsilon = 9; })},
+              {"momentum", with([](small_graph& g) { g.nodes[2].momentum = 9; })},
+              {"a kernel's filters", with([](small_graph& g) { g.parameters[0].dims[0] = 9; })},
+              {"its channels", with([](small_graph& g) { g.parameters[0].dims[1] = 9; })},
+              {"its height", with([](small_graph& g) { g.parameters[0].dims[2] = 9; })},
+              {"its width", with([](small_graph& g) { g.parameters[0].dims[3] = 9; })}});
+}
+
+TEST_CASE("fingerprints: every number of a rule and of an engine's options counts, but not the seed", "[fingerprint]") {
+  all_differ({{"itself", with([](update_rule&) {})},
+              {"momentum", with([](update_rule& u) { u.momentum = 0.5; })},
+              {"weight_decay", with([](update_rule& u) { u.weight_decay = 0.5; })},
+              {"first_decay", with([](update_rule& u) { u.first_decay = 0.5; })},
+              {"second_decay", with([](update_rule& u) { u.second_decay = 0.5; })},
+              {"epsilon", with([](update_rule& u) { u.epsilon = 0.5; })},
+              {"clip.norm", with([](update_rule& u) { u.clip.norm = 0.5; })},
+              {"clip.value", with([](update_rule& u) { u.clip.value = 0.5; })},
+              {"clip.norm_epsilon", with([](update_rule& u) { u.clip.norm_epsilon = 0.5; })},
+              {"adam", with([](update_rule& u) { u.method = update_method::adam; })},
+              {"rmsprop", with([](update_rule& u) { u.method = update_method::rmsprop; })},
+              {"a corrected root", with([](update_rule& u) { u.where = epsilon_place::beside_corrected_root; })},
+              {"in the root", with([](update_rule& u) { u.where = epsilon_place::in_root; })},
+              {"nesterov", with([](update_rule& u) { u.nesterov = true; })},
+              {"rate_in_velocity", with([](update_rule& u) { u.rate_in_velocity = !u.rate_in_velocity; })},
+              {"decoupled", with([](update_rule& u) { u.decoupled = true; })},
+              {"centered", with([](update_rule& u) { u.centered = true; })}});
+  all_differ({{"itself", with([](engine_options&) {})},
+              {"the rule", with([](engine_options& o) { o.update.momentum = 0.5; })},
+              {"batch_norm_momentum", with([](engine_options& o) { o.batch_norm_momentum = 0.5; })},
+              {"label_smoothing", with([](engine_options& o) { o.label_smoothing = 0.5; })},
+              {"loss", with([](engine_options& o) { o.loss = loss::mean_squared_error; })},
+              {"running variances", with([](engine_options& o) { o.unbiased_running_variance = true; })},
+              {"micro_batches", with([](engine_options& o) { o.micro_batches = 2; })}});
+  CHECK(with([](engine_options& o) { o.seed = 7; }) == with([](engine_options&) {}));
+}
 
 TEST_CASE("fingerprints: every label and every byte of a data set counts", "[fingerprint]") {
   auto const made = [](std::vector<std::uint8_t> pixels, std::vector<std::int32_t> labels) {
