@@ -377,6 +377,14 @@ TEST_CASE("optimizers: a training with slots goes on from a checkpoint with the 
   restore(second, bytes, "here");
   second.fit(pictures.train, {.epochs = 3, .batch_size = 16, .initial_epoch = 2});
   CHECK(detail::fingerprint_of(second.engine()) == detail::fingerprint_of(whole.engine()));
+  for (int slot : {0, 1}) {  // both are among what is compared
+    std::uint64_t const before = detail::fingerprint_of(second.engine());
+    std::vector<float> numbers(static_cast<std::size_t>(second.graph().parameters[0].count()));
+    second.engine().read_slot(slot, 0, numbers.data());
+    numbers.back() += 1;
+    second.engine().write_slot(slot, 0, numbers.data());
+    CHECK(detail::fingerprint_of(second.engine()) != before);
+  }
   trainer other = compile<small>(reference{}, adam{.learning_rate = 0.01}, {.seed = 5});
   CHECK_THROWS_AS(restore(other, bytes, "here"), file_error);
 }
