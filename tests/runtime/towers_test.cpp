@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "support/catch.hpp"
 #include "support/chained.hpp"
+#include "support/running_moments.hpp"
 
 #include <dsl/dsl.hpp>
 #include <dsl/executors/onednn.hpp>
@@ -224,6 +225,27 @@ TEST_CASE("towers keep the same parameters to the bit, with samples or without",
     for (int size : {3, 10})
       for (tower_policy const& p : {host_merge, all_reduce, synchronized(host_merge)})
         train<with_batch_norm>(onednn{}, {.count = 4, .policy = p}, size, 30, u);  // compares them
+}
+
+TEMPLATE_TEST_CASE("the running moments of eight numbers on two towers, by hand", "[towers]", reference<double>,
+                   onednn) {
+  auto const check = [](tower_policy const& p, compile_options const& o, double mean, double variance) {
+    INFO("moments " << static_cast<int>(p.moments) << (o.unbiased_running_variance ? ", unbiased" : ""));
+    test::running_moments const now = test::moments_behind_step(
+        compile<test::known_moments<0.0>>(TestType{}, sgd{.learning_rate = 0}, towers{.count = 2, .policy = p}, o), 2);
+    CHECK(now.mean == approx(mean).epsilon(1e-6));
+    CHECK(now.variance == approx(variance).epsilon(1e-6));
+  };
+  // 0 to 7 and the bias of 10, whose arithmetic is skipped: their squares of deviations come to 42, of 8 or of 7
+  check(synchronized(host_merge), {}, 13.5, 5.25);
+  check(synchronized(host_merge), {.unbiased_running_variance = true}, 13.5, 6);
+  check(synchronized(host_merge), {.batch_norm_momentum = 0.5}, 6.75, 3.125);
+  // each tower's own: means 11.5 and 15.5, squares of deviations 5 and 5, of 4 or of 3
+  check(host_merge, {}, 15.5, 1.25);
+  check(host_merge, {.unbiased_running_variance = true}, 15.5, 5.0 / 3);
+  check(host_merge, {.batch_norm_momentum = 0.5}, 10.625, 1.1875);  // 0.5 (0.5 * 11.5) + 0.5 * 15.5
+  check(all_reduce, {.batch_norm_momentum = 0.5}, 6.75, 1.125);     // between 0.5 * 11.5 and 0.5 * 15.5
+  check(all_reduce, {.batch_norm_momentum = 0.5, .unbiased_running_variance = true}, 6.75, 4.0 / 3);
 }
 
 TEST_CASE("a batch of no numbers does not stay in the running moments", "[towers]") {
