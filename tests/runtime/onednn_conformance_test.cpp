@@ -3,6 +3,7 @@
 // what can go wrong in channel blocks: odd channel counts, slices, copies, accumulated gradients, one pixel.
 #include "support/catch.hpp"
 #include "support/random_network.hpp"
+#include "support/running_moments.hpp"
 
 #include <dsl/dsl.hpp>
 #include <dsl/executors/onednn.hpp>
@@ -510,6 +511,16 @@ TEST_CASE("onednn: MiniGoogLeNet's convolutions all run as compiled code", "[con
       CHECK(name.find("ref") == std::string::npos);
       CHECK(name.find("gemm") == std::string::npos);
     }
+  }
+}
+
+TEST_CASE("onednn: compile's options decide how the running moments of four numbers move, by hand", "[conformance]") {
+  for (auto const& [options, wanted] : test::moved_by_one_sample()) {
+    INFO("momentum " << options.batch_norm_momentum << (options.unbiased_running_variance ? ", unbiased" : ""));
+    test::running_moments const now =
+        test::moments_behind_step(compile<test::known_moments<0.8>>(onednn{}, sgd{.learning_rate = 0}, options), 1);
+    CHECK(now.mean == approx(wanted.mean).epsilon(1e-6));
+    CHECK(now.variance == approx(wanted.variance).epsilon(1e-6));
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What fit, evaluate, predict and train_on_batch promise, on pictures that a child could sort.
 #include "support/catch.hpp"
+#include "support/running_moments.hpp"
 
 #include <dsl/dsl.hpp>
 
@@ -482,6 +483,16 @@ TEST_CASE("sgd: two steps of a network of three numbers, by hand", "[trainer]") 
   check(two_steps({.learning_rate = 0.1, .momentum = 0.9}, 0.01), {0.04, 0.876, 0.502, 0.376});
   check(two_steps({.learning_rate = 0.1, .momentum = 0.9, .rate_in_velocity = false}, 0.01),
         {0.04, 0.714, 0.178, 0.214});
+}
+
+TEST_CASE("compile's options decide how the running moments of four numbers move, by hand", "[trainer]") {
+  for (auto const& [options, wanted] : test::moved_by_one_sample()) {
+    INFO("momentum " << options.batch_norm_momentum << (options.unbiased_running_variance ? ", unbiased" : ""));
+    test::running_moments const now =
+        test::moments_behind_step(compile<test::known_moments<0.8>>(reference{}, sgd{.learning_rate = 0}, options), 1);
+    CHECK(now.mean == approx(wanted.mean).epsilon(1e-6));
+    CHECK(now.variance == approx(wanted.variance).epsilon(1e-6));
+  }
 }
 
 // ---- layers
