@@ -495,6 +495,50 @@ TEST_CASE("compile's options decide how the running moments of four numbers move
   }
 }
 
+// ---- what training begins with -------------------------------------------------------------------------------------
+
+TEST_CASE("initialize: the numbers that Philox gives for a seed and a parameter's number", "[trainer]") {
+  // From the definition of Philox4x32-10 (Salmon et al. 2011) by a program that shares nothing with this one: the key
+  // is the seed, the counter (block, 4, parameter, 0), and of each word the upper 24 bits are a fraction of -limit to
+  // limit with limit = sqrt(6 / (fan_in + fan_out)).
+  auto const begins = [](graph_view const& g, std::uint64_t seed, int k, std::vector<float> const& wanted) {
+    INFO("seed " << seed << ", parameter " << k);
+    auto const e = reference{}.make_engine(g, {});
+    initialize(*e, seed);
+    std::vector<float> all(static_cast<std::size_t>(g.parameters[k].count()));
+    e->read_parameter(k, all.data());
+    REQUIRE(all.size() >= wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(all[i] == approx(wanted[i]).margin(1e-6));
+  };
+  using flat = network<features<4>, dense<3>, dense<2>>;
+  // limits sqrt(6/7) and sqrt(6/5); the fifth number is of the second block
+  begins(flat::view(), 7, 0, {-0.0471768F, 0.8468767F, 0.8688608F, -0.0463337F, 0.8643467F});
+  begins(flat::view(), 7, 2, {-0.8664456F, -0.4064423F, 0.6022843F, 0.2397354F, 0.2048737F});
+  begins(flat::view(), (std::uint64_t{1} << 32) + 7, 0, {-0.8518754F, -0.8152732F, -0.3548055F, 0.6172370F});
+  for (int bias : {1, 3}) begins(flat::view(), 7, bias, {0, 0});
+
+  // fans of a 3x3 convolution are 2*9 and 3*9: limit sqrt(6/45), and the bits of the dense layer above
+  using pictures = network<image<2, 4, 4>, conv2d<3, 3>, batch_norm<>, flatten, dense<2>, softmax>;
+  begins(pictures::view(), 7, 0, {-0.0186068F, 0.3340127F, 0.3426833F, -0.0182742F, 0.3409029F});
+  begins(pictures::view(), 7, 1, {0, 0, 0});
+  for (int k = 2; k < 6; ++k) {
+    role const r = pictures::view().parameters[k].role;
+    float const v = r == role::gamma || r == role::moving_variance ? 1.0F : 0.0F;
+    REQUIRE((v == 1 || r == role::beta || r == role::moving_mean));
+    begins(pictures::view(), 7, k, {v, v, v});
+  }
+}
+
+TEST_CASE("initialize: an optimizer's slots begin at 0, again, too", "[trainer]") {
+  using flat = network<features<4>, dense<3>>;
+  auto const e = reference{}.make_engine(flat::view(), {.update = {.momentum = 0.9}});
+  std::vector<float> numbers(12, 5);
+  e->write_slot(0, 0, numbers.data());
+  initialize(*e, 7);
+  e->read_slot(0, 0, numbers.data());
+  for (float v : numbers) CHECK(v == 0);
+}
+
 // ---- layers
 // ----------------------------------------------------------------------------------------------------------
 TEST_CASE("dropout keeps its share and scales it up", "[trainer]") {
