@@ -758,6 +758,57 @@ TEST_CASE("cross-entropy is for probabilities", "[trainer]") {
   make(std::type_identity<network<image<1, 4, 4>, flatten, dense<3>, custom<own_softmax_op>>>{}, {})();
 }
 
+namespace {
+
+/// The loss of one sample among `whole`, whether it is counted as right, and the gradient.
+struct lost {
+  double loss, right;
+  std::vector<double> gradient;
+};
+template <class T = double>
+lost loss_of(std::vector<T> const& y, std::int32_t label, bool from_logits, int whole = 1) {
+  double metrics[2] = {3, 3};  // of the batch before
+  std::vector<T> gradient(y.size(), T(9));
+  int const outputs = static_cast<int>(y.size());
+  host::compute_loss<T>(loss::categorical_crossentropy, from_logits, {y.data(), {outputs, 1, 1}, 1, 1, outputs, 0},
+                        &label, metrics, {gradient.data(), {outputs, 1, 1}, 1, 1, outputs, 0}, whole);
+  return {metrics[0], metrics[1], {gradient.begin(), gradient.end()}};
+}
+
+}  // namespace
+
+TEST_CASE("cross-entropy stays finite where the right class has probability 0", "[trainer]") {
+  // without a softmax in front the probability counts as 1e-7, as in Keras: -log 1e-7, and its slope there
+  lost const worst = loss_of({0, 1, 0, 0}, 0, false);
+  CHECK(worst.loss == approx(16.118095650958).epsilon(1e-12));
+  CHECK(worst.right == 0);
+  CHECK(worst.gradient[0] == approx(-1e7).epsilon(1e-12));
+  for (std::size_t i = 1; i < 4; ++i) CHECK(worst.gradient[i] == 0);
+  CHECK(loss_of({0, 1, 0, 0}, 0, false, 4).gradient[0] == approx(-2.5e6).epsilon(1e-12));
+  CHECK(loss_of<float>({0, 1, 0, 0}, 0, false).gradient[0] == approx(-1e7).epsilon(1e-6));
+  lost const small = loss_of({1e-6, 1 - 1e-6, 0, 0}, 0, false);  // is not
+  CHECK(small.loss == approx(13.815510557964).epsilon(1e-12));
+  CHECK(small.gradient[0] == approx(-1e6).epsilon(1e-12));
+  // with one, whose gradient is bounded anyway, it counts down to 1e-37: 37 log 10
+  lost const softmaxed = loss_of({0, 1, 0, 0}, 0, true);
+  CHECK(softmaxed.loss == approx(85.195648440779).epsilon(1e-12));
+  CHECK(softmaxed.gradient == std::vector<double>{-1, 1, 0, 0});
+  // what is no number does not become one
+  double const nan = std::numeric_limits<double>::quiet_NaN();
+  for (bool const from_logits : {true, false}) {
+    lost const none = loss_of({nan, 1, 0, 0}, 0, from_logits);
+    CHECK(std::isnan(none.loss));
+    CHECK(std::isnan(none.gradient[0]));
+  }
+}
+
+TEST_CASE("of outputs that are equal the first is the answer", "[trainer]") {
+  for (std::int32_t const label : {0, 1, 2, 3}) {
+    CHECK(loss_of({.25, .25, .5, .5}, label, false).right == (label == 2 ? 1 : 0));
+    CHECK(loss_of({.25, .25, .25, .25}, label, true).right == (label == 0 ? 1 : 0));
+  }
+}
+
 TEST_CASE("one dense layer can't learn the synthetic pictures", "[trainer]") {
   using flat = network<image<3, 32, 32>, flatten, dense<10>, softmax>;
   synthetic const data = synthetic_pictures(1000, 500, 1);
