@@ -224,6 +224,19 @@ TEST_CASE("clipping: the gradients of all devices together are brought to the no
     CHECK(by[i] == approx(std::clamp(g[i] / 2, -most, most)).epsilon(1e-9).margin(1e-12));
 }
 
+TEST_CASE("clipping: a value bounds the gradient and not what L2 decay adds to it", "[trainer]") {
+  // As PyTorch: its gradients are clipped before its optimizers see them. Rate 0.1, and 0.1 of p = 10 is 1.
+  update_rule const rule = sgd{.weight_decay = 0.1, .clip = {.value = 0.5}}.rule();
+  auto const after = [&](double g) {
+    double p = 10;
+    host::update_by_sgd<double>({&rule, 0.1, 0, 1, &p, &g, nullptr, 1, 1});
+    return p;
+  };
+  CHECK(after(0) == approx(9.9).epsilon(1e-14));
+  CHECK(after(7) == approx(9.85).epsilon(1e-14));
+  CHECK(after(-7) == approx(9.95).epsilon(1e-14));
+}
+
 TEST_CASE("clipping: a network on two devices, also in micro-batches and towers, is clipped as a whole", "[trainer]") {
   update_rule const rule = adam{.clip = {.norm = 0.2}}.rule();
   std::vector<double> const one = trained<model>(rule, {});

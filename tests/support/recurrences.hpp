@@ -111,6 +111,13 @@ inline std::vector<recurrence> recurrences() {
          s.buffer = 0.9 * s.buffer - lr * g;
          p += 0.9 * s.buffer - lr * g;
        }},
+      // torch.nn.utils.clip_grad_value_, then torch/optim/sgd.py: what decay adds is not clipped
+      {"pytorch sgd with decay, clipped to a value", sgd{.weight_decay = 0.1, .clip = {.value = 0.02}}.rule(),
+       [](recurrence_state&, int, double lr, double& p, double g) {
+         g = std::fmin(0.02, std::fmax(-0.02, g));
+         g += 0.1 * p;
+         p -= lr * g;
+       }},
   };
 }
 
