@@ -663,3 +663,106 @@ TEST_CASE("synthetic pictures depend on (seed, index) alone and are balanced", "
   require_error<dsl::option_error>([] { dsl::synthetic_pictures(0, 5, 1); }, {"found 0 and 5"});
   require_error<dsl::option_error>([] { dsl::synthetic_pictures(5, -1, 1); }, {"found 5 and -1"});
 }
+
+TEST_CASE("each synthetic class is the figure that its name says", "[synthetic]") {
+  using dsl::detail::figure;
+  struct place {
+    figure what;
+    float x, y;
+    float distance;  // to the nearest edge, in the figure's radii; negative inside
+  };
+  float const cosine = std::cos(0.62831853F), sine = std::sin(0.62831853F);  // of 36 degrees
+  place const places[] = {
+      {figure::disc, 0, 0, -0.9F},  // filled, of radius 0.9
+      {figure::disc, -0.6F, 0.8F, 0.1F},
+      {figure::ring, 0, 0, 0.5F},  // a hole of radius 0.5 in a disc of radius 0.94
+      {figure::ring, 0.72F, 0, -0.22F},
+      {figure::ring, 0.6F, -0.8F, 0.06F},
+      {figure::square, 0, 0, -0.78F},  // half a side is 0.78; it has the corners that a disc lacks
+      {figure::square, 0.7F, -0.7F, -0.08F},
+      {figure::square, 0.9F, 0.7F, 0.12F},
+      {figure::triangle, 0, 0, -0.5F},  // equal sides, corners at radius 1, one of them straight up
+      {figure::triangle, 0, -1, 0},
+      {figure::triangle, 0.8660254F, 0.5F, 0},
+      {figure::triangle, 0, 1, 0.5F},
+      {figure::cross, 0, 0, -0.28F},  // bars of half width 0.28 from -1 to 1
+      {figure::cross, 0.8F, 0, -0.2F},
+      {figure::cross, 0, -0.8F, -0.2F},
+      {figure::cross, 0.8F, 0.8F, 0.52F},
+      {figure::star, 0, 0, -0.3502402F},  // how far the line from tip to notch passes by the middle
+      {figure::star, 1, 0, 0},            // a tip, the next 72 degrees on, and the notches half-way at radius 0.42
+      {figure::star, std::cos(1.2566371F), std::sin(1.2566371F), 0},
+      {figure::star, 0.42F * cosine, 0.42F * sine, 0},
+      {figure::star, -0.42F, 0, 0},
+      {figure::horizontal_stripes, 0.3F, 0.5F, -0.25F},  // half of each period: ink at 1/4 to 3/4, whatever x
+      {figure::horizontal_stripes, 0.5F, 1, 0.25F},
+      {figure::vertical_stripes, 0.5F, 0.3F, -0.25F},
+      {figure::vertical_stripes, -1, 0.5F, 0.25F},
+      {figure::checkerboard, 0, 0, 0.25F},  // fields of half a period: neighbours differ, diagonal ones don't
+      {figure::checkerboard, 0.5F, 0, -0.25F},
+      {figure::checkerboard, 0, 0.5F, -0.25F},
+      {figure::checkerboard, 0.5F, 0.5F, 0.25F},
+      {figure::crescent, 0.45F, 0, 0.75F},  // a disc of radius 0.95 without one of radius 0.75 around (0.45, 0)
+      {figure::crescent, -0.6F, 0, -0.3F},
+      {figure::crescent, -1.1F, 0, 0.15F},
+  };
+  for (place const& p : places) {
+    INFO("figure " << static_cast<int>(p.what) << " at " << p.x << ", " << p.y);
+    CHECK(dsl::detail::signed_distance(p.what, p.x, p.y) == approx(p.distance).margin(1e-5));
+  }
+  dsl::dataset const named = dsl::synthetic_pictures(1, 0, 1).train;
+  std::pair<figure, char const*> const names[] = {
+      {figure::disc, "disc"},
+      {figure::ring, "ring"},
+      {figure::square, "square"},
+      {figure::triangle, "triangle"},
+      {figure::cross, "cross"},
+      {figure::star, "star"},
+      {figure::horizontal_stripes, "horizontal stripes"},
+      {figure::vertical_stripes, "vertical stripes"},
+      {figure::checkerboard, "checkerboard"},
+      {figure::crescent, "crescent"},
+  };
+  for (auto const& [what, name] : names) CHECK(named.class_name(static_cast<int>(what)) == name);
+}
+
+TEST_CASE("a flip never changes a synthetic picture's class", "[synthetic]") {
+  // What has an axis of symmetry is, flipped, the same figure with another turn: of these two axes each has one.
+  using dsl::detail::signed_distance;
+  for (int i = 0; i < 10; ++i) {
+    auto const what = static_cast<dsl::detail::figure>(i);
+    float across_x = 0, across_y = 0;
+    for (int column = -29; column <= 29; ++column)
+      for (int row = -29; row <= 29; ++row) {
+        float const x = 0.043F * static_cast<float>(column), y = 0.043F * static_cast<float>(row);
+        float const here = signed_distance(what, x, y);
+        across_x = std::fmax(across_x, std::fabs(here - signed_distance(what, x, -y)));
+        across_y = std::fmax(across_y, std::fabs(here - signed_distance(what, -x, y)));
+      }
+    INFO("figure " << i << ": " << across_x << ", " << across_y);
+    CHECK(std::fmin(across_x, across_y) < 1e-5F);
+  }
+  // Stripes have no other turn: rows of horizontal ones differ and columns hardly do, in a flipped picture, too.
+  auto const variance = [](std::uint8_t const* pixels, bool of_rows) {
+    double sum = 0;
+    for (int c = 0; c < 3; ++c) {
+      double mean = 0, squares = 0;
+      for (int i = 0; i < 32; ++i) {
+        double line = 0;
+        for (int j = 0; j < 32; ++j) line += pixels[c * 1024 + (of_rows ? i * 32 + j : j * 32 + i)] / 32.0;
+        mean += line / 32;
+        squares += line * line / 32;
+      }
+      sum += squares - mean * mean;
+    }
+    return sum;
+  };
+  std::vector<std::uint8_t> pixels(3072);
+  for (std::uint64_t index = 6; index < 400; index += 10) {
+    INFO("picture " << index);
+    dsl::detail::draw_synthetic(3, index, pixels.data());
+    CHECK(variance(pixels.data(), true) > 10 * variance(pixels.data(), false));
+    dsl::detail::draw_synthetic(3, index + 1, pixels.data());
+    CHECK(variance(pixels.data(), false) > 10 * variance(pixels.data(), true));
+  }
+}
