@@ -50,9 +50,9 @@ void declare(CLI::App& app, settings& s) {
       ->type_name("DIR");
   app.add_option("pictures", s.files, "PNG or JPEG files [required]")->type_name("PICTURE");
   app.footer(R"(
-The largest square in the middle of a picture is shrunk, or stretched, to 32x32 by a triangle filter (bilinear where a
-picture grows; where it shrinks every pixel counts). What is transparent shows white. Then the training pictures' mean is
-subtracted, as in the training.
+A JPEG is turned as its Exif says. The largest square in the middle of a picture is shrunk, or stretched, to 32x32 by a
+triangle filter (bilinear where a picture grows; where it shrinks every pixel counts). What is transparent shows white.
+Then the training pictures' mean is subtracted, as in the training.
 
 Examples:
     minigooglenet_cifar -o plot.png --epochs 30 --weights cifar.weights
@@ -78,9 +78,11 @@ dsl::picture_classes classes(settings const& s) {
   dsl::picture_classes all;
   if (!s.classes.empty() || (s.data.empty() && std::filesystem::exists(beside)))
     all = dsl::read_classes(s.classes.empty() ? beside : s.classes);
-  else if (!s.data.empty() || !dsl::cifar10::find().empty())
+  else if (!s.data.empty() || !dsl::cifar10::find().empty()) {
+    if (s.data.empty())
+      fmt::print(stderr, "warning: there is no {}; taking the classes and mean of CIFAR-10\n", beside);
     all = dsl::classes_of(dsl::cifar10::load(s.data).train);
-  else
+  } else
     throw dsl::data_error("classes: " + beside +
                           " must be there, with the classes' names and the training pictures' mean; found none, and no "
                           "CIFAR-10 either; give --classes FILE or --data DIR");
@@ -125,8 +127,9 @@ void classify(dsl::trainer& trainer, dsl::picture_classes const& classes, std::s
   std::string text = file + "\n";
   for (std::size_t i = 0; i < static_cast<std::size_t>(top); ++i)
     text += fmt::format("  {:6.2f} %  {}\n", 100 * p[order[i]], classes.names[order[i]]);
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);
+  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
+    throw dsl::file_error(
+        "standard output: it must take the answers; found that it can't be written to; free some space");
 }
 
 int fail(int code, std::string message) {

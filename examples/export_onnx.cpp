@@ -12,6 +12,7 @@
 #endif
 
 #include <cstdio>
+#include <exception>
 #include <string>
 
 using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
@@ -36,7 +37,7 @@ int main(int count, char** word) {
     dsl::save_onnx(trainer.engine(), word[2],
                    {.doc = "MiniGoogLeNet: CIFAR-10 pictures minus their mean -> probabilities of ten classes"});
     std::printf("wrote %s\n", word[2]);
-  } catch (dsl::error const& e) {
+  } catch (std::exception const& e) {
     std::fprintf(stderr, "error: %s\n", e.what());
     return 1;
   }

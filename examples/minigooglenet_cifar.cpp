@@ -200,6 +200,7 @@ std::vector<std::pair<std::string, std::string>> decisive(settings const& s, pic
           {"--epochs", fmt::format("{}", s.epochs)},
           {"--batch-size", fmt::format("{}", s.batch_size)},
           {"--merge", s.merge},
+          {"--collectives", s.collectives},
           {"--synchronized", s.synchronized ? "on" : "off"},
           {"executor", each == executor.npos ? executor : executor.substr(each + 7)}};
 }
@@ -231,17 +232,22 @@ dsl::plot_options style(std::string const& data) { return {.title = "MiniGoogLeN
 
 /// The same in all processes; the first one writes and prints. `stopping` is null without --early-stopping.
 std::vector<dsl::callback_handle> callbacks(settings const& s, std::shared_ptr<best_weights> const& stopping,
-                                            std::string const& data) {
+                                            pictures const& data) {
   std::vector<dsl::callback_handle> all{says_where_it_begins{s}, schedule(s)};
   if (s.verbose == 1) all.emplace_back(dsl::progress_bar{});
   if (s.verbose == 2) all.emplace_back(dsl::epoch_log{});
   if (stopping) all.emplace_back(stopping);
   dsl::model_checkpoint_options const best{
-      .save_best_only = true, .save_weights_only = true, .writer = writer(s.best), .verbose = s.verbose > 0};
+      .save_best_only = true,
+      .save_weights_only = true,
+      .writer = writer(s.best),
+      .written = [classes = dsl::classes_of(data.train)](
+                     std::string const& path) { dsl::write_classes(classes, path + ".classes"); },
+      .verbose = s.verbose > 0};
   if (!s.best.empty()) all.emplace_back(dsl::model_checkpoint(s.best, best, dsl::metric_named(s.monitor)));
   if (!s.csv.empty()) all.emplace_back(dsl::csv_logger(s.csv));
   if (!s.tensorboard.empty()) all.emplace_back(dsl::tensorboard(s.tensorboard));
-  if (s.epochs > 1) all.emplace_back(dsl::plot_each_epoch(s.output, {.plot = style(data)}));
+  if (s.epochs > 1) all.emplace_back(dsl::plot_each_epoch(s.output, {.plot = style(data.name)}));
   dsl::backup_options const backup{
       .save_freq = s.save_every > 0 ? dsl::every_batches(s.save_every) : dsl::every_epochs(1),
       .delete_checkpoint = false,  // behind the plot
@@ -327,7 +333,7 @@ void run(settings const& s) {
         dsl::early_stopping_options{
             .patience = s.early_stopping, .restore_best_weights = true, .verbose = s.verbose > 0},
         dsl::metric_named(s.monitor));
-  std::vector<dsl::callback_handle> all = callbacks(s, stopping, data.name);
+  std::vector<dsl::callback_handle> all = callbacks(s, stopping, data);
   if (s.keeps_checkpoint()) all.emplace_back(says_what_differs{s.checkpoint(), decisive(s, data, trainer)});
   dsl::history const history = trainer.fit(data.train, {.epochs = s.epochs,
                                                         .batch_size = s.batch_size * gpus,

@@ -41,6 +41,15 @@ inline constexpr weights_function safetensors = [](dsl::trainer& t, std::string 
 #else
 inline constexpr weights_function safetensors = nullptr;
 #endif
+/// The end of a name that says a format in which this program writes no weights; empty where it does not.
+inline std::string foreign_format(std::string const& path) {
+  std::string small = path;
+  for (char& c : small) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (char const* other : {".h5", ".keras", ".onnx", ".pt", ".pth", ".npz", ".safetensors"})
+    if (small.ends_with(other) && !path.ends_with(".safetensors"))
+      return path.substr(path.size() - std::string(other).size());
+  return "";
+}
 /// The format that a file's name asks for.
 inline weights_function writer(std::string const& path) {
   return path.ends_with(".safetensors") ? safetensors : dsl::save_weights;
@@ -196,7 +205,8 @@ inline void declare(CLI::App& app, settings& s) {
       ->type_name("N")
       ->group(callbacks);
   app.add_option("--best", s.best,
-                 "keep the weights of the epoch with the best --monitor, as in best-{epoch:02d}-{val_acc:.4f}")
+                 "keep the weights of the epoch with the best --monitor, as in best-{epoch:02d}-{val_acc:.4f};\n"
+                 "formats, and FILE.classes, as for --weights")
       ->type_name("FILE")
       ->group(callbacks);
   app.add_option("--weights", s.weights,
@@ -305,6 +315,7 @@ inline void check_names(settings const& s) {
   add("--weights", s.weights, s.weights);
   add("--weights' classes", s.weights, s.classes());
   add("--best", s.best, s.best);
+  add("--best's classes", s.best, s.best + ".classes");
   add("--confusion", s.confusion, s.confusion);
   add("--csv", s.csv, s.csv);
   add("--tensorboard", s.tensorboard, s.tensorboard);
@@ -353,6 +364,11 @@ inline void check(settings const& s) {
   for (std::string const& file : {s.best, s.weights})
     need(writer(file), "--best and --weights: this program has no safetensors" + found(file) +
                            "; install nlohmann_json and build again, or choose another name");
+  for (std::string const& file : {s.best, s.weights})
+    need(foreign_format(file).empty(), "--best and --weights: " + file +
+                                           " must be a name for weights of this program or " +
+                                           "end in .safetensors; found " + foreign_format(file) +
+                                           "; choose another: docs/moving_weights.md says how to bring them elsewhere");
   need(s.confusion.empty() || is_picture(s.confusion) || s.confusion_as_text(),
        "--confusion: the name must end in .png, .svg or .txt; found " + s.confusion + "; rename it to confusion.png");
   check_names(s);

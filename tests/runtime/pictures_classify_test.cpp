@@ -266,6 +266,10 @@ TEST_CASE("classify: options and weights that can't be", "[program]") {
   dsl::write_classes(three, k.here / "three");
   fails(1, "-w w --classes three a.png", {"10 of pictures of 3x32x32", "found 3 of 1x1x2"});
 
+  outcome const full = run(k.here, "sh -c '" TYPENET_CLASSIFY " -w w a.png >/dev/full'", "");
+  CHECK(full.code == 1);
+  CHECK(has(full.err, "standard output: it must take the answers"));
+
   outcome const help = classify(k.here, "--help");
   CHECK(help.code == 0);
   for (char const* word : {"--weights", "--top", "--classes", "=3", "triangle filter", "Examples:", "--weights"})

@@ -174,6 +174,12 @@ TEST_CASE("program: nonsense options", "[program]") {
   refuses(2, with({"--towers-on", "cpu", "--executor", "reference"}), {"--towers-on", "--executor"});
   refuses(2, with({"--towers-on", "cpu", "--precision", "tf32"}), {"--precision", "--executor cuda"});
   refuses(2, with({"--verbose", "3"}), {"--verbose", "found 3"});
+  for (char const* name : {"w.weights.h5", "w.ONNX", "w.pt", "w.SafeTensors"}) {
+    refuses(2, with({"--weights", name}),
+            {"--weights", name, "found " + std::string(name).substr(std::string(name).rfind('.'))});
+    refuses(2, with({"--best", name}), {"--best", name});
+  }
+  refuses(2, with({"--best", "w", "--csv", "w.classes"}), {"--best's classes and --csv"});
   refuses(2, with({"--augment", "mixup"}), {"--augment", "crop_flip_cutout or none", "found mixup"});
   refuses(2, with({"--augment", "crop_flip", "--no-augment"}), {"--augment", "--no-augment"});
   refuses(2, with({"--augment", "crop_flip", "--cutout", "8"}), {"--cutout", "crop_flip_cutout", "found crop_flip"});
@@ -517,6 +523,8 @@ TEST_CASE("program: weights in the format that their name asks for", "[program]"
   REQUIRE(weights.size() > 6'600'000);
   CHECK(weights.substr(8, 2) == "{\"");
   CHECK(weights == contents(here / "best-1.safetensors"));
+  CHECK_FALSE(contents(here / "w.safetensors.classes").empty());
+  CHECK(contents(here / "best-1.safetensors.classes") == contents(here / "w.safetensors.classes"));
 }
 
 TEST_CASE("program: schedules", "[program]") {
