@@ -53,9 +53,10 @@ class convolutions {
     asked.x = turned ? &ly : &lx, asked.y = turned ? &lx : &ly, asked.kernel = &lk, asked.bias = bias ? &lb : nullptr;
     description_handle const found = describe(device_.engine(), asked, algorithm(y, weights));
     implementations_ = detail::message({implementations_, s.step->node,
-                                        weights ? " backward weights: "
-                                        : data  ? " backward data: "
-                                                : " forward: ",
+                                        weights ? " backward weights"
+                                        : data  ? " backward data"
+                                                : " forward",
+                                        pieces > 1 ? detail::message({" in ", pieces, " pieces: "}) : ": ",
                                         implementation(found), "\n"});
 
     if (!weights) {
@@ -98,7 +99,8 @@ class convolutions {
     for (packed_kernel const& k : kernels_) all += k.bytes();
     return all;
   }
-  /// What the library chose, a line a step: "3 forward: jit:avx512_core"; tests read it.
+  /// What the library chose, a line a step: "3 forward: jit:avx512_core", or "3 forward in 2 pieces: ..." where the
+  /// batch is cut; tests read it.
   std::string const& implementations() const { return implementations_; }
 
  private:
