@@ -132,9 +132,11 @@ dsl::trainer compile(settings const& s, Executor const& executor) {
 
 dsl::augmentation augmentation(settings const& s) {
   if (s.augment == "none") return {};
-  if (s.augment == "crop_flip") return dsl::in_order{dsl::random_crop{}, dsl::random_flip{}};
-  if (s.augment == "crop_flip_cutout")
-    return dsl::in_order{dsl::random_crop{}, dsl::random_flip{}, dsl::cutout{.size = s.cutout}};
+  dsl::random_crop const crop{.outside = s.crop_border == "mirror" ? dsl::outside::mirror
+                                         : s.crop_border == "edge" ? dsl::outside::edge
+                                                                   : dsl::outside::zero};
+  if (s.augment == "crop_flip") return dsl::in_order{crop, dsl::random_flip{}};
+  if (s.augment == "crop_flip_cutout") return dsl::in_order{crop, dsl::random_flip{}, dsl::cutout{.size = s.cutout}};
   return dsl::shift_and_flip{};
 }
 
@@ -194,6 +196,7 @@ std::vector<std::pair<std::string, std::string>> decisive(settings const& s, pic
   return {{"data", fmt::format("{}, {} + {} pictures ({:08x})", data.name, data.train.size, data.test.size,
                                (dsl::fingerprint(data.train) ^ dsl::fingerprint(data.test) << 1) & 0xffffffff)},
           {"--augment", s.augment},
+          {"--crop-border", s.crop_border},
           {"--cutout", fmt::format("{}", s.cutout)},
           {"--learning-rate", fmt::format("{}", s.learning_rate)},
           {"--schedule", s.schedule},

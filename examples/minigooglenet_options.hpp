@@ -83,6 +83,7 @@ struct settings {
   std::int64_t train_size = 0;
   std::int64_t test_size = 0;
   std::string augment = "shift_flip";
+  std::string crop_border = "zero";
   int cutout = 16;
   bool summary = false;
   std::string graph;
@@ -177,6 +178,9 @@ inline void declare(CLI::App& app, settings& s) {
              "shift_flip, the tutorials'; crop_flip: 4 pixels of padding, then a crop; crop_flip_cutout: and a\n"
              "hole; none")
           ->type_name("NAME");
+  app.add_option("--crop-border", s.crop_border,
+                 "what crops see beside a picture: zero, which is the mean picture, edge or mirror")
+      ->type_name("NAME");
   app.add_option("--cutout", s.cutout, "side in pixels of the hole of --augment crop_flip_cutout")->type_name("N");
   app.add_flag_callback(
          "--no-augment", [&s] { s.augment = "none"; }, "train on the pictures as they are: --augment none")
@@ -383,6 +387,10 @@ inline void check(settings const& s) {
   bool const augments =
       s.augment == "shift_flip" || s.augment == "crop_flip" || s.augment == "crop_flip_cutout" || s.augment == "none";
   need(augments, "--augment: it must be shift_flip, crop_flip, crop_flip_cutout or none" + found(s.augment));
+  need(s.crop_border == "zero" || s.crop_border == "edge" || s.crop_border == "mirror",
+       "--crop-border: it must be zero, edge or mirror" + found(s.crop_border));
+  need(s.crop_border == settings{}.crop_border || s.augment.starts_with("crop_flip"),
+       "--crop-border is for --augment crop_flip and crop_flip_cutout" + found(s.augment) + "; leave it out");
   need(s.cutout == settings{}.cutout || s.augment == "crop_flip_cutout",
        "--cutout is for --augment crop_flip_cutout" + found(s.augment) + "; leave it out");
   need(s.cutout >= 1 && s.cutout <= 32, "--cutout: it must be 1 to 32 pixels" + found(s.cutout) + "; try 16");

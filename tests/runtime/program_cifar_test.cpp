@@ -182,6 +182,9 @@ TEST_CASE("program: nonsense options", "[program]") {
   refuses(2, with({"--best", "w", "--csv", "w.classes"}), {"--best's classes and --csv"});
   refuses(2, with({"--augment", "mixup"}), {"--augment", "crop_flip_cutout or none", "found mixup"});
   refuses(2, with({"--augment", "crop_flip", "--no-augment"}), {"--augment", "--no-augment"});
+  refuses(2, with({"--augment", "crop_flip", "--crop-border", "wrap"}),
+          {"--crop-border", "zero, edge or mirror", "found wrap"});
+  refuses(2, with({"--crop-border", "mirror"}), {"--crop-border", "crop_flip_cutout", "found shift_flip"});
   refuses(2, with({"--augment", "crop_flip", "--cutout", "8"}), {"--cutout", "crop_flip_cutout", "found crop_flip"});
   refuses(2, with({"--augment", "crop_flip_cutout", "--cutout", "0"}), {"--cutout", "1 to 32", "found 0"});
   refuses(2, with({"--augment", "crop_flip_cutout", "--cutout", "33"}), {"--cutout", "1 to 32", "found 33"});
@@ -649,6 +652,10 @@ TEST_CASE("program: every augmentation trains on other pictures", "[program]") {
   CHECK(train({"--augment", "crop_flip_cutout", "--cutout", "16"}) == rows[2]);
   std::string const smaller = train({"--augment", "crop_flip_cutout", "--cutout", "8"});
   for (std::string const& other : rows) CHECK(smaller != other);
+  CHECK(train({"--augment", "crop_flip", "--crop-border", "zero"}) == rows[1]);
+  std::string const mirrored = train({"--augment", "crop_flip", "--crop-border", "mirror"});
+  CHECK(mirrored != rows[1]);
+  CHECK(mirrored != train({"--augment", "crop_flip", "--crop-border", "edge"}));
 }
 
 TEST_CASE("program: the confusion matrix, as text and picture, of one tower and of two", "[program]") {
