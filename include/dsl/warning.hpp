@@ -6,7 +6,7 @@
 namespace dsl {
 
 /// What the library says beside its errors, a sentence each: to standard error. A program may put its own function
-/// here.
+/// here, before other threads use the library; it is called from whichever thread has something to say.
 inline void (*on_warning)(char const* sentence) = [](char const* sentence) {
   std::fprintf(stderr, "[WARNING] %s\n", sentence);
 };

@@ -938,7 +938,7 @@ TEST_CASE("a run that goes on within an epoch says so as any other; of several p
 }
 
 TEST_CASE("lines of others end that of a progress bar first", "[callbacks]") {
-  std::FILE* const before = std::exchange(detail::open_line, stdout);
+  std::FILE* const before = detail::open_line.exchange(stdout);
   CHECK(test::printed([] { detail::print_lines(stdout, "Epoch 1: saving\n"), detail::print_lines(stdout, "b\n"); }) ==
         "\nEpoch 1: saving\nb\n");
   detail::open_line = before;

@@ -74,6 +74,7 @@ struct shift_and_flip {
   friend bool operator==(shift_and_flip const&, shift_and_flip const&) = default;
 };
 
+/// draw() is called from several threads at once, and always gives the same for the same numbers.
 template <class T>
 concept augmentation_policy = requires(T const& policy, dsl::shape const& picture) {
   { policy.draw(std::uint64_t{}, int{}, std::int64_t{}, picture) } -> std::same_as<transform>;

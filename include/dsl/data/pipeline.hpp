@@ -17,6 +17,8 @@
 
 namespace dsl {
 
+/// Which batches a batch_loader makes of a data set, and who makes them. The same (seed, epoch) gives the same bits,
+/// whatever prefetch and threads are.
 struct pipeline_options {
   int batch_size = 64;
   std::uint64_t seed = 0;

@@ -9,6 +9,7 @@
 
 namespace dsl {
 
+/// What stands between pixels: the nearest one, or a mean of the four around, weighted by how near they are.
 enum class interpolation { nearest, bilinear };
 
 /// What a place outside the picture has: its nearest edge; zero, which is the mean picture's colour, since the mean has

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <cstdio>
 #include <string>
 
 namespace dsl::detail {
 
 /// Where a progress bar has drawn a line that has not ended.
-inline std::FILE* open_line = nullptr;
+inline std::atomic<std::FILE*> open_line = nullptr;  // of all threads' trainers
 
 inline void print(std::FILE* out, std::string const& s) {
   std::fwrite(s.data(), 1, s.size(), out);

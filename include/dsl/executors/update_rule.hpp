@@ -7,6 +7,7 @@
 
 namespace dsl {
 
+/// How an optimizer's slots and a gradient become a new weight; adamw is adam whose decay is decoupled.
 enum class update_method : unsigned char { sgd, adam, rmsprop };
 
 /// What keeps a step finite where its gradients have been 0: root is that of the mean square.

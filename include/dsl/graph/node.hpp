@@ -64,6 +64,7 @@ struct tensor {
   int readers = 0;  // operands that are this tensor
 };
 
+/// What a parameter is to its layer. The last two are batch_norm's running statistics: no optimizer changes them.
 enum class role : unsigned char { kernel, bias, gamma, beta, moving_mean, moving_variance };
 
 /// Weights are stored as PyTorch does: kernels of conv2d as (out, in, height, width), of dense as (out, in).

@@ -14,6 +14,7 @@
 
 namespace dsl {
 
+/// How often a run's state is kept, and for how long.
 struct backup_options {
   dsl::save_freq save_freq = every_epochs(1);
   bool delete_checkpoint = true;  // when the run ends as it should

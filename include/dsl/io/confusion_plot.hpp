@@ -11,6 +11,7 @@
 
 namespace dsl {
 
+/// What is written above the picture, in UTF-8, and its size.
 struct confusion_plot_options {
   std::string title = "Confusion matrix";
   int width = 860;  // pixels

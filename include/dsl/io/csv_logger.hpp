@@ -16,6 +16,7 @@
 
 namespace dsl {
 
+/// As Keras's CSVLogger has them.
 struct csv_logger_options {
   char separator = ',';
   /// Behind the rows of earlier runs, else over them. A run that was killed is an earlier one, too, where the next does

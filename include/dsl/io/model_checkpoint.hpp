@@ -23,6 +23,7 @@ namespace dsl {
 /// a warning:  [names](dsl::trainer& t, std::string const& path) { dsl::save_safetensors(t, path, {.naming = names}); }
 using weights_writer = std::function<void(trainer&, std::string const& path)>;
 
+/// As Keras's ModelCheckpoint has them; a `writer` chooses another format.
 struct model_checkpoint_options {
   bool save_best_only = false;
   bool save_weights_only = false;

@@ -24,6 +24,7 @@
 
 namespace dsl {
 
+/// What is written on a plot, in UTF-8, and its size.
 struct plot_options {
   std::string title = "Training Loss and Accuracy";
   std::string x_label = "Epoch #";
@@ -32,6 +33,7 @@ struct plot_options {
   int height = 640;
 };
 
+/// What gnuplot draws into a file.
 enum class plot_format { png, svg };
 
 /// By the name's end, large or small letters; anything else is a file_error.

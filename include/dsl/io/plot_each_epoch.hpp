@@ -11,6 +11,7 @@
 
 namespace dsl {
 
+/// How the plot looks, and how often there is time for it.
 struct plot_each_epoch_options {
   plot_options plot{};
   double most_time = 0.05;  // share of a run's time that drawing may take; 1: every epoch is drawn

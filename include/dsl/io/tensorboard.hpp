@@ -13,6 +13,7 @@
 
 namespace dsl {
 
+/// As Keras's TensorBoard has it.
 struct tensorboard_options {
   std::int64_t update_freq = 0;  // also batch_loss and batch_accuracy, each so many batches; 0: epochs alone
 };

@@ -13,6 +13,7 @@ namespace dsl {
 ///   keras: "conv2d_1/kernel", kernels (height, width, in, out) and (in, out)
 enum class weight_convention : unsigned char { torch, keras };
 
+/// Under which names a model of the other framework knows the network's weights.
 struct weight_naming {
   weight_convention convention = weight_convention::torch;
   std::string prefix{};  // in front of every name: "module."

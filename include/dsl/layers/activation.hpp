@@ -26,6 +26,7 @@ template <double Alpha = 1.0>
 struct elu : detail::activation<function::elu, Alpha> {};
 /// 1 / (1 + e^-x)
 struct sigmoid : detail::activation<function::sigmoid> {};
+/// (e^x - e^-x) / (e^x + e^-x)
 struct tanh : detail::activation<function::tanh> {};
 /// x sigmoid(x), also called swish
 struct silu : detail::activation<function::silu> {};

@@ -30,6 +30,7 @@ struct target {
   bool library_writes_slices = false;
 };
 
+/// What fixes a plan beside its graph. batch: samples of a step on this device.
 struct plan_options {
   int batch = 1;
   dsl::mode mode = dsl::mode::training;
@@ -88,6 +89,7 @@ enum class content : unsigned char {
   squares,  // device: a double, of its gradients
 };
 
+/// accumulate: reads and writes, adding to what others have written.
 enum class access : unsigned char { read, write, accumulate };
 
 /// One thing a step reads or writes: `what` number `index`, in channels [channel, channel + its own) of a buffer.

@@ -11,6 +11,7 @@
 
 namespace dsl {
 
+/// What stands above a network's picture.
 struct dot_options {
   std::string title{};    // above the counts of parameters and multiply-adds
   int towers = 1;         // replicate<G, ...> knows its own

@@ -21,6 +21,7 @@
 
 namespace dsl {
 
+/// How long processes wait for each other, and how much they send at once.
 struct mpi_options {
   /// In which the job ends when a process has died or hangs; more than a step and a validation batch take, and MPI's
   /// start: at least 1.

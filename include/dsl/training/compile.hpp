@@ -9,6 +9,7 @@
 
 namespace dsl {
 
+/// What a network is trained for and from: the loss that fit lowers, and all that does not belong to one run of fit.
 struct compile_options {
   dsl::loss loss = dsl::loss::categorical_crossentropy;
   std::uint64_t seed = 0;                  // of weights, order, augmentation and dropout

@@ -14,6 +14,7 @@
 
 namespace dsl {
 
+/// As Keras's EarlyStopping has them.
 struct early_stopping_options {
   int patience = 0;      // epochs without a better value behind which the run ends; 0 is as 1
   double min_delta = 0;  // a value counts as better by more than this

@@ -23,6 +23,7 @@ struct epoch_record {
   double images_per_second = 0;  // training alone
 };
 
+/// What fit() returns: a record an epoch, in order, those before a resumed one among them.
 struct history {
   std::vector<epoch_record> epochs{};
 };

@@ -35,6 +35,7 @@ struct val_accuracy {
   static double of(epoch_record const& e) { return e.validation.acc; }
 };
 
+/// What early_stopping and model_checkpoint may watch: a name, a direction, and a number of an epoch's record.
 template <class M>
 concept metric = requires(epoch_record const& e) {
   { M::name } -> std::convertible_to<char const*>;

@@ -149,6 +149,7 @@ struct rmsprop {
   }
 };
 
+/// sgd, adam, adamw, rmsprop: a rate and a rule. Rules are those that update_rule knows; executors implement these.
 template <class O>
 concept optimizer = requires(O const& o) {
   { o.learning_rate } -> std::convertible_to<double>;

@@ -9,6 +9,7 @@
 
 namespace dsl {
 
+/// How the Keras model is made, and what a file must have.
 struct keras_h5_options {
   /// Where the model keeps its layers with weights, in the network's order: for models inside of models, such as
   /// "layers/sequential/layers/conv2d", and for subclassed ones. Empty: keras_h5::groups().

@@ -8,6 +8,7 @@
 
 namespace dsl {
 
+/// How weights are named in a file, and what a file must have.
 struct weights_options {
   weight_naming naming{};
   /// load: every weight of the network must be in the file, and nothing else.
