@@ -136,7 +136,8 @@ dsl::augmentation augmentation(settings const& s) {
                                          : s.crop_border == "edge" ? dsl::outside::edge
                                                                    : dsl::outside::zero};
   if (s.augment == "crop_flip") return dsl::in_order{crop, dsl::random_flip{}};
-  if (s.augment == "crop_flip_cutout") return dsl::in_order{crop, dsl::random_flip{}, dsl::cutout{.size = s.cutout}};
+  if (s.augment == "crop_flip_cutout")
+    return dsl::in_order{crop, dsl::random_flip{}, dsl::cutout{.size = s.cutout, .epochs = s.cutout_epochs}};
   return dsl::shift_and_flip{};
 }
 
@@ -198,6 +199,7 @@ std::vector<std::pair<std::string, std::string>> decisive(settings const& s, pic
           {"--augment", s.augment},
           {"--crop-border", s.crop_border},
           {"--cutout", fmt::format("{}", s.cutout)},
+          {"--cutout-epochs", fmt::format("{}", s.cutout_epochs)},
           {"--learning-rate", fmt::format("{}", s.learning_rate)},
           {"--schedule", s.schedule},
           {"--epochs", fmt::format("{}", s.epochs)},

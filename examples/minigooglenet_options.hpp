@@ -85,6 +85,7 @@ struct settings {
   std::string augment = "shift_flip";
   std::string crop_border = "zero";
   int cutout = 16;
+  int cutout_epochs = 0;
   bool summary = false;
   std::string graph;
   std::string schedule = "poly";
@@ -182,6 +183,9 @@ inline void declare(CLI::App& app, settings& s) {
                  "what crops see beside a picture: zero, which is the mean picture, edge or mirror")
       ->type_name("NAME");
   app.add_option("--cutout", s.cutout, "side in pixels of the hole of --augment crop_flip_cutout")->type_name("N");
+  app.add_option("--cutout-epochs", s.cutout_epochs,
+                 "holes in the first N epochs alone, so that the last ones see whole pictures; 0: in all")
+      ->type_name("N");
   app.add_flag_callback(
          "--no-augment", [&s] { s.augment = "none"; }, "train on the pictures as they are: --augment none")
       ->excludes(augment);
@@ -394,6 +398,9 @@ inline void check(settings const& s) {
   need(s.cutout == settings{}.cutout || s.augment == "crop_flip_cutout",
        "--cutout is for --augment crop_flip_cutout" + found(s.augment) + "; leave it out");
   need(s.cutout >= 1 && s.cutout <= 32, "--cutout: it must be 1 to 32 pixels" + found(s.cutout) + "; try 16");
+  need(s.cutout_epochs == 0 || s.augment == "crop_flip_cutout",
+       "--cutout-epochs is for --augment crop_flip_cutout" + found(s.augment) + "; leave it out");
+  need(s.cutout_epochs >= 0, "--cutout-epochs: it must be 0 (all) or more" + found(s.cutout_epochs) + "; try 25");
   need(!s.synthetic || s.data.empty(), "--synthetic and --data: only one of them can be; leave one out");
   need(s.executor == "reference" || (s.executor == "onednn" && has_onednn) || (s.executor == "cuda" && has_cuda),
        "--executor: it must be one that is built in" + found(s.executor) + "; this program has " +

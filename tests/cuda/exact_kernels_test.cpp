@@ -171,6 +171,8 @@ TEMPLATE_TEST_CASE("pictures from the data set are the pipeline's", "[kernels]",
       random_crop{.padding = dsl::detail::largest_augmentation, .outside = dsl::outside::mirror},
       random_flip{.probability = 0.7},
       cutout{.size = 5},
+      cutout{.size = 5, .epochs = 3},  // of epoch 3 on: none
+      cutout{.size = 5, .epochs = 4},
       in_order{random_crop{.padding = 2}, random_flip{}, cutout{.size = 4}},
       in_order{shift_and_flip{}, random_flip{}, cutout{.size = 40}},
       in_order{shift_and_flip{.interpolation = dsl::interpolation::bilinear}, cutout{.size = 3}}};

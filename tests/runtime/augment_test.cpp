@@ -163,6 +163,8 @@ TEST_CASE("draws are Philox's words, in their order", "[augment]") {
   CHECK(hole == dsl::rectangle{high(words(8).x[0], 32) - 8, high(words(8).x[1], 48) - 8, 16, 16});
   CHECK(dsl::cutout{.size = 5}.draw(seed, 3, sample, {3, 32, 48}).hole ==
         dsl::rectangle{high(words(8).x[0], 32) - 2, high(words(8).x[1], 48) - 2, 5, 5});
+  CHECK(dsl::cutout{.epochs = 4}.draw(seed, 3, sample, {3, 32, 48}).hole == hole);
+  CHECK_FALSE(dsl::cutout{.epochs = 3}.draw(seed, 3, sample, {3, 32, 48}).cuts());
 
   // Pinned: a run must be repeatable with the next release too. Each row is a sample's dy, dx, flip, top, left.
   dsl::in_order const all{dsl::random_crop{}, dsl::random_flip{}, dsl::cutout{}};
@@ -354,13 +356,14 @@ TEST_CASE("what a device can draw is known in plain numbers", "[augment]") {
   dsl::random_crop const crop{.padding = 3, .outside = dsl::outside::mirror};
   dsl::random_flip const flip{.probability = 0.25};
   dsl::shift_and_flip const shift{.width = 0.2, .height = 0.3, .interpolation = dsl::interpolation::bilinear};
-  CHECK(dsl::augmentation(dsl::in_order{crop, flip, dsl::cutout{.size = 5}}).describe(n));
+  CHECK(dsl::augmentation(dsl::in_order{crop, flip, dsl::cutout{.size = 5, .epochs = 7}}).describe(n));
   CHECK(n == dsl::augmentation_numbers{.crops = true,
                                        .padding = 3,
                                        .outside = dsl::outside::mirror,
                                        .flips = true,
                                        .flip_probability = 0.25f,
-                                       .hole = 5});
+                                       .hole = 5,
+                                       .hole_epochs = 7});
   CHECK(dsl::augmentation(dsl::in_order{shift, flip}).describe(n));
   CHECK(n == dsl::augmentation_numbers{.shifts = true,
                                        .shift_flips = true,
@@ -380,6 +383,7 @@ TEST_CASE("what a device can draw is known in plain numbers", "[augment]") {
                                                  {.crops = true, .padding = -1},
                                                  {.crops = true, .padding = (1 << 20) + 1},
                                                  {.hole = -1},
+                                                 {.hole = 5, .hole_epochs = -1},
                                                  {.hole = (1 << 20) + 1}})
     CHECK_FALSE(dsl::augmentation(told{wrong}).describe(n));
 }
@@ -395,6 +399,7 @@ TEST_CASE("crop, flip and cutout refuse options that make no sense", "[augment]"
   require_option_error(make(dsl::random_crop{.padding = std::numeric_limits<int>::max()}), {"random_crop", "1048576"});
   require_option_error(make(dsl::cutout{.size = 0}), {"cutout", "size", "found 0"});
   require_option_error(make(dsl::cutout{.size = -16}), {"found -16"});
+  require_option_error(make(dsl::cutout{.epochs = -1}), {"cutout", "epochs", "found -1"});
   require_option_error(make(dsl::cutout{.size = (1 << 20) + 1}), {"found 1048577"});
   for (double p : {-0.1, 1.1, std::nan("")})
     require_option_error(make(dsl::random_flip{.probability = p}), {"random_flip", "probability", "0 to 1"});
@@ -415,6 +420,8 @@ TEST_CASE("processes tell every augmentation from every other", "[augment]") {
                                       random_flip{.probability = 0.4},
                                       dsl::cutout{},
                                       dsl::cutout{.size = 15},
+                                      dsl::cutout{.epochs = 25},
+                                      dsl::cutout{.epochs = 26},
                                       in_order{random_crop{}, random_flip{}},
                                       in_order{random_crop{}, random_flip{}, dsl::cutout{}},
                                       in_order{random_crop{}, dsl::cutout{}},

@@ -188,6 +188,8 @@ TEST_CASE("program: nonsense options", "[program]") {
   refuses(2, with({"--augment", "crop_flip", "--cutout", "8"}), {"--cutout", "crop_flip_cutout", "found crop_flip"});
   refuses(2, with({"--augment", "crop_flip_cutout", "--cutout", "0"}), {"--cutout", "1 to 32", "found 0"});
   refuses(2, with({"--augment", "crop_flip_cutout", "--cutout", "33"}), {"--cutout", "1 to 32", "found 33"});
+  refuses(2, with({"--cutout-epochs", "1"}), {"--cutout-epochs", "crop_flip_cutout", "found shift_flip"});
+  refuses(2, with({"--augment", "crop_flip_cutout", "--cutout-epochs", "-1"}), {"--cutout-epochs", "found -1"});
   refuses(2, with({"--train-size", "-1"}), {"--train-size", "found -1"});
   refuses(2, with({"--test-size", "-1"}), {"--test-size", "found -1"});
   refuses(2, with({"--synthetic", "--data", "somewhere"}), {"--synthetic", "--data", "only one"});
@@ -656,6 +658,26 @@ TEST_CASE("program: every augmentation trains on other pictures", "[program]") {
   std::string const mirrored = train({"--augment", "crop_flip", "--crop-border", "mirror"});
   CHECK(mirrored != rows[1]);
   CHECK(mirrored != train({"--augment", "crop_flip", "--crop-border", "edge"}));
+}
+
+TEST_CASE("program: holes in the first epochs alone", "[program]") {
+  auto const train = [](std::vector<std::string> const& more) {
+    temporary_directory const here;
+    std::vector<std::string> all =
+        tiny({"-o", "plot.svg", "--epochs", "2", "--verbose", "0", "--augment", "crop_flip_cutout"});
+    all.insert(all.end(), more.begin(), more.end());
+    outcome const o = run(here, all);
+    INFO(o.out << o.err);
+    REQUIRE(o.code == 0);
+    return lines(contents(here / "plot.svg.history.csv"));
+  };
+  auto const scores = [](std::vector<std::string> const& rows, std::size_t epoch) {
+    return rows.at(epoch).substr(0, rows.at(epoch).find(",0.00"));  // without the time it took
+  };
+  auto const holes = train({}), first = train({"--cutout-epochs", "1"}), both = train({"--cutout-epochs", "2"});
+  CHECK(scores(first, 1) == scores(holes, 1));
+  CHECK(scores(first, 2) != scores(holes, 2));
+  CHECK(scores(both, 2) == scores(holes, 2));
 }
 
 TEST_CASE("program: the confusion matrix, as text and picture, of one tower and of two", "[program]") {

@@ -30,7 +30,8 @@ struct augmentation_numbers {
   dsl::outside outside = dsl::outside::edge;
   bool flips = false;  // random_flip
   float flip_probability = 0;
-  int hole = 0;  // cutout's side; 0: none
+  int hole = 0;         // cutout's side; 0: none
+  int hole_epochs = 0;  // only in so many first ones; 0: in all
   friend bool operator==(augmentation_numbers const&, augmentation_numbers const&) = default;
 };
 
@@ -103,7 +104,8 @@ class augmentation {
     numbers = {};
     if (policy_ && !policy_->describe(numbers)) return false;
     auto const fits = [](int pixels) { return pixels >= 0 && pixels <= detail::largest_augmentation; };
-    return fits(numbers.padding) && fits(numbers.hole) && (!numbers.shifts || !numbers.crops);
+    return fits(numbers.padding) && fits(numbers.hole) && numbers.hole_epochs >= 0 &&
+           (!numbers.shifts || !numbers.crops);
   }
 
  private:

@@ -81,10 +81,14 @@ struct random_flip {
 /// A square of so many pixels a side becomes zero (DeVries and Taylor 2017). Its centre is any pixel, so part of the
 /// square may lie beside the picture: rows centre - size/2 .. centre - size/2 + size-1. Their size for CIFAR-10 is 16.
 /// Philox: counter = (epoch, cutout, sample); words: the centre's row, its column.
+/// With `epochs` only in the run's so many first ones: the last ones, at low rates, then see whole pictures, as those
+/// of a test are; batch_norm's statistics become theirs.
 struct cutout {
   int size = 16;
+  int epochs = 0;  // 0: all
 
   transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const {
+    if (epochs > 0 && epoch >= epochs) return {};
     auto const words = detail::augmentation_words(detail::purpose::cutout, seed, epoch, sample);
     return {.hole = {.top = detail::scaled(words.x[0], picture.height) - size / 2,
                      .left = detail::scaled(words.x[1], picture.width) - size / 2,
@@ -93,13 +97,14 @@ struct cutout {
   }
   [[gnu::cold]] bool describe(augmentation_numbers& all) const {
     if (all.hole > 0) return false;
-    all.hole = size;
+    all.hole = size, all.hole_epochs = epochs;
     return true;
   }
   [[gnu::cold]] void check() const {
     if (size < 1 || size > detail::largest_augmentation)
       throw option_error(detail::message(
           {"cutout: size must be 1 to ", detail::largest_augmentation, " pixels; found ", size, "; try 16"}));
+    if (epochs < 0) throw option_error(detail::message({"cutout: epochs must be 0 (all) or more; found ", epochs}));
   }
 };
 

@@ -135,6 +135,8 @@ struct pictures_looked_at {
                     t.hole.top, t.hole.left, t.hole.height, t.hole.width})
         f.add(v);
     }
+  augmentation_numbers numbers;
+  if (policy.describe(numbers)) f.add(numbers.hole_epochs);  // shows in later epochs only
   return f.value();
 }
 

@@ -28,7 +28,7 @@ struct gather_shape {
   int crops, padding, outside;      // outside: 0 the edge, 1 zero, 2 mirrored
   int flips;
   float flip_probability;
-  int hole;
+  int hole, hole_epochs;  // epochs: 0 for all
   int seed_low, seed_high;
 };
 
@@ -117,7 +117,7 @@ KERNEL void gather_pictures(gather_shape s, unsigned char const* pictures, int c
     crop_x = scaled(words.x[1], 2 * s.padding + 1) - s.padding;
   }
   if (s.flips && unit_float(words_for(7u).x[0]) < s.flip_probability) flipped = !flipped;
-  if (s.hole > 0) {
+  if (s.hole > 0 && (s.hole_epochs == 0 || state->epoch < s.hole_epochs)) {
     philox_block const words = words_for(8u);
     int const down = i - (scaled(words.x[0], s.height) - s.hole / 2);
     int const right = j - (scaled(words.x[1], s.width) - s.hole / 2);

@@ -26,7 +26,7 @@ inline kernel_spec gather_pictures(storage t, int batch, shape const& s, augment
                            a.shift_flips, a.interpolation == interpolation::bilinear,
                            static_cast<float>(a.shift_height * s.height), static_cast<float>(a.shift_width * s.width),
                            a.crops, a.padding, static_cast<int>(a.outside), a.flips, a.flip_probability, a.hole,
-                           static_cast<std::int32_t>(static_cast<std::uint32_t>(seed)),
+                           a.hole_epochs, static_cast<std::int32_t>(static_cast<std::uint32_t>(seed)),
                            static_cast<std::int32_t>(static_cast<std::uint32_t>(seed >> 32)));
 }
 
