@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/list.hpp>
+#include <dsl/executors/engine.hpp>
+#include <dsl/executors/host/bound_step.hpp>
+#include <dsl/executors/host/memory.hpp>
+#include <dsl/executors/host/state.hpp>
+#include <dsl/executors/host/tower.hpp>
+#include <dsl/plan/plan.hpp>
+#include <dsl/view.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dsl::host {
+
+/// A plan with its memory and its steps, bound to it.
+template <class T>
+struct program {
+  dsl::plan plan{};
+  batch_part part{1};
+  memory_block const* activations = nullptr;
+  detail::list<bound_step<T>> steps{};
+  batch_view batch{};  // of the run in progress
+};
+
+/// Finds the memory of what a plan's steps read and write: buffers as addresses, operands as views.
+template <class T>
+class binding {
+ public:
+  binding(graph_view const& g, state<T> const& s, program<T> const& p) : graph_(g), state_(s), p_(p) {}
+
+  std::byte* address(int b) const {
+    buffer const& x = p_.plan.buffers[b];
+    return x.where == region::activations ? p_.activations->data() + x.offset : state_.address(x);
+  }
+  /// Null for buffer -1: there is none.
+  template <class U>
+  U* data(int b) const {
+    return b < 0 ? nullptr : reinterpret_cast<U*>(address(b));
+  }
+  /// The i-th operand of a step that holds `what`, as a view; empty where there are fewer.
+  template <class U>
+  [[gnu::cold]] view<U> tensor(step const& s, content what, int skip = 0) const {
+    for (int i = 0; i < s.operands; ++i) {
+      operand const& o = p_.plan.operands[s.first_operand + i];
+      if (o.what == what && skip-- == 0) return view_of<U>(what, o.index, {o.buffer, o.channel}, s.micro);
+    }
+    return {};
+  }
+  template <class U>
+  [[gnu::cold]] view<U> view_of(content what, int index, placement where, int micro) const {
+    view<std::byte> const v = place_of(what, index, where, micro);
+    return {reinterpret_cast<U*>(v.data), v.shape, v.batch, v.block, v.buffer_channels, v.channel};
+  }
+
+  /// Where a tower has moments of its own, batch_norm's steps move those.
+  [[gnu::cold]] void bind(step const& s, bound_step<T>& b, tower<T>* own) const {
+    b.step = &s;
+    b.node = s.node >= 0 ? &graph_.nodes[s.node] : nullptr;
+    b.x = tensor<T const>(s, content::activation, 0);
+    b.x2 = tensor<T const>(s, content::activation, 1);
+    b.dy = tensor<T const>(s, content::gradient);
+    for (int i = 0; i < s.operands; ++i) bind(s, p_.plan.operands[s.first_operand + i], b, own);
+    if (s.kind == op::transfer && s.what == action::backward) b.x = b.dy;
+    if (s.what == action::copy_forward || s.what == action::copy_backward) {
+      // between a concat's or add's tensor and one of its inputs: the wider one has its channels counted off already
+      if (s.what == action::copy_backward) b.x = b.dy;
+      int const channels = b.x.shape.channels < b.to.shape.channels ? b.x.shape.channels : b.to.shape.channels;
+      b.x.shape.channels = b.to.shape.channels = channels;
+    }
+    int const end = b.to.channel + b.to.shape.channels;
+    b.ends_block = b.to.data && end < b.to.buffer_channels && end + b.to.block > b.to.buffer_channels;
+  }
+
+ private:
+  [[gnu::cold]] void bind(step const& s, operand const& o, bound_step<T>& b, tower<T>* own) const {
+    bool const is_tensor = o.what == content::activation || o.what == content::gradient;
+    auto* at = reinterpret_cast<T*>(address(o.buffer));
+    if (o.what == content::parameter && o.how == access::accumulate && own && own->moments())
+      at = own->moments() + state_.offset_of(o.index);
+    if (is_tensor && o.how != access::read) b.to = view_of<T>(o.what, o.index, {o.buffer, o.channel}, s.micro);
+    if (o.what == content::gradient && o.how == access::accumulate) b.accumulate = true;
+    if (o.what == content::parameter) b.parameters[static_cast<int>(graph_.parameters[o.index].role)] = at;
+    if (o.what == content::parameter_gradient) b.gradients[static_cast<int>(graph_.parameters[o.index].role)] = at;
+    if (o.what == content::statistics) b.statistics = at;
+    if (o.what == content::labels) b.labels = data<std::int32_t>(o.buffer);
+    if (o.what == content::metrics) b.metrics = data<double>(o.buffer);
+    if (o.what != content::argmax) return;
+    if (p_.plan.buffers[o.buffer].element_bytes == 1)
+      b.argmax.narrow = view_of<std::uint8_t>(o.what, o.index, {o.buffer, o.channel}, s.micro);
+    else
+      b.argmax.wide = view_of<std::uint16_t>(o.what, o.index, {o.buffer, o.channel}, s.micro);
+  }
+  /// A view of whatever numbers: one function for all types of them.
+  [[gnu::cold, gnu::noinline]] view<std::byte> place_of(content what, int index, placement where, int micro) const {
+    buffer const& b = p_.plan.buffers[where.buffer];
+    bool const is_tensor = what == content::activation || what == content::gradient;
+    shape const& s = is_tensor ? graph_.shape_of(index) : b.shape;
+    return {address(where.buffer),
+            s,
+            p_.part.size > 0 ? p_.plan.samples_of({.micro = micro}).size : 0,
+            b.block,
+            static_cast<int>(padded_channels(b) * b.shape.area() / s.area()),  // flatten: 2x3x3 as 18 of one pixel
+            where.channel};
+  }
+
+  graph_view const& graph_;
+  state<T> const& state_;
+  program<T> const& p_;
+};
+
+}  // namespace dsl::host

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/owner.hpp>
+#include <dsl/executors/host/memory.hpp>
+#include <dsl/plan/plan.hpp>
+
+#include <cstddef>
+#include <utility>
+
+namespace dsl::host {
+
+/// What of a network outlives a step: parameters and running statistics, and, once it trains, gradients and optimizer
+/// slots. Where they are is the same in every plan of the network: `layout` is one of them, for training. Parameters,
+/// gradients and each slot have the same offsets in their regions, flat arrays of T.
+template <class T>
+class state {
+ public:
+  [[gnu::cold]] explicit state(plan layout)
+      : layout_(std::move(layout)), kept_(bytes_of(region::parameters) + bytes_of(region::statistics)) {}
+
+  plan const& layout() const { return layout_; }
+  T* parameter(int k) const { return reinterpret_cast<T*>(address(layout_.buffers[layout_.parameter_buffers[k]])); }
+  T* gradient(int k) const { return flat(region::gradients) + offset_of(k); }
+  T* slot(int s, int k) const { return flat(region::slots) + s * trainable_numbers() + offset_of(k); }
+
+  T* flat(region r) const { return reinterpret_cast<T*>(begin_of(r)); }
+  long long trainable_numbers() const { return bytes_of(region::parameters) / number_bytes; }
+  long long bytes_of(region r) const { return layout_.region_bytes[static_cast<int>(r)]; }
+  long long offset_of(int k) const { return layout_.buffers[layout_.parameter_buffers[k]].offset / number_bytes; }
+  /// Of a buffer that is no activation's.
+  std::byte* address(buffer const& b) const { return begin_of(b.where) + b.offset; }
+
+  /// From here on there are gradients and slots, zero at first.
+  [[gnu::cold]] void require_training() {
+    if (!training_) training_ = detail::make_owner<memory_block>(bytes_of(region::gradients) + bytes_of(region::slots));
+  }
+  long long bytes() const { return kept_.bytes() + (training_ ? training_->bytes() : 0); }
+
+  static constexpr long long number_bytes = sizeof(T);
+
+ private:
+  std::byte* begin_of(region r) const {
+    if (r == region::parameters) return kept_.data();
+    if (r == region::statistics) return kept_.data() + bytes_of(region::parameters);
+    return training_->data() + (r == region::slots ? bytes_of(region::gradients) : 0);
+  }
+
+  plan layout_;
+  memory_block kept_;
+  detail::owner<memory_block> training_;
+};
+
+}  // namespace dsl::host
