@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/message.hpp>
+#include <dsl/detail/refuse_batch.hpp>
+
 #include <stdexcept>
 #include <string>
 
@@ -41,5 +44,15 @@ struct peer_error : executor_error {
 struct training_error : error {
   using error::error;
 };
+
+namespace detail {
+
+[[gnu::cold, noreturn]] inline void no_batch(int found) {
+  refuse<option_error>({"bytes: a batch must have at least one sample; found ", found});
+}
+/// From before main() on; in a file that includes this, before its own variables are initialised.
+inline bool const batches_are_refused = (refuse_batch = &no_batch, true);
+
+}  // namespace detail
 
 }  // namespace dsl

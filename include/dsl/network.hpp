@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/combinators/sequential.hpp>
+#include <dsl/detail/refuse_batch.hpp>
 #include <dsl/graph/graph.hpp>
 #include <dsl/layers/image.hpp>
 #include <dsl/plan/make_plan.hpp>
@@ -10,8 +11,6 @@
 #include <dsl/rules/judge.hpp>
 
 namespace dsl {
-
-struct option_error;  // error.hpp; the language alone has no use for its headers
 
 namespace detail {
 
@@ -72,18 +71,12 @@ struct placed {
     return g;
   }
 };
-template <class Error, class Where>
-concept known = requires { sizeof(Error); };
-
 /// What training_bytes(0) says: no constant expression may call this, and compilers name it. In a running program it
 /// throws option_error, or ends the program where nothing but the language is included and so nothing can be thrown.
-template <class Network, class Error = option_error, bool Known = known<Error, Network>>
+template <class Network>
 [[noreturn, gnu::cold]] void a_batch_must_have_at_least_one_sample(int found) {
-  if constexpr (Known)
-    throw Error(found == 0 ? "bytes: a batch must have at least one sample; found 0"
-                           : "bytes: a batch must have at least one sample; found a negative number");
-  else
-    __builtin_trap();
+  if (refuse_batch) refuse_batch(found);
+  __builtin_trap();
 }
 
 }  // namespace detail

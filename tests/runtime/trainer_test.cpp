@@ -730,7 +730,7 @@ TEST_CASE("bytes of a batch without samples are refused", "[trainer]") {
   int const batch = static_cast<int>(make_trainer().steps());  // 0, and no constant
   must_throw<option_error>([&] { static_cast<void>(model::training_bytes(batch)); },
                            {"batch", "at least one sample", "0"});
-  must_throw<option_error>([&] { static_cast<void>(model::inference_bytes(batch - 2)); }, {"batch", "negative"});
+  must_throw<option_error>([&] { static_cast<void>(model::inference_bytes(batch - 2)); }, {"batch", "found -2"});
   CHECK(model::training_bytes(batch + 1) > 0);
 }
 
