@@ -123,7 +123,7 @@ TEST_CASE("fit, evaluate and predict allocate nothing per batch", "[memory]") {
     for (std::size_t i = 2; i < w->seen.size(); ++i)
       if (w->seen[i] >= 0 && w->seen[i - 1] >= 0) CHECK(w->seen[i] == w->seen[i - 1]);
     // twice the batches, the same number of allocations: they are the loader's own
-    auto const few = pictures(16), many = pictures(32);
+    auto const few = data.first(16), many = data.first(32);
     t.evaluate(few, 8), t.predict(few, 8);
     CHECK(count([&] { t.evaluate(few, 8); }) == count([&] { t.evaluate(many, 8); }));
     CHECK(count([&] { t.predict(few, 8); }) == count([&] { t.predict(many, 8); }));

@@ -31,6 +31,13 @@ dataset toys(int count, std::uint64_t seed = 1) {
   return data;
 }
 
+/// Others of the kind, with the training's mean.
+dataset more_toys(dataset const& train, int count) {
+  dataset data = toys(count, 2);
+  data.mean = train.mean;
+  return data;
+}
+
 using model = network<image<1, 4, 4>, batch_norm<0.9>, conv2d<4, 3>, relu, dropout<0.2>, flatten, dense<3>, softmax>;
 
 trainer make_trainer(std::uint64_t seed = 1, double rate = 0.05) {
@@ -78,7 +85,7 @@ void must_throw(F f, std::initializer_list<char const*> words) {
 }  // namespace
 
 TEST_CASE("fit: history, steps and validation", "[trainer]") {
-  dataset const train = toys(50), test = toys(29, 2);
+  dataset const train = toys(50), test = more_toys(train, 29);
   trainer t = make_trainer();
   history const h = t.fit(train, {.epochs = 4, .batch_size = 8, .validation = &test});
   REQUIRE(h.epochs.size() == 4);
@@ -136,7 +143,7 @@ TEST_CASE("evaluate and predict change nothing", "[trainer]") {
 }
 
 TEST_CASE("training learns", "[trainer]") {
-  dataset const train = toys(240), test = toys(90, 2);
+  dataset const train = toys(240), test = more_toys(train, 90);
   trainer t = make_trainer();
   double const untrained = t.evaluate(test).loss;
   history const h = t.fit(train, {.epochs = 12, .batch_size = 16, .validation = &test});
@@ -335,6 +342,9 @@ TEST_CASE("options that make no sense are refused before the first step", "[trai
                            {"same mean", "for the training's alone", "validation.mean = train.mean"});
   must_throw<option_error>([&] { t.fit(bare, {.batch_size = 8, .validation = &data}); },
                            {"same mean", "for the validation's alone"});
+  dataset const own_mean = toys(20, 2);
+  must_throw<option_error>([&] { t.fit(data, {.batch_size = 8, .validation = &own_mean}); },
+                           {"same mean", "two different ones", "validation.mean = train.mean"});
   must_throw<option_error>([&] { t.predict(wide); }, {"1x4x4", "1x2x8"});
   must_throw<option_error>([&] { t.predict(empty); }, {"no picture"});
   CHECK(t.predict(classes).size() == 20 * 3);  // labels don't matter there
@@ -395,10 +405,50 @@ TEST_CASE("a loss that is no number ends training and says where", "[trainer]") 
   }
 }
 
+namespace {
+
+/// What f warns of.
+template <class F>
+std::vector<std::string> warnings(F f) {
+  static std::vector<std::string> all;
+  all.clear();
+  auto const before = std::exchange(on_warning, [](char const* sentence) { all.emplace_back(sentence); });
+  f();
+  on_warning = before;
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("pictures without the mean that fit's had are warned of, once", "[trainer]") {
+  dataset const train = toys(24);
+  dataset bare = train, same_numbers = more_toys(train, 10), another = toys(10, 2);
+  bare.mean = nullptr;
+  same_numbers.mean = std::make_shared<std::vector<float> const>(*train.mean);
+  auto const evaluates = [](trainer& t, dataset const& data) { return warnings([&] { t.evaluate(data); }); };
+  auto const predicts = [](trainer& t, dataset const& data) { return warnings([&] { t.predict(data); }); };
+  using sentences = std::vector<std::string>;
+
+  trainer t = make_trainer();
+  CHECK(evaluates(t, bare).empty());  // nobody knows yet
+  CHECK(warnings([&] { t.fit(train, {.batch_size = 8, .validation = &same_numbers}); }).empty());
+  CHECK(evaluates(t, same_numbers).empty());
+  CHECK(predicts(t, same_numbers).empty());
+  CHECK(evaluates(t, bare) == sentences{"evaluate: the pictures must have the mean subtracted that fit's had; found "
+                                        "none; set test.mean = train.mean"});
+  CHECK(evaluates(t, bare).empty());
+  CHECK(predicts(t, another).empty());
+  t.fit(train, {.batch_size = 8});  // and of another fit again
+  CHECK(predicts(t, another) == sentences{"predict: the pictures must have the mean subtracted that fit's had; found "
+                                          "another one; set test.mean = train.mean"});
+  t.fit(bare, {.batch_size = 8});
+  CHECK(evaluates(t, bare).empty());
+}
+
 // ---- the same bits
 // ---------------------------------------------------------------------------------------------------
 TEST_CASE("the seed alone decides, whatever the loader's threads and depth", "[trainer]") {
-  dataset const data = toys(60), test = toys(20, 2);
+  dataset const data = toys(60), test = more_toys(data, 20);
   auto const run = [&](std::uint64_t seed, int threads, int prefetch, bool cache) {
     trainer t = make_trainer(seed);
     history const h = t.fit(data, {.epochs = 3,

@@ -11,8 +11,11 @@
 #include <dsl/training/callback.hpp>
 #include <dsl/training/evaluation.hpp>
 #include <dsl/training/initialize.hpp>
+#include <dsl/warning.hpp>
 
 #include <ctime>
+#include <memory>
+#include <vector>
 
 namespace dsl {
 
@@ -50,6 +53,7 @@ class trainer {
     check(options, data);
     process_checks* const processes = engine_->processes();
     if (processes) processes->before_fit(*this, data, options);
+    mean_ = data.mean;
     detail::owner<batch_loader> loader;  // where the engine does not fetch batches itself
     batch_part const share = engine_->share_of(options.batch_size);
     int program = engine_->prepare_resident(data, options.augment, share, options.shuffle);
@@ -113,9 +117,10 @@ class trainer {
   }
 
   /// Mean loss and accuracy over all samples, in inference mode; a short last batch counts by its samples. `seen`, a
-  /// confusion_matrix for one, looks on.
+  /// confusion_matrix for one, looks on. Warns where the pictures lack the mean that fit's had; so does predict.
   [[gnu::cold]] scores evaluate(dataset const& data, int batch_size = 64, evaluation_observer* seen = nullptr) {
     check(data, "evaluate");
+    look_at_mean(data, "evaluate");
     process_checks* const processes = engine_->processes();
     if (processes) processes->before_evaluation(data, batch_size);
     batch_metrics sum;
@@ -140,6 +145,7 @@ class trainer {
   /// The network's outputs, (size, outputs): a classifier's probabilities.
   [[gnu::cold]] std::vector<float> predict(dataset const& data, int batch_size = 64) {
     check_shape(data, "predict");
+    look_at_mean(data, "predict");
     auto const outputs = graph_.shape_of(graph_.result()).size();
     std::vector<float> all(static_cast<std::size_t>(data.size * outputs));
     for_each_batch(data, batch_size, mode::inference,
@@ -312,11 +318,28 @@ class trainer {
       detail::refuse<option_error>(
           {"fit: batch_size is ", o.batch_size, ", but there are only ", data.size, " pictures; use a smaller batch"});
     if (o.validation) check(*o.validation, "validation");
-    if (o.validation && !o.validation->mean != !data.mean)
+    if (o.validation && !same(data.mean, o.validation->mean))
       detail::refuse<option_error>(
-          {"fit: the training's pictures and the validation's must have the same mean subtracted; "
-           "found one for the ",
-           data.mean ? "training" : "validation", "'s alone; set validation.mean = train.mean"});
+          {"fit: the training's pictures and the validation's must have the same mean subtracted; found ",
+           !data.mean            ? "one for the validation's alone"
+           : !o.validation->mean ? "one for the training's alone"
+                                 : "two different ones",
+           "; set validation.mean = train.mean"});
+  }
+  using mean_of_pictures = std::shared_ptr<std::vector<float> const>;
+  /// By its numbers: a set that was read anew has a mean of its own.
+  [[gnu::cold]] static bool same(mean_of_pictures const& a, mean_of_pictures const& b) {
+    return a == b || (a && b && *a == *b);
+  }
+  /// Without its mean the network sees pictures of another brightness, and its scores are about those. Says so once.
+  [[gnu::cold]] void look_at_mean(dataset const& data, char const* what) {
+    if (!mean_ || same(mean_, data.mean)) return;
+    mean_ = nullptr;
+    process_checks const* const processes = engine_->processes();
+    if (processes && processes->process() > 0) return;
+    on_warning(detail::message({what, ": the pictures must have the mean subtracted that fit's had; found ",
+                                data.mean ? "another one" : "none", "; set test.mean = train.mean"})
+                   .c_str());
   }
   /// On a clock that only goes forward.
   static double seconds() {
@@ -329,6 +352,7 @@ class trainer {
   graph_view graph_;
   double learning_rate_;
   std::uint64_t step_ = 0;
+  mean_of_pictures mean_;  // of the last fit
 };
 
 }  // namespace dsl
