@@ -235,12 +235,15 @@ TEST_CASE("early_stopping: the best weights come back where the loss is no numbe
 
 namespace {
 
+enum class phase : unsigned char { warm, hot };
+
 struct counter : callback {
   int n = 0;
   double best = 0;
+  phase in = phase::warm;
   std::string word = "a";
   std::vector<double> all{};
-  void state(callback_state& s) override { s("n", n), s("best", best), s("word", word), s("all", all); }
+  void state(callback_state& s) override { s("n", n), s("best", best), s("phase", in), s("word", word), s("all", all); }
 };
 
 }  // namespace
@@ -275,13 +278,13 @@ TEST_CASE("a callback's name is its type's, by whatever pointer", "[callbacks]")
 
 TEST_CASE("a callback's state: what it saves is what it gets", "[callbacks]") {
   counter a;
-  a.n = 7, a.best = 0.1, a.word = "several words", a.all = {1, 2, 3};
+  a.n = 7, a.best = 0.1, a.in = phase::hot, a.word = "several words", a.all = {1, 2, 3};
   callback_state saved;
   a.state(saved);
   counter b;
   callback_state restored(saved.bytes(), "x's counter 0");
   b.state(restored);
-  CHECK((b.n == 7 && b.best == 0.1 && b.word == "several words" && b.all == a.all));
+  CHECK((b.n == 7 && b.best == 0.1 && b.in == phase::hot && b.word == "several words" && b.all == a.all));
 
   counter c;  // what the file does not have stays
   callback_state none(std::string{}, "x's counter 0");

@@ -10,4 +10,11 @@ struct monitors_are_metrics {
       "monitor: it must be a metric: train_loss, train_accuracy, val_loss, val_accuracy, or one made like them");
 };
 
+template <class Variable, bool IsKept>
+struct states_are_numbers_or_text {
+  static_assert(IsKept,
+                "state: a variable must be a number, an enumeration, a std::string, or a std::vector of float or "
+                "double; give each member of others a key of its own");
+};
+
 }  // namespace dsl::broken

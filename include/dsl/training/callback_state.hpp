@@ -3,6 +3,7 @@
 
 #include <dsl/detail/message.hpp>
 #include <dsl/error.hpp>
+#include <dsl/rules/broken_training.hpp>
 #include <dsl/training/callback.hpp>
 
 #include <cstdint>
@@ -27,9 +28,10 @@ class callback_state {
   callback_state(std::string bytes, std::string from)
       : bytes_(std::move(bytes)), from_(std::move(from)), restores_(true) {}
 
+  /// A number or an enumeration: bytes that mean the same in another process. A view's or a pointer's do not.
   template <class T>
-    requires(__is_trivially_copyable(T) && !std::is_pointer_v<T>)
   void operator()(char const* key, T& value) {
+    static_cast<void>(sizeof(broken::states_are_numbers_or_text < T, std::is_arithmetic_v<T> || std::is_enum_v < T >>));
     if (restores_)
       read(key, &value, sizeof value);
     else

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: state: a variable must be a number, an enumeration, a std::string, or a std::vector of float or double; give each member of others a key of its own
+// EXPECT-RE: states_are_numbers_or_text<.*(string_view|word).*(false|\(bool\)0|0)
+// Restored in another process, a view would point to where its text was in this one.
+#include <dsl/callbacks.hpp>
+
+#include <string>
+#include <string_view>
+
+#ifdef FIXED
+using word = std::string;
+#else
+using word = std::string_view;
+#endif
+struct keeps_a_word : dsl::callback {
+  word kept;
+  void state(dsl::callback_state& s) override { s("word", kept); }
+};
