@@ -7,6 +7,7 @@
 
 #include <dsl/callbacks.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -147,6 +148,22 @@ TEST_CASE("schedules: step, cosine, warm-up", "[callbacks]") {
   are(rates_of(warm_up{step_decay{0.02, 2, 0.5}, 2}, 3), warm);
   for (int i = 0; i < 12; ++i) cosine[static_cast<std::size_t>(i)] *= std::min(1.0, (i + 1) / 6.0);
   are(rates_of(warm_up{cosine_decay{.base = 0.01, .end = 0.001}, 1}, 2), cosine);
+}
+
+TEST_CASE("schedules: a function of any number, and one that counts for itself, alone and in warm_up", "[callbacks]") {
+  auto const halves = [](auto epoch) { return 0.02 / (1 << epoch); };  // no schedule_point can be shifted by
+  auto const counts = [calls = 0](int) mutable { return 0.01 * ++calls; };
+  std::vector<double> halved, warm, counted, warm_counted;
+  for (int i = 0; i < 12; ++i) {
+    halved.push_back(i < 6 ? 0.02 : 0.01);
+    warm.push_back(halved.back() * std::min(1.0, (i + 1) / 6.0));
+    counted.push_back(i < 6 ? 0.01 : 0.02);                                 // asked at each epoch's begin
+    warm_counted.push_back(0.01 * (i + 1) * std::min(1.0, (i + 1) / 6.0));  // asked before each step
+  }
+  are(rates_of(halves, 2), halved);
+  are(rates_of(warm_up{halves, 1}, 2), warm);
+  are(rates_of(counts, 2), counted);
+  are(rates_of(warm_up{counts, 1}, 2), warm_counted);
 }
 
 TEST_CASE("schedules: one_cycle is PyTorch's OneCycleLR", "[callbacks]") {

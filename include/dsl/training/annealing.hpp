@@ -63,12 +63,17 @@ template <class F>
 struct warm_up {
   F then;
   int epochs = 5;
-  double operator()(schedule_point const& at) const {
+  double operator()(schedule_point const& at) { return scaled(then, at); }
+  double operator()(schedule_point const& at) const { return scaled(then, at); }
+
+ private:
+  template <class G>
+  double scaled(G& schedule, schedule_point const& at) const {
     double rate;
-    if constexpr (std::invocable<F const&, schedule_point const&>)
-      rate = then(at);
+    if constexpr (std::invocable<G&, int>)
+      rate = schedule(at.epoch);
     else
-      rate = then(at.epoch);
+      rate = schedule(at);
     std::int64_t const rising = epochs * at.steps, step = at.steps_before() + 1;
     return step < rising ? rate * static_cast<double>(step) / static_cast<double>(rising) : rate;
   }

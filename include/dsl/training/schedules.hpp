@@ -48,12 +48,12 @@ struct schedule_point {
   std::int64_t all_steps() const { return epochs * steps; }
 };
 
-/// Sets the learning rate: at the begin of each epoch, counted from 0, or before each step where the function takes a
-/// schedule_point. Throws option_error, before the step, where the function's result is none.
+/// Sets the learning rate: at the begin of each epoch, counted from 0, where the function takes a number; before each
+/// step where it takes a schedule_point. Throws option_error, before the step, where the function's result is none.
 template <class F>
   requires(std::invocable<F&, int> || std::invocable<F&, schedule_point const&>)
 struct learning_rate_schedule : callback {
-  static constexpr bool each_step = std::invocable<F&, schedule_point const&>;
+  static constexpr bool each_step = !std::invocable<F&, int>;  // not asked of [](auto epoch), whose body is for numbers
   F rate;
   explicit learning_rate_schedule(F f) : rate(std::move(f)) {}
   void on_epoch_begin(fit_run& run) override { set(run, 0); }
