@@ -267,7 +267,10 @@ struct counter : callback {
 
 namespace apart {
 template <class T>
-struct of_type : callback {};
+struct of_type : callback {
+  template <int>
+  struct within : callback {};
+};
 }  // namespace apart
 
 TEST_CASE("a callback's name is its type's, by whatever pointer", "[callbacks]") {
@@ -291,6 +294,7 @@ TEST_CASE("a callback's name is its type's, by whatever pointer", "[callbacks]")
   check(early_stopping<val_loss>{}, "early_stopping");
   check(apart::of_type<std::vector<std::pair<int, char>>>{}, "of_type");
   check(apart::of_type<here>{}, "of_type");
+  check(apart::of_type<here>::within<3>{}, "within");
 }
 
 TEST_CASE("a callback's state: what it saves is what it gets", "[callbacks]") {

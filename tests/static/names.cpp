@@ -22,7 +22,18 @@ struct hidden_block : dsl::sequential<dsl::conv2d<Filters, 3>> {};
 template <class T>
 struct library {
   struct block2 : dsl::sequential<T> {};
+  template <int Filters>
+  struct block3 : dsl::sequential<dsl::conv2d<Filters, 3>, T> {};
+  template <class... Layers>
+  struct block4 : dsl::sequential<Layers...> {};
 };
+template <char... Letters>
+struct spelled : dsl::relu {
+  template <int Filters>
+  struct block5 : dsl::conv2d<Filters, 3> {};
+};
+template <auto Function>
+struct calls : dsl::relu {};
 namespace v2::detail {
 struct block : dsl::sequential<dsl::relu> {};
 }  // namespace v2::detail
@@ -48,6 +59,14 @@ static_assert(same(name_of<mine::hidden>(), "hidden"));
 static_assert(same(name_of<mine::hidden_block<3>>(), "hidden_block"));
 static_assert(same(name_of<mine::library<dsl::relu>::block2>(), "block2"));
 static_assert(same(name_of<mine::library<mine::soft_block<0.5, 8>>::block2>(), "block2"));
+static_assert(same(name_of<mine::library<dsl::relu>::block3<64>>(), "block3"));
+static_assert(same(name_of<mine::library<mine::library<dsl::relu>::block3<8>>::block3<64>>(), "block3"));
+static_assert(same(name_of<mine::library<dsl::relu>::block4<mine::library<dsl::conv2d<8, 3>>::block2>>(), "block4"));
+static_assert(same(name_of<mine::library<dsl::relu>::block4<>>(), "block4"));
+static_assert(same(name_of<mine::tower<mine::library<dsl::relu>::block3<64>, dsl::relu>>(), "tower"));
+static_assert(same(name_of<mine::spelled<'<', 'a', '>', '\'', '"', '\\', '<'>>(), "spelled"));
+static_assert(same(name_of<mine::spelled<'>', '>'>::block5<3>>(), "block5"));
+static_assert(same(name_of<mine::calls<[](int) { return 1; }>>(), "calls"));
 static_assert(same(name_of<at_global_scope>(), "at_global_scope"));
 static_assert(same(name_of<decltype(local())>(), "in_function"));
 static_assert(same(name_of<int>(), "int"));

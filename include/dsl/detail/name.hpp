@@ -14,21 +14,30 @@ constexpr name signature() {
   return {__PRETTY_FUNCTION__, static_cast<int>(sizeof(__PRETTY_FUNCTION__)) - 1};
 }
 
+/// Where the template arguments of the type that text[begin] to text[end - 1] name begin. From behind, since only there
+/// it is certain whose brackets they are: net<small>::block<64>. Those in quotes, and the arrow of a lambda, are none.
+constexpr int arguments_of(char const* text, int begin, int end) {
+  if (end == begin || text[end - 1] != '>') return end;
+  int open = 0;
+  for (int i = end - 1; i > begin; --i) {
+    char const c = text[i];
+    if (c == '>' && text[i - 1] != '-') ++open;
+    if (c == '<' && --open == 0) return i;
+    if (c == '\'' || c == '"')  // EDG: ''' is a character, too
+      for (i -= c == '"' ? 1 : 2; i > begin && (text[i] != c || text[i - 1] == '\\');) --i;
+  }
+  return end;
+}
+
 /// The identifier of the type that text[begin] to text[last - 1] name.
 constexpr name identifier_of(char const* text, int begin, int last) {
-  int end = begin;
-  for (; end < last; ++end) {
-    char const c = text[end];
-    if (c == '<' && end == begin) continue;        // EDG: <unnamed>::layer
-    if (c == '<' && text[last - 1] == '>') break;  // no need to read the arguments, which may be long
-    if (c == '<') {                                // outer<int>::layer: what stands behind the last colon
-      end = begin = last;
-      while (text[begin - 1] != ':') --begin;
-      break;
-    }
-    if (c == ':' || c == ' ' || c == ')' || c == '}' || c == '>') begin = end + 1;
+  int const end = arguments_of(text, begin, last);
+  int first = end;
+  for (; first > begin; --first) {
+    char const c = text[first - 1];
+    if (c == ':' || c == ' ' || c == ')' || c == '}' || c == '>') break;
   }
-  return {text + begin, end - begin};
+  return {text + first, end - first};
 }
 
 /// The identifier of a type, without namespaces and template arguments and the same on every compiler:
