@@ -263,6 +263,50 @@ TEST_CASE("a rate set behind an epoch is the next one's, of another fit, too", "
 
 namespace {
 
+/// Gives rates at every kind of moment, by `set`.
+template <class Set>
+struct gives_rates : callback {
+  Set set;
+  explicit gives_rates(Set s) : set(s) {}
+  void on_train_begin(fit_run& run) override { set(run, 0.04); }
+  void on_epoch_begin(fit_run& run) override {
+    if (run.epoch == 2) set(run, 0.01);
+  }
+  void on_batch_end(fit_run& run) override {
+    if (run.step == 0) set(run, run.learning_rate / 2);
+  }
+  void on_epoch_end(fit_run& run) override { set(run, 0.03 / (run.epoch + 1)); }
+};
+struct gives_up : callback {
+  void on_batch_end(fit_run&) override { throw training_error("enough"); }
+};
+
+}  // namespace
+
+TEST_CASE("in a callback the trainer's set_learning_rate is the run's", "[trainer]") {
+  dataset const data = toys(16);
+  trainer by_run = make_trainer(), by_trainer = make_trainer();
+  auto const figures_of = [&](trainer& t, auto set) {
+    return figures(t.fit(data, {.epochs = 3, .batch_size = 8, .callbacks = {gives_rates{set}}}));
+  };
+  auto const wanted = figures_of(by_run, [](fit_run& run, double rate) { run.learning_rate = rate; });
+  auto const found = figures_of(by_trainer, [](fit_run& run, double rate) { run.trainer.set_learning_rate(rate); });
+  CHECK(same_bits(found, wanted));
+  CHECK(same_bits(weights(by_trainer), weights(by_run)));
+  CHECK(by_run.learning_rate() == 0.01);
+  CHECK(by_trainer.learning_rate() == 0.01);
+
+  // and behind the run it is the trainer's alone, however the run ended
+  must_throw<training_error>([&] { by_run.fit(data, {.batch_size = 8, .callbacks = {gives_up{}}}); }, {"enough"});
+  for (trainer* t : {&by_run, &by_trainer}) {
+    t->set_learning_rate(0.025);
+    CHECK(t->learning_rate() == 0.025);
+    CHECK(t->fit(data, {.batch_size = 8}).epochs[0].learning_rate == 0.025);
+  }
+}
+
+namespace {
+
 struct falling {  // a schedule that goes below 0 in its third epoch
   double operator()(int epoch) const { return 0.1 - 0.05 * (epoch + 1) * (epoch > 1 ? 1 : 0); }
 };

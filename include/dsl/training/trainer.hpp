@@ -15,6 +15,7 @@
 
 #include <ctime>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace dsl {
@@ -82,6 +83,11 @@ class trainer {
                 .processes = processes,
                 .callbacks = options.callbacks.data(),
                 .callback_count = options.callbacks.size()};
+    struct until_it_ends {
+      fit_run*& now;
+      fit_run* before;
+      ~until_it_ends() { now = before; }
+    } const under_way{run_, std::exchange(run_, &run)};
     tell(run, &callback::on_restore);
     run.epoch = run.next.epoch;
     tell(run, &callback::on_train_begin);
@@ -180,12 +186,15 @@ class trainer {
     engine_->read_result(program, outputs);
   }
 
+  /// While fit runs, that of the end of its last epoch: a callback has the present one in run.learning_rate.
   double learning_rate() const { return learning_rate_; }
-  /// Throws option_error for one below 0, or one that is no number.
+  /// Of the next step; in a callback the same as writing run.learning_rate. Throws option_error for one below 0, or one
+  /// that is no number.
   void set_learning_rate(double rate) {
     if (!detail::is_learning_rate(rate))
       detail::refuse<option_error>({"set_learning_rate: it must be a number of at least 0; found ", rate});
     learning_rate_ = rate;
+    if (run_) run_->learning_rate = rate;
   }
   std::uint64_t seed() const { return engine_->options().seed; }
   /// Steps trained so far, over all calls.
@@ -352,7 +361,8 @@ class trainer {
   graph_view graph_;
   double learning_rate_;
   std::uint64_t step_ = 0;
-  mean_of_pictures mean_;  // of the last fit
+  mean_of_pictures mean_;   // of the last fit
+  fit_run* run_ = nullptr;  // while there is one
 };
 
 }  // namespace dsl
