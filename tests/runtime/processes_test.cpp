@@ -10,10 +10,12 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 // Towers of several processes, which are threads here: what they compute, when they meet, and how they fail.
@@ -47,6 +49,12 @@ class world {
   std::atomic<int> interrupted{0};  // exchanges
   std::atomic<int> begun{0};        // sums, by all of them together
   std::atomic<int> beside{0};       // of these, those that were begun while its process was told to share its cores
+
+  /// How often process q has called that.
+  int calls(int q, std::string const& what) {
+    std::lock_guard const held(mutex_);
+    return called_[{q, what}];
+  }
 
  private:
   struct post {
@@ -83,6 +91,7 @@ class world {
     std::unique_lock held(mutex_);
     post& mine = posts_[static_cast<std::size_t>(q)];
     mine.what = what, mine.out = out;
+    ++called_[{q, mine.what}];
     if (mine.what == "all_reduce") ++begun, beside += mine.shares;
     long long const call = ++mine.call;
     changed_.notify_all();
@@ -120,6 +129,7 @@ class world {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<post> posts_;
+  std::map<std::pair<int, std::string>, int> called_;
   std::string wrong_;
   std::vector<std::unique_ptr<member>> members_;
 };
@@ -335,6 +345,112 @@ TEST_CASE("processes that evaluate or train on other batches are told so", "[pro
   told("the number of pictures to evaluate: 5 and 4;", [&](trainer& t, int q) { t.evaluate(data.first(4 + q), 64); });
   told("the batch size: 65 and 64;", [&](trainer& t, int q) { t.evaluate(data, 64 + q); });
   told("the batch size: 5 and 4;", [&](trainer& t, int q) { t.train_on_batch(images.data(), labels.data(), 4 + q); });
+}
+
+TEST_CASE("processes that train on batches in other ways, or evaluate other parameters, are told so", "[processes]") {
+  dataset const data = test::toy::pictures().first(5);
+  std::vector<float> const images = pictures_of(0, 5);
+  std::vector<std::int32_t> const labels(5, 1);
+  auto const step = [&](trainer& t) { t.train_on_batch(images.data(), labels.data(), 5); };
+  auto const write = [](trainer& t) {
+    std::vector<float> const numbers(static_cast<std::size_t>(t.graph().parameters[0].count()), 0.25F);
+    t.engine().write_parameter(0, numbers.data());
+  };
+  // call(trainer, whether this is the process that differs): each of them does in turn
+  auto const told = [](std::string const& what, void (*differ)(engine_options&), auto call) {
+    for (int other : {0, 1}) {
+      INFO(what << ", process " << other);
+      world w(2);
+      for (std::string const& s : in_each(w, [&](int q) {
+             engine_options o = usual;
+             if (q == other) differ(o);
+             trainer t(make<normalised, float>({.count = 1, .processes = &w.at(q)}, o), 0.02);
+             call(t, q == other);
+           }))
+        CHECK_THAT(s, Contains(differ_in(what.c_str())));
+    }
+  };
+  auto const alike = [](engine_options&) {};
+  auto const seed = [](engine_options& o) { o.seed = 7; };
+  told("the seed: ", seed, [&](trainer& t, bool) { step(t); });
+  told("the seed: ", seed, [&](trainer& t, bool) { t.evaluate(data); });
+  told(
+      "the optimizer's momentum: ", [](engine_options& o) { o.update.momentum = 0.5; },
+      [&](trainer& t, bool) { step(t); });
+  told(
+      "the loss: ", [](engine_options& o) { o.loss = loss::mean_squared_error; },
+      [&](trainer& t, bool) { t.evaluate(data); });
+  for (int before : {0, 2})
+    told("the learning rate: ", alike, [&](trainer& t, bool differs) {
+      for (int s = 0; s < before; ++s) step(t);
+      if (differs) t.set_learning_rate(0.01);
+      step(t);
+    });
+  told("the steps trained so far: ", alike, [&](trainer& t, bool differs) {
+    step(t);
+    if (differs) t.set_steps(7);
+    step(t);
+  });
+  for (int before : {0, 2})
+    for (bool fits : {false, true})
+      for (bool evaluates : {false, true})
+        told("the parameters;", alike, [&](trainer& t, bool differs) {
+          for (int s = 0; s < before; ++s) step(t);
+          if (fits) t.fit(data, {.batch_size = 5});
+          if (differs) write(t);
+          if (evaluates)
+            t.evaluate(data);
+          else
+            step(t);
+        });
+  told("the parameters;", alike, [&](trainer& t, bool differs) {  // an optimizer's slots are among them
+    step(t);
+    std::vector<float> const numbers(static_cast<std::size_t>(t.graph().parameters[0].count()), 0.25F);
+    if (differs) t.engine().write_slot(0, 0, numbers.data());
+    step(t);
+  });
+}
+
+TEST_CASE("processes compare network and parameters when these can be others, and not in every step", "[processes]") {
+  dataset const data = test::toy::pictures().first(10), validation = test::toy::pictures(3).first(5);
+  std::vector<float> const images = pictures_of(0, 5);
+  std::vector<std::int32_t> const labels(5, 1);
+  world w(2);
+  struct counts {
+    int networks, parameters, questions, batches;
+    bool operator==(counts const&) const = default;
+  };
+  std::vector<counts> each[2];
+  auto const said = in_each(w, [&](int q) {
+    trainer t(make<normalised, float>({.count = 1, .processes = &w.at(q)}), 0.02);
+    auto const after = [&](auto work) {
+      auto const now = [&] {
+        return counts{w.calls(q, "the network"), w.calls(q, "the parameters"),
+                      w.calls(q, "whether parameters have changed"), w.calls(q, "train_on_batch")};
+      };
+      counts const before = now();
+      work();
+      counts const then = now();
+      each[q].push_back({then.networks - before.networks, then.parameters - before.parameters,
+                         then.questions - before.questions, then.batches - before.batches});
+    };
+    auto const steps = [&] {
+      for (int s = 0; s < 3; ++s) t.train_on_batch(images.data(), labels.data(), 5);
+    };
+    after(steps);
+    after(steps);
+    after([&] { t.evaluate(data, 5); });
+    after([&] { t.evaluate(data, 5); });
+    after([&] { t.fit(data, {.epochs = 2, .batch_size = 5, .validation = &validation}); });
+    after(steps);
+    initialize(t.engine(), 3);
+    after(steps);
+  });
+  CHECK(said == std::vector<std::string>(2));
+  // fit asks before it begins, and behind each epoch before and behind validation
+  for (auto const& c : each)
+    CHECK(c == std::vector<counts>{
+                   {1, 1, 0, 3}, {0, 0, 0, 3}, {0, 1, 1, 0}, {0, 0, 1, 0}, {0, 2, 5, 0}, {0, 0, 0, 3}, {0, 1, 0, 3}});
 }
 
 TEST_CASE("gradients travel while the backward pass goes on", "[processes]") {

@@ -91,7 +91,7 @@ class process_checks {
   /// That all have the same parameters.
   virtual void after_epoch() = 0;
   virtual void before_evaluation(dataset const&, int batch_size) = 0;
-  virtual void before_batch(int size) = 0;
+  virtual void before_batch(trainer&, int size) = 0;
   virtual void before_epoch(double learning_rate) = 0;
 
   /// This process's number; process 0 prints, reads and writes files.

@@ -84,14 +84,18 @@ namespace dsl::detail {
   all.agree("batch_norm's running variance", o.unbiased_running_variance);
 }
 
-/// All that processes compare around a training.
+/// All that processes compare around a training. What can't change is compared once; parameters, which cost a pass over
+/// all of them, where one process has changed them since.
 class agreement final : public process_checks {
  public:
   agreement(process_group* all, engine& e) : all_(all), engine_(e) {}
 
+  /// The engine says so: parameters or slots came from outside, or a step is about to move them.
+  void parameters_written() { written_ = true; }
+  void parameters_trained() { trained_ = true; }
+
   [[gnu::cold]] void before_fit(trainer& t, dataset const& data, fit_options const& o) override {
-    agree_on_text(*all_, "the executor", arithmetic_of(engine_.description()));
-    agree_on_network(*all_, engine_);
+    meet();
     all_->agree("the batch size", o.batch_size);
     all_->agree("the number of epochs", o.epochs);
     all_->agree("the first epoch", o.initial_epoch);
@@ -101,14 +105,37 @@ class agreement final : public process_checks {
     all_->agree("the steps trained so far", static_cast<double>(t.steps()));
     agree_on_data(*all_, &data, "training");
     agree_on_data(*all_, o.validation, "validation");
-    after_epoch();
+    agree_on_parameters();
   }
-  [[gnu::cold]] void after_epoch() override { all_->agree_on_fingerprint("the parameters", fingerprint_of(engine_)); }
+  [[gnu::cold]] void after_epoch() override { agree_on_parameters(); }
   [[gnu::cold]] void before_evaluation(dataset const& data, int batch_size) override {
+    meet();
     all_->agree("the number of pictures to evaluate", static_cast<double>(data.size));
     all_->agree("the batch size", batch_size);
+    agree_on_parameters();
   }
-  void before_batch(int size) override { all_->agree("the batch size", size); }
+  /// One exchange a step. All that the steps themselves could bring apart is in it, so that parameters need comparing
+  /// only where one process, which the others can't know of, has written some.
+  void before_batch(trainer& t, int size) override {
+    struct call {
+      double size, learning_rate;
+      std::uint64_t steps, written;
+    };
+    list<call> each(all_->processes());
+    call const mine{1.0 * size, t.learning_rate(), t.steps(), written_};
+    all_->gather("train_on_batch", mine, each.begin());
+    bool written = false;
+    for (int q = 0; q < all_->processes(); ++q) {
+      process_group::require_same("the batch size", q, each[q].size, each[0].size);
+      process_group::require_same("the learning rate", q, each[q].learning_rate, each[0].learning_rate);
+      process_group::require_same("the steps trained so far", q, static_cast<double>(each[q].steps),
+                                  static_cast<double>(each[0].steps));
+      written |= each[q].written != 0;
+    }
+    if (!written) return;
+    meet();
+    compare_parameters();
+  }
   void before_epoch(double learning_rate) override { all_->agree("the epoch's learning rate", learning_rate); }
 
   int process() const override { return all_->process(); }
@@ -134,8 +161,27 @@ class agreement final : public process_checks {
   }
 
  private:
+  /// Network and options stay what they are.
+  [[gnu::cold]] void meet() {
+    if (met_) return;
+    agree_on_text(*all_, "the executor", arithmetic_of(engine_.description()));
+    agree_on_network(*all_, engine_);
+    met_ = true;
+  }
+  /// Behind an epoch validation may have done it already.
+  [[gnu::cold]] void agree_on_parameters() {
+    if (any("whether parameters have changed", written_ || trained_)) compare_parameters();
+  }
+  [[gnu::cold]] void compare_parameters() {
+    all_->agree_on_fingerprint("the parameters", fingerprint_of(engine_));
+    written_ = trained_ = false;
+  }
+
   process_group* all_;
   engine& engine_;
+  bool met_ = false;
+  bool written_ = true;   // since parameters were compared
+  bool trained_ = false;  // likewise
 };
 
 }  // namespace dsl::detail

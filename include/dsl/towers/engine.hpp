@@ -111,10 +111,13 @@ class towers_engine final : public engine {
       if (batch.labels) mine.labels += begin;
       at(i).run(s.program, mine);
     };
-    if (p.mode == dsl::mode::training)  // the others wait for whoever fails
+    if (p.mode == dsl::mode::training) {
+      agreement_.parameters_trained();
+      // the others wait for whoever fails
       threads_.run(step, [this](int i) { group_.abort(message({tower(i), " failed in an earlier step: ", cause()})); });
-    else
+    } else {
       on_all(step);
+    }
   }
 
   batch_metrics metrics(int which) override {
@@ -144,10 +147,12 @@ class towers_engine final : public engine {
 
   void read_parameter(int k, float* out) override { at(0).read_parameter(k, out); }
   void write_parameter(int k, float const* in) override {
+    agreement_.parameters_written();
     for (int i = 0; i < towers_; ++i) at(i).write_parameter(k, in);
   }
   void read_slot(int s, int k, float* out) override { at(0).read_slot(s, k, out); }
   void write_slot(int s, int k, float const* in) override {
+    agreement_.parameters_written();
     for (int i = 0; i < towers_; ++i) at(i).write_slot(s, k, in);
   }
 

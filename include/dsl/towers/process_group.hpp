@@ -50,9 +50,12 @@ class process_group {
   [[gnu::cold]] void agree(char const* what, double value) {
     detail::list<double> all(processes());
     gather(what, value, all.begin());
-    for (int q = 1; q < processes(); ++q)
-      if (__builtin_bit_cast(std::uint64_t, all[q]) != __builtin_bit_cast(std::uint64_t, all[0]))  // NaN, too
-        differ(what, q, detail::message({": ", number(all[q]), " and ", number(all[0])}));
+    for (int q = 1; q < processes(); ++q) require_same(what, q, all[q], all[0]);
+  }
+  /// The same of numbers that have been gathered: process q's and process 0's.
+  static void require_same(char const* what, int q, double found, double first) {
+    if (__builtin_bit_cast(std::uint64_t, found) != __builtin_bit_cast(std::uint64_t, first))  // NaN, too
+      differ(what, q, detail::message({": ", number(found), " and ", number(first)}));
   }
   /// The same of what a number stands for that says nothing to anybody.
   [[gnu::cold]] void agree_on_fingerprint(char const* what, std::uint64_t value) {
@@ -76,7 +79,7 @@ class process_group {
   process_group() = default;
 
  private:
-  static std::string number(double v) {
+  [[gnu::cold]] static std::string number(double v) {
     char text[32];
     for (int const digits : {9, 17}) {  // as few as tell it from all others
       std::snprintf(text, sizeof text, "%.*g", digits, v);

@@ -159,7 +159,8 @@ class trainer {
     return all;
   }
 
-  /// One step on a batch of the caller's own, mean-subtracted floats in NCHW; returns its mean loss and accuracy.
+  /// One step on a batch of the caller's own, mean-subtracted floats in NCHW; returns its mean loss and accuracy. Of
+  /// several processes each brings the whole batch, the same one; it trains on its part of it.
   scores train_on_batch(float const* images, std::int32_t const* labels, int size) {
     check_size(size);
     auto const outputs = graph_.shape_of(graph_.result()).size();
@@ -167,7 +168,7 @@ class trainer {
       if (labels[n] < 0 || labels[n] >= outputs)
         detail::refuse<data_error>({"train_on_batch: labels must be 0 to ", outputs - 1, "; found ", labels[n],
                                     " for picture ", n, "; the last layer must have one unit per class"});
-    if (engine_->processes()) engine_->processes()->before_batch(size);
+    if (engine_->processes()) engine_->processes()->before_batch(*this, size);
     batch_part const share = engine_->share_of(size);
     int const program = engine_->prepare(mode::training, share);
     auto const picture = graph_.output_shape(graph_.nodes[0]).size();
