@@ -142,14 +142,22 @@ template <class Network>
   requires requires { Network::micro_batches; }
 inline constexpr int micro_batches<Network> = Network::micro_batches;
 
+/// What compile() plans for a network: the type may say that there are micro-batches, and that towers sum gradients.
+template <class Network>
+constexpr plan_options plan_options_of(int batch, mode m = mode::training, target const& to = {}) {
+  bool const sums = m == mode::training && requires { Network::replicas; };
+  return {.batch = batch,
+          .mode = m,
+          .target = to,
+          .all_reduce_buckets = sums ? 1 : 0,
+          .micro_batches = micro_batches<Network>};
+}
+
 }  // namespace detail
 
 /// Whether the plan of a network passes the independent checker: static_assert(dsl::verified<model>).
 template <class Network, int Batch = 64, mode Mode = mode::training, target Target = target{}>
 inline constexpr bool verified =
-    verify(Network::view(),
-           make_plan(Network::view(),
-                     {.batch = Batch, .mode = Mode, .target = Target, .micro_batches = detail::micro_batches<Network>}))
-        .holds();
+    verify(Network::view(), make_plan(Network::view(), detail::plan_options_of<Network>(Batch, Mode, Target))).holds();
 
 }  // namespace dsl

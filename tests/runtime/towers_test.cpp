@@ -5,6 +5,7 @@
 
 #include <dsl/dsl.hpp>
 #include <dsl/executors/onednn.hpp>
+#include <dsl/placement/pipeline.hpp>
 #include <dsl/towers.hpp>
 
 #include <cmath>
@@ -441,6 +442,17 @@ TEST_CASE("compile takes towers as a type, as a value, or none", "[towers]") {
   static_assert(two::parameter_count == without::parameter_count &&
                 two::training_bytes(64) < without::training_bytes(64));
   static_assert(two::training_bytes(63) == without::training_bytes(32), "the last tower takes the rest");
+  static_assert(two::bytes({.batch = 63}) == two::training_bytes(63));
+  static_assert(replicate<4, with_batch_norm>::bytes({.batch = 64}) == with_batch_norm::training_bytes(16));
+  using parts = replicate<2, pipeline<4, without>>;  // 7 samples are 3, which stay whole, and 4
+  static_assert(parts::bytes({.batch = 64}) == parts::training_bytes(64));
+  static_assert(parts::bytes({.batch = 7}) == parts::training_bytes(7));
+  static_assert(parts::bytes({.batch = 64, .optimizer_slots = 2}) > parts::bytes({.batch = 64}));
+  static_assert(verified<two> && verified<parts> && verified<two, 3, mode::inference>);
+  static_assert(dsl::detail::plan_options_of<two>(64).all_reduce_buckets == 1 &&
+                dsl::detail::plan_options_of<two>(64, mode::inference).all_reduce_buckets == 0 &&
+                dsl::detail::plan_options_of<without>(64).all_reduce_buckets == 0 &&
+                dsl::detail::plan_options_of<parts>(64).micro_batches == 4);
   static_assert(two::batch<2> == 2 && replicate<2, with_batch_norm, synchronized(host_merge)>::batch<2> == 2);
   static_assert(replicate<1, with_batch_norm>::batch<1> == 1 && replicate<2, with_batch_norm>::batch<4> == 4);
   static_assert(two::fills_towers(4) && !two::fills_towers(3) && !replicate<4, without, all_reduce>::fills_towers(7));

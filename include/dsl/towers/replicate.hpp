@@ -68,6 +68,14 @@ struct replicate : Network {
   static constexpr long long inference_bytes(int batch, target to = {}) {
     return most(batch, [&](int part) { return Network::inference_bytes(part, to); });
   }
+  /// The same with every option a plan has, for that device.
+  static constexpr long long bytes(plan_options const& o) {
+    return most(o.batch, [&](int part) {
+      plan_options mine = o;
+      mine.batch = part;
+      return Network::bytes(mine);
+    });
+  }
   /// A constant batch size; a compile error where a tower would have no sample of it, or a single one for a batch_norm
   /// of its own: fit(data, {.batch_size = model::batch<256>}).
   template <int Samples>
@@ -125,7 +133,7 @@ template <class Network, executor Executor, optimizer Optimizer, std::same_as<to
 [[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer, Towers const& t,
                               compile_options const& o) {
   if constexpr (Network::is_sound)
-    static_assert(detail::sound<Network, Executor, 1>(),
+    static_assert(detail::sound<Network, Executor, true>(),
                   "plan: typenet made a plan that its own checker refuses; please report the network");
   static_assert(!requires { Network::replicas; }, "compile: the network has its towers already: replicate<...>");
   engine_options engine = detail::options_of<Network>(optimizer.rule(), o);

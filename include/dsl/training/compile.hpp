@@ -26,15 +26,15 @@ namespace detail {
 template <class Network>
 inline constexpr bool checked_while_compiling = Network::view().size.nodes * micro_batches<Network> <= 300;
 
-template <class Network, class Executor, int Buckets = 0>
+template <class Network, class Executor, bool Towers = false>
 constexpr bool sound() {
   if constexpr (!checked_while_compiling<Network>) {
     return true;
   } else {
     target to{};
     if constexpr (requires { Executor::compile_time_target; }) to = Executor::compile_time_target;
-    plan_options const training{
-        .batch = 64, .target = to, .all_reduce_buckets = Buckets, .micro_batches = micro_batches<Network>};
+    plan_options training = plan_options_of<Network>(64, mode::training, to);
+    if (Towers) training.all_reduce_buckets = 1;
     return verify(Network::view(), make_plan(Network::view(), training)).holds();
   }
 }
@@ -95,7 +95,7 @@ template <class Network>
 template <class Network, executor Executor, optimizer Optimizer>
 [[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer, compile_options const& o) {
   if constexpr (Network::is_sound)  // else the compiler has said what is wrong, and need not say it twice
-    static_assert(detail::sound<Network, Executor, requires { Network::replicas; } ? 1 : 0>(),
+    static_assert(detail::sound<Network, Executor>(),
                   "plan: typenet made a plan that its own checker refuses; please report the network");
   engine_options engine = detail::options_of<Network>(optimizer.rule(), o);
   engine.update_loop = detail::update_loop_of<Executor, Optimizer>();
