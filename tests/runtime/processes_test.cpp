@@ -259,6 +259,32 @@ TEMPLATE_TEST_CASE("processes train as the towers of one do, to the bit", "[proc
       }
 }
 
+TEST_CASE("of a type that has its towers every process has as many", "[processes]") {
+  dataset const data = test::toy::pictures().first(21), validation = test::toy::pictures(3).first(7);
+  sgd const optimizer{.learning_rate = 0.02, .momentum = 0.9};
+  struct trained {
+    int towers = 0;
+    std::vector<double> figures{};
+    std::uint64_t parameters = 0;
+    bool operator==(trained const&) const = default;
+  };
+  auto const fit = [&](trainer t) {
+    history const h = t.fit(data, {.epochs = 2, .batch_size = 10, .validation = &validation});
+    return trained{t.engine().replicas(), test::figures(h), dsl::detail::fingerprint_of(t.engine())};
+  };
+  trained const one =
+      fit(compile<normalised>(reference{}, optimizer, towers{.count = 4, .policy = all_reduce}, {.seed = 3}));
+  world w(2);
+  trained each[2];
+  auto const said = in_each(w, [&](int q) {
+    using two = replicate<2, normalised, all_reduce>;
+    each[q] = fit(compile<two>(reference{}, optimizer, towers{.processes = &w.at(q)}, {.seed = 3}));
+  });
+  CHECK(said == std::vector<std::string>(2));
+  for (trained const& t : each) CHECK(t == one);
+  CHECK(one.towers == 4);
+}
+
 TEST_CASE("every process predicts all samples, as one engine does", "[processes]") {
   dataset const data = test::toy::pictures().first(5);
   std::vector<float> const batch = pictures_of(0, 5);

@@ -439,6 +439,16 @@ TEST_CASE("compile takes towers as a type, as a value, or none", "[towers]") {
   CHECK(compile<replicate<2, without>>(reference{}, sgd{}).engine().replicas() == 2);
   CHECK(compile<replicate<2, without, synchronized(all_reduce)>>(reference{}, sgd{}, {.seed = 4}).seed() == 4);
   using two = replicate<2, without>;
+  CHECK(compile<two>(reference{}, sgd{}, towers{}).engine().replicas() == 2);
+  CHECK(compile<two>(reference{}, sgd{}, towers{.count = 2}, {.seed = 5}).seed() == 5);
+  CHECK_THROWS_WITH(compile<two>(reference{}, sgd{}, towers{.count = 3}),
+                    "compile: replicate<2, ...> has its number of towers; found 3 in towers{.count}; leave one of them "
+                    "out");
+  CHECK_THROWS_WITH(compile<two>(reference{}, sgd{}, towers{.policy = all_reduce}),
+                    Catch::Matchers::Contains("replicate<2, ...> has its policy; found another one"));
+  CHECK_THROWS_AS(compile<two>(reference{}, sgd{}, towers{.devices = {0}}), option_error);  // the list is looked at
+  using even = replicate<3, without, all_reduce>;
+  CHECK(compile<even>(reference{}, sgd{}, towers{.count = 3, .policy = all_reduce}).engine().replicas() == 3);
   static_assert(two::parameter_count == without::parameter_count &&
                 two::training_bytes(64) < without::training_bytes(64));
   static_assert(two::training_bytes(63) == without::training_bytes(32), "the last tower takes the rest");

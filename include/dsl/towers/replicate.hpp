@@ -50,7 +50,8 @@ struct filled : broken::towers_have_samples<Towers, Batch, Towers::smallest_part
 /// A network on G devices, each with all of its layers and a part of every batch:
 ///   auto t = dsl::compile<dsl::replicate<4, model>>(dsl::onednn{}, dsl::sgd{.learning_rate = 5e-3});
 /// Shapes, parameters and summary are the network's; replicate<1, model> is the network itself. For a number of towers
-/// that is known when the program runs: compile<model>(executor, optimizer, dsl::towers{.count = n}).
+/// that is known when the program runs: compile<model>(executor, optimizer, dsl::towers{.count = n}). Of several
+/// processes each has G towers: compile<replicate<G, model>>(executor, optimizer, dsl::towers{.processes = &world}).
 template <int G, class Network, tower_policy Policy = host_merge>
 struct replicate : Network {
   static_assert(!requires { Network::replicas; }, "replicate: the network has its towers already");
@@ -128,17 +129,38 @@ template <executor Executor>
   return std::make_unique<detail::towers_engine>(detail::factory_of(on, t.count), g, o, t);
 }
 
-/// A network on several devices; throws option_error where there are not so many.
+namespace detail {
+
+/// A type that has its towers takes devices and processes from the value; number and policy may be left out there.
+template <class Network>
+[[gnu::cold]] towers towers_of(towers t) {
+  if constexpr (requires { Network::replicas; }) {
+    towers const own = Network::devices();
+    if (t.count != 1 && t.count != own.count)
+      throw option_error(message({"compile: replicate<", own.count, ", ...> has its number of towers; found ", t.count,
+                                  " in towers{.count}; leave one of them out"}));
+    if (t.policy != tower_policy{} && t.policy != own.policy)
+      throw option_error(message({"compile: replicate<", own.count,
+                                  ", ...> has its policy; found another one in towers{.policy}; leave that one out"}));
+    t.count = own.count, t.policy = own.policy;
+  }
+  return t;
+}
+
+}  // namespace detail
+
+/// A network on several devices; throws option_error where there are not so many. Of a replicate<G, ...> devices and
+/// processes are those of the value, G and policy the type's; option_error where the value has others.
 template <class Network, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
 [[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer, Towers const& t,
                               compile_options const& o) {
   if constexpr (Network::is_sound)
     static_assert(detail::sound<Network, Executor, true>(),
                   "plan: typenet made a plan that its own checker refuses; please report the network");
-  static_assert(!requires { Network::replicas; }, "compile: the network has its towers already: replicate<...>");
   engine_options engine = detail::options_of<Network>(optimizer.rule(), o);
   engine.update_loop = detail::update_loop_of<Executor, Optimizer>();
-  return {make_towers(on, Network::view(), engine, t), static_cast<double>(optimizer.learning_rate)};
+  return {make_towers(on, Network::view(), engine, detail::towers_of<Network>(t)),
+          static_cast<double>(optimizer.learning_rate)};
 }
 template <class Network, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
 [[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer, Towers const& t) {
