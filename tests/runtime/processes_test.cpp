@@ -479,6 +479,33 @@ TEST_CASE("processes compare network and parameters when these can be others, an
                    {1, 1, 0, 3}, {0, 0, 0, 3}, {0, 1, 1, 0}, {0, 0, 1, 0}, {0, 2, 5, 0}, {0, 0, 0, 3}, {0, 1, 0, 3}});
 }
 
+TEST_CASE("of several processes one warns of towers with a single sample, whosever they are", "[processes]") {
+  static std::mutex one_at_a_time;
+  static std::vector<std::string> warned;
+  auto const before = on_warning;
+  on_warning = [](char const* sentence) {
+    std::lock_guard const held(one_at_a_time);
+    warned.emplace_back(sentence);
+  };
+  auto const prepared = [](tower_policy const& policy, int batch) {
+    warned.clear();
+    world w(2);
+    return in_each(w, [&](int q) {
+      auto const e = make<normalised, float>({.count = q + 1, .policy = policy, .processes = &w.at(q)});
+      for (int twice = 0; twice < 2; ++twice) e->prepare(mode::training, e->share_of(batch - twice));
+    });
+  };
+  CHECK(prepared(all_reduce, 5) == std::vector<std::string>(2));  // 2, and 2 and 1; of 4 then 2, and 1 and 1
+  CHECK(warned.size() == 1);
+  CHECK_THAT(warned.at(0), Contains("tower 2 of 3 has a single sample of a batch of 5,"));
+  CHECK(prepared(host_merge, 5) == std::vector<std::string>(2));  // 1, and 1 and 3
+  CHECK(warned.size() == 1);
+  CHECK_THAT(warned.at(0), Contains("tower 0 of 3 has a single sample of a batch of 5,"));
+  CHECK(prepared(host_merge, 7) == std::vector<std::string>(2));  // 2, and 2 and 3; of 6 all have 2
+  CHECK(warned.empty());
+  on_warning = before;
+}
+
 TEST_CASE("gradients travel while the backward pass goes on", "[processes]") {
   static world* all = nullptr;
   static std::atomic<int> awaited{0}, missed{0};

@@ -234,17 +234,20 @@ class towers_engine final : public engine {
     if (which < 0 || which >= programs_.size()) throw option_error("engine: there is no such program; prepare() it");
     return programs_[which];
   }
-  /// Legal, and Keras's own rule; said once.
+  /// Legal, and Keras's own rule; said once, by process 0 for the towers of all.
   [[gnu::cold]] void warn_of_single_samples(program const& p) {
     bool const cuts = group_.ranks() > 1 || options_.micro_batches > 1;
-    if (warned_ || !cuts || !normalises_parts(graph_, policy_)) return;
-    for (int i = 0; i < towers_ && !warned_; ++i) {
-      int const part = p.each[i].part.size;
+    bool const speaks = !world_ || world_->process() == 0;
+    if (warned_ || !cuts || !speaks || !normalises_parts(graph_, policy_)) return;
+    int const batch = world_ ? p.part.whole : p.part.size;
+    for (int rank = 0; rank < group_.ranks() && !warned_; ++rank) {
+      int const part = part_of(batch, group_.ranks(), rank, policy_).size;
       if (smallest_micro_batch(part, options_.micro_batches) != 1) continue;
       warned_ = true;
       on_warning(
-          message({tower(i), part > 1 ? " has micro-batches of" : " has", " a single sample of a ", "batch of ",
-                   p.part.whole, ", and batch_norm takes its moments alone; use a larger batch, ", "fewer ",
+          message({tower_of_rank(rank), part > 1 ? " has micro-batches of" : " has", " a single sample of a ",
+                   "batch of ", p.part.whole, ", and batch_norm takes its moments alone; use a larger batch, ",
+                   "fewer ",
                    options_.micro_batches > 1 ? "towers or micro-batches" : "towers, or synchronized batch_norm"})
               .c_str());
     }
@@ -260,8 +263,9 @@ class towers_engine final : public engine {
     }
   }
   /// "towers: tower 3 of 4": of all processes' towers.
-  [[gnu::cold]] std::string tower(int i) const {
-    return message({"towers: tower ", group_.first_rank() + i, " of ", group_.ranks()});
+  [[gnu::cold]] std::string tower(int i) const { return tower_of_rank(group_.first_rank() + i); }
+  [[gnu::cold]] std::string tower_of_rank(int rank) const {
+    return message({"towers: tower ", rank, " of ", group_.ranks()});
   }
   template <class F>
   void on_all(F f) {
