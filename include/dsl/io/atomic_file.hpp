@@ -18,9 +18,10 @@
 
 namespace dsl {
 
-/// A file that gets its name when it is whole: written beside it, synced, renamed by commit(). Without a commit nothing
-/// is left, and whatever had the name before keeps it. `kind` opens every message. What a process that was killed has
-/// left beside that name, the next one that writes there removes.
+/// A file that gets its name when it is whole: written beside it, synced, renamed by commit(), which syncs the folder,
+/// too, so that neither the file nor its name is lost when the power is. Without a commit nothing is left, and whatever
+/// had the name before keeps it, unless it is the folder that the disk can't take. `kind` opens every message. What a
+/// process that was killed has left beside that name, the next one that writes there removes.
 ///   atomic_file file("runs/history.csv", "history");  file.write(text);  file.commit();
 class atomic_file {
  public:
@@ -71,6 +72,7 @@ class atomic_file {
     if (::fsync(descriptor_) != 0) fail(reason(errno), "free some space, or give another path");
     if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail(reason(errno), "give another path");
     temporary_.clear();
+    sync_folder();
   }
   /// Under another name in the same folder: where readers look at every file whose name begins as that one.
   void commit_as(std::string path) {
@@ -102,9 +104,21 @@ class atomic_file {
            rest.substr(0, dash).find_first_not_of("0123456789") == rest.npos &&
            rest.substr(dash + 1).find_first_not_of("0123456789") == rest.npos;
   }
+  /// With its slash; empty: the working directory.
+  std::string folder_of_path() const { return path_.substr(0, path_.rfind('/') + 1); }
+  /// The file has its name by now, whole. Only what says that the disk did not take it is an error: there are file
+  /// systems that sync no folder, and folders that may be written to and not read.
+  void sync_folder() {
+    std::string const folder = folder_of_path();
+    int const descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return;
+    int const code = ::fsync(descriptor) == 0 ? 0 : errno;
+    ::close(descriptor);
+    if (code == EIO || code == ENOSPC || code == EDQUOT)
+      fail("that its folder could not be synced: " + reason(code), "free some space, or give another path");
+  }
   void remove_stale() const {
-    std::size_t const slash = path_.rfind('/');
-    std::string const folder = slash == path_.npos ? "" : path_.substr(0, slash + 1);
+    std::string const folder = folder_of_path();
     std::string_view const name = std::string_view(path_).substr(folder.size());
     DIR* const all = ::opendir(folder.empty() ? "." : folder.c_str());
     while (dirent const* const entry = all ? ::readdir(all) : nullptr) {
