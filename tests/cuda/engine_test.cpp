@@ -193,6 +193,35 @@ TEST_CASE("cuda: an engine of cuDNN's that fails costs a convolution no more tha
   }
 }
 
+TEST_CASE("cuda: plans that run and can't be recorded are passed over, timed or not", "[cuda]") {
+  dsl_test::add_all_kernels();
+  using trouble = dsl_test::engine_trouble;
+  std::vector<trouble> all;
+  for (auto const& e : dsl_test::simulated::all_engines())
+    all.push_back({static_cast<int>(e.index), trouble::when_recorded});
+  for (bool const deterministic : {true, false})
+    for (auto const& [troubles, ours] :
+         {std::pair{std::vector<trouble>{{0, trouble::when_recorded}}, false}, std::pair{all, true}}) {
+      simulated_device device({.seed = 3, .troubles = troubles});
+      {
+        cu::engine fast(device.api(), small::view(), keras_rules, settings(precision::bf16, deterministic));
+        auto const plain = reference<double>{}.make_engine(small::view(), keras_rules);
+        initialize(fast, 5);
+        initialize(*plain, 5);
+        drawn_batch const data(small::view(), 6, 1);
+        int const a = fast.prepare(mode::training, 6), b = plain->prepare(mode::training, 6);
+        fast.run(a, data.view(0, 0.01));
+        plain->run(b, data.view(0, 0.01));
+        CHECK(fast.metrics(a).loss == Approx(plain->metrics(b).loss).epsilon(0.03));
+        int own = 0;
+        for (int k = 0; k < fast.library().size(); ++k)
+          own += std::string(fast.library().spec(k).function).find("convolution_") != std::string::npos;
+        CHECK((own > 0) == ours);
+      }
+      CHECK(device.report() == "");
+    }
+}
+
 TEST_CASE("cuda agrees with reference: optimizers with slots, clipped gradients, smoothed labels", "[cuda]") {
   engine_options o = keras_rules;
   o.label_smoothing = 0.1;

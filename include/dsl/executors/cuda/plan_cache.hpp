@@ -181,8 +181,8 @@ struct plan_bench {
 
 /// The plan to use: from the cache, or the fastest on the bench, or, with no bench or where plans must be
 /// deterministic, the one that cuDNN ranks first: two runs that time plans may choose two that round differently. With
-/// a bench every plan has run once before it is chosen; a stored one that doesn't is missing, and replaced. Throws
-/// no_plan_error where there is none, and says why.
+/// a bench every plan has run once and been recorded once before it is chosen, as it is in a step; a stored one that
+/// can't be is missing, and replaced. Throws no_plan_error where there is none, and says why.
 [[gnu::cold]] inline convolution_plan choose_plan(plan_target const& on, convolution const& c,
                                                   convolution_options const& o, plan_cache const& cache,
                                                   plan_bench const* bench = nullptr) {
@@ -192,9 +192,10 @@ struct plan_bench {
     if (!bench) return true;
     api const& a = bench->handle.calls();
     bench->handle.set_stream(bench->stream);
-    bool const runs_once = try_execute(bench->handle, p, bind_tensors(p, bench->tensors, bench->workspace));
+    backend_descriptor const pack = bind_tensors(p, bench->tensors, bench->workspace);
+    bool const runs_once = try_execute(bench->handle, p, pack);
     a(a.cudaStreamSynchronize, bench->stream);  // fails where the device has
-    return runs_once;
+    return runs_once && backend::repeated_runs(bench->handle, bench->stream, p, pack, 1).runs();
   };
   if (std::optional<convolution_plan> known = cache.find(on, c, o, way); known && runs(*known))
     return std::move(*known);

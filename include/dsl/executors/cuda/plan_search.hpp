@@ -93,7 +93,7 @@ class plan_finder {
       if (!runs_ || runs_(*p))
         found.plans.push_back(std::move(*p));
       else
-        found.refuse(a, "it was built, but does not run");
+        found.refuse(a, "it was built, but can't be run or recorded");
     }
   }
   bool is_full() const { return static_cast<int>(found.plans.size()) >= o_.most_plans; }
