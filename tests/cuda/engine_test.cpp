@@ -466,6 +466,43 @@ TEST_CASE("cuda: a program that could not be made is made anew", "[cuda]") {
   CHECK(device.report() == "");
 }
 
+TEST_CASE("cuda: a clean-up that fails is not pending for the next call", "[cuda]") {
+  dsl_test::add_all_kernels();
+  simulated_device device({.seed = 5});
+  cu::api const& a = device.api();
+  auto const pending = [&] { return a.cudaGetLastError.function(); };
+  auto const made = [&] {
+    return std::make_unique<cu::engine>(a, small::view(), keras_rules, settings(precision::bf16, true));
+  };
+  long waits = 0;  // up to the one behind what could not be made
+  for (bool const fails : {false, true}) {
+    auto const e = made();
+    device.reset_calls();
+    device.fail_call("cudaLibraryLoadData", 1);
+    if (fails) device.fail_call("cudaStreamSynchronize", waits);
+    CHECK_THROWS_WITH(e->prepare(mode::inference, 2), Catch::Contains("cudaLibraryLoadData failed"));
+    CHECK(pending() == cudaSuccess);
+    waits = device.calls("cudaStreamSynchronize");
+  }
+  for (char const* call : {"cudaStreamSynchronize", "cudaStreamDestroy", "cudaLibraryUnload"}) {
+    auto e = made();
+    e->prepare(mode::inference, 2);
+    device.fail_call(call, 1);
+    e.reset();
+    INFO(call);
+    CHECK(pending() == cudaSuccess);
+  }
+  {
+    cu::stream const s(a);
+    device.fail_call("cudaGraphUpload", 1);
+    device.fail_call("cudaGraphExecDestroy", 1);
+    CHECK_THROWS_WITH(cu::replay(a, s.get(), [] {}), Catch::Contains("cudaGraphUpload failed"));
+    CHECK(pending() == cudaSuccess);
+  }
+  CHECK(device.faults_struck() == 8);
+  CHECK(device.report() == "");
+}
+
 TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   dsl_test::add_all_kernels();
   simulated_device device;

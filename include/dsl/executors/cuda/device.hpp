@@ -100,8 +100,8 @@ class stream {
   stream(stream const&) = delete;
   stream& operator=(stream const&) = delete;
   ~stream() {
-    api_->cudaStreamSynchronize.function(handle_);  // what is under way may still use memory that is about to go
-    api_->cudaStreamDestroy.function(handle_);
+    api_->ignore(api_->cudaStreamSynchronize.function(handle_));  // what goes on may use memory that is about to go
+    api_->ignore(api_->cudaStreamDestroy.function(handle_));
   }
   cudaStream_t get() const { return handle_; }
   void wait() const { (*api_)(api_->cudaStreamSynchronize, handle_); }
@@ -164,7 +164,7 @@ class replay {
       a(a.cudaGraphUpload, graph_, s);
       a(a.cudaStreamSynchronize, s);
     } catch (...) {
-      a.cudaGraphExecDestroy.function(graph_);
+      a.ignore(a.cudaGraphExecDestroy.function(graph_));
       throw;
     }
   }

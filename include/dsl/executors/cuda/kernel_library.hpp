@@ -17,7 +17,7 @@ class kernel_library {
   kernel_library(kernel_library const&) = delete;
   kernel_library& operator=(kernel_library const&) = delete;
   ~kernel_library() {
-    for (cudaLibrary_t l : libraries_) api_->cudaLibraryUnload.function(l);
+    for (cudaLibrary_t l : libraries_) api_->ignore(api_->cudaLibraryUnload.function(l));
   }
 
   /// The number to launch it by, from the next build() on.

@@ -107,7 +107,7 @@ class program_list {
     return made;
   }
   [[gnu::cold]] void drop_last() {
-    e_.calls.cudaStreamSynchronize.function(e_.stream);  // nothing may use what goes now
+    e_.calls.ignore(e_.calls.cudaStreamSynchronize.function(e_.stream));  // nothing may use what goes now
     programs_.drop_last();
   }
   device_memory const* memory_for(long long bytes) {
