@@ -4,7 +4,11 @@
 
 #include "cuda/nccl_ranks.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <iterator>
+#include <new>
 #include <set>
 
 using Catch::Contains;
@@ -49,6 +53,21 @@ TEST_CASE("a rank that never comes: the others say so in time") {
   CHECK_THAT(thrown[0] + thrown[2], Contains("waited 100 ms for all ranks to come"));
   CHECK_THAT(thrown[2], Contains("nccl: rank 2 of 3: ncclCommInitRankConfig: "));
   CHECK(device.calls("ncclCommAbort") == 2);
+  CHECK(device.report() == "");
+}
+
+TEST_CASE("a start that is given up writes nothing where its communicator was") {
+  simulated_device device;
+  simulated_nccl nccl(device, {.patience = 20s, .aborts_last = true});
+  alignas(nccl_communicator) std::byte room[sizeof(nccl_communicator)];
+  nccl_deadlines const at_once{10ms, 10ms, 10ms};
+  CHECK_THROWS_WITH(::new (room) nccl_communicator(nccl.api(), nccl.nccl(), make_nccl_id(nccl.nccl()), 0, 2, at_once),
+                    Contains("waited 10 ms for all ranks to come"));
+  std::fill(std::begin(room), std::end(room), std::byte{7});  // somebody else's now
+  nccl.let_aborts_end();
+  nccl.wait_until_quiet();
+  CHECK(std::count(std::begin(room), std::end(room), std::byte{7}) == static_cast<long>(sizeof room));
+  CHECK(device.calls("ncclCommAbort") == 1);
   CHECK(device.report() == "");
 }
 

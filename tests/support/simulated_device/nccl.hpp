@@ -57,12 +57,22 @@ class simulated_nccl {
     std::lock_guard const lock(simulated::state::active->mutex);
     return world_.done;
   }
+  /// With nccl_options::aborts_last, once there is one.
+  void let_aborts_end() {
+    wait_until([this] { return world_.aborts_may_end = world_.aborts > 0; });
+  }
   /// Until no thread is inside a call that waits: aborts go on in the background.
   void wait_until_quiet() const {
+    wait_until([this] { return world_.waiting == 0; });
+  }
+
+ private:
+  template <class F>
+  void wait_until(F so) const {
     for (int i = 0; i < 100'000; ++i) {
       {
         std::lock_guard const lock(simulated::state::active->mutex);
-        if (world_.waiting == 0) return;
+        if (so()) return;
       }
       std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
@@ -70,7 +80,6 @@ class simulated_nccl {
     std::abort();
   }
 
- private:
   dsl::cu::api api_;
   dsl::cu::nccl_api nccl_;
   simulated::nccl_world world_;

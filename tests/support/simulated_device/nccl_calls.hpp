@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "support/simulated_device/nccl_collectives.hpp"
 
@@ -72,6 +73,7 @@ inline ncclResult_t nccl_init(state& s, ncclComm_t* comm, int ranks, ncclUniqueI
   me->clique = clique;
   nccl_clique& c = *me->clique;
   if (c.members.empty()) c.members.resize(static_cast<std::size_t>(ranks));
+  me->place = comm;
   *comm = s.add<ncclComm_t>("communicator", me);
   // The real root writes a warning, gives up, and the ranks wait for ever.
   if (c.members.size() != static_cast<std::size_t>(ranks) || c.members[static_cast<std::size_t>(rank)]) {
@@ -133,6 +135,9 @@ inline ncclResult_t nccl_abort(state& s, ncclComm_t comm) {
   me->gone = true;
   release(s, *me);
   auto const finalized = [](nccl_rank const& r) { return r.doing == nccl_rank::finalizing && r.result == ncclSuccess; };
+  ++world().aborts;
+  if (world().options.aborts_last) wait_for_others(s, [] { return world().aborts_may_end; });
+  if (ncclComm_t* const place = std::exchange(me->place, nullptr)) *place = comm;
   if (world().options.aborts_are_heard)
     for (auto const& other : me->clique->members)
       if (other && other != me && !other->gone && !finalized(*other)) other->result = ncclRemoteError;

@@ -171,6 +171,7 @@ inline void progress(state& s, nccl_rank& me) {
   if (me.doing == nccl_rank::launching && !connected(me)) return;
   if (me.polls-- > 0) return;
   me.result = ncclSuccess;
+  me.place = nullptr;  // it has been stored again, which could not be told apart here
   for (collective const& c : std::exchange(me.queued, {}))
     if (me.result == ncclSuccess) me.result = launch_collective(s, me, c);
 }

@@ -24,6 +24,7 @@ struct nccl_options {
   int polls = 2;                             // questions until a call that doesn't block is done
   bool aborts_are_heard = true;              // by other ranks, as over a network; shared memory tells nobody
   bool aborts_end_kernels = true;            // that wait for other ranks: what ncclCommAbort is for
+  bool aborts_last = false;                  // until simulated_nccl::let_aborts_end()
 };
 
 namespace simulated {
@@ -54,6 +55,7 @@ struct nccl_rank : object {
   enum { starting, launching, finalizing } doing = starting;
   ncclResult_t result = ncclInProgress;  // what ncclCommGetAsyncError says
   int polls = 0;                         // before what is in progress ends
+  ncclComm_t* place = nullptr;           // where its start stores it again at its end
   bool gone = false;                     // aborted or destroyed
   std::vector<collective> queued;        // the background has not launched them yet
   std::set<std::string> connects;        // the kinds of collectives it has come to, queued or recorded
@@ -90,7 +92,9 @@ struct nccl_world {
   std::map<std::uint64_t, std::shared_ptr<nccl_clique>> cliques;  // by id
   std::string last_error;
   int waiting = 0;  // calls that wait for other threads
-  long done = 0;    // collectives
+  int aborts = 0;
+  bool aborts_may_end = false;
+  long done = 0;  // collectives
 
   inline static nccl_world* active = nullptr;
 };

@@ -4,7 +4,9 @@
 #include <dsl/executors/cuda/nccl_aside.hpp>
 #include <dsl/executors/cuda/nccl_api.hpp>
 
+#include <atomic>
 #include <exception>
+#include <memory>
 #include <utility>
 
 namespace dsl::cu {
@@ -41,7 +43,8 @@ class nccl_communicator final : public device_communicator {
     config.blocking = 0;
     char const* const call = n.ncclCommInitRankConfig.name;
     try {
-      ncclResult_t const status = n.ncclCommInitRankConfig.function(&comm_, ranks, raw, rank, &config);
+      ncclResult_t const status = n.ncclCommInitRankConfig.function(place_.get(), ranks, raw, rank, &config);
+      comm_ = std::atomic_ref(*place_).load();  // which the background may be writing again
       if (!comm_) fail(call, n.reason(status == ncclSuccess ? ncclInternalError : status));
       settle(status, call, "all ranks to come", deadlines_.start);
     } catch (...) {
@@ -162,8 +165,12 @@ class nccl_communicator final : public device_communicator {
   }
   void end_with(entry<ncclResult_t(ncclComm_t)> const& e) noexcept {
     ncclComm_t const last = std::exchange(comm_, nullptr);
+    ncclComm_t* const place = place_.release();
     try {
-      ending_ = call_aside([call = e.function, last] { call(last); });  // it selects the device itself
+      ending_ = call_aside([call = e.function, last, place] {
+        call(last);  // it selects the device itself
+        delete place;
+      });
     } catch (...) {  // no thread to be had: rather a leak than a hang
     }
   }
@@ -171,6 +178,9 @@ class nccl_communicator final : public device_communicator {
   api const& api_;
   nccl_api const& nccl_;
   communicator* group_;
+  // Its start goes on in the background, also of one that is given up, and stores the communicator once more at its
+  // end: until that has come, which the call that ends it waits for.
+  std::unique_ptr<ncclComm_t> place_ = std::make_unique<ncclComm_t>(nullptr);
   ncclComm_t comm_ = nullptr;
   int rank_, ranks_;
   nccl_deadlines deadlines_;
