@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <locale>
 #include <string>
 #include <vector>
 
@@ -114,6 +115,28 @@ TEST_CASE("a cached file is whole, missing or not a file") {
   CHECK(!read_cached("", "etc/passwd"));
   REQUIRE(::mkfifo((deep + "/pipe").c_str(), 0600) == 0);
   CHECK(!read_cached(deep, "pipe"));  // and does not wait for a writer
+}
+
+TEST_CASE("a plan's file is the same in every locale") {
+  struct in_threes : std::numpunct<char> {  // 1 234 567
+    char do_thousands_sep() const override { return ' '; }
+    std::string do_grouping() const override { return "\3"; }
+  };
+  backend::stored_plan plan;
+  plan.facts.engine = 1'234'567;
+  plan.facts.knobs.push_back({12, 345'678});
+  plan.facts.workspace = 1 << 20;
+  plan.json = std::string(1500, '1');
+  std::string const text = backend::to_text("key", plan);
+  std::locale const before = std::locale::global(std::locale(std::locale::classic(), new in_threes));
+  std::string const there = backend::to_text("key", plan);
+  std::optional<backend::stored_plan> const read = backend::from_text(text, "key");
+  std::locale::global(before);
+  CHECK(there == text);
+  REQUIRE(read);
+  CHECK(read->facts.tag() == "engine 1234567, knobs 12=345678");
+  CHECK(read->facts.workspace == 1 << 20);
+  CHECK(read->json == plan.json);
 }
 
 TEST_CASE("every plan survives the disk, in cuDNN's words and as engine and knobs") {

@@ -4,6 +4,13 @@
 #include "support/simulated_device/kills.hpp"
 #include "support/simulated_device/simulated_device.hpp"
 
+#include <dsl/executors/cuda/kernels/program.hpp>
+
+#include <bit>
+#include <clocale>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -192,6 +199,36 @@ TEST_CASE("numbers of a kernel's line") {
   CHECK_THROWS_AS(static_cast<unsigned>(parse_literal("-1")), simulation_error);
   CHECK_THROWS_AS(parse_literal("true"), simulation_error);
   CHECK_THROWS_AS(parse_literal("12x"), simulation_error);
+}
+
+TEST_CASE("a kernel's constants have the text of %a, in every locale") {
+  std::vector<float> numbers;
+  for (std::uint64_t bits = 0; bits < std::uint64_t{1} << 32; bits += 1'234'567)
+    if (float const x = std::bit_cast<float>(static_cast<std::uint32_t>(bits)); std::isfinite(x)) numbers.push_back(x);
+  REQUIRE(numbers.size() > 3000);
+  for (float x : {0.0f, -0.0f, 0.1875f, -1e-45f, 3.4e38f}) numbers.push_back(x);
+  std::vector<std::string> wanted, none;
+  for (float x : numbers) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%af", static_cast<double>(x));
+    wanted.emplace_back(text);
+  }
+  auto const differing = [&] {
+    std::vector<std::string> found;
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      if (std::string const text = dsl::cu::text_of(numbers[i]); text != wanted[i]) found.push_back(text);
+    return found;
+  };
+  CHECK(differing() == none);
+  CHECK(dsl::cu::text_of(0.1875f) == "0x1.8p-3f");
+  CHECK(dsl::cu::text_of(-7) == "-7");
+  for (char const* name : {"de_DE.UTF-8", "de_DE", "fr_FR.UTF-8", "ru_RU.UTF-8", "pt_BR.UTF-8"}) {  // those there are
+    if (!std::setlocale(LC_NUMERIC, name)) continue;
+    std::vector<std::string> const found = differing();
+    std::setlocale(LC_NUMERIC, "C");
+    INFO(name);
+    CHECK(found == none);
+  }
 }
 
 TEST_CASE("the compiler takes what the test knows, for one architecture") {

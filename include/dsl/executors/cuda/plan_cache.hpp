@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <locale>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -37,6 +38,7 @@ inline constexpr char const* plan_magic = "typenet plan 1";
 
 inline std::string to_text(std::string const& key, stored_plan const& p) {
   std::ostringstream text;
+  text.imbue(std::locale::classic());  // the program's own may write 4 096
   text << plan_magic << '\n' << key << '\n';
   text << p.facts.engine << ' ' << p.facts.numerical_notes << ' ' << p.facts.behavior_notes << ' ' << p.facts.workspace
        << ' ' << p.facts.knobs.size();
@@ -49,6 +51,7 @@ inline std::string to_text(std::string const& key, stored_plan const& p) {
 // Nothing where the text is not exactly what to_text() made for this key.
 inline std::optional<stored_plan> from_text(std::string const& text, std::string const& key) {
   std::istringstream in(text);
+  in.imbue(std::locale::classic());
   std::string line;
   stored_plan p;
   std::size_t knobs = 0, bytes = 0;

@@ -4,7 +4,7 @@
 #include <dsl/executors/cuda/kernels/source.hpp>
 #include <dsl/executors/cuda/kernels/spec.hpp>
 
-#include <cstdio>
+#include <charconv>
 #include <span>
 
 namespace dsl::cu {
@@ -59,12 +59,15 @@ inline std::string trimmed(std::string_view text) {
   throw executor_error("cuda: there is no kernel " + std::string(function));
 }
 
-/// As C++ and as the simulated device read it: 64, -1, 0x1p-3f.
+/// As C++ and as the simulated device read it: 64, -1, 0x1p-3f. Never with another locale's decimal comma.
 inline std::string text_of(constant const& c) {
   if (!c.is_float) return std::to_string(c.integer);
-  char text[32];
-  std::snprintf(text, sizeof(text), "%af", static_cast<double>(c.real));
-  return text;
+  char digits[32];
+  char* const end =
+      std::to_chars(digits, digits + sizeof digits, static_cast<double>(c.real), std::chars_format::hex).ptr;
+  std::string text(digits, end);
+  text.insert(digits[0] == '-' ? 1U : 0U, "0x");
+  return text + "f";
 }
 
 /// The __global__ function for a spec. In front of it a comment that says the same in plain words, for a simulated
