@@ -156,7 +156,7 @@ class agreement final : public process_checks {
     all_->exchange(what, out.begin(), in.begin());
     for (int i = 0; i < count; ++i) {
       numbers[i] = 0;
-      for (int q = 0; q < all_->processes(); ++q) numbers[i] += all[static_cast<std::size_t>(q) * count + i];
+      for (int q = 0; q < all_->processes(); ++q) numbers[i] += all.data()[1LL * q * count + i];
     }
   }
 

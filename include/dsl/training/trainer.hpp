@@ -9,7 +9,9 @@
 #include <dsl/detail/zeros.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/training/callback.hpp>
+#include <dsl/training/checks.hpp>
 #include <dsl/training/evaluation.hpp>
+#include <dsl/training/fit_options.hpp>
 #include <dsl/training/initialize.hpp>
 #include <dsl/warning.hpp>
 
@@ -19,21 +21,6 @@
 #include <vector>
 
 namespace dsl {
-
-/// How fit() goes through a data set. Steps take batch_size pictures, over all devices and processes together; what is
-/// left over of an epoch has its turn in others.
-struct fit_options {
-  int epochs = 1;
-  int batch_size = 64;
-  dataset const* validation = nullptr;  // the whole of it after each epoch
-  augmentation augment{};
-  std::vector<callback_handle> callbacks{};
-  bool shuffle = true;
-  int prefetch = 2;  // batches made ready by background threads while a step runs
-  int loader_threads = 1;
-  bool cache = false;     // keep pictures as floats after the first pass: 4 bytes a pixel, 586 MiB for CIFAR-10
-  int initial_epoch = 0;  // resume: epochs before this one are skipped
-};
 
 /// A network on an executor, with the words of Keras: fit, evaluate, predict. Not a template: a second network costs
 /// its lowering only. compile() makes it. One thread at a time may use it, for reading too; trainers of other networks
@@ -50,8 +37,8 @@ class trainer {
   /// don't fit network or data, and before any step whose learning rate is below 0 or no number; training_error when
   /// the loss is no number any more.
   [[gnu::cold]] history fit(dataset const& data, fit_options const& options) {
-    check(data, "fit");
-    check(options, data);
+    detail::require_samples(graph_, data, "fit");
+    detail::require_fit(graph_, data, options);
     process_checks* const processes = engine_->processes();
     if (processes) processes->before_fit(*this, data, options);
     mean_ = data.mean;
@@ -125,7 +112,7 @@ class trainer {
   /// Mean loss and accuracy over all samples, in inference mode; a short last batch counts by its samples. `seen`, a
   /// confusion_matrix for one, looks on. Warns where the pictures lack the mean that fit's had; so does predict.
   [[gnu::cold]] scores evaluate(dataset const& data, int batch_size = 64, evaluation_observer* seen = nullptr) {
-    check(data, "evaluate");
+    detail::require_samples(graph_, data, "evaluate");
     look_at_mean(data, "evaluate");
     process_checks* const processes = engine_->processes();
     if (processes) processes->before_evaluation(data, batch_size);
@@ -150,7 +137,7 @@ class trainer {
 
   /// The network's outputs, (size, outputs): a classifier's probabilities.
   [[gnu::cold]] std::vector<float> predict(dataset const& data, int batch_size = 64) {
-    check_shape(data, "predict");
+    detail::require_pictures(graph_, data, "predict");
     look_at_mean(data, "predict");
     auto const outputs = graph_.shape_of(graph_.result()).size();
     std::vector<float> all(static_cast<std::size_t>(data.size * outputs));
@@ -302,48 +289,9 @@ class trainer {
   static void check_size(int batch) {
     detail::option_check{"batch"}.need(batch >= 1, "its size must be 1 or more", batch);
   }
-  [[gnu::cold]] void check_shape(dataset const& data, char const* what) const {
-    shape const& in = graph_.shape_of(graph_.nodes[0].output);
-    shape const& found = data.sample;
-    if (!(found == in))
-      detail::refuse<option_error>({what, ": the network takes pictures of ", in.channels, "x", in.height, "x",
-                                    in.width, ", the data set's are ", found.channels, "x", found.height, "x",
-                                    found.width, "; change image<...> or the data"});
-    if (data.size < 1) detail::refuse<option_error>({what, ": the data set has no picture; load one first"});
-  }
-  [[gnu::cold]] void check(dataset const& data, char const* what) const {
-    check_shape(data, what);
-    auto const outputs = graph_.shape_of(graph_.result()).size();
-    if (data.classes != outputs)
-      detail::refuse<option_error>({what, ": the network has ", outputs, " outputs, the data set ", data.classes,
-                                    " classes; the last dense layer must have one unit per class"});
-  }
-  [[gnu::cold]] void check(fit_options const& o, dataset const& data) const {
-    detail::option_check const fit{"fit"};
-    fit.need(o.epochs >= 1, "epochs must be 1 or more", o.epochs);
-    fit.need(o.initial_epoch >= 0 && o.initial_epoch < o.epochs, "initial_epoch must be 0 to epochs - 1",
-             o.initial_epoch);
-    fit.need(o.batch_size >= 1, "batch_size must be 1 or more", o.batch_size, "try 64");
-    if (o.batch_size > data.size)
-      detail::refuse<option_error>(
-          {"fit: batch_size is ", o.batch_size, ", but there are only ", data.size, " pictures; use a smaller batch"});
-    if (o.validation) check(*o.validation, "validation");
-    if (o.validation && !same(data.mean, o.validation->mean))
-      detail::refuse<option_error>(
-          {"fit: the training's pictures and the validation's must have the same mean subtracted; found ",
-           !data.mean            ? "one for the validation's alone"
-           : !o.validation->mean ? "one for the training's alone"
-                                 : "two different ones",
-           "; set validation.mean = train.mean"});
-  }
-  using mean_of_pictures = std::shared_ptr<std::vector<float> const>;
-  /// By its numbers: a set that was read anew has a mean of its own.
-  [[gnu::cold]] static bool same(mean_of_pictures const& a, mean_of_pictures const& b) {
-    return a == b || (a && b && *a == *b);
-  }
   /// Without its mean the network sees pictures of another brightness, and its scores are about those. Says so once.
   [[gnu::cold]] void look_at_mean(dataset const& data, char const* what) {
-    if (!mean_ || same(mean_, data.mean)) return;
+    if (!mean_ || detail::same_mean(mean_, data.mean)) return;
     mean_ = nullptr;
     process_checks const* const processes = engine_->processes();
     if (processes && processes->process() > 0) return;
@@ -362,8 +310,8 @@ class trainer {
   graph_view graph_;
   double learning_rate_;
   std::uint64_t step_ = 0;
-  mean_of_pictures mean_;   // of the last fit
-  fit_run* run_ = nullptr;  // while there is one
+  std::shared_ptr<std::vector<float> const> mean_;  // of the last fit
+  fit_run* run_ = nullptr;                          // while there is one
 };
 
 }  // namespace dsl

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/data/dataset.hpp>
+#include <dsl/detail/message.hpp>
+#include <dsl/detail/option_check.hpp>
+#include <dsl/error.hpp>
+#include <dsl/executors/engine.hpp>
+#include <dsl/training/fit_options.hpp>
+
+#include <memory>
+#include <vector>
+
+/// Whether data and options fit a network, asked before the first step. All throw option_error; `what` begins the
+/// sentence.
+namespace dsl::detail {
+
+[[gnu::cold]] inline void require_pictures(graph_view const& g, dataset const& data, char const* what) {
+  shape const& in = g.shape_of(g.nodes[0].output);
+  shape const& found = data.sample;
+  if (!(found == in))
+    refuse<option_error>({what, ": the network takes pictures of ", in.channels, "x", in.height, "x", in.width,
+                          ", the data set's are ", found.channels, "x", found.height, "x", found.width,
+                          "; change image<...> or the data"});
+  if (data.size < 1) refuse<option_error>({what, ": the data set has no picture; load one first"});
+}
+
+/// Pictures with labels.
+[[gnu::cold]] inline void require_samples(graph_view const& g, dataset const& data, char const* what) {
+  require_pictures(g, data, what);
+  auto const outputs = g.shape_of(g.result()).size();
+  if (data.classes != outputs)
+    refuse<option_error>({what, ": the network has ", outputs, " outputs, the data set ", data.classes,
+                          " classes; the last dense layer must have one unit per class"});
+}
+
+/// By its numbers: a set that was read anew has a mean of its own.
+[[gnu::cold]] inline bool same_mean(std::shared_ptr<std::vector<float> const> const& a,
+                                    std::shared_ptr<std::vector<float> const> const& b) {
+  return a == b || (a && b && *a == *b);
+}
+
+[[gnu::cold]] inline void require_fit(graph_view const& g, dataset const& data, fit_options const& o) {
+  option_check const fit{"fit"};
+  fit.need(o.epochs >= 1, "epochs must be 1 or more", o.epochs);
+  fit.need(o.initial_epoch >= 0 && o.initial_epoch < o.epochs, "initial_epoch must be 0 to epochs - 1",
+           o.initial_epoch);
+  fit.need(o.batch_size >= 1, "batch_size must be 1 or more", o.batch_size, "try 64");
+  if (o.batch_size > data.size)
+    refuse<option_error>(
+        {"fit: batch_size is ", o.batch_size, ", but there are only ", data.size, " pictures; use a smaller batch"});
+  if (!o.validation) return;
+  require_samples(g, *o.validation, "validation");
+  if (!same_mean(data.mean, o.validation->mean))
+    refuse<option_error>(
+        {"fit: the training's pictures and the validation's must have the same mean subtracted; found ",
+         !data.mean            ? "one for the validation's alone"
+         : !o.validation->mean ? "one for the training's alone"
+                               : "two different ones",
+         "; set validation.mean = train.mean"});
+}
+
+}  // namespace dsl::detail
