@@ -61,16 +61,32 @@ struct judged {
   static constexpr verdict const& why = result.why;
 };
 
-/// A network as it runs: what was lowered; on several devices, with what placement/placed.hpp puts between.
-template <class Judged>
-struct placed {
+template <class Judged, bool Moves = (Judged::sizes.devices > 1 && Judged::why.holds())>
+struct as_lowered {
   static constexpr auto const& graph = Judged::result.graph;
+};
+/// All of it on device 0: who asks for a plan behind this error shall not get another.
+template <class Judged>
+struct as_lowered<Judged, true> : broken::moves_need_placement<typename Judged::whole, Judged::sizes.devices> {
+  static constexpr auto graph = [] {
+    auto g = Judged::result.graph;
+    for (node& n : g.nodes) n.device = 0;
+    return g;
+  }();
+};
+
+/// A network as it runs: what was lowered; on several devices, with what placement/placed.hpp puts between. A base's
+/// error comes before `graph` is initialised; one within that would make it no constant to Clang.
+template <class Judged>
+struct placed : as_lowered<Judged> {
+  static constexpr auto const& graph = as_lowered<Judged>::graph;
   static constexpr graph_view view() {
     graph_view g = graph.view();
     g.size.devices = 1;  // more of them only in a broken network, whose error has been said
     return g;
   }
 };
+
 /// What training_bytes(0) says: no constant expression may call this, and compilers name it. In a running program it
 /// throws option_error, or ends the program where nothing but the language is included and so nothing can be thrown.
 template <class Network>

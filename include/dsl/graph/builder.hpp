@@ -71,7 +71,8 @@ class builder {
     ++sizes_.parameters;
   }
 
-  /// Nodes appended from now on compute on this device. Returns the one before it, for the way out.
+  /// Nodes appended from now on compute on this device. Returns the one before it, for the way out. A network of
+  /// several devices needs <dsl/placement.hpp>.
   constexpr int move_to(int device) {
     int const before = device_;
     device_ = device;

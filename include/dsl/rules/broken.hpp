@@ -187,6 +187,12 @@ struct devices_have_layers {
   static_assert(Layers > 0, "on: no layer is on this device; number the devices 0, 1, 2 without gaps");
 };
 
+/// Of a network that is right, where on.hpp has not been seen.
+template <class Network, int Devices, bool IsThere = false>
+struct moves_need_placement {
+  static_assert(IsThere, "move_to: values must get from device to device; include <dsl/placement.hpp>");
+};
+
 template <class At, class Layer, double Alpha>
 struct slope_is_not_negative {
   static_assert(Alpha >= 0 && Alpha < 1e30, "activation: the slope must be a number of at least 0");
