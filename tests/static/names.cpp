@@ -27,6 +27,14 @@ struct library {
   template <class... Layers>
   struct block4 : dsl::sequential<Layers...> {};
 };
+template <class First, class Second>
+struct both {
+  using children = dsl::types<First, Second>;
+  static constexpr dsl::value lower(dsl::builder& b, dsl::value in) {
+    dsl::value const halves[] = {b.lower_child<First>(0, in), b.lower_child<Second>(1, in)};
+    return b.append({.kind = dsl::op::add}, halves, in.shape);
+  }
+};
 template <char... Letters>
 struct spelled : dsl::relu {
   template <int Filters>
@@ -87,6 +95,15 @@ static_assert(stands_at(graph, 11, "network/2.hidden/0.block/0.conv2d"));
 static_assert(stands_at(graph, 13, "network/2.hidden/1.relu"));
 static_assert(stands_at(graph, 15, "network/3.soft_block/1.dropout"));
 static_assert(stands_at(graph, 16, "network/4.flatten") && graph.size.nodes == 17);
+// a combinator of another's
+constexpr auto another =
+    test::on<3, 8, 8, dsl::relu, mine::both<dsl::tanh, mine::tower<dsl::conv2d<1, 1>, dsl::conv2d<2, 1>>>>::view();
+static_assert(stands_at(another, 2, "network/1.both/0.tanh"));
+static_assert(stands_at(another, 3, "network/1.both/1.tower/0.conv2d"));
+static_assert(stands_at(another, 5, "network/1.both/1.tower") && stands_at(another, 6, "network/1.both"));
+constexpr dsl::verdict no_layer = test::verdict_of<dsl::image<3, 8, 8>, dsl::relu, mine::both<dsl::relu, int>>();
+static_assert(no_layer.broken == dsl::rule::children_are_layers && no_layer.depth == 2 && no_layer.path[0] == 1 &&
+              no_layer.path[1] == 1);
 // the helper can say no
 static_assert(!stands_at(graph, 16, "network/5.flatten") && !stands_at(graph, 16, "4.flatten") &&
               !stands_at(graph, 16, "network"));

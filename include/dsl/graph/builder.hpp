@@ -93,7 +93,9 @@ class builder {
   }
 
   /// Lowers a combinator's child, so that errors and weight names can say where it is:
-  ///   value const out = b.lower_child(i, detail::name_of<Child>(), &Child::lower, in);
+  ///   value const out = b.lower_child<Child>(i, in);
+  template <class Child>
+  constexpr value lower_child(int index, value in);  // in layer.hpp: it asks whether Child is one
   constexpr value lower_child(int index, detail::name name, value (*lower)(builder&, value), value in) {
     int const depth = depth_;
     int const parent = enter(index, name);
