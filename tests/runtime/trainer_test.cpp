@@ -410,6 +410,10 @@ TEST_CASE("a batch of one's own is checked", "[trainer]") {
   must_throw<option_error>([&] { t.engine().run(program, {x.data(), nullptr, 3}); }, {"2", "3"});
 }
 
+TEST_CASE("a trainer without an engine is refused", "[trainer]") {
+  must_throw<option_error>([] { trainer(nullptr, 0.1); }, {"trainer: it needs an engine", "found none"});
+}
+
 TEST_CASE("optimizers and compile refuse numbers that make no sense", "[trainer]") {
   double const nan = std::numeric_limits<double>::quiet_NaN();
   auto const make = [](sgd const& s, compile_options const& o = {}) {

@@ -18,7 +18,7 @@ struct cuda {
   /// Where compiled kernels and timed plans are kept from run to run; empty: nowhere.
   std::string cache = cu::cache_folder();
   /// How several towers' GPUs add up gradients: &dsl::nccl (executors/cuda/nccl.hpp), or null: through the host, in
-  /// tower order.
+  /// tower order. It must outlive the trainer.
   cu::device_collectives const* collectives = nullptr;
 
   static constexpr dsl::target compile_time_target = cu::target_for(cu::storage::bf16);

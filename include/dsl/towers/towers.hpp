@@ -32,8 +32,9 @@ constexpr tower_policy synchronized(tower_policy p) {
 struct towers {
   int count = 1;  // in this process
   tower_policy policy = host_merge;
-  std::vector<int> devices{};          // one a tower; empty: 0, 1, 2, ...
-  process_group* processes = nullptr;  // with towers of their own, as many or fewer; batches are those of all together
+  std::vector<int> devices{};  // one a tower; empty: 0, 1, 2, ...
+  /// With towers of their own, as many or not; batches are those of all together. It must outlive the trainer.
+  process_group* processes = nullptr;
 };
 
 namespace detail {

@@ -27,8 +27,9 @@ namespace dsl {
 /// are independent of it. One that was moved from can only be assigned to or destroyed.
 class trainer {
  public:
+  /// Throws option_error without an engine.
   trainer(std::unique_ptr<dsl::engine> e, double learning_rate)
-      : engine_(std::move(e)), graph_(engine_->graph()), learning_rate_(learning_rate) {
+      : engine_(require(std::move(e))), graph_(engine_->graph()), learning_rate_(learning_rate) {
     initialize(*engine_, engine_->options().seed);
   }
 
@@ -193,6 +194,10 @@ class trainer {
   dsl::engine& engine() { return *engine_; }
 
  private:
+  [[gnu::cold]] static std::unique_ptr<dsl::engine> require(std::unique_ptr<dsl::engine> e) {
+    if (!e) detail::refuse<option_error>({"trainer: it needs an engine; found none; compile<...>() makes both"});
+    return e;
+  }
   /// Callbacks may have set stop at any moment, in one process or in all of them. A begun epoch is ended first.
   [[gnu::cold]] static bool goes_on(fit_run& run, fit_options const& options) {
     agree_to_stop(run);
