@@ -209,9 +209,10 @@ TEST_CASE("program: nonsense options", "[program]") {
 #ifdef TYPENET_HAS_CUDA
   refuses(2, with({"--collectives", "nccl", "--executor", "cuda", "--deterministic"}), {"--deterministic", "order"});
 #endif
-  refuses(2, with(tiny({"--gpus", "2", "--devices", "0"})), {"2 of them need as many devices", "found 1"});
+  refuses(2, with(tiny({"--gpus", "2", "--devices", "0"})),
+          {"2 towers need as many devices", "found 1", "use 1 tower"});
   refuses(2, with(tiny({"--gpus", "2", "--devices", "0,0"})), {"device 0 is in the list twice"});
-  refuses(2, with(tiny({"--gpus", "2", "--devices", "0,4000"})), {"device 4000", "there are 0 to"});
+  refuses(2, with(tiny({"--gpus", "2", "--devices", "0,4000"})), {"device 4000; there ", "choose among them"});
 }
 
 TEST_CASE("program: no output takes another one's name", "[program]") {

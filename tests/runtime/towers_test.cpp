@@ -308,10 +308,12 @@ TEMPLATE_TEST_CASE("towers that can't be are refused with what there is", "[towe
   };
   refused({.count = 0}, "must be 1 or more; found 0");
   refused({.count = -3}, "found -3");
-  refused({.count = 2, .devices = {0}}, "found 1 in the list");
-  refused({.count = 2, .devices = {0, 0}}, "device 0 is in the list twice");
-  refused({.count = 2, .devices = {0, 4096}}, "device 4096; there are 0 to ");
-  refused({.count = 1, .devices = {-1}}, "device -1");
+  refused({.count = 2, .devices = {0}}, "2 towers need as many devices; found 1 in the list; list 2 or use 1 tower");
+  refused({.count = 1, .devices = {0, 1}},
+          "1 tower needs as many devices; found 2 in the list; list 1 or use 2 towers");
+  refused({.count = 2, .devices = {0, 0}}, "device 0 is in the list twice; give each tower one of its own");
+  refused({.count = 2, .devices = {0, 4096}}, "tower 1 is to be on device 4096; there ");
+  refused({.count = 1, .devices = {-1}}, "tower 0 is to be on device -1; use 0 or more");
   int const cores = dsl::detail::core_set::available().cores.size();
   if (cores > 0)
     CHECK_THROWS_WITH(make<without>(onednn{.threads = cores + 1}, {.count = 1, .devices = {0}}),
@@ -324,6 +326,71 @@ TEMPLATE_TEST_CASE("towers that can't be are refused with what there is", "[towe
   CHECK_THROWS_AS(e->run(program, {nullptr, nullptr, 3, 0, 0}), option_error);
   CHECK(e->replicas() == 2);
   CHECK(e->at(1).replicas() == 2);
+}
+
+namespace {
+
+/// An executor of so many devices, or cores a tower; notes where each tower's thread may run and what its place is.
+struct noted {
+  static inline std::vector<std::vector<int>> cores{};
+  static inline std::vector<int> devices{};
+  int cores_each = 0, devices_there = 0;
+
+  dsl::detail::tower_factory factory(int towers) const {
+    cores.assign(static_cast<std::size_t>(towers), {});
+    devices.assign(static_cast<std::size_t>(towers), -1);
+    return {.make =
+                [](void const*, dsl::detail::tower_place const& at, graph_view const& g, engine_options const& o) {
+                  auto const i = static_cast<std::size_t>(at.index);
+                  for (int core : dsl::detail::core_set::available().cores) cores[i].push_back(core);
+                  devices[i] = at.device;
+                  return reference{}.make_engine(g, o);
+                },
+            .devices = devices_there,
+            .cores_a_tower = cores_each};
+  }
+  void make(towers const& t) const { dsl::detail::towers_engine(factory(t.count), without::view(), {}, t); }
+};
+
+}  // namespace
+
+TEST_CASE("towers that are too many for their devices are told how many may be", "[towers]") {
+  CHECK_THROWS_WITH(noted{.devices_there = 2}.make({.count = 4}),
+                    "towers: 4 towers want devices 0 to 3; there are 0 to 1; use 2 towers or fewer");
+  CHECK_THROWS_WITH(noted{.devices_there = 1}.make({.count = 2}),
+                    "towers: 2 towers want devices 0 to 1; there is 0 alone; use 1 tower");
+  CHECK_THROWS_WITH(noted{.devices_there = 2}.make({.count = 2, .devices = {1, 2}}),
+                    "towers: tower 1 is to be on device 2; there are 0 to 1; choose among them");
+  noted{.devices_there = 3}.make({.count = 2, .devices = {2, 0}});
+  CHECK(noted::devices == std::vector<int>{2, 0});
+}
+
+TEST_CASE("towers on the host stay on the cores that a list of devices says", "[towers]") {
+  auto const all = dsl::detail::core_set::available().cores;
+  if (all.size() < 2) return;  // nothing to choose
+  auto const on = [&](towers const& t) {
+    noted{.cores_each = 1}.make(t);
+    return noted::cores;
+  };
+  using cores = std::vector<std::vector<int>>;
+  CHECK(on({.count = 1, .devices = {0}}) == cores{{all[0]}});
+  CHECK(on({.count = 1, .devices = {1}}) == cores{{all[1]}});
+  CHECK(on({.count = 2, .devices = {1, 0}}) == cores{{all[1]}, {all[0]}});
+  for (std::vector<int> const& list : {std::vector<int>{0}, {1}, {1, 0}}) {
+    towers const t{.count = static_cast<int>(list.size()), .devices = list};
+    onednn const executor{.threads = t.count};
+    CHECK(train<with_batch_norm>(executor, t, pictures, 3).parameters ==
+          train<with_batch_norm>(executor, {.count = t.count}, pictures, 3).parameters);
+  }
+  // devices are few where each has many cores
+  CHECK_THROWS_WITH(noted{.cores_each = all.size()}.make({.count = 2, .devices = {0, 1}}),
+                    Catch::Matchers::Contains("tower 1 is to be on device 1; there is 0 alone, with " +
+                                              std::to_string(all.size()) + " of " + std::to_string(all.size()) +
+                                              " cores; choose among them, or use fewer threads"));
+  CHECK_THROWS_WITH(
+      noted{.cores_each = 1}.make({.count = 1, .devices = {4096}}),
+      Catch::Matchers::Contains(", with 1 of " + std::to_string(all.size()) + " cores each; choose among them") &&
+          !Catch::Matchers::Contains("threads"));
 }
 
 TEST_CASE("threads that can't be are refused", "[towers]") {
