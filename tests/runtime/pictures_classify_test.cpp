@@ -2,6 +2,7 @@
 // examples/classify as its user meets it, with weights that are known and with some that the training program wrote;
 // and the classes file between the two.
 #include "support/catch.hpp"
+#include "support/cifar_files.hpp"
 #include "support/picture_files.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/words.hpp"
@@ -205,6 +206,29 @@ TEST_CASE("classify: the likeliest classes of each picture", "[program]") {
   dsl::write_classes(other, k.here / "other");
   k.classes = other;
   same_answer(classify(k.here, "-w w --classes other a.png").out, k.answer("a.png", a, 3));
+}
+
+TEST_CASE("classify: names and mean of CIFAR-10's own files", "[program]") {
+  known k;
+  test::cifar_files const cifar;
+  dsl::rgb_picture const a = test::drawn(32, 32, 1);
+  write(k.here / "a.png", test::png(a));
+  std::string const beside = k.answer("a.png", a, 10);
+  k.classes.names = cifar.names();
+  k.classes.mean = cifar.mean();
+  std::string const expected = k.answer("a.png", a, 10);
+  CHECK(expected.substr(0, 17) != beside.substr(0, 17));  // the mean tells, too
+
+  outcome const given = classify(k.here, "-w w -k 10 --data " + cifar.path() + " a.png");  // w.classes is there
+  CHECK(given.code == 0);
+  CHECK(given.err.empty());
+  same_answer(given.out, expected);
+
+  fs::remove(k.here / "w.classes");
+  outcome const found = run(k.here, "env TYPENET_DATA=" + cifar.path() + " " TYPENET_CLASSIFY, "-w w -k 10 a.png");
+  CHECK(found.code == 0);
+  CHECK(found.err == "warning: there is no w.classes; taking the classes and mean of CIFAR-10\n");
+  same_answer(found.out, expected);
 }
 
 TEST_CASE("classify: bad pictures are named, the others classified", "[program]") {

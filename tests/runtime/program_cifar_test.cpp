@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // examples/minigooglenet_cifar as its user meets it: a process with arguments, output, an exit code and files.
 #include "support/catch.hpp"
+#include "support/cifar_files.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/words.hpp"
+
+#include <dsl/io/classes_file.hpp>
 
 #include <cerrno>
 #include <chrono>
@@ -381,6 +384,64 @@ TEST_CASE("program: a run without data falls back to drawn pictures and writes p
   CHECK(has(rows[1], ",0.005,"));
   CHECK(has(rows[2], ",0.0025,"));  // a straight line to 0
   CHECK(std::distance(fs::directory_iterator(here.path), {}) == 2);
+}
+
+TEST_CASE("program: trains on CIFAR-10's own files, and says so", "[program]") {
+  dsl::test::cifar_files const cifar;
+  auto const train = [&](temporary_directory const& here, std::vector<std::string> more,
+                         std::vector<std::pair<std::string, std::string>> const& environment = {}) {
+    std::vector<std::string> all{"-o",           "plot.svg", "--train-size", "8", "--test-size",   "4",
+                                 "--batch-size", "4",        "--epochs",     "1", "--bn-momentum", "0.9"};
+    all.insert(all.end(), more.begin(), more.end());
+    outcome const o = run(here, all, environment);
+    INFO(o.out << o.err);
+    REQUIRE(o.code == 0);
+    CHECK(o.err.empty());
+    return lines(o.out);
+  };
+  auto const scores = [](temporary_directory const& here) {
+    auto const rows = lines(contents(here / "plot.svg.history.csv"));
+    REQUIRE(rows.size() == 2);
+    return rows[1].substr(0, rows[1].find(",0.005,"));  // the rest is time
+  };
+  temporary_directory const here;
+  std::vector<std::string> const said =
+      train(here, {"--data", cifar.path(), "--weights", "w", "--confusion", "confusion.txt"});
+  REQUIRE(said.size() == 8);
+  CHECK(said[0] == "[INFO] loading CIFAR-10 data...");
+  CHECK(said[1] == "[INFO] training with 1 GPU...");
+  CHECK(said[2] == "[INFO] compiling model...");
+  CHECK(has(said[3], "num_replicas_in_sync: 1, on the CPU: "));
+  CHECK(said[4] == "[INFO] training network...");
+  CHECK(said[5] == "Epoch 1/1");
+  CHECK(has(said[6], " - val_acc: "));
+  CHECK(said[7].starts_with("[INFO] test accuracy "));
+  CHECK(
+      said[7].ends_with("; plot in plot.svg, numbers in plot.svg.history.csv, weights in w, "
+                        "confusion matrix in confusion.txt"));
+  CHECK(has(contents(here / "plot.svg"), ">MiniGoogLeNet on CIFAR-10<"));
+
+  dsl::picture_classes const classes = dsl::read_classes(here / "w.classes");
+  CHECK((classes.sample == dsl::shape{3, 32, 32}));
+  CHECK(classes.names == cifar.names());
+  CHECK(classes.mean == cifar.mean());
+
+  // The test's first pictures are a horse, an airplane, a cat and a frog; those for training begin otherwise.
+  std::vector<std::string> const rows = lines(contents(here / "confusion.txt"));
+  REQUIRE(rows.size() == 13);
+  CHECK(has(rows[12], " of 4 samples"));
+  for (std::size_t c = 0; c < 10; ++c) {
+    CHECK(has(rows[c + 1], cifar.names()[c]));
+    std::istringstream row(rows[c + 1].substr(std::string("automobile").size()));
+    int all = 0;
+    for (int n = 0, i = 0; i < 10 && row >> n; ++i) all += n;
+    CHECK(all == (c == 7 || c == 0 || c == 3 || c == 6));
+  }
+  CHECK(std::distance(fs::directory_iterator(here.path), {}) == 5);
+
+  temporary_directory const by_environment;
+  CHECK(train(by_environment, {"--verbose", "0"}, {{"TYPENET_DATA", cifar.path()}}).size() == 6);
+  CHECK(scores(by_environment) == scores(here));
 }
 
 TEST_CASE("program: where the plot fails behind the training, the history is kept, whole, and said so", "[program]") {
