@@ -18,6 +18,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -413,6 +414,35 @@ TEST_CASE("a history becomes a picture", "[text][plot]") {
        {"train_loss", "test_loss", "train_acc", "test_acc", "Epoch #", "Loss/Accuracy", "a `test` _{x}"})
     CHECK(has(svg, text));
   CHECK(std::distance(fs::directory_iterator(here.path), {}) == 3);
+}
+
+TEST_CASE("a plot looks as ggplot's do, and begins at epoch 1", "[text][plot]") {
+  temporary_directory const here;
+  dsl::history h;
+  for (int e = 0; e < 3; ++e) h.epochs.push_back({e, {1.0 / (e + 1), 0.3 * e}, {0.9, 0.5}, true, 0, 1, 1});
+  dsl::plot(h, here / "plot.svg");
+  std::string svg = contents(here / "plot.svg");
+  std::erase(svg, ' ');  // gnuplot writes rgb( 52, 138, 189)
+  std::size_t const ground = svg.find("<polygonfill='rgb(229,229,229)'");
+  std::string const grid = "<pathstroke='rgb(255,255,255)'";
+  std::size_t const first_line = svg.find(grid), first_curve = svg.find("train_loss");
+  CHECK(ground < first_line);
+  CHECK(first_line < first_curve);
+  int lines = 0;  // of the grid: one an epoch, and one a tenth or a fifth of a loss
+  for (std::size_t at = first_line; at < svg.size(); at = svg.find(grid, at + 1)) ++lines;
+  CHECK(lines >= 3 + 5);
+  std::string const path = "<pathstroke='";
+  for (auto const& [name, colour] :
+       {std::pair{"train_loss", "rgb(226,74,51)"}, std::pair{"test_loss", "rgb(52,138,189)"},
+        std::pair{"train_acc", "rgb(152,142,213)"}, std::pair{"test_acc", "rgb(119,119,119)"}}) {
+    std::size_t const curve = svg.find(path, svg.find(name));  // the first line behind its title
+    REQUIRE(curve != svg.npos);
+    CHECK(svg.substr(curve + path.size(), std::string(colour).size()) == colour);
+  }
+  std::string const script = dsl::detail::gnuplot_script(h, {}, dsl::plot_format::svg);
+  CHECK(has(script, "\nset xrange [0.94:3.06]\n"));
+  CHECK(has(script, "\nset xtics 1,1,3\n"));
+  CHECK(has(script, "\n1 1 0 0.9 0.5\n2 "));
 }
 
 TEST_CASE("a plot that can't be is known before the training, and leaves nothing", "[text][plot]") {
