@@ -403,7 +403,7 @@ TEST_CASE("crop, flip and cutout refuse options that make no sense", "[augment]"
   require_option_error(make(dsl::cutout{.size = (1 << 20) + 1}), {"found 1048577"});
   for (double p : {-0.1, 1.1, std::nan("")})
     require_option_error(make(dsl::random_flip{.probability = p}), {"random_flip", "probability", "0 to 1"});
-  require_option_error(make(dsl::shift_and_flip{.width = 1.5}), {"shift_and_flip"});
+  require_option_error(make(dsl::shift_and_flip{.width = 1.5}), {"shift_and_flip", "found 1.5 and 0.1"});
 }
 
 TEST_CASE("processes tell every augmentation from every other", "[augment]") {

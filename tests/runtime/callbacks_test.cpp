@@ -187,7 +187,9 @@ TEST_CASE("schedules: one_cycle is PyTorch's OneCycleLR", "[callbacks]") {
   falls(0.3, {0.09944154354509119, 0.046263710266697504, 4e-07});
   falls(0.3, {0.0811745653949763, 4e-07});
   falls(0, {0.0750001, 0.0250003, 4e-07});
-  CHECK_THROWS_AS((one_cycle{.rise = 2}({})), option_error);
+  CHECK(thrown<option_error>([] { one_cycle{.rise = 2}({}); }) == "one_cycle: rise must be 0 to 1; found 2");
+  CHECK(thrown<option_error>([] { one_cycle{.end_divisor = -1e-9}({}); }) ==
+        "one_cycle: start_divisor and end_divisor must be above 0; found 25 and -1e-09");
 }
 
 namespace {

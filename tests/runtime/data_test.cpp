@@ -144,9 +144,10 @@ TEST_CASE("a data set's views share its memory", "[data]") {
   REQUIRE(view.subset(1, 2).pixels(1) == data.pixels(6));
   REQUIRE(view.mean == data.mean);
   REQUIRE(data.first(0).size == 0);
-  require_error<dsl::option_error>([&] { data.first(11); }, {"11", "10"});
-  require_error<dsl::option_error>([&] { view.subset(2, 2); }, {"which has 3"});
-  require_error<dsl::option_error>([&] { data.subset(-1, 2); }, {"-1"});
+  require_error<dsl::option_error>([&] { data.first(11); },
+                                   {"dataset: a part must lie within its 10 pictures; found 11 from picture 0 on"});
+  require_error<dsl::option_error>([&] { view.subset(2, 2); }, {"its 3 pictures; found 2 from picture 2 on"});
+  require_error<dsl::option_error>([&] { data.subset(-1, 2); }, {"found 2 from picture -1 on"});
 }
 
 TEST_CASE("a data set refuses what doesn't fit", "[data]") {

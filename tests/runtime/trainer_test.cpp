@@ -347,6 +347,7 @@ TEST_CASE("a learning rate that is none is refused before its step, by the name 
 
   trainer t = make_trainer();
   must_throw<option_error>([&] { t.set_learning_rate(-1e-3); }, {"set_learning_rate", "-0.001"});
+  must_throw<option_error>([&] { t.set_learning_rate(-1e-9); }, {"set_learning_rate", "found -1e-09"});
   must_throw<option_error>([&] { t.set_learning_rate(nan); }, {"set_learning_rate", "nan"});
   CHECK(t.learning_rate() == 0.05);
   CHECK(poly_decay{0.1, 2, 1.0}(2) == 0);
@@ -820,7 +821,7 @@ TEST_CASE("options out of range are refused", "[trainer]") {
     CHECK_THROWS_AS(augmentation(shift_and_flip{.width = share}), option_error);
     CHECK_THROWS_AS(augmentation(shift_and_flip{.height = share}), option_error);
   }
-  CHECK_THROWS_AS((poly_decay{1, 0, 1}(0)), option_error);
+  must_throw<option_error>([] { poly_decay{1, 0, 1}(0); }, {"poly_decay: epochs must be 1 or more; found 0"});
   CHECK_THROWS_AS(synthetic_pictures(1LL << 50, 1, 0), option_error);
 }
 

@@ -60,8 +60,8 @@ struct dataset {
   /// Pictures first .. first+count-1 as a data set of their own, mean and all.
   dataset subset(std::int64_t first, std::int64_t count) const {
     if (first < 0 || count < 0 || first > size || count > size - first)
-      detail::refuse<option_error>({"subset: pictures ", first, " to ", first, "+", count,
-                                    " must lie within the data set, which has ", size, "; ask for fewer"});
+      detail::refuse<option_error>({"dataset: a part must lie within its ", size, " pictures; found ", count,
+                                    " from picture ", first, " on; ask for fewer"});
     dataset view = *this;
     view.begin += first;
     view.size = count;

@@ -32,15 +32,15 @@ struct piece {
 /// Writes a piece's text to `to`, numbers with a null behind them, and returns how long it is; to null: only that.
 [[gnu::cold, gnu::noinline]] inline std::size_t write_piece(piece const& p, char* to, std::size_t room) {
   if (p.what == piece::kind::integer) return static_cast<std::size_t>(std::snprintf(to, room, "%lld", p.integer));
-  if (p.what == piece::kind::real) return static_cast<std::size_t>(std::snprintf(to, room, "%f", p.real));
+  if (p.what == piece::kind::real) return static_cast<std::size_t>(std::snprintf(to, room, "%.9g", p.real));
   std::size_t const size = p.what == piece::kind::text ? p.size : std::strlen(p.text);
   if (to) std::memcpy(to, p.text, size);
   return size;
 }
 
-/// Joins pieces, numbers as std::to_string gives them. Out of line, since every `"..." + std::to_string(n) + "..."` is
-/// a kilobyte of code in each including file, and without the functions by which a std::string grows, which are as
-/// much again: message({"batch: it takes ", 64, " samples"}).
+/// Joins pieces; reals have the nine digits that tell any two floats apart, and no more zeros. Out of line, since every
+/// `"..." + std::to_string(n) + "..."` is a kilobyte of code in each including file, and without the functions by which
+/// a std::string grows, which are as much again: message({"batch: it takes ", 64, " samples"}).
 [[gnu::cold, gnu::noinline]] inline std::string message(std::initializer_list<piece> pieces) {
   std::size_t size = 0;
   for (piece const& p : pieces) size += write_piece(p, nullptr, 0);

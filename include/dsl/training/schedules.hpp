@@ -30,7 +30,7 @@ struct poly_decay {
   int epochs = 70;
   double power = 1.0;
   double operator()(int epoch) const {
-    if (epochs < 1) throw option_error("poly_decay: epochs must be 1 or more");
+    if (epochs < 1) detail::refuse<option_error>({"poly_decay: epochs must be 1 or more; found ", epochs});
     if (epoch < 0 || epoch > epochs)
       throw option_error(detail::message({"poly_decay: its epochs must be those of the run; found epoch ", epoch + 1,
                                           " of ", epochs, "; give both the same number"}));
