@@ -115,10 +115,16 @@ inline void declare(CLI::App& app, settings& s) {
                  "where the plot goes: a .png or .svg, of all epochs so far while it trains;\n"
                  "PLOT.history.csv goes beside it [required]")
       ->type_name("PLOT");
-  app.add_option("-g,--gpus", s.gpus, "towers, one a device, that each take a part of every batch")->type_name("G");
-  app.add_option("--devices", s.devices, "which ones: numbers, with commas between them; default: 0 to G - 1")
+  CLI::Option const* const gpus =
+      app.add_option("-g,--gpus", s.gpus, "towers, one a device, that each take a part of every batch")->type_name("G");
+  app.add_option("--devices", s.devices,
+                 "which ones: numbers, with commas between them; says --gpus, too, where that is left out;\n"
+                 "default: 0 to G - 1")
       ->type_name("LIST")
       ->delimiter(',');
+  app.callback([gpus, &s] {  // when all is read
+    if (gpus->count() == 0 && !s.devices.empty()) s.gpus = static_cast<int>(s.devices.size());
+  });
   app.add_option("--merge", s.merge,
                  "of the towers: host_merge, as Keras's multi_gpu_model, or all_reduce, as MirroredStrategy")
       ->type_name("NAME");

@@ -150,6 +150,8 @@ TEST_CASE("program: --graph writes the network's picture", "[program]") {
   REQUIRE(run(here, {"--graph", "net.dot", "--gpus", "4"}).code == 0);
   CHECK(has(contents(here / "net.dot"), "towers 0 to 3"));
   CHECK(std::distance(fs::directory_iterator(here.path), {}) == 1);
+  REQUIRE(run(here, {"--graph", "net.dot", "--devices", "0,2,1"}).code == 0);  // as many towers
+  CHECK(has(contents(here / "net.dot"), "towers 0 to 2"));
   refuses(1, {"--graph", "missing/net.dot"}, {"graph: missing/net.dot must be a file that can be written"});
   refuses(2, {"--graph", "net.dot", "--gpus", "0"}, {"--gpus", "1 or more"});
 }
@@ -214,6 +216,8 @@ TEST_CASE("program: nonsense options", "[program]") {
 #endif
   refuses(2, with(tiny({"--gpus", "2", "--devices", "0"})),
           {"2 towers need as many devices", "found 1", "use 1 tower"});
+  refuses(2, with(tiny({"--gpus", "1", "--devices", "0,2"})), {"1 tower needs", "found 2", "use 2 towers"});
+  refuses(2, with(tiny({"--devices", "0,0"})), {"device 0 is in the list twice"});
   refuses(2, with(tiny({"--gpus", "2", "--devices", "0,0"})), {"device 0 is in the list twice"});
   refuses(2, with(tiny({"--gpus", "2", "--devices", "0,4000"})), {"device 4000; there ", "choose among them"});
 }
