@@ -276,7 +276,7 @@ class towers_engine final : public engine {
   [[gnu::cold]] static std::string of_towers(int count) { return message({count, count == 1 ? " tower" : " towers"}); }
   /// What there is and what to do. `each`: cores of a device, where devices are cores; else 0.
   [[gnu::cold]] static std::string devices_there(int devices, int each, int cores) {
-    std::string const found = devices == 1 ? "there is 0 alone" : message({"there are 0 to ", devices - 1});
+    std::string found = devices == 1 ? "there is 0 alone" : message({"there are 0 to ", devices - 1});
     if (each == 0) return found;
     return message({found, ", with ", each, " of ", cores, devices == 1 ? " cores" : " cores each"});
   }
