@@ -571,3 +571,53 @@ TEST_CASE("onednn agrees with reference: few comparisons needed other numbers", 
   WARN(compared_again << " of " << compared << " comparisons made again with other numbers");
   CHECK(compared_again <= compared / 100);
 }
+
+namespace {
+
+/// A convolution's step with its tensors' places changed.
+template <class Change>
+void build_with(int batch, Change change) {
+  using net = network<image<3, 7, 6>, conv2d<24, 3>, conv2d<24, 3>>;
+  auto const e = make_engine(net::view(), plain_sgd, {.block = 8, .threads = 1});
+  host::program<float> const& p = e->prepared(e->prepare(mode::inference, batch));
+  for (host::bound_step<float> const& b : p.steps) {
+    if (!b.node || b.node->kind != op::conv2d || b.x.shape.channels != 24) continue;
+    host::bound_step<float> changed;
+    changed.step = b.step, changed.node = b.node, changed.x = b.x, changed.to = b.to;
+    std::copy(std::begin(b.parameters), std::end(b.parameters), changed.parameters);
+    change(changed);
+    std::uint64_t const version = 1;
+    dnn::convolutions(net::view(), false, &version).build(changed, false);
+    return;
+  }
+  FAIL("there is no such step");
+}
+/// With tensors of 24 channels in blocks of 8, 4032 bytes a sample.
+std::string refused(int batch, void (*change)(host::bound_step<float>&)) {
+  try {
+    build_with(batch, change);
+  } catch (executor_error const& e) {
+    return e.what();
+  }
+  return "nothing";
+}
+
+}  // namespace
+
+TEST_CASE("onednn: a convolution whose layouts are not the plan's is refused") {
+  using bound = host::bound_step<float>;
+  for (int batch : {1, 2}) {
+    INFO("batch " << batch);
+    CHECK(refused(batch, [](bound&) {}) == "nothing");
+    std::string const samples = "onednn: " + std::to_string(batch) + " samples of 24x7x6 in blocks of 8 must take the ";
+    std::string const takes = " bytes; found that the library takes " + std::to_string(4032 * batch);
+    std::string const narrow = samples + "plan's " + std::to_string(2688 * batch) + takes;
+    CHECK(refused(batch, [](bound& s) { s.x.buffer_channels = 16; }) == narrow);
+    CHECK(refused(batch, [](bound& s) { s.to.buffer_channels = 16; }) == narrow);
+    std::string const over_the_end = samples + "plan's " + std::to_string(4032 * batch - 1344) + takes;
+    CHECK(refused(batch, [](bound& s) { s.to.channel = 8; }) == over_the_end);
+    // A part of a larger buffer lies in one piece at batch 1 alone.
+    std::string const slice = refused(batch, [](bound& s) { s.to.channel = 8, s.to.buffer_channels = 40; });
+    CHECK(slice == (batch == 1 ? "nothing" : samples + "plan's 12096 bytes; found that the library takes 8064"));
+  }
+}

@@ -49,6 +49,7 @@ class convolutions {
       }
     }
     layout const lx = layout_of(x), ly = layout_of(y), lb({{y.shape.channels}, 1}, dnnl_a);
+    require_room(x, lx), require_room(y, ly);
     layout const lk(turned ? dims{{d[1], d[0], d[2], d[3]}} : dims{{d[0], d[1], d[2], d[3]}}, dnnl_format_tag_any);
     asked.x = turned ? &ly : &lx, asked.y = turned ? &lx : &ly, asked.kernel = &lk, asked.bias = bias ? &lb : nullptr;
     description_handle const found = describe(device_.engine(), asked, algorithm(y, weights));
@@ -169,6 +170,16 @@ class convolutions {
   }
   [[gnu::cold]] static void* begin_of(view<float const> const& v) {
     return const_cast<float*>(v.data + 1LL * v.channel * v.shape.area());
+  }
+  /// What the library takes for a tensor must be what the plan has for it: with more it would write over its end.
+  [[gnu::cold]] static void require_room(view<float const> const& v, layout const& l) {
+    int const whole_blocks = (v.shape.channels + v.block - 1) / v.block * v.block, left = v.buffer_channels - v.channel;
+    bool const slice = v.batch == 1 && whole_blocks < left;
+    long long const channels = slice ? whole_blocks : 1LL * v.batch * v.buffer_channels - v.channel;
+    if (long long const room = 4 * channels * v.shape.area(); static_cast<long long>(l.bytes()) != room)
+      detail::refuse<executor_error>({"onednn: ", v.batch, " samples of ", v.shape.channels, "x", v.shape.height, "x",
+                                      v.shape.width, " in blocks of ", v.block, " must take the plan's ", room,
+                                      " bytes; found that the library takes ", static_cast<long long>(l.bytes())});
   }
 
   [[gnu::cold]] void bind_kernel_gradient(pass_call& c, host::bound_step<float> const& s, layout const& packed,
