@@ -337,6 +337,57 @@ TEST_CASE("cuda: data larger than half of the device comes from the host", "[cud
   CHECK(e.prepare_resident(data, {}, 8, true) == -1);
 }
 
+TEST_CASE("cuda: data sets that don't fit beside earlier ones come from the host", "[cuda]") {
+  dsl_test::add_all_kernels();
+  simulated_device device({.memory_bytes = 8 << 20});
+  dataset const all = drawn_data({3, 9, 9}, 5, 36'000);
+  {
+    cu::engine e(device.api(), small::view(), keras_rules, settings(precision::bf16, true));
+    dataset const parts[] = {all.subset(0, 12'000), all.subset(12'000, 12'000), all.subset(24'000, 12'000)};
+    CHECK(cu::resident_data::bytes_for(parts[0]) > (5 << 20) / 2);
+    int const resident = e.prepare_resident(parts[0], {}, 8, true);
+    REQUIRE(resident >= 0);
+    for (int i : {1, 2}) {
+      CHECK_FALSE(e.keeps(parts[i], {}));
+      CHECK(e.prepare_resident(parts[i], {}, 8, true) == -1);
+    }
+    CHECK(e.keeps(parts[0], {}));
+    CHECK(e.prepare_resident(parts[0], {}, 8, true) == resident);
+    e.run(e.prepare(mode::training, 8), drawn_batch(small::view(), 8, 1).view(0, 0.01));
+  }
+  CHECK(device.report() == "");
+}
+
+TEST_CASE("cuda: data for which there is no memory come from the host, and nothing of them stays", "[cuda]") {
+  dsl_test::add_all_kernels();
+  simulated_device device({.seed = 6});
+  {
+    cu::engine e(device.api(), small::view(), keras_rules, settings(precision::bf16, true));
+    dataset const data = drawn_data({3, 9, 9}, 5, 40);
+    int const fed = e.prepare(mode::training, 8);
+    auto const used = [] { return dsl_test::simulated::state::active->memory.used(0); };
+    std::size_t const before = used();
+    device.reset_calls();
+    for (int n : {1, 3, 4, 5, 9}) {  // pictures, order, mean; then what the program needs
+      INFO("cudaMalloc " << n);
+      device.fail_call("cudaMalloc", n, cudaErrorMemoryAllocation);
+      CHECK(e.prepare_resident(data, {}, 8, true) == -1);
+      CHECK(used() == before);
+      device.fail_call("cudaMalloc", n);  // another error is one
+      CHECK_THROWS_WITH(e.prepare_resident(data, {}, 8, true), Catch::Contains("cudaMalloc failed: unknown error"));
+      CHECK(used() == before);
+    }
+    CHECK(device.faults_struck() == 10);
+    CHECK(e.prepare(mode::training, 8) == fed);
+    int const resident = e.prepare_resident(data, {}, 8, true);
+    CHECK(resident > fed);
+    e.start_epoch(resident, 0, 0);
+    e.run(resident, {.size = 8, .learning_rate = 0.01});
+    CHECK(std::isfinite(e.metrics(resident).loss));
+  }
+  CHECK(device.report() == "");
+}
+
 TEST_CASE("cuda: a step is one graph launch, and allocates nothing", "[cuda]") {
   dsl_test::add_all_kernels();
   simulated_device device({.seed = 4});

@@ -114,6 +114,12 @@ TEST_CASE("cuda towers gather their parts of each batch in device memory", "[cud
     CHECK(e->prepare_resident(huge, {}, 4, true) == -1);
     CHECK(e->prepare(mode::training, 4) == 0);
   }
+  {  // no memory for it, which others could not know: an error, also of one tower
+    auto const e = towers_on(simulated_cuda(device.api(), 1), all_modules::view(), keras_rules, {.count = 1});
+    device.fail_call("cudaMalloc", 1, cudaErrorMemoryAllocation);
+    CHECK_THROWS_WITH(e->prepare_resident(drawn_data({3, 9, 9}, 5, 43), {}, 4, true),
+                      Catch::Contains("cudaMalloc failed: out of memory"));
+  }
   CHECK(device.report() == "");
 }
 

@@ -21,6 +21,11 @@ struct entry {
   F* function;
 };
 
+/// A device or the host has no memory left for what was asked of it.
+struct memory_error : executor_error {
+  using executor_error::executor_error;
+};
+
 /// Every vendor's call that the executor makes goes through this one table: an api{} holds the libraries that the
 /// program is linked with, tests fill it with a simulated device. What is not listed is not used.
 struct api {
@@ -178,11 +183,16 @@ struct api {
   }
   /// The runtime keeps a call's error until somebody asks for it, and libraries that ask behind their launches would
   /// take it for their own.
+  template <class Error = executor_error>
   [[gnu::cold, noreturn]] void fail(char const* library, char const* call, char const* why) const {
     cudaGetLastError.function();
-    throw executor_error(detail::message({library, ": ", call, " failed: ", why}));
+    throw Error(detail::message({library, ": ", call, " failed: ", why}));
   }
-  [[noreturn]] void fail(cudaError_t s, char const* call) const { fail("cuda", call, cudaGetErrorString.function(s)); }
+  [[noreturn]] void fail(cudaError_t s, char const* call) const {
+    char const* const why = cudaGetErrorString.function(s);
+    if (s == cudaErrorMemoryAllocation) fail<memory_error>("cuda", call, why);
+    fail("cuda", call, why);
+  }
   [[noreturn]] void fail(nvrtcResult s, char const* call) const {
     fail("nvrtc", call, nvrtcGetErrorString.function(s));
   }

@@ -89,16 +89,23 @@ class engine final : public dsl::engine {
   }
 
   /// Not with a user's own augmentation, unless it describes itself, nor data that would fill more than half of the
-  /// device.
+  /// device together with those that it keeps already.
   bool keeps(dataset const& data, augmentation const& augment) const override {
     augmentation_numbers numbers;
     if (!augment.describe(numbers)) return false;
-    return data.size <= 0x7fffffff && resident_data::bytes_for(data) <= device_.bytes / 2;
+    long long all = resident_data::bytes_for(data);
+    for (resident_data const& d : data_) {
+      if (d.is(data)) return true;
+      all += d.bytes();
+    }
+    return data.size <= 0x7fffffff && all <= device_.bytes / 2;
   }
-  /// A tower takes of each `part.whole` pictures in the epoch's order those from `part.first` on.
+  /// A tower takes of each `part.whole` pictures in the epoch's order those from `part.first` on. Where there is no
+  /// memory for it -1, too; among towers that is an error, since others may have theirs already.
   [[gnu::cold]] int prepare_resident(dataset const& data, augmentation const& augment, batch_part part,
                                      bool shuffle) override {
-    return programs_.on_all_or_none(mode::training, [&](roll_call& ready) {
+    int const known = data_.size();
+    auto const make = [&](roll_call& ready) {
       if (!keeps(data, augment)) return -1;
       enter();
       resident_data* kept = nullptr;
@@ -108,7 +115,20 @@ class engine final : public dsl::engine {
       augmentation_numbers numbers;
       augment.describe(numbers);
       return programs_.find_or_make({mode::training, part, kept, numbers, shuffle}, ready);
-    });
+    };
+    auto const drop = [&] {
+      if (data_.size() > known) data_.drop_last();  // no program uses it
+    };
+    try {
+      return programs_.on_all_or_none(mode::training, make);
+    } catch (memory_error const&) {
+      drop();
+      if (options_.group) throw;
+      return -1;
+    } catch (...) {
+      drop();
+      throw;
+    }
   }
   void start_epoch(int which, int epoch, std::int64_t step) override {
     program& p = programs_[which];
