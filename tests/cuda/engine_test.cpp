@@ -6,6 +6,7 @@
 #include <dsl/executors/cuda.hpp>
 #include <dsl/placement.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 #include "support/catch.hpp"
@@ -220,6 +221,79 @@ TEST_CASE("cuda: plans that run and can't be recorded are passed over, timed or 
       }
       CHECK(device.report() == "");
     }
+}
+
+namespace {
+
+/// What convolutions multiply while plans are timed: up to the loading of our own kernels.
+struct watched_factors {
+  cu::api real{};
+  long loads = 0;
+  long tensors = 0;
+  long bad = 0;  // most of it 0, or no number
+};
+watched_factors watched;
+
+cudnnStatus_t look_at_factors(cudnnHandle_t h, cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t pack) {
+  namespace simulated = dsl_test::simulated;
+  simulated::state& s = *simulated::state::active;
+  if (s.captures.empty() && s.calls["cudaLibraryLoadData"] == watched.loads) {
+    s.finish_all();
+    auto const program = s.find<simulated::descriptor>(plan, "look_at_factors")->built;
+    auto const bound = s.find<simulated::descriptor>(pack, "look_at_factors");
+    auto const ids = bound->all<std::int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
+    auto const pointers = bound->all<void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
+    simulated::operation const& o = program->operations.front();
+    s.run([&] {
+      for (int const i : {o.a, o.b}) {
+        simulated::tensor_info const& t = program->tensors[static_cast<std::size_t>(i)];
+        auto const at = static_cast<std::size_t>(std::find(ids.begin(), ids.end(), t.id) - ids.begin());
+        simulated::values const x = simulated::load_values(t, pointers.at(at), simulated::factors::whole);
+        auto const useless = std::count_if(x.v.begin(), x.v.end(), [](float f) { return f == 0 || !std::isfinite(f); });
+        watched.bad += 2 * useless > static_cast<long>(x.v.size());
+        ++watched.tensors;
+      }
+    });
+  }
+  return watched.real.cudnnBackendExecute.function(h, plan, pack);
+}
+
+}  // namespace
+
+TEST_CASE("cuda: plans are timed with numbers, of which nothing stays", "[cuda]") {
+  dsl_test::add_all_kernels();
+  simulated_device device({.seed = 3});
+  watched = {.real = device.api()};
+  cu::api looking = device.api();
+  looking.cudnnBackendExecute.function = &look_at_factors;
+  for (precision p : {precision::bf16, precision::fp32_strict}) {
+    cu::engine fast(looking, small::view(), keras_rules, settings(p));
+    auto const plain = reference<double>{}.make_engine(small::view(), keras_rules);
+    initialize(fast, 5);
+    initialize(*plain, 5);
+    drawn_batch const data(small::view(), 6, 1);
+    auto const prepare = [&](mode m) {
+      watched.loads = device.calls("cudaLibraryLoadData"), watched.tensors = watched.bad = 0;
+      int const program = fast.prepare(m, 6);
+      INFO("precision " << static_cast<int>(p) << ", mode " << static_cast<int>(m));
+      CHECK(watched.tensors > 20);
+      CHECK(watched.bad == 0);
+      return program;
+    };
+    int const a = prepare(mode::training), b = plain->prepare(mode::training, 6);
+    for (std::uint64_t step = 0; step < 3; ++step) {
+      fast.run(a, data.view(step, 0.01));
+      plain->run(b, data.view(step, 0.01));
+      CHECK(fast.metrics(a).loss == Approx(plain->metrics(b).loss).epsilon(bounds_of(p).loss));
+      if (step == 0) prepare(mode::evaluation);
+      if (step == 1) prepare(mode::inference);
+    }
+  }
+  // A program's first run finds its memory as if nothing had been timed.
+  using one = network<image<3, 9, 9>, conv2d<8, 3>>;
+  cu::engine e(device.api(), one::view(), keras_rules, settings(precision::bf16));
+  std::vector<float> const y = result_of(e, e.prepare(mode::inference, 3), 3);
+  CHECK(y == std::vector<float>(y.size()));
 }
 
 TEST_CASE("cuda agrees with reference: optimizers with slots, clipped gradients, smoothed labels", "[cuda]") {

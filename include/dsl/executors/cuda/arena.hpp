@@ -61,6 +61,9 @@ class arena {
   /// The 16-bit copies, or null where storage is float.
   void* copies() const { return copy_ ? copy_->data() : nullptr; }
   void* stage() const { return stage_ ? stage_->data() : nullptr; }
+  /// Whether the copies are still to be made of what the parameters are now.
+  bool copies_are_old() const { return copy_ && copies_are_old_; }
+  void note_copies(bool old) { copies_are_old_ = old; }
 
   /// Of a parameter among those of its kind, trainable or not, and of its gradient.
   long long offset_of(int k) const { return buffer_of(k).offset / 4; }
@@ -133,6 +136,7 @@ class arena {
   std::optional<device_memory> training_;
   std::optional<device_memory> copy_;
   std::optional<device_memory> stage_;
+  bool copies_are_old_ = true;
 };
 
 }  // namespace dsl::cu

@@ -194,7 +194,7 @@ class engine final : public dsl::engine {
     require_parameter(k);
     enter();
     arena_.write(k, in, arena_.parameter(k));
-    copies_are_old_ = true;
+    arena_.note_copies(true);
     ++version_;
   }
   void read_slot(int s, int k, float* out) override {
@@ -287,9 +287,8 @@ class engine final : public dsl::engine {
   }
   /// What is made of the parameters, where they have changed since.
   void refresh(program& p) {
-    if (copies_are_old_ && arena_.copies())
-      library_.launch(narrow_, stream_.get(), arena_.parameters(), arena_.copies());
-    copies_are_old_ = false;
+    if (arena_.copies_are_old()) library_.launch(narrow_, stream_.get(), arena_.parameters(), arena_.copies());
+    arena_.note_copies(false);
     if (p.refreshed != version_)
       for (host::task const& launch : p.refreshes) launch();
     p.refreshed = version_;
@@ -318,7 +317,6 @@ class engine final : public dsl::engine {
   std::optional<tower_link> link_;  // goes after the graphs that use it, and before the stream that they ran on
   program_list programs_;
   int narrow_ = -1;
-  bool copies_are_old_ = true;
   bool running_ = false;
   std::uint64_t version_ = 1;
 };
