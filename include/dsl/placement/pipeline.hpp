@@ -26,12 +26,12 @@ struct filled_parts : broken::micro_batches_have_samples<Pipeline, Batch, Pipeli
 /// its own part of the batch in M: replicate<2, pipeline<4, model>>.
 template <int M, class Network>
 struct pipeline : Network {
-  static_assert(M >= 1, "pipeline: the number of micro-batches must be 1 or more");
-  static_assert(!requires { Network::micro_batches; }, "pipeline: the network has its micro-batches already");
-  static_assert(
-      !requires { Network::replicas; }, "pipeline: towers go around it; write replicate<G, pipeline<M, ...>>");
-  static constexpr int micro_batches = M;
-  static void lower() = delete;  // no layer: it goes around a network
+  // Each asserted when its class is made, since Clang knows no member of a class whose own assertion fails.
+  static_assert(alignof(broken::micro_batches_are_positive<M, Network>) == 1);
+  static_assert(alignof(broken::micro_batches_are_given_once<M, Network, requires { Network::micro_batches; }>) == 1);
+  static_assert(alignof(broken::towers_go_around_pipelines<M, Network, requires { Network::replicas; }>) == 1);
+  static constexpr int micro_batches = M < 1 ? 1 : M;  // a plan of none would be a second error
+  static void lower() = delete;                        // no layer: it goes around a network
 
   static constexpr long long training_bytes(int batch, target to = {}, int optimizer_slots = 1) {
     return bytes({.batch = batch, .target = to, .optimizer_slots = optimizer_slots});

@@ -3,6 +3,21 @@
 
 namespace dsl::broken {
 
+template <int Parts, class Network>
+struct micro_batches_are_positive {
+  static_assert(Parts >= 1, "pipeline: the number of micro-batches must be 1 or more");
+};
+
+template <int Parts, class Network, bool HasParts>
+struct micro_batches_are_given_once {
+  static_assert(!HasParts, "pipeline: the network has its micro-batches already; write pipeline<M, ...> once");
+};
+
+template <int Parts, class Network, bool HasTowers>
+struct towers_go_around_pipelines {
+  static_assert(!HasTowers, "pipeline: towers go around it; write replicate<G, pipeline<M, ...>>");
+};
+
 /// Of a constant batch size: pipeline<...>::batch<256>, and that of towers around it.
 template <class Pipeline, int Batch, int Fewest, int Needed>
 struct micro_batches_have_samples {

@@ -3,6 +3,16 @@
 
 namespace dsl::broken {
 
+template <int Towers, class Network>
+struct towers_are_positive {
+  static_assert(Towers >= 1, "replicate: the number of towers must be 1 or more");
+};
+
+template <int Towers, class Network, bool HasTowers>
+struct towers_are_given_once {
+  static_assert(!HasTowers, "replicate: the network has its towers already; write replicate<G, ...> once");
+};
+
 /// Of a constant batch size: replicate<...>::batch<256>.
 template <class Towers, int Batch, int Fewest, int Needed>
 struct towers_have_samples {

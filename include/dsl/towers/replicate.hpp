@@ -54,8 +54,9 @@ struct filled : broken::towers_have_samples<Towers, Batch, Towers::smallest_part
 /// processes each has G towers: compile<replicate<G, model>>(executor, optimizer, dsl::towers{.processes = &world}).
 template <int G, class Network, tower_policy Policy = host_merge>
 struct replicate : Network {
-  static_assert(!requires { Network::replicas; }, "replicate: the network has its towers already");
-  static_assert(G >= 1, "replicate: the number of towers must be 1 or more");
+  // Each asserted when its class is made, since Clang knows no member of a class whose own assertion fails.
+  static_assert(alignof(broken::towers_are_given_once<G, Network, requires { Network::replicas; }>) == 1);
+  static_assert(alignof(broken::towers_are_positive<G, Network>) == 1);
   static constexpr int replicas = G;
   static void lower() = delete;  // no layer: it goes around a network
   static constexpr tower_policy policy = Policy;

@@ -75,10 +75,9 @@ template <class Network>
                         .micro_batches = micro_batches<Network>,
                         .label_smoothing = o.label_smoothing};
   if constexpr (Network::device_count > 1) {
-    static_assert(
-        requires { run_on_cores(engine, types<Network>{}); },
-        "compile: a network on several devices needs <dsl/placement.hpp>");
-    run_on_cores(engine, types<Network>{});
+    constexpr bool placed = requires { run_on_cores(engine, types<Network>{}); };
+    static_assert(placed, "compile: a network on several devices needs <dsl/placement.hpp>");
+    if constexpr (placed) run_on_cores(engine, types<Network>{});
   }
   if constexpr (!checked_while_compiling<Network>)
     if (!engine.verify) engine.verify = &verify;
