@@ -4,6 +4,9 @@
 #include <dsl/executors/cuda/engine.hpp>
 #include <dsl/towers/towers.hpp>
 
+#include <memory>
+#include <string>
+
 namespace dsl {
 
 using cu::precision;

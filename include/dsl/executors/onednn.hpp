@@ -4,6 +4,8 @@
 #include <dsl/executors/onednn/engine.hpp>
 #include <dsl/towers/towers.hpp>
 
+#include <memory>
+
 namespace dsl {
 
 /// The CPU through oneDNN (2.6 or 3): link typenet::onednn.

@@ -3,6 +3,8 @@
 
 #include <dsl/executors/reference/engine.hpp>
 
+#include <memory>
+
 namespace dsl {
 
 /// Plain loops that need no library: the oracle of every other executor, and the fallback. T is what it computes in:

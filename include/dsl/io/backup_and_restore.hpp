@@ -5,6 +5,7 @@
 #include <dsl/io/save_freq.hpp>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <system_error>

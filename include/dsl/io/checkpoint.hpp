@@ -9,6 +9,8 @@
 #include <dsl/training/callback_state.hpp>
 #include <dsl/warning.hpp>
 
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <utility>
 

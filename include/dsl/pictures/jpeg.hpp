@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 // jpeglib.h needs <cstdio> before it
 #include <jerror.h>

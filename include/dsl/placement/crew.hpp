@@ -10,6 +10,7 @@
 #include <dsl/plan/plan.hpp>
 #include <dsl/towers/threads.hpp>
 
+#include <exception>
 #include <string>
 
 namespace dsl::host {

@@ -4,6 +4,8 @@
 #include <dsl/text/epoch_log.hpp>
 
 #include <chrono>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>

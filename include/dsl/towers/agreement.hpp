@@ -8,6 +8,7 @@
 #include <dsl/training/fingerprint.hpp>
 #include <dsl/training/trainer.hpp>
 
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>

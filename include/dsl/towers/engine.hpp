@@ -9,8 +9,11 @@
 #include <dsl/towers/towers.hpp>
 #include <dsl/warning.hpp>
 
+#include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace dsl::detail {
 

@@ -8,6 +8,7 @@
 #include <dsl/training/compile.hpp>
 
 #include <concepts>
+#include <memory>
 
 namespace dsl {
 

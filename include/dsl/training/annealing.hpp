@@ -4,6 +4,8 @@
 #include <dsl/detail/math.hpp>
 #include <dsl/training/schedules.hpp>
 
+#include <concepts>
+#include <cstdint>
 #include <utility>
 
 namespace dsl {

@@ -7,6 +7,9 @@
 #include <dsl/training/optimizers.hpp>
 #include <dsl/training/trainer.hpp>
 
+#include <concepts>
+#include <cstdint>
+
 namespace dsl {
 
 /// What a network is trained for and from: the loss that fit lowers, and all that does not belong to one run of fit.

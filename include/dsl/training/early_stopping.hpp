@@ -8,6 +8,7 @@
 #include <dsl/training/weights.hpp>
 
 #include <cstdio>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>

@@ -5,6 +5,7 @@
 #include <dsl/data/dataset.hpp>
 #include <dsl/executors/engine.hpp>
 
+#include <cstdint>
 #include <cstring>
 #include <vector>
 

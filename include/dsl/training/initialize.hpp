@@ -6,6 +6,9 @@
 #include <dsl/detail/zeros.hpp>
 #include <dsl/executors/engine.hpp>
 
+#include <cstddef>
+#include <cstdint>
+
 namespace dsl {
 
 /// Fresh parameters, from the seed and each parameter's number alone: kernels uniform in +-sqrt(6 / (fan_in + fan_out))

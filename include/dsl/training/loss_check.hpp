@@ -6,6 +6,8 @@
 #include <dsl/plan/plan.hpp>
 #include <dsl/rules/broken.hpp>
 
+#include <string>
+
 namespace dsl::detail {
 
 /// The node whose values the loss takes. A flatten behind it only renames them, a transfer moves them.

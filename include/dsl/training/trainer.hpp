@@ -15,6 +15,7 @@
 #include <dsl/training/initialize.hpp>
 #include <dsl/warning.hpp>
 
+#include <cstdint>
 #include <ctime>
 #include <memory>
 #include <utility>

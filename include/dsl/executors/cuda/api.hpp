@@ -9,6 +9,7 @@
 #include <cudnn.h>
 #include <nvrtc.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 

@@ -7,6 +7,7 @@
 #include <dsl/executors/cuda/target.hpp>
 #include <dsl/plan/make_plan.hpp>
 
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <optional>

@@ -3,6 +3,8 @@
 
 #include <dsl/executors/cuda/tower_meetings.hpp>
 
+#include <vector>
+
 namespace dsl::cu {
 
 /// batch_norm in training. Neighbours of one group share their launches. Synchronized ones meet the other towers twice:

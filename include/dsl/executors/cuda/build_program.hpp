@@ -3,7 +3,9 @@
 
 #include <dsl/executors/cuda/step_recorder.hpp>
 
+#include <algorithm>
 #include <cstring>
+#include <string>
 
 namespace dsl::cu {
 

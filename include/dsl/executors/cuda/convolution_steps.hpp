@@ -3,6 +3,11 @@
 
 #include <dsl/executors/cuda/recording.hpp>
 
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
 namespace dsl::cu {
 
 // What a plan takes for a slice, cuDNN's graphs take, too.

@@ -3,6 +3,8 @@
 
 #include <dsl/executors/cuda/recording.hpp>
 
+#include <cstddef>
+
 namespace dsl::cu {
 
 /// Dense layers: large ones through cublasLt, small ones through a kernel of our own.

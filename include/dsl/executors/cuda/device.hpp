@@ -4,6 +4,7 @@
 #include <dsl/detail/message.hpp>
 #include <dsl/executors/cuda/api.hpp>
 
+#include <cstddef>
 #include <string>
 #include <utility>
 

@@ -4,7 +4,12 @@
 #include <dsl/executors/cuda/program_list.hpp>
 #include <dsl/executors/cuda/running_momenta.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace dsl::cu {
 

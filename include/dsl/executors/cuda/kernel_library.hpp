@@ -5,6 +5,12 @@
 #include <dsl/executors/cuda/kernels/program.hpp>
 #include <dsl/executors/cuda/nvrtc.hpp>
 
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace dsl::cu {
 
 /// The kernels of one device: collect specs, build() them as one program, launch. Equal specs share a kernel.

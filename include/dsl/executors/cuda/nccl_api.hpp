@@ -6,6 +6,7 @@
 #include <nccl.h>
 
 #include <cstring>
+#include <string>
 
 namespace dsl::cu {
 

@@ -3,6 +3,8 @@
 
 #include <dsl/executors/cuda/nccl_communicator.hpp>
 
+#include <memory>
+
 namespace dsl::cu {
 
 /// NCCL for an executor's towers. The ranks' meeting on the host brings them rank 0's id.

@@ -5,8 +5,11 @@
 #include <dsl/executors/cuda/nccl_api.hpp>
 
 #include <atomic>
+#include <chrono>
+#include <cstring>
 #include <exception>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace dsl::cu {

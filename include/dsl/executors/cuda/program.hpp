@@ -9,6 +9,10 @@
 #include <dsl/executors/engine.hpp>
 #include <dsl/executors/host/task.hpp>
 
+#include <cstdint>
+#include <optional>
+#include <vector>
+
 namespace dsl::cu {
 
 /// A convolution's pass with its plan and tensors.

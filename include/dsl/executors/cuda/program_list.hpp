@@ -4,6 +4,10 @@
 #include <dsl/executors/cuda/build_program.hpp>
 #include <dsl/plan/verify.hpp>
 
+#include <cstdint>
+#include <string>
+#include <utility>
+
 namespace dsl::cu {
 
 /// What a program is for.

@@ -5,6 +5,7 @@
 #include <dsl/plan/verify/streams.hpp>
 
 #include <algorithm>
+#include <vector>
 
 namespace dsl::cu {
 

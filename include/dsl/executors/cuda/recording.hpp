@@ -4,6 +4,10 @@
 #include <dsl/executors/cuda/program.hpp>
 #include <dsl/executors/cuda/tower_link.hpp>
 
+#include <cstddef>
+#include <optional>
+#include <utility>
+
 namespace dsl::cu {
 
 /// bf16: tensors in 16 bits, tensor cores. tf32: tensors in float, factors rounded to 10 bits of mantissa.

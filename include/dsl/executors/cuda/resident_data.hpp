@@ -5,6 +5,7 @@
 #include <dsl/executors/cuda/device.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <vector>
 

@@ -5,6 +5,7 @@
 #include <dsl/executors/engine.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <vector>
 
 namespace dsl::cu {

@@ -7,6 +7,10 @@
 #include <dsl/executors/cuda/queue_turns.hpp>
 #include <dsl/executors/cuda/tower_steps.hpp>
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 namespace dsl::cu {
 
 /// Turns a plan's steps into what a run enqueues.

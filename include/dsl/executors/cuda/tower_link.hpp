@@ -4,6 +4,8 @@
 #include <dsl/executors/cuda/collectives.hpp>
 #include <dsl/executors/cuda/device.hpp>
 
+#include <memory>
+
 namespace dsl::cu {
 
 /// What a device needs to meet others without the host: a stream beside the steps' own, on which sums travel while the

@@ -3,6 +3,9 @@
 
 #include <dsl/executors/cuda/recording.hpp>
 
+#include <utility>
+#include <vector>
+
 namespace dsl::cu {
 
 /// How a step meets those of other towers, as steps of a program. Where devices have a way of their own to add up

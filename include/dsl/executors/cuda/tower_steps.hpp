@@ -3,6 +3,8 @@
 
 #include <dsl/executors/cuda/batch_norm_steps.hpp>
 
+#include <cstddef>
+
 namespace dsl::cu {
 
 /// What a step does beside its own part of the batch where several towers train one network.

@@ -4,6 +4,7 @@
 #include <dsl/detail/message.hpp>
 #include <dsl/error.hpp>
 
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <string>

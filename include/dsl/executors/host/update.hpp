@@ -3,6 +3,8 @@
 
 #include <dsl/executors/update_rule.hpp>
 
+#include <cstdint>
+
 namespace dsl::host {
 
 /// An update's flat arrays of n numbers, and what it makes of them: slot s of number i is slots[s * stride + i].

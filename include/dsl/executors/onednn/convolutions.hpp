@@ -6,6 +6,7 @@
 #include <dsl/executors/onednn/packed_kernel.hpp>
 #include <dsl/executors/reference/elementwise.hpp>
 
+#include <cstdint>
 #include <string>
 
 namespace dsl::dnn {

@@ -7,6 +7,8 @@
 #include <dsl/executors/onednn/library.hpp>
 #include <dsl/executors/onednn/parallel.hpp>
 
+#include <utility>
+
 namespace dsl::dnn {
 
 /// oneDNN's engine and stream, and what the plan does not count: one scratch for all primitives, since they run one

@@ -9,6 +9,9 @@
 #include <dsl/executors/onednn/update.hpp>
 #include <dsl/executors/reference/steps.hpp>
 
+#include <cstdint>
+#include <string>
+
 namespace dsl::dnn {
 
 struct engine_settings {

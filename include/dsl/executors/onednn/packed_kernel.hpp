@@ -6,6 +6,8 @@
 #include <dsl/executors/host/bound_step.hpp>
 #include <dsl/executors/onednn/device.hpp>
 
+#include <cstdint>
+
 namespace dsl::dnn {
 
 /// How the numbers of a packed kernel come from the parameters.

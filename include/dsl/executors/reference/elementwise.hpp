@@ -6,6 +6,8 @@
 #include <dsl/graph/node.hpp>
 #include <dsl/view.hpp>
 
+#include <cstdint>
+
 namespace dsl::plain {
 
 template <class T>

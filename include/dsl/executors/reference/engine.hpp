@@ -5,6 +5,8 @@
 #include <dsl/executors/reference/dense.hpp>
 #include <dsl/executors/reference/steps.hpp>
 
+#include <string>
+
 namespace dsl::plain {
 
 /// Plain loops for every step, in one thread, in NCHW: the oracle, and the executor that is always there.

@@ -9,6 +9,7 @@
 #include <dsl/executors/reference/elementwise.hpp>
 #include <dsl/executors/reference/pool2d.hpp>
 
+#include <cstdint>
 #include <type_traits>
 
 namespace dsl::plain {

@@ -4,8 +4,12 @@
 #include <dsl/io/keras_h5/hdf5.hpp>
 #include <dsl/io/weight_halves.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>

@@ -7,6 +7,12 @@
 #include <dsl/io/weight_layout.hpp>
 #include <dsl/training/trainer.hpp>
 
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
 namespace dsl {
 
 /// How the Keras model is made, and what a file must have.

@@ -4,6 +4,8 @@
 #include <dsl/io/atomic_file.hpp>
 #include <dsl/io/keras_h5/hdf5.hpp>
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 namespace dsl::keras_h5 {

@@ -6,6 +6,8 @@
 #include <dsl/io/weight_text.hpp>
 
 #include <set>
+#include <string>
+#include <vector>
 
 namespace dsl::detail {
 

@@ -8,6 +8,8 @@
 
 #include <bit>
 #include <cstddef>
+#include <string>
+#include <vector>
 
 namespace dsl {
 

@@ -6,7 +6,10 @@
 #include <dsl/io/onnx/names.hpp>
 
 #include <array>
+#include <cstdint>
 #include <initializer_list>
+#include <string>
+#include <vector>
 
 namespace dsl::detail {
 

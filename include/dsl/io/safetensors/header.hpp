@@ -6,7 +6,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
 #include <cstring>
+#include <string>
+#include <utility>
 
 namespace dsl::safetensors::detail {
 

@@ -7,6 +7,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace dsl::safetensors {
 namespace detail {

@@ -6,6 +6,14 @@
 #include <dsl/io/weight_layout.hpp>
 #include <dsl/training/trainer.hpp>
 
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 namespace dsl {
 
 /// How weights are named in a file, and what a file must have.

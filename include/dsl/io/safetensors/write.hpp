@@ -5,6 +5,11 @@
 #include <dsl/io/safetensors/header.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace dsl::safetensors {
 

@@ -3,7 +3,11 @@
 
 #include <dsl/executors/cuda/kernels/spec.hpp>
 
+#include <algorithm>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 /// Specs of kernels/reduce.cuh, batch_norm.cuh and batch_norm_backward.cuh.
 namespace dsl::cu::kernels::detail {

@@ -4,6 +4,10 @@
 #include <dsl/executors/cuda/kernels/spec.hpp>
 #include <dsl/plan/plan.hpp>
 
+#include <string_view>
+#include <utility>
+#include <vector>
+
 /// Specs of kernels/dense.cuh, softmax.cuh and loss.cuh: what is at the end of a classifier.
 namespace dsl::cu::kernels::detail {
 

@@ -3,6 +3,9 @@
 
 #include <dsl/executors/cuda/kernels/spec.hpp>
 
+#include <algorithm>
+#include <string_view>
+
 /// Specs of kernels/convolution.cuh: direct convolutions for what cuDNN has no plan for. Tensors are packed, kernels
 /// (out, height, width, in).
 namespace dsl::cu::kernels::detail {

@@ -3,6 +3,8 @@
 
 #include <dsl/executors/cuda/kernels/spec.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <span>
 
 /// Specs of kernels/elementwise.cuh and dropout.cuh. pixels: of the whole batch, so batch * area; T is

@@ -4,6 +4,8 @@
 #include <dsl/data/augment.hpp>
 #include <dsl/executors/cuda/kernels/spec.hpp>
 
+#include <cstdint>
+
 /// Specs of kernels/input.cuh.
 namespace dsl::cu::kernels {
 

@@ -3,6 +3,9 @@
 
 #include <dsl/executors/cuda/kernels/spec.hpp>
 
+#include <algorithm>
+#include <string_view>
+
 /// Specs of kernels/pool2d.cuh. `in` and `out` are the shapes of a sample, x and y say where its input (or that one's
 /// gradient) and its output (or that one's gradient) lie. The argmax is packed channels-last.
 namespace dsl::cu::kernels {

@@ -4,8 +4,12 @@
 #include <dsl/executors/cuda/kernels/source.hpp>
 #include <dsl/executors/cuda/kernels/spec.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace dsl::cu {
 

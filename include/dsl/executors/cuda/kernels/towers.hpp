@@ -3,6 +3,9 @@
 
 #include <dsl/executors/cuda/kernels/batch_norm.hpp>
 
+#include <span>
+#include <vector>
+
 /// Specs of kernels/towers.cuh.
 namespace dsl::cu::kernels {
 
