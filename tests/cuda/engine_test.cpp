@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "support/catch.hpp"
 #include "support/drawn.hpp"
@@ -521,6 +522,28 @@ TEST_CASE("cuda: two queues give the bits of one, whichever is ahead", "[cuda]")
   }
   simulated_device device;
   CHECK_THROWS_AS(cu::engine(device.api(), small::view(), keras_rules, {.cache = "", .queues = 3}), option_error);
+}
+
+TEST_CASE("cuda: queues on which a step may come too early are refused", "[cuda]") {
+  graph_view const g = small::view();
+  plan const p = make_plan(g, {.batch = 6, .target = {.channel_block = channels_last, .alignment = 256}});
+  plan_streams queues = find_streams(g, p);
+  CHECK_NOTHROW(cu::require_no_race(g, p, queues));
+  int waits = 0;
+  for (int s = 0; s < p.steps.size(); ++s) {
+    int const was = std::exchange(queues.wait[s], -1);
+    if (was < 0) continue;
+    ++waits;
+    std::string said;
+    try {
+      cu::require_no_race(g, p, queues);
+    } catch (executor_error const& e) {
+      said = e.what();
+    }
+    CHECK(said == "plan: on two queues step " + std::to_string(s) + " may come too early");
+    queues.wait[s] = was;
+  }
+  CHECK(waits > 10);
 }
 
 TEST_CASE("cuda: any vendor call may fail; the error names it and nothing leaks", "[cuda]") {
