@@ -5,6 +5,7 @@
 #include <dsl/towers.hpp>
 
 #include "support/placed_networks.hpp"
+#include "support/warnings.hpp"
 
 #include <condition_variable>
 #include <chrono>
@@ -146,10 +147,9 @@ TEST_CASE("towers of different numbers of micro-batches move the running moments
 }
 
 TEST_CASE("micro-batches of a single sample in front of a batch_norm are warned about, once") {
-  static std::vector<std::string> said;
-  auto const before = on_warning;
-  on_warning = [](char const* sentence) { said.emplace_back(sentence); };
-  auto const prepare = [](auto net, towers const& t, std::initializer_list<int> sizes) {
+  test::warnings_kept warned;
+  auto& said = warned.said;
+  auto const prepare = [&](auto net, towers const& t, std::initializer_list<int> sizes) {
     using model = typename decltype(net)::type;
     said.clear();
     engine_options o;
@@ -174,7 +174,6 @@ TEST_CASE("micro-batches of a single sample in front of a batch_norm are warned 
   prepare(std::type_identity<pipeline<3, chain_on<0, 1>>>{}, {.count = 2}, {3, 6, 10});
   prepare(std::type_identity<pipeline<3, chain_on<0, 1>>>{}, {}, {3, 4});
   CHECK(said.empty());
-  on_warning = before;
 }
 
 TEST_CASE("branches on two devices run at the same time, forward and backward") {

@@ -2,6 +2,7 @@
 #include "support/catch.hpp"
 #include "support/chained.hpp"
 #include "support/toy_training.hpp"
+#include "support/warnings.hpp"
 
 #include <dsl/dsl.hpp>
 #include <dsl/towers.hpp>
@@ -480,14 +481,9 @@ TEST_CASE("processes compare network and parameters when these can be others, an
 }
 
 TEST_CASE("of several processes one warns of towers with a single sample, whosever they are", "[processes]") {
-  static std::mutex one_at_a_time;
-  static std::vector<std::string> warned;
-  auto const before = on_warning;
-  on_warning = [](char const* sentence) {
-    std::lock_guard const held(one_at_a_time);
-    warned.emplace_back(sentence);
-  };
-  auto const prepared = [](tower_policy const& policy, int batch) {
+  test::warnings_kept kept;
+  auto& warned = kept.said;
+  auto const prepared = [&](tower_policy const& policy, int batch) {
     warned.clear();
     world w(2);
     return in_each(w, [&](int q) {
@@ -503,7 +499,6 @@ TEST_CASE("of several processes one warns of towers with a single sample, whosev
   CHECK_THAT(warned.at(0), Contains("tower 0 of 3 has a single sample of a batch of 5,"));
   CHECK(prepared(host_merge, 7) == std::vector<std::string>(2));  // 2, and 2 and 3; of 6 all have 2
   CHECK(warned.empty());
-  on_warning = before;
 }
 
 TEST_CASE("gradients travel while the backward pass goes on", "[processes]") {

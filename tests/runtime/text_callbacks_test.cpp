@@ -5,6 +5,7 @@
 #include "support/printed.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/toy_training.hpp"
+#include "support/warnings.hpp"
 #include "support/words.hpp"
 
 #include <dsl/text.hpp>
@@ -42,16 +43,6 @@ std::size_t files_in(std::filesystem::path const& folder) {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
 }
 
-/// What f warns of.
-template <class F>
-std::vector<std::string> warnings(F f) {
-  static std::vector<std::string> all;
-  all.clear();
-  auto const before = std::exchange(on_warning, [](char const* sentence) { all.emplace_back(sentence); });
-  f();
-  on_warning = before;
-  return all;
-}
 /// A history's CSV without the columns that are times.
 std::string without_times(std::string const& csv) {
   std::istringstream lines(csv);
@@ -178,7 +169,7 @@ TEST_CASE("model_checkpoint: a writer of another format; one that fails is a war
   trainer t = toy::compiled();
   auto const warned = [&](auto fails) {
     paths.clear();
-    auto const all = warnings([&] { CHECK(toy::fit(t, 2, {with(fails)}).epochs.size() == 2); });
+    auto const all = test::warnings([&] { CHECK(toy::fit(t, 2, {with(fails)}).epochs.size() == 2); });
     REQUIRE(paths.size() == 3);
     CHECK(paths[0].starts_with(here / ".model_checkpoint."));  // tried once, and removed
     CHECK(paths[0].ends_with(".safetensors"));
@@ -209,7 +200,7 @@ TEST_CASE("model_checkpoint: a writer of another format; one that fails is a war
                                                  told.push_back(path);
                                                  if (told.size() > 1) throw file_error("told: the disk is full");
                                                }});
-  auto const said_then = warnings([&] { toy::fit(t, 2, {telling}); });
+  auto const said_then = test::warnings([&] { toy::fit(t, 2, {telling}); });
   CHECK(told == std::vector<std::string>{here / "1.told", here / "2.told"});
   REQUIRE(said_then.size() == 1);
   CHECK(said_then[0].starts_with("told: the disk is full; training goes on"));
@@ -254,7 +245,7 @@ TEST_CASE("model_checkpoint: a best value that could not be written is none", "[
     std::filesystem::remove_all(folder);
     std::ofstream(folder).close();
   };
-  CHECK(warnings([&] {
+  CHECK(test::warnings([&] {
           toy::fit(t, 4, {at_begin{1, blocked}, at_begin{2, [&] { std::filesystem::remove(folder); }}, kept});
         }).size() == 1);
   CHECK(kept->best() == 3);
@@ -296,7 +287,7 @@ TEST_CASE("csv_logger: rows that could not be written come later; a half one sta
   std::filesystem::path const folder = here.path / "logs";
   trainer t = toy::compiled();
   history h;
-  CHECK(warnings([&] {
+  CHECK(test::warnings([&] {
           h = toy::fit(t, 4,
                        {csv_logger(here / "logs/run.csv"), at_begin{1, [&] { std::filesystem::remove_all(folder); }},
                         at_begin{3, [&] { std::filesystem::create_directory(folder); }}});
@@ -736,7 +727,7 @@ TEST_CASE("backup_and_restore: what does not fit is refused, and nothing changes
 
   interrupted(2, 0);
   trainer x = toy::compiled();
-  std::vector<std::string> const said = warnings([&] {
+  std::vector<std::string> const said = test::warnings([&] {
     CHECK(x.fit(data, {.epochs = 4, .batch_size = 12, .callbacks = {backup_and_restore(path)}}).epochs.size() == 4);
   });
   REQUIRE(said.size() == 1);

@@ -3,6 +3,7 @@
 // changes nothing.
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/warnings.hpp"
 
 #include <dsl/dsl.hpp>
 #include <dsl/io/checkpoint.hpp>
@@ -173,14 +174,11 @@ TEST_CASE("checkpoint: what is no whole one of this training is refused, and not
   refused(seeded, good, "has the seed 1, this training has 2");
   dsl::restore(fresh, good, "good");  // none of that was the trainer's fault
 
-  static std::string warned;
-  auto const before = std::exchange(dsl::on_warning, [](char const* sentence) { warned = sentence; });
-  dsl::restore(fresh, good, "good");
-  CHECK(warned.empty());
+  CHECK(dsl::test::warnings([&] { dsl::restore(fresh, good, "good"); }).empty());
   dsl::trainer wider = made(0.9F, 1, 2);
-  dsl::restore(wider, good, "good");
-  CHECK(warned.starts_with("checkpoint: good is of 1 towers, this training has 2"));
-  dsl::on_warning = before;
+  auto const warned = dsl::test::warnings([&] { dsl::restore(wider, good, "good"); });
+  REQUIRE(warned.size() == 1);
+  CHECK(warned[0].starts_with("checkpoint: good is of 1 towers, this training has 2"));
 }
 
 TEST_CASE("checkpoint: files that can't be read or written", "[checkpoint]") {
@@ -194,16 +192,6 @@ TEST_CASE("checkpoint: files that can't be read or written", "[checkpoint]") {
 }
 
 namespace {
-
-/// What the library warns of while this lives.
-struct warnings {
-  static inline std::vector<std::string> said;
-  void (*before)(char const*) = std::exchange(dsl::on_warning, [](char const* s) { said.emplace_back(s); });
-  warnings() { said.clear(); }
-  warnings(warnings const&) = delete;
-  warnings& operator=(warnings const&) = delete;
-  ~warnings() { dsl::on_warning = before; }
-};
 
 /// As a full disk: files may not grow beyond this while it lives.
 struct small_files {
@@ -242,7 +230,7 @@ TEST_CASE("checkpoint: where it can't be written any more a training warns once 
 
   SECTION("the disk is full, and has room again") {
     std::string const path = here / "state";
-    warnings const heard;
+    dsl::test::warnings_kept const heard;
     std::unique_ptr<small_files> full;
     dsl::trainer t = made();
     fit(t, 4, 0,
@@ -253,10 +241,10 @@ TEST_CASE("checkpoint: where it can't be written any more a training warns once 
                   CHECK(dsl::restore(u, dsl::read_checkpoint(path), path).epochs.size() == 1);
                   CHECK(std::distance(std::filesystem::directory_iterator(here.path), {}) == 1);
                 }}});
-    REQUIRE(warnings::said.size() == 1);
-    CHECK(warnings::said[0].starts_with("checkpoint: " + path +
-                                        " must be a file that can be written; found File too large"));
-    CHECK(warnings::said[0].find("training goes on") != std::string::npos);
+    REQUIRE(heard.said.size() == 1);
+    CHECK(
+        heard.said[0].starts_with("checkpoint: " + path + " must be a file that can be written; found File too large"));
+    CHECK(heard.said[0].find("training goes on") != std::string::npos);
     CHECK(dsl::detail::fingerprint_of(t.engine()) == result);
     dsl::trainer u = made();
     CHECK(dsl::restore(u, dsl::read_checkpoint(path), path).epochs.size() == 4);
@@ -264,13 +252,13 @@ TEST_CASE("checkpoint: where it can't be written any more a training warns once 
   SECTION("the folder is gone") {
     std::string const path = here / "sub/state";
     std::filesystem::create_directory(here.path / "sub");
-    warnings const heard;
+    dsl::test::warnings_kept const heard;
     dsl::trainer t = made();
     fit(t, 4, 0,
         {behind{1, [&] { std::filesystem::remove_all(here.path / "sub"); }}, dsl::checkpoint_each_epoch{path}});
-    REQUIRE(warnings::said.size() == 1);
-    CHECK(warnings::said[0].starts_with("checkpoint: " + path));
-    CHECK(warnings::said[0].find("No such file or directory") != std::string::npos);
+    REQUIRE(heard.said.size() == 1);
+    CHECK(heard.said[0].starts_with("checkpoint: " + path));
+    CHECK(heard.said[0].find("No such file or directory") != std::string::npos);
     CHECK(dsl::detail::fingerprint_of(t.engine()) == result);
   }
   SECTION("it never could be: known before the first step") {

@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/toy_training.hpp"
+#include "support/warnings.hpp"
 #include "support/words.hpp"
 
 #include <dsl/io/backup_and_restore.hpp>
@@ -58,15 +59,6 @@ struct fake_gnuplot {
 };
 using pictures = std::vector<std::vector<int>>;
 plot_each_epoch_options const always{.most_time = 1};
-
-std::vector<std::string> warned;
-struct warnings_kept {
-  void (*before)(char const*) = std::exchange(on_warning, [](char const* sentence) { warned.emplace_back(sentence); });
-  warnings_kept() { warned.clear(); }
-  warnings_kept(warnings_kept const&) = delete;
-  warnings_kept& operator=(warnings_kept const&) = delete;
-  ~warnings_kept() { on_warning = before; }
-};
 
 struct killed {};
 struct killer : callback {
@@ -173,10 +165,10 @@ TEST_CASE("plot_each_epoch: where it fails it says so once, and training goes on
   test::temporary_directory const here;
   fake_gnuplot const gnuplot("[ $n -lt 2 ] || { echo no ink >&2; exit 3; }");
   trainer t = toy::compiled();
-  warnings_kept const warnings;
+  test::warnings_kept const warned;
   CHECK(toy::fit(t, 4, {plot_each_epoch(here / "run.png", always)}).epochs.size() == 4);
-  REQUIRE(warned.size() == 1);
-  CHECK(warned[0].starts_with("plot: gnuplot 5 or later must draw it; it failed: no ink"));
+  REQUIRE(test::warnings_kept::said.size() == 1);
+  CHECK(test::warnings_kept::said[0].starts_with("plot: gnuplot 5 or later must draw it; it failed: no ink"));
   CHECK(contents(here / "run.png").ends_with("1<svg></svg>IEND"));  // the first epoch's
   CHECK(gnuplot.drawn().size() == 5);                               // it tried again
 }

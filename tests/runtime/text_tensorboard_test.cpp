@@ -5,6 +5,7 @@
 #include "support/event_files.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/toy_training.hpp"
+#include "support/warnings.hpp"
 
 #include <dsl/io/backup_and_restore.hpp>
 #include <dsl/io/tensorboard.hpp>
@@ -82,15 +83,6 @@ struct killer : callback {
   void on_epoch_end(fit_run& run) override {
     if (run.epoch == epoch && step < 0) throw killed{};
   }
-};
-
-std::vector<std::string> warned;
-struct warnings_kept {
-  void (*before)(char const*) = std::exchange(on_warning, [](char const* sentence) { warned.emplace_back(sentence); });
-  warnings_kept() { warned.clear(); }
-  warnings_kept(warnings_kept const&) = delete;
-  warnings_kept& operator=(warnings_kept const&) = delete;
-  ~warnings_kept() { on_warning = before; }
 };
 
 }  // namespace
@@ -413,13 +405,13 @@ TEST_CASE("tensorboard: on a full disk it warns once, leaves whole records, and 
   trainer t = toy::compiled();
   history h;
   {
-    warnings_kept const warnings;
+    test::warnings_kept const warned;
     h = toy::fit(t, 4, {tensorboard(here.path.string()), full_disk(here / "train", limit.before)}, false);
   }
   ::signal(SIGXFSZ, signal_before);
-  REQUIRE(warned.size() == 1);
-  CHECK(warned[0].starts_with("tensorboard: " + here.path.string() + "/train/events.out.tfevents."));
-  CHECK(warned[0].ends_with("; training goes on, and tries again the next time"));
+  REQUIRE(test::warnings_kept::said.size() == 1);
+  CHECK(test::warnings_kept::said[0].starts_with("tensorboard: " + here.path.string() + "/train/events.out.tfevents."));
+  CHECK(test::warnings_kept::said[0].ends_with("; training goes on, and tries again the next time"));
   CHECK(test::shown(here.path / "train") == train_points(h));
 }
 

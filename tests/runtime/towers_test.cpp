@@ -2,6 +2,7 @@
 #include "support/catch.hpp"
 #include "support/chained.hpp"
 #include "support/running_moments.hpp"
+#include "support/warnings.hpp"
 
 #include <dsl/dsl.hpp>
 #include <dsl/executors/onednn.hpp>
@@ -402,9 +403,8 @@ TEST_CASE("threads that can't be are refused", "[towers]") {
 }
 
 TEST_CASE("a tower of a single sample in front of a batch_norm is warned about, once", "[towers]") {
-  static std::vector<std::string> said;
-  auto const before = on_warning;
-  on_warning = [](char const* sentence) { said.emplace_back(sentence); };
+  test::warnings_kept const warned;
+  auto const& said = warned.said;
   auto const e = make<with_batch_norm>(reference{}, {.count = 2});
   e->prepare(mode::training, 4);
   e->prepare(mode::evaluation, 2);
@@ -416,7 +416,6 @@ TEST_CASE("a tower of a single sample in front of a batch_norm is warned about, 
   make<with_batch_norm>(reference{}, {.count = 2, .policy = synchronized(host_merge)})->prepare(mode::training, 2);
   make<without>(reference{}, {.count = 2})->prepare(mode::training, 2);
   CHECK(said.size() == 1);
-  on_warning = before;
 }
 
 TEST_CASE("a tower that fails ends the step for all, with its own reason, and the towers for good", "[towers]") {

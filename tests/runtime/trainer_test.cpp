@@ -2,6 +2,7 @@
 // What fit, evaluate, predict and train_on_batch promise, on pictures that a child could sort.
 #include "support/catch.hpp"
 #include "support/running_moments.hpp"
+#include "support/warnings.hpp"
 
 #include <dsl/dsl.hpp>
 
@@ -454,33 +455,18 @@ TEST_CASE("a loss that is no number ends training and says where", "[trainer]") 
   }
 }
 
-namespace {
-
-/// What f warns of.
-template <class F>
-std::vector<std::string> warnings(F f) {
-  static std::vector<std::string> all;
-  all.clear();
-  auto const before = std::exchange(on_warning, [](char const* sentence) { all.emplace_back(sentence); });
-  f();
-  on_warning = before;
-  return all;
-}
-
-}  // namespace
-
 TEST_CASE("pictures without the mean that fit's had are warned of, once", "[trainer]") {
   dataset const train = toys(24);
   dataset bare = train, same_numbers = more_toys(train, 10), another = toys(10, 2);
   bare.mean = nullptr;
   same_numbers.mean = std::make_shared<std::vector<float> const>(*train.mean);
-  auto const evaluates = [](trainer& t, dataset const& data) { return warnings([&] { t.evaluate(data); }); };
-  auto const predicts = [](trainer& t, dataset const& data) { return warnings([&] { t.predict(data); }); };
+  auto const evaluates = [](trainer& t, dataset const& data) { return test::warnings([&] { t.evaluate(data); }); };
+  auto const predicts = [](trainer& t, dataset const& data) { return test::warnings([&] { t.predict(data); }); };
   using sentences = std::vector<std::string>;
 
   trainer t = make_trainer();
   CHECK(evaluates(t, bare).empty());  // nobody knows yet
-  CHECK(warnings([&] { t.fit(train, {.batch_size = 8, .validation = &same_numbers}); }).empty());
+  CHECK(test::warnings([&] { t.fit(train, {.batch_size = 8, .validation = &same_numbers}); }).empty());
   CHECK(evaluates(t, same_numbers).empty());
   CHECK(predicts(t, same_numbers).empty());
   CHECK(evaluates(t, bare) == sentences{"evaluate: the pictures must have the mean subtracted that fit's had; found "
