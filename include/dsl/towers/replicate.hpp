@@ -58,10 +58,10 @@ struct replicate : Network {
   // Each asserted when its class is made, since Clang knows no member of a class whose own assertion fails.
   static_assert(alignof(broken::towers_are_given_once<G, Network, requires { Network::replicas; }>) == 1);
   static_assert(alignof(broken::towers_are_positive<G, Network>) == 1);
-  static constexpr int replicas = G;
-  static void lower() = delete;  // no layer: it goes around a network
+  static constexpr int replicas = G < 1 ? 1 : G;  // parts of a batch for none would be a second error
+  static void lower() = delete;                   // no layer: it goes around a network
   static constexpr tower_policy policy = Policy;
-  static towers devices() { return {.count = G, .policy = Policy}; }
+  static towers devices() { return {.count = replicas, .policy = Policy}; }
 
   /// Bytes on the device that needs most: that with the largest part of a batch, but where a smaller one is not cut
   /// into micro-batches.
@@ -85,8 +85,12 @@ struct replicate : Network {
   static constexpr int batch = detail::filled<replicate, Samples>::batch;
   /// Whether every tower has more than one sample of such a batch.
   static constexpr bool fills_towers(int batch) { return smallest_part(batch) > 1; }
-  static constexpr int smallest_part(int batch) { return part_of(batch, G, Policy.even ? G - 1 : 0, Policy).size; }
-  static constexpr int largest_part(int batch) { return part_of(batch, G, Policy.even ? 0 : G - 1, Policy).size; }
+  static constexpr int smallest_part(int batch) {
+    return part_of(batch, replicas, Policy.even ? replicas - 1 : 0, Policy).size;
+  }
+  static constexpr int largest_part(int batch) {
+    return part_of(batch, replicas, Policy.even ? 0 : replicas - 1, Policy).size;
+  }
 
  private:
   /// Parts have two sizes at most.

@@ -50,7 +50,6 @@ struct tower_place {
 
 /// Tower `index`'s part of a batch; it may be empty.
 constexpr batch_part part_of(int batch, int towers, int index, tower_policy const& policy) {
-  if (towers < 1) return {batch};  // replicate<0, ...> has had its error
   int const each = batch / towers, rest = batch % towers;
   if (policy.even) return {each + (index < rest), each * index + (index < rest ? index : rest), batch};
   return {index == towers - 1 ? batch - each * index : each, each * index, batch};
