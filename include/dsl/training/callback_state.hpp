@@ -31,7 +31,8 @@ class callback_state {
   /// A number or an enumeration: bytes that mean the same in another process. A view's or a pointer's do not.
   template <class T>
   void operator()(char const* key, T& value) {
-    static_cast<void>(sizeof(broken::states_are_numbers_or_text < T, std::is_arithmetic_v<T> || std::is_enum_v < T >>));
+    constexpr bool is_kept = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+    static_assert(alignof(broken::states_are_numbers_or_text<T, is_kept>) == 1);
     if (restores_)
       read(key, &value, sizeof value);
     else
