@@ -42,6 +42,14 @@ struct spelled : dsl::relu {
 };
 template <auto Function>
 struct calls : dsl::relu {};
+struct number {
+  bool operator<(number) const;
+  bool operator>(number) const;
+  bool operator<=(number) const;
+  number operator<<(number) const;
+  number operator>>(number) const;
+};
+struct operators : dsl::relu {};
 namespace v2::detail {
 struct block : dsl::sequential<dsl::relu> {};
 }  // namespace v2::detail
@@ -75,6 +83,12 @@ static_assert(same(name_of<mine::tower<mine::library<dsl::relu>::block3<64>, dsl
 static_assert(same(name_of<mine::spelled<'<', 'a', '>', '\'', '"', '\\', '<'>>(), "spelled"));
 static_assert(same(name_of<mine::spelled<'>', '>'>::block5<3>>(), "block5"));
 static_assert(same(name_of<mine::calls<[](int) { return 1; }>>(), "calls"));
+static_assert(same(name_of<mine::calls<(&mine::number::operator<)>>(), "calls"));
+static_assert(same(name_of<mine::calls<(&mine::number::operator>)>>(), "calls"));
+static_assert(same(name_of<mine::calls<(&mine::number::operator<=)>>(), "calls"));
+static_assert(same(name_of<mine::calls<&mine::number::operator<< >>(), "calls"));
+static_assert(same(name_of<mine::calls<(&mine::number::operator>>)>>(), "calls"));
+static_assert(same(name_of<mine::operators>(), "operators"));
 static_assert(same(name_of<at_global_scope>(), "at_global_scope"));
 static_assert(same(name_of<decltype(local())>(), "in_function"));
 static_assert(same(name_of<int>(), "int"));

@@ -29,15 +29,33 @@ constexpr int arguments_of(char const* text, int begin, int end) {
   return end;
 }
 
-/// The identifier of the type that text[begin] to text[last - 1] name.
-constexpr name identifier_of(char const* text, int begin, int last) {
-  int const end = arguments_of(text, begin, last);
+/// The identifier before text[end].
+constexpr name identifier_before(char const* text, int begin, int end) {
   int first = end;
   for (; first > begin; --first) {
     char const c = text[first - 1];
     if (c == ':' || c == ' ' || c == ')' || c == '}' || c == '>') break;
   }
   return {text + first, end - first};
+}
+
+constexpr bool is_identifier(name n) {
+  constexpr name none{"operator", 8};  // one whose bracket was taken for that of arguments: operator<
+  bool same = n.size == none.size;
+  for (int i = 0; i < n.size; ++i) {
+    if (n.data[i] == '<' || n.data[i] == '=') return false;
+    same = same && n.data[i] == none.data[i];
+  }
+  return n.size > 0 && !same;
+}
+
+/// The identifier of the type that text[begin] to text[last - 1] name.
+constexpr name identifier_of(char const* text, int begin, int last) {
+  name const found = identifier_before(text, begin, arguments_of(text, begin, last));
+  if (is_identifier(found)) return found;
+  int first = begin;
+  while (first < last && text[first] != '<') ++first;
+  return identifier_before(text, begin, first);
 }
 
 /// The identifier of a type, without namespaces and template arguments and the same on every compiler:
