@@ -8,6 +8,7 @@
 #include <dsl/callbacks.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -262,7 +263,11 @@ struct counter : callback {
   phase in = phase::warm;
   std::string word = "a";
   std::vector<double> all{};
-  void state(callback_state& s) override { s("n", n), s("best", best), s("phase", in), s("word", word), s("all", all); }
+  std::array<phase, 2> both{};
+  int square[2][2]{};
+  void state(callback_state& s) override {
+    s("n", n), s("best", best), s("phase", in), s("word", word), s("all", all), s("both", both), s("square", square);
+  }
 };
 
 }  // namespace
@@ -302,12 +307,15 @@ TEST_CASE("a callback's name is its type's, by whatever pointer", "[callbacks]")
 TEST_CASE("a callback's state: what it saves is what it gets", "[callbacks]") {
   counter a;
   a.n = 7, a.best = 0.1, a.in = phase::hot, a.word = "several words", a.all = {1, 2, 3};
+  a.both = {phase::warm, phase::hot}, a.square[1][0] = 5;
   callback_state saved;
   a.state(saved);
   counter b;
   callback_state restored(saved.bytes(), "x's counter 0");
   b.state(restored);
   CHECK((b.n == 7 && b.best == 0.1 && b.in == phase::hot && b.word == "several words" && b.all == a.all));
+  CHECK(b.both == a.both);
+  CHECK((b.square[0][1] == 0 && b.square[1][0] == 5));
 
   counter c;  // what the file does not have stays
   callback_state none(std::string{}, "x's counter 0");

@@ -13,8 +13,8 @@ struct monitors_are_metrics {
 template <class Variable, bool IsKept>
 struct states_are_numbers_or_text {
   static_assert(IsKept,
-                "state: a variable must be a number, an enumeration, a std::string, or a std::vector of float or "
-                "double; give each member of others a key of its own");
+                "state: a variable must be a number, an enumeration, an array of them, a std::string, or a std::vector "
+                "of float or double; give each member of others a key of its own, or keep others as text");
 };
 
 }  // namespace dsl::broken

@@ -6,6 +6,8 @@
 #include <dsl/rules/broken_training.hpp>
 #include <dsl/training/callback.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -14,6 +16,18 @@
 #include <vector>
 
 namespace dsl {
+
+namespace detail {
+
+/// Bytes that mean the same in another process. A view's or a pointer's do not.
+template <class T>
+inline constexpr bool is_number = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+template <class T, std::size_t N>
+inline constexpr bool is_number<T[N]> = is_number<T>;
+template <class T, std::size_t N>
+inline constexpr bool is_number<std::array<T, N>> = is_number<T>;
+
+}  // namespace detail
 
 /// What callback::state is called with, to save and to restore:
 ///   struct best_so_far : dsl::callback {
@@ -28,11 +42,11 @@ class callback_state {
   callback_state(std::string bytes, std::string from)
       : bytes_(std::move(bytes)), from_(std::move(from)), restores_(true) {}
 
-  /// A number or an enumeration: bytes that mean the same in another process. A view's or a pointer's do not.
+  /// A number, an enumeration, or an array of a fixed size of them. What else can be written as text, as a generator of
+  /// random numbers can by <<, is kept in a std::string.
   template <class T>
   void operator()(char const* key, T& value) {
-    constexpr bool is_kept = std::is_arithmetic_v<T> || std::is_enum_v<T>;
-    static_assert(alignof(broken::states_are_numbers_or_text<T, is_kept>) == 1);
+    static_assert(alignof(broken::states_are_numbers_or_text<T, detail::is_number<T>>) == 1);
     if (restores_)
       read(key, &value, sizeof value);
     else
