@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/error.hpp>
+#include <dsl/warning.hpp>
 
 #include <cerrno>
 #include <cstddef>
@@ -20,8 +21,8 @@ namespace dsl {
 
 /// A file that gets its name when it is whole: written beside it, synced, renamed by commit(), which syncs the folder,
 /// too, so that neither the file nor its name is lost when the power is. Without a commit nothing is left, and whatever
-/// had the name before keeps it, unless it is the folder that the disk can't take. `kind` opens every message. What a
-/// process that was killed has left beside that name, the next one that writes there removes.
+/// had the name before keeps it. `kind` opens every message. What a process that was killed has left beside that name,
+/// the next one that writes there removes.
 ///   atomic_file file("runs/history.csv", "history");  file.write(text);  file.commit();
 class atomic_file {
  public:
@@ -70,9 +71,13 @@ class atomic_file {
   }
   void commit() {
     if (::fsync(descriptor_) != 0) fail(reason(errno), "free some space, or give another path");
+    commit_unsynced();
+    sync_folder();
+  }
+  /// For what is made again where it is lost: waits for no disk.
+  void commit_unsynced() {
     if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail(reason(errno), "give another path");
     temporary_.clear();
-    sync_folder();
   }
   /// Under another name in the same folder: where readers look at every file whose name begins as that one.
   void commit_as(std::string path) {
@@ -106,8 +111,8 @@ class atomic_file {
   }
   /// With its slash; empty: the working directory.
   std::string folder_of_path() const { return path_.substr(0, path_.rfind('/') + 1); }
-  /// The file has its name by now, whole. Only what says that the disk did not take it is an error: there are file
-  /// systems that sync no folder, and folders that may be written to and not read.
+  /// The file has its name by now, whole, so nothing here is an error; a disk that did not take it is a warning. There
+  /// are file systems that sync no folder, and folders that may be written to and not read.
   void sync_folder() {
     std::string const folder = folder_of_path();
     int const descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -115,7 +120,9 @@ class atomic_file {
     int const code = ::fsync(descriptor) == 0 ? 0 : errno;
     ::close(descriptor);
     if (code == EIO || code == ENOSPC || code == EDQUOT)
-      fail("that its folder could not be synced: " + reason(code), "free some space, or give another path");
+      on_warning((std::string(kind_) + ": " + path_ + " is written, but its folder could not be synced: " +
+                  reason(code) + "; it may be lost with the power")
+                     .c_str());
   }
   void remove_stale() const {
     std::string const folder = folder_of_path();

@@ -58,7 +58,7 @@ inline bool write_cached(std::string const& folder, std::string const& name, std
   try {
     atomic_file file(folder + "/" + name, "cache");
     file.write(bytes);
-    file.commit();
+    file.commit_unsynced();
     return true;
   } catch (file_error const&) {
     return false;
