@@ -427,9 +427,12 @@ TEST_CASE("processes tell every augmentation from every other", "[augment]") {
                                       in_order{random_crop{}, dsl::cutout{}},
                                       dsl::shift_and_flip{},
                                       dsl::shift_and_flip{.interpolation = dsl::interpolation::bilinear},
-                                      in_order{dsl::shift_and_flip{}, dsl::cutout{}}};
+                                      in_order{dsl::shift_and_flip{}, dsl::cutout{}},
+                                      in_order{own_shift{}, dsl::cutout{}},
+                                      in_order{own_shift{}, dsl::cutout{.epochs = 25}},
+                                      in_order{own_shift{}, dsl::cutout{.epochs = 26}}};
   std::vector<std::uint64_t> prints;
-  for (augmentation const& a : all) prints.push_back(dsl::detail::fingerprint_of(a, cifar));
+  for (augmentation const& a : all) prints.push_back(dsl::detail::fingerprint_of(a, cifar, 30));
   for (std::size_t i = 0; i < prints.size(); ++i)
     for (std::size_t k = 0; k < i; ++k) {
       CAPTURE(i, k);

@@ -102,7 +102,7 @@ class agreement final : public process_checks {
     all_->agree("the first epoch", o.initial_epoch);
     all_->agree("the learning rate", t.learning_rate());
     all_->agree("whether pictures are shuffled", o.shuffle);
-    all_->agree_on_fingerprint("the augmentation", fingerprint_of(o.augment, data.sample));
+    all_->agree_on_fingerprint("the augmentation", fingerprint_of(o.augment, data.sample, o.epochs));
     all_->agree("the steps trained so far", static_cast<double>(t.steps()));
     agree_on_data(*all_, &data, "training");
     agree_on_data(*all_, o.validation, "validation");

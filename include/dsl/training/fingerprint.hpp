@@ -5,6 +5,7 @@
 #include <dsl/data/dataset.hpp>
 #include <dsl/executors/engine.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -124,20 +125,19 @@ struct pictures_looked_at {
   return f.value();
 }
 
-/// A number that stands for a policy, whose type says nothing to another process: what it draws for a few pictures.
-[[gnu::cold]] inline std::uint64_t fingerprint_of(augmentation const& policy, shape const& picture) {
+/// A number that stands for a policy, whose type says nothing to another process: what it draws for a few pictures, and
+/// for one in each later epoch of a run.
+[[gnu::cold]] inline std::uint64_t fingerprint_of(augmentation const& policy, shape const& picture, int epochs) {
   fingerprint f;
   f.add(static_cast<bool>(policy));
-  for (int epoch = 0; epoch < 4; ++epoch)
-    for (std::int64_t sample = 0; sample < 64; ++sample) {
+  for (int epoch = 0; epoch < std::max(4, epochs); ++epoch)
+    for (std::int64_t sample = 0; sample < (epoch < 4 ? 64 : 1); ++sample) {
       transform const t = policy.draw(1, epoch, sample, picture);
       f.add(t.dy), f.add(t.dx);
       for (int v : {static_cast<int>(t.flip), static_cast<int>(t.interpolation), static_cast<int>(t.outside),
                     t.hole.top, t.hole.left, t.hole.height, t.hole.width})
         f.add(v);
     }
-  augmentation_numbers numbers;
-  if (policy.describe(numbers)) f.add(numbers.hole_epochs);  // shows in later epochs only
   return f.value();
 }
 
