@@ -200,7 +200,7 @@ TEST_CASE("a chosen plan is found again, for exactly the same question") {
   different = o;
   different.deterministic = true;
   CHECK(!cache.find(on, small, different, "first"));
-  CHECK(!cache.find(on, small, o, "timed"));
+  CHECK(!cache.find(on, small, o, "timed on drawn numbers"));
   CHECK(!cache.find(dsl::test::target_of(a, dsl::test::a100), small, o, "first"));
   CHECK(cache.find(on, small, o, "first"));
 

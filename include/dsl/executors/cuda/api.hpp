@@ -198,10 +198,16 @@ struct api {
     fail("nvrtc", call, nvrtcGetErrorString.function(s));
   }
   [[noreturn]] void fail(cudnnStatus_t s, char const* call) const {
-    fail("cudnn", call, cudnnGetErrorString.function(s));
+    char const* const why = cudnnGetErrorString.function(s);
+    if (s == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
+        s == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED)
+      fail<memory_error>("cudnn", call, why);
+    fail("cudnn", call, why);
   }
   [[noreturn]] void fail(cublasStatus_t s, char const* call) const {
-    fail("cublasLt", call, cublasLtGetStatusString.function(s));
+    char const* const why = cublasLtGetStatusString.function(s);
+    if (s == CUBLAS_STATUS_ALLOC_FAILED) fail<memory_error>("cublasLt", call, why);
+    fail("cublasLt", call, why);
   }
 };
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/philox.hpp>
 #include <dsl/executors/cuda/recording.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -131,9 +134,9 @@ class convolution_steps {
     r_.enqueue([&h = r_.cudnn(), &b] { execute(h, b.plan, *b.pack); });
     return true;
   }
-  /// What plans are timed with: zeros take less power to multiply, and with that perhaps less time. Kernels in float
-  /// are the parameters themselves and stay what they are; activations are 0 again behind the recording, copies in 16
-  /// bits are made anew before the next run.
+  /// What plans are timed with: zeros, and equal numbers, take less power to multiply, and so less time. Kernels in
+  /// float are the parameters themselves and stay what they are; activations are 0 again behind the recording, copies
+  /// in 16 bits are made anew before the next run.
   [[gnu::cold]] void fill_factors(convolution const& c, convolution_options const& o, convolution_tensors const& t) {
     auto const fill = [&](void* data, long long count) { set_factors(data, count * bytes_of(o.precision)); };
     if (o.pass != convolution_pass::backward_data) fill(t.input, c.input_count());
@@ -143,9 +146,25 @@ class convolution_steps {
     fill(t.kernel, c.kernel_count());
     r_.parts.arena.note_copies(true);
   }
-  /// To 0.186, as a bf16 and as a float.
-  void set_factors(void* data, long long bytes) const {
-    r_.parts.calls(r_.parts.calls.cudaMemsetAsync, data, 0x3e, static_cast<std::size_t>(bytes), r_.parts.stream);
+  /// To drawn numbers; from the host comes a period of them, which the device then doubles.
+  [[gnu::cold]] void set_factors(void* data, long long bytes) const {
+    auto* const to = static_cast<std::byte*>(data);
+    long long have = std::min<long long>(bytes, 4 * static_cast<long long>(factors_.size()));
+    copy(to, factors_.data(), have, cudaMemcpyHostToDevice);
+    for (long long more = 0; have < bytes; have += more) {
+      more = std::min(have, bytes - have);
+      copy(to + have, to, more, cudaMemcpyDeviceToDevice);
+    }
+  }
+  void copy(void* to, void const* from, long long bytes, cudaMemcpyKind kind) const {
+    r_.parts.calls(r_.parts.calls.cudaMemcpyAsync, to, from, static_cast<std::size_t>(bytes), kind, r_.parts.stream);
+  }
+  /// Each a float, and two bf16, of either sign, 1/8 to 1/2 in size.
+  [[gnu::cold]] static std::vector<std::uint32_t> draw_factors() {
+    std::vector<std::uint32_t> drawn(1 << 14);
+    dsl::detail::random_stream random{0, dsl::detail::purpose::user, 0};
+    for (std::uint32_t& x : drawn) x = (random.next_u32() & 0x80ff80ffU) | 0x3e003e00U;
+    return drawn;
   }
   std::optional<convolution_plan> try_choose(convolution const& c, convolution_options const& o,
                                              plan_bench const& bench) const {
@@ -184,6 +203,7 @@ class convolution_steps {
 
   recording& r_;
   device_memory const& bench_;
+  std::vector<std::uint32_t> const factors_ = draw_factors();
   std::vector<bool> staged_{};  // by parameter: its gradient is made in the storage type
 };
 

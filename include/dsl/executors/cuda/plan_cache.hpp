@@ -137,7 +137,7 @@ class plan_cache {
   /// An empty folder keeps nothing.
   explicit plan_cache(std::string folder = cache_folder()) : folder_(std::move(folder)) {}
 
-  /// `way` is how the plan was chosen: "timed". Plans chosen in other ways are other entries.
+  /// `way` is how the plan was chosen: "first". Plans chosen in other ways are other entries.
   std::optional<convolution_plan> find(plan_target const& on, convolution const& c, convolution_options const& o,
                                        char const* way) const {
     std::string const key = key_of(on, c, o, way);
@@ -190,7 +190,7 @@ struct plan_bench {
                                                   convolution_options const& o, plan_cache const& cache,
                                                   plan_bench const* bench = nullptr) {
   bool const timed = bench && !o.deterministic;
-  char const* const way = timed ? "timed" : "first";
+  char const* const way = timed ? "timed on drawn numbers" : "first";
   auto const runs = [&](convolution_plan const& p) {
     if (!bench) return true;
     api const& a = bench->handle.calls();
