@@ -478,6 +478,13 @@ TEST_CASE("pictures without the mean that fit's had are warned of, once", "[trai
                                           "another one; set test.mean = train.mean"});
   t.fit(bare, {.batch_size = 8});
   CHECK(evaluates(t, bare).empty());
+  t.fit(train, {.batch_size = 8});
+  struct refuses : callback {
+    void on_restore(fit_run&) override { throw file_error("damaged"); }
+  };
+  CHECK_THROWS_AS(t.fit(bare, {.batch_size = 8, .callbacks = {refuses{}}}), file_error);  // nothing is trained
+  CHECK(evaluates(t, same_numbers).empty());
+  CHECK(evaluates(t, bare).size() == 1);
 }
 
 // ---- the same bits

@@ -43,7 +43,6 @@ class trainer {
     detail::require_fit(graph_, data, options);
     process_checks* const processes = engine_->processes();
     if (processes) processes->before_fit(*this, data, options);
-    mean_ = data.mean;
     detail::owner<batch_loader> loader;  // where the engine does not fetch batches itself
     batch_part const share = engine_->share_of(options.batch_size);
     int program = engine_->prepare_resident(data, options.augment, share, options.shuffle);
@@ -81,6 +80,7 @@ class trainer {
     run.epoch = run.next.epoch;
     tell(run, &callback::on_train_begin);
     tell(run, &callback::on_resume);
+    mean_ = data.mean;
     while (goes_on(run, options)) {
       double const begin = seconds() - run.next.seconds;
       begin_epoch(run);
@@ -176,10 +176,11 @@ class trainer {
     engine_->read_result(program, outputs);
   }
 
-  /// While fit runs, that of the end of its last epoch: a callback has the present one in run.learning_rate.
+  /// Of the next step. While fit runs that of the end of its last epoch, or what set_learning_rate gave since; a
+  /// callback has the present one in run.learning_rate.
   double learning_rate() const { return learning_rate_; }
-  /// Of the next step; in a callback the same as writing run.learning_rate. Throws option_error for one below 0, or one
-  /// that is no number.
+  /// For the next step, that of a run, too, whose callbacks may write run.learning_rate instead. Throws option_error
+  /// for one below 0, or one that is no number.
   void set_learning_rate(double rate) {
     if (!detail::is_learning_rate(rate))
       detail::refuse<option_error>({"set_learning_rate: it must be a number of at least 0; found ", rate});
