@@ -144,10 +144,12 @@ TEST_CASE("a data set's views share its memory", "[data]") {
   REQUIRE(view.subset(1, 2).pixels(1) == data.pixels(6));
   REQUIRE(view.mean == data.mean);
   REQUIRE(data.first(0).size == 0);
-  require_error<dsl::option_error>([&] { data.first(11); },
-                                   {"dataset: a part must lie within its 10 pictures; found 11 from picture 0 on"});
+  require_error<dsl::option_error>(
+      [&] { data.first(11); },
+      {"dataset: a part must lie within its 10 pictures; found 11 from picture 0 on; ask for fewer"});
   require_error<dsl::option_error>([&] { view.subset(2, 2); }, {"its 3 pictures; found 2 from picture 2 on"});
-  require_error<dsl::option_error>([&] { data.subset(-1, 2); }, {"found 2 from picture -1 on"});
+  require_error<dsl::option_error>([&] { data.subset(-1, 2); }, {"found 2 from picture -1 on; ask for others"});
+  require_error<dsl::option_error>([&] { data.first(-2); }, {"found -2 from picture 0 on; ask for 0 or more"});
 }
 
 TEST_CASE("a data set refuses what doesn't fit", "[data]") {

@@ -508,8 +508,7 @@ TEST_CASE("compile takes towers as a type, as a value, or none", "[towers]") {
   CHECK(compile<two>(reference{}, sgd{}, towers{}).engine().replicas() == 2);
   CHECK(compile<two>(reference{}, sgd{}, towers{.count = 2}, {.seed = 5}).seed() == 5);
   CHECK_THROWS_WITH(compile<two>(reference{}, sgd{}, towers{.count = 3}),
-                    "compile: replicate<2, ...> has its number of towers; found 3 in towers{.count}; leave one of them "
-                    "out");
+                    "compile: replicate<2, ...> has its number of towers; found 3 in towers{.count}; leave .count out");
   CHECK_THROWS_WITH(compile<two>(reference{}, sgd{}, towers{.policy = all_reduce}),
                     Catch::Matchers::Contains("replicate<2, ...> has its policy; found another one"));
   CHECK_THROWS_AS(compile<two>(reference{}, sgd{}, towers{.devices = {0}}), option_error);  // the list is looked at
@@ -524,6 +523,7 @@ TEST_CASE("compile takes towers as a type, as a value, or none", "[towers]") {
   static_assert(parts::bytes({.batch = 64}) == parts::training_bytes(64));
   static_assert(parts::bytes({.batch = 7}) == parts::training_bytes(7));
   static_assert(parts::bytes({.batch = 64, .optimizer_slots = 2}) > parts::bytes({.batch = 64}));
+  CHECK_THROWS_WITH((replicate<4, without, all_reduce>::bytes({.batch = -3})), Catch::Matchers::Contains("found -3"));
   static_assert(verified<two> && verified<parts> && verified<two, 3, mode::inference>);
   static_assert(dsl::detail::plan_options_of<two>(64).all_reduce_buckets == 1 &&
                 dsl::detail::plan_options_of<two>(64, mode::inference).all_reduce_buckets == 0 &&

@@ -61,7 +61,10 @@ struct dataset {
   dataset subset(std::int64_t first, std::int64_t count) const {
     if (first < 0 || count < 0 || first > size || count > size - first)
       detail::refuse<option_error>({"dataset: a part must lie within its ", size, " pictures; found ", count,
-                                    " from picture ", first, " on; ask for fewer"});
+                                    " from picture ", first, " on; ask for ",
+                                    first < 0 || first > size ? "others"
+                                    : count < 0               ? "0 or more"
+                                                              : "fewer"});
     dataset view = *this;
     view.begin += first;
     view.size = count;

@@ -96,6 +96,7 @@ struct replicate : Network {
   /// Parts have two sizes at most.
   template <class F>
   static constexpr long long most(int batch, F bytes) {
+    if (batch < 1) return bytes(batch);  // which says so
     long long const large = bytes(largest_part(batch));
     int const part = smallest_part(batch);
     long long const small = part > 0 && part < largest_part(batch) ? bytes(part) : 0;
@@ -144,10 +145,10 @@ template <class Network>
     towers const own = Network::devices();
     if (t.count != 1 && t.count != own.count)
       throw option_error(message({"compile: replicate<", own.count, ", ...> has its number of towers; found ", t.count,
-                                  " in towers{.count}; leave one of them out"}));
+                                  " in towers{.count}; leave .count out"}));
     if (t.policy != tower_policy{} && t.policy != own.policy)
       throw option_error(message({"compile: replicate<", own.count,
-                                  ", ...> has its policy; found another one in towers{.policy}; leave that one out"}));
+                                  ", ...> has its policy; found another one in towers{.policy}; leave .policy out"}));
     t.count = own.count, t.policy = own.policy;
   }
   return t;
@@ -156,7 +157,8 @@ template <class Network>
 }  // namespace detail
 
 /// A network on several devices; throws option_error where there are not so many. Of a replicate<G, ...> devices and
-/// processes are those of the value, G and policy the type's; option_error where the value has others.
+/// processes are those of the value, G and policy the type's; option_error where the value has others. Its defaults, 1
+/// and host_merge, count as left out.
 template <class Network, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
 [[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer, Towers const& t,
                               compile_options const& o) {
