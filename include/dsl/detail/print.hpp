@@ -16,8 +16,8 @@ inline void print(std::FILE* out, std::string const& s) {
 }
 /// Lines of another callback's begin behind that one.
 inline void print_lines(std::FILE* out, std::string const& s) {
-  bool const ends = open_line == out;
-  if (ends) open_line = nullptr;
+  std::FILE* drawn = out;
+  bool const ends = open_line.compare_exchange_strong(drawn, nullptr);
   print(out, (ends ? "\n" : "") + s);
 }
 
