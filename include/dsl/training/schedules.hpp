@@ -49,8 +49,9 @@ struct schedule_point {
   std::int64_t all_steps() const { return epochs * steps; }
 };
 
-/// Sets the learning rate: at the begin of each epoch, counted from 0, where the function takes a number; before each
-/// step where it takes a schedule_point. Throws option_error, before the step, where the function's result is none.
+/// Sets the learning rate: at the begin of each epoch, counted from 0, where the function takes a number, whatever else
+/// it takes; before each step where it takes a schedule_point alone, so [](auto x) is given an epoch. Throws
+/// option_error, before the step, where the function's result is none.
 template <class F>
   requires(std::invocable<F&, int> || std::invocable<F&, schedule_point const&>)
 struct learning_rate_schedule : callback {
