@@ -210,17 +210,19 @@ std::vector<std::pair<std::string, std::string>> decisive(settings const& s, pic
           {"executor", each == executor.npos ? executor : executor.substr(each + 7)}};
 }
 
-/// A run that goes on with other options than it was begun with is another run; it says so.
+/// A run that goes on with other options than it was begun with is another run; it says so. A program that did not know
+/// an option yet did what is its default now.
 struct says_what_differs : dsl::callback {
   std::string checkpoint;
-  std::vector<std::pair<std::string, std::string>> own;
+  std::vector<std::pair<std::string, std::string>> own, defaults;
   bool said = false;
-  says_what_differs(std::string file, std::vector<std::pair<std::string, std::string>> values)
-      : checkpoint(std::move(file)), own(std::move(values)) {}
+  says_what_differs(settings const& s, pictures const& data, dsl::trainer& trainer)
+      : checkpoint(s.checkpoint()), own(decisive(s, data, trainer)), defaults(decisive({}, data, trainer)) {}
   void state(dsl::callback_state& saved) override {
     std::string differ;
-    for (auto const& [name, value] : own) {
-      std::string found = value;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      auto const& [name, value] = own[i];
+      std::string found = saved.restores() ? defaults[i].second : value;
       saved(name.c_str(), found);
       if (found != value) differ += fmt::format("{}{} {}, now {}", differ.empty() ? "" : "; ", name, found, value);
     }
@@ -339,7 +341,7 @@ void run(settings const& s) {
             .patience = s.early_stopping, .restore_best_weights = true, .verbose = s.verbose > 0},
         dsl::metric_named(s.monitor));
   std::vector<dsl::callback_handle> all = callbacks(s, stopping, data);
-  if (s.keeps_checkpoint()) all.emplace_back(says_what_differs{s.checkpoint(), decisive(s, data, trainer)});
+  if (s.keeps_checkpoint()) all.emplace_back(says_what_differs{s, data, trainer});
   dsl::history const history = trainer.fit(data.train, {.epochs = s.epochs,
                                                         .batch_size = s.batch_size * gpus,
                                                         .validation = &data.test,

@@ -4,6 +4,7 @@
 import os
 import pathlib
 import re
+import struct
 import sys
 import tempfile
 import time
@@ -16,6 +17,17 @@ from launching import finished, mpirun
 program = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else None
 SMALL = ["--output", "plot.svg", "--synthetic", "--train-size", "32", "--test-size", "10", "--batch-size", "4",
          "--bn-momentum", "0.9", "--threads", "1"]
+
+
+def checksum(data):
+    """As dsl/training/fingerprint.hpp has it."""
+    value = 0xcbf29ce484222325
+    whole = len(data) // 8
+    rest = data[8 * whole:]
+    for word in (*struct.unpack(f"<{whole}Q", data[:8 * whole]), int.from_bytes(rest, "little") ^ len(rest) << 56):
+        value = (value ^ word) * 0x100000001b3 & 0xffffffffffffffff
+        value ^= value >> 29
+    return value
 
 
 class Program(unittest.TestCase):
@@ -156,6 +168,17 @@ class Program(unittest.TestCase):
                          r"data synthetic pictures, 32 \+ 10 pictures \([0-9a-f]{8}\), now .*, 36 \+ 10 .*; "
                          "--augment shift_flip, now none; --learning-rate 0.005, now 0.001; --schedule cosine, now poly; "
                          "--epochs 30, now 31; --merge host_merge, now all_reduce; it goes on, but not to the same bits$")
+
+    def test_a_state_of_before_an_option_was_there_is_one_of_its_default(self):
+        arguments = [*SMALL, "--epochs", "12", "--augment", "crop_flip_cutout"]
+        self.interrupted("a", [program, *arguments], 2)
+        state = self.here / "a/plot.svg.checkpoint"
+        unknown = state.read_bytes()[:-8].replace(b"--cutout-epochs\0", b"--cutout-epochz\0")
+        self.assertEqual(unknown.count(b"--cutout-epochz"), 1)
+        state.write_bytes(unknown + struct.pack("<Q", checksum(unknown)))
+        _, err = self.run_in("a", [program, *arguments, "--cutout-epochs", "25", "--resume"])
+        self.assertEqual(err, "[WARNING] --resume: plot.svg.checkpoint is of a run with --cutout-epochs 0, now 25; it "
+                              "goes on, but not to the same bits\n")
 
     def test_a_run_that_begins_anew_is_not_mistaken_for_the_one_before(self):
         self.interrupted("a", [program, *SMALL, "--epochs", "40"], 3)
