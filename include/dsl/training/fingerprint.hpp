@@ -5,7 +5,6 @@
 #include <dsl/data/dataset.hpp>
 #include <dsl/executors/engine.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -130,7 +129,7 @@ struct pictures_looked_at {
 [[gnu::cold]] inline std::uint64_t fingerprint_of(augmentation const& policy, shape const& picture, int epochs) {
   fingerprint f;
   f.add(static_cast<bool>(policy));
-  for (int epoch = 0; epoch < std::max(4, epochs); ++epoch)
+  for (int epoch = 0; epoch < 4 || epoch < epochs; ++epoch)
     for (std::int64_t sample = 0; sample < (epoch < 4 ? 64 : 1); ++sample) {
       transform const t = policy.draw(1, epoch, sample, picture);
       f.add(t.dy), f.add(t.dx);
