@@ -190,13 +190,10 @@ struct says_where_it_begins : dsl::callback {
 };
 
 /// What decides a run's bits beside what a checkpoint compares by itself: names and values.
-std::vector<std::pair<std::string, std::string>> decisive(settings const& s, pictures const& data,
-                                                          dsl::trainer& trainer) {
-  std::string const executor = trainer.engine().description();  // of several towers: "2 towers, each onednn ..."
-  std::size_t const each = executor.find(", each ");
-  return {{"data", fmt::format("{}, {} + {} pictures ({:08x})", data.name, data.train.size, data.test.size,
-                               (dsl::fingerprint(data.train) ^ dsl::fingerprint(data.test) << 1) & 0xffffffff)},
-          {"--augment", s.augment},
+using named_values = std::vector<std::pair<std::string, std::string>>;
+
+named_values decisive_options(settings const& s) {
+  return {{"--augment", s.augment},
           {"--crop-border", s.crop_border},
           {"--cutout", fmt::format("{}", s.cutout)},
           {"--cutout-epochs", fmt::format("{}", s.cutout_epochs)},
@@ -206,23 +203,33 @@ std::vector<std::pair<std::string, std::string>> decisive(settings const& s, pic
           {"--batch-size", fmt::format("{}", s.batch_size)},
           {"--merge", s.merge},
           {"--collectives", s.collectives},
-          {"--synchronized", s.synchronized ? "on" : "off"},
-          {"executor", each == executor.npos ? executor : executor.substr(each + 7)}};
+          {"--synchronized", s.synchronized ? "on" : "off"}};
+}
+named_values decisive(settings const& s, pictures const& data, dsl::trainer& trainer) {
+  std::string const executor = trainer.engine().description();  // of several towers: "2 towers, each onednn ..."
+  std::size_t const each = executor.find(", each ");
+  named_values all = decisive_options(s);
+  all.insert(all.begin(),
+             {"data", fmt::format("{}, {} + {} pictures ({:08x})", data.name, data.train.size, data.test.size,
+                                  (dsl::fingerprint(data.train) ^ dsl::fingerprint(data.test) << 1) & 0xffffffff)});
+  all.emplace_back("executor", each == executor.npos ? executor : executor.substr(each + 7));
+  return all;
 }
 
 /// A run that goes on with other options than it was begun with is another run; it says so. A program that did not know
 /// an option yet did what is its default now.
 struct says_what_differs : dsl::callback {
   std::string checkpoint;
-  std::vector<std::pair<std::string, std::string>> own, defaults;
+  named_values own;
   bool said = false;
-  says_what_differs(settings const& s, pictures const& data, dsl::trainer& trainer)
-      : checkpoint(s.checkpoint()), own(decisive(s, data, trainer)), defaults(decisive({}, data, trainer)) {}
+  says_what_differs(std::string file, named_values values) : checkpoint(std::move(file)), own(std::move(values)) {}
   void state(dsl::callback_state& saved) override {
     std::string differ;
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      auto const& [name, value] = own[i];
-      std::string found = saved.restores() ? defaults[i].second : value;
+    named_values const defaults = saved.restores() ? decisive_options({}) : named_values{};
+    for (auto const& [name, value] : own) {
+      std::string found = value;
+      for (auto const& [option, usual] : defaults)
+        if (option == name) found = usual;
       saved(name.c_str(), found);
       if (found != value) differ += fmt::format("{}{} {}, now {}", differ.empty() ? "" : "; ", name, found, value);
     }
@@ -341,7 +348,7 @@ void run(settings const& s) {
             .patience = s.early_stopping, .restore_best_weights = true, .verbose = s.verbose > 0},
         dsl::metric_named(s.monitor));
   std::vector<dsl::callback_handle> all = callbacks(s, stopping, data);
-  if (s.keeps_checkpoint()) all.emplace_back(says_what_differs{s, data, trainer});
+  if (s.keeps_checkpoint()) all.emplace_back(says_what_differs{s.checkpoint(), decisive(s, data, trainer)});
   dsl::history const history = trainer.fit(data.train, {.epochs = s.epochs,
                                                         .batch_size = s.batch_size * gpus,
                                                         .validation = &data.test,
