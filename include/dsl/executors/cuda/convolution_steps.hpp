@@ -134,9 +134,9 @@ class convolution_steps {
     r_.enqueue([&h = r_.cudnn(), &b] { execute(h, b.plan, *b.pack); });
     return true;
   }
-  /// What plans are timed with: zeros, and equal numbers, take less power to multiply, and so less time. Kernels in
-  /// float are the parameters themselves and stay what they are; activations are 0 again behind the recording, copies
-  /// in 16 bits are made anew before the next run.
+  /// What plans are timed with: zeros, and equal numbers, take less power to multiply, and with that perhaps less time.
+  /// Kernels in float are the parameters themselves and stay what they are; activations are 0 again behind the
+  /// recording, copies in 16 bits are made anew before the next run.
   [[gnu::cold]] void fill_factors(convolution const& c, convolution_options const& o, convolution_tensors const& t) {
     auto const fill = [&](void* data, long long count) { set_factors(data, count * bytes_of(o.precision)); };
     if (o.pass != convolution_pass::backward_data) fill(t.input, c.input_count());
@@ -148,9 +148,10 @@ class convolution_steps {
   }
   /// To drawn numbers; from the host comes a period of them, which the device then doubles.
   [[gnu::cold]] void set_factors(void* data, long long bytes) const {
+    static std::vector<std::uint32_t> const drawn = draw_factors();
     auto* const to = static_cast<std::byte*>(data);
-    long long have = std::min<long long>(bytes, 4 * static_cast<long long>(factors_.size()));
-    copy(to, factors_.data(), have, cudaMemcpyHostToDevice);
+    long long have = std::min<long long>(bytes, 4 * static_cast<long long>(drawn.size()));
+    copy(to, drawn.data(), have, cudaMemcpyHostToDevice);
     for (long long more = 0; have < bytes; have += more) {
       more = std::min(have, bytes - have);
       copy(to + have, to, more, cudaMemcpyDeviceToDevice);
@@ -203,7 +204,6 @@ class convolution_steps {
 
   recording& r_;
   device_memory const& bench_;
-  std::vector<std::uint32_t> const factors_ = draw_factors();
   std::vector<bool> staged_{};  // by parameter: its gradient is made in the storage type
 };
 
