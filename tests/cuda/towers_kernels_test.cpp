@@ -87,7 +87,8 @@ void normalise_in_parts(group const& g, bool unbiased) {
       to.layer[k] = shifted(p, all[k].backward(false), k);
       to.layer[k].dy = p.from(all[k].dy);
       to.layer[k].dx = p.from(all[k].dx);
-      to.layer[k].dgamma = dgammas + at, to.layer[k].dbeta = dbetas + at;
+      to.layer[k].dgamma = dgammas ? dgammas + at : nullptr;
+      to.layer[k].dbeta = dbetas ? dbetas + at : nullptr;
       to.layer[k].sums = sums ? sums + at : nullptr;
       at += 2 * g.layers[k].channels;
     }
