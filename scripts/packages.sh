@@ -2,9 +2,12 @@
 # Sourced by scripts/demo and scripts/test: installs what is missing, on Debian and its relatives. Prints what and how
 # long; touches nothing, not even the package lists, when everything is there.
 
-# What each thing is recognised by: a command, or a header the compiler can include.
+# What each thing is recognised by: a command, or a header the compiler can include; sanitizers by a program linked.
 typenet_has() {
   case "$1" in
+    clang-19-sanitizers)
+      printf 'int main() {}\n' | clang++-19 -fsanitize=address,undefined -x c++ - -o /dev/null >/dev/null 2>&1
+      ;;
     *.h | *.hpp) printf '#include <%s>\n' "$1" | g++ -std=c++20 -x c++ -E - >/dev/null 2>&1 ;;
     *) command -v "$1" >/dev/null 2>&1 ;;
   esac
