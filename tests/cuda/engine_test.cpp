@@ -675,6 +675,22 @@ TEST_CASE("cuda: a clean-up that fails is not pending for the next call", "[cuda
   CHECK(device.report() == "");
 }
 
+TEST_CASE("cuda: an engine says how it computes", "[cuda]") {
+  dsl_test::add_all_kernels();
+  simulated_device device({.seed = 3});
+  graph_view const g = small::view();
+  auto const said = [&](precision p, bool deterministic) {
+    cu::engine const e(device.api(), g, {}, settings(p, deterministic));
+    CHECK_THAT(e.description(), Catch::Matchers::StartsWith("cuda on ") &&
+                                    Catch::Matchers::EndsWith(e.arithmetic().substr(std::string("cuda").size())));
+    CHECK(e.channel_block() == 1);
+    return e.arithmetic();
+  };
+  CHECK(said(precision::bf16, false) == "cuda, bf16");
+  CHECK(said(precision::tf32, false) == "cuda, tf32");
+  CHECK(said(precision::fp32_strict, true) == "cuda, fp32_strict, deterministic");
+}
+
 TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   dsl_test::add_all_kernels();
   simulated_device device;

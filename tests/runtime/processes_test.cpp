@@ -357,6 +357,37 @@ TEST_CASE("processes that would train in other ways don't, and all say what diff
     for (std::string const& s : said(d.make)) CHECK_THAT(s, Contains(differ_in(d.what)));
 }
 
+namespace {
+
+/// Tensors as an executor with vectors of so many numbers keeps them.
+struct reference_in_blocks : reference<> {
+  int block;
+  explicit reference_in_blocks(int channels) : block(channels) {}
+  std::unique_ptr<dsl::engine> make_engine(graph_view const& g, engine_options const& o) const {
+    dsl::target to = target;
+    to.channel_block = block;
+    return std::make_unique<plain::engine<float>>(g, o, to);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("processes with other channel blocks train together, but for synchronized batch_norms", "[processes]") {
+  dataset const data = test::toy::pictures().first(8);
+  auto const said = [&](tower_policy const& policy) {
+    world w(2);
+    return in_each(w, [&](int q) {
+      towers const t{.count = 1, .policy = policy, .processes = &w.at(q)};
+      reference_in_blocks const on(q == 0 ? 8 : 16);
+      trainer(std::make_unique<detail::towers_engine>(detail::factory_of(on, 1), normalised::view(), usual, t), 0.02)
+          .fit(data, {.batch_size = 4});
+    });
+  };
+  CHECK(said(host_merge) == std::vector<std::string>(2));
+  for (std::string const& s : said(synchronized(host_merge)))
+    CHECK_THAT(s, Contains(differ_in("the channels of a block, which synchronized needs: 16 and 8;")));
+}
+
 TEST_CASE("processes that evaluate or train on other batches are told so", "[processes]") {
   dataset const data = test::toy::pictures().first(5);
   std::vector<float> const images = pictures_of(0, 5);

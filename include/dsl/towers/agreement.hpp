@@ -15,31 +15,6 @@
 
 namespace dsl::detail {
 
-/// Of an engine's description what processes must have in common: the executor's name and how it computes. Numbers are
-/// what they may differ in (towers, threads, versions), and so is a device.
-///   "2 towers, each cuda on NVIDIA H100 (sm_90), cudnn 9.11.0, bf16, deterministic" -> "cuda, bf16, deterministic"
-[[gnu::cold]] inline std::string arithmetic_of(std::string const& description) {
-  std::string const each = ", each ";  // of several towers
-  std::size_t const towers = description.find(each);
-  std::string const one = towers == std::string::npos ? description : description.substr(towers + each.size());
-  std::string found = one.substr(0, one.find_first_of(" ,"));
-  for (std::size_t at = one.find(", "); at != std::string::npos;) {
-    std::size_t const next = one.find(", ", at + 2);
-    std::string const part = one.substr(at, next == std::string::npos ? next : next - at);
-    bool numbers = false;
-    for (std::size_t i = 1; i < part.size(); ++i) numbers |= part[i - 1] == ' ' && part[i] >= '0' && part[i] <= '9';
-    if (!numbers) found += part;
-    at = next;
-  }
-  return found;
-}
-
-/// "2 towers, each onednn 2.6.3, 1 thread, blocks of 16" -> "blocks of 16"; empty where there are none.
-[[gnu::cold]] inline std::string blocks_of(std::string const& description) {
-  std::size_t const at = description.find("blocks of ");
-  return at == std::string::npos ? "" : description.substr(at, description.find(',', at) - at);
-}
-
 /// Throws executor_error, in all processes, where one has another text than process 0. At most 127 characters count.
 [[gnu::cold]] inline void agree_on_text(process_group& all, char const* what, std::string const& text) {
   struct line {
@@ -165,7 +140,7 @@ class agreement final : public process_checks {
   /// Network and options stay what they are.
   [[gnu::cold]] void meet() {
     if (met_) return;
-    agree_on_text(*all_, "the executor", arithmetic_of(engine_.description()));
+    agree_on_text(*all_, "the executor", engine_.arithmetic());
     agree_on_network(*all_, engine_);
     met_ = true;
   }

@@ -47,7 +47,7 @@ class towers_engine final : public engine {
     });
     // with other blocks a plan may have its batch_norms in another order, in which they would wait for each other
     if (world_ && policy_.moments == tower_moments::synchronized)
-      agree_on_text(*world_, "the channels of a block, which synchronized needs", blocks_of(description()));
+      world_->agree("the channels of a block, which synchronized needs", channel_block());
   }
   ~towers_engine() override {
     // each on its own thread, where the libraries' state of it is
@@ -164,6 +164,8 @@ class towers_engine final : public engine {
   [[gnu::cold]] std::string description() const override {
     return message({towers_, towers_ == 1 ? " tower" : " towers", ", each ", at(0).description()});
   }
+  std::string arithmetic() const override { return at(0).arithmetic(); }
+  int channel_block() const override { return at(0).channel_block(); }
   int replicas() const override { return group_.ranks(); }
   process_checks* processes() override { return world_ ? &agreement_ : nullptr; }
   /// One tower's engine; for tests.

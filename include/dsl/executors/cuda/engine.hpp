@@ -238,14 +238,18 @@ class engine final : public dsl::engine {
   }
   [[gnu::cold]] std::string description() const override {
     std::size_t const v = api_.cudnnGetVersion.function();
-    char const* const names[] = {"bf16", "tf32", "fp32_strict"};
     return detail::message({"cuda on ", device_.name, " (", device_.architecture, "), cudnn ", v / 10000, ".",
-                            v / 100 % 100, ".", v % 100, ", ", names[static_cast<int>(settings_.precision)],
-                            settings_.deterministic ? ", deterministic" : ""});
+                            v / 100 % 100, ".", v % 100, how()});
   }
+  [[gnu::cold]] std::string arithmetic() const override { return "cuda" + how(); }
   kernel_library const& library() const { return library_; }
 
  private:
+  [[gnu::cold]] std::string how() const {
+    char const* const names[] = {", bf16", ", tf32", ", fp32_strict"};
+    return std::string(names[static_cast<int>(settings_.precision)]) +
+           (settings_.deterministic ? ", deterministic" : "");
+  }
   /// Said as the network is compiled, before there is a driver or memory to ask for.
   [[gnu::cold]] static graph_view const& on_one_device(graph_view const& g, engine_options const& o) {
     if (g.size.devices > 1 || o.micro_batches > 1)

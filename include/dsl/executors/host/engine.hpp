@@ -157,6 +157,7 @@ class engine : public dsl::engine {
     for (memory_block const& b : blocks_) bytes += b.bytes();
     return bytes;
   }
+  int channel_block() const override { return target_.channel_block; }
 
  protected:
   /// What an executor does in place of a step's plain loops; empty where it has nothing better.

@@ -70,6 +70,7 @@ class engine final : public plain::steps<float> {
                             threads_ == 1 ? " thread" : " threads", graph_.size.devices > 1 ? " a device" : "",
                             ", blocks of ", block_});
   }
+  std::string arithmetic() const override { return "onednn"; }
   /// What the library chose for each convolution, a line each, one device's behind the other's:
   /// "3 forward: jit:avx512_core", or "3 forward in 2 pieces: ..." where the batch is cut; tests read it.
   [[gnu::cold]] std::string implementations() const {

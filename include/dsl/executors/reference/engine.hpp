@@ -16,8 +16,9 @@ class engine final : public steps<T> {
   using steps<T>::steps;
 
   long long executor_bytes() const override { return 0; }
-  std::string description() const override {
-    return std::string("reference, plain loops in ") + (sizeof(T) == 8 ? "double" : "float") + ", 1 thread";
+  std::string description() const override { return arithmetic() + ", 1 thread"; }
+  std::string arithmetic() const override {
+    return std::string("reference, plain loops in ") + (sizeof(T) == 8 ? "double" : "float");
   }
 
  private:
