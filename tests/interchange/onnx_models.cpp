@@ -38,7 +38,7 @@ class writer {
   std::string folder_;
 };
 
-void copy_parameters(dsl::engine& from, dsl::engine& to) {
+[[maybe_unused]] void copy_parameters(dsl::engine& from, dsl::engine& to) {
   for (int k = 0; k < from.graph().size.parameters; ++k) to.write_parameter(k, dsl::test::parameter_of(from, k).data());
 }
 
