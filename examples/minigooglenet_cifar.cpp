@@ -35,6 +35,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
@@ -166,10 +167,19 @@ int all_gpus(settings const& s) {
 }
 
 dsl::callback_handle schedule(settings const& s) {
-  if (s.schedule == "cosine") return dsl::learning_rate_schedule{dsl::cosine_decay{.base = s.learning_rate}};
-  if (s.schedule == "one_cycle") return dsl::learning_rate_schedule{dsl::one_cycle{.max_rate = s.learning_rate}};
-  if (s.schedule == "step") return dsl::learning_rate_schedule{dsl::step_decay{s.learning_rate, (s.epochs + 2) / 3}};
-  return dsl::learning_rate_schedule{dsl::poly_decay{s.learning_rate, s.epochs, 1.0}};
+  auto const made = [&](auto rate) -> dsl::callback_handle {
+    if (s.swa > 0) return dsl::learning_rate_schedule{dsl::hold{rate, s.swa}};
+    return dsl::learning_rate_schedule{rate};
+  };
+  if (s.schedule == "cosine") return made(dsl::cosine_decay{.base = s.learning_rate});
+  if (s.schedule == "one_cycle") return made(dsl::one_cycle{.max_rate = s.learning_rate});
+  if (s.schedule == "step") return made(dsl::step_decay{s.learning_rate, (s.epochs + 2) / 3});
+  return made(dsl::poly_decay{s.learning_rate, s.epochs, 1.0});
+}
+
+std::optional<dsl::weight_average> averages(settings const& s) {
+  if (s.swa == 0) return std::nullopt;
+  return dsl::weight_average{.start_from_epoch = s.swa};
 }
 
 /// Where the run begins is known when a checkpoint has been looked for.
@@ -199,6 +209,7 @@ named_values decisive_options(settings const& s) {
           {"--cutout-epochs", fmt::format("{}", s.cutout_epochs)},
           {"--learning-rate", fmt::format("{}", s.learning_rate)},
           {"--schedule", s.schedule},
+          {"--swa", fmt::format("{}", s.swa)},
           {"--epochs", fmt::format("{}", s.epochs)},
           {"--batch-size", fmt::format("{}", s.batch_size)},
           {"--merge", s.merge},
@@ -353,7 +364,8 @@ void run(settings const& s) {
                                                         .batch_size = s.batch_size * gpus,
                                                         .validation = &data.test,
                                                         .augment = augmentation(s),
-                                                        .callbacks = all});
+                                                        .callbacks = all,
+                                                        .average = averages(s)});
   // None where the run had ended already, and --early-stopping is new.
   bool const best = stopping && stopping->has_weights();
   std::size_t const kept = best ? static_cast<std::size_t>(stopping->best_epoch()) : history.epochs.size() - 1;

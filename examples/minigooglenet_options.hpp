@@ -89,6 +89,7 @@ struct settings {
   bool summary = false;
   std::string graph;
   std::string schedule = "poly";
+  int swa = 0;
   std::string monitor = "val_acc";
   int early_stopping = 0;
   std::string best;
@@ -141,6 +142,10 @@ inline void declare(CLI::App& app, settings& s) {
                  "of the learning rate: poly (a straight line to 0), cosine, step (a tenth behind each\n"
                  "third of the epochs) or one_cycle (up in the first 30 % of the steps, then down)")
       ->type_name("NAME");
+  app.add_option("--swa", s.swa,
+                 "stochastic weight averaging: behind N epochs the learning rate stays as it is then, and the mean\n"
+                 "of the weights since is what is validated and written; 0: never")
+      ->type_name("N");
   app.add_option("--bn-momentum", s.bn_momentum,
                  "what batch_norm's running statistics keep each step; for runs of few steps 0.9")
       ->type_name("M");
@@ -373,6 +378,8 @@ inline void check(settings const& s) {
        "--bn-momentum: it must be at least 0 and less than 1" + found(s.bn_momentum) + "; try 0.9");
   need(s.schedule == "poly" || s.schedule == "cosine" || s.schedule == "step" || s.schedule == "one_cycle",
        "--schedule: it must be poly, cosine, step or one_cycle" + found(s.schedule));
+  need(s.swa >= 0 && s.swa < s.epochs, "--swa: it must be 0 (never) or a number of epochs below --epochs" +
+                                           found(s.swa) + "; try " + std::to_string(s.epochs * 5 / 6));
   dsl::metric_named(s.monitor);
   need(s.early_stopping >= 0, "--early-stopping: it must be 0 (never) or more" + found(s.early_stopping) + "; try 10");
   for (std::string const& file : {s.best, s.weights})

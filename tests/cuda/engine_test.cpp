@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -403,6 +404,25 @@ TEST_CASE("cuda: fit takes its batches from device memory, the same as the CPU's
       }
       CHECK(fast.evaluate(data, 7).loss == Approx(plain.evaluate(data, 7).loss).epsilon(2e-3));
     }
+  CHECK(device.report() == "");
+}
+
+TEST_CASE("cuda: an average of the weights is validated, and training goes on with its own", "[cuda]") {
+  dsl_test::add_all_kernels();
+  simulated_device device({.seed = 6});
+  dataset const data = drawn_data({3, 9, 9}, 5, 45).subset(3, 40);
+  for (precision p : {precision::fp32_strict, precision::bf16}) {
+    auto const fit = [&](trainer& t, std::optional<weight_average> const& average) {
+      return t.fit(data, {.epochs = 3, .batch_size = 8, .validation = &data, .average = average});
+    };
+    trainer t(std::make_unique<cu::engine>(device.api(), small::view(), keras_rules, settings(p, true)), 0.01);
+    trainer u(std::make_unique<cu::engine>(device.api(), small::view(), keras_rules, settings(p, true)), 0.01);
+    history const a = fit(t, weight_average{.start_from_epoch = 1, .every = 2}), b = fit(u, {});
+    for (std::size_t e = 0; e < 3; ++e) CHECK(a.epochs[e].train.loss == b.epochs[e].train.loss);
+    CHECK(a.epochs[0].validation.loss == b.epochs[0].validation.loss);
+    CHECK(a.epochs[2].validation.loss != b.epochs[2].validation.loss);
+    CHECK(t.evaluate(data, 8).loss == a.epochs[2].validation.loss);
+  }
   CHECK(device.report() == "");
 }
 

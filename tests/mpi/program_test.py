@@ -180,6 +180,18 @@ class Program(unittest.TestCase):
         self.assertEqual(err, "[WARNING] --resume: plot.svg.checkpoint is of a run with --cutout-epochs 0, now 25; it "
                               "goes on, but not to the same bits\n")
 
+    def test_weights_that_are_averaged_are_as_the_run_was_begun(self):
+        averages = [*SMALL, "--epochs", "12", "--swa", "1"]
+        self.interrupted("a", [program, *averages], 3)
+        state = (self.here / "a/plot.svg.checkpoint").read_bytes()
+        for arguments, said in ((["--swa", "2"], "'s average has the start_from_epoch 1, this one has 2; "),
+                                ([], " is of a run whose weights were averaged; ")):
+            _, err = self.run_in("a", [program, *SMALL, "--epochs", "12", *arguments, "--resume"], code=1)
+            self.assertIn(f"error: checkpoint: plot.svg.checkpoint{said}", err)
+            self.assertEqual((self.here / "a/plot.svg.checkpoint").read_bytes(), state)
+        _, err = self.run_in("a", [program, *averages, "--resume"])
+        self.assertEqual(err, "")
+
     def test_a_run_that_begins_anew_is_not_mistaken_for_the_one_before(self):
         self.interrupted("a", [program, *SMALL, "--epochs", "40"], 3)
         state = (self.here / "a/plot.svg.checkpoint").read_bytes()

@@ -151,6 +151,18 @@ TEST_CASE("schedules: step, cosine, warm-up", "[callbacks]") {
   are(rates_of(warm_up{cosine_decay{.base = 0.01, .end = 0.001}, 1}, 2), cosine);
 }
 
+TEST_CASE("schedules: hold stays where the epochs before it end", "[callbacks]") {
+  std::vector<double> held, steps;
+  for (int i = 0; i < 18; ++i) held.push_back(0.001 + 0.009 * 0.5 * (1 + std::cos(M_PI * std::min(i, 6) / 18)));
+  are(rates_of(hold{cosine_decay{.base = 0.01, .end = 0.001}, 1}, 3), held);
+  are(rates_of(hold{cosine_decay{.base = 0.01, .end = 0.001}, 0}, 3), std::vector<double>(18, 0.01));
+  for (int i = 0; i < 18; ++i) steps.push_back(i < 6 ? 0.02 : 0.01);
+  are(rates_of(hold{step_decay{0.02, 1, 0.5}, 1}, 3), steps);
+  auto const counts = [calls = 0](int epoch) mutable { return 0.01 * (++calls + epoch); };
+  CHECK(rates_of(hold{counts, 1}, 2).back() == Approx(0.01 * (12 + 1)));
+  CHECK_THROWS_WITH((hold{step_decay{}, -1}({})), "hold: epochs must be 0 or more; found -1");
+}
+
 TEST_CASE("schedules: a function of any number, and one that counts for itself, alone and in warm_up", "[callbacks]") {
   auto const halves = [](auto epoch) { return 0.02 / (1 << epoch); };  // no schedule_point can be shifted by
   auto const counts = [calls = 0](int) mutable { return 0.01 * ++calls; };
@@ -251,6 +263,165 @@ TEST_CASE("early_stopping: the best weights come back where the loss is no numbe
     CHECK_THROWS_AS(toy::fit(v, 4, {poison{step}, early_stopping<>({.patience = 9})}), training_error);
     CHECK(std::isnan(detail::read_weights(v.engine()).back()));  // nobody asked
   }
+}
+
+namespace {
+
+/// The weights behind every step, and those that an epoch's end finds.
+struct weights_seen : callback {
+  std::vector<std::vector<float>> steps, ends, saving_points, backups;
+  void on_batch_end(fit_run& run) override { steps.push_back(detail::read_weights(run.trainer.engine())); }
+  void on_epoch_end(fit_run& run) override { ends.push_back(detail::read_weights(run.trainer.engine())); }
+  void on_saving_point(fit_run& run) override { keep(run, saving_points); }
+  void on_backup(fit_run& run) override { keep(run, backups); }
+  static void keep(fit_run& run, std::vector<std::vector<float>>& all) {
+    if (run.next.step == 0) all.push_back(detail::read_weights(run.trainer.engine()));
+  }
+};
+
+/// How far an average is from that of these steps' weights, the newest with `share(how many there are)` of it.
+template <class Share>
+double away(std::vector<float> const& found, std::vector<std::vector<float>> const& all, std::vector<int> const& taken,
+            Share share) {
+  std::vector<double> wanted(found.size());
+  for (std::size_t n = 0; n < taken.size(); ++n)
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      wanted[i] += share(static_cast<double>(n + 1)) * (all[static_cast<std::size_t>(taken[n])][i] - wanted[i]);
+  double most = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    most = std::max(most, std::abs(wanted[i] - static_cast<double>(found[i])) / (1 + std::abs(wanted[i])));
+  return most;
+}
+
+}  // namespace
+
+TEST_CASE("average: an epoch's end and the network have it, the training its own weights", "[callbacks]") {
+  for (int towers : {1, 3}) {
+    auto const seen = std::make_shared<weights_seen>(), plain = std::make_shared<weights_seen>();
+    trainer t = toy::compiled(towers), u = toy::compiled(towers);
+    history const h = toy::fit(t, 4, {seen}, true, weight_average{.start_from_epoch = 1, .every = 4});
+    history const without = toy::fit(u, 4, {plain});
+    CHECK(seen->steps == plain->steps);
+    for (std::size_t e = 0; e < 4; ++e) CHECK(h.epochs[e].train.loss == without.epochs[e].train.loss);
+    CHECK(seen->ends[0] == plain->ends[0]);
+    CHECK(seen->backups == plain->backups);
+    CHECK(seen->saving_points == seen->ends);
+    auto const alike = [](double n) { return 1 / n; };
+    // of epochs of six steps, from step 6 on every fourth and each epoch's last
+    CHECK(away(seen->ends[1], plain->steps, {6, 10, 11}, alike) < 1e-6);
+    CHECK(away(seen->ends[2], plain->steps, {6, 10, 11, 15, 17}, alike) < 1e-6);
+    CHECK(away(seen->ends[3], plain->steps, {6, 10, 11, 15, 17, 21, 23}, alike) < 1e-6);
+    CHECK(away(seen->ends[3], plain->steps, {23}, alike) > 1e-3);
+    CHECK(detail::read_weights(t.engine()) == seen->ends[3]);
+    scores const s = t.evaluate(toy::pictures(3), 8);
+    CHECK(s.loss == h.epochs[3].validation.loss);
+    CHECK(s.loss != without.epochs[3].validation.loss);
+    CHECK(h.epochs[0].validation.loss == without.epochs[0].validation.loss);
+  }
+}
+
+TEST_CASE("average: with a momentum the past fades by the step", "[callbacks]") {
+  auto const seen = std::make_shared<weights_seen>(), seldom = std::make_shared<weights_seen>();
+  trainer t = toy::compiled(), u = toy::compiled(), v = toy::compiled();
+  toy::fit(t, 2, {seen}, false, weight_average{.momentum = 0.5, .every = 1});
+  std::vector<int> all(12);
+  for (int i = 0; i < 12; ++i) all[static_cast<std::size_t>(i)] = i;
+  CHECK(away(seen->ends[1], seen->steps, all, [](double n) { return std::max(0.5, 1 / n); }) < 1e-6);
+  toy::fit(u, 2, {seldom}, false, weight_average{.momentum = 0.5, .every = 3});
+  double const kept[] = {0, 0.125, 0.25, 0.125, 0.125};  // gaps of 3, 2, 3 and 3 steps
+  CHECK(away(seldom->ends[1], seldom->steps, {0, 3, 5, 8, 11},
+             [&](double n) { return std::max(1 - kept[static_cast<int>(n) - 1], 1 / n); }) < 1e-6);
+  auto const few = std::make_shared<weights_seen>();  // of fewer steps than that: the first, and each epoch's last
+  toy::fit(v, 2, {few}, false, weight_average{.every = 100});
+  CHECK(away(few->ends[1], few->steps, {0, 5, 11}, [](double n) { return 1 / n; }) < 1e-6);
+}
+
+TEST_CASE("average: a second run averages its own weights alone", "[callbacks]") {
+  auto const seen = std::make_shared<weights_seen>();
+  trainer t = toy::compiled();
+  weight_average const late{.start_from_epoch = 1, .every = 100};
+  toy::fit(t, 2, {}, false, late);
+  toy::fit(t, 2, {seen}, false, late);
+  CHECK(away(detail::read_weights(t.engine()), seen->steps, {6, 11}, [](double n) { return 1 / n; }) < 1e-6);
+}
+
+TEST_CASE("average: a run that fails leaves the training's own weights", "[callbacks]") {
+  for (std::int64_t step : {2, 5})  // the training's loss, the validation's
+    for (bool ends : {false, true}) {
+      auto const seen = std::make_shared<weights_seen>();
+      trainer t = toy::compiled();
+      std::vector<callback_handle> all{poison{step}, seen};
+      if (ends) all.emplace_back(terminate_on_nan{});
+      auto const fit = [&] { toy::fit(t, 4, all, true, weight_average{}); };
+      if (ends)
+        test::printed(fit);
+      else
+        CHECK_THROWS_AS(fit(), training_error);
+      CHECK(seen->ends.size() == 1);
+      CHECK(seen->backups.size() == 1);
+      std::vector<float> const left = detail::read_weights(t.engine());
+      CHECK(std::all_of(left.begin(), left.end(), [](float x) { return std::isnan(x); }));
+    }
+  struct too_large : callback {  // for validation; the average is another one
+    void on_batch_end(fit_run& run) override {
+      if (run.epoch != 1 || run.step + 1 != run.steps) return;
+      std::vector<float> w = detail::read_weights(run.trainer.engine());
+      for (float& x : w) x *= 1e38F;
+      detail::write_weights(run.trainer.engine(), w);
+    }
+  };
+  for (bool ends : {false, true}) {
+    auto const last = std::make_shared<weights_seen>();
+    trainer u = toy::compiled();
+    std::vector<callback_handle> all{too_large{}, last};
+    if (ends) all.emplace_back(terminate_on_nan{});
+    auto const fit = [&] { toy::fit(u, 4, all, true, weight_average{}); };
+    if (ends)
+      test::printed(fit);
+    else
+      CHECK_THROWS_AS(fit(), training_error);
+    CHECK(last->ends.size() == 1);
+    CHECK(detail::read_weights(u.engine()) == last->steps.back());
+  }
+  struct prunes : callback {
+    void on_epoch_end(fit_run&) override { throw std::runtime_error("enough"); }
+  };
+  auto const seen = std::make_shared<weights_seen>();
+  trainer t = toy::compiled();
+  CHECK_THROWS_AS(toy::fit(t, 4, {seen, prunes{}}, true, weight_average{}), std::runtime_error);
+  CHECK(detail::read_weights(t.engine()) == seen->steps.back());
+  CHECK(seen->ends.back() != seen->steps.back());
+}
+
+TEST_CASE("average: the best weights are averages, whatever ends the run", "[callbacks]") {
+  early_stopping_options const restores{.patience = 2, .restore_best_weights = true};
+  auto const seen = std::make_shared<weights_seen>();
+  trainer t = toy::compiled();
+  scripted::values = {1, 2, 3, 0, 0};
+  CHECK(toy::fit(t, 5, {early_stopping<scripted>(restores), seen}, true, weight_average{}).epochs.size() == 5);
+  CHECK(detail::read_weights(t.engine()) == seen->ends[2]);
+  for (std::int64_t step : {2, 5}) {
+    trainer u = toy::compiled();
+    test::printed([&] {
+      toy::fit(u, 4, {poison{step}, terminate_on_nan{}, early_stopping<>(restores)}, true, weight_average{});
+    });
+    CHECK(detail::read_weights(u.engine()) == seen->ends[0]);
+  }
+}
+
+TEST_CASE("average: options that can't be", "[callbacks]") {
+  auto const said = [](weight_average const& o) {
+    return thrown<option_error>([&] {
+      trainer t = toy::compiled();
+      toy::fit(t, 3, {}, true, o);
+    });
+  };
+  for (int start : {-1, 3})
+    CHECK(said({.start_from_epoch = start}) ==
+          "average: start_from_epoch must be 0 to 2, the run's last epoch; found " + std::to_string(start));
+  CHECK(said({.every = 0}) == "average: every must be 1 step or more; found 0");
+  for (double m : {0.0, -0.5, 1.5, std::nan("")})
+    CHECK(has(said({.momentum = m}), "average: momentum must be above 0 and at most 1; found"));
 }
 
 namespace {

@@ -286,6 +286,24 @@ TEST_CASE("of a type that has its towers every process has as many", "[processes
   CHECK(one.towers == 4);
 }
 
+TEST_CASE("processes average the weights that the towers of one average", "[processes]") {
+  dataset const data = test::toy::pictures().first(21), validation = test::toy::pictures(3).first(7);
+  auto const fit = [&](towers const& t) {
+    trainer one = compile<normalised>(reference{}, sgd{.learning_rate = 0.02, .momentum = 0.9}, t, {.seed = 3});
+    history const h = one.fit(data, {.epochs = 3,
+                                     .batch_size = 10,
+                                     .validation = &validation,
+                                     .average{{.start_from_epoch = 1, .momentum = 0.9, .every = 1}}});
+    return std::pair(test::figures(h), dsl::detail::fingerprint_of(one.engine()));
+  };
+  auto const one = fit({.count = 2});
+  world w(2);
+  std::pair<std::vector<double>, std::uint64_t> each[2];
+  auto const said = in_each(w, [&](int q) { each[q] = fit({.count = 1, .processes = &w.at(q)}); });
+  CHECK(said == std::vector<std::string>(2));
+  for (auto const& e : each) CHECK(e == one);
+}
+
 TEST_CASE("every process predicts all samples, as one engine does", "[processes]") {
   dataset const data = test::toy::pictures().first(5);
   std::vector<float> const batch = pictures_of(0, 5);
@@ -315,7 +333,7 @@ namespace {
 /// A training of which a process may have its own idea.
 struct training {
   engine_options engine{.seed = 1ULL << 53, .update = {.momentum = 0.9}};
-  fit_options fit{.epochs = 2, .batch_size = 4};
+  fit_options fit{.epochs = 2, .batch_size = 4, .average = weight_average{}};
   std::uint64_t steps = 0;  // so far
 };
 struct difference {
@@ -353,6 +371,11 @@ TEST_CASE("processes that would train in other ways don't, and all say what diff
            {"batch_norm's momentum: 0.5 and -1;", [](training& t) { t.engine.batch_norm_momentum = 0.5; }},
            {"batch_norm's running variance: 1 and 0;", [](training& t) { t.engine.unbiased_running_variance = true; }},
            {"the first epoch: 1 and 0;", [](training& t) { t.fit.initial_epoch = 1; }},
+           {"the epoch from which weights are averaged: -1 and 0;", [](training& t) { t.fit.average.reset(); }},
+           {"the epoch from which weights are averaged: 1 and 0;",
+            [](training& t) { t.fit.average->start_from_epoch = 1; }},
+           {"the average's momentum: 0.5 and 1;", [](training& t) { t.fit.average->momentum = 0.5; }},
+           {"the steps from one average to the next: 2 and 4;", [](training& t) { t.fit.average->every = 2; }},
            {"the steps trained so far: 7 and 0;", [](training& t) { t.steps = 7; }}})
     for (std::string const& s : said(d.make)) CHECK_THAT(s, Contains(differ_in(d.what)));
 }

@@ -195,6 +195,8 @@ TEST_CASE("program: nonsense options", "[program]") {
   refuses(2, with({"--augment", "crop_flip_cutout", "--cutout", "33"}), {"--cutout", "1 to 32", "found 33"});
   refuses(2, with({"--cutout-epochs", "1"}), {"--cutout-epochs", "crop_flip_cutout", "found shift_flip"});
   refuses(2, with({"--augment", "crop_flip_cutout", "--cutout-epochs", "-1"}), {"--cutout-epochs", "found -1"});
+  for (char const* epochs : {"-1", "70", "71"})
+    refuses(2, with({"--swa", epochs}), {"--swa", "below --epochs", std::string("found ") + epochs + "; try 58"});
   refuses(2, with({"--train-size", "-1"}), {"--train-size", "found -1"});
   refuses(2, with({"--test-size", "-1"}), {"--test-size", "found -1"});
   refuses(2, with({"--synthetic", "--data", "somewhere"}), {"--synthetic", "--data", "only one"});
@@ -744,6 +746,40 @@ TEST_CASE("program: holes in the first epochs alone", "[program]") {
   CHECK(scores(first, 1) == scores(holes, 1));
   CHECK(scores(first, 2) != scores(holes, 2));
   CHECK(scores(both, 2) == scores(holes, 2));
+}
+
+TEST_CASE("program: --swa holds the rate, and validates and writes the weights' mean", "[program]") {
+  temporary_directory const here;
+  auto const train = [&](std::string const& name, std::vector<std::string> const& more) {
+    std::vector<std::string> all =
+        tiny({"-o", name + ".svg", "--epochs", "4", "--verbose", "0", "--weights", name, "--learning-rate", "0.02"});
+    all.insert(all.end(), more.begin(), more.end());
+    outcome const o = run(here, all);
+    INFO(o.out << o.err);
+    REQUIRE(o.code == 0);
+    std::vector<std::vector<std::string>> rows;
+    for (std::string const& line : lines(contents(here / (name + ".svg.history.csv")))) {
+      std::istringstream row(line);
+      rows.emplace_back();
+      for (std::string field; std::getline(row, field, ',');) rows.back().push_back(field);
+    }
+    REQUIRE(rows.size() == 5);
+    REQUIRE(rows[0].at(5) == "learning_rate");
+    rows[0].clear();
+    for (auto& row : rows) row.resize(row.empty() ? 0 : 6);
+    return rows;
+  };
+  enum : std::size_t { loss = 1, val_loss = 3, rate = 5 };
+  auto const plain = train("plain", {}), mean = train("mean", {"--swa", "2"});
+  CHECK(mean[1] == plain[1]);
+  CHECK(mean[2] == plain[2]);
+  CHECK(mean[3][loss] == plain[3][loss]);  // the line is at its third point
+  CHECK(mean[3][rate] == plain[3][rate]);
+  CHECK(mean[3][val_loss] != plain[3][val_loss]);
+  CHECK(mean[4][rate] == mean[3][rate]);
+  CHECK(plain[4][rate] != plain[3][rate]);
+  CHECK(mean[4][loss] != plain[4][loss]);
+  CHECK(contents(here / "mean") != contents(here / "plain"));
 }
 
 TEST_CASE("program: the confusion matrix, as text and picture, of one tower and of two", "[program]") {

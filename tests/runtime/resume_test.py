@@ -33,7 +33,7 @@ TIMES = 2  # columns at the end of a row
 # Every callback that has a state: two epochs of 4 end within --save-every's steps, and the best value is one of them.
 OPTIONS = ["--output", "plot.svg", "--synthetic", "--train-size", 64, "--test-size", 16, "--batch-size", 8, "--epochs",
            EPOCHS, "--bn-momentum", 0.9, "--learning-rate", 0.02, "--schedule", "one_cycle", "--threads", 1, "--verbose", 2,
-           "--early-stopping", 3, "--best", "best", "--weights", "weights", "--csv", "log.csv", "--save-every", 3]
+           "--swa", 2, "--early-stopping", 3, "--best", "best", "--weights", "weights", "--csv", "log.csv", "--save-every", 3]
 
 
 def arguments():

@@ -3,10 +3,14 @@
 // changes nothing.
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/toy_training.hpp"
 #include "support/warnings.hpp"
 
+#include <dsl/callbacks.hpp>
 #include <dsl/dsl.hpp>
+#include <dsl/io/backup_and_restore.hpp>
 #include <dsl/io/checkpoint.hpp>
+#include <dsl/io/model_checkpoint.hpp>
 #include <dsl/towers.hpp>
 
 #include <cstring>
@@ -14,6 +18,8 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -84,6 +90,270 @@ TEST_CASE("checkpoint: a training that goes on ends with the bits of one that wa
     CHECK(dsl::detail::fingerprint_of(resumed.engine()) == dsl::detail::fingerprint_of(whole.engine()));
     CHECK(resumed.steps() == whole.steps());
   }
+}
+
+namespace {
+
+/// What a process that is killed there leaves; step 0 is behind an epoch's end.
+struct killed_at : dsl::callback {
+  int epoch;
+  std::int64_t step;
+  killed_at(int e, std::int64_t s) : epoch(e), step(s) {}
+  void on_backup(dsl::fit_run& run) override {
+    if (run.epoch == epoch && run.next.step == step) throw std::runtime_error("killed");
+  }
+};
+
+constexpr dsl::weight_average from_one{.start_from_epoch = 1, .every = 4};
+
+dsl::history fit_averaged(dsl::trainer& t, std::vector<dsl::callback_handle> more,
+                          std::optional<dsl::weight_average> const& average = from_one) {
+  static dsl::dataset const data = pictures();
+  more.insert(more.begin(), halve{});
+  return t.fit(data, {.epochs = 4,
+                      .batch_size = 8,
+                      .validation = &data,
+                      .augment = dsl::shift_and_flip{},
+                      .callbacks = more,
+                      .average = average});
+}
+
+std::uint64_t bits_of(dsl::trainer& t) { return dsl::detail::fingerprint_of(t.engine()); }
+
+/// Of a network that has a file's weights.
+double loss_by(std::string const& file) {
+  dsl::trainer t = made();
+  dsl::load_weights(t, file);
+  return t.evaluate(pictures(), 8).loss;
+}
+
+}  // namespace
+
+TEST_CASE("checkpoint: weights that are averaged, and the training's own, are in it", "[checkpoint]") {
+  dsl::test::temporary_directory const here;
+  std::string const path = here / "state";
+  dsl::trainer whole = made();
+  dsl::history const all = fit_averaged(whole, {});
+  for (int batches : {0, 1, 3})
+    for (auto const& [epoch, step] : {std::pair{0, 3}, {1, 1}, {1, 6}, {2, 0}, {2, 5}, {3, 0}}) {
+      INFO("every " << batches << " batches, epoch " << epoch << ", step " << step);
+      dsl::save_freq const often = batches > 0 ? dsl::every_batches(batches) : dsl::every_epochs(1);
+      dsl::trainer t = made(), u = made();
+      CHECK_THROWS_AS(fit_averaged(t, {dsl::backup_and_restore(path, {.save_freq = often}), killed_at(epoch, step)}),
+                      std::runtime_error);
+      dsl::backup_and_restore const rest(path, {.save_freq = often});
+      CHECK(dsl::test::figures(fit_averaged(u, {rest})) == dsl::test::figures(all));
+      CHECK(bits_of(u) == bits_of(whole));
+      CHECK_FALSE(std::filesystem::exists(path));
+    }
+}
+
+TEST_CASE("checkpoint: of two files that a run could go on from, the last one's state is the run's", "[checkpoint]") {
+  for (bool averages : {false, true})
+    for (bool finer_first : {false, true}) {
+      INFO("with averages " << averages << ", the finer one first " << finer_first);
+      std::optional<dsl::weight_average> average;
+      if (averages) average = from_one;
+      dsl::test::temporary_directory const here;
+      std::string const fine = here / "fine", coarse = here / "coarse";
+      auto const both = [&] {
+        std::vector<dsl::callback_handle> all{dsl::backup_and_restore(fine, {.save_freq = dsl::every_batches(1)}),
+                                              dsl::backup_and_restore(coarse)};
+        if (!finer_first) std::swap(all[0], all[1]);
+        return all;
+      };
+      dsl::trainer whole = made(), t = made(), u = made();
+      dsl::history const all = fit_averaged(whole, {}, average);
+      std::vector<dsl::callback_handle> killed = both();
+      killed.emplace_back(killed_at(1, 3));
+      CHECK_THROWS_AS(fit_averaged(t, killed, average), std::runtime_error);
+      CHECK(dsl::test::figures(fit_averaged(u, both(), average)) == dsl::test::figures(all));
+      CHECK(bits_of(u) == bits_of(whole));
+    }
+}
+
+TEST_CASE("checkpoint: a state of a run of averages, killed before the others' last files", "[checkpoint]") {
+  dsl::test::temporary_directory const here;
+  std::string const path = here / "state";
+  auto const run = [&](std::string const& file, std::vector<dsl::callback_handle> const& more) {
+    dsl::trainer t = made();
+    std::vector<dsl::callback_handle> all{dsl::backup_and_restore(path)};
+    all.insert(all.end(), more.begin(), more.end());
+    all.emplace_back(dsl::model_checkpoint<>(here / file));
+    fit_averaged(t, all);
+  };
+  run("whole", {});
+  CHECK_THROWS_AS(run("resumed", {killed_at(3, 0)}), std::runtime_error);
+  run("resumed", {});
+  CHECK(loss_by(here / "resumed") == loss_by(here / "whole"));
+  dsl::trainer t = made(), u = made();
+  std::filesystem::rename(here / "whole", path);
+  dsl::history const first = fit_averaged(t, {dsl::backup_and_restore(path)});
+  std::filesystem::rename(here / "resumed", path);
+  CHECK(dsl::test::figures(fit_averaged(u, {dsl::backup_and_restore(path)})) == dsl::test::figures(first));
+  CHECK(bits_of(u) == bits_of(t));
+}
+
+namespace {
+
+/// Reference, but that its device may be lost, or fail a write.
+struct unreliable_engine final : dsl::engine {
+  std::unique_ptr<dsl::engine> in;
+  bool lost = false;
+  int writes_left = -1;  // until one fails
+  explicit unreliable_engine(std::unique_ptr<dsl::engine> e) : engine(e->graph(), e->options()), in(std::move(e)) {}
+  void look() const {
+    if (lost) throw dsl::executor_error("the device is lost");
+  }
+  int prepare(dsl::mode m, dsl::batch_part part) override { return in->prepare(m, part); }
+  void run(int program, dsl::batch_view const& batch) override { in->run(program, batch); }
+  dsl::batch_metrics metrics(int program) override { return in->metrics(program); }
+  void read_result(int program, float* out) override { in->read_result(program, out); }
+  void read_parameter(int k, float* out) override { look(), in->read_parameter(k, out); }
+  void write_parameter(int k, float const* from) override {
+    look();
+    if (writes_left >= 0 && writes_left-- == 0) throw dsl::executor_error("a write has failed");
+    in->write_parameter(k, from);
+  }
+  void read_slot(int s, int k, float* out) override { look(), in->read_slot(s, k, out); }
+  void write_slot(int s, int k, float const* from) override { look(), in->write_slot(s, k, from); }
+  long long arena_bytes() const override { return 0; }
+  long long executor_bytes() const override { return 0; }
+  std::string description() const override { return "unreliable"; }
+};
+
+}  // namespace
+
+TEST_CASE("checkpoint: a device that fails while the network has the average", "[checkpoint]") {
+  dsl::test::temporary_directory const here;
+  auto const unreliable = [] {
+    return std::make_unique<unreliable_engine>(
+        dsl::reference{}.make_engine(small::view(), {.seed = 1, .update = {.momentum = 0.9}}));
+  };
+  {  // lost for good, in the writing of a file: nothing can be put back
+    auto e = unreliable();
+    unreliable_engine& device = *e;
+    dsl::trainer t(std::move(e), 0.05);
+    int files = 0;
+    auto const write = [&](dsl::trainer& u, std::string const& path) {
+      device.lost = ++files == 5;
+      dsl::save_weights(u, path);
+    };
+    dsl::model_checkpoint_options const o{
+        .save_weights_only = true, .save_freq = dsl::every_batches(1), .writer = write};
+    CHECK_THROWS_WITH(fit_averaged(t, {dsl::model_checkpoint<>(here / "weights", o)}, dsl::weight_average{}),
+                      "the device is lost");
+  }
+  {  // once, as the training's own weights come back: they do
+    struct fails : dsl::callback {
+      unreliable_engine& device;
+      std::vector<float> own;
+      explicit fails(unreliable_engine& d) : device(d) {}
+      void on_batch_end(dsl::fit_run&) override { own = dsl::detail::read_weights(device); }
+      void on_epoch_end(dsl::fit_run& run) override { device.writes_left = run.epoch == 2 ? 2 : -1; }
+    };
+    auto e = unreliable();
+    auto const seen = std::make_shared<fails>(*e);
+    dsl::trainer t(std::move(e), 0.05);
+    CHECK_THROWS_WITH(fit_averaged(t, {seen}), "a write has failed");
+    CHECK(dsl::detail::read_weights(t.engine()) == seen->own);
+  }
+}
+
+TEST_CASE("checkpoint: a run of averages that has ended goes on to the same", "[checkpoint]") {
+  dsl::test::temporary_directory const here;
+  std::string const path = here / "state";
+  dsl::backup_options const kept{.delete_checkpoint = false};
+  dsl::trainer whole = made(), again = made();
+  dsl::history const all = fit_averaged(whole, {dsl::backup_and_restore(path, kept)});
+  CHECK(loss_by(path) == all.epochs[3].validation.loss);
+  CHECK(dsl::test::figures(fit_averaged(again, {dsl::backup_and_restore(path, kept)})) == dsl::test::figures(all));
+  CHECK(bits_of(again) == bits_of(whole));
+}
+
+TEST_CASE("checkpoint: every file of a run of averages has the weights that were validated", "[checkpoint]") {
+  dsl::test::temporary_directory const here;
+  auto const all_of = [&](char const* name, dsl::model_checkpoint_options const& o) {
+    return dsl::model_checkpoint<>(here / name + std::string("{epoch}"), o);
+  };
+  dsl::trainer t = made();
+  dsl::history const h =
+      fit_averaged(t, {all_of("whole", {}), all_of("weights", {.save_weights_only = true}),
+                       all_of("best", {.save_best_only = true, .initial_value_threshold = 1e9}),
+                       all_of("within", {.save_weights_only = true, .save_freq = dsl::every_batches(6)})});
+  for (std::size_t e = 0; e < 4; ++e) {
+    std::string const number = std::to_string(e + 1);
+    double const loss = h.epochs[e].validation.loss;
+    CHECK(loss_by(here / "whole" + number) == loss);
+    CHECK(loss_by(here / "weights" + number) == loss);
+    CHECK(loss_by(here / "within" + number) == loss);
+    if (std::filesystem::exists(here / "best" + number)) CHECK(loss_by(here / "best" + number) == loss);
+  }
+  for (std::string const name : {"whole", "best"}) {  // each is one to go on from
+    std::string const copy = here / "copy";
+    std::filesystem::copy_file(here / name + "3", copy);
+    dsl::trainer u = made();
+    CHECK(dsl::test::figures(fit_averaged(u, {dsl::backup_and_restore(copy)})) == dsl::test::figures(h));
+    CHECK(bits_of(u) == bits_of(t));
+  }
+}
+
+TEST_CASE("checkpoint: an average goes on as it was begun, or not at all", "[checkpoint]") {
+  dsl::test::temporary_directory const here;
+  std::string const path = here / "state";
+  dsl::trainer begun = made();
+  CHECK_THROWS_AS(fit_averaged(begun, {dsl::backup_and_restore(path), killed_at(2, 0)}), std::runtime_error);
+  std::string const state = dsl::read_checkpoint(path);
+  auto const said = [&](std::optional<dsl::weight_average> const& average) -> std::string {
+    dsl::trainer t = made();
+    try {
+      fit_averaged(t, {dsl::backup_and_restore(path)}, average);
+    } catch (dsl::file_error const& e) {
+      return e.what();
+    }
+    return "";
+  };
+  using Catch::Matchers::Contains;
+  CHECK_THAT(said({}), Contains("is of a run whose weights were averaged; give fit .average as that one had it"));
+  CHECK_THAT(said(dsl::weight_average{.start_from_epoch = 2, .every = 4}),
+             Contains("'s average has the start_from_epoch 1, this one has 2; choose the same one"));
+  CHECK_THAT(said(dsl::weight_average{.start_from_epoch = 1, .momentum = 0.5, .every = 4}),
+             Contains("'s average has the momentum 1, this one has 0.5"));
+  CHECK_THAT(said(dsl::weight_average{.start_from_epoch = 1, .every = 5}), Contains("has the every 4, this one has 5"));
+  CHECK(dsl::read_checkpoint(path) == state);
+  dsl::trainer t = made();
+  try {
+    dsl::restore(t, state, path);
+    FAIL("restore() took it");
+  } catch (dsl::file_error const& e) {
+    CHECK_THAT(e.what(), Contains("whose weights were averaged; go on from it with backup_and_restore"));
+  }
+  CHECK_THROWS_WITH(fit_averaged(t, {dsl::checkpoint_each_epoch{here / "other"}}),
+                    "checkpoint_each_epoch: it can't keep fit's .average; take backup_and_restore");
+  // before the average begins there is none
+  CHECK_THROWS_AS(fit_averaged(t, {dsl::backup_and_restore(here / "early"), killed_at(0, 0)}), std::runtime_error);
+  dsl::trainer u = made();
+  CHECK(fit_averaged(u, {dsl::backup_and_restore(here / "early")}, {}).epochs.size() == 4);
+}
+
+TEST_CASE("checkpoint: broken weights behind an average that is not don't replace the last good ones", "[checkpoint]") {
+  struct breaks : dsl::callback {  // weights that give no number, though their mean with others does
+    void on_batch_end(dsl::fit_run& run) override {
+      if (run.epoch != 2 || run.step + 1 != run.steps) return;
+      std::vector<float> w = dsl::detail::read_weights(run.trainer.engine());
+      for (float& x : w) x *= 3e36F;
+      dsl::detail::write_weights(run.trainer.engine(), w);
+    }
+  };
+  dsl::test::temporary_directory const here;
+  std::string const path = here / "state";
+  dsl::weight_average const slow{.momentum = 0.9999, .every = 1};
+  dsl::trainer whole = made(), t = made(), u = made();
+  dsl::history const all = fit_averaged(whole, {}, slow);
+  CHECK_THROWS_AS(
+      fit_averaged(t, {dsl::backup_and_restore(path, {.save_freq = dsl::every_batches(1)}), breaks{}}, slow),
+      dsl::training_error);
+  CHECK(dsl::test::figures(fit_averaged(u, {dsl::backup_and_restore(path)}, slow)) == dsl::test::figures(all));
 }
 
 TEST_CASE("checkpoint: each epoch's replaces the one before, and keeps what came earlier", "[checkpoint]") {

@@ -4,6 +4,7 @@
 #include <dsl/dsl.hpp>
 #include <dsl/towers.hpp>
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -27,13 +28,15 @@ struct toy {
                             towers{.count = count, .processes = processes}, {.seed = 1});
   }
   /// Six steps an epoch.
-  static history fit(trainer& t, int epochs, std::vector<callback_handle> const& callbacks, bool validation = true) {
+  static history fit(trainer& t, int epochs, std::vector<callback_handle> const& callbacks, bool validation = true,
+                     std::optional<weight_average> const& average = {}) {
     dataset const train = pictures(), test = pictures(3);
     return t.fit(train, {.epochs = epochs,
                          .batch_size = 8,
                          .validation = validation ? &test : nullptr,
                          .augment = shift_and_flip{},
-                         .callbacks = callbacks});
+                         .callbacks = callbacks,
+                         .average = average});
   }
 };
 

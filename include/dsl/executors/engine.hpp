@@ -144,8 +144,8 @@ class engine {
   virtual long long executor_bytes() const = 0;
   /// "onednn 2.6.3, 2 threads, avx512_core"
   virtual std::string description() const = 0;
-  /// How it computes, without numbers of devices, threads and versions: "cuda, bf16". Processes that train together
-  /// must have the same.
+  /// How it computes, in which processes that train together must agree: "cuda, bf16". An engine whose description has
+  /// more in it, as numbers of threads and versions, says here what counts.
   virtual std::string arithmetic() const { return description(); }
   /// Channels that its tensors keep side by side, 1 without blocks: with other blocks a plan may have another order.
   virtual int channel_block() const { return 1; }

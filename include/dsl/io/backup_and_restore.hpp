@@ -26,7 +26,7 @@ struct backup_options {
 /// is there as fit begins, the run goes on from it, in the middle of an epoch too, with every callback's state, and its
 /// history begins with the epochs before. A run that ends removes the file. Every so many batches means behind each
 /// epoch, too. Weights that no loss has been computed with may be broken, so their state waits in memory for the next
-/// step's; behind an epoch validation has looked at them.
+/// step's; behind an epoch validation has looked at them, unless it was their average.
 ///   trainer.fit(data, {.epochs = 70, .callbacks = {backup_and_restore{"run.state"}}});
 /// Of several processes all must have it; process 0 reads and writes. Throws file_error before the first step, in all
 /// of them, for a file that is no state of this run or can't be written; later it warns once and goes on.
@@ -56,11 +56,12 @@ class backup_and_restore : public callback {
     restored_ = true;
     run.past = saved_.past;
     run.next = saved_.next;
+    run.restored_by = this;
     run.stop = saved_.stop;
     run.learning_rate = saved_.learning_rate;
   }
   [[gnu::cold]] void on_resume(fit_run& run) override {
-    if (!restored_) return;
+    if (!restored_ || run.restored_by != this) return;  // of several files the last one's state is the run's
     restore_callbacks(run, saved_.callbacks, path());
     run.learning_rate = saved_.learning_rate;
   }

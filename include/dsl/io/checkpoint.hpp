@@ -54,10 +54,12 @@ namespace detail {
   return message({text(i), " ", before});
 }
 
+inline constexpr char const* average_key = "fit's average";  // no callback's: types have no such name
+
 }  // namespace detail
 
 /// The state of every callback of a run that has one, as bytes: its type's name, its number among those of that type,
-/// and what it saves.
+/// and what it saves. Where weights are averaged, the average and the training's own.
 [[gnu::cold]] inline std::string state_of_callbacks(fit_run const& run) {
   callback_state all;
   for (std::size_t i = 0; i < run.callback_count; ++i) {
@@ -66,11 +68,28 @@ namespace detail {
     std::string bytes = one.bytes();
     if (!bytes.empty()) all(detail::state_name(run, i).c_str(), bytes);
   }
+  if (run.average && !run.average->is_empty()) {
+    callback_state one;
+    run.average->state(one);
+    std::string bytes = one.bytes();
+    all(detail::average_key, bytes);
+  }
   return all.bytes();
 }
-/// Those that the bytes do not have stay as they are. Throws file_error for what is another callback's.
+/// Those that the bytes do not have stay as they are. Throws file_error for what is another callback's, and for an
+/// average where this run has none.
 [[gnu::cold]] inline void restore_callbacks(fit_run& run, std::string const& bytes, std::string const& name) {
   callback_state all(bytes, name);
+  std::string average;
+  all(detail::average_key, average);
+  if (!average.empty()) {
+    if (!run.average)
+      throw file_error(detail::message({"checkpoint: ", name,
+                                        " is of a run whose weights were averaged; give fit "
+                                        ".average as that one had it, or start without"}));
+    callback_state one(std::move(average), detail::message({"checkpoint: ", name, "'s average"}));
+    run.average->state(one);
+  }
   for (std::size_t i = 0; i < run.callback_count; ++i) {
     std::string const who = detail::state_name(run, i);
     std::string found;
@@ -82,7 +101,7 @@ namespace detail {
 }
 
 /// The same within an epoch, too, with the state of all callbacks: for on_saving_point and on_backup, where
-/// run.next fits the weights.
+/// run.next fits the weights. With fit's .average these are the average; the training's own are in that state.
 [[gnu::cold]] inline std::string checkpoint(fit_run const& run) {
   detail::checkpoint_head head{.slots = run.trainer.engine().options().update.slots(),
                                .learning_rate = run.learning_rate,
@@ -90,7 +109,9 @@ namespace detail {
                                .batch_size = run.batch_size,
                                .steps_an_epoch = run.steps};
   head.set(run.next);
-  return detail::checkpoint_bytes(run.trainer, head, run.past, state_of_callbacks(run));
+  bool const averages = run.average && !run.average->is_empty();
+  return detail::checkpoint_bytes(run.trainer, head, run.past, state_of_callbacks(run),
+                                  averages ? &run.average->average() : nullptr);
 }
 
 /// Gives a trainer that state, and returns the rest. Throws file_error for bytes that are no whole checkpoint of such a
@@ -131,6 +152,10 @@ namespace detail {
                              " of them: its run began with .initial_epoch; go on from it with backup_and_restore, or "
                              "with restore_run and .initial_epoch = ",
                              file.head.epoch}));
+  callback_state callbacks(file.callbacks(), name);
+  std::string average;
+  callbacks(detail::average_key, average);
+  file.need(average.empty(), "is of a run whose weights were averaged; go on from it with backup_and_restore");
   return restore_run(t, bytes, name).past;
 }
 
@@ -158,7 +183,8 @@ class state_file {
   [[gnu::cold]] bool keep(fit_run const& run, std::string state) {
     waits_ = std::move(state);
     bool const ends = run.stop || run.next.epoch >= run.epochs;
-    return run.next.step == 0 && (run.current.validated || ends) && write();
+    bool const validated = run.current.validated && !(run.average && !run.average->is_empty());  // else the average was
+    return run.next.step == 0 && (validated || ends) && write();
   }
   /// In on_batch_end, which no bad loss comes to. Whether there was one, and it is written.
   bool confirm() { return !waits_.empty() && write(); }
@@ -213,6 +239,7 @@ struct checkpoint_each_epoch : callback {
       : path(std::move(to)), earlier(std::move(before)), file_(path) {}
 
   void on_train_begin(fit_run& run) override {
+    if (run.average) throw option_error("checkpoint_each_epoch: it can't keep fit's .average; take backup_and_restore");
     file_ = detail::state_file(path);
     if (run.leads) check_writable(path, "checkpoint");
   }

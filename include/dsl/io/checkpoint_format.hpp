@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dsl::detail {
@@ -67,9 +68,11 @@ void for_each_array(graph_view const& g, long long slots, F f) {
   return f.value();
 }
 
-/// `head` has what the trainer does not know, and how many slots are kept.
+/// `head` has what the trainer does not know, and how many slots are kept. Weights that are not the network's are
+/// given.
 [[gnu::cold]] inline std::string checkpoint_bytes(trainer& t, checkpoint_head head, history const& past,
-                                                  std::string const& callbacks) {
+                                                  std::string const& callbacks,
+                                                  std::vector<float> const* weights = nullptr) {
   engine& e = t.engine();
   head.network = fingerprint_of(t.graph());
   head.rules = fingerprint_of(e.options());
@@ -88,10 +91,17 @@ void for_each_array(graph_view const& g, long long slots, F f) {
     append(numbers, sizeof numbers);
   }
   std::vector<float> values;
+  float const* given = weights ? weights->data() : nullptr;
   for_each_array(t.graph(), head.slots, [&](int slot, int k, long long count) {
-    values.resize(static_cast<std::size_t>(count));
-    slot < 0 ? e.read_parameter(k, values.data()) : e.read_slot(slot, k, values.data());
-    append(values.data(), values.size() * sizeof(float));
+    auto const size = static_cast<std::size_t>(count);
+    values.resize(size);
+    if (slot >= 0)
+      e.read_slot(slot, k, values.data());
+    else if (given)
+      std::memcpy(values.data(), std::exchange(given, given + size), size * sizeof(float));
+    else
+      e.read_parameter(k, values.data());
+    append(values.data(), size * sizeof(float));
   });
   bytes += callbacks;
   std::uint64_t const sum = checksum(bytes, bytes.size());

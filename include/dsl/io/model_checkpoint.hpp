@@ -167,8 +167,8 @@ class model_checkpoint_on : public callback {
   [[gnu::cold]] void save(fit_run const& run) {
     due_ = false;
     double const before = std::exchange(best_, value_);  // the file has the value that it is of
-    if (!run.leads) return;
-    bool const written = write_or_warn(warned_, [&] {
+    bool const shows = options_.save_weights_only && run.average && run.average->show();  // in every process
+    bool const written = !run.leads || write_or_warn(warned_, [&] {
       make_folders(path_, "model_checkpoint");
       if (options_.writer)
         options_.writer(run.trainer, path_);
@@ -178,6 +178,7 @@ class model_checkpoint_on : public callback {
         write_checkpoint(checkpoint(run), path_);
       if (options_.written) options_.written(path_);
     });
+    if (shows) run.average->hide();
     if (!written) best_ = before;  // the best one that there is
   }
   /// The run has gone on from a file that was written before this one's; the trainer is still where it was.

@@ -79,6 +79,10 @@ class agreement final : public process_checks {
     all_->agree("whether pictures are shuffled", o.shuffle);
     all_->agree_on_fingerprint("the augmentation", fingerprint_of(o.augment, data.sample, o.epochs));
     all_->agree("the steps trained so far", static_cast<double>(t.steps()));
+    weight_average const average = o.average.value_or(weight_average{.start_from_epoch = -1});
+    all_->agree("the epoch from which weights are averaged", average.start_from_epoch);
+    all_->agree("the average's momentum", average.momentum);
+    all_->agree("the steps from one average to the next", average.every);
     agree_on_data(*all_, &data, "training");
     agree_on_data(*all_, o.validation, "validation");
     agree_on_parameters();

@@ -61,6 +61,19 @@ struct one_cycle {
   }
 };
 
+namespace detail {
+
+/// A step's rate by a schedule of steps or of epochs.
+template <class F>
+double rate_at(F& schedule, schedule_point const& at) {
+  if constexpr (std::invocable<F&, int>)
+    return schedule(at.epoch);
+  else
+    return schedule(at);
+}
+
+}  // namespace detail
+
 /// Another schedule whose first `epochs` are scaled by a straight line that reaches 1 with their last step (Goyal et
 /// al. 2017, for large batches):
 ///   learning_rate_schedule{warm_up{cosine_decay{.base = 0.4}, 5}}
@@ -68,17 +81,11 @@ template <class F>
 struct warm_up {
   F then;
   int epochs = 5;
-  double operator()(schedule_point const& at) { return scaled(then, at); }
-  double operator()(schedule_point const& at) const { return scaled(then, at); }
+  double operator()(schedule_point const& at) { return scaled(detail::rate_at(then, at), at); }
+  double operator()(schedule_point const& at) const { return scaled(detail::rate_at(then, at), at); }
 
  private:
-  template <class G>
-  double scaled(G& schedule, schedule_point const& at) const {
-    double rate;
-    if constexpr (std::invocable<G&, int>)
-      rate = schedule(at.epoch);
-    else
-      rate = schedule(at);
+  double scaled(double rate, schedule_point const& at) const {
     std::int64_t const rising = epochs * at.steps, step = at.steps_before() + 1;
     return step < rising ? rate * static_cast<double>(step) / static_cast<double>(rising) : rate;
   }
@@ -87,5 +94,25 @@ template <class F>
 warm_up(F, int) -> warm_up<F>;
 template <class F>
 warm_up(F) -> warm_up<F>;
+
+/// Another schedule that behind its first `epochs` stays where the next one would begin: for weights that are averaged
+/// from there on.
+///   learning_rate_schedule{hold{one_cycle{.max_rate = 0.05}, 25}}
+template <class F>
+struct hold {
+  F schedule;
+  int epochs = 0;
+  double operator()(schedule_point const& at) { return detail::rate_at(schedule, until(at)); }
+  double operator()(schedule_point const& at) const { return detail::rate_at(schedule, until(at)); }
+
+ private:
+  schedule_point until(schedule_point at) const {
+    if (epochs < 0) detail::refuse<option_error>({"hold: epochs must be 0 or more; found ", epochs});
+    if (at.epoch >= epochs) at.epoch = epochs, at.step = 0;
+    return at;
+  }
+};
+template <class F>
+hold(F, int) -> hold<F>;
 
 }  // namespace dsl

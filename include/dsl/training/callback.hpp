@@ -25,6 +25,8 @@ class callback_state;  // <dsl/training/callback_state.hpp>
 
 namespace detail {
 
+class weight_averager;  // <dsl/training/weight_average.hpp>
+
 /// One below 0 would climb, and one that is no number spoils every weight at once.
 constexpr bool is_learning_rate(double r) { return r >= 0 && r < 1e30; }
 
@@ -50,6 +52,8 @@ struct fit_position {
   double seconds = 0;        // since then
 };
 
+struct callback;
+
 /// A run of fit() as its callbacks see it. They may change learning_rate and set stop.
 struct fit_run {
   dsl::trainer& trainer;
@@ -66,7 +70,9 @@ struct fit_run {
   bool failed = false;     // the loss is no number any more, and a callback has ended the run for it
   bool leads = true;       // of several processes one prints and writes files: this one
   fit_position next{};     // on_restore may change it: where the run begins
-  process_checks* processes = nullptr;  // of several: for what all of them must know
+  callback const* restored_by = nullptr;       // whose on_restore was the last to do so
+  process_checks* processes = nullptr;         // of several: for what all of them must know
+  detail::weight_averager* average = nullptr;  // of fit's .average
   callback_handle const* callbacks = nullptr;
   std::size_t callback_count = 0;
 };

@@ -4,7 +4,9 @@
 #include <dsl/data/augment.hpp>
 #include <dsl/data/dataset.hpp>
 #include <dsl/training/callback.hpp>
+#include <dsl/training/weight_average.hpp>
 
+#include <optional>
 #include <vector>
 
 namespace dsl {
@@ -17,6 +19,7 @@ struct fit_options {
   dataset const* validation = nullptr;  // the whole of it after each epoch
   augmentation augment{};
   std::vector<callback_handle> callbacks{};
+  std::optional<weight_average> average{};  // validate and keep the mean of many steps' weights
   bool shuffle = true;
   int prefetch = 2;  // batches made ready by background threads while a step runs
   int loader_threads = 1;

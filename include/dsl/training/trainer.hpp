@@ -59,6 +59,7 @@ class trainer {
                                                                        .cache = options.cache});
       program = engine_->prepare(mode::training, share);
     }
+    detail::weight_averager average(*engine_, options.average, options.epochs);
     std::int64_t const steps = data.size / options.batch_size;  // of an epoch; callbacks may write into run
     fit_run run{.trainer = *this,
                 .epochs = options.epochs,
@@ -69,6 +70,7 @@ class trainer {
                 .leads = !processes || processes->process() == 0,
                 .next = {.epoch = options.initial_epoch},
                 .processes = processes,
+                .average = options.average ? &average : nullptr,
                 .callbacks = options.callbacks.data(),
                 .callback_count = options.callbacks.size()};
     struct until_it_ends {
@@ -87,9 +89,11 @@ class trainer {
       if (!train_epoch(loader.get(), program, steps, begin, run, options)) break;
       run.current.seconds = seconds() - begin;
       run.current.images_per_second = static_cast<double>(steps * options.batch_size) / run.current.seconds;
+      average.show();
       if (options.validation) {
         run.current.validation = evaluate(*options.validation, options.batch_size);
         if (!detail::isfinite(run.current.validation.loss)) {
+          average.hide();
           if (ends_for_bad_loss(run)) break;
           detail::refuse<training_error>({"val_loss: it became ", run.current.validation.loss, " in epoch ",
                                           run.epoch + 1, "; try a smaller learning rate"});
@@ -104,9 +108,11 @@ class trainer {
       agree_to_stop(run);  // for the state that is written now
       run.next = {.epoch = run.epoch + 1};
       tell(run, &callback::on_saving_point);
+      average.hide();
       tell(run, &callback::on_backup);
       ++run.epoch;
     }
+    if (!run.failed) average.keep();
     tell(run, &callback::on_train_end);
     return std::move(run.past);
   }
@@ -249,6 +255,7 @@ class trainer {
       ++at.step;
       means();
       tell(run, &callback::on_batch_end);
+      if (run.average) run.average->after_step(run.epoch, at.step == steps);
       at.seconds = seconds() - begin;
       run.next = at;
       tell(run, &callback::on_saving_point);

@@ -7,23 +7,27 @@
 
 namespace dsl::detail {
 
-/// All parameters and running statistics, one behind the other in the graph's order.
-[[gnu::cold]] inline std::vector<float> read_weights(engine& e) {
+[[gnu::cold]] inline std::size_t count_weights(engine& e) {
   std::size_t count = 0;
   for (int k = 0; k < e.graph().size.parameters; ++k)
     count += static_cast<std::size_t>(e.graph().parameters[k].count());
-  std::vector<float> all(count);
+  return count;
+}
+/// Throws option_error for another number than read_weights() gives.
+[[gnu::cold]] inline void require_weights(engine& e, std::vector<float> const& all) {
+  if (std::size_t const count = count_weights(e); all.size() != count)
+    throw option_error(message({"weights: the network has ", count, "; found ", all.size(), ", another network's"}));
+}
+/// All parameters and running statistics, one behind the other in the graph's order.
+[[gnu::cold]] inline std::vector<float> read_weights(engine& e) {
+  std::vector<float> all(count_weights(e));
   float* to = all.data();
   for (int k = 0; k < e.graph().size.parameters; to += e.graph().parameters[k++].count()) e.read_parameter(k, to);
   return all;
 }
 /// Throws option_error for another number than read_weights() gives.
 [[gnu::cold]] inline void write_weights(engine& e, std::vector<float> const& all) {
-  std::size_t count = 0;
-  for (int k = 0; k < e.graph().size.parameters; ++k)
-    count += static_cast<std::size_t>(e.graph().parameters[k].count());
-  if (all.size() != count)
-    throw option_error(message({"weights: the network has ", count, "; found ", all.size(), ", another network's"}));
+  require_weights(e, all);
   float const* from = all.data();
   for (int k = 0; k < e.graph().size.parameters; from += e.graph().parameters[k++].count()) e.write_parameter(k, from);
 }
