@@ -178,8 +178,8 @@ dsl::callback_handle schedule(settings const& s) {
 }
 
 std::optional<dsl::weight_average> averages(settings const& s) {
-  if (s.swa == 0) return std::nullopt;
-  return dsl::weight_average{.start_from_epoch = s.swa};
+  if (s.swa == 0 && s.ema == 1) return std::nullopt;
+  return dsl::weight_average{.start_from_epoch = s.swa, .momentum = s.ema};
 }
 
 /// Where the run begins is known when a checkpoint has been looked for.
@@ -210,6 +210,7 @@ named_values decisive_options(settings const& s) {
           {"--learning-rate", fmt::format("{}", s.learning_rate)},
           {"--schedule", s.schedule},
           {"--swa", fmt::format("{}", s.swa)},
+          {"--ema", fmt::format("{}", s.ema)},
           {"--epochs", fmt::format("{}", s.epochs)},
           {"--batch-size", fmt::format("{}", s.batch_size)},
           {"--merge", s.merge},

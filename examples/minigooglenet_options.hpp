@@ -90,6 +90,7 @@ struct settings {
   std::string graph;
   std::string schedule = "poly";
   int swa = 0;
+  double ema = 1;
   std::string monitor = "val_acc";
   int early_stopping = 0;
   std::string best;
@@ -146,6 +147,10 @@ inline void declare(CLI::App& app, settings& s) {
                  "stochastic weight averaging: behind N epochs the learning rate stays as it is then, and the mean\n"
                  "of the weights since is what is validated and written; 0: never")
       ->type_name("N");
+  app.add_option("--ema", s.ema,
+                 "exponential average: what the mean of the weights keeps of itself each step, as 0.998; under any\n"
+                 "--schedule from the beginning, with --swa N behind N epochs; 1: all steps weigh alike")
+      ->type_name("M");
   app.add_option("--bn-momentum", s.bn_momentum,
                  "what batch_norm's running statistics keep each step; for runs of few steps 0.9")
       ->type_name("M");
@@ -380,6 +385,7 @@ inline void check(settings const& s) {
        "--schedule: it must be poly, cosine, step or one_cycle" + found(s.schedule));
   need(s.swa >= 0 && s.swa < s.epochs, "--swa: it must be 0 (never) or a number of epochs below --epochs" +
                                            found(s.swa) + "; try " + std::to_string(s.epochs * 5 / 6));
+  need(s.ema > 0 && s.ema <= 1, "--ema: it must be above 0 and at most 1" + found(s.ema) + "; try 0.998");
   dsl::metric_named(s.monitor);
   need(s.early_stopping >= 0, "--early-stopping: it must be 0 (never) or more" + found(s.early_stopping) + "; try 10");
   for (std::string const& file : {s.best, s.weights})

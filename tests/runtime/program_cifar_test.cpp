@@ -197,6 +197,8 @@ TEST_CASE("program: nonsense options", "[program]") {
   refuses(2, with({"--augment", "crop_flip_cutout", "--cutout-epochs", "-1"}), {"--cutout-epochs", "found -1"});
   for (char const* epochs : {"-1", "70", "71"})
     refuses(2, with({"--swa", epochs}), {"--swa", "below --epochs", std::string("found ") + epochs + "; try 58"});
+  for (char const* momentum : {"0", "-0.5", "1.5"})
+    refuses(2, with({"--ema", momentum}), {"--ema", "at most 1", std::string("found ") + momentum});
   refuses(2, with({"--train-size", "-1"}), {"--train-size", "found -1"});
   refuses(2, with({"--test-size", "-1"}), {"--test-size", "found -1"});
   refuses(2, with({"--synthetic", "--data", "somewhere"}), {"--synthetic", "--data", "only one"});
@@ -748,7 +750,7 @@ TEST_CASE("program: holes in the first epochs alone", "[program]") {
   CHECK(scores(both, 2) == scores(holes, 2));
 }
 
-TEST_CASE("program: --swa holds the rate, and validates and writes the weights' mean", "[program]") {
+TEST_CASE("program: --swa and --ema validate and write the weights' mean", "[program]") {
   temporary_directory const here;
   auto const train = [&](std::string const& name, std::vector<std::string> const& more) {
     std::vector<std::string> all =
@@ -780,6 +782,16 @@ TEST_CASE("program: --swa holds the rate, and validates and writes the weights' 
   CHECK(plain[4][rate] != plain[3][rate]);
   CHECK(mean[4][loss] != plain[4][loss]);
   CHECK(contents(here / "mean") != contents(here / "plain"));
+
+  auto const fading = train("fading", {"--ema", "0.9"}), late = train("late", {"--swa", "2", "--ema", "0.1"});
+  for (std::size_t e = 1; e <= 4; ++e) {
+    CHECK(fading[e][loss] == plain[e][loss]);
+    CHECK(fading[e][rate] == plain[e][rate]);
+    CHECK(fading[e][val_loss] != plain[e][val_loss]);
+  }
+  CHECK(late[2] == plain[2]);
+  CHECK(late[4][loss] == mean[4][loss]);
+  CHECK(late[4][val_loss] != mean[4][val_loss]);
 }
 
 TEST_CASE("program: the confusion matrix, as text and picture, of one tower and of two", "[program]") {
