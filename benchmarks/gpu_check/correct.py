@@ -4,6 +4,7 @@ import concurrent.futures
 import json
 import pathlib
 import re
+import shutil
 
 import measuring
 import programs
@@ -74,8 +75,12 @@ def sanitize(stage, program, tool, seconds, others_tolerated):
 
 def cmake_finds(stage):
     """A user's CMake finds typenet::cuda with these libraries, without fmt, oneDNN or Catch2."""
+    version = re.search(r"cmake version (\d+)\.(\d+)", stage.run(["cmake", "--version"], 60).out)
+    if not version or (int(version[1]), int(version[2])) < (3, 25):
+        raise Skip(f"CMake 3.25 is not there{': ' + version[0] if version else ''}")
+    generator = ["-G", "Ninja"] if shutil.which("ninja") else []  # without Make the default one may be of no use
     folder = programs.FOLDER / "cmake"
-    done = stage.must(["cmake", "-S", ".", "-B", folder, "--fresh", "-DTYPENET_WITH_CUDA=ON",
+    done = stage.must(["cmake", "-S", ".", "-B", folder, "--fresh", *generator, "-DTYPENET_WITH_CUDA=ON",
                        "-DTYPENET_WITH_ONEDNN=OFF", "-DTYPENET_BUILD_TESTS=OFF", "-DTYPENET_BUILD_EXAMPLES=OFF",
                        "-DTYPENET_BUILD_BENCHMARKS=OFF",
                        f"-DCMAKE_CXX_COMPILER={programs.compiler(stage.options.cxx)}",

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What is made of a conformance program's findings, and of compute-sanitizer's words."""
 import json
+import os
+import shutil
 import unittest
 from unittest import mock
 
@@ -179,6 +181,34 @@ class Whole(Case):
         self.assertEqual(self.run_stage(bad + FINDINGS, "--only", "layers,memcheck"), 0)
         self.assertEqual([p["name"] for p in self.result("correct")["parts"]],
                          ["device", "layers", "compute-sanitizer memcheck"])
+
+
+class CMake(Case):
+    def finds(self, version, says="-- typenet 0.1: core cuda"):
+        self.program("cmake", f"print('cmake version {version}' if '--version' in sys.argv else '{says}')\n"
+                     f"open('{self.folder}/asked', 'w').write(' '.join(sys.argv))")
+        which = shutil.which
+        with mock.patch.object(correct.shutil, "which", lambda x: self.ninja if x == "ninja" else which(x)), \
+                mock.patch.dict(os.environ, PATH=f"{self.folder}:{os.environ['PATH']}"):
+            return correct.cmake_finds(self.stage("correct"))
+
+    ninja = None
+
+    def test_one_that_is_too_old_is_no_fault_of_ours(self):
+        for version in ("3.24.9", "2.8.12", "of another kind"):
+            with self.subTest(version=version), self.assertRaisesRegex(Skip, r"CMake 3\.25 is not there"):
+                self.finds(version)
+
+    def test_what_it_found(self):
+        for version in ("3.25.1", "4.0.3"):
+            self.assertEqual(self.finds(version), "typenet 0.1: core cuda")
+        with self.assertRaisesRegex(Failure, "did not define typenet::cuda"):
+            self.finds("3.25.1", "-- typenet 0.1: core")
+
+    def test_ninja_where_it_is(self):
+        for self.ninja in (None, "/usr/bin/ninja"):
+            self.finds("3.31.6")
+            self.assertEqual("-G Ninja" in (self.folder / "asked").read_text(), bool(self.ninja))
 
 
 if __name__ == "__main__":
