@@ -8,6 +8,7 @@
 #include <cudnn.h>
 
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,7 +36,12 @@ namespace dsl::cu {
 /// cuDNN's context for one thread and one stream at a time.
 class cudnn_handle {
  public:
-  explicit cudnn_handle(api const& a) : api_(&a) { a(a.cudnnCreate, &handle_); }
+  /// One at a time: NVIDIA advises against threads that make their first ones together.
+  explicit cudnn_handle(api const& a) : api_(&a) {
+    static std::mutex one_at_a_time;
+    std::lock_guard<std::mutex> const turn(one_at_a_time);
+    a(a.cudnnCreate, &handle_);
+  }
   cudnn_handle(cudnn_handle const&) = delete;
   cudnn_handle& operator=(cudnn_handle const&) = delete;
   ~cudnn_handle() { api_->cudnnDestroy.function(handle_); }
