@@ -46,7 +46,7 @@ struct gpu_launch {
 class gpu_launches {
  public:
   gpu_launches(graph_view const& g, plan const& p, cu::storage t) : g_(g), p_(p), t_(t) {
-    add({.by = gpu_launch::maker::copy, .what = "step_state", .moves = {{-1, 32, true}}}, -1, 0);
+    add({.by = gpu_launch::maker::copy, .what = "step_state", .moves = {{-1, sizeof(cu::step_state), true}}}, -1, 0);
     for (int s = 0, count = 0; s < p.steps.size(); s += count) {
       count = together(s);
       record(s, count);

@@ -115,7 +115,7 @@ TEST_CASE("cuda agrees with reference: odd channels, other layers, the other los
 }
 
 TEST_CASE("cuda agrees with reference: a softmax whose loss can't share its launch", "[cuda]") {
-  // Behind the one comes a reshape, so that the loss's gradient is not the logits'. In the other the plan puts that
+  // After the one comes a reshape, so that the loss's gradient is not the logits'. In the other the plan puts that
   // gradient, 50 x 10 numbers, across the end of the logits', which other samples still need.
   using reshaped = network<image<3, 4, 4>, flatten, dense<5>, softmax, flatten>;
   using heads = network<image<3, 4, 4>, flatten, concat<dense<6>, dense<4>>, softmax>;
@@ -154,7 +154,7 @@ TEST_CASE("cuda: in inference convolutions write their slices, or are copied the
       plain->run(d, data.view(9, 0));
       for (int again = 0; again < 3; ++again) {
         fast.run(c, data.view(9, 0));
-        // a number for each channel: nothing behind it makes wrong ones look alike
+        // a number for each channel: nothing after it makes wrong ones look alike
         CHECK(difference(result_of(fast, c, 3), result_of(*plain, d, 3)) < 0.03);
       }
       launches[in_place] = device.calls("cudaLaunchKernel");
@@ -354,7 +354,7 @@ TEST_CASE("cuda: gradients of one step are the reference's", "[cuda]") {
       fast.read_gradient(k, got.data());
       for (int i = 0; i < q.count(); ++i) wanted.push_back(static_cast<float>(host.parameter_gradient_data(k)[i]));
       INFO("parameter " << k << ", precision " << static_cast<int>(p));
-      // behind a batch_norm little is left of a gradient, and what dy was rounded by is a large part of it
+      // after a batch_norm little is left of a gradient, and what dy was rounded by is a large part of it
       CHECK(difference(got, wanted) < (p == precision::bf16 ? 0.25 : 1e-4));
     }
   }
@@ -374,6 +374,8 @@ TEST_CASE("cuda: fit takes its batches from device memory, the same as the CPU's
   dsl_test::add_all_kernels();
   simulated_device device({.seed = 6});
   dataset const data = drawn_data({3, 9, 9}, 5, 45).subset(3, 40);
+  engine_options rules = keras_rules;
+  rules.seed = 0x9876543210abcdefU;
   struct one {
     augmentation augment;
     bool resident;
@@ -384,10 +386,9 @@ TEST_CASE("cuda: fit takes its batches from device memory, the same as the CPU's
         one{in_order{random_crop{.padding = 2}, random_flip{}, cutout{.size = 3}}, true}, one{none_at_all{}, false},
         one{in_order{shift_and_flip{}, none_at_all{}}, false}})
     for (bool shuffle : {true, false}) {
-      trainer fast(
-          std::make_unique<cu::engine>(device.api(), small::view(), keras_rules, settings(precision::fp32_strict)),
-          0.01);
-      trainer plain(reference<>{}.make_engine(small::view(), keras_rules), 0.01);
+      trainer fast(std::make_unique<cu::engine>(device.api(), small::view(), rules, settings(precision::fp32_strict)),
+                   0.01);
+      trainer plain(reference<>{}.make_engine(small::view(), rules), 0.01);
       fit_options const o{.epochs = 2, .batch_size = 8, .augment = augment, .shuffle = shuffle};
       device.reset_calls();
       history const a = fast.fit(data, o), b = plain.fit(data, o);
@@ -666,7 +667,7 @@ TEST_CASE("cuda: a clean-up that fails is not pending for the next call", "[cuda
   auto const made = [&] {
     return std::make_unique<cu::engine>(a, small::view(), keras_rules, settings(precision::bf16, true));
   };
-  long waits = 0;  // up to the one behind what could not be made
+  long waits = 0;  // up to the one after what could not be made
   for (bool const fails : {false, true}) {
     auto const e = made();
     device.reset_calls();
@@ -692,6 +693,28 @@ TEST_CASE("cuda: a clean-up that fails is not pending for the next call", "[cuda
     CHECK(pending() == cudaSuccess);
   }
   CHECK(device.faults_struck() == 8);
+  CHECK(device.report() == "");
+}
+
+TEST_CASE("cuda: another seed finds its kernels in the cache", "[cuda]") {
+  dsl_test::add_all_kernels();
+  simulated_device device({.seed = 3});
+  dsl::test::temporary_directory const cache;
+  cu::engine_settings kept = settings(precision::bf16);
+  kept.cache = cache.path.string();
+  dataset const data = drawn_data({3, 9, 9}, 5, 40);
+  auto const compiles = [&](engine_options const& o) {
+    device.reset_calls();
+    cu::engine e(device.api(), small::view(), o, kept);
+    REQUIRE(e.prepare_resident(data, shift_and_flip{}, 8, true) >= 0);
+    return device.calls("nvrtcCompileProgram");
+  };
+  engine_options o = keras_rules;
+  CHECK(compiles(o) > 0);
+  o.seed = 0x9876543210abcdefU;
+  CHECK(compiles(o) == 0);
+  o.update.momentum /= 2;
+  CHECK(compiles(o) > 0);
   CHECK(device.report() == "");
 }
 

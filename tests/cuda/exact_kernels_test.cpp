@@ -188,10 +188,10 @@ TEMPLATE_TEST_CASE("pictures from the data set are the pipeline's", "[kernels]",
       std::vector<std::int64_t> permutation(40);
       dsl::epoch_order(seed, epoch, permutation);
       std::vector<unsigned> const order(permutation.begin(), permutation.end());
-      dsl::cu::step_state state{.position = 12, .epoch = epoch};
+      dsl::cu::step_state state{.seed = seed, .position = 12, .epoch = epoch};
       std::vector<TestType> images(static_cast<std::size_t>(batch * s.size()));
       std::vector<int> labels(batch);
-      run(kernels::gather_pictures(storage_of<TestType>, batch, s, numbers, seed), data.pixels(0),
+      run(kernels::gather_pictures(storage_of<TestType>, batch, s, numbers), data.pixels(0),
           static_cast<int const*>(all_labels.data()), static_cast<float const*>(with_mean ? mean.data() : nullptr),
           order.data(), &state, images.data(), labels.data());
       loader.start(epoch, 2);
@@ -214,9 +214,9 @@ TEMPLATE_TEST_CASE("pictures from the data set are the pipeline's", "[kernels]",
   }
 
   // As they come, without labels: a test set.
-  dsl::cu::step_state state{.position = 5};
+  dsl::cu::step_state state{.seed = seed, .position = 5};
   std::vector<TestType> images(static_cast<std::size_t>(s.size()));
-  run(kernels::gather_pictures(storage_of<TestType>, 1, s, dsl::augmentation_numbers{}, seed), data.pixels(0),
+  run(kernels::gather_pictures(storage_of<TestType>, 1, s, dsl::augmentation_numbers{}), data.pixels(0),
       static_cast<int const*>(nullptr), static_cast<float const*>(nullptr), static_cast<unsigned const*>(nullptr),
       &state, images.data(), static_cast<int*>(nullptr));
   CHECK(value_of(images[4]) == static_cast<float>(data.pixels(5)[s.area() + 1]));
@@ -227,11 +227,11 @@ TEST_CASE("shifts are rounded as the CPU rounds them, over many draws", "[kernel
   int const count = 5000;
   dsl::dataset const data = random_pictures(s, count);
   dsl::shift_and_flip const policy{.width = 0.8, .height = 0.8};
-  dsl::cu::step_state state{.epoch = 9};
+  dsl::cu::step_state state{.seed = 4, .epoch = 9};
   std::vector<float> images(static_cast<std::size_t>(count * s.size())), wanted(images.size());
   dsl::augmentation_numbers numbers;
   REQUIRE(policy.describe(numbers));
-  run(kernels::gather_pictures(dsl::cu::storage::f32, count, s, numbers, 4), data.pixels(0),
+  run(kernels::gather_pictures(dsl::cu::storage::f32, count, s, numbers), data.pixels(0),
       static_cast<int const*>(nullptr), static_cast<float const*>(nullptr), static_cast<unsigned const*>(nullptr),
       &state, images.data(), static_cast<int*>(nullptr));
   for (int n = 0; n < count; ++n)
@@ -253,7 +253,7 @@ TEMPLATE_TEST_CASE("a host batch becomes channels-last", "[kernels]", float, bf1
   }
 }
 
-TEMPLATE_TEST_CASE("a folded convolution gives what batch_norm behind it gave", "[kernels]", float, bf16) {
+TEMPLATE_TEST_CASE("a folded convolution gives what batch_norm after it gave", "[kernels]", float, bf16) {
   int const filters = 5;
   int const inner = 12;
   numbers kernel(filters * inner, -1, 1), bias(filters, -1, 1), gamma(filters, -2, 2), beta(filters, -1, 1);

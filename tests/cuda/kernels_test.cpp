@@ -141,21 +141,20 @@ TEMPLATE_TEST_CASE("activations and their gradients", "[kernels]", float, bf16) 
 TEMPLATE_TEST_CASE("dropout draws what the CPU draws", "[kernels]", float, bf16) {
   for (auto const& g : geometries)
     for (bool const accumulate : {false, true}) {
-      std::uint64_t const seed = 0x9999888877776666u;
-      dsl::cu::step_state state{.step = 0x300000005u};
+      dsl::cu::step_state state{.step = 0x300000005u, .seed = 0x9999888877776666u};
       tensor<TestType> x(g.batch, g.shape, g.x, 1, 2), y(g.batch, g.shape, g.y);
-      run(kernels::dropout(storage_of<TestType>, g.batch, g.shape, 0.375, 21, seed, g.x, g.y, accumulate), x.data(),
-          y.data(), &state);
-      dsl::dropout_draw const draw{seed, state.step, 21, 0.375F};
+      run(kernels::dropout(storage_of<TestType>, g.batch, g.shape, 0.375, 21, g.x, g.y, accumulate), x.data(), y.data(),
+          &state);
+      dsl::dropout_draw const draw{state.seed, state.step, 21, 0.375F};
       dsl::plain::dropout<double>(x.read(), y.wanted(), draw, accumulate);
       y.check();
     }
   // The second half of a batch, drawn on a device of its own.
   tensor<TestType> x(4, {6, 2, 2}), whole(4, {6, 2, 2}), half(2, {6, 2, 2});
-  dsl::cu::step_state state{.step = 7};
-  run(kernels::dropout(storage_of<TestType>, 4, {6, 2, 2}, 0.5, 3, 1, {6}, {6}, false), x.data(), whole.data(), &state);
+  dsl::cu::step_state state{.step = 7, .seed = 1};
+  run(kernels::dropout(storage_of<TestType>, 4, {6, 2, 2}, 0.5, 3, {6}, {6}, false), x.data(), whole.data(), &state);
   state.first_sample = 2;
-  run(kernels::dropout(storage_of<TestType>, 2, {6, 2, 2}, 0.5, 3, 1, {6}, {6}, false), x.data() + 48, half.data(),
+  run(kernels::dropout(storage_of<TestType>, 2, {6, 2, 2}, 0.5, 3, {6}, {6}, false), x.data() + 48, half.data(),
       &state);
   for (std::size_t i = 0; i < 48; ++i) CHECK(value_of(half.values[i]) == value_of(whole.values[48 + i]));
 }

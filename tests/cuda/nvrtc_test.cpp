@@ -51,7 +51,7 @@ std::vector<kernel_spec> specs_of(storage t, bool direct_convolutions) {
   for (dsl::augmentation const& a : augmentations) {
     dsl::augmentation_numbers numbers;
     REQUIRE(a.describe(numbers));
-    all.add(kernels::gather_pictures(t, 64, {3, 32, 32}, numbers, 1));
+    all.add(kernels::gather_pictures(t, 64, {3, 32, 32}, numbers));
   }
   all.add(kernels::update(t, {.momentum = 0.9, .weight_decay = 1e-4, .nesterov = true}, 1023, {}));
   all.add(kernels::loss(t, dsl::loss::categorical_crossentropy, false, 64, 64, {10, 1, 1}, {10}, {10}, true, 0.1));

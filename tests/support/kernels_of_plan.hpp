@@ -96,7 +96,7 @@ class kernels_of_plan {
       dsl::augmentation_numbers augment;
       if (training) dsl::shift_and_flip{}.describe(augment);
       add(k::load_pictures(t_, batch, shape));
-      return add(k::gather_pictures(t_, batch, shape, augment, 1));
+      return add(k::gather_pictures(t_, batch, shape, augment));
     }
     if (s.what == dsl::action::update) {
       long long const count = p.region_bytes[static_cast<int>(dsl::region::parameters)] / 4;
@@ -141,7 +141,7 @@ class kernels_of_plan {
       case op::avg_pool2d:
         if (forward) return add(k::avg_pool2d_forward(t_, batch, in, out, n.window, x, y));
         return add(k::avg_pool2d_backward(t_, batch, in, out, n.window, x, y, accumulate));
-      case op::dropout: return add(k::dropout(t_, batch, out, n.rate, s.node, 1, x, y, accumulate));
+      case op::dropout: return add(k::dropout(t_, batch, out, n.rate, s.node, x, y, accumulate));
       case op::dense: {
         if (forward) return add(k::dense_forward(t_, batch, in.channels, out.channels, x, y));
         if (s.what == dsl::action::backward_data)

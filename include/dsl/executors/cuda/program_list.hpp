@@ -62,6 +62,7 @@ class program_list {
     p.augment = wanted.augment;
     p.shuffle = wanted.shuffle;
     p.activations = activations;
+    p.state.seed = e_.options.seed;
     p.state.first_sample = static_cast<std::uint32_t>(wanted.part.first);
     try {
       build_program(e_, p, architecture_, workspace_limit_, ready);
@@ -94,7 +95,7 @@ class program_list {
     if (wanted.part.size < 1 && !idles)
       throw option_error(detail::message({"batch: a program needs 1 sample or more; found ", wanted.part.size}));
     // On the host nothing goes on meanwhile; and sums of a device take turns, so that one on its way would hold up the
-    // batch_norms behind it.
+    // batch_norms after it.
     bool const early = e_.link && e_.options.moments != tower_moments::synchronized;
     plan made = make_plan(e_.graph, {.batch = idles ? 1 : wanted.part.size,
                                      .mode = wanted.mode,

@@ -113,8 +113,8 @@ class step_recorder {
   void load(step const& x) {
     tensor_at const to = at_.written(x, content::activation);
     if (resident_data* const d = p_.data)
-      return launch(kernels::gather_pictures(type_, batch(), to.shape, p_.augment, e_.options.seed), d->pictures(),
-                    d->labels(), d->mean(), d->order(), e_.state, to.data, at_.buffer(p_.plan.labels));
+      return launch(kernels::gather_pictures(type_, batch(), to.shape, p_.augment), d->pictures(), d->labels(),
+                    d->mean(), d->order(), e_.state, to.data, at_.buffer(p_.plan.labels));
     long long const bytes = 4 * batch() * to.shape.size();
     p_.images.emplace(e_.calls, bytes);
     p_.pictures.emplace(e_.calls, bytes, e_.stream);
@@ -157,8 +157,7 @@ class step_recorder {
     }
   }
   void dropout(step const& x, tensor_at const& in, tensor_at const& out, bool accumulate) {
-    launch(kernels::dropout(type_, batch(), out.shape, e_.graph.nodes[x.node].rate, x.node, e_.options.seed, in.at,
-                            out.at, accumulate),
+    launch(kernels::dropout(type_, batch(), out.shape, e_.graph.nodes[x.node].rate, x.node, in.at, out.at, accumulate),
            in.data, out.data, e_.state);
   }
   void sum(step const& x, tensor_at const& out) {

@@ -6,7 +6,7 @@ namespace dsl_kernels {
 
 struct dropout_shape {
   int batch, area, channels, lanes;
-  int seed_low, seed_high, node;
+  int node;
   float rate;
   slice x, y;
   int accumulate;
@@ -14,9 +14,9 @@ struct dropout_shape {
 
 DEVICE philox_block dropout_draws(dropout_shape const& s, step_state const* state, unsigned sample, unsigned quad) {
   unsigned long long const step = state->step;
-  unsigned const high = static_cast<unsigned>(s.seed_high) ^ static_cast<unsigned>(step >> 32);
+  unsigned const high = static_cast<unsigned>(state->seed >> 32) ^ static_cast<unsigned>(step >> 32);
   unsigned const purpose = 3u | static_cast<unsigned>(s.node) << 16;
-  return philox(static_cast<unsigned>(s.seed_low), high, quad, purpose, state->first_sample + sample,
+  return philox(static_cast<unsigned>(state->seed), high, quad, purpose, state->first_sample + sample,
                 static_cast<unsigned>(step));
 }
 

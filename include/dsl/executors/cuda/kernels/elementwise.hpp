@@ -4,7 +4,6 @@
 #include <dsl/executors/cuda/kernels/spec.hpp>
 
 #include <algorithm>
-#include <cstdint>
 #include <span>
 
 /// Specs of kernels/elementwise.cuh and dropout.cuh. pixels: of the whole batch, so batch * area; T is
@@ -70,16 +69,14 @@ inline kernel_spec activation_backward(storage t, long long pixels, int channels
 
 /// Forward x -> y and backward dy -> dx alike; y may be x. The CPU's draws (executors/dropout.hpp).
 ///   launch(T const* x, T* y, step_state const*)
-inline kernel_spec dropout(storage t, int batch, shape const& s, double rate, int node, std::uint64_t seed, slice x,
-                           slice y, bool accumulate) {
+inline kernel_spec dropout(storage t, int batch, shape const& s, double rate, int node, slice x, slice y,
+                           bool accumulate) {
   int const lanes = detail::lanes_of(t, s.channels, {x, y});
   return detail::pointwise("dropout", t, batch * s.area() * (s.channels / lanes), batch, static_cast<int>(s.area()),
-                           s.channels, lanes, static_cast<std::int32_t>(static_cast<std::uint32_t>(seed)),
-                           static_cast<std::int32_t>(static_cast<std::uint32_t>(seed >> 32)), node,
-                           static_cast<float>(rate), x, y, accumulate);
+                           s.channels, lanes, node, static_cast<float>(rate), x, y, accumulate);
 }
 
-/// y = y + bias, then relu: behind a convolution that could not do it itself.
+/// y = y + bias, then relu: after a convolution that could not do it itself.
 ///   launch(float const* bias, T* y)
 inline kernel_spec add_bias(storage t, long long pixels, int channels, slice y, bool relu) {
   int const lanes = detail::lanes_of(t, channels, {y});

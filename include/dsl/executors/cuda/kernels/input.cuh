@@ -29,7 +29,6 @@ struct gather_shape {
   int flips;
   float flip_probability;
   int hole, hole_epochs;  // epochs: 0 for all
-  int seed_low, seed_high;
 };
 
 // One source position along a row or column; low < 0: there is none, and its value is 0.
@@ -98,7 +97,7 @@ KERNEL void gather_pictures(gather_shape s, unsigned char const* pictures, int c
   unsigned long long const sample = order ? order[position] : position;
 
   auto const words_for = [&](unsigned purpose) {
-    return philox(static_cast<unsigned>(s.seed_low), static_cast<unsigned>(s.seed_high),
+    return philox(static_cast<unsigned>(state->seed), static_cast<unsigned>(state->seed >> 32),
                   static_cast<unsigned>(state->epoch), purpose, static_cast<unsigned>(sample),
                   static_cast<unsigned>(sample >> 32));
   };

@@ -4,8 +4,6 @@
 #include <dsl/data/augment.hpp>
 #include <dsl/executors/cuda/kernels/spec.hpp>
 
-#include <cstdint>
-
 /// Specs of kernels/input.cuh.
 namespace dsl::cu::kernels {
 
@@ -17,19 +15,17 @@ inline kernel_spec load_pictures(storage t, int batch, shape const& s) {
 
 /// A batch from a data set in device memory: gathered, augmented, mean-subtracted, with its labels; the bits of
 /// data/pipeline.hpp where T is float. pictures: (all, channels, height, width) bytes; mean: one picture of floats, or
-/// null; order: the epoch's permutation, or null for pictures as they come; step_state says position and epoch; labels
-/// and all_labels may be null together.
+/// null; order: the epoch's permutation, or null for pictures as they come; step_state says position, epoch and seed;
+/// labels and all_labels may be null together.
 ///   launch(unsigned char const* pictures, int const* all_labels, float const* mean, unsigned const* order,
 ///          step_state const*, T* images, int* labels)
-inline kernel_spec gather_pictures(storage t, int batch, shape const& s, augmentation_numbers const& a,
-                                   std::uint64_t seed) {
+inline kernel_spec gather_pictures(storage t, int batch, shape const& s, augmentation_numbers const& a) {
   detail::checked_count("gather_pictures", s.size());
   return detail::pointwise("gather_pictures", t, batch * s.area(), batch, s.channels, s.height, s.width, a.shifts,
                            a.shift_flips, a.interpolation == interpolation::bilinear,
                            static_cast<float>(a.shift_height * s.height), static_cast<float>(a.shift_width * s.width),
                            a.crops, a.padding, static_cast<int>(a.outside), a.flips, a.flip_probability, a.hole,
-                           a.hole_epochs, static_cast<std::int32_t>(static_cast<std::uint32_t>(seed)),
-                           static_cast<std::int32_t>(static_cast<std::uint32_t>(seed >> 32)));
+                           a.hole_epochs);
 }
 
 }  // namespace dsl::cu::kernels
