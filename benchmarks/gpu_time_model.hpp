@@ -23,7 +23,7 @@ struct reached {
   double bandwidth = 0.9;   // of memory and L2
   double arithmetic = 0.7;  // of the tensor cores, with every multiprocessor at work
   double kept_in_l2 = 0.7;  // of L2, that a tensor is still there when it is read again
-  double begin_s = 1.0e-6;  // from one kernel's end to the begin of the next behind it, in a recorded graph
+  double begin_s = 1.0e-6;  // from one kernel's end to the begin of the next after it, in a recorded graph
   double least_s = 2.0e-6;  // a kernel that does next to nothing
   double copy_s = 2.5e-6;   // likewise a copy from or to the host
 };

@@ -105,7 +105,7 @@ int main(int argc, char** argv) try {
   std::printf("\n");
   told("arithmetic alone, at the data sheet's rate", 1e9 * all.gflop / flops_s[r.precision]);
   told("memory alone, at the data sheet's bandwidth, no L2", 1e6 * all.mb / r.on.memory_bytes_s);
-  told("predicted, one launch behind the other", 1e-6 * all.us);
+  told("predicted, one launch after the other", 1e-6 * all.us);
   told("predicted, on two queues", queues);
   return 0;
 } catch (std::exception const& e) {

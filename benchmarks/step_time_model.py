@@ -122,7 +122,7 @@ class Fabric:
 
 
 def waited_for(compute, sums):
-    """Sums (seconds, share of the step when it may begin) one behind the other beside the computing: what is left of
+    """Sums (seconds, share of the step when it may begin) one after the other beside the computing: what is left of
     them when that has ended."""
     free = 0.0
     for seconds, done in sums:

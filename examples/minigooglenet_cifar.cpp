@@ -189,10 +189,9 @@ struct says_where_it_begins : dsl::callback {
   void on_train_begin(dsl::fit_run& run) override {
     dsl::fit_position const& at = run.next;
     if (at.step > 0)
-      say(fmt::format("resuming behind batch {} of {} of epoch {} of {}", at.step, run.steps, at.epoch + 1,
-                      run.epochs));
+      say(fmt::format("resuming after batch {} of {} of epoch {} of {}", at.step, run.steps, at.epoch + 1, run.epochs));
     else if (at.epoch > 0)
-      say(fmt::format("resuming behind epoch {} of {}", at.epoch, run.epochs));
+      say(fmt::format("resuming after epoch {} of {}", at.epoch, run.epochs));
     else if (s.resume)
       say(fmt::format("no {} to resume from: training from the beginning", s.checkpoint()));
     if (at.epoch < run.epochs && !run.stop) say("training network...");  // else only history and plot are missing
@@ -276,7 +275,7 @@ std::vector<dsl::callback_handle> callbacks(settings const& s, std::shared_ptr<b
   if (s.epochs > 1) all.emplace_back(dsl::plot_each_epoch(s.output, {.plot = style(data.name)}));
   dsl::backup_options const backup{
       .save_freq = s.save_every > 0 ? dsl::every_batches(s.save_every) : dsl::every_epochs(1),
-      .delete_checkpoint = false,  // behind the plot
+      .delete_checkpoint = false,  // after the plot
       .restore = s.resume};
   if (s.keeps_checkpoint()) all.emplace_back(dsl::backup_and_restore(s.checkpoint(), backup));
   return all;
@@ -334,7 +333,7 @@ void run(settings const& s) {
   }
   pictures const data = load(s);
   int const gpus = all_gpus(s);
-  if (processes) {  // what all of them do behind the last epoch, or none
+  if (processes) {  // what all of them do after the last epoch, or none
     processes->agree("whether there is --confusion", !s.confusion.empty());
     processes->agree("--early-stopping", s.early_stopping);
     if (s.early_stopping > 0) processes->agree_on_fingerprint("--monitor", std::hash<std::string>{}(s.monitor));

@@ -140,16 +140,16 @@ inline void declare(CLI::App& app, settings& s) {
   app.add_option("-l,--learning-rate", s.learning_rate, "the highest; --schedule says how it changes")
       ->type_name("RATE");
   app.add_option("--schedule", s.schedule,
-                 "of the learning rate: poly (a straight line to 0), cosine, step (a tenth behind each\n"
+                 "of the learning rate: poly (a straight line to 0), cosine, step (a tenth after each\n"
                  "third of the epochs) or one_cycle (up in the first 30 % of the steps, then down)")
       ->type_name("NAME");
   app.add_option("--swa", s.swa,
-                 "stochastic weight averaging: behind N epochs the learning rate stays as it is then, and the mean\n"
-                 "of the weights since is what is validated and written; 0: never")
+                 "stochastic weight averaging: after N epochs the learning rate stays as it is, and the mean of\n"
+                 "the weights since then, taken every 4 steps, is what is validated and written; 0: never")
       ->type_name("N");
   app.add_option("--ema", s.ema,
-                 "exponential average: what the mean of the weights keeps of itself each step, as 0.998; under any\n"
-                 "--schedule from the beginning, with --swa N behind N epochs; 1: all steps weigh alike")
+                 "exponential average of the weights: what it keeps of itself each step, such as 0.998; from the\n"
+                 "first step on, with --swa N after N epochs; 1: a plain mean with --swa N, else no average")
       ->type_name("M");
   app.add_option("--bn-momentum", s.bn_momentum,
                  "what batch_norm's running statistics keep each step; for runs of few steps 0.9")
@@ -242,14 +242,14 @@ inline void declare(CLI::App& app, settings& s) {
   app.add_option("--tensorboard", s.tensorboard, "curves that TensorBoard shows: tensorboard --logdir DIR")
       ->type_name("DIR")
       ->group(callbacks);
-  app.add_option("--save-every", s.save_every, "write PLOT.checkpoint every N steps, too; 0: behind each epoch alone")
+  app.add_option("--save-every", s.save_every, "write PLOT.checkpoint every N steps, too; 0: after each epoch alone")
       ->type_name("N")
       ->group(callbacks);
 
   std::string const data = "Data";
   app.add_option("-d,--data", s.data,
-                 "directory of CIFAR-10's *.bin files; default: $TYPENET_DATA, then ~/.cache/typenet, where\n"
-                 "scripts/download_cifar10 puts them, then synthetic pictures")
+                 "directory of CIFAR-10's *.bin files; default: $TYPENET_DATA if set, else ~/.cache/typenet, where\n"
+                 "scripts/download_cifar10 puts them, or else synthetic pictures")
       ->type_name("DIR")
       ->check(CLI::Validator([](std::string& path) { return path.empty() ? std::string("must name a directory") : ""; },
                              ""))
@@ -277,11 +277,11 @@ Examples:
     minigooglenet_cifar -o plot.png --synthetic --epochs 4 --batch-size 32 --learning-rate 0.02 --bn-momentum 0.9
 
 It exits with 0 when plot and history are written, 2 for options that can't be, 1 for everything else that goes
-wrong; then one line on standard error says what and what to do, and no history is left behind, unless the
+wrong; then one line on standard error says what and what to do, and no history is left, unless the
 training was over: PLOT.history.csv is written first, whole, should the disk be full for weights or plot. A
-training that was ended behind its first epoch, or with --save-every its first N steps and one more, leaves
-PLOT.checkpoint: add --resume to go on from there; and PLOT, with its epochs. Where these can't be written while
-it trains, it warns and goes on.)");
+training that was ended after its first epoch (with --swa or --ema a step later), or with --save-every after its
+first N steps and one more, leaves PLOT.checkpoint: add --resume to go on from there; and PLOT, with its epochs.
+Where these can't be written while it trains, it warns and goes on.)");
   CLI::Validator const whole(
       [](std::string& text) -> std::string {
         std::size_t const digits = text.size() - (text.starts_with('-') ? 1 : 0);
@@ -399,7 +399,7 @@ inline void check(settings const& s) {
   need(s.confusion.empty() || is_picture(s.confusion) || s.confusion_as_text(),
        "--confusion: the name must end in .png, .svg or .txt; found " + s.confusion + "; rename it to confusion.png");
   check_names(s);
-  need(s.save_every >= 0, "--save-every: it must be 0 (behind each epoch) or more" + found(s.save_every) + "; try 500");
+  need(s.save_every >= 0, "--save-every: it must be 0 (after each epoch) or more" + found(s.save_every) + "; try 500");
   need(s.seed >= 0, "--seed: it must be 0 or more" + found(s.seed));
   need(s.deadline >= 1 && s.deadline < 1e6,
        "--deadline: it must be a number of seconds from 1" + found(s.deadline) + "; try 30");

@@ -55,7 +55,7 @@ def write(path, arrays, metadata):
 
 
 def in_order(model):
-    """Layers with weights, each behind what it takes its input from."""
+    """Layers with weights, each after what it takes its input from."""
     if not getattr(model, "outputs", None):
         raise ValueError(f"{model.name}: the order of its layers is not known; give layers=[...]")
     found, seen, waiting = [], set(), [(*t._keras_history[:2], False) for t in reversed(model.outputs)]

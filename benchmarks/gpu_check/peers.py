@@ -15,7 +15,7 @@ FOLDER = measuring.ROOT / "benchmarks/peers"
 VARIANTS = {"eager": ("torch", "eager"), "graph": ("torch", "graph"), "compile": ("torch", "compile"),
             "jax": ("jax", "jit")}
 PROGRAMS = {"torch": FOLDER / "minigooglenet_torch_cuda.py", "jax": FOLDER / "minigooglenet_jax_cuda.py"}
-# torch.compile takes minutes to come up: it is asked for, or gets the time that is left behind everything else
+# torch.compile takes minutes to come up: it is asked for, or gets the time that is left after everything else
 UNASKED = tuple(v for v in VARIANTS if v != "compile")
 CACHE = measuring.ROOT / "build/gpu_check/cache"
 # JAX would take three quarters of the device's memory, and tells much; what the compilers made is kept, as ours is
@@ -160,7 +160,7 @@ def compare(stage, workers, wanted):
 
 
 def matches(stage, workers, names, note=""):
-    """Each case, as far as time suffices. note: of a later turn, behind the cases' names."""
+    """Each case, as far as time suffices. note: of a later turn, after the cases' names."""
     o, found = stage.options, stage.results.setdefault("cases", [])
     for case in CASES:
         if o.batch and case[1] not in o.batch or o.mode and case[0] != o.mode:

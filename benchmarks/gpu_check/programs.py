@@ -115,7 +115,7 @@ def json_lines(text):
 
 
 def last_json(done):
-    """What a program said in its last line of JSON: libraries may write lines of theirs behind it."""
+    """What a program said in its last line of JSON: libraries may write lines of theirs after it."""
     found = json_lines(done.out)
     if not found:
         raise Failure(f"it printed no line of JSON: {done.last()}")

@@ -145,7 +145,7 @@ class Stage:
         return done
 
     def follow(self, out, told, of, to_the_end=False):
-        """Brings whole lines behind the first `told` bytes of a program's output into the log; how many are there
+        """Brings whole lines after the first `told` bytes of a program's output into the log; how many are there
         now. Read without moving the file's position, which is the program's, too."""
         new = os.pread(out.fileno(), max(0, os.fstat(out.fileno()).st_size - told), told)
         if not to_the_end:

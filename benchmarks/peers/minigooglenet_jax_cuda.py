@@ -11,7 +11,7 @@ where that is asked for, parameters, statistics and loss in float; on batches ga
 cuda_step's are (resident), or on one that lies there ready (fixed). infer: the forward pass, batch normalisation folded
 into the convolutions as cuda_step has it; each batch comes from the host's memory (host; pinned or pageable, whichever
 is faster, as "copied_from" says) or lies on the device (fixed).
-A request that fails answers {"error": ...}. Exit code 77: there is no device. "--device cpu" behind the words is for
+A request that fails answers {"error": ...}. Exit code 77: there is no device. "--device cpu" after the words is for
 trying it out.
 """
 import functools

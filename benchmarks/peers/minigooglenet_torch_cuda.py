@@ -12,7 +12,7 @@ convolutions as cuda_step has it; each batch is copied from pinned memory (host)
 device (fixed). graph: the step captured as one CUDA graph; compile: torch.compile with mode="max-autotune", which
 captures graphs itself, of the forward and backward pass with the gathering in front. cuDNN times all of its algorithms
 in each of them.
-A request that fails answers {"error": ...}. Exit code 77: there is no device. "--device cpu" behind the words is for
+A request that fails answers {"error": ...}. Exit code 77: there is no device. "--device cpu" after the words is for
 trying it out.
 """
 import contextlib
@@ -31,7 +31,7 @@ VARIANTS = ("eager", "graph", "compile")
 
 
 def folded(net):
-    """For inference: each convolution with the batch_norm behind it folded in."""
+    """For inference: each convolution with the batch_norm after it folded in."""
     for layer in list(net.modules()):
         if isinstance(layer, torch.nn.Sequential) and len(layer) > 1 and isinstance(layer[1], torch.nn.BatchNorm2d):
             layer[0], layer[1] = fuse_conv_bn_eval(layer[0], layer[1]), torch.nn.Identity()

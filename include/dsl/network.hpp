@@ -65,7 +65,7 @@ template <class Judged, bool Moves = (Judged::sizes.devices > 1 && Judged::why.h
 struct as_lowered {
   static constexpr auto const& graph = Judged::result.graph;
 };
-/// All of it on device 0: who asks for a plan behind this error shall not get another.
+/// All of it on device 0: who asks for a plan after this error shall not get another.
 template <class Judged>
 struct as_lowered<Judged, true> : broken::moves_need_placement<typename Judged::whole, Judged::sizes.devices> {
   static constexpr auto graph = [] {

@@ -127,7 +127,7 @@ struct memory {
 constexpr timing_options brief{.warm_ups = 1, .runs = 1, .rounds = 2};
 constexpr long long workspace_bytes = 1 << 20;
 
-// A whole buffer, or, where the output is a slice of one, its pixels among 8 channels in front and others behind.
+// A whole buffer, or, where the output is a slice of one, its pixels among 8 channels in front and others after.
 struct output_place {
   int pitch, offset;
   explicit output_place(convolution const& c)

@@ -124,7 +124,7 @@ bool is_compiled(convolution const& c, convolution_options o) {
 
 }  // namespace
 
-TEST_CASE("a convolution's pads behind follow from the output") {
+TEST_CASE("a convolution's pads at the end follow from the output") {
   STATIC_REQUIRE(square(1, 3, 8, 32, 3, 1, dsl::padding::same).pad_bottom == 1);
   STATIC_REQUIRE(square(1, 3, 8, 32, 3, 2, dsl::padding::same).pad_top == 0);
   STATIC_REQUIRE(square(1, 3, 8, 32, 3, 2, dsl::padding::same).pad_bottom == 1);
@@ -278,7 +278,7 @@ TEST_CASE("a kernel's gradient in float") {
   CHECK(find_plans(h200_target(), pictures, o).candidates == 0);  // known: only for even numbers of channels
 }
 
-TEST_CASE("padding may be more behind than in front") {
+TEST_CASE("padding may be more after than in front") {
   SKIP_WITHOUT_CUDNN();
   for (convolution const& c :
        {square(64, 80, 80, 32, 3, 2, dsl::padding::same), square(4, 3, 5, 8, 3, 2, dsl::padding::same),

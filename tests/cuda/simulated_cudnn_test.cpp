@@ -364,7 +364,7 @@ TEST_CASE("execution refuses what it can't run") {
     }
     CHECK(answer(plans[0], {1, 2, 4}, {x, ws.p, ys.p}) == CUDNN_STATUS_SUCCESS);
     b.a(b.a.cudaStreamSynchronize, b.s);
-    CHECK(answer(plans[0], {1, 2, 4}, {x + 32, ws.p, ys.p}) == CUDNN_STATUS_SUCCESS);  // ends behind the buffer
+    CHECK(answer(plans[0], {1, 2, 4}, {x + 32, ws.p, ys.p}) == CUDNN_STATUS_SUCCESS);  // ends after the buffer
     CHECK(b.a.cudaStreamSynchronize.function(b.s) == cudaErrorLaunchFailure);
     CHECK_THAT(b.device.take_misuses().at(0), Catch::Contains("1344 bytes that are not inside one allocation"));
     b.device.forget_errors();

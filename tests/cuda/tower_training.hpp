@@ -120,7 +120,7 @@ inline distance distance_of(trained const& got, trained const& wanted) {
   d.all = std::sqrt(apart / moved);
   return d;
 }
-/// fp32: rounding alone. bf16: factors of 8 bits go through every layer, and little is left of a gradient behind a
+/// fp32: rounding alone. bf16: factors of 8 bits go through every layer, and little is left of a gradient after a
 /// batch_norm, so single parameters say nothing.
 inline void check_near(trained const& got, trained const& wanted, precision p) {
   distance const d = distance_of(got, wanted);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: network: there is no layer behind the input; add one
+// EXPECT: network: there is no layer after the input; add one
 // EXPECT-RE: network_has_a_layer<.*dsl::sequential<>, (Layers=)?0
 #include <dsl/language.hpp>
 

@@ -2,7 +2,7 @@
 // EXPECT: node: it must own its operation's parameters; declare kernel, bias, or batch_norm's four, or none before it
 // EXPECT-RE: nodes_own_their_parameters<.*dsl::at<1>, (Layer=)?mix<3>
 // EXPECT-RE: (Kind=)?.*(conv2d|op\)1), (Wanted=)?2, (Found=)?1
-// A convolution without its bias. What is asked for behind the error is no second one.
+// A convolution without its bias. What is asked for after the error is no second one.
 #include <dsl/language.hpp>
 
 template <int Kernel>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A training of a moment that writes TensorBoard's files, for tensorboard_test.py.
-//   events FOLDER [EPOCH BATCH]    with EPOCH and BATCH, from 0, it kills itself behind that batch; the next one goes
+//   events FOLDER [EPOCH BATCH]    with EPOCH and BATCH, from 0, it kills itself after that batch; the next one goes
 //   on
 // It prints every point that FOLDER/logs must then have: "train batch_loss 1 1.0986123"
 #include "support/toy_training.hpp"

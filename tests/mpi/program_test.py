@@ -150,7 +150,7 @@ class Program(unittest.TestCase):
             with self.subTest(name):
                 self.interrupted(name, command, 2)
                 out, err = self.run_in(name, [*command, "--resume"])
-                self.assertIn("[INFO] resuming behind epoch ", out)
+                self.assertIn("[INFO] resuming after epoch ", out)
                 self.assertNotIn("Epoch 1/30", out)
                 self.assertEqual(self.numbers(name), self.numbers("whole"))
                 self.assertEqual(err, "")

@@ -115,7 +115,7 @@ struct thrower : dsl::callback {
   }
 };
 
-/// stop=1: ends the run behind epoch 1, as one that looks at a clock might, in this rank alone; stop_in=train_begin,
+/// stop=1: ends the run after epoch 1, as one that looks at a clock might, in this rank alone; stop_in=train_begin,
 /// ... says when, in that epoch. kill=7: this rank dies in the run's step 7. rate=1: another learning rate from epoch 1
 /// on, in this rank alone.
 struct unlike_the_others : dsl::callback {

@@ -105,7 +105,7 @@ void file_then_folder(std::vector<synced> const& seen, std::string const& path, 
 
 }  // namespace
 
-TEST_CASE("a file is synced before it is renamed, and its folder behind that", "[files]") {
+TEST_CASE("a file is synced before it is renamed, and its folder after that", "[files]") {
   temporary_directory const here;
   std::string const inner = here / "inner";
   fs::create_directory(inner);
@@ -128,7 +128,7 @@ TEST_CASE("a file is synced before it is renamed, and its folder behind that", "
   CHECK(w.seen[1].path_was == "after");
 }
 
-TEST_CASE("a disk that fails behind the rename is a warning; a folder that can't be synced there is none", "[files]") {
+TEST_CASE("a disk that fails after the rename is a warning; a folder that can't be synced there is none", "[files]") {
   temporary_directory const here;
   std::string const path = here / "a";
   for (int code : {EIO, ENOSPC, EDQUOT}) {

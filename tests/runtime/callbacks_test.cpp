@@ -207,7 +207,7 @@ TEST_CASE("schedules: one_cycle is PyTorch's OneCycleLR", "[callbacks]") {
 
 namespace {
 
-/// The loss is no number behind step `at` of epoch 1, through a weight.
+/// The loss is no number after step `at` of epoch 1, through a weight.
 struct poison : callback {
   std::int64_t at;
   explicit poison(std::int64_t step) : at(step) {}
@@ -267,7 +267,7 @@ TEST_CASE("early_stopping: the best weights come back where the loss is no numbe
 
 namespace {
 
-/// The weights behind every step, and those that an epoch's end finds.
+/// The weights after every step, and those that an epoch's end finds.
 struct weights_seen : callback {
   std::vector<std::vector<float>> steps, ends, saving_points, backups;
   void on_batch_end(fit_run& run) override { steps.push_back(detail::read_weights(run.trainer.engine())); }

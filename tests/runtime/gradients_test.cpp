@@ -88,7 +88,7 @@ class differentiable {
   double* parameter_data(int k) { return host_.parameter_data(k); }
   graph_view const& graph() const { return engine_->graph(); }
 
-  /// Whether a step reads node n's bias; a batch_norm behind cancels it.
+  /// Whether a step reads node n's bias; a batch_norm after it cancels it.
   bool bias_is_cancelled(int k) const {
     detail::analysis const a = detail::analyse(graph(), host_.prepared(program_).plan.options);
     return graph().parameters[k].role == role::bias && a.bias_skipped[graph().parameters[k].node];
@@ -151,7 +151,7 @@ void check_network(question const& q = {}) {
   INFO(std::string(text.data, static_cast<std::size_t>(text.size)) << ", batch " << q.batch);
   check(network<Layers...>::view(), q);
 }
-/// Layers with a convolution before them, so that their own input has a gradient, and a classifier behind.
+/// Layers with a convolution before them, so that their own input has a gradient, and a classifier after.
 template <class... Layers>
 void through(question const& q = {}) {
   check_network<image<2, 5, 6>, conv2d<3, 2>, Layers..., flatten, dense<3>, softmax>(q);
@@ -179,7 +179,7 @@ TEST_CASE("gradients: conv2d", "[gradients]") {
   through<conv2d<4, 3, 3, 2, same>>();
   through<conv2d<4, 3, 3, 2, valid>>();
   through<conv2d<4, 1, 1, 2>>();
-  through<conv2d<4, 2, 2>>();  // an odd row of zeros behind
+  through<conv2d<4, 2, 2>>();  // an odd row of zeros after
   through<conv2d<4, 1, 5>>();
   through<conv2d<4, 4, 1, 3>>();
   through<conv2d<4, 5, 6, 1, valid>>();  // to one pixel

@@ -115,7 +115,7 @@ TEST_CASE("keras_h5: layers are numbered as Keras does it", "[keras_h5]") {
   CHECK(groups_of<activated, activated, conv2d<2, 1>>() ==
         strings{"layers/conv2d_1", "layers/conv2d", "layers/conv2d_3", "layers/conv2d_2", "layers/conv2d_4"});
   CHECK(groups_of<relu>().empty());
-  // A transfer is no layer, and an activation behind one still belongs to the convolution before it.
+  // A transfer is no layer, and an activation after one still belongs to the convolution before it.
   using placed = uneven<sequential<conv2d<2, 1>, on<device<1>, relu>>>;
   CHECK(groups_of<placed>() == groups_of<activated>());
   CHECK(groups_of<placed>(true) == groups_of<activated>(true));

@@ -260,7 +260,7 @@ void agree_for(std::initializer_list<int> batches = {1, 2, 3, 7}) {
     even = !even;
   }
 }
-/// With a classifier behind.
+/// With a classifier after.
 template <class... Layers>
 void agree_on() {
   agree_for<Layers..., flatten, dense<5>, softmax>();

@@ -39,7 +39,7 @@ struct touchy_op {
 using model =
     network<image<3, 8, 8>, conv2d<16, 3>, batch_norm<0.5>, relu, custom<touchy_op>, flatten, dense<2>, softmax>;
 
-/// Its predictions before and behind a step that was interrupted behind the batch_norm.
+/// Its predictions before and after a step that was interrupted after the batch_norm.
 template <class Executor>
 std::vector<float> predicted(bool interrupted) {
   trainer t = compile<model>(Executor{}, sgd{.learning_rate = 0.1}, {.seed = 5});

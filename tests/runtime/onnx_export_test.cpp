@@ -189,7 +189,7 @@ using integer_list = std::vector<long long>;
 TEST_CASE("onnx: operators and what they are told", "[onnx]") {
   using namespace dsl;
   using picture = image<3, 9, 8>;
-  // 9 rows in steps of 2 make 5, 8 columns 4: the odd zero goes behind the last
+  // 9 rows in steps of 2 make 5, 8 columns 4: the odd zero goes after the last
   pb::ModelProto m = exported<network<picture, conv2d<4, 3, 3, 2>>>();
   CHECK(integers(m.graph().node(0), "kernel_shape") == integer_list{3, 3});
   CHECK(integers(m.graph().node(0), "strides") == integer_list{2, 2});

@@ -118,7 +118,7 @@ TEST_CASE("pictures: a JPEG is turned as the camera was held", "[pictures]") {
   auto const with = [&](std::size_t at, std::string const& others) {
     return std::string(good).replace(at, others.size(), others);
   };
-  CHECK_FALSE(lies(with(10, "\xff\xff\xff\xff")));            // the table lies far behind
+  CHECK_FALSE(lies(with(10, "\xff\xff\xff\xff")));            // the table lies far beyond
   CHECK_FALSE(lies(with(10, std::string("\x31\0\0\0", 4))));  // of its first two bytes one is there
   CHECK(good.size() == 6 + 0x32);
   CHECK(lies(with(14, "\xff\xff")));  // more tags than there are

@@ -192,7 +192,7 @@ struct interlude {
   }
 };
 
-// Nearly all parameters are behind the interlude: in the backward pass, before it.
+// Nearly all parameters are after the interlude: in the backward pass, before it.
 using with_interlude =
     network<image<3, 8, 8>, conv2d<4, 3>, custom<interlude>, relu, flatten, dense<16>, relu, dense<3>, softmax>;
 using normalised =
@@ -221,7 +221,7 @@ void train_step(engine& e, int s, int size) {
   for (int n = 0; n < size; ++n) y.push_back((n + s) % 3);
   e.run(program, {x.data() + 192 * mine.first, y.data() + mine.first, mine.size, static_cast<std::uint64_t>(s), 0.02});
 }
-/// Parameters of all towers behind some steps.
+/// Parameters of all towers after some steps.
 template <class Network, class T>
 std::vector<float> train(towers const& t, int size) {
   auto const e = make<Network, T>(t);
@@ -528,7 +528,7 @@ TEST_CASE("processes compare network and parameters when these can be others, an
     after(steps);
   });
   CHECK(said == std::vector<std::string>(2));
-  // fit asks before it begins, and behind each epoch before and behind validation
+  // fit asks before it begins, and after each epoch before and after validation
   for (auto const& c : each)
     CHECK(c == std::vector<counts>{
                    {1, 1, 0, 3}, {0, 0, 0, 3}, {0, 1, 1, 0}, {0, 0, 1, 0}, {0, 2, 5, 0}, {0, 0, 0, 3}, {0, 1, 0, 3}});

@@ -452,7 +452,7 @@ TEST_CASE("program: trains on CIFAR-10's own files, and says so", "[program]") {
   CHECK(scores(by_environment) == scores(here));
 }
 
-TEST_CASE("program: where the plot fails behind the training, the history is kept, whole, and said so", "[program]") {
+TEST_CASE("program: where the plot fails after the training, the history is kept, whole, and said so", "[program]") {
   temporary_directory const here, bin;
   // A gnuplot that draws the two trials before the training, and has no more ink then.
   std::ofstream(bin / "gnuplot") << "#!/bin/sh\nif [ -e \"$0.2\" ]; then echo no ink >&2; exit 3; fi\n"
@@ -475,7 +475,7 @@ TEST_CASE("program: where the plot fails behind the training, the history is kep
   outcome const again = run(here, tiny({"-o", "plot.png", "--epochs", "2", "--verbose", "0", "--resume"}));
   INFO(again.out << again.err);
   CHECK(again.code == 0);
-  CHECK(has(again.out, "resuming behind epoch 2 of 2"));
+  CHECK(has(again.out, "resuming after epoch 2 of 2"));
   CHECK_FALSE(has(again.out, "training network"));
   CHECK(contents(here / "plot.png.history.csv") == numbers);
   CHECK(fs::exists(here / "plot.png"));
@@ -505,8 +505,8 @@ TEST_CASE("program: the plot shows the epochs so far, those before a restart amo
   auto const again = start({"-o", "plot.png", "--epochs", "5", "--verbose", "0", "--resume"});
   INFO(again.out << again.err);
   CHECK(again.code == 0);
-  REQUIRE(has(again.out, "resuming behind epoch "));
-  auto const before = static_cast<std::size_t>(std::atoi(again.out.c_str() + again.out.find("behind epoch ") + 13));
+  REQUIRE(has(again.out, "resuming after epoch "));
+  auto const before = static_cast<std::size_t>(std::atoi(again.out.c_str() + again.out.find("after epoch ") + 12));
   CHECK(before >= 1);
   CHECK(epochs(7) == before + 1);
 }
@@ -525,7 +525,7 @@ TEST_CASE("program: a checkpoint that can't be written ends no training", "[prog
   CHECK(std::distance(fs::directory_iterator(here.path), {}) == 2);
 }
 
-TEST_CASE("program: where the weights fail behind the training, history and plot are kept, and said so", "[program]") {
+TEST_CASE("program: where the weights fail after the training, history and plot are kept, and said so", "[program]") {
   temporary_directory const here;
   outcome const o = run(here, tiny({"-o", "plot.png", "--epochs", "1", "--weights", "w"}), {}, 1 << 20);
   INFO(o.out << o.err);

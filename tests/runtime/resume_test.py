@@ -8,7 +8,7 @@ be what an undisturbed one does, to the byte.
 
 A moment is a time since the program (or mpirun, which then loses one rank) was called, drawn up to the length of a whole
 run: starting, drawing pictures, steps, validation, checkpoints, weights, plot. A run that ends before its moment is
-compared, and another one begins. More are drawn until a run has gone on within an epoch, and one behind an epoch; where
+compared, and another one begins. More are drawn until a run has gone on within an epoch, and one after an epoch; where
 that never happens the test fails. Of history and log only seconds and images_per_second may differ. Standard library only.
 """
 import argparse
@@ -28,7 +28,7 @@ import launching
 import measuring
 
 EPOCHS, STEPS = 4, 8
-WHERE = {"[INFO] resuming behind batch": "within an epoch", "[INFO] resuming behind epoch": "behind an epoch"}
+WHERE = {"[INFO] resuming after batch": "within an epoch", "[INFO] resuming after epoch": "after an epoch"}
 TIMES = 2  # columns at the end of a row
 # Every callback that has a state: two epochs of 4 end within --save-every's steps, and the best value is one of them.
 OPTIONS = ["--output", "plot.svg", "--synthetic", "--train-size", 64, "--test-size", 16, "--batch-size", 8, "--epochs",
@@ -66,7 +66,7 @@ def left_by(folder):
 def where(out):
     """What a program that has said this was at."""
     begun, ended = len(re.findall("^Epoch [0-9]+/", out, re.M)), out.count(" - loss: ")
-    return "starting" if not begun else "within an epoch" if begun > ended else "behind an epoch"
+    return "starting" if not begun else "within an epoch" if begun > ended else "after an epoch"
 
 
 def killed(o, ranks, folder, after, dice):
@@ -114,7 +114,7 @@ def series(o, ranks, dice):
             went_on |= {place for words, place in WHERE.items() if words in out and "[INFO] training network..." in out}
             if code is None:
                 kills.append({"ranks": ranks, "after_s": round(after, 3), "at": where(out), "epochs": out.count(" - loss: "),
-                              "resumed": "[INFO] resuming behind" in out, "run": len(runs) - 1})
+                              "resumed": "[INFO] resuming after" in out, "run": len(runs) - 1})
                 runs[-1]["kills"] += 1
                 print(f"run {len(runs)}: killed after {after:.2f} s, {kills[-1]['at']}", flush=True)
                 continue
@@ -144,16 +144,16 @@ def main():
     for ranks in kinds:
         k, r, span = series(o, ranks, dice)
         kills, runs = kills + k, runs + r
-        at = [sum(x["at"].startswith(word) for x in k) for word in ("starting", "within", "behind")]
+        at = [sum(x["at"].startswith(word) for x in k) for word in ("starting", "within", "after")]
         same = sum(not x["wrong"] for x in r)
         rows.append([f"{ranks} ranks under mpirun" if ranks else "one process", f"{span:.1f} s", len(k), *at,
                      sum(x["resumed"] for x in k), f"{same} of {len(r)}"])
     text = "\n\n".join([
         "# A training that is killed and goes on",
-        f"MiniGoogLeNet, {EPOCHS} epochs of {STEPS} steps, a checkpoint every 3 steps and behind each epoch; SIGKILL at random "
+        f"MiniGoogLeNet, {EPOCHS} epochs of {STEPS} steps, a checkpoint every 3 steps and after each epoch; SIGKILL at random "
         f"moments (seed {o.seed}), then the same command with --resume, until it ends. Weights, best weights, plot, history and "
         "log must be those of an undisturbed run, to the byte; of the last two all columns but the two that are times.",
-        measuring.table(["run", "undisturbed", "kills", "starting", "within an epoch", "behind one",
+        measuring.table(["run", "undisturbed", "kills", "starting", "within an epoch", "after one",
                          "of a resumed run", "runs with the same bytes"], rows),
         measuring.circumstances(finished := session.finish())])
     measuring.publish({"what": "a training that is killed and goes on", "seed": o.seed, "kills": kills, "runs": runs,

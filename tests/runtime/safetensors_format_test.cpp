@@ -100,7 +100,7 @@ TEST_CASE("safetensors: what the format's own tests refuse", "[safetensors]") {
            R"(":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]})";
   header_refused(ten + "}", fault::bad_offset, "must begin at byte 16 of the data; found bytes 0 to 16");
   refused(file_of(square, zeros(16) + "extra_bogus_data_for_polyglot_file"), fault::incomplete_data,
-          "must have 16 bytes behind its header; found 50");
+          "must have 16 bytes after its header; found 50");
   refused(file_of(square, zeros(14)), fault::incomplete_data, "found 14");
   refused("<\0\0\0\0\xff\xff\xff"s + square + zeros(16), fault::header_too_large, "at most 100000000 bytes");
   refused("", fault::header_too_small, "found 0 bytes");

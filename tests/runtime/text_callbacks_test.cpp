@@ -266,7 +266,7 @@ TEST_CASE("model_checkpoint: folders from templates are made with what is put in
   CHECK_THROWS_AS(toy::fit(t, 1, {model_checkpoint(here / "file/{epoch}/m")}), file_error);
 }
 
-TEST_CASE("csv_logger: a row an epoch, over or behind what was there", "[callbacks]") {
+TEST_CASE("csv_logger: a row an epoch, over or after what was there", "[callbacks]") {
   test::temporary_directory const here;
   std::string const path = here / "logs/run.csv";
   trainer t = toy::compiled();
@@ -306,7 +306,7 @@ struct killed {};
 /// Where a run ends as by kill -9, as far as its files are concerned.
 struct killer : callback {
   int epoch;
-  std::int64_t step;  // -1: behind the epoch
+  std::int64_t step;  // -1: after the epoch
   bool late;          // in on_saving_point
   killer(int e, std::int64_t s, bool l) : epoch(e), step(s), late(l) {}
   void on_batch_end(fit_run& run) override {
@@ -338,7 +338,7 @@ struct outcome {
   std::uint64_t steps = 0;
   friend bool operator==(outcome const&, outcome const&) = default;
 };
-/// Dies where others write their files, behind an epoch or one of its batches.
+/// Dies where others write their files, after an epoch or one of its batches.
 struct killed_between : callback {
   int epoch;
   std::int64_t step;
@@ -422,7 +422,7 @@ TEST_CASE("early_stopping: epochs without a better value count over a restart, t
   }
 }
 
-TEST_CASE("csv_logger: a run that goes on has each of its rows once behind those of others", "[callbacks][resume]") {
+TEST_CASE("csv_logger: a run that goes on has each of its rows once after those of others", "[callbacks][resume]") {
   for (int epoch : {1, 2})
     for (char separator : {',', ';'}) {
       test::temporary_directory const here;
@@ -489,7 +489,7 @@ TEST_CASE("backup_and_restore: a process killed at 50 random moments", "[callbac
   CHECK(files_in(here.path) == files_in(whole.path));  // no state, no half files
 }
 
-TEST_CASE("backup_and_restore: an early stop survives a kill behind it", "[callbacks][resume]") {
+TEST_CASE("backup_and_restore: an early stop survives a kill after it", "[callbacks][resume]") {
   test::temporary_directory const here;
   scripted::values = {5, 1, 2, 3, 4, 9};
   auto const fit = [&](std::vector<callback_handle> more) {
@@ -540,7 +540,7 @@ TEST_CASE("model_checkpoint: killed between two of them, no state speaks of a be
   for (save_freq freq : {every_epochs(1), every_batches(4)})
     for (bool best : {false, true}) {
       bool const in_epoch = freq.epochs == 0;
-      // `first` writes whole states, and the run goes on from them; `second` comes behind it.
+      // `first` writes whole states, and the run goes on from them; `second` comes after it.
       auto const fit = [&](test::temporary_directory const& here, callback_handle const& death, bool whole) {
         model_checkpoint_options const o{.save_best_only = true, .save_weights_only = !whole, .save_freq = freq};
         callback_handle second = model_checkpoint<train_accuracy>(here / "second", o);
@@ -568,7 +568,7 @@ TEST_CASE("model_checkpoint: killed between two of them, no state speaks of a be
                             << "." << step);
             test::temporary_directory const here;
             CHECK_THROWS_AS(fit(here, killed_between(epoch, step), whole), killed);
-            if (!best && !in_epoch) {  // what is no best one comes behind those that are
+            if (!best && !in_epoch) {  // what is no best one comes after those that are
               trainer t = toy::compiled();
               CHECK(exists(here / "first") == (epoch > 0));
               if (epoch > 0)
@@ -640,7 +640,7 @@ TEST_CASE("backup_and_restore: states are their callbacks', whatever pointer or 
   CHECK_FALSE(exists(here / "state"));
 }
 
-TEST_CASE("backup_and_restore: kept behind a run's end, it gives the same again; or begins anew",
+TEST_CASE("backup_and_restore: kept after a run's end, it gives the same again; or begins anew",
           "[callbacks][resume]") {
   test::temporary_directory const here;
   auto const fit = [&](bool restore, std::vector<callback_handle> more = {}) {
@@ -683,7 +683,7 @@ TEST_CASE("backup_and_restore: what does not fit is refused, and nothing changes
   trainer u = toy::compiled();
   CHECK(t.steps() == 0);
   CHECK(detail::fingerprint_of(t.engine()) == detail::fingerprint_of(u.engine()));
-  for (int epochs : {1, 2})  // with two it would end behind them, with weights that have seen more
+  for (int epochs : {1, 2})  // with two it would end after them, with weights that have seen more
     CHECK(
         has(thrown<option_error>([&] { toy::fit(u, epochs, {backup_and_restore(path)}); }),
             "has 2 epochs and a part of the next already; this run has " + std::to_string(epochs) + "; give it more"));
@@ -839,7 +839,7 @@ TEST_CASE("backup_and_restore: a run that begins anew never goes on from another
     fit(true, {seen});
     CHECK(seen->batches == 18);
   }
-  SECTION("killed behind that") {
+  SECTION("killed after that") {
     CHECK_THROWS_AS(fit(false, {killer{1, 3, false}}), killed);
     CHECK(exists(path));
     CHECK_FALSE(exists(before));
@@ -873,7 +873,7 @@ TEST_CASE("restore: a state without its first epochs is refused by what counts t
   trainer t = toy::compiled(), u = toy::compiled();
   fit(t, 2);
   CHECK(has(thrown<file_error>([&] { restore(u, read_checkpoint(path), path); }),
-            "is behind epoch 4 and has 2 of them: its run began with .initial_epoch"));
+            "is after epoch 4 and has 2 of them: its run began with .initial_epoch"));
   CHECK(u.steps() == 0);
   CHECK(restore_run(u, read_checkpoint(path), path).next.epoch == 4);
   std::filesystem::remove(path);

@@ -51,7 +51,7 @@ dsl::trainer made(float momentum = 0.9F, std::uint64_t seed = 1, int towers = 1)
                                dsl::towers{.count = towers}, {.seed = seed});
 }
 
-/// Halves the rate behind every epoch, so that it is part of the state.
+/// Halves the rate after every epoch, so that it is part of the state.
 struct halve : dsl::callback {
   void on_epoch_end(dsl::fit_run& run) override { run.learning_rate /= 2; }
 };
@@ -94,7 +94,7 @@ TEST_CASE("checkpoint: a training that goes on ends with the bits of one that wa
 
 namespace {
 
-/// What a process that is killed there leaves; step 0 is behind an epoch's end.
+/// What a process that is killed there leaves; step 0 is after an epoch's end.
 struct killed_at : dsl::callback {
   int epoch;
   std::int64_t step;
@@ -336,7 +336,7 @@ TEST_CASE("checkpoint: an average goes on as it was begun, or not at all", "[che
   CHECK(fit_averaged(u, {dsl::backup_and_restore(here / "early")}, {}).epochs.size() == 4);
 }
 
-TEST_CASE("checkpoint: broken weights behind an average that is not don't replace the last good ones", "[checkpoint]") {
+TEST_CASE("checkpoint: broken weights after an average that is not don't replace the last good ones", "[checkpoint]") {
   struct breaks : dsl::callback {  // weights that give no number, though their mean with others does
     void on_batch_end(dsl::fit_run& run) override {
       if (run.epoch != 2 || run.step + 1 != run.steps) return;
@@ -480,7 +480,7 @@ struct small_files {
   }
 };
 
-/// Does something behind an epoch, before what comes after it.
+/// Does something after an epoch, before what comes after it.
 struct behind : dsl::callback {
   int epoch;
   std::function<void()> what;

@@ -36,7 +36,7 @@ class dot_parser {
   explicit dot_parser(std::string text) : text_(std::move(text)) {
     expect("digraph"), expect("network"), expect("{");
     statements();
-    need(token().empty(), "something behind the end");
+    need(token().empty(), "something after the end");
     for (auto const& [from, to] : edges) need(nodes.count(from) && nodes.count(to), "an edge from or to nowhere");
   }
 

@@ -435,7 +435,7 @@ TEST_CASE("a plot looks as ggplot's do, and begins at epoch 1", "[text][plot]") 
   for (auto const& [name, colour] :
        {std::pair{"train_loss", "rgb(226,74,51)"}, std::pair{"test_loss", "rgb(52,138,189)"},
         std::pair{"train_acc", "rgb(152,142,213)"}, std::pair{"test_acc", "rgb(119,119,119)"}}) {
-    std::size_t const curve = svg.find(path, svg.find(name));  // the first line behind its title
+    std::size_t const curve = svg.find(path, svg.find(name));  // the first line after its title
     REQUIRE(curve != svg.npos);
     CHECK(svg.substr(curve + path.size(), std::string(colour).size()) == colour);
   }

@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// First on PATH while it lives. `last` are shell commands behind the picture, in which $n counts from 0.
+/// First on PATH while it lives. `last` are shell commands after the picture, in which $n counts from 0.
 struct fake_gnuplot {
   test::temporary_directory bin{};
   std::string before = std::getenv("PATH");
@@ -88,7 +88,7 @@ TEST_CASE("plot: a program that was started without a standard input draws, too"
   CHECK(contents(here / "plot.svg").ends_with("IEND"));
 }
 
-TEST_CASE("plot_each_epoch: behind every epoch a picture of all so far, whole", "[plot]") {
+TEST_CASE("plot_each_epoch: after every epoch a picture of all so far, whole", "[plot]") {
   test::temporary_directory const here;
   fake_gnuplot const gnuplot;
   struct look : callback {
@@ -136,7 +136,7 @@ TEST_CASE("plot_each_epoch: a run that goes on is drawn from its beginning", "[p
   run({});
   CHECK(gnuplot.drawn() == pictures{{1}, {1}, {1, 2}, {1}, {1, 2, 3}, {1, 2, 3, 4}});
 
-  {  // killed behind its last epoch, which is drawn when it goes on, although none is left
+  {  // killed after its last epoch, which is drawn when it goes on, although none is left
     fake_gnuplot const slow("sleep 0.3");
     struct killed_at_the_end : callback {
       void on_train_end(fit_run&) override { throw killed{}; }

@@ -75,7 +75,7 @@ std::vector<point> of(std::string const& begin, std::vector<point> all) {
 struct killed {};
 struct killer : callback {
   int epoch;
-  std::int64_t step;  // -1: behind the epoch
+  std::int64_t step;  // -1: after the epoch
   killer(int e, std::int64_t s) : epoch(e), step(s) {}
   void on_batch_end(fit_run& run) override {
     if (run.epoch == epoch && run.step == step) throw killed{};
@@ -336,7 +336,7 @@ TEST_CASE("tensorboard: runs that begin in one folder at once have a file each",
   CHECK(of == std::vector<int>{0, 10, 10, 10, 10});
 }
 
-TEST_CASE("tensorboard: a file's name is behind all that are there, whatever the clock says", "[tensorboard]") {
+TEST_CASE("tensorboard: a file's name is after all that are there, whatever the clock says", "[tensorboard]") {
   test::temporary_directory const here;
   fs::create_directories(here.path / "train");
   std::ofstream(here / "train/events.out.tfevents.9999999990.host.1.0.v2") << "another program's";
@@ -415,7 +415,7 @@ TEST_CASE("tensorboard: on a full disk it warns once, leaves whole records, and 
   CHECK(test::shown(here.path / "train") == train_points(h));
 }
 
-TEST_CASE("tensorboard: behind half a record that could not be removed nothing is written", "[tensorboard]") {
+TEST_CASE("tensorboard: after half a record that could not be removed nothing is written", "[tensorboard]") {
   test::temporary_directory const here;
   struct limit_kept {
     rlimit before{};

@@ -205,7 +205,7 @@ TEST_CASE("callbacks are called in order", "[trainer]") {
                                                  "epoch end 1 2", "train end 2 2"});
 }
 
-TEST_CASE("stop ends the run behind its epoch", "[trainer]") {
+TEST_CASE("stop ends the run after its epoch", "[trainer]") {
   dataset const data = toys(25);
   trainer t = make_trainer();
   auto const stopper = std::make_shared<diary>();
@@ -245,7 +245,7 @@ TEST_CASE("a schedule sets and records the learning rate", "[trainer]") {
   CHECK(before.back() == after.back());
 }
 
-TEST_CASE("a rate set behind an epoch is the next one's, of another fit, too", "[trainer]") {
+TEST_CASE("a rate set after an epoch is the next one's, of another fit, too", "[trainer]") {
   struct halve : callback {
     void on_epoch_end(fit_run& run) override { run.learning_rate /= 2; }
   };
@@ -297,7 +297,7 @@ TEST_CASE("in a callback the trainer's set_learning_rate is the run's", "[traine
   CHECK(by_run.learning_rate() == 0.01);
   CHECK(by_trainer.learning_rate() == 0.01);
 
-  // and behind the run it is the trainer's alone, however the run ended
+  // and after the run it is the trainer's alone, however the run ended
   must_throw<training_error>([&] { by_run.fit(data, {.batch_size = 8, .callbacks = {gives_up{}}}); }, {"enough"});
   for (trainer* t : {&by_run, &by_trainer}) {
     t->set_learning_rate(0.025);
@@ -342,7 +342,7 @@ TEST_CASE("a learning rate that is none is refused before its step, by the name 
   // a line that ends before the run does
   refuses({learning_rate_schedule{poly_decay{0.1, 2, 1.0}}}, 6, {"poly_decay", "epoch 4 of 2"});
   refuses({learning_rate_schedule{poly_decay{0.1, 2, 2.0}}}, 6, {"poly_decay", "epoch 4 of 2"});
-  // a callback of one's own, between two steps and behind the last
+  // a callback of one's own, between two steps and after the last
   refuses({sets_rate{1, 0, -0.5}}, 3, {"learning_rate", "-0.5", "epoch 2 after 1 batches", "callback"});
   refuses({sets_rate{0, 1, nan}}, 2, {"learning_rate", "nan", "epoch 1 after 2 batches", "callback"});
 

@@ -35,10 +35,10 @@ static_assert(on<3, 224, 224, dsl::conv2d<64, 7, 7, 2>>::output == shape{64, 112
 
 static_assert(window_of<3, 8, 8, dsl::conv2d<64, 3>>.pad_top == 1);
 static_assert(window_of<3, 8, 8, dsl::conv2d<64, 3>>.pad_left == 1);
-static_assert(window_of<3, 8, 8, dsl::conv2d<64, 2>>.pad_top == 0);  // an even kernel: one row, behind the last
+static_assert(window_of<3, 8, 8, dsl::conv2d<64, 2>>.pad_top == 0);  // an even kernel: one row, after the last
 static_assert(window_of<3, 5, 9, dsl::conv2d<8, 1, 7>>.pad_top == 0);
 static_assert(window_of<3, 5, 9, dsl::conv2d<8, 1, 7>>.pad_left == 3);
-// TensorFlow: (ceil(32 / 2) - 1) * 2 + 3 - 32 = 1 row of zeros, behind the last; not PyTorch's padding=1.
+// TensorFlow: (ceil(32 / 2) - 1) * 2 + 3 - 32 = 1 row of zeros, after the last; not PyTorch's padding=1.
 static_assert(window_of<3, 32, 32, dsl::conv2d<8, 3, 3, 2>>.pad_top == 0);
 static_assert(window_of<3, 33, 31, dsl::conv2d<8, 3, 3, 2>>.pad_top == 1);  // 33: 2 rows, 1 in front
 static_assert(window_of<3, 33, 32, dsl::conv2d<8, 3, 3, 2>>.pad_left == 0);

@@ -13,7 +13,7 @@ using dsl::verdict;
 
 namespace {
 
-/// On a picture of 4x8x8, behind a relu; what compile-time errors are made from.
+/// On a picture of 4x8x8, after a relu; what compile-time errors are made from.
 template <class... Layers>
 inline constexpr verdict on_picture = dsl::detail::judged<dsl::image<4, 8, 8>, dsl::relu, Layers...>::why;
 template <class... Layers>
@@ -41,7 +41,7 @@ inline constexpr rule avg_pool = on_picture<slide<op::avg_pool2d, Size, Size, St
 constexpr rule ill = rule::windows_lead_to_their_output;
 
 static_assert(conv<3, 3, 1, 1, 1, 8, 8> == rule::holds && conv<3, 3, 1, 0, 0, 6, 6> == rule::holds);
-static_assert(conv<3, 3, 1, 0, 0, 7, 7> == rule::holds && conv<3, 3, 1, 0, 0, 8, 8> == rule::holds);  // zeros behind
+static_assert(conv<3, 3, 1, 0, 0, 7, 7> == rule::holds && conv<3, 3, 1, 0, 0, 8, 8> == rule::holds);  // zeros after
 static_assert(conv<3, 3, 1, 2, 2, 10, 10> == rule::holds);                            // every place where they meet
 static_assert(conv<3, 3, 1, 0, 0, 9, 8> == ill);                                      // a window of nothing but zeros
 static_assert(conv<3, 3, 1, 1, 1, 5, 8> == ill && conv<3, 3, 1, 1, 1, 8, 5> == ill);  // rows, columns left over
@@ -217,7 +217,7 @@ using taller = node_of<op::activation, 1, 4, 9, 8>;
 static_assert(on_picture<dsl::concat<dsl::relu, taller>>.broken == astray);
 static_assert(on_picture<dsl::dropout<1.0>, taller>.broken == rule::dropout_rate_is_a_probability);
 
-// What is broken is planned all the same, for who asks for its bytes behind the error.
+// What is broken is planned all the same, for who asks for its bytes after the error.
 template <class... Layers>
 inline constexpr long long bytes_of =
     dsl::make_plan(dsl::detail::judged<dsl::image<4, 8, 8>, dsl::relu, Layers...>::result.graph.view(), {4}).bytes();

@@ -61,7 +61,7 @@ static_assert(whole.race == -1);
 static_assert(whole.gradients_of_kernels == 20 && whole.beside == 20 + 8 + 2);
 
 // Convolutions that write their slices of one buffer don't wait for each other: an inception's second one goes beside,
-// as does a downsample's pool. Once a module each queue waits for the other; behind the last inception one does.
+// as does a downsample's pool. Once a module each queue waits for the other; after the last inception one does.
 constexpr target slices{
     .channel_block = channels_last, .alignment = 256, .element_bytes = 2, .library_writes_slices = true};
 constexpr tally in_place = tally_of<model>(mode::inference, false, slices);

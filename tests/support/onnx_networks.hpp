@@ -22,7 +22,7 @@ struct softplus {
   }
 };
 
-/// A sum of a value and itself, and a convolution behind it, in one layer of a user's own.
+/// A sum of a value and itself, and a convolution after it, in one layer of a user's own.
 struct doubled {
   static constexpr value lower(builder& b, value in) {
     value const both[] = {in, in};

@@ -12,7 +12,7 @@
 
 namespace dsl::test {
 
-/// One layer behind the other: every gradient has one contribution, and device 0's are the same in any placement.
+/// One layer after the other: every gradient has one contribution, and device 0's are the same in any placement.
 template <int A, int B>
 using chain_on = network<image<3, 8, 8>, on<device<A>, conv2d<4, 3>, relu, max_pool2d<2, 2>>,
                          on<device<B>, conv2d<5, 3>, sigmoid, flatten, dropout<0.5>, dense<3>, softmax>>;
@@ -26,7 +26,7 @@ using apart_on =
             on<device<A>, concat<conv_module<16, 3>, conv2d<5, 1>, max_pool2d<1, 1>>>,
             on<device<B>, flatten, dropout<0.25>, on<device<A>, dense<3>>, softmax>>;
 
-/// A convolution whose bias the batch_norm behind it would spare it on one device.
+/// A convolution whose bias the batch_norm after it would spare it on one device.
 template <int A, int B>
 using torn_on = network<image<3, 8, 8>, on<device<A>, conv2d<16, 3>>,
                         on<device<B>, batch_norm<>, relu, conv2d<5, 3>, flatten, dense<3>, softmax>>;

@@ -118,7 +118,7 @@ class graph_values {
   std::vector<dsl::parameter> parameters_;
 };
 
-/// Series, branches, and skips over them, from every operation; behind them a classifier or a regression.
+/// Series, branches, and skips over them, from every operation; after them a classifier or a regression.
 class random_graph : public graph_values {
  public:
   random_graph(dice& d, int channel_block) : d_(d), block_(channel_block > 0 ? channel_block : 4) {

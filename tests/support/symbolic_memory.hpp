@@ -60,7 +60,7 @@ class memory {
   /// Who asks for the padding around a tensor, and so how much of it.
   enum class pads { kernel, copy, reader };
   /// Channels of the blocks that a tensor touches, but not its own. Kernels work on whole blocks: they write zeros
-  /// there. Copies go by channels: they do so behind their own in a buffer's last block alone, whosever those are.
+  /// there. Copies go by channels: they do so after their own in a buffer's last block alone, whosever those are.
   template <class Visit>
   void walk_padding(int buffer, int channel, long long size, int samples, pads who, Visit visit) const {
     dsl::buffer const& b = p_.buffers[buffer];
@@ -77,7 +77,7 @@ class memory {
     if (who == pads::kernel) pad(channel / b.block * b.block, channel % b.block);
     pad(end, filled_up - end);
   }
-  /// Zeros behind a tensor's last channel are part of what a kernel reads.
+  /// Zeros after a tensor's last channel are part of what a kernel reads.
   bool padding_is_zero(int buffer, int channel, long long size, int samples) const {
     bool zero = true;
     walk_padding(buffer, channel, size, samples, pads::reader, [&](std::size_t, int r, long long byte) {

@@ -16,7 +16,7 @@ sys.path[:0] = [str(ROOT / "benchmarks/gpu_check"), str(ROOT / "benchmarks"), st
 
 
 def load(path):
-    """A script that has no .py behind its name, as a module."""
+    """A script that has no .py after its name, as a module."""
     loader = importlib.machinery.SourceFileLoader(path.name, str(path))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(path.name, loader))
     loader.exec_module(module)

@@ -5,7 +5,7 @@
 
 namespace dsl {
 
-/// Several branches on the same input, their channels one behind the other. Where our own kernel makes a branch's last
+/// Several branches on the same input, their channels one after the other. Where our own kernel makes a branch's last
 /// value, as every batch_norm and pool in training does, it writes it where it belongs and nothing is copied; a
 /// library's convolution, as in inference, is copied.
 template <class... Branches>

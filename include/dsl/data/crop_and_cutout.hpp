@@ -114,7 +114,7 @@ namespace detail {
   throw option_error(message({"in_order: a policy ", does, " a picture that an earlier one has ", has,
                               "; give first what moves it, then what flips it, then what cuts it, each once"}));
 }
-/// What `next` draws, behind `before`, as one: a transform moves, then flips, then cuts.
+/// What `next` draws, after `before`, as one: a transform moves, then flips, then cuts.
 inline transform then(transform const& before, transform const& next) {
   transform both = before;
   if (next.moves()) {

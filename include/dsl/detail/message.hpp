@@ -29,7 +29,7 @@ struct piece {
   piece(double r) : real(r), what(kind::real) {}                                                            // NOLINT
 };
 
-/// Writes a piece's text to `to`, numbers with a null behind them, and returns how long it is; to null: only that.
+/// Writes a piece's text to `to`, numbers with a null after them, and returns how long it is; to null: only that.
 [[gnu::cold, gnu::noinline]] inline std::size_t write_piece(piece const& p, char* to, std::size_t room) {
   if (p.what == piece::kind::integer) return static_cast<std::size_t>(std::snprintf(to, room, "%lld", p.integer));
   if (p.what == piece::kind::real) return static_cast<std::size_t>(std::snprintf(to, room, "%.9g", p.real));

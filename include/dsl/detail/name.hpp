@@ -14,8 +14,9 @@ constexpr name signature() {
   return {__PRETTY_FUNCTION__, static_cast<int>(sizeof(__PRETTY_FUNCTION__)) - 1};
 }
 
-/// Where the template arguments of the type that text[begin] to text[end - 1] name begin. From behind, since only there
-/// it is certain whose brackets they are: net<small>::block<64>. Those in quotes, and the arrow of a lambda, are none.
+/// Where the template arguments of the type that text[begin] to text[end - 1] name begin. From the end, since only
+/// there it is certain whose brackets they are: net<small>::block<64>. Those in quotes, and the arrow of a lambda, are
+/// none.
 constexpr int arguments_of(char const* text, int begin, int end) {
   if (end == begin || text[end - 1] != '>') return end;
   int open = 0;
@@ -64,13 +65,13 @@ template <class T>
 constexpr name name_of() {
   name const all = signature<T>();
   char const* const text = all.data;
-  int begin = 0;  // behind "T = " (GCC, Clang, EDG all print it)
+  int begin = 0;  // after "T = " (GCC, Clang, EDG all print it)
   for (int i = 0; i + 4 <= all.size; ++i)
     if (text[i] == 'T' && text[i + 1] == ' ' && text[i + 2] == '=' && text[i + 3] == ' ') {
       begin = i + 4;
       break;
     }
-  return identifier_of(text, begin, all.size - 1);  // without the ] behind the type
+  return identifier_of(text, begin, all.size - 1);  // without the ] after the type
 }
 
 }  // namespace dsl::detail

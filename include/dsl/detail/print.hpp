@@ -14,7 +14,7 @@ inline void print(std::FILE* out, std::string const& s) {
   std::fwrite(s.data(), 1, s.size(), out);
   std::fflush(out);
 }
-/// Lines of another callback's begin behind that one.
+/// Lines of another callback's begin after that one.
 inline void print_lines(std::FILE* out, std::string const& s) {
   std::FILE* drawn = out;
   bool const ends = open_line.compare_exchange_strong(drawn, nullptr);

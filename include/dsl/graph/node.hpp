@@ -27,7 +27,7 @@ enum class op : unsigned char {
 /// Elementwise functions of op::activation; alpha is the slope of leaky_relu and the scale of elu.
 enum class function : unsigned char { relu, leaky_relu, elu, sigmoid, tanh, silu };
 
-/// A sliding window: kernel, stride, and the zeros in front of the first row and column. What is missing behind the
+/// A sliding window: kernel, stride, and the zeros in front of the first row and column. What is missing after the
 /// last ones follows from the output's shape.
 struct window {
   int height = 1;

@@ -7,7 +7,7 @@
 namespace dsl::detail {
 
 /// Puts an op::transfer wherever a value goes from one device to another: one for each tensor and device that reads it,
-/// in front of the first node that does. Behind this, only transfers read what another device has made, and everything
+/// in front of the first node that does. After this, only transfers read what another device has made, and everything
 /// that plans and executors know of nodes holds for them too.
 class transfer_pass {
  public:

@@ -24,9 +24,9 @@ struct backup_options {
 
 /// Keras's BackupAndRestore, to the bit: keeps a run's state in one file, each replacing the one before; where the file
 /// is there as fit begins, the run goes on from it, in the middle of an epoch too, with every callback's state, and its
-/// history begins with the epochs before. A run that ends removes the file. Every so many batches means behind each
+/// history begins with the epochs before. A run that ends removes the file. Every so many batches means after each
 /// epoch, too. Weights that no loss has been computed with may be broken, so their state waits in memory for the next
-/// step's; behind an epoch validation has looked at them, unless it was their average.
+/// step's; after an epoch validation has looked at them, unless it was their average.
 ///   trainer.fit(data, {.epochs = 70, .callbacks = {backup_and_restore{"run.state"}}});
 /// Of several processes all must have it; process 0 reads and writes. Throws file_error before the first step, in all
 /// of them, for a file that is no state of this run or can't be written; later it warns once and goes on.
@@ -79,7 +79,7 @@ class backup_and_restore : public callback {
     saved_ = {};
     if (run.failed || !run.leads) return file_.begin();
     if (!options_.delete_checkpoint) {
-      if (file_.confirm()) forget_before();  // a run that was ended behind its last moment
+      if (file_.confirm()) forget_before();  // a run that was ended after its last moment
       return;
     }
     ::unlink(path().c_str());

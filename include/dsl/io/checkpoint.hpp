@@ -27,7 +27,7 @@ struct saved_run {
   std::string callbacks{};  // for restore_callbacks()
 };
 
-/// A training's state behind an epoch, as bytes: parameters, running statistics, optimizer slots, counters, and what
+/// A training's state after an epoch, as bytes: parameters, running statistics, optimizer slots, counters, and what
 /// every epoch came to. An executor that computes in float goes on from it with the same bits, since order,
 /// augmentation and dropout depend on seed, epoch and step alone. The rate is the next epoch's.
 [[gnu::cold]] inline std::string checkpoint(trainer& t, history const& past, double learning_rate) {
@@ -139,7 +139,7 @@ inline constexpr char const* average_key = "fit's average";  // no callback's: t
           head.steps_an_epoch, file.callbacks()};
 }
 
-/// The same for one behind an epoch, and returns what came before: fit(..., {.initial_epoch = past.epochs.size()}) goes
+/// The same for one after an epoch, and returns what came before: fit(..., {.initial_epoch = past.epochs.size()}) goes
 /// on. Of one within an epoch only backup_and_restore can; of callbacks' state it makes use, too. Throws file_error
 /// where epochs before it are not in the file, since .initial_epoch skipped them.
 [[gnu::cold]] inline history restore(trainer& t, std::string const& bytes, std::string const& name) {
@@ -148,7 +148,7 @@ inline constexpr char const* average_key = "fit's average";  // no callback's: t
             detail::message({"is of the middle of epoch ", static_cast<long long>(file.head.epoch + 1),
                              "; go on from it with backup_and_restore, or start without"}));
   file.need(file.head.epoch == file.head.epochs,
-            detail::message({"is behind epoch ", file.head.epoch, " and has ", file.head.epochs,
+            detail::message({"is after epoch ", file.head.epoch, " and has ", file.head.epochs,
                              " of them: its run began with .initial_epoch; go on from it with backup_and_restore, or "
                              "with restore_run and .initial_epoch = ",
                              file.head.epoch}));
@@ -226,11 +226,11 @@ class state_file {
   detail::checkpoint_reader(t, bytes, path).give_arrays(t.engine(), false);
 }
 
-/// Writes one behind every epoch, over the one before, with the learning rate that callbacks have set by then; without
-/// validation, behind the next epoch's first step, whose loss says whether the weights are any good. `earlier` is what
+/// Writes one after every epoch, over the one before, with the learning rate that callbacks have set by then; without
+/// validation, after the next epoch's first step, whose loss says whether the weights are any good. `earlier` is what
 /// restore() returned, where it went on, and restore() asks for it again. Throws file_error before the first epoch
 /// where the file can't be written. Where that fails later (the disk is full, the folder gone) it warns once, and tries
-/// again behind the next epoch: hours of training are worth more than the means to repeat them.
+/// again after the next epoch: hours of training are worth more than the means to repeat them.
 struct checkpoint_each_epoch : callback {
   std::string path;
   history earlier{};

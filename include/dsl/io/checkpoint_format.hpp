@@ -14,7 +14,7 @@
 
 namespace dsl::detail {
 
-/// What a checkpoint begins with; behind it come 9 doubles for each of `epochs` epochs, then the parameters as floats,
+/// What a checkpoint begins with; after it come 9 doubles for each of `epochs` epochs, then the parameters as floats,
 /// each followed by its optimizer slots, then the callbacks' state, then the fingerprint of all that. In this machine's
 /// byte order.
 struct checkpoint_head {
@@ -180,7 +180,7 @@ class checkpoint_reader {
   std::string callbacks() const { return bytes_.substr(callbacks_, static_cast<std::size_t>(head.callbacks)); }
 
   checkpoint_head head{};
-  static constexpr std::size_t version_at = 19;  // behind "typenet checkpoint "
+  static constexpr std::size_t version_at = 19;  // after "typenet checkpoint "
 
  private:
   std::string const& bytes_;

@@ -49,7 +49,7 @@ class classes_reader {
   void exact(char const* what) {
     if (std::string_view const found = line(what); found != what) refuse(what, found);
   }
-  /// "picture 3 32 32": behind the word as many numbers of `least` or more, none of them above 2^24.
+  /// "picture 3 32 32": after the word as many numbers of `least` or more, none of them above 2^24.
   void numbers(char const* must, std::string_view word, int least, int* to, int count) {
     std::string_view const found = line(must);
     std::string_view at = found;
@@ -120,7 +120,7 @@ class classes_reader {
     in.refuse("a mean of the picture's size, or of none", std::to_string(count));
   for (int i = 0; i < count; ++i) all.mean.push_back(in.number("a number of the mean"));
   in.exact("end");
-  if (!in.at_end()) in.refuse("the last line", "more behind it");
+  if (!in.at_end()) in.refuse("the last line", "more after it");
   return all;
 }
 

@@ -19,7 +19,7 @@ namespace dsl {
 /// As Keras's CSVLogger has them.
 struct csv_logger_options {
   char separator = ',';
-  /// Behind the rows of earlier runs, else over them. A run that was killed is an earlier one, too, where the next does
+  /// After the rows of earlier runs, else over them. A run that was killed is an earlier one, too, where the next does
   /// not go on from backup_and_restore's file: killed before its first backup, or gone on with .initial_epoch. Its rows
   /// stay, and their epochs come once more.
   bool append = false;

@@ -39,7 +39,7 @@ inline double wall_time() {
 
 /// An event file that TensorBoard may read while it grows: records appear whole, each with one write to the system, so
 /// a process that is killed leaves all that it has said. TensorBoard reads a folder's files by name, which begins with
-/// a time: this one's is behind all that are there, even where the clock is not. A run that goes on takes what came
+/// a time: this one's is after all that are there, even where the clock is not. A run that goes on takes what came
 /// before it over from its own newest file in that folder, by the run's number in its name. That one keeps its
 /// beginning alone: a TensorBoard that is reading it goes on to this one, and from a file that is gone it would not.
 /// Other runs' files, and what a process still writes to (it holds a lock), stay as they are. Throws file_error.
@@ -155,7 +155,7 @@ class event_file {
   std::string path_;
   int descriptor_ = -1;
   off_t size_ = 0;     // of whole records
-  bool whole_ = true;  // there is nothing behind them
+  bool whole_ = true;  // there is nothing after them
 };
 
 }  // namespace dsl::detail

@@ -32,7 +32,7 @@ struct model_checkpoint_options {
   monitor_mode mode = monitor_mode::automatic;
   std::optional<double> initial_value_threshold{};  // what the first best has to be better than
   weights_writer writer{};                          // of another format than typenet's own; with save_weights_only
-  std::function<void(std::string const& path)> written{};  // behind each file, such as for one that belongs beside it
+  std::function<void(std::string const& path)> written{};  // after each file, such as for one that belongs beside it
   bool verbose = false;                                    // Keras's lines on `out`
   std::FILE* out = stdout;
 };
@@ -161,7 +161,7 @@ class model_checkpoint_on : public callback {
     std::size_t const slash = pattern_.rfind('/', pattern_.find_first_of("{}"));
     return slash == pattern_.npos ? "" : pattern_.substr(0, slash + 1);
   }
-  /// A whole state behind every so many epochs or batches is one to go on from: it comes when the files that it speaks
+  /// A whole state after every so many epochs or batches is one to go on from: it comes when the files that it speaks
   /// of are there.
   bool is_backup() const { return !options_.save_best_only && !options_.save_weights_only; }
   [[gnu::cold]] void save(fit_run const& run) {

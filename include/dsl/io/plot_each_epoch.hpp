@@ -17,13 +17,13 @@ struct plot_each_epoch_options {
   double most_time = 0.05;  // share of a run's time that drawing may take; 1: every epoch is drawn
 };
 
-/// plot() while the training runs: behind every epoch a picture of all epochs so far takes the place of the one before,
+/// plot() while the training runs: after every epoch a picture of all epochs so far takes the place of the one before,
 /// whole, so that a viewer that looks for changes shows how it goes.
 ///   trainer.fit(data, {.epochs = 70, .callbacks = {plot_each_epoch{"run.png"}, plot_each_epoch{"run.svg"}}});
 /// gnuplot takes 0.1 s or so; of epochs that are not much longer only so many are drawn as .most_time allows, and the
 /// last one always. A run that goes on from a state is drawn from its beginning; `earlier` are the epochs before
 /// fit's .initial_epoch, where the run does not know them. Throws file_error before the first step where a picture
-/// can't be drawn; later it warns once, and tries again behind the next epoch.
+/// can't be drawn; later it warns once, and tries again after the next epoch.
 class plot_each_epoch : public callback {
  public:
   explicit plot_each_epoch(std::string path, plot_each_epoch_options const& o = {}, history earlier = {})

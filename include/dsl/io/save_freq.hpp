@@ -23,12 +23,12 @@ struct save_freq {
   }
 };
 
-/// Behind each n-th epoch's validation. Throws option_error for less than 1.
+/// After each n-th epoch's validation. Throws option_error for less than 1.
 [[gnu::cold]] inline save_freq every_epochs(int n) {
   if (n < 1) throw option_error(detail::message({"save_freq: it must be every epoch or more; found ", n}));
   return {.epochs = n};
 }
-/// Behind each n-th training step, counted through all epochs. Throws option_error for less than 1.
+/// After each n-th training step, counted through all epochs. Throws option_error for less than 1.
 [[gnu::cold]] inline save_freq every_batches(std::int64_t n) {
   if (n < 1) throw option_error(detail::message({"save_freq: it must be every batch or more; found ", n}));
   return {.epochs = 0, .batches = n};

@@ -64,7 +64,7 @@ class weight_layout {
       case op::custom:
         if (!order_of(graph_.input(n)).empty() && !(graph_.input_shape(n) == graph_.output_shape(n)))
           throw option_error(
-              "custom: behind a flattened picture it makes another shape, whose order in Keras is unknown; weights "
+              "custom: after a flattened picture it makes another shape, whose order in Keras is unknown; weights "
               "can't be moved there or from there");
         break;
       default: break;  // one number at a time, or one channel

@@ -6,7 +6,7 @@
 namespace dsl {
 
 /// `same` pads with zeros as TensorFlow does: the output has ceil(input / stride) rows, and an odd row of padding goes
-/// behind the last. `valid` does not pad.
+/// after the last. `valid` does not pad.
 enum class padding : unsigned char { same, valid };
 
 namespace detail {

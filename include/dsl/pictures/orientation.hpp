@@ -12,7 +12,7 @@
 namespace dsl::detail {
 
 /// How a camera was held: Exif's tag Orientation, 1 (as the picture is) to 8, of what a JPEG's APP1 segment has. 1
-/// where that is no Exif, has no such tag, or is damaged. Exif 2.3, section 4.6: a TIFF file behind six bytes.
+/// where that is no Exif, has no such tag, or is damaged. Exif 2.3, section 4.6: a TIFF file after six bytes.
 [[gnu::cold]] inline int exif_orientation(std::uint8_t const* segment, std::size_t size) {
   if (size < 14 || std::memcmp(segment, "Exif\0\0", 6) != 0) return 1;
   std::uint8_t const* const tiff = segment + 6;

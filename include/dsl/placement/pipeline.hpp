@@ -17,7 +17,7 @@ struct filled_parts : broken::micro_batches_have_samples<Pipeline, Batch, Pipeli
 
 }  // namespace detail
 
-/// A network that takes each batch in M parts, one behind the other, so that its devices work at the same time: device
+/// A network that takes each batch in M parts, one after the other, so that its devices work at the same time: device
 /// 1 on part 0 while device 0 is on part 1 already (GPipe). One update a batch, with the gradients' sum over the parts,
 /// in order. Each batch_norm normalises a part by itself and moves its running statistics M times; without batch_norm
 /// the result is that of the whole batch.

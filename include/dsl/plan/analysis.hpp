@@ -60,7 +60,7 @@ struct analysis {
   return a.readers[t] == 1 ? a.reader[t] : -1;
 }
 
-/// Fuses batch_norm with the relu behind it, and in inference conv2d with both. In training a bias in front of a
+/// Fuses batch_norm with the relu after it, and in inference conv2d with both. In training a bias in front of a
 /// batch_norm is cancelled by the batch's mean and has gradient zero: its arithmetic is skipped.
 [[gnu::cold]] constexpr void fuse(graph_view const& g, mode m, analysis& a) {
   int const nodes = g.size.nodes;

@@ -32,7 +32,7 @@ namespace dsl::detail {
     p.buffers[p.activations[m * g.size.tensors + g.result()].buffer].last = end;
 }
 
-/// Offsets of a device's buffers in its piece of the activation region, behind those of the later devices: a sweep
+/// Offsets of a device's buffers in its piece of the activation region, after those of the later devices: a sweep
 /// over the steps with a sorted list of holes, best fit, O(buffers x holes).
 [[gnu::cold]] constexpr void assign_offsets(plan& p, int device) {
   struct hole {

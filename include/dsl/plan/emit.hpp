@@ -117,7 +117,7 @@ class emitter {
     int const parent = a_.parent[result_of(n)];
     return parent < 0 ? -1 : g_.tensors[parent].producer;
   }
-  /// A transfer that a concat alone reads: behind all that the concat's device has to do for its own branches.
+  /// A transfer that a concat alone reads: after all that the concat's device has to do for its own branches.
   [[gnu::cold]] constexpr bool comes_with_concat(int n) const {
     int const out = g_.nodes[n].output;
     return g_.nodes[n].kind == op::transfer && a_.readers[out] == 1 && g_.nodes[a_.reader[out]].kind == op::concat;

@@ -9,7 +9,7 @@ namespace dsl {
 /// training: forward, loss, backward, update. evaluation: forward with running statistics, loss. inference: forward.
 enum class mode : unsigned char { training, evaluation, inference };
 
-/// categorical_crossentropy: mean of -log p[label]; behind a softmax its gradient is that of the logits.
+/// categorical_crossentropy: mean of -log p[label]; after a softmax its gradient is that of the logits.
 /// mean_squared_error: mean over samples and outputs of (p - onehot)^2.
 enum class loss : unsigned char { categorical_crossentropy, mean_squared_error };
 
@@ -38,7 +38,7 @@ struct plan_options {
   int optimizer_slots = 1;
   dsl::loss loss = dsl::loss::categorical_crossentropy;
   int all_reduce_buckets = 0;  // training by several towers: parts in which gradients are summed over all of them
-  int micro_batches = 1;       // parts of the batch that go through the network one behind the other
+  int micro_batches = 1;       // parts of the batch that go through the network one after the other
   bool gradient_norm = false;  // the update needs the length of all gradients together, to clip it
 };
 
@@ -106,8 +106,8 @@ struct step {
   action what = action::forward;
   op kind = op::input;
   int node = -1;
-  int batch_norm = -1;  // fused behind a conv2d in inference
-  int activation = -1;  // a relu fused behind batch_norm or conv2d
+  int batch_norm = -1;  // fused after a conv2d in inference
+  int activation = -1;  // a relu fused after batch_norm or conv2d
   int edge = 0;         // copies: which input
   int group = -1;       // neighbours of one group do not depend on each other and may share a launch
   int first_operand = 0;
@@ -131,7 +131,7 @@ struct buffer {
   int last = -1;
 };
 
-/// How much of every region is a device's. The devices' pieces lie one behind the other, the last device's first: its
+/// How much of every region is a device's. The devices' pieces lie one after the other, the last device's first: its
 /// gradients are whole first. The slots' piece is like the parameters', once per slot.
 struct device_bytes {
   long long bytes[regions] = {};

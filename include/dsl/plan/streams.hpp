@@ -5,7 +5,7 @@
 
 namespace dsl {
 
-/// How a device with two queues of work runs a plan: which queue each step goes to, and behind what of the other one.
+/// How a device with two queues of work runs a plan: which queue each step goes to, and after what of the other one.
 /// Within a queue steps keep the plan's order.
 struct plan_streams {
   detail::list<int> stream{};  // per step: 0 or 1

@@ -26,7 +26,7 @@ struct network_starts_with_an_input {
 
 template <class Network, int Layers>
 struct network_has_a_layer {
-  static_assert(Layers > 0, "network: there is no layer behind the input; add one");
+  static_assert(Layers > 0, "network: there is no layer after the input; add one");
 };
 
 template <class At, class Layer>

@@ -12,7 +12,7 @@ constexpr int parameters_of(op kind) {
   return kind == op::conv2d || kind == op::dense ? 2 : kind == op::batch_norm ? 4 : 0;
 }
 
-/// From `in` rows or columns to `out`. `behind` are the zeros that the last window needs behind the last row; a
+/// From `in` rows or columns to `out`. `behind` are the zeros that the last window needs after the last row; a
 /// negative number of them is rows that no window reaches. Pools take no zeros.
 constexpr bool side_leads(int in, int out, int size, int stride, int before, bool pool) {
   long long const behind = (out - 1LL) * stride + size - in - before;

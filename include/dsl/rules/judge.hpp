@@ -47,8 +47,8 @@ constexpr verdict judge(builder const& b, graph_view const& g, value const& out)
   return {};
 }
 
-/// Of a broken network: instead of nodes that can't even be planned, the same shapes behind one that can. The error has
-/// been said, and who asks for constants behind it shall not get another.
+/// Of a broken network: instead of nodes that can't even be planned, the same shapes after one that can. The error has
+/// been said, and who asks for constants after it shall not get another.
 constexpr void make_harmless(node* nodes, int* edges, int count) {
   for (int i = 0; i < count; ++i) {
     node& n = nodes[i];

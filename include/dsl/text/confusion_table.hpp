@@ -12,7 +12,7 @@
 
 namespace dsl {
 
-/// As text: a row for each class's samples, a column for what they were taken for; recall behind, precision below.
+/// As text: a row for each class's samples, a column for what they were taken for; recall at its end, precision below.
 ///   label \ predicted  cat  dog  recall
 ///   cat                  8    2  0.8000
 ///   dog                  1    9  0.9000

@@ -62,7 +62,7 @@ class dot_writer {
       }
   }
 
-  /// Nodes and clusters, each line behind so many blanks.
+  /// Nodes and clusters, each line after so many blanks.
   std::string layers(int indent) {
     for (int i = 0; i < graph_.size.nodes; ++i) {
       node const& n = graph_.nodes[i];

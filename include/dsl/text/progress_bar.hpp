@@ -204,7 +204,7 @@ class progress_bar : public callback {
   bool terminal_ = false;
   bool silent_ = false;  // of several processes another one prints
   std::int64_t first_ = 0;
-  bool open_ = false;  // the cursor stands behind an unfinished line
+  bool open_ = false;  // the cursor stands after an unfinished line
   text::line_style style_{};
   clock::time_point began_{}, first_step_{}, drawn_{};
 };

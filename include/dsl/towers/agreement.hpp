@@ -148,7 +148,7 @@ class agreement final : public process_checks {
     agree_on_network(*all_, engine_);
     met_ = true;
   }
-  /// Behind an epoch validation may have done it already.
+  /// After an epoch validation may have done it already.
   [[gnu::cold]] void agree_on_parameters() {
     if (any("whether parameters have changed", written_ || trained_)) compare_parameters();
   }

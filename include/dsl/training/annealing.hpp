@@ -95,8 +95,8 @@ warm_up(F, int) -> warm_up<F>;
 template <class F>
 warm_up(F) -> warm_up<F>;
 
-/// Another schedule that behind its first `epochs` stays where the next one would begin: for weights that are averaged
-/// from there on.
+/// Another schedule for `epochs` epochs, and from then on the rate that it has for the next one's first step: for
+/// weights that are averaged from there on.
 ///   learning_rate_schedule{hold{one_cycle{.max_rate = 0.05}, 25}}
 template <class F>
 struct hold {

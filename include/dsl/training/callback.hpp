@@ -61,7 +61,7 @@ struct fit_run {
   std::int64_t steps = 0;  // of an epoch
   int batch_size = 0;
   double learning_rate = 0;
-  bool stop = false;       // at any moment: ends the run behind the epoch that has begun; in all processes, set in one
+  bool stop = false;       // at any moment: ends the run after the epoch that has begun; in all processes, set in one
   int epoch = 0;           // from 0
   std::int64_t step = 0;   // in this epoch, from 0
   epoch_record current{};  // complete in on_epoch_end; in on_batch_end train holds the means so far
@@ -95,10 +95,10 @@ struct callback {
 
   /// Before any other moment: the run may go on from a file.
   virtual void on_restore(fit_run&) {}
-  /// Behind every callback's on_train_begin; where the run goes on within an epoch, behind on_epoch_begin too. Whoever
+  /// After every callback's on_train_begin; where the run goes on within an epoch, after on_epoch_begin too. Whoever
   /// changed run.next in on_restore gives the others their state and the run its learning rate here.
   virtual void on_resume(fit_run&) {}
-  /// Behind every callback's on_batch_end, and behind every on_epoch_end: all state is that of run.next, and may be
+  /// After every callback's on_batch_end, and after every on_epoch_end: all state is that of run.next, and may be
   /// written. Then on_backup, for the file that a run goes on from: killed between the two it does once more, and the
   /// same, what it has done.
   virtual void on_saving_point(fit_run&) {}

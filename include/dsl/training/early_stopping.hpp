@@ -17,7 +17,7 @@ namespace dsl {
 
 /// As Keras's EarlyStopping has them.
 struct early_stopping_options {
-  int patience = 0;      // epochs without a better value behind which the run ends; 0 is as 1
+  int patience = 0;      // epochs without a better value after which the run ends; 0 is as 1
   double min_delta = 0;  // a value counts as better by more than this
   monitor_mode mode = monitor_mode::automatic;
   std::optional<double> baseline{};   // patience runs out until a value is better than this, too
@@ -62,7 +62,7 @@ class early_stopping_on : public callback {
     if (says) say({"Restoring model weights from the end of the best epoch: ", best_epoch_ + 1, ".\n"});
     write_weights(run.trainer.engine(), best_weights_);
   }
-  /// fit() throws behind it, where no other callback ends the run.
+  /// fit() throws after it, where no other callback ends the run.
   [[gnu::cold]] bool on_bad_loss(fit_run& run) override {
     if (options_.restore_best_weights && !best_weights_.empty()) write_weights(run.trainer.engine(), best_weights_);
     return false;
@@ -76,12 +76,12 @@ class early_stopping_on : public callback {
     s("best weights", best_weights_);
   }
 
-  /// The best value so far, from which epoch (from 0), and behind which one it ended the run; 0: it did not. Of the
+  /// The best value so far, from which epoch (from 0), and after which one it ended the run; 0: it did not. Of the
   /// epochs that it has seen: where it was first given to a run that went on, those before do not count.
   double best() const { return best_; }
   int best_epoch() const { return best_epoch_; }
   int stopped_epoch() const { return stopped_epoch_; }
-  /// With restore_best_weights: whether it has seen an epoch, whose weights the network has behind the run.
+  /// With restore_best_weights: whether it has seen an epoch, whose weights the network has after the run.
   bool has_weights() const { return !best_weights_.empty(); }
 
  protected:

@@ -10,7 +10,7 @@
 
 namespace dsl::detail {
 
-/// The node whose values the loss takes. A flatten behind it only renames them, a transfer moves them.
+/// The node whose values the loss takes. A flatten after it only renames them, a transfer moves them.
 constexpr node const& last_of(graph_view const& g) {
   node const* n = &g.nodes[g.size.nodes - 1];
   while (n->kind == op::flatten || n->kind == op::transfer) n = &g.nodes[g.tensors[g.input(*n)].producer];

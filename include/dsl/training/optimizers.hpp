@@ -75,7 +75,7 @@ struct sgd {
 };
 
 /// Adam (Kingma, Ba 2015): m = beta_1 m + (1 - beta_1) g, v = beta_2 v + (1 - beta_2) g^2, both without their bias,
-/// p -= rate m / (sqrt(v) + epsilon). Keras adds epsilon to the root of v as it is, PyTorch behind its correction, and
+/// p -= rate m / (sqrt(v) + epsilon). Keras adds epsilon to the root of v as it is, PyTorch after its correction, and
 /// with 1e-8: .corrected_epsilon = true. weight_decay is L2, as PyTorch's; Keras 3's is adamw's.
 struct adam {
   double learning_rate = 1e-3;

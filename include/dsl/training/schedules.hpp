@@ -25,7 +25,7 @@ namespace detail {
 }  // namespace detail
 
 /// base * (1 - epoch / epochs)^power: Caffe's polynomial decay; power 1 is a straight line to 0. Throws option_error
-/// for an epoch behind its end, where a line would go below 0 and a parabola would rise again.
+/// for an epoch after its end, where a line would go below 0 and a parabola would rise again.
 struct poly_decay {
   double base = 5e-3;
   int epochs = 70;

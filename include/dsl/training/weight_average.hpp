@@ -13,15 +13,15 @@
 
 namespace dsl {
 
-/// For fit's .average: the weights of many steps are averaged, and running statistics likewise. An epoch is validated
-/// with the average, callbacks at its end find it in the network, files have it as their weights, and so has the
-/// network behind the run; the training goes on with its own. Stochastic weight averaging (Izmailov et al. 2018) with a
-/// learning rate that stays high:
+/// For fit's .average: the weights of many steps are averaged, and running statistics likewise. The training goes on
+/// with its own weights; once there is an average, an epoch is validated with it, callbacks at the epoch's end find it
+/// in the network and write it to their files, and after the run the network keeps it. Stochastic weight averaging
+/// (Izmailov et al. 2018) with a learning rate that stays high:
 ///   {.callbacks = {learning_rate_schedule{hold{one_cycle{.max_rate = 0.05}, 25}}}, .average{{.start_from_epoch = 25}}}
-/// With a momentum below 1 an exponential moving average, as Keras's SwapEMAWeights; its first ones, too few for that
-/// momentum, weigh alike. A state that backup_and_restore goes on from has both; checkpoint_each_epoch is refused. What
-/// callbacks at an epoch's end write into the network is gone behind them. A run that fails leaves its own weights.
-/// Those of reference<double> are kept as floats.
+/// With a momentum below 1 an exponential moving average, as Keras's SwapEMAWeights; until enough steps are in for that
+/// momentum, all weigh alike. A state that backup_and_restore goes on from has the average and the training's own
+/// weights; checkpoint_each_epoch is refused. What callbacks at an epoch's end write into the network is lost. A run
+/// that fails leaves its own weights. With reference<double> the average is kept as floats.
 struct weight_average {
   int start_from_epoch = 0;  // epochs before this one, from 0, are not looked at
   double momentum = 1;  // what the average keeps of itself each step, as Keras's ema_momentum; 1: all taken weigh alike
@@ -33,7 +33,7 @@ namespace detail {
 /// A run's average, and its own weights while the network has the average.
 class weight_averager {
  public:
-  /// Throws option_error for what can't be, a begin behind the run's end among it.
+  /// Throws option_error for what can't be, a begin after the run's end among it.
   [[gnu::cold]] weight_averager(engine& e, std::optional<weight_average> const& o, int epochs)
       : engine_(e), options_(o.value_or(weight_average{})) {
     if (!o) return;

@@ -18,7 +18,7 @@ namespace dsl::detail {
   if (std::size_t const count = count_weights(e); all.size() != count)
     throw option_error(message({"weights: the network has ", count, "; found ", all.size(), ", another network's"}));
 }
-/// All parameters and running statistics, one behind the other in the graph's order.
+/// All parameters and running statistics, one after the other in the graph's order.
 [[gnu::cold]] inline std::vector<float> read_weights(engine& e) {
   std::vector<float> all(count_weights(e));
   float* to = all.data();

@@ -11,7 +11,7 @@ namespace dsl::test {
 using minigooglenet_network = network<image<3, 32, 32>, minigooglenet<10>>;
 
 /// How far apart may be: losses; parameters after some steps; results; gradients of one step. Factors are rounded to 8
-/// bits of mantissa in bf16, 11 in tf32, in every layer, and behind a batch_norm little is left of a gradient. Most
+/// bits of mantissa in bf16, 11 in tf32, in every layer, and after a batch_norm little is left of a gradient. Most
 /// apart are betas that began at 0 and are as large as their few steps. Bounds are two to ten times what rounding alone
 /// made of it on the simulated device, since other sums in another order make something else: bf16 0.12, 0.003 and
 /// 0.17; tf32 0.07, 0.0003 and 0.002, and more where tensor cores drop bits instead, for which its bounds have room.
@@ -93,7 +93,7 @@ inline void check_gradients(gpu const& on, ledger& l, std::string const& name, g
     std::vector<float> all_got, all_wanted;
     for (int k = 0; k < g.size.parameters; ++k) {
       parameter const& q = g.parameters[k];
-      // behind a convolution's bias a batch_norm leaves nothing
+      // after a convolution's bias a batch_norm leaves nothing
       if (!q.trainable() || (q.role == role::bias && q.node != g.size.nodes - 2)) continue;
       std::vector<float> got(static_cast<std::size_t>(q.count())), wanted;
       fast->read_gradient(k, got.data());

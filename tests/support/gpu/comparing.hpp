@@ -53,7 +53,7 @@ inline std::string name_of(precision p) {
   return p == precision::bf16 ? "bf16" : p == precision::tf32 ? "tf32" : "fp32_strict";
 }
 
-/// All of them, one behind the other.
+/// All of them, one after the other.
 inline std::vector<float> parameters_of(engine& e) {
   std::vector<float> all;
   for (int k = 0; k < e.graph().size.parameters; ++k) {

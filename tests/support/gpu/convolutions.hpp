@@ -303,7 +303,7 @@ class convolution_bench {
   static bool poisoned(std::byte const* at, long long bytes) {
     return std::all_of(at, at + bytes, [](std::byte b) { return b == std::byte{0xff}; });
   }
-  /// Bytes written behind the result.
+  /// Bytes written after the result.
   long long beside_end(cu::device_memory const& got, long long end) const {
     std::vector<std::byte> rest(static_cast<std::size_t>(std::min(got.bytes() - end, guard_bytes)));
     copy(rest.data(), pointer(got, end), static_cast<long long>(rest.size()), cudaMemcpyDeviceToHost);

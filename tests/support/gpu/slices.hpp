@@ -45,7 +45,7 @@ class slice_bench {
   explicit slice_bench(gpu const& on) : on_(on), a_(on.calls), stream_(selected(on)), cudnn_(a_), target_(cudnn_) {
     cudnn_.set_stream(stream_.get());
   }
-  /// The output's whole buffer behind each plan.
+  /// The output's whole buffer after each plan.
   std::vector<std::vector<std::uint16_t>> run(cu::convolution const& c, int channel, int most_plans) {
     cu::convolution_options const o{.pass = cu::convolution_pass::forward_inference,
                                     .relu = true,

@@ -161,7 +161,7 @@ inline std::vector<float> class_scores(engine& e, drawn_batch const& pictures, i
 /// parameters have moved by 0.06, 0.15 and 0.32 of it (1 for an executor that never updates), running statistics by
 /// 0.0002, 0.0005 and 0.002, scores by 3e-7 and 0.0001; in bf16, with three bits less in factors and in the
 /// probabilities, some 0.003 are to be expected, in tf32 more where tensor cores drop bits instead of rounding.
-/// Gradients behind 19 batch_norms of four pictures are that delicate, even in float.
+/// Gradients after 19 batch_norms of four pictures are that delicate, even in float.
 struct beside_reference {
   double losses, moved, statistics, inference;
 };

@@ -54,7 +54,7 @@ R remember(state& s, R result) {
   }
   return result;
 }
-/// What vendors' libraries ask behind their launches: an error that this thread's earlier calls left is taken for
+/// What vendors' libraries ask after their launches: an error that this thread's earlier calls left is taken for
 /// theirs.
 inline bool finds_an_error() { return state::last_error != cudaSuccess; }
 

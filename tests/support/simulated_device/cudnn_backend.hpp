@@ -193,7 +193,7 @@ inline cudnnStatus_t execute(state& s, cudnnHandle_t handle, cudnnBackendDescrip
       [&s, program, memory] { run_program(*program, memory, s.random, s.options.truncates_tf32); },
       [program, memory] { fill_with_nan(*program, memory); }, {plan});
   if (error == cudaSuccess && finds_an_error())
-    return refuse(s, CUDNN_STATUS_EXECUTION_FAILED_CUDART, "execute: an error is pending behind the launch");
+    return refuse(s, CUDNN_STATUS_EXECUTION_FAILED_CUDART, "execute: an error is pending after the launch");
   return error == cudaSuccess ? CUDNN_STATUS_SUCCESS
                               : refuse(s, CUDNN_STATUS_EXECUTION_FAILED_CUDART, ::cudaGetErrorString(error));
 }

@@ -30,7 +30,7 @@ struct tensor_info {
   }
   bool packed_channels_last() const { return pitch() == size[1]; }
   std::int64_t elements() const { return size[0] * size[1] * size[2] * size[3]; }
-  /// From the first to behind the last.
+  /// From the first to after the last.
   std::size_t reach() const {
     std::int64_t last = 0;
     for (std::size_t d = 0; d < 4; ++d) last += (size[d] - 1) * stride[d];

@@ -75,7 +75,7 @@ inline cudaError_t graph_upload(state& s, cudaGraphExec_t handle, cudaStream_t i
   return s.sticky;
 }
 
-/// Queues what was recorded, with the recorded pointers, behind the stream and the graph's last launch.
+/// Queues what was recorded, with the recorded pointers, after the stream and the graph's last launch.
 inline cudaError_t graph_launch(state& s, cudaGraphExec_t handle, cudaStream_t in) {
   std::shared_ptr<stream> q;
   cudaError_t error;

@@ -100,7 +100,7 @@ S shape_from(std::vector<literal> const& numbers, std::index_sequence<I...>) {
 struct kernel {
   char const* name = "";
   std::size_t numbers = 0;             // of its shape
-  std::vector<std::size_t> arguments;  // behind it: the bytes of each
+  std::vector<std::size_t> arguments;  // after it: the bytes of each
   /// Copies the arguments, as cudaLaunchKernel does; what it returns runs the kernel.
   std::function<std::function<void()>(std::vector<literal> const&, dim3, dim3, void**)> bind;
 };

@@ -66,7 +66,7 @@ struct nccl_rank : object {
 };
 
 /// The n-th collective of all ranks. Work that has two ends per rank: `gate` waits for every rank's own work and does
-/// what the collective does; behind it goes on what `leave` of each rank keeps back.
+/// what the collective does; after it goes on what `leave` of each rank keeps back.
 struct meeting {
   std::vector<std::optional<collective>> parts;
   std::vector<std::shared_ptr<node>> absent;  // stands in gate->before for a rank that hasn't come; never done

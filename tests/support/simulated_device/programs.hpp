@@ -66,7 +66,7 @@ struct program : object {
 /// What a compilation gives, in place of a cubin: a header, then the kernels' lines.
 struct image_header {
   char magic[16] = "SIMULATED-CUBIN";
-  std::uint64_t bytes = 0;  // of the text behind it
+  std::uint64_t bytes = 0;  // of the text after it
   std::uint64_t hash = 0;
   std::int32_t major = 0, minor = 0;
 };

@@ -182,7 +182,7 @@ struct api {
   static void leave(entry<R(P...)>& e) {
     e.function = [](P...) { return R{}; };
   }
-  /// The runtime keeps a call's error until somebody asks for it, and libraries that ask behind their launches would
+  /// The runtime keeps a call's error until somebody asks for it, and libraries that ask after their launches would
   /// take it for their own.
   template <class Error = executor_error>
   [[gnu::cold, noreturn]] void fail(char const* library, char const* call, char const* why) const {

@@ -11,7 +11,7 @@ namespace dsl::cu {
 
 /// A two-dimensional convolution over packed, channels-last tensors:
 ///   input (batch, in_height, in_width, in_channels), kernel (out_channels, kernel_height, kernel_width, in_channels),
-///   output (batch, out_height, out_width, out_channels); zeros around the input, more behind than in front at times.
+///   output (batch, out_height, out_width, out_channels); zeros around the input, more after than in front at times.
 /// In the forward passes the output may be a slice of a buffer with more channels, such as a concat's.
 struct convolution {
   int batch = 1;
@@ -44,7 +44,7 @@ constexpr bool fits(int in, int out, int kernel, int stride, int before, int beh
 }  // namespace backend
 
 /// The convolution of an op::conv2d node.
-///   conv2d<80, 3, 3, 2, padding::same> on 80x32x32: pads 0 in front, 1 behind
+///   conv2d<80, 3, 3, 2, padding::same> on 80x32x32: pads 0 in front, 1 after
 constexpr convolution convolution_of(graph_view const& g, node const& n, int batch) {
   shape const& in = g.input_shape(n);
   shape const& out = g.output_shape(n);

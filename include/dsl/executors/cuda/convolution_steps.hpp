@@ -71,7 +71,7 @@ class convolution_steps {
     r_.launch(kernels::convolution_backward_data(r_.type, r_.batch(), dx.shape, dy.shape, n.window, accumulate),
               dy.data, kernel, dx.data);
   }
-  /// Behind the last step: says which gradients are in the storage type, a byte for every 16 numbers of the arena.
+  /// After the last step: says which gradients are in the storage type, a byte for every 16 numbers of the arena.
   [[gnu::cold]] void finish() const {
     if (!r_.made.stage_map) return;
     std::vector<unsigned char> map(static_cast<std::size_t>(r_.made.stage_map->bytes()));
@@ -100,7 +100,7 @@ class convolution_steps {
     if (f.bias &&
         convolve(c, {.pass = convolution_pass::forward_inference, .relu = f.relu}, {in.data, f.kernel, f.bias, to}))
       return true;
-    if (slice && f.bias) return false;  // one that is fused, and a copy behind it, is better than three launches
+    if (slice && f.bias) return false;  // one that is fused, and a copy after it, is better than three launches
     if (!convolve(c, {.pass = convolution_pass::forward}, {in.data, f.kernel, nullptr, to})) return false;
     if (f.bias || f.relu)
       r_.launch(kernels::add_bias(r_.type, out.pixels, out.shape.channels, out.at, f.relu), f.bias, out.data);
@@ -135,7 +135,7 @@ class convolution_steps {
     return true;
   }
   /// What plans are timed with: zeros, and equal numbers, take less power to multiply, and with that perhaps less time.
-  /// Kernels in float are the parameters themselves and stay what they are; activations are 0 again behind the
+  /// Kernels in float are the parameters themselves and stay what they are; activations are 0 again after the
   /// recording, copies in 16 bits are made anew before the next run.
   [[gnu::cold]] void fill_factors(convolution const& c, convolution_options const& o, convolution_tensors const& t) {
     auto const fill = [&](void* data, long long count) { set_factors(data, count * bytes_of(o.precision)); };

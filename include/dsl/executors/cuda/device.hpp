@@ -36,7 +36,7 @@ struct device_facts {
   if (p.major < 8)
     throw executor_error(detail::message(
         {"cuda: ", p.name, " has compute capability ", p.major, ".", p.minor, "; 8.0 or later is needed"}));
-  // Instructions of 9.0 and 10.0 that later devices don't have are behind the letter.
+  // Instructions of 9.0 and 10.0 that later devices don't have are after the letter.
   bool const special = (p.major == 9 || p.major == 10) && p.minor == 0;
   return {number, p.name, detail::message({"sm_", 10 * p.major + p.minor, special ? "a" : ""}),
           static_cast<long long>(p.totalGlobalMem)};

@@ -304,7 +304,7 @@ class engine final : public dsl::engine {
   }
 
   communicator* group_;  // of several towers; null: this is the only one
-  roll_call roll_call_;  // the first to be made, so that it ends whatever fails behind it
+  roll_call roll_call_;  // the first to be made, so that it ends whatever fails after it
   api api_;              // its own: see give_nothing_back
   device_facts device_;
   engine_settings settings_;

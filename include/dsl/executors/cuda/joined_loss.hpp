@@ -6,9 +6,9 @@
 
 namespace dsl::cu {
 
-/// Whether step s is the network's last softmax, and the loss behind it can be computed in the same launch. There a
+/// Whether step s is the network's last softmax, and the loss after it can be computed in the same launch. There a
 /// block writes its sample's gradient while others may still read their logits: the plan, to which the two are one
-/// behind the other, must have put the gradient beside the logits, or each of its numbers onto its own logit.
+/// after the other, must have put the gradient beside the logits, or each of its numbers onto its own logit.
 [[gnu::cold]] inline bool joins_loss(graph_view const& g, plan const& p, int s) {
   step const& x = p.steps[s];
   if (x.what != action::forward || x.kind != op::softmax || x.node != g.size.nodes - 1) return false;

@@ -28,7 +28,7 @@ class product_handle {
   cublasLtHandle_t handle_ = nullptr;
 };
 
-/// Numbers on the device, one column behind the other: element (r, c) at data[c * stride + r].
+/// Numbers on the device, one column after the other: element (r, c) at data[c * stride + r].
 struct matrix {
   void* data = nullptr;
   storage type = storage::f32;

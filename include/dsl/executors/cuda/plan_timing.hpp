@@ -96,7 +96,7 @@ struct timed_plan {
     a(a.cudaEventElapsedTime, &between, before.get(), behind.get());
     return static_cast<double>(between);
   }
-  // False where it doesn't run. The stream is idle then, as it is behind all of it; where that itself fails, the device
+  // False where it doesn't run. The stream is idle then, as it is after all of it; where that itself fails, the device
   // has, and executor_error is thrown.
   bool warm_up(cudnn_handle const& h, cudaStream_t s) {
     api const& a = h.calls();
@@ -124,7 +124,7 @@ inline constexpr double enqueuing_milliseconds = 0.05;
                                                     timing_options const& o = {}) {
   using clock = std::chrono::steady_clock;
   api const& a = h.calls();
-  std::optional<clock::time_point> begin;  // behind the first run, which pays for what cuDNN loads at its first one
+  std::optional<clock::time_point> begin;  // after the first run, which pays for what cuDNN loads at its first one
   auto const passed = [&](double share) {
     return begin && std::chrono::duration<double>(clock::now() - *begin).count() > share * o.seconds;
   };
@@ -155,7 +155,7 @@ inline constexpr double enqueuing_milliseconds = 0.05;
 
   std::vector<double> best(plans.size(), std::numeric_limits<double>::infinity());
   for (int round = 0; !candidates.empty() && round < std::max(o.rounds, 1) && (round == 0 || !passed(1)); ++round) {
-    candidates.front().graph->launch(s);  // not counted: the first sample, too, begins behind other work
+    candidates.front().graph->launch(s);  // not counted: the first sample, too, begins after other work
     for (backend::timed_plan& c : candidates) {
       a(a.cudaEventRecord, c.before.get(), s);
       c.graph->launch(s);

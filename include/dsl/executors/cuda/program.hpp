@@ -57,7 +57,7 @@ struct folded_kernel {
 struct segment {
   std::vector<host::task> launches{};  // in order
   std::optional<replay> graph{};       // of them
-  host::task meeting{};                // behind it, once the device is done; none behind the last
+  host::task meeting{};                // after it, once the device is done; none after the last
 };
 
 /// Numbers on their way to other towers' and back.

@@ -16,7 +16,7 @@ namespace dsl::cu {
     throw executor_error(detail::message({"plan: on two queues step ", s, " may come too early"}));
 }
 
-/// Puts each step of a program on its queue, behind what it waits for on the other one.
+/// Puts each step of a program on its queue, after what it waits for on the other one.
 class queue_turns {
  public:
   [[gnu::cold]] explicit queue_turns(recording& r)
@@ -31,13 +31,13 @@ class queue_turns {
       if (s >= 0) is_awaited_[static_cast<std::size_t>(s)] = true;
   }
 
-  /// To the queue of steps that share a launch, behind what they wait for.
+  /// To the queue of steps that share a launch, after what they wait for.
   void turn(int first, int count) {
     int last = -1;
     for (int s = first; s < first + count; ++s) last = std::max(last, queues_.wait[s]);
     r_.turn_to(queues_.stream[first], last < 0 ? nullptr : &points_[static_cast<std::size_t>(last)]);
   }
-  /// Behind their launch.
+  /// After their launch.
   void note(int first, int count) {
     for (int s = first; s < first + count; ++s)
       if (is_awaited_[static_cast<std::size_t>(s)]) points_[static_cast<std::size_t>(s)] = r_.here();

@@ -71,7 +71,7 @@ class recording {
   int queue() const { return queue_; }
   cudnn_handle& cudnn() const { return queue_ == 0 ? parts.cudnn : *parts.second_cudnn; }
 
-  /// To queue `which`, behind `what`, an event of the other one; null: behind nothing new.
+  /// To queue `which`, after `what`, an event of the other one; null: after nothing new.
   void turn_to(int which, awaited const* what) {
     queue_ = which;
     if (what && what->part == current_) {  // an earlier part is done: the host has waited for it
@@ -88,7 +88,7 @@ class recording {
     enqueue([&e, s = stream()] { e.record(s); });
     return {&e, current_};
   }
-  /// From here on the engine's own stream is behind all.
+  /// From here on the engine's own stream is after all.
   void join() {
     queue_ = 0;
     if (!joined_) order(parts.second, parts.stream);

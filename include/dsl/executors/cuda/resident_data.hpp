@@ -33,7 +33,7 @@ class resident_data {
     std::vector<std::int32_t> labels(static_cast<std::size_t>(data.size));
     for (std::int64_t i = 0; i < data.size; ++i) labels[static_cast<std::size_t>(i)] = data.label(i);
     copy(labels_.data(), labels.data(), 4 * data.size);
-    long long const at_once = 4096;  // pictures need not lie one behind the other
+    long long const at_once = 4096;  // pictures need not lie one after the other
     std::vector<std::uint8_t> some(static_cast<std::size_t>(at_once * picture_));
     for (std::int64_t first = 0; first < data.size; first += at_once) {
       std::int64_t const count = data.size - first < at_once ? data.size - first : at_once;

@@ -213,7 +213,7 @@ class engine : public dsl::engine {
     return buffer_data<double>(p, p.plan.operands[s.first_operand + i].buffer);
   }
   T* flat(region r) const { return state_.flat(r); }
-  /// Counts the changes of the parameters. An update's counts behind its run's end: nobody reads them in between.
+  /// Counts the changes of the parameters. An update's counts after its run's end: nobody reads them in between.
   std::uint64_t const* parameters_version() const { return &parameters_version_; }
   /// Null where one thread does everything.
   host::crew* crew() const { return crew_.get(); }

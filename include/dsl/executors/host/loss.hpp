@@ -12,9 +12,9 @@ namespace dsl::host {
 /// Adds up the samples' losses and right answers in metrics[0] and [1], in double and in order. gradient, where wanted,
 /// receives d(mean loss)/d(logits) if from_logits, else d(mean loss)/d(y). y is (B, outputs), B samples of `whole` that
 /// the mean is taken over, or all of them; `adds`: to what earlier micro-batches came to. A cross-entropy takes
-/// probabilities of at least 1e-7 where no softmax is behind it, as Keras does, so that loss and gradient stay finite.
-/// Keras also divides by their sum. smoothing: the target of a cross-entropy is (1 - smoothing) onehot + smoothing /
-/// outputs, as Keras's and PyTorch's label_smoothing (Szegedy et al. 2016).
+/// probabilities of at least 1e-7 where no softmax is in front of it, as Keras does, so that loss and gradient stay
+/// finite. Keras also divides by their sum. smoothing: the target of a cross-entropy is (1 - smoothing) onehot +
+/// smoothing / outputs, as Keras's and PyTorch's label_smoothing (Szegedy et al. 2016).
 template <class T>
 [[gnu::cold]] void compute_loss(loss kind, bool from_logits, view<T const> y, std::int32_t const* labels,
                                 double* metrics, view<T> gradient, int whole = 0, bool adds = false,

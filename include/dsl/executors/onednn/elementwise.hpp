@@ -33,7 +33,7 @@ enum class row_function {
   relu_backward,  // b where a > 0; a is the relu's input or output, whose sign is the same
 };
 
-/// Elementwise steps over whole channel blocks: those of one sample lie one behind the other, so they are one row of
+/// Elementwise steps over whole channel blocks: those of one sample lie one after the other, so they are one row of
 /// numbers. The result may be a or b itself.
 struct row_step {
   struct call {

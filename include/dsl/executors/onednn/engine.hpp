@@ -71,7 +71,7 @@ class engine final : public plain::steps<float> {
                             ", blocks of ", block_});
   }
   std::string arithmetic() const override { return "onednn"; }
-  /// What the library chose for each convolution, a line each, one device's behind the other's:
+  /// What the library chose for each convolution, a line each, one device's after the other's:
   /// "3 forward: jit:avx512_core", or "3 forward in 2 pieces: ..." where the batch is cut; tests read it.
   [[gnu::cold]] std::string implementations() const {
     std::string all;

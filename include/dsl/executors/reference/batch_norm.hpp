@@ -60,7 +60,7 @@ template <class T>
   }
 }
 
-/// d with respect to what comes out of a batch_norm, behind the relu fused with it where beta is given: its mask
+/// d with respect to what comes out of a batch_norm, after the relu fused with it where beta is given: its mask
 /// follows from x.
 template <class T>
 struct batch_norm_gradient {

@@ -76,7 +76,7 @@ class onnx_writer {
   [[gnu::cold]] void write_convolution() {
     window const& w = node_->window;
     onnx_messages::NodeProto& n = parameters(append("Conv", {form(0, 4)}, 4));
-    // The zeros behind the last row are as many as the last window needs; rows that no window reaches stay without.
+    // The zeros after the last row are as many as the last window needs; rows that no window reaches stay without.
     auto const behind = [&](int size, int from, int kernel, int before) {
       long long const zeros = (size - 1LL) * w.stride + kernel - from - before;
       return zeros > 0 ? zeros : 0;
@@ -209,7 +209,7 @@ class onnx_writer {
     forms const& f = made_[at(graph_.result())];
     std::string const& before = f.name[f.rank == 4];
     if (before == options_.input) {  // nothing but dropout
-      --node_;                       // is behind the last one
+      --node_;                       // is after the last one
       add_node("Identity", {before}).add_output(options_.output);
       values_.push_back({options_.output, graph_.shape_of(graph_.result()), f.rank});
       return;

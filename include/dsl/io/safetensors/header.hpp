@@ -122,7 +122,7 @@ class header_parser {
   enum class place : unsigned char {
     outside,
     names,
-    entry,  // behind a name
+    entry,  // after a name
     fields,
     dtype,
     before_shape,

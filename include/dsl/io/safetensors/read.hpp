@@ -51,7 +51,7 @@ namespace detail {
                   of + "must have " + std::to_string(bytes) + " bytes; found " + std::to_string(t.end - t.begin));
   }
   if (end != data_bytes)
-    parser.fail(fault::incomplete_data, "must have " + std::to_string(end) + " bytes behind its header; found " +
+    parser.fail(fault::incomplete_data, "must have " + std::to_string(end) + " bytes after its header; found " +
                                             std::to_string(data_bytes) + ": it is cut short or something was added");
 }
 

@@ -13,7 +13,7 @@ struct facts {
   list<int> reader;           // per tensor: a node that reads it, or -1
   list<bool> needs_gradient;  // per tensor: a trainable parameter lies before it
   bool training = false;
-  bool loss_from_logits = false;  // cross-entropy behind a softmax: the loss stands for the softmax's backward pass
+  bool loss_from_logits = false;  // cross-entropy after a softmax: the loss stands for the softmax's backward pass
   int loss_target = -1;           // tensor that gets the loss's gradient
 
   [[gnu::cold]] constexpr facts(graph_view const& g, plan_options const& o)

@@ -7,8 +7,8 @@ namespace dsl::detail::checking {
 
 /// Devices run their steps at the same time, and only waits order them. The replay has shown that the plan's order is
 /// right, and that a step of one device touches another one's memory in one way alone: it reads it. So every execution
-/// gives the same if each such read comes behind what was written there before it in the plan, and in front of what is
-/// written there behind it. Who comes behind whom is told by vector clocks (Fidge, Mattern 1988): for each step and
+/// gives the same if each such read comes after what was written there before it in the plan, and in front of what is
+/// written there after it. Who comes after whom is told by vector clocks (Fidge, Mattern 1988): for each step and
 /// device, the last step of that device that is surely done.
 class order_checker {
  public:

@@ -67,7 +67,7 @@ class replay {
     if (now_->missing[shared_activations_->original[t]] > 0) return breaks(plan_rule::every_read_has_its_write, t);
     return holds(content::activation, shared_activations_->root[t]) && read();
   }
-  /// All of a node's output, or, for a copy, the part of a concat's output behind channel `slice`.
+  /// All of a node's output, or, for a copy, the part of a concat's output after channel `slice`.
   [[gnu::cold]] constexpr bool write_activation(int t, int slice = 0) {
     if (!next(content::activation, access::write, t) || !placed(activation_places_[t], slice)) return false;
     int const root = shared_activations_->root[t];
@@ -130,7 +130,7 @@ class replay {
   /// The operand that was checked last.
   [[gnu::cold]] constexpr operand const& current() const { return p_.operands[at_ - 1]; }
 
-  // ---- what the host reads behind the last step ----
+  // ---- what the host reads after the last step ----
 
   [[gnu::cold]] constexpr bool stays_to_the_end(int buffer, content what, int index) {
     if (buffer < 0 || buffer >= buffers_.size() || !buffers_[buffer].is(what, micro_, index))

@@ -59,7 +59,7 @@ struct plan_verdict {
     case plan_rule::gradients_and_slots_mirror_the_parameters:
       return "a parameter's gradient and optimizer slots have its offset in their regions";
     case plan_rule::devices_share_out_the_regions:
-      return "every region is the devices' pieces of it, one behind the other";
+      return "every region is the devices' pieces of it, one after the other";
     case plan_rule::slices_are_whole_channel_blocks:
       return "a tensor inside another one's buffer begins and ends at a channel block";
     case plan_rule::copies_fill_blocks_from_the_front:

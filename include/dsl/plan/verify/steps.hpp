@@ -53,7 +53,7 @@ class step_checker {
     bool forward = false;
     bool backward = false;
     bool backward_data = false;
-    int activation = -1;  // fused behind it
+    int activation = -1;  // fused after it
     int kept = -1;        // buffer: statistics or argmax
   };
   struct copies {
@@ -268,7 +268,7 @@ class step_checker {
     return !facts_.needs_gradient[facts_.loss_target] || memory_.contribute(facts_.loss_target);
   }
 
-  /// Behind it there is no step of its device: check() sees to that.
+  /// After it there is no step of its device: check() sees to that.
   [[gnu::cold]] constexpr bool update(step const& s) {
     if (!facts_.training) return breaks(plan_rule::parameters_are_updated_once_after_their_gradients);
     for (int d = 0; p_.options.gradient_norm && d < g_.size.devices; ++d) {

@@ -6,7 +6,7 @@
 namespace dsl {
 
 /// Whether two queues give what the plan gives in its own order: of any two steps that share memory and do not both
-/// only read it, the later one comes behind the earlier. With channels last, tensors in different channels of one
+/// only read it, the later one comes after the earlier. With channels last, tensors in different channels of one
 /// buffer share no memory. Returns the first step that may come too early, or -1.
 [[gnu::cold]] constexpr int first_race(graph_view const& g, plan const& p, plan_streams const& q) {
   int const steps = p.steps.size();

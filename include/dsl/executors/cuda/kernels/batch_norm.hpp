@@ -105,7 +105,7 @@ struct batch_norm_forwards {
   batch_norm_forward layer[batch_norm_group];
 };
 
-/// dx may be x, and null where nobody wants it. sums: null, or where dgamma and dbeta go, too, one behind the other.
+/// dx may be x, and null where nobody wants it. sums: null, or where dgamma and dbeta go, too, one after the other.
 struct batch_norm_gradient {
   void const* x = nullptr;
   void const* dy = nullptr;

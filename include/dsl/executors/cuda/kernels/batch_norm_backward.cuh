@@ -1,6 +1,6 @@
 R"cuda(
 // SPDX-License-Identifier: MIT
-// The gradients of batch_norm.cuh. Where a relu is behind it, its mask is found again from x.
+// The gradients of batch_norm.cuh. Where a relu is after it, its mask is found again from x.
 
 namespace dsl_kernels {
 
@@ -68,7 +68,7 @@ KERNEL void batch_norm_gradients(batch_norm_shape s, batch_norm_gradients_of<T> 
     batch_norm_gradients_lanes<full_lanes<T>>(s, a, partial, counters);
 }
 
-// ---- dx = gamma / sigma * (d - mean(d) - normal * mean(d * normal)), d being dy behind the relu ---------------------
+// ---- dx = gamma / sigma * (d - mean(d) - normal * mean(d * normal)), d being dy after the relu ---------------------
 template <int L, class T>
 DEVICE void batch_norm_backward_lanes(batch_norm_shape const& s, batch_norm_gradients_of<T> const& all_layers) {
   batch_norm_choice<batch_norm_gradient<T>> const mine = chosen_layer<L>(s, all_layers.layer);

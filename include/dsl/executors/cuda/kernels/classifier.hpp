@@ -99,7 +99,7 @@ inline kernel_spec loss(storage t, dsl::loss kind, bool from_logits, int batch, 
                         slice gradient, bool wants_gradient, double smoothing = 0) {
   return detail::loss_spec("loss", t, kind, from_logits, batch, whole, s, {}, y, gradient, wants_gradient, smoothing);
 }
-/// The network's last softmax and the loss behind it in one launch: x are the logits. The gradient is that of x with
+/// The network's last softmax and the loss after it in one launch: x are the logits. The gradient is that of x with
 /// categorical_crossentropy, of y with mean_squared_error.
 ///   launch(T const* x, T* y, int const* labels, double* metrics, T* gradient, double* scratch, unsigned* counters)
 inline kernel_spec softmax_loss(storage t, dsl::loss kind, int batch, int whole, int outputs, slice x, slice y,

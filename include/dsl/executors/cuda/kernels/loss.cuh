@@ -8,7 +8,7 @@ struct loss_shape {
   int batch, outputs, area, threads;  // outputs = channels * area
   int whole;                          // samples that the loss is the mean of
   int squared;                        // mean_squared_error, else categorical_crossentropy
-  int from_logits;                    // the gradient is that of the logits behind y
+  int from_logits;                    // the gradient is that of the logits of y
   int wants_gradient;
   float on, off;    // targets: of the label's output, of the others
   float smoothing;  // of the labels; 0: on is 1, off is 0

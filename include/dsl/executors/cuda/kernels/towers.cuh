@@ -34,7 +34,7 @@ struct move_moments_shape {
   int count, parts;
 };
 
-// parts: `count` moments each, and behind them of how many towers they are the sum; none counts nothing. Their means
+// parts: `count` moments each, and after them of how many towers they are the sum; none counts nothing. Their means
 // move the running ones, in the order of the parts. keep: how much of each a step keeps.
 template <class T>
 KERNEL void move_moments(move_moments_shape s, float const* parts, float const* keep, float* running) {

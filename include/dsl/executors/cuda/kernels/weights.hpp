@@ -15,7 +15,7 @@ struct update_options {
 };
 
 /// The optimizer's step on flat arenas of `count` numbers, with the bits of host::update, then step_state::step++. All
-/// arenas have the same offsets; slots lie one behind the other. stage_map: a byte for every 16 numbers, not 0 where
+/// arenas have the same offsets; slots lie one after the other. stage_map: a byte for every 16 numbers, not 0 where
 /// their gradient lies in `stage`. Null: slots that the rule does not have, scale where it clips no norm; copy, stage
 /// and stage_map where the options don't ask for them.
 ///   launch(float* parameters, float const* gradients, float* slots, T* copy, T const* stage,
