@@ -184,6 +184,8 @@ class Whole(Case):
 
 
 class CMake(Case):
+    ninja = None  # where it is
+
     def finds(self, version, says="-- typenet 0.1: core cuda"):
         self.program("cmake", f"print('cmake version {version}' if '--version' in sys.argv else '{says}')\n"
                      f"open('{self.folder}/asked', 'w').write(' '.join(sys.argv))")
@@ -191,8 +193,6 @@ class CMake(Case):
         with mock.patch.object(correct.shutil, "which", lambda x: self.ninja if x == "ninja" else which(x)), \
                 mock.patch.dict(os.environ, PATH=f"{self.folder}:{os.environ['PATH']}"):
             return correct.cmake_finds(self.stage("correct"))
-
-    ninja = None
 
     def test_one_that_is_too_old_is_no_fault_of_ours(self):
         for version in ("3.24.9", "2.8.12", "of another kind"):

@@ -57,7 +57,7 @@ struct kernel_spec {
 /// What changes from step to step; lies in device memory, so that a captured graph can be replayed. As in tensors.cuh.
 struct step_state {
   std::uint64_t step = 0;          // of the whole training: keys dropout. update counts it up
-  std::uint64_t seed = 0;          // of the engine: keys dropout and augmentation
+  std::uint64_t seed = 0;          // the engine's, which kernels must not have in them: keys dropout and augmentation
   std::uint64_t position = 0;      // in the epoch's order, of the batch's first picture. update moves it on
   std::int32_t epoch = 0;          // keys augmentation
   float learning_rate = 0;         // of the update: Adam's with its corrections in it

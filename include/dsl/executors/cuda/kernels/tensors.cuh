@@ -7,7 +7,7 @@ namespace dsl_kernels {
 // ---- what changes from step to step; a captured graph reads it anew at each replay ----------------------------------
 struct step_state {
   unsigned long long step;      // of the whole training: keys dropout. update counts it up
-  unsigned long long seed;      // of the engine: keys dropout and augmentation
+  unsigned long long seed;      // the engine's: keys dropout and augmentation
   unsigned long long position;  // in the epoch's order, of this batch's first picture. update moves it on
   int epoch;                    // keys augmentation
   float learning_rate;          // of the update: Adam's with its corrections in it
