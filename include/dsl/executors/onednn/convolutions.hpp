@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace dsl::dnn {
 
@@ -22,75 +24,56 @@ class convolutions {
   [[gnu::cold]] host::task build(host::bound_step<float> const& s, bool training) {
     pass_call& c = calls_.emplace();
     c.step = &s;
-    convolution asked;
+    request r = ask(s, training, false);
+    if (is_slow(r.found)) {
+      request other = ask(s, training, true);
+      if (!is_slow(other.found)) r = std::move(other);
+    }
     bool const weights = s.step->what == action::backward_weights;
     bool const data = s.step->what == action::backward_data;
-    view<float const> const to = plain::read_only(s.to);
-    view<float const> x = data ? to : s.x;
-    view<float const> y = data || weights ? s.dy : to;
-    set_geometry(asked, s.node->window, x.shape, y.shape);
-    asked.which = weights    ? pass::backward_weights
-                  : data     ? pass::backward_data
-                  : training ? pass::forward_training
-                             : pass::forward_inference;
-    asked.post.relu = !weights && !data && s.step->activation >= 0;
-    float* const bias = weights ? s.gradient(role::bias) : data ? nullptr : s.parameter(role::bias);
-    // The library's data gradients can't add to what is there; a forward convolution of stride 1 can.
-    bool const turned = data && s.accumulate && s.node->window.stride == 1 && s.to.block > 1;
-    parameter const& p = graph_.parameters[s.node->first_parameter];
-    int const* const d = p.dims;
-    int const pieces = data || (weights && bias) ? 1 : pieces_of(x, s.node->window, weights);
-    x.batch = y.batch = x.batch / pieces;
-    if (turned) {
-      asked.which = pass::forward_training;
-      asked.post.add_to_result = true;
-      for (int i : {0, 1}) {
-        asked.before[i] = d[2 + i] - 1 - asked.before[i];
-        asked.behind[i] = d[2 + i] - 1 - asked.behind[i];
-      }
-    }
-    layout const lx = layout_of(x), ly = layout_of(y), lb({{y.shape.channels}, 1}, dnnl_a);
-    require_room(x, lx), require_room(y, ly);
-    layout const lk(turned ? dims{{d[1], d[0], d[2], d[3]}} : dims{{d[0], d[1], d[2], d[3]}}, dnnl_format_tag_any);
-    asked.x = turned ? &ly : &lx, asked.y = turned ? &lx : &ly, asked.kernel = &lk, asked.bias = bias ? &lb : nullptr;
-    description_handle const found = describe(device_.engine(), asked, algorithm(y, weights));
     implementations_ = detail::message({implementations_, s.step->node,
                                         weights ? " backward weights"
                                         : data  ? " backward data"
                                                 : " forward",
-                                        pieces > 1 ? detail::message({" in ", pieces, " pieces: "}) : ": ",
-                                        implementation(found), "\n"});
+                                        r.pieces > 1 ? detail::message({" in ", r.pieces, " pieces: "}) : ": ",
+                                        implementation(r.found), "\n"});
 
+    parameter const& p = graph_.parameters[s.node->first_parameter];
     if (!weights) {
       bool const folded = s.step->batch_norm >= 0;
-      kernel_form const form = turned ? kernel_form::transposed : folded ? kernel_form::folded : kernel_form::plain;
-      c.kernel = &kernel(p, s.parameter(role::kernel), form, query(found, dnnl_query_weights_md));
+      kernel_form const form = r.turned ? kernel_form::transposed : folded ? kernel_form::folded : kernel_form::plain;
+      c.kernel = &kernel(p, s.parameter(role::kernel), form, query(r.found, dnnl_query_weights_md));
       if (folded) c.epsilon = graph_.nodes[s.step->batch_norm].epsilon;
     }
-    layout const scratch = query(found, dnnl_query_scratchpad_md);
-    for (int i = 0; i < pieces; ++i) {
-      primitive_call& run = c.pieces.emplace(found);
+    layout const scratch = query(r.found, dnnl_query_scratchpad_md);
+    for (int i = 0; i < r.pieces; ++i) {
+      primitive_call& run = c.pieces.emplace(r.found);
       if (scratch.bytes() > 0) run.argument(DNNL_ARG_SCRATCHPAD, device_.scratch(scratch));
-      void *at_x = begin_of(x), *at_y = begin_of(y);
-      x.data += 1LL * x.batch * x.buffer_channels * x.shape.area();
-      y.data += 1LL * y.batch * y.buffer_channels * y.shape.area();
-      if (data && s.accumulate && !turned) {  // into memory of its own, and added from there
-        c.own = memory(lx);
+      void *at_x = begin_of(r.x), *at_y = begin_of(r.y);
+      r.x.data += 1LL * r.x.batch * r.x.buffer_channels * r.x.shape.area();
+      r.y.data += 1LL * r.y.batch * r.y.buffer_channels * r.y.shape.area();
+      if (data && s.accumulate && !r.turned) {  // into memory of its own, and added from there
+        c.own = memory(r.lx);
         at_x = c.own->data();
-        c.add = to;
+        c.add = plain::read_only(s.to);
         c.add.data = reinterpret_cast<float const*>(c.own->data());
         c.add.channel = 0;
+        if (r.copied) c.add.block = 1, c.add.buffer_channels = c.add.shape.channels;
+      } else if (r.copied) {
+        at_x = data ? copied_out(c, r.x, r.lx, at_x) : copied_in(c, r.x, r.lx, at_x);
       }
+      if (r.copied) at_y = data || weights ? copied_in(c, r.y, r.ly, at_y) : copied_out(c, r.y, r.ly, at_y);
       if (weights)
-        bind_kernel_gradient(c, s, query(found, dnnl_query_diff_weights_md), p);
+        bind_kernel_gradient(c, s, query(r.found, dnnl_query_diff_weights_md), p);
       else
         run.shared_argument(DNNL_ARG_WEIGHTS, c.kernel->memory());
-      if (bias)
-        run.argument(weights ? DNNL_ARG_DIFF_BIAS : DNNL_ARG_BIAS, device_, lb,
-                     c.epsilon >= 0 ? c.kernel->bias() : bias);
-      bool const forward_like = !weights && (!data || turned);
-      run.argument(turned || !data ? (turned ? DNNL_ARG_DST : DNNL_ARG_SRC) : DNNL_ARG_DIFF_SRC, device_, lx, at_x);
-      run.argument(turned ? DNNL_ARG_SRC : forward_like ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, device_, ly, at_y);
+      if (r.bias)
+        run.argument(weights ? DNNL_ARG_DIFF_BIAS : DNNL_ARG_BIAS, device_, r.lb,
+                     c.epsilon >= 0 ? c.kernel->bias() : r.bias);
+      bool const forward_like = !weights && (!data || r.turned);
+      run.argument(r.turned || !data ? (r.turned ? DNNL_ARG_DST : DNNL_ARG_SRC) : DNNL_ARG_DIFF_SRC, device_, r.lx,
+                   at_x);
+      run.argument(r.turned ? DNNL_ARG_SRC : forward_like ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, device_, r.ly, at_y);
     }
     return [this, &c] { run(c); };
   }
@@ -109,8 +92,11 @@ class convolutions {
   struct pass_call {
     host::bound_step<float> const* step = nullptr;
     packed_kernel* kernel = nullptr;
-    double epsilon = -1;  // of the batch_norm folded in
+    double epsilon = -1;                      // of the batch_norm folded in
+    detail::chain<primitive_call> inwards{};  // operands into copies without channel blocks
     detail::chain<primitive_call> pieces{};
+    detail::chain<primitive_call> outwards{};  // the result back into channel blocks
+    detail::chain<host::memory_block> copies{};
     primitive_call unpack{};                   // kernel gradients from the library's layout
     detail::owner<host::memory_block> own{};   // where those, or a gradient to be added, are made
     detail::owner<host::memory_block> part{};  // of a kernel's gradient, by all pieces but the first
@@ -120,15 +106,94 @@ class convolutions {
 
   [[gnu::cold]] void run(pass_call const& c) const {
     if (c.kernel) c.kernel->refresh(device_, *version_, *c.step, c.epsilon);
+    for (primitive_call const& copy : c.inwards) copy(device_);
     for (int i = 0; i < c.pieces.size(); ++i) {
       c.pieces[i](device_);
       if (c.part && i > 0) add_up(reinterpret_cast<float const*>(c.part->data()), c.sum, c.part->bytes() / 4);
     }
+    for (primitive_call const& copy : c.outwards) copy(device_);
     if (c.unpack) c.unpack(device_);
     if (c.add.data) plain::copy(c.add, c.step->to, true);
   }
   [[gnu::noinline]] static void add_up(float const* more, float* sum, long long count) {
     for (long long i = 0; i < count; ++i) sum[i] += more[i];
+  }
+
+  /// One pass of a convolution, as the library is asked for it.
+  struct request {
+    view<float const> x, y;
+    layout lx, ly, lb;
+    float* bias = nullptr;
+    int pieces = 1;
+    bool turned = false;  // a data gradient as a forward convolution of the turned kernel
+    bool copied = false;  // what lies in channel blocks goes through copies without
+    description_handle found;
+  };
+
+  /// Asks the library for a step's pass on the plan's layouts or, with `copied`, on tensors without channel blocks.
+  [[gnu::cold]] request ask(host::bound_step<float> const& s, bool training, bool copied) {
+    request r;
+    r.copied = copied;
+    bool const weights = s.step->what == action::backward_weights;
+    bool const data = s.step->what == action::backward_data;
+    view<float const> const to = plain::read_only(s.to);
+    r.x = data ? to : s.x;
+    r.y = data || weights ? s.dy : to;
+    r.bias = weights ? s.gradient(role::bias) : data ? nullptr : s.parameter(role::bias);
+    window const& w = s.node->window;
+    r.pieces = copied || data || (weights && r.bias) ? 1 : pieces_of(r.x, w, weights);
+    r.x.batch = r.y.batch = r.x.batch / r.pieces;
+    r.lx = layout_of(r.x), r.ly = layout_of(r.y);
+    require_room(r.x, r.lx), require_room(r.y, r.ly);
+    if (copied) r.lx = without_blocks(r.x), r.ly = without_blocks(r.y);
+    // The library's data gradients can't add to what is there; a forward convolution of stride 1 can.
+    r.turned = !copied && data && s.accumulate && w.stride == 1 && s.to.block > 1;
+    int const* const d = graph_.parameters[s.node->first_parameter].dims;
+
+    convolution asked;
+    set_geometry(asked, w, r.x.shape, r.y.shape);
+    asked.which = weights                ? pass::backward_weights
+                  : data && !r.turned    ? pass::backward_data
+                  : training || r.turned ? pass::forward_training
+                                         : pass::forward_inference;
+    asked.post.relu = !weights && !data && s.step->activation >= 0;
+    if (r.turned) {
+      asked.post.add_to_result = true;
+      for (int i : {0, 1}) {
+        asked.before[i] = d[2 + i] - 1 - asked.before[i];
+        asked.behind[i] = d[2 + i] - 1 - asked.behind[i];
+      }
+    }
+    r.lb = layout({{r.y.shape.channels}, 1}, dnnl_a);
+    layout const kernel(r.turned ? dims{{d[1], d[0], d[2], d[3]}} : dims{{d[0], d[1], d[2], d[3]}},
+                        dnnl_format_tag_any);
+    asked.x = r.turned ? &r.ly : &r.lx, asked.y = r.turned ? &r.lx : &r.ly;
+    asked.kernel = &kernel, asked.bias = r.bias ? &r.lb : nullptr;
+    r.found = describe(device_.engine(), asked, algorithm(r.y, weights));
+    return r;
+  }
+  /// Returns whether the library found nothing but its loops for any layout, a hundred times slower than its others.
+  [[gnu::cold]] static bool is_slow(description_handle const& found) {
+    return std::string_view(implementation(found)).substr(0, 3) == "ref";
+  }
+  /// Returns where a tensor's copy without channel blocks is made before each call; where it has none, where it lies.
+  [[gnu::cold]] void* copied_in(pass_call& c, view<float const> const& v, layout const& l, void* at) {
+    return v.block == 1 ? at : copied(c, c.inwards, layout_of(v), at, l, nullptr);
+  }
+  /// Returns where a call's result goes that is copied into a tensor's channel blocks afterwards.
+  [[gnu::cold]] void* copied_out(pass_call& c, view<float const> const& v, layout const& l, void* at) {
+    return v.block == 1 ? at : copied(c, c.outwards, l, nullptr, layout_of(v), at);
+  }
+  /// Adds a copy to `calls`; the null one of the two places is new memory, which is returned.
+  [[gnu::cold]] void* copied(pass_call& c, detail::chain<primitive_call>& calls, layout const& from, void* at_from,
+                             layout const& to, void* at_to) {
+    layout const& own = at_from ? to : from;
+    bytes_ += static_cast<long long>(own.bytes());
+    void* const made = c.copies.emplace(static_cast<long long>(own.bytes())).data();
+    primitive_call& copy = calls.emplace(make_reorder(device_.engine(), from, to));
+    copy.argument(DNNL_ARG_FROM, device_, from, at_from ? at_from : made);
+    copy.argument(DNNL_ARG_TO, device_, to, at_to ? at_to : made);
+    return made;
   }
 
   /// The library goes by the batch and takes Winograd from 16 samples on. For a kernel's gradient that is too careful:
@@ -168,6 +233,9 @@ class convolutions {
     return {dims{{v.batch, v.shape.channels, v.shape.height, v.shape.width}}, v.block == 1   ? dnnl_abcd
                                                                               : v.block == 8 ? dnnl_aBcd8b
                                                                                              : dnnl_aBcd16b};
+  }
+  [[gnu::cold]] static layout without_blocks(view<float const> const& v) {
+    return {dims{{v.batch, v.shape.channels, v.shape.height, v.shape.width}}, dnnl_abcd};
   }
   [[gnu::cold]] static void* begin_of(view<float const> const& v) {
     return const_cast<float*>(v.data + 1LL * v.channel * v.shape.area());

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/message.hpp>
+#include <dsl/error.hpp>
 #include <dsl/view.hpp>
+
+#include <cstdlib>
+#include <string_view>
 
 // One source for each kernel, compiled for two instruction sets and picked when the step is built, so that a user needs
 // no -march flag. A kernel is a struct with `template <int L> static void run(call, thread, threads)`, always inlined,
@@ -29,8 +34,30 @@ struct simd {
   }
 };
 
+/// Looks up what vector_floats() returns. Throws option_error where TYPENET_MAX_ISA names no instruction set.
+[[gnu::cold]] inline int find_vector_floats() {
+  bool const avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  bool const avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  int const found = avx512 ? 16 : avx2 ? 8 : 1;
+  char const* const held = std::getenv("TYPENET_MAX_ISA");
+  if (!held) return found;
+  std::string_view const name = held;
+  int const most = name == "avx512" ? 16 : name == "avx2" ? 8 : name == "baseline" ? 1 : 0;
+  if (most == 0) detail::refuse<option_error>({"TYPENET_MAX_ISA must be avx512, avx2 or baseline; found '", held, "'"});
+  return most < found ? most : found;
+}
+
+/// Returns how many floats a vector register of our kernels holds: 16 with AVX-512, 8 with AVX2 and FMA, 1 with
+/// neither, where plain loops serve. The environment's TYPENET_MAX_ISA (avx512, avx2 or baseline) holds it down on a
+/// processor that has more, as ONEDNN_MAX_CPU_ISA does for the library's kernels.
+[[gnu::cold]] inline int vector_floats() {
+  static int const floats = find_vector_floats();
+  return floats;
+}
+
 /// The channel block that this processor's convolutions are fastest with.
-inline int preferred_block() { return __builtin_cpu_supports("avx512f") ? 16 : 8; }
+[[gnu::cold]] inline int preferred_block() { return vector_floats() == 16 ? 16 : 8; }
 
 template <class Kernel>
 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]] void run_avx512(void const* call, int thread,
@@ -42,12 +69,8 @@ template <class Kernel>
   Kernel::template run<8>(*static_cast<typename Kernel::call const*>(call), thread, threads);
 }
 
-/// Whether this processor has the vectors for channel blocks of `block` floats; without, plain loops serve.
-inline bool has_vectors_of(int block) {
-  if (block == 16)
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  return block == 8 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
+/// Returns whether our kernels run on channel blocks of `block` floats here; without, plain loops serve. AVX2's kernels
+/// are whole registers wide on blocks of 8 only.
+inline bool has_vectors_of(int block) { return block > 1 && block <= vector_floats(); }
 
 }  // namespace dsl::dnn
