@@ -210,8 +210,32 @@ difference compare(graph_view const& g, int batch, engine_options const& o, cpu 
   return worst;
 }
 
-// Direct convolutions round as float does; Winograd's transforms lose two digits more.
-double tolerance(cpu const& c) { return c.winograd ? 1e-3 : 3e-5; }
+/// Returns how many additions one number of a training step follows from: the terms of each node's sums, forward and
+/// backward.
+double additions(graph_view const& g, int batch) {
+  double all = 0;
+  for (int i = 0; i < g.size.nodes; ++i) {
+    node const& n = g.nodes[i];
+    double const pixels = batch * static_cast<double>(g.shape_of(n.output).area());
+    int const* const d = n.parameters > 0 ? g.parameters[n.first_parameter].dims : nullptr;
+    switch (n.kind) {
+      case op::conv2d: all += (d[0] + d[1]) * d[2] * d[3] + pixels; break;
+      case op::dense: all += d[0] + d[1] + batch; break;
+      case op::batch_norm: all += 4 * pixels; break;  // mean, variance and the two sums of its backward pass
+      case op::max_pool2d:
+      case op::avg_pool2d: all += 2 * n.window.height * n.window.width; break;
+      default: all += 2 * n.inputs; break;
+    }
+  }
+  return all;
+}
+
+/// Returns how far float may be from double. Each addition rounds by 2^-24, and n of them by sqrt(n) as much;
+/// batch_norm subtracts a mean with such an error and divides by a deviation of sqrt(epsilon) or more, here 1/32.
+/// Winograd's transforms lose two digits more than direct convolutions.
+double tolerance(graph_view const& g, int batch, cpu const& c) {
+  return c.winograd ? 1e-3 : 0x1p-24 * std::sqrt(additions(g, batch)) * 2 * 32;
+}
 
 int compared = 0;
 int compared_again = 0;
@@ -235,7 +259,7 @@ void agree(graph_view const& g, int batch, engine_options const& o, cpu const& c
   }
 }
 void agree(graph_view const& g, int batch, engine_options const& o, cpu const& c) {
-  agree(g, batch, o, c, tolerance(c));
+  agree(g, batch, o, c, tolerance(g, batch, c));
 }
 
 engine_options const plain_sgd{.seed = 11, .verify = &verify};
@@ -431,25 +455,29 @@ std::vector<std::string> cut_calls(mode m, int batch, cpu const& c) {
 }  // namespace
 
 // A call is cut where its input has more than 8 MiB, its last channel block's padding among them: here from 6 samples
-// on, and reference's loops compute 17 channels of those 32.
+// on in blocks of 16, from 8 on in blocks of 8. Without vectors the library has no code for blocks that could be cut.
 TEST_CASE("onednn agrees with reference: batches that are cut into pieces", "[conformance]") {
   using model = network<image<1, 105, 105>, conv2d<17, 1>, batch_norm<>, conv2d<2, 3>, batch_norm<>, dsl::tanh,
                         global_avg_pool2d, flatten, dense<3>, softmax>;
   using calls = std::vector<std::string>;
-  cpu const direct{16, false, 1}, winograd{16, true, 1};
-  agree(model::view(), 6, keras, direct, 2e-4);  // gradients are sums of 66,000 products: 2e-5
-  for (mode m : {mode::training, mode::evaluation, mode::inference})
-    CHECK(cut_calls<model>(m, 6, direct) == calls{"3 forward in 2 pieces"});
+  int const block = dnn::preferred_block();
+  int const even = block == 16 ? 6 : 8, prime = block == 16 ? 7 : 11;
+  cpu const direct{block, false, 1}, winograd{block, true, 1};
+  agree(model::view(), even, keras, direct, 2e-4);  // gradients are sums of 66,000 products: 2e-5
   agree(model::view(), 9, keras, winograd);
+  if (dnn::vector_floats() == 1) return;
+  for (mode m : {mode::training, mode::evaluation, mode::inference})
+    CHECK(cut_calls<model>(m, even, direct) == calls{"3 forward in 2 pieces"});
   CHECK(cut_calls<model>(mode::training, 9, winograd) == calls{"3 backward weights in 3 pieces"});
   CHECK(cut_calls<model>(mode::inference, 9, winograd).empty());
   for (cpu const& c : {direct, winograd}) {
-    CHECK(cut_calls<model>(mode::training, 5, c).empty());  // less than 8 MiB
-    CHECK(cut_calls<model>(mode::training, 7, c).empty());  // more, but a prime number of samples goes into crumbs
+    CHECK(cut_calls<model>(mode::training, 5, c).empty());      // less than 8 MiB
+    CHECK(cut_calls<model>(mode::training, prime, c).empty());  // more, but a prime number of samples goes into crumbs
   }
 }
 
-// A thousand ReLUs a picture near zero, so single gradients may differ; what they add up to may not.
+// A ReLU whose input is within float's error of zero, some 1e-5 of the deviation, may have the other sign: a share of
+// 1e-5 of all gradients is then another, and the square root of that, 3e-3, of what they add up to.
 TEST_CASE("onednn agrees with reference: MiniGoogLeNet", "[conformance]") {
   using model = network<image<3, 32, 32>, minigooglenet<10>>;
   int const batch = 4;
@@ -472,7 +500,7 @@ TEST_CASE("onednn agrees with reference: MiniGoogLeNet", "[conformance]") {
     for (std::size_t i = 0; i < v.size(); ++i) squares += v[i] * v[i], error += (v[i] - w[i]) * (v[i] - w[i]);
     INFO("kind " << key.first << ", parameter " << key.second << ": error " << std::sqrt(error) << " of "
                  << std::sqrt(squares));
-    CHECK(std::sqrt(error) <= 2e-3 * std::sqrt(squares) + 1e-6);
+    CHECK(std::sqrt(error) <= 5e-3 * std::sqrt(squares) + 1e-6);
   }
   difference worst;
   char const* const outcomes[] = {"evaluated loss", "evaluated right answers", "result"};
@@ -550,8 +578,9 @@ TEST_CASE("onednn: MiniGoogLeNet's convolutions all run as compiled code", "[con
     for (std::string const& i : all) {
       INFO(i);
       std::string const name = i.substr(i.find(": ") + 2);
-      CHECK((name.starts_with("jit") || name.starts_with("brg")));
       CHECK(name.find("ref") == std::string::npos);
+      if (dnn::vector_floats() == 1) continue;  // SSE has code for blocks in forward passes only
+      CHECK((name.starts_with("jit") || name.starts_with("brg")));
       CHECK(name.find("gemm") == std::string::npos);
     }
   }
