@@ -23,7 +23,8 @@ set(TYPENET_WARNINGS
 # GCC only: each found real mistakes and has no false alarm in -O2 template code.
 set(TYPENET_WARNINGS_GCC -Wduplicated-cond -Wduplicated-branches -Wlogical-op -Wuseless-cast)
 # GCC 12 reasons about inlined std::vector and std::string code and is wrong; later releases are not.
-set(TYPENET_WARNINGS_GCC_OFF -Wno-null-dereference -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow)
+set(TYPENET_WARNINGS_GCC_OFF -Wno-null-dereference -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow
+                             -Wno-stringop-overread)
 
 target_compile_options(
   typenet-warnings

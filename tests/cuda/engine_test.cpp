@@ -13,6 +13,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "support/simulated_device/cudnn_backend.hpp"
+#include "support/simulated_device/cudnn_engines.hpp"
 #include "support/catch.hpp"
 #include "support/drawn.hpp"
 #include "support/all_kernels.hpp"

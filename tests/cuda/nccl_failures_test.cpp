@@ -195,7 +195,7 @@ TEST_CASE("collectives in different order are a reported deadlock, not a hang") 
     c.wait(x.s.get());
   });
   for (auto const& text : thrown)
-    CHECK_THAT(text, Contains("nccl: rank ") && Contains("waiting for") || Contains("waited"));
+    CHECK_THAT(text, (Contains("nccl: rank ") && Contains("waiting for")) || Contains("waited"));
   std::string const text = device.report();
   CHECK_THAT(text, Contains("misuse: deadlock: collective 0 is ncclAllReduce of ") && Contains(" on rank 1"));
   CHECK_THAT(text, !Contains("leak"));

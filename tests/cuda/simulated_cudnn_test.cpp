@@ -4,6 +4,7 @@
 #include <dsl/executors/cuda/plan_cache.hpp>
 #include <dsl/executors/reference/conv2d.hpp>
 
+#include "support/simulated_device/cudnn_engines.hpp"
 #include "support/catch.hpp"
 #include "support/simulated_device/simulated_device.hpp"
 #include "support/simulated_device/typed_buffer.hpp"

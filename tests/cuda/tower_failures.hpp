@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cuda/tower_checks.hpp"
+#include "support/simulated_device/graphs.hpp"
 
 // What holds when something fails in one of several towers, however their devices meet. collectives null: on the host.
 

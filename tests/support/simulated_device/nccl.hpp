@@ -5,9 +5,15 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "support/simulated_device/nccl_table.hpp"
-#include "support/simulated_device/nccl_waits.hpp"
+#include "support/simulated_device/nccl_state.hpp"
 #include "support/simulated_device/simulated_device.hpp"
+
+namespace dsl_test::simulated {
+
+/// Fills NCCL's table, and replaces the device's calls that may have to wait for another rank. Defined in nccl.cpp.
+void install_nccl_device(dsl::cu::nccl_api& nccl, dsl::cu::api& device);
+
+}  // namespace dsl_test::simulated
 
 namespace dsl_test {
 
@@ -24,11 +30,7 @@ class simulated_nccl {
   explicit simulated_nccl(simulated_device& device, nccl_options options = {}) : api_(device.api()) {
     if (simulated::nccl_world::active) throw std::logic_error("a simulated NCCL exists already");
     world_.options = options;
-    simulated::installer waits(api_);
-    simulated::install_waits(waits);
-    simulated::nccl_installer table(nccl_);
-    simulated::install_nccl(table);
-    if (!table.complete()) throw std::logic_error("an entry of dsl::cu::nccl_api has no simulated function");
+    simulated::install_nccl_device(nccl_, api_);
     simulated::nccl_world::active = &world_;
   }
   simulated_nccl(simulated_nccl const&) = delete;

@@ -11,15 +11,16 @@
 #include <utility>
 #include <vector>
 
-#include "support/simulated_device/copies.hpp"
-#include "support/simulated_device/cudnn_backend.hpp"
-#include "support/simulated_device/devices.hpp"
-#include "support/simulated_device/events.hpp"
-#include "support/simulated_device/graphs.hpp"
 #include "support/simulated_device/kernels.hpp"
-#include "support/simulated_device/libraries.hpp"
-#include "support/simulated_device/matmul.hpp"
-#include "support/simulated_device/programs.hpp"
+#include "support/simulated_device/state.hpp"
+
+namespace dsl_test::simulated {
+
+/// Fills the table of vendor calls. Defined in simulated_device.cpp, so that each test does not compile the device
+/// anew.
+void install_device(dsl::cu::api& table);
+
+}  // namespace dsl_test::simulated
 
 namespace dsl_test {
 
@@ -39,17 +40,7 @@ class simulated_device {
   explicit simulated_device(device_options options = {})
       : state_(std::make_unique<simulated::state>(std::move(options))) {
     if (simulated::state::active) throw std::logic_error("a simulated device exists already");
-    simulated::installer table(api_);
-    simulated::install_devices(table);
-    simulated::install_memory(table);
-    simulated::install_streams(table);
-    simulated::install_events(table);
-    simulated::install_graphs(table);
-    simulated::install_programs(table);
-    simulated::install_libraries(table);
-    simulated::install_cudnn(table);
-    simulated::install_matmul(table);
-    if (!table.complete()) throw std::logic_error("an entry of dsl::cu::api has no simulated function");
+    simulated::install_device(api_);
     launch_seed = state_->options.seed * 0x2545F4914F6CDD1Du + 0x9E3779B97F4A7C15u;
     simulated::state::current_device = 0;
     simulated::state::last_error = cudaSuccess;
