@@ -99,6 +99,27 @@ TEST_CASE("classes: a damaged file is refused, with the line", "[classes]") {
   refuses<dsl::data_error>([&] { dsl::read_classes(path); }, {path, "beside the weights"});
 }
 
+TEST_CASE("classes: a name that is no text for a terminal or gnuplot is refused, with the line", "[classes][hostile]") {
+  temporary_directory const here;
+  std::string const path = here / "w.classes";
+  dsl::write_classes(three, path);
+  std::string const good = contents(path);
+  using namespace std::string_literals;
+  for (std::string const& name :
+       {"' 0); system(\"id > id_was_run\") #\\\0"s, "frog\r"s, "\x1b]0;title\x07"s, "tab\t"s, "\x7f"s, "\xc2\x9b"s,
+        "latin \xe9"s, ""s}) {
+    CAPTURE(name);
+    std::string text = good;
+    write(path, text.replace(text.find("a b"), 3, name));
+    std::string const said = test::thrown<dsl::file_error>([&] { dsl::read_classes(path); });
+    CHECK(has(said, path + ", line 5: it must be a class's name, in UTF-8 and without control characters"));
+    for (char const c : said) CHECK((c >= 0x20 && c < 0x7f));
+    dsl::picture_classes all = three;
+    all.names[1] = name;
+    CHECK_THROWS_AS(dsl::write_classes(all, path), dsl::option_error);
+  }
+}
+
 #ifdef TYPENET_CLASSIFY
 namespace {
 

@@ -174,7 +174,7 @@ TEST_CASE("confusion: as a picture", "[confusion]") {
   dsl::confusion_matrix const m = by_hand(animals({"it's a cat", "dog", "set title 'x'"}));
   std::string const script = dsl::detail::gnuplot_script(m, {.title = "Pets"}, dsl::plot_format::svg);
   CHECK(has(script, "$cells << END\n0 0 0.333333 1\n1 0 0.666667 2\n2 0 0.000000 0\n0 1 0.000000 0\n1 1 1.000000 1\n"));
-  CHECK(has(script, "'it''s a cat' 0, 'dog' 1, 'set title ''x''' 2"));
+  CHECK(has(script, R"("it\047s a cat" 0, "dog" 1, "set title \047x\047" 2)"));
   dsl::plot(m, here / "m.svg", {.title = "Pets"});
   std::string const svg = contents(here / "m.svg");
   CHECK(has(svg, "Pets: 40.00 % of 5 right"));
@@ -198,4 +198,35 @@ TEST_CASE("confusion: as a picture", "[confusion]") {
   refuses<dsl::file_error>([&] { dsl::plot(m, here / "m.gif"); }, {".png or .svg"});
   refuses<dsl::file_error>([&] { dsl::plot(m, here / "missing/m.png"); }, {"missing/m.png"});
   CHECK(std::distance(std::filesystem::directory_iterator(here.path), {}) == 3);
+}
+
+TEST_CASE("confusion: no class name runs a command, and every one is drawn as it is", "[confusion][hostile]") {
+  temporary_directory const here;
+  std::string const ran = here / "ran", command = "' 0); system(\"touch " + ran + "\") #\\";
+  using namespace std::string_literals;
+  for (std::string const& end : {"\0"s, "\n"s, "\r"s, "\0\n"s, "\x1a"s, "\x7f"s, "\xff"s, "\xc2\x85"s, ""s}) {
+    CAPTURE(end);
+    std::vector<std::string> const names{command + end, "`touch " + ran + "`", "@ran $(touch " + ran + ")"};
+    dsl::confusion_matrix const m = by_hand(animals(names));
+    std::string const script = dsl::detail::gnuplot_script(m, {.title = command + end}, dsl::plot_format::svg);
+    for (char const c : script) CHECK((c == '\n' || (c >= 0x20 && c != 0x7f)));
+    dsl::plot(m, here / "m.svg", {.title = command + end});
+    CHECK_FALSE(std::filesystem::exists(ran));
+    CHECK(has(contents(here / "m.svg"), "@ran $(touch "));
+  }
+  // gnuplot takes a tic's label for a format, and markup for what it says
+  dsl::plot(by_hand(animals({"50% off", "100%d %s %%", "a_{b}^2 {/Symbol x}"})), here / "formats.svg");
+  std::string const svg = contents(here / "formats.svg");
+  for (char const* name : {">50% off<", ">100%d %s %%<", ">a_{b}^2 {/Symbol x}<"}) CHECK(has(svg, name));
+  // Quotes in any number, and digits after what is written in octal.
+  for (std::string const& name : {"'frog"s, "'''a'''b''"s, "''1'2''3"s, "1'2\\3`4\"5@6#7$8"s}) {
+    CAPTURE(name);
+    dsl::plot(by_hand(animals({name, "dog", "frog"})), here / "quotes.svg", {.title = name});
+    std::string drawn = contents(here / "quotes.svg");
+    for (std::string const quote : {"&apos;", "&#39;"})
+      for (std::size_t at = drawn.find(quote); at != drawn.npos; at = drawn.find(quote))
+        drawn.replace(at, quote.size(), "'");
+    CHECK(has(drawn, ">" + name + "<"));
+    CHECK(has(drawn, ">" + name + ": 40.00 % of 5 right<"));
+  }
 }

@@ -416,6 +416,40 @@ TEST_CASE("a history becomes a picture", "[text][plot]") {
   CHECK(std::distance(fs::directory_iterator(here.path), {}) == 3);
 }
 
+TEST_CASE("no text on a plot runs a command", "[text][plot][hostile]") {
+  temporary_directory const here;
+  std::string const ran = here / "ran", command = "; system(\"touch " + ran + "\") #";
+  dsl::history h;
+  h.epochs.push_back({});
+  using namespace std::string_literals;
+  for (std::string const& end : {"\\\0"s, "\\\n"s, "\0"s, "'\n"s, "\r"s, "\x1b[2J"s, "\xc2\x9b"s, "\xe9"s}) {
+    CAPTURE(end);
+    dsl::plot_options const texts{.title = "a'" + end, .x_label = command + end, .y_label = command + end};
+    std::string const script = dsl::detail::gnuplot_script(h, texts, dsl::plot_format::svg);
+    for (char const c : script) CHECK((c == '\n' || (c >= 0x20 && c != 0x7f)));
+    dsl::plot(h, here / "plot.svg", texts);
+    CHECK_FALSE(fs::exists(ran));
+  }
+}
+
+TEST_CASE("text for terminals and other programs has no control characters", "[text][hostile]") {
+  using dsl::detail::is_utf8, dsl::detail::printable;
+  using namespace std::string_literals;
+  for (char const* plain : {"", "frog", "K\xc3\xa4tzchen", "\xe2\x82\xac", "\xf0\x9f\x90\xb8", "\xc2\xa0"}) {
+    CHECK(printable(plain) == plain);
+    CHECK(is_utf8(plain));
+  }
+  CHECK(printable("a\0b\x1b[2J\n\x7f"s) == "a b [2J  ");
+  CHECK(printable("a\xc2\x80\xc2\x9b"
+                  "b") == "a  b");  // in UTF-8, and control characters
+  CHECK(is_utf8("\xc2\x9b"));
+  // A byte alone, cut short, not in its shortest form, half of a surrogate pair, above U+10FFFF.
+  for (char const* bad : {"\x80", "\xff", "\xc3", "\xc0\x80", "\xed\xa0\x80", "\xe2\x82", "\xf4\x90\x80\x80"}) {
+    CHECK(printable("a"s + bad) == "a" + std::string(std::string(bad).size(), '?'));
+    CHECK_FALSE(is_utf8(bad));
+  }
+}
+
 TEST_CASE("a plot looks as ggplot's do, and begins at epoch 1", "[text][plot]") {
   temporary_directory const here;
   dsl::history h;

@@ -2,31 +2,51 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace dsl::detail {
 
-/// Whether these are whole characters in the shortest form, none of them half of a surrogate pair.
+/// Returns how many bytes the first character of `text` has; 0 where it is not a whole one in its shortest form, or is
+/// half of a surrogate pair. "\xc3\xa4" -> 2
+[[gnu::cold]] inline std::size_t utf8_size(std::string_view text) {
+  auto const byte = [&](std::size_t k) { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0U; };
+  unsigned const first = byte(0), second = byte(1);
+  std::size_t const size = text.empty()   ? 0
+                           : first < 0x80 ? 1
+                           : first < 0xc2 ? 0
+                           : first < 0xe0 ? 2
+                           : first < 0xf0 ? 3
+                           : first < 0xf5 ? 4
+                                          : 0;
+  for (std::size_t k = 1; k < size; ++k)
+    if (byte(k) < 0x80 || byte(k) > 0xbf) return 0;
+  bool const bad = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+                   (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
+  return bad ? 0 : size;
+}
+
 [[gnu::cold]] inline bool is_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    auto const byte = [&](std::size_t k) { return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0U; };
-    unsigned const first = byte(0);
-    std::size_t const size = first < 0x80   ? 1
-                             : first < 0xc2 ? 0
-                             : first < 0xe0 ? 2
-                             : first < 0xf0 ? 3
-                             : first < 0xf5 ? 4
-                                            : 0;
-    if (size == 0) return false;
-    for (std::size_t k = 1; k < size; ++k)
-      if (byte(k) < 0x80 || byte(k) > 0xbf) return false;
-    unsigned const second = byte(1);
-    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) || (first == 0xf0 && second < 0x90) ||
-        (first == 0xf4 && second > 0x8f))
-      return false;
-    i += size;
+  while (std::size_t const size = utf8_size(text)) text.remove_prefix(size);
+  return text.empty();
+}
+
+/// Returns `text` as a terminal or another program may be given it: a blank for each of Unicode's control characters
+/// (U+0000 to U+001F, U+007F to U+009F) and a question mark for each byte that is not part of a character.
+[[gnu::cold]] inline std::string printable(std::string_view text) {
+  std::string all;
+  while (!text.empty()) {
+    std::size_t const size = utf8_size(text);
+    auto const first = static_cast<unsigned char>(text[0]);
+    bool const control =
+        first < 0x20 || first == 0x7f || (size == 2 && first == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0);
+    if (size == 0 || control)
+      all += size == 0 ? '?' : ' ';
+    else
+      all += text.substr(0, size);
+    text.remove_prefix(size == 0 ? 1 : size);
   }
-  return true;
+  return all;
 }
 
 }  // namespace dsl::detail

@@ -3,6 +3,7 @@
 
 #include <dsl/data/dataset.hpp>
 #include <dsl/detail/mapped_file.hpp>
+#include <dsl/detail/utf8.hpp>
 #include <dsl/io/atomic_file.hpp>
 
 #include <charconv>
@@ -32,6 +33,9 @@ struct picture_classes {
 }
 
 namespace detail {
+
+/// Whether a name can be a line of the file, and can be printed: names go to terminals and to gnuplot.
+[[gnu::cold]] inline bool is_class_name(std::string_view name) { return !name.empty() && printable(name) == name; }
 
 /// A classes file, line by line; each error names the line.
 class classes_reader {
@@ -72,10 +76,16 @@ class classes_reader {
     if (error != std::errc() || end != found.data() + found.size() || !std::isfinite(value)) refuse(must, found);
     return value;
   }
+  std::string_view name() {
+    char const* const must = "a class's name, in UTF-8 and without control characters";
+    std::string_view const found = line(must);
+    if (!is_class_name(found)) refuse(must, found);
+    return found;
+  }
   bool at_end() const { return rest_.empty(); }
   [[noreturn]] void refuse(char const* must, std::string_view found) const {
     throw file_error(fmt::format("classes: {}, line {}: it must be {}; found {}; save weights and classes again", path_,
-                                 number_, must, found.substr(0, 60)));
+                                 number_, must, printable(found.substr(0, 60))));
   }
 
  private:
@@ -87,13 +97,14 @@ class classes_reader {
 }  // namespace detail
 
 /// As text, a name and a number of the mean a line; what is read back is the same to the bit. Throws file_error, and
-/// then a file that was there before is as it was; option_error for names of two lines.
+/// then a file that was there before is as it was; option_error for names that are not UTF-8 or have control characters.
 [[gnu::cold]] inline void write_classes(picture_classes const& all, std::string const& path) {
   std::string text = fmt::format("typenet classes 1\npicture {} {} {}\nclasses {}\n", all.sample.channels,
                                  all.sample.height, all.sample.width, all.names.size());
   for (std::string const& name : all.names) {
-    if (name.empty() || name.find('\n') != name.npos)
-      throw option_error("classes: a name must be one line; found '" + name + "'; give it another one");
+    if (!detail::is_class_name(name))
+      throw option_error("classes: a name must be one line of UTF-8 without control characters; found '" +
+                         detail::printable(name) + "'; give it another one");
     text += name + "\n";
   }
   text += fmt::format("mean {}\n", all.mean.size());
@@ -114,7 +125,7 @@ class classes_reader {
   in.numbers("'picture' and three sizes", "picture", 1, shape, 3);
   in.numbers("'classes' and how many", "classes", 1, &count, 1);
   all.sample = {shape[0], shape[1], shape[2]};
-  for (int i = 0; i < count; ++i) all.names.emplace_back(in.line("a class's name"));
+  for (int i = 0; i < count; ++i) all.names.emplace_back(in.name());
   in.numbers("'mean' and how many numbers", "mean", 0, &count, 1);
   if (count != 0 && count != all.sample.size())
     in.refuse("a mean of the picture's size, or of none", std::to_string(count));

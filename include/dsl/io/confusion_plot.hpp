@@ -11,7 +11,7 @@
 
 namespace dsl {
 
-/// What is written above the picture, in UTF-8, and its size.
+/// What is written above the picture, in UTF-8, and its size. A control character shows as a blank.
 struct confusion_plot_options {
   std::string title = "Confusion matrix";
   int width = 860;  // pixels
@@ -34,7 +34,7 @@ namespace detail {
     }
   script += "END\n" + gnuplot_terminal(o.width, o.height, format);
   for (int c = 0; c < n; ++c)
-    tics += (c > 0 ? ", " : "") + gnuplot_string(m.class_names()[static_cast<std::size_t>(c)]) + fmt::format(" {}", c);
+    tics += (c > 0 ? ", " : "") + gnuplot_label(m.class_names()[static_cast<std::size_t>(c)]) + fmt::format(" {}", c);
   script +=
       fmt::format("set title {} font ',15' textcolor rgb '#333333'\n",
                   gnuplot_string(fmt::format("{}: {:.2f} % of {} right", o.title, 100 * m.accuracy(), m.samples())));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/utf8.hpp>
 #include <dsl/io/atomic_file.hpp>
 #include <dsl/training/history.hpp>
 
@@ -24,7 +25,7 @@
 
 namespace dsl {
 
-/// What is written on a plot, in UTF-8, and its size.
+/// What is written on a plot, in UTF-8, and its size. A control character shows as a blank.
 struct plot_options {
   std::string title = "Training Loss and Accuracy";
   std::string x_label = "Epoch #";
@@ -53,14 +54,22 @@ inline plot_format plot_format_of(std::string_view path) {
 
 namespace detail {
 
-/// As gnuplot reads it between single quotes: it's -> 'it''s'.
+/// Returns any text as a string of gnuplot's: it's -> "it\047s". Every text of a script that is not a constant goes
+/// through here, since gnuplot runs commands: of ASCII only letters and blanks stand for themselves. Octal numbers may
+/// have three digits or four, so digits are no exception; a control character shows as a blank.
 inline std::string gnuplot_string(std::string_view s) {
-  std::string quoted = "'";
-  for (char const c : s) {
-    quoted += c == '\n' ? ' ' : c;
-    if (c == '\'') quoted += c;
+  std::string quoted = "\"";
+  for (char const c : printable(s)) {
+    bool const itself = c == ' ' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80) != 0;
+    quoted += itself ? std::string(1, c) : fmt::format("\\{:03o}", static_cast<int>(c));
   }
-  return quoted + "'";
+  return quoted + '"';
+}
+/// Returns the same for a tic's label, which gnuplot takes for a format: 5% -> 5%%.
+inline std::string gnuplot_label(std::string_view s) {
+  std::string format;
+  for (char const c : s) format.append(c == '%' ? 2 : 1, c);
+  return gnuplot_string(format);
 }
 
 /// The picture goes to standard output, in pixels.
