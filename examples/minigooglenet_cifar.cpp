@@ -292,7 +292,7 @@ void write_confusion(settings const& s, dsl::confusion_matrix const& confusion, 
 }
 
 /// `kept` is the epoch whose weights the network has.
-void write(settings const& s, dsl::trainer& trainer, dsl::history const& history, std::size_t kept,
+void write(settings const& s, dsl::trainer& trainer, dsl::history const& history, dsl::epoch_record const& kept,
            pictures const& data, dsl::confusion_matrix const& confusion) {
   // The disk was full, gnuplot is gone: hours of training must not go with that. Each is tried, the first error told.
   std::string failed, kept_in;
@@ -317,8 +317,8 @@ void write(settings const& s, dsl::trainer& trainer, dsl::history const& history
     throw dsl::file_error(failed + (kept_in.empty() ? "" : "; every epoch's numbers are kept in " + kept_in));
   std::error_code left;  // one that is left over is no reason to fail now; what it is for is over
   if (s.keeps_checkpoint()) std::filesystem::remove(s.checkpoint(), left);
-  say(fmt::format("test accuracy {:.4f}; plot in {}, numbers in {}{}", history.epochs[kept].validation.acc, s.output,
-                  s.history(), s.weights.empty() ? "" : ", weights in " + s.weights) +
+  say(fmt::format("test accuracy {:.4f}; plot in {}, numbers in {}{}", kept.validation.acc, s.output, s.history(),
+                  s.weights.empty() ? "" : ", weights in " + s.weights) +
       (s.confusion.empty() ? "" : ", confusion matrix in " + s.confusion));
 }
 
@@ -368,7 +368,9 @@ void run(settings const& s) {
                                                         .average = averages(s)});
   // None where the run had ended already, and --early-stopping is new.
   bool const best = stopping && stopping->has_weights();
-  std::size_t const kept = best ? static_cast<std::size_t>(stopping->best_epoch()) : history.epochs.size() - 1;
+  dsl::epoch_record kept = history.epochs.back();  // whose weights the network has
+  for (dsl::epoch_record const& e : history.epochs)
+    if (best && e.epoch == stopping->best_epoch()) kept = e;
   dsl::confusion_matrix confusion;  // the processes count together
   if (!s.confusion.empty()) trainer.evaluate(data.test, s.batch_size * gpus, &confusion);
   if (speaks()) write(s, trainer, history, kept, data, confusion);

@@ -11,11 +11,13 @@
 #include <dsl/text.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <sstream>
 #include <stdexcept>
@@ -732,6 +734,186 @@ TEST_CASE("backup_and_restore: what does not fit is refused, and nothing changes
   });
   REQUIRE(said.size() == 1);
   CHECK(has(said[0], "is of epochs of 6 batches of 8; this run's have 4 of 12; it goes on, but not to the same bits"));
+}
+
+namespace {
+
+/// A state with its checksum made right: whoever writes a state can do that, too.
+std::string signed_again(std::string state) {
+  std::uint64_t const sum = detail::checksum(state, state.size() - sizeof sum);
+  std::memcpy(state.data() + state.size() - sizeof sum, &sum, sizeof sum);
+  return state;
+}
+/// The same state with another value in a callback's field: its key and a zero byte, its size, its bytes.
+template <class T>
+std::string with_field(std::string state, std::string const& key, T value, std::size_t from = 0) {
+  std::uint64_t size = 0;
+  std::size_t const at = state.find(key + '\0', from);
+  REQUIRE(at != state.npos);
+  std::memcpy(&size, state.data() + at + key.size() + 1, sizeof size);
+  REQUIRE(size == sizeof value);
+  std::memcpy(state.data() + at + key.size() + 1 + sizeof size, &value, sizeof value);
+  return signed_again(std::move(state));
+}
+template <class T>
+std::string with_head(std::string state, T detail::checkpoint_head::* member, T value) {
+  detail::checkpoint_head head;
+  std::memcpy(&head, state.data(), sizeof head);
+  head.*member = value;
+  std::memcpy(state.data(), &head, sizeof head);
+  return signed_again(std::move(state));
+}
+std::string with_record(std::string state, std::size_t at, double value) {
+  std::memcpy(state.data() + sizeof(detail::checkpoint_head) + at * sizeof value, &value, sizeof value);
+  return signed_again(std::move(state));
+}
+
+}  // namespace
+
+TEST_CASE("backup_and_restore: nothing of a forged state is a place, a size or a count before it is checked",
+          "[callbacks][resume][hostile]") {
+  test::temporary_directory const here;
+  std::string const path = here / "state";
+  weight_average const mean{.start_from_epoch = 0};
+  auto const all = [&] {
+    return std::vector<callback_handle>{backup_and_restore(path, {.save_freq = every_batches(2)}),
+                                        early_stopping<train_loss>({.patience = 9, .restore_best_weights = true}),
+                                        model_checkpoint<train_loss>(here / "best/{epoch}", {.save_best_only = true}),
+                                        csv_logger(here / "log.csv")};
+  };
+  auto callbacks = all();
+  callbacks.push_back(killer{2, 4, false});
+  trainer t = toy::compiled();
+  CHECK_THROWS_AS(toy::fit(t, 4, callbacks, true, mean), killed);
+  std::string const good = read_checkpoint(path);
+  auto const refused = [&](std::string const& state, std::vector<std::string> const& words) {
+    std::ofstream(path, std::ios::binary) << state;
+    trainer u = toy::compiled();
+    test::refuses<file_error>([&] { toy::fit(u, 4, all(), true, mean); }, words);
+  };
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(), greatest = -1 - least;
+  for (int epoch : {-1, 2, 1 << 30, -(1 << 30)}) {
+    refused(with_field(good, "best epoch", epoch), {"'s early_stopping 0 has the best epoch ", "expected 0 to 1"});
+    refused(with_field(good, "stopped epoch", epoch), {"'s early_stopping 0 has the stopped epoch ", "0 to 1"});
+  }
+  for (int waited : {-1, 3, std::numeric_limits<int>::max()})
+    refused(with_field(good, "wait", waited), {"'s early_stopping 0 has the wait ", "expected 0 to 2"});
+  for (std::int64_t count : {std::int64_t{-1}, least, greatest}) {
+    refused(with_field(good, "batches", count), {"'s backup_and_restore 0 has the batches "});
+    refused(with_field(good, "batches", count, good.find("model_checkpoint 0")),
+            {"'s model_checkpoint 0 has the batches "});
+    refused(with_field(good, "bytes before", count), {"'s csv_logger 0 has the bytes before "});
+    refused(with_field(good, "since", count), {"'s average has the since "});
+    refused(with_field(good, "taken", count), {"'s average has the taken "});
+  }
+  refused(with_field(good, "taken", std::int64_t{0}), {"'s average has the taken 0; expected 1 to "});
+
+  using head = detail::checkpoint_head;
+  double const no_number = std::numeric_limits<double>::quiet_NaN();
+  for (std::int64_t count : {std::int64_t{-1}, least, greatest})
+    for (auto const member : {&head::epoch, &head::epochs, &head::step, &head::numbers, &head::callbacks, &head::slots,
+                              &head::batch_size, &head::steps_an_epoch})
+      if (count < 0 || member != &head::steps_an_epoch) refused(with_head(good, member, count), {"damaged"});
+  refused(with_head(good, &head::epoch, std::int64_t{1}), {"damaged"});  // of which it has two records
+  refused(with_head(good, &head::steps, std::uint64_t{1} << 63), {"damaged"});
+  for (auto const member : {&head::loss, &head::correct, &head::first_rate, &head::seconds})
+    for (double bad : {no_number, std::numeric_limits<double>::infinity()})
+      refused(with_head(good, member, bad), {"is no number"});
+  for (double epoch : {-1.0, 1e9, 1e300, no_number}) {
+    refused(with_record(good, 0, epoch), {"record 0 is of epoch "});
+    refused(with_record(good, 9, epoch), {"record 1 is of epoch "});
+  }
+  refused(with_record(good, 9, 2.0), {"is after epoch 2 and its last record of epoch 3"});
+
+  std::ofstream(path, std::ios::binary) << good;  // and that is none of its faults
+  trainer u = toy::compiled();
+  CHECK(toy::fit(u, 4, all(), true, mean).epochs.size() == 4);
+}
+
+TEST_CASE("a state has a bool that is neither true nor false", "[callbacks][hostile]") {
+  bool one = true;
+  std::array<bool, 3> flags = {true, false, true};
+  callback_state saved;
+  saved("flags", flags), saved("one", one);
+  callback_state good(saved.bytes(), "it");
+  one = false, flags[0] = false;
+  good("flags", flags), good("one", one);
+  CHECK((one && flags[0] && !flags[1] && flags[2]));
+  for (int bad : {2, 128, 255}) {
+    std::string bytes = saved.bytes();
+    bytes.back() = static_cast<char>(bad);
+    bytes[bytes.find("one") - 1] = static_cast<char>(bad);
+    callback_state forged(bytes, "it");
+    CHECK(has(thrown<file_error>([&] { forged("one", one); }), fmt::format("it has the one {}; expected 0 or 1", bad)));
+    CHECK(has(thrown<file_error>([&] { forged("flags", flags); }), "it has the flags "));
+  }
+  CHECK((one && flags[2]));
+}
+
+TEST_CASE("early_stopping: best weights of another size are refused as the run goes on, not at its end",
+          "[callbacks][resume][hostile]") {
+  test::temporary_directory const here;
+  trainer t = toy::compiled();
+  auto const all = [&] {
+    return std::vector<callback_handle>{backup_and_restore(here / "state"),
+                                        early_stopping<train_loss>({.patience = 9, .restore_best_weights = true})};
+  };
+  auto callbacks = all();
+  callbacks.push_back(killer{2, 0, false});
+  CHECK_THROWS_AS(toy::fit(t, 4, callbacks), killed);
+  std::string state = read_checkpoint(here / "state");
+  // "best weights" is the callback's last field, and the callback's the state's: both get a float less
+  detail::checkpoint_head head;
+  std::memcpy(&head, state.data(), sizeof head);
+  head.callbacks -= 4;
+  std::memcpy(state.data(), &head, sizeof head);
+  for (std::string const key : {"best weights", "early_stopping 0"}) {
+    std::uint64_t size = 0;
+    char* const at = state.data() + state.find(key + '\0') + key.size() + 1;
+    std::memcpy(&size, at, sizeof size);
+    size -= 4;
+    std::memcpy(at, &size, sizeof size);
+  }
+  state.erase(state.size() - 12, 4);
+  std::ofstream(here / "state", std::ios::binary) << signed_again(state);
+  trainer u = toy::compiled();
+  CHECK(has(thrown<file_error>([&] { toy::fit(u, 4, all()); }),
+            "'s early_stopping 0 must have best weights of this network"));
+}
+
+TEST_CASE("model_checkpoint: a state says nowhere what is written over", "[callbacks][resume][hostile]") {
+  test::temporary_directory const here;
+  std::filesystem::create_directory(here.path / "runs");
+  std::ofstream(here / "precious") << "precious";
+  model_checkpoint_options const o{.save_weights_only = true};
+  auto const fit = [&](callback_handle const& death) {
+    trainer t = toy::compiled();
+    toy::fit(t, 3,
+             {model_checkpoint<train_loss>(here / "runs/whole", {.save_best_only = true}), death,
+              backup_and_restore(here / "runs/whole", {.save_freq = every_epochs(100)}),
+              model_checkpoint<train_loss>(here / "runs/{epoch}-{loss:.3f}", o)});
+  };
+  // Killed when the state was there, and the file that it speaks of not yet.
+  CHECK_THROWS_AS(fit(killed_between(0, -1)), killed);
+  std::string state = read_checkpoint(here / "runs/whole");
+  REQUIRE(files_in(here.path / "runs") == 1);
+  // An earlier version took the name from here.
+  std::size_t const old = state.find(std::string("path") + '\0');
+  if (old != state.npos) {
+    std::uint64_t size = 0;
+    std::memcpy(&size, state.data() + old + 5, sizeof size);
+    std::string const elsewhere = "../precious";
+    REQUIRE(size <= elsewhere.size());
+    state.replace(old + 13, size, elsewhere.substr(0, size));
+  }
+  std::ofstream(here / "runs/whole", std::ios::binary) << signed_again(state);
+  fit(counts{});
+  CHECK(contents(here / "precious") == "precious");
+  CHECK(files_in(here.path) == 2);
+  int found = 0;
+  for (auto const& file : std::filesystem::directory_iterator(here.path / "runs"))
+    found += file.path().filename().string()[1] == '-';
+  CHECK(found == 3);
 }
 
 TEST_CASE("backup_and_restore: a loss that is no number leaves the last good state", "[callbacks][resume]") {

@@ -281,6 +281,17 @@ TEST_CASE("tensorboard: a run that goes on leaves another run's file alone", "[t
   CHECK(test::events_of(files[1]).size() == 2 + 3);  // as it was
 }
 
+TEST_CASE("tensorboard: a link that is named as the run's file is not cut", "[tensorboard][hostile]") {
+  test::temporary_directory const here;
+  std::string const points(5000, 'x');
+  std::ofstream(here / "precious") << points;
+  std::filesystem::create_directory(here.path / "logs");
+  std::filesystem::create_symlink(here.path / "precious",
+                                  here.path / "logs/events.out.tfevents.1700000000.host.1.0000000000000007.typenet");
+  detail::event_file const next(here / "logs", 7, {1, 6});
+  CHECK(std::filesystem::file_size(here.path / "precious") == points.size());
+}
+
 TEST_CASE("tensorboard: a file that a process still writes to is not cut", "[tensorboard]") {
   test::temporary_directory const here;
   std::string const point = detail::scalars_record(1, 0, {{"epoch_loss", 1}});

@@ -85,7 +85,7 @@ class backup_and_restore : public callback {
     ::unlink(path().c_str());
     forget_before();
   }
-  void state(callback_state& s) override { s("batches", batches_); }
+  void state(callback_state& s) override { s("batches", batches_, 0, s.largest_count); }
 
   /// Whether the last fit went on from the file, and where.
   bool restored() const { return restored_; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/math.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/training/callback.hpp>
 #include <dsl/training/fingerprint.hpp>
@@ -49,9 +50,10 @@ constexpr std::size_t epoch_numbers = 9;
       e.validated ? 1.0 : 0.0,      e.learning_rate, e.seconds,   e.images_per_second};
   std::memcpy(to, values, sizeof values);
 }
+/// Whether `v` is an epoch's number, which is converted to an int.
+constexpr bool is_epoch(double v) { return v >= 0 && v < 1e9; }
 [[gnu::cold]] inline epoch_record read_epoch(double const* v) {
-  return {
-      v[0] >= 0 && v[0] < 1e9 ? static_cast<int>(v[0]) : 0, {v[1], v[2]}, {v[3], v[4]}, v[5] != 0, v[6], v[7], v[8]};
+  return {static_cast<int>(v[0]), {v[1], v[2]}, {v[3], v[4]}, v[5] != 0, v[6], v[7], v[8]};
 }
 
 /// f(slot, k, numbers) for every parameter (slot -1) and its optimizer slots, in the file's order.
@@ -129,11 +131,11 @@ class checkpoint_reader {
     need(bytes.size() >= sizeof head, message({"must have ", sizeof head, " bytes or more; found ", bytes.size(),
                                                ": it is cut short or damaged; start without"}));
     std::memcpy(&head, bytes.data(), sizeof head);
-    bool const counts = head.epochs >= 0 && head.epochs < 1'000'000'000 && head.numbers >= 0 &&
+    bool const counts = head.epochs >= 0 && head.epochs <= head.epoch && head.numbers >= 0 &&
                         head.numbers < 1LL << 40 && head.callbacks >= 0 && head.callbacks < 1LL << 42 &&
-                        head.slots >= 0 && head.slots < 100 && head.epoch >= 0 && head.epoch < 1'000'000'000 &&
-                        head.step >= 0 && head.step <= head.steps_an_epoch && head.batch_size >= 0 &&
-                        head.batch_size < 1LL << 31 && is_learning_rate(head.learning_rate);
+                        head.slots >= 0 && head.slots < 100 && head.epoch < 1'000'000'000 && head.step >= 0 &&
+                        head.step <= head.steps_an_epoch && head.batch_size >= 0 && head.batch_size < 1LL << 31 &&
+                        head.steps < 1ULL << 53 && is_learning_rate(head.learning_rate);
     auto const records = counts ? static_cast<std::size_t>(head.epochs) * epoch_numbers * sizeof(double) : 0;
     auto const numbers = counts ? static_cast<std::size_t>(head.numbers) * sizeof(float) : 0;
     auto const callbacks = counts ? static_cast<std::size_t>(head.callbacks) : 0;
@@ -149,6 +151,7 @@ class checkpoint_reader {
     need(head.numbers == expected, "has another number of weights than its network; start without");
     arrays_ = sizeof head + records;
     callbacks_ = arrays_ + numbers;
+    check_position();
   }
 
   [[gnu::cold]] void need(bool holds, std::string const& what) const {
@@ -158,7 +161,7 @@ class checkpoint_reader {
     history h;
     for (std::int64_t i = 0; i < head.epochs; ++i) {
       double read[epoch_numbers];
-      std::memcpy(read, bytes_.data() + sizeof head + static_cast<std::size_t>(i) * sizeof read, sizeof read);
+      read_record(i, read);
       h.epochs.push_back(read_epoch(read));
     }
     return h;
@@ -183,6 +186,26 @@ class checkpoint_reader {
   static constexpr std::size_t version_at = 19;  // after "typenet checkpoint "
 
  private:
+  [[gnu::cold]] void read_record(std::int64_t i, double (&to)[epoch_numbers]) const {
+    std::memcpy(to, bytes_.data() + sizeof head + static_cast<std::size_t>(i) * sizeof to, sizeof to);
+  }
+  /// What a run and its callbacks count on: records of epochs that are over, the last of them among them where the next
+  /// one has not begun.
+  [[gnu::cold]] void check_position() const {
+    need(is_learning_rate(head.first_rate) && isfinite(head.loss) && isfinite(head.correct) && isfinite(head.seconds),
+         "is damaged: what its epoch has come to is no number; start without");
+    need(head.epoch == 0 || head.step > 0 || head.epochs > 0,
+         message({"is damaged: it is after epoch ", head.epoch, " and has none of its epochs; start without"}));
+    double record[epoch_numbers] = {};
+    for (std::int64_t i = 0; i < head.epochs; ++i) {
+      read_record(i, record);
+      need(is_epoch(record[0]), message({"is damaged: record ", i, " is of epoch ", record[0], "; start without"}));
+    }
+    need(record[0] < static_cast<double>(head.epoch) || head.epochs == 0,
+         message({"is damaged: it is after epoch ", head.epoch, " and its last record of epoch ", record[0] + 1,
+                  "; start without"}));
+  }
+
   std::string const& bytes_;
   std::string const& name_;
   std::size_t arrays_ = 0, callbacks_ = 0;

@@ -97,7 +97,8 @@ class classes_reader {
 }  // namespace detail
 
 /// As text, a name and a number of the mean a line; what is read back is the same to the bit. Throws file_error, and
-/// then a file that was there before is as it was; option_error for names that are not UTF-8 or have control characters.
+/// then a file that was there before is as it was; option_error for names that are not UTF-8 or have control
+/// characters.
 [[gnu::cold]] inline void write_classes(picture_classes const& all, std::string const& path) {
   std::string text = fmt::format("typenet classes 1\npicture {} {} {}\nclasses {}\n", all.sample.channels,
                                  all.sample.height, all.sample.width, all.names.size());

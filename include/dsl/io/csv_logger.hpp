@@ -56,7 +56,7 @@ class csv_logger : public callback {
   [[gnu::cold]] void on_train_end(fit_run& run) override {
     if (!whole_) write_all(run);  // it has gone on from a run's end
   }
-  void state(callback_state& s) override { s("bytes before", before_); }
+  void state(callback_state& s) override { s("bytes before", before_, 0, s.largest_count); }
 
  private:
   /// The file up to this run's first row, and the rows of the epochs so far.

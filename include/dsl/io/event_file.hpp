@@ -127,9 +127,10 @@ class event_file {
     }
     return all;
   }
-  /// Where this fails, or another process writes to it, the new session hides its points all the same.
+  /// Where this fails, or another process writes to it, the new session hides its points all the same. A link is left
+  /// alone: it may lead to any file.
   static void cut(std::string const& path, off_t size) {
-    int const file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    int const file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0) return;
     [[maybe_unused]] bool const done = ::flock(file, LOCK_EX | LOCK_NB) == 0 && ::ftruncate(file, size) == 0;
     ::close(file);

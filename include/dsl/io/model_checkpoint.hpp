@@ -111,14 +111,12 @@ class model_checkpoint_on : public callback {
     }
     if (caught_up_ && s.restores()) return;  // within an epoch that is twice
     s("best", best_);
-    s("batches", batches_);
+    s("batches", batches_, 0, s.largest_count);
     if (!due_ && !s.restores()) return;
-    // Others wrote this before this one's file, of the same moment, was there.
+    // Others wrote this before this one's file, of the same moment, was there. Its name follows from that moment: a
+    // state says nowhere what is to be written over.
     s("due", due_);
     s("value", value_);
-    std::string rest = due_ && !s.restores() ? path_.substr(folder().size()) : "";
-    s("path", rest);
-    if (s.restores()) path_ = folder() + rest;
   }
 
   /// Of the last file: a value that could not be written is none.
@@ -183,10 +181,24 @@ class model_checkpoint_on : public callback {
   }
   /// The run has gone on from a file that was written before this one's; the trainer is still where it was.
   [[gnu::cold]] void catch_up(fit_run const& run) {
+    path_ = checkpoint_path(pattern_, moment_before(run), options_.save_freq.epochs == 0);
     fit_run then = run;
     then.learning_rate = run.trainer.learning_rate();  // callbacks have changed the run's
     save(then);
     caught_up_ = true;
+  }
+  /// The run as it was at the end of the batch or epoch after which it goes on.
+  [[gnu::cold]] static fit_run moment_before(fit_run run) {
+    fit_position const& at = run.next;
+    run.epoch = at.step > 0 ? at.epoch : at.epoch - 1;
+    run.step = (at.step > 0 ? at.step : run.steps) - 1;
+    auto const samples = static_cast<double>(at.step) * run.batch_size;
+    if (at.step > 0)
+      run.current = {
+          .epoch = at.epoch, .train = {at.loss / samples, at.correct / samples}, .learning_rate = at.learning_rate};
+    else if (!run.past.epochs.empty())
+      run.current = run.past.epochs.back();
+    return run;
   }
   /// Once, beside the first file: what it can't do is known before the first step. What a process that was killed has
   /// left of that the next one removes.

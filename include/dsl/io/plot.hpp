@@ -92,7 +92,7 @@ inline std::string gnuplot_script(history const& h, plot_options const& o, plot_
   for (epoch_record const& e : h.epochs) {
     validated = validated || e.validated;
     for (double const loss : {e.train.loss, e.validated ? e.validation.loss : 0})
-      if (std::isfinite(loss) && loss > top) top = loss;
+      if (loss < 1e300 && loss > top) top = loss;
     last = e.epoch + 1;
     std::string const validation = e.validated ? fmt::format("{} {}", e.validation.loss, e.validation.acc) : "nan nan";
     data += fmt::format("{} {} {} {}\n", last, e.train.loss, e.train.acc, validation);

@@ -7,6 +7,7 @@
 #include <dsl/training/callback.hpp>
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -26,6 +27,13 @@ template <class T, std::size_t N>
 inline constexpr bool is_number<T[N]> = is_number<T>;
 template <class T, std::size_t N>
 inline constexpr bool is_number<std::array<T, N>> = is_number<T>;
+
+template <class T>
+inline constexpr bool is_bool = std::is_same_v<T, bool>;
+template <class T, std::size_t N>
+inline constexpr bool is_bool<T[N]> = is_bool<T>;
+template <class T, std::size_t N>
+inline constexpr bool is_bool<std::array<T, N>> = is_bool<T>;
 
 }  // namespace detail
 
@@ -48,9 +56,20 @@ class callback_state {
   void operator()(char const* key, T& value) {
     static_assert(alignof(broken::states_are_numbers_or_text<T, detail::is_number<T>>) == 1);
     if (restores_)
-      read(key, &value, sizeof value);
+      read(key, &value, sizeof value, detail::is_bool<T>);
     else
       write(key, &value, sizeof value);
+  }
+  /// The same for a counter, or a place in a list: throws file_error where the file has one that is not in
+  /// least ... most, so that what counts on it may.
+  template <std::signed_integral T>
+  void operator()(char const* key, T& value, std::int64_t least, std::int64_t most) {
+    T found = value;
+    (*this)(key, found);
+    if (restores_ && (found < least || found > most))
+      throw file_error(detail::message(
+          {from_, " has the ", key, " ", found, "; expected ", least, " to ", most, "; it is damaged: start without"}));
+    value = found;
   }
   void operator()(char const* key, std::string& value) { array(key, value); }
   void operator()(char const* key, std::vector<float>& value) { array(key, value); }
@@ -64,6 +83,15 @@ class callback_state {
       throw file_error(detail::message(
           {from_, " has the ", key, " ", found, ", this one has ", value, "; choose the same one, or start without"}));
   }
+
+  /// For what depends on more than one number: throws file_error where the file's can't be.
+  [[gnu::cold]] void need(bool holds, char const* what) const {
+    if (restores_ && !holds)
+      throw file_error(detail::message({from_, " must have ", what, "; found another; it is damaged: start without"}));
+  }
+
+  /// No run has more of anything: steps, bytes of a log.
+  static constexpr std::int64_t largest_count = std::int64_t{1} << 53;
 
   bool restores() const { return restores_; }
   std::string const& bytes() const { return bytes_; }
@@ -82,7 +110,7 @@ class callback_state {
     field const f = find(key);
     if (!f.found) return;
     value.resize(f.size / one);
-    read(key, value.data(), value.size() * one);
+    read(key, value.data(), value.size() * one, false);
   }
   // Each field: its key and a zero byte, its size, its bytes.
   [[gnu::cold]] void write(char const* key, void const* data, std::size_t size) {
@@ -91,12 +119,16 @@ class callback_state {
     bytes_.append(reinterpret_cast<char const*>(&stored), sizeof stored);
     if (size > 0) bytes_.append(static_cast<char const*>(data), size);
   }
-  [[gnu::cold]] void read(char const* key, void* data, std::size_t size) const {
+  [[gnu::cold]] void read(char const* key, void* data, std::size_t size, bool booleans) const {
     field const f = find(key);
     if (!f.found) return;
     if (f.size != size)
       throw file_error(detail::message({from_, " has ", f.size, " bytes of ", key, "; expected ", size,
                                         "; it is another program's: start without"}));
+    for (std::size_t i = 0; booleans && i < size; ++i)  // a bool that is neither can't even be looked at
+      if (auto const byte = static_cast<unsigned char>(bytes_[f.at + i]); byte > 1)
+        throw file_error(detail::message(
+            {from_, " has the ", key, " ", static_cast<int>(byte), "; expected 0 or 1; it is damaged: start without"}));
     if (size > 0) std::memcpy(data, bytes_.data() + f.at, size);
   }
   [[gnu::cold]] field find(char const* key) const {

@@ -7,6 +7,7 @@
 #include <dsl/training/trainer.hpp>
 #include <dsl/training/weights.hpp>
 
+#include <cstddef>
 #include <cstdio>
 #include <initializer_list>
 #include <optional>
@@ -34,6 +35,8 @@ class early_stopping_on : public callback {
   void on_train_begin(fit_run& run) override {
     monitor_.require(run, "early_stopping");
     wait_ = 0, stopped_epoch_ = 0, best_epoch_ = 0;
+    epochs_ = run.next.epoch;
+    weights_ = count_weights(run.trainer.engine());
     best_ = monitor_.worst();
     best_weights_.clear();
   }
@@ -70,10 +73,12 @@ class early_stopping_on : public callback {
   [[gnu::cold]] void state(callback_state& s) override {
     s.same("monitor", monitor_.what.name);
     s("best", best_);
-    s("best epoch", best_epoch_);
-    s("stopped epoch", stopped_epoch_);
-    s("wait", wait_);
+    int const last = epochs_ > 0 ? epochs_ - 1 : 0;
+    s("best epoch", best_epoch_, 0, last);
+    s("stopped epoch", stopped_epoch_, 0, last);
+    s("wait", wait_, 0, epochs_);
     s("best weights", best_weights_);
+    s.need(best_weights_.empty() || best_weights_.size() == weights_, "best weights of this network");
   }
 
   /// The best value so far, from which epoch (from 0), and after which one it ended the run; 0: it did not. Of the
@@ -97,6 +102,8 @@ class early_stopping_on : public callback {
   early_stopping_options options_;
   monitor monitor_;
   int wait_ = 0, stopped_epoch_ = 0, best_epoch_ = 0;
+  int epochs_ = 0;           // before this run
+  std::size_t weights_ = 0;  // the network's
   double best_ = 0;
   std::vector<float> best_weights_;
 };

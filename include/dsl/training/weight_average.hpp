@@ -89,9 +89,10 @@ class weight_averager {
     s.same("momentum", message({options_.momentum}));
     s.same("every", message({options_.every}));
     if (!s.restores() && !shown_) own_ = read_weights(engine_);
-    s("since", since_), s("taken", taken_), s("average", average_), s("own", own_);
+    s("since", since_, 0, s.largest_count), s("taken", taken_, 1, s.largest_count), s("average", average_),
+        s("own", own_);
     if (!s.restores()) return;
-    require_weights(engine_, average_);
+    s.need(average_.size() == count_weights(engine_) && own_.size() == average_.size(), "weights of this network");
     write_weights(engine_, own_);
   }
 
