@@ -493,6 +493,19 @@ TEST_CASE("small files in CIFAR-10's format", "[cifar10]") {
   }
 }
 
+TEST_CASE("a small file that is cut short after it was opened ends no program", "[cifar10][hostile]") {
+  temporary_directory const directory;
+  auto const path = (directory.path / "f").string();
+  std::string const content(100'000, 'x');
+  std::ofstream(path) << content;
+  dsl::detail::mapped_file const file{path, "test", "write it"};
+  dsl::detail::input_file opened{path, "test", "write it"};
+  fs::resize_file(path, 1000);
+  REQUIRE(std::string(file.data(), file.data() + file.size()) == content);
+  std::vector<char> bytes(opened.size());
+  require_error([&] { opened.read(bytes.data(), bytes.size()); }, {"test: ", path, "became shorter while it was read"});
+}
+
 TEST_CASE("a mapped file", "[cifar10]") {
   temporary_directory const directory;
   auto const path = (directory.path / "f").string();

@@ -175,6 +175,48 @@ TEST_CASE("pictures: absurd sizes ask for no memory", "[pictures]") {
   refuses(jpeg, {"found 65500 x 65500"});
 }
 
+TEST_CASE("pictures: a small file asks for no more work than its limits allow", "[pictures][hostile]") {
+  auto const with = [](std::string const& file, dsl::picture_limits const& limits) {
+    return dsl::decode_picture(reinterpret_cast<std::uint8_t const*>(file.data()), file.size(), "some.file", limits);
+  };
+  CHECK(decoded(test::jpeg_of_scans(100, 32)).width == 100);
+  refuses(test::jpeg_of_scans(100, 33), {"must have at most 32 scans; found more"});
+  refuses(test::jpeg_of_scans(100, 10'000), {"at most 32 scans"});
+  CHECK(with(test::jpeg_of_scans(100, 60), {.scans = 60}).pixels == bytes(30'000, 128));
+  CHECK(decoded(test::jpeg(test::drawn(40, 30, 1), {.progressive = true})).width == 40);
+  refuses(test::jpeg_of_scans(100, 1, '\xca'), {"must have Huffman codes; found arithmetic coding"});
+
+  std::string const png = test::png(small), jpeg = test::jpeg(small);
+  CHECK(with(png, {.pixels = 6}).pixels == small.pixels);
+  for (std::string const& file : {png, jpeg}) {
+    CHECK_THROWS_AS(with(file, {.pixels = 5}), dsl::data_error);
+    CHECK_THROWS_AS(with(file, {.bytes = static_cast<long long>(file.size()) - 1}), dsl::data_error);
+  }
+  test::temporary_directory const here;
+  std::ofstream(here / "hole.png", std::ios::binary) << png;
+  std::filesystem::resize_file(here / "hole.png", std::uintmax_t{1} << 40);
+  CHECK_THROWS_AS(dsl::read_picture(here / "hole.png"), dsl::data_error);
+}
+
+TEST_CASE("pictures: a PNG's texts are not unpacked", "[pictures][hostile]") {
+  std::string const png = test::png(small), gamma("\0\0\x80\0", 4);
+  auto const kept = [](std::string const& file) {
+    bytes const all = dsl::detail::without_texts(reinterpret_cast<std::uint8_t const*>(file.data()), file.size());
+    return std::string(all.begin(), all.end());
+  };
+  CHECK(kept(png) == png);
+  std::string const packed("key\0\0", 5), dark = test::with_png_chunks(png, {{"gAMA", gamma}});
+  CHECK(kept(test::with_png_chunks(
+            png, {{"zTXt", packed}, {"iTXt", packed}, {"gAMA", gamma}, {"tEXt", "key"}, {"prIv", packed}})) == dark);
+  CHECK(kept(dark) == dark);
+  CHECK(decoded(dark).pixels != small.pixels);
+  std::string const profiles = test::with_png_chunks(png, {{"iCCP", packed}, {"iCCP", packed}});
+  CHECK(kept(profiles) == test::with_png_chunks(png, {{"iCCP", packed}}));
+  // What libpng does not know and must is still there for it to refuse; and what is damaged.
+  refuses(test::with_png_chunks(png, {{"ABCD", ""}}), {"whole PNG"});
+  for (std::size_t size = 8; size < dark.size(); ++size) CHECK(kept(dark.substr(0, size)) == dark.substr(0, size));
+}
+
 TEST_CASE("pictures: files", "[pictures]") {
   test::temporary_directory const here;
   std::ofstream(here / "p.jpg", std::ios::binary) << test::png(small);  // a name says nothing

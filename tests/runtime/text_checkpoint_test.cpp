@@ -402,6 +402,30 @@ TEST_CASE("checkpoint: of what is none only the beginning is read", "[checkpoint
   CHECK(said.starts_with("checkpoint: " + path + " must begin as typenet's checkpoints do"));
 }
 
+TEST_CASE("checkpoint: one that says another size than it has is not read", "[checkpoint][hostile]") {
+  dsl::test::temporary_directory const here;
+  std::string const path = here / "state";
+  dsl::trainer t = made();
+  dsl::write_checkpoint(dsl::checkpoint(t, fit(t, 1)), path);
+  std::uintmax_t const size = std::filesystem::file_size(path);
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 40);  // a hole
+  auto const refused = [&] {
+    std::string said;
+    try {
+      dsl::read_checkpoint(path);
+    } catch (dsl::file_error const& e) {
+      said = e.what();
+    }
+    return said;
+  };
+  CHECK(refused() == "checkpoint: " + path + " must have " + std::to_string(size) +
+                         " bytes; found 1099511627776: it is cut short or damaged; start without");
+  std::fstream(path, std::ios::in | std::ios::out | std::ios::binary)
+      .seekp(64)
+      .write("\xff\xff\xff\xff\xff\xff\xff\xff", 8);
+  CHECK(refused().find("must have sizes and counts that can be") != std::string::npos);  // -1 epochs
+}
+
 TEST_CASE("checkpoint: what is no whole one of this training is refused, and nothing changes", "[checkpoint]") {
   dsl::trainer t = made();
   std::string const good = dsl::checkpoint(t, fit(t, 2));

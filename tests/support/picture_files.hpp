@@ -134,4 +134,52 @@ inline std::string jpeg(rgb_picture const& p, jpeg_options const& o = {}) {
   return file;
 }
 
+/// A grey JPEG of so many scans, the first of which makes it black, and the others say nothing: 12 bytes each, for a
+/// pass over all pixels. `kind` is the last byte of its frame's marker: 0xc2, progressive; 0xca, with arithmetic coding
+/// too.
+inline std::string jpeg_of_scans(int side, int scans, char kind = '\xc2') {
+  auto const segment = [](char marker, std::string const& content) {
+    std::string s{'\xff', marker, static_cast<char>((content.size() + 2) >> 8), static_cast<char>(content.size() + 2)};
+    return s += content;
+  };
+  auto const two = [](int n) { return std::string{static_cast<char>(n >> 8), static_cast<char>(n)}; };
+  auto const code = [](char table, char lengths, std::string const& symbols) {
+    return std::string(1, table) + lengths + std::string(15, '\0') + symbols;
+  };
+  std::string file = "\xff\xd8";
+  file += segment('\xdb', '\0' + std::string(64, '\1'));
+  file += segment(kind, '\x08' + two(side) + two(side) + std::string("\1\1\x11\0", 4));
+  file += segment('\xc4', code('\x00', '\1', std::string(1, '\0')));  // no difference: one bit
+  file += segment('\xc4', code('\x10', '\1', "\xe0"));  // the next 2^14 and more blocks are empty: 15 bits
+  int const blocks = (side + 7) / 8 * ((side + 7) / 8);
+  file += segment('\xda', std::string("\1\1\0\0\0\0", 6)) + std::string(static_cast<std::size_t>(blocks + 7) / 8, '\0');
+  for (int i = 1; i < scans; ++i) {
+    char const band = static_cast<char>(1 + i % 63);
+    file += segment('\xda', std::string("\1\1\0", 3) + band + band + '\0');
+    for (int left = blocks; left > 0; left -= 32767) file += std::string("\x7f\xff\0", 3);
+  }
+  return file += "\xff\xd9";
+}
+
+/// A PNG with more chunks in front of its pixels: name and content.
+inline std::string with_png_chunks(std::string const& file, std::vector<std::array<std::string, 2>> const& chunks) {
+  auto const number = [](std::size_t n) {
+    std::string text;
+    for (int shift = 24; shift >= 0; shift -= 8) text += static_cast<char>(n >> shift & 0xff);
+    return text;
+  };
+  std::string more;
+  for (auto const& [name, content] : chunks) {
+    std::string const checked = name + content;
+    std::uint32_t crc = 0xffffffff;
+    for (char const c : checked) {
+      crc ^= static_cast<std::uint8_t>(c);
+      for (int k = 0; k < 8; ++k) crc = (crc & 1) != 0 ? crc >> 1 ^ 0xedb88320u : crc >> 1;
+    }
+    more += number(content.size()) + checked + number(~crc);
+  }
+  std::string with = file;
+  return with.insert(file.find("IDAT") - 4, more);
+}
+
 }  // namespace dsl::test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/detail/mapped_file.hpp>
+#include <dsl/detail/input_file.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/io/atomic_file.hpp>
 #include <dsl/io/checkpoint_format.hpp>
@@ -201,16 +201,21 @@ class state_file {
 
 }  // namespace detail
 
-/// For restore(). Throws file_error. Of what begins as no checkpoint only the beginning, whose reader will say so: it
-/// may be a file of any size.
+/// For restore(). Throws file_error. Of a file that does not begin as a checkpoint of its size only the beginning is
+/// read, since it may be of any size; of another format's the reader will say so.
 [[gnu::cold]] inline std::string read_checkpoint(std::string const& path) {
   try {
-    detail::mapped_file const file(path, "checkpoint", "give another file, or start without");
-    detail::checkpoint_head const own{};
-    std::size_t size = file.size();
-    if (size > sizeof own && std::memcmp(file.data(), own.magic, detail::checkpoint_reader::version_at) != 0)
-      size = sizeof own;
-    return size > 0 ? std::string(reinterpret_cast<char const*>(file.data()), size) : std::string();
+    detail::input_file file(path, "checkpoint", "give another file, or start without");
+    detail::checkpoint_head head{}, found{};
+    std::string bytes(file.size() < sizeof head ? file.size() : sizeof head, '\0');
+    file.read(bytes.data(), bytes.size());
+    if (bytes.size() < sizeof head || std::memcmp(bytes.data(), head.magic, sizeof head.magic) != 0) return bytes;
+    std::memcpy(&found, bytes.data(), sizeof found);
+    if (std::size_t const size = detail::checkpoint_size(found); size != file.size())
+      throw file_error(detail::message({"checkpoint: ", path, " ", detail::wrong_size(size, file.size())}));
+    bytes.resize(file.size());
+    file.read(bytes.data() + sizeof head, bytes.size() - sizeof head);
+    return bytes;
   } catch (data_error const& e) {
     throw file_error(e.what());
   }

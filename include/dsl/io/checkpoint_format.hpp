@@ -44,6 +44,18 @@ struct checkpoint_head {
 static_assert(sizeof(checkpoint_head) == 24 + 19 * 8, "checkpoint: no byte may be without a value");
 
 constexpr std::size_t epoch_numbers = 9;
+/// Returns the bytes of a file that begins like this; 0 where no file does.
+[[gnu::cold]] inline std::size_t checkpoint_size(checkpoint_head const& head) {
+  bool const counts = head.epochs >= 0 && head.epochs <= head.epoch && head.numbers >= 0 && head.numbers < 1LL << 40 &&
+                      head.callbacks >= 0 && head.callbacks < 1LL << 42 && head.slots >= 0 && head.slots < 100 &&
+                      head.epoch < 1'000'000'000 && head.step >= 0 && head.step <= head.steps_an_epoch &&
+                      head.batch_size >= 0 && head.batch_size < 1LL << 31 && head.steps < 1ULL << 53 &&
+                      is_learning_rate(head.learning_rate);
+  if (!counts) return 0;
+  return sizeof head + static_cast<std::size_t>(head.epochs) * epoch_numbers * sizeof(double) +
+         static_cast<std::size_t>(head.numbers) * sizeof(float) + static_cast<std::size_t>(head.callbacks) +
+         sizeof(std::uint64_t);
+}
 [[gnu::cold]] inline void write_epoch(epoch_record const& e, double* to) {
   double const values[epoch_numbers] = {
       static_cast<double>(e.epoch), e.train.loss,    e.train.acc, e.validation.loss,  e.validation.acc,
@@ -111,6 +123,12 @@ void for_each_array(graph_view const& g, long long slots, F f) {
   return bytes;
 }
 
+[[gnu::cold]] inline std::string wrong_size(std::size_t expected, std::size_t found) {
+  return expected > 0
+             ? message({"must have ", expected, " bytes; found ", found, ": it is cut short or damaged; start without"})
+             : "must have sizes and counts that can be: it is cut short or damaged; start without";
+}
+
 /// What to do with a file that does not begin as a checkpoint.
 [[gnu::cold]] inline char const* advice_for_begin(std::string const& bytes) {
   if (bytes.size() > 8 && bytes[8] == '{') return "this one looks like safetensors: load_safetensors reads it";
@@ -131,17 +149,8 @@ class checkpoint_reader {
     need(bytes.size() >= sizeof head, message({"must have ", sizeof head, " bytes or more; found ", bytes.size(),
                                                ": it is cut short or damaged; start without"}));
     std::memcpy(&head, bytes.data(), sizeof head);
-    bool const counts = head.epochs >= 0 && head.epochs <= head.epoch && head.numbers >= 0 &&
-                        head.numbers < 1LL << 40 && head.callbacks >= 0 && head.callbacks < 1LL << 42 &&
-                        head.slots >= 0 && head.slots < 100 && head.epoch < 1'000'000'000 && head.step >= 0 &&
-                        head.step <= head.steps_an_epoch && head.batch_size >= 0 && head.batch_size < 1LL << 31 &&
-                        head.steps < 1ULL << 53 && is_learning_rate(head.learning_rate);
-    auto const records = counts ? static_cast<std::size_t>(head.epochs) * epoch_numbers * sizeof(double) : 0;
-    auto const numbers = counts ? static_cast<std::size_t>(head.numbers) * sizeof(float) : 0;
-    auto const callbacks = counts ? static_cast<std::size_t>(head.callbacks) : 0;
-    std::size_t const size = sizeof head + records + numbers + callbacks + sizeof(std::uint64_t);
-    need(counts && bytes.size() == size,
-         message({"must have ", size, " bytes; found ", bytes.size(), ": it is cut short or damaged; start without"}));
+    std::size_t const size = checkpoint_size(head);
+    need(size == bytes.size(), wrong_size(size, bytes.size()));
     std::uint64_t sum = 0;
     std::memcpy(&sum, bytes.data() + size - sizeof sum, sizeof sum);
     need(sum == checksum(bytes, size - sizeof sum), "is damaged: its checksum does not fit; start without");
@@ -149,8 +158,8 @@ class checkpoint_reader {
     long long expected = 0;
     for_each_array(t.graph(), head.slots, [&](int, int, long long count) { expected += count; });
     need(head.numbers == expected, "has another number of weights than its network; start without");
-    arrays_ = sizeof head + records;
-    callbacks_ = arrays_ + numbers;
+    callbacks_ = size - sizeof sum - static_cast<std::size_t>(head.callbacks);
+    arrays_ = callbacks_ - static_cast<std::size_t>(head.numbers) * sizeof(float);
     check_position();
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/detail/mapped_file.hpp>
+#include <dsl/detail/input_file.hpp>
 #include <dsl/pictures/jpeg.hpp>
 #include <dsl/pictures/png.hpp>
 #include <dsl/pictures/rgb_picture.hpp>
@@ -10,25 +10,31 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <vector>
 
 namespace dsl {
 
 /// A PNG or a JPEG in memory, told apart by how it begins. `name` is for messages. Throws data_error for everything
-/// else, for what is cut short or damaged, and for more than most_pixels.
-[[gnu::cold]] inline rgb_picture decode_picture(std::uint8_t const* data, std::size_t size, std::string const& name) {
+/// else, for what is cut short or damaged, and for more than `limits` allow.
+[[gnu::cold]] inline rgb_picture decode_picture(std::uint8_t const* data, std::size_t size, std::string const& name,
+                                                picture_limits const& limits = {}) {
+  detail::check_bytes(size, name, limits);
   auto const begins = [&](char const* with, std::size_t bytes) {
     return size >= bytes && std::memcmp(data, with, bytes) == 0;
   };
-  if (begins("\x89PNG\r\n\x1a\n", 8)) return detail::decode_png(data, size, name);
-  if (begins("\xff\xd8\xff", 3)) return detail::decode_jpeg(data, size, name);
+  if (begins("\x89PNG\r\n\x1a\n", 8)) return detail::decode_png(data, size, name, limits);
+  if (begins("\xff\xd8\xff", 3)) return detail::decode_jpeg(data, size, name, limits);
   detail::refuse_picture(name, size == 0 ? "must be a PNG or a JPEG; found an empty file"
                                          : "must be a PNG or a JPEG, and does not begin as they do; convert it");
 }
 
 /// The same of a file, whatever its name ends in.
-[[gnu::cold]] inline rgb_picture read_picture(std::string const& path) {
-  detail::mapped_file const file(path, "picture", "give a PNG or a JPEG");
-  return decode_picture(file.data(), file.size(), path);
+[[gnu::cold]] inline rgb_picture read_picture(std::string const& path, picture_limits const& limits = {}) {
+  detail::input_file file(path, "picture", "give a PNG or a JPEG");
+  detail::check_bytes(file.size(), path, limits);
+  std::vector<std::uint8_t> bytes(file.size());
+  file.read(bytes.data(), bytes.size());
+  return decode_picture(bytes.data(), bytes.size(), path, limits);
 }
 
 }  // namespace dsl

@@ -23,18 +23,31 @@ struct rgb_picture {
   }
 };
 
-/// No file gets a larger picture than this, 192 MiB, whatever size it says that it has; libjpeg takes twice as much
-/// again while it reads a progressive one.
+/// By default no file gets a larger picture than this, 192 MiB, whatever size it says that it has; libjpeg takes twice
+/// as much again while it reads a progressive one.
 inline constexpr long long most_pixels = 1LL << 26;
+
+/// What a file may ask for at most; one that asks for more is a data_error, at once. A small file can unpack into any
+/// of these.
+struct picture_limits {
+  long long pixels = most_pixels;
+  long long bytes = 1LL << 28;  // of the file
+  int scans = 32;               // of a JPEG: progressive ones have about ten, each a pass over all pixels
+};
 
 namespace detail {
 
 [[gnu::cold, noreturn]] inline void refuse_picture(std::string const& name, std::string const& what) {
   throw data_error(message({"picture: ", name, " ", what}));
 }
+[[gnu::cold]] inline void check_bytes(std::size_t size, std::string const& name, picture_limits const& limits) {
+  if (size > static_cast<std::size_t>(limits.bytes))
+    refuse_picture(name, message({"must have at most ", limits.bytes, " bytes; found ", size, "; shrink it"}));
+}
 /// A picture of that size, black; throws data_error for an absurd one.
-[[gnu::cold]] inline rgb_picture make_picture(unsigned long width, unsigned long height, std::string const& name) {
-  auto const most = static_cast<unsigned long>(most_pixels);
+[[gnu::cold]] inline rgb_picture make_picture(unsigned long width, unsigned long height, std::string const& name,
+                                              picture_limits const& limits) {
+  auto const most = static_cast<unsigned long>(limits.pixels);
   if (width < 1 || height < 1 || width > most || height > most / width)
     refuse_picture(name, message({"must have 1 to ", most, " pixels; found ", width, " x ", height, "; shrink it"}));
   return {static_cast<int>(width), static_cast<int>(height), std::vector<std::uint8_t>(3 * width * height)};

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/message.hpp>
+#include <dsl/error.hpp>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace dsl::detail {
+
+/// A regular file that is open for reading. Throws data_error where there is none, or it can't be read: `kind` opens
+/// and `advice` ends every message, as in input_file{"x.bin", "cifar10", "download it again"}.
+class input_file {
+ public:
+  [[gnu::cold]] input_file(std::string path, char const* kind, std::string advice)
+      : path_(std::move(path)), kind_(kind), advice_(std::move(advice)) {
+    // O_NONBLOCK: opening a named pipe must fail below, not wait for a writer. It changes nothing for a file.
+    descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor_ < 0) fail(reason(errno));
+    struct stat status{};
+    if (::fstat(descriptor_, &status) != 0) close_and_fail(reason(errno));
+    if (S_ISDIR(status.st_mode)) close_and_fail("a directory");
+    if (!S_ISREG(status.st_mode)) close_and_fail("something that is not a regular file");
+    size_ = static_cast<std::size_t>(status.st_size);
+  }
+  input_file(input_file const&) = delete;
+  input_file& operator=(input_file const&) = delete;
+  ~input_file() { ::close(descriptor_); }
+
+  /// Its bytes when it was opened.
+  std::size_t size() const { return size_; }
+  int descriptor() const { return descriptor_; }
+  std::string const& path() const { return path_; }
+
+  /// Reads the next `bytes` bytes. A file that has become shorter by now is an error like any other.
+  [[gnu::cold]] void read(void* to, std::size_t bytes) {
+    auto* at = static_cast<char*>(to);
+    while (bytes > 0) {
+      ssize_t const n = ::read(descriptor_, at, bytes);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) fail(reason(errno));
+      if (n == 0) fail("one that became shorter while it was read");
+      at += n;
+      bytes -= static_cast<std::size_t>(n);
+    }
+  }
+  [[noreturn, gnu::cold]] void fail(std::string const& found) const {
+    refuse<data_error>({kind_, ": ", path_, " must be a readable file; found ", found, "; ", advice_});
+  }
+  static std::string reason(int code) { return std::strerror(code); }  // glibc's may be called from any thread
+
+ private:
+  /// A constructor that throws is not followed by its destructor.
+  [[noreturn]] void close_and_fail(std::string const& found) const {
+    ::close(descriptor_);
+    fail(found);
+  }
+
+  std::string path_;
+  char const* kind_;
+  std::string advice_;
+  int descriptor_ = -1;
+  std::size_t size_ = 0;
+};
+
+}  // namespace dsl::detail
