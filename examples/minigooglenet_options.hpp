@@ -11,10 +11,12 @@
 #include <dsl/io/safetensors.hpp>
 #endif
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #ifdef TYPENET_HAS_ONEDNN
@@ -364,6 +366,10 @@ inline void check(settings const& s) {
        "--output: the name must end in .png or .svg" + found(s.output) + "; rename it to plot.png");
   need(s.gpus >= 1, "--gpus: it must be 1 or more" + found(s.gpus) + "; leave it out for 1");
   need(s.gpus <= 1024, "--gpus: there can't be more than 1024" + found(s.gpus) + "; use fewer");
+  int const cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  need(s.gpus <= 8 * cores || s.executor == "cuda" || !s.graph.empty(),
+       fmt::format("--gpus: on the CPU there can't be more than 8 towers a core, {} here", 8 * cores) + found(s.gpus) +
+           "; use fewer");
   need(s.merge == "host_merge" || s.merge == "all_reduce",
        "--merge: it must be host_merge or all_reduce" + found(s.merge));
   need(s.epochs >= 1, "--epochs: it must be 1 or more" + found(s.epochs) + "; try 70");
@@ -398,6 +404,8 @@ inline void check(settings const& s) {
                                            "; choose another: docs/moving_weights.md says how to bring them elsewhere");
   need(s.confusion.empty() || is_picture(s.confusion) || s.confusion_as_text(),
        "--confusion: the name must end in .png, .svg or .txt; found " + s.confusion + "; rename it to confusion.png");
+  if (!s.best.empty())  // refuses widths
+    dsl::model_checkpoint(s.best, {.save_weights_only = true, .writer = writer(s.best)});
   check_names(s);
   need(s.save_every >= 0, "--save-every: it must be 0 (after each epoch) or more" + found(s.save_every) + "; try 500");
   need(s.seed >= 0, "--seed: it must be 0 or more" + found(s.seed));

@@ -210,6 +210,13 @@ TEST_CASE("program: nonsense options", "[program]") {
   refuses(2, with(tiny({"--best", "{val_f1}"})), {"model_checkpoint", "{val_f1}", "{val_acc:.2f}"});
   refuses(2, with({"--gpus", "0"}), {"--gpus", "1 or more", "found 0"});
   refuses(2, with({"--gpus", "1025"}), {"--gpus", "1024", "found 1025"});
+  // At once: the data is not there, and nobody looks for it.
+  std::string const most = "8 towers a core, " + std::to_string(8 * std::max(1U, std::thread::hardware_concurrency()));
+  if (std::thread::hardware_concurrency() < 125)
+    refuses(2, with({"--gpus", "1000", "--data", "missing"}), {"--gpus", most + " here; found 1000"});
+  for (char const* wide : {"{epoch:2000000000d}", "w{val_acc:.2000000000f}", "{epoch:{batch}d}"})
+    refuses(2, with({"--best", wide, "--data", "missing"}),
+            {"model_checkpoint", wide, "widths that are numbers of at most 255"});
   refuses(2, with({"--gpus", "4", "--batch-size", "1073741825"}), {"--batch-size", "times --gpus"});
   refuses(2, with(tiny({"--devices", "010"})), {"--devices", "whole number"});
   refuses(2, with({"--merge", "sum"}), {"--merge", "host_merge or all_reduce", "found sum"});

@@ -146,6 +146,13 @@ TEST_CASE("model_checkpoint: what can't be is known before the first step", "[ca
   CHECK(has(refused(model_checkpoint(here / "x.{val_loss}"), false), "{loss:.2f}, {acc:.2f}"));
   CHECK(has(refused(model_checkpoint(here / "x.{epoch:q}")), "must be made of text and"));
   CHECK(has(refused(model_checkpoint(here / "x.{epoch")), "must be made of text and"));
+  for (char const* wide :
+       {"x.{epoch:2000000000d}", "{epoch:256}", "x{loss:.2000000000f}", "{loss:0<99999999999999999999.3f}",
+        "{epoch:{batch}d}", "{epoch:{}d}"})  // before anything is formatted
+    CHECK(has(thrown<option_error>([&] { model_checkpoint{std::string(wide)}; }),
+              "must have widths that are numbers of at most 255; found "));
+  for (char const* narrow : {"20261123-{epoch:02d}", "{{999}}{epoch:7<255d}-300", "{loss:.2f}{{{{1000", "}}9999"})
+    CHECK(thrown<option_error>([&] { model_checkpoint{std::string(narrow)}; }) == "nothing");
   CHECK(has(thrown<option_error>([] { model_checkpoint("x.safetensors"); }), "must have a .writer"));
   CHECK(has(thrown<option_error>([] { model_checkpoint("x.h5", {.writer = [](trainer&, std::string const&) {}}); }),
             ".save_weights_only = true"));

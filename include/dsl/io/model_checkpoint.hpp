@@ -39,6 +39,29 @@ struct model_checkpoint_options {
 
 namespace detail {
 
+/// Throws option_error for a width or precision, the 02 of {epoch:02d}, above the 255 characters that a file's name may
+/// have: it would be formatted before anybody looks at the name.
+[[gnu::cold]] inline void require_widths(std::string const& pattern) {
+  constexpr std::string_view digits = "0123456789";
+  bool field = false;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (!field && pattern.compare(i, 2, "{{") == 0) {
+      ++i;  // a brace as text
+      continue;
+    }
+    bool const nested = field && pattern[i] == '{';
+    std::size_t end = i;
+    while (field && end < pattern.size() && digits.find(pattern[end]) != digits.npos) ++end;
+    std::string const number = pattern.substr(i, end - i);
+    if (nested || number.size() > 3 || (number.size() == 3 && number > "255"))
+      throw option_error(message({"model_checkpoint: the file name ", pattern,
+                                  " must have widths that are numbers of at most 255; found ", nested ? "{" : number,
+                                  "; try {epoch:02d}"}));
+    if (end > i) i = end - 1;
+    field = pattern[i] == '{' || (field && pattern[i] != '}');
+  }
+}
+
 /// "w.{epoch:02d}-{val_loss:.2f}" -> "w.03-0.91". Throws option_error, with the names that there are.
 [[gnu::cold]] inline std::string checkpoint_path(std::string const& pattern, fit_run const& run, bool in_epoch) {
   epoch_record const& e = run.current;
@@ -128,6 +151,7 @@ class model_checkpoint_on : public callback {
         options_(o),
         monitor_(m, o.mode, 0),
         best_(o.initial_value_threshold.value_or(monitor_.worst())) {
+    require_widths(pattern_);
     if (options_.writer && !options_.save_weights_only)
       throw option_error("model_checkpoint: a writer saves weights alone; add .save_weights_only = true");
     for (char const* other : {".safetensors", ".h5", ".keras", ".onnx", ".pt"})
@@ -231,8 +255,8 @@ class model_checkpoint_on : public callback {
 ///   Epoch 3: val_acc improved from 0.41000 to 0.52000, saving model to best/03-0.5200.state
 /// Epochs and batches in names count from 1; folders are made. The file is a run's whole state, which load_weights
 /// reads and backup_and_restore goes on from, best from a copy, since it writes over its file and removes it; or
-/// weights alone. What can't be written, watched or named is an error before the first step; a disk that is full later
-/// a warning.
+/// weights alone. Widths and precisions in names are numbers up to 255. What can't be written, watched or named is an
+/// error before the first step; a disk that is full later a warning.
 template <class Monitor = val_loss>
 class model_checkpoint : public detail::model_checkpoint_on {
  public:
