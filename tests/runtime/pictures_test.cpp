@@ -192,6 +192,8 @@ TEST_CASE("pictures: a small file asks for no more work than its limits allow", 
     CHECK_THROWS_AS(with(file, {.pixels = 5}), dsl::data_error);
     CHECK_THROWS_AS(with(file, {.bytes = static_cast<long long>(file.size()) - 1}), dsl::data_error);
   }
+  for (dsl::picture_limits const& none : {dsl::picture_limits{.pixels = -1}, {.bytes = 0}, {.scans = 0}})
+    CHECK_THROWS_AS(with(png, none), dsl::option_error);
   test::temporary_directory const here;
   std::ofstream(here / "hole.png", std::ios::binary) << png;
   std::filesystem::resize_file(here / "hole.png", std::uintmax_t{1} << 40);

@@ -92,8 +92,8 @@ class jpeg_reader {
 };
 
 /// Grey ones, and progressive ones; not CMYK, nor with arithmetic coding, of which no byte need be in the file for a
-/// pass over all pixels. As it was seen: the orientation that a camera has noted in its Exif is
-/// followed. `name` is for messages.
+/// pass over all pixels. As it was seen: the orientation that a camera has noted in its Exif is followed. `name` is for
+/// messages.
 [[gnu::cold]] inline rgb_picture decode_jpeg(std::uint8_t const* data, std::size_t size, std::string const& name,
                                              picture_limits const& limits) {
   jpeg_reader jpeg(limits.scans);

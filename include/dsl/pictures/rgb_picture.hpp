@@ -40,7 +40,11 @@ namespace detail {
 [[gnu::cold, noreturn]] inline void refuse_picture(std::string const& name, std::string const& what) {
   throw data_error(message({"picture: ", name, " ", what}));
 }
+/// Throws option_error for limits that no file keeps, and data_error for a file of more bytes.
 [[gnu::cold]] inline void check_bytes(std::size_t size, std::string const& name, picture_limits const& limits) {
+  if (limits.pixels < 1 || limits.bytes < 1 || limits.scans < 1)
+    throw option_error(message({"picture: limits must be 1 or more; found ", limits.pixels, " pixels, ", limits.bytes,
+                                " bytes and ", limits.scans, " scans; leave them out"}));
   if (size > static_cast<std::size_t>(limits.bytes))
     refuse_picture(name, message({"must have at most ", limits.bytes, " bytes; found ", size, "; shrink it"}));
 }
