@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -414,6 +415,19 @@ TEST_CASE("a history becomes a picture", "[text][plot]") {
        {"train_loss", "test_loss", "train_acc", "test_acc", "Epoch #", "Loss/Accuracy", "a `test` _{x}"})
     CHECK(has(svg, text));
   CHECK(std::distance(fs::directory_iterator(here.path), {}) == 3);
+}
+
+TEST_CASE("any numbers of a history can be drawn", "[text][plot][hostile]") {
+  temporary_directory const here;
+  double const infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  for (double const v : {1.7e308, -1.7e308, infinity, -infinity, nan, 5e-324})
+    for (int const epoch : {0, 999'999'998, 5}) {
+      CAPTURE(v, epoch);
+      dsl::history h;
+      h.epochs.push_back({epoch, {v, v}, {v, v}, true, v, v, v});
+      h.epochs.push_back({7, {0.5, 0.5}, {0.5, 0.5}, true, 0.1, 1, 1});
+      dsl::plot(h, here / "plot.svg");
+    }
 }
 
 TEST_CASE("no text on a plot runs a command", "[text][plot][hostile]") {

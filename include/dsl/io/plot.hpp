@@ -93,9 +93,10 @@ inline std::string gnuplot_script(history const& h, plot_options const& o, plot_
     validated = validated || e.validated;
     for (double const loss : {e.train.loss, e.validated ? e.validation.loss : 0})
       if (loss < 1e300 && loss > top) top = loss;
-    last = e.epoch + 1;
+    int const number = e.epoch + 1;
+    first = std::min(first, number), last = std::max(last, number);  // several runs may each count from 0
     std::string const validation = e.validated ? fmt::format("{} {}", e.validation.loss, e.validation.acc) : "nan nan";
-    data += fmt::format("{} {} {} {}\n", last, e.train.loss, e.train.acc, validation);
+    data += fmt::format("{} {} {} {}\n", number, e.train.loss, e.train.acc, validation);
   }
   double const margin = first == last ? 1 : 0.03 * (last - first);
   // Tics on whole epochs, at most about ten: 1, 2, 5, 10, 20, 50, ...
