@@ -2,6 +2,7 @@
 // A training that goes on from a checkpoint ends as one that was never interrupted; what is no whole checkpoint of it
 // changes nothing.
 #include "support/catch.hpp"
+#include "support/saved_runs.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/toy_training.hpp"
 #include "support/warnings.hpp"
@@ -13,6 +14,7 @@
 #include <dsl/io/model_checkpoint.hpp>
 #include <dsl/towers.hpp>
 
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -89,6 +91,56 @@ TEST_CASE("checkpoint: a training that goes on ends with the bits of one that wa
     CHECK(rest.epochs.back().train.loss == all.epochs.back().train.loss);
     CHECK(dsl::detail::fingerprint_of(resumed.engine()) == dsl::detail::fingerprint_of(whole.engine()));
     CHECK(resumed.steps() == whole.steps());
+  }
+}
+
+TEST_CASE("checkpoint: states and weights of earlier versions resume to the same bits", "[checkpoint][fixtures]") {
+  std::string const fixtures = std::string(TYPENET_TEST_DATA) + "/states/";
+  auto const outcome = [&](std::string const& name) { return dsl::test::bytes_of(fixtures + name + ".outcome"); };
+  dsl::test::temporary_directory const here;
+  /// Copies a state to where it may be removed, and resumes from it.
+  auto const resume = [&](dsl::test::saved_run_of& run, std::string const& state) {
+    std::filesystem::copy_file(fixtures + state, here / state);
+    auto const backup = std::make_shared<dsl::backup_and_restore>(here / state);
+    dsl::history const all = run.fit({backup});
+    CHECK(backup->restored());
+    return all;
+  };
+  SECTION("an uninterrupted run has the outcome that it had then") {
+    for (char const* name : {"sgd", "adam"}) {
+      dsl::test::saved_run_of run(name);
+      CHECK((run.outcome(run.fit({})) == outcome(name)));
+    }
+  }
+  SECTION("backup_and_restore resumes within an epoch, and model_checkpoint's state after one") {
+    for (auto const& [name, state] :
+         {std::pair{"sgd", "sgd.state"}, {"adam", "adam.state"}, {"sgd", "model_checkpoint.state"}}) {
+      INFO(state);
+      dsl::test::saved_run_of run(name);
+      dsl::history const all = resume(run, state);
+      CHECK((run.outcome(all) == outcome(name)));
+    }
+  }
+  SECTION("with batch_norm, to rounding: its sums may be taken in another precision") {
+    dsl::test::saved_run_of run("batch_norm");
+    resume(run, "batch_norm.state");
+    std::vector<float> const found = run.numbers();
+    std::string const bytes = outcome("batch_norm");
+    std::vector<float> wanted(found.size());
+    REQUIRE(bytes.size() >= wanted.size() * sizeof(float));
+    std::memcpy(wanted.data(), bytes.data(), wanted.size() * sizeof(float));
+    // a moment of 8 * 36 numbers moves by 288 * 2^-24 of itself at most; seven steps take that further
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      CHECK(std::abs(found[i] - wanted[i]) < 7 * 288 * 0x1p-24F * (1 + std::abs(wanted[i])));
+  }
+  SECTION("load_weights has the weights of the run that saved them, and they can be saved again") {
+    dsl::test::saved_run_of run("sgd"), loaded("sgd");
+    run.fit({});
+    dsl::load_weights(loaded.trainer, fixtures + "weights");
+    CHECK((dsl::detail::read_weights(loaded.trainer.engine()) == dsl::detail::read_weights(run.trainer.engine())));
+    dsl::save_weights(loaded.trainer, here / "again");
+    dsl::test::saved_run_of again("adam");
+    dsl::load_weights(again.trainer, here / "again");
   }
 }
 
