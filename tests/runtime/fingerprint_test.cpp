@@ -167,14 +167,19 @@ TEST_CASE("fingerprints: every number of a rule and of an engine's options count
 }
 
 TEST_CASE("fingerprints: those in files that were written earlier stay what they are", "[fingerprint]") {
-  CHECK(detail::fingerprint_of(network<image<3, 32, 32>, minigooglenet<10>>::view()) == 0xaf95fc474c039fc3);
+  CHECK(detail::fingerprint_of(network<image<3, 32, 32>, minigooglenet<10>>::view(), 0) == 0xaf95fc474c039fc3);
   CHECK(made_of<sigmoid, on<device<1>, relu>, on<device<2>, dsl::tanh>>() == 0xaa1ec0acb81d6b6c);
   CHECK(made_of<add<identity, sequential<elu<0.5>, dropout<0.25>>>, batch_norm<0.9>, avg_pool2d<2>, flatten, dense<4>,
                 softmax>() == 0x6fc57f35b3dea554);
   update_rule const momentum = sgd{.learning_rate = 5e-3, .momentum = 0.9}.rule();
   CHECK(detail::fingerprint_of(momentum) == 0x471710eb4007e82d);
   CHECK(detail::fingerprint_of(adam{}.rule()) == 0xdfa48ba59f8b7669);
-  CHECK(detail::fingerprint_of(engine_options{.update = momentum}) == 0x869efaad7a95da98);
+  engine_options const options{.update = momentum};
+  CHECK(detail::fingerprint_of(options) == 0x869efaad7a95da98);
+  all_differ({{"version 0", detail::fingerprint_of(momentum, 0)}, {"version 1", detail::fingerprint_of(momentum, 1)}});
+  all_differ({{"version 0", detail::fingerprint_of(options, 0)}, {"version 1", detail::fingerprint_of(options, 1)}});
+  all_differ({{"version 0", detail::fingerprint_of(small::view(), 0)},
+              {"version 1", detail::fingerprint_of(small::view(), 1)}});
 }
 
 TEST_CASE("fingerprints: every label and every byte of a data set counts", "[fingerprint]") {

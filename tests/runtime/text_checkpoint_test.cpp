@@ -15,6 +15,8 @@
 #include <dsl/towers.hpp>
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -478,6 +480,20 @@ TEST_CASE("checkpoint: one that says another size than it has is not read", "[ch
   CHECK(refused().find("must have sizes and counts that can be") != std::string::npos);  // -1 epochs
 }
 
+TEST_CASE("checkpoint: fingerprints of a later version are refused by that name", "[checkpoint]") {
+  std::string bytes = dsl::test::bytes_of(std::string(TYPENET_TEST_DATA) + "/states/weights");
+  std::int32_t const later = dsl::detail::fingerprint_version + 1;
+  std::memcpy(bytes.data() + offsetof(dsl::detail::checkpoint_head, fingerprints), &later, sizeof later);
+  std::uint64_t const sum = dsl::detail::checksum(bytes, bytes.size() - sizeof(std::uint64_t));
+  std::memcpy(bytes.data() + bytes.size() - sizeof sum, &sum, sizeof sum);
+  dsl::test::saved_run_of run("sgd");
+  std::uint64_t const before = bits_of(run.trainer);
+  CHECK_THROWS_WITH(dsl::restore_run(run.trainer, bytes, "some.file"),
+                    Catch::Matchers::Contains("checkpoint: some.file has fingerprints of version 1; this typenet knows "
+                                              "0 to 0; resume with the program that wrote it"));
+  CHECK(bits_of(run.trainer) == before);
+}
+
 TEST_CASE("checkpoint: what is no whole one of this training is refused, and nothing changes", "[checkpoint]") {
   dsl::trainer t = made();
   std::string const good = dsl::checkpoint(t, fit(t, 2));
@@ -498,9 +514,9 @@ TEST_CASE("checkpoint: what is no whole one of this training is refused, and not
   };
   dsl::trainer fresh = made();
   for (std::size_t size = 0; size < good.size(); size += size < 200 ? 1 : 97)
-    refused(fresh, good.substr(0, size), size < 24 ? "must begin as typenet's checkpoints do" : "must have");
+    refused(fresh, good.substr(0, size), size < 20 ? "must begin as typenet's checkpoints do" : "must have");
   refused(fresh, good + "x", "must have");
-  for (std::size_t at = 24; at < good.size(); at += 61) {
+  for (std::size_t at = 20; at < good.size(); at += 61) {
     std::string bad = good;
     bad[at] = static_cast<char>(bad[at] ^ 4);
     refused(fresh, bad, at >= 64 && at < 80 ? "must have" : "");

@@ -121,7 +121,7 @@ inline constexpr char const* average_key = "fit's average";  // no callback's: t
   detail::checkpoint_reader const file(t, bytes, name);
   detail::checkpoint_head const& head = file.head;
   engine_options const& own = t.engine().options();
-  file.need(head.slots == own.update.slots() && head.rules == detail::fingerprint_of(own),
+  file.need(head.slots == own.update.slots() && head.rules == detail::fingerprint_of(own, head.fingerprints),
             "is of another optimizer, loss or batch_norm; choose the same ones, or start without");
   file.need(head.seed == t.seed(),
             message({"has the seed ", static_cast<long long>(head.seed), ", this training has ",

@@ -19,7 +19,8 @@ namespace dsl::detail {
 /// each followed by its optimizer slots, then the callbacks' state, then the fingerprint of all that. In this machine's
 /// byte order.
 struct checkpoint_head {
-  char magic[24] = "typenet checkpoint 3";
+  char magic[20] = {'t', 'y', 'p', 'e', 'n', 'e', 't', ' ', 'c', 'h', 'e', 'c', 'k', 'p', 'o', 'i', 'n', 't', ' ', '3'};
+  std::int32_t fingerprints = fingerprint_version;
   std::uint64_t network = 0;  // fingerprints
   std::uint64_t rules = 0;
   std::uint64_t seed = 0;
@@ -88,8 +89,8 @@ void for_each_array(graph_view const& g, long long slots, F f) {
                                                   std::string const& callbacks,
                                                   std::vector<float> const* weights = nullptr) {
   engine& e = t.engine();
-  head.network = fingerprint_of(t.graph());
-  head.rules = fingerprint_of(e.options());
+  head.network = fingerprint_of(t.graph(), head.fingerprints);
+  head.rules = fingerprint_of(e.options(), head.fingerprints);
   head.seed = t.seed();
   head.steps = t.steps();
   head.epochs = static_cast<std::int64_t>(past.epochs.size());
@@ -154,7 +155,11 @@ class checkpoint_reader {
     std::uint64_t sum = 0;
     std::memcpy(&sum, bytes.data() + size - sizeof sum, sizeof sum);
     need(sum == checksum(bytes, size - sizeof sum), "is damaged: its checksum does not fit; start without");
-    need(head.network == fingerprint_of(t.graph()), "is another network's; give another file, or start without");
+    need(head.fingerprints >= 0 && head.fingerprints <= fingerprint_version,
+         message({"has fingerprints of version ", head.fingerprints, "; this typenet knows 0 to ", fingerprint_version,
+                  "; resume with the program that wrote it, or start without"}));
+    need(head.network == fingerprint_of(t.graph(), head.fingerprints),
+         "is another network's; give another file, or start without");
     long long expected = 0;
     for_each_array(t.graph(), head.slots, [&](int, int, long long count) { expected += count; });
     need(head.numbers == expected, "has another number of weights than its network; start without");

@@ -11,9 +11,18 @@
 
 namespace dsl::detail {
 
+/// Says which fields the fingerprints of networks and rules cover; files keep it beside them. 0 is that of files
+/// written before there were versions. Whoever adds a field increments it, and hashes the field from that version on,
+/// so that older files stay readable.
+inline constexpr int fingerprint_version = 0;
+
 /// A number that stands for what is put into it (FNV-1a, eight bytes at a time).
 class fingerprint {
  public:
+  fingerprint() = default;
+  explicit fingerprint(int version) {
+    if (version > 0) add(version);  // version 0 hashed none
+  }
   void add(void const* data, std::size_t bytes) {
     auto const* from = static_cast<unsigned char const*>(data);
     std::uint64_t word = 0;
@@ -43,8 +52,8 @@ class fingerprint {
 };
 
 /// Of nodes, shapes, their connections and numbers; not of names, nor of what a custom operation computes.
-[[gnu::cold]] inline std::uint64_t fingerprint_of(graph_view const& g) {
-  fingerprint f;
+[[gnu::cold]] inline std::uint64_t fingerprint_of(graph_view const& g, int version = fingerprint_version) {
+  fingerprint f(version);
   for (int n = 0; n < g.size.nodes; ++n) {
     node const& x = g.nodes[n];
     shape const& s = g.output_shape(x);
@@ -61,8 +70,8 @@ class fingerprint {
 }
 
 /// Of an optimizer's rule, the clipping of gradients with it; a learning rate is not among it.
-[[gnu::cold]] inline std::uint64_t fingerprint_of(update_rule const& u) {
-  fingerprint f;
+[[gnu::cold]] inline std::uint64_t fingerprint_of(update_rule const& u, int version = fingerprint_version) {
+  fingerprint f(version);
   for (double v : {u.momentum, u.weight_decay, u.first_decay, u.second_decay, u.epsilon, u.clip.norm, u.clip.value,
                    u.clip.norm_epsilon})
     f.add(v);
@@ -73,9 +82,9 @@ class fingerprint {
 }
 
 /// Of how parameters follow from gradients, and running statistics from batches; the seed is not among it.
-[[gnu::cold]] inline std::uint64_t fingerprint_of(engine_options const& o) {
-  fingerprint f;
-  f.add(fingerprint_of(o.update));
+[[gnu::cold]] inline std::uint64_t fingerprint_of(engine_options const& o, int version = fingerprint_version) {
+  fingerprint f(version);
+  f.add(fingerprint_of(o.update, version));
   for (double v : {o.batch_norm_momentum, o.label_smoothing}) f.add(v);
   for (int v : {static_cast<int>(o.loss), static_cast<int>(o.unbiased_running_variance), o.micro_batches}) f.add(v);
   return f.value();
