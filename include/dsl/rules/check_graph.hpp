@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/graph/graph.hpp>
-#include <dsl/rules/verdict.hpp>
+#include <dsl/graph/verdict.hpp>
 #include <dsl/view.hpp>
 
 namespace dsl::detail {

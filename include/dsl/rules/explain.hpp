@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/graph/verdict.hpp>
 #include <dsl/layer.hpp>
 #include <dsl/rules/broken.hpp>
 #include <dsl/rules/broken_nodes.hpp>
-#include <dsl/rules/verdict.hpp>
 
 namespace dsl::rules {
 
