@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // EXPECT: compile: a network on several devices needs <dsl/placement.hpp>
-// Of placement only <dsl/combinators/on.hpp> is included.
+// Of placement only <dsl/placement/on.hpp> is included.
 #include <dsl/dsl.hpp>
-#include <dsl/combinators/on.hpp>
+#include <dsl/placement/on.hpp>
 #ifdef FIXED
 #include <dsl/placement.hpp>
 #endif

@@ -2,7 +2,7 @@
 // EXPECT: on: a device's number must be at least 0
 // EXPECT-RE: dsl::at<0, 1>, (Layer=)?dsl::on<dsl::device<-1>, dsl::.*>, (Device=)?-1
 #include <dsl/language.hpp>
-#include <dsl/combinators/on.hpp>
+#include <dsl/placement/on.hpp>
 
 #ifdef FIXED
 constexpr int second = 1;

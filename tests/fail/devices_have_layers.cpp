@@ -2,7 +2,7 @@
 // EXPECT: on: no layer is on this device; number the devices 0, 1, 2 without gaps
 // EXPECT-RE: devices_have_layers<.*, (Devices=)?3, (Device=)?1
 #include <dsl/language.hpp>
-#include <dsl/combinators/on.hpp>
+#include <dsl/placement/on.hpp>
 
 #ifdef FIXED
 using tail = dsl::on<dsl::device<1>, dsl::flatten, dsl::dense<10>>;

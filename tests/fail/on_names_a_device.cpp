@@ -2,7 +2,7 @@
 // EXPECT: on: its first type must be a device; write on<device<1>, ...>
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::on<dsl::conv2d<
 #include <dsl/language.hpp>
-#include <dsl/combinators/on.hpp>
+#include <dsl/placement/on.hpp>
 
 #ifdef FIXED
 using model = dsl::network<dsl::image<3, 8, 8>, dsl::relu, dsl::on<dsl::device<1>, dsl::conv2d<8, 3>>>;

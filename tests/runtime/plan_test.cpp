@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <dsl/dsl.hpp>
-#include <dsl/combinators/on.hpp>
+#include <dsl/placement/on.hpp>
 #include "support/random_graph.hpp"
 #include "support/symbolic_executor.hpp"
 #include "support/symbolic_interpreter.hpp"
