@@ -4,11 +4,11 @@
 #include <dsl/detail/chain.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/owner.hpp>
+#include <dsl/detail/pinned_threads.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/executors/host/crew.hpp>
 #include <dsl/layer.hpp>
 #include <dsl/plan/plan.hpp>
-#include <dsl/towers/threads.hpp>
 
 #include <exception>
 #include <string>

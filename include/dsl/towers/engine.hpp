@@ -2,11 +2,11 @@
 #pragma once
 
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/pinned_threads.hpp>
 #include <dsl/placement/parts.hpp>
 #include <dsl/towers/agreement.hpp>
 #include <dsl/towers/in_process.hpp>
 #include <dsl/towers/places.hpp>
-#include <dsl/towers/threads.hpp>
 #include <dsl/towers/towers.hpp>
 #include <dsl/warning.hpp>
 

@@ -5,6 +5,7 @@
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/owner.hpp>
+#include <dsl/detail/pinned_threads.hpp>
 #include <dsl/detail/threads.hpp>
 #include <dsl/error.hpp>
 #include <dsl/towers/common_fate.hpp>
@@ -12,7 +13,6 @@
 #include <dsl/towers/overlapped_sums.hpp>
 #include <dsl/towers/process_group.hpp>
 #include <dsl/towers/process_sums.hpp>
-#include <dsl/towers/threads.hpp>
 
 #include <cstring>
 #include <string>

@@ -3,9 +3,9 @@
 
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/pinned_threads.hpp>
 #include <dsl/error.hpp>
 #include <dsl/executors/engine.hpp>
-#include <dsl/towers/threads.hpp>
 #include <dsl/towers/towers.hpp>
 
 #include <memory>
