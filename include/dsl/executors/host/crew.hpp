@@ -8,7 +8,7 @@ struct plan;
 namespace dsl::host {
 
 /// The threads of a network on several devices, one a device. An interface, so that engines for one device don't
-/// compile threads: placement/crew.hpp has them.
+/// compile threads: executors/host/core_crew.hpp has them.
 class crew {
  public:
   virtual ~crew() = default;
