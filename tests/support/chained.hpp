@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/towers/communicator.hpp>
+#include <dsl/executors/communicator.hpp>
 
 namespace dsl_test {
 

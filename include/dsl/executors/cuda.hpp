@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/executors/cuda/engine.hpp>
-#include <dsl/towers/towers.hpp>
+#include <dsl/executors/tower_place.hpp>
 
 #include <memory>
 #include <string>

@@ -3,11 +3,11 @@
 
 #include <dsl/detail/message.hpp>
 #include <dsl/error.hpp>
+#include <dsl/executors/communicator.hpp>
 #include <dsl/executors/host/tower.hpp>
 #include <dsl/executors/update_rule.hpp>
 #include <dsl/plan/plan.hpp>
 #include <dsl/plan/verify/rules.hpp>
-#include <dsl/towers/communicator.hpp>
 
 #include <cstdint>
 #include <memory>

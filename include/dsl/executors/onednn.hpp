@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/executors/onednn/engine.hpp>
-#include <dsl/towers/towers.hpp>
+#include <dsl/executors/tower_place.hpp>
 
 #include <memory>
 

@@ -6,6 +6,7 @@
 #include <dsl/detail/pinned_threads.hpp>
 #include <dsl/error.hpp>
 #include <dsl/executors/engine.hpp>
+#include <dsl/executors/tower_place.hpp>
 #include <dsl/towers/towers.hpp>
 
 #include <memory>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/detail/list.hpp>
-#include <dsl/towers/communicator.hpp>
+#include <dsl/executors/communicator.hpp>
 #include <dsl/towers/process_group.hpp>
 
 #include <cstring>

@@ -37,17 +37,6 @@ struct towers {
   process_group* processes = nullptr;
 };
 
-namespace detail {
-
-/// A tower's place: what an executor must know to make the engine for it.
-struct tower_place {
-  int index = 0;
-  int towers = 1;
-  int device = 0;
-};
-
-}  // namespace detail
-
 /// Tower `index`'s part of a batch; it may be empty.
 constexpr batch_part part_of(int batch, int towers, int index, tower_policy const& policy) {
   int const each = batch / towers, rest = batch % towers;
