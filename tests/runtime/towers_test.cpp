@@ -331,6 +331,26 @@ TEMPLATE_TEST_CASE("towers that can't be are refused with what there is", "[towe
 
 namespace {
 
+/// A group whose ranks are on devices of another kind.
+struct elsewhere final : communicator {
+  int rank() const override { return 0; }
+  int ranks() const override { return 2; }
+  void all_reduce(float*, long long) override {}
+  void all_reduce(double*, long long) override {}
+  void all_gather(double const*, long long, double*) override {}
+  void fold(double, double*, long long, rank_fold const&) override {}
+};
+
+}  // namespace
+
+TEST_CASE("towers: an engine in host memory refuses a group that is not", "[towers]") {
+  elsewhere group;
+  CHECK_THROWS_WITH(reference{}.make_engine(without::view(), {.group = &group}),
+                    "towers: this group's engines are not in host memory");
+}
+
+namespace {
+
 /// An executor of so many devices, or cores a tower; notes where each tower's thread may run and what its place is.
 struct noted {
   static inline std::vector<std::vector<int>> cores{};

@@ -1,17 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/detail/owner.hpp>
-
 namespace dsl {
-
-struct graph_view;
-struct engine_options;
-struct plan;
-namespace host {
-template <class T>
-class tower;
-}
 
 /// What becomes of numbers that every rank has one of: values[r] is rank r's i-th, heads[r] what that rank has said of
 /// all of its own.
@@ -58,13 +48,6 @@ class communicator {
 
   /// Whether some rank is known to have given up; then every call throws. Any thread may ask, often.
   virtual bool broken() { return false; }
-
-  /// What an engine in host memory that computes in float or double needs of the others beside sums; null where ranks
-  /// are not in host memory. `layout` must outlive it.
-  virtual detail::owner<host::tower<float>> make_tower(graph_view const&, engine_options const&, plan const& layout,
-                                                       float);
-  virtual detail::owner<host::tower<double>> make_tower(graph_view const&, engine_options const&, plan const& layout,
-                                                        double);
 
  protected:
   communicator() = default;

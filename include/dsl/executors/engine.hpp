@@ -2,9 +2,9 @@
 #pragma once
 
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/owner.hpp>
 #include <dsl/error.hpp>
 #include <dsl/executors/communicator.hpp>
-#include <dsl/executors/host/tower.hpp>
 #include <dsl/executors/update_rule.hpp>
 #include <dsl/plan/plan.hpp>
 #include <dsl/plan/verify/rules.hpp>
@@ -179,15 +179,6 @@ class engine {
   graph_view graph_;
   engine_options options_;
 };
-
-inline detail::owner<host::tower<float>> communicator::make_tower(graph_view const&, engine_options const&, plan const&,
-                                                                  float) {
-  return {};
-}
-inline detail::owner<host::tower<double>> communicator::make_tower(graph_view const&, engine_options const&,
-                                                                   plan const&, double) {
-  return {};
-}
 
 /// What makes engines: dsl::reference{}, dsl::onednn{}.
 template <class E>

@@ -223,8 +223,7 @@ class host_tower final : public host::tower<T> {
   std::vector<double> sums_, sent_, received_;
 };
 
-/// A communicator whose ranks compute in host memory.
-class host_communicator : public communicator {
+class host_communicator : public host::group {
  public:
   owner<host::tower<float>> make_tower(graph_view const& g, engine_options const& o, plan const& layout,
                                        float) override {

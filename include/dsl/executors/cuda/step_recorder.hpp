@@ -6,6 +6,7 @@
 #include <dsl/executors/cuda/joined_loss.hpp>
 #include <dsl/executors/cuda/queue_turns.hpp>
 #include <dsl/executors/cuda/tower_steps.hpp>
+#include <dsl/view.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -36,8 +36,9 @@ class engine : public dsl::engine {
   [[gnu::cold]] engine(graph_view const& g, engine_options const& o, target const& to, int cores_a_device = 1)
       : dsl::engine(g, o), target_(to), state_(make_plan(g, {1, mode::training, to, o.update.slots(), o.loss})) {
     if (o.make_crew && g.size.devices > 1) crew_ = o.make_crew(g.size.devices, cores_a_device, o.group);
-    if (o.group) tower_ = o.group->make_tower(g, o, state_.layout(), T{});
-    if (o.group && !tower_) detail::refuse<executor_error>({"towers: this group's engines are not in host memory"});
+    auto* const group = dynamic_cast<host::group*>(o.group);
+    if (group) tower_ = group->make_tower(g, o, state_.layout(), T{});
+    if (o.group && !group) detail::refuse<executor_error>({"towers: this group's engines are not in host memory"});
   }
 
   [[gnu::cold]] int prepare(mode m, batch_part part) override {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/owner.hpp>
+#include <dsl/executors/engine.hpp>
 #include <dsl/view.hpp>
 
 namespace dsl::plain {
@@ -59,6 +61,16 @@ class tower {
                                      bool unbiased, double& count) = 0;
   /// Of each sample's sums of d and d * (x - mean): dgamma and dbeta; the arguments become this tower's share of them.
   virtual double const* join_gradients(sample_sums<T> const&, T const* statistics, T* dgamma, T* dbeta) = 0;
+};
+
+/// A communicator whose ranks are engines in host memory. Each of them gets from it what it needs of the others beside
+/// sums, for the number that it computes in. `layout` must outlive that.
+class group : public communicator {
+ public:
+  virtual detail::owner<tower<float>> make_tower(graph_view const&, engine_options const&, plan const& layout,
+                                                 float) = 0;
+  virtual detail::owner<tower<double>> make_tower(graph_view const&, engine_options const&, plan const& layout,
+                                                  double) = 0;
 };
 
 }  // namespace dsl::host

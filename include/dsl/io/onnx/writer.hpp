@@ -4,6 +4,7 @@
 #include <dsl/executors/engine.hpp>
 #include <dsl/io/onnx/library.hpp>
 #include <dsl/io/onnx/names.hpp>
+#include <dsl/view.hpp>
 
 #include <array>
 #include <cstdint>
