@@ -47,11 +47,10 @@ struct training_error : error {
 
 namespace detail {
 
-[[gnu::cold, noreturn]] inline void no_batch(int found) {
+// Weak in place of inline: emitted in every file, called there or not.
+[[gnu::weak, noreturn, gnu::cold]] void refuse_batch(int found) {  // NOLINT(misc-definitions-in-headers)
   refuse<option_error>({"bytes: a batch must have at least one sample; found ", found});
 }
-/// From before main() on; in a file that includes this, before its own variables are initialised.
-inline bool const batches_are_refused = (refuse_batch = &no_batch, true);
 
 }  // namespace detail
 

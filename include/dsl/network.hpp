@@ -91,8 +91,7 @@ struct placed : as_lowered<Judged> {
 /// throws option_error, or ends the program where nothing but the language is included and so nothing can be thrown.
 template <class Network>
 [[noreturn, gnu::cold]] void a_batch_must_have_at_least_one_sample(int found) {
-  if (refuse_batch) refuse_batch(found);
-  __builtin_trap();
+  refuse_or_end(found);
 }
 
 }  // namespace detail
