@@ -7,7 +7,7 @@
 
 #include <dsl/graph/transfers.hpp>
 #include <dsl/layers/conv2d.hpp>
-#include <dsl/plan/waits.hpp>
+#include <dsl/plan/plan.hpp>
 
 // Small networks that nobody would write, as values: the planner and its checker must be right about them, too.
 
@@ -40,10 +40,8 @@ class dice {
 class graph_values {
  public:
   graph_view view() const {
-    return {nodes_.data(),   edges_.data(),
-            tensors_.data(), parameters_.data(),
-            nullptr,         {size(nodes_), size(edges_), size(tensors_), size(parameters_), 0, 1},
-            nullptr};
+    return {nodes_.data(),      edges_.data(), tensors_.data(),
+            parameters_.data(), nullptr,       {size(nodes_), size(edges_), size(tensors_), size(parameters_), 0, 1}};
   }
   shape const& shape_of(int t) const { return tensors_[static_cast<std::size_t>(t)].shape; }
   int tensors() const { return size(tensors_); }
@@ -278,8 +276,7 @@ class placed_graph {
     dsl::detail::insert_transfers(from, nodes_.data(), edges_.data(), tensors_.data(), parameters_.data());
   }
   graph_view view() const {
-    return {nodes_.data(), edges_.data(), tensors_.data(),         parameters_.data(),
-            nullptr,       size_,         &dsl::detail::find_waits};
+    return {nodes_.data(), edges_.data(), tensors_.data(), parameters_.data(), nullptr, size_};
   }
 
  private:

@@ -15,8 +15,6 @@ struct graph_sizes {
   int devices = 1;  // one more than the highest that a node is on
 };
 
-struct plan;
-
 /// A network as values, in topological order: what every pass, plan and executor reads. Owns nothing.
 struct graph_view {
   node const* nodes = nullptr;
@@ -25,9 +23,6 @@ struct graph_view {
   parameter const* parameters = nullptr;
   scope const* scopes = nullptr;
   graph_sizes size{};
-  /// On several devices, and only there: the pass that finds what a plan's steps wait for. It comes with the graph:
-  /// programs without such a network don't compile it.
-  void (*find_waits)(plan&) = nullptr;
 
   constexpr int input(node const& n, int i = 0) const { return edges[n.first_input + i]; }
   constexpr shape const& shape_of(int tensor) const { return tensors[tensor].shape; }

@@ -3,25 +3,16 @@
 
 #include <dsl/graph/transfers.hpp>
 #include <dsl/network.hpp>
-#include <dsl/plan/waits.hpp>
 
 namespace dsl::detail {
 
-/// A sound network on several devices: its graph has transfers, and its plans have waits.
+/// A sound network on several devices: its graph has transfers.
 template <class Judged>
   requires(Judged::sizes.devices > 1 && Judged::why.holds())
 struct placed<Judged> {
   static constexpr graph_sizes sizes = sizes_with_transfers(Judged::result.graph.view());
-  /// Whoever makes a plan of it gets one with waits.
-  struct whole : dsl::graph<sizes> {
-    constexpr graph_view view() const {
-      graph_view g = dsl::graph<sizes>::view();
-      g.find_waits = &find_waits;
-      return g;
-    }
-  };
-  static constexpr whole graph = [] {
-    whole g = {};
+  static constexpr auto graph = [] {
+    dsl::graph<sizes> g = {};
     graph_view const from = Judged::result.graph.view();
     insert_transfers(from, g.nodes, g.edges, g.tensors, g.parameters);
     for (int s = 0; s < sizes.scopes; ++s) g.scopes[s] = from.scopes[s];
