@@ -5,6 +5,7 @@
 #include <dsl/detail/owner.hpp>
 #include <dsl/error.hpp>
 #include <dsl/executors/communicator.hpp>
+#include <dsl/executors/process_checks.hpp>
 #include <dsl/executors/update_rule.hpp>
 #include <dsl/plan/plan.hpp>
 #include <dsl/plan/verify/rules.hpp>
@@ -19,9 +20,7 @@ namespace host {
 class crew;
 }
 class augmentation;
-class trainer;
 struct dataset;
-struct fit_options;
 
 /// What each of some threads runs.
 using thread_loop = void (*)(void const* call, int thread, int threads);
@@ -81,31 +80,6 @@ struct batch_view {
 struct batch_metrics {
   double loss = 0;
   double correct = 0;
-};
-
-/// Before a trainer does what all processes must do: compares them. Each call throws executor_error in every process,
-/// naming one that differs, and in what. An interface, so that programs of one process don't compile it.
-class process_checks {
- public:
-  virtual void before_fit(trainer&, dataset const&, fit_options const&) = 0;
-  /// That all have the same parameters.
-  virtual void after_epoch() = 0;
-  virtual void before_evaluation(dataset const&, int batch_size) = 0;
-  virtual void before_batch(trainer&, int size) = 0;
-  virtual void before_epoch(double learning_rate) = 0;
-
-  /// This process's number; process 0 prints, reads and writes files.
-  virtual int process() const = 0;
-  /// Whether it holds in one of them.
-  virtual bool any(char const* what, bool here) = 0;
-  /// Process 0's text becomes everybody's.
-  virtual void broadcast(char const* what, std::string& text) = 0;
-
-  /// Every number becomes the sum of all processes' numbers.
-  virtual void sum(char const* what, long long* numbers, int count) = 0;
-
- protected:
-  ~process_checks() = default;
 };
 
 /// A network's state on a device, and the plans that run there: what an executor makes. Everything a step needs is

@@ -4,9 +4,9 @@
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/error.hpp>
+#include <dsl/executors/engine.hpp>
 #include <dsl/towers/process_group.hpp>
 #include <dsl/training/fingerprint.hpp>
-#include <dsl/training/trainer.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -70,21 +70,20 @@ class agreement final : public process_checks {
   void parameters_written() { written_ = true; }
   void parameters_trained() { trained_ = true; }
 
-  [[gnu::cold]] void before_fit(trainer& t, dataset const& data, fit_options const& o) override {
+  [[gnu::cold]] void before_fit(fit_terms const& t) override {
     meet();
-    all_->agree("the batch size", o.batch_size);
-    all_->agree("the number of epochs", o.epochs);
-    all_->agree("the first epoch", o.initial_epoch);
-    all_->agree("the learning rate", t.learning_rate());
-    all_->agree("whether pictures are shuffled", o.shuffle);
-    all_->agree_on_fingerprint("the augmentation", fingerprint_of(o.augment, data.sample, o.epochs));
-    all_->agree("the steps trained so far", static_cast<double>(t.steps()));
-    weight_average const average = o.average.value_or(weight_average{.start_from_epoch = -1});
-    all_->agree("the epoch from which weights are averaged", average.start_from_epoch);
-    all_->agree("the average's momentum", average.momentum);
-    all_->agree("the steps from one average to the next", average.every);
-    agree_on_data(*all_, &data, "training");
-    agree_on_data(*all_, o.validation, "validation");
+    all_->agree("the batch size", t.batch_size);
+    all_->agree("the number of epochs", t.epochs);
+    all_->agree("the first epoch", t.initial_epoch);
+    all_->agree("the learning rate", t.learning_rate);
+    all_->agree("whether pictures are shuffled", t.shuffle);
+    all_->agree_on_fingerprint("the augmentation", fingerprint_of(t.augment, t.data.sample, t.epochs));
+    all_->agree("the steps trained so far", static_cast<double>(t.steps));
+    all_->agree("the epoch from which weights are averaged", t.average_from_epoch);
+    all_->agree("the average's momentum", t.average_momentum);
+    all_->agree("the steps from one average to the next", t.average_every);
+    agree_on_data(*all_, &t.data, "training");
+    agree_on_data(*all_, t.validation, "validation");
     agree_on_parameters();
   }
   [[gnu::cold]] void after_epoch() override { agree_on_parameters(); }
@@ -96,13 +95,13 @@ class agreement final : public process_checks {
   }
   /// One exchange a step. All that the steps themselves could bring apart is in it, so that parameters need comparing
   /// only where one process, which the others can't know of, has written some.
-  void before_batch(trainer& t, int size) override {
+  void before_batch(int size, double learning_rate, std::uint64_t steps) override {
     struct call {
       double size, learning_rate;
       std::uint64_t steps, written;
     };
     list<call> each(all_->processes());
-    call const mine{1.0 * size, t.learning_rate(), t.steps(), written_};
+    call const mine{1.0 * size, learning_rate, steps, written_};
     all_->gather("train_on_batch", mine, each.begin());
     bool written = false;
     for (int q = 0; q < all_->processes(); ++q) {

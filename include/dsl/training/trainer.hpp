@@ -42,7 +42,7 @@ class trainer {
     detail::require_samples(graph_, data, "fit");
     detail::require_fit(graph_, data, options);
     process_checks* const processes = engine_->processes();
-    if (processes) processes->before_fit(*this, data, options);
+    if (processes) processes->before_fit(terms_of(data, options));
     detail::owner<batch_loader> loader;  // where the engine does not fetch batches itself
     batch_part const share = engine_->share_of(options.batch_size);
     int program = engine_->prepare_resident(data, options.augment, share, options.shuffle);
@@ -163,7 +163,7 @@ class trainer {
       if (labels[n] < 0 || labels[n] >= outputs)
         detail::refuse<data_error>({"train_on_batch: labels must be 0 to ", outputs - 1, "; found ", labels[n],
                                     " for picture ", n, "; the last layer must have one unit per class"});
-    if (engine_->processes()) engine_->processes()->before_batch(*this, size);
+    if (engine_->processes()) engine_->processes()->before_batch(size, learning_rate_, step_);
     batch_part const share = engine_->share_of(size);
     int const program = engine_->prepare(mode::training, share);
     auto const picture = graph_.output_shape(graph_.nodes[0]).size();
@@ -205,6 +205,21 @@ class trainer {
   [[gnu::cold]] static std::unique_ptr<dsl::engine> require(std::unique_ptr<dsl::engine> e) {
     if (!e) detail::refuse<option_error>({"trainer: it needs an engine; found none; compile<...>() makes both"});
     return e;
+  }
+  [[gnu::cold]] fit_terms terms_of(dataset const& data, fit_options const& o) const {
+    weight_average const average = o.average.value_or(weight_average{.start_from_epoch = -1});
+    return {.batch_size = o.batch_size,
+            .epochs = o.epochs,
+            .initial_epoch = o.initial_epoch,
+            .learning_rate = learning_rate_,
+            .steps = step_,
+            .shuffle = o.shuffle,
+            .augment = o.augment,
+            .data = data,
+            .validation = o.validation,
+            .average_from_epoch = average.start_from_epoch,
+            .average_momentum = average.momentum,
+            .average_every = average.every};
   }
   /// Callbacks may have set stop at any moment, in one process or in all of them. A begun epoch is ended first.
   [[gnu::cold]] static bool goes_on(fit_run& run, fit_options const& options) {
