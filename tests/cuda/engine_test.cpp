@@ -63,9 +63,7 @@ void agree(graph_view const& g, engine_options const& o, int batch, int steps, p
   simulated_device device({.seed = 3});
   {
     cu::engine fast(device.api(), g, o, settings(p));
-    engine_options exact = o;
-    exact.update_loop = &host::run_update<double>;
-    auto const plain = reference<double>{}.make_engine(g, exact);
+    auto const plain = reference<double>{}.make_engine(g, o);
     initialize(fast, 5);
     initialize(*plain, 5);
     bounds const near = bounds_of(p);

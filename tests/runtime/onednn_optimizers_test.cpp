@@ -40,8 +40,7 @@ double distance(std::vector<float> const& a, std::vector<float> const& b) {
 
 template <class Executor>
 std::vector<float> trained(Executor const& on, update_rule const& rule, towers const& t, int steps) {
-  engine_options o{.seed = 3, .update = rule, .verify = &verify};
-  o.update_loop = detail::update_loop_of<Executor, adam>();
+  engine_options const o{.seed = 3, .update = rule, .verify = &verify};
   std::unique_ptr<engine> const e = make_towers(on, model::view(), o, t);
   initialize(*e, 3);
   int const size = 10, program = e->prepare(mode::training, size);
@@ -77,9 +76,9 @@ TEST_CASE("onednn: every optimizer's vector loop follows the recurrence, on any 
             wanted.step(state[i], s + 1, 0.01, exact[i], static_cast<double>(g[i]));
           }
           host::update_call<float> const c{
-              &wanted.rule, 0.01, static_cast<std::uint64_t>(s), 1, p.data(), g.data(), slots.data(), count,
-              count,        block};
-          for (int thread = 0; thread < 3; ++thread) dnn::run_update(&c, thread, 3);
+              &wanted.rule, 0.01, static_cast<std::uint64_t>(s), 1, p.data(), g.data(), slots.data(), count, count};
+          auto* const run = block == 16 ? dnn::run_avx512<dnn::update_step> : dnn::run_avx2<dnn::update_step>;
+          for (int thread = 0; thread < 3; ++thread) run(&c, thread, 3);
         }
         double worst = 0;
         for (std::size_t i = 0; i < n; ++i) worst = std::fmax(worst, std::fabs(static_cast<double>(p[i]) - exact[i]));

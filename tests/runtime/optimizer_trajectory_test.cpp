@@ -52,10 +52,7 @@ void follow(std::string const& file, std::vector<named_rule> const& rules) {
   for (std::size_t r = 0; r < runs.size(); ++r) {
     REQUIRE(runs[r].name == rules[r].name);
     trajectory const& t = runs[r].trajectory;
-    engine_options const o{.update = rules[r].rule,
-                           .verify = &verify,
-                           .label_smoothing = runs[r].label_smoothing,
-                           .update_loop = dsl::detail::update_loop_of<reference<double>, adam>()};
+    engine_options const o{.update = rules[r].rule, .verify = &verify, .label_smoothing = runs[r].label_smoothing};
     follower<double> f(t, reference<double>{}.make_engine(plain_model::view(), o));
     REQUIRE(t.states.size() == 2);
     for (std::size_t s = 0; s < t.losses.size(); ++s) {

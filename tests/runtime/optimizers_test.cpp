@@ -82,11 +82,7 @@ double distance(std::vector<double> const& a, std::vector<double> const& b) {
 
 template <class Network>
 engine_options options_for(update_rule const& rule) {
-  return {.seed = 3,
-          .update = rule,
-          .verify = &verify,
-          .micro_batches = detail::micro_batches<Network>,
-          .update_loop = detail::update_loop_of<reference<double>, adam>()};
+  return {.seed = 3, .update = rule, .verify = &verify, .micro_batches = detail::micro_batches<Network>};
 }
 
 void train_step(engine& e, int s, int size, double rate = 0.05) {
@@ -170,14 +166,6 @@ TEST_CASE("optimizers: an engine's step is that of its rule, with the trainer's 
     }
     CHECK(distance(parameters_of(e), p) < 1e-12);
   }
-}
-
-TEST_CASE("optimizers: an engine that was made without its rule's loop says so before its first step", "[trainer]") {
-  engine_options o = options_for<model>(adam{}.rule());
-  o.update_loop = nullptr;
-  auto const e = reference<double>{}.make_engine(model::view(), o);
-  CHECK_NOTHROW(e->prepare(mode::inference, 4));
-  CHECK_THROWS_WITH(e->prepare(mode::training, 4), Catch::Matchers::Contains("update_loop"));
 }
 
 TEST_CASE("optimizers: towers of unequal parts train as one device", "[trainer][towers]") {

@@ -22,9 +22,6 @@ class crew;
 class augmentation;
 struct dataset;
 
-/// What each of some threads runs.
-using thread_loop = void (*)(void const* call, int thread, int threads);
-
 /// Makes the threads of a network on several devices, each with so many processor cores: &dsl::host::make_crew. Where
 /// one fails the group hears of it.
 using crew_maker = detail::owner<host::crew> (*)(int devices, int cores_a_device, communicator* group);
@@ -49,9 +46,6 @@ struct engine_options {
   double label_smoothing = 0;                      // cross-entropy's target is (1 - s) onehot + s / classes
   /// For executors on the host; null: one thread goes through all devices' steps, in the plan's order.
   crew_maker make_crew = nullptr;
-  /// What each thread of a host's update runs where the optimizer is not SGD: the executor's update_loop(), which only
-  /// programs that ask compile() for such an optimizer have. `call` is a host::update_call.
-  thread_loop update_loop = nullptr;
 };
 
 /// A device's part of a batch: samples first ... first + size - 1 of `whole`. All of it, where only the size is given.

@@ -29,10 +29,6 @@ struct onednn {
     return mine;
   }
 
-  template <class = void>
-  static constexpr thread_loop update_loop() {
-    return &dnn::run_update<>;
-  }
   [[gnu::cold]] std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const {
     return std::unique_ptr<engine>(new dnn::engine(g, o, target(), {threads, winograd}));
   }

@@ -17,10 +17,6 @@ struct reference {
 
   static int cores_a_tower(int) { return 1; }
 
-  template <class = void>
-  static constexpr thread_loop update_loop() {
-    return &host::run_update<T>;
-  }
   std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const {
     return std::unique_ptr<engine>(new plain::engine<T>(g, o, target));
   }

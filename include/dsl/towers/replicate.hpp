@@ -166,7 +166,6 @@ template <class Network, executor Executor, optimizer Optimizer, std::same_as<to
     static_assert(detail::sound<Network, Executor, true>(),
                   "plan: typenet made a plan that its own checker refuses; please report the network");
   engine_options engine = detail::options_of<Network>(optimizer.rule(), o);
-  engine.update_loop = detail::update_loop_of<Executor, Optimizer>();
   return {make_towers(on, Network::view(), engine, detail::towers_of<Network>(t)),
           static_cast<double>(optimizer.learning_rate)};
 }

@@ -50,15 +50,6 @@ constexpr void require_crossentropy_suits() {
       static_cast<void>(sizeof(broken::crossentropy_takes_probabilities<Network, last_of(Network::view()).kind>));
 }
 
-/// An executor's loop for an optimizer. SGD's is always there, and others are compiled only where they are asked for.
-template <class Executor, class Optimizer>
-constexpr thread_loop update_loop_of() {
-  thread_loop loop = nullptr;
-  if constexpr (!std::same_as<Optimizer, sgd>)
-    if constexpr (requires { Executor::template update_loop<>(); }) loop = Executor::template update_loop<>();
-  return loop;
-}
-
 /// What every engine of a network is made with.
 template <class Network>
 [[gnu::cold]] engine_options options_of(update_rule const& update, compile_options const& o) {
@@ -100,7 +91,6 @@ template <class Network, executor Executor, optimizer Optimizer>
     static_assert(detail::sound<Network, Executor>(),
                   "plan: typenet made a plan that its own checker refuses; please report the network");
   engine_options engine = detail::options_of<Network>(optimizer.rule(), o);
-  engine.update_loop = detail::update_loop_of<Executor, Optimizer>();
   auto const rate = static_cast<double>(optimizer.learning_rate);
   if constexpr (requires { Network::replicas; })  // <dsl/towers.hpp>
     return {make_towers(on, Network::view(), engine, Network::devices()), rate};

@@ -50,9 +50,6 @@ class engine : public dsl::engine {
     bool const idles = part.size == 0 && options_.group && m == mode::training;
     if (part.size < 1 && !idles)
       detail::refuse<option_error>({"batch: a program needs 1 sample or more; found ", part.size});
-    if (m == mode::training && options_.update.method != update_method::sgd && !options_.update_loop)
-      detail::refuse<executor_error>(
-          {"optimizer: options made by hand need its loop, the executor's update_loop(), in engine_options"});
     plan made = make_plan(graph_, {.batch = idles ? 1 : part.size,
                                    .mode = m,
                                    .target = target_,

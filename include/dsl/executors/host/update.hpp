@@ -19,7 +19,6 @@ struct update_call {
   T* slots;
   long long stride;
   long long n;
-  int block = 0;  // an executor's own
 };
 
 /// What SGD's loop needs, rounded once to the type it computes in.
@@ -75,8 +74,7 @@ template <class T>
   }
 }
 
-// ---- every optimizer; who trains by SGD alone need not compile it
-// ----------------------------------------------------
+// ---- every optimizer ------------------------------------------------------------------------------------------------
 
 template <class T>
 struct update_constants : sgd_constants<T> {
@@ -154,12 +152,6 @@ template <class T>
     auto const slot = [&](int s) -> T& { return s < count ? x.slots[s * x.stride + i] : unused[s]; };
     update_one<scalar_root>(c, x.p[i], x.gradient[i], slot(0), slot(1), slot(2));
   }
-}
-
-/// engine_options::update_loop in plain loops; the first thread does all.
-template <class T>
-void run_update(void const* call, int thread, int) {
-  if (thread == 0) update(*static_cast<update_call<T> const*>(call));
 }
 
 }  // namespace dsl::host

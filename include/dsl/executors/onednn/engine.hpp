@@ -190,15 +190,14 @@ class engine final : public plain::steps<float> {
     }
   }
 
-  /// Momentum as Keras has it is always there; for other optimizers what compile() has asked for.
+  /// Other forms of SGD than Keras's momentum take the plain loop.
   [[gnu::cold]] host::task build_update(program& p, step const& s) {
     update_rule const& u = options_.update;
-    bool const usual = u.method == update_method::sgd && u.momentum != 0 && u.rate_in_velocity && u.clip.value == 0 &&
-                       has_vectors_of(block_);
-    if (!usual && !options_.update_loop) return {};
-    return [this, &p, &s, loop = usual ? body<momentum_step>() : options_.update_loop] {
-      host::update_call<float> c = update_of(p, s);
-      c.block = block_;
+    bool const by_sgd = u.method == update_method::sgd;
+    bool const usual = u.momentum != 0 && u.rate_in_velocity && u.clip.value == 0;
+    if (!has_vectors_of(block_) || (by_sgd && !usual)) return {};
+    return [this, &p, &s, loop = by_sgd ? body<momentum_step>() : body<update_step>()] {
+      host::update_call<float> const c = update_of(p, s);
       run_on_all_threads({loop, &c});
     };
   }

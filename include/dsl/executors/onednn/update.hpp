@@ -44,12 +44,4 @@ struct update_step {
   }
 };
 
-/// engine_options::update_loop. A template, so that only who asks for it has it compiled.
-template <class = void>
-void run_update(void const* call, int thread, int threads) {
-  int const block = static_cast<host::update_call<float> const*>(call)->block;
-  if (!has_vectors_of(block)) return host::run_update<float>(call, thread, threads);
-  (block == 16 ? run_avx512<update_step> : run_avx2<update_step>)(call, thread, threads);
-}
-
 }  // namespace dsl::dnn

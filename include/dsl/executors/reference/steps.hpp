@@ -72,8 +72,7 @@ class steps : public host::engine<T> {
   }
   [[gnu::cold]] void update(program const& p, step const& s) {
     host::update_call<T> const c = this->update_of(p, s);
-    if (this->options_.update_loop) return this->options_.update_loop(&c, 0, 1);
-    host::update_by_sgd(c);
+    c.rule->method == update_method::sgd ? host::update_by_sgd(c) : host::update(c);
   }
 
   [[gnu::cold]] void forward(program& p, bound_step const& b) {
