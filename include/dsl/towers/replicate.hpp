@@ -138,10 +138,14 @@ template <executor Executor>
 
 namespace detail {
 
+/// A network that has its towers: replicate<G, ...>.
+template <class Network>
+concept replicated = requires { Network::replicas; };
+
 /// A type that has its towers takes devices and processes from the value; number and policy may be left out there.
 template <class Network>
 [[gnu::cold]] towers towers_of(towers t) {
-  if constexpr (requires { Network::replicas; }) {
+  if constexpr (replicated<Network>) {
     towers const own = Network::devices();
     if (t.count != 1 && t.count != own.count)
       throw option_error(message({"compile: replicate<", own.count, ", ...> has its number of towers; found ", t.count,
@@ -173,6 +177,15 @@ template <class Network, executor Executor, optimizer Optimizer, std::same_as<to
 [[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer, Towers const& t) {
   detail::require_crossentropy_suits<Network>();
   return compile<Network>(on, optimizer, t, compile_options{});
+}
+/// Without the value, the devices are 0, 1, 2, ... of this process.
+template <detail::replicated Network, executor Executor, optimizer Optimizer>
+[[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer, compile_options const& o) {
+  return compile<Network>(on, optimizer, towers{}, o);
+}
+template <detail::replicated Network, executor Executor, optimizer Optimizer>
+[[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer) {
+  return compile<Network>(on, optimizer, towers{});
 }
 template <class Thing, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
   requires(!is_network<Thing>)

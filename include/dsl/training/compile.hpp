@@ -90,12 +90,8 @@ template <class Network, executor Executor, optimizer Optimizer>
   if constexpr (Network::is_sound)  // else the compiler has said what is wrong, and need not say it twice
     static_assert(detail::sound<Network, Executor>(),
                   "plan: typenet made a plan that its own checker refuses; please report the network");
-  engine_options engine = detail::options_of<Network>(optimizer.rule(), o);
-  auto const rate = static_cast<double>(optimizer.learning_rate);
-  if constexpr (requires { Network::replicas; })  // <dsl/towers.hpp>
-    return {make_towers(on, Network::view(), engine, Network::devices()), rate};
-  else
-    return {on.make_engine(Network::view(), engine), rate};
+  return {on.make_engine(Network::view(), detail::options_of<Network>(optimizer.rule(), o)),
+          static_cast<double>(optimizer.learning_rate)};
 }
 
 /// Without options the loss is cross-entropy, and that the network suits it is checked as it compiles.
