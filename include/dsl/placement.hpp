@@ -5,4 +5,3 @@
 #include <dsl/placement/on.hpp>
 #include <dsl/placement/pipeline.hpp>
 #include <dsl/placement/share.hpp>
-#include <dsl/executors/host/core_crew.hpp>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <dsl/detail/message.hpp>
-#include <dsl/detail/owner.hpp>
 #include <dsl/error.hpp>
 #include <dsl/executors/communicator.hpp>
+#include <dsl/executors/crew.hpp>
 #include <dsl/executors/process_checks.hpp>
 #include <dsl/executors/update_rule.hpp>
 #include <dsl/plan/plan.hpp>
@@ -16,15 +16,8 @@
 
 namespace dsl {
 
-namespace host {
-class crew;
-}
 class augmentation;
 struct dataset;
-
-/// Makes the threads of a network on several devices, each with so many processor cores: &dsl::host::make_crew. Where
-/// one fails the group hears of it.
-using crew_maker = detail::owner<host::crew> (*)(int devices, int cores_a_device, communicator* group);
 
 using plan_checker = plan_verdict (*)(graph_view const&, plan const&);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/option_check.hpp>
+#include <dsl/executors/host/core_crew.hpp>
 #include <dsl/network.hpp>
 #include <dsl/training/loss_check.hpp>
 #include <dsl/training/optimizers.hpp>
@@ -68,11 +69,7 @@ template <class Network>
                         .verify = o.verify,
                         .micro_batches = micro_batches<Network>,
                         .label_smoothing = o.label_smoothing};
-  if constexpr (Network::device_count > 1) {
-    constexpr bool placed = requires { run_on_cores(engine, types<Network>{}); };
-    static_assert(placed, "compile: a network on several devices needs <dsl/placement.hpp>");
-    if constexpr (placed) run_on_cores(engine, types<Network>{});
-  }
+  if constexpr (Network::device_count > 1) engine.make_crew = &host::make_crew;
   if constexpr (!checked_while_compiling<Network>)
     if (!engine.verify) engine.verify = &verify;
   return engine;

@@ -5,9 +5,8 @@
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/owner.hpp>
 #include <dsl/detail/pinned_threads.hpp>
+#include <dsl/executors/crew.hpp>
 #include <dsl/executors/engine.hpp>
-#include <dsl/executors/host/crew.hpp>
-#include <dsl/layer.hpp>
 #include <dsl/plan/plan.hpp>
 
 #include <exception>
@@ -111,13 +110,3 @@ class core_crew final : public crew {
 }
 
 }  // namespace dsl::host
-
-namespace dsl {
-
-/// What compile() does for a network on several devices.
-template <class Network>
-void run_on_cores(engine_options& o, types<Network>) {
-  o.make_crew = &host::make_crew;
-}
-
-}  // namespace dsl

@@ -5,10 +5,10 @@
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/owner.hpp>
+#include <dsl/executors/crew.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/executors/host/binding.hpp>
 #include <dsl/executors/host/bound_step.hpp>
-#include <dsl/executors/host/crew.hpp>
 #include <dsl/executors/host/memory.hpp>
 #include <dsl/executors/host/state.hpp>
 #include <dsl/executors/host/tower.hpp>

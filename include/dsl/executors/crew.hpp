@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/owner.hpp>
+
 namespace dsl {
+class communicator;
 struct plan;
-}
+}  // namespace dsl
 
 namespace dsl::host {
 
@@ -22,3 +25,11 @@ class crew {
 };
 
 }  // namespace dsl::host
+
+namespace dsl {
+
+/// Makes the threads of a network on several devices, each with so many processor cores: &dsl::host::make_crew. Where
+/// one fails the group hears of it.
+using crew_maker = detail::owner<host::crew> (*)(int devices, int cores_a_device, communicator* group);
+
+}  // namespace dsl
