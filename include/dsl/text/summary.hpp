@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/graph/word.hpp>
 #include <dsl/placement/share.hpp>
 #include <dsl/text/format.hpp>
-#include <dsl/view.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -14,28 +14,7 @@ namespace dsl {
 namespace text {
 
 /// The word for a node that its layer gave no name of its own.
-inline std::string operation(node const& n) {
-  switch (n.kind) {
-    case op::input: return "input";
-    case op::conv2d: return "conv2d";
-    case op::batch_norm: return "batch_norm";
-    case op::activation: {
-      static constexpr char const* names[] = {"relu", "leaky_relu", "elu", "sigmoid", "tanh", "silu"};
-      return names[static_cast<int>(n.function)];
-    }
-    case op::max_pool2d: return "max_pool2d";
-    case op::avg_pool2d: return "avg_pool2d";
-    case op::dropout: return "dropout";
-    case op::flatten: return "flatten";
-    case op::dense: return "dense";
-    case op::softmax: return "softmax";
-    case op::concat: return "concat";
-    case op::add: return "add";
-    case op::custom: return n.custom ? n.custom->name : "custom";
-    case op::transfer: return "transfer";
-  }
-  return "?";
-}
+inline std::string operation(node const& n) { return detail::word_of(n); }
 
 /// Names of layers as the table and the compiler's dsl::at<2, 1, 0> have them: "2.1.0".
 class layer_names {

@@ -87,6 +87,8 @@ class convolutions {
   /// What the library chose, a line a step: "3 forward: jit:avx512_core", or "3 forward in 2 pieces: ..." where the
   /// batch is cut; tests read it.
   std::string const& implementations() const { return implementations_; }
+  /// Whether one of them is the library's own plain loop, "ref:any".
+  bool has_plain_loops() const { return implementations_.find(": ref") != std::string::npos; }
 
  private:
   struct pass_call {

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <dsl/detail/zeros.hpp>
+#include <dsl/executors/host/plain_loops.hpp>
 #include <dsl/executors/onednn/batch_norm.hpp>
 #include <dsl/executors/onednn/convolutions.hpp>
 #include <dsl/executors/onednn/elementwise.hpp>
 #include <dsl/executors/onednn/pool2d.hpp>
 #include <dsl/executors/onednn/update.hpp>
 #include <dsl/executors/reference/steps.hpp>
+#include <dsl/warning.hpp>
 
 #include <cstdint>
 #include <string>
@@ -52,7 +54,9 @@ class engine final : public plain::steps<float> {
 
   int prepare(mode m, batch_part part) override {
     thread_count const scope(settings_.threads);
-    return plain::steps<float>::prepare(m, part);
+    int const which = plain::steps<float>::prepare(m, part);
+    if (which >= looked_at_) look_for_plain_loops(prepared(which)), looked_at_ = which + 1;
+    return which;
   }
   void run(int which, batch_view const& batch) override {
     thread_count const scope(settings_.threads);
@@ -68,7 +72,7 @@ class engine final : public plain::steps<float> {
     dnnl_version_t const* v = dnnl_version();
     return detail::message({"onednn ", v->major, ".", v->minor, ".", v->patch, ", ", threads_,
                             threads_ == 1 ? " thread" : " threads", graph_.size.devices > 1 ? " a device" : "",
-                            ", blocks of ", block_});
+                            ", blocks of ", block_, slow_.words().empty() ? "" : ", plain loops for ", slow_.words()});
   }
   std::string arithmetic() const override { return "onednn"; }
   /// What the library chose for each convolution, a line each, one device's after the other's:
@@ -80,6 +84,17 @@ class engine final : public plain::steps<float> {
   }
 
  private:
+  /// Warns once of each operation without a fast kernel; of several towers the first one does.
+  [[gnu::cold]] void look_for_plain_loops(program const& p) {
+    bool found = p.part.size > 0 && slow_.add(graph_, p);
+    for (unit const& d : devices_)
+      if (d.convolutions.has_plain_loops()) found |= slow_.add("conv2d");
+    if (found && (!options_.group || options_.group->rank() == 0))
+      on_warning(detail::message({"onednn: no fast kernel fits ", slow_.words(),
+                                  " here; plain loops take their place, and a step takes longer; docs/executors.md "
+                                  "says what has kernels"})
+                     .c_str());
+  }
   /// What the library and our kernels need on a device: nothing that another device's thread would touch.
   struct unit {
     dnn::convolutions convolutions;
@@ -236,6 +251,8 @@ class engine final : public plain::steps<float> {
   int block_;
   int threads_ = 1;
   detail::chain<unit> devices_;
+  host::plain_loops slow_;
+  int looked_at_ = 0;  // programs
 };
 
 }  // namespace dsl::dnn

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/host/binding.hpp>
+#include <dsl/graph/word.hpp>
+
+#include <cstring>
+#include <string>
+
+namespace dsl::host {
+
+/// What a program moves in steps that its executor has no kernel for. They run in plain loops, on one thread.
+class plain_loops {
+ public:
+  /// Adds the steps of a program that has samples, and returns whether a word is new.
+  template <class T>
+  [[gnu::cold]] bool add(graph_view const& g, program<T> const& p) {
+    long long all = 0;
+    for (bound_step<T> const& b : p.steps) all += bytes_of(g, p, *b.step);
+    bool added = false;
+    for (int i = 0; i < p.steps.size(); ++i) {
+      if (!is_plain(p.steps[i])) continue;
+      char const* const word = word_of(p.steps[i]);
+      long long bytes = 0;
+      for (bound_step<T> const& b : p.steps)
+        if (is_plain(b) && std::strcmp(word_of(b), word) == 0) bytes += bytes_of(g, p, *b.step);
+      if (bytes >= worth_saying && 100 * bytes >= all) added |= add(word);
+    }
+    return added;
+  }
+  /// Adds an operation for which a library has chosen a plain loop of its own.
+  [[gnu::cold]] bool add(std::string const& word) {
+    if ((", " + words_ + ", ").find(", " + word + ", ") != std::string::npos) return false;
+    words_ += (words_.empty() ? "" : ", ") + word;
+    return true;
+  }
+  /// "tanh, update"; empty where nothing of weight is slow.
+  std::string const& words() const { return words_; }
+
+ private:
+  // A plain loop moves about a gigabyte a second, a tenth of what a kernel does: below this it takes less than a
+  // millisecond, and below a hundredth of a step's bytes less than a tenth of its time.
+  static constexpr long long worth_saying = 1 << 20;
+
+  template <class T>
+  static bool is_plain(bound_step<T> const& b) {
+    return !b.faster && b.step->what != action::all_reduce;
+  }
+  template <class T>
+  [[gnu::cold]] static char const* word_of(bound_step<T> const& b) {
+    switch (b.step->what) {
+      case action::load: return "load";
+      case action::loss: return "loss";
+      case action::copy_forward:
+      case action::copy_backward: return "copy";
+      case action::add_gradients: return "add_gradients";
+      case action::measure: return "measure";
+      case action::update: return "update";
+      default: return b.node ? detail::word_of(*b.node) : "?";
+    }
+  }
+  template <class T>
+  [[gnu::cold]] static long long bytes_of(graph_view const& g, program<T> const& p, step const& s) {
+    long long bytes = 0;
+    for (int i = s.first_operand; i < s.first_operand + s.operands; ++i) {
+      operand const& o = p.plan.operands[i];
+      bool const tensor = o.what == content::activation || o.what == content::gradient;
+      bytes += tensor ? g.shape_of(o.index).size() * p.plan.samples_of(s).size * static_cast<long long>(sizeof(T))
+                      : p.plan.buffers[o.buffer].bytes;
+    }
+    return bytes;
+  }
+
+  std::string words_;
+};
+
+}  // namespace dsl::host

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Steps without a fast kernel are named in the executor's description, and warned of once.
+#include "support/catch.hpp"
+#include "support/warnings.hpp"
+
+#include <dsl/dsl.hpp>
+#include <dsl/executors/onednn.hpp>
+#include <dsl/towers.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace dsl;
+
+namespace {
+
+update_rule const momentum = sgd{.momentum = 0.9}.rule();
+
+/// Makes an engine and its programs for training, evaluation and inference; returns the engine and what was warned of.
+struct prepared {
+  std::unique_ptr<engine> made{};
+  std::vector<std::string> warned{};
+
+  prepared(graph_view const& g, int batch, towers const& t = {}) {
+    warned = test::warnings([&] {
+      made = make_towers(onednn{.threads = 2}, g, {.update = momentum}, t);
+      for (mode m : {mode::training, mode::evaluation, mode::inference, mode::training}) made->prepare(m, batch);
+    });
+  }
+};
+
+/// Whether the library has only plain loops for a convolution, as where the environment holds it down to another
+/// processor's instructions.
+bool has_plain_convolutions(engine& e) {
+  auto* const group = dynamic_cast<detail::towers_engine*>(&e);
+  return dynamic_cast<dnn::engine&>(group ? group->at(0) : e).implementations().find(": ref") != std::string::npos;
+}
+
+template <class... Layers>
+using on_pictures = network<image<3, 32, 32>, Layers..., global_avg_pool2d, dense<10>, softmax>;
+
+}  // namespace
+
+TEST_CASE("onednn: steps with kernels are neither named nor warned of", "[onednn]") {
+  if (!dnn::has_vectors_of(dnn::preferred_block())) return;  // a processor for which there are no kernels
+  using model = on_pictures<conv_module<32, 3>, max_pool2d<2>, conv_module<32, 3>>;
+  prepared const p(model::view(), 64);
+  if (has_plain_convolutions(*p.made)) return;
+  CHECK(p.warned.empty());
+  CHECK(p.made->description().find("plain loops") == std::string::npos);
+}
+
+TEST_CASE("onednn: plain loops that take time are named, and warned of once", "[onednn]") {
+  // tanh moves 32 of 3 + 4 * 32 channels and more in each pass: 64 * 32 * 1024 floats are 8 MiB
+  using model = on_pictures<conv2d<32, 3>, dsl::tanh, conv2d<32, 3>, relu>;
+  for (int const count : {1, 2}) {
+    INFO(count << " towers");
+    prepared const p(model::view(), 64, {.count = count});
+    CHECK_THAT(p.made->description(), Catch::Matchers::Contains(", plain loops for tanh"));
+    REQUIRE(p.warned.size() == 1);
+    CHECK_THAT(p.warned[0], Catch::Matchers::StartsWith("onednn: no fast kernel fits tanh") &&
+                                Catch::Matchers::Contains(" here; plain loops"));
+  }
+  // of one picture tanh moves 128 KiB: no millisecond
+  prepared const small(model::view(), 1);
+  CHECK(small.made->description().find("tanh") == std::string::npos);
+}
+
+TEST_CASE("onednn: a plain loop of the library's counts as well", "[onednn]") {
+  using model = network<image<3, 64, 64>, conv2d<5, 40>, flatten, dense<3>, softmax>;
+  prepared const p(model::view(), 2);
+  bool const chosen = has_plain_convolutions(*p.made);
+  CHECK((p.made->description().find(", plain loops for conv2d") != std::string::npos) == chosen);
+  CHECK(p.warned.size() == (chosen ? 1U : 0U));
+}
