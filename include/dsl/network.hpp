@@ -94,7 +94,17 @@ template <class Network>
   refuse_or_end(found);
 }
 
+template <class Printer>
+void print_with(graph_view const& g, int micro_batches) {
+  constexpr bool there = requires { sizeof(Printer); };
+  static_assert(there, "summary: <dsl/text.hpp> prints it; include that header");
+  if constexpr (there) Printer::print(g, micro_batches);
+}
+
 }  // namespace detail
+
+/// Prints what summary() shows; <dsl/text/summary.hpp> defines it, since text needs a library.
+struct summary_printer;
 
 /// A network is a type: what goes in, then the layers. Instantiating it lowers it, checks it and, at the first broken
 /// rule, is one compile error. Everything it knows is a constant.
@@ -134,9 +144,9 @@ struct network : rules::explain<detail::judged<Input, Layers...>::why.broken, de
   }
 
   /// Prints the table of layers to standard output. Needs <dsl/text.hpp>.
-  template <class View = graph_view>
+  template <class Printer = summary_printer>
   static void summary() {
-    print_summary(View(view()));
+    detail::print_with<Printer>(view(), 1);
   }
 };
 

@@ -51,9 +51,9 @@ struct pipeline : Network {
   static constexpr int smallest_micro_batch(int batch) { return detail::smallest_micro_batch(batch, M); }
 
   /// Prints the table of layers, and what their training takes in parts. Needs <dsl/text.hpp>.
-  template <class View = graph_view>
+  template <class Printer = summary_printer>
   static void summary() {
-    print_summary(View(Network::view()), M);
+    detail::print_with<Printer>(Network::view(), M);
   }
 };
 

@@ -153,9 +153,11 @@ inline std::string summary(graph_view const& g, int micro_batches = 1) {
 }
 
 /// What model::summary() calls.
-inline void print_summary(graph_view const& g, int micro_batches = 1) {
-  std::string const table = summary(g, micro_batches);
-  std::fwrite(table.data(), 1, table.size(), stdout);
-}
+struct summary_printer {
+  static void print(graph_view const& g, int micro_batches) {
+    std::string const table = summary(g, micro_batches);
+    std::fwrite(table.data(), 1, table.size(), stdout);
+  }
+};
 
 }  // namespace dsl
