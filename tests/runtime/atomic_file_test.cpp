@@ -6,7 +6,7 @@
 #include "support/words.hpp"
 
 #include <dsl/error.hpp>
-#include <dsl/io/atomic_file.hpp>
+#include <dsl/detail/atomic_file.hpp>
 
 #include <cerrno>
 #include <filesystem>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/atomic_file.hpp>
 #include <dsl/detail/input_file.hpp>
 #include <dsl/detail/message.hpp>
-#include <dsl/io/atomic_file.hpp>
 #include <dsl/io/checkpoint_format.hpp>
 #include <dsl/io/folders.hpp>
 #include <dsl/training/callback_state.hpp>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <dsl/data/dataset.hpp>
+#include <dsl/detail/atomic_file.hpp>
 #include <dsl/detail/mapped_file.hpp>
 #include <dsl/detail/utf8.hpp>
-#include <dsl/io/atomic_file.hpp>
 
 #include <charconv>
 #include <cmath>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/atomic_file.hpp>
 #include <dsl/detail/mapped_file.hpp>
-#include <dsl/io/atomic_file.hpp>
 #include <dsl/io/event_records.hpp>
 
 #include <cerrno>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/atomic_file.hpp>
 #include <dsl/detail/utf8.hpp>
-#include <dsl/io/atomic_file.hpp>
 #include <dsl/training/history.hpp>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/io/atomic_file.hpp>
+#include <dsl/detail/atomic_file.hpp>
 #include <dsl/io/onnx/writer.hpp>
 #include <dsl/training/trainer.hpp>
 #include <dsl/version.hpp>
