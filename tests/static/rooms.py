@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks that no header of include/dsl includes one of a higher room.
+
+The rooms are the rows of the table "Rooms" in docs/README.md, from the ground up: folders and single headers. A header
+may include headers of its own room and of earlier rows. Headers that include each other in a circle are refused in any
+room. `rooms.py --self-test` shows that each fault is found.
+"""
+import pathlib
+import re
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def read_rooms(page):
+    """Returns {folder or header: row} of the table between the markers; a folder ends with a slash."""
+    table = re.search(r"<!-- rooms: begin -->\n(.*?)<!-- rooms: end -->", page.read_text(), re.S)
+    if not table:
+        raise SystemExit(f"{page}: the table of rooms must stand between <!-- rooms: begin --> and <!-- rooms: end -->")
+    rows = re.findall(r"^\| (`[^|]*) \|", table[1], re.M)
+    return {path: row for row, cell in enumerate(rows) for path in re.findall(r"`([^`]+)`", cell)}
+
+
+def room_of(header, rooms):
+    """Returns the longest entry that is the header itself or a folder above it, or None."""
+    fitting = [path for path in rooms if path == header or (path.endswith("/") and header.startswith(path))]
+    return max(fitting, key=len, default=None)
+
+
+def faults_of(include, rooms):
+    """Returns a sentence for each header without a room, entry without a header, upward include and circle."""
+    headers = sorted(str(p.relative_to(include)) for p in include.rglob("*") if p.suffix in (".hpp", ".cuh"))
+    graph = {h: re.findall(r"^\s*#\s*include\s*[<\"]dsl/([^>\"]+)[>\"]", (include / h).read_text(), re.M) for h in headers}
+    home = {h: room_of(h, rooms) for h in headers}
+    faults = [f"{h} is in no room; add its folder to the table" for h in headers if home[h] is None]
+    faults += [f"{entry} is in the table of rooms, but no header is in it" for entry in rooms if entry not in home.values()]
+    for header, included in graph.items():
+        for other in included:
+            if other not in graph:
+                faults.append(f"{header} includes {other}, which does not exist")
+            elif home[header] and home[other] and rooms[home[other]] > rooms[home[header]]:
+                faults.append(f"{header} ({home[header]}) includes {other}, which is in a higher room ({home[other]})")
+    return faults + circles_of(graph)
+
+
+def circles_of(graph):
+    done, path, found = set(), [], []
+
+    def visit(header):
+        if header in path:
+            found.append("headers include each other: " + " -> ".join(path[path.index(header):] + [header]))
+        elif header not in done and header in graph:
+            path.append(header)
+            for other in graph[header]:
+                visit(other)
+            done.add(path.pop())
+
+    for header in graph:
+        visit(header)
+    return found
+
+
+class SelfTest(unittest.TestCase):
+    table = """<!-- rooms: begin -->
+| Room | What |
+|---|---|
+| `detail/` | tools |
+| `graph/`, `shape.hpp` | values |
+| `graph/rules/` | on top of them |
+<!-- rooms: end -->
+"""
+
+    def faults(self, changed=(), **files):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            tree = {"detail/list.hpp": [], "shape.hpp": ["detail/list.hpp"], "graph/node.hpp": ["shape.hpp"],
+                    "graph/rules/verdict.hpp": ["graph/node.hpp", "detail/list.hpp"], **dict(changed)}
+            for name, included in tree.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text("#pragma once\n" + "".join(f"#include <dsl/{i}>\n" for i in included))
+            (root / "README.md").write_text(files.get("table", self.table))
+            return faults_of(root, read_rooms(root / "README.md"))
+
+    def test_downward_includes_are_fine(self):
+        self.assertEqual(self.faults(), [])
+        self.assertEqual(self.faults({"shape.hpp": ["graph/edge.hpp"], "graph/edge.hpp": []}), [])  # one room
+
+    def test_an_upward_include_is_found(self):
+        for header, other in [("detail/list.hpp", "shape.hpp"), ("graph/node.hpp", "graph/rules/top.hpp")]:
+            found = self.faults({header: [other], "graph/rules/top.hpp": [], "shape.hpp": []})
+            self.assertEqual(len(found), 1, found)
+            self.assertIn(f"{header} (", found[0])
+            self.assertIn(f"includes {other}, which is in a higher room", found[0])
+
+    def test_a_circle_within_a_room_is_found(self):
+        found = self.faults({"graph/node.hpp": ["graph/edge.hpp"], "graph/edge.hpp": ["graph/node.hpp"]})
+        self.assertEqual(found, ["headers include each other: graph/edge.hpp -> graph/node.hpp -> graph/edge.hpp"])
+
+    def test_a_header_without_a_room_and_a_room_without_a_header_are_found(self):
+        self.assertEqual(self.faults({"new/thing.hpp": []}), ["new/thing.hpp is in no room; add its folder to the table"])
+        found = self.faults(table=self.table.replace("`detail/`", "`detail/`, `tools/`"))
+        self.assertEqual(found, ["tools/ is in the table of rooms, but no header is in it"])
+
+    def test_a_header_that_does_not_exist_is_found(self):
+        self.assertEqual(self.faults({"shape.hpp": ["no.hpp"]}), ["shape.hpp includes no.hpp, which does not exist"])
+
+    def test_the_tree_with_its_rows_upside_down_is_full_of_faults(self):
+        rooms = read_rooms(ROOT / "docs/README.md")
+        upward = [f for f in faults_of(ROOT / "include/dsl", {p: -row for p, row in rooms.items()}) if "higher room" in f]
+        self.assertGreater(len(upward), len(rooms))
+
+
+if __name__ == "__main__":
+    if "--self-test" in sys.argv:
+        sys.argv.remove("--self-test")
+        unittest.main()
+    problems = faults_of(ROOT / "include/dsl", read_rooms(ROOT / "docs/README.md"))
+    print("\n".join(problems) or "no include points upwards")
+    sys.exit(bool(problems))
