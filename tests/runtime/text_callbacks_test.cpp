@@ -825,7 +825,9 @@ TEST_CASE("backup_and_restore: nothing of a forged state is a place, a size or a
   refused(with_head(good, &head::steps, std::uint64_t{1} << 63), {"damaged"});
   for (auto const member : {&head::loss, &head::correct, &head::first_rate, &head::seconds})
     for (double bad : {no_number, std::numeric_limits<double>::infinity()})
-      refused(with_head(good, member, bad), {"is no number"});
+      refused(with_head(good, member, bad), {"what its epoch has come to can't be"});
+  refused(with_head(good, &head::seconds, 1e300),
+          {"what its epoch has come to can't be"});  // would be counted in integers
   for (double epoch : {-1.0, 1e9, 1e300, no_number}) {
     refused(with_record(good, 0, epoch), {"record 0 is of epoch "});
     refused(with_record(good, 9, epoch), {"record 1 is of epoch "});

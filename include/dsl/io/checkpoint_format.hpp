@@ -206,8 +206,9 @@ class checkpoint_reader {
   /// What a run and its callbacks count on: records of epochs that are over, the last of them among them where the next
   /// one has not begun.
   [[gnu::cold]] void check_position() const {
-    need(is_learning_rate(head.first_rate) && isfinite(head.loss) && isfinite(head.correct) && isfinite(head.seconds),
-         "is damaged: what its epoch has come to is no number; start without");
+    need(is_learning_rate(head.first_rate) && isfinite(head.loss) && isfinite(head.correct) && head.seconds >= 0 &&
+             head.seconds < 1e12,
+         "is damaged: what its epoch has come to can't be; start without");
     need(head.epoch == 0 || head.step > 0 || head.epochs > 0,
          message({"is damaged: it is after epoch ", head.epoch, " and has none of its epochs; start without"}));
     double record[epoch_numbers] = {};
