@@ -169,6 +169,12 @@ TEST_CASE("confusion: as text", "[confusion]") {
             "K\xc3\xa4tzchen                  1     2     0  0.3333\n"));
 }
 
+TEST_CASE("confusion: no name has escapes for a terminal", "[confusion][hostile]") {
+  std::string const table = dsl::confusion_table(by_hand(animals({"\x1b]0;cat\x07", "dog\n\r", "fr\xc2\x9bog"})));
+  CHECK(has(table, "label \\ predicted   ]0;cat   dog    fr og  recall\n"));
+  for (char const c : table) CHECK((c == '\n' || (c >= 0x20 && c < 0x7f)));
+}
+
 TEST_CASE("confusion: as a picture", "[confusion]") {
   temporary_directory const here;
   dsl::confusion_matrix const m = by_hand(animals({"it's a cat", "dog", "set title 'x'"}));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/utf8.hpp>
 #include <dsl/training/confusion_matrix.hpp>
 
 #include <algorithm>
@@ -12,7 +13,8 @@
 
 namespace dsl {
 
-/// As text: a row for each class's samples, a column for what they were taken for; recall at its end, precision below.
+/// As text that a terminal may be given, whatever the names are: a row for each class's samples, a column for what they
+/// were taken for; recall at its end, precision below.
 ///   label \ predicted  cat  dog  recall
 ///   cat                  8    2  0.8000
 ///   dog                  1    9  0.9000
@@ -20,7 +22,8 @@ namespace dsl {
 ///   accuracy 0.8500 of 20 samples
 [[gnu::cold]] inline std::string confusion_table(confusion_matrix const& m) {
   std::string const corner = "label \\ predicted", below = "precision", behind = "recall";
-  std::vector<std::string> const& names = m.class_names();
+  std::vector<std::string> names;
+  for (std::string const& name : m.class_names()) names.push_back(detail::printable(name));
   // Names are counted in characters, not in bytes.
   auto const length = [](std::string const& s) {
     return static_cast<std::size_t>(std::count_if(s.begin(), s.end(), [](char c) { return (c & 0xc0) != 0x80; }));
