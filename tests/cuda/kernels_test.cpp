@@ -237,6 +237,19 @@ TEMPLATE_TEST_CASE("pools and their gradients", "[kernels]", float, bf16) {
   }
 }
 
+TEMPLATE_TEST_CASE("a NaN anywhere in a window is what a max pool finds", "[kernels]", float, bf16) {
+  for (std::size_t place = 0; place < 4; ++place) {
+    INFO("place " << place);
+    tensor<TestType> x(1, {8, 2, 2}, {8}), y(1, {8, 1, 1}, {8});
+    for (std::size_t c = 0; c < 8; c += 2) x.values[8 * place + c] = stored<TestType>(std::nan(""));
+    std::uint8_t places[8] = {};
+    run(kernels::max_pool2d_forward(storage_of<TestType>, 1, {8, 2, 2}, {8, 1, 1}, {2, 2, 1}, {8}, {8}, true), x.data(),
+        y.data(), static_cast<void*>(places));
+    for (std::size_t c = 0; c < 8; ++c) CHECK(std::isnan(value_of(y.values[c])) == (c % 2 == 0));
+    for (std::size_t c = 0; c < 8; c += 2) CHECK(places[c] == place);
+  }
+}
+
 TEMPLATE_TEST_CASE("dense layers", "[kernels]", float, bf16) {
   struct layer {
     int batch, features, units;

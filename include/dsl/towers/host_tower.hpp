@@ -59,18 +59,9 @@ class host_tower final : public host::tower<T> {
     double *const means = sums_.data(), *const squares = means + channels;
     double const own = static_cast<double>(x.batch) * static_cast<double>(x.shape.area());
     for (int c = 0; c < channels; ++c) {
-      double sum = 0;
-      double deviations = 0;
-      auto const for_each = [&](auto f) {
-        for (int n = 0; n < x.batch; ++n) {
-          auto const in = x.pixels(n, c);
-          for (long long i = 0; i < x.shape.area(); ++i) f(static_cast<double>(in[i]));
-        }
-      };
-      for_each([&](double v) { sum += v; });
-      means[c] = own > 0 ? sum / own : 0;
-      for_each([&](double v) { deviations += (v - means[c]) * (v - means[c]); });
-      squares[c] = deviations;
+      plain::channel_moments const m = plain::moments_of(x, c);
+      means[c] = m.mean;
+      squares[c] = m.squares;
     }
     double const count = join(p, channels, own, means, momentum, unbiased);
     T *const mean = numbers_.data(), *const variance = mean + channels;
@@ -99,7 +90,7 @@ class host_tower final : public host::tower<T> {
     plain::batch_norm_backward_data<T>(d, numbers_.data(), numbers_.data() + channels, count, dx, accumulate);
   }
 
-  double const* join_moments(host::sample_sums<T> const& s, plain::batch_norm_parameters<T> const& p, double momentum,
+  double const* join_moments(host::sample_sums const& s, plain::batch_norm_parameters<T> const& p, double momentum,
                              bool unbiased, double& count) override {
     for (int c = 0; c < s.channels; ++c) {
       double mean = 0;
@@ -117,7 +108,7 @@ class host_tower final : public host::tower<T> {
     count = join(p, s.channels, s.area * s.samples, sums_.data(), momentum, unbiased);
     return sums_.data();
   }
-  double const* join_gradients(host::sample_sums<T> const& s, T const* statistics, T* dgamma, T* dbeta) override {
+  double const* join_gradients(host::sample_sums const& s, T const* statistics, T* dgamma, T* dbeta) override {
     for (int c = 0; c < s.channels; ++c) {
       double sum = 0;
       double product = 0;

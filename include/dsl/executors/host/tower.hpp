@@ -16,9 +16,8 @@ namespace dsl::host {
 
 /// Two sums over each sample's pixels, as a kernel over blocks of `lanes` channels leaves them: (block, sample, 2,
 /// lane).
-template <class T>
 struct sample_sums {
-  T const* data = nullptr;
+  double const* data = nullptr;
   int samples = 0;
   int channels = 0;
   int lanes = 1;
@@ -26,7 +25,7 @@ struct sample_sums {
 
   double get(int sample, int which, int channel) const {
     long long const row = 2 * (1LL * (channel / lanes) * samples + sample) + which;
-    return static_cast<double>(data[row * lanes + channel % lanes]);
+    return data[row * lanes + channel % lanes];
   }
 };
 
@@ -57,10 +56,10 @@ class tower {
   /// The meetings alone, for engines that make and use the sums themselves. The result has two values a channel, those
   /// of the whole batch, until the next call. Of each sample's mean and sum of squared deviations: the same; it also
   /// moves the running moments, and says of how many values a channel they are.
-  virtual double const* join_moments(sample_sums<T> const&, plain::batch_norm_parameters<T> const&, double momentum,
+  virtual double const* join_moments(sample_sums const&, plain::batch_norm_parameters<T> const&, double momentum,
                                      bool unbiased, double& count) = 0;
   /// Of each sample's sums of d and d * (x - mean): dgamma and dbeta; the arguments become this tower's share of them.
-  virtual double const* join_gradients(sample_sums<T> const&, T const* statistics, T* dgamma, T* dbeta) = 0;
+  virtual double const* join_gradients(sample_sums const&, T const* statistics, T* dgamma, T* dbeta) = 0;
 };
 
 /// A communicator whose ranks are engines in host memory. Each of them gets from it what it needs of the others beside

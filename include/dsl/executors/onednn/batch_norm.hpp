@@ -19,7 +19,7 @@ struct batch_norm_call {
   view<float const> dy{};
   plain::batch_norm_parameters<float> parameters{};
   float* statistics = nullptr;  // means, then 1 / sqrt(variance + epsilon); null but in training
-  float* partial = nullptr;     // 2 x batch x padded channels, in training
+  double* partial = nullptr;    // 2 x batch x padded channels, in training
   float* dgamma = nullptr;
   float* dbeta = nullptr;
   double epsilon = 0;
@@ -37,28 +37,40 @@ struct batch_norm_forward {
   template <int L>
   [[gnu::always_inline]] static inline void run(batch_norm_call const& c, int thread, int threads) {
     using floats = typename simd<L>::floats;
+    using halves = typename simd<L>::halves;
+    using doubles = typename simd<L>::doubles;
     int const batch = c.x.batch;
     int const blocks = c.x.buffer_channels / L;
     long long const area = c.x.shape.area();
     share const mine(batch, thread, threads);
     int const summed = c.whole || !c.statistics ? mine.begin : mine.end;
     for (int b = 0; b < blocks; ++b) {
-      float* const partial = c.statistics ? c.partial + 2LL * b * batch * L : nullptr;
+      double* const partial = c.statistics ? c.partial + 2LL * b * batch * L : nullptr;
       for (int n = mine.begin; n < summed; ++n) {
-        floats const* const x = simd<L>::plane(c.x, n, b);
-        floats s0{}, s1{}, s2{}, s3{};
-        long long i = 0;
-        for (; i + 4 <= area; i += 4) s0 += x[i], s1 += x[i + 1], s2 += x[i + 2], s3 += x[i + 3];
-        for (; i < area; ++i) s0 += x[i];
-        floats const mean = (s0 + s1 + s2 + s3) / static_cast<float>(area);
-        floats q0{}, q1{}, q2{}, q3{};
-        for (i = 0; i + 4 <= area; i += 4) {
-          floats const d0 = x[i] - mean, d1 = x[i + 1] - mean, d2 = x[i + 2] - mean, d3 = x[i + 3] - mean;
-          q0 += d0 * d0, q1 += d1 * d1, q2 += d2 * d2, q3 += d3 * d3;
+        // The lower half of a pixel's channels, then the upper one.
+        halves const* const x = reinterpret_cast<halves const*>(simd<L>::plane(c.x, n, b));
+        doubles s0{}, s1{}, s2{}, s3{};
+        for (long long i = 0; i < area; ++i) {
+          s0 += __builtin_convertvector(x[2 * i], doubles);
+          s1 += __builtin_convertvector(x[2 * i + 1], doubles);
+          if (++i == area) break;
+          s2 += __builtin_convertvector(x[2 * i], doubles);
+          s3 += __builtin_convertvector(x[2 * i + 1], doubles);
         }
-        for (; i < area; ++i) q0 += (x[i] - mean) * (x[i] - mean);
-        reinterpret_cast<floats*>(partial)[2 * n] = mean;
-        reinterpret_cast<floats*>(partial)[2 * n + 1] = q0 + q1 + q2 + q3;
+        doubles const lower = (s0 + s2) / static_cast<double>(area), upper = (s1 + s3) / static_cast<double>(area);
+        doubles q0{}, q1{}, q2{}, q3{};
+        for (long long i = 0; i < area; ++i) {
+          doubles const d0 = __builtin_convertvector(x[2 * i], doubles) - lower;
+          doubles const d1 = __builtin_convertvector(x[2 * i + 1], doubles) - upper;
+          q0 += d0 * d0, q1 += d1 * d1;
+          if (++i == area) break;
+          doubles const d2 = __builtin_convertvector(x[2 * i], doubles) - lower;
+          doubles const d3 = __builtin_convertvector(x[2 * i + 1], doubles) - upper;
+          q2 += d2 * d2, q3 += d3 * d3;
+        }
+        doubles* const to = reinterpret_cast<doubles*>(partial) + 4 * n;
+        to[0] = lower, to[1] = upper;
+        to[2] = q0 + q2, to[3] = q1 + q3;
       }
       if (c.count < 0) continue;
       float scales[L], shifts[L];
@@ -97,7 +109,7 @@ struct batch_norm_forward {
   }
 
   /// Moments of the whole batch from those of its samples (Chan, Golub, LeVeque 1979, for equal counts).
-  [[gnu::noinline]] static void join(batch_norm_call const& c, int lanes, int b, float const* partial, float* scales,
+  [[gnu::noinline]] static void join(batch_norm_call const& c, int lanes, int b, double const* partial, float* scales,
                                      float* shifts, bool keep) {
     int const batch = c.x.batch, samples = c.whole ? 0 : batch;
     int const channels = c.x.shape.channels;
@@ -108,12 +120,12 @@ struct batch_norm_forward {
       scales[l] = shifts[l] = 0;
       if (k >= channels) continue;  // the block's unused places stay 0
       double mean = c.whole ? c.whole[k] : 0;
-      for (int n = 0; n < samples; ++n) mean += static_cast<double>(partial[2 * n * lanes + l]);
+      for (int n = 0; n < samples; ++n) mean += partial[2 * n * lanes + l];
       if (!c.whole) mean /= batch;
       double squares = c.whole ? c.whole[channels + k] : 0;
       for (int n = 0; n < samples; ++n) {
-        double const d = static_cast<double>(partial[2 * n * lanes + l]) - mean;
-        squares += static_cast<double>(partial[(2 * n + 1) * lanes + l]) + area * d * d;
+        double const d = partial[2 * n * lanes + l] - mean;
+        squares += partial[(2 * n + 1) * lanes + l] + area * d * d;
       }
       double const variance = squares / count;
       double const inverse = 1.0 / detail::sqrt(variance + c.epsilon);
@@ -141,6 +153,8 @@ struct batch_norm_backward {
   template <int L>
   [[gnu::always_inline]] static inline void run(batch_norm_call const& c, int thread, int threads) {
     using floats = typename simd<L>::floats;
+    using halves = typename simd<L>::halves;
+    using doubles = typename simd<L>::doubles;
     int const batch = c.x.batch;
     int const channels = c.x.shape.channels;
     int const blocks = c.x.buffer_channels / L;
@@ -148,7 +162,7 @@ struct batch_norm_backward {
     share const mine(batch, thread, threads);
     int const summed = c.whole ? mine.begin : mine.end;
     for (int b = 0; b < blocks; ++b) {
-      float* const partial = c.partial + 2LL * b * batch * L;
+      double* const partial = c.partial + 2LL * b * batch * L;
       float means[L] = {}, scales[L] = {}, shifts[L] = {};
       for (int l = 0; l < L && b * L + l < channels; ++l) {
         int const k = b * L + l;
@@ -182,8 +196,10 @@ struct batch_norm_backward {
           s0 += d0;
           p0 += d0 * (x0 - mean);
         }
-        reinterpret_cast<floats*>(partial)[2 * n] = s0 + s1;
-        reinterpret_cast<floats*>(partial)[2 * n + 1] = p0 + p1;
+        floats const sums[2] = {s0 + s1, p0 + p1};
+        for (int half = 0; half < 4; ++half)
+          reinterpret_cast<doubles*>(partial)[4 * n + half] =
+              __builtin_convertvector(reinterpret_cast<halves const*>(sums)[half], doubles);
       }
       if (c.count < 0) continue;
       barrier(threads);
@@ -208,8 +224,8 @@ struct batch_norm_backward {
   }
 
   /// dx = scale * d + constant + slope * (x - mean), from the batch's sums; dgamma and dbeta on the way.
-  [[gnu::noinline]] static void join(batch_norm_call const& c, int lanes, int b, float const* partial, float* constants,
-                                     float* slopes, bool keep) {
+  [[gnu::noinline]] static void join(batch_norm_call const& c, int lanes, int b, double const* partial,
+                                     float* constants, float* slopes, bool keep) {
     int const samples = c.whole ? 0 : c.x.batch;
     int const channels = c.x.shape.channels;
     double const count = c.whole ? c.count : static_cast<double>(c.x.shape.area()) * c.x.batch;
@@ -221,8 +237,8 @@ struct batch_norm_backward {
       double sum = c.whole ? c.whole[channels + k] : 0;
       double product = c.whole ? c.whole[k] / inverse : 0;
       for (int n = 0; n < samples; ++n) {
-        sum += static_cast<double>(partial[2 * n * lanes + l]);
-        product += static_cast<double>(partial[(2 * n + 1) * lanes + l]);
+        sum += partial[2 * n * lanes + l];
+        product += partial[(2 * n + 1) * lanes + l];
       }
       double const scale = static_cast<double>(c.parameters.gamma[k]) * inverse;
       constants[l] = static_cast<float>(-scale * sum / count);

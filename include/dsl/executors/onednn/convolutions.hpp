@@ -20,7 +20,8 @@ class convolutions {
   convolutions(graph_view const& g, bool winograd, std::uint64_t const* version)
       : graph_(g), winograd_(winograd), version_(version) {}
 
-  /// The library's call for a step of a conv2d: forward (training or not), backward_data or backward_weights.
+  /// The library's call for a step of a conv2d: forward (training or not, without a fused relu), backward_data or
+  /// backward_weights.
   [[gnu::cold]] host::task build(host::bound_step<float> const& s, bool training) {
     pass_call& c = calls_.emplace();
     c.step = &s;
@@ -158,9 +159,8 @@ class convolutions {
                   : data && !r.turned    ? pass::backward_data
                   : training || r.turned ? pass::forward_training
                                          : pass::forward_inference;
-    asked.post.relu = !weights && !data && s.step->activation >= 0;
     if (r.turned) {
-      asked.post.add_to_result = true;
+      asked.adds = true;
       for (int i : {0, 1}) {
         asked.before[i] = d[2 + i] - 1 - asked.before[i];
         asked.behind[i] = d[2 + i] - 1 - asked.behind[i];

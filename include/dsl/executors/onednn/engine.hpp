@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace dsl::dnn {
 
@@ -65,7 +66,7 @@ class engine final : public plain::steps<float> {
 
   long long executor_bytes() const override {
     long long all = 0;
-    for (unit const& d : devices_) all += d.convolutions.bytes() + static_cast<long long>(d.partial.size()) * 4;
+    for (unit const& d : devices_) all += d.convolutions.bytes() + static_cast<long long>(d.partial.size()) * 8;
     return all;
   }
   [[gnu::cold]] std::string description() const override {
@@ -98,7 +99,7 @@ class engine final : public plain::steps<float> {
   /// What the library and our kernels need on a device: nothing that another device's thread would touch.
   struct unit {
     dnn::convolutions convolutions;
-    detail::zeros<float> partial{};
+    detail::zeros<double> partial{};
     unit(graph_view const& g, bool winograd, std::uint64_t const* version) : convolutions(g, winograd, version) {}
   };
   /// Empty where only the plain loops fit: tensors without channel blocks, rare operations.
@@ -108,16 +109,17 @@ class engine final : public plain::steps<float> {
     bool const training = p.plan.options.mode == mode::training;
     if (what == action::update) return build_update(p, *b.step);
     if (what == action::copy_forward || what == action::copy_backward || b.step->kind == op::transfer)
-      return build_rows(b, row_function::copy, b.x);
+      return build_rows({row_function::copy, b.x, b.x, b.to, b.accumulate});
     if (!b.node || what == action::loss || what == action::add_gradients) return {};
     switch (b.node->kind) {
-      case op::conv2d: return devices_[b.step->device].convolutions.build(b, training);
+      case op::conv2d: return build_convolution(b, training);
       case op::dense: return [this, &b] { multiply(b); };
       case op::batch_norm: return build_batch_norm(p, b, forward);
       case op::activation:
         if (b.node->function != function::relu) return {};
-        return forward ? build_rows(b, row_function::relu, b.x) : build_rows(b, row_function::relu_backward, b.dy);
-      case op::add: return b.node->inputs == 2 ? build_rows(b, row_function::sum, b.x2) : host::task{};
+        return forward ? build_rows({row_function::relu, b.x, b.x, b.to, false})
+                       : build_rows({row_function::relu_backward, b.x, b.dy, b.to, b.accumulate});
+      case op::add: return b.node->inputs == 2 ? build_rows({row_function::sum, b.x, b.x2, b.to, false}) : host::task{};
       case op::max_pool2d: return build_pool<max_pool2d_forward, max_pool2d_backward>(b, forward);
       case op::avg_pool2d: return build_pool<avg_pool2d_forward, avg_pool2d_backward>(b, forward);
       default: return {};
@@ -143,13 +145,23 @@ class engine final : public plain::steps<float> {
     return in_blocks(v) || (v.block == 1 && v.shape.area() == 1 && whole);
   }
 
-  /// to = function(x, second), where whole blocks are.
-  [[gnu::cold]] host::task build_rows(bound_step const& b, row_function f, view<float const> const& second) const {
+  /// to = function(a, b), where whole blocks are.
+  [[gnu::cold]] host::task build_rows(row_step::call const& c) const {
     auto const fills = [&](auto const& v) { return walks_blocks(v) && v.shape.channels % block_ == 0; };
-    if (!has_vectors_of(block_) || !fills(b.x) || !fills(second) || !fills(b.to)) return {};
-    return [run = body<row_step>(), c = row_step::call{f, b.x, second, b.to, b.accumulate}] {
-      run_on_all_threads({run, &c});
-    };
+    if (!has_vectors_of(block_) || !fills(c.a) || !fills(c.b) || !fills(c.to)) return {};
+    return [run = body<row_step>(), c] { run_on_all_threads({run, &c}); };
+  }
+
+  /// A relu fused with the convolution is a pass of our own: the library's own one makes a NaN 0 on some processors.
+  [[gnu::cold]] host::task build_convolution(bound_step const& b, bool training) {
+    host::task convolve = devices_[b.step->device].convolutions.build(b, training);
+    if (b.step->what != action::forward || b.step->activation < 0) return convolve;
+    view<float> y = b.to;
+    if (b.ends_block) y.shape.channels = y.buffer_channels - y.channel;  // the library has filled the block up with 0
+    view<float const> const x = plain::read_only(y);
+    host::task relu = build_rows({row_function::relu, x, x, y, false});
+    if (!relu) relu = [x, y] { plain::activation_forward(x, y, function::relu, 0.0F); };
+    return [convolve = std::move(convolve), relu = std::move(relu)] { convolve(), relu(); };
   }
 
   template <class Forward, class Backward>
@@ -168,7 +180,7 @@ class engine final : public plain::steps<float> {
   [[gnu::cold]] host::task build_batch_norm(program const& p, bound_step const& b, bool forward) {
     if (!has_vectors_of(block_) || !in_blocks(b.x) || !in_blocks(b.to) || !in_blocks(b.dy)) return {};
     std::size_t const needed = 2U * static_cast<unsigned>(b.x.batch) * static_cast<unsigned>(b.x.buffer_channels);
-    detail::zeros<float>& partial = devices_[b.step->device].partial;
+    detail::zeros<double>& partial = devices_[b.step->device].partial;
     if (b.statistics && partial.size() < needed) partial.allocate(needed);
     batch_norm_call const c{.x = b.x,
                             .y = b.to,
@@ -196,7 +208,7 @@ class engine final : public plain::steps<float> {
     auto const area = static_cast<double>(now.x.shape.area());
     now.count = -1;
     run_on_all_threads({kernel, &now});
-    host::sample_sums<float> const mine{now.partial, now.x.batch, now.x.shape.channels, block_, area};
+    host::sample_sums const mine{now.partial, now.x.batch, now.x.shape.channels, block_, area};
     if (now.dy.data) {
       now.whole = tower()->join_gradients(mine, now.statistics, now.dgamma, now.dbeta);
       now.count = area * whole;

@@ -120,24 +120,17 @@ using attributes_handle = owned<dnnl_primitive_attr_t, dnnl_primitive_attr_destr
   return m;
 }
 
-/// What a convolution also does to its result.
-struct post_operations {
-  bool add_to_result = false;  // y += instead of y =
-  bool relu = false;
-};
-
-[[gnu::cold]] inline attributes_handle make_attributes(post_operations const& post) {
+/// With `adds` a convolution adds to what its result holds.
+[[gnu::cold]] inline attributes_handle make_attributes(bool adds) {
   attributes_handle a;
   check(dnnl_primitive_attr_create(a.put()), "dnnl_primitive_attr_create");
   check(dnnl_primitive_attr_set_scratchpad_mode(a.get(), dnnl_scratchpad_mode_user), "set_scratchpad_mode");
   dnnl_post_ops_t ops = nullptr;
   check(dnnl_post_ops_create(&ops), "dnnl_post_ops_create");
 #if DNNL_VERSION_MAJOR >= 3
-  if (post.add_to_result) dnnl_post_ops_append_sum(ops, 1.0F, 0, dnnl_data_type_undef);
-  if (post.relu) dnnl_post_ops_append_eltwise(ops, dnnl_eltwise_relu, 0.0F, 0.0F);
+  if (adds) dnnl_post_ops_append_sum(ops, 1.0F, 0, dnnl_data_type_undef);
 #else
-  if (post.add_to_result) dnnl_post_ops_append_sum(ops, 1.0F);
-  if (post.relu) dnnl_post_ops_append_eltwise(ops, 1.0F, dnnl_eltwise_relu, 0.0F, 0.0F);
+  if (adds) dnnl_post_ops_append_sum(ops, 1.0F);
 #endif
   dnnl_status_t const set = dnnl_primitive_attr_set_post_ops(a.get(), ops);
   dnnl_post_ops_destroy(ops);
@@ -158,13 +151,13 @@ struct convolution {
   dnnl_dim_t stride[2] = {1, 1};
   dnnl_dim_t before[2] = {0, 0};
   dnnl_dim_t behind[2] = {0, 0};
-  post_operations post{};
+  bool adds = false;  // y += instead of y =
 };
 
 [[gnu::cold]] inline description_handle try_describe(dnnl_engine_t e, convolution const& c, dnnl_alg_kind_t algorithm,
                                                      dnnl_primitive_desc_t forward) {
   description_handle d;
-  attributes_handle const a = make_attributes(c.post);
+  attributes_handle const a = make_attributes(c.adds);
   native_layout const bias = c.bias ? c.bias->get() : nullptr;
   dnnl_prop_kind_t const kind = c.which == pass::forward_inference ? dnnl_forward_inference : dnnl_forward_training;
 #if DNNL_VERSION_MAJOR >= 3
@@ -216,7 +209,7 @@ struct convolution {
     if (c.which == pass::backward_data || c.which == pass::backward_weights) {
       convolution hint = c;
       hint.which = pass::forward_training;
-      hint.post = {};
+      hint.adds = false;
       forward = try_describe(e, hint, wanted, nullptr);
     }
     description_handle d = try_describe(e, c, wanted, forward.get());

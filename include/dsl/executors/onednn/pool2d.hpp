@@ -48,7 +48,7 @@ struct max_pool2d_forward {
           for (int i = 0; i < w.height; ++i)
             for (int j = 0; j < w.width; ++j) {
               floats const v = corner[1LL * i * in.width + j];
-              ints const larger = v > best;
+              ints const larger = (v > best) | (v != v);  // a NaN stays one
               best = larger ? v : best;
               place = larger ? ints{} + (i * w.width + j) : place;
             }

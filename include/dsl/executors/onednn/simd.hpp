@@ -18,6 +18,8 @@ template <int L>
 struct simd {
   typedef float floats __attribute__((vector_size(L * 4), aligned(4), may_alias));
   typedef int ints __attribute__((vector_size(L * 4), aligned(4), may_alias));
+  typedef float halves __attribute__((vector_size(L * 2), aligned(4), may_alias));
+  typedef double doubles __attribute__((vector_size(L * 4), aligned(8), may_alias));  // of halves, a register
   typedef unsigned char bytes __attribute__((vector_size(L), aligned(1), may_alias));
 
   /// The vectors of one channel block of a sample: one a pixel.

@@ -17,6 +17,28 @@ struct batch_norm_parameters {
   T const* bias;
 };
 
+/// The mean of one channel and the summed squares of the distances from it.
+struct channel_moments {
+  double mean = 0;
+  double squares = 0;
+};
+
+/// Computes them in double and in two passes, so that they are right to a float's last digit whatever the mean is.
+template <class T>
+[[gnu::cold]] channel_moments moments_of(view<T const> const& x, int c) {
+  auto const for_each = [&](auto f) {
+    for (int n = 0; n < x.batch; ++n) {
+      auto const in = x.pixels(n, c);
+      for (long long i = 0; i < x.shape.area(); ++i) f(static_cast<double>(in[i]));
+    }
+  };
+  channel_moments m;
+  for_each([&](double v) { m.mean += v; });
+  if (x.batch > 0) m.mean /= static_cast<double>(x.batch * x.shape.area());
+  for_each([&](double v) { m.squares += (v - m.mean) * (v - m.mean); });
+  return m;
+}
+
 /// y = gamma (x - mean) / sqrt(variance + epsilon) + beta, with the batch's own moments, biased variance, over (B, H,
 /// W); statistics receives the C means and then the C values of 1 / sqrt(variance + epsilon). Keras's update: moving =
 /// momentum * moving + (1 - momentum) * batch. Where statistics is null the running moments serve, as in inference.
@@ -25,29 +47,21 @@ template <class T>
                                       view<T> const& y, double epsilon, double momentum, bool unbiased, bool relu) {
   int const channels = x.shape.channels;
   long long const area = x.shape.area();
-  T const count = static_cast<T>(x.batch * area);
+  auto const count = static_cast<double>(x.batch * area);
   for (int c = 0; c < channels; ++c) {
-    T mean = p.moving_mean[c];
-    T variance = p.moving_variance[c];
+    auto moving_mean = static_cast<double>(p.moving_mean[c]);
+    auto moving_variance = static_cast<double>(p.moving_variance[c]);
+    channel_moments const m = statistics ? moments_of(x, c) : channel_moments{moving_mean, 0};
+    double const variance = statistics ? m.squares / count : moving_variance;
     if (statistics) {
-      T sum = 0;
-      for (int n = 0; n < x.batch; ++n) {
-        auto const in = x.pixels(n, c);
-        for (long long i = 0; i < area; ++i) sum += in[i];
-      }
-      mean = sum / count;
-      T squares = 0;
-      for (int n = 0; n < x.batch; ++n) {
-        auto const in = x.pixels(n, c);
-        for (long long i = 0; i < area; ++i) squares += (in[i] - mean) * (in[i] - mean);
-      }
-      variance = squares / count;
-      T const keep = static_cast<T>(momentum);
-      T const moved_variance = unbiased && count > 1 ? squares / (count - 1) : variance;
-      p.moving_mean[c] = keep * p.moving_mean[c] + (1 - keep) * (mean + (p.bias ? p.bias[c] : T(0)));
-      p.moving_variance[c] = keep * p.moving_variance[c] + (1 - keep) * moved_variance;
+      double const moved_variance = unbiased && count > 1 ? m.squares / (count - 1) : variance;
+      moving_mean = momentum * moving_mean + (1 - momentum) * (m.mean + (p.bias ? static_cast<double>(p.bias[c]) : 0));
+      moving_variance = momentum * moving_variance + (1 - momentum) * moved_variance;
+      p.moving_mean[c] = static_cast<T>(moving_mean);
+      p.moving_variance[c] = static_cast<T>(moving_variance);
     }
-    T const inverse = T(1) / detail::sqrt(variance + static_cast<T>(epsilon));
+    T const mean = static_cast<T>(m.mean);
+    T const inverse = static_cast<T>(1 / detail::sqrt(variance + epsilon));
     if (statistics) statistics[c] = mean, statistics[channels + c] = inverse;
     for (int n = 0; n < x.batch; ++n) {
       auto const in = x.pixels(n, c);
@@ -90,11 +104,14 @@ struct batch_norm_gradient {
 template <class T>
 [[gnu::cold]] void batch_norm_sums(batch_norm_gradient<T> const& d, T* dgamma, T* dbeta) {
   for (int c = 0; c < d.x.shape.channels; ++c) {
-    T sum = 0;
-    T product = 0;
-    d.for_each(c, [&](T normal, T from, int, long long) { sum += from, product += from * normal; });
-    dgamma[c] = product;
-    dbeta[c] = sum;
+    double sum = 0;
+    double product = 0;
+    d.for_each(c, [&](T normal, T from, int, long long) {
+      sum += static_cast<double>(from);
+      product += static_cast<double>(from) * static_cast<double>(normal);
+    });
+    dgamma[c] = static_cast<T>(product);
+    dbeta[c] = static_cast<T>(sum);
   }
 }
 

@@ -15,8 +15,8 @@ void for_each_window(shape const& in, shape const& out, window const& w, F f) {
       f(1LL * row * out.width + column, 1LL * row * w.stride * in.width + 1LL * column * w.stride);
 }
 
-/// y is the largest value of each window, the first of equals; argmax receives its place in the window, row by row. Or,
-/// with `mean`, the mean of each.
+/// y is the largest value of each window, the first of equals, and NaN where the window has one, as in PyTorch; argmax
+/// receives its place in the window, row by row. Or, with `mean`, the mean of each.
 template <class T>
 [[gnu::cold]] void pool2d_forward(view<T const> const& x, view<T> const& y, host::argmax_view const& argmax,
                                   window const& w, bool mean) {
@@ -32,7 +32,7 @@ template <class T>
         for (int j = 0; j < w.width; ++j) {
           T const v = in[from + 1LL * i * x.shape.width + j];
           sum += v;
-          if (v > best) best = v, place = i * w.width + j;
+          if (v > best || __builtin_isnan(v)) best = v, place = i * w.width + j;
         }
       out[to] = mean ? sum / size : best;
       if (!mean) argmax.set(n, c, to, place);

@@ -65,7 +65,8 @@ DEVICE void max_pool2d_forward_lanes(pool2d_shape const& s, T const* x, T* y, vo
     for (int j = 0; j < s.window_width; ++j) {
       floats<L> const v = load<L>(at(x, s.x, corner + i * s.in_width + j, p.channel));
       for (int k = 0; k < L; ++k)
-        if (v.v[k] > best.v[k]) best.v[k] = v.v[k], places[k] = i * s.window_width + j;  // the first of equal ones
+        if (v.v[k] > best.v[k] || v.v[k] != v.v[k])  // the first of equal ones; a NaN stays one
+          best.v[k] = v.v[k], places[k] = i * s.window_width + j;
     }
   int const to = (p.sample * s.out_height + p.row) * s.out_width + p.column;
   store<L>(at(y, s.y, to, p.channel), best);
