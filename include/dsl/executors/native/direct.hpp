@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/list.hpp>
+#include <dsl/executors/native/kernels.hpp>
+#include <dsl/executors/native/panel.hpp>
+
+namespace dsl::native {
+
+/// A convolution with any kernel, stride and padding, as its kernel's parameter has it.
+struct convolution {
+  int batch = 0;
+  shape in{};
+  shape out{};
+  dsl::window window{};
+};
+
+/// A place of a kernel, and which number of the picture it meets, counted from where an output's own number is.
+struct kernel_place {
+  int row = 0;
+  int column = 0;
+  int place = 0;
+};
+
+/// One way to sum over a kernel: the number at (i, j) of a grid is the sum over kernel places of
+/// from(i * stride + row, j * stride + column) times the kernel's, and goes to (first_row + i * step, first_column + j
+/// * step) of the result. A forward pass is one such grid, a data gradient with stride s is s * s of them.
+struct gathering {
+  detail::list<kernel_place> places{};
+  int stride = 1;
+  int rows = 0;
+  int columns = 0;
+  int first_row = 0;
+  int first_column = 0;
+  int step = 1;
+
+  /// The part of a picture that grid rows [i, i + count_i) and columns [j, j + count_j) read.
+  panel reads(int i, int count_i, int j, int count_j) const {
+    panel p{};
+    int last_row = 0, last_column = 0;
+    for (int k = 0; k < places.size(); ++k) {
+      kernel_place const& q = places[k];
+      if (k == 0 || q.row < p.row) p.row = q.row;
+      if (k == 0 || q.column < p.column) p.column = q.column;
+      if (k == 0 || q.row > last_row) last_row = q.row;
+      if (k == 0 || q.column > last_column) last_column = q.column;
+    }
+    p.rows = (count_i - 1) * stride + last_row - p.row + 1;
+    p.columns = (count_j - 1) * stride + last_column - p.column + 1;
+    p.row += i * stride;
+    p.column += j * stride;
+    return p;
+  }
+  /// Where each place's number is in the panel of grid rows and columns that begins with (i, j).
+  detail::list<long long> offsets(panel const& p, int lanes) const {
+    detail::list<long long> all;
+    panel const origin = reads(0, 1, 0, 1);
+    for (kernel_place const& q : places)
+      all.push((1LL * (q.row - origin.row) * p.columns + q.column - origin.column) * lanes);
+    return all;
+  }
+};
+
+/// Whether a forward pass reads pictures without channel blocks, which are unrolled instead.
+inline bool is_plain(view<float const> const& x) { return x.block == 1; }
+
+inline gathering forward_gathering(convolution const& c, bool unrolled) {
+  gathering g;
+  window const& w = c.window;
+  g.rows = c.out.height, g.columns = c.out.width;
+  if (unrolled) {
+    g.places.push({});
+    return g;
+  }
+  g.stride = w.stride;
+  for (int a = 0; a < w.height; ++a)
+    for (int b = 0; b < w.width; ++b) g.places.push({a - w.pad_top, b - w.pad_left, a * w.width + b});
+  return g;
+}
+
+/// One grid of a data gradient: what rows i and columns j of the input with i % stride == phase_row and j % stride ==
+/// phase_column receive. It may have no places; its numbers are 0 then.
+inline gathering data_gathering(convolution const& c, int phase_row, int phase_column) {
+  gathering g;
+  window const& w = c.window;
+  g.step = w.stride;
+  g.first_row = phase_row, g.first_column = phase_column;
+  g.rows = (c.in.height - phase_row + w.stride - 1) / w.stride;
+  g.columns = (c.in.width - phase_column + w.stride - 1) / w.stride;
+  auto const meets = [&](int at) { return ((at % w.stride) + w.stride) % w.stride == 0; };
+  for (int a = 0; a < w.height; ++a)
+    for (int b = 0; b < w.width; ++b) {
+      int const row = phase_row + w.pad_top - a, column = phase_column + w.pad_left - b;
+      if (meets(row) && meets(column)) g.places.push({row / w.stride, column / w.stride, a * w.width + b});
+    }
+  return g;
+}
+
+/// A grid of sums by the matrix kernel: the forward pass, or a part of the data gradient. Items are blocks of pixels,
+/// and groups of output channels where there are few; a number's bits depend on neither.
+class direct_pass {
+ public:
+  /// `turned`: the data gradient, where `from` is dy and `to` is dx.
+  direct_pass(kernels const& k, convolution const& c, gathering const& g, bool turned, bool unrolled)
+      : kernels_(k),
+        gathering_(g),
+        convolution_(c),
+        turned_(turned),
+        unrolled_(unrolled),
+        area_(unrolled ? 1 : c.window.height * c.window.width),
+        parameter_in_(unrolled ? c.in.channels * c.window.height * c.window.width : c.in.channels),
+        sums_(turned ? c.out.channels : parameter_in_),
+        results_(turned ? c.in.channels : c.out.channels),
+        in_(blocks_of(sums_, k.lanes)),
+        out_(blocks_of(results_, k.lanes)) {
+    // A 1x1 convolution of stride 1 has one long row.
+    flat_ = !unrolled && area_ == 1 && c.window.stride == 1 && c.in.area() == c.out.area();
+    if (flat_) gathering_.columns = static_cast<int>(c.out.area()), gathering_.rows = 1;
+    if (gathering_.columns < 1) return;  // a phase beyond a narrow picture's end
+    block_columns_ = flat_ ? least(gathering_.columns, 96) : gathering_.columns;
+    while (block_rows_ < gathering_.rows && 4 * floats(block_rows_ + 1) <= 192 << 10) ++block_rows_;
+    offsets_ = gathering_.offsets(gathering_.reads(0, 1, 0, block_columns_), k.lanes);
+    column_blocks_ = (gathering_.columns + block_columns_ - 1) / block_columns_;
+    row_blocks_ = (gathering_.rows + block_rows_ - 1) / block_rows_;
+    int const blocks = c.batch * row_blocks_ * column_blocks_;
+    groups_ = blocks >= 8 || blocks == 0 ? 1 : least(8 / blocks, column_tiles(out_));
+  }
+
+  /// Floats of the packed kernel.
+  long long packed() const { return 1LL * gathering_.places.size() * in_ * lanes() * out_ * lanes(); }
+  /// Floats that each thread needs for itself.
+  long long scratch() const { return floats(block_rows_); }
+
+  int pack_items() const { return column_tiles(out_); }
+  /// One tile of columns of the packed kernel, from the parameter (out, in, height, width).
+  void pack(int item, float const* kernel, float* to) const {
+    int const L = lanes();
+    column_tile const t = column_tile_at(item, out_);
+    to += 1LL * t.first * L * gathering_.places.size() * in_ * L;
+    for (kernel_place const& q : gathering_.places)
+      for (int k = 0; k < in_ * L; ++k)
+        for (int l = 0; l < t.vectors * L; ++l) {
+          int const o = t.first * L + l;
+          int const out = turned_ ? k : o, in = turned_ ? o : k;
+          *to++ = k < sums_ && o < results_ ? kernel[(1LL * out * parameter_in_ + in) * area_ + q.place] : 0.0F;
+        }
+  }
+
+  int items() const { return convolution_.batch * row_blocks_ * column_blocks_ * groups_; }
+  /// y = x * kernel + bias, or y += x * kernel. `bias` has whole blocks, or is null.
+  void run(int item, view<float const> x, float const* packed, float const* bias, view<float> y, bool accumulate,
+           bool relu, float* scratch) const {
+    int const L = lanes(), block = item / groups_, n = block / (row_blocks_ * column_blocks_);
+    share const mine(column_tiles(out_), item % groups_, groups_);
+    gathering const& g = gathering_;
+    int const i = block / column_blocks_ % row_blocks_ * block_rows_, count_i = least(block_rows_, g.rows - i);
+    int const j = block % column_blocks_ * block_columns_, count_j = least(block_columns_, g.columns - j);
+    if (flat_) flatten(x), flatten(y);
+    panel const p = g.reads(i, count_i, j, count_j);
+    if (unrolled_)
+      unroll(x, n, convolution_.window, i, count_i, count_j, L, scratch);
+    else if (g.places.size() > 0)
+      fill(p, x, n, scratch);
+    static constexpr float zeros[most_vectors * 16] = {};
+    float* const result = y.data + (1LL * n * y.buffer_channels + y.channel) * y.shape.area();
+    for (int tile = mine.begin; tile < mine.end; ++tile) {
+      column_tile const t = column_tile_at(tile, out_);
+      for (int row = 0; row < count_i; ++row) {
+        int const to_row = g.first_row + (i + row) * g.step, to_column = g.first_column + j * g.step;
+        product_call c{.a = scratch + 1LL * row * g.stride * p.columns * L,
+                       .a_row = 1LL * g.stride * L,
+                       .a_block = p.block(L),
+                       .taps = offsets_.begin(),
+                       .tap_count = offsets_.size(),
+                       .blocks = in_,
+                       .b = packed + 1LL * t.first * L * g.places.size() * in_ * L,
+                       .start = bias ? bias + 1LL * t.first * L : zeros,
+                       .start_row = 0,
+                       .start_vector = L,
+                       .c = result + (1LL * t.first * y.shape.area() + 1LL * to_row * y.shape.width + to_column) * L,
+                       .c_row = 1LL * g.step * L,
+                       .c_vector = y.shape.area() * L,
+                       .relu = relu};
+        if (accumulate) c.start = c.c, c.start_row = c.c_row, c.start_vector = c.c_vector;
+        for (int column = 0; column < count_j;) {
+          int const rows = next_rows(count_j - column, kernels_.rows[t.vectors]);
+          kernels_.product[t.vectors][rows](c);
+          c.a += rows * c.a_row, c.c += rows * c.c_row, column += rows;
+          if (accumulate) c.start = c.c;
+        }
+      }
+    }
+  }
+
+ private:
+  int lanes() const { return kernels_.lanes; }
+  /// Of the panel of so many grid rows.
+  long long floats(int rows) const {
+    return gathering_.places.size() == 0 ? 0 : in_ * gathering_.reads(0, rows, 0, block_columns_).block(lanes());
+  }
+  template <class T>
+  static void flatten(view<T>& v) {
+    v.shape = {v.shape.channels, 1, static_cast<int>(v.shape.area())};
+  }
+
+  kernels const& kernels_;
+  gathering gathering_;
+  detail::list<long long> offsets_{};  // of places in a panel; all have the same columns, but where there is one place
+  convolution convolution_;
+  bool turned_;
+  bool unrolled_;
+  bool flat_ = false;
+  int area_;  // of the parameter's kernels
+  int parameter_in_;
+  int sums_;     // channels that are summed over
+  int results_;  // channels of the result
+  int in_;       // blocks of those
+  int out_;
+  int block_rows_ = 1;  // of the grid
+  int block_columns_ = 1;
+  int row_blocks_ = 0;
+  int column_blocks_ = 0;
+  int groups_ = 1;  // of output channels
+};
+
+}  // namespace dsl::native

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/native/direct.hpp>
+
+namespace dsl::native {
+
+/// The gradient of a convolution's kernel by the matrix kernel, for any kernel, stride and padding. The batch is cut
+/// into parts, whose sums are added up in their order: how many parts follows from the shapes alone, so the bits do not
+/// depend on the threads.
+class direct_weights {
+ public:
+  direct_weights(kernels const& k, convolution const& c, bool unrolled, int threads)
+      : kernels_(k),
+        gathering_(forward_gathering(c, unrolled)),
+        convolution_(c),
+        unrolled_(unrolled),
+        area_(unrolled ? 1 : c.window.height * c.window.width),
+        rows_(unrolled ? c.in.channels * c.window.height * c.window.width : c.in.channels),
+        in_(blocks_of(rows_, k.lanes)),
+        out_(blocks_of(c.out.channels, k.lanes)),
+        offsets_(gathering_.offsets(gathering_.reads(0, 1, 0, gathering_.columns), k.lanes)) {
+    constexpr long long most_bytes = 16LL << 20;
+    long long const fit = most_bytes / (4 * part());
+    parts_ = least(fit < 1 ? 1 : fit < 4 ? static_cast<int>(fit) : 4, c.batch);
+    groups_ = least((threads + parts_ - 1) / parts_, column_tiles(out_));
+    block_rows_ = 1;
+    while (block_rows_ < gathering_.rows && 4 * floats(block_rows_ + 1) <= 192 << 10) ++block_rows_;
+  }
+
+  /// Floats of the sums that all threads share.
+  long long sums() const { return parts_ * part(); }
+  /// Floats that each thread needs for itself.
+  long long scratch() const { return floats(block_rows_); }
+
+  int items() const { return parts_ * groups_; }
+  void run(int item, view<float const> const& x, view<float const> const& dy, float* sums, float* scratch) const {
+    int const q = item / groups_;
+    share const columns(column_tiles(out_), item % groups_, groups_), samples(convolution_.batch, q, parts_);
+    for (int n = samples.begin; n < samples.end; ++n)
+      for (int i = 0; i < gathering_.rows; i += block_rows_) {
+        int const count = least(block_rows_, gathering_.rows - i);
+        panel const p = gathering_.reads(i, count, 0, gathering_.columns);
+        if (unrolled_)
+          unroll(x, n, convolution_.window, i, count, gathering_.columns, kernels_.lanes, scratch);
+        else
+          fill(p, x, n, scratch);
+        add(columns, p, i, count, dy, n, scratch, sums + q * part(), n == samples.begin && i == 0);
+      }
+  }
+
+  int finish_items() const { return rows_; }
+  /// One input channel of the gradient (out, in, height, width), from the sums; one kernel place of it, where they are
+  /// unrolled.
+  void finish(int item, float const* sums, float* gradient) const {
+    int const width = out_ * kernels_.lanes;
+    for (kernel_place const& t : gathering_.places) {
+      float const* const from = sums + (1LL * tap(t) * in_ * kernels_.lanes + item) * width;
+      for (int o = 0; o < convolution_.out.channels; ++o) {
+        float sum = from[o];
+        for (int q = 1; q < parts_; ++q) sum += from[q * part() + o];
+        gradient[(1LL * o * rows_ + item) * area_ + t.place] = sum;
+      }
+    }
+  }
+
+ private:
+  void add(share const& columns, panel const& p, int i, int count, view<float const> const& dy, int n,
+           float const* scratch, float* sums, bool fresh) const {
+    int const L = kernels_.lanes;
+    gathering const& g = gathering_;
+    float const* const from = dy.data + (1LL * n * dy.buffer_channels + dy.channel) * dy.shape.area();
+    for (int t = 0; t < offsets_.size(); ++t)
+      for (int k = 0; k < in_ * L; k += kernels_.outer_rows)
+        for (int c = columns.begin; c < columns.end; ++c) {
+          column_tile const tile = column_tile_at(c, out_);
+          kernels_.outer_product[tile.vectors](
+              {.a = scratch + offsets_[t] + k / L * p.block(L) + k % L,
+               .a_line = 1LL * g.stride * p.columns * L,
+               .a_step = 1LL * g.stride * L,
+               .b = from + (1LL * tile.first * dy.shape.area() + 1LL * i * dy.shape.width) * L,
+               .b_line = 1LL * dy.shape.width * L,
+               .b_step = L,
+               .b_vector = dy.shape.area() * L,
+               .lines = count,
+               .steps = g.columns,
+               .c = sums + (1LL * (t * in_ * L + k) * out_ + tile.first) * L,
+               .c_row = 1LL * out_ * L,
+               .fresh = fresh});
+        }
+  }
+
+  long long floats(int rows) const {
+    return in_ * gathering_.reads(0, rows, 0, gathering_.columns).block(kernels_.lanes);
+  }
+  long long part() const { return 1LL * gathering_.places.size() * in_ * kernels_.lanes * out_ * kernels_.lanes; }
+  int tap(kernel_place const& t) const { return static_cast<int>(&t - gathering_.places.begin()); }
+
+  kernels const& kernels_;
+  gathering gathering_;
+  convolution convolution_;
+  bool unrolled_;
+  int area_;  // of the parameter's kernels
+  int rows_;  // of the sums: input channels, or those and kernel places together
+  int in_;    // blocks of those
+  int out_;
+  detail::list<long long> offsets_;  // of kernel places in a panel
+  int parts_;
+  int groups_;      // of output channels
+  int block_rows_;  // of the output
+};
+
+/// The gradient of a bias: sums over the batch and all pixels, in double. Items are channel blocks.
+inline void bias_gradient(int item, view<float const> const& dy, float* gradient) {
+  int const L = dy.block, channels = dy.shape.channels - item * L < L ? dy.shape.channels - item * L : L;
+  double sums[16] = {};
+  for (int n = 0; n < dy.batch; ++n) {
+    float const* at = dy.data + (1LL * n * dy.buffer_channels + dy.channel + item * L) * dy.shape.area();
+    for (long long i = 0; i < dy.shape.area(); ++i, at += L)
+      for (int l = 0; l < channels; ++l) sums[l] += static_cast<double>(at[l]);
+  }
+  for (int l = 0; l < channels; ++l) gradient[item * L + l] = static_cast<float>(sums[l]);
+}
+
+}  // namespace dsl::native

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/graph/node.hpp>
+#include <dsl/view.hpp>
+
+#include <cstring>
+
+namespace dsl::native {
+
+constexpr int least(int a, int b) { return a < b ? a : b; }
+constexpr int blocks_of(int channels, int lanes) { return (channels + lanes - 1) / lanes; }
+
+/// A part of one picture with what a convolution reads around it, in memory of its own: channel blocks of rows x
+/// columns vectors, 0 outside of the picture. So kernels need no bounds, and planes whose size is a power of two don't
+/// fight for the same places of the cache.
+struct panel {
+  int row = 0;  // of the picture, where it begins; may be negative
+  int column = 0;
+  int rows = 0;
+  int columns = 0;
+
+  long long block(int lanes) const { return 1LL * rows * columns * lanes; }
+};
+
+/// Copies a picture in channel blocks of v.block.
+inline void fill(panel const& p, view<float const> const& v, int n, float* to) {
+  int const L = v.block, height = v.shape.height, width = v.shape.width;
+  int const begin = p.column < 0 ? least(-p.column, p.columns) : 0, last = least(width - p.column, p.columns);
+  int const end = last > begin ? last : begin;  // columns [begin, end) are inside
+  auto const bytes = [L](int vectors) {
+    return sizeof(float) * static_cast<unsigned>(vectors) * static_cast<unsigned>(L);
+  };
+  for (int b = 0; b < blocks_of(v.shape.channels, L); ++b) {
+    float const* const from = v.data + (1LL * n * v.buffer_channels + v.channel + 1LL * b * L) * v.shape.area();
+    for (int i = 0; i < p.rows; ++i, to += 1LL * p.columns * L) {
+      int const row = p.row + i;
+      if (row < 0 || row >= height) {
+        std::memset(to, 0, bytes(p.columns));
+        continue;
+      }
+      std::memset(to, 0, bytes(begin));
+      std::memcpy(to + 1LL * begin * L, from + (1LL * row * width + p.column + begin) * L, bytes(end - begin));
+      std::memset(to + 1LL * end * L, 0, bytes(p.columns - end));
+    }
+  }
+}
+
+/// Lays out what each output pixel of rows [first, first + rows) reads, next to each other: of a picture with few
+/// channels and no blocks, (channel, kernel row, kernel column) become channels of a 1x1 convolution.
+inline void unroll(view<float const> const& v, int n, window const& w, int first, int rows, int columns, int lanes,
+                   float* to) {
+  int const area = w.height * w.width, all = v.shape.channels * area;
+  for (int b = 0; b < blocks_of(all, lanes); ++b)
+    for (int l = 0; l < lanes; ++l) {
+      int const k = b * lanes + l;
+      float* at = to + 1LL * b * rows * columns * lanes + l;
+      if (k >= all) {
+        for (int i = 0; i < rows * columns; ++i, at += lanes) *at = 0;
+        continue;
+      }
+      float const* const plane = v.plane(n, k / area);
+      for (int i = 0; i < rows; ++i) {
+        int const row = (first + i) * w.stride - w.pad_top + k % area / w.width;
+        bool const there = row >= 0 && row < v.shape.height;
+        for (int j = 0; j < columns; ++j, at += lanes) {
+          int const column = j * w.stride - w.pad_left + k % w.width;
+          *at = there && column >= 0 && column < v.shape.width ? plane[1LL * row * v.shape.width + column] : 0.0F;
+        }
+      }
+    }
+}
+
+}  // namespace dsl::native

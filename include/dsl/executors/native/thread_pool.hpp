@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/list.hpp>
+#include <dsl/detail/threads.hpp>
+#include <dsl/error.hpp>
+
+#include <ctime>
+#include <unistd.h>
+
+namespace dsl::native {
+
+/// Threads that share out the items of a loop; the caller is the first of them. Whoever is free takes the next item, so
+/// items must not depend on each other, and on a busy machine a thread that gets no processor holds up nobody: a loop
+/// ends without those that have not begun. Threads without work look for some for 50 microseconds, then sleep.
+///
+/// A pool's loop within a loop of the same pool runs in its thread alone. Loops that several threads ask one pool for
+/// run one after the other. Several pools know nothing of each other, and their loops may be within each other, but not
+/// in a circle. A process that forks while no loop runs has a working pool on both sides.
+class thread_pool {
+ public:
+  /// Throws option_error where `threads` is less than 1, and where the system gives no more threads.
+  [[gnu::cold]] explicit thread_pool(int threads) : threads_(threads) {
+    if (threads < 1) detail::refuse<option_error>({"threads: there must be at least 1; found ", threads});
+    start();
+  }
+  thread_pool(thread_pool const&) = delete;
+  thread_pool& operator=(thread_pool const&) = delete;
+  [[gnu::cold]] ~thread_pool() { stop(); }
+
+  int threads() const { return threads_; }
+
+  /// Calls f(item, thread) for the items 0 ... items - 1, and returns when all have been done. f must not throw.
+  /// Threads have the numbers 0 ... threads() - 1; no two calls with the same one run at once.
+  template <class F>
+  void run(int items, F const& f) {
+    frame const* const around = own_frame();
+    if (!around && threads_ > 1 && items > 1)
+      return share_out(
+          {[](void const* g, int item, int thread) { (*static_cast<F const*>(g))(item, thread); }, &f, items});
+    if (around) {
+      for (int i = 0; i < items; ++i) f(i, around->thread);
+      return;
+    }
+    detail::lock const one_at_a_time(callers_);
+    frame const mine(this, 0);
+    for (int i = 0; i < items; ++i) f(i, 0);
+  }
+
+ private:
+  struct loop {
+    void (*body)(void const* f, int item, int thread) = nullptr;
+    void const* f = nullptr;
+    int items = 0;
+  };
+  struct worker {
+    thread_pool* pool = nullptr;
+    int thread = 0;
+  };
+  /// A loop that a thread is in.
+  struct frame {
+    thread_pool const* pool;
+    int thread;
+    frame const* outer;
+
+    frame(thread_pool const* p, int t) : pool(p), thread(t), outer(innermost()) { innermost() = this; }
+    frame(frame const&) = delete;
+    frame& operator=(frame const&) = delete;
+    ~frame() { innermost() = outer; }
+    static frame const*& innermost() {
+      static thread_local frame const* one = nullptr;
+      return one;
+    }
+  };
+  /// What the threads of one process share.
+  struct meeting {
+    detail::mutex mutex{};
+    detail::condition begun{};
+    detail::condition ended{};
+    int sleepers = 0;
+    bool caller_sleeps = false;
+    bool stopping = false;
+    unsigned loops = 0;    // that have begun
+    int at_work = closed;  // threads in the loop; nobody else may begin with `closed` added
+    int next = 0;          // item
+    loop now{};
+    detail::thread_group threads{};
+    meeting* before = nullptr;  // of the process that forked
+  };
+  static constexpr int closed = 1 << 30;
+
+  frame const* own_frame() const {
+    frame const* f = frame::innermost();
+    while (f && f->pool != this) f = f->outer;
+    return f;
+  }
+
+  [[gnu::cold]] void start() {
+    meeting* const made = new meeting;
+    made->before = meeting_;  // what its threads held when the process forked stays so: nobody may touch it
+    meeting_ = made;
+    process_ = getpid();
+    workers_ = detail::list<worker>(threads_ - 1);
+    try {
+      for (int i = 1; i < threads_; ++i) {
+        workers_[i - 1] = {this, i};
+        made->threads.start(&thread_pool::serve, &workers_[i - 1]);
+      }
+    } catch (...) {
+      stop();
+      throw;
+    }
+  }
+  [[gnu::cold]] void stop() {
+    if (process_ != getpid()) return;
+    {
+      detail::lock const held(meeting_->mutex);
+      meeting_->stopping = true;
+      meeting_->begun.notify_all();
+    }
+    meeting_->threads.join();
+    delete meeting_;
+  }
+
+  [[gnu::noinline]] void share_out(loop const& what) {
+    detail::lock const one_at_a_time(callers_);
+    if (process_ != getpid()) start();
+    meeting& m = *meeting_;
+    m.now = what;
+    __atomic_store_n(&m.next, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&m.at_work, 0, __ATOMIC_RELEASE);
+    __atomic_add_fetch(&m.loops, 1, __ATOMIC_RELEASE);
+    {
+      detail::lock const held(m.mutex);
+      if (m.sleepers > 0) m.begun.notify_all();
+    }
+    work(m, 0);
+    __atomic_or_fetch(&m.at_work, closed, __ATOMIC_ACQ_REL);
+    auto const done = [&] { return __atomic_load_n(&m.at_work, __ATOMIC_ACQUIRE) == closed; };
+    if (spin_until(done)) return;
+    detail::lock const held(m.mutex);
+    m.caller_sleeps = true;
+    while (!done()) m.ended.wait(m.mutex);
+    m.caller_sleeps = false;
+  }
+
+  void work(meeting& m, int thread) const {
+    frame const mine(this, thread);
+    for (int i; (i = __atomic_fetch_add(&m.next, 1, __ATOMIC_RELAXED)) < m.now.items;) m.now.body(m.now.f, i, thread);
+  }
+
+  [[gnu::cold]] static void* serve(void* w) {
+    auto const& mine = *static_cast<worker*>(w);
+    meeting& m = *mine.pool->meeting_;
+    for (unsigned seen = 0; wait_for_loop(m, seen);) {
+      seen = __atomic_load_n(&m.loops, __ATOMIC_ACQUIRE);
+      if (!begin(m)) continue;
+      mine.pool->work(m, mine.thread);
+      if (__atomic_sub_fetch(&m.at_work, 1, __ATOMIC_ACQ_REL) != closed) continue;
+      detail::lock const held(m.mutex);
+      if (m.caller_sleeps) m.ended.notify_one();
+    }
+    return nullptr;
+  }
+  /// Returns whether this thread takes part in the loop, which may have ended.
+  static bool begin(meeting& m) {
+    int at_work = __atomic_load_n(&m.at_work, __ATOMIC_RELAXED);
+    while (at_work < closed)
+      if (__atomic_compare_exchange_n(&m.at_work, &at_work, at_work + 1, true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return true;
+    return false;
+  }
+  static bool wait_for_loop(meeting& m, unsigned seen) {
+    auto const begun = [&] { return __atomic_load_n(&m.loops, __ATOMIC_ACQUIRE) != seen; };
+    if (spin_until(begun)) return true;
+    detail::lock const held(m.mutex);
+    ++m.sleepers;
+    while (!begun() && !m.stopping) m.begun.wait(m.mutex);
+    --m.sleepers;
+    return begun();
+  }
+
+  /// Returns whether `ready` became true within 50 microseconds.
+  template <class F>
+  static bool spin_until(F ready) {
+    timespec begin{}, now{};
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
+      for (int i = 0; i < 16; ++i) {
+        if (ready()) return true;
+        detail::relax();
+      }
+      clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - begin.tv_sec) * 1'000'000'000LL + now.tv_nsec - begin.tv_nsec < 50'000);
+    return ready();
+  }
+
+  int threads_;
+  pid_t process_ = 0;
+  meeting* meeting_ = nullptr;
+  detail::mutex callers_;
+  detail::list<worker> workers_;
+};
+
+}  // namespace dsl::native

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/native/kernels.hpp>
+#include <dsl/executors/native/panel.hpp>
+#include <dsl/view.hpp>
+
+namespace dsl::native {
+
+/// A 3x3 convolution of stride 1, as its kernel's parameter has it.
+struct convolution3x3 {
+  int batch = 0;
+  shape in{};
+  shape out{};
+  int top = 0;  // padding
+  int left = 0;
+};
+
+inline tiled_tensor tiled(view<float const> const& v) {
+  long long const area = v.shape.area();
+  return {const_cast<float*>(v.data) + v.channel * area, v.buffer_channels * area, v.shape.height, v.shape.width,
+          blocks_of(v.shape.channels, v.block)};
+}
+
+/// What the passes of F(4x4, 3x3) share: 36 products of matrices, one for each place of a transformed tile. Matrices
+/// that follow each other begin 64 bytes apart from a power of two, which would be one place of the cache for all.
+class winograd_tiles {
+ public:
+  winograd_tiles(kernels const& k, int batch, int in, int out, shape const& output)
+      : kernels_(k),
+        in_(blocks_of(in, k.lanes)),
+        out_(blocks_of(out, k.lanes)),
+        rows_((output.height + step - 1) / step),
+        columns_((output.width + step - 1) / step),
+        all_(batch * rows_ * columns_) {}
+
+ protected:
+  static constexpr int step = f43::matrices.outputs;
+  static constexpr int size = f43::matrices.products;
+  static constexpr int products = size * size;
+
+  static long long apart(long long floats) { return floats + 16; }
+  /// Tiles [first, first + count) of pictures that begin top rows and left columns before their first tile ends there.
+  tile_range range(int first, int count, int top, int left) const {
+    return {first, count, rows_, columns_, step, top, left};
+  }
+
+  kernels const& kernels_;
+  int in_;  // channel blocks
+  int out_;
+  int rows_;  // tiles of a picture
+  int columns_;
+  int all_;  // tiles of the batch
+};
+
+/// The forward pass of a 3x3 convolution, and, with `turned` kernels, its data gradient. Items are blocks of tiles, and
+/// groups of output channels where there are few tiles; a number's bits depend on neither.
+class winograd_forward : winograd_tiles {
+ public:
+  /// x and y are what the pass reads and writes: for the data gradient dy and dx.
+  winograd_forward(kernels const& k, convolution3x3 const& c, bool turned)
+      : winograd_tiles(k, c.batch, turned ? c.out.channels : c.in.channels, turned ? c.in.channels : c.out.channels,
+                       turned ? c.in : c.out),
+        shape_(c),
+        turned_(turned) {
+    int const fit = static_cast<int>((768 << 10) / (4LL * products * (in_ + out_) * k.lanes));
+    int const rows = k.rows[2];
+    tiles_ = (fit < 24 ? 24 : fit > 96 ? 96 : fit) / rows * rows;
+    tiles_ = least(tiles_, all_);
+    blocks_ = (all_ + tiles_ - 1) / tiles_;
+    groups_ = blocks_ >= 8 ? 1 : least(8 / blocks_, column_tiles(out_));
+  }
+
+  /// Floats of the packed kernels.
+  long long packed() const { return products * apart(matrix()); }
+  /// Floats that each thread needs for itself.
+  long long scratch() const {
+    return products * (apart(1LL * tiles_ * in_ * lanes()) + apart(1LL * tiles_ * out_ * lanes()));
+  }
+
+  int pack_items() const { return in_ * lanes(); }
+  /// One input channel's part of the packed kernels, from the parameter (out, in, 3, 3).
+  void pack(int item, float const* kernels, float* to) const {
+    for (int i = 0; i < column_tiles(out_); ++i) {
+      column_tile const t = column_tile_at(i, out_);
+      for (int v = t.first; v < t.first + t.vectors; ++v)
+        kernels_.kernels_in(
+            {kernels, shape_.in.channels, shape_.out.channels, turned_, item, v * lanes(),
+             to + 1LL * t.first * lanes() * in_ * lanes() + (1LL * item * t.vectors + v - t.first) * lanes(),
+             apart(matrix())});
+    }
+  }
+
+  int items() const { return blocks_ * groups_; }
+  /// y = x * kernels + bias, or y += that. `bias` has whole blocks, or is null.
+  void run(int item, view<float const> const& x, float const* packed, float const* bias, view<float> const& y,
+           bool accumulate, bool relu, float* scratch) const {
+    int const first = item / groups_ * tiles_, count = least(all_ - first, tiles_);
+    share const mine(column_tiles(out_), item % groups_, groups_);
+    int const L = lanes();
+    transformed_tiles const v{scratch, apart(1LL * tiles_ * in_ * L), count};
+    transformed_tiles const m{scratch + products * v.product, apart(1LL * tiles_ * out_ * L), count};
+    int const top = turned_ ? 2 - shape_.top : shape_.top, left = turned_ ? 2 - shape_.left : shape_.left;
+    kernels_.tiles_in({tiled(x), range(first, count, top, left), v});
+    static constexpr float zeros[most_vectors * 16] = {};
+    long long const tap = 0;
+    for (int p = 0; p < products; ++p)
+      for (int i = mine.begin; i < mine.end; ++i) {
+        column_tile const t = column_tile_at(i, out_);
+        product_call c{.a = v.data + p * v.product,
+                       .a_row = L,
+                       .a_block = 1LL * count * L,
+                       .taps = &tap,
+                       .tap_count = 1,
+                       .blocks = in_,
+                       .b = packed + p * apart(matrix()) + 1LL * t.first * L * in_ * L,
+                       .start = zeros,
+                       .start_row = 0,
+                       .start_vector = L,
+                       .c = m.data + p * m.product + 1LL * t.first * count * L,
+                       .c_row = L,
+                       .c_vector = 1LL * count * L,
+                       .relu = false};
+        for (int row = 0; row < count;) {
+          int const rows = next_rows(count - row, kernels_.rows[t.vectors]);
+          kernels_.product[t.vectors][rows](c);
+          c.a += rows * c.a_row, c.c += rows * c.c_row, row += rows;
+        }
+      }
+    tiled_tensor to = tiled({y.data, y.shape, y.batch, y.block, y.buffer_channels, y.channel});
+    column_tile const last = column_tile_at(mine.end - 1, out_);
+    long long const before = 2LL * mine.begin * L;
+    to.data += before * y.shape.area();
+    to.blocks = last.first + last.vectors - 2 * mine.begin;
+    transformed_tiles const made{m.data + before * count, m.product, count};
+    kernels_.tiles_out({made, to, range(first, count, 0, 0), bias ? bias + before : nullptr, accumulate, relu});
+  }
+
+ private:
+  int lanes() const { return kernels_.lanes; }
+  long long matrix() const { return 1LL * in_ * lanes() * out_ * lanes(); }
+
+  convolution3x3 shape_;
+  bool turned_;
+  int tiles_;   // of a block
+  int blocks_;  // of tiles
+  int groups_;  // of output channels
+};
+
+/// The gradient of a 3x3 convolution's kernel. The batch's tiles are cut into parts, whose sums are added up in their
+/// order: how many parts follows from the shapes alone, so the bits do not depend on the threads.
+class winograd_weights : winograd_tiles {
+ public:
+  winograd_weights(kernels const& k, convolution3x3 const& c, int threads)
+      : winograd_tiles(k, c.batch, c.in.channels, c.out.channels, c.out), shape_(c) {
+    constexpr long long most_bytes = 16LL << 20;
+    long long const fit = most_bytes / (4 * products * apart(matrix()));
+    tiles_ = least(all_, 64);
+    parts_ = least(fit < 1 ? 1 : fit < 4 ? static_cast<int>(fit) : 4, (all_ + tiles_ - 1) / tiles_);
+    groups_ = least((threads + parts_ - 1) / parts_, column_tiles(out_));
+  }
+
+  /// Floats of the sums that all threads share.
+  long long sums() const { return parts_ * part(); }
+  /// Floats that each thread needs for itself.
+  long long scratch() const {
+    return products * (apart(1LL * tiles_ * in_ * lanes()) + apart(1LL * tiles_ * out_ * lanes()));
+  }
+
+  int items() const { return parts_ * groups_; }
+  void run(int item, view<float const> const& x, view<float const> const& dy, float* sums, float* scratch) const {
+    int const L = lanes(), q = item / groups_;
+    share const columns(column_tiles(out_), item % groups_, groups_), tiles(all_, q, parts_);
+    column_tile const last = column_tile_at(columns.end - 1, out_);
+    int const before = 2 * columns.begin;
+    tiled_tensor gradient = tiled(dy);
+    gradient.data += 1LL * before * L * dy.shape.area();
+    gradient.blocks = last.first + last.vectors - before;
+    for (int first = tiles.begin; first < tiles.end; first += tiles_) {
+      int const count = least(tiles.end - first, tiles_);
+      transformed_tiles const v{scratch, apart(1LL * tiles_ * in_ * L), count};
+      transformed_tiles const g{scratch + products * v.product, apart(1LL * tiles_ * out_ * L), count};
+      kernels_.tiles_in({tiled(x), range(first, count, shape_.top, shape_.left), v});
+      kernels_.gradients_in({gradient, range(first, count, 0, 0), g});
+      for (int p = 0; p < products; ++p)
+        for (int k = 0; k < in_ * L; k += kernels_.outer_rows)
+          for (int i = columns.begin; i < columns.end; ++i) {
+            column_tile const t = column_tile_at(i, out_);
+            kernels_.outer_product[t.vectors](
+                {.a = v.data + p * v.product + 1LL * (k / L) * count * L + k % L,
+                 .a_line = 0,
+                 .a_step = L,
+                 .b = g.data + p * g.product + 1LL * (t.first - before) * count * L,
+                 .b_line = 0,
+                 .b_step = L,
+                 .b_vector = 1LL * count * L,
+                 .lines = 1,
+                 .steps = count,
+                 .c = sums + q * part() + p * apart(matrix()) + (1LL * k * out_ + t.first) * L,
+                 .c_row = 1LL * out_ * L,
+                 .fresh = first == tiles.begin});
+          }
+    }
+  }
+
+  int finish_items() const { return shape_.in.channels; }
+  /// One input channel of the gradient (out, in, 3, 3), from the sums.
+  void finish(int item, float const* sums, float* gradient) const {
+    int const L = lanes(), in = shape_.in.channels, out = shape_.out.channels;
+    for (int o = 0; o < out; o += L)
+      kernels_.kernels_out({sums + 1LL * item * out_ * L + o, apart(matrix()), part(), parts_,
+                            gradient + (1LL * o * in + item) * 9, 9LL * in, out - o < L ? out - o : L});
+  }
+
+ private:
+  int lanes() const { return kernels_.lanes; }
+  long long matrix() const { return 1LL * in_ * lanes() * out_ * lanes(); }
+  long long part() const { return products * apart(matrix()); }
+
+  convolution3x3 shape_;
+  int tiles_;   // of a block
+  int parts_;   // of the batch's tiles
+  int groups_;  // of output channels
+};
+
+}  // namespace dsl::native

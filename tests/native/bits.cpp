@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// Prints a hash of what the native kernels make of the same numbers, a line for each instruction set of this processor.
+// Compiled with several flags and compilers by bits.sh, which wants the same lines from all.
+#include <dsl/executors/native/direct_weights.hpp>
+#include <dsl/executors/native/winograd.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+using namespace dsl;
+
+namespace {
+
+using floats = std::vector<float>;
+
+std::uint64_t hash_of(floats const& v, std::uint64_t h) {
+  for (float x : v) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &x, sizeof bits);
+    h = (h ^ bits) * 1099511628211U;
+  }
+  return h;
+}
+
+floats numbers(long long count, unsigned seed) {
+  floats v(static_cast<std::size_t>(count));
+  std::uint32_t state = seed;
+  for (float& x : v) {
+    state = state * 1664525U + 1013904223U;
+    x = static_cast<float>(static_cast<std::int32_t>(state >> 8)) * 0x1p-23F - 1;
+  }
+  return v;
+}
+
+floats empty(long long count) { return floats(static_cast<std::size_t>(count)); }
+
+std::uint64_t direct(native::kernels const& k, dsl::window const& w, std::uint64_t h) {
+  shape const in{32, 13, 15};
+  shape const out{48, (13 + 2 * w.pad_top - w.height) / w.stride + 1, (15 + 2 * w.pad_left - w.width) / w.stride + 1};
+  native::convolution const c{3, in, out, w};
+  floats x = numbers(3 * in.size(), 1), dy = numbers(3 * out.size(), 2), bias = numbers(48, 4);
+  floats const kernel = numbers(48LL * 32 * w.height * w.width, 3);
+  view<float> const xv{x.data(), in, 3, k.lanes, 32, 0}, dyv{dy.data(), out, 3, k.lanes, 48, 0};
+  view<float const> const xr{x.data(), in, 3, k.lanes, 32, 0}, dyr{dy.data(), out, 3, k.lanes, 48, 0};
+  auto const run = [&](native::direct_pass const& p, view<float const> const& from, view<float> const& to, bool add) {
+    floats packed = empty(p.packed()), scratch = empty(p.scratch());
+    for (int i = 0; i < p.pack_items(); ++i) p.pack(i, kernel.data(), packed.data());
+    for (int i = 0; i < p.items(); ++i)
+      p.run(i, from, packed.data(), add ? nullptr : bias.data(), to, add, false, scratch.data());
+  };
+  native::direct_weights const dw(k, c, false, 1);
+  floats sums = empty(dw.sums()), scratch = empty(dw.scratch()), gradient = kernel;
+  for (int i = 0; i < dw.items(); ++i) dw.run(i, xr, dyr, sums.data(), scratch.data());
+  for (int i = 0; i < dw.finish_items(); ++i) dw.finish(i, sums.data(), gradient.data());
+  run({k, c, native::data_gathering(c, 0, 0), true, false}, dyr, xv, true);
+  run({k, c, native::forward_gathering(c, false), false, false}, xr, dyv, false);
+  return hash_of(gradient, hash_of(x, hash_of(dy, h)));
+}
+
+std::uint64_t winograd(native::kernels const& k, std::uint64_t h) {
+  shape const in{32, 13, 15}, out{48, 13, 15};
+  native::convolution3x3 const c{3, in, out, 1, 1};
+  floats x = numbers(3 * in.size(), 1), dy = numbers(3 * out.size(), 2), bias = numbers(48, 4);
+  floats const kernel = numbers(48LL * 32 * 9, 3);
+  view<float> const xv{x.data(), in, 3, k.lanes, 32, 0}, dyv{dy.data(), out, 3, k.lanes, 48, 0};
+  view<float const> const xr{x.data(), in, 3, k.lanes, 32, 0}, dyr{dy.data(), out, 3, k.lanes, 48, 0};
+  auto const run = [&](native::winograd_forward const& p, view<float const> const& from, view<float> const& to,
+                       bool add) {
+    floats packed = empty(p.packed()), scratch = empty(p.scratch());
+    for (int i = 0; i < p.pack_items(); ++i) p.pack(i, kernel.data(), packed.data());
+    for (int i = 0; i < p.items(); ++i)
+      p.run(i, from, packed.data(), add ? nullptr : bias.data(), to, add, false, scratch.data());
+  };
+  native::winograd_weights const dw(k, c, 1);
+  floats sums = empty(dw.sums()), scratch = empty(dw.scratch()), gradient = kernel;
+  for (int i = 0; i < dw.items(); ++i) dw.run(i, xr, dyr, sums.data(), scratch.data());
+  for (int i = 0; i < dw.finish_items(); ++i) dw.finish(i, sums.data(), gradient.data());
+  run({k, c, true}, dyr, xv, true);
+  run({k, c, false}, xr, dyv, false);
+  return hash_of(gradient, hash_of(x, hash_of(dy, h)));
+}
+
+}  // namespace
+
+int main() {
+  for (auto set : {native::instructions::baseline, native::instructions::avx2, native::instructions::avx512}) {
+    if (!native::has(set)) continue;
+    native::kernels const& k = native::kernels_of(set);
+    std::uint64_t h = 14695981039346656037U;
+    h = direct(k, {1, 1, 1, 0, 0}, h);
+    h = direct(k, {3, 3, 2, 1, 1}, h);
+    h = winograd(k, h);
+    std::printf("%s %016llx\n", native::name_of(set), static_cast<unsigned long long>(h));
+  }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#include "support/catch.hpp"
+#include "support/sanitized.hpp"
+#include "support/temporary_directory.hpp"
+
+#include <dsl/executors/native/processors.hpp>
+#include <dsl/executors/native/thread_pool.hpp>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <thread>
+#include <vector>
+
+using dsl::native::thread_pool;
+
+namespace {
+
+/// Whether every item of a loop ran once, and only under numbers of threads that no two had at once.
+bool shares_out(thread_pool& pool, int items) {
+  std::vector<std::atomic<int>> done(static_cast<std::size_t>(items));
+  std::vector<std::atomic<int>> busy(static_cast<std::size_t>(pool.threads()));
+  std::atomic<bool> good = true;
+  pool.run(items, [&](int item, int thread) {
+    if (++busy[static_cast<std::size_t>(thread)] != 1) good = false;
+    ++done[static_cast<std::size_t>(item)];
+    --busy[static_cast<std::size_t>(thread)];
+  });
+  for (auto const& n : done) good = good && n == 1;
+  return good;
+}
+
+}  // namespace
+
+TEST_CASE("a pool runs every item once, for any number of threads", "[native]") {
+  for (int threads : {1, 2, 3, 4, 7, 16}) {
+    thread_pool pool(threads);
+    CHECK(pool.threads() == threads);
+    for (int items : {0, 1, 2, 5, 100, 1000})
+      for (int i = 0; i < 20; ++i) CHECK(shares_out(pool, items));
+  }
+  CHECK_THROWS_AS(thread_pool(0), dsl::option_error);
+}
+
+TEST_CASE("items run on several threads at once", "[native]") {
+  thread_pool pool(2);
+  std::atomic<int> here = 0;
+  pool.run(2, [&](int, int) {  // each waits for the other one
+    ++here;
+    while (here < 2) std::this_thread::yield();
+  });
+  CHECK(here == 2);
+}
+
+TEST_CASE("a pool works while another one is busy", "[native]") {
+  thread_pool busy(2), pool(2);
+  std::atomic<bool> release = false;
+  std::thread other([&] {
+    busy.run(2, [&](int, int) {
+      while (!release) std::this_thread::yield();
+    });
+  });
+  CHECK(shares_out(pool, 50));
+  release = true;
+  other.join();
+  CHECK(shares_out(busy, 50));
+}
+
+TEST_CASE("loops within loops, two pools, several callers", "[native]") {
+  thread_pool a(3), b(2);
+  std::atomic<int> count = 0;
+  std::atomic<bool> own_number = true;
+  a.run(10, [&](int, int outer) {
+    a.run(10, [&](int, int inner) {
+      if (inner != outer) own_number = false;
+      b.run(2, [&](int, int) { ++count; });
+    });
+  });
+  CHECK(count == 200);
+  CHECK(own_number);
+  std::vector<std::thread> callers;
+  std::atomic<bool> good = true;
+  for (int i = 0; i < 4; ++i)
+    callers.emplace_back([&] {
+      for (int k = 0; k < 100; ++k)
+        if (!shares_out(a, 7)) good = false;
+    });
+  for (auto& t : callers) t.join();
+  CHECK(good);
+}
+
+TEST_CASE("waiting threads sleep", "[native]") {
+  thread_pool pool(4);
+  CHECK(shares_out(pool, 8));
+  auto const processor_time = [] {
+    rusage u{};
+    getrusage(RUSAGE_SELF, &u);
+    return static_cast<double>(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           1e-6 * static_cast<double>(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+  };
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // long past the 50 microseconds
+  double const before = processor_time();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  CHECK(processor_time() - before < 0.1);  // three threads that spin would take 0.3 of even one processor
+  CHECK(shares_out(pool, 8));
+}
+
+TEST_CASE("a pool works on both sides of a fork", "[native]") {
+  if (DSL_TEST_TSAN) return;  // ThreadSanitizer ends a forked process that starts threads
+  thread_pool pool(3);
+  CHECK(shares_out(pool, 20));
+  pid_t const child = fork();
+  if (child == 0) _exit(shares_out(pool, 20) && shares_out(pool, 20) ? 0 : 1);
+  CHECK(shares_out(pool, 20));
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}
+
+TEST_CASE("a container's quota limits the processors", "[native]") {
+  using dsl::native::processors_of;
+  CHECK(processors_of(150000, 100000) == 1);
+  CHECK(processors_of(250000, 100000) == 2);
+  CHECK(processors_of(10000, 100000) == 1);
+  CHECK(processors_of(-1, 100000) == 0);
+  CHECK(processors_of(0, 0) == 0);
+
+  dsl::test::temporary_directory const root;
+  auto const write = [&](std::string const& path, std::string const& text) {
+    auto const file = root.path / path;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  };
+  auto const found = [&] { return dsl::native::processors_of_control_groups(root.path.string()); };
+  CHECK(found() == 0);
+  write("proc/self/cgroup", "0::/a/b\n");
+  CHECK(found() == 0);
+  write("sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+  CHECK(found() == 0);
+  write("sys/fs/cgroup/a/cpu.max", "300000 100000\n");
+  CHECK(found() == 3);
+  write("sys/fs/cgroup/cpu.max", "200000 100000\n");
+  CHECK(found() == 2);
+  write("proc/self/cgroup", "5:memory:/x\n4:cpu,cpuacct:/c\n");
+  CHECK(found() == 0);
+  write("sys/fs/cgroup/cpu/c/cpu.cfs_quota_us", "450000\n");
+  write("sys/fs/cgroup/cpu/c/cpu.cfs_period_us", "100000\n");
+  CHECK(found() == 4);
+  write("proc/self/cgroup", "nonsense\n0::\n:::\n");
+  CHECK(found() == 2);
+  CHECK(dsl::native::available_processors() >= 1);
+}
