@@ -58,9 +58,6 @@ struct simd {
   return floats;
 }
 
-/// The channel block that this processor's convolutions are fastest with.
-[[gnu::cold]] inline int preferred_block() { return vector_floats() == 16 ? 16 : 8; }
-
 template <class Kernel>
 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]] void run_avx512(void const* call, int thread,
                                                                                int threads) {
