@@ -124,9 +124,9 @@ void classify(dsl::trainer& trainer, dsl::picture_classes const& classes, std::s
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(),
             [&](std::size_t a, std::size_t b) { return p[a] > p[b] || (p[a] == p[b] && a < b); });
-  std::string text = file + "\n";
+  std::string text = dsl::detail::printable(file) + "\n";
   for (std::size_t i = 0; i < static_cast<std::size_t>(top); ++i)
-    text += fmt::format("  {:6.2f} %  {}\n", 100 * p[order[i]], classes.names[order[i]]);
+    text += fmt::format("  {:6.2f} %  {}\n", 100 * p[order[i]], dsl::detail::printable(classes.names[order[i]]));
   if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
     throw dsl::file_error(
         "standard output: it must take the answers; found that it can't be written to; free some space");
@@ -135,7 +135,7 @@ void classify(dsl::trainer& trainer, dsl::picture_classes const& classes, std::s
 int fail(int code, std::string message) {
   for (char& c : message)
     if (c == '\n') c = ' ';
-  std::fprintf(stderr, "error: %s\n", message.c_str());
+  std::fprintf(stderr, "error: %s\n", dsl::detail::printable(message).c_str());
   return code;
 }
 

@@ -54,7 +54,7 @@ bool speaks() { return !processes || processes->process() == 0; }
 
 void say(std::string const& line) {
   if (!speaks()) return;
-  std::printf("[INFO] %s\n", line.c_str());
+  std::printf("[INFO] %s\n", dsl::detail::printable(line).c_str());
   std::fflush(stdout);
 }
 
@@ -70,8 +70,8 @@ pictures load(settings const& s) {
     if (s.data.empty() && place && *place && dsl::cifar10::find(place).empty())
       throw dsl::data_error(
           fmt::format("$TYPENET_DATA: {} must have CIFAR-10's *.bin files; unset it, or fetch them: "
-                      "scripts/download_cifar10 '{}'",
-                      place, place));
+                      "scripts/download_cifar10 {}",
+                      place, dsl::detail::shell_path(place)));
     if (!s.data.empty() || !dsl::cifar10::find().empty()) {
       dsl::cifar10 const data = dsl::cifar10::load(s.data);
       auto const first = [](dsl::dataset const& all, std::int64_t count) { return count > 0 ? all.first(count) : all; };
@@ -347,10 +347,10 @@ void run(settings const& s) {
   say(fmt::format("num_replicas_in_sync: {}, {}{}", trainer.engine().replicas(),
                   s.executor == "cuda" ? "" : "on the CPU: ", trainer.engine().description()));
   if (speaks() && !s.resume && s.keeps_checkpoint() && std::filesystem::exists(s.checkpoint()))
-    say(
-        fmt::format("an unfinished run's {0} is replaced by this one's, and is {0}.before until then; "
-                    "renamed back, --resume goes on from there",
-                    s.checkpoint()));
+    say(fmt::format(
+        "an unfinished run's {0} is replaced by this one's, and is {0}.before until then; "
+        "to resume from it end this run first: mv {1} {2}",
+        s.checkpoint(), dsl::detail::shell_path(s.checkpoint() + ".before"), dsl::detail::shell_path(s.checkpoint())));
 
   std::shared_ptr<best_weights> stopping;
   if (s.early_stopping > 0)
@@ -385,6 +385,7 @@ void draw(settings const& s) {
 int fail(int code, std::string message) {
   for (char& c : message)
     if (c == '\n') c = ' ';
+  message = dsl::detail::printable(message);  // of others, too, such as that of an option
 #ifdef TYPENET_HAS_MPI
   if (processes) static_cast<dsl::mpi&>(*processes).abort(message, code);
 #endif

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/printable.hpp>
 #include <dsl/detail/refuse_batch.hpp>
 
 #include <stdexcept>
@@ -10,9 +11,10 @@
 namespace dsl {
 
 /// Root of everything typenet throws. The message names the file, field, layer or device, what was found, what was
-/// expected and what to do about it.
+/// expected and what to do about it. It quotes names from files and command lines, so control characters in it are
+/// written out: a file whose names have escape sequences can't make a terminal obey it.
 struct error : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  [[gnu::cold]] explicit error(std::string const& what) : std::runtime_error(detail::printable(what)) {}
 };
 
 /// A data set that is missing, short, long, mislabelled or unreadable.

@@ -228,6 +228,15 @@ TEST_CASE("classify: the likeliest classes of each picture", "[program]") {
   same_answer(classify(k.here, "-w w --classes other a.png").out, k.answer("a.png", a, 3));
 }
 
+TEST_CASE("classify: a picture's name is shown, and not obeyed by a terminal", "[program]") {
+  known k;
+  write(k.here / "\x1b]0;x\a.png", test::png(test::drawn(32, 32, 1)));
+  outcome const o = classify(k.here, "-w w '\x1b]0;x\a.png' '\x1b[2J.png'");
+  CHECK(o.out.starts_with("\\x1b]0;x\\x07.png\n"));
+  CHECK(has(o.err, "\\x1b[2J.png must be a readable file"));
+  CHECK((o.out + o.err).find('\x1b') == std::string::npos);
+}
+
 TEST_CASE("classify: names and mean of CIFAR-10's own files", "[program]") {
   known k;
   test::cifar_files const cifar;

@@ -3,6 +3,7 @@
 
 #include <dsl/data/dataset.hpp>
 #include <dsl/detail/mapped_file.hpp>
+#include <dsl/detail/shell_word.hpp>
 #include <dsl/error.hpp>
 
 #include <array>
@@ -20,17 +21,6 @@ namespace detail {
 
 // Templates, as in dataset.hpp: instantiated only where CIFAR-10 is read.
 
-/// As a shell reads it in one piece, so that advice can be pasted: it's here -> 'it'\''s here'
-template <class = void>
-std::string shell_word(std::string const& s) {
-  if (!s.empty() &&
-      s.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:") == std::string::npos)
-    return s;
-  std::string word = "'";
-  for (char const c : s) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
-}
-
 /// The script fetches nothing while all files have the right sizes, so what is wrong has to go first.
 template <class = void>
 std::string fetch_again(std::string const& path) {
@@ -39,7 +29,7 @@ std::string fetch_again(std::string const& path) {
   std::string const folder = "/cifar-10-batches-bin";
   if (directory.size() > folder.size() && directory.ends_with(folder))
     directory.resize(directory.size() - folder.size());
-  return "to fetch it again: rm -f " + shell_word(path) + " && scripts/download_cifar10 " + shell_word(directory);
+  return "to fetch it again: rm -f " + shell_path(path) + " && scripts/download_cifar10 " + shell_path(directory);
 }
 
 }  // namespace detail
@@ -100,7 +90,7 @@ struct cifar10 {
                        (directory.empty() ? "$TYPENET_DATA or $XDG_CACHE_HOME/typenet (default ~/.cache/typenet)"
                                           : directory + " or its cifar-10-batches-bin") +
                        "; found none of them; run scripts/download_cifar10" +
-                       (directory.empty() ? "" : " " + detail::shell_word(directory)));
+                       (directory.empty() ? "" : " " + detail::shell_path(directory)));
     auto const path = [&](std::string const& name) { return found + "/" + name + ".bin"; };
     cifar10 data;
     data.train = read_cifar_files(

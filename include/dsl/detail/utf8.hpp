@@ -31,9 +31,9 @@ namespace dsl::detail {
   return text.empty();
 }
 
-/// Returns `text` as a terminal or another program may be given it: a blank for each of Unicode's control characters
+/// Returns `text` as another program may be given it, in UTF-8: a blank for each of Unicode's control characters
 /// (U+0000 to U+001F, U+007F to U+009F) and a question mark for each byte that is not part of a character.
-[[gnu::cold]] inline std::string printable(std::string_view text) {
+[[gnu::cold]] inline std::string without_controls(std::string_view text) {
   std::string all;
   while (!text.empty()) {
     std::size_t const size = utf8_size(text);

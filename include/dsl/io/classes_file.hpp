@@ -35,7 +35,7 @@ struct picture_classes {
 namespace detail {
 
 /// Whether a name can be a line of the file, and can be printed: names go to terminals and to gnuplot.
-[[gnu::cold]] inline bool is_class_name(std::string_view name) { return !name.empty() && printable(name) == name; }
+[[gnu::cold]] inline bool is_class_name(std::string_view name) { return !name.empty() && without_controls(name) == name; }
 
 /// A classes file, line by line; each error names the line.
 class classes_reader {
@@ -85,7 +85,7 @@ class classes_reader {
   bool at_end() const { return rest_.empty(); }
   [[noreturn]] void refuse(char const* must, std::string_view found) const {
     throw file_error(fmt::format("classes: {}, line {}: it must be {}; found {}; save weights and classes again", path_,
-                                 number_, must, printable(found.substr(0, 60))));
+                                 number_, must, without_controls(found.substr(0, 60))));
   }
 
  private:
@@ -105,7 +105,7 @@ class classes_reader {
   for (std::string const& name : all.names) {
     if (!detail::is_class_name(name))
       throw option_error("classes: a name must be one line of UTF-8 without control characters; found '" +
-                         detail::printable(name) + "'; give it another one");
+                         detail::without_controls(name) + "'; give it another one");
     text += name + "\n";
   }
   text += fmt::format("mean {}\n", all.mean.size());

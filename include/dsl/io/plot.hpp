@@ -59,7 +59,7 @@ namespace detail {
 /// have three digits or four, so digits are no exception; a control character shows as a blank.
 inline std::string gnuplot_string(std::string_view s) {
   std::string quoted = "\"";
-  for (char const c : printable(s)) {
+  for (char const c : without_controls(s)) {
     bool const itself = c == ' ' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80) != 0;
     quoted += itself ? std::string(1, c) : fmt::format("\\{:03o}", static_cast<int>(c));
   }

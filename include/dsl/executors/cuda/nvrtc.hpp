@@ -70,9 +70,13 @@ struct program {
   for (std::string const& o : options) pointers.push_back(o.c_str());
   nvrtcResult const result =
       a.nvrtcCompileProgram.function(unit.handle, static_cast<int>(pointers.size()), pointers.data());
-  if (result != NVRTC_SUCCESS)
+  if (result != NVRTC_SUCCESS) {
+    std::string log = unit.log();
+    for (char& c : log)
+      if (c == '\n' || c == '\0') c = ' ';  // a message is one line
     throw executor_error(dsl::detail::message({"nvrtc: nvrtcCompileProgram failed for ", architecture, ": ",
-                                               a.nvrtcGetErrorString.function(result), "\n", unit.log()}));
+                                               a.nvrtcGetErrorString.function(result), " ", log}));
+  }
   std::size_t size = 0;
   a(a.nvrtcGetCUBINSize, unit.handle, &size);
   std::string code(size, '\0');

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace dsl::detail {
+
+/// Returns the length of the character at `at` that a terminal would obey and not show, in UTF-8 or by itself; 0 for
+/// any other: C0 and C1 controls, delete, and the marks that turn the direction of what follows.
+[[gnu::cold]] inline std::size_t control_at(std::string_view text, std::size_t at) {
+  auto const byte = [&](std::size_t i) {
+    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : static_cast<unsigned char>(0);
+  };
+  if (byte(0) < 0x20 || byte(0) == 0x7f) return 1;
+  if (byte(0) == 0xc2 && byte(1) >= 0x80 && byte(1) < 0xa0) return 2;
+  if (byte(0) != 0xe2) return 0;
+  bool const separates = byte(1) == 0x80 && (byte(2) == 0xa8 || byte(2) == 0xa9);
+  bool const turns =
+      (byte(1) == 0x80 && (byte(2) == 0x8e || byte(2) == 0x8f || (byte(2) >= 0xaa && byte(2) <= 0xae))) ||
+      (byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9);
+  return separates || turns ? 3 : 0;
+}
+
+/// Returns the text as it may go to a terminal or into a log, whoever wrote it: bytes of control characters, and those
+/// that begin no character in UTF-8 but that a terminal may take for a control one, become \x and two digits. "a\n" ->
+/// "a\\x0a". Text without them stays as it is.
+[[gnu::cold]] inline std::string printable(std::string_view text) {
+  std::string shown;
+  shown.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    auto const first = static_cast<unsigned char>(text[i]);
+    std::size_t const whole = first < 0xc2 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 1;
+    std::size_t rest = 1;  // bytes that follow as UTF-8 has them
+    while (rest < whole && i + rest < text.size() && (text[i + rest] & 0xc0) == 0x80) ++rest;
+    bool const broken = first >= 0x80 && (whole == 1 || rest < whole);
+    std::size_t const control = broken ? 1 : control_at(text, i);
+    for (std::size_t k = 0; k < control; ++k) {
+      constexpr char const* digits = "0123456789abcdef";
+      auto const c = static_cast<unsigned char>(text[i + k]);
+      shown += {'\\', 'x', digits[c >> 4], digits[c & 15]};
+    }
+    if (control == 0) shown.append(text, i, whole);
+    i += control == 0 ? whole : control;
+  }
+  return shown;
+}
+
+}  // namespace dsl::detail

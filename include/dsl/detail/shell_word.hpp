@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+namespace dsl::detail {
+
+/// Returns the text as one word of a shell's command, so that advice can be pasted: it's here -> 'it'\''s here'. With a
+/// control character in it the word is one of bash, zsh and ksh, which shows it without letting it act: $'a\nb'.
+[[gnu::cold]] inline std::string shell_word(std::string const& text) {
+  constexpr char const* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:";
+  if (!text.empty() && text.find_first_not_of(plain) == text.npos) return text;
+  bool controls = false;
+  for (char const c : text) controls |= static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+  std::string word = controls ? "$'" : "'";
+  for (char const c : text) {
+    auto const code = static_cast<unsigned char>(c);
+    constexpr char const* octal = "01234567";
+    if (controls && (code < 0x20 || code == 0x7f))
+      ((word += '\\') += octal[code >> 6]) += std::string{octal[code >> 3 & 7], octal[code & 7]};
+    else if (c == '\'')
+      word += controls ? "\\'" : "'\\''";
+    else if (c == '\\' && controls)
+      word += "\\\\";
+    else
+      word += c;
+  }
+  return word + "'";
+}
+
+/// The same of a path that a command must not take for one of its options: -x -> ./-x
+[[gnu::cold]] inline std::string shell_path(std::string const& path) {
+  return shell_word(path.starts_with('-') ? "./" + path : path);
+}
+
+}  // namespace dsl::detail
