@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names that somebody else chose: what a terminal gets of them, and what a shell makes of them.
+// Names that somebody else chose: what a terminal gets of them, what a shell makes of them, and two writers of one.
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/words.hpp"
@@ -7,14 +7,24 @@
 #include <dsl/detail/printable.hpp>
 #include <dsl/detail/shell_word.hpp>
 #include <dsl/error.hpp>
+#include <dsl/io/file_lock.hpp>
 #include <dsl/training/callback_state.hpp>
 #include <dsl/warning.hpp>
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <memory>
 #include <string>
+#include <system_error>
+#include <vector>
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using dsl::detail::printable;
@@ -26,6 +36,8 @@ using dsl::test::temporary_directory;
 using dsl::test::thrown;
 
 namespace {
+
+namespace fs = std::filesystem;
 
 /// No byte that a terminal would obey, in UTF-8 or in an encoding of one byte a character.
 bool is_harmless(std::string const& text) {
@@ -108,4 +120,98 @@ TEST_CASE("a word of advice is one word of a shell, whatever the name", "[names]
     REQUIRE(std::system(("bash '" + (here / "command") + "'").c_str()) == 0);
     CHECK(contents(here / "out") == name);
   }
+}
+
+TEST_CASE("a lock is one writer's, ends with its process, and leaves nothing", "[names]") {
+  temporary_directory const here;
+  std::string const path = here / "plot.png";
+  auto const refused = [&] { return thrown<dsl::file_error>([&] { dsl::file_lock const mine(path, "plot"); }); };
+  {
+    dsl::file_lock const mine(path, "plot");
+    CHECK(refused().starts_with("plot: " + path + " must be written by one run at a time; found process " +
+                                std::to_string(::getpid()) + " of "));
+    CHECK(has(refused(), "; wait until that one ends, or give another path"));
+    dsl::file_lock const other(here / "plot.svg", "plot");
+    pid_t const child = ::fork();  // a copy of this process is no owner, and takes nothing with it
+    if (child == 0) {
+      mine.~file_lock();
+      ::_exit(0);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(fs::exists(path + ".lock"));
+    CHECK(refused() != "nothing");
+    // Who writes into it what a terminal would obey, makes nobody's terminal do so.
+    std::ofstream(path + ".lock") << "\x1b[2Jprocess 1\nmore";
+    CHECK(has(refused(), "found \\x1b[2Jprocess 1 at it"));
+    std::ofstream(path + ".lock").close();
+    CHECK(has(refused(), "found another process at it"));
+  }
+  CHECK(fs::is_empty(here.path));
+
+  pid_t const child = ::fork();
+  if (child == 0) {
+    dsl::file_lock const mine(path, "plot");
+    ::raise(SIGKILL);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(fs::exists(path + ".lock"));
+  CHECK(refused() == "nothing");
+  CHECK(fs::is_empty(here.path));
+}
+
+TEST_CASE("a lock has one owner at a time, however many ask for it as it changes hands", "[names]") {
+  temporary_directory const here;
+  std::string const path = here / "plot.png", inside = here / "inside";
+  std::vector<pid_t> children;
+  for (int child = 0; child < 6; ++child) {
+    pid_t const id = ::fork();
+    if (id != 0) {
+      children.push_back(id);
+      continue;
+    }
+    for (int i = 0; i < 3000; ++i) {
+      try {
+        dsl::file_lock const mine(path, "plot");
+        int const alone = ::open(inside.c_str(), O_CREAT | O_EXCL | O_WRONLY, 0600);
+        if (alone < 0) ::_exit(1);
+        ::close(alone);
+        ::unlink(inside.c_str());
+      } catch (dsl::file_error const&) {
+        continue;
+      }
+    }
+    ::_exit(0);
+  }
+  for (pid_t const id : children) {
+    int status = 0;
+    REQUIRE(::waitpid(id, &status, 0) == id);
+    CHECK(status == 0);
+  }
+  CHECK(fs::is_empty(here.path));
+}
+
+TEST_CASE("a lock that can't be is an error that says why", "[names]") {
+  temporary_directory const here;
+  auto const refused = [](std::string const& path) {
+    return thrown<dsl::file_error>([&] { dsl::file_lock const mine(path, "plot"); });
+  };
+  CHECK(has(refused(here / "missing/plot.png"),
+            "plot.png.lock must be a lock or a name that is free; found No such file"));
+  fs::create_directory(here / "a.lock");
+  CHECK(has(refused(here / "a"), "found Is a directory; remove it"));
+  std::ofstream(here / "precious") << "text";
+  fs::create_symlink(here / "precious", here / "b.lock");  // whoever may write here must not choose what is emptied
+  CHECK(has(refused(here / "b"),
+            "b.lock must be a lock or a name that is free; found Too many levels of symbolic links"));
+  CHECK(contents(here / "precious") == "text");
+  REQUIRE(::mkfifo((here / "c.lock").c_str(), 0600) == 0);
+  CHECK(has(refused(here / "c"), "found something that is not a regular file"));
+  fs::create_hard_link(here / "precious", here / "d.lock");
+  CHECK(has(refused(here / "d"), "found a file with another name, too"));
+  CHECK(contents(here / "precious") == "text");
+  std::ofstream(here / "e.lock") << "a file of somebody's that only has this name\n";
+  CHECK(has(refused(here / "e"), "found a file that is no lock"));
+  CHECK(has(contents(here / "e.lock"), "somebody's"));
 }

@@ -633,19 +633,32 @@ TEST_CASE("checkpoint: where it can't be written any more a training warns once 
 TEST_CASE("checkpoint: what killed processes left beside it is removed, and nothing else", "[checkpoint]") {
   dsl::test::temporary_directory const here;
   std::string const path = here / "state";
-  char const* const others[] = {"state",        "state.tmp",    "state.1-0.tmp.old", "state.a1-0.tmp",  "state.1-.tmp",
-                                "state.-1.tmp", "state.10.tmp", "state2.1-0.tmp",    "state.x.1-0.tmp", "1-0.tmp"};
-  for (char const* name : others) std::ofstream(here / name) << name;
-  for (char const* stale : {"state.4711-0.tmp", "state.1-99.tmp"}) std::ofstream(here / stale) << "half";
-  std::string const used = here / "state.4712-0.tmp";  // by a process that lives
+  // No process has the number 9999999: Linux gives none above 4194304.
+  std::string const alive = std::to_string(::getppid());
+  std::vector<std::string> const others{
+      "state", "state.tmp", "state.9999999-0.tmp", "state.9999999-0.typenet.tmp.old", "state.a1-0.typenet.tmp",
+      "state.9999999-.typenet.tmp", "state.-1.typenet.tmp", "state.10.typenet.tmp", "state2.9999999-0.typenet.tmp",
+      "state.x.9999999-0.typenet.tmp", "9999999-0.typenet.tmp", "state.09999999-0.typenet.tmp",
+      "state.9999999-00.typenet.tmp", "state.9999999-100.typenet.tmp", "state.+9999999-0.typenet.tmp",
+      "state.99999999999-0.typenet.tmp", "state.0-0.typenet.tmp", "state.-9999999-0.typenet.tmp",
+      // one that no lock protects, as where the file system has none, of a process that lives
+      "state." + alive + "-0.typenet.tmp"};
+  for (std::string const& name : others) std::ofstream(here / name) << name;
+  std::filesystem::create_directory(here / "state.9999999-7.typenet.tmp");
+  std::filesystem::create_symlink(here / "state.tmp", here / "state.9999999-8.typenet.tmp");
+  std::vector<std::string> const left{"state.9999999-0.typenet.tmp", "state.9999998-99.typenet.tmp",
+                                      "state." + std::to_string(::getpid()) + "-0.typenet.tmp"};  // a container's
+  for (std::string const& stale : left) std::ofstream(here / stale) << "half";
+  std::string const used = here / "state.9999997-0.typenet.tmp";  // locked: by a process of another container, say
   int const writer = ::open(used.c_str(), O_RDWR | O_CREAT, 0600);
   REQUIRE(::flock(writer, LOCK_EX) == 0);
 
   dsl::write_checkpoint("new", path);
   CHECK(dsl::read_checkpoint(path) == "new");
-  CHECK_FALSE(std::filesystem::exists(here / "state.4711-0.tmp"));
-  CHECK_FALSE(std::filesystem::exists(here / "state.1-99.tmp"));
-  for (char const* name : others) CHECK(std::filesystem::exists(here / name));
+  for (std::string const& stale : left) CHECK_FALSE(std::filesystem::exists(here / stale));
+  for (std::string const& name : others) CHECK(std::filesystem::exists(here / name));
+  CHECK(std::filesystem::is_directory(here / "state.9999999-7.typenet.tmp"));
+  CHECK(std::filesystem::is_symlink(here / "state.9999999-8.typenet.tmp"));
   CHECK(std::filesystem::exists(used));
   ::close(writer);
 

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <dsl/error.hpp>
+#include <dsl/io/file_lock.hpp>
 #include <dsl/warning.hpp>
 
 #include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -22,7 +25,8 @@ namespace dsl {
 /// A file that gets its name when it is whole: written beside it, synced, renamed by commit(), which syncs the folder,
 /// too, so that neither the file nor its name is lost when the power is. Without a commit nothing is left, and whatever
 /// had the name before keeps it. `kind` opens every message. What a process that was killed has left beside that name,
-/// the next one that writes there removes.
+/// run.csv.4711-0.typenet.tmp, the next one that writes there removes: where it is the same user's, no process has that
+/// number, and nobody holds its lock.
 ///   atomic_file file("runs/history.csv", "history");  file.write(text);  file.commit();
 class atomic_file {
  public:
@@ -41,12 +45,13 @@ class atomic_file {
     // Who may read the old one may read the new one, and nobody else.
     mode_t const permissions = replaces ? status.st_mode & 0777 : 0666;
     remove_stale();
-    for (int attempt = 0; descriptor_ < 0 && attempt < 100; ++attempt) {
-      temporary_ = path_ + "." + std::to_string(::getpid()) + "-" + std::to_string(attempt).append(temporary_end);
+    for (int attempt = 0; descriptor_ < 0 && attempt < most_attempts; ++attempt) {
+      temporary_ = path_ + name_end(::getpid(), attempt);
       descriptor_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, permissions);
       if (descriptor_ < 0 && errno != EEXIST) break;
       // One that is locked has a writer. Another process may have taken this for a stale one before it was.
-      if (descriptor_ >= 0 && !lock(descriptor_, temporary_)) ::close(std::exchange(descriptor_, -1));
+      if (descriptor_ >= 0 && !detail::lock_named_file(descriptor_, temporary_))
+        ::close(std::exchange(descriptor_, -1));
     }
     if (descriptor_ < 0) {
       int const code = errno;
@@ -90,25 +95,26 @@ class atomic_file {
   std::string const& path() const { return path_; }
 
  private:
-  static constexpr std::string_view temporary_end = ".tmp";
+  static constexpr std::string_view temporary_end = ".typenet.tmp";  // nobody else's files are removed
+  static constexpr int most_attempts = 100;
 
-  /// Whether the file at `path`, which this descriptor opened, is ours now, and still has that name. Where the file
-  /// system knows no locks nobody removes what others write.
-  static bool lock(int descriptor, std::string const& path) {
-    if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
-    struct stat open{}, named{};
-    return ::fstat(descriptor, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_ino == named.st_ino &&
-           open.st_dev == named.st_dev;
+  /// Returns the process of a name that the constructor has made, 4711 of ".4711-0.typenet.tmp", which follows the
+  /// path; 0 for any other.
+  static ::pid_t writer_of(std::string_view rest) {
+    int process = 0, attempt = 0;
+    char const* const end = rest.data() + rest.size();
+    if (!rest.starts_with('.')) return 0;
+    auto const [dash, wrong] = std::from_chars(rest.data() + 1, end, process);
+    if (wrong != std::errc() || process < 1 || dash == end || *dash != '-') return 0;
+    if (std::from_chars(dash + 1, end, attempt).ec != std::errc() || attempt < 0 || attempt >= most_attempts) return 0;
+    return rest == name_end(process, attempt) ? process : 0;
   }
-  /// Whether `rest`, what follows the path in a file's name, is as the constructor makes it: ".4711-0.tmp".
-  static bool is_temporary(std::string_view rest) {
-    if (!rest.starts_with('.') || !rest.ends_with(temporary_end)) return false;
-    rest = rest.substr(1, rest.size() - 1 - temporary_end.size());
-    std::size_t const dash = rest.find('-');
-    return dash != 0 && dash != rest.npos && dash + 1 < rest.size() &&
-           rest.substr(0, dash).find_first_not_of("0123456789") == rest.npos &&
-           rest.substr(dash + 1).find_first_not_of("0123456789") == rest.npos;
+  static std::string name_end(::pid_t process, int attempt) {
+    return "." + std::to_string(process) + "-" + std::to_string(attempt).append(temporary_end);
   }
+  /// Whether nobody writes to a file of that process's any more. One that has its number now keeps the file for a
+  /// while; this process itself is asked by the lock, since in a container every run may have the same number.
+  static bool is_over(::pid_t process) { return process == ::getpid() || (::kill(process, 0) != 0 && errno == ESRCH); }
   /// With its slash; empty: the working directory.
   std::string folder_of_path() const { return path_.substr(0, path_.rfind('/') + 1); }
   /// The file has its name by now, whole, so nothing here is an error; a disk that did not take it is a warning. There
@@ -130,11 +136,15 @@ class atomic_file {
     DIR* const all = ::opendir(folder.empty() ? "." : folder.c_str());
     while (dirent const* const entry = all ? ::readdir(all) : nullptr) {
       std::string_view const found = entry->d_name;
-      if (!found.starts_with(name) || !is_temporary(found.substr(name.size()))) continue;
+      ::pid_t const writer = found.starts_with(name) ? writer_of(found.substr(name.size())) : 0;
+      if (writer == 0 || !is_over(writer)) continue;
       std::string const stale = folder + entry->d_name;
       int const descriptor = ::open(stale.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
       if (descriptor < 0) continue;
-      if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && lock(descriptor, stale)) ::unlink(stale.c_str());
+      struct stat status{};
+      bool const ours = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid();
+      if (ours && ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && detail::lock_named_file(descriptor, stale))
+        ::unlink(stale.c_str());
       ::close(descriptor);
     }
     if (all) ::closedir(all);

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/error.hpp>
+
+#include <cerrno>
+#include <cstddef>
+#include <string>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace dsl {
+
+namespace detail {
+
+/// Locks the file that this descriptor opened as `path`. Returns false where another process, or another descriptor of
+/// this one, holds the lock, and where the file has lost its name meanwhile. Where the file system has no locks that
+/// counts as held by nobody.
+inline bool lock_named_file(int descriptor, std::string const& path) {
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+  struct stat open{}, named{};
+  return ::fstat(descriptor, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_ino == named.st_ino &&
+         open.st_dev == named.st_dev;
+}
+
+}  // namespace detail
+
+/// Keeps a name for one writer while it lives: it locks PATH.lock, and whoever asks for the same name gets a file_error
+/// that names the process which has it. The kernel lets the lock go when that process ends, however it ends; the file
+/// that it leaves then is taken over by the next one. Uses flock(): on NFS that is a lock on the server, which other
+/// machines see, unless the mount says nolock or local_lock; a file system without locks refuses nobody.
+///   file_lock const mine("run.png", "plot");
+class file_lock {
+ public:
+  /// `kind` opens every message. A file of that name that is no lock is refused, and stays as it is.
+  [[gnu::cold]] file_lock(std::string const& path, char const* kind) : path_(path + ".lock"), owner_(::getpid()) {
+    auto const fail = [&](std::string const& found) {
+      if (descriptor_ >= 0) ::close(descriptor_);
+      throw file_error(std::string(kind) + ": " + path_ + " must be a lock or a name that is free; found " + found +
+                       "; remove it, or give another path");
+    };
+    while (true) {
+      // Neither through a link, nor waiting for whoever reads a pipe.
+      descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+      if (descriptor_ < 0) fail(std::generic_category().message(errno));
+      struct stat status{};
+      if (::fstat(descriptor_, &status) != 0) fail(std::generic_category().message(errno));
+      if (!S_ISREG(status.st_mode)) fail("something that is not a regular file");
+      if (status.st_nlink > 1) fail("a file with another name, too");
+      if (detail::lock_named_file(descriptor_, path_)) break;
+      if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        std::string const who = text();
+        ::close(descriptor_);
+        throw file_error(std::string(kind) + ": " + path + " must be written by one run at a time; found " +
+                         (who.empty() ? "another process" : who) +
+                         " at it; wait until that one ends, or give another path");
+      }
+      ::close(descriptor_);  // the one who had it has removed its name
+    }
+    if (std::string const before = text(); !before.empty() && !before.starts_with(begin))
+      fail("a file that is no lock");
+    char host[256] = {};
+    ::gethostname(host, sizeof host - 1);
+    std::string const mine = begin + std::to_string(owner_) + " of " + host + "\n";
+    // For messages alone: a disk that is full is no reason to refuse.
+    if (::ftruncate(descriptor_, 0) == 0 && ::pwrite(descriptor_, mine.data(), mine.size(), 0) < 0) errno = 0;
+  }
+  file_lock(file_lock const&) = delete;
+  file_lock& operator=(file_lock const&) = delete;
+  ~file_lock() {
+    if (::getpid() == owner_) ::unlink(path_.c_str());  // a forked child has the descriptor, not the run
+    ::close(descriptor_);
+  }
+
+ private:
+  static constexpr char const* begin = "process ";
+
+  /// Returns the file's first line, "process 4711 of host".
+  std::string text() const {
+    char line[128] = {};
+    ssize_t const size = ::pread(descriptor_, line, sizeof line, 0);
+    std::string const all(line, size > 0 ? static_cast<std::size_t>(size) : 0);
+    return all.substr(0, all.find('\n'));
+  }
+
+  std::string path_;
+  int descriptor_ = -1;
+  ::pid_t owner_;
+};
+
+}  // namespace dsl
