@@ -35,6 +35,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <list>
 #include <optional>
 #include <utility>
 
@@ -189,9 +190,11 @@ struct says_where_it_begins : dsl::callback {
   void on_train_begin(dsl::fit_run& run) override {
     dsl::fit_position const& at = run.next;
     if (at.step > 0)
-      say(fmt::format("resuming after batch {} of {} of epoch {} of {}", at.step, run.steps, at.epoch + 1, run.epochs));
+      say(fmt::format("resuming after batch {} of {} of epoch {} of {} from {}, where the learning rate was {:g}",
+                      at.step, run.steps, at.epoch + 1, run.epochs, s.checkpoint(), run.learning_rate));
     else if (at.epoch > 0)
-      say(fmt::format("resuming after epoch {} of {}", at.epoch, run.epochs));
+      say(fmt::format("resuming after epoch {} of {} from {}, where the learning rate was {:g}", at.epoch, run.epochs,
+                      s.checkpoint(), run.learning_rate));
     else if (s.resume)
       say(fmt::format("no {} to resume from: training from the beginning", s.checkpoint()));
     if (at.epoch < run.epochs && !run.stop) say("training network...");  // else only history and plot are missing
@@ -276,7 +279,8 @@ std::vector<dsl::callback_handle> callbacks(settings const& s, std::shared_ptr<b
   dsl::backup_options const backup{
       .save_freq = s.save_every > 0 ? dsl::every_batches(s.save_every) : dsl::every_epochs(1),
       .delete_checkpoint = false,  // after the plot
-      .restore = s.resume};
+      .restore = s.resume,
+      .verbose = false};
   if (s.keeps_checkpoint()) all.emplace_back(dsl::backup_and_restore(s.checkpoint(), backup));
   return all;
 }
@@ -322,6 +326,18 @@ void write(settings const& s, dsl::trainer& trainer, dsl::history const& history
       (s.confusion.empty() ? "" : ", confusion matrix in " + s.confusion));
 }
 
+/// So that another run which is given one of these names is refused.
+std::list<dsl::file_lock> lock_outputs(settings const& s) {
+  std::list<dsl::file_lock> all;
+  for (std::string const& path : {s.output, s.weights, s.confusion, s.csv, s.best}) {
+    std::string const folder = path.substr(0, path.rfind('/') + 1);
+    if (path.empty() || folder.find('{') != folder.npos) continue;  // that of --best is made with its first file
+    dsl::detail::make_folders(path, "output");
+    all.emplace_back(path, "output");
+  }
+  return all;
+}
+
 void run(settings const& s) {
   if (speaks()) {
     dsl::check_writable(s.history(), "history");
@@ -331,6 +347,7 @@ void run(settings const& s) {
     if (!s.weights.empty()) dsl::check_writable(s.weights, "weights"), dsl::check_writable(s.classes(), "classes");
     if (s.keeps_checkpoint()) dsl::check_writable(s.checkpoint(), "checkpoint");
   }
+  std::list<dsl::file_lock> const locks = speaks() ? lock_outputs(s) : std::list<dsl::file_lock>{};
   pictures const data = load(s);
   int const gpus = all_gpus(s);
   if (processes) {  // what all of them do after the last epoch, or none

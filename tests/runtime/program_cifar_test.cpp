@@ -40,25 +40,57 @@ namespace {
 namespace fs = std::filesystem;
 
 struct outcome {
-  int code = -1;
+  int code = -1;   // -1: a signal has ended it
+  int signal = 0;  // this one
   std::string out, err;
 };
 
-/// Runs the program in `here`; what it prints goes to files elsewhere. `environment` is NAME=VALUE on top of ours.
-/// Its files may not become larger than `file_bytes`, as on a disk that is full; 0: they may.
-outcome run(temporary_directory const& here, std::vector<std::string> arguments,
-            std::vector<std::pair<std::string, std::string>> const& environment = {}, rlim_t file_bytes = 0) {
-  temporary_directory const elsewhere;
-  arguments.insert(arguments.begin(), TYPENET_MINIGOOGLENET_CIFAR);
-  std::vector<char*> argv;
-  for (std::string& a : arguments) argv.push_back(a.data());
-  argv.push_back(nullptr);
-  std::string const out = elsewhere / "out", err = elsewhere / "err";
-  pid_t const child = ::fork();
-  if (child == 0) {
+/// The program as it runs in `here`; what it prints goes to files elsewhere, or to `to` and `errors_to`. `environment`
+/// is NAME=VALUE on top of ours. Its files may not become larger than `file_bytes`, as on a disk that is full; 0: they
+/// may.
+struct running {
+  temporary_directory elsewhere;
+  pid_t pid = -1;
+
+  running(temporary_directory const& here, std::vector<std::string> arguments,
+          std::vector<std::pair<std::string, std::string>> const& environment = {}, rlim_t file_bytes = 0, int to = -1,
+          int errors_to = -1)
+      : pid(start(here, std::move(arguments), environment, file_bytes, to, errors_to)) {}
+  running(running const&) = delete;
+  running& operator=(running const&) = delete;
+  ~running() {
+    if (pid > 0) ::kill(pid, SIGKILL), end();
+  }
+
+  void wait_for(std::string const& words) const {
+    for (int i = 0; i < 6000 && !has(contents(elsewhere / "out"), words); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    REQUIRE(has(contents(elsewhere / "out"), words));
+  }
+  outcome end() {
+    int status = 0;
+    while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    pid = -1;
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+            contents(elsewhere / "out"), contents(elsewhere / "err")};
+  }
+
+ private:
+  pid_t start(temporary_directory const& here, std::vector<std::string> arguments,
+              std::vector<std::pair<std::string, std::string>> const& environment, rlim_t file_bytes, int to,
+              int errors_to) const {
+    arguments.insert(arguments.begin(), TYPENET_MINIGOOGLENET_CIFAR);
+    std::vector<char*> argv;
+    for (std::string& a : arguments) argv.push_back(a.data());
+    argv.push_back(nullptr);
+    std::string const out = elsewhere / "out", err = elsewhere / "err";
+    pid_t const child = ::fork();
+    if (child != 0) return child;
     if (::chdir(here.path.c_str()) != 0) ::_exit(125);
-    ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT, 0600), 1);
-    ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT, 0600), 2);
+    for (int const s : {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ}) ::signal(s, SIG_DFL);  // this program has Catch's
+    ::dup2(to >= 0 ? to : ::open(out.c_str(), O_WRONLY | O_CREAT, 0600), 1);
+    ::dup2(errors_to >= 0 ? errors_to : ::open(err.c_str(), O_WRONLY | O_CREAT, 0600), 2);
     ::unsetenv("TYPENET_DATA");
     ::setenv("XDG_CACHE_HOME", "/nonexistent", 1);
     for (auto const& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
@@ -68,10 +100,11 @@ outcome run(temporary_directory const& here, std::vector<std::string> arguments,
     ::execv(argv[0], argv.data());
     ::_exit(126);
   }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(out), contents(err)};
+};
+
+outcome run(temporary_directory const& here, std::vector<std::string> arguments,
+            std::vector<std::pair<std::string, std::string>> const& environment = {}, rlim_t file_bytes = 0) {
+  return running(here, std::move(arguments), environment, file_bytes).end();
 }
 
 /// The program refuses: the code, one line of error with these words, and not one file more than before.
@@ -93,12 +126,15 @@ std::vector<std::string> with(std::vector<std::string> more) {
   more.insert(more.begin(), {"--output", "plot.png"});
   return more;
 }
-// Two steps an epoch: as little as the network can train.
-std::vector<std::string> tiny(std::vector<std::string> more = {}) {
-  std::vector<std::string> all{"--synthetic", "--train-size", "8", "--test-size", "4", "--batch-size", "4"};
+std::vector<std::string> with_steps(int steps, std::vector<std::string> more) {
+  std::vector<std::string> all{
+      "--synthetic", "--train-size", std::to_string(4 * steps), "--test-size", "4", "--batch-size", "4"};
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }
+
+// As little as the network can train.
+std::vector<std::string> tiny(std::vector<std::string> more = {}) { return with_steps(2, std::move(more)); }
 
 /// A directory of CIFAR-10's six files, full of zeros (and of holes: it takes no room).
 struct zero_cifar {
@@ -530,6 +566,38 @@ TEST_CASE("program: a checkpoint that can't be written ends no training", "[prog
   CHECK(lines(contents(here / "plot.png.history.csv")).size() == 4);
   CHECK(contents(here / "plot.png").starts_with("\x89PNG"));
   CHECK(std::distance(fs::directory_iterator(here.path), {}) == 2);
+}
+
+TEST_CASE("program: of two runs with one output the second is refused, before it loads anything", "[program]") {
+  temporary_directory const here;
+  std::vector<std::string> const endless =
+      tiny({"-o", "plot.svg", "--weights", "w", "--csv", "logs/run.csv", "--epochs", "1000"});
+  running first(here, endless);
+  first.wait_for("Epoch 1/1000");
+  std::vector<std::string> before;
+  for (auto const& f : fs::directory_iterator(here.path)) before.push_back(f.path());
+  for (std::vector<std::string> const& names :
+       std::vector<std::vector<std::string>>{{"-o", "plot.svg"},
+                                             {"-o", "./plot.svg", "--resume"},
+                                             {"-o", "other.svg", "--weights", "w"},
+                                             {"-o", "other.svg", "--csv", "logs/run.csv"}}) {
+    outcome const o = run(here, tiny(names));
+    INFO(o.out << o.err);
+    CHECK(o.code == 1);
+    CHECK(o.out.empty());
+    REQUIRE(lines(o.err).size() == 1);
+    CHECK(o.err.starts_with("error: output: " + (names.size() == 4 ? names[3] : names[1]) +
+                            " must be written by one run at a time; found process " + std::to_string(first.pid) +
+                            " of "));
+    CHECK_FALSE(fs::exists(here / "other.svg.lock"));
+  }
+  ::kill(first.pid, SIGKILL);
+  CHECK(first.end().signal == SIGKILL);
+  CHECK(fs::exists(here / "plot.svg.lock"));  // a name alone; the lock has gone with its process
+  outcome const next = run(here, tiny({"-o", "plot.svg", "--weights", "w", "--csv", "logs/run.csv", "--epochs", "2"}));
+  INFO(next.out << next.err);
+  CHECK(next.code == 0);
+  for (auto const& f : fs::recursive_directory_iterator(here.path)) CHECK(f.path().extension() != ".lock");
 }
 
 TEST_CASE("program: where the weights fail after the training, history and plot are kept, and said so", "[program]") {

@@ -1002,6 +1002,126 @@ TEST_CASE("backup_and_restore: weights that give no loss are no state", "[callba
   CHECK(head_of(here / "state").epoch == 2);
 }
 
+TEST_CASE("backup_and_restore: a learning rate that is given anew holds, and the line says both",
+          "[callbacks][resume]") {
+  auto const compiled = [](double rate) {
+    return compile<toy::network>(reference{}, sgd{.learning_rate = rate, .momentum = 0.9}, {.seed = 1});
+  };
+  struct rates : callback {
+    std::vector<double> of_steps{};
+    void on_batch_end(fit_run& run) override { of_steps.push_back(run.learning_rate); }
+  };
+  struct halves : callback {
+    void on_epoch_begin(fit_run& run) override { run.learning_rate /= 2; }
+  };
+  for (std::int64_t step : {3, 5}) {
+    for (double rate : {0.02, 0.001}) {
+      test::temporary_directory const here;
+      std::string const path = here / "state";
+      trainer first = compiled(0.02);
+      CHECK_THROWS_AS(
+          toy::fit(first, 3, {halves{}, backup_and_restore(path, {every_batches(1)}), killer{1, step, false}}), killed);
+      trainer t = compiled(rate);
+      auto const seen = std::make_shared<rates>();
+      std::string const said =
+          test::printed([&] { toy::fit(t, 2, {backup_and_restore(path, {every_batches(1)}), seen}); });
+      std::string const place = "Resuming from " + path + " after batch " + std::to_string(step) +
+                                " of 6 of epoch 2 of 2; the learning rate was 0.005";
+      CHECK(said ==
+            place + (rate == 0.02 ? "\n" : " and is now 0.001: that run was given 0.02, this one is given 0.001\n"));
+      CHECK(seen->of_steps == std::vector<double>(static_cast<std::size_t>(6 - step), rate == 0.02 ? 0.005 : 0.001));
+      CHECK(t.learning_rate() == seen->of_steps[0]);
+    }
+    // A schedule is asked for the rest of the epoch, too.
+    test::temporary_directory const here;
+    std::string const path = here / "state";
+    auto const falls = [](double from) { return learning_rate_schedule{poly_decay{from, 2, 1.0}}; };
+    trainer first = compiled(0.02);
+    CHECK_THROWS_AS(
+        toy::fit(first, 2, {falls(0.02), backup_and_restore(path, {every_batches(1)}), killer{1, step, false}}),
+        killed);
+    trainer t = compiled(0.001);
+    auto const seen = std::make_shared<rates>();
+    toy::fit(t, 2, {falls(0.001), backup_and_restore(path, {.save_freq = every_batches(1), .verbose = false}), seen});
+    CHECK(seen->of_steps == std::vector<double>(static_cast<std::size_t>(6 - step), 0.0005));
+  }
+  // A state that some other callback has written does not say what its run was given.
+  test::temporary_directory const here;
+  std::string const path = here / "state";
+  trainer first = compiled(0.02);
+  toy::fit(first, 1, {model_checkpoint(path)});
+  trainer t = compiled(0.001);
+  CHECK(test::printed([&] { toy::fit(t, 2, {backup_and_restore(path)}); }) ==
+        "Resuming from " + path +
+            " after epoch 1 of 2; the learning rate was 0.02, which stays; this run was given 0.001\n");
+  CHECK(t.learning_rate() == 0.02);
+}
+
+TEST_CASE("backup_and_restore: a run that is refused leaves the trainer as it was", "[callbacks][resume]") {
+  test::temporary_directory const here;
+  std::string const path = here / "state";
+  trainer first = toy::compiled();
+  CHECK_THROWS_AS(
+      toy::fit(first, 3, {backup_and_restore(path), early_stopping<train_loss>({.patience = 3}), killer{1, 3, false}}),
+      killed);
+  struct refuses : callback {
+    void on_train_begin(fit_run&) override { throw option_error("not this one"); }
+  };
+  trainer t = toy::compiled();
+  toy::fit(t, 1, {});  // with velocities
+  t.set_learning_rate(0.125);
+  std::string const before = checkpoint(t, {});
+  auto const is_as_before = [&] { CHECK(checkpoint(t, {}) == before); };
+  auto const quiet = backup_and_restore(path, {.verbose = false});
+  CHECK_THROWS_AS(toy::fit(t, 3, {quiet, early_stopping<val_loss>()}), file_error);  // its state is another metric's
+  is_as_before();
+  CHECK_THROWS_AS(toy::fit(t, 3, {early_stopping<val_loss>(), quiet}), file_error);
+  is_as_before();
+  CHECK_THROWS_AS(toy::fit(t, 3, {quiet, refuses{}}), option_error);
+  is_as_before();
+  CHECK_THROWS_AS(toy::fit(t, 3, {quiet, backup_and_restore(here / "state"), refuses{}}), file_error);  // both one file
+  is_as_before();
+  std::filesystem::copy(path, here / "copy");
+  CHECK_THROWS_AS(toy::fit(t, 3, {quiet, backup_and_restore(here / "copy"), refuses{}}), option_error);
+  is_as_before();
+  CHECK(toy::fit(t, 3, {quiet}).epochs.size() == 3);
+}
+
+TEST_CASE("backup_and_restore: of two runs with one file the second is refused", "[callbacks][resume]") {
+  test::temporary_directory const here;
+  std::string const path = here / "runs/state";
+  struct meets : callback {
+    std::string path;
+    explicit meets(std::string p) : path(std::move(p)) {}
+    void on_epoch_begin(fit_run& run) override {
+      if (run.epoch > 0) return;
+      trainer other = toy::compiled();
+      std::string const said = thrown<file_error>([&] { toy::fit(other, 1, {backup_and_restore(path)}); });
+      CHECK(said.starts_with("backup_and_restore: " + path + " must be written by one run at a time; found process " +
+                             std::to_string(::getpid()) + " of "));
+      CHECK(other.steps() == 0);
+      pid_t const child = ::fork();  // another process, which must not take the lock with it when it ends
+      if (child == 0) {
+        trainer third = toy::compiled();
+        ::_exit(has(thrown<file_error>([&] { toy::fit(third, 1, {backup_and_restore(path)}); }), "one run at a time")
+                    ? 0
+                    : 1);
+      }
+      int status = 0;
+      CHECK((::waitpid(child, &status, 0) == child && status == 0));
+      CHECK(exists(path + ".lock"));
+    }
+  };
+  trainer t = toy::compiled();
+  toy::fit(t, 2, {backup_and_restore(path), meets{path}});
+  CHECK_FALSE(exists(path + ".lock"));
+  CHECK_THROWS_AS(toy::fit(t, 2, {backup_and_restore(path), killer{1, 3, false}}), killed);
+  CHECK_FALSE(exists(path + ".lock"));  // whatever ends fit
+  std::ofstream(path + ".lock") << "process 1 of a machine that lost its power\n";
+  CHECK(toy::fit(t, 2, {backup_and_restore(path, {.verbose = false})}).epochs.size() == 2);
+  CHECK(files_in(here / "runs") == 0);
+}
+
 TEST_CASE("backup_and_restore: a state that waits is written as the run ends", "[callbacks][resume]") {
   test::temporary_directory const here;
   struct stops : callback {
@@ -1101,7 +1221,9 @@ TEST_CASE("a run that goes on within an epoch says so as any other; of several p
   trainer t = toy::compiled();
   std::string const lines = test::printed([&] { toy::fit(t, 3, {progress_bar{}, epoch_log{}, backup}); });
   INFO(lines);
-  CHECK(lines.starts_with("Epoch 2/3\nEpoch 2/3\n6/6 - "));
+  CHECK(lines.starts_with("Resuming from " + (here / "state") +
+                          " after batch 3 of 6 of epoch 2 of 3; the learning rate was " +
+                          "0.02\nEpoch 2/3\nEpoch 2/3\n6/6 - "));
   CHECK(has(lines, "\nEpoch 3/3\n"));
 
   fit_run other{.trainer = t, .epochs = 3, .steps = 6, .batch_size = 8, .leads = false};

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/print.hpp>
 #include <dsl/io/checkpoint.hpp>
+#include <dsl/io/file_lock.hpp>
 #include <dsl/io/save_freq.hpp>
 
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -20,6 +23,8 @@ struct backup_options {
   dsl::save_freq save_freq = every_epochs(1);
   bool delete_checkpoint = true;  // when the run ends as it should
   bool restore = true;  // false: a run begins anew; a file that is there is PATH.before until this run has its own
+  bool verbose = true;  // a line on `out` where a run resumes: from which file, where it is, its learning rate
+  std::FILE* out = stdout;
 };
 
 /// Keras's BackupAndRestore, to the bit: keeps a run's state in one file, each replacing the one before; where the file
@@ -28,18 +33,21 @@ struct backup_options {
 /// epoch, too. Weights that no loss has been computed with may be broken, so their state waits in memory for the next
 /// step's; after an epoch validation has looked at them, unless it was their average.
 ///   trainer.fit(data, {.epochs = 70, .callbacks = {backup_and_restore{"run.state"}}});
-/// Of several processes all must have it; process 0 reads and writes. Throws file_error before the first step, in all
-/// of them, for a file that is no state of this run or can't be written; later it warns once and goes on.
+/// The learning rate is the state's too, unless compile, or set_learning_rate, gave the run that wrote it another one
+/// than this run: then the new one holds. Of several processes all must have it; process 0 reads and writes. Throws
+/// file_error before the first step, in all of them, for a file that is no state of this run, can't be written, or is
+/// another run's that has not ended; the trainer is then as it was. Later it warns once and goes on.
 class backup_and_restore : public callback {
  public:
   explicit backup_and_restore(std::string path, backup_options const& o = {}) : file_(std::move(path)), options_(o) {}
 
   [[gnu::cold]] void on_restore(fit_run& run) override {
-    restored_ = false;
+    restored_ = resumed_ = false;
+    given_ = run.given_rate, given_then_ = -1;
     file_.begin();
     std::string there, bytes, wrong;
     try {
-      if (run.leads && look()) there = "yes", bytes = read_checkpoint(path());
+      if (run.leads && look(run)) there = "yes", bytes = read_checkpoint(path());
     } catch (file_error const& e) {
       if (!run.processes) throw;
       wrong = e.what();
@@ -52,6 +60,9 @@ class backup_and_restore : public callback {
     }
     if (there.empty()) return;
     check(run, detail::checkpoint_reader(run.trainer, bytes, path()).head);
+    before_ = detail::checkpoint_bytes(
+        run.trainer,
+        {.slots = run.trainer.engine().options().update.slots(), .learning_rate = run.trainer.learning_rate()}, {}, {});
     saved_ = restore_run(run.trainer, bytes, path());
     restored_ = true;
     run.past = saved_.past;
@@ -63,8 +74,24 @@ class backup_and_restore : public callback {
   [[gnu::cold]] void on_resume(fit_run& run) override {
     if (!restored_ || run.restored_by != this) return;  // of several files the last one's state is the run's
     restore_callbacks(run, saved_.callbacks, path());
-    run.learning_rate = saved_.learning_rate;
+    bool const another = given_then_ >= 0 && given_then_ != given_;
+    if (!another) run.learning_rate = saved_.learning_rate;
+    if (std::exchange(resumed_, true)) return;  // within an epoch once more, where a schedule has set the new one
+    if (another) run.trainer.set_learning_rate(given_);
+    if (options_.verbose && run.leads) detail::print_lines(options_.out, where(run));
   }
+  [[gnu::cold]] void on_refused(fit_run& run) override {
+    if (before_.empty()) return;
+    std::string const before = std::exchange(before_, {});
+    try {
+      detail::checkpoint_reader const state(run.trainer, before, path());
+      state.give_arrays(run.trainer.engine(), true);
+      run.trainer.set_steps(state.head.steps);
+      run.trainer.set_learning_rate(state.head.learning_rate);
+    } catch (error const&) {  // NOLINT(bugprone-empty-catch): the device is lost, which fit is about to say
+    }
+  }
+  void on_epoch_begin(fit_run&) override { before_ = {}; }
   void on_batch_end(fit_run&) override {
     if (file_.confirm()) forget_before();
   }
@@ -76,7 +103,7 @@ class backup_and_restore : public callback {
     if (run.leads && file_.keep(run, checkpoint(run))) forget_before();
   }
   [[gnu::cold]] void on_train_end(fit_run& run) override {
-    saved_ = {};
+    saved_ = {}, before_ = {};
     if (run.failed || !run.leads) return file_.begin();
     if (!options_.delete_checkpoint) {
       if (file_.confirm()) forget_before();  // a run that was ended after its last moment
@@ -85,20 +112,39 @@ class backup_and_restore : public callback {
     ::unlink(path().c_str());
     forget_before();
   }
-  void state(callback_state& s) override { s("batches", batches_, 0, s.largest_count); }
+  void state(callback_state& s) override {
+    s("batches", batches_, 0, s.largest_count);
+    s("learning rate given", s.restores() ? given_then_ : given_);
+  }
 
-  /// Whether the last fit went on from the file, and where.
+  /// Whether the last fit resumed from the file.
   bool restored() const { return restored_; }
 
  private:
   std::string const& path() const { return file_.path(); }
   std::string before() const { return path() + ".before"; }
 
-  /// Whether there is a state to go on from.
-  [[gnu::cold]] bool look() {
+  [[gnu::cold]] std::string where(fit_run const& run) const {
+    fit_position const& at = run.next;
+    std::string const place = at.step > 0
+                                  ? detail::message({"batch ", at.step, " of ", run.steps, " of epoch ", at.epoch + 1})
+                                  : detail::message({"epoch ", at.epoch});
+    std::string rate = detail::message({saved_.learning_rate});
+    if (given_then_ < 0 && given_ != saved_.learning_rate)
+      rate += detail::message({", which stays; this run was given ", given_});
+    else if (given_then_ >= 0 && given_then_ != given_)
+      rate += detail::message(
+          {" and is now ", given_, ": that run was given ", given_then_, ", this one is given ", given_});
+    return detail::message({"Resuming from ", detail::printable(path()), " after ", place, " of ", run.epochs,
+                            "; the learning rate was ", rate, "\n"});
+  }
+
+  /// Whether there is a state to resume from.
+  [[gnu::cold]] bool look(fit_run& run) {
     has_before_ = false;
     detail::make_folders(path(), "backup_and_restore");
     check_writable(path(), "backup_and_restore");
+    run.held.push_back(std::make_shared<file_lock>(path(), "backup_and_restore"));
     if (::access(path().c_str(), F_OK) != 0) return false;
     if (options_.restore) return true;
     // Killed before it has a state of its own, this run must not go on from another one's.
@@ -140,7 +186,10 @@ class backup_and_restore : public callback {
   backup_options options_;
   saved_run saved_{};
   std::int64_t batches_ = 0;  // since the last one was written
-  bool restored_ = false;
+  std::string before_;        // the trainer's own state, until the run begins
+  double given_ = 0;          // that this run was given
+  double given_then_ = -1;    // that the run was given which wrote the file; below 0: unknown
+  bool restored_ = false, resumed_ = false;
   bool has_before_ = false;  // another run's state
 };
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <typeinfo>
 #include <utility>
+#include <vector>
 
 #include <cxxabi.h>
 
@@ -61,6 +62,7 @@ struct fit_run {
   std::int64_t steps = 0;  // of an epoch
   int batch_size = 0;
   double learning_rate = 0;
+  double given_rate = 0;   // the learning rate that fit began with, compile's unless set_learning_rate gave another
   bool stop = false;       // at any moment: ends the run after the epoch that has begun; in all processes, set in one
   int epoch = 0;           // from 0
   std::int64_t step = 0;   // in this epoch, from 0
@@ -73,6 +75,7 @@ struct fit_run {
   callback const* restored_by = nullptr;       // whose on_restore was the last to do so
   process_checks* processes = nullptr;         // of several: for what all of them must know
   detail::weight_averager* average = nullptr;  // of fit's .average
+  std::vector<std::shared_ptr<void>> held{};   // callbacks' locks and handlers: released as fit ends, whatever ends it
   callback_handle const* callbacks = nullptr;
   std::size_t callback_count = 0;
 };
@@ -95,6 +98,9 @@ struct callback {
 
   /// Before any other moment: the run may go on from a file.
   virtual void on_restore(fit_run&) {}
+  /// A callback has thrown in on_restore, on_train_begin or on_resume: the run does not begin, and whoever has changed
+  /// the trainer for it puts back what was there. In the reverse of the callbacks' order. Must not throw.
+  virtual void on_refused(fit_run&) {}
   /// After every callback's on_train_begin; where the run goes on within an epoch, after on_epoch_begin too. Whoever
   /// changed run.next in on_restore gives the others their state and the run its learning rate here.
   virtual void on_resume(fit_run&) {}

@@ -66,6 +66,7 @@ class trainer {
                 .steps = steps,
                 .batch_size = options.batch_size,
                 .learning_rate = learning_rate_,
+                .given_rate = learning_rate_,
                 .validates = options.validation != nullptr,
                 .leads = !processes || processes->process() == 0,
                 .next = {.epoch = options.initial_epoch},
@@ -78,10 +79,7 @@ class trainer {
       fit_run* before;
       ~until_it_ends() { now = before; }
     } const under_way{run_, std::exchange(run_, &run)};
-    tell(run, &callback::on_restore);
-    run.epoch = run.next.epoch;
-    tell(run, &callback::on_train_begin);
-    tell(run, &callback::on_resume);
+    begin_run(run);
     mean_ = data.mean;
     while (goes_on(run, options)) {
       double const begin = seconds() - run.next.seconds;
@@ -228,6 +226,19 @@ class trainer {
   }
   [[gnu::cold]] static void agree_to_stop(fit_run& run) {
     if (run.processes) run.stop = run.processes->any("whether a callback ends the run", run.stop);
+  }
+
+  /// Until the first epoch a callback may still refuse the run; then the trainer is as it was.
+  [[gnu::cold]] static void begin_run(fit_run& run) {
+    try {
+      tell(run, &callback::on_restore);
+      run.epoch = run.next.epoch;
+      tell(run, &callback::on_train_begin);
+      tell(run, &callback::on_resume);
+    } catch (...) {
+      for (std::size_t i = run.callback_count; i-- > 0;) run.callbacks[i]->on_refused(run);
+      throw;
+    }
   }
 
   [[gnu::cold]] static void begin_epoch(fit_run& run) {
