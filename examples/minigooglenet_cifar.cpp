@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <dsl/callbacks.hpp>
 #include <dsl/data/crop_and_cutout.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/io/classes_file.hpp>
@@ -32,6 +33,7 @@
 #include <dsl/towers/mpi.hpp>
 #endif
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -260,8 +262,10 @@ dsl::plot_options style(std::string const& data) { return {.title = "MiniGoogLeN
 
 /// The same in all processes; the first one writes and prints. `stopping` is null without --early-stopping.
 std::vector<dsl::callback_handle> callbacks(settings const& s, std::shared_ptr<best_weights> const& stopping,
+                                            std::shared_ptr<dsl::backup_and_restore> const& backup,
                                             pictures const& data) {
-  std::vector<dsl::callback_handle> all{says_where_it_begins{s}, schedule(s)};
+  std::vector<dsl::callback_handle> all{dsl::stop_on_signal{SIGINT, SIGTERM, SIGHUP, SIGUSR1}, says_where_it_begins{s},
+                                        schedule(s)};
   if (s.verbose == 1) all.emplace_back(dsl::progress_bar{});
   if (s.verbose == 2) all.emplace_back(dsl::epoch_log{});
   if (stopping) all.emplace_back(stopping);
@@ -276,12 +280,7 @@ std::vector<dsl::callback_handle> callbacks(settings const& s, std::shared_ptr<b
   if (!s.csv.empty()) all.emplace_back(dsl::csv_logger(s.csv));
   if (!s.tensorboard.empty()) all.emplace_back(dsl::tensorboard(s.tensorboard));
   if (s.epochs > 1) all.emplace_back(dsl::plot_each_epoch(s.output, {.plot = style(data.name)}));
-  dsl::backup_options const backup{
-      .save_freq = s.save_every > 0 ? dsl::every_batches(s.save_every) : dsl::every_epochs(1),
-      .delete_checkpoint = false,  // after the plot
-      .restore = s.resume,
-      .verbose = false};
-  if (s.keeps_checkpoint()) all.emplace_back(dsl::backup_and_restore(s.checkpoint(), backup));
+  all.emplace_back(backup);
   return all;
 }
 
@@ -320,10 +319,24 @@ void write(settings const& s, dsl::trainer& trainer, dsl::history const& history
   if (!failed.empty())
     throw dsl::file_error(failed + (kept_in.empty() ? "" : "; every epoch's numbers are kept in " + kept_in));
   std::error_code left;  // one that is left over is no reason to fail now; what it is for is over
-  if (s.keeps_checkpoint()) std::filesystem::remove(s.checkpoint(), left);
+  std::filesystem::remove(s.checkpoint(), left);
   say(fmt::format("test accuracy {:.4f}; plot in {}, numbers in {}{}", kept.validation.acc, s.output, s.history(),
                   s.weights.empty() ? "" : ", weights in " + s.weights) +
       (s.confusion.empty() ? "" : ", confusion matrix in " + s.confusion));
+}
+
+/// As it was given: what resumes this run when it is pasted into a shell, in the folder where it was begun.
+std::vector<std::string> command_line;
+
+void say_how_to_resume(settings const& s, bool saved) {
+  if (!saved && !std::filesystem::exists(s.checkpoint()))
+    return say("no state could be written, so there is none to resume from");
+  std::string command;
+  for (std::string const& word : command_line) command += dsl::detail::shell_word(word) + " ";
+  if (!s.resume) command += "--resume ";
+  command.pop_back();
+  say(fmt::format("{} is in {}; to resume{}: {}", saved ? "its state" : "an earlier state", s.checkpoint(),
+                  processes ? ", under mpirun as before" : "", command));
 }
 
 /// So that another run which is given one of these names is refused.
@@ -345,7 +358,7 @@ void run(settings const& s) {
     if (s.confusion_as_text()) dsl::check_writable(s.confusion, "confusion");
     if (!s.confusion.empty() && !s.confusion_as_text()) dsl::check_plot(s.confusion);
     if (!s.weights.empty()) dsl::check_writable(s.weights, "weights"), dsl::check_writable(s.classes(), "classes");
-    if (s.keeps_checkpoint()) dsl::check_writable(s.checkpoint(), "checkpoint");
+    dsl::check_writable(s.checkpoint(), "checkpoint");
   }
   std::list<dsl::file_lock> const locks = speaks() ? lock_outputs(s) : std::list<dsl::file_lock>{};
   pictures const data = load(s);
@@ -363,7 +376,7 @@ void run(settings const& s) {
   dsl::trainer trainer = compile(s);
   say(fmt::format("num_replicas_in_sync: {}, {}{}", trainer.engine().replicas(),
                   s.executor == "cuda" ? "" : "on the CPU: ", trainer.engine().description()));
-  if (speaks() && !s.resume && s.keeps_checkpoint() && std::filesystem::exists(s.checkpoint()))
+  if (speaks() && !s.resume && std::filesystem::exists(s.checkpoint()))
     say(fmt::format(
         "an unfinished run's {0} is replaced by this one's, and is {0}.before until then; "
         "to resume from it end this run first: mv {1} {2}",
@@ -375,14 +388,28 @@ void run(settings const& s) {
         dsl::early_stopping_options{
             .patience = s.early_stopping, .restore_best_weights = true, .verbose = s.verbose > 0},
         dsl::metric_named(s.monitor));
-  std::vector<dsl::callback_handle> all = callbacks(s, stopping, data);
-  if (s.keeps_checkpoint()) all.emplace_back(says_what_differs{s.checkpoint(), decisive(s, data, trainer)});
-  dsl::history const history = trainer.fit(data.train, {.epochs = s.epochs,
-                                                        .batch_size = s.batch_size * gpus,
-                                                        .validation = &data.test,
-                                                        .augment = augmentation(s),
-                                                        .callbacks = all,
-                                                        .average = averages(s)});
+  auto const backup = std::make_shared<dsl::backup_and_restore>(
+      s.checkpoint(),
+      dsl::backup_options{.save_freq = s.save_every > 0 ? dsl::every_batches(s.save_every) : dsl::every_epochs(1),
+                          .delete_checkpoint = false,  // after the plot
+                          .restore = s.resume,
+                          .verbose = false});
+  std::vector<dsl::callback_handle> all = callbacks(s, stopping, backup, data);
+  all.emplace_back(says_what_differs{s.checkpoint(), decisive(s, data, trainer)});
+  dsl::history history;
+  try {
+    history = trainer.fit(data.train, {.epochs = s.epochs,
+                                       .batch_size = s.batch_size * gpus,
+                                       .validation = &data.test,
+                                       .augment = augmentation(s),
+                                       .callbacks = all,
+                                       .average = averages(s)});
+  } catch (dsl::interrupted const& e) {
+    all.clear();  // and with it a line that a progress bar has begun
+    say(e.what());
+    say_how_to_resume(s, backup->saved());
+    throw;
+  }
   // None where the run had ended already, and --early-stopping is new.
   bool const best = stopping && stopping->has_weights();
   dsl::epoch_record kept = history.epochs.back();  // whose weights the network has
@@ -417,8 +444,15 @@ int start(settings const& s) {
     return 0;
   }
 #ifdef TYPENET_HAS_MPI
-  processes = std::make_unique<dsl::mpi>(dsl::mpi_options{.deadline_s = s.deadline});  // outlives run(), for fail()
-  run(s);
+  auto world = std::make_unique<dsl::mpi>(dsl::mpi_options{.deadline_s = s.deadline});
+  dsl::mpi& all = *world;
+  processes = std::move(world);  // outlives run(), for fail()
+  try {
+    run(s);
+  } catch (dsl::interrupted const&) {
+    all.meet("the end of an interrupted run");  // the first to end ends all, and process 0 has to say how to resume
+    throw;
+  }
   processes.reset();
   return 0;
 #else
@@ -431,6 +465,11 @@ int start(settings const& s) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Whoever reads the log may go, and a log may become too large: no reason to end a training. What can't be written
+  // then fails as on a full disk.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  command_line.assign(argv, argv + argc);
   settings s;
   CLI::App app{"Trains MiniGoogLeNet, a network of 1,656,250 parameters, on CIFAR-10 and plots how it went."};
   declare(app, s);
@@ -446,7 +485,12 @@ int main(int argc, char** argv) {
       if (first) draw(s);
       return 0;
     }
-    return start(s);
+    int const code = start(s);
+    if (int const late = dsl::stop_on_signal::received()) dsl::end_by_signal(late);  // all is written
+    return code;
+  } catch (dsl::interrupted const& e) {
+    std::fflush(nullptr);
+    dsl::end_by_signal(e.signal);
   } catch (CLI::Success const& e) {  // --help
     return first ? app.exit(e) : 0;
   } catch (CLI::ParseError const& e) {

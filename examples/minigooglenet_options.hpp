@@ -110,7 +110,6 @@ struct settings {
   std::string classes() const { return weights + ".classes"; }
   bool confusion_as_text() const { return confusion.ends_with(".txt"); }
   std::string checkpoint() const { return output + ".checkpoint"; }
-  bool keeps_checkpoint() const { return epochs > 1 || resume || save_every > 0; }
 };
 
 inline void declare(CLI::App& app, settings& s) {
@@ -280,8 +279,9 @@ Examples:
 
 It exits with 0 when plot and history are written, 2 for options that can't be, 1 for everything else that goes
 wrong; then one line on standard error says what and what to do, and no history is left, unless the
-training was over: PLOT.history.csv is written first, whole, should the disk be full for weights or plot. A
-training that was ended after its first epoch (with --swa or --ema a step later), or with --save-every after its
+training was over: PLOT.history.csv is written first, whole, should the disk be full for weights or plot. Ctrl-C,
+SIGTERM, SIGHUP and SIGUSR1 stop a training at its next step; it writes PLOT.checkpoint, says how to resume, and
+ends by that signal; a second one ends it at once. A training that was killed after its first epoch (with --swa or --ema a step later), or with --save-every after its
 first N steps and one more, leaves PLOT.checkpoint: add --resume to go on from there; and PLOT, with its epochs.
 Where these can't be written while it trains, it warns and goes on.)");
   CLI::Validator const whole(

@@ -7,4 +7,5 @@
 #include <dsl/training/metrics.hpp>
 #include <dsl/training/annealing.hpp>
 #include <dsl/training/early_stopping.hpp>
+#include <dsl/training/stop_on_signal.hpp>
 #include <dsl/training/terminate_on_nan.hpp>

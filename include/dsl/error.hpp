@@ -47,6 +47,13 @@ struct training_error : error {
   using error::error;
 };
 
+/// What fit throws where a run was told to end at its next step: by stop_on_signal, or by whoever gave
+/// fit_run::interrupt a number. What keeps the run's state has written it by then.
+struct interrupted : error {
+  interrupted(std::string const& what, int which) : error(what), signal(which) {}
+  int signal;
+};
+
 namespace detail {
 
 // Weak in place of inline: emitted in every file, called there or not.

@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import struct
 import sys
 import tempfile
@@ -156,6 +157,35 @@ class Program(unittest.TestCase):
                 self.assertEqual(self.numbers(name), self.numbers("whole"))
                 self.assertEqual(err, "")
                 self.assertNotIn("plot.svg.checkpoint", self.files(name))  # it has ended
+
+    def test_a_signal_to_one_process_stops_all_and_they_resume(self):
+        arguments = [*SMALL, "--epochs", "12"]
+        self.run_in("whole", [program, *arguments, "--gpus", "2"])
+        for name, to, number in (("one", 1, signal.SIGTERM), ("all", None, signal.SIGUSR1)):
+            with self.subTest(name):
+                where = self.here / name
+                where.mkdir()
+                job = launching.Job(mpirun((2, program, *arguments)), cwd=where)
+                try:
+                    end = time.monotonic() + 100
+                    while "Epoch 2/12" not in job.said(job.out) or len(job.ranks()) < 2:
+                        self.assertIsNone(job.wait(0), job.said(job.err))
+                        self.assertLess(time.monotonic(), end)
+                        time.sleep(0.01)
+                    ranks = job.ranks()
+                    os.kill(job.process.pid if to is None else ranks[to], number)  # Open MPI hands SIGUSR1 on to all
+                    self.assertEqual(job.wait(60), 128 + number, job.said(job.err))
+                    self.assertFalse([pid for pid in ranks.values() if launching.runs(pid)])
+                    out = job.said(job.out)
+                finally:
+                    job.end()
+                self.assertEqual(self.files(name), ["plot.svg", "plot.svg.checkpoint"])
+                self.assertRegex(out, rf"\[INFO\] fit: interrupted by signal {int(number)} after (batch|epoch) ")
+                self.assertEqual(out.count("to resume, under mpirun as before: "), 1, out)
+                out, err = self.run_in(name, mpirun((2, program, *arguments, "--resume")))
+                self.assertIn("[INFO] resuming after ", out)
+                self.assertEqual(err, "")
+                self.assertEqual(self.numbers(name), self.numbers("whole"))
 
     def test_a_resumed_run_with_other_options_says_which(self):
         arguments = [*SMALL, "--epochs", "30", "--schedule", "cosine"]

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
 #include "support/chained.hpp"
 #include "support/toy_training.hpp"
 #include "support/warnings.hpp"
 
 #include <dsl/dsl.hpp>
+#include <dsl/io/backup_and_restore.hpp>
 #include <dsl/towers.hpp>
 
 #include <atomic>
@@ -55,6 +57,13 @@ class world {
   int calls(int q, std::string const& what) {
     std::lock_guard const held(mutex_);
     return called_[{q, what}];
+  }
+  /// The same of everything.
+  int calls(int q) {
+    std::lock_guard const held(mutex_);
+    int all = 0;
+    for (auto const& [call, times] : called_) all += call.first == q ? times : 0;
+    return all;
   }
 
  private:
@@ -532,6 +541,65 @@ TEST_CASE("processes compare network and parameters when these can be others, an
   for (auto const& c : each)
     CHECK(c == std::vector<counts>{
                    {1, 1, 0, 3}, {0, 0, 0, 3}, {0, 1, 1, 0}, {0, 0, 1, 0}, {0, 2, 5, 0}, {0, 0, 0, 3}, {0, 1, 0, 3}});
+}
+
+TEST_CASE("where one process is asked to end all end at the same step, and ask nobody for it", "[processes]") {
+  test::temporary_directory const here;
+  struct asked : callback {
+    int epoch;
+    std::int64_t step;
+    int what;
+    int number = 0;
+    asked(int e, std::int64_t s, int w) : epoch(e), step(s), what(w) {}
+    void on_train_begin(fit_run& run) override { run.interrupt = &number; }
+    void on_batch_end(fit_run& run) override {
+      if (run.epoch == epoch && run.step == step) number = what;
+    }
+  };
+  backup_and_restore const backup(here / "state", {.verbose = false});
+  trainer whole = test::toy::compiled(2);
+  std::vector<double> const wanted = test::figures(test::toy::fit(whole, 2, {}));
+  int exchanges[2] = {};
+  for (int const asks : {0, 1}) {
+    world w(2);
+    CHECK(in_each(w, [&](int q) {
+            trainer t = test::toy::compiled(1, &w.at(q));
+            std::vector<callback_handle> all{backup};
+            if (asks) all.emplace_back(asked{-1, 0, 0});
+            test::toy::fit(t, 2, all);
+          }) == std::vector<std::string>(2));
+    exchanges[asks] = w.calls(0);
+  }
+  CHECK(exchanges[0] == exchanges[1]);
+
+  for (int const who : {0, 1})
+    for (std::int64_t const step : {0, 3, 4}) {
+      INFO("process " << who << ", step " << step);
+      world w(2);
+      std::uint64_t steps[2] = {};
+      auto const said = in_each(w, [&](int q) {
+        trainer t = test::toy::compiled(1, &w.at(q));
+        try {
+          test::toy::fit(t, 2, {backup, asked{q == who ? 1 : -1, step, 15}});
+        } catch (interrupted const& e) {
+          CHECK(e.signal == 15);
+          steps[q] = t.steps();
+          throw;
+        }
+      });
+      std::string const where =
+          "fit: interrupted by signal 15 after batch " + std::to_string(step + 2) + " of 6 of epoch 2 of 2";
+      CHECK(said == std::vector<std::string>{where, where});
+      CHECK(steps[0] == steps[1]);
+      world again(2);
+      std::vector<double> found[2];
+      CHECK(in_each(again, [&](int q) {
+              trainer t = test::toy::compiled(1, &again.at(q));
+              found[q] = test::figures(test::toy::fit(t, 2, {backup}));
+            }) == std::vector<std::string>(2));
+      CHECK(found[0] == wanted);
+      CHECK(found[1] == wanted);
+    }
 }
 
 TEST_CASE("of several processes one warns of towers with a single sample, whosever they are", "[processes]") {

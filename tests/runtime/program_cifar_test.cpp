@@ -95,7 +95,7 @@ struct running {
     ::setenv("XDG_CACHE_HOME", "/nonexistent", 1);
     for (auto const& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
     rlimit const small{file_bytes, file_bytes};
-    if (file_bytes > 0) ::signal(SIGXFSZ, SIG_IGN), ::setrlimit(RLIMIT_FSIZE, &small);
+    if (file_bytes > 0) ::setrlimit(RLIMIT_FSIZE, &small);
     ::alarm(300);  // a run that should have been refused would train for hours
     ::execv(argv[0], argv.data());
     ::_exit(126);
@@ -499,7 +499,8 @@ TEST_CASE("program: where the plot fails after the training, the history is kept
   temporary_directory const here, bin;
   // A gnuplot that draws the two trials before the training, and has no more ink then.
   std::ofstream(bin / "gnuplot") << "#!/bin/sh\nif [ -e \"$0.2\" ]; then echo no ink >&2; exit 3; fi\n"
-                                    "if [ -e \"$0.1\" ]; then : >\"$0.2\"; else : >\"$0.1\"; fi\nprintf '%200sIEND'\n";
+                                    "if [ -e \"$0.1\" ]; then : >\"$0.2\"; else : >\"$0.1\"; fi\nprintf '%200sIEND'\n"
+                                    "cut -d ' ' -f 5 /proc/$$/stat >\"$0.group\"\n";
   fs::permissions(bin / "gnuplot", fs::perms::owner_all);
   std::string const path = std::getenv("PATH");
   outcome const o = run(here, tiny({"-o", "plot.png", "--epochs", "2", "--verbose", "0"}),
@@ -507,6 +508,7 @@ TEST_CASE("program: where the plot fails after the training, the history is kept
   INFO(o.out << o.err);
   CHECK(o.code == 1);
   REQUIRE(lines(o.err).size() == 2);
+  CHECK(std::stol(contents(bin / "gnuplot.group")) != ::getpgrp());  // a terminal's Ctrl-C is not for it
   CHECK(lines(o.err)[0].starts_with("[WARNING] plot: "));
   CHECK(has(lines(o.err)[0], "no ink ; training goes on"));
   CHECK(lines(o.err)[1].starts_with("error: plot: "));
@@ -568,6 +570,84 @@ TEST_CASE("program: a checkpoint that can't be written ends no training", "[prog
   CHECK(std::distance(fs::directory_iterator(here.path), {}) == 2);
 }
 
+TEST_CASE("program: interrupted, it says how to resume; that command gives what an undisturbed run gives",
+          "[program]") {
+  temporary_directory const whole, here;
+  // Names that a shell would take apart, and a terminal obey.
+  std::vector<std::string> const options =
+      with_steps(16, {"--output=-it's \"a\n$(plot).svg", "--epochs", "3", "--threads", "1", "--verbose", "0",
+                      "--weights", "w\x1b[31m *"});
+  REQUIRE(run(whole, options).code == 0);
+  running first(here, options);
+  first.wait_for("[INFO] training network...");
+  ::kill(first.pid, SIGINT);
+  outcome const o = first.end();
+  INFO(o.out << o.err);
+  CHECK(o.signal == SIGINT);
+  CHECK(o.err.empty());
+  CHECK(has(o.out, "\n[INFO] fit: interrupted by signal 2 after batch "));
+  CHECK(o.out.find('\x1b') == std::string::npos);
+  std::vector<std::string> const said = lines(o.out);
+  std::string const words = "[INFO] its state is in -it's \"a\\x0a$(plot).svg.checkpoint; to resume: ";
+  REQUIRE(said.back().starts_with(words));
+  CHECK(said.back().ends_with(" --resume"));
+  CHECK(std::distance(fs::directory_iterator(here.path), {}) == 1);  // no lock is left
+
+  std::string const paste =
+      "cd '" + here.path.string() + "' && unset TYPENET_DATA && " + said.back().substr(words.size());
+  REQUIRE(paste.find('\'', 200) != std::string::npos);
+  std::ofstream(here / "paste.sh") << paste << " > out 2> err\n";
+  REQUIRE(std::system(("bash " + (here / "paste.sh")).c_str()) == 0);
+  CHECK(has(contents(here / "out"), "[INFO] resuming after batch "));
+  CHECK(contents(here / "err").empty());
+  for (char const* name : {"-it's \"a\n$(plot).svg", "w\x1b[31m *", "w\x1b[31m *.classes"})
+    CHECK(contents(here / name) == contents(whole / name));
+  CHECK_FALSE(fs::exists(here / "-it's \"a\n$(plot).svg.checkpoint"));
+}
+
+TEST_CASE("program: an interrupted run of one epoch has a state, too; a second Ctrl-C ends at once", "[program]") {
+  temporary_directory const here;
+  std::vector<std::string> const options = with_steps(100, {"-o", "plot.svg", "--epochs", "1"});
+  {
+    running once(here, options);
+    once.wait_for("Epoch 1/1");
+    ::kill(once.pid, SIGTERM);
+    outcome const o = once.end();
+    INFO(o.out << o.err);
+    CHECK(o.signal == SIGTERM);
+    CHECK(fs::exists(here / "plot.svg.checkpoint"));
+  }
+  fs::remove(here / "plot.svg.checkpoint");
+  running twice(here, options);
+  twice.wait_for("Epoch 1/1");
+  ::kill(twice.pid, SIGSTOP);  // both arrive before it can do anything else
+  ::kill(twice.pid, SIGINT);
+  ::kill(twice.pid, SIGTERM);
+  ::kill(twice.pid, SIGCONT);
+  outcome const o = twice.end();
+  INFO(o.out << o.err);
+  CHECK((o.signal == SIGINT || o.signal == SIGTERM));
+  CHECK_FALSE(has(o.out, "to resume"));
+  CHECK_FALSE(fs::exists(here / "plot.svg.checkpoint"));
+}
+
+TEST_CASE("program: a reader of its output that goes away ends no training", "[program]") {
+  temporary_directory const here;
+  for (int const both : {0, 1}) {
+    int ends[2] = {};
+    REQUIRE(::pipe(ends) == 0);
+    running o(here, tiny({"-o", "plot.svg", "--epochs", "2", "--verbose", "2"}), {}, 0, ends[1], both ? ends[1] : -1);
+    ::close(ends[1]);
+    char begin[8];
+    REQUIRE(::read(ends[0], begin, sizeof begin) > 0);
+    ::close(ends[0]);  // as head does
+    CHECK(o.end().code == 0);
+    CHECK(lines(contents(here / "plot.svg.history.csv")).size() == 3);
+    CHECK(has(contents(here / "plot.svg"), "</svg>"));
+    fs::remove(here / "plot.svg");
+  }
+}
+
 TEST_CASE("program: of two runs with one output the second is refused, before it loads anything", "[program]") {
   temporary_directory const here;
   std::vector<std::string> const endless =
@@ -605,8 +685,9 @@ TEST_CASE("program: where the weights fail after the training, history and plot 
   outcome const o = run(here, tiny({"-o", "plot.png", "--epochs", "1", "--weights", "w"}), {}, 1 << 20);
   INFO(o.out << o.err);
   CHECK(o.code == 1);
-  REQUIRE(lines(o.err).size() == 1);
-  CHECK(o.err.starts_with("error: weights: w must be a file that can be written; found File too"));
+  REQUIRE(lines(o.err).size() == 2);
+  CHECK(o.err.starts_with("[WARNING] checkpoint: plot.png.checkpoint must be"));
+  CHECK(lines(o.err)[1].starts_with("error: weights: w must be a file that can be written; found File too"));
   CHECK(has(o.err, "every epoch's numbers are kept in plot.png.history.csv"));
   CHECK(lines(contents(here / "plot.png.history.csv")).size() == 2);
   CHECK(contents(here / "plot.png").starts_with("\x89PNG"));

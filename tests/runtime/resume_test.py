@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Kills a training with SIGKILL at random moments and goes on with --resume, until it ends by itself: what it leaves must
-be what an undisturbed one does, to the byte.
+"""Kills a training with SIGKILL, or asks it to end with SIGINT or SIGTERM, at random moments and goes on with --resume, until
+it ends by itself: what it leaves must be what an undisturbed one does, to the byte.
 
     tests/runtime/resume_test.py build/gcc/examples/minigooglenet_cifar                                   4 moments
     tests/runtime/resume_test.py PROGRAM --moments 50 --output benchmarks/results/DATE_resume.json        as the docs quote
@@ -29,6 +29,7 @@ import measuring
 
 EPOCHS, STEPS = 4, 8
 WHERE = {"[INFO] resuming after batch": "within an epoch", "[INFO] resuming after epoch": "after an epoch"}
+SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
 TIMES = 2  # columns at the end of a row
 # Every callback that has a state: two epochs of 4 end within --save-every's steps, and the best value is one of them.
 OPTIONS = ["--output", "plot.svg", "--synthetic", "--train-size", 64, "--test-size", 16, "--batch-size", 8, "--epochs",
@@ -80,7 +81,7 @@ def killed(o, ranks, folder, after, dice):
                 time.sleep(0.005)  # mpirun has not started them yet
             code = job.wait(0)
             if code is None and victims:
-                os.kill(dice.choice(victims), signal.SIGKILL)
+                os.kill(dice.choice(victims), dice.choice(SIGNALS))
                 job.wait(60)
         return code, job.said(job.out), job.said(job.err)
     finally:
@@ -150,8 +151,8 @@ def main():
                      sum(x["resumed"] for x in k), f"{same} of {len(r)}"])
     text = "\n\n".join([
         "# A training that is killed and goes on",
-        f"MiniGoogLeNet, {EPOCHS} epochs of {STEPS} steps, a checkpoint every 3 steps and after each epoch; SIGKILL at random "
-        f"moments (seed {o.seed}), then the same command with --resume, until it ends. Weights, best weights, plot, history and "
+        f"MiniGoogLeNet, {EPOCHS} epochs of {STEPS} steps, a checkpoint every 3 steps and after each epoch; SIGKILL, SIGINT or "
+        f"SIGTERM at random moments (seed {o.seed}), then the same command with --resume, until it ends. Weights, best weights, plot, history and "
         "log must be those of an undisturbed run, to the byte; of the last two all columns but the two that are times.",
         measuring.table(["run", "undisturbed", "kills", "starting", "within an epoch", "after one",
                          "of a resumed run", "runs with the same bytes"], rows),

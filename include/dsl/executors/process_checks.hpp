@@ -43,6 +43,11 @@ class process_checks {
   /// Process 0's text becomes everybody's.
   virtual void broadcast(char const* what, std::string& text) = 0;
 
+  /// What this process wants of all of them, 0 for nothing. It travels with the next step's metrics and costs no
+  /// exchange of its own; asked() is then, in every process, the largest number that one of them gave.
+  virtual void ask(int what) = 0;
+  virtual int asked() const = 0;
+
   /// Every number becomes the sum of all processes' numbers.
   virtual void sum(char const* what, long long* numbers, int count) = 0;
 

@@ -98,6 +98,7 @@ class backup_and_restore : public callback {
   void on_backup(fit_run& run) override {
     bool now = options_.save_freq.now(run, batches_);
     if (options_.save_freq.epochs == 0 && run.next.step == 0) now = true, batches_ = 0;
+    now |= run.interrupted != 0;
     if (!now) return;
     if (run.processes) run.stop = run.processes->any("whether a callback ends the run, in its state", run.stop);
     if (run.leads && file_.keep(run, checkpoint(run))) forget_before();
@@ -119,6 +120,9 @@ class backup_and_restore : public callback {
 
   /// Whether the last fit resumed from the file.
   bool restored() const { return restored_; }
+  /// Whether the file has the last state that was to be kept: where fit throws interrupted, that which it ended in. Of
+  /// several processes process 0 knows.
+  bool saved() const { return file_.is_written(); }
 
  private:
   std::string const& path() const { return file_.path(); }

@@ -177,25 +177,27 @@ class state_file {
 
   [[gnu::cold]] void begin() {
     waits_.clear();
-    warned_ = false;
+    warned_ = written_ = false;
   }
-  /// In on_backup. Whether it is written by now: validation has looked at these weights, or nothing will any more.
+  /// In on_backup. Whether it is written by now.
   [[gnu::cold]] bool keep(fit_run const& run, std::string state) {
     waits_ = std::move(state);
-    bool const ends = run.stop || run.next.epoch >= run.epochs;
-    bool const validated = run.current.validated && !(run.average && !run.average->is_empty());  // else the average was
-    return run.next.step == 0 && (validated || ends) && write();
+    written_ = false;
+    return run.proven && write();
   }
+  /// Whether the file has the last state that was kept.
+  bool is_written() const { return written_; }
   /// In on_batch_end, which no bad loss comes to. Whether there was one, and it is written.
   bool confirm() { return !waits_.empty() && write(); }
 
  private:
   [[gnu::cold]] bool write() {
     std::string const state = std::exchange(waits_, {});
-    return write_or_warn(warned_, [&] { write_checkpoint(state, path_); });
+    return written_ = write_or_warn(warned_, [&] { write_checkpoint(state, path_); });
   }
 
   std::string path_, waits_;
+  bool written_ = false;
   bool warned_ = false;
 };
 

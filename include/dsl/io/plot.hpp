@@ -188,7 +188,12 @@ inline void run_gnuplot(std::string const& script, int picture, double seconds =
   char program[] = "gnuplot", defaults[] = "-d";  // not the user's own settings
   char* const arguments[] = {program, defaults, nullptr};
   pid_t child = 0;
-  int const failed = ::posix_spawnp(&child, program, &actions, nullptr, arguments, environ);
+  // In a process group of its own: Ctrl-C in a terminal is for the training, which may want to end a step later.
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  int const failed = ::posix_spawnp(&child, program, &actions, &attributes, arguments, environ);
+  ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   std::optional<int> const ended = failed == 0 ? wait_for(child, seconds) : 0;
   if (!ended)

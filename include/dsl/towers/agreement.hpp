@@ -126,6 +126,11 @@ class agreement final : public process_checks {
     return found;
   }
   void broadcast(char const* what, std::string& text) override { all_->broadcast(what, text); }
+  void ask(int what) override { ask_ = what; }
+  int asked() const override { return asked_; }
+  /// The engine, which sends what this process asks for and says what any process did.
+  int own_request() const { return ask_; }
+  void requested(int what) { asked_ = what; }
   [[gnu::cold]] void sum(char const* what, long long* numbers, int count) override {
     std::vector<long long> all(static_cast<std::size_t>(all_->processes()) * static_cast<std::size_t>(count));
     long long const bytes = static_cast<long long>(sizeof *numbers) * count;
@@ -161,6 +166,7 @@ class agreement final : public process_checks {
   bool met_ = false;
   bool written_ = true;   // since parameters were compared
   bool trained_ = false;  // likewise
+  int ask_ = 0, asked_ = 0;
 };
 
 }  // namespace dsl::detail

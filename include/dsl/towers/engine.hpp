@@ -117,12 +117,17 @@ class towers_engine final : public engine {
 
   batch_metrics metrics(int which) override {
     program const& p = program_of(which);
-    batch_metrics* const own = metrics_.begin() + group_.first_rank();
+    report* const own = metrics_.begin() + group_.first_rank();
     for (int i = 0; i < towers_; ++i)
-      own[i] = p.each[i].part.size > 0 ? at(i).metrics(p.each[i].program) : batch_metrics{};
+      own[i] = {p.each[i].part.size > 0 ? at(i).metrics(p.each[i].program) : batch_metrics{}, agreement_.own_request()};
     if (world_) world_->exchange("metrics", metrics_sent_.begin(), metrics_received_.begin());
     batch_metrics sum;
-    for (batch_metrics const& m : metrics_) sum.loss += m.loss, sum.correct += m.correct;
+    int asked = 0;
+    for (report const& r : metrics_) {
+      sum.loss += r.metrics.loss, sum.correct += r.metrics.correct;
+      if (r.asks > asked) asked = static_cast<int>(r.asks);
+    }
+    agreement_.requested(asked);
     return sum;
   }
   /// What this process brings of a batch.
@@ -176,6 +181,11 @@ class towers_engine final : public engine {
     batch_part part{0};
     int program = -1;
   };
+  /// What a rank says of a step to the others; without a byte that has no value.
+  struct report {
+    batch_metrics metrics{};
+    long long asks = 0;  // process_checks::ask
+  };
   struct program {
     dsl::mode mode = dsl::mode::inference;
     batch_part part{0};
@@ -219,9 +229,9 @@ class towers_engine final : public engine {
     world_->agree("how the towers cut a batch", policy_.even);
     world_->agree("what becomes of the towers' moments", static_cast<int>(policy_.moments));
     metrics_sent_ = metrics_received_ = list<process_message>(world_->processes());
-    auto const bytes = static_cast<long long>(sizeof(batch_metrics));
-    batch_metrics* const own = metrics_.begin() + group_.first_rank();
-    batch_metrics* all = metrics_.begin();
+    auto const bytes = static_cast<long long>(sizeof(report));
+    report* const own = metrics_.begin() + group_.first_rank();
+    report* all = metrics_.begin();
     for (int q = 0; q < world_->processes(); all += group_.ranks_of(q++)) {
       metrics_sent_[q] = {own, bytes * towers_};
       metrics_received_[q] = {all, bytes * group_.ranks_of(q)};
@@ -278,7 +288,7 @@ class towers_engine final : public engine {
   std::vector<std::unique_ptr<engine>> engines_;
   chain<program> programs_;
   bool warned_ = false;
-  list<batch_metrics> metrics_;  // per rank, of the last run
+  list<report> metrics_;  // per rank, of the last run
   list<process_message> metrics_sent_, metrics_received_;
   tower_threads threads_;
 };

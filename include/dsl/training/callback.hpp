@@ -72,6 +72,12 @@ struct fit_run {
   bool failed = false;     // the loss is no number any more, and a callback has ended the run for it
   bool leads = true;       // of several processes one prints and writes files: this one
   fit_position next{};     // on_restore may change it: where the run begins
+  /// Points to a callback's number, which a signal's handler or another thread may set at any time, in one process or
+  /// in all. With a signal's number there, on_backup is called after the step under way, one more step or a batch of
+  /// validation proves that state, and fit throws interrupted: in every process after the same step.
+  int const* interrupt = nullptr;
+  int interrupted = 0;  // the number found there: the state of this on_backup is the one to go on from
+  bool proven = false;  // the weights of `next` have given a loss that is a number, or nothing will look at them
   callback const* restored_by = nullptr;       // whose on_restore was the last to do so
   process_checks* processes = nullptr;         // of several: for what all of them must know
   detail::weight_averager* average = nullptr;  // of fit's .average

@@ -37,7 +37,7 @@ class trainer {
   /// Trains for options.epochs epochs of floor(size / batch_size) steps and returns what each came to. Order,
   /// augmentation and dropout depend on the seed alone. Throws option_error before the first step where the options
   /// don't fit network or data, and before any step whose learning rate is below 0 or no number; training_error when
-  /// the loss is no number any more.
+  /// the loss is no number any more; interrupted where a callback such as stop_on_signal was told to end the run.
   [[gnu::cold]] history fit(dataset const& data, fit_options const& options) {
     detail::require_samples(graph_, data, "fit");
     detail::require_fit(graph_, data, options);
@@ -89,7 +89,8 @@ class trainer {
       run.current.images_per_second = static_cast<double>(steps * options.batch_size) / run.current.seconds;
       average.show();
       if (options.validation) {
-        run.current.validation = evaluate(*options.validation, options.batch_size);
+        run.current.validation = evaluate(*options.validation, options.batch_size, nullptr, &run);
+        if (run.proven) leave(run);
         if (!detail::isfinite(run.current.validation.loss)) {
           average.hide();
           if (ends_for_bad_loss(run)) break;
@@ -105,9 +106,11 @@ class trainer {
       if (detail::is_learning_rate(run.learning_rate)) learning_rate_ = run.learning_rate;
       agree_to_stop(run);  // for the state that is written now
       run.next = {.epoch = run.epoch + 1};
+      run.proven = (run.current.validated && !averages(run)) || run.stop || run.next.epoch >= run.epochs;
       tell(run, &callback::on_saving_point);
       average.hide();
       tell(run, &callback::on_backup);
+      if (run.interrupted && run.proven) leave(run);
       ++run.epoch;
     }
     if (!run.failed) average.keep();
@@ -118,37 +121,18 @@ class trainer {
   /// Mean loss and accuracy over all samples, in inference mode; a short last batch counts by its samples. `seen`, a
   /// confusion_matrix for one, looks on. Warns where the pictures lack the mean that fit's had; so does predict.
   [[gnu::cold]] scores evaluate(dataset const& data, int batch_size = 64, evaluation_observer* seen = nullptr) {
-    detail::require_samples(graph_, data, "evaluate");
-    look_at_mean(data, "evaluate");
-    process_checks* const processes = engine_->processes();
-    if (processes) processes->before_evaluation(data, batch_size);
-    batch_metrics sum;
-    detail::zeros<float> outputs;  // of what this process brings of a batch
-    if (seen) seen->on_begin(data);
-    for_each_batch(data, batch_size, mode::evaluation, [&](int program, batch const& b) {
-      batch_metrics const m = engine_->metrics(program);
-      sum.loss += m.loss;
-      sum.correct += m.correct;
-      if (!seen) return;
-      batch_part const share = engine_->share_of(b.size);
-      auto const needed = static_cast<std::size_t>(share.size) * static_cast<std::size_t>(data.classes);
-      if (outputs.size() < needed) outputs.allocate(needed);
-      engine_->read_result(program, outputs.data());
-      seen->on_batch(outputs.data(), b.labels + share.first, b.first + share.first, share.size);
-    });
-    if (seen) seen->on_end(processes);
-    auto const size = static_cast<double>(data.size);
-    return {sum.loss / size, sum.correct / size};
+    return evaluate(data, batch_size, seen, nullptr);
   }
-
   /// The network's outputs, (size, outputs): a classifier's probabilities.
   [[gnu::cold]] std::vector<float> predict(dataset const& data, int batch_size = 64) {
     detail::require_pictures(graph_, data, "predict");
     look_at_mean(data, "predict");
     auto const outputs = graph_.shape_of(graph_.result()).size();
     std::vector<float> all(static_cast<std::size_t>(data.size * outputs));
-    for_each_batch(data, batch_size, mode::inference,
-                   [&](int program, batch const& b) { engine_->read_result(program, all.data() + b.first * outputs); });
+    for_each_batch(data, batch_size, mode::inference, [&](int program, batch const& b) {
+      engine_->read_result(program, all.data() + b.first * outputs);
+      return true;
+    });
     return all;
   }
 
@@ -241,6 +225,60 @@ class trainer {
     }
   }
 
+  /// The metrics of a run's last step. Learns whether the run has been interrupted, in all processes alike.
+  batch_metrics metrics(int program, fit_run* run) {
+    if (!run) return engine_->metrics(program);
+    int const here = run->interrupt ? __atomic_load_n(run->interrupt, __ATOMIC_RELAXED) : 0;
+    if (run->processes) run->processes->ask(here);
+    batch_metrics const m = engine_->metrics(program);
+    if (!run->interrupted) run->interrupted = run->processes ? run->processes->asked() : here;
+    return m;
+  }
+  /// The state to go on from is kept.
+  [[gnu::cold, noreturn]] static void leave(fit_run const& run) {
+    fit_position const& at = run.next;
+    std::string const where = at.step > 0
+                                  ? detail::message({"batch ", at.step, " of ", run.steps, " of epoch ", at.epoch + 1})
+                                  : detail::message({"epoch ", at.epoch});
+    throw interrupted(
+        detail::message({"fit: interrupted by signal ", run.interrupted, " after ", where, " of ", run.epochs}),
+        run.interrupted);
+  }
+  /// Whether validation looks at the average of weights, and not at the training's own.
+  static bool averages(fit_run const& run) { return run.average && !run.average->is_empty(); }
+
+  /// `run`: its validation, which ends early where the run is interrupted and these weights have given a loss. Its
+  /// state is kept then, and run->proven says so.
+  [[gnu::cold]] scores evaluate(dataset const& data, int batch_size, evaluation_observer* seen, fit_run* run) {
+    detail::require_samples(graph_, data, "evaluate");
+    look_at_mean(data, "evaluate");
+    process_checks* const processes = engine_->processes();
+    if (processes) processes->before_evaluation(data, batch_size);
+    batch_metrics sum;
+    detail::zeros<float> outputs;  // of what this process brings of a batch
+    if (seen) seen->on_begin(data);
+    for_each_batch(data, batch_size, mode::evaluation, [&](int program, batch const& b) {
+      batch_metrics const m = metrics(program, run);
+      sum.loss += m.loss;
+      sum.correct += m.correct;
+      if (run && run->interrupted && !averages(*run) && detail::isfinite(sum.loss)) {
+        run->proven = true;
+        return false;
+      }
+      if (!seen) return true;
+      batch_part const share = engine_->share_of(b.size);
+      auto const needed = static_cast<std::size_t>(share.size) * static_cast<std::size_t>(data.classes);
+      if (outputs.size() < needed) outputs.allocate(needed);
+      engine_->read_result(program, outputs.data());
+      seen->on_batch(outputs.data(), b.labels + share.first, b.first + share.first, share.size);
+      return true;
+    });
+    if (seen) seen->on_end(processes);
+    if (run && run->proven) tell(*run, &callback::on_backup);
+    auto const size = static_cast<double>(data.size);
+    return {sum.loss / size, sum.correct / size};
+  }
+
   [[gnu::cold]] static void begin_epoch(fit_run& run) {
     tell(run, &callback::on_epoch_begin);
     if (run.next.step > 0)  // a restart has cut this epoch; what on_epoch_begin did had been done before
@@ -265,11 +303,13 @@ class trainer {
     else if (at.step < steps)
       engine_->start_epoch(program, run.epoch, at.step);
     batch const resident{.size = engine_->share_of(options.batch_size).size};
+    run.proven = false;
     for (run.step = at.step; steps > at.step; run.step = at.step) {
       check_rate(run);
+      bool const last = run.interrupted != 0;  // its loss says what the state before it is worth
       batch const& b = loader ? *loader->next() : resident;
       engine_->run(program, {b.images, b.labels, b.size, step_++, run.learning_rate});
-      batch_metrics const m = engine_->metrics(program);
+      batch_metrics const m = metrics(program, &run);
       if (!detail::isfinite(m.loss)) {
         if (ends_for_bad_loss(run)) return false;
         detail::refuse<training_error>({"loss: it became ", m.loss, " in epoch ", run.epoch + 1, ", batch ",
@@ -281,6 +321,7 @@ class trainer {
       ++at.step;
       means();
       tell(run, &callback::on_batch_end);
+      if (last) leave(run);
       if (run.average) run.average->after_step(run.epoch, at.step == steps);
       at.seconds = seconds() - begin;
       run.next = at;
@@ -302,6 +343,7 @@ class trainer {
     return run.failed;
   }
 
+  /// Until f(program, batch) is false.
   template <class F>
   [[gnu::cold]] void for_each_batch(dataset const& data, int batch_size, mode m, F f) {
     detail::option_check{"batch_size"}.need(batch_size >= 1, "it must be 1 or more", batch_size, "try 64");
@@ -314,7 +356,7 @@ class trainer {
       int const program = engine_->prepare(m, share);
       engine_->run(program,
                    {b->images + share.first * data.sample.size(), b->labels + share.first, share.size, step_, 0});
-      f(program, *b);
+      if (!f(program, *b)) return;
     }
   }
 
