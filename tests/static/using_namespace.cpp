@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Every word of the language without dsl:: in front of it, beside the C library's functions at global scope.
+#include <dsl/language.hpp>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmath>
+
+using namespace dsl;
+using namespace dsl::literals;
+
+struct small_module : sequential<conv2d<4, 3, 3, 1, padding::same>, batch_norm<>, relu> {};
+
+// The C library has tanh() and no other word; that one is qualified.
+static_assert(network<image<3, 8, 8>, small_module, concat<conv2d<2, 1>, conv_module<2, 3>>, add<identity, silu>,
+                      leaky_relu<>, elu<>, sigmoid, dsl::tanh, max_pool2d<2>, avg_pool2d<2>, global_avg_pool2d,
+                      dropout<0.5>, flatten, dense<10>, softmax>::output == shape{10});
+static_assert(network<image<3, 32, 32>, minigooglenet<10>>::output == shape{10});
+static_assert(network<image<3, 16, 16>, inception_module<4, 4>, downsample_module<4>>::output == shape{12, 7, 7});
+static_assert(network<features<4>, dense<2>>::training_bytes(1) < 1_MiB);
+
+// Or, in a namespace of one's own, a declaration hides the function.
+namespace mine {
+using dsl::tanh;
+using model = network<image<3, 8, 8>, conv2d<4, 3>, tanh, flatten, dense<10>, softmax>;
+static_assert(model::output == shape{10});
+}  // namespace mine
+
+// So it does in a function.
+constexpr auto outputs() {
+  using dsl::tanh;
+  return network<features<4>, dense<3>, tanh>::output.channels;
+}
+static_assert(outputs() == 3);
+static_assert(sizeof(::tanh(0.5)) == sizeof(double));  // which is still there for whoever says ::
