@@ -102,7 +102,7 @@ TEST_CASE("plot_each_epoch: after every epoch a picture of all so far, whole", "
   toy::fit(t, 3, {plot_each_epoch(here / "a/run.png", {.plot = {.title = "a run"}, .most_time = 1}), looked});
   CHECK(gnuplot.drawn() == pictures{{1}, {1}, {1, 2}, {1, 2, 3}});
   for (int n : {1, 2, 3}) {
-    CHECK(gnuplot.script(n).find("set title 'a run'") != std::string::npos);
+    CHECK(gnuplot.script(n).find("set title \"a run\"") != std::string::npos);
     CHECK(looked->seen[static_cast<std::size_t>(n - 1)].ends_with(std::to_string(n) + "<svg></svg>IEND"));
   }
   CHECK(std::distance(fs::directory_iterator(here.path / "a"), {}) == 1);

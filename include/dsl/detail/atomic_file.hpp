@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/error.hpp>
-#include <dsl/io/file_lock.hpp>
+#include <dsl/detail/file_lock.hpp>
 #include <dsl/warning.hpp>
 
 #include <cerrno>

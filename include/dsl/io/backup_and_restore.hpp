@@ -3,7 +3,7 @@
 
 #include <dsl/detail/print.hpp>
 #include <dsl/io/checkpoint.hpp>
-#include <dsl/io/file_lock.hpp>
+#include <dsl/detail/file_lock.hpp>
 #include <dsl/io/save_freq.hpp>
 
 #include <cerrno>

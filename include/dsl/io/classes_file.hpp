@@ -35,7 +35,9 @@ struct picture_classes {
 namespace detail {
 
 /// Whether a name can be a line of the file, and can be printed: names go to terminals and to gnuplot.
-[[gnu::cold]] inline bool is_class_name(std::string_view name) { return !name.empty() && without_controls(name) == name; }
+[[gnu::cold]] inline bool is_class_name(std::string_view name) {
+  return !name.empty() && without_controls(name) == name;
+}
 
 /// A classes file, line by line; each error names the line.
 class classes_reader {
