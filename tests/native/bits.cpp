@@ -36,44 +36,44 @@ floats numbers(long long count, unsigned seed) {
 
 floats empty(long long count) { return floats(static_cast<std::size_t>(count)); }
 
-std::uint64_t direct(native::kernels const& k, dsl::window const& w, std::uint64_t h) {
+std::uint64_t direct(cpu::kernels const& k, dsl::window const& w, std::uint64_t h) {
   shape const in{32, 13, 15};
   shape const out{48, (13 + 2 * w.pad_top - w.height) / w.stride + 1, (15 + 2 * w.pad_left - w.width) / w.stride + 1};
-  native::convolution const c{3, in, out, w};
+  cpu::convolution const c{3, in, out, w};
   floats x = numbers(3 * in.size(), 1), dy = numbers(3 * out.size(), 2), bias = numbers(48, 4);
   floats const kernel = numbers(48LL * 32 * w.height * w.width, 3);
   view<float> const xv{x.data(), in, 3, k.lanes, 32, 0}, dyv{dy.data(), out, 3, k.lanes, 48, 0};
   view<float const> const xr{x.data(), in, 3, k.lanes, 32, 0}, dyr{dy.data(), out, 3, k.lanes, 48, 0};
-  auto const run = [&](native::direct_pass const& p, view<float const> const& from, view<float> const& to, bool add) {
+  auto const run = [&](cpu::direct_pass const& p, view<float const> const& from, view<float> const& to, bool add) {
     floats packed = empty(p.packed()), scratch = empty(p.scratch());
     for (int i = 0; i < p.pack_items(); ++i) p.pack(i, kernel.data(), packed.data());
     for (int i = 0; i < p.items(); ++i)
       p.run(i, from, packed.data(), add ? nullptr : bias.data(), to, add, false, scratch.data());
   };
-  native::direct_weights const dw(k, c, false, 1);
+  cpu::direct_weights const dw(k, c, false, 1);
   floats sums = empty(dw.sums()), scratch = empty(dw.scratch()), gradient = kernel;
   for (int i = 0; i < dw.items(); ++i) dw.run(i, xr, dyr, sums.data(), scratch.data());
   for (int i = 0; i < dw.finish_items(); ++i) dw.finish(i, sums.data(), gradient.data());
-  run({k, c, native::data_gathering(c, 0, 0), true, false}, dyr, xv, true);
-  run({k, c, native::forward_gathering(c, false), false, false}, xr, dyv, false);
+  run({k, c, cpu::data_gathering(c, 0, 0), true, false}, dyr, xv, true);
+  run({k, c, cpu::forward_gathering(c, false), false, false}, xr, dyv, false);
   return hash_of(gradient, hash_of(x, hash_of(dy, h)));
 }
 
-std::uint64_t winograd(native::kernels const& k, std::uint64_t h) {
+std::uint64_t winograd(cpu::kernels const& k, std::uint64_t h) {
   shape const in{32, 13, 15}, out{48, 13, 15};
-  native::convolution3x3 const c{3, in, out, 1, 1};
+  cpu::convolution3x3 const c{3, in, out, 1, 1};
   floats x = numbers(3 * in.size(), 1), dy = numbers(3 * out.size(), 2), bias = numbers(48, 4);
   floats const kernel = numbers(48LL * 32 * 9, 3);
   view<float> const xv{x.data(), in, 3, k.lanes, 32, 0}, dyv{dy.data(), out, 3, k.lanes, 48, 0};
   view<float const> const xr{x.data(), in, 3, k.lanes, 32, 0}, dyr{dy.data(), out, 3, k.lanes, 48, 0};
-  auto const run = [&](native::winograd_forward const& p, view<float const> const& from, view<float> const& to,
+  auto const run = [&](cpu::winograd_forward const& p, view<float const> const& from, view<float> const& to,
                        bool add) {
     floats packed = empty(p.packed()), scratch = empty(p.scratch());
     for (int i = 0; i < p.pack_items(); ++i) p.pack(i, kernel.data(), packed.data());
     for (int i = 0; i < p.items(); ++i)
       p.run(i, from, packed.data(), add ? nullptr : bias.data(), to, add, false, scratch.data());
   };
-  native::winograd_weights const dw(k, c, 1);
+  cpu::winograd_weights const dw(k, c, 1);
   floats sums = empty(dw.sums()), scratch = empty(dw.scratch()), gradient = kernel;
   for (int i = 0; i < dw.items(); ++i) dw.run(i, xr, dyr, sums.data(), scratch.data());
   for (int i = 0; i < dw.finish_items(); ++i) dw.finish(i, sums.data(), gradient.data());
@@ -85,13 +85,13 @@ std::uint64_t winograd(native::kernels const& k, std::uint64_t h) {
 }  // namespace
 
 int main() {
-  for (auto set : {native::instructions::baseline, native::instructions::avx2, native::instructions::avx512}) {
-    if (!native::has(set)) continue;
-    native::kernels const& k = native::kernels_of(set);
+  for (auto set : {host::instructions::baseline, host::instructions::avx2, host::instructions::avx512}) {
+    if (!host::has(set)) continue;
+    cpu::kernels const& k = cpu::kernels_of(set);
     std::uint64_t h = 14695981039346656037U;
     h = direct(k, {1, 1, 1, 0, 0}, h);
     h = direct(k, {3, 3, 2, 1, 1}, h);
     h = winograd(k, h);
-    std::printf("%s %016llx\n", native::name_of(set), static_cast<unsigned long long>(h));
+    std::printf("%s %016llx\n", host::name_of(set), static_cast<unsigned long long>(h));
   }
 }

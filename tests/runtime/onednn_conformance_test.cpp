@@ -1,29 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Every step of the oneDNN executor against reference's plain loops in double, tensor by tensor, on networks chosen for
-// what can go wrong in channel blocks: odd channel counts, slices, copies, accumulated gradients, one pixel.
-#include "support/catch.hpp"
-#include "support/random_network.hpp"
-#include "support/running_moments.hpp"
+// The oneDNN executor against reference in double, tensor by tensor: tests/support/conformance.hpp says how.
+
+#include "support/conformance.hpp"
 
 #include <dsl/dsl.hpp>
 #include <dsl/executors/onednn.hpp>
 
-#include <cmath>
-#include <cstring>
-#include <map>
-
 using namespace dsl;
-using dsl::test::dice;
-using test::bump;
-using test::random_network;
+using namespace dsl::test;
 
 namespace {
-
-struct cpu {
-  int block = 16;
-  bool winograd = false;
-  int threads = 0;
-};
 
 /// What the library chose, one a convolution's pass.
 std::vector<std::string> implementations(dnn::engine const& e) {
@@ -33,348 +19,18 @@ std::vector<std::string> implementations(dnn::engine const& e) {
   return all;
 }
 
-std::unique_ptr<dnn::engine> make_engine(graph_view const& g, engine_options const& o, cpu const& c) {
+std::unique_ptr<dnn::engine> make_engine(graph_view const& g, engine_options const& o, setup const& c) {
   return std::make_unique<dnn::engine>(g, o, target{.channel_block = c.block, .library_writes_slices = true},
                                        dnn::engine_settings{c.threads, c.winograd});
 }
 
-/// The largest difference so far, relative to the largest number of its tensor, and where it was.
-struct difference {
-  double size = 0;
-  std::string where = "nowhere";
-  /// Only the largest of millions is put into words.
-  template <class Words>
-  void take(double d, Words const& at) {
-    if (!(d <= size)) size = std::isnan(d) ? HUGE_VAL : d, where = at();
-  }
-};
-
-using numbers = std::vector<double>;
-
-double largest(numbers const& v) {
-  double all = 0;
-  for (double x : v) all = std::max(all, std::abs(x));
-  return all;
-}
-
-/// Values by kind and number. A tensor that is all rounding (a gradient that cancels) is measured against a tenth
-/// of the largest of its kind.
-struct values {
-  std::map<std::pair<int, int>, numbers> of;
-
-  void compare(values const& ours, char const* const kinds[], difference& d) const {
-    std::map<int, double> scale;
-    for (auto const& [key, v] : of) scale[key.first] = std::max(scale[key.first], largest(v));
-    for (auto const& [key, v] : of) {
-      auto const other = ours.of.find(key);
-      if (other == ours.of.end()) continue;  // a copy that only one layout needs
-      double const unit = std::max({largest(v), 0.1 * scale[key.first], 1e-30});
-      if (v.size() != other->second.size()) {
-        d.take(HUGE_VAL, [] { return "sizes"; });
-        continue;
-      }
-      for (std::size_t i = 0; i < v.size(); ++i)
-        d.take(std::abs(v[i] - other->second[i]) / unit, [&] {
-          return std::string(kinds[key.first]) + " " + std::to_string(key.second) + " number " + std::to_string(i) +
-                 ": " + std::to_string(v[i]) + ", here " + std::to_string(other->second[i]);
-        });
-    }
-  }
-};
-
-/// One of the two engines and a batch.
-template <class T>
-class side {
- public:
-  side(std::unique_ptr<dsl::engine> e, int batch)
-      : batch_(batch), engine_(std::move(e)), host_(dynamic_cast<host::engine<T>&>(*engine_)) {}
-
-  dsl::engine& engine() { return *engine_; }
-  graph_view const& graph() const { return engine_->graph(); }
-
-  /// All memory of a step holds NaN before it: unused places of a channel block must be written or not matter.
-  void run(mode m, batch_view const& b) {
-    int const program = engine_->prepare(m, batch_);
-    poison(program);
-    engine_->run(program, b);
-  }
-  /// Runs the last batch again, step by step, and keeps every tensor that a step reads, as it then is.
-  values replay(mode m) {
-    int const program = engine_->prepare(m, batch_);
-    poison(program);
-    values all;
-    host::program<T> const& p = host_.prepared(program);
-    for (int s = 0; s < p.plan.steps.size(); ++s) {
-      record(p, p.plan.steps[s], all);
-      host_.run_step(program, s);
-    }
-    return all;
-  }
-  values state() {
-    values all;
-    batch_metrics const m = engine_->metrics(engine_->prepare(mode::training, batch_));
-    all.of[{4, 0}] = {m.loss};
-    all.of[{5, 0}] = {m.correct};
-    for (int k = 0; k < graph().size.parameters; ++k) {
-      parameter const& p = graph().parameters[k];
-      auto const from = [&](T const* x) { return numbers(x, x + p.count()); };
-      all.of[{p.trainable() ? 0 : 3, k}] = from(host_.parameter_data(k));
-      if (!p.trainable()) continue;
-      all.of[{1, k}] = from(host_.parameter_gradient_data(k));
-      if (engine_->options().update.slots() > 0) all.of[{2, k}] = from(host_.slot_data(0, k));
-    }
-    return all;
-  }
-  values outcome(batch_view const& b) {
-    values all;
-    run(mode::evaluation, b);
-    batch_metrics const m = engine_->metrics(engine_->prepare(mode::evaluation, batch_));
-    all.of[{0, 0}] = {m.loss};
-    all.of[{1, 0}] = {m.correct};
-    run(mode::inference, b);
-    std::vector<float> result(static_cast<std::size_t>(batch_ * graph().shape_of(graph().result()).size()));
-    engine_->read_result(engine_->prepare(mode::inference, batch_), result.data());
-    all.of[{2, 0}] = numbers(result.begin(), result.end());
-    return all;
-  }
-
- private:
-  void poison(int program) {
-    host::program<T> const& p = host_.prepared(program);
-    std::memset(p.activations->data(), 0xff, static_cast<std::size_t>(p.activations->bytes()));
-  }
-  void record(host::program<T> const& p, step const& s, values& all) const {
-    for (int i = 0; i < s.operands; ++i) {
-      operand const& o = p.plan.operands[s.first_operand + i];
-      bool const tensor = o.what == content::activation || o.what == content::gradient;
-      bool const slice = s.what == action::copy_backward && s.kind == op::concat;
-      if (!tensor || o.how != access::read || slice) continue;
-      buffer const& b = p.plan.buffers[o.buffer];
-      shape const& x = graph().shape_of(o.index);
-      view<T const> const v{reinterpret_cast<T const*>(p.activations->data() + b.offset),     x,        batch_, b.block,
-                            static_cast<int>(padded_channels(b) * b.shape.area() / x.area()), o.channel};
-      numbers& to = all.of[{static_cast<int>(o.what), o.index}];
-      to.clear();
-      plain::for_each_channel(v, [&](int n, int c) {
-        for (long long at = 0; at < x.area(); ++at) to.push_back(static_cast<double>(v(n, c, at)));
-      });
-    }
-  }
-
-  int batch_;
-  std::unique_ptr<dsl::engine> engine_;
-  host::engine<T>& host_;
-};
-
-/// Three training steps of both executors from the same parameters and pictures; between them an evaluation and an
-/// inference, so that kernels packed for the one must not serve the other.
-difference compare(graph_view const& g, int batch, engine_options const& o, cpu const& c, std::uint64_t seed) {
-  side<double> theirs(reference<double>{}.make_engine(g, o), batch);
-  side<float> ours(make_engine(g, o, c), batch);
-  dice d(seed);
-  auto const uniform = [&](double width) { return static_cast<float>(width * (d.below(1 << 20) * 0x1p-19 - 1)); };
-  std::vector<float> x;
-  for (int k = 0; k < g.size.parameters; ++k) {
-    parameter const& p = g.parameters[k];
-    double const width = p.role == role::kernel ? std::sqrt(3.0 * p.dims[0] / static_cast<double>(p.count())) : 0.5;
-    float const middle = p.role == role::gamma || p.role == role::moving_variance ? 1.0F : 0.0F;
-    x.resize(static_cast<std::size_t>(p.count()));
-    for (float& v : x) v = middle + uniform(width);
-    theirs.engine().write_parameter(k, x.data());
-    ours.engine().write_parameter(k, x.data());
-  }
-  x.resize(static_cast<std::size_t>(batch * g.shape_of(0).size()));
-  for (float& v : x) v = uniform(1);
-  std::vector<std::int32_t> labels;
-  for (int n = 0; n < batch; ++n) labels.push_back(d.below(static_cast<int>(g.shape_of(g.result()).size())));
-  // a small rate: a loss driven to 1e-5 has gradients that are all rounding
-  batch_view const pictures{x.data(), labels.data(), batch, 3, 1e-3};
-
-  dnn::thread_count const scope(c.threads);
-  char const* const tensors[] = {"activation", "gradient of activation"};
-  char const* const states[] = {"parameter", "gradient of parameter", "slot of parameter", "running statistic",
-                                "loss",      "right answers"};
-  char const* const outcomes[] = {"evaluated loss", "evaluated right answers", "result"};
-  difference worst;
-  auto const train = [&] {
-    theirs.run(mode::training, pictures);
-    ours.run(mode::training, pictures);
-    theirs.state().compare(ours.state(), states, worst);
-  };
-  train();
-  theirs.replay(mode::training).compare(ours.replay(mode::training), tensors, worst);
-  theirs.state().compare(ours.state(), states, worst);
-  theirs.outcome(pictures).compare(ours.outcome(pictures), outcomes, worst);
-  for (mode m : {mode::evaluation, mode::inference}) theirs.replay(m).compare(ours.replay(m), tensors, worst);
-  train();
-  return worst;
-}
-
-/// Returns how many additions one number of a training step follows from: the terms of each node's sums, forward and
-/// backward.
-double additions(graph_view const& g, int batch) {
-  double all = 0;
-  for (int i = 0; i < g.size.nodes; ++i) {
-    node const& n = g.nodes[i];
-    double const pixels = batch * static_cast<double>(g.shape_of(n.output).area());
-    int const* const d = n.parameters > 0 ? g.parameters[n.first_parameter].dims : nullptr;
-    switch (n.kind) {
-      case op::conv2d: all += (d[0] + d[1]) * d[2] * d[3] + pixels; break;
-      case op::dense: all += d[0] + d[1] + batch; break;
-      case op::batch_norm: all += 4 * pixels; break;  // mean, variance and the two sums of its backward pass
-      case op::max_pool2d:
-      case op::avg_pool2d: all += 2 * n.window.height * n.window.width; break;
-      default: all += 2 * n.inputs; break;
-    }
-  }
-  return all;
-}
-
-/// Returns how far float may be from double. Each addition rounds by 2^-24, and n of them by sqrt(n) as much;
-/// batch_norm subtracts a mean with such an error and divides by a deviation of sqrt(epsilon) or more, here 1/32.
-/// Winograd's transforms lose two digits more than direct convolutions.
-double tolerance(graph_view const& g, int batch, cpu const& c) {
-  return c.winograd ? 1e-3 : 0x1p-24 * std::sqrt(additions(g, batch)) * 2 * 32;
-}
-
-int compared = 0;
-int compared_again = 0;
-
-/// A ReLU whose input is zero but for rounding may have the other sign, which changes a gradient for good. That is rare
-/// and a matter of luck: with other numbers the two must agree twice.
-void agree(graph_view const& g, int batch, engine_options const& o, cpu const& c, double bound) {
-  INFO("batch " << batch << ", blocks of " << c.block << (c.winograd ? ", Winograd" : ", direct") << ", threads "
-                << c.threads);
-  ++compared;
-  difference const d = compare(g, batch, o, c, 1);
-  if (d.size < bound) {
-    SUCCEED("agrees");
-    return;
-  }
-  ++compared_again;
-  for (std::uint64_t seed : {2, 3}) {
-    difference const again = compare(g, batch, o, c, seed);
-    INFO("first " << d.size << " in " << d.where << "; then " << again.size << " in " << again.where);
-    CHECK(again.size < bound);
-  }
-}
-void agree(graph_view const& g, int batch, engine_options const& o, cpu const& c) {
-  agree(g, batch, o, c, tolerance(g, batch, c));
-}
-
-engine_options const plain_sgd{.seed = 11, .verify = &verify};
-engine_options const keras{.seed = 11, .update = {.momentum = 0.9}, .verify = &verify};
-engine_options const torch{.seed = 12,
-                           .update = {.momentum = 0.9, .weight_decay = 0.01, .rate_in_velocity = false},
-                           .loss = loss::mean_squared_error,
-                           .batch_norm_momentum = 0.8,
-                           .unbiased_running_variance = true,
-                           .verify = &verify};
-
-template <class... Layers>
-void agree_for(std::initializer_list<int> batches = {1, 2, 3, 7}) {
-  constexpr detail::name text = detail::signature<types<Layers...>>();
-  INFO(std::string(text.data, static_cast<std::size_t>(text.size)));
-  bool even = false;
-  for (int batch : batches) {
-    for (int block : {16, 8}) {
-      agree(network<Layers...>::view(), batch, even ? torch : keras, {block, even, 1});
-      even = !even;
-    }
-    even = !even;
-  }
-}
-/// With a classifier after.
-template <class... Layers>
-void agree_on() {
-  agree_for<Layers..., flatten, dense<5>, softmax>();
-}
-/// With a convolution of C channels before them, so that they see channel blocks and pass a gradient on.
-template <int C, class... Layers>
-void agree_behind() {
-  agree_for<image<3, 7, 6>, conv2d<C, 3>, Layers..., flatten, dense<5>, softmax>({2, 3});
-  agree_for<image<3, 7, 6>, conv2d<C, 3>, Layers..., global_avg_pool2d, flatten, dense<5>, softmax>({1});
-}
-
-template <int C>
-void check_convolutions() {
-  using enum padding;
-  agree_behind<C>();
-  agree_behind<C, conv2d<C, 1>, conv2d<C + 1, 3>>();
-  agree_behind<C, conv2d<7, 5>>();
-  agree_behind<C, conv2d<9, 1, 7>, conv2d<3, 7, 1>>();
-  agree_behind<C, conv2d<12, 2, 2>>();
-  agree_behind<C, conv2d<18, 3, 3, 2>>();
-  agree_behind<C, conv2d<18, 3, 3, 2, valid>>();
-  agree_behind<C, conv2d<18, 3, 3, 1, valid>, dsl::tanh, conv2d<C, 1, 1, 2>>();
-  agree_behind<C, conv2d<6, 7, 6, 1, valid>, dsl::tanh>();  // to one pixel
-}
-template <int C>
-void check_elementwise() {
-  agree_behind<C, relu, conv2d<3, 1>>();
-  agree_behind<C, leaky_relu<>, elu<>, sigmoid, conv2d<3, 3>>();
-  agree_behind<C, dsl::tanh, silu, conv2d<C, 1>>();
-  agree_behind<C, add<silu, dsl::tanh, identity>, conv2d<4, 3>>();
-  agree_behind<C, elementwise<bump>, conv2d<4, 3>>();
-  agree_behind<C, dropout<0.3>, conv2d<C, 3>, dropout<0.5>>();
-  agree_behind<C, concat<dropout<0.3>, sequential<dropout<0.6>, conv2d<C, 1>>>, conv2d<4, 1>>();
-}
-template <int C>
-void check_batch_norm() {
-  agree_behind<C, batch_norm<>, conv2d<3, 3>>();
-  agree_behind<C, batch_norm<>, relu, conv2d<3, 1>>();
-  agree_behind<C, add<batch_norm<>, identity>, batch_norm<0.9, 1e-2>, conv2d<3, 1>>();  // its bias is used
-  agree_behind<C, dsl::tanh, batch_norm<>, dsl::tanh, batch_norm<>, relu, dropout<0.2>>();
-  agree_behind<C, conv_module<C, 1, 1>, conv_module<C + 3, 3, 3>>();
-}
-template <int C>
-void check_pools() {
-  agree_behind<C, max_pool2d<2>, conv2d<3, 1>>();
-  agree_behind<C, max_pool2d<3, 2>, batch_norm<>, conv2d<3, 1>>();
-  agree_behind<C, dsl::tanh, max_pool2d<3, 1>, avg_pool2d<2, 1>>();
-  agree_behind<C, avg_pool2d<3, 2>, conv2d<C, 1>, max_pool2d<2, 1>>();
-  agree_behind<C, max_pool2d<6>, conv2d<C, 1>>();  // to one pixel
-  agree_behind<C, avg_pool2d<6>, max_pool2d<1>, dsl::tanh, conv2d<C, 1>>();
-  agree_behind<C, add<max_pool2d<3, 1>, avg_pool2d<3, 1>, conv2d<C, 3, 3, 1, padding::valid>>, batch_norm<>>();
-}
-template <int C>
-void check_joins() {
-  using enum padding;
-  agree_behind<C, concat<conv2d<C, 1>, conv2d<7, 3>>, conv2d<4, 1>>();
-  agree_behind<C, concat<conv_module<C, 1, 1>, conv_module<16, 3, 3>, conv_module<C, 3, 3>>, conv2d<4, 1>>();
-  agree_behind<C, inception_module<16, C>, inception_module<C, 16>, downsample_module<C>, batch_norm<>>();
-  agree_behind<C, concat<concat<conv_module<C, 1, 1>, dsl::tanh>, concat<max_pool2d<1>, identity>>, conv2d<4, 3>>();
-  agree_behind<C, concat<identity, conv2d<8, 3>>, concat<identity, conv2d<8, 3>>,
-               concat<conv_module<8, 1, 1>, identity>, conv2d<4, 1>>();
-  agree_behind<C, concat<identity, identity, avg_pool2d<1>>, batch_norm<>, relu, conv2d<C, 1>>();
-  agree_behind<C, concat<conv2d<4, 3, 3, 2, valid>, max_pool2d<3, 2>, avg_pool2d<3, 2>>, conv2d<C, 1>>();
-  agree_behind<C, add<identity, conv2d<C, 3>>, add<conv2d<C, 1>, conv2d<C, 3>, identity>>();
-  agree_behind<C, add<conv2d<20, 3, 3, 2>, conv2d<20, 1, 1, 2>, conv2d<20, 2, 2, 2>>, batch_norm<>>();
-  agree_behind<C, add<sequential<conv_module<6, 1, 1>, conv2d<C, 3>, batch_norm<>>, identity>, relu, conv2d<3, 1>>();
-  agree_behind<C, add<concat<conv2d<C - 4, 1>, conv2d<4, 1>>, identity, identity>, conv2d<3, 3>>();
-}
-template <int C>
-void check_on_pictures() {
-  using picture = image<C, 6, 5>;
-  agree_on<picture>();
-  agree_on<picture, batch_norm<>, conv2d<4, 3>>();
-  agree_on<picture, batch_norm<>, relu, max_pool2d<2>>();
-  agree_on<picture, max_pool2d<3, 2>, conv2d<4, 3>, max_pool2d<1>>();
-  agree_on<picture, avg_pool2d<2>, batch_norm<>, relu>();
-  agree_on<picture, global_avg_pool2d>();
-  agree_on<picture, relu, conv2d<4, 1>>();
-  agree_on<picture, silu, dropout<0.4>>();
-  agree_on<picture, dropout<0.4>, conv2d<4, 3>>();
-  agree_on<picture, elementwise<bump>, conv2d<4, 3>>();
-  agree_on<picture, concat<identity, conv_module<16, 1, 1>, max_pool2d<1>>, conv2d<4, 1>>();
-  agree_on<picture, add<identity, conv2d<C, 3>>, conv2d<4, 1>>();
-  agree_on<image<C, 1, 1>, conv2d<17, 1>, relu, conv2d<C, 3>, batch_norm<>, add<identity, conv2d<C, 1>>,
-           max_pool2d<1>>();
-  agree_for<features<C>, dense<20>, dsl::tanh, dense<7>, batch_norm<>, relu, dropout<0.3>, dense<6>, softmax>();
-  agree_for<features<C>, dense<9>, concat<softmax, identity, dense<4>>, add<identity, dense<22>>, dense<6>, sigmoid>();
-}
-
 }  // namespace
+
+std::unique_ptr<dsl::engine> dsl::test::make_checked(graph_view const& g, engine_options const& o, setup const& c) {
+  omp_set_num_threads(c.threads > 0 ? c.threads : omp_get_num_procs());  // for steps that are run by hand
+  return make_engine(g, o, c);
+}
+std::vector<int> dsl::test::checked_blocks() { return {16, 8}; }
 
 TEST_CASE("onednn agrees with reference: conv2d", "[conformance]") {
   check_convolutions<5>();
@@ -406,29 +62,16 @@ TEST_CASE("onednn agrees with reference: straight on pictures and flat inputs", 
   check_on_pictures<3>();
   check_on_pictures<17>();
 }
-TEST_CASE("onednn agrees with reference: what ends a network", "[conformance]") {
-  agree_for<image<3, 4, 5>, conv2d<17, 3>>();
-  agree_for<image<3, 4, 5>, conv2d<17, 3>, batch_norm<>, relu>();
-  agree_for<image<3, 4, 5>, concat<conv2d<17, 3>, conv_module<16, 1, 1>>, sigmoid>();
-  agree(network<image<3, 4, 5>, conv2d<4, 3>, flatten, dense<5>>::view(), 3, torch, {});
-}
+TEST_CASE("onednn agrees with reference: what ends a network", "[conformance]") { check_ends(); }
 
 TEST_CASE("onednn agrees with reference: networks that nobody would write", "[conformance]") {
-  for (std::uint64_t seed = 0; seed < 150; ++seed) {
-    dice d(seed);
-    int const block = d.percent(50) ? 16 : 8;
-    random_network const g(d, block);
-    engine_options o = d.percent(50) ? keras : plain_sgd;
-    o.loss = g.ends_in_softmax() ? loss::categorical_crossentropy : loss::mean_squared_error;
-    INFO("random network " << seed);
-    agree(g.view(), d.between(1, 4), o, {block, d.percent(50), d.percent(20) ? 2 : 1});
-  }
+  check_random_networks(150);
 }
 
 TEST_CASE("onednn agrees with reference: 3x3 convolutions that Winograd takes", "[conformance]") {
   using model = network<image<3, 16, 16>, conv2d<32, 3>, batch_norm<>, conv2d<48, 3>, dsl::tanh,
                         add<identity, conv2d<48, 3>>, global_avg_pool2d, flatten, dense<5>, softmax>;
-  cpu const c{dnn::preferred_block(), true, 1};
+  setup const c{dnn::preferred_block(), true, 1};
   agree(model::view(), 16, keras, c);
   auto const e = make_engine(model::view(), keras, c);
   e->prepare(mode::training, 16);
@@ -443,7 +86,7 @@ namespace {
 
 /// The calls of one program that are cut: "3 backward weights in 2 pieces".
 template <class Network>
-std::vector<std::string> cut_calls(mode m, int batch, cpu const& c) {
+std::vector<std::string> cut_calls(mode m, int batch, setup const& c) {
   auto const e = make_engine(Network::view(), keras, c);
   e->prepare(m, batch);
   std::vector<std::string> all;
@@ -462,7 +105,7 @@ TEST_CASE("onednn agrees with reference: batches that are cut into pieces", "[co
   using calls = std::vector<std::string>;
   int const block = dnn::preferred_block();
   int const even = block == 16 ? 6 : 8, prime = block == 16 ? 7 : 11;
-  cpu const direct{block, false, 1}, winograd{block, true, 1};
+  setup const direct{block, false, 1}, winograd{block, true, 1};
   agree(model::view(), even, keras, direct, 2e-4);  // gradients are sums of 66,000 products: 2e-5
   agree(model::view(), 9, keras, winograd);
   if (dnn::vector_floats() == 1) return;
@@ -470,73 +113,15 @@ TEST_CASE("onednn agrees with reference: batches that are cut into pieces", "[co
     CHECK(cut_calls<model>(m, even, direct) == calls{"3 forward in 2 pieces"});
   CHECK(cut_calls<model>(mode::training, 9, winograd) == calls{"3 backward weights in 3 pieces"});
   CHECK(cut_calls<model>(mode::inference, 9, winograd).empty());
-  for (cpu const& c : {direct, winograd}) {
+  for (setup const& c : {direct, winograd}) {
     CHECK(cut_calls<model>(mode::training, 5, c).empty());      // less than 8 MiB
     CHECK(cut_calls<model>(mode::training, prime, c).empty());  // more, but a prime number of samples goes into crumbs
   }
 }
 
-// A ReLU whose input is within float's error of zero, some 1e-5 of the deviation, may have the other sign: a share of
-// 1e-5 of all gradients is then another, and the square root of that, 3e-3, of what they add up to.
 TEST_CASE("onednn agrees with reference: MiniGoogLeNet", "[conformance]") {
-  using model = network<image<3, 32, 32>, minigooglenet<10>>;
-  int const batch = 4;
-  side<double> theirs(reference<double>{}.make_engine(model::view(), keras), batch);
-  side<float> ours(onednn{}.make_engine(model::view(), keras), batch);
-  initialize(theirs.engine(), 5);
-  initialize(ours.engine(), 5);
-  dice d(5);
-  std::vector<float> x(batch * 3 * 32 * 32);
-  for (float& v : x) v = static_cast<float>(d.below(256)) / 64 - 2;
-  std::int32_t const labels[batch] = {3, 1, 4, 1};
-  batch_view const pictures{x.data(), labels, batch, 0, 0.01};
-  theirs.run(mode::training, pictures);
-  ours.run(mode::training, pictures);
-  values const a = theirs.state(), b = ours.state();
-  CHECK(a.of.at({4, 0})[0] == approx(b.of.at({4, 0})[0]).epsilon(1e-4));
-  for (auto const& [key, v] : a.of) {
-    numbers const& w = b.of.at(key);
-    double squares = 0, error = 0;
-    for (std::size_t i = 0; i < v.size(); ++i) squares += v[i] * v[i], error += (v[i] - w[i]) * (v[i] - w[i]);
-    INFO("kind " << key.first << ", parameter " << key.second << ": error " << std::sqrt(error) << " of "
-                 << std::sqrt(squares));
-    CHECK(std::sqrt(error) <= 5e-3 * std::sqrt(squares) + 1e-6);
-  }
-  difference worst;
-  char const* const outcomes[] = {"evaluated loss", "evaluated right answers", "result"};
-  values const c = theirs.outcome(pictures);
-  c.compare(ours.outcome(pictures), outcomes, worst);
-  INFO(worst.where);
-  CHECK(worst.size < 1e-3);
+  check_minigooglenet(onednn{}.make_engine(network<image<3, 32, 32>, minigooglenet<10>>::view(), keras));
 }
-
-namespace {
-
-/// Parameters, slots and gradients after some steps, as bits.
-std::vector<float> trained(graph_view const& g, int batch, cpu const& c) {
-  auto const e = make_engine(g, keras, c);
-  initialize(*e, 21);
-  dice d(22);
-  std::vector<float> x(static_cast<std::size_t>(batch * g.shape_of(0).size()));
-  for (float& v : x) v = static_cast<float>(d.below(256)) / 64 - 2;
-  std::vector<std::int32_t> labels;
-  for (int n = 0; n < batch; ++n) labels.push_back(d.below(static_cast<int>(g.shape_of(g.result()).size())));
-  int const program = e->prepare(mode::training, batch);
-  for (std::uint64_t step = 0; step < 3; ++step) e->run(program, {x.data(), labels.data(), batch, step, 0.05});
-  std::vector<float> all;
-  for (int k = 0; k < g.size.parameters; ++k) {
-    auto const count = static_cast<std::size_t>(g.parameters[k].count());
-    all.resize(all.size() + count);
-    e->read_parameter(k, all.data() + all.size() - count);
-  }
-  all.push_back(static_cast<float>(e->metrics(program).loss));
-  return all;
-}
-bool same_bits(std::vector<float> const& a, std::vector<float> const& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
-}  // namespace
 
 // Without convolutions: oneDNN 2.6.3 sums the weight gradient of one that reads NCHW pictures per thread.
 TEST_CASE("onednn: our own kernels give the same bits for any number of threads", "[conformance]") {
@@ -558,7 +143,7 @@ TEST_CASE("onednn: a run repeats bit by bit with the same number of threads", "[
                         add<identity, conv2d<48, 3>>, dropout<0.4>, global_avg_pool2d, flatten, dense<7>, softmax>;
   for (int threads : {1, 2})
     for (bool winograd : {true, false}) {
-      cpu const c{dnn::preferred_block(), winograd, threads};
+      setup const c{dnn::preferred_block(), winograd, threads};
       CHECK(same_bits(trained(model::view(), 5, c), trained(model::view(), 5, c)));
     }
   if (!same_bits(trained(model::view(), 5, {16, true, 1}), trained(model::view(), 5, {16, true, 2})))

@@ -5,7 +5,7 @@
 #include <dsl/executors/native/kernels.hpp>
 #include <dsl/executors/native/panel.hpp>
 
-namespace dsl::native {
+namespace dsl::cpu {
 
 /// A convolution with any kernel, stride and padding, as its kernel's parameter has it.
 struct convolution {
@@ -223,4 +223,4 @@ class direct_pass {
   int groups_ = 1;  // of output channels
 };
 
-}  // namespace dsl::native
+}  // namespace dsl::cpu

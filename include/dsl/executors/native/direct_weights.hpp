@@ -3,7 +3,7 @@
 
 #include <dsl/executors/native/direct.hpp>
 
-namespace dsl::native {
+namespace dsl::cpu {
 
 /// The gradient of a convolution's kernel by the matrix kernel, for any kernel, stride and padding. The batch is cut
 /// into parts, whose sums are added up in their order: how many parts follows from the shapes alone, so the bits do not
@@ -23,7 +23,7 @@ class direct_weights {
     constexpr long long most_bytes = 16LL << 20;
     long long const fit = most_bytes / (4 * part());
     parts_ = least(fit < 1 ? 1 : fit < 4 ? static_cast<int>(fit) : 4, c.batch);
-    groups_ = least((threads + parts_ - 1) / parts_, column_tiles(out_));
+    groups_ = least((threads + parts_ - 1) / parts_, out_);
     block_rows_ = 1;
     while (block_rows_ < gathering_.rows && 4 * floats(block_rows_ + 1) <= 192 << 10) ++block_rows_;
   }
@@ -36,7 +36,7 @@ class direct_weights {
   int items() const { return parts_ * groups_; }
   void run(int item, view<float const> const& x, view<float const> const& dy, float* sums, float* scratch) const {
     int const q = item / groups_;
-    share const columns(column_tiles(out_), item % groups_, groups_), samples(convolution_.batch, q, parts_);
+    share const columns(out_, item % groups_, groups_), samples(convolution_.batch, q, parts_);
     for (int n = samples.begin; n < samples.end; ++n)
       for (int i = 0; i < gathering_.rows; i += block_rows_) {
         int const count = least(block_rows_, gathering_.rows - i);
@@ -72,21 +72,21 @@ class direct_weights {
     float const* const from = dy.data + (1LL * n * dy.buffer_channels + dy.channel) * dy.shape.area();
     for (int t = 0; t < offsets_.size(); ++t)
       for (int k = 0; k < in_ * L; k += kernels_.outer_rows)
-        for (int c = columns.begin; c < columns.end; ++c) {
-          column_tile const tile = column_tile_at(c, out_);
-          kernels_.outer_product[tile.vectors](
-              {.a = scratch + offsets_[t] + k / L * p.block(L) + k % L,
-               .a_line = 1LL * g.stride * p.columns * L,
-               .a_step = 1LL * g.stride * L,
-               .b = from + (1LL * tile.first * dy.shape.area() + 1LL * i * dy.shape.width) * L,
-               .b_line = 1LL * dy.shape.width * L,
-               .b_step = L,
-               .b_vector = dy.shape.area() * L,
-               .lines = count,
-               .steps = g.columns,
-               .c = sums + (1LL * (t * in_ * L + k) * out_ + tile.first) * L,
-               .c_row = 1LL * out_ * L,
-               .fresh = fresh});
+        for (int column = columns.begin; column < columns.end;) {
+          int const vectors = next_outer_vectors(columns.end - column);
+          kernels_.outer_product[vectors]({.a = scratch + offsets_[t] + k / L * p.block(L) + k % L,
+                                           .a_line = 1LL * g.stride * p.columns * L,
+                                           .a_step = 1LL * g.stride * L,
+                                           .b = from + (column * dy.shape.area() + 1LL * i * dy.shape.width) * L,
+                                           .b_line = 1LL * dy.shape.width * L,
+                                           .b_step = L,
+                                           .b_vector = dy.shape.area() * L,
+                                           .lines = count,
+                                           .steps = g.columns,
+                                           .c = sums + (1LL * (t * in_ * L + k) * out_ + column) * L,
+                                           .c_row = 1LL * out_ * L,
+                                           .fresh = fresh});
+          column += vectors;
         }
   }
 
@@ -122,4 +122,4 @@ inline void bias_gradient(int item, view<float const> const& dy, float* gradient
   for (int l = 0; l < channels; ++l) gradient[item * L + l] = static_cast<float>(sums[l]);
 }
 
-}  // namespace dsl::native
+}  // namespace dsl::cpu

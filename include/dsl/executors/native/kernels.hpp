@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/executors/native/elementwise.hpp>
 #include <dsl/executors/native/matrix_kernel.hpp>
+#include <dsl/executors/native/normalization.hpp>
+#include <dsl/executors/native/pool2d.hpp>
 #include <dsl/executors/native/tiles.hpp>
 #include <dsl/executors/native/toom_cook.hpp>
 
-namespace dsl::native {
+namespace dsl::cpu {
 
 inline constexpr int most_rows = 12;
 inline constexpr int most_vectors = 3;
@@ -23,6 +26,15 @@ struct kernels {
   void (*tiles_out)(tiles_out_call const&);      // to an output
   void (*kernels_in)(kernels_in_call const&);    // a kernel's
   void (*kernels_out)(kernels_out_call const&);  // to a kernel's gradient
+  void (*normalize)(normalize_call const&);
+  void (*normalize_sums)(normalize_sums_call const&);
+  void (*normalize_gradient)(normalize_gradient_call const&);
+  void (*max_pool)(pool_call const&);
+  void (*max_pool_gradient)(pool_call const&);
+  void (*average_pool)(pool_call const&);
+  void (*average_pool_gradient)(pool_call const&);
+  void (*row)(row_call const&);
+  void (*momentum_step)(momentum_call const&);
 };
 
 namespace widths {
@@ -107,6 +119,15 @@ constexpr kernels make_kernels() {
   k.tiles_out = &Width::template run<output_tiles<L>>;
   k.kernels_in = &Width::template run<kernel_tiles<L>>;
   k.kernels_out = &Width::template run<kernel_gradients<L>>;
+  k.normalize = &Width::template run<normalize<L>>;
+  k.normalize_sums = &Width::template run<normalize_sums<L>>;
+  k.normalize_gradient = &Width::template run<normalize_gradient<L>>;
+  k.max_pool = &Width::template run<max_pool<L>>;
+  k.max_pool_gradient = &Width::template run<max_pool_gradient<L>>;
+  k.average_pool = &Width::template run<average_pool<L>>;
+  k.average_pool_gradient = &Width::template run<average_pool_gradient<L>>;
+  k.row = &Width::template run<row<L>>;
+  k.momentum_step = &Width::template run<momentum_step<L>>;
   return k;
 }
 
@@ -135,6 +156,10 @@ constexpr column_tile column_tile_at(int tile, int vectors) {
   return {2 * tile, tile + 1 == column_tiles(vectors) ? vectors - 2 * tile : 2};
 }
 
+/// Sums over rows have no packed factor, so their tiles may be as wide as goes: three vectors, and two where one would
+/// be left over.
+constexpr int next_outer_vectors(int left) { return left <= 3 ? left : left == 4 ? 2 : 3; }
+
 /// Group `i` of `groups` into which `count` things are shared out as evenly as goes: [begin, end).
 struct share {
   int begin;
@@ -149,4 +174,4 @@ constexpr int next_rows(int left, int most) {
   return (left + tiles - 1) / tiles;
 }
 
-}  // namespace dsl::native
+}  // namespace dsl::cpu

@@ -8,7 +8,7 @@
 #pragma nv_diag_suppress 1675
 #endif
 
-namespace dsl::native {
+namespace dsl::cpu {
 
 /// A tile of a matrix product, C = start + A B, that fits into registers: some rows, some vectors of columns. Each
 /// number's sum is made in the order of k, so its bits depend neither on the tile's size nor on its neighbours.
@@ -146,7 +146,7 @@ struct tile_sizes<16> {
   static constexpr int outer_rows = 8;
 };
 
-}  // namespace dsl::native
+}  // namespace dsl::cpu
 
 #ifdef __CUDACC__
 #pragma nv_diagnostic pop

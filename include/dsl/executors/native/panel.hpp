@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-namespace dsl::native {
+namespace dsl::cpu {
 
 constexpr int least(int a, int b) { return a < b ? a : b; }
 constexpr int blocks_of(int channels, int lanes) { return (channels + lanes - 1) / lanes; }
@@ -71,4 +71,4 @@ inline void unroll(view<float const> const& v, int n, window const& w, int first
     }
 }
 
-}  // namespace dsl::native
+}  // namespace dsl::cpu

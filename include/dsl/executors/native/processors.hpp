@@ -8,7 +8,7 @@
 #include <sched.h>
 #endif
 
-namespace dsl::native {
+namespace dsl::cpu {
 
 /// Returns a small file's text, empty where there is none.
 [[gnu::cold]] inline std::string text_of(std::string const& path) {
@@ -75,4 +75,4 @@ namespace dsl::native {
   return paid > 0 && paid < count ? paid : count;
 }
 
-}  // namespace dsl::native
+}  // namespace dsl::cpu

@@ -8,7 +8,7 @@
 #pragma nv_diag_suppress 1675
 #endif
 
-namespace dsl::native {
+namespace dsl::cpu {
 
 /// y = the sum of c[k] * x[k] over the terms that are not 0. What is only added comes first, so that a product
 /// is always fused with an addition: bits then follow from the matrix alone. A row with one term must have +-1.
@@ -75,7 +75,7 @@ struct transposed {
   }
 };
 
-}  // namespace dsl::native
+}  // namespace dsl::cpu
 
 #ifdef __CUDACC__
 #pragma nv_diagnostic pop

@@ -3,7 +3,7 @@
 
 #include <dsl/executors/native/tile_transforms.hpp>
 
-namespace dsl::native {
+namespace dsl::cpu {
 
 /// Tiles of a tensor in channel blocks, counted through all pictures: first ... first + count. Tile (i, j) of a picture
 /// begins at row i * step - top, column j * step - left.
@@ -178,4 +178,4 @@ template <int L, int Rows, int Columns>
     for (int i = 0; i < Rows * Rows; ++i) c.to[l * c.out + i] = w[i * L + l];
 }
 
-}  // namespace dsl::native
+}  // namespace dsl::cpu

@@ -1,19 +1,31 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/executors/native/instructions.hpp>
+#include <dsl/executors/host/instructions.hpp>
+
+// Reassociated sums have other bits, and all bits here are promised to be the same whatever a program is compiled with.
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__)
+#error "dsl::native gives the same bits with any flags, so it can't be compiled with -ffast-math; leave that out"
+#endif
 
 // Arithmetic whose bits no flag changes. A product is always followed by a rounding or always fused with its addition,
 // and it is written here which: GCC would fuse `a * b + c` across statements, Clang within one, either could be told
 // not to. Outside of this file kernels only add and subtract vectors. They are passed by reference, since passing one
 // by value has another calling convention in each instruction set, and GCC warns of it in a user's build.
 
-namespace dsl::native {
+namespace dsl::cpu {
 
-/// L floats that fill a register. Memory needs no alignment.
+using host::instructions;
+
+/// L floats that fill a register; L / 2 doubles, which half as many floats convert to; L integers and bytes. Memory
+/// needs no alignment.
 template <int L>
 struct vector {
   typedef float type __attribute__((vector_size(L * 4), aligned(4), may_alias));
+  typedef float half __attribute__((vector_size(L * 2), aligned(4), may_alias));
+  typedef double doubles __attribute__((vector_size(L * 4), aligned(8), may_alias));
+  typedef int ints __attribute__((vector_size(L * 4), aligned(4), may_alias));
+  typedef unsigned char bytes __attribute__((vector_size(L), aligned(1), may_alias));
 };
 
 template <int L>
@@ -75,6 +87,44 @@ template <int L>
 #endif
 }
 
+/// As multiply_add, of doubles.
+template <int L>
+[[gnu::always_inline]] inline void multiply_add_doubles(typename vector<L>::doubles& sum,
+                                                        typename vector<L>::doubles const& a,
+                                                        typename vector<L>::doubles const& b) {
+#if defined(__aarch64__)
+  asm("fmla %0.2d, %1.2d, %2.2d" : "+w"(sum) : "w"(a), "w"(b));
+#else
+  if constexpr (L == 4) {
+    typename vector<L>::doubles product = a * b;
+#ifdef __x86_64__
+    asm("" : "+x"(product));
+#endif
+    sum += product;
+  } else {
+#if defined(__clang__)
+    sum = __builtin_elementwise_fma(a, b, sum);
+#elif defined(__x86_64__)
+    if constexpr (L == 16)
+      asm("vfmadd231pd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
+    else
+      asm("vfmadd231pd %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
+#endif
+  }
+#endif
+}
+
+/// Returns a * b, rounded, which no flag fuses with an addition.
+[[gnu::always_inline]] inline double product_of(double a, double b) {
+  double p = a * b;
+#ifdef __x86_64__
+  asm("" : "+x"(p));
+#elif defined(__aarch64__)
+  asm("" : "+w"(p));
+#endif
+  return p;
+}
+
 /// v = max(v, 0); a NaN stays one.
 template <int L>
 [[gnu::always_inline]] inline void clamp_below(typename vector<L>::type& v) {
@@ -82,4 +132,4 @@ template <int L>
   v = v < zero ? zero : v;
 }
 
-}  // namespace dsl::native
+}  // namespace dsl::cpu

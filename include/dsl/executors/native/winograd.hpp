@@ -5,7 +5,7 @@
 #include <dsl/executors/native/panel.hpp>
 #include <dsl/view.hpp>
 
-namespace dsl::native {
+namespace dsl::cpu {
 
 /// A 3x3 convolution of stride 1, as its kernel's parameter has it.
 struct convolution3x3 {
@@ -157,7 +157,7 @@ class winograd_weights : winograd_tiles {
     long long const fit = most_bytes / (4 * products * apart(matrix()));
     tiles_ = least(all_, 64);
     parts_ = least(fit < 1 ? 1 : fit < 4 ? static_cast<int>(fit) : 4, (all_ + tiles_ - 1) / tiles_);
-    groups_ = least((threads + parts_ - 1) / parts_, column_tiles(out_));
+    groups_ = least((threads + parts_ - 1) / parts_, out_);
   }
 
   /// Floats of the sums that all threads share.
@@ -170,12 +170,10 @@ class winograd_weights : winograd_tiles {
   int items() const { return parts_ * groups_; }
   void run(int item, view<float const> const& x, view<float const> const& dy, float* sums, float* scratch) const {
     int const L = lanes(), q = item / groups_;
-    share const columns(column_tiles(out_), item % groups_, groups_), tiles(all_, q, parts_);
-    column_tile const last = column_tile_at(columns.end - 1, out_);
-    int const before = 2 * columns.begin;
+    share const columns(out_, item % groups_, groups_), tiles(all_, q, parts_);
     tiled_tensor gradient = tiled(dy);
-    gradient.data += 1LL * before * L * dy.shape.area();
-    gradient.blocks = last.first + last.vectors - before;
+    gradient.data += 1LL * columns.begin * L * dy.shape.area();
+    gradient.blocks = columns.end - columns.begin;
     for (int first = tiles.begin; first < tiles.end; first += tiles_) {
       int const count = least(tiles.end - first, tiles_);
       transformed_tiles const v{scratch, apart(1LL * tiles_ * in_ * L), count};
@@ -184,21 +182,22 @@ class winograd_weights : winograd_tiles {
       kernels_.gradients_in({gradient, range(first, count, 0, 0), g});
       for (int p = 0; p < products; ++p)
         for (int k = 0; k < in_ * L; k += kernels_.outer_rows)
-          for (int i = columns.begin; i < columns.end; ++i) {
-            column_tile const t = column_tile_at(i, out_);
-            kernels_.outer_product[t.vectors](
+          for (int column = columns.begin; column < columns.end;) {
+            int const vectors = next_outer_vectors(columns.end - column);
+            kernels_.outer_product[vectors](
                 {.a = v.data + p * v.product + 1LL * (k / L) * count * L + k % L,
                  .a_line = 0,
                  .a_step = L,
-                 .b = g.data + p * g.product + 1LL * (t.first - before) * count * L,
+                 .b = g.data + p * g.product + 1LL * (column - columns.begin) * count * L,
                  .b_line = 0,
                  .b_step = L,
                  .b_vector = 1LL * count * L,
                  .lines = 1,
                  .steps = count,
-                 .c = sums + q * part() + p * apart(matrix()) + (1LL * k * out_ + t.first) * L,
+                 .c = sums + q * part() + p * apart(matrix()) + (1LL * k * out_ + column) * L,
                  .c_row = 1LL * out_ * L,
                  .fresh = first == tiles.begin});
+            column += vectors;
           }
     }
   }
@@ -223,4 +222,4 @@ class winograd_weights : winograd_tiles {
   int groups_;  // of output channels
 };
 
-}  // namespace dsl::native
+}  // namespace dsl::cpu

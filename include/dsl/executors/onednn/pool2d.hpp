@@ -48,9 +48,17 @@ struct max_pool2d_forward {
           for (int i = 0; i < w.height; ++i)
             for (int j = 0; j < w.width; ++j) {
               floats const v = corner[1LL * i * in.width + j];
-              ints const larger = (v > best) | (v != v);  // a NaN stays one
+              ints const here = ints{} + (i * w.width + j);
+              ints const larger = v > best;
               best = larger ? v : best;
-              place = larger ? ints{} + (i * w.width + j) : place;
+              place = larger ? here : place;
+#if defined(__x86_64__) && !defined(__clang__)
+              // GCC would join both comparisons, and then make AVX-512's one number at a time.
+              asm("" : "+v"(best), "+v"(place));
+#endif
+              ints const none = v != v;  // a NaN stays one
+              best = none ? v : best;
+              place = none ? here : place;
             }
           *y++ = best;
           if (places) *places++ = __builtin_convertvector(place, bytes);

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/detail/message.hpp>
-#include <dsl/error.hpp>
+#include <dsl/executors/host/instructions.hpp>
 #include <dsl/view.hpp>
-
-#include <cstdlib>
-#include <string_view>
 
 // One source for each kernel, compiled for two instruction sets and picked when the step is built, so that a user needs
 // no -march flag. A kernel is a struct with `template <int L> static void run(call, thread, threads)`, always inlined,
@@ -36,26 +32,11 @@ struct simd {
   }
 };
 
-/// Looks up what vector_floats() returns. Throws option_error where TYPENET_MAX_ISA names no instruction set.
-[[gnu::cold]] inline int find_vector_floats() {
-  bool const avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  bool const avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  int const found = avx512 ? 16 : avx2 ? 8 : 1;
-  char const* const held = std::getenv("TYPENET_MAX_ISA");
-  if (!held) return found;
-  std::string_view const name = held;
-  int const most = name == "avx512" ? 16 : name == "avx2" ? 8 : name == "baseline" ? 1 : 0;
-  if (most == 0) detail::refuse<option_error>({"TYPENET_MAX_ISA must be avx512, avx2 or baseline; found '", held, "'"});
-  return most < found ? most : found;
-}
-
 /// Returns how many floats a vector register of our kernels holds: 16 with AVX-512, 8 with AVX2 and FMA, 1 with
-/// neither, where plain loops serve. The environment's TYPENET_MAX_ISA (avx512, avx2 or baseline) holds it down on a
-/// processor that has more, as ONEDNN_MAX_CPU_ISA does for the library's kernels.
+/// neither, where plain loops serve. TYPENET_MAX_ISA holds it down (host::widest).
 [[gnu::cold]] inline int vector_floats() {
-  static int const floats = find_vector_floats();
-  return floats;
+  host::instructions const set = host::widest();
+  return set == host::instructions::baseline ? 1 : host::lanes_of(set);
 }
 
 template <class Kernel>

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// The native executor beside oneDNN in one process, turn by turn, so that a busy machine disturbs both alike:
+//   native_step [train|infer] [batch] [threads] [rounds] [avx512|avx2|baseline|automatic]
+// A turn is four steps of MiniGoogLeNet after a pause in which the other's threads fall asleep; the first does not
+// count. Prints the medians of the rounds' ratios oneDNN / native, of wall time and of processor time, which says more
+// on a machine that others use, and each one's least seconds. For oneDNN as narrow set ONEDNN_MAX_CPU_ISA and
+// TYPENET_MAX_ISA.
+#include <dsl/dsl.hpp>
+#include <dsl/executors/native.hpp>
+#include <dsl/executors/onednn.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <string>
+#include <vector>
+
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
+
+namespace {
+
+double seconds(clockid_t clock) {
+  timespec t{};
+  clock_gettime(clock, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+struct turn {
+  double wall = 0;
+  double processor = 0;
+};
+
+class side {
+ public:
+  side(dsl::trainer t, bool train, int batch)
+      : trainer_(std::move(t)),
+        batch_(batch),
+        program_(trainer_.engine().prepare(train ? dsl::mode::training : dsl::mode::inference, batch)),
+        images_(static_cast<std::size_t>(batch) * 3 * 32 * 32),
+        labels_(static_cast<std::size_t>(batch)) {
+    dsl::detail::random_stream random(1, dsl::detail::purpose::user, 0);
+    for (float& v : images_) v = random.uniform(-1.7F, 1.7F);
+    for (std::int32_t& l : labels_) l = static_cast<std::int32_t>(random.below(10));
+  }
+
+  turn run() {
+    timespec const pause{0, 20'000'000};
+    nanosleep(&pause, nullptr);
+    step();
+    double const wall = seconds(CLOCK_MONOTONIC), processor = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    for (int i = 0; i < 3; ++i) step();
+    turn const t{(seconds(CLOCK_MONOTONIC) - wall) / 3, (seconds(CLOCK_PROCESS_CPUTIME_ID) - processor) / 3};
+    least_ = least_.wall == 0 ? t : turn{std::min(t.wall, least_.wall), std::min(t.processor, least_.processor)};
+    return t;
+  }
+  void print() {
+    std::printf("%s: least %.2f ms, %.2f ms of processor time\n", trainer_.engine().description().c_str(),
+                1e3 * least_.wall, 1e3 * least_.processor);
+  }
+
+ private:
+  void step() { trainer_.engine().run(program_, {images_.data(), labels_.data(), batch_, steps_++, 5e-3}); }
+
+  dsl::trainer trainer_;
+  int batch_;
+  int program_;
+  std::vector<float> images_;
+  std::vector<std::int32_t> labels_;
+  std::uint64_t steps_ = 0;
+  turn least_{};
+};
+
+void print(char const* what, std::vector<double> ratios) {
+  std::sort(ratios.begin(), ratios.end());
+  std::printf("oneDNN / native, %s: median %.2f (%.2f to %.2f)\n", what, ratios[ratios.size() / 2], ratios.front(),
+              ratios.back());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  auto const word = [&](int i, char const* otherwise) { return std::string(argc > i ? argv[i] : otherwise); };
+  auto const number = [&](int i, int otherwise) { return argc > i ? std::atoi(argv[i]) : otherwise; };
+  bool const train = word(1, "train") == "train";
+  int const batch = number(2, 64), threads = number(3, 1), rounds = number(4, 9);
+  std::string const set = word(5, "automatic");
+  dsl::native const own{.threads = threads,
+                        .instructions = set == "avx512"     ? dsl::instructions::avx512
+                                        : set == "avx2"     ? dsl::instructions::avx2
+                                        : set == "baseline" ? dsl::instructions::baseline
+                                                            : dsl::instructions::automatic};
+  dsl::sgd const optimizer{.learning_rate = 5e-3, .momentum = 0.9};
+  side native(dsl::compile<model>(own, optimizer), train, batch);
+  side onednn(dsl::compile<model>(dsl::onednn{.threads = threads}, optimizer), train, batch);
+  std::vector<double> wall, processor;
+  for (int r = 0; r <= rounds; ++r) {
+    turn const a = onednn.run(), b = native.run();
+    if (r == 0) continue;
+    wall.push_back(a.wall / b.wall);
+    processor.push_back(a.processor / b.processor);
+  }
+  onednn.print();
+  native.print();
+  print("wall time", wall);
+  print("processor time", processor);
+}

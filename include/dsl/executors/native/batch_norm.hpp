@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/math.hpp>
+#include <dsl/executors/host/tower.hpp>
+#include <dsl/executors/native/panel.hpp>
+#include <dsl/executors/native/workplace.hpp>
+#include <dsl/executors/reference/batch_norm.hpp>
+
+namespace dsl::cpu {
+
+/// A batch_norm over channel blocks, forward or backward: each sample's sums are made apart, in double, and joined in
+/// sample order, so the bits do not depend on the threads. Without statistics the running moments serve.
+struct batch_norm {
+  workplace* at = nullptr;
+  host::tower<float>* tower = nullptr;  // of several that take the moments of the whole batch, else null
+  view<float const> x{};
+  view<float const> dy{};  // in the backward pass
+  view<float> to{};        // y or dx; without data nobody wants dx
+  plain::batch_norm_parameters<float> parameters{};
+  float* statistics = nullptr;  // means, then 1 / sqrt(variance + epsilon); null but in training
+  float* dgamma = nullptr;
+  float* dbeta = nullptr;
+  double epsilon = 0;
+  double momentum = 0;
+  int whole = 0;  // samples of all towers together
+  bool unbiased = false;
+  bool relu = false;
+  bool accumulate = false;
+
+  int lanes() const { return at->lanes(); }
+  int blocks() const { return blocks_of(x.shape.channels, lanes()); }
+  int padded() const { return blocks() * lanes(); }
+  double area() const { return static_cast<double>(x.shape.area()); }
+  /// Floats in the workplace: each sample's two sums in double, then five constants of each channel.
+  long long floats() const { return workplace::rounded(4LL * x.batch * padded()) + 5LL * padded(); }
+  double* sums(int b, int n) const {
+    return reinterpret_cast<double*>(at->shared()) + 2LL * (1LL * b * x.batch + n) * lanes();
+  }
+  enum constant { scale, shift, mean, slope, offset };
+  float* constants(constant which, int b) const {
+    return at->shared() + workplace::rounded(4LL * x.batch * padded()) + 1LL * which * padded() + b * lanes();
+  }
+  template <class T>
+  T* plane(view<T> const& v, int b, int n) const {
+    return sample_of(v, n) + b * lanes() * v.shape.area();
+  }
+  /// The sums of all towers together, and of how many values a channel they are. Null: there is one.
+  struct joined {
+    double const* sums = nullptr;
+    double count = 0;
+  };
+  /// Calls sum(block, sample) for all, join(block, joined) for each block, and apply(block, sample) for all. Threads
+  /// take a block each where there are enough of them: then the second walk over one finds it in the cache.
+  template <class F, class G, class H>
+  void run(F sum, G join, H apply) const {
+    int const n = x.batch;
+    if (!tower && blocks() >= 4 * at->pool().threads())
+      return at->pool().run(blocks(), [&](int b, int) {
+        for (int i = 0; i < n; ++i) sum(b, i);
+        join(b, joined{});
+        for (int i = 0; i < n; ++i) apply(b, i);
+      });
+    at->pool().run(blocks() * n, [&](int i, int) { sum(i / n, i % n); });
+    joined const all = meet();
+    at->pool().run(blocks(), [&](int b, int) { join(b, all); });
+    at->pool().run(blocks() * n, [&](int i, int) { apply(i / n, i % n); });
+  }
+
+  void forward() const {
+    if (!statistics) {
+      at->pool().run(blocks(), [&](int b, int) { take_running(b); });
+      return at->pool().run(blocks() * x.batch, [&](int i, int) { normalize(i / x.batch, i % x.batch); });
+    }
+    run([&](int b,
+            int n) { at->kernels().normalize_sums({.x = plane(x, b, n), .count = x.shape.area(), .to = sums(b, n)}); },
+        [&](int b, joined const& all) { join_moments(b, all); }, [&](int b, int n) { normalize(b, n); });
+  }
+  void backward() const {
+    at->pool().run(blocks(), [&](int b, int) { take_statistics(b); });
+    run(
+        [&](int b, int n) {
+          at->kernels().normalize_sums({plane(x, b, n), plane(dy, b, n), x.shape.area(), constants(scale, b),
+                                        constants(shift, b), constants(mean, b), relu, sums(b, n)});
+        },
+        [&](int b, joined const& all) { join_gradients(b, all); },
+        [&](int b, int n) {
+          if (to.data)
+            at->kernels().normalize_gradient({plane(x, b, n), plane(dy, b, n), plane(to, b, n), x.shape.area(),
+                                              constants(scale, b), constants(shift, b), constants(mean, b),
+                                              constants(slope, b), constants(offset, b), relu, accumulate});
+        });
+  }
+
+  joined meet() const {
+    if (!tower) return {};
+    host::sample_sums const mine{sums(0, 0), x.batch, x.shape.channels, lanes(), area()};
+    if (dy.data) return {tower->join_gradients(mine, statistics, dgamma, dbeta), area() * whole};
+    joined all;
+    all.sums = tower->join_moments(mine, parameters, momentum, unbiased, all.count);
+    return all;
+  }
+  void normalize(int b, int n) const {
+    at->kernels().normalize(
+        {plane(x, b, n), plane(to, b, n), x.shape.area(), constants(scale, b), constants(shift, b), relu});
+  }
+
+  /// Calls f(channel, lane) for the channels of a block; its unused places have constants of 0.
+  template <class F>
+  void for_each_channel(int b, F f) const {
+    for (int l = 0; l < lanes(); ++l) {
+      for (constant c : {scale, shift, slope, offset}) constants(c, b)[l] = 0;
+      if (b * lanes() + l < x.shape.channels) f(b * lanes() + l, l);
+    }
+  }
+  void take_running(int b) const {
+    for_each_channel(b, [&](int k, int l) {
+      double const root = detail::sqrt(static_cast<double>(parameters.moving_variance[k]) + epsilon);
+      put(b, l, k, static_cast<double>(parameters.moving_mean[k]), 1 / root);
+    });
+  }
+  void put(int b, int l, int k, double middle, double inverse) const {
+    double const factor = static_cast<double>(parameters.gamma[k]) * inverse;
+    constants(scale, b)[l] = static_cast<float>(factor);
+    constants(shift, b)[l] = static_cast<float>(static_cast<double>(parameters.beta[k]) - product_of(middle, factor));
+  }
+  /// Moments of the whole batch from those of its samples (Chan, Golub, LeVeque 1979, for equal counts).
+  void join_moments(int b, joined const& all) const {
+    for_each_channel(b, [&](int k, int l) {
+      double middle = 0, squares = 0, count = area() * x.batch;
+      if (all.sums) {
+        middle = all.sums[k], squares = all.sums[x.shape.channels + k], count = all.count;
+      } else {
+        for (int n = 0; n < x.batch; ++n) middle += sums(b, n)[l];
+        middle /= x.batch;
+        for (int n = 0; n < x.batch; ++n) {
+          double const d = sums(b, n)[l] - middle;
+          squares += sums(b, n)[lanes() + l];
+          squares += product_of(area() * d, d);
+        }
+      }
+      double const inverse = 1 / detail::sqrt(squares / count + epsilon);
+      put(b, l, k, middle, inverse);
+      statistics[k] = static_cast<float>(middle);
+      statistics[x.shape.channels + k] = static_cast<float>(inverse);
+      if (all.sums) return;  // the towers have moved them
+      auto const move = [&](float& old, double now) {
+        old = static_cast<float>(product_of(momentum, static_cast<double>(old)) + product_of(1 - momentum, now));
+      };
+      move(parameters.moving_mean[k], middle + (parameters.bias ? static_cast<double>(parameters.bias[k]) : 0));
+      move(parameters.moving_variance[k], squares / (unbiased && count > 1 ? count - 1 : count));
+    });
+  }
+  void take_statistics(int b) const {
+    for_each_channel(b, [&](int k, int l) {
+      float const factor = parameters.gamma[k] * statistics[x.shape.channels + k];
+      constants(scale, b)[l] = factor;
+      constants(mean, b)[l] = statistics[k];
+      double const middle = product_of(static_cast<double>(statistics[k]), static_cast<double>(factor));
+      if (relu) constants(shift, b)[l] = static_cast<float>(static_cast<double>(parameters.beta[k]) - middle);
+    });
+  }
+  /// dx = scale * dy + slope * (x - mean) + offset, from the batch's sums; dgamma and dbeta on the way.
+  void join_gradients(int b, joined const& all) const {
+    for (int l = 0; l < lanes() && b * lanes() + l < x.shape.channels; ++l) {
+      int const k = b * lanes() + l;
+      double const inverse = static_cast<double>(statistics[x.shape.channels + k]);
+      double sum = 0, product = 0;
+      if (all.sums) {
+        product = all.sums[k] / inverse, sum = all.sums[x.shape.channels + k];
+      } else {
+        for (int n = 0; n < x.batch; ++n) sum += sums(b, n)[l], product += sums(b, n)[lanes() + l];
+        dgamma[k] = static_cast<float>(product * inverse);
+        dbeta[k] = static_cast<float>(sum);
+      }
+      double const factor = static_cast<double>(parameters.gamma[k]) * inverse;
+      double const count = all.sums ? all.count : area() * x.batch;
+      constants(offset, b)[l] = static_cast<float>(-factor * sum / count);
+      constants(slope, b)[l] = static_cast<float>(-factor * inverse * inverse * product / count);
+    }
+  }
+};
+
+}  // namespace dsl::cpu

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/native/vector.hpp>
+
+#ifdef __CUDACC__  // whose front end knows `#pragma unroll` alone, which GCC does not
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 1675
+#endif
+
+namespace dsl::cpu {
+
+/// The pixels of one channel block of one picture, `count` vectors, and what batch_norm does to them. y = relu(scale x
+/// + shift); the gradient's mask is found again by the same arithmetic.
+struct normalize_call {
+  float const* x = nullptr;
+  float* y = nullptr;
+  long long count = 0;
+  float const* scale = nullptr;  // a vector, as all that follow
+  float const* shift = nullptr;
+  bool relu = false;
+};
+
+/// Sums a batch_norm's moments or gradients in double: L numbers of the one, then L of the other.
+struct normalize_sums_call {
+  float const* x = nullptr;
+  float const* dy = nullptr;  // null: means, and squares of what is left; else sums of dy and of dy * (x - mean)
+  long long count = 0;
+  float const* scale = nullptr;
+  float const* shift = nullptr;
+  float const* mean = nullptr;
+  bool relu = false;
+  double* to = nullptr;
+};
+
+/// dx = scale dy + slope (x - mean) + constant, or dx += that.
+struct normalize_gradient_call {
+  float const* x = nullptr;
+  float const* dy = nullptr;
+  float* dx = nullptr;
+  long long count = 0;
+  float const* scale = nullptr;
+  float const* shift = nullptr;
+  float const* mean = nullptr;
+  float const* slope = nullptr;
+  float const* constant = nullptr;
+  bool relu = false;
+  bool accumulate = false;
+};
+
+template <int L>
+struct normalize {
+  using call = normalize_call;
+  [[gnu::always_inline]] static inline void run(call const& c) {
+    typename vector<L>::type scale, shift;
+    load<L>(scale, c.scale);
+    load<L>(shift, c.shift);
+    for (long long i = 0; i < c.count; ++i) {
+      typename vector<L>::type x, y = shift;
+      load<L>(x, c.x + i * L);
+      multiply_add<L>(y, x, scale);
+      if (c.relu) clamp_below<L>(y);
+      store<L>(c.y + i * L, y);
+    }
+  }
+};
+
+/// dy where the output of normalize was positive, else 0. PyTorch and reference keep it where that was NaN, too: then
+/// the moments are NaN, and so is every gradient.
+template <int L>
+[[gnu::always_inline]] inline void mask(typename vector<L>::type& dy, typename vector<L>::type const& x,
+                                        typename vector<L>::type const& scale, typename vector<L>::type const& shift) {
+  typename vector<L>::type y = shift;
+  typename vector<L>::type const zero{};
+  multiply_add<L>(y, x, scale);
+  dy = y > zero ? dy : zero;
+}
+
+template <int L>
+struct normalize_sums {
+  using call = normalize_sums_call;
+  using half = typename vector<L>::half;
+  using doubles = typename vector<L>::doubles;
+
+  [[gnu::always_inline]] static inline void run(call const& c) { c.dy ? gradients(c) : moments(c); }
+
+ private:
+  /// Means, then squares of distances from them, which no rounding of a large mean spoils.
+  [[gnu::always_inline]] static inline void moments(call const& c) {
+    doubles sum[4] = {};
+    // The lower half of a pixel's channels, then the upper one; two pixels at a time.
+    half const* const x = reinterpret_cast<half const*>(c.x);
+    long long const halves = 2 * c.count, paired = halves / 4 * 4;
+    for (long long i = 0; i < paired; i += 4)
+#pragma GCC unroll 4
+      for (int k = 0; k < 4; ++k) sum[k] += __builtin_convertvector(x[i + k], doubles);
+    for (long long i = paired; i < halves; ++i) sum[i - paired] += __builtin_convertvector(x[i], doubles);
+    doubles mean[4], squares[4] = {};
+    mean[0] = mean[2] = (sum[0] + sum[2]) / static_cast<double>(c.count);
+    mean[1] = mean[3] = (sum[1] + sum[3]) / static_cast<double>(c.count);
+    for (long long i = 0; i < paired; i += 4)
+#pragma GCC unroll 4
+      for (int k = 0; k < 4; ++k) {
+        doubles const d = __builtin_convertvector(x[i + k], doubles) - mean[k];
+        multiply_add_doubles<L>(squares[k], d, d);
+      }
+    for (long long i = paired; i < halves; ++i) {
+      doubles const d = __builtin_convertvector(x[i], doubles) - mean[i - paired];
+      multiply_add_doubles<L>(squares[i - paired], d, d);
+    }
+    doubles* const to = reinterpret_cast<doubles*>(c.to);
+    to[0] = mean[0], to[1] = mean[1];
+    to[2] = squares[0] + squares[2], to[3] = squares[1] + squares[3];
+  }
+  [[gnu::always_inline]] static inline void gradients(call const& c) {
+    typename vector<L>::type scale, shift, mean, sums[2] = {}, products[2] = {};
+    load<L>(scale, c.scale);
+    load<L>(shift, c.shift);
+    load<L>(mean, c.mean);
+    for (long long i = 0; i < c.count; ++i) {
+      typename vector<L>::type x, dy;
+      load<L>(x, c.x + i * L);
+      load<L>(dy, c.dy + i * L);
+      if (c.relu) mask<L>(dy, x, scale, shift);
+      x -= mean;
+      sums[i & 1] += dy;
+      multiply_add<L>(products[i & 1], dy, x);
+    }
+    sums[0] += sums[1];
+    products[0] += products[1];
+    half const* const from[2] = {reinterpret_cast<half const*>(&sums[0]), reinterpret_cast<half const*>(&products[0])};
+    doubles* const to = reinterpret_cast<doubles*>(c.to);
+    for (int k = 0; k < 4; ++k) to[k] = __builtin_convertvector(from[k / 2][k % 2], doubles);
+  }
+};
+
+template <int L>
+struct normalize_gradient {
+  using call = normalize_gradient_call;
+  [[gnu::always_inline]] static inline void run(call const& c) {
+    typename vector<L>::type scale, shift, mean, slope, constant;
+    load<L>(scale, c.scale);
+    load<L>(shift, c.shift);
+    load<L>(mean, c.mean);
+    load<L>(slope, c.slope);
+    load<L>(constant, c.constant);
+    for (long long i = 0; i < c.count; ++i) {
+      typename vector<L>::type x, dy, dx = constant;
+      load<L>(x, c.x + i * L);
+      load<L>(dy, c.dy + i * L);
+      if (c.relu) mask<L>(dy, x, scale, shift);
+      x -= mean;
+      multiply_add<L>(dx, x, slope);
+      multiply_add<L>(dx, dy, scale);
+      if (c.accumulate) {
+        load<L>(x, c.dx + i * L);
+        dx += x;
+      }
+      store<L>(c.dx + i * L, dx);
+    }
+  }
+};
+
+}  // namespace dsl::cpu
+
+#ifdef __CUDACC__
+#pragma nv_diagnostic pop
+#endif

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/native/vector.hpp>
+#include <dsl/graph/node.hpp>
+#include <dsl/shape.hpp>
+
+namespace dsl::cpu {
+
+/// A pool over one channel block of one picture.
+struct pool_call {
+  float const* from = nullptr;      // x, or dy
+  float* to = nullptr;              // y, or dx
+  unsigned char* argmax = nullptr;  // of y; null: nobody wants to know
+  shape in{};                       // of x
+  shape out{};                      // of y
+  dsl::window window{};
+  bool accumulate = false;
+};
+
+/// y is the largest value of each window, the first of equals, and NaN where the window has one.
+template <int L>
+struct max_pool {
+  using call = pool_call;
+  using ints = typename vector<L>::ints;
+  using bytes = typename vector<L>::bytes;
+
+  [[gnu::always_inline]] static inline void run(call const& c) {
+    window const& w = c.window;
+    for (int i = 0; i < c.out.height; ++i)
+      for (int j = 0; j < c.out.width; ++j) {
+        float const* const corner = c.from + (1LL * i * c.in.width + j) * w.stride * L;
+        typename vector<L>::type best;
+        load<L>(best, corner);
+        ints place{};
+        for (int a = 0; a < w.height; ++a)
+          for (int b = 0; b < w.width; ++b) {
+            typename vector<L>::type v;
+            load<L>(v, corner + (1LL * a * c.in.width + b) * L);
+            ints const here = ints{} + (a * w.width + b);
+            ints const larger = v > best;
+            best = larger ? v : best;
+            place = larger ? here : place;
+#if defined(__x86_64__) && !defined(__clang__)
+            // GCC would join both comparisons, and then make AVX-512's one number at a time.
+            asm("" : "+v"(best), "+v"(place));
+#endif
+            ints const none = v != v;  // a NaN stays one
+            best = none ? v : best;
+            place = none ? here : place;
+          }
+        long long const at = (1LL * i * c.out.width + j) * L;
+        store<L>(c.to + at, best);
+        if (c.argmax) *reinterpret_cast<bytes*>(c.argmax + at) = __builtin_convertvector(place, bytes);
+      }
+  }
+};
+
+template <int L>
+struct max_pool_gradient {
+  using call = pool_call;
+  using ints = typename vector<L>::ints;
+  using bytes = typename vector<L>::bytes;
+
+  [[gnu::always_inline]] static inline void run(call const& c) {
+    window const& w = c.window;
+    typename vector<L>::type const zero{};
+    if (!c.accumulate)
+      for (long long i = 0; i < c.in.area(); ++i) store<L>(c.to + i * L, zero);
+    for (int i = 0; i < c.out.height; ++i)
+      for (int j = 0; j < c.out.width; ++j) {
+        long long const at = (1LL * i * c.out.width + j) * L;
+        float* const corner = c.to + (1LL * i * c.in.width + j) * w.stride * L;
+        typename vector<L>::type dy;
+        load<L>(dy, c.from + at);
+        ints const place = __builtin_convertvector(*reinterpret_cast<bytes const*>(c.argmax + at), ints);
+        for (int a = 0; a < w.height; ++a)
+          for (int b = 0; b < w.width; ++b) {
+            float* const to = corner + (1LL * a * c.in.width + b) * L;
+            typename vector<L>::type dx;
+            load<L>(dx, to);
+            dx += place == ints{} + (a * w.width + b) ? dy : zero;
+            store<L>(to, dx);
+          }
+      }
+  }
+};
+
+template <int L>
+struct average_pool {
+  using call = pool_call;
+  [[gnu::always_inline]] static inline void run(call const& c) {
+    window const& w = c.window;
+    typename vector<L>::type const share = 1.0F / static_cast<float>(w.height * w.width) - typename vector<L>::type{};
+    for (int i = 0; i < c.out.height; ++i)
+      for (int j = 0; j < c.out.width; ++j) {
+        float const* const corner = c.from + (1LL * i * c.in.width + j) * w.stride * L;
+        typename vector<L>::type sum{}, v;
+        for (int a = 0; a < w.height; ++a)
+          for (int b = 0; b < w.width; ++b) {
+            load<L>(v, corner + (1LL * a * c.in.width + b) * L);
+            sum += v;
+          }
+        multiply<L>(v, sum, share);
+        store<L>(c.to + (1LL * i * c.out.width + j) * L, v);
+      }
+  }
+};
+
+template <int L>
+struct average_pool_gradient {
+  using call = pool_call;
+  [[gnu::always_inline]] static inline void run(call const& c) {
+    window const& w = c.window;
+    typename vector<L>::type const zero{}, share = 1.0F / static_cast<float>(w.height * w.width) - zero;
+    if (!c.accumulate)
+      for (long long i = 0; i < c.in.area(); ++i) store<L>(c.to + i * L, zero);
+    for (int i = 0; i < c.out.height; ++i)
+      for (int j = 0; j < c.out.width; ++j) {
+        float* const corner = c.to + (1LL * i * c.in.width + j) * w.stride * L;
+        typename vector<L>::type dy;
+        load<L>(dy, c.from + (1LL * i * c.out.width + j) * L);
+        for (int a = 0; a < w.height; ++a)
+          for (int b = 0; b < w.width; ++b) {
+            float* const to = corner + (1LL * a * c.in.width + b) * L;
+            typename vector<L>::type dx;
+            load<L>(dx, to);
+            multiply_add<L>(dx, dy, share);
+            store<L>(to, dx);
+          }
+      }
+  }
+};
+
+}  // namespace dsl::cpu

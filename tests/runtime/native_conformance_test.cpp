@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// The native executor against reference in double, tensor by tensor: tests/support/conformance.hpp says how. With every
+// instruction set of this processor.
+#include "support/conformance.hpp"
+#include "support/hard_numbers.hpp"
+
+#include <dsl/executors/native.hpp>
+
+using namespace dsl;
+using namespace dsl::test;
+
+namespace {
+
+instructions set_with(int lanes) {
+  return lanes == 16 ? instructions::avx512 : lanes == 8 ? instructions::avx2 : instructions::baseline;
+}
+std::vector<instructions> sets() {
+  std::vector<instructions> all;
+  for (int lanes : checked_blocks()) all.push_back(set_with(lanes));
+  return all;
+}
+constexpr int thread_counts[] = {2, 3, 4, 7, 16};
+
+}  // namespace
+
+std::unique_ptr<dsl::engine> dsl::test::make_checked(graph_view const& g, engine_options const& o, setup const& c) {
+  return native{.threads = c.threads > 0 ? c.threads : 2, .instructions = set_with(c.block), .winograd = c.winograd}
+      .make_engine(g, o);
+}
+std::vector<int> dsl::test::checked_blocks() {
+  std::vector<int> all;
+  for (int lanes : {16, 8, 4})
+    if (host::has(set_with(lanes))) all.push_back(lanes);
+  return all;
+}
+
+TEST_CASE("native agrees with reference: conv2d", "[conformance]") {
+  check_convolutions<5>();
+  check_convolutions<17>();
+  check_convolutions<44>();
+}
+TEST_CASE("native agrees with reference: activations, dropout, custom operations", "[conformance]") {
+  check_elementwise<5>();
+  check_elementwise<32>();
+}
+TEST_CASE("native agrees with reference: batch_norm", "[conformance]") {
+  check_batch_norm<5>();
+  check_batch_norm<17>();
+  check_batch_norm<16>();
+}
+TEST_CASE("native agrees with reference: pools", "[conformance]") {
+  check_pools<5>();
+  check_pools<32>();
+}
+TEST_CASE("native agrees with reference: concat and add", "[conformance]") {
+  check_joins<5>();
+  check_joins<16>();
+  check_joins<44>();
+}
+TEST_CASE("native agrees with reference: straight on pictures and flat inputs", "[conformance]") {
+  check_on_pictures<3>();
+  check_on_pictures<17>();
+}
+TEST_CASE("native agrees with reference: what ends a network", "[conformance]") { check_ends(); }
+TEST_CASE("native agrees with reference: networks that nobody would write", "[conformance]") {
+  check_random_networks(150);
+}
+TEST_CASE("native agrees with reference: MiniGoogLeNet", "[conformance]") {
+  using model = network<image<3, 32, 32>, minigooglenet<10>>;
+  for (auto set : sets())
+    for (bool winograd : {true, false}) {
+      INFO(host::name_of(set) << (winograd ? ", Winograd" : ", direct"));
+      check_minigooglenet(
+          native{.threads = 2, .instructions = set, .winograd = winograd}.make_engine(model::view(), keras), 1e-2);
+    }
+}
+TEST_CASE("native agrees with reference: few comparisons needed other numbers", "[conformance]") {
+  WARN(compared_again << " of " << compared << " comparisons made again with other numbers");
+  CHECK(compared_again <= compared / 100);
+}
+
+TEST_CASE("native: the same bits for any number of threads", "[conformance]") {
+  using model = network<image<3, 15, 15>, conv_module<24, 3, 3>, inception_module<12, 20>, downsample_module<16>,
+                        add<identity, conv2d<48, 3>>, conv2d<33, 5>, dropout<0.4>, avg_pool2d<2>, flatten, dense<70>,
+                        relu, dense<7>, softmax>;
+  for (int lanes : checked_blocks())
+    for (int batch : {1, 2, 5, 19})
+      for (bool winograd : {true, false}) {
+        INFO("batch " << batch << ", " << lanes << " lanes" << (winograd ? ", Winograd" : ", direct"));
+        auto const one = trained(model::view(), batch, {lanes, winograd, 1});
+        CHECK(same_bits(one, trained(model::view(), batch, {lanes, winograd, 1})));
+        for (int threads : thread_counts)
+          CHECK(same_bits(one, trained(model::view(), batch, {lanes, winograd, threads})));
+      }
+}
+
+TEST_CASE("native: a prediction does not depend on the other samples of its batch", "[conformance]") {
+  using model = network<image<3, 15, 15>, conv_module<24, 3, 3>, inception_module<12, 20>, downsample_module<16>,
+                        avg_pool2d<2>, flatten, dense<70>, relu, dense<7>, softmax>;
+  int const batch = 5;
+  std::vector<float> x(static_cast<std::size_t>(batch * model::input.size()));
+  dice d(3);
+  for (float& v : x) v = static_cast<float>(d.below(256)) / 64 - 2;
+  for (auto set : sets()) {
+    auto const e = native{.threads = 2, .instructions = set}.make_engine(model::view(), keras);
+    initialize(*e, 4);
+    std::vector<float> together(batch * 7), alone(7);
+    int const all = e->prepare(mode::inference, batch), one = e->prepare(mode::inference, 1);
+    e->run(all, {x.data(), nullptr, batch});
+    e->read_result(all, together.data());
+    for (int n = 0; n < batch; ++n) {
+      e->run(one, {x.data() + n * model::input.size(), nullptr, 1});
+      e->read_result(one, alone.data());
+      INFO(host::name_of(set) << ", sample " << n);
+      CHECK(std::memcmp(alone.data(), together.data() + static_cast<std::size_t>(n) * 7, 7 * sizeof(float)) == 0);
+    }
+  }
+}
+
+TEST_CASE("native: large means, NaNs, and running moments of four numbers", "[conformance]") {
+  for (auto set : sets()) {
+    INFO(host::name_of(set));
+    native const on{.threads = 2, .instructions = set};
+    for (float offset : {2.0F, 1e4F, 1e6F}) {
+      check_variance_near<16>(offset, on);
+      check_variance_near<19>(offset, on);
+      check_variance_near<16>(offset, on, 2);
+    }
+    check_nan_is_kept<16>(on);
+    check_nan_is_kept<20>(on);
+    check_nan_is_kept_unfused(on);
+    for (auto const& [options, wanted] : moved_by_one_sample()) {
+      INFO("momentum " << options.batch_norm_momentum << (options.unbiased_running_variance ? ", unbiased" : ""));
+      running_moments const now =
+          moments_behind_step(compile<known_moments<0.8>>(on, sgd{.learning_rate = 0}, options), 1);
+      CHECK(now.mean == approx(wanted.mean).epsilon(1e-6));
+      CHECK(now.variance == approx(wanted.variance).epsilon(1e-6));
+    }
+  }
+}
+
+TEST_CASE("native: a description says what computes; options that make no sense are refused", "[conformance]") {
+  using model = network<image<20, 9, 8>, conv2d<32, 3>, conv2d<8, 3, 3, 2>, flatten, dense<3>, softmax>;
+  for (auto set : sets()) {
+    auto const e = native{.threads = 3, .instructions = set}.make_engine(model::view(), keras);
+    CHECK(e->description() == std::string("native, ") + host::name_of(set) + ", 3 threads");
+    CHECK(e->arithmetic() == std::string("native, ") + host::name_of(set));
+    CHECK(e->executor_bytes() == 0);
+    e->prepare(mode::training, 2);
+    CHECK(e->executor_bytes() > 0);
+    std::string const chosen = dynamic_cast<dsl::cpu::engine&>(*e).algorithms();
+    CHECK(chosen.find("1 forward: F(4x4, 3x3)\n") != std::string::npos);
+    CHECK(chosen.find("2 forward: direct\n") != std::string::npos);
+    CHECK(chosen.find("2 backward data: direct\n") != std::string::npos);
+    auto const direct = native{.instructions = set, .winograd = false}.make_engine(model::view(), keras);
+    direct->prepare(mode::training, 2);
+    CHECK(dynamic_cast<dsl::cpu::engine&>(*direct).algorithms().find("F(") == std::string::npos);
+  }
+  for (int threads : {-1, 1025})
+    CHECK_THROWS_AS(native{.threads = threads}.make_engine(model::view(), keras), option_error);
+  for (auto set : {instructions::avx2, instructions::avx512})
+    if (!host::has(set)) CHECK_THROWS_AS(native{.instructions = set}.make_engine(model::view(), keras), option_error);
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// The same trajectories in float through the native executor, with every instruction set of this processor and as far
+// as onednn_trajectory_test.cpp follows them.
+#include "support/catch.hpp"
+#include "support/follow_trajectory.hpp"
+
+#include <dsl/executors/native.hpp>
+
+using namespace dsl;
+using namespace dsl::test;
+
+TEST_CASE("native: the networks follow Keras and PyTorch", "[trajectory]") {
+  for (auto set : {instructions::baseline, instructions::avx2, instructions::avx512}) {
+    if (!host::has(set)) continue;
+    for (bool winograd : {false, true}) {
+      native const on{.threads = 2, .instructions = set, .winograd = winograd};
+      double const tolerance = winograd ? 1e-3 : 1e-4;
+      INFO(host::name_of(set) << (winograd ? ", Winograd" : ", direct"));
+      follow<small_model>("keras_small.txt", 20, on, tolerance);
+      follow<small_model>("torch_small.txt", 20, on, tolerance);
+      // A ReLU that transforms' rounding flips in the first two steps moves the third loss by several times 1e-3.
+      int const steps = winograd ? 2 : 3;
+      follow<minigooglenet_model>("keras_minigooglenet.txt", steps, on, tolerance);
+      follow<minigooglenet_model>("torch_minigooglenet.txt", steps, on, tolerance);
+    }
+  }
+}
