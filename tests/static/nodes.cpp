@@ -183,7 +183,16 @@ struct returns_tensor {
 static_assert(on_picture<returns_tensor<2>>.holds());  // input, relu, and its own
 static_assert(on_picture<returns_tensor<3>>.broken == rule::values_are_in_the_graph);
 static_assert(on_picture<returns_tensor<-1>>.broken == rule::values_are_in_the_graph);
-static_assert(on_picture<returns_tensor<1>>.broken == rule::values_are_read);  // its own is dead
+
+template <int Tensor>
+struct reads_tensor {
+  static constexpr value lower(builder& b, value in) {
+    return b.append({.kind = op::activation}, value{Tensor, in.shape}, in.shape);
+  }
+};
+static_assert(on_picture<reads_tensor<1>>.holds());
+static_assert(on_picture<reads_tensor<2>>.broken == rule::values_are_in_the_graph);  // its own output
+static_assert(on_picture<returns_tensor<1>>.broken == rule::values_are_read);        // its own is dead
 static_assert(on_picture<returns_tensor<1>, dsl::relu>.broken == rule::values_are_read);
 static_assert(on_picture<dsl::relu, returns_tensor<0>>.broken == rule::values_are_read);  // so is what it was given
 
