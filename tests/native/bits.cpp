@@ -66,8 +66,7 @@ std::uint64_t winograd(cpu::kernels const& k, std::uint64_t h) {
   floats const kernel = numbers(48LL * 32 * 9, 3);
   view<float> const xv{x.data(), in, 3, k.lanes, 32, 0}, dyv{dy.data(), out, 3, k.lanes, 48, 0};
   view<float const> const xr{x.data(), in, 3, k.lanes, 32, 0}, dyr{dy.data(), out, 3, k.lanes, 48, 0};
-  auto const run = [&](cpu::winograd_forward const& p, view<float const> const& from, view<float> const& to,
-                       bool add) {
+  auto const run = [&](cpu::winograd_forward const& p, view<float const> const& from, view<float> const& to, bool add) {
     floats packed = empty(p.packed()), scratch = empty(p.scratch());
     for (int i = 0; i < p.pack_items(); ++i) p.pack(i, kernel.data(), packed.data());
     for (int i = 0; i < p.items(); ++i)

@@ -139,6 +139,50 @@ TEST_CASE("native: large means, NaNs, and running moments of four numbers", "[co
   }
 }
 
+namespace {
+
+/// The largest difference of a parameter from reference's after three steps. Nothing has a kink, and no gradient is 0.
+template <class Optimizer>
+double strays(native const& on, Optimizer const& optimizer) {
+  using model = network<image<20, 5, 6>, conv2d<33, 3>, dsl::tanh, avg_pool2d<2>, flatten, dense<4>, softmax>;
+  int const batch = 3;
+  std::vector<float> x(static_cast<std::size_t>(batch * model::input.size()));
+  dice d(8);
+  for (float& v : x) v = static_cast<float>(d.below(256)) / 128 - 1;
+  std::int32_t const labels[batch] = {2, 0, 3};
+  trainer ours = compile<model>(on, optimizer), theirs = compile<model>(reference<double>{}, optimizer);
+  double worst = 0;
+  for (int step = 0; step < 3; ++step) {
+    ours.train_on_batch(x.data(), labels, batch);
+    theirs.train_on_batch(x.data(), labels, batch);
+  }
+  for (int k = 0; k < ours.graph().size.parameters; ++k) {
+    std::vector<float> a(static_cast<std::size_t>(ours.graph().parameters[k].count())), b(a.size());
+    ours.engine().read_parameter(k, a.data());
+    theirs.engine().read_parameter(k, b.data());
+    for (std::size_t i = 0; i < a.size(); ++i)
+      worst = std::max(worst, std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+  }
+  return worst;
+}
+
+}  // namespace
+
+// Three steps at a rate of 1e-3. Adam and RMSprop divide by a gradient's own size, so that of a small one its rounding
+// counts, by up to a thirtieth of the way.
+TEST_CASE("native: every optimizer moves parameters as in reference", "[conformance]") {
+  for (auto set : sets())
+    for (int threads : {1, 3}) {
+      INFO(host::name_of(set) << ", threads " << threads);
+      native const on{.threads = threads, .instructions = set};
+      CHECK(strays(on, sgd{.learning_rate = 1e-3}) < 1e-6);
+      CHECK(strays(on, sgd{.learning_rate = 1e-3, .momentum = 0.9}) < 1e-6);
+      CHECK(strays(on, sgd{.learning_rate = 1e-3, .momentum = 0.9, .nesterov = true, .weight_decay = 0.1}) < 1e-6);
+      CHECK(strays(on, adam{.learning_rate = 1e-3}) < 1e-4);
+      CHECK(strays(on, rmsprop{.learning_rate = 1e-3}) < 1e-4);
+    }
+}
+
 TEST_CASE("native: a description says what computes; options that make no sense are refused", "[conformance]") {
   using model = network<image<20, 9, 8>, conv2d<32, 3>, conv2d<8, 3, 3, 2>, flatten, dense<3>, softmax>;
   for (auto set : sets()) {

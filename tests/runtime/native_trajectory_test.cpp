@@ -18,10 +18,10 @@ TEST_CASE("native: the networks follow Keras and PyTorch", "[trajectory]") {
       INFO(host::name_of(set) << (winograd ? ", Winograd" : ", direct"));
       follow<small_model>("keras_small.txt", 20, on, tolerance);
       follow<small_model>("torch_small.txt", 20, on, tolerance);
-      // A ReLU that transforms' rounding flips in the first two steps moves the third loss by several times 1e-3.
-      int const steps = winograd ? 2 : 3;
-      follow<minigooglenet_model>("keras_minigooglenet.txt", steps, on, tolerance);
-      follow<minigooglenet_model>("torch_minigooglenet.txt", steps, on, tolerance);
+      // Two steps of the large network: a single ReLU that rounding flips in the first one, by luck with one
+      // instruction set and not with another, moves the second loss by up to 3e-4 of it, and the third by 6e-3.
+      follow<minigooglenet_model>("keras_minigooglenet.txt", 2, on, tolerance);
+      follow<minigooglenet_model>("torch_minigooglenet.txt", 2, on, tolerance);
     }
   }
 }

@@ -43,9 +43,8 @@ class convolutions {
   std::string const& algorithms() const { return algorithms_; }
 
  private:
-  /// Where a tensor of one pixel, which the plan keeps without channel blocks, is copied for a pass: each sample's
-  /// channels, and zeros up to whole blocks.
-  struct flat_copy {
+  /// Where a tensor that the plan keeps without channel blocks, as it does those of one pixel, is copied for a pass.
+  struct blocked_copy {
     long long at = -1;  // in the workplace; below 0: the tensor has blocks
     explicit operator bool() const { return at >= 0; }
   };
@@ -55,7 +54,7 @@ class convolutions {
     bool data = false;
     detail::owner<winograd_forward> winograd{};
     detail::chain<direct_pass> direct{};
-    flat_copy from{}, to{};
+    blocked_copy from{}, to{};
     detail::zeros<float> own{};   // the packed kernel, where it is kept
     detail::zeros<float> bias{};  // in whole blocks
     std::uint64_t version = 0;    // of the parameters that it was packed from
@@ -105,32 +104,28 @@ class convolutions {
     return [this, &p, training] { run(p, training); };
   }
   /// Makes room for a copy of a tensor that needs one, at `end` of the workplace's memory.
-  flat_copy place(view<float const> const& v, long long& end) const {
+  blocked_copy place(view<float const> const& v, long long& end) const {
     if (v.block == at_.lanes()) return {};
-    flat_copy const made{end};
-    end += workplace::rounded(1LL * v.batch * blocks_of(v.shape.channels, at_.lanes()) * at_.lanes());
+    blocked_copy const made{end};
+    long long const channels = 1LL * blocks_of(v.shape.channels, at_.lanes()) * at_.lanes();
+    end += workplace::rounded(v.batch * channels * v.shape.area());
     return made;
   }
-  view<float> blocks(flat_copy const& c, view<float const> const& v) const {
+  view<float> blocks(blocked_copy const& c, view<float const> const& v) const {
     int const padded = blocks_of(v.shape.channels, at_.lanes()) * at_.lanes();
     return {at_.shared() + c.at, v.shape, v.batch, at_.lanes(), padded, 0};
   }
   /// The tensor itself, or its copy.
-  view<float const> in_blocks(flat_copy const& c, view<float const> const& v) const {
+  view<float const> in_blocks(blocked_copy const& c, view<float const> const& v) const {
     if (!c) return v;
     view<float> const to = blocks(c, v);
     for (int n = 0; n < v.batch; ++n)
       for (int k = 0; k < to.buffer_channels; ++k)
-        sample_of(to, n)[k] = k < v.shape.channels ? sample_of(v, n)[k] : 0.0F;
+        for (long long i = 0; i < v.shape.area(); ++i) to(n, k, i) = k < v.shape.channels ? v(n, k, i) : 0.0F;
     return plain::read_only(to);
   }
-  void copy_back(flat_copy const& c, view<float> const& v, bool accumulate) const {
-    view<float> const from = blocks(c, plain::read_only(v));
-    for (int n = 0; n < v.batch; ++n)
-      for (int k = 0; k < v.shape.channels; ++k) {
-        float const x = sample_of(from, n)[k];
-        sample_of(v, n)[k] = accumulate ? sample_of(v, n)[k] + x : x;
-      }
+  void copy_back(blocked_copy const& c, view<float> const& v, bool accumulate) const {
+    plain::copy(plain::read_only(blocks(c, plain::read_only(v))), v, accumulate);
   }
   static long long kernel_numbers(convolution const& c) {
     return 1LL * c.in.channels * c.out.channels * c.window.height * c.window.width;
@@ -200,7 +195,7 @@ class convolutions {
     int const threads = at_.pool().threads();
     auto const task = [&](auto const& p) {
       long long shared = workplace::rounded(p.sums());
-      flat_copy const copy = place(s.dy, shared);
+      blocked_copy const copy = place(s.dy, shared);
       at_.need(p.scratch(), shared);
       return host::task([this, &s, p, copy] {
         view<float const> const dy = in_blocks(copy, s.dy);

@@ -5,6 +5,7 @@
 #include <dsl/executors/host/memory.hpp>
 #include <dsl/executors/native/kernels.hpp>
 #include <dsl/executors/native/thread_pool.hpp>
+#include <dsl/view.hpp>
 
 namespace dsl::cpu {
 
