@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The same trajectories in float through oneDNN. How far float may stray is known: tests/fixtures records where the
-// frameworks' own float runs go. MiniGoogLeNet's later losses are no test, since a flipped ReLU sign moves them by
-// 1e-3.
+// frameworks' own float runs go. Of MiniGoogLeNet two steps are: a ReLU that rounding flips in the second moves the
+// third loss by 6e-3, as seen on a processor without AVX2.
 #include "support/catch.hpp"
 #include "support/follow_trajectory.hpp"
 
@@ -19,10 +19,10 @@ TEST_CASE("onednn with Winograd: the small network follows Keras and PyTorch for
   follow<small_model>("torch_small.txt", 20, onednn{}, 1e-3);
 }
 TEST_CASE("onednn: MiniGoogLeNet follows Keras and PyTorch", "[trajectory]") {
-  follow<minigooglenet_model>("keras_minigooglenet.txt", 3, onednn{.winograd = false}, 1e-4);
-  follow<minigooglenet_model>("torch_minigooglenet.txt", 3, onednn{.winograd = false}, 1e-4);
+  follow<minigooglenet_model>("keras_minigooglenet.txt", 2, onednn{.winograd = false}, 1e-4);
+  follow<minigooglenet_model>("torch_minigooglenet.txt", 2, onednn{.winograd = false}, 1e-4);
 }
 TEST_CASE("onednn with Winograd: MiniGoogLeNet follows Keras and PyTorch", "[trajectory]") {
-  follow<minigooglenet_model>("keras_minigooglenet.txt", 3, onednn{}, 1e-3);
-  follow<minigooglenet_model>("torch_minigooglenet.txt", 3, onednn{}, 1e-3);
+  follow<minigooglenet_model>("keras_minigooglenet.txt", 2, onednn{}, 1e-3);
+  follow<minigooglenet_model>("torch_minigooglenet.txt", 2, onednn{}, 1e-3);
 }
