@@ -47,8 +47,8 @@ struct training_error : error {
   using error::error;
 };
 
-/// What fit throws where a run was told to end at its next step: by stop_on_signal, or by whoever gave
-/// fit_run::interrupt a number. What keeps the run's state has written it by then.
+/// Thrown by fit when stop_on_signal, or another callback that set fit_run::interrupt, has ended the run at a step. The
+/// run's state has been written by then if a callback keeps one.
 struct interrupted : error {
   interrupted(std::string const& what, int which) : error(what), signal(which) {}
   int signal;

@@ -28,7 +28,7 @@ namespace dsl::detail {
   return word + "'";
 }
 
-/// The same of a path that a command must not take for one of its options: -x -> ./-x
+/// Returns a path as one shell word that no command takes for an option: -x -> ./-x
 [[gnu::cold]] inline std::string shell_path(std::string const& path) {
   return shell_word(path.starts_with('-') ? "./" + path : path);
 }

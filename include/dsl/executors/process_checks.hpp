@@ -9,7 +9,7 @@ namespace dsl {
 class augmentation;
 struct dataset;
 
-/// What must be the same in all processes as a run of fit begins.
+/// The terms of a run of fit, which must be equal in all processes as it begins.
 struct fit_terms {
   int batch_size = 0;
   int epochs = 0;
@@ -43,8 +43,8 @@ class process_checks {
   /// Process 0's text becomes everybody's.
   virtual void broadcast(char const* what, std::string& text) = 0;
 
-  /// What this process wants of all of them, 0 for nothing. It travels with the next step's metrics and costs no
-  /// exchange of its own; asked() is then, in every process, the largest number that one of them gave.
+  /// Asks all processes for something, 0 for nothing. The number travels with the next step's metrics and costs no
+  /// exchange of its own; asked() then returns, in every process, the largest number that one of them gave.
   virtual void ask(int what) = 0;
   virtual int asked() const = 0;
 

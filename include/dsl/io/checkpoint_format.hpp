@@ -203,8 +203,8 @@ class checkpoint_reader {
   [[gnu::cold]] void read_record(std::int64_t i, double (&to)[epoch_numbers]) const {
     std::memcpy(to, bytes_.data() + sizeof head + static_cast<std::size_t>(i) * sizeof to, sizeof to);
   }
-  /// What a run and its callbacks count on: records of epochs that are over, the last of them among them where the next
-  /// one has not begun.
+  /// Checks what a run and its callbacks rely on: that the records are of finished epochs, and that there is one where
+  /// the next epoch has not begun.
   [[gnu::cold]] void check_position() const {
     need(is_learning_rate(head.first_rate) && isfinite(head.loss) && isfinite(head.correct) && head.seconds >= 0 &&
              head.seconds < 1e12,

@@ -127,8 +127,8 @@ class event_file {
     }
     return all;
   }
-  /// Where this fails, or another process writes to it, the new session hides its points all the same. A link is left
-  /// alone: it may lead to any file.
+  /// Cuts the file off at `size`. If this fails, or another process writes to the file, the new session hides the
+  /// points all the same. A link is left alone: it may lead to any file.
   static void cut(std::string const& path, off_t size) {
     int const file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0) return;

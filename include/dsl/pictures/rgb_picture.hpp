@@ -27,8 +27,8 @@ struct rgb_picture {
 /// as much again while it reads a progressive one.
 inline constexpr long long most_pixels = 1LL << 26;
 
-/// What a file may ask for at most; one that asks for more is a data_error, at once. A small file can unpack into any
-/// of these.
+/// Limits on what a picture file may ask for, since a small file can unpack into any amount. A file above one is a
+/// data_error, at once.
 struct picture_limits {
   long long pixels = most_pixels;
   long long bytes = 1LL << 28;  // of the file

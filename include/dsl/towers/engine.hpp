@@ -181,7 +181,7 @@ class towers_engine final : public engine {
     batch_part part{0};
     int program = -1;
   };
-  /// What a rank says of a step to the others; without a byte that has no value.
+  /// A rank's report of a step to the others, without padding, whose bytes would have no value.
   struct report {
     batch_metrics metrics{};
     long long asks = 0;  // process_checks::ask

@@ -60,8 +60,8 @@ class callback_state {
     else
       write(key, &value, sizeof value);
   }
-  /// The same for a counter, or a place in a list: throws file_error where the file has one that is not in
-  /// least ... most, so that what counts on it may.
+  /// Keeps or restores a counter or an index. Throws file_error if the file's is not in [least, most], so that it may
+  /// be used unchecked afterwards.
   template <std::signed_integral T>
   void operator()(char const* key, T& value, std::int64_t least, std::int64_t most) {
     T found = value;

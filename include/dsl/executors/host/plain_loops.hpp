@@ -9,7 +9,8 @@
 
 namespace dsl::host {
 
-/// What a program moves in steps that its executor has no kernel for. They run in plain loops, on one thread.
+/// Names the operations that an executor has no kernel for and that move enough bytes to matter. They run in plain
+/// loops, on one thread.
 class plain_loops {
  public:
   /// Adds the steps of a program that has samples, and returns whether a word is new.

@@ -43,7 +43,7 @@ class convolutions {
   std::string const& algorithms() const { return algorithms_; }
 
  private:
-  /// Where a tensor that the plan keeps without channel blocks, as it does those of one pixel, is copied for a pass.
+  /// A copy in channel blocks, for one pass, of a tensor that the plan keeps without, such as one of a single pixel.
   struct blocked_copy {
     long long at = -1;  // in the workplace; below 0: the tensor has blocks
     explicit operator bool() const { return at >= 0; }

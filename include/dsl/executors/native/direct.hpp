@@ -51,7 +51,7 @@ struct gathering {
     p.column += j * stride;
     return p;
   }
-  /// Where each place's number is in the panel of grid rows and columns that begins with (i, j).
+  /// Returns the offset of each place's number in the panel of grid rows and columns that begins with (i, j).
   detail::list<long long> offsets(panel const& p, int lanes) const {
     detail::list<long long> all;
     panel const origin = reads(0, 1, 0, 1);
@@ -194,7 +194,7 @@ class direct_pass {
 
  private:
   int lanes() const { return kernels_.lanes; }
-  /// Of the panel of so many grid rows.
+  /// Returns the floats of a panel of `rows` grid rows.
   long long floats(int rows) const {
     return gathering_.places.size() == 0 ? 0 : in_ * gathering_.reads(0, rows, 0, block_columns_).block(lanes());
   }
