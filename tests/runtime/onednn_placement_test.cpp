@@ -25,7 +25,8 @@ using wide_on = network<
     on<device<C>, add<conv2d<16, 3>, on<device<B>, conv2d<16, 1>>>, relu, global_avg_pool2d, dense<3>, softmax>>;
 
 /// A ReLU whose input is zero but for rounding may change sign at any step and moves the parameters by 1e-5, which
-/// grows by half with each further step: few steps keep that below the bound, and mistakes are a hundred times larger.
+/// grows by half with each further step: few steps keep that below the bound, while a mistake in placement changes the
+/// gradients themselves.
 constexpr int steps = 5;
 constexpr double bound = 1e-4;
 

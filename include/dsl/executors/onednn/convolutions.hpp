@@ -174,7 +174,7 @@ class convolutions {
     r.found = describe(device_.engine(), asked, algorithm(r.y, weights));
     return r;
   }
-  /// Returns whether the library found nothing but its loops for any layout, a hundred times slower than its others.
+  /// Returns whether the library found nothing but its slow reference loops.
   [[gnu::cold]] static bool is_slow(description_handle const& found) {
     return std::string_view(implementation(found)).substr(0, 3) == "ref";
   }
