@@ -3,7 +3,8 @@
 """Kills or stops one rank of a training at random points, and looks whether the job ends as docs/several_machines.md
 promises: within the deadline, with an exit code that is not 0, a message that names rank and cause, and no process left.
 
-    tests/mpi/failures.py build/gcc/examples/minigooglenet_cifar                                   3 points, as in CI
+    tests/mpi/failures.py build/gcc/examples/minigooglenet_cifar --ranks 3                         3 points, as in CI
+    tests/mpi/failures.py build/gcc/examples/minigooglenet_cifar                                   2, 3 and 4 ranks: scripts/test long
     tests/mpi/failures.py PROGRAM --points 20 --output benchmarks/results/DATE_mpi_failures.json   all of them
 
 A point is a time since mpirun was called, drawn up to --span seconds: starting, drawing pictures, training, validation,
