@@ -375,6 +375,10 @@ TEST_CASE("each rule about devices and micro-batches has a mistake that breaks i
   auto const says = [](plan_rule r) { return std::string(explain(r)); };
   CHECK(broken_by([](plan& p) { p.steps[find(p, action::forward, op::batch_norm)].device = 0; }) ==
         says(plan_rule::steps_use_their_devices_memory));
+  CHECK(broken_by([](plan& p) {  // it may read another device's memory, but write its own only
+          step& s = p.steps[find(p, action::forward, op::transfer)];
+          s.device = 1 - s.device;
+        }) == says(plan_rule::steps_use_their_devices_memory));
   CHECK(broken_by([](plan& p) { p.waits[0] = p.steps.size(); }) == says(plan_rule::steps_wait_for_earlier_ones));
   CHECK(broken_by([](plan& p) { p.steps[find(p, action::forward, op::transfer)].waits = 0; }) ==
         says(plan_rule::devices_do_not_race));
@@ -459,6 +463,37 @@ TEST_CASE("a transfer for each device that reads a tensor, and gradients come ba
   for (int d = 0; d < 3; ++d) CHECK(p.devices[d].bytes[static_cast<int>(region::activations)] > 0);
   CHECK(p.devices[1].bytes[static_cast<int>(region::parameters)] > 0);
   CHECK(p.devices[2].bytes[static_cast<int>(region::parameters)] == 0);
+}
+
+TEST_CASE("a buffer takes the smallest hole that it fits in") {
+  plan p;
+  p.devices.push({});
+  for (int s = 0; s < 4; ++s) p.steps.push({});
+  auto const add = [&](long long bytes, int first, int last) {
+    buffer b;
+    b.bytes = bytes, b.first = first, b.last = last;
+    return p.buffers.push(b);
+  };
+  add(192, 0, 1), add(64, 0, 3);  // leaves a hole of 192 bytes, and what keeps it apart from the next one
+  add(64, 0, 1), add(64, 0, 3);   // a hole of 64
+  int const small = add(64, 2, 3);
+  int const large = add(192, 3, 3);
+  detail::assign_offsets(p, 0);
+  CHECK(p.buffers[small].offset == 256);
+  CHECK(p.buffers[large].offset == 0);
+  CHECK(p.region_bytes[static_cast<int>(region::activations)] == 384);
+}
+
+TEST_CASE("in inference each micro-batch's result lives to the end of the step") {
+  using piped = network<image<3, 8, 8>, on<device<0>, conv2d<4, 3>, relu>,
+                        on<device<1>, conv2d<4, 3>, relu, flatten, dense<3>, softmax>>;
+  graph_view const g = piped::view();
+  for (mode m : {mode::evaluation, mode::inference}) {
+    plan const p = plan_of(g, {.batch = 9, .mode = m, .micro_batches = 3});
+    REQUIRE(p.micro_batches == 3);
+    for (int micro = 0; micro < 3; ++micro)
+      CHECK(p.buffers[p.activations[micro * g.size.tensors + g.result()].buffer].last == p.steps.size() - 1);
+  }
 }
 
 TEST_CASE("with micro-batches a device goes on while the next one works") {

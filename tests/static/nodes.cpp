@@ -58,6 +58,13 @@ static_assert(avg_pool<8, 1, 0, 1> == rule::holds && avg_pool<9, 1, 0, 1> == ill
 static_assert(avg_pool<0, 1, 0, 8> == rule::pool_window_is_positive &&
               max_pool<2, -2, 0, 4> == rule::stride_is_positive);
 static_assert(on_picture<slide<op::avg_pool2d, 3, 3, 1, 0, 0, 8, 8>>.window.height == 3);
+template <op Kind, int Height, int Width>
+inline constexpr rule large_window =
+    dsl::detail::judged<dsl::image<4, 300, 300>, slide<Kind, Height, Width, 1, 0, 0, 301 - Height, 301 - Width>>::why
+        .broken;
+static_assert(large_window<op::max_pool2d, 256, 256> == rule::holds);
+static_assert(large_window<op::max_pool2d, 257, 256> == rule::pool_window_fits_16_bits);
+static_assert(large_window<op::avg_pool2d, 300, 300> == rule::holds);
 
 // ---- parameters --------------------------------------------------------------------------------------------------
 enum class slip {
@@ -172,6 +179,16 @@ static_assert(on_picture<joins_unequals<op::add, 2>>.broken == rule::branches_sh
 static_assert(on_picture<joins_unequals<op::concat, 2>>.broken == rule::branches_share_height_and_width);
 static_assert(on_picture<joins_unequals<op::concat, 2>>.found == 1);
 
+template <int Channels>
+struct adds_channels {
+  static constexpr value lower(builder& b, value in) {
+    value const both[] = {in, dsl::conv2d<Channels, 1>::lower(b, in)};
+    return b.append({.kind = op::add}, both, in.shape);
+  }
+};
+static_assert(on_picture<adds_channels<4>>.holds());
+static_assert(on_picture<adds_channels<8>>.broken == rule::branches_share_their_shape);
+
 // ---- values ------------------------------------------------------------------------------------------------------
 template <int Tensor>
 struct returns_tensor {
@@ -195,6 +212,14 @@ static_assert(on_picture<reads_tensor<2>>.broken == rule::values_are_in_the_grap
 static_assert(on_picture<returns_tensor<1>>.broken == rule::values_are_read);        // its own is dead
 static_assert(on_picture<returns_tensor<1>, dsl::relu>.broken == rule::values_are_read);
 static_assert(on_picture<dsl::relu, returns_tensor<0>>.broken == rule::values_are_read);  // so is what it was given
+
+struct leaves_one_out {  // the first of its two nodes
+  static constexpr value lower(builder& b, value in) {
+    dsl::relu::lower(b, in);
+    return dsl::relu::lower(b, in);
+  }
+};
+static_assert(on_picture<leaves_one_out>.broken == rule::values_are_read);
 
 struct claims_more {  // takes the value for another than it is
   static constexpr value lower(builder& b, value in) {
