@@ -3,10 +3,12 @@
 // their libraries are there; once.
 #include <dsl/callbacks.hpp>
 #include <dsl/data/crop_and_cutout.hpp>
+#include <dsl/data/csv.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/io/tensorboard.hpp>
 #include <dsl/placement.hpp>
 #include <dsl/towers.hpp>
+#include <dsl/training/regression_scores.hpp>
 #if __has_include(<nlohmann/json.hpp>)
 #include <dsl/io/safetensors.hpp>
 #endif

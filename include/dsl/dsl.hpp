@@ -5,6 +5,8 @@
 #include <dsl/language.hpp>
 // data
 #include <dsl/data/dataset.hpp>
+#include <dsl/data/in_memory.hpp>
+#include <dsl/data/normalize.hpp>
 #include <dsl/data/augment.hpp>
 #include <dsl/data/pipeline.hpp>
 #include <dsl/data/cifar10.hpp>

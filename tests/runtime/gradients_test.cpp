@@ -22,6 +22,7 @@ struct question {
   int batch = 3;
   int numbers = 40;  // checked of each parameter, spread evenly; all where it has fewer
   std::uint64_t seed = 1;
+  target_kind targets = target_kind::classes;
 };
 
 int checked_numbers = 0;
@@ -34,7 +35,7 @@ class differentiable {
       : q_(q),
         engine_(reference<double>{}.make_engine(g, {.seed = 7, .loss = q.loss, .verify = &verify})),
         host_(dynamic_cast<host::engine<double>&>(*engine_)),
-        program_(engine_->prepare(mode::training, q.batch)) {
+        program_(engine_->prepare(mode::training, q.batch, q.targets)) {
     dice d(q.seed);
     for (int k = 0; k < g.size.parameters; ++k) {
       parameter const& p = g.parameters[k];
@@ -48,6 +49,9 @@ class differentiable {
     pictures_.resize(static_cast<std::size_t>(q.batch * g.shape_of(0).size()));
     for (double& x : pictures_) x = uniform(d, 1);
     for (int n = 0; n < q.batch; ++n) labels_.push_back(d.below(static_cast<int>(g.shape_of(g.result()).size())));
+    bool const shares = q.loss == dsl::loss::binary_crossentropy;
+    for (long long i = 0; i < q.batch * g.shape_of(g.result()).size(); ++i)
+      values_.push_back(static_cast<float>(shares ? 0.5 + uniform(d, 0.5) : uniform(d, 3)));
   }
 
   /// One training step with learning rate 0. All memory of the step holds NaN before: a value read before it was
@@ -56,7 +60,7 @@ class differentiable {
     host::program<double> const& p = host_.prepared(program_);
     std::memset(p.activations->data(), 0xff, static_cast<std::size_t>(p.activations->bytes()));
     std::copy(pictures_.begin(), pictures_.end(), host_.input_data(program_));
-    engine_->run(program_, {nullptr, labels_.data(), q_.batch, 5, 0.0});
+    engine_->run(program_, {nullptr, labels_.data(), q_.batch, 5, 0.0, values_.data()});
     return engine_->metrics(program_).loss / q_.batch;
   }
 
@@ -108,6 +112,7 @@ class differentiable {
   int program_;
   std::vector<double> pictures_;
   std::vector<std::int32_t> labels_;
+  std::vector<float> values_;
 };
 
 /// Relative 1e-6: the analytic gradient is good to about 1e-13, the difference to h^4 = 1e-12 times the fifth
@@ -170,6 +175,20 @@ void alone_in_place_and_in_concat() {
 }
 
 }  // namespace
+
+TEST_CASE("gradients: losses of values", "[gradients]") {
+  using enum loss;
+  for (loss l : {mean_squared_error, mean_absolute_error, huber}) {
+    INFO("loss " << static_cast<int>(l));
+    question const q{.loss = l, .targets = target_kind::values};
+    check_network<image<2, 5, 6>, conv2d<3, 2>, flatten, dense<3>>(q);
+    check_network<image<2, 4, 3>, conv2d<2, 3>, dsl::tanh, conv2d<2, 2>>(q);  // a value a pixel
+  }
+  question const shares{.loss = binary_crossentropy, .targets = target_kind::values};
+  check_network<image<2, 5, 6>, conv2d<3, 2>, flatten, dense<3>, sigmoid>(shares);      // from the logits
+  check_network<image<2, 5, 6>, conv2d<3, 2>, sigmoid, conv2d<2, 1>, sigmoid>(shares);  // per pixel
+  check_network<image<2, 5, 6>, conv2d<3, 2>, flatten, dense<3>, softmax>(shares);      // from the probabilities
+}
 
 TEST_CASE("gradients: conv2d", "[gradients]") {
   using enum padding;

@@ -289,6 +289,21 @@ TEST_CASE("batches, losses and targets") {
         }
 }
 
+TEST_CASE("values to be learnt are as many as the outputs, and a sigmoid's loss is that of its logits") {
+  using masks = network<image<3, 4, 6>, conv2d<2, 3>, sigmoid>;
+  for (mode m : {mode::training, mode::evaluation})
+    for (loss l : {loss::mean_squared_error, loss::mean_absolute_error, loss::huber, loss::binary_crossentropy}) {
+      plan const p = plan_of(masks::view(), {.batch = 3, .mode = m, .loss = l, .targets = target_kind::values});
+      CHECK(p.buffers[p.labels].shape == shape{2, 4, 6});
+      bool const goes_back = m == mode::training && l != loss::binary_crossentropy;
+      CHECK(steps_of(p, action::backward, op::activation) == (goes_back ? 1 : 0));
+    }
+  plan classes = plan_of(masks::view(), {.batch = 3, .loss = loss::mean_squared_error});
+  CHECK(classes.buffers[classes.labels].shape == shape{});
+  classes.options.targets = target_kind::values;
+  CHECK(verify(masks::view(), classes).broken == plan_rule::buffers_fit_what_they_hold);
+}
+
 // ---- the checker's rules, one by one ----
 
 namespace {

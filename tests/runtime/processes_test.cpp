@@ -8,6 +8,7 @@
 #include <dsl/dsl.hpp>
 #include <dsl/io/backup_and_restore.hpp>
 #include <dsl/towers.hpp>
+#include <dsl/training/regression_scores.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -311,6 +312,34 @@ TEST_CASE("processes average the weights that the towers of one average", "[proc
   auto const said = in_each(w, [&](int q) { each[q] = fit({.count = 1, .processes = &w.at(q)}); });
   CHECK(said == std::vector<std::string>(2));
   for (auto const& e : each) CHECK(e == one);
+}
+
+TEST_CASE("processes learn values as the towers of one do, and add up how far off they are", "[processes]") {
+  using line = network<features<2>, dense<4>, dsl::tanh, dense<2>>;
+  std::vector<float> x, y;
+  for (int i = 0; i < 26; ++i) {
+    x.insert(x.end(), {static_cast<float>(i % 5), static_cast<float>(i % 7)});
+    y.insert(y.end(), {static_cast<float>(i % 5 - i % 7), static_cast<float>(i % 3)});
+  }
+  dataset const data = in_memory_values({2}, std::move(x), 2, y);
+  auto const fit = [&](towers const& t) {
+    trainer one = compile<line>(reference{}, sgd{.learning_rate = 0.02}, t, {.loss = loss::huber});
+    history const h = one.fit(data, {.epochs = 3, .batch_size = 8, .validation = &data});
+    regression_scores far;
+    one.evaluate(data, 7, &far);
+    return std::pair(std::vector<double>{h.epochs[2].train.loss, h.epochs[2].validation.loss},
+                     std::vector<double>{far.mean_absolute_error(), far.mean_squared_error(), far.r2(0), far.r2(1)});
+  };
+  auto const one = fit({.count = 2});
+  CHECK(one.second[0] > 0);
+  world w(2);
+  std::pair<std::vector<double>, std::vector<double>> each[2];
+  auto const said = in_each(w, [&](int q) { each[q] = fit({.count = 1, .processes = &w.at(q)}); });
+  CHECK(said == std::vector<std::string>(2));
+  for (auto const& e : each) {
+    CHECK(e.first == one.first);
+    for (std::size_t i = 0; i < 4; ++i) CHECK(e.second[i] == approx(one.second[i]).epsilon(1e-12));
+  }
 }
 
 TEST_CASE("every process predicts all samples, as one engine does", "[processes]") {

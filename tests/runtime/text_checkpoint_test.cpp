@@ -259,7 +259,9 @@ struct unreliable_engine final : dsl::engine {
   void look() const {
     if (lost) throw dsl::executor_error("the device is lost");
   }
-  int prepare(dsl::mode m, dsl::batch_part part) override { return in->prepare(m, part); }
+  int prepare(dsl::mode m, dsl::batch_part part, dsl::target_kind targets) override {
+    return in->prepare(m, part, targets);
+  }
   void run(int program, dsl::batch_view const& batch) override { in->run(program, batch); }
   dsl::batch_metrics metrics(int program) override { return in->metrics(program); }
   void read_result(int program, float* out) override { in->read_result(program, out); }

@@ -300,6 +300,7 @@ inline plan_options random_options(dice& d, int channel_block) {
   o.all_reduce_buckets = d.percent(50) ? 0 : d.between(1, 4);
   o.loss = d.percent(70) ? loss::categorical_crossentropy : loss::mean_squared_error;
   o.gradient_norm = d.percent(40);
+  if (o.loss == loss::mean_squared_error && o.batch == 2) o.targets = target_kind::values;
   return o;
 }
 

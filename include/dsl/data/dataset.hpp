@@ -14,7 +14,10 @@
 
 namespace dsl {
 
-/// Where pictures lie: `count` of them, channel-major bytes, one every `stride` bytes.
+/// What a sample's numbers are stored as.
+enum class element : unsigned char { byte, real };  // std::uint8_t, float
+
+/// Where samples lie: `count` of them, channel-major, one every `stride` bytes; `first` points to bytes, or to floats.
 /// A CIFAR-10 file is {file + 1, 3073, 10000}: each record is one label byte and 3x32x32 pixels.
 struct picture_segment {
   std::uint8_t const* first = nullptr;
@@ -22,25 +25,38 @@ struct picture_segment {
   std::int64_t count = 0;
 };
 
-/// What the views of one data set share: the places, every label, and whatever keeps the memory alive.
+/// What the views of one data set share: the places, every label or value, and whatever keeps the memory alive.
 struct dataset_storage {
-  std::vector<picture_segment> segments;
-  std::vector<std::int32_t> labels;
-  std::vector<std::string> class_names;
-  std::vector<std::shared_ptr<void const>> owners;
+  std::vector<picture_segment> segments{};
+  std::vector<std::int32_t> labels{};  // a sample each; empty where there are values
+  std::vector<std::string> class_names{};
+  std::vector<std::shared_ptr<void const>> owners{};
+  element elements = element::byte;
+  std::vector<float> values{};  // as many a sample as dataset::values says
 };
 
-/// Labelled pictures of one shape: uint8, channel-major (NCHW). Copies and views share the memory: about 80 bytes each.
+/// Samples of one shape, bytes or floats, channel-major (NCHW), each with a class or with values to be learnt. Copies
+/// and views share the memory: about 100 bytes each.
 struct dataset {
   dsl::shape sample;
   std::int64_t size = 0;
-  int classes = 0;
-  /// Subtracted from every picture: the per-pixel mean of the *training* set, sample.size() floats; none if null.
+  int classes = 0;  // 0 where samples have values
+  /// Subtracted from every sample: the mean of the *training* set, sample.size() floats; none if null.
   std::shared_ptr<std::vector<float> const> mean;
   std::shared_ptr<dataset_storage const> storage;
-  std::int64_t begin = 0;  // sample 0 of this view is picture `begin` of the storage
+  std::int64_t begin = 0;  // sample 0 of this view is sample `begin` of the storage
+  /// What each number is then divided by: the training set's standard deviation, sample.size() floats; none if null.
+  std::shared_ptr<std::vector<float> const> deviation{};
+  int values = 0;  // to be learnt, of each sample: as many as the network's outputs
 
-  /// The C*H*W bytes of picture i, 0 <= i < size.
+  bool has_classes() const { return classes > 0; }
+  bool has_bytes() const { return storage && storage->elements == element::byte; }
+
+  /// Sample i's C*H*W floats, 0 <= i < size, of a data set that has no bytes.
+  float const* reals(std::int64_t i) const { return reinterpret_cast<float const*>(pixels(i)); }
+  /// What is to be learnt of sample i: `values` floats, in the order of the network's outputs.
+  float const* wanted(std::int64_t i) const { return storage->values.data() + (begin + i) * values; }
+  /// Where sample i lies, 0 <= i < size: its C*H*W bytes, or floats as reals() has them.
   std::uint8_t const* pixels(std::int64_t i) const {
     i += begin;
     for (auto const& s : storage->segments) {
@@ -76,6 +92,19 @@ struct dataset {
 
 // What follows are templates so that what they instantiate of the standard library is only there where they are called.
 
+namespace detail {
+
+/// Throws data_error unless every label is 0 to classes - 1.
+template <class = void>
+void require_labels(std::vector<std::int32_t> const& labels, int classes) {
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    if (labels[i] < 0 || labels[i] >= classes)
+      refuse<data_error>({"dataset: labels must be 0 to ", classes - 1, "; found ", labels[i], " for picture ", i,
+                          "; correct the label or the number of classes"});
+}
+
+}  // namespace detail
+
 /// Checks and wraps storage: every label in [0, classes), as many pictures as labels.
 template <class = void>
 dataset make_dataset(dsl::shape sample, int classes, dataset_storage storage) {
@@ -85,10 +114,7 @@ dataset make_dataset(dsl::shape sample, int classes, dataset_storage storage) {
   if (pictures != labels)
     detail::refuse<data_error>({"dataset: there must be one label per picture; found ", pictures, " pictures and ",
                                 labels, " labels; check how the data was read"});
-  for (std::size_t i = 0; i < storage.labels.size(); ++i)
-    if (storage.labels[i] < 0 || storage.labels[i] >= classes)
-      detail::refuse<data_error>({"dataset: labels must be 0 to ", classes - 1, "; found ", storage.labels[i],
-                                  " for picture ", i, "; correct the label or the number of classes"});
+  detail::require_labels(storage.labels, classes);
   return {sample, labels, classes, nullptr, std::make_shared<dataset_storage const>(std::move(storage)), 0};
 }
 
@@ -107,7 +133,8 @@ dataset in_memory_dataset(dsl::shape sample, int classes, std::vector<std::uint8
                       {{{owner->data(), bytes, count}}, std::move(labels), std::move(class_names), {owner}});
 }
 
-/// The per-pixel mean, C*H*W floats. Sums are exact integers, so the order of the pictures doesn't matter.
+/// The per-pixel mean of a data set of bytes, C*H*W floats. Sums are exact integers, so the order of the pictures
+/// doesn't matter.
 template <class = void>
 std::shared_ptr<std::vector<float> const> mean_picture(dataset const& data) {
   std::vector<std::uint64_t> sums(static_cast<std::size_t>(data.sample.size()));

@@ -30,16 +30,20 @@ struct pipeline_options {
   /// Of each batch only pictures [part_first, part_first + part_size), where other processes bring the rest; -1: all.
   int part_first = 0;
   int part_size = -1;
-  bool cache = false;  // keep the mean-subtracted floats after the first pass: 4 bytes a pixel, 586 MiB for CIFAR-10
+  bool cache = false;  // keep the normalised floats after the first pass: 4 bytes a number, 586 MiB for CIFAR-10
+  int values = 0;      // to be learnt of each sample, which batches bring; a class counts as described at batch::values
 };
 
-/// Valid until the next call of next() or start(). Pictures are NCHW, augmented, mean-subtracted.
+/// Valid until the next call of next() or start(). Samples are NCHW, augmented, normalised.
 struct batch {
   float const* images = nullptr;          // size x sample.size()
-  std::int32_t const* labels = nullptr;   // size
+  std::int32_t const* labels = nullptr;   // size; null where the data set has no classes
   std::int64_t const* samples = nullptr;  // size: where in the data set they came from
   int size = 0;
-  std::int64_t first = 0;  // position within the epoch of the batch's first picture
+  std::int64_t first = 0;  // position within the epoch of the batch's first sample
+  /// size x pipeline_options::values. Of a class, 1 in the place of its number and 0 in the others; where there is one
+  /// value only, the number of the class, which is 0 or 1.
+  float const* values = nullptr;
 };
 
 /// The order of one epoch: a permutation of 0 .. order.size()-1 that depends on (seed, epoch) alone (Fisher-Yates).
@@ -73,6 +77,7 @@ class batch_loader {
       s.images.allocate(batch_size * picture_);
       s.labels.allocate(batch_size);
       s.samples.allocate(batch_size);
+      s.values.allocate(batch_size * static_cast<std::size_t>(options_.values));
     }
     if (options_.cache) {
       cache_.allocate(pictures * picture_);
@@ -144,6 +149,7 @@ class batch_loader {
     detail::zeros<float> images;
     detail::zeros<std::int32_t> labels;
     detail::zeros<std::int64_t> samples;
+    detail::zeros<float> values;
     batch view;
     std::exception_ptr failure;
     bool ready = false;
@@ -169,6 +175,16 @@ class batch_loader {
     if (data_.mean && static_cast<long long>(data_.mean->size()) != data_.sample.size())
       need(false, "the mean must have one number per pixel", static_cast<std::int64_t>(data_.mean->size()),
            "use mean_picture(train)");
+    if (data_.deviation && static_cast<long long>(data_.deviation->size()) != data_.sample.size())
+      need(false, "the deviation must have one number per pixel", static_cast<std::int64_t>(data_.deviation->size()),
+           "use normalize(train)");
+    if (data_.has_classes() && options_.values > 0)
+      need(options_.values == data_.classes || (options_.values == 1 && data_.classes == 2),
+           "a class must become as many values as there are classes, or one of two classes one value", options_.values,
+           "change the last layer or the loss");
+    else
+      need(options_.values == 0 || options_.values == data_.values,
+           "batches must bring the values that the data set has", options_.values, "change the last layer or the data");
   }
 
   slot& slot_of(std::int64_t step) { return slots_[static_cast<int>(step % slots_.size())]; }
@@ -182,23 +198,42 @@ class batch_loader {
       auto const at = static_cast<std::size_t>(i);
       auto const sample = order_[static_cast<std::size_t>(first + i)];
       s.samples[at] = sample;
-      s.labels[at] = data_.label(sample);
+      if (data_.has_classes()) s.labels[at] = data_.label(sample);
+      put_values(sample, s.values.data() + at * static_cast<std::size_t>(options_.values));
       make_picture(sample, s.images.data() + at * picture_);
     }
-    s.view = {s.images.data(), s.labels.data(), s.samples.data(), size, first};
+    s.view = {s.images.data(), data_.has_classes() ? s.labels.data() : nullptr, s.samples.data(), size,
+              first,           options_.values > 0 ? s.values.data() : nullptr};
   } catch (...) {
     s.failure = std::current_exception();
   }
 
+  void put_values(std::int64_t sample, float* out) const {
+    int const label = data_.has_classes() ? data_.label(sample) : 0;
+    float const* const wanted = data_.has_classes() ? nullptr : data_.wanted(sample);
+    for (int i = 0; i < options_.values; ++i)
+      out[i] = wanted ? wanted[i] : static_cast<float>(options_.values == 1 ? label : i == label);
+  }
+
   void make_picture(std::int64_t sample, float* out) {
     transform const t = options_.augment.draw(options_.seed, epoch_, sample, data_.sample);
-    float const* const mean = data_.mean ? data_.mean->data() : nullptr;
-    if (!cache_.data()) return apply(t, data_.pixels(sample), mean, out, data_.sample);
+    detail::pixel_source const source = source_of(sample);
+    if (!cache_.data()) return detail::transform_picture(t, data_.sample, source, out);
     auto const at = static_cast<std::size_t>(sample);
     float* const kept = cache_.data() + at * picture_;
-    if (!cached_[at]) apply(transform{}, data_.pixels(sample), mean, kept, data_.sample);
+    if (!cached_[at]) detail::transform_picture(transform{}, data_.sample, source, kept);
     cached_[at] = 1;  // an epoch visits a sample once, so no other worker looks at this byte before the next start()
     apply(t, kept, out, data_.sample);
+  }
+
+  detail::pixel_source source_of(std::int64_t sample) const {
+    detail::pixel_source from{.mean = data_.mean ? data_.mean->data() : nullptr,
+                              .deviation = data_.deviation ? data_.deviation->data() : nullptr};
+    if (data_.has_bytes())
+      from.bytes = data_.pixels(sample);
+    else
+      from.floats = data_.reals(sample);
+    return from;
   }
 
   static void* run_worker(void* loader) {

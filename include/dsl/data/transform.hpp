@@ -81,19 +81,23 @@ struct tap {
   }
 };
 
-/// A picture's mean-subtracted numbers, by flat C*H*W index.
+/// A sample's normalised numbers, by flat C*H*W index: (number - mean) / deviation, each of them where it is given.
 struct pixel_source {
   std::uint8_t const* bytes = nullptr;
-  float const* floats = nullptr;  // or these, subtracted already
+  float const* floats = nullptr;  // or these
   float const* mean = nullptr;
+  float const* deviation = nullptr;
   float operator()(std::ptrdiff_t i) const {
-    if (floats) return floats[i];
-    return mean ? static_cast<float>(bytes[i]) - mean[i] : static_cast<float>(bytes[i]);
+    float const number = floats ? floats[i] : static_cast<float>(bytes[i]);
+    float const centred = mean ? number - mean[i] : number;
+    return deviation ? centred / deviation[i] : centred;
   }
   /// to[0], to[Step], ... become `count` numbers from i on.
   template <int Step>
   void copy(std::ptrdiff_t i, int count, float* to) const {
-    if (floats)
+    if (deviation || (floats && mean))
+      for (int j = 0; j < count; ++j) to[j * Step] = (*this)(i + j);
+    else if (floats)
       for (int j = 0; j < count; ++j) to[j * Step] = floats[i + j];
     else if (mean)
       for (int j = 0; j < count; ++j) to[j * Step] = static_cast<float>(bytes[i + j]) - mean[i + j];

@@ -54,16 +54,19 @@ struct batch_part {
 };
 
 /// One batch, or a device's part of it, in host memory. images is (size, channels, height, width), or null where the
-/// caller has put the pictures into the engine's input itself; labels may be null in inference.
+/// caller has put the samples into the engine's input itself. What the loss compares outputs with is in labels, a class
+/// number a sample, or in values, (size, channels, height, width) as the network's output; inference needs neither.
 struct batch_view {
   float const* images = nullptr;
   std::int32_t const* labels = nullptr;
   int size = 0;
   std::uint64_t step = 0;  // of the whole training, from 0; keys dropout, and is what Adam corrects its bias by
   double learning_rate = 0;
+  float const* values = nullptr;
 };
 
-/// Sum over a batch; divide by the samples.
+/// Sums over a batch; divide by the samples. What counts as correct: a largest output that is the label's; with
+/// binary_crossentropy and values, the share of the outputs that are on their value's side of 1/2; else nothing.
 struct batch_metrics {
   double loss = 0;
   double correct = 0;
@@ -85,8 +88,9 @@ class engine {
   virtual void start_epoch(int /*program*/, int /*epoch*/, std::int64_t /*step*/) {}
 
   /// Builds a plan's primitives and memory; the same options return the same number. The loss is the mean over the
-  /// whole batch.
-  virtual int prepare(mode m, batch_part part) = 0;
+  /// whole batch. Throws option_error where the
+  /// loss can't compare with such targets, and executor_error where the executor has no kernel that does.
+  virtual int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) = 0;
   /// Runs one step on a batch of exactly the prepared size: with a group, all engines of it at the same time.
   virtual void run(int program, batch_view const& batch) = 0;
   /// Of the last run; not after inference.
@@ -127,6 +131,16 @@ class engine {
  protected:
   engine(graph_view const& g, engine_options const& o) : graph_(g), options_(o) {}
 
+  [[gnu::cold]] void require_targets(mode m, target_kind targets) const {
+    if (m == mode::inference || takes(options_.loss, targets)) return;
+    constexpr char const* names[] = {"categorical_crossentropy", "mean_squared_error", "mean_absolute_error", "huber",
+                                     "binary_crossentropy"};
+    bool const classes = targets == target_kind::classes;
+    detail::refuse<option_error>(
+        {"loss: ", names[static_cast<int>(options_.loss)],
+         classes ? " compares with values; found a class a sample" : " compares with a class a sample; found values",
+         "; give compile() another loss, or the batch other targets"});
+  }
   [[gnu::cold]] void require_parameter(int k) const {
     if (k < 0 || k >= graph_.size.parameters)
       detail::refuse<option_error>({"engine: parameters are 0 to ", graph_.size.parameters - 1, "; found ", k});

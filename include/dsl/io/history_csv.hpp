@@ -13,13 +13,15 @@ namespace dsl {
 inline constexpr char const* history_csv_header =
     "epoch,loss,acc,val_loss,val_acc,learning_rate,seconds,images_per_second\n";
 inline std::string history_csv_row(epoch_record const& e) {
-  std::string const validation = e.validated ? fmt::format("{},{}", e.validation.loss, e.validation.acc) : ",";
-  return fmt::format("{},{},{},{},{},{},{}\n", e.epoch + 1, e.train.loss, e.train.acc, validation, e.learning_rate,
-                     e.seconds, e.images_per_second);
+  auto const both = [](scores const& s) {
+    return s.has_acc() ? fmt::format("{},{}", s.loss, s.acc) : fmt::format("{},", s.loss);
+  };
+  return fmt::format("{},{},{},{},{},{}\n", e.epoch + 1, both(e.train), e.validated ? both(e.validation) : ",",
+                     e.learning_rate, e.seconds, e.images_per_second);
 }
 
 /// A line per epoch, counted from 1; numbers read back as the same doubles. Without a validation its two columns are
-/// empty.
+/// empty, and those of accuracies where there are none.
 inline std::string history_csv(history const& h) {
   std::string text = history_csv_header;
   for (epoch_record const& e : h.epochs) text += history_csv_row(e);

@@ -218,8 +218,9 @@ class model_checkpoint_on : public callback {
     run.step = (at.step > 0 ? at.step : run.steps) - 1;
     auto const samples = static_cast<double>(at.step) * run.batch_size;
     if (at.step > 0)
-      run.current = {
-          .epoch = at.epoch, .train = {at.loss / samples, at.correct / samples}, .learning_rate = at.learning_rate};
+      run.current = {.epoch = at.epoch,
+                     .train = mean_scores(at.loss, at.correct, samples, run.has_acc),
+                     .learning_rate = at.learning_rate};
     else if (!run.past.epochs.empty())
       run.current = run.past.epochs.back();
     return run;

@@ -85,12 +85,13 @@ inline std::string gnuplot_terminal(int width, int height, plot_format format) {
 
 /// Everything gnuplot needs, data and all. Colours and ground are those of matplotlib's "ggplot" style.
 inline std::string gnuplot_script(history const& h, plot_options const& o, plot_format format) {
-  bool validated = false;
-  double top = 1;  // accuracies are shown whole
+  bool validated = false, has_acc = false;
+  double top = 0;
   int first = h.epochs.front().epoch + 1, last = first;
   std::string data;
   for (epoch_record const& e : h.epochs) {
     validated = validated || e.validated;
+    has_acc = has_acc || e.train.has_acc();
     for (double const loss : {e.train.loss, e.validated ? e.validation.loss : 0})
       if (loss < 1e300 && loss > top) top = loss;
     int const number = e.epoch + 1;
@@ -98,6 +99,7 @@ inline std::string gnuplot_script(history const& h, plot_options const& o, plot_
     std::string const validation = e.validated ? fmt::format("{} {}", e.validation.loss, e.validation.acc) : "nan nan";
     data += fmt::format("{} {} {} {}\n", number, e.train.loss, e.train.acc, validation);
   }
+  if (has_acc && top < 1) top = 1;  // accuracies are shown whole
   double const margin = first == last ? 1 : 0.03 * (last - first);
   // Tics on whole epochs, at most about ten: 1, 2, 5, 10, 20, 50, ...
   long long every = 1;
@@ -127,7 +129,7 @@ inline std::string gnuplot_script(history const& h, plot_options const& o, plot_
   char const* before = "plot ";
   for (curve const& c : {curve{"train_loss", 2, "#e24a33"}, curve{"test_loss", 4, "#348abd"},
                          curve{"train_acc", 3, "#988ed5"}, curve{"test_acc", 5, "#777777"}}) {
-    if (c.column > 3 && !validated) continue;
+    if ((c.column > 3 && !validated) || (c.column % 2 == 1 && !has_acc)) continue;
     script +=
         fmt::format("{}$epochs using 1:{} with {} linewidth 2.2 {}linecolor rgb '{}' title '{}'", before, c.column,
                     dots ? "linespoints" : "lines", dots ? "pointtype 7 pointsize 0.9 " : "", c.colour, c.name);

@@ -60,20 +60,21 @@ class tensorboard : public callback {
     std::int64_t const batch = run.epoch * run.steps + run.step + 1;
     if (batch % options_.update_freq != 0) return;
     scores const& s = run.current.train;
-    write(train_,
-          detail::scalars_record(detail::wall_time(), batch, {{"batch_loss", s.loss}, {"batch_accuracy", s.acc}}));
+    write(train_, s.has_acc() ? detail::scalars_record(detail::wall_time(), batch,
+                                                       {{"batch_loss", s.loss}, {"batch_accuracy", s.acc}})
+                              : detail::scalars_record(detail::wall_time(), batch, {{"batch_loss", s.loss}}));
   }
   [[gnu::cold]] void on_epoch_end(fit_run& run) override {
     if (!run.leads) return;
     epoch_record const& e = run.current;
     double const now = detail::wall_time();
     write(train_, detail::scalars_record(now, e.epoch,
-                                         {{"epoch_loss", e.train.loss},
-                                          {"epoch_accuracy", e.train.acc},
-                                          {"epoch_learning_rate", e.learning_rate}}));
-    if (e.validated)
-      write(validation_, detail::scalars_record(
-                             now, e.epoch, {{"epoch_loss", e.validation.loss}, {"epoch_accuracy", e.validation.acc}}));
+                                         {{"epoch_loss", e.train.loss}, {"epoch_learning_rate", e.learning_rate}}));
+    if (e.train.has_acc()) write(train_, detail::scalars_record(now, e.epoch, {{"epoch_accuracy", e.train.acc}}));
+    if (!e.validated) return;
+    write(validation_, detail::scalars_record(now, e.epoch, {{"epoch_loss", e.validation.loss}}));
+    if (e.validation.has_acc())
+      write(validation_, detail::scalars_record(now, e.epoch, {{"epoch_accuracy", e.validation.acc}}));
   }
   void on_train_end(fit_run&) override { close(); }
   void state(callback_state& s) override { s("run", number_); }

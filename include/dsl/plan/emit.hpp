@@ -137,7 +137,9 @@ class emitter {
         end();
         begin_on(last, action::load);
       }
-      labels_ = add_buffer(p_, region::activations, {1, 1, 1}, 1, samples(), 4, last);
+      bool const values = p_.options.targets == target_kind::values;
+      labels_ = add_buffer(p_, region::activations, values ? g_.shape_of(g_.result()) : shape{1, 1, 1}, 1, samples(), 4,
+                           last);
       p_.operands.push({content::labels, access::write, 0, labels_});
       if (micro_ == 0) {
         p_.labels = labels_;
@@ -215,9 +217,12 @@ class emitter {
       for (int i = 0; i < edge; ++i) p_.operands[p_.operands.size() - 1].channel += g_.input_shape(x, i).channels;
   }
 
-  /// Whether the loss is computed from the logits in front of the network's last softmax.
+  /// Whether the loss's gradient is that of the logits in front of the network's last softmax or sigmoid.
   [[gnu::cold]] constexpr bool loss_from_logits() const {
-    return p_.options.loss == loss::categorical_crossentropy && g_.nodes[g_.size.nodes - 1].kind == op::softmax;
+    node const& last = g_.nodes[g_.size.nodes - 1];
+    return p_.options.loss == loss::binary_crossentropy
+               ? last.kind == op::activation && last.function == function::sigmoid
+               : p_.options.loss == loss::categorical_crossentropy && last.kind == op::softmax;
   }
 
   [[gnu::cold]] constexpr void compute_loss() {
@@ -269,6 +274,7 @@ class emitter {
       case op::flatten:
         if (a_.parent[x.output] < 0) backward_step(n, -1);
         return;
+      case op::activation:
       case op::softmax:
         if (n != g_.size.nodes - 1 || !loss_from_logits()) backward_step(n, -1);
         return;

@@ -9,9 +9,24 @@ namespace dsl {
 /// training: forward, loss, backward, update. evaluation: forward with running statistics, loss. inference: forward.
 enum class mode : unsigned char { training, evaluation, inference };
 
-/// categorical_crossentropy: mean of -log p[label]; after a softmax its gradient is that of the logits.
-/// mean_squared_error: mean over samples and outputs of (p - onehot)^2.
-enum class loss : unsigned char { categorical_crossentropy, mean_squared_error };
+/// How far a network's outputs y are from their targets t: the mean over samples and outputs of what is given here, but
+/// for categorical_crossentropy, which is the mean over samples. A class number stands for its one-hot row.
+enum class loss : unsigned char {
+  categorical_crossentropy,  // -log y[label]; after a softmax its gradient is that of the logits
+  mean_squared_error,        // (y - t)^2
+  mean_absolute_error,       // |y - t|; its derivative at 0 is 0
+  huber,                     // (y - t)^2 / 2 up to a distance of 1, |y - t| - 1/2 beyond (Huber 1964)
+  binary_crossentropy,       // -t log y - (1 - t) log(1 - y); after a sigmoid its gradient is that of the logits
+};
+
+/// What the loss compares a sample's outputs with: a class number, or as many values as there are outputs.
+enum class target_kind : unsigned char { classes, values };
+
+/// Whether a loss can compare outputs with such targets.
+constexpr bool takes(loss l, target_kind targets) {
+  return targets == target_kind::classes ? l == loss::categorical_crossentropy || l == loss::mean_squared_error
+                                         : l != loss::categorical_crossentropy;
+}
 
 /// A target's channel_block where all channels of a buffer lie together: NHWC, as GPUs want it.
 inline constexpr int channels_last = 0;
@@ -40,6 +55,7 @@ struct plan_options {
   int all_reduce_buckets = 0;  // training by several towers: parts in which gradients are summed over all of them
   int micro_batches = 1;       // parts of the batch that go through the network one after the other
   bool gradient_norm = false;  // the update needs the length of all gradients together, to clip it
+  target_kind targets = target_kind::classes;
 };
 
 /// Micro-batch m of `count`: equal parts, and the last takes the rest. Of a batch with fewer samples than parts the
@@ -84,9 +100,9 @@ enum class content : unsigned char {
   argmax,              // node: which value of each window was the maximum
   parameter,           // parameter
   parameter_gradient,  // parameter
-  labels,
-  metrics,  // two doubles: sum of the samples' losses, number of right answers
-  squares,  // device: a double, of its gradients
+  labels,              // class numbers, or values as target_kind says
+  metrics,             // two doubles: sum of the samples' losses, number of right answers
+  squares,             // device: a double, of its gradients
 };
 
 /// accumulate: reads and writes, adding to what others have written.

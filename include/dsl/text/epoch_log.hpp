@@ -15,9 +15,11 @@ using detail::print;
 
 /// " - loss: 1.4323 - acc: 0.4787 - val_loss: 1.1319 - val_acc: 0.5983"
 inline std::string metrics(epoch_record const& e) {
-  std::string line = " - loss: " + metric(e.train.loss) + " - acc: " + metric(e.train.acc);
-  if (e.validated) line += " - val_loss: " + metric(e.validation.loss) + " - val_acc: " + metric(e.validation.acc);
-  return line;
+  std::string line = " - loss: " + metric(e.train.loss);
+  if (e.train.has_acc()) line += " - acc: " + metric(e.train.acc);
+  if (!e.validated) return line;
+  line += " - val_loss: " + metric(e.validation.loss);
+  return e.validation.has_acc() ? line + " - val_acc: " + metric(e.validation.acc) : line;
 }
 
 }  // namespace text

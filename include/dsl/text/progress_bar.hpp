@@ -81,6 +81,7 @@ inline std::string progress_line(progress const& p, line_style const& style) {
   if (p.step == 0)
     for (field& f : fields) f.kept = f.rank == 9 || f.rank == 4;
   if (!r.validated) fields[6].kept = fields[7].kept = false;
+  if (!r.train.has_acc()) fields[5].kept = fields[7].kept = false;
 
   int cells = style.bar ? 20 : 0;
   auto const width = [&] {

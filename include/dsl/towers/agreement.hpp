@@ -131,8 +131,13 @@ class agreement final : public process_checks {
   /// The engine, which sends what this process asks for and says what any process did.
   int own_request() const { return ask_; }
   void requested(int what) { asked_ = what; }
-  [[gnu::cold]] void sum(char const* what, long long* numbers, int count) override {
-    std::vector<long long> all(static_cast<std::size_t>(all_->processes()) * static_cast<std::size_t>(count));
+  void sum(char const* what, long long* numbers, int count) override { sum_of(what, numbers, count); }
+  void sum(char const* what, double* numbers, int count) override { sum_of(what, numbers, count); }
+
+ private:
+  template <class Number>
+  [[gnu::cold]] void sum_of(char const* what, Number* numbers, int count) {
+    std::vector<Number> all(static_cast<std::size_t>(all_->processes()) * static_cast<std::size_t>(count));
     long long const bytes = static_cast<long long>(sizeof *numbers) * count;
     list<process_message> out(all_->processes()), in(all_->processes());
     for (int q = 0; q < all_->processes(); ++q)
@@ -143,8 +148,6 @@ class agreement final : public process_checks {
       for (int q = 0; q < all_->processes(); ++q) numbers[i] += all.data()[1LL * q * count + i];
     }
   }
-
- private:
   /// Network and options stay what they are.
   [[gnu::cold]] void meet() {
     if (met_) return;

@@ -54,15 +54,15 @@ class towers_engine final : public engine {
     threads_.run([this](int i) { engines_[static_cast<std::size_t>(i)].reset(); }, [](int) {});
   }
 
-  [[gnu::cold]] int prepare(mode m, batch_part part) override {
+  [[gnu::cold]] int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) override {
     int count = 0;
     for (program const& p : programs_) {
-      if (p.mode == m && p.part == part && !p.resident) return count;
+      if (p.mode == m && p.part == part && p.targets == targets && !p.resident) return count;
       ++count;
     }
     require_samples(part);
-    return add({.mode = m, .part = part}, [m](engine& e, batch_part mine) {
-      return mine.size > 0 || m == dsl::mode::training ? e.prepare(m, mine) : -1;
+    return add({.mode = m, .part = part, .targets = targets}, [m, targets](engine& e, batch_part mine) {
+      return mine.size > 0 || m == dsl::mode::training ? e.prepare(m, mine, targets) : -1;
     });
   }
   bool keeps(dataset const& data, augmentation const& augment) const override {
@@ -96,6 +96,7 @@ class towers_engine final : public engine {
     if (batch.size != p.part.size)
       throw option_error(message({"batch: this program takes ", p.part.size, " samples, not ", batch.size}));
     long long const picture = graph_.output_shape(graph_.nodes[0]).size();
+    long long const outputs = graph_.shape_of(graph_.result()).size();
     auto const step = [&](int i) {
       share const& s = p.each[i];
       if (s.program < 0) return;
@@ -104,6 +105,7 @@ class towers_engine final : public engine {
       mine.size = s.part.size;
       if (batch.images) mine.images += begin * picture;
       if (batch.labels) mine.labels += begin;
+      if (batch.values) mine.values += begin * outputs;
       at(i).run(s.program, mine);
     };
     if (p.mode == dsl::mode::training) {
@@ -189,6 +191,7 @@ class towers_engine final : public engine {
   struct program {
     dsl::mode mode = dsl::mode::inference;
     batch_part part{0};
+    target_kind targets = target_kind::classes;
     bool resident = false;  // the towers fetch their batches themselves
     list<share> each{};
   };

@@ -53,6 +53,11 @@ struct fit_position {
   double seconds = 0;        // since then
 };
 
+/// Means over so many samples.
+constexpr scores mean_scores(double loss, double correct, double samples, bool has_acc) {
+  return {loss / samples, has_acc ? correct / samples : __builtin_nan("")};
+}
+
 struct callback;
 
 /// A run of fit() as its callbacks see it. They may change learning_rate and set stop.
@@ -69,6 +74,7 @@ struct fit_run {
   epoch_record current{};  // complete in on_epoch_end; in on_batch_end train holds the means so far
   dsl::history past{};     // the epochs that have ended, those before a restart among them
   bool validates = false;  // there is validation data
+  bool has_acc = true;     // answers are right or wrong: there are classes, or the loss is binary_crossentropy
   bool failed = false;     // the loss is no number any more, and a callback has ended the run for it
   bool leads = true;       // of several processes one prints and writes files: this one
   fit_position next{};     // on_restore may change it: where the run begins

@@ -25,13 +25,32 @@ namespace dsl::detail {
   if (data.size < 1) refuse<option_error>({what, ": the data set has no picture; load one first"});
 }
 
-/// Pictures with labels.
-[[gnu::cold]] inline void require_samples(graph_view const& g, dataset const& data, char const* what) {
+/// What the loss compares with: class numbers, where it is made for them, or values. binary_crossentropy and losses of
+/// a distance take a class for values of 0 and 1, as batch::values says.
+[[gnu::cold]] inline target_kind targets_for(loss l, dataset const& data) {
+  return data.has_classes() && takes(l, target_kind::classes) ? target_kind::classes : target_kind::values;
+}
+
+/// Samples with what the loss needs.
+[[gnu::cold]] inline void require_samples(graph_view const& g, loss l, dataset const& data, char const* what) {
   require_pictures(g, data, what);
   auto const outputs = g.shape_of(g.result()).size();
-  if (data.classes != outputs)
+  bool const one_of_two = outputs == 1 && data.classes == 2 && targets_for(l, data) == target_kind::values;
+  if (data.has_classes() && data.classes != outputs && !one_of_two)
     refuse<option_error>({what, ": the network has ", outputs, " outputs, the data set ", data.classes,
                           " classes; the last dense layer must have one unit per class"});
+  if (data.has_classes() && targets_for(l, data) == target_kind::classes && !g.shape_of(g.result()).is_flat()) {
+    shape const& out = g.shape_of(g.result());
+    refuse<option_error>({what, ": the network's output must be a flat row where there is a class a sample; found ",
+                          out.channels, "x", out.height, "x", out.width, "; end it with flatten or global_avg_pool2d"});
+  }
+  if (data.has_classes()) return;
+  if (l == loss::categorical_crossentropy)
+    refuse<option_error>({what, ": categorical_crossentropy needs a class a sample, the data set has ", data.values,
+                          " values; give compile() another loss, such as mean_squared_error"});
+  if (data.values != outputs)
+    refuse<option_error>({what, ": the network has ", outputs, " outputs, the data set ", data.values,
+                          " values a sample; the last dense layer must have one unit per value"});
 }
 
 /// By its numbers: a set that was read anew has a mean of its own.
@@ -40,7 +59,7 @@ namespace dsl::detail {
   return a == b || (a && b && *a == *b);
 }
 
-[[gnu::cold]] inline void require_fit(graph_view const& g, dataset const& data, fit_options const& o) {
+[[gnu::cold]] inline void require_fit(graph_view const& g, loss l, dataset const& data, fit_options const& o) {
   option_check const fit{"fit"};
   fit.need(o.epochs >= 1, "epochs must be 1 or more", o.epochs);
   fit.need(o.initial_epoch >= 0 && o.initial_epoch < o.epochs, "initial_epoch must be 0 to epochs - 1",
@@ -50,7 +69,11 @@ namespace dsl::detail {
     refuse<option_error>(
         {"fit: batch_size is ", o.batch_size, ", but there are only ", data.size, " pictures; use a smaller batch"});
   if (!o.validation) return;
-  require_samples(g, *o.validation, "validation");
+  require_samples(g, l, *o.validation, "validation");
+  if (!same_mean(data.deviation, o.validation->deviation))
+    refuse<option_error>(
+        {"fit: the training's samples and the validation's must be divided by the same deviation; use "
+         "normalize(train, validation)"});
   if (!same_mean(data.mean, o.validation->mean))
     refuse<option_error>(
         {"fit: the training's pictures and the validation's must have the same mean subtracted; found ",

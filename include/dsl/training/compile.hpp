@@ -60,7 +60,7 @@ template <class Network>
       "it must be 0 to less than 1, or -1 for the layers' own", o.batch_norm_momentum);
   option_check{"label_smoothing"}.need(o.label_smoothing == 0 || (o.loss == loss::categorical_crossentropy &&
                                                                   o.label_smoothing > 0 && o.label_smoothing < 1),
-                                       "it must be 0 to less than 1, and 0 with mean_squared_error", o.label_smoothing);
+                                       "it must be 0 to less than 1, and 0 but with categorical_crossentropy", o.label_smoothing);
   engine_options engine{.seed = o.seed,
                         .update = update,
                         .loss = o.loss,

@@ -46,6 +46,9 @@ class confusion_matrix final : public evaluation_observer {
   }
 
   [[gnu::cold]] void on_begin(dataset const& data) override {
+    if (!data.has_classes())
+      detail::refuse<option_error>({"confusion_matrix: it counts classes, and the data set has ", data.values,
+                                    " values a sample; use regression_scores"});
     names_.clear();
     for (int c = 0; c < data.classes; ++c) names_.push_back(data.class_name(c));
     auto const n = static_cast<std::size_t>(data.classes);

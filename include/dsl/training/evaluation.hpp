@@ -16,6 +16,8 @@ class evaluation_observer {
   /// Samples first .. first+size-1 of the data set, each of it once, whatever batches, towers or micro-batches it came
   /// in. outputs: (size, outputs a sample). Of several processes each sees its own part.
   virtual void on_batch(float const* outputs, std::int32_t const* labels, std::int64_t first, int size) = 0;
+  /// The same of samples with values to be learnt, (size, outputs a sample) as well.
+  virtual void on_values(float const* /*outputs*/, float const* /*values*/, std::int64_t /*first*/, int /*size*/) {}
   /// processes: of several, for adding up what each has seen; else null.
   virtual void on_end(process_checks* /*processes*/) {}
 

@@ -110,11 +110,15 @@ struct pictures_looked_at {
 /// Of all labels, the mean, and some pictures.
 [[gnu::cold]] inline std::uint64_t fingerprint_of(dataset const& data) {
   fingerprint f;
-  for (std::int64_t i = 0; i < data.size; ++i) f.add(data.label(i));
-  auto const bytes = static_cast<std::int64_t>(data.sample.size());
+  if (data.has_classes())
+    for (std::int64_t i = 0; i < data.size; ++i) f.add(data.label(i));
+  else if (data.values > 0)
+    f.add(data.wanted(0), static_cast<std::size_t>(data.size * data.values) * sizeof(float));
+  auto const bytes = static_cast<std::int64_t>(data.sample.size()) * (data.has_bytes() ? 1 : 4);
   pictures_looked_at const some{data.size, bytes};
   for (std::int64_t i = 0; i < some.count(); ++i) f.add(data.pixels(some[i]), static_cast<std::size_t>(bytes));
   if (data.mean) f.add(data.mean->data(), data.mean->size() * sizeof(float));
+  if (data.deviation) f.add(data.deviation->data(), data.deviation->size() * sizeof(float));
   return f.value();
 }
 

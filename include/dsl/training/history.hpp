@@ -5,10 +5,13 @@
 
 namespace dsl {
 
-/// Mean loss per sample and share of right answers, 0 to 1.
+/// Mean loss per sample and share of right answers, 0 to 1; NaN where the network learns values, of which none is
+/// right.
 struct scores {
   double loss = 0;
   double acc = 0;
+
+  constexpr bool has_acc() const { return acc == acc; }
 };
 
 /// What one epoch came to. Training scores are means over the epoch's batches while the weights changed, in training

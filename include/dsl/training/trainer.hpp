@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <ctime>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -39,13 +40,16 @@ class trainer {
   /// don't fit network or data, and before any step whose learning rate is below 0 or no number; training_error when
   /// the loss is no number any more; interrupted where a callback such as stop_on_signal was told to end the run.
   [[gnu::cold]] history fit(dataset const& data, fit_options const& options) {
-    detail::require_samples(graph_, data, "fit");
-    detail::require_fit(graph_, data, options);
+    loss const l = engine_->options().loss;
+    detail::require_samples(graph_, l, data, "fit");
+    detail::require_fit(graph_, l, data, options);
+    target_kind const targets = detail::targets_for(l, data);
     process_checks* const processes = engine_->processes();
     if (processes) processes->before_fit(terms_of(data, options));
     detail::owner<batch_loader> loader;  // where the engine does not fetch batches itself
     batch_part const share = engine_->share_of(options.batch_size);
-    int program = engine_->prepare_resident(data, options.augment, share, options.shuffle);
+    int program =
+        targets == target_kind::classes ? engine_->prepare_resident(data, options.augment, share, options.shuffle) : -1;
     if (program < 0) {
       loader = detail::make_owner<batch_loader>(data, pipeline_options{.batch_size = options.batch_size,
                                                                        .seed = seed(),
@@ -56,8 +60,9 @@ class trainer {
                                                                        .threads = options.loader_threads,
                                                                        .part_first = share.first,
                                                                        .part_size = share.size,
-                                                                       .cache = options.cache});
-      program = engine_->prepare(mode::training, share);
+                                                                       .cache = options.cache,
+                                                                       .values = values_of(targets)});
+      program = engine_->prepare(mode::training, share, targets);
     }
     detail::weight_averager average(*engine_, options.average, options.epochs);
     std::int64_t const steps = data.size / options.batch_size;  // of an epoch; callbacks may write into run
@@ -68,6 +73,7 @@ class trainer {
                 .learning_rate = learning_rate_,
                 .given_rate = learning_rate_,
                 .validates = options.validation != nullptr,
+                .has_acc = has_acc(targets),
                 .leads = !processes || processes->process() == 0,
                 .next = {.epoch = options.initial_epoch},
                 .processes = processes,
@@ -81,6 +87,7 @@ class trainer {
     } const under_way{run_, std::exchange(run_, &run)};
     begin_run(run);
     mean_ = data.mean;
+    deviation_ = data.deviation;
     while (goes_on(run, options)) {
       double const begin = seconds() - run.next.seconds;
       begin_epoch(run);
@@ -129,15 +136,29 @@ class trainer {
     look_at_mean(data, "predict");
     auto const outputs = graph_.shape_of(graph_.result()).size();
     std::vector<float> all(static_cast<std::size_t>(data.size * outputs));
-    for_each_batch(data, batch_size, mode::inference, [&](int program, batch const& b) {
+    for_each_batch(data, batch_size, mode::inference, target_kind::classes, [&](int program, batch const& b) {
       engine_->read_result(program, all.data() + b.first * outputs);
       return true;
     });
     return all;
   }
 
-  /// One step on a batch of the caller's own, mean-subtracted floats in NCHW; returns its mean loss and accuracy. Of
-  /// several processes each brings the whole batch, the same one; it trains on its part of it.
+  /// Trains one step on a batch of the caller's own and returns its mean loss and accuracy. samples is (batch,
+  /// channels, height, width), normalised; there is a label a sample. Of several processes each brings the whole batch,
+  /// the same one; it trains on its part of it. Throws data_error where a count or a label does not fit the network.
+  scores train_on_batch(std::span<float const> samples, std::span<std::int32_t const> labels) {
+    require_count("train_on_batch: samples", samples.size(), labels.size(), graph_.output_shape(graph_.nodes[0]));
+    return train_on_batch(samples.data(), labels.data(), static_cast<int>(labels.size()));
+  }
+  /// The same towards values, as many a sample as the network has outputs, in their order.
+  scores train_on_batch(std::span<float const> samples, std::span<float const> values) {
+    auto const each = static_cast<std::size_t>(graph_.shape_of(graph_.result()).size());
+    require_count("train_on_batch: values", values.size(), values.size() / each, graph_.shape_of(graph_.result()));
+    require_count("train_on_batch: samples", samples.size(), values.size() / each,
+                  graph_.output_shape(graph_.nodes[0]));
+    return train_on(samples.data(), nullptr, values.data(), static_cast<int>(values.size() / each));
+  }
+  /// The same without counts that are checked: `size` samples and labels.
   scores train_on_batch(float const* images, std::int32_t const* labels, int size) {
     check_size(size);
     auto const outputs = graph_.shape_of(graph_.result()).size();
@@ -145,18 +166,18 @@ class trainer {
       if (labels[n] < 0 || labels[n] >= outputs)
         detail::refuse<data_error>({"train_on_batch: labels must be 0 to ", outputs - 1, "; found ", labels[n],
                                     " for picture ", n, "; the last layer must have one unit per class"});
-    if (engine_->processes()) engine_->processes()->before_batch(size, learning_rate_, step_);
-    batch_part const share = engine_->share_of(size);
-    int const program = engine_->prepare(mode::training, share);
-    auto const picture = graph_.output_shape(graph_.nodes[0]).size();
-    engine_->run(program, {images + share.first * picture, labels + share.first, share.size, step_++, learning_rate_});
-    batch_metrics const m = engine_->metrics(program);
-    if (!detail::isfinite(m.loss))
-      detail::refuse<training_error>({"loss: it became ", m.loss, " in step ", static_cast<long long>(step_),
-                                      ", with learning rate ", learning_rate_, "; try a smaller learning rate"});
-    return {m.loss / size, m.correct / size};
+    return train_on(images, labels, nullptr, size);
   }
-  /// The network's outputs for a batch of the caller's own: (size, outputs).
+  /// Computes the network's outputs, (batch, outputs), for a batch of the caller's own: normalised, NCHW. Throws
+  /// data_error unless there are as many outputs as samples want.
+  void predict_on_batch(std::span<float const> samples, std::span<float> outputs) {
+    auto const each = static_cast<std::size_t>(graph_.shape_of(graph_.result()).size());
+    require_count("predict_on_batch: outputs", outputs.size(), outputs.size() / each, graph_.shape_of(graph_.result()));
+    require_count("predict_on_batch: samples", samples.size(), outputs.size() / each,
+                  graph_.output_shape(graph_.nodes[0]));
+    predict_on_batch(samples.data(), static_cast<int>(outputs.size() / each), outputs.data());
+  }
+  /// The same without counts that are checked: `size` samples, size * outputs floats.
   void predict_on_batch(float const* images, int size, float* outputs) {
     check_size(size);
     int const program = engine_->prepare(mode::inference, size);
@@ -184,6 +205,21 @@ class trainer {
   dsl::engine& engine() { return *engine_; }
 
  private:
+  scores train_on(float const* samples, std::int32_t const* labels, float const* values, int size) {
+    if (engine_->processes()) engine_->processes()->before_batch(size, learning_rate_, step_);
+    batch_part const share = engine_->share_of(size);
+    target_kind const targets = values ? target_kind::values : target_kind::classes;
+    int const program = engine_->prepare(mode::training, share, targets);
+    long long const outputs = graph_.shape_of(graph_.result()).size();
+    auto const picture = graph_.output_shape(graph_.nodes[0]).size();
+    engine_->run(program, {samples + share.first * picture, labels ? labels + share.first : nullptr, share.size,
+                           step_++, learning_rate_, values ? values + share.first * outputs : nullptr});
+    batch_metrics const m = engine_->metrics(program);
+    if (!detail::isfinite(m.loss))
+      detail::refuse<training_error>({"loss: it became ", m.loss, " in step ", static_cast<long long>(step_),
+                                      ", with learning rate ", learning_rate_, "; try a smaller learning rate"});
+    return mean_scores(m.loss, m.correct, size, has_acc(targets));
+  }
   [[gnu::cold]] static std::unique_ptr<dsl::engine> require(std::unique_ptr<dsl::engine> e) {
     if (!e) detail::refuse<option_error>({"trainer: it needs an engine; found none; compile<...>() makes both"});
     return e;
@@ -250,14 +286,17 @@ class trainer {
   /// `run`: its validation, which ends early where the run is interrupted and these weights have given a loss. Its
   /// state is kept then, and run->proven says so.
   [[gnu::cold]] scores evaluate(dataset const& data, int batch_size, evaluation_observer* seen, fit_run* run) {
-    detail::require_samples(graph_, data, "evaluate");
+    loss const l = engine_->options().loss;
+    detail::require_samples(graph_, l, data, "evaluate");
+    target_kind const targets = detail::targets_for(l, data);
     look_at_mean(data, "evaluate");
     process_checks* const processes = engine_->processes();
     if (processes) processes->before_evaluation(data, batch_size);
     batch_metrics sum;
     detail::zeros<float> outputs;  // of what this process brings of a batch
     if (seen) seen->on_begin(data);
-    for_each_batch(data, batch_size, mode::evaluation, [&](int program, batch const& b) {
+    auto const outputs_each = static_cast<std::size_t>(graph_.shape_of(graph_.result()).size());
+    for_each_batch(data, batch_size, mode::evaluation, targets, [&](int program, batch const& b) {
       batch_metrics const m = metrics(program, run);
       sum.loss += m.loss;
       sum.correct += m.correct;
@@ -267,16 +306,19 @@ class trainer {
       }
       if (!seen) return true;
       batch_part const share = engine_->share_of(b.size);
-      auto const needed = static_cast<std::size_t>(share.size) * static_cast<std::size_t>(data.classes);
+      auto const needed = static_cast<std::size_t>(share.size) * outputs_each;
       if (outputs.size() < needed) outputs.allocate(needed);
       engine_->read_result(program, outputs.data());
-      seen->on_batch(outputs.data(), b.labels + share.first, b.first + share.first, share.size);
+      if (b.labels)
+        seen->on_batch(outputs.data(), b.labels + share.first, b.first + share.first, share.size);
+      else
+        seen->on_values(outputs.data(), b.values + share.first * static_cast<std::int64_t>(outputs_each),
+                        b.first + share.first, share.size);
       return true;
     });
     if (seen) seen->on_end(processes);
     if (run && run->proven) tell(*run, &callback::on_backup);
-    auto const size = static_cast<double>(data.size);
-    return {sum.loss / size, sum.correct / size};
+    return mean_scores(sum.loss, sum.correct, static_cast<double>(data.size), has_acc(targets));
   }
 
   [[gnu::cold]] static void begin_epoch(fit_run& run) {
@@ -295,7 +337,7 @@ class trainer {
     fit_position at = run.next;
     auto const means = [&] {
       auto const samples = static_cast<double>(at.step) * options.batch_size;
-      run.current.train = {at.loss / samples, at.correct / samples};
+      run.current.train = mean_scores(at.loss, at.correct, samples, run.has_acc);
     };
     if (at.step > 0) means();
     if (loader)
@@ -308,7 +350,7 @@ class trainer {
       check_rate(run);
       bool const last = run.interrupted != 0;  // its loss says what the state before it is worth
       batch const& b = loader ? *loader->next() : resident;
-      engine_->run(program, {b.images, b.labels, b.size, step_++, run.learning_rate});
+      engine_->run(program, {b.images, b.labels, b.size, step_++, run.learning_rate, b.values});
       batch_metrics const m = metrics(program, &run);
       if (!detail::isfinite(m.loss)) {
         if (ends_for_bad_loss(run)) return false;
@@ -345,19 +387,34 @@ class trainer {
 
   /// Until f(program, batch) is false.
   template <class F>
-  [[gnu::cold]] void for_each_batch(dataset const& data, int batch_size, mode m, F f) {
+  [[gnu::cold]] void for_each_batch(dataset const& data, int batch_size, mode m, target_kind targets, F f) {
     detail::option_check{"batch_size"}.need(batch_size >= 1, "it must be 1 or more", batch_size, "try 64");
     if (batch_size > data.size) batch_size = static_cast<int>(data.size);
-    batch_loader loader(data, {.batch_size = batch_size, .shuffle = false});
+    int const values = values_of(targets);
+    batch_loader loader(data, {.batch_size = batch_size, .shuffle = false, .values = values});
     loader.start(0);
     while (batch const* b = loader.next()) {
       // every process predicts for itself
       batch_part const share = m == mode::inference ? batch_part(b->size) : engine_->share_of(b->size);
-      int const program = engine_->prepare(m, share);
+      int const program = engine_->prepare(m, share, targets);
       engine_->run(program,
-                   {b->images + share.first * data.sample.size(), b->labels + share.first, share.size, step_, 0});
+                   {b->images + share.first * data.sample.size(), b->labels ? b->labels + share.first : nullptr,
+                    share.size, step_, 0, b->values ? b->values + std::int64_t{share.first} * values : nullptr});
       if (!f(program, *b)) return;
     }
+  }
+
+  /// Throws data_error unless there are `batch` samples of this shape, 1 at least.
+  [[gnu::cold]] static void require_count(char const* what, std::size_t found, std::size_t batch, shape const& each) {
+    if (batch < 1 || batch > 0x7fffffff || found != batch * static_cast<std::size_t>(each.size()))
+      detail::refuse<data_error>({what, " of a batch of ", batch, " must be ", batch, " times ", each.size(),
+                                  " floats; found ", found, "; check the shape and the batch"});
+  }
+  int values_of(target_kind targets) const {
+    return targets == target_kind::values ? static_cast<int>(graph_.shape_of(graph_.result()).size()) : 0;
+  }
+  bool has_acc(target_kind targets) const {
+    return targets == target_kind::classes || engine_->options().loss == loss::binary_crossentropy;
   }
 
   /// Callbacks write it, at any time.
@@ -373,13 +430,19 @@ class trainer {
   }
   /// Without its mean the network sees pictures of another brightness, and its scores are about those. Says so once.
   [[gnu::cold]] void look_at_mean(dataset const& data, char const* what) {
-    if (!mean_ || detail::same_mean(mean_, data.mean)) return;
-    mean_ = nullptr;
+    bool const same_deviation = !deviation_ || detail::same_mean(deviation_, data.deviation);
+    if ((!mean_ || detail::same_mean(mean_, data.mean)) && same_deviation) return;
+    mean_ = deviation_ = nullptr;
     process_checks const* const processes = engine_->processes();
     if (processes && processes->process() > 0) return;
-    on_warning(detail::message({what, ": the pictures must have the mean subtracted that fit's had; found ",
-                                data.mean ? "another one" : "none", "; set test.mean = train.mean"})
-                   .c_str());
+    if (same_deviation)
+      on_warning(detail::message({what, ": the pictures must have the mean subtracted that fit's had; found ",
+                                  data.mean ? "another one" : "none", "; set test.mean = train.mean"})
+                     .c_str());
+    else
+      on_warning(detail::message({what, ": the samples must be divided by the deviation that fit's were; found ",
+                                  data.deviation ? "another one" : "none", "; use normalize(train, test)"})
+                     .c_str());
   }
   /// On a clock that only goes forward.
   static double seconds() {
@@ -392,8 +455,8 @@ class trainer {
   graph_view graph_;
   double learning_rate_;
   std::uint64_t step_ = 0;
-  std::shared_ptr<std::vector<float> const> mean_;  // of the last fit
-  fit_run* run_ = nullptr;                          // while there is one
+  std::shared_ptr<std::vector<float> const> mean_, deviation_;  // of the last fit
+  fit_run* run_ = nullptr;                                      // while there is one
 };
 
 }  // namespace dsl

@@ -85,7 +85,10 @@ class engine final : public dsl::engine {
       api_.give_nothing_back();
   }
 
-  [[gnu::cold]] int prepare(mode m, batch_part part) override {
+  [[gnu::cold]] int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) override {
+    require_targets(m, targets);
+    if (targets == target_kind::values)
+      throw executor_error("cuda: it trains towards classes only, not towards values; use an executor on the host");
     return programs_.on_all_or_none(m, [&](roll_call& ready) {
       enter();
       // only training asks where a part lies
@@ -97,7 +100,7 @@ class engine final : public dsl::engine {
   /// device together with those that it keeps already.
   bool keeps(dataset const& data, augmentation const& augment) const override {
     augmentation_numbers numbers;
-    if (!augment.describe(numbers)) return false;
+    if (!augment.describe(numbers) || !resident_data::takes(data)) return false;
     long long all = resident_data::bytes_for(data);
     for (resident_data const& d : data_) {
       if (d.is(data)) return true;

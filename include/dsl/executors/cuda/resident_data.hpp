@@ -47,6 +47,8 @@ class resident_data {
   bool is(dataset const& d) const {
     return d.storage == data_.storage && d.begin == data_.begin && d.size == data_.size && d.mean == data_.mean;
   }
+  /// Bytes with a class each, which is what the kernels gather. The loader brings all else, batch by batch.
+  static bool takes(dataset const& d) { return d.has_bytes() && d.has_classes() && !d.deviation; }
   static long long bytes_for(dataset const& d) { return d.size * (d.sample.size() + 8) + 4 * d.sample.size(); }
   long long bytes() const {
     return pictures_.bytes() + labels_.bytes() + order_.bytes() + (mean_ ? mean_->bytes() : 0);

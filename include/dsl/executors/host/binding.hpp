@@ -85,7 +85,8 @@ class binding {
     if (o.what == content::parameter) b.parameters[static_cast<int>(graph_.parameters[o.index].role)] = at;
     if (o.what == content::parameter_gradient) b.gradients[static_cast<int>(graph_.parameters[o.index].role)] = at;
     if (o.what == content::statistics) b.statistics = at;
-    if (o.what == content::labels) b.labels = data<std::int32_t>(o.buffer);
+    if (o.what == content::labels && p_.plan.options.targets == target_kind::values) b.values = data<float>(o.buffer);
+    if (o.what == content::labels && !b.values) b.labels = data<std::int32_t>(o.buffer);
     if (o.what == content::metrics) b.metrics = data<double>(o.buffer);
     if (o.what != content::argmax) return;
     if (p_.plan.buffers[o.buffer].element_bytes == 1)

@@ -35,6 +35,7 @@ struct bound_step {
   bool ends_block = false;  // whoever writes a buffer's last channels also fills their block up with zeros
   T* statistics = nullptr;
   std::int32_t* labels = nullptr;
+  float* values = nullptr;  // or these: (samples, outputs), NCHW
   double* metrics = nullptr;
   argmax_view argmax{};
   task faster{};  // what an executor has in place of the plain loops

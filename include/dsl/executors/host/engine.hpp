@@ -41,12 +41,13 @@ class engine : public dsl::engine {
     if (o.group && !group) detail::refuse<executor_error>({"towers: this group's engines are not in host memory"});
   }
 
-  [[gnu::cold]] int prepare(mode m, batch_part part) override {
+  [[gnu::cold]] int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) override {
     int count = 0;
     for (program const& p : programs_) {
-      if (p.plan.options.mode == m && p.part == part) return count;
+      if (p.plan.options.mode == m && p.part == part && p.plan.options.targets == targets) return count;
       ++count;
     }
+    this->require_targets(m, targets);
     bool const idles = part.size == 0 && options_.group && m == mode::training;
     if (part.size < 1 && !idles)
       detail::refuse<option_error>({"batch: a program needs 1 sample or more; found ", part.size});
@@ -57,7 +58,8 @@ class engine : public dsl::engine {
                                    .loss = options_.loss,
                                    .all_reduce_buckets = buckets(),
                                    .micro_batches = options_.micro_batches,
-                                   .gradient_norm = options_.update.clip.norm > 0});
+                                   .gradient_norm = options_.update.clip.norm > 0,
+                                   .targets = targets});
     if (options_.verify)
       if (plan_verdict const v = options_.verify(graph_, made); !v.holds())
         detail::refuse<executor_error>({"plan: ", explain(v.broken), " (step ", v.step, ")"});
@@ -77,8 +79,10 @@ class engine : public dsl::engine {
     program& p = program_of(which);
     if (batch.size != p.part.size)
       detail::refuse<option_error>({"batch: this program takes ", p.part.size, " samples, not ", batch.size});
-    if (p.plan.labels >= 0 && !batch.labels && batch.size > 0)
-      detail::refuse<option_error>({"batch: it has no labels; only a program for inference runs without"});
+    bool const has_values = p.plan.options.targets == target_kind::values;
+    if (p.plan.labels >= 0 && batch.size > 0 && !(has_values ? batch.values != nullptr : batch.labels != nullptr))
+      detail::refuse<option_error>(
+          {"batch: it has no ", has_values ? "values" : "labels", "; only a program for inference runs without"});
     p.batch = batch;
     bool const trains = p.plan.options.mode == mode::training;
     if (trains) ++parameters_version_;  // running statistics move before the update, and a step may throw between them

@@ -53,9 +53,9 @@ class engine final : public plain::steps<float> {
       crew()->on_each([](void* threads) { omp_set_num_threads(*static_cast<int const*>(threads)); }, &threads_);
   }
 
-  int prepare(mode m, batch_part part) override {
+  int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) override {
     thread_count const scope(settings_.threads);
-    int const which = plain::steps<float>::prepare(m, part);
+    int const which = plain::steps<float>::prepare(m, part, targets);
     if (which >= looked_at_) look_for_plain_loops(prepared(which)), looked_at_ = which + 1;
     return which;
   }

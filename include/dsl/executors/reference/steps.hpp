@@ -5,11 +5,14 @@
 #include <dsl/executors/host/loss.hpp>
 #include <dsl/executors/host/squares.hpp>
 #include <dsl/executors/host/update.hpp>
+#include <dsl/executors/host/value_loss.hpp>
 #include <dsl/executors/reference/batch_norm.hpp>
 #include <dsl/executors/reference/elementwise.hpp>
 #include <dsl/executors/reference/pool2d.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 namespace dsl::plain {
@@ -29,10 +32,7 @@ class steps : public host::engine<T> {
     switch (b.step->what) {
       case action::load: return load(p, b);
       case action::forward: return forward(p, b);
-      case action::loss:
-        return host::compute_loss<T>(p.plan.options.loss,
-                                     this->graph_.nodes[this->graph_.size.nodes - 1].kind == op::softmax, b.x, b.labels,
-                                     b.metrics, b.to, p.part.whole, b.step->micro > 0, this->options_.label_smoothing);
+      case action::loss: return loss(p, b);
       case action::copy_forward:
       case action::copy_backward: return copy(b.x, b.to, b.accumulate);
       case action::backward: return backward(p, b);
@@ -64,6 +64,23 @@ class steps : public host::engine<T> {
     }
     if (b.labels)
       for (int n = 0; n < part.size; ++n) b.labels[n] = p.batch.labels[part.first + n];
+    if (b.values) {
+      long long const outputs = this->graph_.shape_of(this->graph_.result()).size();
+      std::memcpy(b.values, p.batch.values + part.first * outputs,
+                  static_cast<std::size_t>(part.size * outputs) * sizeof(float));
+    }
+  }
+
+  [[gnu::cold]] void loss(program const& p, bound_step const& b) const {
+    dsl::loss const kind = p.plan.options.loss;
+    node const& last = this->graph_.nodes[this->graph_.size.nodes - 1];
+    bool const adds = b.step->micro > 0;
+    if (b.values)
+      host::compute_value_loss<T>(kind, last.kind == op::activation && last.function == function::sigmoid, b.x,
+                                  b.values, b.metrics, b.to, p.part.whole, adds);
+    else
+      host::compute_loss<T>(kind, last.kind == op::softmax, b.x, b.labels, b.metrics, b.to, p.part.whole, adds,
+                            this->options_.label_smoothing);
   }
 
   [[gnu::cold]] void measure(program const& p, step const& s) {

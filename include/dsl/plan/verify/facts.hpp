@@ -13,7 +13,7 @@ struct facts {
   list<int> reader;           // per tensor: a node that reads it, or -1
   list<bool> needs_gradient;  // per tensor: a trainable parameter lies before it
   bool training = false;
-  bool loss_from_logits = false;  // cross-entropy after a softmax: the loss stands for the softmax's backward pass
+  bool loss_from_logits = false;  // the loss stands for the backward pass of the softmax or sigmoid before it
   int loss_target = -1;           // tensor that gets the loss's gradient
 
   [[gnu::cold]] constexpr facts(graph_view const& g, plan_options const& o)
@@ -35,7 +35,9 @@ struct facts {
     }
     ++readers[g.result()];
     node const& last = g.nodes[g.size.nodes - 1];
-    loss_from_logits = o.loss == loss::categorical_crossentropy && last.kind == op::softmax;
+    if (o.loss == loss::categorical_crossentropy) loss_from_logits = last.kind == op::softmax;
+    if (o.loss == loss::binary_crossentropy)
+      loss_from_logits = last.kind == op::activation && last.function == function::sigmoid;
     loss_target = loss_from_logits ? g.input(last) : last.output;
   }
 

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/math.hpp>
+#include <dsl/plan/plan.hpp>
+#include <dsl/view.hpp>
+
+namespace dsl::host {
+
+/// A loss and its derivative at one output.
+struct value_loss {
+  double cost = 0;
+  double slope = 0;
+};
+
+/// Of output y where `wanted` was, as dsl::loss defines each. binary_crossentropy takes outputs of 1e-7 to 1 - 1e-7, as
+/// Keras does, so that loss and derivative stay finite; from_logits: y is a sigmoid's result, slope is the derivative
+/// with respect to its input, exact for every y, and the cost of what a float can't tell from 1 is -log(2^-25).
+inline value_loss value_loss_at(loss kind, bool from_logits, double y, double wanted) {
+  double const d = y - wanted;
+  double const distance = d < 0 ? -d : d;
+  double const sign = d > 0 ? 1 : d < 0 ? -1 : d;  // a NaN stays one
+  switch (kind) {
+    case loss::mean_absolute_error: return {distance, sign};
+    case loss::huber: return distance <= 1 ? value_loss{d * d / 2, d} : value_loss{distance - 0.5, sign};
+    case loss::binary_crossentropy: {
+      double const least = from_logits ? 0x1p-25 : 1e-7;
+      double const p = y < least ? least : y > 1 - least ? 1 - least : y;
+      double const cost = -(wanted * detail::log(p) + (1 - wanted) * detail::log(1 - p));
+      return {cost, from_logits ? d : (p - wanted) / (p * (1 - p))};
+    }
+    default: return {d * d, 2 * d};
+  }
+}
+
+/// Adds up the samples' losses, each the mean over its outputs, in metrics[0], in double and in order. metrics[1] is
+/// what batch_metrics calls correct. wanted: (samples, outputs) in NCHW. gradient, where there is memory for it,
+/// receives d(mean loss) / dy, or / d(logits); `whole` and `adds` are those of compute_loss.
+template <class T>
+[[gnu::cold]] void compute_value_loss(loss kind, bool after_sigmoid, view<T const> y, float const* wanted,
+                                      double* metrics, view<T> gradient, int whole = 0, bool adds = false) {
+  bool const binary = kind == loss::binary_crossentropy;
+  auto const outputs = static_cast<double>(y.shape.size());
+  double const share = 1.0 / (outputs * (whole > 0 ? whole : y.batch));
+  if (!adds) metrics[0] = metrics[1] = 0;
+  for (int n = 0; n < y.batch; ++n) {
+    double cost = 0;
+    long long right = 0;
+    for (int c = 0; c < y.shape.channels; ++c)
+      for (long long i = 0; i < y.shape.area(); ++i) {
+        double const target = static_cast<double>(*wanted++);
+        auto const output = static_cast<double>(y(n, c, i));
+        value_loss const at = value_loss_at(kind, binary && after_sigmoid, output, target);
+        cost += at.cost;
+        right += binary && (output > 0.5) == (target > 0.5) ? 1 : 0;
+        if (gradient.data) gradient(n, c, i) = static_cast<T>(at.slope * share);
+      }
+    metrics[0] += cost / outputs;
+    metrics[1] += static_cast<double>(right) / outputs;
+  }
+}
+
+}  // namespace dsl::host

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "support/catch.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <dsl/dsl.hpp>
+#include <dsl/io/backup_and_restore.hpp>
+#include <dsl/io/history_csv.hpp>
+#include <dsl/io/plot.hpp>
+#include <dsl/text/epoch_log.hpp>
+#include <dsl/text/progress_bar.hpp>
+#include "support/random_graph.hpp"
+#include "support/temporary_directory.hpp"
+
+// A training towards values, which has no accuracy: what logs, tables and plots say of it, and that it resumes.
+
+namespace {
+
+dsl::history two_epochs() {
+  double const none = __builtin_nan("");
+  dsl::history h;
+  for (int e : {0, 1})
+    h.epochs.push_back({.epoch = e, .train = {5.5 - e, none}, .validation = {6.25 - e, none}, .validated = true});
+  return h;
+}
+
+struct killed_after : dsl::callback {
+  explicit killed_after(int epoch, std::int64_t step) : epoch_(epoch), step_(step) {}
+  void on_saving_point(dsl::fit_run& run) override {
+    if (run.next.epoch == epoch_ && run.next.step == step_) killed_ = true;
+  }
+  void on_batch_end(dsl::fit_run&) override {
+    if (killed_) throw std::runtime_error("killed");
+  }
+  int epoch_;
+  std::int64_t step_;
+  bool killed_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("without an accuracy none is shown") {
+  dsl::history const h = two_epochs();
+  CHECK(dsl::text::metrics(h.epochs[0]) == " - loss: 5.5000 - val_loss: 6.2500");
+  CHECK(dsl::history_csv_row(h.epochs[1]) == "2,4.5,,5.25,,0,0,0\n");
+  std::string const script = dsl::detail::gnuplot_script(h, {}, dsl::plot_format::svg);
+  CHECK_THAT(script, Catch::Contains("'train_loss'") && !Catch::Contains("_acc'"));
+  std::string const line = dsl::text::progress_line({.step = 3, .steps = 3, .record = h.epochs[0], .ended = true},
+                                                    {.width = 200, .bar = true, .utf8 = false});
+  CHECK_THAT(line, Catch::Contains("val_loss: 6.25") && !Catch::Contains("acc"));
+}
+
+TEST_CASE("a training towards values that was killed ends with the bits of one that was not") {
+  using namespace dsl;
+  using model = network<features<2>, dense<8>, relu, dropout<0.1>, dense<1>>;
+  test::dice d(1);
+  std::vector<float> x, y;
+  for (int i = 0; i < 60; ++i) {
+    x.insert(x.end(), {static_cast<float>(d.below(100)), static_cast<float>(d.below(7))});
+    y.push_back(x[x.size() - 2] - 3 * x.back());
+  }
+  dataset data = in_memory_values({2}, std::move(x), 1, y);
+  normalize(data);
+  auto const make = [] { return compile<model>(reference{}, adam{.learning_rate = 0.02}, {.loss = loss::huber}); };
+  auto const fit = [&](trainer& t, std::vector<callback_handle> callbacks) {
+    return t.fit(data, {.epochs = 4, .batch_size = 10, .validation = &data, .callbacks = std::move(callbacks)});
+  };
+  trainer whole = make();
+  history const wanted = fit(whole, {});
+  for (auto const& [epoch, step] : {std::pair{0, 4}, {2, 0}, {3, 5}}) {
+    INFO("epoch " << epoch << ", step " << step);
+    test::temporary_directory const here;
+    trainer first = make(), second = make();
+    auto const backup = [&] {
+      return std::make_shared<backup_and_restore>(here / "state", backup_options{.save_freq = every_batches(1)});
+    };
+    CHECK_THROWS_AS(fit(first, {backup(), killed_after(epoch, step)}), std::runtime_error);
+    auto const restored = backup();
+    history const got = fit(second, {restored});
+    CHECK(restored->restored());
+    REQUIRE(got.epochs.size() == 4);
+    for (std::size_t e = 0; e < 4; ++e) {
+      CHECK(got.epochs[e].train.loss == wanted.epochs[e].train.loss);
+      CHECK_FALSE(got.epochs[e].train.has_acc());
+      CHECK(got.epochs[e].validation.loss == wanted.epochs[e].validation.loss);
+    }
+    CHECK(second.predict(data) == whole.predict(data));
+  }
+}

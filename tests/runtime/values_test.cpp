@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+#include "support/catch.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <dsl/callbacks.hpp>
+#include <dsl/data/csv.hpp>
+#include <dsl/dsl.hpp>
+#include <dsl/towers.hpp>
+#include <dsl/training/confusion_matrix.hpp>
+#include <dsl/training/regression_scores.hpp>
+#include "support/random_graph.hpp"
+#include "support/temporary_directory.hpp"
+
+// Floats as data, values as targets: what a batch brings, what each loss is, and that a network learns from them.
+
+namespace {
+
+using namespace dsl;
+using namespace dsl::test;
+
+/// y = 2 a - 3 b + c / 50, with a, b in [0, 1) and c in [0, 100).
+dataset line(int samples, int values = 1) {
+  dice d(3);
+  std::vector<float> numbers, wanted;
+  auto const real = [&] { return static_cast<float>(d.below(10'000)) / 10'000; };
+  for (int i = 0; i < samples; ++i) {
+    float const a = real(), b = real(), c = 100 * real();
+    numbers.insert(numbers.end(), {a, b, c});
+    for (int v = 0; v < values; ++v) wanted.push_back(static_cast<float>(v + 1) * (2 * a - 3 * b + c / 50));
+  }
+  return in_memory_values({3}, std::move(numbers), values, std::move(wanted));
+}
+
+using linear = network<features<3>, dense<1>>;
+using hidden = network<features<3>, dense<16>, relu, dense<2>>;
+
+template <class Error, class F>
+void refuses(F f, std::vector<std::string> const& words) {
+  try {
+    f();
+  } catch (Error const& e) {
+    INFO(e.what());
+    for (std::string const& word : words) CHECK_THAT(e.what(), Catch::Contains(word));
+    return;
+  }
+  FAIL("nothing was thrown");
+}
+
+}  // namespace
+
+TEST_CASE("each loss of values is its formula, and the mean over samples and outputs") {
+  struct row {
+    loss kind;
+    double costs[4];
+  };
+  // outputs 0.25, 0.5, 4, -3 for 0, 0.5, 1, -1
+  for (row const& r : {row{loss::mean_squared_error, {0.0625, 0, 9, 4}},
+                       row{loss::mean_absolute_error, {0.25, 0, 3, 2}}, row{loss::huber, {0.03125, 0, 2.5, 1.5}}}) {
+    double const outputs[] = {0.25, 0.5, 4, -3}, wanted[] = {0, 0.5, 1, -1};
+    for (int i = 0; i < 4; ++i) CHECK(host::value_loss_at(r.kind, false, outputs[i], wanted[i]).cost == r.costs[i]);
+  }
+  host::value_loss const half = host::value_loss_at(loss::binary_crossentropy, false, 0.25, 0.5);
+  CHECK(half.cost == approx(-(std::log(0.25) + std::log(0.75)) / 2));
+  CHECK(half.slope == approx((0.25 - 0.5) / (0.25 * 0.75)));
+  host::value_loss const sure = host::value_loss_at(loss::binary_crossentropy, true, 1, 0);  // wrong, and sure of it
+  CHECK(sure.slope == 1);
+  CHECK(sure.cost == approx(25 * std::log(2)));
+  CHECK(std::isfinite(host::value_loss_at(loss::binary_crossentropy, false, 1, 0).slope));
+  for (loss l : {loss::mean_squared_error, loss::mean_absolute_error, loss::huber, loss::binary_crossentropy})
+    CHECK(std::isnan(host::value_loss_at(l, false, std::nan(""), 0).cost));
+
+  double metrics[2];
+  double const y[] = {0.25, 0.5, 4, -3};
+  float const wanted[] = {0, 0.5, 1, -1};
+  double gradient[4];
+  shape const two{2};
+  host::compute_value_loss<double>(loss::mean_squared_error, false, {y, two, 2, 1, 2, 0}, wanted, metrics,
+                                   {gradient, two, 2, 1, 2, 0});
+  CHECK(metrics[0] == 0.0625 / 2 + 13.0 / 2);
+  CHECK(metrics[1] == 0);
+  CHECK(gradient[2] == 2 * 3.0 / 4);
+}
+
+TEST_CASE("batches bring floats, normalised, and values") {
+  dataset train = in_memory_values({2}, {1, 10, 3, 10, 5, 10}, 1, {7, 8, 9});
+  dataset test = in_memory_values({2}, {9, 11}, 1, {0});
+  normalize(train, test);
+  float const deviation = static_cast<float>(std::sqrt(8.0 / 3));
+  CHECK(*train.mean == std::vector<float>{3, 10});
+  CHECK(*train.deviation == std::vector<float>{deviation, 1});  // what never changes is divided by 1
+  CHECK(test.mean == train.mean);
+  for (bool const cache : {false, true}) {
+    batch_loader loader(train, {.batch_size = 2, .shuffle = false, .cache = cache, .values = 1});
+    for (int epoch = 0; epoch < 2; ++epoch) {
+      loader.start(epoch);
+      batch const* b = loader.next();
+      REQUIRE(b);
+      CHECK(std::vector<float>(b->images, b->images + 4) == std::vector<float>{-2 / deviation, 0, 0, 0});
+      CHECK(b->values[1] == 8);
+      CHECK(b->labels == nullptr);
+      CHECK(loader.next()->values[0] == 9);
+    }
+  }
+  dataset const views = train.subset(1, 2);
+  CHECK(*views.wanted(0) == 8);
+  CHECK(fingerprint(views) != fingerprint(train));
+}
+
+TEST_CASE("a class becomes values where the loss wants them") {
+  dataset const three = in_memory_classes({1}, {0, 0, 0}, 3, {2, 0, 1});
+  batch_loader rows(three, {.batch_size = 3, .shuffle = false, .values = 3});
+  rows.start(0);
+  float const* const v = rows.next()->values;
+  CHECK(std::vector<float>(v, v + 9) == std::vector<float>{0, 0, 1, 1, 0, 0, 0, 1, 0});
+  dataset const two = in_memory_classes({1}, {0, 0}, 2, {1, 0});
+  batch_loader bits(two, {.batch_size = 2, .shuffle = false, .values = 1});
+  bits.start(0);
+  float const* const w = bits.next()->values;
+  CHECK(std::vector<float>(w, w + 2) == std::vector<float>{1, 0});
+  refuses<option_error>([&] { batch_loader wrong(three, {.batch_size = 3, .values = 2}); }, {"values", "2"});
+}
+
+TEST_CASE("pictures of floats are shifted and flipped as pictures of bytes are") {
+  std::vector<std::uint8_t> bytes;
+  std::vector<float> floats;
+  dice d(5);
+  for (int i = 0; i < 4 * 2 * 5 * 6; ++i) bytes.push_back(static_cast<std::uint8_t>(d.below(256)));
+  for (std::uint8_t b : bytes) floats.push_back(b);
+  dataset a = in_memory_dataset({2, 5, 6}, 2, bytes, {0, 1, 0, 1});
+  dataset b = in_memory_classes({2, 5, 6}, std::move(floats), 2, {0, 1, 0, 1});
+  a.mean = b.mean = mean_picture(a);
+  pipeline_options const options{.batch_size = 4, .augment = shift_and_flip{}};
+  batch_loader first(a, options), second(b, options);
+  first.start(1), second.start(1);
+  float const *x = first.next()->images, *y = second.next()->images;
+  CHECK(std::vector<float>(x, x + 240) == std::vector<float>(y, y + 240));
+}
+
+TEST_CASE("a network learns values") {
+  dataset train = line(400), test = train.subset(300, 100);
+  train = train.first(300);
+  normalize(train, test);
+  for (loss l : {loss::mean_squared_error, loss::huber, loss::mean_absolute_error}) {
+    INFO("loss " << static_cast<int>(l));
+    trainer t = compile<linear>(reference{}, adam{.learning_rate = 0.02}, {.loss = l, .verify = &verify});
+    history const h = t.fit(train, {.epochs = 60, .batch_size = 25, .validation = &test});
+    CHECK(h.epochs.back().validation.loss < h.epochs.front().validation.loss / 20);
+    CHECK_FALSE(h.epochs.back().train.has_acc());
+    CHECK_FALSE(h.epochs.back().validation.has_acc());
+    regression_scores scores;
+    dsl::scores const s = t.evaluate(test, 64, &scores);
+    CHECK_FALSE(s.has_acc());
+    CHECK(scores.r2() > 0.9);
+    std::vector<float> const y = t.predict(test, 7);
+    double distance = 0, square = 0;
+    for (std::int64_t i = 0; i < test.size; ++i) {
+      double const d = static_cast<double>(y[static_cast<std::size_t>(i)]) - static_cast<double>(*test.wanted(i));
+      distance += std::abs(d), square += d * d;
+    }
+    CHECK(scores.mean_absolute_error() == approx(distance / 100));
+    CHECK(scores.mean_squared_error() == approx(square / 100));
+    if (l == loss::mean_absolute_error) CHECK(s.loss == approx(scores.mean_absolute_error()));
+  }
+}
+
+TEST_CASE("binary cross-entropy learns a class of two, and several labels") {
+  dataset const values = line(300);
+  std::vector<float> numbers(values.reals(0), values.reals(0) + 900), labels;
+  std::vector<std::int32_t> classes;
+  for (std::int64_t i = 0; i < 300; ++i) {
+    classes.push_back(*values.wanted(i) > 0.5F);
+    labels.insert(labels.end(), {static_cast<float>(classes.back()), static_cast<float>(1 - classes.back())});
+  }
+  compile_options const binary{.loss = loss::binary_crossentropy};
+  dataset two = in_memory_classes({3}, std::span<float const>(numbers), 2, classes);
+  normalize(two);
+  trainer one = compile<network<features<3>, dense<1>, sigmoid>>(reference{}, adam{.learning_rate = 0.05}, binary);
+  CHECK(one.fit(two, {.epochs = 40, .batch_size = 20}).epochs.back().train.acc > 0.95);
+  dataset several = in_memory_values({3}, std::span<float const>(numbers), 2, labels);
+  normalize(several);
+  trainer both = compile<network<features<3>, dense<2>, sigmoid>>(reference{}, adam{.learning_rate = 0.05}, binary);
+  CHECK(both.fit(several, {.epochs = 40, .batch_size = 20}).epochs.back().train.acc > 0.95);
+  CHECK(both.evaluate(several).acc > 0.95);
+}
+
+TEST_CASE("towers learn the same values as one device, to rounding") {
+  dataset const train = [] {
+    dataset d = line(66, 2);
+    normalize(d);
+    return d;
+  }();
+  fit_options const fit{.epochs = 3, .batch_size = 22, .validation = &train};
+  compile_options const mse{.loss = loss::mean_squared_error};
+  trainer one = compile<hidden>(reference<double>{}, sgd{.learning_rate = 0.05}, mse);
+  trainer three = compile<replicate<3, hidden>>(reference<double>{}, sgd{.learning_rate = 0.05}, mse);
+  history const a = one.fit(train, fit), b = three.fit(train, fit);
+  for (std::size_t e = 0; e < 3; ++e) {
+    CHECK(a.epochs[e].train.loss == approx(b.epochs[e].train.loss).epsilon(1e-9));
+    CHECK(a.epochs[e].validation.loss == approx(b.epochs[e].validation.loss).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("batches of one's own have counts that are checked") {
+  trainer t = compile<hidden>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
+  std::vector<float> const x(12, 0.5F), y(8, 1.0F);
+  std::vector<float> out(8);
+  double const before = t.train_on_batch(x, y).loss;
+  CHECK(t.train_on_batch(x, y).loss < before);
+  t.predict_on_batch(x, out);
+  CHECK(out[0] == out[6]);
+  std::vector<float> const short_x(11);
+  refuses<data_error>([&] { t.train_on_batch(short_x, y); }, {"samples", "4", "3", "11"});
+  refuses<data_error>([&] { t.predict_on_batch(short_x, out); }, {"samples", "11"});
+  out.resize(7);
+  refuses<data_error>([&] { t.predict_on_batch(x, out); }, {"outputs", "7"});
+  trainer c = compile<network<features<3>, dense<2>, softmax>>(reference{}, sgd{});
+  refuses<option_error>([&] { c.train_on_batch(x, y); }, {"categorical_crossentropy", "values"});
+  std::vector<std::int32_t> const labels(4);
+  CHECK(std::isfinite(c.train_on_batch(x, labels).loss));
+  trainer h = compile<hidden>(reference{}, sgd{}, {.loss = loss::huber});
+  refuses<option_error>([&] { h.train_on_batch(x, labels); }, {"huber", "class"});
+}
+
+TEST_CASE("what does not fit is refused before the first step") {
+  dataset const train = line(20), two = line(20, 2);
+  dataset const classes = in_memory_classes({3}, std::vector<float>(60), 2, std::vector<std::int32_t>(20));
+  trainer values = compile<linear>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
+  trainer labels = compile<network<features<3>, dense<2>, softmax>>(reference{}, sgd{});
+  refuses<option_error>([&] { labels.fit(two, {}); }, {"categorical_crossentropy", "2 values", "mean_squared_error"});
+  refuses<option_error>([&] { values.fit(two, {.batch_size = 4}); }, {"1 outputs", "2 values"});
+  refuses<option_error>([&] { values.fit(classes, {.batch_size = 4}); }, {"1 outputs", "2 classes"});
+  using pixels = network<image<1, 3, 1>, conv2d<1, 1>>;
+  dataset const flat = in_memory_classes({1, 3, 1}, std::vector<float>(60), 3, std::vector<std::int32_t>(20));
+  trainer maps = compile<pixels>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
+  refuses<option_error>([&] { maps.fit(flat, {.batch_size = 4}); }, {"1x3x1", "flatten"});
+  refuses<option_error>([&] { compile<linear>(reference{}, sgd{}, {.loss = loss::binary_crossentropy}); }, {"sigmoid"});
+  refuses<option_error>([&] { compile<linear>(reference{}, sgd{}, {.loss = loss::huber, .label_smoothing = 0.1}); },
+                        {"label_smoothing"});
+  confusion_matrix counts;
+  refuses<option_error>([&] { values.evaluate(train, 4, &counts); }, {"confusion_matrix", "regression_scores"});
+  regression_scores scores;
+  refuses<option_error>([&] { labels.evaluate(classes, 4, &scores); }, {"regression_scores", "confusion_matrix"});
+  refuses<option_error>(
+      [&] { values.fit(train, {.batch_size = 4, .callbacks = {early_stopping<train_accuracy>({.patience = 2})}}); },
+      {"acc", "no accuracy"});
+  dataset normal = train;
+  normalize(normal);
+  refuses<option_error>([&] { values.fit(train, {.batch_size = 4, .validation = &normal}); }, {"normalize"});
+
+  refuses<data_error>([] { in_memory_values({2}, {1, 2, 3}, 1, {1}); }, {"2 numbers", "found 3"});
+  refuses<data_error>([] { in_memory_values({2}, {1, 2}, 2, {1}); }, {"values"});
+  refuses<data_error>([] { in_memory_values({2}, {1, NAN}, 1, {1}); }, {"nan", "number 1 of sample 0"});
+  refuses<data_error>([] { in_memory_values({2}, {1, 2}, 1, {INFINITY}); }, {"values", "inf"});
+  refuses<data_error>([] { in_memory_classes({1}, {1, 2}, 2, {0, 2}); }, {"labels", "2"});
+}
+
+TEST_CASE("a table is read, column by column") {
+  temporary_directory const folder;
+  std::string const path = (folder / "table.csv");
+  auto const write = [&](std::string const& text) { std::ofstream(path) << text; };
+  write("id,a,\"the \"\"b\"\", quoted\",price\r\n1,0.5,-2e1,10\r\n\r\n2, +1.5 ,\"7\",20");
+  dataset const values = read_csv_values(path, {"price"}, {.ignore = {"id"}});
+  CHECK(values.sample == shape{2});
+  CHECK(values.size == 2);
+  CHECK(std::vector<float>(values.reals(1), values.reals(1) + 2) == std::vector<float>{1.5F, 7});
+  CHECK(*values.wanted(1) == 20);
+  write("1;0.5;yes\n2;0;no\n3;1;yes\n");
+  dataset const classes = read_csv_classes(path, "2", {}, {.separator = ';', .header = false});
+  CHECK(classes.classes == 2);
+  CHECK(classes.class_name(classes.label(0)) == "yes");
+  CHECK(classes.class_name(0) == "no");
+  refuses<data_error>([&] { read_csv_classes(path, "2", {"yes"}, {.separator = ';', .header = false}); },
+                      {"found no", "line 2"});
+  refuses<data_error>([&] { read_csv_classes(path, "2", {"yes", "no", "yes"}, {.separator = ';', .header = false}); },
+                      {"3 names", "2 of them"});
+  struct wrong {
+    char const* text;
+    std::vector<std::string> words;
+  };
+  for (wrong const& w : {wrong{"a,b\n1,2\n3\n", {"2 fields", "found 1", "line 3"}},
+                         {"a,b\n1,2,3\n", {"found 3"}},
+                         {"a,b\n\n,3\n", {"number as a", "empty", "line 3"}},
+                         {"a,b\n1x,3\n", {"1x"}},
+                         {"a,b\n1,nan\n", {"number as b", "nan"}},
+                         {"a,b\n1e99,3\n", {"1e99"}},
+                         {"a,c\n1,3\n", {"column b", "a, c"}},
+                         {"b,b\n1,3\n", {"one column b"}},
+                         {"a,b\n", {"line of data"}},
+                         {"", {"line of data"}},
+                         {"b\n1\n", {"column must be left"}},
+                         {"a,b\n\"1,2\n", {"quote", "line 2"}}}) {
+    INFO(w.text);
+    write(w.text);
+    refuses<data_error>([&] { read_csv_values(path, {"b"}); }, w.words);
+  }
+  refuses<data_error>([&] { read_csv_values((folder / "none.csv"), {"b"}); }, {"none.csv", "No such file"});
+}
