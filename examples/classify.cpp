@@ -80,7 +80,8 @@ dsl::picture_classes classes(settings const& s) {
     all = dsl::read_classes(s.classes.empty() ? beside : s.classes);
   else if (!s.data.empty() || !dsl::cifar10::find().empty()) {
     if (s.data.empty())
-      fmt::print(stderr, "warning: there is no {}; taking the classes and mean of CIFAR-10\n", beside);
+      fmt::print(stderr, "warning: there is no {}; taking the classes and mean of CIFAR-10\n",
+                 dsl::detail::printable(beside));
     all = dsl::classes_of(dsl::cifar10::load(s.data).train);
   } else
     throw dsl::data_error("classes: " + beside +

@@ -106,7 +106,7 @@ TEST_CASE("classes: a name that is no text for a terminal or gnuplot is refused,
   std::string const good = contents(path);
   using namespace std::string_literals;
   for (std::string const& name : {"' 0); system(\"id > id_was_run\") #\\\0"s, "frog\r"s, "\x1b]0;title\x07"s, "tab\t"s,
-                                  "\x7f"s, "\xc2\x9b"s, "latin \xe9"s, ""s}) {
+                                  "\x7f"s, "\xc2\x9b"s, "latin \xe9"s, ""s, std::string(1001, 'n')}) {
     CAPTURE(name);
     std::string text = good;
     write(path, text.replace(text.find("a b"), 3, name));
@@ -117,6 +117,13 @@ TEST_CASE("classes: a name that is no text for a terminal or gnuplot is refused,
     all.names[1] = name;
     CHECK_THROWS_AS(dsl::write_classes(all, path), dsl::option_error);
   }
+  dsl::picture_classes all = three;
+  all.names[1].assign(1000, 'n');
+  dsl::write_classes(all, path);
+  CHECK(dsl::read_classes(path).names == all.names);
+  write(path, good.substr(0, good.find("a b")));
+  fs::resize_file(path, std::uintmax_t{1} << 40);  // a hole: a line of a terabyte, and nothing on the disk
+  refuses<dsl::file_error>([&] { dsl::read_classes(path); }, {path, "line 5", "found a line of more than 1000 bytes"});
 }
 
 #ifdef TYPENET_CLASSIFY
@@ -258,6 +265,12 @@ TEST_CASE("classify: names and mean of CIFAR-10's own files", "[program]") {
   CHECK(found.code == 0);
   CHECK(found.err == "warning: there is no w.classes; taking the classes and mean of CIFAR-10\n");
   same_answer(found.out, expected);
+
+  fs::rename(k.here / "w", k.here / "\x1b[2J");
+  outcome const evil =
+      run(k.here, "env TYPENET_DATA=" + cifar.path() + " " TYPENET_CLASSIFY, "-w '\x1b[2J' -k 10 a.png");
+  CHECK(evil.err == "warning: there is no \\x1b[2J.classes; taking the classes and mean of CIFAR-10\n");
+  same_answer(evil.out, expected);
 }
 
 TEST_CASE("classify: bad pictures are named, the others classified", "[program]") {

@@ -34,9 +34,13 @@ struct picture_classes {
 
 namespace detail {
 
+/// The bytes of the longest name, and so of a classes file's longest line. Without a limit the end of a line that is a
+/// hole in the file would be searched for hours.
+inline constexpr std::size_t longest_class_name = 1000;
+
 /// Whether a name can be a line of the file, and can be printed: names go to terminals and to gnuplot.
 [[gnu::cold]] inline bool is_class_name(std::string_view name) {
-  return !name.empty() && without_controls(name) == name;
+  return !name.empty() && name.size() <= longest_class_name && without_controls(name) == name;
 }
 
 /// A classes file, line by line; each error names the line.
@@ -46,8 +50,10 @@ class classes_reader {
 
   std::string_view line(char const* must) {
     ++number_;
-    std::size_t const end = rest_.find('\n');
-    if (end == rest_.npos) refuse(must, "the file's end");
+    std::size_t const end = rest_.substr(0, longest_class_name + 1).find('\n');
+    if (end == rest_.npos)
+      refuse(must, rest_.size() > longest_class_name ? fmt::format("a line of more than {} bytes", longest_class_name)
+                                                     : "the file's end");
     std::string_view const found = rest_.substr(0, end);
     rest_.remove_prefix(end + 1);
     return found;
@@ -106,8 +112,10 @@ class classes_reader {
                                  all.sample.height, all.sample.width, all.names.size());
   for (std::string const& name : all.names) {
     if (!detail::is_class_name(name))
-      throw option_error("classes: a name must be one line of UTF-8 without control characters; found '" +
-                         detail::without_controls(name) + "'; give it another one");
+      throw option_error(fmt::format(
+          "classes: a name must be one line of UTF-8, 1 to {} bytes, without control characters; found '{}' of {} "
+          "bytes; give it another one",
+          detail::longest_class_name, detail::without_controls(name.substr(0, 60)), name.size()));
     text += name + "\n";
   }
   text += fmt::format("mean {}\n", all.mean.size());
