@@ -76,17 +76,24 @@ TEST_CASE("what names are made of is shown, and not obeyed", "[names]") {
   for (std::size_t i = 0; i + 4 < every.size(); i += 97) CHECK(is_harmless(printable(every.substr(i, 4))));
 }
 
-TEST_CASE("errors and warnings quote what a file has, without its escapes", "[names]") {
+TEST_CASE("errors and warnings quote what a file has, without its escapes", "[names][hostile]") {
   std::string const evil = "val_loss\x1b]0;x\a\n[INFO] all is well";
   CHECK(std::string(dsl::file_error("found " + evil).what()) == "found val_loss\\x1b]0;x\\x07\\x0a[INFO] all is well");
-  dsl::callback_state saved;
-  std::string monitor = evil;
-  saved("monitor", monitor);
-  dsl::callback_state read(saved.bytes(), "checkpoint: run.state's early_stopping 0");
-  CHECK(thrown<dsl::file_error>([&] { read.same("monitor", "acc"); }) ==
+  auto const callback_state_with = [](std::string monitor) {
+    dsl::callback_state saved;
+    saved("monitor", monitor);
+    return dsl::callback_state(saved.bytes(), "checkpoint: run.state's early_stopping 0");
+  };
+  CHECK(thrown<dsl::file_error>([&] { callback_state_with(evil).same("monitor", "acc"); }) ==
         "checkpoint: run.state's early_stopping 0 has the monitor val_loss\\x1b]0;x\\x07\\x0a[INFO] all is well, this "
         "one "
         "has acc; choose the same one, or start without");
+
+  std::string const monitor(1 << 20, '\x1b');  // and not all of it
+  callback_state_with(monitor).same("monitor", monitor);
+  std::string const long_one = thrown<dsl::file_error>([&] { callback_state_with(monitor).same("monitor", "acc"); });
+  CHECK(has(long_one, "\\x1b\\x1b..., this one has acc"));
+  CHECK(long_one.size() < 2000);
 
   temporary_directory const here;
   std::string const said = here / "said";

@@ -47,4 +47,10 @@ namespace dsl::detail {
   return shown;
 }
 
+/// Returns as much of a text as a message quotes, since a file may have one of any size: 256 bytes, and dots.
+[[gnu::cold]] inline std::string excerpt(std::string_view text) {
+  constexpr std::size_t most = 256;  // a file's name is shorter
+  return std::string(text.substr(0, most)) + (text.size() > most ? "..." : "");
+}
+
 }  // namespace dsl::detail

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/printable.hpp>
 #include <dsl/error.hpp>
 #include <dsl/rules/broken_training.hpp>
 #include <dsl/training/callback.hpp>
@@ -80,8 +81,8 @@ class callback_state {
     std::string found = value;
     array(key, found);
     if (found != value)
-      throw file_error(detail::message(
-          {from_, " has the ", key, " ", found, ", this one has ", value, "; choose the same one, or start without"}));
+      throw file_error(detail::message({from_, " has the ", key, " ", detail::excerpt(found), ", this one has ", value,
+                                        "; choose the same one, or start without"}));
   }
 
   /// For what depends on more than one number: throws file_error where the file's can't be.
