@@ -3,6 +3,7 @@
 // goes on ends with the bits of one that was not.
 #include "support/catch.hpp"
 #include "support/printed.hpp"
+#include "support/sanitized.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/toy_training.hpp"
 #include "support/warnings.hpp"
@@ -27,6 +28,7 @@
 #include <vector>
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,6 +92,20 @@ TEST_CASE("model_checkpoint: Keras's lines, and only strictly better values", "[
         "Epoch 1: scripted did not improve from 2.50000\n"
         "Epoch 2: scripted improved from 2.50000 to 2.00000, saving model to " +
             best + "\n");
+}
+
+TEST_CASE("model_checkpoint: its lines have no escapes of a folder's name", "[callbacks][hostile]") {
+  test::temporary_directory const here;
+  scripted::values = {1, 2};
+  for (bool const best_only : {true, false}) {
+    trainer t = toy::compiled();
+    std::string const lines = test::printed([&] {
+      toy::fit(t, 2, {model_checkpoint<scripted>(here / "\x1b[2J/w", {.save_best_only = best_only, .verbose = true})});
+    });
+    CHECK(has(lines, "saving model to " + here / "\\x1b[2J/w\nEpoch 2: "));
+    CHECK_FALSE(has(lines, "\x1b"));
+    CHECK(exists(here / "\x1b[2J/w"));
+  }
 }
 
 TEST_CASE("model_checkpoint: the best value is that of all its runs, as in Keras", "[callbacks]") {
@@ -837,6 +853,49 @@ TEST_CASE("backup_and_restore: nothing of a forged state is a place, a size or a
   std::ofstream(path, std::ios::binary) << good;  // and that is none of its faults
   trainer u = toy::compiled();
   CHECK(toy::fit(u, 4, all(), true, mean).epochs.size() == 4);
+}
+
+namespace {
+
+/// While one lives the process gets so many bytes of address space more, and none after them.
+class little_memory {
+ public:
+  explicit little_memory(rlim_t more) {
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    ::getrlimit(RLIMIT_AS, &before_);
+    rlimit less = before_;
+    less.rlim_cur = pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) + more;
+    REQUIRE(::setrlimit(RLIMIT_AS, &less) == 0);
+  }
+  little_memory(little_memory const&) = delete;
+  little_memory& operator=(little_memory const&) = delete;
+  ~little_memory() { ::setrlimit(RLIMIT_AS, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+}  // namespace
+
+TEST_CASE("a hole that is larger than memory is an error of the file's", "[callbacks][hostile]") {
+  if (DSL_TEST_ASAN || DSL_TEST_TSAN) return;  // their shadows are address space, too
+  test::temporary_directory const here;
+  constexpr std::int64_t hole = std::int64_t{1} << 36;
+  trainer t = toy::compiled();
+  save_weights(t, here / "w");
+  std::string const weights = read_checkpoint(here / "w"), log = here / "log.csv";
+  std::ofstream(here / "w", std::ios::binary) << with_head(weights, &detail::checkpoint_head::callbacks, hole);
+  std::filesystem::resize_file(here / "w", weights.size() + static_cast<std::uintmax_t>(hole));
+  std::ofstream(log) << "somebody's\n";
+  std::filesystem::resize_file(log, static_cast<std::uintmax_t>(hole));
+  little_memory const limit(rlim_t{1} << 30);
+  test::refuses<file_error>([&] { load_weights(t, here / "w"); },
+                            {"checkpoint: " + here / "w must be a readable file; found no room in memory"});
+  test::refuses<file_error>([&] { toy::fit(t, 1, {csv_logger(log, {.append = true})}); },
+                            {"csv_logger: " + log + " must be a readable file; found no room in memory"});
+  CHECK(test::warnings([&] { toy::fit(t, 1, {csv_logger(log)}); }).empty());  // what it writes over it does not read
+  CHECK(test::lines(contents(log)).size() == 2);
 }
 
 TEST_CASE("a state has a bool that is neither true nor false", "[callbacks][hostile]") {

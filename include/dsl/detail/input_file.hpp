@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -51,6 +52,17 @@ class input_file {
       at += n;
       bytes -= static_cast<std::size_t>(n);
     }
+  }
+  /// Appends the next `bytes` bytes to a text. More than memory has room for is an error like any other: a hole in a
+  /// file takes no room on the disk.
+  [[gnu::cold]] void append(std::string& to, std::size_t bytes) {
+    std::size_t const before = to.size();
+    try {
+      to.resize(before + bytes);
+    } catch (std::bad_alloc const&) {
+      fail(message({"no room in memory for its ", bytes, " bytes"}));
+    }
+    read(to.data() + before, bytes);
   }
   [[noreturn, gnu::cold]] void fail(std::string const& found) const {
     refuse<data_error>({kind_, ": ", path_, " must be a readable file; found ", found, "; ", advice_});

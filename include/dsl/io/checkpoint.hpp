@@ -209,14 +209,13 @@ class state_file {
   try {
     detail::input_file file(path, "checkpoint", "give another file, or start without");
     detail::checkpoint_head head{}, found{};
-    std::string bytes(file.size() < sizeof head ? file.size() : sizeof head, '\0');
-    file.read(bytes.data(), bytes.size());
+    std::string bytes;
+    file.append(bytes, file.size() < sizeof head ? file.size() : sizeof head);
     if (bytes.size() < sizeof head || std::memcmp(bytes.data(), head.magic, sizeof head.magic) != 0) return bytes;
     std::memcpy(&found, bytes.data(), sizeof found);
     if (std::size_t const size = detail::checkpoint_size(found); size != file.size())
       throw file_error(detail::message({"checkpoint: ", path, " ", detail::wrong_size(size, file.size())}));
-    bytes.resize(file.size());
-    file.read(bytes.data() + sizeof head, bytes.size() - sizeof head);
+    file.append(bytes, file.size() - bytes.size());
     return bytes;
   } catch (data_error const& e) {
     throw file_error(e.what());

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <dsl/detail/atomic_file.hpp>
-#include <dsl/detail/mapped_file.hpp>
+#include <dsl/detail/input_file.hpp>
 #include <dsl/io/folders.hpp>
 #include <dsl/io/history_csv.hpp>
 #include <dsl/training/callback_state.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -39,7 +41,7 @@ class csv_logger : public callback {
     if (!run.leads) return;
     detail::make_folders(path_, "csv_logger");
     check_writable(path_, "csv_logger");
-    if (options_.append) before_ = static_cast<std::int64_t>(text().size());
+    if (options_.append) before_ = static_cast<std::int64_t>(text(callback_state::largest_count).size());
   }
   void on_epoch_begin(fit_run& run) override {
     if (!whole_) write_all(run);
@@ -63,8 +65,7 @@ class csv_logger : public callback {
   [[gnu::cold]] void write_all(fit_run const& run) {
     if (!run.leads) return;
     whole_ = detail::write_or_warn(warned_, [&] {
-      std::string all = text();
-      if (all.size() > static_cast<std::size_t>(before_)) all.resize(static_cast<std::size_t>(before_));
+      std::string all = text(before_);
       if (all.empty()) all = with_separator(history_csv_header);
       if (!all.ends_with('\n')) all += '\n';  // a run before was killed within its last row
       for (epoch_record const& e : run.past.epochs) all += with_separator(history_csv_row(e));
@@ -73,11 +74,14 @@ class csv_logger : public callback {
       file.commit();
     });
   }
-  [[gnu::cold]] std::string text() const {
+  /// Returns the file's first `most` bytes, or all that it has.
+  [[gnu::cold]] std::string text(std::int64_t most) const {
     if (::access(path_.c_str(), F_OK) != 0) return {};
     try {
-      detail::mapped_file const file(path_, "csv_logger", "give another path");
-      return file.size() > 0 ? std::string(reinterpret_cast<char const*>(file.data()), file.size()) : std::string();
+      detail::input_file file(path_, "csv_logger", "give another path");
+      std::string all;
+      file.append(all, std::min(file.size(), static_cast<std::size_t>(most)));
+      return all;
     } catch (data_error const& e) {
       throw file_error(e.what());
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/print.hpp>
+#include <dsl/detail/printable.hpp>
 #include <dsl/io/checkpoint.hpp>
 #include <dsl/io/save_freq.hpp>
 #include <dsl/training/metrics.hpp>
@@ -163,16 +164,16 @@ class model_checkpoint_on : public callback {
 
  private:
   [[gnu::cold]] void decide(fit_run const& run, bool in_epoch) {
-    std::string const path = checkpoint_path(pattern_, run, in_epoch);
+    std::string const path = checkpoint_path(pattern_, run, in_epoch), shown = printable(path);
     value_ = options_.save_best_only ? monitor_.what.of(run.current) : best_;
     due_ = !options_.save_best_only || monitor_.better(value_, best_);
     if (options_.verbose) {
       std::string const epoch = fmt::format("Epoch {}: ", run.epoch + 1);
       if (!options_.save_best_only)
-        line_ = fmt::format("{}saving model to {}\n", epoch, path);
+        line_ = fmt::format("{}saving model to {}\n", epoch, shown);
       else if (due_)
         line_ = fmt::format("{}{} improved from {:.5f} to {:.5f}, saving model to {}\n", epoch, monitor_.what.name,
-                            best_, value_, path);
+                            best_, value_, shown);
       else
         line_ = fmt::format("{}{} did not improve from {:.5f}\n", epoch, monitor_.what.name, best_);
     }
