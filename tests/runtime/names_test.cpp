@@ -221,4 +221,8 @@ TEST_CASE("a lock that can't be is an error that says why", "[names]") {
   std::ofstream(here / "e.lock") << "a file of somebody's that only has this name\n";
   CHECK(has(refused(here / "e"), "found a file that is no lock"));
   CHECK(has(contents(here / "e.lock"), "somebody's"));
+  std::string const notes = "process 1 of my notes on processes\n" + std::string(400, 'x');
+  std::ofstream(here / "e.lock") << notes;
+  CHECK(has(refused(here / "e"), "found a file that is no lock"));
+  CHECK(contents(here / "e.lock") == notes);
 }

@@ -61,8 +61,9 @@ class file_lock {
       }
       ::close(descriptor_);  // the one who had it has removed its name
     }
-    if (std::string const before = text(); !before.empty() && !before.starts_with(begin))
-      fail("a file that is no lock");
+    struct stat status{};
+    bool const is_lock = ::fstat(descriptor_, &status) == 0 && status.st_size <= longest && text().starts_with(begin);
+    if (status.st_size > 0 && !is_lock) fail("a file that is no lock");
     char host[256] = {};
     ::gethostname(host, sizeof host - 1);
     std::string const mine = begin + std::to_string(owner_) + " of " + host + "\n";
@@ -78,6 +79,7 @@ class file_lock {
 
  private:
   static constexpr char const* begin = "process ";
+  static constexpr off_t longest = 300;  // with a machine's name of 255 bytes
 
   /// Returns the file's first line, "process 4711 of host".
   std::string text() const {
