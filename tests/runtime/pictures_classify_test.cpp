@@ -106,7 +106,7 @@ TEST_CASE("classes: a name that is no text for a terminal or gnuplot is refused,
   std::string const good = contents(path);
   using namespace std::string_literals;
   for (std::string const& name : {"' 0); system(\"id > id_was_run\") #\\\0"s, "frog\r"s, "\x1b]0;title\x07"s, "tab\t"s,
-                                  "\x7f"s, "\xc2\x9b"s, "latin \xe9"s, ""s, std::string(1001, 'n')}) {
+                                  "\x7f"s, "\xc2\x9b"s, "latin \xe9"s, "\u202egorf"s, ""s, std::string(1001, 'n')}) {
     CAPTURE(name);
     std::string text = good;
     write(path, text.replace(text.find("a b"), 3, name));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/printable.hpp>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -31,16 +33,13 @@ namespace dsl::detail {
   return text.empty();
 }
 
-/// Returns `text` as another program may be given it, in UTF-8: a blank for each of Unicode's control characters
-/// (U+0000 to U+001F, U+007F to U+009F) and a question mark for each byte that is not part of a character.
+/// Returns `text` as another program may be given it, in UTF-8: a blank for each control character and each mark that
+/// turns the direction of text, and a question mark for each byte that is not part of a character.
 [[gnu::cold]] inline std::string without_controls(std::string_view text) {
   std::string all;
   while (!text.empty()) {
     std::size_t const size = utf8_size(text);
-    auto const first = static_cast<unsigned char>(text[0]);
-    bool const control =
-        first < 0x20 || first == 0x7f || (size == 2 && first == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0);
-    if (size == 0 || control)
+    if (size == 0 || control_at(text, 0) > 0)
       all += size == 0 ? '?' : ' ';
     else
       all += text.substr(0, size);
