@@ -33,7 +33,9 @@
 #include <dsl/towers/mpi.hpp>
 #endif
 
+#include <algorithm>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -247,7 +249,8 @@ struct says_what_differs : dsl::callback {
       for (auto const& [option, usual] : defaults)
         if (option == name) found = usual;
       saved(name.c_str(), found);
-      if (found != value) differ += fmt::format("{}{} {}, now {}", differ.empty() ? "" : "; ", name, found, value);
+      if (found != value)
+        differ += fmt::format("{}{} {}, now {}", differ.empty() ? "" : "; ", name, dsl::detail::excerpt(found), value);
     }
     if (differ.empty() || !speaks() || std::exchange(said, true)) return;
     dsl::on_warning(
@@ -342,9 +345,13 @@ void say_how_to_resume(settings const& s, bool saved) {
 /// So that another run which is given one of these names is refused.
 std::list<dsl::file_lock> lock_outputs(settings const& s) {
   std::list<dsl::file_lock> all;
-  for (std::string const& path : {s.output, s.weights, s.confusion, s.csv, s.best}) {
-    std::string const folder = path.substr(0, path.rfind('/') + 1);
-    if (path.empty() || folder.find('{') != folder.npos) continue;  // that of --best is made with its first file
+  std::string best = s.best, curves = s.tensorboard;
+  // A folder with a value in its name is made with its first file: for best/{epoch}/w the lock is best/{epoch}_w.lock.
+  if (std::size_t const value = best.find('{'); value != best.npos)
+    std::replace(best.begin() + static_cast<std::ptrdiff_t>(value), best.end(), '/', '_');
+  while (curves.size() > 1 && curves.ends_with('/')) curves.pop_back();
+  for (std::string const& path : {s.output, s.weights, s.confusion, s.csv, best, curves}) {
+    if (path.empty()) continue;
     dsl::detail::make_folders(path, "output");
     all.emplace_back(path, "output");
   }

@@ -211,6 +211,19 @@ class Program(unittest.TestCase):
         self.assertEqual(err, "[WARNING] --resume: plot.svg.checkpoint is of a run with --cutout-epochs 0, now 25; it "
                               "goes on, but not to the same bits\n")
 
+    def test_a_text_of_a_state_fills_no_warning(self):
+        self.interrupted("a", [program, *SMALL, "--epochs", "12"], 2)
+        path = self.here / "a/plot.svg.checkpoint"
+        state, text, value = bytearray(path.read_bytes()[:-8]), b"shift_flip", b"\x1b" * 2**20
+        at = state.index(b"--augment\0") + 10
+        for size in (at, state.index(b"says_what_differs 0\0") + 20, 96):  # of the value, of the callback, of all
+            struct.pack_into("<Q", state, size, struct.unpack_from("<Q", state, size)[0] + len(value) - len(text))
+        state[at + 8:at + 8 + len(text)] = value
+        path.write_bytes(state + struct.pack("<Q", checksum(bytes(state))))
+        _, err = self.run_in("a", [program, *SMALL, "--epochs", "12", "--resume"])
+        self.assertIn(r"is of a run with --augment \x1b\x1b", err)
+        self.assertLess(len(err), 2000)
+
     def test_weights_that_are_averaged_are_as_the_run_was_begun(self):
         averages = [*SMALL, "--epochs", "12", "--swa", "1"]
         self.interrupted("a", [program, *averages], 3)

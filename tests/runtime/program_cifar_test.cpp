@@ -650,9 +650,11 @@ TEST_CASE("program: a reader of its output that goes away ends no training", "[p
 
 TEST_CASE("program: of two runs with one output the second is refused, before it loads anything", "[program]") {
   temporary_directory const here;
-  std::vector<std::string> const endless =
-      tiny({"-o", "plot.svg", "--weights", "w", "--csv", "logs/run.csv", "--epochs", "1000"});
-  running first(here, endless);
+  auto const all = [](std::string const& epochs) {
+    return tiny({"-o", "plot.svg", "--weights", "w", "--csv", "logs/run.csv", "--tensorboard", "curves", "--best",
+                 "best/{epoch}/{loss:.2f}", "--epochs", epochs});
+  };
+  running first(here, all("1000"));
   first.wait_for("Epoch 1/1000");
   std::vector<std::string> before;
   for (auto const& f : fs::directory_iterator(here.path)) before.push_back(f.path());
@@ -660,21 +662,24 @@ TEST_CASE("program: of two runs with one output the second is refused, before it
        std::vector<std::vector<std::string>>{{"-o", "plot.svg"},
                                              {"-o", "./plot.svg", "--resume"},
                                              {"-o", "other.svg", "--weights", "w"},
-                                             {"-o", "other.svg", "--csv", "logs/run.csv"}}) {
+                                             {"-o", "other.svg", "--csv", "logs/run.csv"},
+                                             {"-o", "other.svg", "--tensorboard", "curves"},
+                                             {"-o", "other.svg", "--best", "best/{epoch}/{loss:.2f}"}}) {
     outcome const o = run(here, tiny(names));
     INFO(o.out << o.err);
     CHECK(o.code == 1);
     CHECK(o.out.empty());
     REQUIRE(lines(o.err).size() == 1);
-    CHECK(o.err.starts_with("error: output: " + (names.size() == 4 ? names[3] : names[1]) +
-                            " must be written by one run at a time; found process " + std::to_string(first.pid) +
-                            " of "));
+    std::string output = names.size() == 4 ? names[3] : names[1];
+    if (output.starts_with("best/")) output = "best/{epoch}_{loss:.2f}";  // there is no folder for a lock yet
+    CHECK(o.err.starts_with("error: output: " + output + " must be written by one run at a time; found process " +
+                            std::to_string(first.pid) + " of "));
     CHECK_FALSE(fs::exists(here / "other.svg.lock"));
   }
   ::kill(first.pid, SIGKILL);
   CHECK(first.end().signal == SIGKILL);
   CHECK(fs::exists(here / "plot.svg.lock"));  // a name alone; the lock has gone with its process
-  outcome const next = run(here, tiny({"-o", "plot.svg", "--weights", "w", "--csv", "logs/run.csv", "--epochs", "2"}));
+  outcome const next = run(here, all("2"));
   INFO(next.out << next.err);
   CHECK(next.code == 0);
   for (auto const& f : fs::recursive_directory_iterator(here.path)) CHECK(f.path().extension() != ".lock");
