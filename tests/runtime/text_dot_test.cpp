@@ -288,12 +288,23 @@ TEST_CASE("dot: every network's picture has its layers, modules and edges", "[do
 }
 
 TEST_CASE("dot: names may have any character", "[dot]") {
-  CHECK(text::dot_string("a\"b\\c\nd\te") == "\"a\\\"b\\\\c\\nd?e\"");
+  CHECK(text::dot_string("a\"b\\c\nd\te") == "\"a\\\"b\\\\c\\nd e\"");
+  CHECK(text::dot_string("") == "\"\"");
+  CHECK(text::dot_string("\na\n") == "\"\\na\\n\"");
   using model = network<image<1, 2, 2>, two_nodes, flatten>;
   dot_parser const picture(dot<model>());
-  CHECK(picture.attributes.at("n1").at("label") == "\"say \"hi\" \\ \n?\xc3\xa9\n1x2x2");
+  CHECK(picture.attributes.at("n1").at("label") == "\"say \"hi\" \\ \n \xc3\xa9\n1x2x2");
   std::string const svg = svg_of(dot<model>());
   if (!svg.empty()) CHECK(has(svg, "say &quot;hi&quot; \\ <"));
+}
+
+TEST_CASE("dot: a title is text, and the picture sound XML", "[dot][hostile]") {
+  using model = network<image<1, 2, 2>, two_nodes, flatten>;
+  std::string const title = "&#27;[2J &lt;b> \xff|\xc2\x9b|\x1b \\N";
+  std::string const picture = dot<model>({.title = title});
+  CHECK(has(picture, R"(label="&amp;#27;[2J &amp;lt;b> ?| |  \\N\n)"));
+  std::string const svg = svg_of(picture);  // Graphviz turns names of characters into them
+  if (!svg.empty()) CHECK(has(svg, "&amp;#27;[2J &amp;lt;b&gt; ?| |"));
 }
 
 TEST_CASE("dot: Graphviz draws it without a word", "[dot]") {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/utf8.hpp>
 #include <dsl/network.hpp>
 #include <dsl/text/summary.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,16 +23,18 @@ struct dot_options {
 
 namespace text {
 
-/// In Graphviz's language, with quotes: say "hi" -> "say \"hi\"". A new line is one in the picture; other control
-/// characters, which no picture has, are question marks.
+/// Returns a text in Graphviz's language, with quotes: say "hi" & go -> "say \"hi\" &amp; go". A new line is one in the
+/// picture; other control characters are blanks, and the name of a character, &#27;, is text.
 inline std::string dot_string(std::string_view s) {
   std::string quoted = "\"";
-  for (char const c : s) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    if (c == '\n')
-      quoted += "\\n";
-    else
-      quoted += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+  for (std::size_t begin = 0, end = 0; begin <= s.size(); begin = end + 1) {
+    end = std::min(s.find('\n', begin), s.size());
+    if (begin > 0) quoted += "\\n";
+    for (char const c : detail::without_controls(s.substr(begin, end - begin))) {
+      if (c == '"' || c == '\\') quoted += '\\';
+      quoted += c;
+      if (c == '&') quoted += "amp;";
+    }
   }
   return quoted + '"';
 }
