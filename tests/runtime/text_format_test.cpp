@@ -457,6 +457,7 @@ TEST_CASE("text for terminals and other programs has no control characters", "[t
   CHECK(without_controls("a\xc2\x80\xc2\x9b"
                          "b") == "a  b");                            // in UTF-8, and control characters
   CHECK(without_controls("a\u202e10.0\u2066\u2028") == "a 10.0  ");  // what follows would stand in another order
+  CHECK(without_controls("a\xef\xbf\xbe\xef\xbf\xbf\xef\xbf\xbd") == "a  \xef\xbf\xbd");
   CHECK(is_utf8("\xc2\x9b"));
   // A byte alone, cut short, not in its shortest form, half of a surrogate pair, above U+10FFFF.
   for (char const* bad : {"\x80", "\xff", "\xc3", "\xc0\x80", "\xed\xa0\x80", "\xe2\x82", "\xf4\x90\x80\x80"}) {

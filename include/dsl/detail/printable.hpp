@@ -8,13 +8,15 @@
 namespace dsl::detail {
 
 /// Returns the length of the character at `at` that a terminal would obey and not show, in UTF-8 or by itself; 0 for
-/// any other: C0 and C1 controls, delete, and the marks that turn the direction of what follows.
+/// any other: C0 and C1 controls, delete, the marks that turn the direction of what follows, and U+FFFE and U+FFFF,
+/// which no XML may have, and so no SVG.
 [[gnu::cold]] inline std::size_t control_at(std::string_view text, std::size_t at) {
   auto const byte = [&](std::size_t i) {
     return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : static_cast<unsigned char>(0);
   };
   if (byte(0) < 0x20 || byte(0) == 0x7f) return 1;
   if (byte(0) == 0xc2 && byte(1) >= 0x80 && byte(1) < 0xa0) return 2;
+  if (byte(0) == 0xef && byte(1) == 0xbf && byte(2) >= 0xbe) return 3;
   if (byte(0) != 0xe2) return 0;
   bool const separates = byte(1) == 0x80 && (byte(2) == 0xa8 || byte(2) == 0xa9);
   bool const turns =
