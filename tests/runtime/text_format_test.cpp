@@ -252,7 +252,23 @@ TEST_CASE("the progress bar fits its width and drops the least missed first", "[
   CHECK(progress_line(p, {.width = 0, .bar = false}) ==
         "60/120 - ETA 7s - 118ms/step - 271 images/s - loss: 1.2345 - acc: 0.5678");
   CHECK(progress_line(p, {.width = 100, .utf8 = true, .colour = true}).starts_with(" 60/120 \x1b[32m\u2501"));
-  CHECK(progress_line({.steps = 120}, {.width = 80}) == "  0/120 [....................] ETA ?");
+  CHECK(progress_line({.steps = 120}, {.width = 80}) == "  0/120 [..........] ETA ?");
+  CHECK(progress_line({.steps = 120}, {.width = 120}) == "  0/120 [....................] ETA ?");
+
+  // as long in every line of a run, whatever its numbers are
+  for (int const width : {100, 120, 150}) {
+    long length = -1;
+    for (double const seconds : {0.5, 75.0, 4000.0})
+      for (bool const ended : {false, true}) {
+        dsl::text::progress q{120, 120, seconds, seconds / 120, 7680 / seconds, {}, ended, true};
+        q.record = {.train = {0.001 * seconds, 0.5}, .validation = {2 * seconds, 0.25}, .validated = ended};
+        std::string const line = progress_line(q, {.width = width});
+        long const cells = static_cast<long>(line.find(']') - line.find('['));
+        INFO(line);
+        CHECK((length < 0 || cells == length));
+        length = cells;
+      }
+  }
 
   p.step = 120, p.ended = true, p.seconds = 75, p.record.validated = true, p.record.validation = {0.9, 0.7};
   CHECK(progress_line(p, {.width = 0, .bar = false}) ==
@@ -412,7 +428,7 @@ TEST_CASE("a history becomes a picture", "[text][plot]") {
   CHECK(has(svg, "<svg"));
   CHECK(has(svg, "</svg>"));
   for (char const* text :
-       {"train_loss", "test_loss", "train_acc", "test_acc", "Epoch #", "Loss/Accuracy", "a `test` _{x}"})
+       {"train_loss", "val_loss", "train_acc", "val_acc", "Epoch #", ">Loss<", ">Accuracy<", "a `test` _{x}"})
     CHECK(has(svg, text));
   CHECK(std::distance(fs::directory_iterator(here.path), {}) == 3);
 }
@@ -438,7 +454,8 @@ TEST_CASE("no text on a plot runs a command", "[text][plot][hostile]") {
   using namespace std::string_literals;
   for (std::string const& end : {"\\\0"s, "\\\n"s, "\0"s, "'\n"s, "\r"s, "\x1b[2J"s, "\xc2\x9b"s, "\xe9"s}) {
     CAPTURE(end);
-    dsl::plot_options const texts{.title = "a'" + end, .x_label = command + end, .y_label = command + end};
+    dsl::plot_options const texts{
+        .title = "a'" + end, .x_label = command + end, .y_label = command + end, .accuracy_label = command + end};
     std::string const script = dsl::detail::gnuplot_script(h, texts, dsl::plot_format::svg);
     for (char const c : script) CHECK((c == '\n' || (c >= 0x20 && c != 0x7f)));
     dsl::plot(h, here / "plot.svg", texts);
@@ -483,8 +500,8 @@ TEST_CASE("a plot looks as ggplot's do, and begins at epoch 1", "[text][plot]") 
   CHECK(lines >= 3 + 5);
   std::string const path = "<pathstroke='";
   for (auto const& [name, colour] :
-       {std::pair{"train_loss", "rgb(226,74,51)"}, std::pair{"test_loss", "rgb(52,138,189)"},
-        std::pair{"train_acc", "rgb(152,142,213)"}, std::pair{"test_acc", "rgb(119,119,119)"}}) {
+       {std::pair{"train_loss", "rgb(226,74,51)"}, std::pair{"val_loss", "rgb(52,138,189)"},
+        std::pair{"train_acc", "rgb(152,142,213)"}, std::pair{"val_acc", "rgb(119,119,119)"}}) {
     std::size_t const curve = svg.find(path, svg.find(name));  // the first line after its title
     REQUIRE(curve != svg.npos);
     CHECK(svg.substr(curve + path.size(), std::string(colour).size()) == colour);

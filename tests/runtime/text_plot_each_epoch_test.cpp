@@ -113,7 +113,7 @@ TEST_CASE("plot_each_epoch: both formats", "[plot]") {
   trainer t = toy::compiled();
   toy::fit(t, 2, {plot_each_epoch(here / "run.png"), plot_each_epoch(here / "run.svg")});  // by the real one
   CHECK(contents(here / "run.png").starts_with("\x89PNG"));
-  CHECK(contents(here / "run.svg").find("test_acc") != std::string::npos);
+  CHECK(contents(here / "run.svg").find("val_acc") != std::string::npos);
 }
 
 TEST_CASE("plot_each_epoch: it takes no more of the time than it may, and draws the last epoch", "[plot]") {

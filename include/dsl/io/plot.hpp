@@ -29,8 +29,9 @@ namespace dsl {
 struct plot_options {
   std::string title = "Training Loss and Accuracy";
   std::string x_label = "Epoch #";
-  std::string y_label = "Loss/Accuracy";
-  int width = 960;  // pixels
+  std::string y_label = "Loss";
+  std::string accuracy_label = "Accuracy";  // of the axis on the right
+  int width = 960;                          // pixels
   int height = 640;
 };
 
@@ -99,7 +100,7 @@ inline std::string gnuplot_script(history const& h, plot_options const& o, plot_
     std::string const validation = e.validated ? fmt::format("{} {}", e.validation.loss, e.validation.acc) : "nan nan";
     data += fmt::format("{} {} {} {}\n", number, e.train.loss, e.train.acc, validation);
   }
-  if (has_acc && top < 1) top = 1;  // accuracies are shown whole
+  if (top == 0) top = 1;
   double const margin = first == last ? 1 : 0.03 * (last - first);
   // Tics on whole epochs, at most about ten: 1, 2, 5, 10, 20, 50, ...
   long long every = 1;
@@ -115,24 +116,28 @@ inline std::string gnuplot_script(history const& h, plot_options const& o, plot_
       "set tics out scale 0.6 nomirror textcolor rgb '#555555'\n"
       "set key outside right center vertical Left reverse samplen 2.2 spacing 1.4 textcolor rgb '#333333'\n"
       "set datafile missing 'nan'\n"
-      "set lmargin 9\nset rmargin 18\nset bmargin 4\n";
+      "set lmargin 9\nset bmargin 4\n";
   script += "set title " + gnuplot_string(o.title) + " font ',15' textcolor rgb '#333333'\n";
   script += "set xlabel " + gnuplot_string(o.x_label) + " textcolor rgb '#555555'\n";
   script += "set ylabel " + gnuplot_string(o.y_label) + " textcolor rgb '#555555'\n";
   script += fmt::format("set xrange [{}:{}]\nset yrange [0:{}]\nset xtics {},{},{}\n", first - margin, last + margin,
                         top * 1.05, (first + every - 1) / every * every, every, last);
+  script += fmt::format("set rmargin {}\n", has_acc ? 26 : 18);
+  if (has_acc)  // an axis of their own, whole
+    script += "set y2range [0:1.05]\nset y2tics 0,0.1,1\nset y2label " + gnuplot_string(o.accuracy_label) +
+              " textcolor rgb '#555555'\n";
   struct curve {
     char const* name;
     int column;
     char const* colour;
   };
   char const* before = "plot ";
-  for (curve const& c : {curve{"train_loss", 2, "#e24a33"}, curve{"test_loss", 4, "#348abd"},
-                         curve{"train_acc", 3, "#988ed5"}, curve{"test_acc", 5, "#777777"}}) {
+  for (curve const& c : {curve{"train_loss", 2, "#e24a33"}, curve{"val_loss", 4, "#348abd"},
+                         curve{"train_acc", 3, "#988ed5"}, curve{"val_acc", 5, "#777777"}}) {
     if ((c.column > 3 && !validated) || (c.column % 2 == 1 && !has_acc)) continue;
-    script +=
-        fmt::format("{}$epochs using 1:{} with {} linewidth 2.2 {}linecolor rgb '{}' title '{}'", before, c.column,
-                    dots ? "linespoints" : "lines", dots ? "pointtype 7 pointsize 0.9 " : "", c.colour, c.name);
+    script += fmt::format("{}$epochs using 1:{} axes x1y{} with {} linewidth 2.2 {}linecolor rgb '{}' title '{}'",
+                          before, c.column, c.column % 2 == 1 ? 2 : 1, dots ? "linespoints" : "lines",
+                          dots ? "pointtype 7 pointsize 0.9 " : "", c.colour, c.name);
     before = ", \\\n     ";
   }
   return script + "\n";

@@ -25,7 +25,8 @@ struct progress {
   double step_seconds = 0;  // mean of a step
   double images_per_second = 0;
   epoch_record record{};
-  bool ended = false;  // the epoch, validation included
+  bool ended = false;      // the epoch, validation included
+  bool validates = false;  // the line of an epoch that has ended has validation's scores
 };
 
 /// What the output can show.
@@ -47,7 +48,7 @@ inline std::string draw_bar(progress const& p, line_style const& style, int cell
   if (style.colour) bar += "\x1b[32m";
   for (int i = 0; i < cells; ++i) {
     if (i == done) bar += style.colour ? "\x1b[37m" : "";
-    bar += i < done || style.colour ? "\u2501" : "\u2500";
+    bar += i < done ? "\u2501" : "\u2500";
   }
   return bar + (style.colour ? "\x1b[0m" : "");
 }
@@ -60,23 +61,24 @@ inline std::string draw_bar(progress const& p, line_style const& style, int cell
 inline std::string progress_line(progress const& p, line_style const& style) {
   struct field {
     std::string text;
-    int rank;  // the lowest goes first
+    int rank;     // the lowest goes first
+    int usually;  // columns: room for so many is kept, so that the bar is as long in every epoch
     bool kept = true;
   };
   std::string const steps = fmt::format("{}", p.steps);
   epoch_record const& r = p.record;
   field fields[] = {
-      {fmt::format("{:>{}}/{}", p.step, style.bar ? steps.size() : 0, steps), 9},
+      {fmt::format("{:>{}}/{}", p.step, style.bar ? steps.size() : 0, steps), 9, 0},
       {p.ended      ? duration(p.seconds)
        : p.step > 0 ? "ETA " + duration(static_cast<double>(p.steps - p.step) * p.step_seconds)
                     : "ETA ?",
-       4},
-      {step_time(p.step_seconds), 1},
-      {fmt::format("{:.0f} images/s", p.images_per_second), 0},
-      {"loss: " + metric(r.train.loss), 6},
-      {"acc: " + metric(r.train.acc), 3},
-      {"val_loss: " + metric(r.validation.loss), 5},
-      {"val_acc: " + metric(r.validation.acc), 7},
+       4, 7},
+      {step_time(p.step_seconds), 1, 10},
+      {fmt::format("{:.0f} images/s", p.images_per_second), 0, 13},
+      {"loss: " + metric(r.train.loss), 6, 12},
+      {"acc: " + metric(r.train.acc), 3, 11},
+      {"val_loss: " + metric(r.validation.loss), 5, 16},
+      {"val_acc: " + metric(r.validation.acc), 7, 15},
   };
   if (p.step == 0)
     for (field& f : fields) f.kept = f.rank == 9 || f.rank == 4;
@@ -89,8 +91,18 @@ inline std::string progress_line(progress const& p, line_style const& style) {
     for (field const& f : fields) sum += f.kept ? static_cast<int>(f.text.size()) + 3 : 0;
     return sum - 3 - (cells > 0 ? 2 : 0);  // the bar stands between blanks, no dashes
   };
+  auto const usual_width = [&] {
+    int sum = cells + (style.utf8 ? 1 : 3) - 5;
+    for (field const& f : fields) {
+      bool const of_accuracy = f.rank == 3 || f.rank == 7, of_validation = f.rank == 5 || f.rank == 7;
+      bool const comes = (r.train.has_acc() || !of_accuracy) && (p.validates || r.validated || !of_validation);
+      int const size = static_cast<int>(f.text.size());
+      sum += comes ? (size > f.usually ? size : f.usually) + 3 : 0;
+    }
+    return sum;
+  };
   auto const fits = [&] { return style.width <= 0 || width() < style.width; };
-  while (cells > 10 && !fits()) --cells;
+  while (cells > 10 && style.width > 0 && usual_width() >= style.width) --cells;
   for (int rank = 0; rank < 9 && !fits(); ++rank) {
     for (field& f : fields)
       if (f.rank == rank) f.kept = false;
@@ -155,7 +167,7 @@ class progress_bar : public callback {
     text::print(out_, fmt::format("Epoch {}/{}\n", run.epoch + 1, run.epochs));
     began_ = drawn_ = clock::now();
     first_ = run.next.step;  // where a restart has cut the epoch
-    if (terminal_) draw({.step = first_, .steps = run.steps});
+    if (terminal_) draw({.step = first_, .steps = run.steps, .validates = run.validates});
   }
   void on_batch_end(fit_run& run) override {
     if (silent_) return;
@@ -168,12 +180,13 @@ class progress_bar : public callback {
     drawn_ = now;
     // The first step also warms caches up; it counts only while it is the only one.
     double const step_seconds = before > 0 ? since(first_step_, now) / static_cast<double>(before) : since(began_, now);
-    draw({run.step + 1, run.steps, since(began_, now), step_seconds, run.batch_size / step_seconds, run.current});
+    draw({run.step + 1, run.steps, since(began_, now), step_seconds, run.batch_size / step_seconds, run.current, false,
+          run.validates});
   }
   void on_epoch_end(fit_run& run) override {
     if (silent_) return;
     double const rate = run.current.images_per_second;
-    draw({run.steps, run.steps, run.current.seconds, run.batch_size / rate, rate, run.current, true});
+    draw({run.steps, run.steps, run.current.seconds, run.batch_size / rate, rate, run.current, true, run.validates});
     close();
   }
   bool on_bad_loss(fit_run&) override {
