@@ -204,6 +204,18 @@ TEST_CASE("keras_h5: other weights than the network's are refused, and nothing c
   dsl::loaded_weights const found = dsl::load_keras_h5(more, fixture, {.strict = false});
   CHECK(found.loaded == 26);
   CHECK(found.missing == strings{"layers/dense_2/vars/0", "layers/dense_2/vars/1"});
+  using five_classes =
+      dsl::network<dsl::image<2, 4, 4>, dsl::conv_module<3, 3>, dsl::inception_module<2, 3>, dsl::flatten,
+                   dsl::batch_norm<>, dsl::dense<6>, dsl::relu, dsl::dense<5>, dsl::softmax>;
+  dsl::trainer wider = made<five_classes>();
+  dsl::loaded_weights const body = dsl::load_keras_h5(wider, fixture, {.skip_mismatch = true});
+  CHECK(body.loaded == 24);
+  CHECK(body.mismatched == strings{"layers/dense_1/vars/0", "layers/dense_1/vars/1"});
+  dsl::keras_h5_options nowhere{.groups = h5::groups(wider.graph(), false), .strict = false};
+  for (std::string& group : nowhere.groups) group += "/other";
+  CHECK_THROWS_AS(dsl::load_keras_h5(wider, fixture, nowhere), h5::format_error);
+  dsl::trainer narrow = made<other>();
+  CHECK_THROWS_AS(dsl::load_keras_h5(narrow, fixture, {.strict = false, .skip_mismatch = true}), h5::format_error);
   dsl::trainer fewer = made<shorter>();
   CHECK(dsl::load_keras_h5(fewer, fixture, {.strict = false}).unexpected.size() == 20);
 }

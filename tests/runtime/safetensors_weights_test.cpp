@@ -355,6 +355,33 @@ TEST_CASE("weights: other weights than the network's are refused, and nothing ch
   CHECK(prediction_error(t) > 1e-3);  // the bias is 0
 }
 
+TEST_CASE("weights: a body for another classifier, and a file with nothing for the network", "[weights]") {
+  dsl::test::temporary_directory const here;
+  dsl::trainer t = made<saved_network>();
+  edited other, foreign;
+  other["6.weight"].shape = {6, 3};
+  other.remove("6.bias");
+  st::write(here / "x", other.tensors);
+  std::vector<float> before(18), after(18);
+  int const kernel = t.graph().size.parameters - 2;
+  t.engine().read_parameter(kernel, before.data());
+  CHECK_THROWS_WITH(dsl::load_safetensors(t, here / "x", {.skip_mismatch = true}), Catch::Contains("6.bias"));
+  dsl::loaded_weights const found = dsl::load_safetensors(t, here / "x", {.strict = false, .skip_mismatch = true});
+  CHECK(found.loaded == 24);
+  CHECK(found.mismatched == strings{"6.weight"});
+  CHECK(found.missing == strings{"6.bias"});
+  t.engine().read_parameter(kernel, after.data());
+  CHECK(before == after);
+
+  for (st::source& s : foreign.tensors) s.name = "other." + s.name;
+  st::write(here / "foreign", foreign.tensors);
+  CHECK_THROWS_WITH(dsl::load_safetensors(t, here / "foreign", {.strict = false, .skip_mismatch = true}),
+                    Catch::Contains("found 0 of the network's 26 weights"));
+  std::erase_if(other.tensors, [](st::source const& s) { return s.name != "6.weight"; });
+  st::write(here / "alone", other.tensors);
+  CHECK_THROWS_AS(dsl::load_safetensors(t, here / "alone", {.strict = false, .skip_mismatch = true}), dsl::file_error);
+}
+
 TEST_CASE("weights: a file without num_batches_tracked, and one of 16 bits", "[weights]") {
   dsl::test::temporary_directory const here;
   edited halves;

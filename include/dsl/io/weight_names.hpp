@@ -27,6 +27,7 @@ struct loaded_weights {
   int loaded = 0;                         // parameters
   std::vector<std::string> missing{};     // of the network, not in the file: they are as before
   std::vector<std::string> unexpected{};  // in the file, not of the network
+  std::vector<std::string> mismatched{};  // in both, of different shapes, and left out: they are as before
   long long batches_tracked = -1;         // torch's num_batches_tracked; -1: the file has none
 };
 

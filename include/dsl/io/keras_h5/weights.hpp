@@ -24,6 +24,8 @@ struct keras_h5_options {
   bool fused_activations = false;
   /// load: every weight of the network must be in the file, and no other layer's.
   bool strict = true;
+  /// load: leave out weights that have another shape in the file, as Keras's skip_mismatch does.
+  bool skip_mismatch = false;
 };
 
 namespace keras_h5::detail {
@@ -81,7 +83,14 @@ class weight_reader {
           found.missing.push_back(used.back());
           continue;
         }
-        std::vector<float> const theirs = file_.read(used.back(), layout_.shape(k));
+        std::vector<float> theirs;
+        try {
+          theirs = file_.read(used.back(), layout_.shape(k));
+        } catch (format_error const& e) {
+          if (!options_.skip_mismatch || e.which != fault::shape) throw;
+          found.mismatched.push_back(used.back());
+          continue;
+        }
         std::vector<float>& ours = all[static_cast<std::size_t>(k)];
         ours.resize(theirs.size());
         layout_.to_ours(k, theirs.data(), ours.data());
@@ -89,7 +98,12 @@ class weight_reader {
       }
     }
     list_unexpected(found, std::move(used), std::move(below));
-    if (options_.strict) require_all(found);
+    if (options_.strict || found.loaded == 0) require_all(found);
+    if (found.loaded == 0 && !found.mismatched.empty())
+      file_.fail(fault::unsuitable_weights, found.mismatched[0],
+                 "must have one weight of the network's shape; found " + std::to_string(found.mismatched.size()) +
+                     " of other shapes, " + shown(found.mismatched[0]) + " the first",
+                 "give another file, or the network that it is of");
     return all;
   }
 
@@ -178,7 +192,8 @@ class weight_reader {
 }
 
 /// Gives the network what such a file holds: every bit of float32, and float16 and bfloat16 exactly. What Keras's
-/// optimizer has in the file stays there, and the optimizer's slots here stay as they are. Throws option_error, or
+/// optimizer has in the file stays there, and the optimizer's slots here stay as they are. A file with nothing for the
+/// network is an error, however lenient the options are. Throws option_error, or
 /// file_error where the file can't be read, is none of Keras's, or has other weights (format_error), and has changed
 /// nothing then. Processes that train together must all load the same file.
 [[gnu::cold]] inline loaded_weights load_keras_h5(engine& e, std::string const& path,

@@ -21,6 +21,8 @@ struct weights_options {
   weight_naming naming{};
   /// load: every weight of the network must be in the file, and nothing else.
   bool strict = true;
+  /// load: leave out weights that have another shape in the file, as the classifier has in a network of other classes.
+  bool skip_mismatch = false;
   /// save, for torch: what every num_batches_tracked becomes; below 0: the trainer's steps. Torch reads it where a
   /// BatchNorm2d has momentum=None, and nowhere else.
   long long batches_tracked = -1;
@@ -57,6 +59,10 @@ class weight_reader {
         if (auto const* const t = file_.find(used.back())) found.batches_tracked = read_batches(*t);
       }
       if (safetensors::tensor const* const t = file_.find(name)) {
+        if (options_.skip_mismatch && t->shape != layout.shape(k)) {
+          found.mismatched.push_back(name);
+          continue;
+        }
         fits(*t, layout.shape(k));
         ++found.loaded;
       } else {
@@ -66,7 +72,11 @@ class weight_reader {
     std::sort(used.begin(), used.end());
     for (safetensors::tensor const& t : file_.tensors())
       if (!std::binary_search(used.begin(), used.end(), t.name)) found.unexpected.push_back(t.name);
-    if (options_.strict) require_all(found, e.graph());
+    if (options_.strict || found.loaded == 0) require_all(found, e.graph());
+    if (found.loaded == 0 && !found.mismatched.empty())
+      fail("must have one weight of the network's shape; found " + std::to_string(found.mismatched.size()) +
+               " of other shapes, " + shown(found.mismatched[0]) + " the first",
+           "give another file, or the network that it is of");
     return found;
   }
   [[gnu::cold]] void read(safetensors::tensor const& t, std::vector<float>& out) const {
@@ -156,8 +166,9 @@ class weight_reader {
 }
 
 /// Gives the network what such a file holds: every bit of F32, and F16 and BF16 exactly. The optimizer's slots stay as
-/// they are. Throws file_error where the file can't be read, breaks the format, or has other weights (format_error),
-/// and has changed nothing then. Processes that train together must all load the same file.
+/// they are. A file with nothing for the network is an error, however lenient the options are. Throws file_error where
+/// the file can't be read, breaks the format, or has other weights (format_error), and has changed nothing then.
+/// Processes that train together must all load the same file.
 [[gnu::cold]] inline loaded_weights load_safetensors(engine& e, std::string const& path,
                                                      weights_options const& options = {}) {
   safetensors::file const file(path);
@@ -167,7 +178,8 @@ class weight_reader {
   loaded_weights found = reader.check(e, layout, names);
   std::vector<float> theirs, ours;
   for (int k = 0; k < e.graph().size.parameters; ++k)
-    if (safetensors::tensor const* const t = file.find(names[static_cast<std::size_t>(k)])) {
+    if (safetensors::tensor const* const t = file.find(names[static_cast<std::size_t>(k)]);
+        t && (!options.skip_mismatch || t->shape == layout.shape(k))) {
       reader.read(*t, theirs);
       ours.resize(theirs.size());
       layout.to_ours(k, theirs.data(), ours.data());
