@@ -228,6 +228,21 @@ TEST_CASE("batches of one's own have counts that are checked") {
   refuses<option_error>([&] { h.train_on_batch(x, labels); }, {"huber", "class"});
 }
 
+TEST_CASE("a NaN in the data is called that") {
+  trainer t = compile<hidden>(reference{}, sgd{.learning_rate = 0.1}, {.loss = loss::mean_squared_error});
+  std::vector<float> x(12, 0.5F), y(8, 1.0F);
+  y[3] = NAN;
+  refuses<training_error>([&] { t.train_on_batch(x, y); }, {"nan", "value to be learnt", "mend the data"});
+  t = compile<hidden>(reference{}, sgd{.learning_rate = 0.1}, {.loss = loss::mean_squared_error});
+  y[3] = 1, x[5] = INFINITY;
+  refuses<training_error>([&] { t.train_on_batch(x, y); }, {"samples", "mend the data"});
+  dataset bad = line(8, 2);
+  bad.mean = std::make_shared<std::vector<float> const>(std::vector<float>{0, NAN, 0});
+  refuses<training_error>([&] { t.fit(bad, {.batch_size = 4}); }, {"epoch 1, batch 1", "mean"});
+  t = compile<hidden>(reference{}, sgd{.learning_rate = 1e20}, {.loss = loss::mean_squared_error});
+  refuses<training_error>([&] { t.fit(line(80, 2), {.batch_size = 4}); }, {"smaller learning rate"});
+}
+
 TEST_CASE("what does not fit is refused before the first step") {
   dataset const train = line(20), two = line(20, 2);
   dataset const classes = in_memory_classes({3}, std::vector<float>(60), 2, std::vector<std::int32_t>(20));

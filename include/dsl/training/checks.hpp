@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/data/dataset.hpp>
+#include <dsl/detail/math.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/option_check.hpp>
 #include <dsl/error.hpp>
@@ -51,6 +52,18 @@ namespace dsl::detail {
   if (data.values != outputs)
     refuse<option_error>({what, ": the network has ", outputs, " outputs, the data set ", data.values,
                           " values a sample; the last dense layer must have one unit per value"});
+}
+
+/// What to do about a loss that is no number: a NaN that came with the batch is none that training made.
+[[gnu::cold]] inline char const* advice_on_bad_loss(float const* samples, long long numbers, float const* values,
+                                                    long long targets) {
+  for (long long i = 0; samples && i < numbers; ++i)
+    if (!isfinite(static_cast<double>(samples[i])))
+      return "; a number of the batch's samples is infinite or NaN already: mend the data, its mean or deviation";
+  for (long long i = 0; values && i < targets; ++i)
+    if (!isfinite(static_cast<double>(values[i])))
+      return "; a value to be learnt is infinite or NaN already: mend the data";
+  return "; try a smaller learning rate";
 }
 
 /// By its numbers: a set that was read anew has a mean of its own.

@@ -58,9 +58,10 @@ template <class Network>
   option_check{"batch_norm_momentum"}.need(
       (o.batch_norm_momentum >= 0 && o.batch_norm_momentum < 1) || o.batch_norm_momentum == -1,
       "it must be 0 to less than 1, or -1 for the layers' own", o.batch_norm_momentum);
-  option_check{"label_smoothing"}.need(o.label_smoothing == 0 || (o.loss == loss::categorical_crossentropy &&
-                                                                  o.label_smoothing > 0 && o.label_smoothing < 1),
-                                       "it must be 0 to less than 1, and 0 but with categorical_crossentropy", o.label_smoothing);
+  option_check{"label_smoothing"}.need(
+      o.label_smoothing == 0 ||
+          (o.loss == loss::categorical_crossentropy && o.label_smoothing > 0 && o.label_smoothing < 1),
+      "it must be 0 to less than 1, and 0 but with categorical_crossentropy", o.label_smoothing);
   engine_options engine{.seed = o.seed,
                         .update = update,
                         .loss = o.loss,

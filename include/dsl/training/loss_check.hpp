@@ -34,9 +34,10 @@ constexpr bool gives_shares(graph_view const& g) {
 [[gnu::cold]] inline void require_probabilities(graph_view const& g, loss l) {
   if (l == loss::binary_crossentropy && !gives_shares(g)) {
     name const found = g.scopes[last_of(g).scope].name;
-    refuse<option_error>({"loss: binary_crossentropy takes outputs of 0 to 1, of a network that ends in sigmoid; found ",
-                          std::string(found.data, static_cast<std::size_t>(found.size)),
-                          " at its end; add sigmoid, or give compile() the loss mean_squared_error"});
+    refuse<option_error>(
+        {"loss: binary_crossentropy takes outputs of 0 to 1, of a network that ends in sigmoid; found ",
+         std::string(found.data, static_cast<std::size_t>(found.size)),
+         " at its end; add sigmoid, or give compile() the loss mean_squared_error"});
   }
   if (l != loss::categorical_crossentropy || gives_probabilities(g)) return;
   name const found = g.scopes[last_of(g).scope].name;

@@ -217,7 +217,8 @@ class trainer {
     batch_metrics const m = engine_->metrics(program);
     if (!detail::isfinite(m.loss))
       detail::refuse<training_error>({"loss: it became ", m.loss, " in step ", static_cast<long long>(step_),
-                                      ", with learning rate ", learning_rate_, "; try a smaller learning rate"});
+                                      ", with learning rate ", learning_rate_,
+                                      detail::advice_on_bad_loss(samples, picture * size, values, outputs * size)});
     return mean_scores(m.loss, m.correct, size, has_acc(targets));
   }
   [[gnu::cold]] static std::unique_ptr<dsl::engine> require(std::unique_ptr<dsl::engine> e) {
@@ -354,9 +355,11 @@ class trainer {
       batch_metrics const m = metrics(program, &run);
       if (!detail::isfinite(m.loss)) {
         if (ends_for_bad_loss(run)) return false;
-        detail::refuse<training_error>({"loss: it became ", m.loss, " in epoch ", run.epoch + 1, ", batch ",
-                                        run.step + 1, ", with learning rate ", run.learning_rate,
-                                        "; try a smaller learning rate"});
+        detail::refuse<training_error>(
+            {"loss: it became ", m.loss, " in epoch ", run.epoch + 1, ", batch ", run.step + 1, ", with learning rate ",
+             run.learning_rate,
+             detail::advice_on_bad_loss(b.images, b.size * graph_.output_shape(graph_.nodes[0]).size(), b.values,
+                                        b.size * graph_.shape_of(graph_.result()).size())});
       }
       at.loss += m.loss;
       at.correct += m.correct;
