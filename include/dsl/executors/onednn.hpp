@@ -35,7 +35,7 @@ struct onednn {
 
  private:
   int share_of(int towers) const {
-    int const all = threads != 0 ? threads : omp_get_max_threads();
+    int const all = threads != 0 ? threads : dnn::all_threads();
     return towers > 0 && all > towers ? all / towers : 1;
   }
 };

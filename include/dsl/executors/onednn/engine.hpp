@@ -17,21 +17,32 @@
 
 namespace dsl::dnn {
 
+/// Returns how many threads one engine may have. Spinning threads without a core of their own only disturb each other,
+/// and those that OpenMP does not give, because of OMP_THREAD_LIMIT, would be waited for.
+[[gnu::cold]] inline int most_threads() {
+  int const limit = omp_get_thread_limit(), cores = 8 * omp_get_num_procs();
+  return limit < cores ? limit : cores;
+}
+/// Returns the threads that OpenMP finds, at most as many as that, whatever OMP_NUM_THREADS says.
+[[gnu::cold]] inline int all_threads() {
+  int const found = omp_get_max_threads(), most = most_threads();
+  return found < most ? found : most;
+}
+
 struct engine_settings {
   int threads = 0;  // 0: all that OpenMP finds; the devices of a network share them out
   bool winograd = true;
 
   /// Each device has at least one.
   [[gnu::cold, gnu::noinline]] int threads_a_device(int devices) const {
-    if (devices == 1 || threads < 0) return threads;
-    int const all = threads > 0 ? threads : omp_get_max_threads();
+    if (threads < 0) return threads;
+    int const all = threads > 0 ? threads : all_threads();
     return all > devices ? all / devices : 1;
   }
 };
 
-/// Spinning threads without a core of their own only disturb each other.
 [[gnu::cold]] inline void require_threads(int threads) {
-  int const most = 8 * omp_get_num_procs();
+  int const most = most_threads();
   if (threads < 0 || threads > most)
     detail::refuse<option_error>({"onednn: threads must be 0 (all) to ", most, " here; found ", threads});
 }
@@ -49,17 +60,18 @@ class engine final : public plain::steps<float> {
     settings_.threads = settings.threads_a_device(g.size.devices);
     thread_count const scope(settings_.threads);
     threads_ = omp_get_max_threads();
-    if (crew())
-      crew()->on_each([](void* threads) { omp_set_num_threads(*static_cast<int const*>(threads)); }, &threads_);
+    if (crew()) crew()->on_each([](void* threads) { thread_count::set(*static_cast<int const*>(threads)); }, &threads_);
   }
 
   int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) override {
+    require_threads_here();
     thread_count const scope(settings_.threads);
     int const which = plain::steps<float>::prepare(m, part, targets);
     if (which >= looked_at_) look_for_plain_loops(prepared(which)), looked_at_ = which + 1;
     return which;
   }
   void run(int which, batch_view const& batch) override {
+    require_threads_here();
     thread_count const scope(settings_.threads);
     plain::steps<float>::run(which, batch);
   }
@@ -85,6 +97,15 @@ class engine final : public plain::steps<float> {
   }
 
  private:
+  /// Within a parallel region of the caller's OpenMP gives one thread, and oneDNN's kernels wait for the others for
+  /// ever.
+  void require_threads_here() const {
+    if (threads_ > 1 && omp_get_active_level() >= omp_get_max_active_levels()) refuse_region();
+  }
+  [[gnu::cold, noreturn]] void refuse_region() const {
+    detail::refuse<option_error>({"onednn: it must have its ", threads_, " threads; found an OpenMP parallel region ",
+                                  "around it, which gives it one; call it outside, or compile with .threads = 1"});
+  }
   /// Warns once of each operation without a fast kernel; of several towers the first one does.
   [[gnu::cold]] void look_for_plain_loops(program const& p) {
     bool found = p.part.size > 0 && slow_.add(graph_, p);

@@ -14,6 +14,11 @@ int omp_get_num_threads() noexcept;
 int omp_get_max_threads() noexcept;
 int omp_get_num_procs() noexcept;
 void omp_set_num_threads(int threads) noexcept;
+int omp_get_thread_limit() noexcept;
+int omp_get_dynamic() noexcept;
+void omp_set_dynamic(int may_give_fewer) noexcept;
+int omp_get_active_level() noexcept;
+int omp_get_max_active_levels() noexcept;
 }
 
 namespace dsl::dnn {
@@ -48,18 +53,26 @@ inline void barrier(int threads) {
   if (threads > 1) GOMP_barrier();
 }
 
-/// Sets the number of threads that this thread's parallel regions have, oneDNN's among them, and puts it back.
+/// Sets the number of threads that this thread's parallel regions have, oneDNN's among them, and puts it back. Fewer,
+/// which OpenMP may give with OMP_DYNAMIC=true, would wait for the others for ever: oneDNN's kernels meet at barriers.
 class thread_count {
  public:
-  explicit thread_count(int threads) : before_(omp_get_max_threads()) {
+  explicit thread_count(int threads) : before_(omp_get_max_threads()), dynamic_(omp_get_dynamic()) { set(threads); }
+  ~thread_count() {
+    omp_set_num_threads(before_);
+    omp_set_dynamic(dynamic_);
+  }
+  /// Sets it for good. 0: as many as there are already.
+  static void set(int threads) {
+    omp_set_dynamic(0);
     if (threads > 0) omp_set_num_threads(threads);
   }
-  ~thread_count() { omp_set_num_threads(before_); }
   thread_count(thread_count const&) = delete;
   thread_count& operator=(thread_count const&) = delete;
 
  private:
   int before_;
+  int dynamic_;
 };
 
 }  // namespace dsl::dnn
