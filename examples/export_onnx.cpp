@@ -13,7 +13,9 @@
 
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
 
@@ -32,6 +34,11 @@ int main(int count, char** word) {
     return 2;
   }
   try {
+    std::error_code unknown;  // of one that is not there
+    if (std::filesystem::equivalent(word[1], word[2], unknown))
+      throw dsl::option_error(
+          std::string("OUTPUT: it must be another file than WEIGHTS, which it would replace; found ") + word[2] +
+          " for both; give another name");
     dsl::trainer trainer = dsl::compile<model>(dsl::reference{}, dsl::sgd{});
     load(trainer, word[1]);
     dsl::save_onnx(trainer.engine(), word[2],

@@ -43,6 +43,8 @@
 #include <optional>
 #include <utility>
 
+#include <fcntl.h>
+
 using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
 static_assert(model::output == dsl::shape{10});
 static_assert(model::parameter_count == 1'656'250);  // what Keras reports
@@ -178,7 +180,7 @@ dsl::callback_handle schedule(settings const& s) {
   };
   if (s.schedule == "cosine") return made(dsl::cosine_decay{.base = s.learning_rate});
   if (s.schedule == "one_cycle") return made(dsl::one_cycle{.max_rate = s.learning_rate});
-  if (s.schedule == "step") return made(dsl::step_decay{s.learning_rate, (s.epochs + 2) / 3});
+  if (s.schedule == "step") return made(dsl::step_decay{s.learning_rate, s.epochs / 3 + (s.epochs % 3 > 0 ? 1 : 0)});
   return made(dsl::poly_decay{s.learning_rate, s.epochs, 1.0});
 }
 
@@ -373,6 +375,7 @@ void run(settings const& s) {
   if (processes) {  // what all of them do after the last epoch, or none
     processes->agree("whether there is --confusion", !s.confusion.empty());
     processes->agree("--early-stopping", s.early_stopping);
+    processes->agree("--save-every", s.save_every);
     if (s.early_stopping > 0) processes->agree_on_fingerprint("--monitor", std::hash<std::string>{}(s.monitor));
   }
   say(fmt::format("training with {} GPU{}{}...", gpus, gpus == 1 ? "" : "s",
@@ -469,9 +472,19 @@ int start(settings const& s) {
 #endif
 }
 
+/// A program may be started without its standard streams. The first files that it opens would be those then, and what
+/// it prints would go into them.
+void open_standard_streams() {
+  for (int stream = 0; stream <= 2; ++stream)
+    if (::fcntl(stream, F_GETFD) < 0) {
+      [[maybe_unused]] int const opened = ::open("/dev/null", O_RDWR);  // the lowest number that is free: this one
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  open_standard_streams();
   // Whoever reads the log may go, and a log may become too large: no reason to end a training. What can't be written
   // then fails as on a full disk.
   std::signal(SIGPIPE, SIG_IGN);

@@ -252,8 +252,6 @@ inline void declare(CLI::App& app, settings& s) {
                  "directory of CIFAR-10's *.bin files; default: $TYPENET_DATA if set, else ~/.cache/typenet, where\n"
                  "scripts/download_cifar10 puts them, or else synthetic pictures")
       ->type_name("DIR")
-      ->check(CLI::Validator([](std::string& path) { return path.empty() ? std::string("must name a directory") : ""; },
-                             ""))
       ->group(data);
   app.add_flag("--synthetic", s.synthetic, "ten kinds of drawn pictures instead: no download, quickly learnt")
       ->group(data);
@@ -292,6 +290,14 @@ Where these can't be written while it trains, it warns and goes on.)");
         return plain && !leading && digits >= 1 && digits <= 18 ? "" : "must be a whole number; found " + text;
       },
       "");
+  // That of a shell's variable which is not set, say: hours later there would be no file.
+  CLI::Validator const named(
+      [](std::string& path) -> std::string {
+        return path.empty() ? "must name a file or directory; found nothing" : "";
+      },
+      "");
+  for (CLI::Option* o : app.get_options())
+    if (o->get_type_name() == "FILE" || o->get_type_name() == "DIR") o->check(named);
   for (CLI::Option* o : app.get_options())
     if (o->get_type_name() == "N" || o->get_type_name() == "G" || o->get_type_name() == "LIST") o->check(whole);
 }
@@ -312,7 +318,20 @@ auto with_optimizer(settings const& s, F f) {
                     .clip = clip});
 }
 
-/// Two outputs in one file: the later one would take the place of the earlier one, hours of training on.
+/// Whether a name with fields, as best-{epoch:02d}, may become `name`, which has none: that begins and ends like it,
+/// and has numbers and what is between them for the rest. One with words between its fields is not seen through.
+inline bool may_become(std::string const& pattern, std::string const& name) {
+  std::size_t const begin = pattern.find('{'), end = pattern.rfind('}');
+  if (begin == pattern.npos || end == pattern.npos || end < begin) return false;
+  std::string const after = pattern.substr(end + 1);
+  if (name.size() <= begin + after.size() || !name.starts_with(pattern.substr(0, begin)) || !name.ends_with(after))
+    return false;
+  std::string const values = name.substr(begin, name.size() - after.size() - begin);
+  return values.find_first_not_of("0123456789+-._e") == values.npos;
+}
+
+/// Two outputs in one file: the later one would take the place of the earlier one, hours of training on. Nor may one
+/// be a file that a run removes, or the data.
 inline void check_names(settings const& s) {
   struct output {
     char const* option;
@@ -329,7 +348,7 @@ inline void check_names(settings const& s) {
   auto const add = [&](char const* option, std::string const& given, std::string const& path) {
     std::string const name = name_of(path);
     for (output const& other : all)
-      if (!given.empty() && other.path == name)
+      if (!given.empty() && (other.path == name || may_become(other.path, name) || may_become(name, other.path)))
         throw dsl::option_error(
             fmt::format("{} and {}: both would be {}; give one another name", other.option, option, path));
     if (!given.empty()) all.push_back({option, name});
@@ -345,6 +364,13 @@ inline void check_names(settings const& s) {
   add("--confusion", s.confusion, s.confusion);
   add("--csv", s.csv, s.csv);
   add("--tensorboard", s.tensorboard, s.tensorboard);
+  add("what --output keeps of an earlier run", s.output, s.checkpoint() + ".before");
+  for (std::string const& locked : {s.output, s.checkpoint(), s.weights, s.confusion, s.csv, s.best})
+    add("a run's lock", locked, locked + ".lock");
+  std::string const folder = s.synthetic ? "" : dsl::cifar10::find(s.data);
+  for (char const* file :
+       {"data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch"})
+    add("the data", folder, folder + "/" + file + ".bin");
 }
 
 inline bool is_picture(std::string const& path) {
@@ -390,7 +416,7 @@ inline void check(settings const& s) {
   need(s.schedule == "poly" || s.schedule == "cosine" || s.schedule == "step" || s.schedule == "one_cycle",
        "--schedule: it must be poly, cosine, step or one_cycle" + found(s.schedule));
   need(s.swa >= 0 && s.swa < s.epochs, "--swa: it must be 0 (never) or a number of epochs below --epochs" +
-                                           found(s.swa) + "; try " + std::to_string(s.epochs * 5 / 6));
+                                           found(s.swa) + "; try " + std::to_string(s.epochs * 5LL / 6));
   need(s.ema > 0 && s.ema <= 1, "--ema: it must be above 0 and at most 1" + found(s.ema) + "; try 0.998");
   dsl::metric_named(s.monitor);
   need(s.early_stopping >= 0, "--early-stopping: it must be 0 (never) or more" + found(s.early_stopping) + "; try 10");

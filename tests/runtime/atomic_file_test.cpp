@@ -128,6 +128,14 @@ TEST_CASE("a file is synced before it is renamed, and its folder after that", "[
   CHECK(w.seen[1].path_was == "after");
 }
 
+TEST_CASE("no output has a name that the next writer would remove", "[files][hostile]") {
+  temporary_directory const here;
+  std::string const path = here / "plot.png.1-0.typenet.tmp";
+  CHECK(has(thrown<dsl::file_error>([&] { dsl::atomic_file{path, "weights"}; }),
+            "found a name that the next writer would remove; give another name"));
+  CHECK(fs::is_empty(here.path));
+}
+
 TEST_CASE("a disk that fails after the rename is a warning; a folder that can't be synced there is none", "[files]") {
   temporary_directory const here;
   std::string const path = here / "a";

@@ -4,6 +4,7 @@
 #include "support/temporary_directory.hpp"
 #include "support/words.hpp"
 
+#include <dsl/detail/message.hpp>
 #include <dsl/detail/printable.hpp>
 #include <dsl/detail/shell_word.hpp>
 #include <dsl/error.hpp>
@@ -11,11 +12,13 @@
 #include <dsl/training/callback_state.hpp>
 #include <dsl/warning.hpp>
 
+#include <clocale>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -112,16 +115,37 @@ TEST_CASE("a word of advice is one word of a shell, whatever the name", "[names]
   CHECK(shell_word("") == "''");
   CHECK(shell_word("it's here") == "'it'\\''s here'");
   CHECK(shell_word("a\nb'\\\x1b\x7f") == "$'a\\012b\\'\\\\\\033\\177'");
+  CHECK(shell_word("plot-\xe4.png") == "$'plot-\\344.png'");  // ISO 8859-1: \xe4 in quotes would be another file
+  CHECK(shell_word("\xc2\x9b'\xe2\x80\xae\xc3\xa9") == "$'\\302\\233\\'\\342\\200\\256\\303\\251'");
   CHECK(shell_path("-rf") == "./-rf");
   CHECK(shell_path("-a b") == "'./-a b'");
   CHECK(shell_path("a-b") == "a-b");
   temporary_directory const here;
-  for (std::string const& name :
-       {std::string("a b"), std::string("it's"), std::string("$(touch x)"), std::string("`id`"), std::string("~"),
-        std::string("*"), std::string("a;b|c&d"), std::string("\"q\""), std::string("\\n"), std::string("a\nb"),
-        std::string("tab\t'\\'"), std::string("\x1b[31m"), std::string("!!"), std::string("\u00e9"), std::string("#"),
-        std::string("-n"), std::string("a=b"), std::string("{x,y}")}) {
+  for (std::string const& name : {std::string("a b"),
+                                  std::string("it's"),
+                                  std::string("$(touch x)"),
+                                  std::string("`id`"),
+                                  std::string("~"),
+                                  std::string("*"),
+                                  std::string("a;b|c&d"),
+                                  std::string("\"q\""),
+                                  std::string("\\n"),
+                                  std::string("a\nb"),
+                                  std::string("tab\t'\\'"),
+                                  std::string("\x1b[31m"),
+                                  std::string("!!"),
+                                  std::string("\u00e9"),
+                                  std::string("#"),
+                                  std::string("-n"),
+                                  std::string("a=b"),
+                                  std::string("{x,y}"),
+                                  std::string("plot-\xe4.png"),
+                                  std::string("\xc2\x9b"
+                                              "2J'"),
+                                  std::string("gpj.\u202egnp"),
+                                  std::string("\xe2\x80")}) {
     std::string const word = shell_word(name);
+    CHECK(printable(word) == word);  // else what is pasted from a terminal would be another name
     for (char const c : word) CHECK((static_cast<unsigned char>(c) >= 0x20 && c != 0x7f));
     std::ofstream(here / "command") << "printf %s " << word << " > '" << (here / "out") << "'\n";
     REQUIRE(std::system(("bash '" + (here / "command") + "'").c_str()) == 0);
@@ -166,6 +190,48 @@ TEST_CASE("a lock is one writer's, ends with its process, and leaves nothing", "
   CHECK(fs::exists(path + ".lock"));
   CHECK(refused() == "nothing");
   CHECK(fs::is_empty(here.path));
+}
+
+TEST_CASE("a lock removes no other file, and gets nothing that is printed", "[names][hostile]") {
+  temporary_directory const here;
+  std::string const path = here / "plot.png";
+  {
+    dsl::file_lock const mine(path, "plot");
+    std::ofstream(here / "new") << "hours of training";
+    fs::rename(here / "new", path + ".lock");  // as an output of that name is written
+  }
+  CHECK(contents(path + ".lock") == "hours of training");
+  fs::remove(path + ".lock");
+
+  pid_t const child = ::fork();  // started without standard output: the first file that it opens would be that
+  if (child == 0) {
+    ::close(0), ::close(1), ::close(2);
+    dsl::file_lock const mine(path, "plot");
+    for (int stream = 0; stream <= 2; ++stream)
+      if (::write(stream, "[INFO] training\n", 16) >= 0) ::_exit(1);
+    ::_exit(contents(path + ".lock").starts_with("process ") ? 0 : 2);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}
+
+TEST_CASE("numbers have a point in every locale", "[names][hostile]") {
+  temporary_directory const here;  // few machines have such a locale, so it is made, where there is what makes it
+  ::setenv("LOCPATH", here.path.c_str(), 1);
+  bool const made =
+      std::system(("localedef -i de_DE -f ISO-8859-1 '" + (here / "de_DE") + "' > /dev/null 2>&1").c_str()) == 0 &&
+      std::setlocale(LC_NUMERIC, "de_DE") != nullptr;
+  if (made) {
+    char text[8];
+    std::snprintf(text, sizeof text, "%g", 0.5);
+    CHECK(std::string(text) == "0,5");
+  }
+  using dsl::detail::message;
+  CHECK(message({"rate ", 0.998, ", then ", -1.5e-300}) == "rate 0.998, then -1.5e-300");
+  CHECK(message({1e308, " ", std::numeric_limits<double>::infinity(), " ", 3.0}) == "1e+308 inf 3");
+  std::setlocale(LC_NUMERIC, "C");
+  ::unsetenv("LOCPATH");
 }
 
 TEST_CASE("a lock has one owner at a time, however many ask for it as it changes hands", "[names]") {

@@ -278,9 +278,41 @@ TEST_CASE("program: no output takes another one's name", "[program]") {
   refuses(2, with(tiny({"--weights", "w", "--csv", "w.classes"})), {"--weights' classes and --csv"});
   refuses(2, with(tiny({"--confusion", "plot.png"})), {"--output and --confusion"});
   refuses(2, with(tiny({"--tensorboard", "plot.png"})), {"--output and --tensorboard"});
+  // What a run removes, the numbers that --best's name may have, and the data.
+  for (char const* locked : {"plot.png.lock", "plot.png.checkpoint.lock"})
+    refuses(2, with(tiny({"--weights", locked})), {"--weights and a run's lock"});
+  refuses(2, with(tiny({"--weights", "w", "--csv", "w.lock"})), {"--csv and a run's lock"});
+  refuses(2, with(tiny({"--csv", "plot.png.checkpoint.before"})), {"--csv and what --output keeps"});
+  refuses(2, with(tiny({"--best", "w{epoch:02d}", "--weights", "w07"})), {"--weights and --best"});
+  refuses(2, with(tiny({"--best", "w{epoch}-{acc:.2f}", "--csv", "w07-0.50.classes"})), {"--best's classes and --csv"});
+  zero_cifar const cifar;
+  std::vector<std::string> over = cifar.arguments();
+  over.insert(over.end(), {"--weights", cifar.file("test_batch")});
+  refuses(2, over, {"--weights and the data"});
+  CHECK(fs::file_size(cifar.file("test_batch")) == 30'730'000);
+  // That of a shell's variable which is not set.
+  for (char const* option : {"--weights", "--best", "--csv", "--tensorboard", "--confusion", "--graph", "--data"})
+    refuses(2, with(tiny({option, ""})), {option, "must name a file or directory; found nothing"});
   // The history's rows as they come: at the end the same file.
   temporary_directory const here;
   CHECK(run(here, with(tiny({"--epochs", "1", "--csv", "./plot.png.history.csv"}))).code == 0);
+  CHECK(run(here, with(tiny({"--epochs", "1", "--best", "plot{epoch}", "--weights", "plot-last"}))).code == 0);
+}
+
+TEST_CASE("program: without standard streams its files have what belongs into them", "[program][hostile]") {
+  temporary_directory const here;
+  std::string options;
+  for (std::string const& word : with(tiny({"--csv", "a.csv", "--weights", "w"}))) options += " " + word;
+  std::string const program = "'" + std::string(TYPENET_MINIGOOGLENET_CIFAR) + "'" + options;
+  std::ofstream(here / "script") << "cd '" << here.path.string() << "'\n"
+                                 << program << " --epochs 1 <&- >&- 2>&- || exit 1\n"
+                                 << program << " --epochs 1000000 <&- >&- 2>&- &\n"
+                                 << "for i in $(seq 600); do [ -e plot.png.checkpoint ] && break; sleep 0.1; done\n"
+                                 << "kill -KILL $!; wait $!; true\n";
+  CHECK(std::system(("bash '" + (here / "script") + "' 2> /dev/null").c_str()) == 0);
+  CHECK(contents(here / "a.csv").starts_with("epoch,loss,"));
+  for (char const* lock : {"plot.png.lock", "w.lock", "a.csv.lock"})  // else the next run would be refused
+    CHECK(contents(here / lock).starts_with("process "));
 }
 
 TEST_CASE("program: optimizers, clipping and label smoothing", "[program]") {

@@ -33,6 +33,7 @@ class atomic_file {
   atomic_file(std::string path, char const* kind) : path_(std::move(path)), kind_(kind) {
     struct stat status{};
     if (path_.empty()) fail("an empty name", "give a file name");
+    if (path_.ends_with(temporary_end)) fail("a name that the next writer would remove", "give another name");
     bool const replaces = ::stat(path_.c_str(), &status) == 0;
     if (replaces) {
       if (!S_ISREG(status.st_mode))

@@ -17,14 +17,30 @@ namespace dsl {
 
 namespace detail {
 
+/// Returns the descriptor, or where that is one of the standard streams', which the program was started without,
+/// another of the same file: what is printed must not go there.
+inline int beside_standard_streams(int descriptor) {
+  if (descriptor < 0 || descriptor > 2) return descriptor;
+  int const other = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
+  int const code = errno;
+  ::close(descriptor);
+  errno = code;
+  return other;
+}
+
+/// Whether `path` is the name of the file that this descriptor opened.
+inline bool is_named(int descriptor, std::string const& path) {
+  struct stat open{}, named{};
+  return ::fstat(descriptor, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_ino == named.st_ino &&
+         open.st_dev == named.st_dev;
+}
+
 /// Locks the file that this descriptor opened as `path`. Returns false where another process, or another descriptor of
 /// this one, holds the lock, and where the file has lost its name meanwhile. Where the file system has no locks that
 /// counts as held by nobody.
 inline bool lock_named_file(int descriptor, std::string const& path) {
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
-  struct stat open{}, named{};
-  return ::fstat(descriptor, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_ino == named.st_ino &&
-         open.st_dev == named.st_dev;
+  return is_named(descriptor, path);
 }
 
 }  // namespace detail
@@ -45,7 +61,8 @@ class file_lock {
     };
     while (true) {
       // Neither through a link, nor waiting for whoever reads a pipe.
-      descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+      descriptor_ = detail::beside_standard_streams(
+          ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
       if (descriptor_ < 0) fail(std::generic_category().message(errno));
       struct stat status{};
       if (::fstat(descriptor_, &status) != 0) fail(std::generic_category().message(errno));
@@ -73,7 +90,8 @@ class file_lock {
   file_lock(file_lock const&) = delete;
   file_lock& operator=(file_lock const&) = delete;
   ~file_lock() {
-    if (::getpid() == owner_) ::unlink(path_.c_str());  // a forked child has the descriptor, not the run
+    // A forked child has the descriptor, not the run; and the name may be another file's by now.
+    if (::getpid() == owner_ && detail::is_named(descriptor_, path_)) ::unlink(path_.c_str());
     ::close(descriptor_);
   }
 

@@ -29,12 +29,31 @@ struct piece {
   piece(double r) : real(r), what(kind::real) {}                                                            // NOLINT
 };
 
-/// Writes a piece's text to `to`, numbers with a null after them, and returns how long it is; to null: only that.
+/// Writes a number with nine digits and a point, whatever LC_NUMERIC has in its place, and returns how long it is.
+[[gnu::cold, gnu::noinline]] inline std::size_t write_real(double value, char (&to)[32]) {
+  char text[40];  // a locale's point has up to 4 bytes
+  std::snprintf(text, sizeof text, "%.9g", value);
+  std::size_t size = 0;
+  bool in_point = false;
+  for (char const* c = text; *c; ++c) {
+    bool const own = (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') || *c == '-' || *c == '+';
+    if (own || !in_point) to[size++] = own ? *c : '.';
+    in_point = !own;
+  }
+  to[size] = '\0';
+  return size;
+}
+// 0.998 -> "0.998", not "0,998": states and messages are read elsewhere
+
+/// Writes a piece's text to `to`, integers with a null after them, and returns how long it is; to null: only that.
 [[gnu::cold, gnu::noinline]] inline std::size_t write_piece(piece const& p, char* to, std::size_t room) {
   if (p.what == piece::kind::integer) return static_cast<std::size_t>(std::snprintf(to, room, "%lld", p.integer));
-  if (p.what == piece::kind::real) return static_cast<std::size_t>(std::snprintf(to, room, "%.9g", p.real));
-  std::size_t const size = p.what == piece::kind::text ? p.size : std::strlen(p.text);
-  if (to) std::memcpy(to, p.text, size);
+  char number[32];
+  bool const real = p.what == piece::kind::real;
+  std::size_t const size = real                          ? write_real(p.real, number)
+                           : p.what == piece::kind::text ? p.size
+                                                         : std::strlen(p.text);
+  if (to) std::memcpy(to, real ? number : p.text, size);
   return size;
 }
 

@@ -59,7 +59,7 @@ class event_file {
     atomic_file whole(folder + "/" + begun, "tensorboard");
     whole.write(all);
     whole.commit_as(path_);
-    descriptor_ = ::fcntl(whole.descriptor(), F_DUPFD_CLOEXEC, 0);  // with its lock
+    descriptor_ = ::fcntl(whole.descriptor(), F_DUPFD_CLOEXEC, 3);  // with its lock; no standard stream
     if (descriptor_ < 0 || ::fcntl(descriptor_, F_SETFL, O_APPEND) != 0) {
       int const code = errno;
       if (descriptor_ >= 0) ::close(descriptor_);
