@@ -153,12 +153,30 @@ TEST_CASE("a data set's views share its memory", "[data]") {
 }
 
 TEST_CASE("a data set refuses what doesn't fit", "[data]") {
-  require_error([] { dsl::in_memory_dataset({1, 2, 2}, 2, bytes_of(7, 0), {0, 1}); }, {"8 bytes", "found 7"});
+  require_error([] { dsl::in_memory_dataset({1, 2, 2}, 2, bytes_of(7, 0), {0, 1}); },
+                {"2 pictures of 4 bytes", "found 7"});
   require_error([] { dsl::in_memory_dataset({1, 2, 2}, 2, bytes_of(8, 0), {0, 2}); },
                 {"0 to 1", "found 2", "picture 1"});
   require_error([] { dsl::in_memory_dataset({1, 2, 2}, 2, bytes_of(8, 0), {-1, 0}); }, {"found -1"});
   require_error([] { dsl::make_dataset({1, 2, 2}, 2, {{{nullptr, 4, 3}}, {0, 1}, {}, {}}); },
                 {"3 pictures and 2 labels"});
+}
+
+TEST_CASE("a data set whose bytes are more than any number refuses them", "[data][hostile]") {
+  std::vector<std::int32_t> const labels(65536);
+  constexpr int most = 0x7fffffff;
+  // 2^16 pictures of 2^48 bytes: as a product of 64 bits they would be as many as there are, none.
+  require_error([&] { dsl::in_memory_dataset({65536, 65536, 65536}, 1, {}, labels); },
+                {"65536 pictures of 281474976710656 bytes; found 0 bytes"});
+  require_error([&] { dsl::in_memory_dataset({most, most, most}, 1, {}, {0, 0, 0}); }, {"3 pictures of 9223372036854"});
+  for (dsl::shape const none : {dsl::shape{0, 4, 4}, {-1, -4, 4}, {1, -1, -1}})
+    require_error([&] { dsl::in_memory_dataset(none, 1, bytes_of(16, 0), {0}); }, {"must have a pixel; found "});
+  std::int64_t const all = std::numeric_limits<std::int64_t>::max();
+  require_error(
+      [&] { dsl::make_dataset({1, 1, 1}, 1, {{{nullptr, 1, all}, {nullptr, 1, all}, {nullptr, 1, 2}}, {}, {}, {}}); },
+      {"found 9223372036854775807 pictures and 0 labels"});
+  require_error([&] { dsl::make_dataset({1, 1, 1}, 1, {{{nullptr, 1, -1}, {nullptr, 1, 1}}, {}, {}, {}}); },
+                {"found -1"});
 }
 
 TEST_CASE("the mean picture", "[data]") {
@@ -427,6 +445,15 @@ TEST_CASE("an error in a worker reaches the consumer, in order, and the loader g
       for (loader.start(2); loader.next();) ++batches;
       REQUIRE(batches == 10);
     }
+}
+
+TEST_CASE("a batch larger than the data takes no memory for more pictures", "[pipeline][hostile]") {
+  dsl::batch_loader loader{small_dataset(5), {.batch_size = 0x7fffffff}};  // 4 GiB of labels alone
+  loader.start(0);
+  dsl::batch const* const all = loader.next();
+  REQUIRE(all);
+  CHECK(all->size == 5);
+  CHECK(loader.next() == nullptr);
 }
 
 TEST_CASE("the pipeline refuses options that make no sense", "[pipeline]") {

@@ -108,9 +108,13 @@ void require_labels(std::vector<std::int32_t> const& labels, int classes) {
 /// Checks and wraps storage: every label in [0, classes), as many pictures as labels.
 template <class = void>
 dataset make_dataset(dsl::shape sample, int classes, dataset_storage storage) {
+  constexpr std::int64_t most = 0x7fffffffffffffff;
   std::int64_t pictures = 0;
-  for (auto const& s : storage.segments) pictures += s.count;
   auto const labels = static_cast<std::int64_t>(storage.labels.size());
+  for (auto const& s : storage.segments) {
+    if (s.count < 0) detail::refuse<data_error>({"dataset: a segment must have 0 pictures or more; found ", s.count});
+    pictures = s.count > most - pictures ? most : pictures + s.count;
+  }
   if (pictures != labels)
     detail::refuse<data_error>({"dataset: there must be one label per picture; found ", pictures, " pictures and ",
                                 labels, " labels; check how the data was read"});
@@ -123,11 +127,15 @@ dataset make_dataset(dsl::shape sample, int classes, dataset_storage storage) {
 template <class = void>
 dataset in_memory_dataset(dsl::shape sample, int classes, std::vector<std::uint8_t> pixels,
                           std::vector<std::int32_t> labels, std::vector<std::string> class_names = {}) {
+  if (sample.channels < 1 || sample.height < 1 || sample.width < 1)
+    detail::refuse<data_error>({"dataset: pictures must have a pixel; found ", sample.channels, "x", sample.height, "x",
+                                sample.width, "; check the shape"});
   std::int64_t const bytes = sample.size();
   auto const count = static_cast<std::int64_t>(labels.size());
-  if (static_cast<std::int64_t>(pixels.size()) != count * bytes)
-    detail::refuse<data_error>({"dataset: ", count, " pictures of ", bytes, " bytes must be ", count * bytes,
-                                " bytes; found ", pixels.size(), "; check the shape and the number of labels"});
+  auto const found = static_cast<std::int64_t>(pixels.size());
+  if (found % bytes != 0 || found / bytes != count)  // the product may be no number
+    detail::refuse<data_error>({"dataset: there must be ", count, " pictures of ", bytes, " bytes; found ", found,
+                                " bytes; check the shape and the number of labels"});
   auto const owner = std::make_shared<std::vector<std::uint8_t> const>(std::move(pixels));
   return make_dataset(sample, classes,
                       {{{owner->data(), bytes, count}}, std::move(labels), std::move(class_names), {owner}});

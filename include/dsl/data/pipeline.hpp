@@ -67,8 +67,9 @@ class batch_loader {
       : data_(std::move(data)), options_(std::move(options)) {
     check();
     if (options_.part_size < 0) options_.part_size = options_.batch_size;
-    auto const batch_size = static_cast<std::size_t>(options_.part_size);
     auto const pictures = static_cast<std::size_t>(data_.size);
+    auto const part = static_cast<std::size_t>(options_.part_size);
+    std::size_t const batch_size = part < pictures ? part : pictures;  // no batch has more
     picture_ = static_cast<std::size_t>(data_.sample.size());
     order_.allocate(pictures);
     if (options_.prefetch > steps_per_epoch()) options_.prefetch = static_cast<int>(steps_per_epoch());
