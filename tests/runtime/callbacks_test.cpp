@@ -54,8 +54,9 @@ TEST_CASE("early_stopping: min_delta, baseline, start_from_epoch", "[callbacks]"
   CHECK(epochs_of({1, 2, 3, 3, 5, 6}, {.patience = 3, .baseline = 10}) == 4);  // the fourth in vain
   CHECK(epochs_of({1, 20, 3, 3, 3, 6}, {.patience = 3, .baseline = 10}) == 5);
   CHECK(epochs_of({9, 1, 1, 2, 2, 3}, {.start_from_epoch = 2}) == 5);
-  for (double bad : {std::numeric_limits<double>::quiet_NaN()})
+  for (double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
     CHECK_THROWS_AS(early_stopping({.min_delta = bad}), option_error);
+  CHECK_THROWS_AS(early_stopping({.baseline = std::numeric_limits<double>::quiet_NaN()}), option_error);
   CHECK_THROWS_AS(early_stopping({.patience = -1}), option_error);
 }
 
@@ -161,6 +162,11 @@ TEST_CASE("schedules: hold stays where the epochs before it end", "[callbacks]")
   auto const counts = [calls = 0](int epoch) mutable { return 0.01 * (++calls + epoch); };
   CHECK(rates_of(hold{counts, 1}, 2).back() == Approx(0.01 * (12 + 1)));
   CHECK_THROWS_WITH((hold{step_decay{}, -1}({})), "hold: epochs must be 0 or more; found -1");
+}
+
+TEST_CASE("warm_up: less than no epoch is an error", "[callbacks][hostile]") {
+  CHECK(has(thrown<option_error>([] { rates_of(warm_up{cosine_decay{}, -1}, 1); }),
+            "warm_up: epochs must be 0 or more; found -1"));
 }
 
 TEST_CASE("schedules: a function of any number, and one that counts for itself, alone and in warm_up", "[callbacks]") {

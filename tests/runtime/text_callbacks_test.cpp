@@ -108,6 +108,15 @@ TEST_CASE("model_checkpoint: its lines have no escapes of a folder's name", "[ca
   }
 }
 
+TEST_CASE("model_checkpoint: its lines send no name's escapes to a terminal", "[callbacks][hostile]") {
+  test::temporary_directory const here;
+  std::string const path = here / "best\x1b]0;owned\a\n[INFO] done";
+  trainer t = toy::compiled();
+  CHECK(test::printed([&] { toy::fit(t, 1, {model_checkpoint<train_loss>(path, {.verbose = true})}); }) ==
+        "Epoch 1: saving model to " + (here / "best\\x1b]0;owned\\x07\\x0a[INFO] done") + "\n");
+  CHECK(exists(path));
+}
+
 TEST_CASE("model_checkpoint: the best value is that of all its runs, as in Keras", "[callbacks]") {
   test::temporary_directory const here;
   auto const kept =
@@ -174,6 +183,15 @@ TEST_CASE("model_checkpoint: what can't be is known before the first step", "[ca
             ".save_weights_only = true"));
   CHECK_THROWS_AS(every_epochs(0), option_error);
   CHECK_THROWS_AS(every_batches(0), option_error);
+  for (save_freq const never :
+       {save_freq{.epochs = -1}, save_freq{.epochs = 0}, save_freq{.epochs = 0, .batches = -5}}) {
+    CHECK_THROWS_AS(model_checkpoint(here / "x", {.save_freq = never}), option_error);
+    CHECK_THROWS_AS(backup_and_restore(here / "x", {.save_freq = never}), option_error);
+  }
+  double const nan = std::numeric_limits<double>::quiet_NaN();  // nothing is better than that
+  CHECK_THROWS_AS(model_checkpoint(here / "x", {.save_best_only = true, .initial_value_threshold = nan}), option_error);
+  for (double const share : {nan, -0.1, 1.1})
+    CHECK_THROWS_AS(plot_each_epoch(here / "x.png", {.most_time = share}), option_error);
   std::ofstream(here / "file").close();
   CHECK_THROWS_AS(toy::fit(t, 1, {model_checkpoint(here / "file/x")}), file_error);
   CHECK_THROWS_AS(toy::fit(t, 1, {model_checkpoint(here.path.string())}), file_error);

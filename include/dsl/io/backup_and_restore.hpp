@@ -39,7 +39,9 @@ struct backup_options {
 /// another run's that has not ended; the trainer is then as it was. Later it warns once and goes on.
 class backup_and_restore : public callback {
  public:
-  explicit backup_and_restore(std::string path, backup_options const& o = {}) : file_(std::move(path)), options_(o) {}
+  explicit backup_and_restore(std::string path, backup_options const& o = {}) : file_(std::move(path)), options_(o) {
+    o.save_freq.require();
+  }
 
   [[gnu::cold]] void on_restore(fit_run& run) override {
     restored_ = resumed_ = false;

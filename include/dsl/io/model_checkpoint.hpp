@@ -121,7 +121,7 @@ class model_checkpoint_on : public callback {
     if (every > 0 && (run.epoch + 1) % every == 0) decide(run, false);
   }
   [[gnu::cold]] void on_saving_point(fit_run& run) override {
-    if (!line_.empty() && run.leads) print_lines(options_.out, line_);
+    if (!line_.empty() && run.leads) print_lines(options_.out, printable(line_) + "\n");
     line_.clear();
     if (due_ && !is_backup()) save(run);
   }
@@ -153,6 +153,8 @@ class model_checkpoint_on : public callback {
         monitor_(m, o.mode, 0),
         best_(o.initial_value_threshold.value_or(monitor_.worst())) {
     require_widths(pattern_);
+    o.save_freq.require();
+    if (best_ != best_) throw option_error("model_checkpoint: initial_value_threshold must be a number; found NaN");
     if (options_.writer && !options_.save_weights_only)
       throw option_error("model_checkpoint: a writer saves weights alone; add .save_weights_only = true");
     for (char const* other : {".safetensors", ".h5", ".keras", ".onnx", ".pt"})
@@ -164,18 +166,18 @@ class model_checkpoint_on : public callback {
 
  private:
   [[gnu::cold]] void decide(fit_run const& run, bool in_epoch) {
-    std::string const path = checkpoint_path(pattern_, run, in_epoch), shown = printable(path);
+    std::string const path = checkpoint_path(pattern_, run, in_epoch);
     value_ = options_.save_best_only ? monitor_.what.of(run.current) : best_;
     due_ = !options_.save_best_only || monitor_.better(value_, best_);
     if (options_.verbose) {
       std::string const epoch = fmt::format("Epoch {}: ", run.epoch + 1);
       if (!options_.save_best_only)
-        line_ = fmt::format("{}saving model to {}\n", epoch, shown);
+        line_ = fmt::format("{}saving model to {}", epoch, path);
       else if (due_)
-        line_ = fmt::format("{}{} improved from {:.5f} to {:.5f}, saving model to {}\n", epoch, monitor_.what.name,
-                            best_, value_, shown);
+        line_ = fmt::format("{}{} improved from {:.5f} to {:.5f}, saving model to {}", epoch, monitor_.what.name, best_,
+                            value_, path);
       else
-        line_ = fmt::format("{}{} did not improve from {:.5f}\n", epoch, monitor_.what.name, best_);
+        line_ = fmt::format("{}{} did not improve from {:.5f}", epoch, monitor_.what.name, best_);
     }
     if (due_) path_ = path;
   }

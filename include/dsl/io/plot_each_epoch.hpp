@@ -27,7 +27,11 @@ struct plot_each_epoch_options {
 class plot_each_epoch : public callback {
  public:
   explicit plot_each_epoch(std::string path, plot_each_epoch_options const& o = {}, history earlier = {})
-      : path_(std::move(path)), options_(o), earlier_(std::move(earlier)) {}
+      : path_(std::move(path)), options_(o), earlier_(std::move(earlier)) {
+    bool const is_share = o.most_time >= 0 && o.most_time <= 1;
+    if (!is_share)
+      throw option_error(detail::message({"plot_each_epoch: most_time must be a share, 0 to 1; found ", o.most_time}));
+  }
 
   [[gnu::cold]] void on_train_begin(fit_run& run) override {
     warned_ = waiting_ = false;

@@ -14,6 +14,13 @@ struct save_freq {
   int epochs = 1;            // 0: batches
   std::int64_t batches = 0;  // over epochs' ends, too
 
+  /// Throws option_error for less than 1 of what is counted: nothing would ever be written.
+  [[gnu::cold]] void require() const {
+    if (epochs < 0 || (epochs == 0 && batches < 1))
+      throw option_error(detail::message({"save_freq: it must be every epoch or batch, or more of either; found ",
+                                          epochs, " epochs and ", batches, " batches"}));
+  }
+
   /// At a saving point. `since` counts batches, and is part of the callback's state.
   bool now(fit_run const& run, std::int64_t& since) const {
     if (epochs > 0) return run.next.step == 0 && run.next.epoch % epochs == 0;

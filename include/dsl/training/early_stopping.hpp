@@ -92,7 +92,10 @@ class early_stopping_on : public callback {
  protected:
   [[gnu::cold]] early_stopping_on(early_stopping_options const& o, any_metric const& m)
       : options_(o), monitor_(m, o.mode, o.min_delta < 0 ? -o.min_delta : o.min_delta) {
-    if (!(o.min_delta == o.min_delta)) throw option_error("early_stopping: min_delta must be a number; found NaN");
+    if (!isfinite(o.min_delta))
+      refuse<option_error>({"early_stopping: min_delta must be a number; found ", o.min_delta});
+    if (o.baseline && *o.baseline != *o.baseline)
+      refuse<option_error>({"early_stopping: baseline must be a number; found ", *o.baseline});
     if (o.patience < 0) throw option_error(message({"early_stopping: patience must be 0 or more; found ", o.patience}));
   }
 
