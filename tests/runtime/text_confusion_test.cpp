@@ -173,6 +173,8 @@ TEST_CASE("confusion: no name has escapes for a terminal", "[confusion][hostile]
   std::string const table = dsl::confusion_table(by_hand(animals({"\x1b]0;cat\x07", "dog\n\r", "fr\xc2\x9bog"})));
   CHECK(has(table, "label \\ predicted   ]0;cat   dog    fr og  recall\n"));
   for (char const c : table) CHECK((c == '\n' || (c >= 0x20 && c < 0x7f)));
+  // One that turns the direction of what follows, numbers and all.
+  CHECK(has(dsl::confusion_table(by_hand(animals({"cat\xe2\x80\xae", "dog", "frog"}))), "cat\\xe2\\x80\\xae"));
 }
 
 TEST_CASE("confusion: as a picture", "[confusion]") {

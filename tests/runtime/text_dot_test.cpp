@@ -307,6 +307,13 @@ TEST_CASE("dot: a title is text, and the picture sound XML", "[dot][hostile]") {
   if (!svg.empty()) CHECK(has(svg, "&amp;#27;[2J &amp;lt;b&gt; ?| |"));
 }
 
+TEST_CASE("dot: a title may have any byte", "[dot][hostile]") {
+  CHECK(text::dot_string("a\xc2\x9b"
+                         "2J\xff\xe2\x82z\xc3\xa9") == "\"a 2J???z\xc3\xa9\"");
+  CHECK(text::dot_string("\n\n") == "\"\\n\\n\"");
+  CHECK(text::dot_string("") == "\"\"");
+}
+
 TEST_CASE("dot: Graphviz draws it without a word", "[dot]") {
   std::string const svg = svg_of(dot<network<image<3, 32, 32>, minigooglenet<10>>>());
   if (svg.empty()) return;  // no Graphviz

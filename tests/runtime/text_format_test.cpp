@@ -437,13 +437,22 @@ TEST_CASE("any numbers of a history can be drawn", "[text][plot][hostile]") {
   temporary_directory const here;
   double const infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   for (double const v : {1.7e308, -1.7e308, infinity, -infinity, nan, 5e-324})
-    for (int const epoch : {0, 999'999'998, 5}) {
+    for (int const epoch : {0, 999'999'998, 5, std::numeric_limits<int>::max(), std::numeric_limits<int>::min()}) {
       CAPTURE(v, epoch);
       dsl::history h;
       h.epochs.push_back({epoch, {v, v}, {v, v}, true, v, v, v});
       h.epochs.push_back({7, {0.5, 0.5}, {0.5, 0.5}, true, 0.1, 1, 1});
       dsl::plot(h, here / "plot.svg");
     }
+}
+
+TEST_CASE("a time of any length has a text", "[text][hostile]") {
+  double const infinity = std::numeric_limits<double>::infinity();
+  std::string const most = dsl::text::duration(1e15);
+  CHECK(most == "277777777777:46:40");
+  for (double const seconds : {infinity, 1e300, 1e19}) CHECK(dsl::text::duration(seconds) == most);
+  for (double const seconds : {-infinity, -1e300, std::numeric_limits<double>::quiet_NaN()})
+    CHECK(dsl::text::duration(seconds) == "0s");
 }
 
 TEST_CASE("no text on a plot runs a command", "[text][plot][hostile]") {

@@ -88,20 +88,20 @@ inline std::string gnuplot_terminal(int width, int height, plot_format format) {
 inline std::string gnuplot_script(history const& h, plot_options const& o, plot_format format) {
   bool validated = false, has_acc = false;
   double top = 0;
-  int first = h.epochs.front().epoch + 1, last = first;
+  long long first = h.epochs.front().epoch + 1LL, last = first;
   std::string data;
   for (epoch_record const& e : h.epochs) {
     validated = validated || e.validated;
     has_acc = has_acc || e.train.has_acc();
     for (double const loss : {e.train.loss, e.validated ? e.validation.loss : 0})
       if (loss < 1e300 && loss > top) top = loss;
-    int const number = e.epoch + 1;
+    long long const number = e.epoch + 1LL;
     first = std::min(first, number), last = std::max(last, number);  // several runs may each count from 0
     std::string const validation = e.validated ? fmt::format("{} {}", e.validation.loss, e.validation.acc) : "nan nan";
     data += fmt::format("{} {} {} {}\n", number, e.train.loss, e.train.acc, validation);
   }
   if (top == 0) top = 1;
-  double const margin = first == last ? 1 : 0.03 * (last - first);
+  double const margin = first == last ? 1 : 0.03 * static_cast<double>(last - first);
   // Tics on whole epochs, at most about ten: 1, 2, 5, 10, 20, 50, ...
   long long every = 1;
   for (int i = 0; (last - first) / every > 10; ++i) every = i % 3 == 1 ? every / 2 * 5 : every * 2;
@@ -120,8 +120,9 @@ inline std::string gnuplot_script(history const& h, plot_options const& o, plot_
   script += "set title " + gnuplot_string(o.title) + " font ',15' textcolor rgb '#333333'\n";
   script += "set xlabel " + gnuplot_string(o.x_label) + " textcolor rgb '#555555'\n";
   script += "set ylabel " + gnuplot_string(o.y_label) + " textcolor rgb '#555555'\n";
-  script += fmt::format("set xrange [{}:{}]\nset yrange [0:{}]\nset xtics {},{},{}\n", first - margin, last + margin,
-                        top * 1.05, (first + every - 1) / every * every, every, last);
+  script +=
+      fmt::format("set xrange [{}:{}]\nset yrange [0:{}]\nset xtics {},{},{}\n", static_cast<double>(first) - margin,
+                  static_cast<double>(last) + margin, top * 1.05, (first + every - 1) / every * every, every, last);
   script += fmt::format("set rmargin {}\n", has_acc ? 26 : 18);
   if (has_acc)  // an axis of their own, whole
     script += "set y2range [0:1.05]\nset y2tics 0,0.1,1\nset y2label " + gnuplot_string(o.accuracy_label) +

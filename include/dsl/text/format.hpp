@@ -39,7 +39,8 @@ inline std::string shape(dsl::shape const& s) {
 
 /// 9 -> "9s", 75 -> "1:15", 3725 -> "1:02:05".
 inline std::string duration(double seconds) {
-  auto const s = static_cast<long long>(seconds > 0 ? seconds : 0);
+  constexpr double most = 1e15;  // of any length: a long long
+  auto const s = static_cast<long long>(seconds > most ? most : seconds > 0 ? seconds : 0);
   if (s < 60) return fmt::format("{}s", s);
   if (s < 3600) return fmt::format("{}:{:02}", s / 60, s % 60);
   return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
