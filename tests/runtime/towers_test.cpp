@@ -415,6 +415,7 @@ TEST_CASE("towers on the host stay on the cores that a list of devices says", "[
 }
 
 TEST_CASE("threads that can't be are refused", "[towers]") {
+  CHECK_THROWS_AS(make<without>(reference<>{}, {.count = 0x7fffffff}), option_error);  // not std::bad_alloc
   CHECK_THROWS_AS(make<without>(onednn{.threads = -4}, {.count = 2}), option_error);
   CHECK_THROWS_AS(make<without>(onednn{.threads = 4096}, {.count = 2, .devices = {0, 1}}), option_error);
   CHECK_THROWS_AS(make<without>(onednn{.threads = 100'000}, {.count = 1'000}), option_error);  // 100 each

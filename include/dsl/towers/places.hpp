@@ -59,7 +59,9 @@ struct tower_factory {
   core_set const all = core_set::available();
   int const cores = all.cores.size();
   int const each = factory.cores_a_tower;
+  constexpr int most = 65536;  // each has a thread
   if (t.count < 1) throw option_error(message({"towers: there must be 1 or more; found ", t.count}));
+  if (t.count > most) throw option_error(message({"towers: there can't be more than ", most, "; found ", t.count}));
   if (given > 0 && given != t.count)
     throw option_error(
         message({"towers: ", of_towers(t.count), t.count == 1 ? " needs" : " need", " as many devices; found ", given,
