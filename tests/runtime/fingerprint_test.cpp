@@ -243,3 +243,19 @@ TEST_CASE("fingerprints: of a large data set they look at pictures from the firs
     CHECK(widest - narrowest <= 1);
   }
 }
+
+TEST_CASE("the fingerprint of an augmentation takes no longer for a run of two billion epochs", "[hostile]") {
+  struct counted {
+    std::shared_ptr<int> draws;
+    transform draw(std::uint64_t, int epoch, std::int64_t, shape const&) const {
+      if (++*draws > 100'000) throw option_error("too many");
+      return {.dy = static_cast<float>(epoch)};
+    }
+  };
+  auto const draws = std::make_shared<int>(0);
+  augmentation const policy = counted{draws};
+  std::uint64_t const most = detail::fingerprint_of(policy, {3, 32, 32}, 0x7fffffff);
+  CHECK(*draws == 4 * 64 + 9'996);
+  CHECK(detail::fingerprint_of(policy, {3, 32, 32}, 10'000) == most);
+  CHECK(detail::fingerprint_of(policy, {3, 32, 32}, 9'999) != most);
+}
