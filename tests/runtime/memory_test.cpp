@@ -107,6 +107,24 @@ TEMPLATE_TEST_CASE("reference: a step after the first allocates nothing", "[memo
   }
 }
 
+TEST_CASE("a network that only predicts holds what inference takes", "[memory]") {
+  trainer t = compile<model>(reference{}, adam{});
+  std::vector<float> const x(3 * 16 * 16, 0.5F);
+  std::vector<float> y(5), slot(static_cast<std::size_t>(t.graph().parameters[0].count()), 1.0F);
+  t.predict_on_batch(x, y);
+  CHECK(t.engine().arena_bytes() == model::inference_bytes(1));
+  t.engine().read_slot(0, 0, slot.data());
+  CHECK(slot == std::vector<float>(slot.size()));
+  t.engine().write_slot(1, 0, slot.data());  // zeros
+  CHECK(t.engine().arena_bytes() == model::inference_bytes(1));
+  slot.back() = 2;
+  t.engine().write_slot(1, 0, slot.data());
+  CHECK(t.engine().arena_bytes() > model::inference_bytes(1));
+  std::vector<float> again(slot.size());
+  t.engine().read_slot(1, 0, again.data());
+  CHECK(again == slot);
+}
+
 TEST_CASE("fit, evaluate and predict allocate nothing per batch", "[memory]") {
   struct watch : callback {
     std::vector<long> seen;

@@ -132,10 +132,14 @@ class engine : public dsl::engine {
   }
   [[gnu::cold]] void read_slot(int s, int k, float* out) override {
     this->require_slot(s, k);
-    copy(slot_data(s, k), out, k);
+    if (state_.trains()) return copy(slot_data(s, k), out, k);
+    for (long long i = 0; i < graph_.parameters[k].count(); ++i) out[i] = 0;
   }
   [[gnu::cold]] void write_slot(int s, int k, float const* in) override {
     this->require_slot(s, k);
+    bool is_zero = true;
+    for (long long i = 0; i < graph_.parameters[k].count(); ++i) is_zero = is_zero && in[i] == 0;
+    if (is_zero && !state_.trains()) return;  // as they will be: a network that only predicts has no memory for them
     copy(in, slot_data(s, k), k);
   }
 

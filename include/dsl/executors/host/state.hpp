@@ -35,6 +35,7 @@ class state {
   [[gnu::cold]] void require_training() {
     if (!training_) training_ = detail::make_owner<memory_block>(bytes_of(region::gradients) + bytes_of(region::slots));
   }
+  bool trains() const { return static_cast<bool>(training_); }
   long long bytes() const { return kept_.bytes() + (training_ ? training_->bytes() : 0); }
 
   static constexpr long long number_bytes = sizeof(T);
