@@ -378,7 +378,7 @@ void run(settings const& s) {
     processes->agree("--save-every", s.save_every);
     if (s.early_stopping > 0) processes->agree_on_fingerprint("--monitor", std::hash<std::string>{}(s.monitor));
   }
-  say(fmt::format("training with {} GPU{}{}...", gpus, gpus == 1 ? "" : "s",
+  say(fmt::format("training with {} {}{}{}...", gpus, s.executor == "cuda" ? "GPU" : "tower", gpus == 1 ? "" : "s",
                   processes
                       ? fmt::format(" in {} process{}", processes->processes(), processes->processes() == 1 ? "" : "es")
                       : ""));

@@ -119,7 +119,8 @@ inline void declare(CLI::App& app, settings& s) {
                  "PLOT.history.csv goes beside it [required]")
       ->type_name("PLOT");
   CLI::Option const* const gpus =
-      app.add_option("-g,--gpus", s.gpus, "towers, one a device, that each take a part of every batch")->type_name("G");
+      app.add_option("-g,--gpus,--towers", s.gpus, "towers, one a device, that each take a part of every batch")
+          ->type_name("G");
   app.add_option("--devices", s.devices,
                  "which ones: numbers, with commas between them; says --gpus, too, where that is left out;\n"
                  "default: 0 to G - 1")

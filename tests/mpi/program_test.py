@@ -58,7 +58,7 @@ class Program(unittest.TestCase):
         self.assertEqual(self.numbers("two"), self.numbers("one"))
         self.assertEqual(self.files("two"), ["plot.svg", "plot.svg.history.csv"])
         self.assertEqual(err, "")
-        for line in ("[INFO] training with 2 GPUs in 2 processes...", "[INFO] training network...", "Epoch 1/2"):
+        for line in ("[INFO] training with 2 towers in 2 processes...", "[INFO] training network...", "Epoch 1/2"):
             self.assertEqual(out.count(line), 1, out)  # one of them prints
         self.assertIn("num_replicas_in_sync: 2", out)
 

@@ -365,7 +365,7 @@ TEST_CASE("program: towers share every batch and train as one does", "[program]"
     outcome const o = run(here, all);
     INFO(o.err);
     REQUIRE(o.code == 0);
-    CHECK(has(o.out, gpus == "1" ? "training with 1 GPU..." : "training with " + gpus + " GPUs..."));
+    CHECK(has(o.out, gpus == "1" ? "training with 1 tower..." : "training with " + gpus + " towers..."));
     CHECK(has(o.out, "num_replicas_in_sync: " + gpus));
     auto const rows = lines(contents(here / "plot.svg.history.csv"));
     return losses{std::strtod(rows.at(1).c_str() + 2, nullptr), std::strtod(rows.at(2).c_str() + 2, nullptr)};
@@ -447,7 +447,7 @@ TEST_CASE("program: a run without data falls back to drawn pictures and writes p
   CHECK(said[0] == "[INFO] loading CIFAR-10 data...");
   CHECK(has(said[1], "scripts/download_cifar10"));
   CHECK(said[2] == "[INFO] drawing 8 + 4 synthetic pictures...");
-  CHECK(said[3] == "[INFO] training with 1 GPU...");
+  CHECK(said[3] == "[INFO] training with 1 tower...");
   CHECK(said[4] == "[INFO] compiling model...");
   CHECK(has(said[5], "CPU"));
   CHECK(said[6] == "[INFO] training network...");
@@ -492,7 +492,7 @@ TEST_CASE("program: trains on CIFAR-10's own files, and says so", "[program]") {
       train(here, {"--data", cifar.path(), "--weights", "w", "--confusion", "confusion.txt"});
   REQUIRE(said.size() == 8);
   CHECK(said[0] == "[INFO] loading CIFAR-10 data...");
-  CHECK(said[1] == "[INFO] training with 1 GPU...");
+  CHECK(said[1] == "[INFO] training with 1 tower...");
   CHECK(said[2] == "[INFO] compiling model...");
   CHECK(has(said[3], "num_replicas_in_sync: 1, on the CPU: "));
   CHECK(said[4] == "[INFO] training network...");
