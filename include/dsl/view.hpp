@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/operations/custom/facts.hpp>
 #include <dsl/shape.hpp>
 
 namespace dsl {
@@ -45,13 +46,14 @@ struct custom_call {
   bool accumulate = false;
 };
 
-/// A user's own operation as function pointers; see layers/custom.hpp.
+/// A user's own operation: function pointers, and its facts, since no table has it; see layers/custom.hpp.
 struct custom_op {
   char const* name = "";
   void (*forward_float)(custom_call<float> const&) = nullptr;
   void (*backward_float)(custom_call<float> const&) = nullptr;
   void (*forward_double)(custom_call<double> const&) = nullptr;
   void (*backward_double)(custom_call<double> const&) = nullptr;
+  operations::row facts = operations::custom;
 };
 
 }  // namespace dsl

@@ -8,6 +8,7 @@
 #include <dsl/graph/transfers.hpp>
 #include <dsl/layers/conv2d.hpp>
 #include <dsl/plan/plan.hpp>
+#include <dsl/view.hpp>
 
 // Small networks that nobody would write, as values: the planner and its checker must be right about them, too.
 
@@ -35,6 +36,9 @@ class dice {
  private:
   std::uint64_t state_;
 };
+
+/// An operation of a user's own that is planned and never computed.
+inline constexpr custom_op planned{.name = "planned"};
 
 /// A graph that grows at run time; every function appends a node and returns its output.
 class graph_values {
@@ -70,7 +74,7 @@ class graph_values {
     shape const out{s.channels, (s.height - size) / stride + 1, (s.width - size) / stride + 1};
     return append({.kind = kind, .window = {size, size, stride, 0, 0}}, {in}, out);
   }
-  int custom(int in) { return append({.kind = op::custom}, {in}, shape_of(in)); }
+  int custom(int in) { return append({.kind = op::custom, .custom = &planned}, {in}, shape_of(in)); }
   int dropout(int in) { return append({.kind = op::dropout, .rate = 0.5}, {in}, shape_of(in)); }
   int flatten(int in) { return append({.kind = op::flatten}, {in}, {static_cast<int>(shape_of(in).size()), 1, 1}); }
   int dense(int in, int units) {

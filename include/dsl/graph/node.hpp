@@ -2,30 +2,10 @@
 #pragma once
 
 #include <dsl/detail/name.hpp>
+#include <dsl/operations/operation.hpp>
 #include <dsl/shape.hpp>
 
 namespace dsl {
-
-/// What a node computes. Everything behind the words is made of these.
-enum class op : unsigned char {
-  input,
-  conv2d,
-  batch_norm,
-  activation,
-  max_pool2d,
-  avg_pool2d,
-  dropout,
-  flatten,
-  dense,
-  softmax,
-  concat,
-  add,
-  custom,
-  transfer,  // its input, on another device
-};
-
-/// Elementwise functions of op::activation; alpha is the slope of leaky_relu and the scale of elu.
-enum class function : unsigned char { relu, leaky_relu, elu, sigmoid, tanh, silu };
 
 /// A sliding window: kernel, stride, and the zeros in front of the first row and column. What is missing after the
 /// last ones follows from the output's shape.
@@ -63,9 +43,6 @@ struct tensor {
   int producer = -1;
   int readers = 0;  // operands that are this tensor
 };
-
-/// What a parameter is to its layer. The last two are batch_norm's running statistics: no optimizer changes them.
-enum class role : unsigned char { kernel, bias, gamma, beta, moving_mean, moving_variance };
 
 /// Weights are stored as PyTorch does: kernels of conv2d as (out, in, height, width), of dense as (out, in).
 struct parameter {

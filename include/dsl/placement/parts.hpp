@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/graph/facts.hpp>
 #include <dsl/plan/plan.hpp>
 
 namespace dsl::detail {
 
+/// Whether any operation takes moments of its batch.
 constexpr bool has_batch_norm(graph_view const& g) {
   for (int n = 0; n < g.size.nodes; ++n)
-    if (g.nodes[n].kind == op::batch_norm) return true;
+    if (facts_of(g.nodes[n]).mixes_samples) return true;
   return false;
 }
 

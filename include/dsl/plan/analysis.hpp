@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/graph/facts.hpp>
 #include <dsl/plan/plan.hpp>
 
 namespace dsl::detail {
@@ -34,12 +35,14 @@ struct analysis {
   return s.area() == 1 || picture ? 1 : to.channel_block;
 }
 
-/// Activations whose derivative follows from their output; silu's needs the input.
-[[gnu::cold]] constexpr bool derivative_from_output(function f) { return f != function::silu; }
-
+/// Whether a backward step of a node reads any of `what`.
+[[gnu::cold]] constexpr bool backward_reads(node const& n, operations::values what) {
+  operations::row const& row = facts_of(n);
+  return contains(row.reads[0] | row.reads[1], what);
+}
+/// A slice's writer may read a concat's output.
 [[gnu::cold]] constexpr bool backward_reads_output(node const& n) {
-  return n.kind == op::softmax || n.kind == op::custom || n.kind == op::concat ||  // a slice's writer may read it
-         (n.kind == op::activation && derivative_from_output(n.function));
+  return n.kind == op::concat || backward_reads(n, operations::values::output);
 }
 
 [[gnu::cold]] constexpr void count_readers(graph_view const& g, analysis& a) {
@@ -120,23 +123,29 @@ inline constexpr int library_bytes = 16;
 /// would read its output's gradient from a slice, too.
 [[gnu::cold]] constexpr bool writes_slices(graph_view const& g, analysis const& a, plan_options const& o, int tensor,
                                            slice_place const& at) {
-  switch (node const& made_by = g.nodes[a.owner[g.tensors[tensor].producer]]; made_by.kind) {
-    case op::batch_norm:
-    case op::activation:
-    case op::max_pool2d:
-    case op::avg_pool2d:
-    case op::add:
-    case op::transfer:
-    case op::concat: return true;
-    case op::dropout: return o.mode == mode::training;
-    case op::conv2d: {
+  using operations::slices;
+  switch (facts_of(g.nodes[a.owner[g.tensors[tensor].producer]]).slices) {
+    case slices::always: return true;
+    case slices::in_training: return o.mode == mode::training;
+    case slices::where_the_library_does: {
       if (!o.target.library_writes_slices) return false;
       if (o.target.channel_block != channels_last) return o.batch == 1;
       auto const whole = [&](int channels) { return channels * o.target.element_bytes % library_bytes == 0; };
       return o.mode != mode::training && whole(at.first) && whole(at.channels) && whole(at.all);
     }
-    default: return false;
+    case slices::never: break;
   }
+  return false;
+}
+
+/// Whether a node's output is its input under another name.
+[[gnu::cold]] constexpr bool renames_input(graph_view const& g, plan_options const& o, node const& x) {
+  switch (facts_of(x).renames) {
+    case operations::renames::never: break;
+    case operations::renames::in_inference: return o.mode != mode::training;
+    case operations::renames::without_blocks: return block_of(g, g.input(x), o.target) == 1;
+  }
+  return false;
 }
 
 /// Who owns a slice: a concat's inputs live in its output where their producers can write there, and nobody else reads
@@ -147,10 +156,7 @@ inline constexpr int library_bytes = 16;
   a.channel = list<int>(g.size.tensors);
   for (int n = g.size.nodes - 1; n >= 0; --n) {
     node const& x = g.nodes[n];
-    if (x.kind == op::flatten || (x.kind == op::dropout && o.mode != mode::training)) {
-      int const in = g.input(x);
-      if (x.kind == op::dropout || block_of(g, in, o.target) == 1) a.parent[x.output] = in;
-    }
+    if (renames_input(g, o, x)) a.parent[x.output] = g.input(x);
     if (x.kind != op::concat) continue;
     int root = x.output;  // the buffer this concat's output is part of, and where in it
     int at = 0;

@@ -153,7 +153,6 @@ class emitter {
 
   [[gnu::cold]] constexpr void forward(int n) {
     node const& x = g_.nodes[n];
-    bool const training = p_.options.mode == mode::training;
     if (x.kind == op::concat) {
       for (int i = 0; i < x.inputs; ++i)
         if (joins_group(g_.input(x, i), n)) forward_step(a_.owner[g_.tensors[g_.input(x, i)].producer], n);
@@ -163,8 +162,7 @@ class emitter {
         if (a_.parent[g_.input(x, i)] != x.output) copy(action::copy_forward, n, i);
       return;
     }
-    if (x.kind == op::flatten && a_.parent[x.output] >= 0) return;
-    if (x.kind == op::dropout && !training) return;
+    if (renames_input(g_, p_.options, x)) return;
     forward_step(n, -1);
   }
 
@@ -180,21 +178,32 @@ class emitter {
     }
     if (int const bn = a_.batch_norm_of[n]; bn >= 0)
       for (int i = 0; i < g_.nodes[bn].parameters; ++i) put_parameter(g_.nodes[bn].first_parameter + i, access::read);
-    if (x.kind == op::batch_norm && training) {
-      int const before = g_.tensors[g_.input(x)].producer;  // its skipped bias still moves the running mean
-      if (a_.bias_skipped[before]) put_parameter(g_.nodes[before].first_parameter + 1, access::read);
-      kept(n) = add_buffer(p_, region::activations, {2 * g_.output_shape(x).channels, 1, 1}, 1, 1,
-                           p_.options.target.state_bytes, x.device);
-      p_.operands.push({content::statistics, access::write, n, kept(n)});
+    if (!training) {
+      put(content::activation, access::write, result_of(n));
+      return end();
     }
-    if (x.kind == op::max_pool2d && training) {
-      int const index_bytes = x.window.height * x.window.width <= 256 ? 1 : 2;
-      kept(n) = add_buffer(p_, region::activations, g_.output_shape(x), block_of(g_, x.output, p_.options.target),
-                           samples(), index_bytes, x.device);
-      p_.operands.push({content::argmax, access::write, n, kept(n)});
+    switch (facts_of(x).kept) {
+      case operations::kept::nothing: break;
+      case operations::kept::statistics: keep_statistics(n); break;
+      case operations::kept::argmax: keep_argmax(n); break;
     }
     put(content::activation, access::write, result_of(n));
     end();
+  }
+  [[gnu::cold]] constexpr void keep_statistics(int n) {
+    node const& x = g_.nodes[n];
+    int const before = g_.tensors[g_.input(x)].producer;  // its skipped bias still moves the running mean
+    if (a_.bias_skipped[before]) put_parameter(g_.nodes[before].first_parameter + 1, access::read);
+    kept(n) = add_buffer(p_, region::activations, {2 * g_.output_shape(x).channels, 1, 1}, 1, 1,
+                         p_.options.target.state_bytes, x.device);
+    p_.operands.push({content::statistics, access::write, n, kept(n)});
+  }
+  [[gnu::cold]] constexpr void keep_argmax(int n) {
+    node const& x = g_.nodes[n];
+    int const index_bytes = x.window.height * x.window.width <= 256 ? 1 : 2;
+    kept(n) = add_buffer(p_, region::activations, g_.output_shape(x), block_of(g_, x.output, p_.options.target),
+                         samples(), index_bytes, x.device);
+    p_.operands.push({content::argmax, access::write, n, kept(n)});
   }
 
   [[gnu::cold]] constexpr void copy(action what, int n, int edge) {
@@ -243,7 +252,7 @@ class emitter {
     for (int n = g_.size.nodes - 1; n > 0; --n) {
       for (int i = 0; i < waiting_.size(); ++i)  // whose input this node makes: its gradient must be whole now
         if (a_.owner[g_.tensors[g_.input(g_.nodes[waiting_[i]])].producer] == n) {
-          backward_step(waiting_[i], -1);
+          backward_step(waiting_[i]);
           waiting_.erase(i--);
         }
       int const steps = p_.steps.size();
@@ -251,35 +260,27 @@ class emitter {
       if (micro_ > 0) add_gradients(steps);
       all_reduce_what_is_whole();
     }
-    for (int n : waiting_) backward_step(n, -1);
+    for (int n : waiting_) backward_step(n);
     waiting_.clear();
     all_reduce_what_is_whole();
   }
   [[gnu::cold]] constexpr void backward(int n) {
     node const& x = g_.nodes[n];
     if (!a_.needs_gradient[x.output]) return;
-    switch (x.kind) {
-      case op::input: return;
-      case op::concat:
-      case op::add:
+    if (renames_input(g_, p_.options, x) || (n == g_.size.nodes - 1 && loss_from_logits())) return;
+    operations::row const& row = facts_of(x);
+    switch (row.gradients) {
+      case operations::gradient_steps::none: return;
+      case operations::gradient_steps::copies:
         for (int i = 0; i < x.inputs; ++i) {
           int const in = g_.input(x, i);
-          if (a_.needs_gradient[in] && (x.kind == op::add || a_.parent[in] != x.output))
+          if (a_.needs_gradient[in] && (x.kind != op::concat || a_.parent[in] != x.output))
             copy(action::copy_backward, n, i);
         }
-        if (x.kind == op::concat)
-          for (int i = x.inputs - 1; i >= 0; --i)
-            if (joins_group(g_.input(x, i), n)) backward_step(a_.owner[g_.tensors[g_.input(x, i)].producer], n);
+        for (int i = x.inputs - 1; i >= 0; --i)
+          if (joins_group(g_.input(x, i), n)) backward_step(a_.owner[g_.tensors[g_.input(x, i)].producer], 0, n);
         return;
-      case op::flatten:
-        if (a_.parent[x.output] < 0) backward_step(n, -1);
-        return;
-      case op::activation:
-      case op::softmax:
-        if (n != g_.size.nodes - 1 || !loss_from_logits()) backward_step(n, -1);
-        return;
-      case op::conv2d:
-      case op::dense:
+      case operations::gradient_steps::weights_and_data:
         begin(action::backward_weights, n);
         put(content::activation, access::read, g_.input(x));
         put(content::gradient, access::read, x.output);
@@ -293,37 +294,38 @@ class emitter {
         put_contribution(g_.input(x));
         end();
         return;
-      case op::max_pool2d:
-      case op::avg_pool2d:
-      case op::transfer:
-        // Adding to a gradient is free for a pool and dear for a library's convolution: let those write first. Until a
-        // transfer's gradient is there, its device has other branches to go through.
-        if (a_.readers[g_.input(x)] > 1)
+      case operations::gradient_steps::one_an_input:
+        // Adding to a gradient is free for a pool and expensive for a library's convolution: let those write first.
+        // Until a transfer's gradient is there, its device has other branches to go through.
+        if ((row.output == operations::makes::pooled || x.kind == op::transfer) && a_.readers[g_.input(x)] > 1) {
           waiting_.push(n);
-        else
-          backward_step(n, -1);
-        return;
-      default: backward_step(n, -1);
+          return;
+        }
+        for (int i = x.inputs - 1; i >= 0; --i)
+          if (a_.needs_gradient[g_.input(x, i)] || (i == 0 && x.parameters > 0)) backward_step(n, i);
     }
   }
 
-  [[gnu::cold]] constexpr void backward_step(int n, int group) {
+  /// What one input's gradient needs; the first input's step computes the parameters' gradients, too.
+  [[gnu::cold]] constexpr void backward_step(int n, int edge = 0, int group = -1) {
     node const& x = g_.nodes[n];
-    int const in = g_.input(x);
+    operations::row const& row = facts_of(x);
+    int const in = g_.input(x, edge);
     begin(action::backward, n, group);
+    current_.edge = edge;
     if (x.kind == op::transfer) current_.device = g_.nodes[g_.tensors[in].producer].device;  // who needs it fetches it
-    bool const reads_input = x.kind == op::batch_norm || x.kind == op::custom ||
-                             (x.kind == op::activation && !derivative_from_output(x.function));
-    if (reads_input) put(content::activation, access::read, in);
-    if (backward_reads_output(x)) put(content::activation, access::read, x.output);
-    if (x.kind == op::batch_norm) {
-      p_.operands.push({content::statistics, access::read, n, kept(n)});
-      put_parameter(x.first_parameter, access::read);                                    // gamma
-      if (a_.activation_of[n] >= 0) put_parameter(x.first_parameter + 1, access::read);  // beta, for relu's mask
-      put_parameter_gradient(x.first_parameter);
-      put_parameter_gradient(x.first_parameter + 1);
+    for (int i = 0; i < x.inputs && i < 2; ++i)
+      if (contains(row.reads[edge], operations::input_number(i)))
+        put(content::activation, access::read, g_.input(x, i));
+    if (contains(row.reads[edge], operations::values::output)) put(content::activation, access::read, x.output);
+    if (row.kept == operations::kept::statistics) p_.operands.push({content::statistics, access::read, n, kept(n)});
+    if (row.kept == operations::kept::argmax) p_.operands.push({content::argmax, access::read, n, kept(n)});
+    for (int i = 0; i < x.parameters; ++i) {
+      bool const masks_relu = g_.parameters[x.first_parameter + i].role == role::beta && a_.activation_of[n] >= 0;
+      if ((row.parameters_read >> i & 1) != 0 || masks_relu) put_parameter(x.first_parameter + i, access::read);
     }
-    if (x.kind == op::max_pool2d) p_.operands.push({content::argmax, access::read, n, kept(n)});
+    for (int k = x.first_parameter; k < x.first_parameter + x.parameters && edge == 0; ++k)
+      if (g_.parameters[k].trainable()) put_parameter_gradient(k);
     put(content::gradient, access::read, result_of(n));
     if (a_.needs_gradient[in]) put_contribution(in);
     end();

@@ -48,14 +48,13 @@ namespace dsl::detail {
 /// Elementwise operations may overwrite their input where nobody reads it again: not a slice, not the picture, and not
 /// the output that its producer's backward pass wants.
 [[gnu::cold]] constexpr bool overwrites_input(graph_view const& g, plan const& p, analysis const& a, node const& x) {
-  if (x.kind != op::dropout && x.kind != op::activation) return false;
+  if (!facts_of(x).forward_in_place) return false;
   if (a.parent[x.output] >= 0) return false;
   int const in = g.input(x);
   node const& producer = g.nodes[g.tensors[in].producer];
   if (a.parent[in] >= 0 || a.readers[in] != 1 || source_of(g, in).kind == op::input) return false;
   if (p.options.mode != mode::training) return true;
-  bool const own_backward_reads_input = x.kind == op::activation && !derivative_from_output(x.function);
-  return !own_backward_reads_input && !backward_reads_output(producer);
+  return !backward_reads(x, operations::values::first_input) && !backward_reads_output(producer);
 }
 
 /// A buffer for micro-batch m of a tensor or its gradient, on the device that makes the tensor.
@@ -96,12 +95,12 @@ namespace dsl::detail {
     int const producer = g.tensors[t].producer;
     if (a.owner[producer] == producer && a.activation_of[producer] >= 0) continue;  // lives inside a fused step
     int const reader = a.readers[t] == 1 ? a.reader[t] : -1;
-    if (reader >= 0 && g.nodes[reader].kind == op::batch_norm && !backward_reads_output(g.nodes[producer]) &&
+    if (reader >= 0 && facts_of(g.nodes[reader]).gradient_over_input && !backward_reads_output(g.nodes[producer]) &&
         g.nodes[producer].kind != op::input) {
       at[t] = p.activations[m * g.size.tensors + t];
       continue;
     }
-    if (reader >= 0 && (g.nodes[reader].kind == op::activation || g.nodes[reader].kind == op::dropout)) {
+    if (reader >= 0 && facts_of(g.nodes[reader]).gradient_in_place) {
       int const out = g.nodes[reader].output;
       if (a.parent[out] < 0 && at[out].buffer >= 0) {
         at[t] = at[out];

@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/graph/facts.hpp>
 #include <dsl/graph/graph.hpp>
 #include <dsl/graph/verdict.hpp>
-#include <dsl/view.hpp>
 
 namespace dsl::detail {
 
-/// How many parameters a node owns.
-constexpr int parameters_of(op kind) {
-  return kind == op::conv2d || kind == op::dense ? 2 : kind == op::batch_norm ? 4 : 0;
+/// GCC's -fsanitize=undefined makes no constant of a good address's test; only a null is known for one.
+template <class P>
+constexpr bool is_null(P p) {
+  return __builtin_constant_p(!p) && !p;
+}
+constexpr bool is_complete(custom_op const* own) {
+  return !is_null(own) && !is_null(own->forward_float) && !is_null(own->backward_float) &&
+         !is_null(own->forward_double) && !is_null(own->backward_double);
+}
+
+/// Whether a node has as many operands and parameters as its operation.
+constexpr bool takes_enough(operations::row const& row, int inputs) {
+  return inputs == row.inputs || (row.or_more && inputs > row.inputs);
 }
 
 /// From `in` rows or columns to `out`. `behind` are the zeros that the last window needs after the last row; a
@@ -41,17 +51,15 @@ class graph_check {
     for (node = 0; node < nodes; ++node) {
       dsl::node const& n = g_.nodes[node];
       op const kind = n.kind;
-      bool const joins = kind == op::concat || kind == op::add;
-      int const owned = parameters_of(kind);
+      if (kind == op::custom && !is_complete(n.custom)) return breaks(rule::custom_operations_are_complete, 1, 0);
+      operations::row const& row = facts_of(n);
       if ((kind == op::input) != (node == 0)) return breaks(rule::inputs_come_first, 0, node);
-      if (node > 0 && (joins ? n.inputs < 2 : n.inputs != 1))
-        return breaks(rule::nodes_take_their_operands, joins ? 2 : 1, n.inputs);
+      if (!takes_enough(row, n.inputs)) return breaks(rule::nodes_take_their_operands, row.inputs, n.inputs);
       for (int i = 0; i < n.inputs; ++i)
         if (int const t = g_.edges[n.first_input + i]; t < 0 || t >= node)
           return breaks(rule::values_are_in_the_graph, node, t);
-      if (n.parameters != owned) return breaks(rule::nodes_own_their_parameters, owned, n.parameters);
-      if (kind == op::custom && !is_complete(n.custom)) return breaks(rule::custom_operations_are_complete, 1, 0);
-      if (!fits(n)) return false;
+      if (n.parameters != row.parameters) return breaks(rule::nodes_own_their_parameters, row.parameters, n.parameters);
+      if (!fits(n, row)) return false;
     }
     return true;
   }
@@ -59,65 +67,57 @@ class graph_check {
  private:
   /// A NaN is not.
   static constexpr bool is_between(double x, double least, double below) { return x >= least && x < below; }
-  /// GCC's -fsanitize=undefined makes no constant of a good address's test; only a null is known for one.
-  template <class P>
-  static constexpr bool is_null(P p) {
-    return __builtin_constant_p(!p) && !p;
-  }
-  static constexpr bool is_complete(custom_op const* own) {
-    return !is_null(own) && !is_null(own->forward_float) && !is_null(own->backward_float) &&
-           !is_null(own->forward_double) && !is_null(own->backward_double);
-  }
   static constexpr int narrowed(long long n) { return n > 0x7fffffffLL ? 0x7fffffff : static_cast<int>(n); }
 
-  constexpr bool fits(dsl::node const& n) {
+  constexpr bool fits(dsl::node const& n, operations::row const& row) {
     shape const out = g_.tensors[n.output].shape;
     if (out.channels < 1 || out.height < 1 || out.width < 1) return breaks(rule::outputs_have_a_size, out, out);
     if (n.kind == op::input) return true;
     shape const in = g_.input_shape(n);
-    bool const same = in.channels == out.channels && in.height == out.height && in.width == out.width;
-    switch (n.kind) {
-      case op::conv2d: {
-        int const kernel[] = {out.channels, in.channels, n.window.height, n.window.width};
-        return window_fits(n, in, out) && kernel_fits(n, kernel) && row_fits(n, 1, role::bias, out.channels);
-      }
-      case op::dense: {
-        int const kernel[] = {out.channels, in.channels, 1, 1};
-        if (!in.is_flat()) return breaks(rule::dense_takes_a_flat_input, in, out);
-        if (!out.is_flat()) return breaks(rule::shapes_follow_from_operands, {out.channels, 1, 1}, out);
-        return kernel_fits(n, kernel) && row_fits(n, 1, role::bias, out.channels);
-      }
-      case op::batch_norm:
-        if (!same) break;
-        if (!is_between(n.epsilon, 1e-30, 1e30)) return breaks(rule::epsilon_is_positive, n.epsilon);
-        if (!is_between(n.momentum, 0, 1)) return breaks(rule::momentum_keeps_less_than_all, n.momentum);
-        for (int i = 0; i < 4; ++i)
-          if (!row_fits(n, i, static_cast<role>(static_cast<int>(role::gamma) + i), out.channels)) return false;
-        return true;
-      case op::activation:
-        if (!is_between(n.rate, 0, 1e30)) return breaks(rule::slope_is_not_negative, n.rate);
-        break;
-      case op::dropout:
-        if (!is_between(n.rate, 0, 1) || static_cast<float>(n.rate) == 1)
-          return breaks(rule::dropout_rate_is_a_probability, n.rate);
-        break;
-      case op::max_pool2d:
-      case op::avg_pool2d:
-        if (!window_fits(n, in, out)) return false;
-        return in.channels == out.channels ||
-               breaks(rule::shapes_follow_from_operands, {in.channels, out.height, out.width}, out);
-      case op::flatten:
+    if (row.takes_flat && !in.is_flat())
+      return breaks(n.kind == op::dense ? rule::dense_takes_a_flat_input : rule::softmax_takes_a_flat_input, in, out);
+    return output_fits(n, row, in, out) && parameters_fit(n, row, in, out) && options_fit(n, row);
+  }
+
+  constexpr bool output_fits(dsl::node const& n, operations::row const& row, shape const& in, shape const& out) {
+    using operations::makes;
+    switch (row.output) {
+      case makes::any_shape: return true;  // the output of a user's own operation is the user's to say
+      case makes::same_shape: return in == out || breaks(rule::shapes_follow_from_operands, in, out);
+      case makes::windows: return window_fits(n, in, out);
+      case makes::pooled:
+        return window_fits(n, in, out) &&
+               (in.channels == out.channels ||
+                breaks(rule::shapes_follow_from_operands, {in.channels, out.height, out.width}, out));
+      case makes::flat:
         return (out.is_flat() && out.channels == in.size()) ||
                breaks(rule::shapes_follow_from_operands, {narrowed(in.size()), 1, 1}, out);
-      case op::softmax:
-        if (!in.is_flat()) return breaks(rule::softmax_takes_a_flat_input, in, out);
-        break;
-      case op::concat:
-      case op::add: return branches_fit(n, in, out);
-      case op::transfer: break;
-      default: return true;  // the output of a user's own operation is the user's to say
+      case makes::units: return out.is_flat() || breaks(rule::shapes_follow_from_operands, {out.channels, 1, 1}, out);
+      case makes::joined:
+      case makes::common_shape: return branches_fit(n, in, out);
     }
-    return same || breaks(rule::shapes_follow_from_operands, in, out);
+    return false;
+  }
+
+  constexpr bool parameters_fit(dsl::node const& n, operations::row const& row, shape const& in, shape const& out) {
+    int const kernel[] = {out.channels, in.channels, n.window.height, n.window.width};
+    for (int i = 0; i < row.parameters; ++i)
+      if (!(row.roles[i] == role::kernel ? kernel_fits(n, i, kernel) : row_fits(n, i, row.roles[i], out.channels)))
+        return false;
+    return true;
+  }
+
+  constexpr bool options_fit(dsl::node const& n, operations::row const& row) {
+    using operations::options;
+    if (contains(row.options, options::epsilon) && !is_between(n.epsilon, 1e-30, 1e30))
+      return breaks(rule::epsilon_is_positive, n.epsilon);
+    if (contains(row.options, options::momentum) && !is_between(n.momentum, 0, 1))
+      return breaks(rule::momentum_keeps_less_than_all, n.momentum);
+    if (contains(row.options, options::slope) && !is_between(n.rate, 0, 1e30))
+      return breaks(rule::slope_is_not_negative, n.rate);
+    if (contains(row.options, options::share) && (!is_between(n.rate, 0, 1) || static_cast<float>(n.rate) == 1))
+      return breaks(rule::dropout_rate_is_a_probability, n.rate);
+    return true;
   }
 
   constexpr bool window_fits(dsl::node const& n, shape const& in, shape const& out) {
@@ -133,8 +133,8 @@ class graph_check {
     return breaks(rule::windows_lead_to_their_output, in, out);
   }
 
-  constexpr bool kernel_fits(dsl::node const& n, int const (&dims)[4]) {
-    parameter const& p = g_.parameters[n.first_parameter];
+  constexpr bool kernel_fits(dsl::node const& n, int which, int const (&dims)[4]) {
+    parameter const& p = g_.parameters[n.first_parameter + which];
     if (p.role != role::kernel) return role_breaks(role::kernel, p.role);
     for (int i = 0; i < 4; ++i)
       if (p.dims[i] != dims[i]) return dims_break(p, i, dims[i]);
@@ -151,7 +151,7 @@ class graph_check {
   }
 
   constexpr bool branches_fit(dsl::node const& n, shape const& first, shape const& out) {
-    bool const adds = n.kind == op::add;
+    bool const adds = facts_of(n).output == operations::makes::common_shape;
     long long channels = 0;
     for (int i = 0; i < n.inputs; ++i) {
       shape const x = g_.input_shape(n, i);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/graph/word.hpp>
+#include <dsl/graph/facts.hpp>
 #include <dsl/placement/share.hpp>
 #include <dsl/text/format.hpp>
 

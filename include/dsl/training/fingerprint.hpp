@@ -4,9 +4,11 @@
 #include <dsl/data/augment.hpp>
 #include <dsl/data/dataset.hpp>
 #include <dsl/executors/engine.hpp>
+#include <dsl/graph/facts.hpp>
 
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 namespace dsl::detail {
@@ -14,7 +16,7 @@ namespace dsl::detail {
 /// Says which fields the fingerprints of networks and rules cover; files keep it beside them. 0 is that of files
 /// written before there were versions. Whoever adds a field increments it, and hashes the field from that version on,
 /// so that older files stay readable.
-inline constexpr int fingerprint_version = 0;
+inline constexpr int fingerprint_version = 1;
 
 /// A number that stands for what is put into it (FNV-1a, eight bytes at a time).
 class fingerprint {
@@ -51,7 +53,30 @@ class fingerprint {
   std::uint64_t value_ = 0xcbf29ce484222325u;
 };
 
-/// Of nodes, shapes, their connections and numbers; not of names, nor of what a custom operation computes.
+/// What version 1 adds: a user's own operation has its name and its facts, a parameter its role and where its first
+/// values come from. The lists of members are whole, or this does not compile: who adds one hashes it, too.
+[[gnu::cold]] inline void add_operation(fingerprint& f, node const& x) {
+  auto const& [kind, function, device, first_input, inputs, output, first_parameter, parameters, scope, window, rate,
+               epsilon, momentum, custom] = x;
+  f.add(parameters);
+  if (!custom) return;
+  std::string_view const own = word_of(x);
+  f.add(own.data(), own.size());
+  auto const& [name, operands, or_more, owned, roles, takes_flat, makes, options, gradients, reads, parameters_read,
+               kept, forward_in_place, gradient_in_place, gradient_over_input, slices, renames, mixes_samples,
+               gives_probabilities] = custom->facts;
+  for (int v :
+       {operands, static_cast<int>(or_more), owned, static_cast<int>(takes_flat), static_cast<int>(makes),
+        static_cast<int>(options), static_cast<int>(gradients), static_cast<int>(reads[0]), static_cast<int>(reads[1]),
+        static_cast<int>(parameters_read), static_cast<int>(kept), static_cast<int>(forward_in_place),
+        static_cast<int>(gradient_in_place), static_cast<int>(gradient_over_input), static_cast<int>(slices),
+        static_cast<int>(renames), static_cast<int>(mixes_samples), static_cast<int>(gives_probabilities)})
+    f.add(v);
+  for (role r : roles) f.add(static_cast<int>(r));
+}
+
+/// Stands for nodes, shapes, their connections and numbers; not for names of layers, nor for what a custom operation
+/// computes.
 [[gnu::cold]] inline std::uint64_t fingerprint_of(graph_view const& g, int version = fingerprint_version) {
   fingerprint f(version);
   for (int n = 0; n < g.size.nodes; ++n) {
@@ -63,9 +88,14 @@ class fingerprint {
       f.add(v);
     for (double v : {x.rate, x.epsilon, x.momentum}) f.add(v);
     for (int i = 0; i < x.inputs; ++i) f.add(g.input(x, i));
+    if (version > 0) add_operation(f, x);
   }
-  for (int k = 0; k < g.size.parameters; ++k)
-    for (int d : g.parameters[k].dims) f.add(d);
+  for (int k = 0; k < g.size.parameters; ++k) {
+    auto const& [role, node, dims, rank, fan_in, fan_out] = g.parameters[k];
+    for (int d : dims) f.add(d);
+    if (version > 0)
+      for (int v : {static_cast<int>(role), node, rank, fan_in, fan_out}) f.add(v);
+  }
   return f.value();
 }
 

@@ -3,6 +3,7 @@
 
 #include <dsl/detail/message.hpp>
 #include <dsl/error.hpp>
+#include <dsl/graph/facts.hpp>
 #include <dsl/plan/plan.hpp>
 #include <dsl/rules/broken.hpp>
 
@@ -20,10 +21,7 @@ constexpr node const& last_of(graph_view const& g) {
 /// Cross-entropy is -log of what it takes for a probability. Outputs that need not add up to 1 are none: training would
 /// raise all of them, or stand still where they are below 0, and never say so. What a user's own operation gives is the
 /// user's to know.
-constexpr bool gives_probabilities(graph_view const& g) {
-  op const last = last_of(g).kind;
-  return last == op::softmax || last == op::custom;
-}
+constexpr bool gives_probabilities(graph_view const& g) { return facts_of(last_of(g)).gives_probabilities; }
 
 /// binary_crossentropy takes each output for a probability of its own.
 constexpr bool gives_shares(graph_view const& g) {

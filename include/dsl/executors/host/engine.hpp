@@ -13,6 +13,7 @@
 #include <dsl/executors/host/state.hpp>
 #include <dsl/executors/host/tower.hpp>
 #include <dsl/executors/host/update.hpp>
+#include <dsl/graph/facts.hpp>
 #include <dsl/placement/parts.hpp>
 #include <dsl/plan/make_plan.hpp>
 #include <dsl/warning.hpp>
@@ -287,7 +288,7 @@ class engine : public dsl::engine {
   /// What a tower without samples does in a step.
   bool meets_others(bound_step const& b) const {
     return b.step->what == action::all_reduce || takes_gradients(b) ||
-           (b.node && b.node->kind == op::batch_norm && options_.moments == tower_moments::synchronized);
+           (b.node && facts_of(*b.node).mixes_samples && options_.moments == tower_moments::synchronized);
   }
   static bool takes_gradients(bound_step const& b) {
     return b.step->what == action::measure || b.step->what == action::update;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/executors/host/binding.hpp>
-#include <dsl/graph/word.hpp>
+#include <dsl/graph/facts.hpp>
 
 #include <cstring>
 #include <string>

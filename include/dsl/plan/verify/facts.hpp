@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/graph/facts.hpp>
 #include <dsl/plan/plan.hpp>
 #include <dsl/plan/verify/rules.hpp>
 
-// The checker shares no code with the planner: what it has to know of the graph it finds out again, here.
+// The checker shares the facts of operations with the planner, and no code: what it has to know of the graph it finds
+// out again, here.
 namespace dsl::detail::checking {
 
 /// What the graph asks of every plan.
@@ -55,7 +57,8 @@ struct facts {
 
 /// Nodes whose output may be another name for their input.
 [[gnu::cold]] constexpr bool only_renames(node const& x, bool training) {
-  return x.kind == op::flatten || (x.kind == op::dropout && !training);
+  operations::renames const when = facts_of(x).renames;
+  return when == operations::renames::without_blocks || (when == operations::renames::in_inference && !training);
 }
 
 /// Which tensors share a buffer as one value: by the plan's table of placements, and as far as the graph justifies it.

@@ -227,9 +227,6 @@ class replay {
   /// same ones.
   [[gnu::cold]] constexpr bool overwrites_safely() {
     step const& s = p_.steps[step_];
-    bool const elementwise =
-        (s.what == action::forward && (s.kind == op::activation || s.kind == op::dropout)) ||
-        (s.what == action::backward && (s.kind == op::activation || s.kind == op::dropout || s.kind == op::batch_norm));
     operand const& w = current();
     for (int i = s.first_operand; i < at_ - 1; ++i) {
       operand const& r = p_.operands[i];
@@ -237,10 +234,19 @@ class replay {
       bool const tensors = r.what <= content::gradient && w.what <= content::gradient;
       bool const apart = tensors && (r.channel + extent(r) <= w.channel || w.channel + extent(w) <= r.channel);
       bool const same = tensors && r.channel == w.channel && g_.shape_of(r.index) == g_.shape_of(w.index);
-      if (!apart && !(same && elementwise))
+      if (!apart && !(same && may_overwrite(s, r)))
         return breaks(plan_rule::only_elementwise_steps_overwrite_their_input, w.buffer);
     }
     return true;
+  }
+  /// Whether a step's operation computes the same whether its result lies where this operand is or elsewhere.
+  [[gnu::cold]] constexpr bool may_overwrite(step const& s, operand const& read) const {
+    if (s.node < 0) return false;
+    operations::row const& row = facts_of(g_.nodes[s.node]);
+    if (s.what == action::forward) return row.forward_in_place;
+    if (s.what != action::backward) return false;
+    if (read.what == content::gradient) return row.gradient_in_place;
+    return row.gradient_over_input && read.index == g_.input(g_.nodes[s.node], s.edge);
   }
   /// Channels of its buffer that a tensor operand covers.
   [[gnu::cold]] constexpr long long extent(operand const& o) const {

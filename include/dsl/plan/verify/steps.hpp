@@ -157,12 +157,14 @@ class step_checker {
   }
 
   [[gnu::cold]] constexpr bool forward(step const& s, node const& x) {
-    bool const nothing_to_do = x.kind == op::input || x.kind == op::concat ||
-                               (x.kind == op::dropout && !facts_.training) ||
-                               (x.kind == op::flatten && activations_[micro_].shared[x.first_input]);
+    operations::row const& row = facts_of(x);
+    bool const nothing_to_do =
+        x.kind == op::input || x.kind == op::concat ||
+        (row.renames == operations::renames::in_inference && !facts_.training) ||
+        (row.renames == operations::renames::without_blocks && activations_[micro_].shared[x.first_input]);
     if (nothing_to_do) return breaks(plan_rule::steps_fit_their_node, s.node);
     if (!once(now_->nodes[s.node].forward, s.node)) return false;
-    bool const moves_statistics = facts_.training && x.kind == op::batch_norm;
+    bool const moves_statistics = facts_.training && row.kept == operations::kept::statistics;
     if (moves_statistics && micro_ > 0 && !micros_[micro_ - 1].nodes[s.node].forward)
       return breaks(plan_rule::micro_batches_come_in_order, s.node);
     int last = s.node;
@@ -195,7 +197,8 @@ class step_checker {
   /// What a forward step in training keeps besides its output.
   [[gnu::cold]] constexpr bool keep(int n, node const& x) {
     target const& to = p_.options.target;
-    if (x.kind == op::batch_norm) {
+    operations::kept const what = facts_of(x).kept;
+    if (what == operations::kept::statistics) {
       node const& before = g_.nodes[g_.tensors[g_.input(x)].producer];
       if (facts_.bias_is_cancelled(g_, before))
         for (int k = before.first_parameter; k < before.first_parameter + before.parameters; ++k)
@@ -205,7 +208,7 @@ class step_checker {
       if (!memory_.write_other(content::statistics, n, c)) return false;
       now_->nodes[n].kept = memory_.current().buffer;
     }
-    if (x.kind == op::max_pool2d) {
+    if (what == operations::kept::argmax) {
       contents const c{.shape = g_.output_shape(x),
                        .block = expected_block(g_, to, x.output),
                        .element_bytes = x.window.height * x.window.width <= 256 ? 1 : 2,
@@ -248,7 +251,7 @@ class step_checker {
     return true;
   }
   [[gnu::cold]] constexpr bool copy_backward(step const& s, node const& x) {
-    if ((x.kind != op::concat && x.kind != op::add) || !is_edge(s, x) ||
+    if (facts_of(x).gradients != operations::gradient_steps::copies || !is_edge(s, x) ||
         gradients_[micro_].shared[x.first_input + s.edge])
       return breaks(plan_rule::steps_fit_their_node, s.node);
     int const in = g_.input(x, s.edge);
@@ -351,12 +354,15 @@ class step_checker {
 
   [[gnu::cold]] constexpr bool backward(step const& s, node const& x) {
     progress& d = now_->nodes[s.node];
-    bool const has_weights = x.kind == op::conv2d || x.kind == op::dense;
-    bool const inside_another_step = x.kind == op::input || x.kind == op::concat || x.kind == op::add ||
-                                     (x.kind == op::flatten && gradients_[micro_].shared[x.first_input]) ||
-                                     (x.output == g_.result() && facts_.loss_from_logits);
-    if (has_weights != (s.what != action::backward) || inside_another_step)
+    operations::row const& row = facts_of(x);
+    bool const in_two_steps = row.gradients == operations::gradient_steps::weights_and_data;
+    bool const has_steps = in_two_steps || row.gradients == operations::gradient_steps::one_an_input;
+    bool const inside_another_step =
+        (row.renames == operations::renames::without_blocks && gradients_[micro_].shared[x.first_input]) ||
+        (x.output == g_.result() && facts_.loss_from_logits);
+    if (!has_steps || in_two_steps != (s.what != action::backward) || inside_another_step)
       return breaks(plan_rule::steps_fit_their_node, s.node);
+    if (!in_two_steps) return backward_of_input(s, x, row);
     int const in = g_.input(x);
     if (s.what == action::backward_weights)
       return once(d.backward, s.node) && memory_.read_activation(in) && memory_.read_gradient(x.output) &&
@@ -365,26 +371,33 @@ class step_checker {
       return (facts_.needs_gradient[in] || breaks(plan_rule::steps_fit_their_node, s.node)) &&
              once(d.backward_data, s.node) && memory_.read_gradient(x.output) &&
              memory_.parameter(x.first_parameter, access::read) && memory_.contribute(in);
-    if (!once(d.backward, s.node)) return false;
-    if (x.kind == op::batch_norm) return backward_batch_norm(s, x);
-    bool const needs_input = x.kind == op::custom || (x.kind == op::activation && x.function == function::silu);
-    bool const needs_output =
-        x.kind == op::custom || x.kind == op::softmax || (x.kind == op::activation && x.function != function::silu);
-    if (needs_input && !memory_.read_activation(in)) return false;
-    if (needs_output && !memory_.read_activation(x.output)) return false;
-    if (x.kind == op::max_pool2d && !memory_.read_other(content::argmax, s.node, d.kept)) return false;
-    return memory_.read_gradient(x.output) && (!facts_.needs_gradient[in] || memory_.contribute(in));
+    return breaks(plan_rule::steps_fit_their_node, s.node);
   }
-  [[gnu::cold]] constexpr bool backward_batch_norm(step const& s, node const& x) {
+  /// A step for each input whose gradient somebody wants; the first input's is there for the parameters, too.
+  [[gnu::cold]] constexpr bool backward_of_input(step const& s, node const& x, operations::row const& row) {
     progress const& d = now_->nodes[s.node];
-    int const in = g_.input(x);
-    if (s.activation != d.activation) return breaks(plan_rule::steps_fit_their_node, s.node);
+    if (!is_edge(s, x) || s.edge > 1 || s.activation != d.activation)
+      return breaks(plan_rule::steps_fit_their_node, s.node);
+    int const in = g_.input(x, s.edge);
+    bool const wanted = facts_.needs_gradient[in];
+    bool const first = s.edge == 0;
+    if (!wanted && (!first || x.parameters == 0)) return breaks(plan_rule::steps_fit_their_node, s.node);
+    if (!once(now_->copied[x.first_input + s.edge].backward, s.node)) return false;
+    operations::values const reads = row.reads[s.edge];
+    if (contains(reads, operations::values::first_input) && !memory_.read_activation(g_.input(x, 0))) return false;
+    if (contains(reads, operations::values::second_input) && !memory_.read_activation(g_.input(x, 1))) return false;
+    if (contains(reads, operations::values::output) && !memory_.read_activation(x.output)) return false;
+    if (row.kept == operations::kept::statistics && !memory_.read_other(content::statistics, s.node, d.kept))
+      return false;
+    if (row.kept == operations::kept::argmax && !memory_.read_other(content::argmax, s.node, d.kept)) return false;
     int const out = d.activation < 0 ? x.output : g_.nodes[d.activation].output;
-    return memory_.read_activation(in) && memory_.read_other(content::statistics, s.node, d.kept) &&
-           memory_.parameter(x.first_parameter, access::read) &&                            // gamma
-           (d.activation < 0 || memory_.parameter(x.first_parameter + 1, access::read)) &&  // beta, for relu's mask
-           parameter_gradients(x) && memory_.read_gradient(out) &&
-           (!facts_.needs_gradient[in] || memory_.contribute(in));
+    for (int i = 0; i < x.parameters; ++i) {
+      int const k = x.first_parameter + i;
+      bool const masks_relu = d.activation >= 0 && g_.parameters[k].role == role::beta;
+      bool const read = (row.parameters_read & 1U << i) != 0 || masks_relu;
+      if (read && !memory_.parameter(k, access::read)) return false;
+    }
+    return (!first || parameter_gradients(x)) && memory_.read_gradient(out) && (!wanted || memory_.contribute(in));
   }
 
   /// Nothing was left out, and what the host reads is there.

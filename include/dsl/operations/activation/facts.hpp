@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/operations/operation.hpp>
+
+namespace dsl::operations {
+
+/// A function of each number, whose derivative follows from `reads`.
+constexpr row activation(char const* name, values reads, options used = options::none) {
+  return {.name = name,
+          .options = used,
+          .reads = {reads},
+          .forward_in_place = true,
+          .gradient_in_place = true,
+          .slices = slices::always};
+}
+
+/// By enum class function.
+inline constexpr row activations[] = {
+    activation("relu", values::output),
+    activation("leaky_relu", values::output, options::slope),
+    activation("elu", values::output, options::slope),
+    activation("sigmoid", values::output),
+    activation("tanh", values::output),
+    activation("silu", values::first_input),
+};
+
+}  // namespace dsl::operations

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/operations/operation.hpp>
+
+namespace dsl::operations {
+
+/// Normalises each channel by its moments over the batch, in inference by running ones.
+inline constexpr row batch_norm{.name = "batch_norm",
+                                .parameters = 4,
+                                .roles = {role::gamma, role::beta, role::moving_mean, role::moving_variance},
+                                .options = options::epsilon | options::momentum,
+                                .reads = {values::first_input},
+                                .parameters_read = 1,  // and beta for the mask of a fused relu
+                                .kept = kept::statistics,
+                                .gradient_over_input = true,
+                                .slices = slices::always,
+                                .mixes_samples = true};
+
+}  // namespace dsl::operations

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/operations/operation.hpp>
+
+namespace dsl::operations {
+
+/// A weighted sum of all inputs for each unit, plus a bias; kernels (out, in).
+inline constexpr row dense{.name = "dense",
+                           .parameters = 2,
+                           .roles = {role::kernel, role::bias},
+                           .takes_flat = true,
+                           .output = makes::units,
+                           .gradients = gradient_steps::weights_and_data,
+                           .reads = {values::first_input},
+                           .parameters_read = 1};
+
+}  // namespace dsl::operations

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/operations/operation.hpp>
+
+namespace dsl::operations {
+
+/// e^x over the sum of all e^x.
+inline constexpr row softmax{
+    .name = "softmax", .takes_flat = true, .reads = {values::output}, .gives_probabilities = true};
+
+}  // namespace dsl::operations

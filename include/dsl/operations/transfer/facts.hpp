@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/operations/operation.hpp>
+
+namespace dsl::operations {
+
+/// The input, on another device.
+inline constexpr row transfer{.name = "transfer", .slices = slices::always};
+
+}  // namespace dsl::operations
