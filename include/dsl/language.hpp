@@ -19,6 +19,7 @@
 #include <dsl/combinators/sequential.hpp>
 #include <dsl/combinators/concat.hpp>
 #include <dsl/combinators/add.hpp>
+#include <dsl/combinators/multiply.hpp>
 // sentences
 #include <dsl/network.hpp>
 #include <dsl/modules/conv_module.hpp>

@@ -21,6 +21,17 @@ struct shape {
   constexpr bool is_flat() const { return height == 1 && width == 1; }
 };
 
+/// Whether each of two shapes has as many channels as the other or one, and the same height and width or one pixel.
+constexpr bool broadcasts(shape const& a, shape const& b) {
+  bool const channels = a.channels == b.channels || a.channels == 1 || b.channels == 1;
+  return channels && ((a.height == b.height && a.width == b.width) || a.is_flat() || b.is_flat());
+}
+/// The shape that both are broadcast to: {64, 8, 8} and {64, 1, 1} -> {64, 8, 8}.
+constexpr shape broadcast(shape const& a, shape const& b) {
+  shape const& pixels = a.is_flat() ? b : a;
+  return {a.channels > b.channels ? a.channels : b.channels, pixels.height, pixels.width};
+}
+
 namespace literals {
 /// 256_MiB == 268'435'456, for budgets in static_assert.
 consteval long long operator""_KiB(unsigned long long n) { return static_cast<long long>(n) << 10; }

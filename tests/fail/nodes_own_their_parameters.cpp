@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: node: it must own its operation's parameters; declare kernel, bias, or batch_norm's four, or none before it
+// EXPECT: node: it must own its operation's parameters; declare all of them before it, and no others
 // EXPECT-RE: nodes_own_their_parameters<.*dsl::at<1>, (Layer=)?mix<3>
 // EXPECT-RE: (Kind=)?.*(conv2d|op\)1), (Wanted=)?2, (Found=)?1
 // A convolution without its bias. What is asked for after the error is no second one.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: node: it must have the operands of its operation; concat and add take two or more, the others one
+// EXPECT: node: it must have the operands of its operation; give append() as many as that takes
 // EXPECT-RE: nodes_take_their_operands<.*dsl::at<1>, (Layer=)?sum
 // EXPECT-RE: (Kind=)?.*(activation|op\)3), (Wanted=)?1, (Found=)?2
 // An activation of two values.

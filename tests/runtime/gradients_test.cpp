@@ -162,6 +162,9 @@ void through(question const& q = {}) {
   check_network<image<2, 5, 6>, conv2d<3, 2>, Layers..., flatten, dense<3>, softmax>(q);
 }
 
+template <int C>
+struct sigmoid_of_mean : sequential<global_avg_pool2d, conv2d<C, 1>, sigmoid> {};
+
 template <class F>
 void alone_in_place_and_in_concat() {
   through<F>();                 // over its input
@@ -273,6 +276,21 @@ TEST_CASE("gradients: add", "[gradients]") {
   through<add<identity, sequential<conv_module<2, 1, 1>, conv2d<3, 3>, batch_norm<>>>, relu, conv2d<2, 3>>();
   through<add<conv2d<2, 3, 3, 2>, conv2d<2, 1, 1, 2>>, relu>();
   through<add<identity, add<identity, conv2d<3, 1>>, concat<conv2d<1, 1>, conv2d<2, 1>>>>();
+}
+
+TEST_CASE("gradients: multiply", "[gradients]") {
+  through<multiply<identity, conv2d<3, 3>>>();
+  through<multiply<conv2d<3, 3>, identity>>();
+  through<multiply<identity, identity>, conv2d<2, 1>>();  // both gradients go into one
+  through<multiply<identity, sequential<global_avg_pool2d, conv2d<2, 1>, relu, conv2d<3, 1>, sigmoid>>, conv2d<2, 2>>();
+  through<multiply<conv2d<1, 1>, identity>>();                                            // one channel
+  through<multiply<sequential<global_avg_pool2d, conv2d<1, 1>>, conv2d<2, 3>>>();         // one number
+  through<multiply<conv2d<1, 3>, sequential<global_avg_pool2d, conv2d<4, 1>>>>();         // neither is as large as both
+  through<add<identity, multiply<identity, conv2d<1, 1>>>, multiply<relu, dsl::tanh>>();  // adds to a gradient
+  through<concat<conv2d<2, 1>, multiply<conv2d<2, 1>, sigmoid_of_mean<2>>>, conv2d<2, 1>>();  // into a slice
+  through<batch_norm<>, multiply<relu, conv_module<1, 1, 1>>, batch_norm<>>();
+  check_network<features<4>, multiply<dense<5>, sequential<dense<1>, dsl::tanh>>, dense<3>, softmax>();
+  check_network<image<2, 4, 3>, multiply<identity, conv2d<2, 2>>>({.loss = loss::mean_squared_error});  // of a picture
 }
 
 TEST_CASE("gradients: both losses, with and without a softmax before them", "[gradients]") {

@@ -137,6 +137,11 @@ static_assert(on<3, 8, 8, dsl::concat<dsl::identity, dsl::identity, dsl::relu>>:
 static_assert(on<64, 8, 8, dsl::add<dsl::identity, dsl::conv2d<64, 3>>>::output == shape{64, 8, 8});
 static_assert(on<64, 8, 8, dsl::add<dsl::identity, dsl::conv2d<64, 3>>>::parameter_count == 9 * 64 * 64 + 64);
 static_assert(on<3, 8, 8, dsl::sequential<dsl::conv2d<8, 3>, dsl::relu>, dsl::sequential<>>::output == shape{8, 8, 8});
+static_assert(on<64, 8, 8, dsl::multiply<dsl::identity, dsl::global_avg_pool2d>>::output == shape{64, 8, 8});
+static_assert(on<64, 8, 8, dsl::multiply<dsl::conv2d<1, 1>, dsl::identity>>::output == shape{64, 8, 8});
+static_assert(on<64, 8, 8, dsl::multiply<dsl::conv2d<1, 1>, dsl::global_avg_pool2d>>::output == shape{64, 8, 8});
+static_assert(on<64, 8, 8, dsl::multiply<dsl::identity, dsl::relu>>::parameter_count == 0);
+
 // nested: an add of concats of adds
 using inner = dsl::add<dsl::identity, dsl::conv2d<4, 3>>;
 using middle = dsl::concat<inner, dsl::sequential<dsl::conv2d<6, 1>, dsl::relu>, dsl::concat<dsl::identity, inner>>;

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Checks that no header of include/dsl includes one of a higher room.
 
-The rooms are the rows of the table "Rooms" in docs/README.md, from the ground up: folders and single headers. A header
-may include headers of its own room and of earlier rows. Headers that include each other in a circle are refused in any
+The rooms are the rows of the table "Rooms" in docs/README.md, from the ground up: folders, single headers, and patterns
+of headers: `operations/*/loops.hpp` is one file of every folder there. A header may include headers of its own room and of earlier rows. Headers that include each other in a circle are refused in any
 room. `rooms.py --self-test` shows that each fault is found.
 """
+import fnmatch
 import pathlib
 import re
 import sys
@@ -25,8 +26,8 @@ def read_rooms(page):
 
 
 def room_of(header, rooms):
-    """Returns the longest entry that is the header itself or a folder above it, or None."""
-    fitting = [path for path in rooms if path == header or (path.endswith("/") and header.startswith(path))]
+    """Returns the longest entry that is the header itself, its pattern or a folder above it, or None."""
+    fitting = [p for p in rooms if fnmatch.fnmatchcase(header, p) or (p.endswith("/") and header.startswith(p))]
     return max(fitting, key=len, default=None)
 
 
@@ -94,6 +95,15 @@ class SelfTest(unittest.TestCase):
             self.assertEqual(len(found), 1, found)
             self.assertIn(f"{header} (", found[0])
             self.assertIn(f"includes {other}, which is in a higher room", found[0])
+
+    def test_a_pattern_is_a_room_of_its_own(self):
+        table = self.table.replace("<!-- rooms: end", "| `detail/*/loops.hpp` | code |\n<!-- rooms: end")
+        loops = {"detail/add/facts.hpp": [], "detail/add/loops.hpp": ["detail/add/facts.hpp", "graph/rules/verdict.hpp"]}
+        self.assertEqual(self.faults(loops, table=table), [])
+        found = self.faults({**loops, "detail/add/facts.hpp": ["detail/mul/loops.hpp"], "detail/mul/loops.hpp": []},
+                            table=table)
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("detail/add/facts.hpp (detail/) includes detail/mul/loops.hpp, which is in a higher room", found[0])
 
     def test_a_circle_within_a_room_is_found(self):
         found = self.faults({"graph/node.hpp": ["graph/edge.hpp"], "graph/edge.hpp": ["graph/node.hpp"]})

@@ -348,6 +348,8 @@ void check_joins() {
   agree_behind<C, add<conv2d<20, 3, 3, 2>, conv2d<20, 1, 1, 2>, conv2d<20, 2, 2, 2>>, batch_norm<>>();
   agree_behind<C, add<sequential<conv_module<6, 1, 1>, conv2d<C, 3>, batch_norm<>>, identity>, relu, conv2d<3, 1>>();
   agree_behind<C, add<concat<conv2d<C - 4, 1>, conv2d<4, 1>>, identity, identity>, conv2d<3, 3>>();
+  agree_behind<C, multiply<identity, sequential<global_avg_pool2d, conv2d<C, 1>, sigmoid>>, conv2d<4, 3>>();
+  agree_behind<C, concat<multiply<conv2d<1, 1>, identity>, multiply<dsl::tanh, conv2d<C, 3>>>, conv2d<4, 1>>();
 }
 template <int C>
 void check_on_pictures() {

@@ -3,6 +3,7 @@
 
 #include <dsl/io/onnx/library.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -92,6 +93,30 @@ class onnx_interpreter {
     return a ? std::vector<long long>(a->ints().begin(), a->ints().end()) : otherwise;
   }
 
+  /// With multidirectional broadcasting: dimensions from the back, where one may be 1 or missing.
+  static onnx_tensor multiply(onnx_tensor const& a, onnx_tensor const& b) {
+    std::size_t const rank = std::max(a.dims.size(), b.dims.size());
+    auto const dim = [&](onnx_tensor const& t, std::size_t i) {
+      std::size_t const missing = rank - t.dims.size();
+      return i < missing ? 1 : t.dims[i - missing];
+    };
+    onnx_tensor y;
+    for (std::size_t i = 0; i < rank; ++i) {
+      require(dim(a, i) == dim(b, i) || dim(a, i) == 1 || dim(b, i) == 1, "Mul of different shapes");
+      y.dims.push_back(std::max(dim(a, i), dim(b, i)));
+    }
+    auto const value = [&](onnx_tensor const& t, long long at) {
+      long long place = 0, step = 1;
+      for (std::size_t i = rank; i-- > 0; at /= y.dims[i]) {
+        if (dim(t, i) > 1) place += at % y.dims[i] * step;
+        step *= dim(t, i);
+      }
+      return t.values[static_cast<std::size_t>(place)];
+    };
+    for (long long i = 0; i < y.size(); ++i) y.values.push_back(value(a, i) * value(b, i));
+    return y;
+  }
+
   onnx_tensor compute(pb::NodeProto const& n) const {
     std::string const& type = n.op_type();
     std::vector<onnx_tensor const*> in;
@@ -117,13 +142,13 @@ class onnx_interpreter {
       require(x.dims.size() == 2 && in.at(1)->values == std::vector<double>{2, 3}, "Unsqueeze");
       return {{x.dim(0), x.dim(1), 1, 1}, x.values};
     }
-    if (type == "Mul" || type == "Add" || type == "Sum") {
+    if (type == "Mul") return multiply(x, *in.at(1));
+    if (type == "Add" || type == "Sum") {
       onnx_tensor y = x;
       require(type == "Sum" || in.size() == 2, type);
       for (std::size_t k = 1; k < in.size(); ++k) {
         require(in[k]->dims == x.dims, type + " of different shapes");
-        for (std::size_t i = 0; i < y.values.size(); ++i)
-          y.values[i] = type == "Mul" ? y.values[i] * in[k]->values[i] : y.values[i] + in[k]->values[i];
+        for (std::size_t i = 0; i < y.values.size(); ++i) y.values[i] += in[k]->values[i];
       }
       return y;
     }

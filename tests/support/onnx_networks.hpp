@@ -65,6 +65,13 @@ void for_each_onnx_network(F f) {
   f.template operator()<network<picture, add<identity, conv2d<3, 3>>>>("add");
   f.template operator()<network<picture, add<identity, conv2d<3, 3>, relu>>>("add_three");
   f.template operator()<network<picture, global_avg_pool2d, add<identity, dense<3>>, dense<2>>>("add_flat");
+  f.template operator()<network<picture, multiply<identity, conv2d<3, 3>>>>("multiply");
+  f.template
+  operator()<network<picture, multiply<sequential<global_avg_pool2d, flatten, dense<3>, sigmoid>, identity>>>(
+      "multiply_gates");
+  f.template operator()<network<picture, multiply<conv2d<1, 3>, sequential<global_avg_pool2d, conv2d<4, 1>>>>>(
+      "multiply_both");
+  f.template operator()<network<features<7>, multiply<dense<5>, sequential<dense<1>, sigmoid>>>>("multiply_flat");
   f.template operator()<network<picture, flatten>>("flatten");
   f.template operator()<network<picture, flatten, flatten, dense<4>>>("dense");
   f.template operator()<network<features<7>, dense<5>, relu, dense<3>, softmax>>("dense_of_features");

@@ -88,6 +88,7 @@ class graph_values {
     for (int t : in) out.channels += shape_of(t).channels;
     return append({.kind = op::concat}, in, out);
   }
+  int multiply(int a, int b) { return append({.kind = op::multiply}, {a, b}, broadcast(shape_of(a), shape_of(b))); }
   int add(std::vector<int> const& in) { return append({.kind = op::add}, in, shape_of(in[0])); }
 
  private:
@@ -123,7 +124,9 @@ class graph_values {
 /// Series, branches, and skips over them, from every operation; after them a classifier or a regression.
 class random_graph : public graph_values {
  public:
-  random_graph(dice& d, int channel_block) : d_(d), block_(channel_block > 0 ? channel_block : 4) {
+  /// `everywhere`: of operations that every executor has.
+  random_graph(dice& d, int channel_block, bool everywhere = true)
+      : d_(d), block_(channel_block > 0 ? channel_block : 4), everywhere_(everywhere) {
     int t = image(shape{d_.of({1, 3, 4, block_}), d_.between(2, 4), d_.between(2, 4)});
     for (int i = d_.between(1, 3); i > 0; --i) t = block(t, 0);
     finish(t);
@@ -150,9 +153,18 @@ class random_graph : public graph_values {
     return pool(kind, in, size, stride);
   }
 
+  int mean(int in) {
+    shape const& s = shape_of(in);
+    return s.height == s.width ? pool(op::avg_pool2d, in, s.height, 1) : in;
+  }
+
   /// One operation that keeps height and width.
   int layer(int in) {
-    switch (d_.below(11)) {
+    switch (d_.below(everywhere_ ? 11 : 11 + cpu_alone)) {
+      case 11: {  // by one number a pixel, or a channel, or by itself
+        int const gate = d_.percent(40) ? conv(in, 1, 1) : d_.percent(50) ? random_act(in) : mean(in);
+        return d_.percent(50) ? multiply(in, gate) : multiply(gate, in);
+      }
       case 0: return norm(in);
       case 1: return act(norm(in));
       case 2: return random_act(in);
@@ -254,8 +266,11 @@ class random_graph : public graph_values {
       random_act(t);
   }
 
+  static constexpr int cpu_alone = 1;  // further choices of layer()
+
   dice& d_;
   int block_;
+  bool everywhere_;
   std::vector<int> drop_;
 };
 

@@ -253,6 +253,12 @@ class executor {
         }
         break;
       }
+      case op::multiply: {
+        demand(in.size() == 2);
+        operand const& out = p_.operands[step_->first_operand + step_->operands - 1];
+        y = by_sample(what, {&x.values, &in[1].values}, 0, batch, tensor_shape(out).size());
+        break;
+      }
       case op::transfer:
       case op::flatten: y = x.values; break;
       case op::max_pool2d:
@@ -343,6 +349,10 @@ class executor {
       case op::max_pool2d:
       case op::softmax: store_tensor(content::gradient, by_sample(what, {&value, &dy}, 0, batch, size)); break;
       case op::avg_pool2d: store_tensor(content::gradient, by_sample(what, {&dy}, 0, batch, size)); break;
+      case op::multiply:
+        store_tensor(content::gradient,
+                     by_sample(mix(what, static_cast<number>(s.edge)), {&value, &dy}, 0, batch, size));
+        break;
       case op::custom: store_tensor(content::gradient, by_sample(what, {&value, &output, &dy}, 0, batch, size)); break;
       default: demand(false);
     }

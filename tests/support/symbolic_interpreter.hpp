@@ -95,6 +95,7 @@ class interpreter {
         for (int i = 0; i < x.inputs; ++i)
           for (std::size_t e = 0; e < y.size(); ++e) y[e] += value(g_.input(x, i))[e];
         break;
+      case op::multiply: y = by_sample(what, {in, &value(g_.input(x, 1))}, 0, batch_, size); break;
       case op::concat:
         for (int s = 0; s < batch_; ++s)
           for (int i = 0; i < x.inputs; ++i) {
@@ -177,6 +178,11 @@ class interpreter {
         }
         return;
       }
+      case op::multiply:
+        for (int i = 0; i < 2; ++i)
+          contribute(g_.input(x, i), by_sample(mix(what, static_cast<number>(i)), {&value(g_.input(x, 1 - i)), &dy}, 0,
+                                               batch_, g_.input_shape(x, i).size()));
+        return;
       case op::custom: return contribute(in, by_sample(what, {&v, &value(x.output), &dy}, 0, batch_, size));
       case op::input: return;
     }

@@ -31,6 +31,8 @@ enum class rule : unsigned char {
   branches_share_height_and_width,
   add_joins_two_or_more,
   branches_share_their_shape,
+  multiply_joins_two,
+  branches_broadcast,
   slope_is_not_negative,
   on_names_a_device,
   devices_are_not_negative,

@@ -61,6 +61,7 @@ class weight_layout {
                 "add: Keras has its operands in different orders, since it flattens height, width and "
                 "channels; weights can't be moved there or from there");
         break;
+      case op::multiply: return broadcast_order(n);
       case op::custom:
         if (!order_of(graph_.input(n)).empty() && !(graph_.input_shape(n) == graph_.output_shape(n)))
           throw option_error(
@@ -70,6 +71,16 @@ class weight_layout {
       default: break;  // one number at a time, or one channel
     }
     return order_of(graph_.input(n));
+  }
+  /// An operand of one channel has no order.
+  [[gnu::cold]] order broadcast_order(node const& n) const {
+    int const first = graph_.input(n), second = graph_.input(n, 1);
+    if (graph_.shape_of(first).channels == 1) return order_of(second);
+    if (graph_.shape_of(second).channels > 1 && order_of(first) != order_of(second))
+      throw option_error(
+          "multiply: Keras has its operands in different orders, since it flattens height, width and channels; weights "
+          "can't be moved there or from there");
+    return order_of(first);
   }
   [[gnu::cold]] order flattened(node const& n) const {
     dsl::shape const& in = graph_.input_shape(n);

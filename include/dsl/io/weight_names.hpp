@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/graph/facts.hpp>
 #include <dsl/graph/graph.hpp>
 
 #include <string>
@@ -53,7 +54,7 @@ class torch_tree {
   [[gnu::cold]] torch_tree(graph_view const& g, std::string const& branches)
       : graph_(g), branches_(branches), joins_(static_cast<std::size_t>(g.size.scopes)), children_(joins_.size()) {
     for (int n = 0; n < g.size.nodes; ++n)
-      if (node const& x = g.nodes[n]; x.kind == op::concat || x.kind == op::add) joins_[at(x.scope)] = 1;
+      if (node const& x = g.nodes[n]; facts_of(x).inputs > 1) joins_[at(x.scope)] = 1;
     for (int s = 1; s < g.size.scopes; ++s) ++children_[at(g.scopes[s].parent)];
   }
 

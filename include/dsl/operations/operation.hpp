@@ -20,6 +20,7 @@ enum class op : unsigned char {
   add,
   custom,
   transfer,  // its input, on another device
+  multiply,
 };
 
 /// Elementwise functions of op::activation; alpha is the slope of leaky_relu and the scale of elu.
@@ -70,6 +71,7 @@ enum class makes : unsigned char {
   units,         // a flat output of any size
   joined,        // the channels of all operands
   common_shape,  // that which all operands have
+  broadcast,     // the larger of two operands in channels and in pixels; the other has as many, or one
 };
 
 /// What of a node an operation looks at, beside its operands and parameters, as a set of bits.

@@ -171,6 +171,18 @@ struct branches_share_their_shape {
                 "add: every branch must have the shape of the first");
 };
 
+template <class At, class Layer, int Branches>
+struct multiply_joins_two {
+  static_assert(Branches == 2, "multiply: there must be two branches; put one multiply into another for more");
+};
+
+template <class At, class Layer, shape First, shape Second>
+struct branches_broadcast {
+  static_assert(broadcasts(First, Second),
+                "multiply: its branches' channels must be equal or one of them 1, and their height and width equal or "
+                "1x1; change a branch");
+};
+
 template <class At, class Layer, bool IsDevice = false>
 struct on_names_a_device {
   static_assert(IsDevice, "on: its first type must be a device; write on<device<1>, ...>");

@@ -33,14 +33,13 @@ struct values_are_read {
 template <class At, class Layer, op Kind, int Wanted, int Found>
 struct nodes_take_their_operands {
   static_assert(Found == Wanted,
-                "node: it must have the operands of its operation; concat and add take two or more, the others one");
+                "node: it must have the operands of its operation; give append() as many as that takes");
 };
 
 template <class At, class Layer, op Kind, int Wanted, int Found>
 struct nodes_own_their_parameters {
-  static_assert(
-      Found == Wanted,
-      "node: it must own its operation's parameters; declare kernel, bias, or batch_norm's four, or none before it");
+  static_assert(Found == Wanted,
+                "node: it must own its operation's parameters; declare all of them before it, and no others");
 };
 
 template <class At, class Layer, op Kind, role Wanted, role Found>

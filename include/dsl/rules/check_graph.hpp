@@ -95,6 +95,11 @@ class graph_check {
       case makes::units: return out.is_flat() || breaks(rule::shapes_follow_from_operands, {out.channels, 1, 1}, out);
       case makes::joined:
       case makes::common_shape: return branches_fit(n, in, out);
+      case makes::broadcast: {
+        shape const other = g_.input_shape(n, 1);
+        if (!broadcasts(in, other)) return breaks(rule::branches_broadcast, in, other);
+        return broadcast(in, other) == out || breaks(rule::shapes_follow_from_operands, broadcast(in, other), out);
+      }
     }
     return false;
   }

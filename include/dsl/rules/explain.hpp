@@ -163,6 +163,11 @@ template <class J>
 struct explain<rule::branches_share_their_shape, J>
     : broken::branches_share_their_shape<at_of<J>, layer_of<J>, J::why.found, J::why.first, J::why.second> {};
 template <class J>
+struct explain<rule::multiply_joins_two, J> : broken::multiply_joins_two<at_of<J>, layer_of<J>, J::why.found> {};
+template <class J>
+struct explain<rule::branches_broadcast, J>
+    : broken::branches_broadcast<at_of<J>, layer_of<J>, J::why.first, J::why.second> {};
+template <class J>
 struct explain<rule::slope_is_not_negative, J> : broken::slope_is_not_negative<at_of<J>, layer_of<J>, J::why.number> {};
 template <class J>
 struct explain<rule::on_names_a_device, J> : broken::on_names_a_device<at_of<J>, layer_of<J>> {};

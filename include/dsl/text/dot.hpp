@@ -111,7 +111,7 @@ class dot_writer {
     node const& n = graph_.nodes[i];
     bool const whole = n.kind != op::input && names_.is_one_node(n.scope);
     std::string text = n.kind == op::input ? "input" : names_.reference(i) + " ";
-    if (n.kind == op::concat || n.kind == op::add || (n.kind != op::input && !whole))
+    if (facts_of(n).inputs > 1 || (n.kind != op::input && !whole))
       text = operation(n);
     else if (n.kind != op::input)
       text += names_.name(n.scope);
@@ -126,7 +126,7 @@ class dot_writer {
   std::string look(node const& n) const {
     static constexpr char const* devices[] = {"#dbe9f6", "#fde3cf", "#dcefdc", "#ecdff0", "#fbf3c8", "#f6d9e3"};
     char const* const colour = placed() ? devices[n.device % 6] : n.parameters > 0 ? devices[0] : "#f4f4f4";
-    bool const joins = n.kind == op::concat || n.kind == op::add || n.kind == op::input;
+    bool const joins = facts_of(n).inputs > 1 || n.kind == op::input;
     return fmt::format(", fillcolor=\"{}\"{}", colour, joins ? ", shape=ellipse" : "");
   }
 

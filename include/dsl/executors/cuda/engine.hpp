@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/executors/cuda/kernel_table.hpp>
 #include <dsl/executors/cuda/program_list.hpp>
 #include <dsl/executors/cuda/running_momenta.hpp>
 
@@ -255,6 +256,7 @@ class engine final : public dsl::engine {
   }
   /// Said as the network is compiled, before there is a driver or memory to ask for.
   [[gnu::cold]] static graph_view const& on_one_device(graph_view const& g, engine_options const& o) {
+    require_kernels(g);
     if (g.size.devices > 1 || o.micro_batches > 1)
       throw executor_error("cuda: a network on several devices or in micro-batches is not possible yet; use onednn");
     return g;

@@ -153,7 +153,6 @@ class step_recorder {
       case op::softmax:
         return launch(kernels::softmax_forward(type_, batch(), channels, in.at, out.at), in.data, out.data);
       case op::add: return sum(x, out);
-      case op::custom: refuse_custom(x);
       default: unknown();
     }
   }
@@ -173,10 +172,6 @@ class step_recorder {
       }
       launch(kernels::sum(type_, out.pixels, out.shape.channels, slices, out.at, first > 0), in, out.data);
     }
-  }
-  [[noreturn]] void refuse_custom(step const& x) const {
-    throw executor_error(detail::message(
-        {"cuda: layer ", e_.graph.nodes[x.node].custom->name, " has no kernel for this device; use another executor"}));
   }
   /// Between a concat's or add's tensor and one of its inputs: the wider one has its channels counted off already.
   void copy(step const& x, content what) {
@@ -224,7 +219,6 @@ class step_recorder {
       case op::softmax:
         return launch(kernels::softmax_backward(type_, batch(), channels, from.at, dy.at, dx.at, more), from.data,
                       dy.data, dx.data);
-      case op::custom: refuse_custom(x);
       default: unknown();
     }
   }

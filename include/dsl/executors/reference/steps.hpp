@@ -8,6 +8,7 @@
 #include <dsl/executors/host/value_loss.hpp>
 #include <dsl/executors/reference/batch_norm.hpp>
 #include <dsl/executors/reference/elementwise.hpp>
+#include <dsl/executors/reference/loops.hpp>
 #include <dsl/executors/reference/pool2d.hpp>
 
 #include <cstddef>
@@ -113,7 +114,7 @@ class steps : public host::engine<T> {
       case op::softmax: return softmax_forward(b.x, y);
       case op::add: return sum(p, b);
       case op::custom: return call(*x.custom, true, {.x = b.x, .y = y});
-      default: unknown();
+      default: return compute(loops_of<T>(x.kind).forward, b);
     }
   }
 
@@ -137,9 +138,10 @@ class steps : public host::engine<T> {
              .dy = b.dy,
              .dx = dx,
              .accumulate = b.accumulate});
-      default: unknown();
+      default: return compute(loops_of<T>(x.kind).backward, b);
     }
   }
+  static void compute(void (*loop)(bound_step const&), bound_step const& b) { loop ? loop(b) : unknown(); }
 
   [[gnu::cold]] void backward_batch_norm(program const& p, bound_step const& b) {
     batch_norm_gradient<T> const d{b.x, b.dy, b.statistics, b.parameter(role::gamma), b.parameter(role::beta)};

@@ -64,6 +64,7 @@ class onnx_writer {
       case op::softmax: set("axis", 1, append("Softmax", {form(0, 2)}, 2)); return;
       case op::concat: set("axis", 1, join("Concat")); return;
       case op::add: join(node_->inputs == 2 ? "Add" : "Sum"); return;
+      case op::multiply: return write_product();
       case op::custom: return write_custom();
     }
   }
@@ -147,6 +148,16 @@ class onnx_writer {
     std::vector<std::string> all(at(node_->inputs));
     for (int i = 0; i < node_->inputs; ++i) all[at(i)] = form(i, rank);
     return append(type, all, rank);
+  }
+
+  /// Mul broadcasts as multiply does, if both operands have four dimensions.
+  [[gnu::cold]] void write_product() {
+    if (out().is_flat()) {
+      join("Mul");
+      return;
+    }
+    std::string const first = form(0, 4);
+    append("Mul", {first, form(1, 4)}, 4);
   }
 
   std::string as_it_is() { return form(0, operand().rank); }

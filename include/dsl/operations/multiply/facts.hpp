@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/operations/operation.hpp>
+
+namespace dsl::operations {
+
+/// The product of two operands, each broadcast along channels and pixels where it has one and the other more.
+inline constexpr row multiply{.name = "multiply",
+                              .inputs = 2,
+                              .output = makes::broadcast,
+                              .reads = {values::second_input, values::first_input},
+                              .slices = slices::always};
+
+}  // namespace dsl::operations

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: multiply: there must be two branches
+// EXPECT-RE: dsl::at<0>, (Layer=)?dsl::multiply<.*dsl::conv2d<3, 3.*>, (Branches=)?3
+#include <dsl/language.hpp>
+
+using conv = dsl::conv2d<3, 3>;
+#ifdef FIXED
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::multiply<conv, dsl::multiply<conv, dsl::identity>>>;
+#else
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::multiply<conv, conv, dsl::identity>>;
+#endif
+constexpr dsl::shape output = model::output;
