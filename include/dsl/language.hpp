@@ -9,6 +9,7 @@
 #include <dsl/layers/image.hpp>
 #include <dsl/layers/conv2d.hpp>
 #include <dsl/layers/batch_norm.hpp>
+#include <dsl/layers/layer_norm.hpp>
 #include <dsl/layers/activation.hpp>
 #include <dsl/layers/pool2d.hpp>
 #include <dsl/layers/dropout.hpp>

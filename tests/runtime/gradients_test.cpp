@@ -293,6 +293,14 @@ TEST_CASE("gradients: multiply", "[gradients]") {
   check_network<image<2, 4, 3>, multiply<identity, conv2d<2, 2>>>({.loss = loss::mean_squared_error});  // of a picture
 }
 
+TEST_CASE("gradients: layer_norm", "[gradients]") {
+  alone_in_place_and_in_concat<layer_norm<>>();
+  through<layer_norm<0.1>, layer_norm<>, relu>();
+  through<add<layer_norm<>, identity>, layer_norm<>, conv2d<2, 1>>();
+  check_network<image<3, 4, 4>, layer_norm<>, flatten, dense<3>, softmax>();  // nothing before wants a gradient
+  check_network<features<6>, dense<5>, layer_norm<>, dsl::tanh, dense<3>, softmax>({.batch = 1});
+}
+
 TEST_CASE("gradients: both losses, with and without a softmax before them", "[gradients]") {
   for (loss l : {loss::categorical_crossentropy, loss::mean_squared_error}) {
     check_network<features<4>, dense<5>, dsl::tanh, dense<3>, softmax>({.loss = l});

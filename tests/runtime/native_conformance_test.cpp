@@ -47,6 +47,7 @@ TEST_CASE("native agrees with reference: batch_norm", "[conformance]") {
   check_batch_norm<5>();
   check_batch_norm<17>();
   check_batch_norm<16>();
+  check_layer_norm<17>();
 }
 TEST_CASE("native agrees with reference: pools", "[conformance]") {
   check_pools<5>();

@@ -137,6 +137,9 @@ static_assert(on<3, 8, 8, dsl::concat<dsl::identity, dsl::identity, dsl::relu>>:
 static_assert(on<64, 8, 8, dsl::add<dsl::identity, dsl::conv2d<64, 3>>>::output == shape{64, 8, 8});
 static_assert(on<64, 8, 8, dsl::add<dsl::identity, dsl::conv2d<64, 3>>>::parameter_count == 9 * 64 * 64 + 64);
 static_assert(on<3, 8, 8, dsl::sequential<dsl::conv2d<8, 3>, dsl::relu>, dsl::sequential<>>::output == shape{8, 8, 8});
+static_assert(on<64, 8, 8, dsl::layer_norm<>>::output == shape{64, 8, 8});
+static_assert(on<64, 8, 8, dsl::layer_norm<>>::parameter_count == 2 * 64);
+static_assert(on<64, 8, 8, dsl::layer_norm<>>::trainable_parameter_count == 2 * 64);
 static_assert(on<64, 8, 8, dsl::multiply<dsl::identity, dsl::global_avg_pool2d>>::output == shape{64, 8, 8});
 static_assert(on<64, 8, 8, dsl::multiply<dsl::conv2d<1, 1>, dsl::identity>>::output == shape{64, 8, 8});
 static_assert(on<64, 8, 8, dsl::multiply<dsl::conv2d<1, 1>, dsl::global_avg_pool2d>>::output == shape{64, 8, 8});

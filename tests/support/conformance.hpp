@@ -211,6 +211,7 @@ inline double additions(graph_view const& g, int batch) {
       case op::conv2d: all += (d[0] + d[1]) * d[2] * d[3] + pixels; break;
       case op::dense: all += d[0] + d[1] + batch; break;
       case op::batch_norm: all += 4 * pixels; break;  // mean, variance and the two sums of its backward pass
+      case op::layer_norm: all += 4 * d[0] + pixels; break;
       case op::max_pool2d:
       case op::avg_pool2d: all += 2 * n.window.height * n.window.width; break;
       default: all += 2 * n.inputs; break;
@@ -322,6 +323,11 @@ struct wide_max {  // a window that is no square: 2 high, 4 wide
                     {in.shape.channels, in.shape.height - 1, in.shape.width - 3});
   }
 };
+template <int C>
+void check_layer_norm() {
+  agree_behind<C, layer_norm<0.1>, conv2d<3, 3>>();
+  agree_behind<C, concat<sequential<conv2d<C, 1>, layer_norm<>>, add<layer_norm<>, identity>>, conv2d<4, 1>>();
+}
 template <int C>
 void check_pools() {
   agree_behind<C, dsl::tanh, wide_max, conv2d<3, 1>>();

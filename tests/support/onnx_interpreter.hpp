@@ -117,6 +117,23 @@ class onnx_interpreter {
     return y;
   }
 
+  static onnx_tensor transpose(pb::NodeProto const& n, onnx_tensor const& x) {
+    std::vector<long long> const perm = integers(n, "perm", {});
+    require(perm.size() == x.dims.size(), "perm");
+    onnx_tensor y;
+    for (long long from : perm) y.dims.push_back(x.dims.at(static_cast<std::size_t>(from)));
+    for (long long i = 0; i < x.size(); ++i) {
+      std::vector<long long> at(perm.size());  // in x
+      long long rest = i;
+      for (std::size_t k = perm.size(); k-- > 0; rest /= y.dims[k])
+        at[static_cast<std::size_t>(perm[k])] = rest % y.dims[k];
+      long long place = 0;
+      for (std::size_t k = 0; k < at.size(); ++k) place = place * x.dims[k] + at[k];
+      y.values.push_back(x.values[static_cast<std::size_t>(place)]);
+    }
+    return y;
+  }
+
   onnx_tensor compute(pb::NodeProto const& n) const {
     std::string const& type = n.op_type();
     std::vector<onnx_tensor const*> in;
@@ -149,6 +166,23 @@ class onnx_interpreter {
       for (std::size_t k = 1; k < in.size(); ++k) {
         require(in[k]->dims == x.dims, type + " of different shapes");
         for (std::size_t i = 0; i < y.values.size(); ++i) y.values[i] += in[k]->values[i];
+      }
+      return y;
+    }
+    if (type == "Transpose") return transpose(n, x);
+    if (type == "LayerNormalization") {
+      require(integer(n, "axis", -1) == -1 && in.size() == 3, "LayerNormalization");
+      onnx_tensor y = x;
+      auto const size = static_cast<std::size_t>(x.dims.back());
+      for (std::size_t at = 0; at < y.values.size(); at += size) {
+        double mean = 0, variance = 0;
+        for (std::size_t i = 0; i < size; ++i) mean += x.values[at + i] / static_cast<double>(size);
+        for (std::size_t i = 0; i < size; ++i)
+          variance += (x.values[at + i] - mean) * (x.values[at + i] - mean) / static_cast<double>(size);
+        for (std::size_t i = 0; i < size; ++i)
+          y.values[at + i] =
+              (x.values[at + i] - mean) / std::sqrt(variance + real(n, "epsilon", 1e-5)) * in.at(1)->values.at(i) +
+              in.at(2)->values.at(i);
       }
       return y;
     }

@@ -44,6 +44,9 @@ void for_each_onnx_network(F f) {
   f.template operator()<network<picture, batch_norm<>>>("batch_norm");
   f.template operator()<network<picture, batch_norm<0.9, 1e-5>, flatten, batch_norm<0.5, 0.1>>>("batch_norm_flat");
 
+  f.template operator()<network<picture, layer_norm<>>>("layer_norm");
+  f.template operator()<network<picture, layer_norm<1e-3>, flatten, layer_norm<0.1>, dense<3>>>("layer_norm_flat");
+
   f.template operator()<network<picture, relu>>("relu");
   f.template operator()<network<picture, leaky_relu<>, flatten, leaky_relu<0.1>>>("leaky_relu");
   f.template operator()<network<picture, elu<>, flatten, elu<0.4>>>("elu");

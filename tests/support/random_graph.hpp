@@ -88,6 +88,11 @@ class graph_values {
     for (int t : in) out.channels += shape_of(t).channels;
     return append({.kind = op::concat}, in, out);
   }
+  int layer_norm(int in) {
+    shape const s = shape_of(in);
+    for (role r : {role::gamma, role::beta}) parameter(r, {s.channels, 1, 1, 1});
+    return append({.kind = op::layer_norm, .epsilon = 1e-3}, {in}, s);
+  }
   int multiply(int a, int b) { return append({.kind = op::multiply}, {a, b}, broadcast(shape_of(a), shape_of(b))); }
   int add(std::vector<int> const& in) { return append({.kind = op::add}, in, shape_of(in[0])); }
 
@@ -161,6 +166,7 @@ class random_graph : public graph_values {
   /// One operation that keeps height and width.
   int layer(int in) {
     switch (d_.below(everywhere_ ? 11 : 11 + cpu_alone)) {
+      case 12: return layer_norm(in);
       case 11: {  // by one number a pixel, or a channel, or by itself
         int const gate = d_.percent(40) ? conv(in, 1, 1) : d_.percent(50) ? random_act(in) : mean(in);
         return d_.percent(50) ? multiply(in, gate) : multiply(gate, in);
@@ -266,7 +272,7 @@ class random_graph : public graph_values {
       random_act(t);
   }
 
-  static constexpr int cpu_alone = 1;  // further choices of layer()
+  static constexpr int cpu_alone = 2;  // further choices of layer()
 
   dice& d_;
   int block_;

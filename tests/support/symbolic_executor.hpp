@@ -253,6 +253,12 @@ class executor {
         }
         break;
       }
+      case op::layer_norm: {
+        number const gamma = digest(parameter_values());
+        y = by_sample(what, {&x.values}, mix(gamma, digest(parameter_values())), batch, x.shape.size());
+        in_place = true;
+        break;
+      }
       case op::multiply: {
         demand(in.size() == 2);
         operand const& out = p_.operands[step_->first_operand + step_->operands - 1];
@@ -329,6 +335,18 @@ class executor {
     if (peek(content::activation)) value = tensor(content::activation).values;
     numbers output;  // a custom operation gets both
     if (peek(content::activation)) output = tensor(content::activation).values;
+    if (s.kind == op::layer_norm) {
+      number const gamma = digest(parameter_values());
+      operand const& d_gamma = next(content::parameter_gradient);
+      operand const& d_beta = next(content::parameter_gradient);
+      numbers const dy = tensor(content::gradient).values;
+      store(d_gamma, by_batch(what, {&value, &dy}, parameter_count(d_gamma)), parameter_count(d_gamma), 1);
+      store(d_beta, by_batch(mix(what, 1), {&value, &dy}, parameter_count(d_beta)), parameter_count(d_beta), 1);
+      operand const* in = peek(content::gradient);
+      if (in)
+        store_tensor(content::gradient, by_sample(what, {&value, &dy}, gamma, batch, tensor_shape(*in).size()), true);
+      return;
+    }
     if (s.kind == op::max_pool2d) {
       operand const& o = next(content::argmax);
       operand const* dy = peek(content::gradient);

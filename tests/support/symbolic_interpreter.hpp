@@ -95,6 +95,9 @@ class interpreter {
         for (int i = 0; i < x.inputs; ++i)
           for (std::size_t e = 0; e < y.size(); ++e) y[e] += value(g_.input(x, i))[e];
         break;
+      case op::layer_norm:
+        y = by_sample(what, {in}, mix(digest(parameter(k)), digest(parameter(k + 1))), batch_, size);
+        break;
       case op::multiply: y = by_sample(what, {in, &value(g_.input(x, 1))}, 0, batch_, size); break;
       case op::concat:
         for (int s = 0; s < batch_; ++s)
@@ -178,6 +181,10 @@ class interpreter {
         }
         return;
       }
+      case op::layer_norm:
+        add(gradient(k), by_batch(what, {&v, &dy}, g_.parameters[k].count()));
+        add(gradient(k + 1), by_batch(mix(what, 1), {&v, &dy}, g_.parameters[k].count()));
+        return contribute(in, by_sample(what, {&v, &dy}, digest(parameter(k)), batch_, size));
       case op::multiply:
         for (int i = 0; i < 2; ++i)
           contribute(g_.input(x, i), by_sample(mix(what, static_cast<number>(i)), {&value(g_.input(x, 1 - i)), &dy}, 0,

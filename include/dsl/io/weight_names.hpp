@@ -4,6 +4,7 @@
 #include <dsl/graph/facts.hpp>
 #include <dsl/graph/graph.hpp>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,30 @@ namespace detail {
   return torch ? "running_var" : "moving_variance";
 }
 
+/// The class of Keras's for a node with parameters, as it names layers.
+[[gnu::cold]] inline std::string keras_class(node const& n) {
+  switch (n.kind) {
+    case op::conv2d: return "conv2d";
+    case op::batch_norm: return "batch_normalization";
+    case op::dense: return "dense";
+    case op::layer_norm: return "layer_normalization";
+    default: return "layer";
+  }
+}
+
+/// Names layers as Keras does: its class, and for all but the first of a class a number.
+class keras_names {
+ public:
+  [[gnu::cold]] std::string next(node const& n) {
+    std::string const name = keras_class(n);
+    int const number = count_[name]++;
+    return number > 0 ? name + "_" + std::to_string(number) : name;
+  }
+
+ private:
+  std::map<std::string, int> count_{};
+};
+
 /// Where modules are in a tree of nn.Sequential: scopes' numbers, with the name of the list that holds branches
 /// between.
 class torch_tree {
@@ -84,7 +109,7 @@ class torch_tree {
   std::vector<std::string> names;
   detail::torch_tree const tree(g, naming.branches);
   std::vector<int> in_scope(static_cast<std::size_t>(g.size.scopes));
-  int convolutions = 0, norms = 0, denses = 0, others = 0;
+  detail::keras_names layers;
   for (int n = 0; n < g.size.nodes; ++n) {
     node const& x = g.nodes[n];
     if (x.parameters == 0) continue;
@@ -94,12 +119,7 @@ class torch_tree {
       int const earlier = in_scope[static_cast<std::size_t>(x.scope)]++;
       layer = tree.path(x.scope) + (earlier > 0 ? "node" + std::to_string(earlier) + "." : "");
     } else {
-      bool const conv = x.kind == op::conv2d, norm = x.kind == op::batch_norm, dense = x.kind == op::dense;
-      int& count = conv ? convolutions : norm ? norms : dense ? denses : others;
-      layer = conv ? "conv2d" : norm ? "batch_normalization" : dense ? "dense" : "layer";
-      if (count > 0) layer += "_" + std::to_string(count);
-      layer += "/";
-      ++count;
+      layer = layers.next(x) + "/";
     }
     for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k)
       names.push_back(naming.prefix + layer + detail::role_name(g.parameters[k].role, naming.convention));

@@ -21,6 +21,7 @@ enum class op : unsigned char {
   custom,
   transfer,  // its input, on another device
   multiply,
+  layer_norm,
 };
 
 /// Elementwise functions of op::activation; alpha is the slope of leaky_relu and the scale of elu.

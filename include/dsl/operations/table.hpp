@@ -11,6 +11,7 @@
 #include <dsl/operations/dropout/facts.hpp>
 #include <dsl/operations/flatten/facts.hpp>
 #include <dsl/operations/input/facts.hpp>
+#include <dsl/operations/layer_norm/facts.hpp>
 #include <dsl/operations/multiply/facts.hpp>
 #include <dsl/operations/pool2d/facts.hpp>
 #include <dsl/operations/softmax/facts.hpp>
@@ -20,8 +21,23 @@ namespace dsl::operations {
 
 /// The row of each operation, by enum class op. An op::activation has that of its function, in `activations`.
 inline constexpr row table[] = {
-    input,   conv2d, batch_norm, activations[0], max_pool2d, avg_pool2d, dropout, flatten, dense,
-    softmax, concat, add,        custom,         transfer,   multiply,
+    input,           // 0
+    conv2d,          // 1
+    batch_norm,      // 2
+    activations[0],  // 3
+    max_pool2d,      // 4
+    avg_pool2d,      // 5
+    dropout,         // 6
+    flatten,         // 7
+    dense,           // 8
+    softmax,         // 9
+    concat,          // 10
+    add,             // 11
+    custom,          // 12
+    transfer,        // 13
+    multiply,        // 14
+    layer_norm,      // 15
 };
+static_assert(sizeof table / sizeof(row) == static_cast<int>(op::layer_norm) + 1);  // a row for each enumerator
 
 }  // namespace dsl::operations

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/operations/layer_norm/loops.hpp>
 #include <dsl/operations/multiply/loops.hpp>
 
 namespace dsl::plain {
@@ -17,6 +18,7 @@ template <class T>
 constexpr loops<T> loops_of(op kind) {
   switch (kind) {
     case op::multiply: return {multiply_forward<T>, multiply_backward<T>};
+    case op::layer_norm: return {layer_norm_forward<T>, layer_norm_backward<T>};
     default: return {};
   }
 }

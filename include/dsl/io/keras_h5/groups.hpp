@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/graph/graph.hpp>
+#include <dsl/io/weight_names.hpp>
 
 #include <algorithm>
 #include <string>
@@ -64,14 +65,9 @@ class keras_layers {
 /// Conv2D and an Activation. That makes a difference where branches have different lengths, and nowhere else.
 [[gnu::cold]] inline std::vector<std::string> groups(graph_view const& g, bool fused_activations = false) {
   std::vector<std::string> by_node(static_cast<std::size_t>(g.size.nodes)), all;
-  int convolutions = 0, norms = 0, denses = 0;
-  for (int n : detail::keras_layers(g, fused_activations).in_order()) {
-    bool const conv = g.nodes[n].kind == op::conv2d, norm = g.nodes[n].kind == op::batch_norm;
-    int const number = (conv ? convolutions : norm ? norms : denses)++;
-    std::string& name = by_node[static_cast<std::size_t>(n)];
-    name = std::string("layers/") + (conv ? "conv2d" : norm ? "batch_normalization" : "dense");
-    if (number > 0) name += "_" + std::to_string(number);
-  }
+  dsl::detail::keras_names layers;
+  for (int n : detail::keras_layers(g, fused_activations).in_order())
+    by_node[static_cast<std::size_t>(n)] = "layers/" + layers.next(g.nodes[n]);
   for (std::string& name : by_node)
     if (!name.empty()) all.push_back(std::move(name));
   return all;

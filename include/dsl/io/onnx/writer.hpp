@@ -65,6 +65,7 @@ class onnx_writer {
       case op::concat: set("axis", 1, join("Concat")); return;
       case op::add: join(node_->inputs == 2 ? "Add" : "Sum"); return;
       case op::multiply: return write_product();
+      case op::layer_norm: return write_layer_norm();
       case op::custom: return write_custom();
     }
   }
@@ -148,6 +149,26 @@ class onnx_writer {
     std::vector<std::string> all(at(node_->inputs));
     for (int i = 0; i < node_->inputs; ++i) all[at(i)] = form(i, rank);
     return append(type, all, rank);
+  }
+
+  /// LayerNormalization takes the last dimensions: a picture's channels go there, and back.
+  [[gnu::cold]] void write_layer_norm() {
+    if (operand().rank == 2) {
+      finish(parameters(append("LayerNormalization", {form(0, 2)}, 2)));
+      return;
+    }
+    onnx_messages::NodeProto& there = add_node("Transpose", {form(0, 4)});
+    set("perm", {0, 2, 3, 1}, there);
+    dsl::shape const last{in().height, in().width, in().channels};
+    std::string const turned = output_of(there, last, 4);
+    onnx_messages::NodeProto& norm = finish(parameters(add_node("LayerNormalization", {turned})));
+    std::string const made = output_of(norm, last, 4);
+    set("perm", {0, 3, 1, 2}, append("Transpose", {made}, 4));
+  }
+  [[gnu::cold]] onnx_messages::NodeProto& finish(onnx_messages::NodeProto& n) {
+    set("axis", -1, n);
+    set("epsilon", node_->epsilon, n);
+    return n;
   }
 
   /// Mul broadcasts as multiply does, if both operands have four dimensions.

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/math.hpp>
+#include <dsl/detail/zeros.hpp>
+#include <dsl/executors/host/bound_step.hpp>
+
+#include <cstddef>
+
+namespace dsl::plain {
+
+/// The mean of one pixel's channels, and 1 / sqrt(variance + epsilon) with the biased variance, in double.
+struct pixel_moments {
+  double mean = 0;
+  double inverse = 0;
+
+  template <class T>
+  pixel_moments(view<T const> const& x, int n, long long pixel, double epsilon) {
+    int const channels = x.shape.channels;
+    double squares = 0;
+    for (int c = 0; c < channels; ++c) mean += static_cast<double>(x(n, c, pixel));
+    mean /= channels;
+    for (int c = 0; c < channels; ++c) {
+      double const distance = static_cast<double>(x(n, c, pixel)) - mean;
+      squares += distance * distance;
+    }
+    inverse = 1 / detail::sqrt(squares / channels + epsilon);
+  }
+  template <class T>
+  double normal(T x) const {
+    return (static_cast<double>(x) - mean) * inverse;
+  }
+};
+
+/// y = gamma (x - mean) / sqrt(variance + epsilon) + beta. y may be x.
+template <class T>
+[[gnu::cold]] void layer_norm_forward(host::bound_step<T> const& b) {
+  T const *const gamma = b.parameter(role::gamma), *const beta = b.parameter(role::beta);
+  for (int n = 0; n < b.to.batch; ++n)
+    for (long long pixel = 0; pixel < b.to.shape.area(); ++pixel) {
+      pixel_moments const m(b.x, n, pixel, b.node->epsilon);
+      for (int c = 0; c < b.to.shape.channels; ++c)
+        b.to(n, c, pixel) =
+            static_cast<T>(m.normal(b.x(n, c, pixel)) * static_cast<double>(gamma[c]) + static_cast<double>(beta[c]));
+    }
+}
+
+/// With g = dy gamma and h the normalised x, dx = (g - mean(g) - h mean(g h)) / sqrt(variance + epsilon). dx may be x
+/// or dy; where nobody wants it there are only the gradients of gamma and beta, sums over samples and pixels in double.
+template <class T>
+[[gnu::cold]] void layer_norm_backward(host::bound_step<T> const& b) {
+  int const channels = b.x.shape.channels;
+  T const* const gamma = b.parameter(role::gamma);
+  detail::zeros<double> products, sums;
+  products.allocate(static_cast<std::size_t>(channels));
+  sums.allocate(static_cast<std::size_t>(channels));
+  for (int n = 0; n < b.x.batch; ++n)
+    for (long long pixel = 0; pixel < b.x.shape.area(); ++pixel) {
+      pixel_moments const m(b.x, n, pixel, b.node->epsilon);
+      double sum = 0, product = 0;
+      for (int c = 0; c < channels; ++c) {
+        auto const dy = static_cast<double>(b.dy(n, c, pixel)), g = dy * static_cast<double>(gamma[c]);
+        double const h = m.normal(b.x(n, c, pixel));
+        sums.data()[c] += dy, products.data()[c] += dy * h;
+        sum += g, product += g * h;
+      }
+      for (int c = 0; b.to.data && c < channels; ++c) {
+        double const g = static_cast<double>(b.dy(n, c, pixel)) * static_cast<double>(gamma[c]);
+        double const h = m.normal(b.x(n, c, pixel));
+        T const dx = static_cast<T>(m.inverse * (g - sum / channels - h * product / channels));
+        T& to = b.to(n, c, pixel);
+        to = b.accumulate ? to + dx : dx;
+      }
+    }
+  for (int c = 0; c < channels; ++c) {
+    b.gradient(role::gamma)[c] = static_cast<T>(products.data()[c]);
+    b.gradient(role::beta)[c] = static_cast<T>(sums.data()[c]);
+  }
+}
+
+}  // namespace dsl::plain
