@@ -4,8 +4,8 @@
 // fixed, in exact_kernels_test.cpp.
 #include <dsl/executors/cuda/kernels/source.hpp>
 #include <dsl/executors/host/loss.hpp>
-#include <dsl/executors/reference/conv2d.hpp>
-#include <dsl/executors/reference/dense.hpp>
+#include <dsl/operations/conv2d/loops.hpp>
+#include <dsl/operations/dense/loops.hpp>
 #include <dsl/executors/reference/pool2d.hpp>
 
 #include <set>

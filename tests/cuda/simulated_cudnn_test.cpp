@@ -2,7 +2,7 @@
 // The test double's convolutions: they compute what plain loops compute, engines differ in what a search for plans must
 // look at, workspaces are really used, and any call may fail.
 #include <dsl/executors/cuda/plan_cache.hpp>
-#include <dsl/executors/reference/conv2d.hpp>
+#include <dsl/operations/conv2d/loops.hpp>
 
 #include "support/simulated_device/cudnn_engines.hpp"
 #include "support/catch.hpp"

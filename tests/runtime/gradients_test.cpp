@@ -210,6 +210,16 @@ TEST_CASE("gradients: conv2d", "[gradients]") {
   check_network<image<1, 4, 4>, conv2d<2, 3>>({.loss = loss::mean_squared_error});  // ends the network
 }
 
+TEST_CASE("gradients: conv2d in groups", "[gradients]") {
+  using enum padding;
+  through<conv2d<4, 1>, conv2d<6, 3, 3, 1, same, 2>>();
+  through<conv2d<4, 1>, conv2d<4, 3, 3, 1, same, 4>>();   // depthwise
+  through<conv2d<3, 1>, conv2d<6, 2, 3, 2, valid, 3>>();  // two filters a channel
+  through<conv2d<6, 1>, conv2d<3, 1, 1, 1, same, 3>>();
+  through<conv2d<4, 1>, conv2d<4, 3, 3, 1, same, 2>, batch_norm<>, relu>();
+  through<conv2d<4, 1>, concat<conv2d<4, 3, 3, 1, same, 4>, add<identity, conv2d<4, 3, 3, 1, same, 2>>>>();
+}
+
 TEST_CASE("gradients: batch_norm, with and without a cancelled bias in front", "[gradients]") {
   through<batch_norm<>>();
   through<batch_norm<0.9, 0.1>>();

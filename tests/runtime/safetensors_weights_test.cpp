@@ -215,6 +215,21 @@ TEST_CASE("weights: names of networks of other forms", "[weights]") {
                           {dsl::weight_convention::keras}) ==
         strings{"layer_normalization/gamma", "layer_normalization/beta", "layer_normalization_1/gamma",
                 "layer_normalization_1/beta"});
+  using grouped = dsl::network<dsl::features<4>, dsl::conv2d<8, 1, 1, 1, dsl::padding::same, 4>,
+                               dsl::conv2d<8, 3, 2, 1, dsl::padding::same, 2>>;
+  CHECK(dsl::weight_names(grouped::view(), {dsl::weight_convention::keras}) ==
+        strings{"depthwise_conv2d/kernel", "depthwise_conv2d/bias", "conv2d/kernel", "conv2d/bias"});
+  dsl::weight_layout const layout(grouped::view(), dsl::weight_convention::keras);
+  CHECK(layout.shape(0) == std::vector<std::uint64_t>{1, 1, 4, 2});
+  CHECK(layout.shape(2) == std::vector<std::uint64_t>{3, 2, 4, 8});
+  float const ours[] = {0, 1, 2, 3, 4, 5, 6, 7};
+  float theirs[8];
+  layout.from_ours(0, ours, theirs);  // filter i * 2 + m is channel i's with multiplier m, and its place there
+  CHECK(std::equal(ours, ours + 8, theirs));
+  CHECK_THROWS_WITH(dsl::weight_layout(dsl::network<dsl::image<2, 2, 1>, dsl::flatten,
+                                                    dsl::conv2d<4, 1, 1, 1, dsl::padding::same, 2>>::view(),
+                                       dsl::weight_convention::keras),
+                    Catch::Matchers::StartsWith("conv2d: after a flattened picture its groups are of other channels"));
   CHECK(names_of<dsl::relu, twice>() == strings{"1.weight", "1.bias", "1.node1.weight", "1.node1.bias"});
 }
 

@@ -137,6 +137,13 @@ static_assert(on<3, 8, 8, dsl::concat<dsl::identity, dsl::identity, dsl::relu>>:
 static_assert(on<64, 8, 8, dsl::add<dsl::identity, dsl::conv2d<64, 3>>>::output == shape{64, 8, 8});
 static_assert(on<64, 8, 8, dsl::add<dsl::identity, dsl::conv2d<64, 3>>>::parameter_count == 9 * 64 * 64 + 64);
 static_assert(on<3, 8, 8, dsl::sequential<dsl::conv2d<8, 3>, dsl::relu>, dsl::sequential<>>::output == shape{8, 8, 8});
+using grouped = dsl::conv2d<32, 3, 3, 1, padding::same, 4>;
+static_assert(on<64, 8, 8, grouped>::output == shape{32, 8, 8});
+static_assert(on<64, 8, 8, grouped>::parameter_count == 3 * 3 * 16 * 32 + 32);  // each filter sees a quarter
+static_assert(on<64, 8, 8, grouped>::forward_macs == 3 * 3 * 16 * 32 * 64);
+static_assert(on<64, 8, 8, grouped>::view().parameters[0].fan_in == 3 * 3 * 16);
+static_assert(on<64, 8, 8, dsl::conv2d<64, 3, 3, 1, padding::same, 64>>::parameter_count == 3 * 3 * 64 + 64);
+
 static_assert(on<64, 8, 8, dsl::layer_norm<>>::output == shape{64, 8, 8});
 static_assert(on<64, 8, 8, dsl::layer_norm<>>::parameter_count == 2 * 64);
 static_assert(on<64, 8, 8, dsl::layer_norm<>>::trainable_parameter_count == 2 * 64);

@@ -299,6 +299,14 @@ void check_convolutions() {
   agree_behind<C, conv2d<18, 3, 3, 1, valid>, dsl::tanh, conv2d<C, 1, 1, 2>>();
   agree_behind<C, conv2d<6, 7, 6, 1, valid>, dsl::tanh>();  // to one pixel
 }
+/// C is even.
+template <int C>
+void check_groups() {
+  using enum padding;
+  agree_behind<C, conv2d<C, 3, 3, 1, same, C>>();
+  agree_behind<C, conv2d<2 * C, 3, 2, 2, valid, C>, relu, conv2d<C, 5, 5, 1, same, 2>, batch_norm<>, relu>();
+  agree_behind<C, concat<conv2d<16, 1, 1, 1, same, 2>, conv_module<16, 1, 1>>, conv2d<4, 3>>();
+}
 template <int C>
 void check_elementwise() {
   agree_behind<C, relu, conv2d<3, 1>>();

@@ -262,7 +262,7 @@ class onnx_interpreter {
           columns((x.dim(3) + pads.at(1) + pads.at(3) - kernel.at(1)) / stride.at(1) + 1) {
       require(x.dims.size() == 4 && kernel.size() == 2 && stride.size() == 2 && pads.size() == 4, "window");
       for (long long zeros : pads) require(zeros >= 0, "pads");
-      for (char const* other : {"auto_pad", "dilations", "ceil_mode", "group", "count_include_pad"})
+      for (char const* other : {"auto_pad", "dilations", "ceil_mode", "count_include_pad"})
         require(!find(n, other), other);
     }
     /// f(input row, input column, place in the window) for every value that is in the picture.
@@ -278,7 +278,8 @@ class onnx_interpreter {
 
   static onnx_tensor convolve(pb::NodeProto const& n, onnx_tensor const& x, onnx_tensor const& w,
                               onnx_tensor const& bias) {
-    require(w.dims.size() == 4 && w.dim(1) == x.dim(1) && bias.dim(0) == w.dim(0), "Conv");
+    long long const groups = integer(n, "group", 1), each_in = w.dim(1), each_out = w.dim(0) / groups;
+    require(w.dims.size() == 4 && groups * each_in == x.dim(1) && groups * each_out == w.dim(0) && bias.dim(0) == w.dim(0), "Conv");
     windows const all(n, x, {w.dim(2), w.dim(3)});
     require(all.kernel[0] == w.dim(2) && all.kernel[1] == w.dim(3), "kernel_shape");
     onnx_tensor y{{x.dim(0), w.dim(0), all.rows, all.columns}, {}};
@@ -287,10 +288,10 @@ class onnx_interpreter {
         for (long long row = 0; row < all.rows; ++row)
           for (long long column = 0; column < all.columns; ++column) {
             double sum = bias.values[at(o)];
-            for (long long i = 0; i < x.dim(1); ++i)
+            for (long long i = 0; i < each_in; ++i)
               all.each(x, row, column, [&](long long r, long long c, long long place) {
-                sum += x.values[at((b * x.dim(1) + i) * x.size(2) + r * x.dim(3) + c)] *
-                       w.values[at((o * x.dim(1) + i) * w.size(2) + place)];
+                sum += x.values[at((b * x.dim(1) + o / each_out * each_in + i) * x.size(2) + r * x.dim(3) + c)] *
+                       w.values[at((o * each_in + i) * w.size(2) + place)];
               });
             y.values.push_back(sum);
           }

@@ -21,5 +21,10 @@ constexpr char const* word_of(node const& n) {
   return n.kind == op::custom && n.custom ? n.custom->name : facts_of(n).name;
 }
 
+/// Returns the same with the options for which an executor may have no kernel: "conv2d with groups".
+constexpr char const* kernel_word_of(node const& n) {
+  return n.kind == op::conv2d && n.groups > 1 ? "conv2d with groups" : word_of(n);
+}
+
 }  // namespace detail
 }  // namespace dsl

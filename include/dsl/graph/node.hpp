@@ -17,6 +17,9 @@ struct window {
   int pad_left = 0;
 };
 
+/// Whether `all` channels can be cut into so many equal groups.
+constexpr bool divides(int groups, int all) { return groups > 0 && all % groups == 0; }
+
 struct custom_op;
 
 /// One operation of the network. Inputs are graph.edges[first_input ... first_input + inputs).
@@ -35,6 +38,7 @@ struct node {
   double epsilon = 0;   // batch_norm
   double momentum = 0;  // batch_norm: what the running statistics keep each step
   custom_op const* custom = nullptr;
+  int groups = 1;  // conv2d: parts of the channels that have nothing to do with each other
 };
 
 /// A value that flows between nodes: the output of exactly one of them.

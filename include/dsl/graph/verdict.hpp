@@ -16,6 +16,7 @@ enum class rule : unsigned char {
   parameter_fits_32_bits,
   filters_are_positive,
   kernel_is_positive,
+  groups_divide_the_channels,
   stride_is_positive,
   kernel_fits_padded_input,
   pool_window_is_positive,

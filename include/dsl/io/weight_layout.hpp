@@ -30,6 +30,10 @@ class weight_layout {
     std::vector<std::uint64_t> all(p.dims, p.dims + p.rank);
     if (keras() && p.rank == 2) all = {all[1], all[0]};
     if (keras() && p.rank == 4) all = {all[2], all[3], all[1], all[0]};
+    if (keras() && p.rank == 4 && detail::is_depthwise(graph_, graph_.nodes[p.node])) {
+      auto const groups = static_cast<std::uint64_t>(graph_.nodes[p.node].groups);
+      all = {all[0], all[1], groups, all[3] / groups};  // its numbers lie in the same order
+    }
     return all;
   }
   [[gnu::cold]] void from_ours(int k, float const* ours, float* theirs) const {
@@ -50,8 +54,13 @@ class weight_layout {
   [[gnu::cold]] order order_behind(node const& n) const {
     switch (n.kind) {
       case op::input:
-      case op::conv2d:
       case op::dense: return {};
+      case op::conv2d:
+        if (n.groups > 1 && !order_of(graph_.input(n)).empty())
+          throw option_error(
+              "conv2d: after a flattened picture its groups are of other channels in Keras, since it flattens height, "
+              "width and channels; weights can't be moved there or from there");
+        return {};
       case op::flatten: return flattened(n);
       case op::concat: return joined(n);
       case op::add:

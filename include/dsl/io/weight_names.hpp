@@ -12,7 +12,8 @@ namespace dsl {
 
 /// Whose names and axes weights have in a file.
 ///   torch: "1.branches.0.0.weight", kernels (out, in, height, width) and (out, in)
-///   keras: "conv2d_1/kernel", kernels (height, width, in, out) and (in, out)
+///   keras: "conv2d_1/kernel", kernels (height, width, in, out) and (in, out), of a depthwise convolution
+///          "depthwise_conv2d/kernel" and (height, width, in, multiplier)
 enum class weight_convention : unsigned char { torch, keras };
 
 /// Under which names a model of the other framework knows the network's weights.
@@ -48,10 +49,15 @@ namespace detail {
   return torch ? "running_var" : "moving_variance";
 }
 
+/// Whether each channel of a convolution is a group of its own.
+[[gnu::cold]] constexpr bool is_depthwise(graph_view const& g, node const& n) {
+  return n.kind == op::conv2d && n.groups > 1 && n.groups == g.input_shape(n).channels;
+}
+
 /// The class of Keras's for a node with parameters, as it names layers.
-[[gnu::cold]] inline std::string keras_class(node const& n) {
+[[gnu::cold]] inline std::string keras_class(graph_view const& g, node const& n) {
   switch (n.kind) {
-    case op::conv2d: return "conv2d";
+    case op::conv2d: return is_depthwise(g, n) ? "depthwise_conv2d" : "conv2d";
     case op::batch_norm: return "batch_normalization";
     case op::dense: return "dense";
     case op::layer_norm: return "layer_normalization";
@@ -62,8 +68,8 @@ namespace detail {
 /// Names layers as Keras does: its class, and for all but the first of a class a number.
 class keras_names {
  public:
-  [[gnu::cold]] std::string next(node const& n) {
-    std::string const name = keras_class(n);
+  [[gnu::cold]] std::string next(graph_view const& g, node const& n) {
+    std::string const name = keras_class(g, n);
     int const number = count_[name]++;
     return number > 0 ? name + "_" + std::to_string(number) : name;
   }
@@ -119,7 +125,7 @@ class torch_tree {
       int const earlier = in_scope[static_cast<std::size_t>(x.scope)]++;
       layer = tree.path(x.scope) + (earlier > 0 ? "node" + std::to_string(earlier) + "." : "");
     } else {
-      layer = layers.next(x) + "/";
+      layer = layers.next(g, x) + "/";
     }
     for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k)
       names.push_back(naming.prefix + layer + detail::role_name(g.parameters[k].role, naming.convention));

@@ -36,12 +36,15 @@ struct conv2d_options {
   int width;
   int stride;
   padding pad;
+  int groups;
 };
 
 constexpr value lower_conv2d(builder& b, value in, conv2d_options o) {
   b.require(o.filters > 0, {.broken = rule::filters_are_positive, .first = in.shape, .found = o.filters});
   b.require(o.height > 0 && o.width > 0,
             {.broken = rule::kernel_is_positive, .first = in.shape, .second = {1, o.height, o.width}});
+  b.require(divides(o.groups, in.shape.channels) && divides(o.groups, o.filters),
+            {.broken = rule::groups_divide_the_channels, .first = in.shape, .wanted = o.groups, .found = o.filters});
   b.require(o.stride > 0, {.broken = rule::stride_is_positive, .first = in.shape, .found = o.stride});
   extent const h = extent_of(in.shape.height, o.height, o.stride, o.pad);
   extent const w = extent_of(in.shape.width, o.width, o.stride, o.pad);
@@ -49,25 +52,29 @@ constexpr value lower_conv2d(builder& b, value in, conv2d_options o) {
                                                           .first = {in.shape.channels, h.padded, w.padded},
                                                           .second = {o.filters, o.height, o.width}});
   long long const area = narrow(1LL * o.height * o.width);
+  int const channels = in.shape.channels / (o.groups > 0 ? o.groups : 1);  // of a group
   b.parameter({.role = role::kernel,
-               .dims = {o.filters, in.shape.channels, o.height, o.width},
-               .fan_in = narrow(in.shape.channels * area),
+               .dims = {o.filters, channels, o.height, o.width},
+               .fan_in = narrow(channels * area),
                .fan_out = narrow(o.filters * area)});
   b.parameter({.role = role::bias, .dims = {o.filters, 1, 1, 1}});
-  return b.append({.kind = op::conv2d, .window = {o.height, o.width, o.stride, h.before, w.before}}, in,
-                  {o.filters, h.size, w.size});
+  return b.append({.kind = op::conv2d, .window = {o.height, o.width, o.stride, h.before, w.before}, .groups = o.groups},
+                  in, {o.filters, h.size, w.size});
 }
 
 }  // namespace detail
 
-/// Cross-correlation with Filters kernels of KernelH x KernelW over all input channels, plus a bias. Kernels start from
-/// Glorot's uniform distribution, biases from 0.
-template <int Filters, int KernelH, int KernelW = KernelH, int Stride = 1, padding Pad = padding::same>
+/// Cross-correlation with Filters kernels of KernelH x KernelW over all input channels, plus a bias. With several
+/// groups the channels and the filters are cut into as many equal parts, and each filter sees its own part alone: as
+/// many groups as channels are a depthwise convolution. Kernels start from Glorot's uniform distribution, biases from
+/// 0.
+template <int Filters, int KernelH, int KernelW = KernelH, int Stride = 1, padding Pad = padding::same, int Groups = 1>
 struct conv2d {
   static constexpr value lower(builder& b, value in) {
-    return detail::lower_conv2d(b, in, {Filters, KernelH, KernelW, Stride, Pad});
+    return detail::lower_conv2d(b, in, {Filters, KernelH, KernelW, Stride, Pad, Groups});
   }
 };
 // conv2d<64, 3, 3> on 3x8x8 -> 64x8x8;  conv2d<80, 3, 3, 2, padding::valid> on 80x32x32 -> 80x15x15
+// conv2d<64, 3, 3, 1, padding::same, 64> on 64x8x8 -> 64x8x8, with 64 kernels of 3x3
 
 }  // namespace dsl

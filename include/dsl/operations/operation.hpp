@@ -76,7 +76,15 @@ enum class makes : unsigned char {
 };
 
 /// What of a node an operation looks at, beside its operands and parameters, as a set of bits.
-enum class options : unsigned char { none = 0, window = 1, slope = 2, share = 4, epsilon = 8, momentum = 16 };
+enum class options : unsigned char {
+  none = 0,
+  window = 1,
+  slope = 2,
+  share = 4,
+  epsilon = 8,
+  momentum = 16,
+  groups = 32
+};
 constexpr options operator|(options a, options b) {
   return static_cast<options>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }

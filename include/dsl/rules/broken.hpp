@@ -87,6 +87,12 @@ struct kernel_is_positive {
   static_assert(KernelH > 0 && KernelW > 0, "conv2d: the kernel's height and width must be at least 1");
 };
 
+template <class At, class Layer, int Groups, int Filters, shape Input>
+struct groups_divide_the_channels {
+  static_assert(divides(Groups, Input.channels) && divides(Groups, Filters),
+                "conv2d: the number of groups must divide the input's channels and the filters; change one of them");
+};
+
 template <class At, class Layer, int Stride>
 struct stride_is_positive {
   static_assert(Stride > 0, "stride: it must be at least 1");

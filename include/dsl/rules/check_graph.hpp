@@ -105,7 +105,12 @@ class graph_check {
   }
 
   constexpr bool parameters_fit(dsl::node const& n, operations::row const& row, shape const& in, shape const& out) {
-    int const kernel[] = {out.channels, in.channels, n.window.height, n.window.width};
+    int const groups = contains(row.options, operations::options::groups) ? n.groups : 1;
+    if (!divides(groups, in.channels) || !divides(groups, out.channels)) {
+      why.first = in;
+      return breaks(rule::groups_divide_the_channels, groups, out.channels);
+    }
+    int const kernel[] = {out.channels, in.channels / groups, n.window.height, n.window.width};
     for (int i = 0; i < row.parameters; ++i)
       if (!(row.roles[i] == role::kernel ? kernel_fits(n, i, kernel) : row_fits(n, i, row.roles[i], out.channels)))
         return false;

@@ -121,6 +121,9 @@ template <class J>
 struct explain<rule::kernel_is_positive, J>
     : broken::kernel_is_positive<at_of<J>, layer_of<J>, J::why.second.height, J::why.second.width> {};
 template <class J>
+struct explain<rule::groups_divide_the_channels, J>
+    : broken::groups_divide_the_channels<at_of<J>, layer_of<J>, J::why.wanted, J::why.found, J::why.first> {};
+template <class J>
 struct explain<rule::stride_is_positive, J> : broken::stride_is_positive<at_of<J>, layer_of<J>, J::why.found> {};
 template <class J>
 struct explain<rule::kernel_fits_padded_input, J>

@@ -51,6 +51,7 @@ inline std::string dot_details(graph_view const& g, node const& n) {
     return fmt::format(" {:g}", n.rate);
   }
   if (!text.empty() && n.window.stride > 1) text += fmt::format(", stride {}", n.window.stride);
+  if (n.groups > 1) text += fmt::format(", {} groups", n.groups);
   return text;
 }
 

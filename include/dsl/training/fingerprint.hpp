@@ -57,8 +57,9 @@ class fingerprint {
 /// values come from. The lists of members are whole, or this does not compile: who adds one hashes it, too.
 [[gnu::cold]] inline void add_operation(fingerprint& f, node const& x) {
   auto const& [kind, function, device, first_input, inputs, output, first_parameter, parameters, scope, window, rate,
-               epsilon, momentum, custom] = x;
+               epsilon, momentum, custom, groups] = x;
   f.add(parameters);
+  f.add(groups);
   if (!custom) return;
   std::string_view const own = word_of(x);
   f.add(own.data(), own.size());

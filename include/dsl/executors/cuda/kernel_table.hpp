@@ -12,7 +12,6 @@ namespace dsl::cu {
 [[gnu::cold]] constexpr bool has_kernels(node const& n) {
   switch (n.kind) {
     case op::input:
-    case op::conv2d:
     case op::batch_norm:
     case op::activation:
     case op::max_pool2d:
@@ -24,6 +23,7 @@ namespace dsl::cu {
     case op::concat:
     case op::add:
     case op::transfer: return true;
+    case op::conv2d: return n.groups == 1;
     default: return false;
   }
 }
@@ -33,7 +33,7 @@ namespace dsl::cu {
   for (int n = 0; n < g.size.nodes; ++n)
     if (!has_kernels(g.nodes[n]))
       throw executor_error(detail::message(
-          {"cuda: ", detail::word_of(g.nodes[n]), " has no kernel for this device; use another executor"}));
+          {"cuda: ", detail::kernel_word_of(g.nodes[n]), " has no kernel for this device; use another executor"}));
 }
 
 }  // namespace dsl::cu

@@ -57,7 +57,7 @@ class plain_loops {
       case action::add_gradients: return "add_gradients";
       case action::measure: return "measure";
       case action::update: return "update";
-      default: return b.node ? detail::word_of(*b.node) : "?";
+      default: return b.node ? detail::kernel_word_of(*b.node) : "?";
     }
   }
   template <class T>

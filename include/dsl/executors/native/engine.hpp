@@ -87,7 +87,9 @@ class engine final : public plain::steps<float> {
       return build_rows(on.at, b, row_function::copy, b.x, b.x);
     if (!b.node || what == action::loss || what == action::add_gradients) return {};
     switch (b.node->kind) {
-      case op::conv2d: return on.convolutions.build(b, p.plan.options.mode == mode::training);
+      case op::conv2d:
+        if (b.node->groups > 1) return {};
+        return on.convolutions.build(b, p.plan.options.mode == mode::training);
       case op::dense: return [d = dense(on.at, b)] { d(); };
       case op::batch_norm: return build_batch_norm(on.at, p, b, forward);
       case op::activation:

@@ -133,7 +133,9 @@ class engine final : public plain::steps<float> {
       return build_rows({row_function::copy, b.x, b.x, b.to, b.accumulate});
     if (!b.node || what == action::loss || what == action::add_gradients) return {};
     switch (b.node->kind) {
-      case op::conv2d: return build_convolution(b, training);
+      case op::conv2d:
+        if (b.node->groups > 1) return {};
+        return build_convolution(b, training);
       case op::dense: return [this, &b] { multiply(b); };
       case op::batch_norm: return build_batch_norm(p, b, forward);
       case op::activation:

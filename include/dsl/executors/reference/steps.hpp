@@ -10,6 +10,8 @@
 #include <dsl/executors/reference/elementwise.hpp>
 #include <dsl/executors/reference/loops.hpp>
 #include <dsl/executors/reference/pool2d.hpp>
+#include <dsl/operations/conv2d/loops.hpp>
+#include <dsl/operations/dense/loops.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +20,8 @@
 
 namespace dsl::plain {
 
-/// Plain loops, in one thread, for every step but those of conv2d and dense. Executors in host memory inherit the ones
-/// they have nothing faster for; only batch_norm's and pool2d's are slow in channel blocks, all are right.
+/// Plain loops, in one thread, for every step. Executors in host memory inherit the ones they have nothing faster for;
+/// only those of conv2d, batch_norm and pool2d are slow in channel blocks, all are right.
 template <class T>
 class steps : public host::engine<T> {
  public:
@@ -37,6 +39,8 @@ class steps : public host::engine<T> {
       case action::copy_forward:
       case action::copy_backward: return copy(b.x, b.to, b.accumulate);
       case action::backward: return backward(p, b);
+      case action::backward_weights:
+      case action::backward_data: return b.node->kind == op::conv2d ? plain_conv2d(b) : plain_dense(b);
       case action::measure: return measure(p, *b.step);
       case action::update: return update(p, *b.step);
       default: unknown();
@@ -105,6 +109,8 @@ class steps : public host::engine<T> {
                                                    this->options_.unbiased_running_variance, relu);
         return batch_norm_forward(b.x, batch_norm_operands(b), b.statistics, y, x.epsilon, this->batch_norm_momentum(b),
                                   this->options_.unbiased_running_variance, relu);
+      case op::conv2d: return plain_conv2d(b);
+      case op::dense: return plain_dense(b);
       case op::activation: return activation_forward(b.x, y, x.function, static_cast<T>(x.rate));
       case op::max_pool2d:
       case op::avg_pool2d: return pool2d_forward(b.x, y, b.argmax, x.window, x.kind == op::avg_pool2d);
@@ -142,6 +148,32 @@ class steps : public host::engine<T> {
     }
   }
   static void compute(void (*loop)(bound_step const&), bound_step const& b) { loop ? loop(b) : unknown(); }
+
+  [[gnu::cold]] void plain_conv2d(bound_step const& b) const {
+    window const& w = b.node->window;
+    T const* const kernel = b.parameter(role::kernel);
+    if (b.step->what == action::backward_weights)
+      return conv2d_backward_weights<T>(b.x, b.dy, b.gradient(role::kernel), b.gradient(role::bias), w, b.node->groups);
+    if (b.step->what == action::backward_data)
+      return conv2d_backward_data<T>(b.dy, kernel, b.to, w, b.accumulate, b.node->groups);
+    conv2d_forward<T>(b.x, kernel, b.parameter(role::bias), b.to, w, b.node->groups);
+    bool const relu = b.step->activation >= 0;
+    if (b.step->batch_norm >= 0)
+      batch_norm_forward<T>(read_only(b.to), this->batch_norm_operands(b), nullptr, b.to,
+                            this->graph_.nodes[b.step->batch_norm].epsilon, 0, false, relu);
+    else if (relu)
+      activation_forward(read_only(b.to), b.to, function::relu, T(0));
+  }
+
+  [[gnu::cold]] void plain_dense(bound_step const& b) const {
+    T const* const kernel = b.parameter(role::kernel);
+    if (b.step->what == action::backward_weights)
+      dense_backward_weights<T>(b.x, b.dy, b.gradient(role::kernel), b.gradient(role::bias));
+    else if (b.step->what == action::backward_data)
+      dense_backward_data<T>(b.dy, kernel, b.to, b.accumulate);
+    else
+      dense_forward<T>(b.x, kernel, b.parameter(role::bias), b.to);
+  }
 
   [[gnu::cold]] void backward_batch_norm(program const& p, bound_step const& b) {
     batch_norm_gradient<T> const d{b.x, b.dy, b.statistics, b.parameter(role::gamma), b.parameter(role::beta)};

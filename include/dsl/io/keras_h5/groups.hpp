@@ -67,7 +67,7 @@ class keras_layers {
   std::vector<std::string> by_node(static_cast<std::size_t>(g.size.nodes)), all;
   dsl::detail::keras_names layers;
   for (int n : detail::keras_layers(g, fused_activations).in_order())
-    by_node[static_cast<std::size_t>(n)] = "layers/" + layers.next(g.nodes[n]);
+    by_node[static_cast<std::size_t>(n)] = "layers/" + layers.next(g, g.nodes[n]);
   for (std::string& name : by_node)
     if (!name.empty()) all.push_back(std::move(name));
   return all;

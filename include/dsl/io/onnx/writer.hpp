@@ -86,6 +86,7 @@ class onnx_writer {
     };
     set("kernel_shape", {w.height, w.width}, n);
     set("strides", {w.stride, w.stride}, n);
+    if (node_->groups > 1) set("group", node_->groups, n);
     set("pads",
         {w.pad_top, w.pad_left, behind(out().height, in().height, w.height, w.pad_top),
          behind(out().width, in().width, w.width, w.pad_left)},

@@ -5,12 +5,12 @@
 
 namespace dsl::operations {
 
-/// Cross-correlation with kernels (out, in, height, width), plus a bias.
+/// Cross-correlation with kernels (out, in / groups, height, width), plus a bias.
 inline constexpr row conv2d{.name = "conv2d",
                             .parameters = 2,
                             .roles = {role::kernel, role::bias},
                             .output = makes::windows,
-                            .options = options::window,
+                            .options = options::window | options::groups,
                             .gradients = gradient_steps::weights_and_data,
                             .reads = {values::first_input},
                             .parameters_read = 1,
