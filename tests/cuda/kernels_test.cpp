@@ -4,9 +4,7 @@
 // fixed, in exact_kernels_test.cpp.
 #include <dsl/executors/cuda/kernels/source.hpp>
 #include <dsl/executors/host/loss.hpp>
-#include <dsl/operations/conv2d/loops.hpp>
-#include <dsl/operations/dense/loops.hpp>
-#include <dsl/executors/reference/pool2d.hpp>
+#include <dsl/executors/reference/loops.hpp>
 
 #include <set>
 #include <string_view>

@@ -61,6 +61,8 @@ class binding {
     b.node = s.node >= 0 ? &graph_.nodes[s.node] : nullptr;
     b.x = tensor<T const>(s, content::activation, 0);
     b.x2 = tensor<T const>(s, content::activation, 1);
+    for (int i = 2; s.what == action::forward && i < b.node->inputs; ++i)
+      b.more.push(tensor<T const>(s, content::activation, i));
     b.dy = tensor<T const>(s, content::gradient);
     for (int i = 0; i < s.operands; ++i) bind(s, p_.plan.operands[s.first_operand + i], b, own);
     if (s.kind == op::transfer && s.what == action::backward) b.x = b.dy;

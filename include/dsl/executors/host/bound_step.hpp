@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/list.hpp>
 #include <dsl/executors/host/task.hpp>
 #include <dsl/plan/plan.hpp>
 #include <dsl/view.hpp>
@@ -26,9 +27,10 @@ struct argmax_view {
 template <class T>
 struct bound_step {
   dsl::step const* step = nullptr;
-  dsl::node const* node = nullptr;  // none for load and update
-  view<T const> x{};                // the first activation it reads
-  view<T const> x2{};               // and the second
+  dsl::node const* node = nullptr;     // none for load and update
+  view<T const> x{};                   // the first activation it reads
+  view<T const> x2{};                  // and the second
+  detail::list<view<T const>> more{};  // of a forward step: the third activation and those after it
   view<T const> dy{};
   view<T> to{};  // y, or dx
   bool accumulate = false;

@@ -1,24 +1,38 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/operations/activation/loops.hpp>
+#include <dsl/operations/add/loops.hpp>
+#include <dsl/operations/batch_norm/loops.hpp>
+#include <dsl/operations/conv2d/loops.hpp>
+#include <dsl/operations/dense/loops.hpp>
+#include <dsl/operations/dropout/loops.hpp>
+#include <dsl/operations/flatten/loops.hpp>
 #include <dsl/operations/layer_norm/loops.hpp>
 #include <dsl/operations/multiply/loops.hpp>
+#include <dsl/operations/pool2d/loops.hpp>
+#include <dsl/operations/softmax/loops.hpp>
+#include <dsl/operations/transfer/loops.hpp>
 
 namespace dsl::plain {
 
-/// An operation in plain loops. A step's operands are bound in the order in which its row says that it reads them.
-template <class T>
-struct loops {
-  void (*forward)(host::bound_step<T> const&) = nullptr;
-  void (*backward)(host::bound_step<T> const&) = nullptr;
-};
-
-/// The loops of each operation that needs nothing but its operands, by enum class op.
+/// The loops of each operation, by enum class op. None: input and concat, which no step computes, and a user's own.
 template <class T>
 constexpr loops<T> loops_of(op kind) {
   switch (kind) {
-    case op::multiply: return {multiply_forward<T>, multiply_backward<T>};
-    case op::layer_norm: return {layer_norm_forward<T>, layer_norm_backward<T>};
+    case op::conv2d: return conv2d_loops<T>;
+    case op::batch_norm: return batch_norm_loops<T>;
+    case op::activation: return activation_loops<T>;
+    case op::max_pool2d: return max_pool2d_loops<T>;
+    case op::avg_pool2d: return avg_pool2d_loops<T>;
+    case op::dropout: return dropout_loops<T>;
+    case op::flatten: return flatten_loops<T>;
+    case op::dense: return dense_loops<T>;
+    case op::softmax: return softmax_loops<T>;
+    case op::add: return add_loops<T>;
+    case op::transfer: return transfer_loops<T>;
+    case op::multiply: return multiply_loops<T>;
+    case op::layer_norm: return layer_norm_loops<T>;
     default: return {};
   }
 }

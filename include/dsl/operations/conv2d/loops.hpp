@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/graph/node.hpp>
-#include <dsl/view.hpp>
+#include <dsl/operations/activation/loops.hpp>
+#include <dsl/operations/batch_norm/loops.hpp>
 
 namespace dsl::plain {
 
@@ -116,5 +116,29 @@ void conv2d_backward_data(view<T const> dy, T const* kernel, view<T> dx, window 
       }
   });
 }
+
+/// In inference a step computes the batch_norm and the relu after it, too.
+template <class T>
+inline constexpr loops<T> conv2d_loops{
+    .forward =
+        [](host::bound_step<T> const& b, step_context const& c) {
+          conv2d_forward<T>(b.x, b.parameter(role::kernel), b.parameter(role::bias), b.to, b.node->window,
+                            b.node->groups);
+          bool const relu = b.step->activation >= 0;
+          if (b.step->batch_norm >= 0)
+            batch_norm_forward<T>(read_only(b.to), batch_norm_operands_of(b), nullptr, b.to, c.fused_epsilon, 0, false,
+                                  relu);
+          else if (relu)
+            activation_forward(read_only(b.to), b.to, function::relu, T(0));
+        },
+    .backward_weights =
+        [](host::bound_step<T> const& b, step_context const&) {
+          conv2d_backward_weights<T>(b.x, b.dy, b.gradient(role::kernel), b.gradient(role::bias), b.node->window,
+                                     b.node->groups);
+        },
+    .backward_data =
+        [](host::bound_step<T> const& b, step_context const&) {
+          conv2d_backward_data<T>(b.dy, b.parameter(role::kernel), b.to, b.node->window, b.accumulate, b.node->groups);
+        }};
 
 }  // namespace dsl::plain

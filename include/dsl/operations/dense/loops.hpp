@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/executors/reference/elementwise.hpp>
+#include <dsl/executors/reference/step_loops.hpp>
 
 namespace dsl::plain {
 
@@ -40,5 +41,20 @@ void dense_backward_data(view<T const> dy, T const* kernel, view<T> dx, bool acc
       add_to(dx(n, c, 0), sum, accumulate);
     }
 }
+
+template <class T>
+inline constexpr loops<T> dense_loops{
+    .forward =
+        [](host::bound_step<T> const& b, step_context const&) {
+          dense_forward<T>(b.x, b.parameter(role::kernel), b.parameter(role::bias), b.to);
+        },
+    .backward_weights =
+        [](host::bound_step<T> const& b, step_context const&) {
+          dense_backward_weights<T>(b.x, b.dy, b.gradient(role::kernel), b.gradient(role::bias));
+        },
+    .backward_data =
+        [](host::bound_step<T> const& b, step_context const&) {
+          dense_backward_data<T>(b.dy, b.parameter(role::kernel), b.to, b.accumulate);
+        }};
 
 }  // namespace dsl::plain

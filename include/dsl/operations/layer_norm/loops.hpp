@@ -3,7 +3,7 @@
 
 #include <dsl/detail/math.hpp>
 #include <dsl/detail/zeros.hpp>
-#include <dsl/executors/host/bound_step.hpp>
+#include <dsl/executors/reference/step_loops.hpp>
 
 #include <cstddef>
 
@@ -34,7 +34,7 @@ struct pixel_moments {
 
 /// y = gamma (x - mean) / sqrt(variance + epsilon) + beta. y may be x.
 template <class T>
-[[gnu::cold]] void layer_norm_forward(host::bound_step<T> const& b) {
+[[gnu::cold]] void layer_norm_forward(host::bound_step<T> const& b, step_context const&) {
   T const *const gamma = b.parameter(role::gamma), *const beta = b.parameter(role::beta);
   for (int n = 0; n < b.to.batch; ++n)
     for (long long pixel = 0; pixel < b.to.shape.area(); ++pixel) {
@@ -48,7 +48,7 @@ template <class T>
 /// With g = dy gamma and h the normalised x, dx = (g - mean(g) - h mean(g h)) / sqrt(variance + epsilon). dx may be x
 /// or dy; where nobody wants it there are only the gradients of gamma and beta, sums over samples and pixels in double.
 template <class T>
-[[gnu::cold]] void layer_norm_backward(host::bound_step<T> const& b) {
+[[gnu::cold]] void layer_norm_backward(host::bound_step<T> const& b, step_context const&) {
   int const channels = b.x.shape.channels;
   T const* const gamma = b.parameter(role::gamma);
   detail::zeros<double> products, sums;
@@ -77,5 +77,8 @@ template <class T>
     b.gradient(role::beta)[c] = static_cast<T>(sums.data()[c]);
   }
 }
+
+template <class T>
+inline constexpr loops<T> layer_norm_loops{.forward = layer_norm_forward<T>, .backward = layer_norm_backward<T>};
 
 }  // namespace dsl::plain

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/executors/host/bound_step.hpp>
+#include <dsl/executors/reference/step_loops.hpp>
 
 namespace dsl::plain {
 
@@ -17,7 +17,7 @@ struct broadcast {
 };
 
 template <class T>
-[[gnu::cold]] void multiply_forward(host::bound_step<T> const& b) {
+[[gnu::cold]] void multiply_forward(host::bound_step<T> const& b, step_context const&) {
   broadcast<T const> const first{b.x}, second{b.x2};
   for (int n = 0; n < b.to.batch; ++n)
     for (int c = 0; c < b.to.shape.channels; ++c) {
@@ -30,7 +30,7 @@ template <class T>
 /// The gradient of one operand is dy times the other one, which is what the step reads, summed over the channels and
 /// pixels along which it was broadcast. Pixels are summed in double.
 template <class T>
-[[gnu::cold]] void multiply_backward(host::bound_step<T> const& b) {
+[[gnu::cold]] void multiply_backward(host::bound_step<T> const& b, step_context const&) {
   broadcast<T const> const other{b.x};
   bool const one_channel = b.to.shape.channels == 1;
   bool const one_pixel = b.to.shape.is_flat();
@@ -46,5 +46,8 @@ template <class T>
       for (long long i = 0; !one_pixel && i < area; ++i) to[i] = dy[i] * x[i] + (adds ? to[i] : T(0));
     }
 }
+
+template <class T>
+inline constexpr loops<T> multiply_loops{.forward = multiply_forward<T>, .backward = multiply_backward<T>};
 
 }  // namespace dsl::plain

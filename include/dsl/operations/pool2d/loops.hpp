@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/executors/host/bound_step.hpp>
 #include <dsl/executors/reference/elementwise.hpp>
+#include <dsl/executors/reference/step_loops.hpp>
 #include <dsl/graph/node.hpp>
 
 namespace dsl::plain {
@@ -61,5 +61,21 @@ template <class T>
     });
   });
 }
+
+template <class T>
+inline constexpr loops<T> max_pool2d_loops{
+    .forward = [](host::bound_step<T> const& b,
+                  step_context const&) { pool2d_forward(b.x, b.to, b.argmax, b.node->window, false); },
+    .backward =
+        [](host::bound_step<T> const& b, step_context const&) {
+          pool2d_backward(b.dy, b.argmax, b.to, b.node->window, false, b.accumulate);
+        }};
+
+template <class T>
+inline constexpr loops<T> avg_pool2d_loops{
+    .forward = [](host::bound_step<T> const& b,
+                  step_context const&) { pool2d_forward(b.x, b.to, b.argmax, b.node->window, true); },
+    .backward = [](host::bound_step<T> const& b,
+                   step_context const&) { pool2d_backward(b.dy, b.argmax, b.to, b.node->window, true, b.accumulate); }};
 
 }  // namespace dsl::plain

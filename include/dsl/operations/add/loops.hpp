@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/reference/elementwise.hpp>
+#include <dsl/executors/reference/step_loops.hpp>
+
+namespace dsl::plain {
+
+/// One operand after the other, so that any number of them is rounded as a row of sums is.
+template <class T>
+inline constexpr loops<T> add_loops{.forward = [](host::bound_step<T> const& b, step_context const&) {
+  copy(b.x, b.to, false);
+  copy(b.x2, b.to, true);
+  for (view<T const> const& x : b.more) copy(x, b.to, true);
+}};
+
+}  // namespace dsl::plain

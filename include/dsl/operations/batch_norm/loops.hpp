@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/reference/batch_norm.hpp>
+#include <dsl/executors/reference/step_loops.hpp>
+
+namespace dsl::plain {
+
+template <class T>
+batch_norm_parameters<T> batch_norm_operands_of(host::bound_step<T> const& b) {
+  return {b.parameter(role::gamma), b.parameter(role::beta), b.parameter(role::moving_mean),
+          b.parameter(role::moving_variance), b.parameter(role::bias)};
+}
+
+/// Takes the moments of the samples that are here; those of a whole batch among towers are the tower's to take.
+template <class T>
+inline constexpr loops<T> batch_norm_loops{
+    .forward =
+        [](host::bound_step<T> const& b, step_context const& c) {
+          batch_norm_forward(b.x, batch_norm_operands_of(b), b.statistics, b.to, b.node->epsilon, c.momentum,
+                             c.unbiased, b.step->activation >= 0);
+        },
+    .backward =
+        [](host::bound_step<T> const& b, step_context const&) {
+          batch_norm_gradient<T> const d{b.x, b.dy, b.statistics, b.parameter(role::gamma), b.parameter(role::beta)};
+          T *const dgamma = b.gradient(role::gamma), *const dbeta = b.gradient(role::beta);
+          batch_norm_sums(d, dgamma, dbeta);
+          T const count = static_cast<T>(b.x.batch) * static_cast<T>(b.x.shape.area());
+          if (b.to.data) batch_norm_backward_data<T>(d, dgamma, dbeta, count, b.to, b.accumulate);
+        }};
+
+}  // namespace dsl::plain

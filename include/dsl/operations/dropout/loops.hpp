@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/dropout.hpp>
+#include <dsl/executors/reference/elementwise.hpp>
+#include <dsl/executors/reference/step_loops.hpp>
+
+#include <cstdint>
+
+namespace dsl::plain {
+
+/// Kept values are divided by 1 - rate. The backward pass draws the same numbers again. y may be x.
+template <class T>
+[[gnu::cold]] void dropout(view<T const> x, view<T> y, dropout_draw const& draw, bool accumulate) {
+  T const scale = T(1) / (T(1) - static_cast<T>(draw.rate));
+  detail::philox_block four{};
+  for_each_channel(y, [&](int n, int c) {
+    auto const in = x.pixels(n, c);
+    auto const out = y.pixels(n, c);
+    for (long long i = 0; i < y.shape.area(); ++i) {
+      auto const element = static_cast<std::uint32_t>(c * y.shape.area() + i);  // counts up by one
+      if (element % 4 == 0) four = draw.four(static_cast<std::uint32_t>(n), element / 4);
+      add_to(out[i], draw.keeps(four.x[element % 4]) ? in[i] * scale : T(0), accumulate);
+    }
+  });
+}
+
+template <class T>
+inline constexpr loops<T> dropout_loops{
+    .forward = [](host::bound_step<T> const& b, step_context const& c) { dropout(b.x, b.to, c.draw, false); },
+    .backward = [](host::bound_step<T> const& b, step_context const& c) { dropout(b.dy, b.to, c.draw, b.accumulate); }};
+
+}  // namespace dsl::plain

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/math.hpp>
+#include <dsl/executors/reference/elementwise.hpp>
+#include <dsl/executors/reference/step_loops.hpp>
+
+namespace dsl::plain {
+
+template <class T>
+[[gnu::cold]] void softmax_forward(view<T const> x, view<T> y) {
+  for (int n = 0; n < y.batch; ++n) {
+    T largest = x(n, 0, 0);
+    for (int c = 1; c < x.shape.channels; ++c)
+      if (x(n, c, 0) > largest) largest = x(n, c, 0);
+    T sum = 0;
+    for (int c = 0; c < x.shape.channels; ++c) sum += y(n, c, 0) = detail::exp(x(n, c, 0) - largest);
+    for (int c = 0; c < x.shape.channels; ++c) y(n, c, 0) /= sum;
+  }
+}
+
+template <class T>
+[[gnu::cold]] void softmax_backward(view<T const> y, view<T const> dy, view<T> dx, bool accumulate) {
+  for (int n = 0; n < y.batch; ++n) {
+    T product = 0;
+    for (int c = 0; c < y.shape.channels; ++c) product += y(n, c, 0) * dy(n, c, 0);
+    for (int c = 0; c < y.shape.channels; ++c) add_to(dx(n, c, 0), y(n, c, 0) * (dy(n, c, 0) - product), accumulate);
+  }
+}
+
+template <class T>
+inline constexpr loops<T> softmax_loops{
+    .forward = [](host::bound_step<T> const& b, step_context const&) { softmax_forward(b.x, b.to); },
+    .backward = [](host::bound_step<T> const& b,
+                   step_context const&) { softmax_backward(b.x, b.dy, b.to, b.accumulate); }};
+
+}  // namespace dsl::plain
