@@ -42,7 +42,7 @@ struct random_case {
   explicit random_case(int index)
       : d(seed + 1'000'003 * static_cast<std::uint64_t>(index)),
         block(d.of({channels_last, 1, 4, 16})),
-        net(d, block),
+        net(d, block, index % 4 < 2),
         placed(net.view(), d, index % 2 == 0 ? 1 : d.between(2, 3)),
         g(placed.view()),
         options(random_options(d, block)) {

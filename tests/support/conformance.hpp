@@ -399,7 +399,7 @@ inline void check_random_networks(int count) {
   for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(count); ++seed) {
     dice d(seed);
     int const block = blocks[d.percent(50) ? 0 : blocks.size() - 1];
-    random_network const g(d, block);
+    random_network const g(d, block, seed % 2 == 0);
     engine_options o = d.percent(50) ? keras : plain_sgd;
     o.loss = g.ends_in_softmax() ? loss::categorical_crossentropy : loss::mean_squared_error;
     INFO("random network " << seed);

@@ -279,7 +279,9 @@ class onnx_interpreter {
   static onnx_tensor convolve(pb::NodeProto const& n, onnx_tensor const& x, onnx_tensor const& w,
                               onnx_tensor const& bias) {
     long long const groups = integer(n, "group", 1), each_in = w.dim(1), each_out = w.dim(0) / groups;
-    require(w.dims.size() == 4 && groups * each_in == x.dim(1) && groups * each_out == w.dim(0) && bias.dim(0) == w.dim(0), "Conv");
+    require(
+        w.dims.size() == 4 && groups * each_in == x.dim(1) && groups * each_out == w.dim(0) && bias.dim(0) == w.dim(0),
+        "Conv");
     windows const all(n, x, {w.dim(2), w.dim(3)});
     require(all.kernel[0] == w.dim(2) && all.kernel[1] == w.dim(3), "kernel_shape");
     onnx_tensor y{{x.dim(0), w.dim(0), all.rows, all.columns}, {}};

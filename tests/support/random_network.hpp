@@ -22,7 +22,8 @@ struct bump {  // smooth, and its derivative changes sign
 /// A random network whose own operations have something to do.
 class random_network {
  public:
-  random_network(dice& d, int channel_block) : graph_(d, channel_block), view_(graph_.view()) {
+  random_network(dice& d, int channel_block, bool everywhere = true)
+      : graph_(d, channel_block, everywhere), view_(graph_.view()) {
     nodes_.assign(view_.nodes, view_.nodes + view_.size.nodes);
     for (node& n : nodes_)
       if (n.kind == op::custom) n.custom = &dsl::detail::custom_op_of<dsl::detail::elementwise_op<bump>>;
