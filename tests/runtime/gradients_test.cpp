@@ -165,6 +165,31 @@ void through(question const& q = {}) {
 template <int C>
 struct sigmoid_of_mean : sequential<global_avg_pool2d, conv2d<C, 1>, sigmoid> {};
 
+/// e^x, whose derivative is its output; it says so.
+struct exponential {
+  static constexpr char const* name = "exponential";
+  static constexpr operations::row facts = [] {
+    operations::row r = operations::custom;
+    r.reads[0] = operations::values::output;
+    r.forward_in_place = r.gradient_in_place = true;
+    return r;
+  }();
+  static constexpr shape output(shape in) { return in; }
+  template <class T>
+  static void forward(custom_call<T> const& c) {
+    plain::for_each_channel(c.y, [&](int n, int k) {
+      for (long long p = 0; p < c.y.shape.area(); ++p) c.y(n, k, p) = std::exp(c.x(n, k, p) / 4);
+    });
+  }
+  template <class T>
+  static void backward(custom_call<T> const& c) {
+    plain::for_each_channel(c.dx, [&](int n, int k) {
+      for (long long p = 0; p < c.dx.shape.area(); ++p)
+        plain::add_to(c.dx(n, k, p), c.dy(n, k, p) * c.y(n, k, p) / 4, c.accumulate);
+    });
+  }
+};
+
 template <class F>
 void alone_in_place_and_in_concat() {
   through<F>();                 // over its input
@@ -241,6 +266,12 @@ TEST_CASE("gradients: sigmoid", "[gradients]") { alone_in_place_and_in_concat<si
 TEST_CASE("gradients: tanh", "[gradients]") { alone_in_place_and_in_concat<dsl::tanh>(); }
 TEST_CASE("gradients: silu", "[gradients]") { alone_in_place_and_in_concat<silu>(); }
 TEST_CASE("gradients: a user's own operation", "[gradients]") { alone_in_place_and_in_concat<elementwise<bump>>(); }
+TEST_CASE("gradients: a user's own operation with facts of its own", "[gradients]") {
+  alone_in_place_and_in_concat<custom<exponential>>();
+  using plain_one = network<image<2, 5, 6>, conv2d<8, 2>, elementwise<bump>, flatten, dense<3>, softmax>;
+  using stated = network<image<2, 5, 6>, conv2d<8, 2>, custom<exponential>, flatten, dense<3>, softmax>;
+  CHECK(stated::training_bytes(64) < plain_one::training_bytes(64));  // over its input, which nobody keeps
+}
 TEST_CASE("gradients: dropout", "[gradients]") {
   alone_in_place_and_in_concat<dropout<0.4>>();
   through<dropout<0.0>>();

@@ -7,10 +7,22 @@
 namespace dsl {
 namespace detail {
 
+/// The facts that an operation states, or those that hold for all.
 template <class Op>
-inline constexpr custom_op custom_op_of{
-    Op::name, [](custom_call<float> const& c) { Op::forward(c); }, [](custom_call<float> const& c) { Op::backward(c); },
-    [](custom_call<double> const& c) { Op::forward(c); }, [](custom_call<double> const& c) { Op::backward(c); }};
+constexpr operations::row facts_of_own() {
+  if constexpr (requires { Op::facts; })
+    return Op::facts;
+  else
+    return operations::custom;
+}
+
+template <class Op>
+inline constexpr custom_op custom_op_of{Op::name,
+                                        [](custom_call<float> const& c) { Op::forward(c); },
+                                        [](custom_call<float> const& c) { Op::backward(c); },
+                                        [](custom_call<double> const& c) { Op::forward(c); },
+                                        [](custom_call<double> const& c) { Op::backward(c); },
+                                        facts_of_own<Op>()};
 
 /// Lifts a function of one number and its derivative to whole tensors.
 template <class F>
@@ -41,7 +53,8 @@ struct elementwise_op {
 ///   static constexpr dsl::shape output(dsl::shape input);
 ///   template <class T> static void forward(dsl::custom_call<T> const&);   // writes y from x
 ///   template <class T> static void backward(dsl::custom_call<T> const&);  // writes or adds to dx from x, y and dy
-/// Runs on the CPU executors.
+/// It may state its facts, so that the plan keeps less: `static constexpr dsl::operations::row facts`, which begins as
+/// dsl::operations::custom does. What it does not say that it reads is not there. Runs on the CPU executors.
 template <class Op>
 struct custom {
   static constexpr value lower(builder& b, value in) {

@@ -105,14 +105,7 @@ class steps : public host::engine<T> {
 
   [[gnu::cold]] void backward(program& p, bound_step const& b) {
     node const& x = *b.node;
-    if (x.kind == op::custom)
-      return call(
-          *x.custom, false,
-          {.x = b.x,
-           .y = {const_cast<T*>(b.x2.data), b.x2.shape, b.x2.batch, b.x2.block, b.x2.buffer_channels, b.x2.channel},
-           .dy = b.dy,
-           .dx = b.to,
-           .accumulate = b.accumulate});
+    if (x.kind == op::custom) return call_backward(*x.custom, b);
     if (x.kind == op::batch_norm && synchronizes()) {
       batch_norm_gradient<T> const d{b.x, b.dy, b.statistics, b.parameter(role::gamma), b.parameter(role::beta)};
       return this->tower()->batch_norm_backward(d, b.gradient(role::gamma), b.gradient(role::beta), b.to, p.part.whole,
@@ -136,6 +129,17 @@ class steps : public host::engine<T> {
             static_cast<std::uint32_t>(p.part.first + p.plan.samples_of(*b.step).first)};
   }
 
+  /// A step's activations are those that the operation says it reads, the input first.
+  [[gnu::cold]] static void call_backward(custom_op const& op, bound_step const& b) {
+    using operations::values;
+    bool const reads_input = contains(op.facts.reads[0], values::first_input);
+    bool const reads_output = contains(op.facts.reads[0], values::output);
+    custom_call<T> c{.dy = b.dy, .dx = b.to, .accumulate = b.accumulate};
+    if (reads_input) c.x = b.x;
+    if (view<T const> const& y = reads_input ? b.x2 : b.x; reads_output)
+      c.y = {const_cast<T*>(y.data), y.shape, y.batch, y.block, y.buffer_channels, y.channel};
+    call(op, false, c);
+  }
   static void call(custom_op const& op, bool forward, custom_call<T> const& c) {
     if constexpr (std::is_same_v<T, float>)
       (forward ? op.forward_float : op.backward_float)(c);
