@@ -4,6 +4,7 @@
 #include "support/warnings.hpp"
 
 #include <dsl/dsl.hpp>
+#include <dsl/executors/native.hpp>
 #include <dsl/executors/onednn.hpp>
 #include <dsl/towers.hpp>
 
@@ -65,6 +66,24 @@ TEST_CASE("onednn: plain loops that take time are named, and warned of once", "[
   // of one picture tanh moves 128 KiB: no millisecond
   prepared const small(model::view(), 1);
   CHECK(small.made->description().find("tanh") == std::string::npos);
+}
+
+TEST_CASE("onednn and native: convolutions in groups are named among the plain loops", "[onednn]") {
+  using model = on_pictures<conv2d<32, 3>, conv2d<32, 3, 3, 1, padding::same, 32>>;
+  std::unique_ptr<engine> made;
+  for (char const* const name : {"onednn", "native"}) {
+    auto const warned = test::warnings([&] {
+      engine_options const o{.update = momentum};
+      made = std::string(name) == "native" ? native{}.make_engine(model::view(), o)
+                                           : onednn{}.make_engine(model::view(), o);
+      for (mode m : {mode::training, mode::inference, mode::training}) made->prepare(m, {16});
+    });
+    INFO(name << ": " << made->description());
+    CHECK(made->description().find("conv2d with groups") != std::string::npos);
+    REQUIRE_FALSE(warned.empty());
+    CHECK(warned[0].find(std::string(name) + ": no fast kernel fits ") == 0);
+    CHECK(warned.back().find("conv2d with groups") != std::string::npos);
+  }
 }
 
 TEST_CASE("onednn: a plain loop of the library's counts as well", "[onednn]") {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/message.hpp>
+#include <dsl/executors/communicator.hpp>
 #include <dsl/executors/host/binding.hpp>
 #include <dsl/graph/facts.hpp>
+#include <dsl/warning.hpp>
 
 #include <cstring>
 #include <string>
@@ -34,6 +37,14 @@ class plain_loops {
     if ((", " + words_ + ", ").find(", " + word + ", ") != std::string::npos) return false;
     words_ += (words_.empty() ? "" : ", ") + word;
     return true;
+  }
+  /// Warns in an executor's name of what there is; of several towers the first one does.
+  [[gnu::cold]] void warn(char const* executor, engine_options const& o) const {
+    if (o.group && o.group->rank() != 0) return;
+    on_warning(detail::message({executor, ": no fast kernel fits ", words_,
+                                " here; plain loops take their place, and a step takes longer; docs/executors.md says "
+                                "what has kernels"})
+                   .c_str());
   }
   /// "tanh, update"; empty where nothing of weight is slow.
   std::string const& words() const { return words_; }

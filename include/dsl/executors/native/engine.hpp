@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/executors/host/plain_loops.hpp>
 #include <dsl/executors/native/batch_norm.hpp>
 #include <dsl/executors/native/convolutions.hpp>
 #include <dsl/executors/native/dense.hpp>
@@ -51,6 +52,14 @@ class engine final : public plain::steps<float> {
     for (int d = 0; d < g.size.devices; ++d) devices_.emplace(g, s, threads_, parameters_version());
   }
 
+  int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) override {
+    int const which = plain::steps<float>::prepare(m, part, targets);
+    if (which < looked_at_) return which;
+    looked_at_ = which + 1;
+    if (part.size > 0 && slow_.add(graph_, prepared(which))) slow_.warn("native", options_);
+    return which;
+  }
+
   long long executor_bytes() const override {
     long long all = 0;
     for (unit const& d : devices_) all += d.at.bytes() + d.convolutions.bytes();
@@ -58,7 +67,8 @@ class engine final : public plain::steps<float> {
   }
   [[gnu::cold]] std::string description() const override {
     return detail::message({arithmetic(), ", ", threads_, threads_ == 1 ? " thread" : " threads",
-                            graph_.size.devices > 1 ? " a device" : ""});
+                            graph_.size.devices > 1 ? " a device" : "",
+                            slow_.words().empty() ? "" : ", plain loops for ", slow_.words()});
   }
   std::string arithmetic() const override { return detail::message({"native, ", host::name_of(set_)}); }
   /// Which algorithm each convolution's pass has, a line each, one device's after the other's.
@@ -205,6 +215,8 @@ class engine final : public plain::steps<float> {
   instructions set_;
   int threads_;
   detail::chain<unit> devices_;
+  host::plain_loops slow_;
+  int looked_at_ = 0;  // programs
 };
 
 }  // namespace dsl::cpu

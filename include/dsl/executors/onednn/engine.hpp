@@ -106,16 +106,12 @@ class engine final : public plain::steps<float> {
     detail::refuse<option_error>({"onednn: it must have its ", threads_, " threads; found an OpenMP parallel region ",
                                   "around it, which gives it one; call it outside, or compile with .threads = 1"});
   }
-  /// Warns once of each operation without a fast kernel; of several towers the first one does.
+  /// Warns once of each operation without a fast kernel.
   [[gnu::cold]] void look_for_plain_loops(program const& p) {
     bool found = p.part.size > 0 && slow_.add(graph_, p);
     for (unit const& d : devices_)
       if (d.convolutions.has_plain_loops()) found |= slow_.add("conv2d");
-    if (found && (!options_.group || options_.group->rank() == 0))
-      on_warning(detail::message({"onednn: no fast kernel fits ", slow_.words(),
-                                  " here; plain loops take their place, and a step takes longer; docs/executors.md "
-                                  "says what has kernels"})
-                     .c_str());
+    if (found) slow_.warn("onednn", options_);
   }
   /// What the library and our kernels need on a device: nothing that another device's thread would touch.
   struct unit {
