@@ -3,11 +3,11 @@
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::conv2d<32, 3, 3, 1, .*, 8>, (Groups=)?8, (Filters=)?32, .*shape\{12, 8, 8\}
 #include <dsl/language.hpp>
 
-using dsl::padding;
 #ifdef FIXED
-using grouped = dsl::conv2d<32, 3, 3, 1, padding::same, 4>;
+constexpr int groups = 4;
 #else
-using grouped = dsl::conv2d<32, 3, 3, 1, padding::same, 8>;
+constexpr int groups = 8;
 #endif
-using model = dsl::network<dsl::image<3, 8, 8>, dsl::conv2d<12, 3>, grouped>;
+using model =
+    dsl::network<dsl::image<3, 8, 8>, dsl::conv2d<12, 3>, dsl::conv2d<32, 3, 3, 1, dsl::padding::same, groups>>;
 constexpr dsl::shape output = model::output;

@@ -3,10 +3,10 @@
 // EXPECT-RE: dsl::at<0>, (Layer=)?dsl::multiply<.*dsl::conv2d<3, 3.*>, (Branches=)?3
 #include <dsl/language.hpp>
 
-using conv = dsl::conv2d<3, 3>;
 #ifdef FIXED
-using model = dsl::network<dsl::image<3, 32, 32>, dsl::multiply<conv, dsl::multiply<conv, dsl::identity>>>;
+using model =
+    dsl::network<dsl::image<3, 32, 32>, dsl::multiply<dsl::relu, dsl::multiply<dsl::conv2d<3, 3>, dsl::identity>>>;
 #else
-using model = dsl::network<dsl::image<3, 32, 32>, dsl::multiply<conv, conv, dsl::identity>>;
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::multiply<dsl::relu, dsl::conv2d<3, 3>, dsl::identity>>;
 #endif
 constexpr dsl::shape output = model::output;
