@@ -110,6 +110,20 @@ static_assert(pointwise_with<slip::three>.broken == rule::nodes_own_their_parame
               pointwise_with<slip::three>.found == 3);
 static_assert(pointwise_with<slip::order>.broken == rule::parameters_come_in_order);
 
+template <int Groups, int KernelIn>
+struct grouped {  // 4 -> 6 channels
+  static constexpr value lower(builder& b, value in) {
+    kernel(b, 6, KernelIn);
+    row(b, role::bias, 6);
+    return b.append({.kind = op::conv2d, .groups = Groups}, in, {6, 8, 8});
+  }
+};
+static_assert(on_picture<grouped<2, 2>>.holds() && on_picture<grouped<1, 4>>.holds());
+static_assert(on_picture<grouped<2, 4>>.broken == misfit && on_picture<grouped<2, 4>>.wanted == 2);
+constexpr rule indivisible = rule::groups_divide_the_channels;
+static_assert(on_picture<grouped<3, 1>>.broken == indivisible && on_picture<grouped<4, 1>>.broken == indivisible);
+static_assert(on_picture<grouped<0, 4>>.broken == indivisible && on_picture<grouped<-2, 2>>.broken == indivisible);
+
 template <slip S>
 struct scores {  // 4 -> 3
   static constexpr value lower(builder& b, value in) {
@@ -152,6 +166,8 @@ constexpr rule miscounted = rule::nodes_take_their_operands;
 static_assert(given<op::activation, 1, 4> == rule::holds && given<op::activation, 1, 8> == astray);
 static_assert(given<op::activation, 0, 4> == miscounted && given<op::activation, 2, 4> == miscounted);
 static_assert(given<op::activation, -1, 4> == miscounted);
+static_assert(given<op::multiply, 2, 4> == rule::holds && given<op::multiply, 2, 4, 1, 1> == astray);
+static_assert(given<op::multiply, 1, 4> == miscounted && given<op::multiply, 3, 4> == miscounted);
 static_assert(given<op::dropout, 1, 4> == rule::holds && given<op::dropout, 1, 4, 8, 9> == astray);
 static_assert(given<op::flatten, 1, 256, 1, 1> == rule::holds && given<op::flatten, 1, 255, 1, 1> == astray);
 static_assert(given<op::flatten, 1, 4, 64, 1> == astray && given<op::flatten, 1, 1, 256, 1> == astray);

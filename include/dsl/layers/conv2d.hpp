@@ -43,7 +43,7 @@ constexpr value lower_conv2d(builder& b, value in, conv2d_options o) {
   b.require(o.filters > 0, {.broken = rule::filters_are_positive, .first = in.shape, .found = o.filters});
   b.require(o.height > 0 && o.width > 0,
             {.broken = rule::kernel_is_positive, .first = in.shape, .second = {1, o.height, o.width}});
-  b.require(divides(o.groups, in.shape.channels) && divides(o.groups, o.filters),
+  b.require(o.groups == 1 || (divides(o.groups, in.shape.channels) && divides(o.groups, o.filters)),
             {.broken = rule::groups_divide_the_channels, .first = in.shape, .wanted = o.groups, .found = o.filters});
   b.require(o.stride > 0, {.broken = rule::stride_is_positive, .first = in.shape, .found = o.stride});
   extent const h = extent_of(in.shape.height, o.height, o.stride, o.pad);

@@ -54,7 +54,8 @@ class graph_check {
       if (kind == op::custom && !is_complete(n.custom)) return breaks(rule::custom_operations_are_complete, 1, 0);
       operations::row const& row = facts_of(n);
       if ((kind == op::input) != (node == 0)) return breaks(rule::inputs_come_first, 0, node);
-      if (!takes_enough(row, n.inputs)) return breaks(rule::nodes_take_their_operands, row.inputs, n.inputs);
+      if (n.inputs != row.inputs && !takes_enough(row, n.inputs))
+        return breaks(rule::nodes_take_their_operands, row.inputs, n.inputs);
       for (int i = 0; i < n.inputs; ++i)
         if (int const t = g_.edges[n.first_input + i]; t < 0 || t >= node)
           return breaks(rule::values_are_in_the_graph, node, t);
@@ -76,37 +77,48 @@ class graph_check {
     shape const in = g_.input_shape(n);
     if (row.takes_flat && !in.is_flat())
       return breaks(n.kind == op::dense ? rule::dense_takes_a_flat_input : rule::softmax_takes_a_flat_input, in, out);
-    return output_fits(n, row, in, out) && parameters_fit(n, row, in, out) && options_fit(n, row);
-  }
-
-  constexpr bool output_fits(dsl::node const& n, operations::row const& row, shape const& in, shape const& out) {
     using operations::makes;
     switch (row.output) {
-      case makes::any_shape: return true;  // the output of a user's own operation is the user's to say
-      case makes::same_shape: return in == out || breaks(rule::shapes_follow_from_operands, in, out);
-      case makes::windows: return window_fits(n, in, out);
+      case makes::same_shape:
+        if (in.channels != out.channels || in.height != out.height || in.width != out.width)
+          return breaks(rule::shapes_follow_from_operands, in, out);
+        break;
+      case makes::windows:
+        if (!window_fits(n, in, out)) return false;
+        break;
       case makes::pooled:
-        return window_fits(n, in, out) &&
-               (in.channels == out.channels ||
-                breaks(rule::shapes_follow_from_operands, {in.channels, out.height, out.width}, out));
+        if (!window_fits(n, in, out)) return false;
+        if (in.channels != out.channels)
+          return breaks(rule::shapes_follow_from_operands, {in.channels, out.height, out.width}, out);
+        break;
       case makes::flat:
-        return (out.is_flat() && out.channels == in.size()) ||
-               breaks(rule::shapes_follow_from_operands, {narrowed(in.size()), 1, 1}, out);
-      case makes::units: return out.is_flat() || breaks(rule::shapes_follow_from_operands, {out.channels, 1, 1}, out);
+        if (!out.is_flat() || out.channels != in.size())
+          return breaks(rule::shapes_follow_from_operands, {narrowed(in.size()), 1, 1}, out);
+        break;
+      case makes::units:
+        if (!out.is_flat()) return breaks(rule::shapes_follow_from_operands, {out.channels, 1, 1}, out);
+        break;
       case makes::joined:
-      case makes::common_shape: return branches_fit(n, in, out);
+      case makes::common_shape:
+        if (!branches_fit(n, in, out)) return false;
+        break;
       case makes::broadcast: {
         shape const other = g_.input_shape(n, 1);
         if (!broadcasts(in, other)) return breaks(rule::branches_broadcast, in, other);
-        return broadcast(in, other) == out || breaks(rule::shapes_follow_from_operands, broadcast(in, other), out);
+        if (broadcast(in, other) != out) return breaks(rule::shapes_follow_from_operands, broadcast(in, other), out);
+        break;
       }
+      case makes::any_shape: break;  // the output of a user's own operation is the user's to say
     }
-    return false;
+    if (row.parameters > 0 && !parameters_fit(n, row, in, out)) return false;
+    constexpr auto checked = static_cast<unsigned>(operations::options::window | operations::options::groups);
+    auto const used = static_cast<unsigned>(row.options) & ~checked;
+    return used == 0 || options_fit(n, used);
   }
 
   constexpr bool parameters_fit(dsl::node const& n, operations::row const& row, shape const& in, shape const& out) {
-    int const groups = contains(row.options, operations::options::groups) ? n.groups : 1;
-    if (!divides(groups, in.channels) || !divides(groups, out.channels)) {
+    int const groups = row.output == operations::makes::windows ? n.groups : 1;
+    if (groups != 1 && (!divides(groups, in.channels) || !divides(groups, out.channels))) {
       why.first = in;
       return breaks(rule::groups_divide_the_channels, groups, out.channels);
     }
@@ -117,15 +129,15 @@ class graph_check {
     return true;
   }
 
-  constexpr bool options_fit(dsl::node const& n, operations::row const& row) {
-    using operations::options;
-    if (contains(row.options, options::epsilon) && !is_between(n.epsilon, 1e-30, 1e30))
+  constexpr bool options_fit(dsl::node const& n, unsigned used) {
+    using enum operations::options;
+    if ((used & static_cast<unsigned>(epsilon)) != 0 && !is_between(n.epsilon, 1e-30, 1e30))
       return breaks(rule::epsilon_is_positive, n.epsilon);
-    if (contains(row.options, options::momentum) && !is_between(n.momentum, 0, 1))
+    if ((used & static_cast<unsigned>(momentum)) != 0 && !is_between(n.momentum, 0, 1))
       return breaks(rule::momentum_keeps_less_than_all, n.momentum);
-    if (contains(row.options, options::slope) && !is_between(n.rate, 0, 1e30))
+    if ((used & static_cast<unsigned>(slope)) != 0 && !is_between(n.rate, 0, 1e30))
       return breaks(rule::slope_is_not_negative, n.rate);
-    if (contains(row.options, options::share) && (!is_between(n.rate, 0, 1) || static_cast<float>(n.rate) == 1))
+    if ((used & static_cast<unsigned>(share)) != 0 && (!is_between(n.rate, 0, 1) || static_cast<float>(n.rate) == 1))
       return breaks(rule::dropout_rate_is_a_probability, n.rate);
     return true;
   }
