@@ -178,6 +178,29 @@ static_assert(given<op::concat, 1, 4> == miscounted && given<op::concat, 0, 4> =
 static_assert(given<op::add, 3, 4> == rule::holds && given<op::add, 2, 8> == astray);
 static_assert(given<op::add, 1, 4> == miscounted);
 static_assert(given<op::custom, 1, 4> == rule::custom_operations_are_complete);
+template <class T>
+constexpr void computes_nothing(dsl::custom_call<T> const&) {}
+template <int Change>
+inline constexpr dsl::custom_op own{
+    "own", computes_nothing<float>, computes_nothing<float>, computes_nothing<double>, computes_nothing<double>, [] {
+      dsl::operations::row r = dsl::operations::custom;
+      if (Change == 1) r.inputs = 2;
+      if (Change == 2) r.parameters = 1;
+      if (Change == 3) r.reads[0] = dsl::operations::values::second_input;
+      if (Change == 4) r.kept = dsl::operations::kept::argmax;
+      return r;
+    }()};
+template <int Change>
+struct own_operation {
+  static constexpr value lower(builder& b, value in) {
+    return b.append({.kind = op::custom, .custom = &own<Change>}, in, in.shape);
+  }
+};
+template <int Change>
+inline constexpr rule own_with = on_picture<own_operation<Change>>.broken;
+static_assert(own_with<0> == rule::holds && own_with<1> == rule::custom_operations_are_complete);
+static_assert(own_with<2> == rule::custom_operations_are_complete && own_with<3> == own_with<1>);
+static_assert(own_with<4> == own_with<1>);
 static_assert(given<op::input, 0, 4> == rule::inputs_come_first && given<op::input, 1, 4> == rule::inputs_come_first);
 static_assert(given<op::activation, 1, 0> == rule::outputs_have_a_size);
 static_assert(given<op::add, 2, 4, -8, -8> == rule::outputs_have_a_size);

@@ -88,7 +88,9 @@ struct windows_lead_to_their_output {
 
 template <class At, class Layer, bool Complete = false>
 struct custom_operations_are_complete {
-  static_assert(Complete, "node: op::custom must have a custom_op with its four functions; let custom<Op> append it");
+  static_assert(Complete,
+                "node: op::custom must have a custom_op with its four functions and facts of one input; let custom<Op> "
+                "append it");
 };
 
 template <class At, class Layer, bool Left = false>

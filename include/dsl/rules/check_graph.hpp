@@ -12,9 +12,17 @@ template <class P>
 constexpr bool is_null(P p) {
   return __builtin_constant_p(!p) && !p;
 }
+/// Whether a custom_op has its functions, and facts that a custom_call can keep: it has one input, no parameters, and
+/// nothing beside them.
 constexpr bool is_complete(custom_op const* own) {
-  return !is_null(own) && !is_null(own->forward_float) && !is_null(own->backward_float) &&
-         !is_null(own->forward_double) && !is_null(own->backward_double);
+  if (is_null(own)) return false;
+  operations::row const& r = own->facts;
+  bool const callable = r.inputs == 1 && !r.or_more && r.parameters == 0 && r.kept == operations::kept::nothing &&
+                        r.gradients == operations::gradient_steps::one_an_input &&
+                        r.renames == operations::renames::never &&
+                        !contains(r.reads[0], operations::values::second_input);
+  return callable && !is_null(own->forward_float) && !is_null(own->backward_float) && !is_null(own->forward_double) &&
+         !is_null(own->backward_double);
 }
 
 /// Whether a node has as many operands and parameters as its operation.
