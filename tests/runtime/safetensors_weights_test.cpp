@@ -226,10 +226,11 @@ TEST_CASE("weights: names of networks of other forms", "[weights]") {
   float theirs[8];
   layout.from_ours(0, ours, theirs);  // filter i * 2 + m is channel i's with multiplier m, and its place there
   CHECK(std::equal(ours, ours + 8, theirs));
-  CHECK_THROWS_WITH(dsl::weight_layout(dsl::network<dsl::image<2, 2, 1>, dsl::flatten,
-                                                    dsl::conv2d<4, 1, 1, 1, dsl::padding::same, 2>>::view(),
-                                       dsl::weight_convention::keras),
-                    Catch::Matchers::StartsWith("conv2d: after a flattened picture its groups are of other channels"));
+  CHECK_THROWS_WITH(
+      dsl::weight_layout(
+          dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::conv2d<4, 1, 1, 1, dsl::padding::same, 2>>::view(),
+          dsl::weight_convention::keras),
+      Catch::Matchers::StartsWith("conv2d: after a flattened picture its groups are of other channels"));
   CHECK(names_of<dsl::relu, twice>() == strings{"1.weight", "1.bias", "1.node1.weight", "1.node1.bias"});
 }
 
