@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The native executor beside oneDNN in one process, turn by turn, so that a busy machine disturbs both alike:
-//   native_step [train|infer] [batch] [threads] [rounds] [avx512|avx2|baseline|automatic]
+//   native_step [train|infer|train-steps|infer-steps] [batch] [threads] [rounds] [avx512|avx2|baseline|automatic]
 // A turn is four steps of MiniGoogLeNet after a pause in which the other's threads fall asleep; the first does not
 // count. Prints the medians of the rounds' ratios oneDNN / native, of wall time and of processor time, which says more
 // on a machine that others use, and each one's least seconds. For oneDNN as narrow set ONEDNN_MAX_CPU_ISA and
 // TYPENET_MAX_ISA.
+// "train-steps" and "infer-steps" repeat each step of the plan alone, in one thread, and print the least time that each
+// executor takes for it.
 #include <dsl/dsl.hpp>
 #include <dsl/executors/native.hpp>
 #include <dsl/executors/onednn.hpp>
@@ -53,6 +55,11 @@ class side {
     least_ = least_.wall == 0 ? t : turn{std::min(t.wall, least_.wall), std::min(t.processor, least_.processor)};
     return t;
   }
+  dsl::host::program<float> const& program() {
+    return static_cast<dsl::host::engine<float>&>(trainer_.engine()).prepared(program_);
+  }
+  dsl::graph_view const& graph() { return trainer_.engine().graph(); }
+
   void print() {
     std::printf("%s: least %.2f ms, %.2f ms of processor time\n", trainer_.engine().description().c_str(),
                 1e3 * least_.wall, 1e3 * least_.processor);
@@ -76,13 +83,69 @@ void print(char const* what, std::vector<double> ratios) {
               ratios.back());
 }
 
+/// Returns the least processor time that a step takes; 0 where it runs in plain loops.
+double least_seconds(dsl::host::bound_step<float> const& b, int rounds) {
+  double least = 0;
+  for (int r = 0; b.faster && r <= rounds; ++r) {
+    double const begin = seconds(CLOCK_THREAD_CPUTIME_ID);
+    b.faster();
+    double const took = seconds(CLOCK_THREAD_CPUTIME_ID) - begin;
+    if (least == 0 || took < least) least = took;
+  }
+  return least;
+}
+
+char const* name_of(dsl::action a) {
+  switch (a) {
+    case dsl::action::forward: return "forward";
+    case dsl::action::backward_weights: return "weights";
+    case dsl::action::backward_data: return "data";
+    case dsl::action::backward: return "backward";
+    case dsl::action::update: return "update";
+    case dsl::action::copy_forward:
+    case dsl::action::copy_backward: return "copy";
+    default: return "other";
+  }
+}
+
+/// Prints a line a step: oneDNN's milliseconds, native's, their ratio, and for a convolution the arithmetic of a direct
+/// one that native's time amounts to.
+void print_steps(side& onednn, side& native, int rounds) {
+  dsl::dnn::thread_count const alone(1);
+  auto const &ours = native.program(), &theirs = onednn.program();
+  dsl::graph_view const& g = native.graph();
+  double sums[2] = {};
+  for (int i = 0; i < ours.steps.size(); ++i) {
+    dsl::step const& s = ours.plan.steps[i];
+    double const t[2] = {least_seconds(theirs.steps[i], rounds), least_seconds(ours.steps[i], rounds)};
+    sums[0] += t[0], sums[1] += t[1];
+    if (t[1] == 0) continue;
+    dsl::node const* const n = s.node >= 0 ? &g.nodes[s.node] : nullptr;
+    dsl::shape const in = n ? g.shape_of(g.input(*n)) : dsl::shape{}, out = n ? g.shape_of(n->output) : dsl::shape{};
+    std::string what = n ? dsl::detail::word_of(*n) : "";
+    double operations = 0;
+    if (n && n->kind == dsl::op::conv2d) {
+      dsl::window const& w = n->window;
+      what += " " + std::to_string(w.height) + "x" + std::to_string(w.width) + "/" + std::to_string(w.stride);
+      operations = 2.0 * ours.part.size * static_cast<double>(out.size()) * in.channels * w.height * w.width;
+    }
+    std::printf("%4d %-8s %-14s %3dx%2dx%2d -> %3dx%2dx%2d %8.3f %8.3f  %5.2f", i, name_of(s.what), what.c_str(),
+                in.channels, in.height, in.width, out.channels, out.height, out.width, 1e3 * t[0], 1e3 * t[1],
+                t[0] / t[1]);
+    if (operations > 0) std::printf("  %6.1f GFLOP/s", 1e-9 * operations / t[1]);
+    std::printf("\n");
+  }
+  std::printf("all: oneDNN %.2f ms, native %.2f ms\n", 1e3 * sums[0], 1e3 * sums[1]);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   auto const word = [&](int i, char const* otherwise) { return std::string(argc > i ? argv[i] : otherwise); };
   auto const number = [&](int i, int otherwise) { return argc > i ? std::atoi(argv[i]) : otherwise; };
-  bool const train = word(1, "train") == "train";
-  int const batch = number(2, 64), threads = number(3, 1), rounds = number(4, 9);
+  std::string const task = word(1, "train");
+  bool const train = task == "train" || task == "train-steps", steps = task.ends_with("-steps");
+  int const batch = number(2, 64), threads = steps ? 1 : number(3, 1), rounds = number(4, 9);
   std::string const set = word(5, "automatic");
   dsl::native const own{.threads = threads,
                         .instructions = set == "avx512"     ? dsl::instructions::avx512
@@ -92,6 +155,12 @@ int main(int argc, char** argv) {
   dsl::sgd const optimizer{.learning_rate = 5e-3, .momentum = 0.9};
   side native(dsl::compile<model>(own, optimizer), train, batch);
   side onednn(dsl::compile<model>(dsl::onednn{.threads = threads}, optimizer), train, batch);
+  if (steps) {
+    onednn.run();
+    native.run();
+    print_steps(onednn, native, rounds);
+    return 0;
+  }
   std::vector<double> wall, processor;
   for (int r = 0; r <= rounds; ++r) {
     turn const a = onednn.run(), b = native.run();
