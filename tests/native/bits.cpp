@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Prints a hash of what the native kernels make of the same numbers, a line for each instruction set of this processor.
 // Compiled with several flags and compilers by bits.sh, which wants the same lines from all.
+#include <dsl/executors/host/memory_kernels.hpp>
 #include <dsl/executors/native/direct_weights.hpp>
 #include <dsl/executors/native/winograd.hpp>
 
@@ -81,6 +82,47 @@ std::uint64_t winograd(cpu::kernels const& k, std::uint64_t h) {
   return hash_of(gradient, hash_of(x, hash_of(dy, h)));
 }
 
+std::uint64_t updates(host::memory_kernels const& k, std::uint64_t h) {
+  update_rule const sgd{.momentum = 0.9, .weight_decay = 0.01, .nesterov = true};
+  update_rule slow = sgd,
+              adam{.method = update_method::adam, .first_decay = 0.9, .second_decay = 0.99, .epsilon = 1e-3};
+  slow.rate_in_velocity = slow.nesterov = false;
+  update_rule rmsprop{.momentum = 0.5, .method = update_method::rmsprop, .second_decay = 0.9, .epsilon = 1e-3};
+  rmsprop.centered = true;
+  for (update_rule const& rule : {sgd, slow, adam, rmsprop}) {
+    floats p = numbers(64, 5), slots = empty(192);
+    for (unsigned step = 0; step < 3; ++step) {
+      floats const g = numbers(64, 6 + step);
+      host::update_call<float> const c{&rule, 0.01, step, 0.7, p.data(), g.data(), slots.data(), 64, 64};
+      k.update_rows({&c, 0, 64});
+    }
+    h = hash_of(p, hash_of(slots, h));
+  }
+  return h;
+}
+
+std::uint64_t normalization(host::memory_kernels const& k, std::uint64_t h) {
+  floats const x = numbers(9LL * k.lanes, 1), dy = numbers(9LL * k.lanes, 2), constants = numbers(5LL * k.lanes, 3);
+  floats y = empty(9LL * k.lanes), dx = y;
+  std::vector<double> sums(static_cast<std::size_t>(2 * k.lanes));
+  float const* const c = constants.data();
+  auto const hash_sums = [&] {
+    floats as_floats;
+    for (double d : sums)
+      as_floats.push_back(static_cast<float>(d)),
+          as_floats.push_back(static_cast<float>(d - static_cast<double>(as_floats.back())));
+    h = hash_of(as_floats, h);
+  };
+  k.normalize_sums({.x = x.data(), .count = 9, .to = sums.data()});
+  hash_sums();
+  k.normalize_sums({x.data(), dy.data(), 9, c, c + k.lanes, c + 2 * k.lanes, true, sums.data()});
+  hash_sums();
+  k.normalize({x.data(), y.data(), 9, c, c + k.lanes, true});
+  k.normalize_gradient({x.data(), dy.data(), dx.data(), 9, c, c + k.lanes, c + 2 * k.lanes, c + 3 * k.lanes,
+                        c + 4 * k.lanes, true, false});
+  return hash_of(y, hash_of(dx, h));
+}
+
 }  // namespace
 
 int main() {
@@ -91,6 +133,8 @@ int main() {
     h = direct(k, {1, 1, 1, 0, 0}, h);
     h = direct(k, {3, 3, 2, 1, 1}, h);
     h = winograd(k, h);
+    h = updates(host::memory_kernels_of(set), h);
+    h = normalization(host::memory_kernels_of(set), h);
     std::printf("%s %016llx\n", host::name_of(set), static_cast<unsigned long long>(h));
   }
 }

@@ -111,7 +111,7 @@ TEST_CASE("onednn agrees with reference: batches that are cut into pieces", "[co
   setup const direct{block, false, 1}, winograd{block, true, 1};
   agree(model::view(), even, keras, direct, 2e-4);  // gradients are sums of 66,000 products: 2e-5
   agree(model::view(), 9, keras, winograd);
-  if (dnn::vector_floats() == 1) return;
+  if (host::widest() == host::instructions::baseline) return;
   for (mode m : {mode::training, mode::evaluation, mode::inference})
     CHECK(cut_calls<model>(m, even, direct) == calls{"3 forward in 2 pieces"});
   CHECK(cut_calls<model>(mode::training, 9, winograd) == calls{"3 backward weights in 3 pieces"});
@@ -167,7 +167,7 @@ TEST_CASE("onednn: MiniGoogLeNet's convolutions all run as compiled code", "[con
       INFO(i);
       std::string const name = i.substr(i.find(": ") + 2);
       CHECK(name.find("ref") == std::string::npos);
-      if (dnn::vector_floats() == 1) continue;  // SSE has code for blocks in forward passes only
+      if (host::widest() == host::instructions::baseline) continue;  // SSE has code for blocks in forward passes only
       CHECK((name.starts_with("jit") || name.starts_with("brg")));
       CHECK(name.find("gemm") == std::string::npos);
     }

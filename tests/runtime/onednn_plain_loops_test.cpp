@@ -44,7 +44,7 @@ using on_pictures = network<image<3, 32, 32>, Layers..., global_avg_pool2d, dens
 }  // namespace
 
 TEST_CASE("onednn: steps with kernels are neither named nor warned of", "[onednn]") {
-  if (!dnn::has_vectors_of(dnn::preferred_block())) return;  // a processor for which there are no kernels
+  if (!dnn::workplace::has_kernels_for(dnn::preferred_block())) return;  // a processor for which there are no kernels
   using model = on_pictures<conv_module<32, 3>, max_pool2d<2>, conv_module<32, 3>>;
   prepared const p(model::view(), 64);
   if (has_plain_convolutions(*p.made)) return;

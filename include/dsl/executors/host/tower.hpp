@@ -7,12 +7,21 @@
 
 namespace dsl::plain {
 template <class T>
-struct batch_norm_parameters;
-template <class T>
 struct batch_norm_gradient;
 }  // namespace dsl::plain
 
 namespace dsl::host {
+
+/// The parameters of one batch_norm, C numbers each. `bias` is that of a convolution whose arithmetic was skipped, or
+/// null: the running mean includes it all the same.
+template <class T>
+struct batch_norm_parameters {
+  T const* gamma;
+  T const* beta;
+  T* moving_mean;
+  T* moving_variance;
+  T const* bias;
+};
 
 /// Two sums over each sample's pixels, as a kernel over blocks of `lanes` channels leaves them: (block, sample, 2,
 /// lane).
@@ -47,7 +56,7 @@ class tower {
   virtual void move_running_moments(int batches, T* running) = 0;
 
   /// batch_norm over the whole batch, of which x is this tower's part. Not where moments() has a place for its own.
-  virtual void batch_norm_forward(view<T const> const& x, plain::batch_norm_parameters<T> const&, T* statistics,
+  virtual void batch_norm_forward(view<T const> const& x, batch_norm_parameters<T> const&, T* statistics,
                                   view<T> const& y, double epsilon, double momentum, bool unbiased, bool relu) = 0;
   /// dgamma and dbeta become this tower's share of them; `whole` counts the batch's samples.
   virtual void batch_norm_backward(plain::batch_norm_gradient<T> const&, T* dgamma, T* dbeta, view<T> const& dx,
@@ -56,7 +65,7 @@ class tower {
   /// The meetings alone, for engines that make and use the sums themselves. The result has two values a channel, those
   /// of the whole batch, until the next call. Of each sample's mean and sum of squared deviations: the same; it also
   /// moves the running moments, and says of how many values a channel they are.
-  virtual double const* join_moments(sample_sums const&, plain::batch_norm_parameters<T> const&, double momentum,
+  virtual double const* join_moments(sample_sums const&, batch_norm_parameters<T> const&, double momentum,
                                      bool unbiased, double& count) = 0;
   /// Of each sample's sums of d and d * (x - mean): dgamma and dbeta; the arguments become this tower's share of them.
   virtual double const* join_gradients(sample_sums const&, T const* statistics, T* dgamma, T* dbeta) = 0;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/executors/native/elementwise.hpp>
+#include <dsl/executors/host/widths.hpp>
 #include <dsl/executors/native/matrix_kernel.hpp>
-#include <dsl/executors/native/normalization.hpp>
-#include <dsl/executors/native/pool2d.hpp>
 #include <dsl/executors/native/tiles.hpp>
 #include <dsl/executors/native/toom_cook.hpp>
 
@@ -13,8 +11,8 @@ namespace dsl::cpu {
 inline constexpr int most_rows = 12;
 inline constexpr int most_vectors = 3;
 
-/// What exists once for each instruction set: a table of functions. Everything else is compiled once, for any
-/// processor.
+/// What exists once for each instruction set: a table of functions, as host::memory_kernels is one. Everything else is
+/// compiled once, for any processor.
 struct kernels {
   int lanes;
   int rows[most_vectors + 1];  // of the largest product tile, by its vectors
@@ -26,18 +24,11 @@ struct kernels {
   void (*tiles_out)(tiles_out_call const&);      // to an output
   void (*kernels_in)(kernels_in_call const&);    // a kernel's
   void (*kernels_out)(kernels_out_call const&);  // to a kernel's gradient
-  void (*normalize)(normalize_call const&);
-  void (*normalize_sums)(normalize_sums_call const&);
-  void (*normalize_gradient)(normalize_gradient_call const&);
-  void (*max_pool)(pool_call const&);
-  void (*max_pool_gradient)(pool_call const&);
-  void (*average_pool)(pool_call const&);
-  void (*average_pool_gradient)(pool_call const&);
-  void (*row)(row_call const&);
-  void (*momentum_step)(momentum_call const&);
 };
 
 namespace widths {
+
+using namespace host::widths;
 
 template <int L>
 struct input_tiles {
@@ -67,31 +58,6 @@ struct kernel_gradients {
   [[gnu::always_inline]] static inline void run(call const& c) { transform_kernels_out<L>(matrix.at, c); }
 };
 
-// Nothing else may use a wider set's instructions, so all that runs in a kernel is inlined into one of these.
-struct baseline {
-  static constexpr int lanes = 4;
-  template <class Kernel>
-  static void run(typename Kernel::call const& c) {
-    Kernel::run(c);
-  }
-};
-#ifdef __x86_64__
-struct avx2 {
-  static constexpr int lanes = 8;
-  template <class Kernel>
-  [[gnu::target("avx2,fma")]] static void run(typename Kernel::call const& c) {
-    Kernel::run(c);
-  }
-};
-struct avx512 {
-  static constexpr int lanes = 16;
-  template <class Kernel>
-  [[gnu::target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]] static void run(typename Kernel::call const& c) {
-    Kernel::run(c);
-  }
-};
-#endif
-
 template <class Width, int Vectors, int Rows>
 constexpr void add_products(kernels& k) {
   k.product[Vectors][Rows] = &Width::template run<product<Width::lanes, Rows, Vectors>>;
@@ -119,15 +85,6 @@ constexpr kernels make_kernels() {
   k.tiles_out = &Width::template run<output_tiles<L>>;
   k.kernels_in = &Width::template run<kernel_tiles<L>>;
   k.kernels_out = &Width::template run<kernel_gradients<L>>;
-  k.normalize = &Width::template run<normalize<L>>;
-  k.normalize_sums = &Width::template run<normalize_sums<L>>;
-  k.normalize_gradient = &Width::template run<normalize_gradient<L>>;
-  k.max_pool = &Width::template run<max_pool<L>>;
-  k.max_pool_gradient = &Width::template run<max_pool_gradient<L>>;
-  k.average_pool = &Width::template run<average_pool<L>>;
-  k.average_pool_gradient = &Width::template run<average_pool_gradient<L>>;
-  k.row = &Width::template run<row<L>>;
-  k.momentum_step = &Width::template run<momentum_step<L>>;
   return k;
 }
 
@@ -159,14 +116,6 @@ constexpr column_tile column_tile_at(int tile, int vectors) {
 /// Sums over rows have no packed factor, so their tiles may be as wide as goes: three vectors, and two where one would
 /// be left over.
 constexpr int next_outer_vectors(int left) { return left <= 3 ? left : left == 4 ? 2 : 3; }
-
-/// Group `i` of `groups` into which `count` things are shared out as evenly as goes: [begin, end).
-struct share {
-  int begin;
-  int end;
-  constexpr share(int count, int i, int groups)
-      : begin(static_cast<int>(1LL * count * i / groups)), end(static_cast<int>(1LL * count * (i + 1) / groups)) {}
-};
 
 /// Rows are shared out among tiles as evenly as goes: 13 with at most 6 are 5, 4 and 4.
 constexpr int next_rows(int left, int most) {

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/executors/native/vector.hpp>
 #include <dsl/graph/node.hpp>
 #include <dsl/view.hpp>
 
 #include <cstring>
 
 namespace dsl::cpu {
-
-constexpr int least(int a, int b) { return a < b ? a : b; }
-constexpr int blocks_of(int channels, int lanes) { return (channels + lanes - 1) / lanes; }
 
 /// A part of one picture with what a convolution reads around it, in memory of its own: channel blocks of rows x
 /// columns vectors, 0 outside of the picture. So kernels need no bounds, and planes whose size is a power of two don't

@@ -1,135 +1,28 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/executors/host/instructions.hpp>
+#include <dsl/executors/host/blocks.hpp>
+#include <dsl/executors/host/vector.hpp>
 
 // Reassociated sums have other bits, and all bits here are promised to be the same whatever a program is compiled with.
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__)
 #error "dsl::native gives the same bits with any flags, so it can't be compiled with -ffast-math; leave that out"
 #endif
 
-// Arithmetic whose bits no flag changes. A product is always followed by a rounding or always fused with its addition,
-// and it is written here which: GCC would fuse `a * b + c` across statements, Clang within one, either could be told
-// not to. Outside of this file kernels only add and subtract vectors. They are passed by reference, since passing one
-// by value has another calling convention in each instruction set, and GCC warns of it in a user's build.
-
 namespace dsl::cpu {
 
+using host::blocks_of;
+using host::broadcast;
+using host::clamp_below;
 using host::instructions;
-
-/// L floats that fill a register; L / 2 doubles, which half as many floats convert to; L integers and bytes. Memory
-/// needs no alignment.
-template <int L>
-struct vector {
-  typedef float type __attribute__((vector_size(L * 4), aligned(4), may_alias));
-  typedef float half __attribute__((vector_size(L * 2), aligned(4), may_alias));
-  typedef double doubles __attribute__((vector_size(L * 4), aligned(8), may_alias));
-  typedef int ints __attribute__((vector_size(L * 4), aligned(4), may_alias));
-  typedef unsigned char bytes __attribute__((vector_size(L), aligned(1), may_alias));
-};
-
-template <int L>
-[[gnu::always_inline]] inline void load(typename vector<L>::type& v, float const* from) {
-  v = *reinterpret_cast<typename vector<L>::type const*>(from);
-}
-template <int L>
-[[gnu::always_inline]] inline void store(float* to, typename vector<L>::type const& v) {
-  *reinterpret_cast<typename vector<L>::type*>(to) = v;
-}
-/// All lanes become the number at `from`.
-template <int L>
-[[gnu::always_inline]] inline void broadcast(typename vector<L>::type& v, float const* from) {
-#if defined(__x86_64__) && !defined(__clang__)
-  if constexpr (L == 16)  // GCC would load several numbers and shuffle them
-    asm("vbroadcastss %1, %0" : "=v"(v) : "m"(*from));
-  else if constexpr (L == 8)
-    asm("vbroadcastss %1, %0" : "=x"(v) : "m"(*from));
-  else
-#endif
-    v = *from - typename vector<L>::type{};  // exact, and no instruction; 0 + x would be an addition
-}
-
-/// v = a * b, rounded. With four floats nothing that follows can be fused with it. With more, kernels hand it on to
-/// multiply_add alone, which takes it as a sum.
-template <int L>
-[[gnu::always_inline]] inline void multiply(typename vector<L>::type& v, typename vector<L>::type const& a,
-                                            typename vector<L>::type const& b) {
-  v = a * b;
-#ifdef __x86_64__
-  if constexpr (L == 4) asm("" : "+x"(v));
-#elif defined(__aarch64__)
-  asm("" : "+w"(v));
-#endif
-}
-
-/// sum += a * b: rounded once, but twice with four floats on x86-64, which has nothing else there.
-template <int L>
-[[gnu::always_inline]] inline void multiply_add(typename vector<L>::type& sum, typename vector<L>::type const& a,
-                                                typename vector<L>::type const& b) {
-#if defined(__aarch64__)
-  asm("fmla %0.4s, %1.4s, %2.4s" : "+w"(sum) : "w"(a), "w"(b));
-#else
-  if constexpr (L == 4) {
-    typename vector<L>::type product;
-    multiply<L>(product, a, b);
-    sum += product;
-  } else {
-#if defined(__clang__)
-    sum = __builtin_elementwise_fma(a, b, sum);
-#elif defined(__x86_64__)
-    // An instruction of its own also keeps GCC from reading a factor from memory once for each product.
-    if constexpr (L == 16)
-      asm("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
-    else
-      asm("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
-#endif
-  }
-#endif
-}
-
-/// As multiply_add, of doubles.
-template <int L>
-[[gnu::always_inline]] inline void multiply_add_doubles(typename vector<L>::doubles& sum,
-                                                        typename vector<L>::doubles const& a,
-                                                        typename vector<L>::doubles const& b) {
-#if defined(__aarch64__)
-  asm("fmla %0.2d, %1.2d, %2.2d" : "+w"(sum) : "w"(a), "w"(b));
-#else
-  if constexpr (L == 4) {
-    typename vector<L>::doubles product = a * b;
-#ifdef __x86_64__
-    asm("" : "+x"(product));
-#endif
-    sum += product;
-  } else {
-#if defined(__clang__)
-    sum = __builtin_elementwise_fma(a, b, sum);
-#elif defined(__x86_64__)
-    if constexpr (L == 16)
-      asm("vfmadd231pd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
-    else
-      asm("vfmadd231pd %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
-#endif
-  }
-#endif
-}
-
-/// Returns a * b, rounded, which no flag fuses with an addition.
-[[gnu::always_inline]] inline double product_of(double a, double b) {
-  double p = a * b;
-#ifdef __x86_64__
-  asm("" : "+x"(p));
-#elif defined(__aarch64__)
-  asm("" : "+w"(p));
-#endif
-  return p;
-}
-
-/// v = max(v, 0); a NaN stays one.
-template <int L>
-[[gnu::always_inline]] inline void clamp_below(typename vector<L>::type& v) {
-  typename vector<L>::type const zero{};
-  v = v < zero ? zero : v;
-}
+using host::least;
+using host::load;
+using host::multiply;
+using host::multiply_add;
+using host::product_of;
+using host::sample_of;
+using host::share;
+using host::store;
+using host::vector;
 
 }  // namespace dsl::cpu

@@ -3,9 +3,9 @@
 
 #include <dsl/detail/owner.hpp>
 #include <dsl/executors/host/memory.hpp>
+#include <dsl/executors/host/memory_kernels.hpp>
 #include <dsl/executors/native/kernels.hpp>
 #include <dsl/executors/native/thread_pool.hpp>
-#include <dsl/view.hpp>
 
 namespace dsl::cpu {
 
@@ -13,11 +13,19 @@ namespace dsl::cpu {
 /// step that needs most. Addresses are only known when a step runs, since a later one may need more.
 class workplace {
  public:
-  [[gnu::cold]] workplace(instructions set, int threads) : kernels_(kernels_of(set)), pool_(threads) {}
+  [[gnu::cold]] workplace(instructions set, int threads)
+      : kernels_(kernels_of(set)), memory_(host::memory_kernels_of(set)), pool_(threads) {}
 
   cpu::kernels const& kernels() const { return kernels_; }
+  host::memory_kernels const& memory() const { return memory_; }
   int lanes() const { return kernels_.lanes; }
   thread_pool& pool() { return pool_; }
+  int threads() const { return pool_.threads(); }
+  /// Calls f(item) for all items, which the threads share out.
+  template <class F>
+  void run(int items, F const& f) {
+    pool_.run(items, [&f](int item, int) { f(item); });
+  }
 
   /// Sees to it that each thread has so many floats for itself, and all together so many.
   [[gnu::cold]] void need(long long of_each_thread, long long of_all) {
@@ -25,6 +33,7 @@ class workplace {
     if (each > each_) each_ = each, scratch_ = make(each * pool_.threads());
     if (of_all > shared_floats_) shared_floats_ = of_all, shared_ = make(of_all);
   }
+  void need_shared(long long floats) { need(0, floats); }
   float* scratch(int thread) const { return data(scratch_) + thread * each_; }
   float* shared() const { return data(shared_); }
   long long bytes() const { return 4 * (each_ * pool_.threads() + shared_floats_); }
@@ -33,22 +42,17 @@ class workplace {
   static long long rounded(long long floats) { return (floats + 15) / 16 * 16; }
 
  private:
-  using memory = detail::owner<host::memory_block>;
-  [[gnu::cold]] static memory make(long long floats) { return detail::make_owner<host::memory_block>(4 * floats); }
-  static float* data(memory const& m) { return m ? reinterpret_cast<float*>(m->data()) : nullptr; }
+  using block = detail::owner<host::memory_block>;
+  [[gnu::cold]] static block make(long long floats) { return detail::make_owner<host::memory_block>(4 * floats); }
+  static float* data(block const& m) { return m ? reinterpret_cast<float*>(m->data()) : nullptr; }
 
   cpu::kernels const& kernels_;
+  host::memory_kernels const& memory_;
   thread_pool pool_;
-  memory scratch_{};
-  memory shared_{};
+  block scratch_{};
+  block shared_{};
   long long each_ = 0;
   long long shared_floats_ = 0;
 };
-
-/// The numbers of sample n that a view is of. With channel blocks it begins at a whole one.
-template <class T>
-T* sample_of(view<T> const& v, int n) {
-  return v.data + (1LL * n * v.buffer_channels + v.channel) * v.shape.area();
-}
 
 }  // namespace dsl::cpu

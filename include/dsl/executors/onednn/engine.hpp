@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/detail/zeros.hpp>
+#include <dsl/executors/host/memory_task.hpp>
 #include <dsl/executors/host/plain_loops.hpp>
-#include <dsl/executors/onednn/batch_norm.hpp>
 #include <dsl/executors/onednn/convolutions.hpp>
-#include <dsl/executors/onednn/elementwise.hpp>
-#include <dsl/executors/onednn/pool2d.hpp>
-#include <dsl/executors/onednn/update.hpp>
+#include <dsl/executors/onednn/workplace.hpp>
 #include <dsl/executors/reference/steps.hpp>
 #include <dsl/warning.hpp>
 
@@ -54,9 +51,10 @@ class engine final : public plain::steps<float> {
   [[gnu::cold]] engine(graph_view const& g, engine_options const& o, target const& to, engine_settings const& settings)
       : plain::steps<float>(g, o, to, settings.threads_a_device(g.size.devices)),
         settings_(settings),
-        block_(to.channel_block) {
+        block_(to.channel_block),
+        has_kernels_(workplace::has_kernels_for(to.channel_block)) {
     require_threads(settings.threads);
-    for (int d = 0; d < g.size.devices; ++d) devices_.emplace(g, settings.winograd, parameters_version());
+    for (int d = 0; d < g.size.devices; ++d) devices_.emplace(g, settings.winograd, block_, parameters_version());
     settings_.threads = settings.threads_a_device(g.size.devices);
     thread_count const scope(settings_.threads);
     threads_ = omp_get_max_threads();
@@ -78,7 +76,7 @@ class engine final : public plain::steps<float> {
 
   long long executor_bytes() const override {
     long long all = 0;
-    for (unit const& d : devices_) all += d.convolutions.bytes() + static_cast<long long>(d.partial.size()) * 8;
+    for (unit const& d : devices_) all += d.convolutions.bytes() + d.at.bytes();
     return all;
   }
   [[gnu::cold]] std::string description() const override {
@@ -116,136 +114,36 @@ class engine final : public plain::steps<float> {
   /// What the library and our kernels need on a device: nothing that another device's thread would touch.
   struct unit {
     dnn::convolutions convolutions;
-    detail::zeros<double> partial{};
-    unit(graph_view const& g, bool winograd, std::uint64_t const* version) : convolutions(g, winograd, version) {}
+    workplace at;
+    unit(graph_view const& g, bool winograd, int block, std::uint64_t const* version)
+        : convolutions(g, winograd, version), at(block) {}
   };
   /// Empty where only the plain loops fit: tensors without channel blocks, rare operations.
   [[gnu::cold]] host::task accelerate(program& p, bound_step const& b) override {
     action const what = b.step->what;
-    bool const forward = what == action::forward;
-    bool const training = p.plan.options.mode == mode::training;
-    if (what == action::update) return build_update(p, *b.step);
-    if (what == action::copy_forward || what == action::copy_backward || b.step->kind == op::transfer)
-      return build_rows({row_function::copy, b.x, b.x, b.to, b.accumulate});
-    if (!b.node || what == action::loss || what == action::add_gradients) return {};
-    switch (b.node->kind) {
-      case op::conv2d:
-        if (b.node->groups > 1) return {};
-        return build_convolution(b, training);
-      case op::dense: return [this, &b] { multiply(b); };
-      case op::batch_norm: return build_batch_norm(p, b, forward);
-      case op::activation:
-        if (b.node->function != function::relu) return {};
-        return forward ? build_rows({row_function::relu, b.x, b.x, b.to, false})
-                       : build_rows({row_function::relu_backward, b.x, b.dy, b.to, b.accumulate});
-      case op::add: return b.node->inputs == 2 ? build_rows({row_function::sum, b.x, b.x2, b.to, false}) : host::task{};
-      case op::max_pool2d: return build_pool<max_pool2d_forward, max_pool2d_backward>(b, forward);
-      case op::avg_pool2d: return build_pool<avg_pool2d_forward, avg_pool2d_backward>(b, forward);
-      default: return {};
-    }
-  }
-
-  // ---- our own kernels -------------------------------------------------------------------------------------------
-  /// This processor's version of a kernel.
-  template <class Kernel>
-  auto body() const {
-    return block_ == 16 ? run_avx512<Kernel> : run_avx2<Kernel>;
-  }
-
-  /// Whether a kernel over channel blocks can walk a tensor: it has them, or it is flat and each sample's row begins at
-  /// a whole block and fills whole ones. A tensor that isn't there is no obstacle.
-  template <class V>
-  bool in_blocks(V const& v) const {
-    return !v.data || (v.block == block_ && v.channel % block_ == 0);
-  }
-  template <class V>
-  bool walks_blocks(V const& v) const {
-    bool const whole = (v.channel | v.shape.channels | v.buffer_channels) % block_ == 0;  // block_ is a power of two
-    return in_blocks(v) || (v.block == 1 && v.shape.area() == 1 && whole);
-  }
-
-  /// to = function(a, b), where whole blocks are.
-  [[gnu::cold]] host::task build_rows(row_step::call const& c) const {
-    auto const fills = [&](auto const& v) { return walks_blocks(v) && v.shape.channels % block_ == 0; };
-    if (!has_vectors_of(block_) || !fills(c.a) || !fills(c.b) || !fills(c.to)) return {};
-    return [run = body<row_step>(), c] { run_on_all_threads({run, &c}); };
+    bool const multiplies =
+        what == action::forward || what == action::backward_weights || what == action::backward_data;
+    if (b.node && multiplies && b.node->kind == op::conv2d && b.node->groups == 1)
+      return build_convolution(b, p.plan.options.mode == mode::training);
+    if (b.node && multiplies && b.node->kind == op::dense) return [this, &b] { multiply(b); };
+    if (!has_kernels_) return {};
+    return host::memory_task(
+        devices_[b.step->device].at, b, [this, &p, &b] { return update_of(p, *b.step); },
+        [&] { return batch_norm_step(p, b); });
   }
 
   /// A relu fused with the convolution is a pass of our own: the library's own one makes a NaN 0 on some processors.
   [[gnu::cold]] host::task build_convolution(bound_step const& b, bool training) {
-    host::task convolve = devices_[b.step->device].convolutions.build(b, training);
+    unit& on = devices_[b.step->device];
+    host::task convolve = on.convolutions.build(b, training);
     if (b.step->what != action::forward || b.step->activation < 0) return convolve;
     view<float> y = b.to;
     if (b.ends_block) y.shape.channels = y.buffer_channels - y.channel;  // the library has filled the block up with 0
     view<float const> const x = plain::read_only(y);
-    host::task relu = build_rows({row_function::relu, x, x, y, false});
+    host::task relu;
+    if (has_kernels_) relu = host::rows_task(on.at, y, false, host::row_function::relu, x, x);
     if (!relu) relu = [x, y] { plain::activation_forward(x, y, function::relu, 0.0F); };
     return [convolve = std::move(convolve), relu = std::move(relu)] { convolve(), relu(); };
-  }
-
-  template <class Forward, class Backward>
-  [[gnu::cold]] host::task build_pool(bound_step const& b, bool forward) const {
-    return build_pool(b, forward ? body<Forward>() : body<Backward>(), forward ? b.x : b.dy);
-  }
-  [[gnu::cold]] host::task build_pool(bound_step const& b, void (*kernel)(void const*, int, int),
-                                      view<float const> const& in) const {
-    if (!has_vectors_of(block_) || b.argmax.wide.data || !walks_blocks(in) || !walks_blocks(b.to)) return {};
-    // a flat tensor's argmax has no blocks either, and no padding
-    return [kernel, c = pool_call{in, b.to, b.argmax.narrow.data, b.node->window, b.accumulate}] {
-      run_on_all_threads({kernel, &c});
-    };
-  }
-
-  [[gnu::cold]] host::task build_batch_norm(program const& p, bound_step const& b, bool forward) {
-    if (!has_vectors_of(block_) || !in_blocks(b.x) || !in_blocks(b.to) || !in_blocks(b.dy)) return {};
-    std::size_t const needed = 2U * static_cast<unsigned>(b.x.batch) * static_cast<unsigned>(b.x.buffer_channels);
-    detail::zeros<double>& partial = devices_[b.step->device].partial;
-    if (b.statistics && partial.size() < needed) partial.allocate(needed);
-    batch_norm_call const c{.x = b.x,
-                            .y = b.to,
-                            .dy = b.dy,
-                            .parameters = batch_norm_operands(b),
-                            .statistics = b.statistics,
-                            .dgamma = b.gradient(role::gamma),
-                            .dbeta = b.gradient(role::beta),
-                            .epsilon = b.node->epsilon,
-                            .momentum = batch_norm_momentum(b),
-                            .unbiased = options_.unbiased_running_variance,
-                            .relu = b.step->activation >= 0,
-                            .accumulate = b.accumulate};
-    auto const run = forward ? body<batch_norm_forward>() : body<batch_norm_backward>();
-    bool const meets = b.statistics && synchronizes();
-    return [this, c, run, meets, &partial, whole = p.part.whole] {
-      batch_norm_call now = c;
-      now.partial = partial.data();
-      if (meets) meet(now, run, whole);
-      if (!meets || now.y.data) run_on_all_threads({run, &now});
-    };
-  }
-  /// Makes this tower's sums of a batch_norm over the whole batch, and those into what the call goes on with.
-  [[gnu::cold]] void meet(batch_norm_call& now, void (*kernel)(void const*, int, int), int whole) {
-    auto const area = static_cast<double>(now.x.shape.area());
-    now.count = -1;
-    run_on_all_threads({kernel, &now});
-    host::sample_sums const mine{now.partial, now.x.batch, now.x.shape.channels, block_, area};
-    if (now.dy.data) {
-      now.whole = tower()->join_gradients(mine, now.statistics, now.dgamma, now.dbeta);
-      now.count = area * whole;
-    } else {
-      now.whole = tower()->join_moments(mine, now.parameters, now.momentum, now.unbiased, now.count);
-    }
-  }
-
-  /// Other forms of SGD than Keras's momentum take the plain loop.
-  [[gnu::cold]] host::task build_update(program& p, step const& s) {
-    update_rule const& u = options_.update;
-    bool const by_sgd = u.method == update_method::sgd;
-    bool const usual = u.momentum != 0 && u.rate_in_velocity && u.clip.value == 0;
-    if (!has_vectors_of(block_) || (by_sgd && !usual)) return {};
-    return [this, &p, &s, loop = by_sgd ? body<momentum_step>() : body<update_step>()] {
-      host::update_call<float> const c = update_of(p, s);
-      run_on_all_threads({loop, &c});
-    };
   }
 
   // ---- dense layers ----------------------------------------------------------------------------------------------
@@ -280,6 +178,7 @@ class engine final : public plain::steps<float> {
 
   engine_settings settings_;
   int block_;
+  bool has_kernels_;  // of ours, for such blocks
   int threads_ = 1;
   detail::chain<unit> devices_;
   host::plain_loops slow_;

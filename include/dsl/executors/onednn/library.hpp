@@ -3,7 +3,7 @@
 
 #include <dsl/detail/message.hpp>
 #include <dsl/error.hpp>
-#include <dsl/executors/onednn/simd.hpp>
+#include <dsl/executors/host/instructions.hpp>
 
 #include <dnnl.h>
 
@@ -34,7 +34,7 @@ inline void check(dnnl_status_t status, char const* call) {
 /// AVX-512. The library's may be held down, by ONEDNN_MAX_CPU_ISA=AVX2, and has no fast code for blocks of 16 then.
 [[gnu::cold]] inline int preferred_block() {
   bool const wide = (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
-  return wide && vector_floats() == 16 ? 16 : 8;
+  return wide && host::widest() == host::instructions::avx512 ? 16 : 8;
 }
 
 #if DNNL_VERSION_MAJOR >= 3

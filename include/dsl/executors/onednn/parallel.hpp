@@ -2,13 +2,13 @@
 #pragma once
 
 #include <dsl/error.hpp>
+#include <dsl/executors/host/blocks.hpp>
 
 // Our kernels run on the threads that oneDNN's OpenMP runtime keeps: a pool of our own would fight with its spinning
 // workers for the cores. Calling libgomp's entry points needs no -fopenmp, and Clang, which would bring a second
 // runtime, shares the one that libdnnl links.
 extern "C" {
 void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags);
-void GOMP_barrier();
 int omp_get_thread_num() noexcept;
 int omp_get_num_threads() noexcept;
 int omp_get_max_threads() noexcept;
@@ -23,34 +23,20 @@ int omp_get_max_active_levels() noexcept;
 
 namespace dsl::dnn {
 
-/// This thread's share of `count` pieces of work: [begin, end).
-struct share {
-  int begin;
-  int end;
-  share(int count, int thread, int threads)
-      : begin(static_cast<int>(1LL * count * thread / threads)),
-        end(static_cast<int>(1LL * count * (thread + 1) / threads)) {}
-};
-
-/// What every thread of the pool runs at once, and with what. It must not throw.
-struct team_work {
-  void (*body)(void const* call, int thread, int threads) = nullptr;
-  void const* call = nullptr;
-};
-
-inline void run_on_all_threads(team_work work) {
-  if (omp_get_max_threads() == 1) return work.body(work.call, 0, 1);
-  GOMP_parallel(
-      [](void* data) {
-        auto const& w = *static_cast<team_work const*>(data);
-        w.body(w.call, omp_get_thread_num(), omp_get_num_threads());
-      },
-      &work, 0, 0);
-}
-
-/// Inside run_on_all_threads(): waits for all threads of it.
-inline void barrier(int threads) {
-  if (threads > 1) GOMP_barrier();
+/// Calls f(item) for the items 0 ... items - 1, equally many in each thread of the pool. f must not throw.
+template <class F>
+void share_out(int items, F const& f) {
+  struct work {
+    F const& f;
+    int items;
+    void run(int thread, int threads) const {
+      host::share const mine(items, thread, threads);
+      for (int i = mine.begin; i < mine.end; ++i) f(i);
+    }
+  } all{f, items};
+  if (omp_get_max_threads() == 1) return all.run(0, 1);
+  GOMP_parallel([](void* w) { static_cast<work const*>(w)->run(omp_get_thread_num(), omp_get_num_threads()); }, &all, 0,
+                0);
 }
 
 /// Sets the number of threads that this thread's parallel regions have, oneDNN's among them, and puts it back. Fewer,

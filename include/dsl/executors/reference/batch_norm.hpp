@@ -2,20 +2,12 @@
 #pragma once
 
 #include <dsl/detail/math.hpp>
+#include <dsl/executors/host/tower.hpp>
 #include <dsl/view.hpp>
 
 namespace dsl::plain {
 
-/// The parameters of one batch_norm, C numbers each. `bias` is that of a convolution whose arithmetic was skipped, or
-/// null: the running mean includes it all the same.
-template <class T>
-struct batch_norm_parameters {
-  T const* gamma;
-  T const* beta;
-  T* moving_mean;
-  T* moving_variance;
-  T const* bias;
-};
+using host::batch_norm_parameters;
 
 /// The mean of one channel and the summed squares of the distances from it.
 struct channel_moments {

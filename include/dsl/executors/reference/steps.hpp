@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/executors/host/batch_norm_step.hpp>
 #include <dsl/executors/host/engine.hpp>
 #include <dsl/executors/host/loss.hpp>
 #include <dsl/executors/host/squares.hpp>
@@ -48,6 +49,22 @@ class steps : public host::engine<T> {
   batch_norm_parameters<T> batch_norm_operands(bound_step const& b) const {
     return {b.parameter(role::gamma), b.parameter(role::beta), b.parameter(role::moving_mean),
             b.parameter(role::moving_variance), b.parameter(role::bias)};
+  }
+  [[gnu::cold]] host::batch_norm_step<T> batch_norm_step(program const& p, bound_step const& b) const {
+    return {.tower = b.statistics && synchronizes() ? this->tower() : nullptr,
+            .x = b.x,
+            .dy = b.dy,
+            .to = b.to,
+            .parameters = batch_norm_operands(b),
+            .statistics = b.statistics,
+            .dgamma = b.gradient(role::gamma),
+            .dbeta = b.gradient(role::beta),
+            .epsilon = b.node->epsilon,
+            .momentum = this->batch_norm_momentum(b),
+            .whole = p.part.whole,
+            .unbiased = this->options_.unbiased_running_variance,
+            .relu = b.step->activation >= 0,
+            .accumulate = b.accumulate};
   }
   [[noreturn, gnu::cold]] static void unknown() {
     detail::refuse<executor_error>({"plan: a step of an operation this executor doesn't know"});

@@ -2,44 +2,58 @@
 #pragma once
 
 #include <dsl/detail/math.hpp>
-#include <dsl/executors/host/tower.hpp>
-#include <dsl/executors/native/panel.hpp>
-#include <dsl/executors/native/workplace.hpp>
-#include <dsl/executors/reference/batch_norm.hpp>
+#include <dsl/executors/host/memory_tasks.hpp>
+#include <dsl/executors/host/batch_norm_step.hpp>
 
-namespace dsl::cpu {
+namespace dsl::host {
 
 /// A batch_norm over channel blocks, forward or backward: each sample's sums are made apart, in double, and joined in
-/// sample order, so the bits do not depend on the threads. Without statistics the running moments serve.
-struct batch_norm {
-  workplace* at = nullptr;
-  host::tower<float>* tower = nullptr;  // of several that take the moments of the whole batch, else null
-  view<float const> x{};
-  view<float const> dy{};  // in the backward pass
-  view<float> to{};        // y or dx; without data nobody wants dx
-  plain::batch_norm_parameters<float> parameters{};
-  float* statistics = nullptr;  // means, then 1 / sqrt(variance + epsilon); null but in training
-  float* dgamma = nullptr;
-  float* dbeta = nullptr;
-  double epsilon = 0;
-  double momentum = 0;
-  int whole = 0;  // samples of all towers together
-  bool unbiased = false;
-  bool relu = false;
-  bool accumulate = false;
+/// sample order, so the bits do not depend on the threads. Without statistics the running moments serve. Place: see
+/// memory_tasks.hpp.
+template <class Place>
+class batch_norm : batch_norm_step<float> {
+ public:
+  batch_norm(Place& at, batch_norm_step<float> const& s) : batch_norm_step<float>(s), at_(&at) {}
 
-  int lanes() const { return at->lanes(); }
+  /// Floats in the place's shared memory: each sample's two sums in double, then five constants of each channel.
+  long long floats() const { return 4LL * x.batch * padded() + 5LL * padded(); }
+
+  void forward() const {
+    if (!statistics) {
+      at_->run(blocks(), [&](int b) { take_running(b); });
+      return at_->run(blocks() * x.batch, [&](int i) { normalize(i / x.batch, i % x.batch); });
+    }
+    run([&](int b,
+            int n) { at_->memory().normalize_sums({.x = plane(x, b, n), .count = x.shape.area(), .to = sums(b, n)}); },
+        [&](int b, joined const& all) { join_moments(b, all); }, [&](int b, int n) { normalize(b, n); });
+  }
+  void backward() const {
+    at_->run(blocks(), [&](int b) { take_statistics(b); });
+    run(
+        [&](int b, int n) {
+          at_->memory().normalize_sums({plane(x, b, n), plane(dy, b, n), x.shape.area(), constants(scale, b),
+                                        constants(shift, b), constants(mean, b), relu, sums(b, n)});
+        },
+        [&](int b, joined const& all) { join_gradients(b, all); },
+        [&](int b, int n) {
+          if (to.data)
+            at_->memory().normalize_gradient({plane(x, b, n), plane(dy, b, n), plane(to, b, n), x.shape.area(),
+                                              constants(scale, b), constants(shift, b), constants(mean, b),
+                                              constants(slope, b), constants(offset, b), relu, accumulate});
+        });
+  }
+
+ private:
+  int lanes() const { return at_->lanes(); }
   int blocks() const { return blocks_of(x.shape.channels, lanes()); }
   int padded() const { return blocks() * lanes(); }
   double area() const { return static_cast<double>(x.shape.area()); }
-  /// Floats in the workplace: each sample's two sums in double, then five constants of each channel.
-  long long floats() const { return workplace::rounded(4LL * x.batch * padded()) + 5LL * padded(); }
   double* sums(int b, int n) const {
-    return reinterpret_cast<double*>(at->shared()) + 2LL * (1LL * b * x.batch + n) * lanes();
+    return reinterpret_cast<double*>(at_->shared()) + 2LL * (1LL * b * x.batch + n) * lanes();
   }
   enum constant { scale, shift, mean, slope, offset };
   float* constants(constant which, int b) const {
-    return at->shared() + workplace::rounded(4LL * x.batch * padded()) + 1LL * which * padded() + b * lanes();
+    return at_->shared() + 4LL * x.batch * padded() + 1LL * which * padded() + b * lanes();
   }
   template <class T>
   T* plane(view<T> const& v, int b, int n) const {
@@ -55,53 +69,28 @@ struct batch_norm {
   template <class F, class G, class H>
   void run(F sum, G join, H apply) const {
     int const n = x.batch;
-    if (!tower && blocks() >= 4 * at->pool().threads())
-      return at->pool().run(blocks(), [&](int b, int) {
+    if (!tower && blocks() >= 4 * at_->threads())
+      return at_->run(blocks(), [&](int b) {
         for (int i = 0; i < n; ++i) sum(b, i);
         join(b, joined{});
         for (int i = 0; i < n; ++i) apply(b, i);
       });
-    at->pool().run(blocks() * n, [&](int i, int) { sum(i / n, i % n); });
+    at_->run(blocks() * n, [&](int i) { sum(i / n, i % n); });
     joined const all = meet();
-    at->pool().run(blocks(), [&](int b, int) { join(b, all); });
-    at->pool().run(blocks() * n, [&](int i, int) { apply(i / n, i % n); });
-  }
-
-  void forward() const {
-    if (!statistics) {
-      at->pool().run(blocks(), [&](int b, int) { take_running(b); });
-      return at->pool().run(blocks() * x.batch, [&](int i, int) { normalize(i / x.batch, i % x.batch); });
-    }
-    run([&](int b,
-            int n) { at->kernels().normalize_sums({.x = plane(x, b, n), .count = x.shape.area(), .to = sums(b, n)}); },
-        [&](int b, joined const& all) { join_moments(b, all); }, [&](int b, int n) { normalize(b, n); });
-  }
-  void backward() const {
-    at->pool().run(blocks(), [&](int b, int) { take_statistics(b); });
-    run(
-        [&](int b, int n) {
-          at->kernels().normalize_sums({plane(x, b, n), plane(dy, b, n), x.shape.area(), constants(scale, b),
-                                        constants(shift, b), constants(mean, b), relu, sums(b, n)});
-        },
-        [&](int b, joined const& all) { join_gradients(b, all); },
-        [&](int b, int n) {
-          if (to.data)
-            at->kernels().normalize_gradient({plane(x, b, n), plane(dy, b, n), plane(to, b, n), x.shape.area(),
-                                              constants(scale, b), constants(shift, b), constants(mean, b),
-                                              constants(slope, b), constants(offset, b), relu, accumulate});
-        });
+    at_->run(blocks(), [&](int b) { join(b, all); });
+    at_->run(blocks() * n, [&](int i) { apply(i / n, i % n); });
   }
 
   joined meet() const {
     if (!tower) return {};
-    host::sample_sums const mine{sums(0, 0), x.batch, x.shape.channels, lanes(), area()};
+    sample_sums const mine{sums(0, 0), x.batch, x.shape.channels, lanes(), area()};
     if (dy.data) return {tower->join_gradients(mine, statistics, dgamma, dbeta), area() * whole};
     joined all;
     all.sums = tower->join_moments(mine, parameters, momentum, unbiased, all.count);
     return all;
   }
   void normalize(int b, int n) const {
-    at->kernels().normalize(
+    at_->memory().normalize(
         {plane(x, b, n), plane(to, b, n), x.shape.area(), constants(scale, b), constants(shift, b), relu});
   }
 
@@ -109,7 +98,7 @@ struct batch_norm {
   template <class F>
   void for_each_channel(int b, F f) const {
     for (int l = 0; l < lanes(); ++l) {
-      for (constant c : {scale, shift, slope, offset}) constants(c, b)[l] = 0;
+      for (constant c : {scale, shift, mean, slope, offset}) constants(c, b)[l] = 0;
       if (b * lanes() + l < x.shape.channels) f(b * lanes() + l, l);
     }
   }
@@ -179,6 +168,19 @@ struct batch_norm {
       constants(slope, b)[l] = static_cast<float>(-factor * inverse * inverse * product / count);
     }
   }
+
+  Place* at_;
 };
 
-}  // namespace dsl::cpu
+/// Empty where a tensor has no whole channel blocks. `at` sees to the shared memory that it needs.
+template <class Place>
+[[gnu::cold]] task batch_norm_task(Place& at, batch_norm_step<float> const& s) {
+  int const L = at.lanes();
+  if (!in_blocks(s.x, L) || !in_blocks(s.to, L) || !in_blocks(s.dy, L)) return {};
+  batch_norm<Place> const b(at, s);
+  at.need_shared(b.floats());
+  if (s.dy.data) return [b] { b.backward(); };
+  return [b] { b.forward(); };
+}
+
+}  // namespace dsl::host

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/executors/native/vector.hpp>
+#include <dsl/executors/host/vector.hpp>
 
 #ifdef __CUDACC__  // whose front end knows `#pragma unroll` alone, which GCC does not
 #pragma nv_diagnostic push
 #pragma nv_diag_suppress 1675
 #endif
 
-namespace dsl::cpu {
+namespace dsl::host {
 
 /// The pixels of one channel block of one picture, `count` vectors, and what batch_norm does to them. y = relu(scale x
 /// + shift); the gradient's mask is found again by the same arithmetic.
@@ -161,7 +161,7 @@ struct normalize_gradient {
   }
 };
 
-}  // namespace dsl::cpu
+}  // namespace dsl::host
 
 #ifdef __CUDACC__
 #pragma nv_diagnostic pop

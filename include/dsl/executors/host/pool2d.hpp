@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/executors/native/vector.hpp>
+#include <dsl/executors/host/vector.hpp>
 #include <dsl/graph/node.hpp>
 #include <dsl/shape.hpp>
 
-namespace dsl::cpu {
+namespace dsl::host {
 
 /// A pool over one channel block of one picture.
 struct pool_call {
@@ -132,4 +132,4 @@ struct average_pool_gradient {
   }
 };
 
-}  // namespace dsl::cpu
+}  // namespace dsl::host

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/host/tower.hpp>
+
+namespace dsl::host {
+
+/// What a batch_norm's step reads and writes, forward or backward.
+template <class T>
+struct batch_norm_step {
+  host::tower<T>* tower = nullptr;  // of several that take the moments of the whole batch, else null
+  view<T const> x{};
+  view<T const> dy{};  // in the backward pass
+  view<T> to{};        // y or dx; without data nobody wants dx
+  batch_norm_parameters<T> parameters{};
+  T* statistics = nullptr;  // means, then 1 / sqrt(variance + epsilon); null but in training
+  T* dgamma = nullptr;
+  T* dbeta = nullptr;
+  double epsilon = 0;
+  double momentum = 0;
+  int whole = 0;  // samples of all towers together
+  bool unbiased = false;
+  bool relu = false;
+  bool accumulate = false;
+};
+
+}  // namespace dsl::host

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/host/normalization.hpp>
+#include <dsl/executors/host/pool2d.hpp>
+#include <dsl/executors/host/rows.hpp>
+#include <dsl/executors/host/update_rows.hpp>
+#include <dsl/executors/host/widths.hpp>
+
+namespace dsl::host {
+
+/// The kernels that walk memory once, for one instruction set.
+struct memory_kernels {
+  int lanes;
+  void (*normalize)(normalize_call const&);
+  void (*normalize_sums)(normalize_sums_call const&);
+  void (*normalize_gradient)(normalize_gradient_call const&);
+  void (*max_pool)(pool_call const&);
+  void (*max_pool_gradient)(pool_call const&);
+  void (*average_pool)(pool_call const&);
+  void (*average_pool_gradient)(pool_call const&);
+  void (*row)(row_call const&);
+  void (*update_rows)(update_rows_call const&);
+};
+
+template <class Width>
+constexpr memory_kernels make_memory_kernels() {
+  constexpr int L = Width::lanes;
+  return {.lanes = L,
+          .normalize = &Width::template run<normalize<L>>,
+          .normalize_sums = &Width::template run<normalize_sums<L>>,
+          .normalize_gradient = &Width::template run<normalize_gradient<L>>,
+          .max_pool = &Width::template run<max_pool<L>>,
+          .max_pool_gradient = &Width::template run<max_pool_gradient<L>>,
+          .average_pool = &Width::template run<average_pool<L>>,
+          .average_pool_gradient = &Width::template run<average_pool_gradient<L>>,
+          .row = &Width::template run<row<L>>,
+          .update_rows = &Width::template run<update_rows<L>>};
+}
+
+template <class Width>
+inline constexpr memory_kernels memory_kernels_for = make_memory_kernels<Width>();
+
+/// Returns the kernels of an instruction set, which the processor must have.
+inline memory_kernels const& memory_kernels_of([[maybe_unused]] instructions set) {
+#ifdef __x86_64__
+  if (set == instructions::avx512) return memory_kernels_for<widths::avx512>;
+  if (set == instructions::avx2) return memory_kernels_for<widths::avx2>;
+#endif
+  return memory_kernels_for<widths::baseline>;
+}
+
+}  // namespace dsl::host

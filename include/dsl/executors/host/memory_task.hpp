@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/host/batch_norm.hpp>
+#include <dsl/executors/host/memory_tasks.hpp>
+
+namespace dsl::host {
+
+/// The task of a step that walks memory once, through kernels that executors in channel blocks share; empty where only
+/// plain loops fit: tensors without whole blocks, rare operations. `update` returns an update's arrays when the step
+/// runs, `normalization` what a batch_norm's step reads and writes.
+template <class Place, class F, class G>
+[[gnu::cold]] task memory_task(Place& at, bound_step<float> const& b, F update, G normalization) {
+  action const what = b.step->what;
+  bool const forward = what == action::forward;
+  auto const rows = [&](row_function f, view<float const> const& second) {
+    return rows_task(at, b.to, b.accumulate, f, b.x, second);
+  };
+  if (what == action::update) return update_task(at, update);
+  if (what == action::copy_forward || what == action::copy_backward || b.step->kind == op::transfer)
+    return rows(row_function::copy, b.x);
+  if (!b.node || (!forward && what != action::backward)) return {};
+  switch (b.node->kind) {
+    case op::batch_norm: return batch_norm_task(at, normalization());
+    case op::activation:
+      if (b.node->function != function::relu) return {};
+      return forward ? rows(row_function::relu, b.x) : rows(row_function::relu_backward, b.dy);
+    case op::add: return b.node->inputs == 2 ? rows(row_function::sum, b.x2) : task{};
+    case op::max_pool2d:
+    case op::avg_pool2d: return pool_task(at, b);
+    default: return {};
+  }
+}
+
+}  // namespace dsl::host

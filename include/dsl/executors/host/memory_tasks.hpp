@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/host/blocks.hpp>
+#include <dsl/executors/host/bound_step.hpp>
+#include <dsl/executors/host/memory_kernels.hpp>
+
+// Steps that walk memory once, through kernels that executors in channel blocks share. Each has threads of its own: a
+// Place offers lanes(), memory() with the kernels, shared() with scratch that all its threads see, of as many
+// floats as need_shared() was told, and run(items, f),
+// which calls f(item) for
+// all of them, in whichever order and thread, and threads() of them. An empty task: the layout has no whole vectors.
+
+namespace dsl::host {
+
+template <class Place>
+[[gnu::cold]] task rows_task(Place& at, view<float> const& to, bool accumulate, row_function f,
+                             view<float const> const& x, view<float const> const& second) {
+  int const L = at.lanes();
+  if (!in_rows(x, L) || !in_rows(second, L) || !in_rows(to, L) || x.block != to.block || second.block != to.block)
+    return {};
+  return [&at, f, x, second, to, accumulate, count = to.shape.size() / L] {
+    at.run(to.batch, [&](int n) {
+      at.memory().row({f, sample_of(x, n), sample_of(second, n), sample_of(to, n), count, accumulate});
+    });
+  };
+}
+
+template <class Place>
+[[gnu::cold]] task pool_task(Place& at, bound_step<float> const& b) {
+  bool const forward = b.step->what == action::forward, mean = b.node->kind == op::avg_pool2d;
+  view<float const> const& from = forward ? b.x : b.dy;
+  int const L = at.lanes();
+  if (b.argmax.wide.data || !from.data || !in_blocks(from, L) || !in_blocks(b.to, L)) return {};
+  memory_kernels const& k = at.memory();
+  auto const run =
+      mean ? (forward ? k.average_pool : k.average_pool_gradient) : (forward ? k.max_pool : k.max_pool_gradient);
+  pool_call const c{.argmax = b.argmax.narrow.data,
+                    .in = forward ? from.shape : b.to.shape,
+                    .out = forward ? b.to.shape : from.shape,
+                    .window = b.node->window,
+                    .accumulate = b.accumulate};
+  return [&at, run, c, from, to = b.to, L] {
+    int const blocks = blocks_of(to.shape.channels, L);
+    at.run(to.batch * blocks, [&](int i) {
+      pool_call one = c;
+      one.from = sample_of(from, i / blocks) + i % blocks * L * from.shape.area();
+      one.to = sample_of(to, i / blocks) + i % blocks * L * to.shape.area();
+      if (one.argmax) one.argmax += i * L * c.out.area();
+      run(one);
+    });
+  };
+}
+
+/// `call` returns the update's arrays when the step runs.
+template <class Place, class F>
+[[gnu::cold]] task update_task(Place& at, F call) {
+  return [&at, call] {
+    update_call<float> const c = call();
+    constexpr int items = 64;
+    long long const lines = c.n / 16;  // regions are padded to whole ones
+    at.run(items,
+           [&](int i) { at.memory().update_rows({&c, 16 * (lines * i / items), 16 * (lines * (i + 1) / items)}); });
+  };
+}
+
+}  // namespace dsl::host

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/host/instructions.hpp>
+
+// One source for each kernel, compiled once for each instruction set and chosen at run time, so that a user needs no
+// -march flag. A kernel is a struct with `static void run(call const&)`, always inlined. Nothing else may use a wider
+// set's instructions, so all that runs in a kernel is inlined into one of these.
+
+namespace dsl::host::widths {
+
+struct baseline {
+  static constexpr int lanes = 4;
+  template <class Kernel>
+  static void run(typename Kernel::call const& c) {
+    Kernel::run(c);
+  }
+};
+#ifdef __x86_64__
+struct avx2 {
+  static constexpr int lanes = 8;
+  template <class Kernel>
+  [[gnu::target("avx2,fma")]] static void run(typename Kernel::call const& c) {
+    Kernel::run(c);
+  }
+};
+struct avx512 {
+  static constexpr int lanes = 16;
+  template <class Kernel>
+  [[gnu::target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]] static void run(typename Kernel::call const& c) {
+    Kernel::run(c);
+  }
+};
+#endif
+
+}  // namespace dsl::host::widths

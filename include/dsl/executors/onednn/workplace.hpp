@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/zeros.hpp>
+#include <dsl/executors/host/memory_kernels.hpp>
+#include <dsl/executors/onednn/parallel.hpp>
+
+namespace dsl::dnn {
+
+/// What the shared kernels need on one device (host/memory_tasks.hpp): those whose vectors are as wide as a channel
+/// block, on oneDNN's threads.
+class workplace {
+ public:
+  [[gnu::cold]] explicit workplace(int block) : memory_(host::memory_kernels_of(set_for(block))) {}
+
+  /// Whether this processor has kernels for channel blocks of `block` floats; without, plain loops serve.
+  [[gnu::cold]] static bool has_kernels_for(int block) {
+    host::instructions const set = set_for(block);
+    return set != host::instructions::baseline && set <= host::widest() && host::lanes_of(set) == block;
+  }
+
+  int lanes() const { return memory_.lanes; }
+  host::memory_kernels const& memory() const { return memory_; }
+  int threads() const { return omp_get_max_threads(); }
+  template <class F>
+  void run(int items, F const& f) {
+    share_out(items, f);
+  }
+  [[gnu::cold]] void need_shared(long long floats) {
+    if (auto const n = static_cast<std::size_t>(floats); shared_.size() < n) shared_.allocate(n);
+  }
+  float* shared() const { return shared_.data(); }
+  long long bytes() const { return 4 * static_cast<long long>(shared_.size()); }
+
+ private:
+  static host::instructions set_for(int block) {
+    return block == 16  ? host::instructions::avx512
+           : block == 8 ? host::instructions::avx2
+                        : host::instructions::baseline;
+  }
+
+  host::memory_kernels const& memory_;
+  detail::zeros<float> shared_;
+};
+
+}  // namespace dsl::dnn
