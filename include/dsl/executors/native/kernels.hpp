@@ -30,32 +30,45 @@ namespace widths {
 
 using namespace host::widths;
 
-template <int L>
-struct input_tiles {
-  using call = tiles_in_call;
-  [[gnu::always_inline]] static inline void run(call const& c) { transform_tiles_in<L>(f43::matrices.bt, c); }
+/// The matrices that inputs, gradients of outputs, outputs, kernels and their gradients are multiplied with.
+template <class Algorithm>
+struct matrices_of {
+  struct input {
+    static constexpr linear_map map{Algorithm::matrices.bt};
+  };
+  struct gradient {
+    static constexpr linear_map map{transposed(Algorithm::matrices.at).at};
+  };
+  struct output {
+    static constexpr linear_map map{Algorithm::matrices.at};
+  };
+  struct kernel {
+    static constexpr linear_map map{Algorithm::matrices.g};
+  };
+  struct kernel_gradient {
+    static constexpr linear_map map{transposed(Algorithm::matrices.g).at};
+  };
 };
-template <int L>
-struct gradient_tiles {
+
+template <int L, class Matrix>
+struct tiles_in {
   using call = tiles_in_call;
-  static constexpr transposed matrix{f43::matrices.at};
-  [[gnu::always_inline]] static inline void run(call const& c) { transform_tiles_in<L>(matrix.at, c); }
+  [[gnu::always_inline]] static inline void run(call const& c) { transform_tiles_in<L, Matrix>(c); }
 };
-template <int L>
-struct output_tiles {
+template <int L, class Matrix>
+struct tiles_out {
   using call = tiles_out_call;
-  [[gnu::always_inline]] static inline void run(call const& c) { transform_tiles_out<L>(f43::matrices.at, c); }
+  [[gnu::always_inline]] static inline void run(call const& c) { transform_tiles_out<L, Matrix>(c); }
 };
-template <int L>
-struct kernel_tiles {
+template <int L, class Matrix>
+struct kernels_in {
   using call = kernels_in_call;
-  [[gnu::always_inline]] static inline void run(call const& c) { transform_kernels_in<L>(f43::matrices.g, c); }
+  [[gnu::always_inline]] static inline void run(call const& c) { transform_kernels_in<L, Matrix>(c); }
 };
-template <int L>
-struct kernel_gradients {
+template <int L, class Matrix>
+struct kernels_out {
   using call = kernels_out_call;
-  static constexpr transposed matrix{f43::matrices.g};
-  [[gnu::always_inline]] static inline void run(call const& c) { transform_kernels_out<L>(matrix.at, c); }
+  [[gnu::always_inline]] static inline void run(call const& c) { transform_kernels_out<L, Matrix>(c); }
 };
 
 template <class Width, int Vectors, int Rows>
@@ -80,11 +93,12 @@ constexpr kernels make_kernels() {
   k.lanes = L;
   k.outer_rows = tile_sizes<L>::outer_rows;
   add_tiles<Width, most_vectors>(k);
-  k.tiles_in = &Width::template run<input_tiles<L>>;
-  k.gradients_in = &Width::template run<gradient_tiles<L>>;
-  k.tiles_out = &Width::template run<output_tiles<L>>;
-  k.kernels_in = &Width::template run<kernel_tiles<L>>;
-  k.kernels_out = &Width::template run<kernel_gradients<L>>;
+  using matrices = matrices_of<f43>;
+  k.tiles_in = &Width::template run<tiles_in<L, typename matrices::input>>;
+  k.gradients_in = &Width::template run<tiles_in<L, typename matrices::gradient>>;
+  k.tiles_out = &Width::template run<tiles_out<L, typename matrices::output>>;
+  k.kernels_in = &Width::template run<kernels_in<L, typename matrices::kernel>>;
+  k.kernels_out = &Width::template run<kernels_out<L, typename matrices::kernel_gradient>>;
   return k;
 }
 

@@ -26,20 +26,24 @@ struct tiled_tensor {
   int blocks = 0;
 };
 
-/// Calls f(vectors of the tile's first row and column, in the picture of block b; row, column of it; number in the
-/// range) for each tile. The address is only valid where the tile lies within the picture.
+/// Calls f(a picture's channel block, which one, row and column where the tile begins, number in the range) for all
+/// tiles in all blocks, as they follow each other in memory: picture by picture, block by block.
 template <int L, class F>
-[[gnu::always_inline]] inline void for_each_tile(tiled_tensor const& x, int b, tile_range const& t, F f) {
+[[gnu::always_inline]] inline void for_each_tile(tiled_tensor const& x, tile_range const& t, F f) {
   int const each = t.rows * t.columns;
-  int picture = t.first / each, i = t.first % each / t.columns, j = t.first % t.columns;
-  for (int k = 0; k < t.count; ++k) {
-    int const row = i * t.step - t.top, column = j * t.step - t.left;
-    f(x.data + picture * x.picture + (1LL * b * x.height * x.width + 1LL * row * x.width + column) * L, row, column, k);
-    if (++j < t.columns) continue;
-    j = 0;
-    if (++i < t.rows) continue;
-    i = 0;
-    ++picture;
+  long long const plane = 1LL * x.height * x.width * L;
+  for (int done = 0; done < t.count;) {
+    int const picture = (t.first + done) / each, begin = (t.first + done) % each;
+    int const count = each - begin < t.count - done ? each - begin : t.count - done;
+    float* at = x.data + picture * x.picture;
+    for (int b = 0; b < x.blocks; ++b, at += plane) {
+      int i = begin / t.columns, j = begin % t.columns;
+      for (int k = 0; k < count; ++k) {
+        f(at, b, i * t.step - t.top, j * t.step - t.left, done + k);
+        if (++j == t.columns) j = 0, ++i;
+      }
+    }
+    done += count;
   }
 }
 
@@ -58,25 +62,68 @@ struct tiles_in_call {
   transformed_tiles to;
 };
 
-template <int L, int Rows, int Columns>
-[[gnu::always_inline]] inline void transform_tiles_in(double const (&m)[Rows][Columns], tiles_in_call const& c) {
+/// Keeps the compiler from computing addresses in advance, of which it would then keep dozens.
+template <class T>
+[[gnu::always_inline]] inline T* opaque(T* p) {
+  asm("" : "+r"(p));
+  return p;
+}
+
+/// Copies a tile that hangs over a picture's edge, with zeros outside. Rows and columns from which it reads nothing are
+/// read from the nearest that there are, and multiplied out by a mask.
+template <int L, int Size>
+[[gnu::always_inline]] inline void copy_edge(tiled_tensor const& x, float const* picture, int row, int column,
+                                             float* to) {
   using floats = typename vector<L>::type;
-  for (int b = 0; b < c.from.blocks; ++b)
-    for_each_tile<L>(c.from, b, c.tiles, [&](float* at, int row, int column, int k) __attribute__((always_inline)) {
-      floats const* x = reinterpret_cast<floats const*>(at);  // auto would forget that it is not aligned
-      long long x_row = c.from.width;
-      floats inside[Columns * Columns];
-      if (row < 0 || column < 0 || row + Columns > c.from.height || column + Columns > c.from.width) {
-        for (int i = 0; i < Columns; ++i)
-          for (int j = 0; j < Columns; ++j) {
-            bool const there = row + i >= 0 && row + i < c.from.height && column + j >= 0 && column + j < c.from.width;
-            inside[i * Columns + j] = there ? x[i * x_row + j] : floats{};
-          }
-        x = inside;
-        x_row = Columns;
-      }
-      transform<L>(m, x, x_row, c.to.data + (1LL * b * c.to.tiles + k) * L, Rows * c.to.product, c.to.product);
-    });
+  using ints = typename vector<L>::ints;
+  ints mask[Size];
+  long long at[Size];
+#pragma GCC unroll 8
+  for (int j = 0; j < Size; ++j) {
+    int const k = column + j, inside = k < 0 ? 0 : k < x.width ? k : x.width - 1;
+    at[j] = 1LL * inside * L;
+    mask[j] = ints{} - (k == inside ? 1 : 0);
+  }
+  for (int i = 0; i < Size; ++i, to += Size * L) {
+    int const k = row + i;
+    bool const there = k >= 0 && k < x.height;
+    float const* const from = picture + 1LL * (there ? k : 0) * x.width * L;
+#pragma GCC unroll 8
+    for (int j = 0; j < Size; ++j) {
+      floats v{};
+      if (there) load<L>(v, from + at[j]);
+      v = reinterpret_cast<floats>(reinterpret_cast<ints>(v) & mask[j]);
+      store<L>(to + j * L, v);
+    }
+  }
+}
+
+template <int L, class Matrix>
+[[gnu::always_inline]] inline void transform_tiles_in(tiles_in_call const& c) {
+  constexpr int Rows = Matrix::map.rows, Columns = Matrix::map.columns;
+  using floats = typename vector<L>::type;
+  float edge[Columns * Columns * L];
+  for_each_tile<L>(
+      c.from, c.tiles, [&](float* picture, int b, int row, int column, int k) __attribute__((always_inline)) {
+        // the same tile of the next plane, as memory takes longer than a tile
+        float const* const next = opaque(
+            picture + (1LL * (c.from.height + (row < 0 ? 0 : row)) * c.from.width + (column < 0 ? 0 : column)) * L);
+        for (int i = 0; i < c.tiles.step; ++i)
+#pragma GCC unroll 4
+          for (int j = 0; j < 4 * L; j += 16) __builtin_prefetch(next + 1LL * i * c.from.width * L + j);
+        float const* x = picture + (1LL * row * c.from.width + column) * L;
+        long long x_row = 1LL * c.from.width * L;
+        if (row < 0 || column < 0 || row + Columns > c.from.height || column + Columns > c.from.width) {
+          copy_edge<L, Columns>(c.from, picture, row, column, edge);
+          x = edge;
+          x_row = Columns * L;
+        }
+        float* const to = opaque(c.to.data + (1LL * b * c.to.tiles + k) * L);
+        transform<L, Matrix>([&](int i, int j, floats& v)
+                                 __attribute__((always_inline)) { load<L>(v, x + i * x_row + j * L); },
+                             [&](int i, int j, floats const& v)
+                                 __attribute__((always_inline)) { store<L>(to + (i * Rows + j) * c.to.product, v); });
+      });
 }
 
 /// A^T m A of products: tiles of an output, where a bias, what is there already, and a relu may come in.
@@ -89,35 +136,32 @@ struct tiles_out_call {
   bool relu = false;
 };
 
-template <int L, int Rows, int Columns>
-[[gnu::always_inline]] inline void transform_tiles_out(double const (&m)[Rows][Columns], tiles_out_call const& c) {
+template <int L, class Matrix>
+[[gnu::always_inline]] inline void transform_tiles_out(tiles_out_call const& c) {
+  constexpr int Columns = Matrix::map.columns;
   using floats = typename vector<L>::type;
-  for (int b = 0; b < c.to.blocks; ++b) {
-    floats bias{};
-    if (c.bias) load<L>(bias, c.bias + b * L);
-    for_each_tile<L>(c.to, b, c.tiles, [&](float* at, int row, int column, int k) __attribute__((always_inline)) {
-      floats x[Columns * Columns];
-      float y[Rows * Rows * L];
-      for (int p = 0; p < Columns * Columns; ++p)
-        load<L>(x[p], c.from.data + p * c.from.product + (1LL * b * c.from.tiles + k) * L);
-      transform<L>(m, x, Columns, y, Rows * L, L);
-      int const rows = c.to.height - row < Rows ? c.to.height - row : Rows;
-      int const columns = c.to.width - column < Rows ? c.to.width - column : Rows;
-      for (int i = 0; i < rows; ++i)
-        for (int j = 0; j < columns; ++j) {
-          float* const to = at + (1LL * i * c.to.width + j) * L;
-          floats v, old;
-          load<L>(v, y + (i * Rows + j) * L);
-          v += bias;
-          if (c.accumulate) {
-            load<L>(old, to);
-            v += old;
-          }
-          if (c.relu) clamp_below<L>(v);
-          store<L>(to, v);
-        }
-    });
-  }
+  for_each_tile<L>(c.to, c.tiles,
+                   [&](float* picture, int b, int row, int column, int k) __attribute__((always_inline)) {
+                     floats bias{};
+                     if (c.bias) load<L>(bias, c.bias + b * L);
+                     float const* const from = opaque(c.from.data + (1LL * b * c.from.tiles + k) * L);
+                     float* const to = picture + (1LL * row * c.to.width + column) * L;
+                     int const rows = c.to.height - row, columns = c.to.width - column;
+                     transform<L, Matrix>(
+                         [&](int i, int j, floats& v)
+                             __attribute__((always_inline)) { load<L>(v, from + (i * Columns + j) * c.from.product); },
+                         [&](int i, int j, floats const& made) __attribute__((always_inline)) {
+                           if (i >= rows || j >= columns) return;
+                           float* const at = to + (1LL * i * c.to.width + j) * L;
+                           floats v = made + bias, old;
+                           if (c.accumulate) {
+                             load<L>(old, at);
+                             v += old;
+                           }
+                           if (c.relu) clamp_below<L>(v);
+                           store<L>(at, v);
+                         });
+                   });
 }
 
 /// G w G^T of kernels (out, in, R, R) for a vector of out's: k counts in's. `turned` gives the kernels of the data
@@ -133,8 +177,9 @@ struct kernels_in_call {
   long long product;
 };
 
-template <int L, int Rows, int Columns>
-[[gnu::always_inline]] inline void transform_kernels_in(double const (&m)[Rows][Columns], kernels_in_call const& c) {
+template <int L, class Matrix>
+[[gnu::always_inline]] inline void transform_kernels_in(kernels_in_call const& c) {
+  constexpr int Rows = Matrix::map.rows, Columns = Matrix::map.columns;
   using floats = typename vector<L>::type;
   float w[Columns * Columns * L];
   constexpr int area = Columns * Columns;
@@ -145,7 +190,11 @@ template <int L, int Rows, int Columns>
     float const* const from = c.kernels + (c.turned ? 1LL * c.k * c.in + o : 1LL * o * c.in + c.k) * area;
     for (int i = 0; i < area; ++i) w[i * L + l] = there ? from[c.turned ? area - 1 - i : i] : 0.0F;
   }
-  transform<L>(m, reinterpret_cast<floats const*>(w), Columns, c.to, Rows * c.product, c.product);
+  float* const to = opaque(c.to);
+  transform<L, Matrix>([&](int i, int j, floats& v)
+                           __attribute__((always_inline)) { load<L>(v, w + (i * Columns + j) * L); },
+                       [&](int i, int j, floats const& v)
+                           __attribute__((always_inline)) { store<L>(to + (i * Rows + j) * c.product, v); });
 }
 
 /// G^T u G of sums of products, added up over `parts` of the batch in their order: the gradient of kernels (out, in, R,
@@ -160,20 +209,23 @@ struct kernels_out_call {
   int count;      // of the L that there are
 };
 
-template <int L, int Rows, int Columns>
-[[gnu::always_inline]] inline void transform_kernels_out(double const (&m)[Rows][Columns], kernels_out_call const& c) {
+template <int L, class Matrix>
+[[gnu::always_inline]] inline void transform_kernels_out(kernels_out_call const& c) {
+  constexpr int Rows = Matrix::map.rows, Columns = Matrix::map.columns;
   using floats = typename vector<L>::type;
-  floats x[Columns * Columns];
   float w[Rows * Rows * L];
-  for (int p = 0; p < Columns * Columns; ++p) {
-    load<L>(x[p], c.sums + p * c.product);
-    for (int q = 1; q < c.parts; ++q) {
-      floats more;
-      load<L>(more, c.sums + q * c.part + p * c.product);
-      x[p] += more;
-    }
-  }
-  transform<L>(m, x, Columns, w, Rows * L, L);
+  float const* const sums = opaque(c.sums);
+  transform<L, Matrix>(
+      [&](int i, int j, floats& v) __attribute__((always_inline)) {
+        float const* const from = sums + (i * Columns + j) * c.product;
+        load<L>(v, from);
+        for (int q = 1; q < c.parts; ++q) {
+          floats more;
+          load<L>(more, from + q * c.part);
+          v += more;
+        }
+      },
+      [&](int i, int j, floats const& v) __attribute__((always_inline)) { store<L>(w + (i * Rows + j) * L, v); });
   for (int l = 0; l < c.count; ++l)
     for (int i = 0; i < Rows * Rows; ++i) c.to[l * c.out + i] = w[i * L + l];
 }
