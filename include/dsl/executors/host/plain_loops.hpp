@@ -48,6 +48,8 @@ class plain_loops {
   }
   /// "tanh, update"; empty where nothing of weight is slow.
   std::string const& words() const { return words_; }
+  /// ", plain loops for tanh, update", for a description; or empty.
+  [[gnu::cold]] std::string described() const { return words_.empty() ? "" : ", plain loops for " + words_; }
 
  private:
   // A plain loop moves about a gigabyte a second, a tenth of what a kernel does: below this it takes less than a

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/executors/host/memory_task.hpp>
+#include <dsl/executors/host/plain_loops.hpp>
 #include <dsl/executors/native/convolutions.hpp>
 #include <dsl/executors/native/dense.hpp>
 #include <dsl/executors/native/processors.hpp>
@@ -66,8 +67,7 @@ class engine final : public plain::steps<float> {
   }
   [[gnu::cold]] std::string description() const override {
     return detail::message({arithmetic(), ", ", threads_, threads_ == 1 ? " thread" : " threads",
-                            graph_.size.devices > 1 ? " a device" : "",
-                            slow_.words().empty() ? "" : ", plain loops for ", slow_.words()});
+                            graph_.size.devices > 1 ? " a device" : "", slow_.described()});
   }
   std::string arithmetic() const override { return detail::message({"native, ", host::name_of(set_)}); }
   /// Which algorithm each convolution's pass has, a line each, one device's after the other's.

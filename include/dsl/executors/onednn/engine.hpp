@@ -6,7 +6,6 @@
 #include <dsl/executors/onednn/convolutions.hpp>
 #include <dsl/executors/onednn/workplace.hpp>
 #include <dsl/executors/reference/steps.hpp>
-#include <dsl/warning.hpp>
 
 #include <cstdint>
 #include <string>
@@ -83,7 +82,7 @@ class engine final : public plain::steps<float> {
     dnnl_version_t const* v = dnnl_version();
     return detail::message({"onednn ", v->major, ".", v->minor, ".", v->patch, ", ", threads_,
                             threads_ == 1 ? " thread" : " threads", graph_.size.devices > 1 ? " a device" : "",
-                            ", blocks of ", block_, slow_.words().empty() ? "" : ", plain loops for ", slow_.words()});
+                            ", blocks of ", block_, slow_.described()});
   }
   std::string arithmetic() const override { return "onednn"; }
   /// What the library chose for each convolution, a line each, one device's after the other's:
