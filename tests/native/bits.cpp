@@ -25,6 +25,15 @@ std::uint64_t hash_of(floats const& v, std::uint64_t h) {
   return h;
 }
 
+std::uint64_t hash_of(std::vector<double> const& v, std::uint64_t h) {
+  floats parts;
+  for (double d : v) {
+    parts.push_back(static_cast<float>(d));
+    parts.push_back(static_cast<float>(d - static_cast<double>(parts.back())));
+  }
+  return hash_of(parts, h);
+}
+
 floats numbers(long long count, unsigned seed) {
   floats v(static_cast<std::size_t>(count));
   std::uint32_t state = seed;
@@ -48,8 +57,11 @@ std::uint64_t direct(cpu::kernels const& k, dsl::window const& w, std::uint64_t 
   auto const run = [&](cpu::direct_pass const& p, view<float const> const& from, view<float> const& to, bool add) {
     floats packed = empty(p.packed()), scratch = empty(p.scratch());
     for (int i = 0; i < p.pack_items(); ++i) p.pack(i, kernel.data(), packed.data());
+    std::vector<double> moments(static_cast<std::size_t>(p.moments()));
     for (int i = 0; i < p.items(); ++i)
-      p.run(i, from, packed.data(), add ? nullptr : bias.data(), to, add, false, scratch.data());
+      p.run(i, from, packed.data(), add ? nullptr : bias.data(), to, add, false, scratch.data(),
+            add ? nullptr : moments.data());
+    h = hash_of(moments, h);
   };
   cpu::direct_weights const dw(k, c, false, 1);
   floats sums = empty(dw.sums()), scratch = empty(dw.scratch()), gradient = kernel;
@@ -70,8 +82,11 @@ std::uint64_t winograd(cpu::kernels const& k, std::uint64_t h) {
   auto const run = [&](cpu::winograd_forward const& p, view<float const> const& from, view<float> const& to, bool add) {
     floats packed = empty(p.packed()), scratch = empty(p.scratch());
     for (int i = 0; i < p.pack_items(); ++i) p.pack(i, kernel.data(), packed.data());
+    std::vector<double> moments(static_cast<std::size_t>(p.moments()));
     for (int i = 0; i < p.items(); ++i)
-      p.run(i, from, packed.data(), add ? nullptr : bias.data(), to, add, false, scratch.data());
+      p.run(i, from, packed.data(), add ? nullptr : bias.data(), to, add, false, scratch.data(),
+            add ? nullptr : moments.data());
+    h = hash_of(moments, h);
   };
   cpu::winograd_weights const dw(k, c, 1);
   floats sums = empty(dw.sums()), scratch = empty(dw.scratch()), gradient = kernel;
@@ -106,17 +121,10 @@ std::uint64_t normalization(host::memory_kernels const& k, std::uint64_t h) {
   floats y = empty(9LL * k.lanes), dx = y;
   std::vector<double> sums(static_cast<std::size_t>(2 * k.lanes));
   float const* const c = constants.data();
-  auto const hash_sums = [&] {
-    floats as_floats;
-    for (double d : sums)
-      as_floats.push_back(static_cast<float>(d)),
-          as_floats.push_back(static_cast<float>(d - static_cast<double>(as_floats.back())));
-    h = hash_of(as_floats, h);
-  };
   k.normalize_sums({.x = x.data(), .count = 9, .to = sums.data()});
-  hash_sums();
+  h = hash_of(sums, h);
   k.normalize_sums({x.data(), dy.data(), 9, c, c + k.lanes, c + 2 * k.lanes, true, sums.data()});
-  hash_sums();
+  h = hash_of(sums, h);
   k.normalize({x.data(), y.data(), 9, c, c + k.lanes, true});
   k.normalize_gradient({x.data(), dy.data(), dx.data(), 9, c, c + k.lanes, c + 2 * k.lanes, c + 3 * k.lanes,
                         c + 4 * k.lanes, true, false});

@@ -124,7 +124,9 @@ TEST_CASE("native: large means, NaNs, and running moments of four numbers", "[co
   for (auto set : sets()) {
     INFO(host::name_of(set));
     native const on{.threads = 2, .instructions = set};
-    for (float offset : {2.0F, 1e4F, 1e6F}) {
+    for (float offset : {2.0F, 20.0F, 1e4F, 1e6F}) {
+      check_variance_near<16, conv2d<16, 1>>(offset, on);
+      check_variance_near<19, conv2d<19, 1>>(offset, on);
       check_variance_near<16>(offset, on);
       check_variance_near<19>(offset, on);
       check_variance_near<16>(offset, on, 2);

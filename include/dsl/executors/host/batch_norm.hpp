@@ -23,9 +23,18 @@ class batch_norm : batch_norm_step<float> {
       at_->run(blocks(), [&](int b) { take_running(b); });
       return at_->run(blocks() * x.batch, [&](int i) { normalize(i / x.batch, i % x.batch); });
     }
-    run([&](int b,
-            int n) { at_->memory().normalize_sums({.x = plane(x, b, n), .count = x.shape.area(), .to = sums(b, n)}); },
-        [&](int b, joined const& all) { join_moments(b, all); }, [&](int b, int n) { normalize(b, n); });
+    auto const sum = [&](int b, int n) {
+      at_->memory().normalize_sums({.x = plane(x, b, n), .count = x.shape.area(), .to = sums(b, n)});
+    };
+    if (made.data) {
+      at_->run(blocks(), [&](int b) {
+        if (take_moments(b)) return;
+        for (int n = 0; n < x.batch; ++n) sum(b, n);
+        join_moments(b, {});
+      });
+      return at_->run(blocks() * x.batch, [&](int i) { normalize(i / x.batch, i % x.batch); });
+    }
+    run(sum, [&](int b, joined const& all) { join_moments(b, all); }, [&](int b, int n) { normalize(b, n); });
   }
   void backward() const {
     at_->run(blocks(), [&](int b) { take_statistics(b); });
@@ -128,17 +137,39 @@ class batch_norm : batch_norm_step<float> {
           squares += product_of(area() * d, d);
         }
       }
-      double const inverse = 1 / detail::sqrt(squares / count + epsilon);
-      put(b, l, k, middle, inverse);
-      statistics[k] = static_cast<float>(middle);
-      statistics[x.shape.channels + k] = static_cast<float>(inverse);
-      if (all.sums) return;  // the towers have moved them
-      auto const move = [&](float& old, double now) {
-        old = static_cast<float>(product_of(momentum, static_cast<double>(old)) + product_of(1 - momentum, now));
-      };
-      move(parameters.moving_mean[k], middle + (parameters.bias ? static_cast<double>(parameters.bias[k]) : 0));
-      move(parameters.moving_variance[k], squares / (unbiased && count > 1 ? count - 1 : count));
+      take(b, l, k, middle, squares, count, !all.sums);
     });
+  }
+  /// Takes the moments of a block from the sums that were made with x. Returns false where a large mean would cost
+  /// their variance digits.
+  bool take_moments(int b) const {
+    double all[2][16] = {};
+    double const count = area() * x.batch;
+    for (int r = 0; r < made.records; ++r) {
+      double const* const from = made.data + 2LL * (1LL * r * blocks() + b) * lanes();
+      for (int l = 0; l < lanes(); ++l) all[0][l] += from[l], all[1][l] += from[lanes() + l];
+    }
+    for (int l = 0; l < lanes() && b * lanes() + l < x.shape.channels; ++l) {
+      double const middle = all[0][l] / count, whole_squares = product_of(middle * middle, count);
+      all[0][l] = middle;
+      all[1][l] -= whole_squares;
+      if (!(whole_squares < 4096 * all[1][l]) && whole_squares != 0) return false;  // nor with a NaN
+    }
+    for_each_channel(b, [&](int k, int l) { take(b, l, k, all[0][l], all[1][l] > 0 ? all[1][l] : 0, count, true); });
+    return true;
+  }
+  /// Makes constants and statistics of channel k from its moments, and moves the running ones.
+  void take(int b, int l, int k, double middle, double squares, double count, bool moves) const {
+    double const inverse = 1 / detail::sqrt(squares / count + epsilon);
+    put(b, l, k, middle, inverse);
+    statistics[k] = static_cast<float>(middle);
+    statistics[x.shape.channels + k] = static_cast<float>(inverse);
+    if (!moves) return;  // the towers have moved them
+    auto const move = [&](float& old, double now) {
+      old = static_cast<float>(product_of(momentum, static_cast<double>(old)) + product_of(1 - momentum, now));
+    };
+    move(parameters.moving_mean[k], middle + (parameters.bias ? static_cast<double>(parameters.bias[k]) : 0));
+    move(parameters.moving_variance[k], squares / (unbiased && count > 1 ? count - 1 : count));
   }
   void take_statistics(int b) const {
     for_each_channel(b, [&](int k, int l) {

@@ -5,6 +5,13 @@
 
 namespace dsl::host {
 
+/// Sums of a tensor's numbers and of their squares, which have been made when it was written: (record, channel block,
+/// 2, lane). Null: there are none.
+struct summed_moments {
+  double const* data = nullptr;
+  int records = 0;
+};
+
 /// What a batch_norm's step reads and writes, forward or backward.
 template <class T>
 struct batch_norm_step {
@@ -18,7 +25,8 @@ struct batch_norm_step {
   T* dbeta = nullptr;
   double epsilon = 0;
   double momentum = 0;
-  int whole = 0;  // samples of all towers together
+  int whole = 0;          // samples of all towers together
+  summed_moments made{};  // of x
   bool unbiased = false;
   bool relu = false;
   bool accumulate = false;

@@ -33,6 +33,13 @@ struct normalize_sums_call {
   double* to = nullptr;
 };
 
+/// Adds `count` vectors and their squares to 2 L sums in double.
+struct moments_call {
+  float const* x = nullptr;
+  long long count = 0;
+  double* to = nullptr;
+};
+
 /// dx = scale dy + slope (x - mean) + constant, or dx += that.
 struct normalize_gradient_call {
   float const* x = nullptr;
@@ -131,6 +138,17 @@ struct normalize_sums {
     half const* const from[2] = {reinterpret_cast<half const*>(&sums[0]), reinterpret_cast<half const*>(&products[0])};
     doubles* const to = reinterpret_cast<doubles*>(c.to);
     for (int k = 0; k < 4; ++k) to[k] = __builtin_convertvector(from[k / 2][k % 2], doubles);
+  }
+};
+
+template <int L>
+struct moments {
+  using call = moments_call;
+  [[gnu::always_inline]] static inline void run(call const& c) {
+    typename vector<L>::doubles sums[4];
+    __builtin_memcpy(&sums, c.to, sizeof sums);
+    for (long long i = 0; i < c.count; ++i) add_moments<L>(sums, c.x + i * L);
+    __builtin_memcpy(c.to, &sums, sizeof sums);
   }
 };
 

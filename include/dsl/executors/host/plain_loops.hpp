@@ -42,8 +42,9 @@ class plain_loops {
   [[gnu::cold]] void warn(char const* executor, engine_options const& o) const {
     if (o.group && o.group->rank() != 0) return;
     on_warning(detail::message({executor, ": no fast kernel fits ", words_,
-                                " here; plain loops take their place, and a step takes longer; docs/executors.md says "
-                                "what has kernels"})
+                                " here; plain loops take their place, and a step takes longer; docs/",
+                                std::strcmp(executor, "native") == 0 ? "native" : "executors",
+                                ".md says what has kernels"})
                    .c_str());
   }
   /// "tanh, update"; empty where nothing of weight is slow.

@@ -107,6 +107,20 @@ template <int L>
 #endif
 }
 
+/// Adds a vector's numbers and their squares to sums in double: of the lower half and the upper one, of their squares.
+/// `x` is where the vector is.
+template <int L>
+[[gnu::always_inline]] inline void add_moments(typename vector<L>::doubles (&sums)[4], float const* x) {
+  typename vector<L>::half v;
+#pragma GCC unroll 2
+  for (int k = 0; k < 2; ++k) {
+    __builtin_memcpy(&v, x + k * L / 2, sizeof v);
+    typename vector<L>::doubles const d = __builtin_convertvector(v, typename vector<L>::doubles);
+    sums[k] += d;
+    multiply_add_doubles<L>(sums[2 + k], d, d);
+  }
+}
+
 /// Returns a * b, rounded, which no flag fuses with an addition.
 [[gnu::always_inline]] inline double product_of(double a, double b) {
   double p = a * b;

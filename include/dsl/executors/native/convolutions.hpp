@@ -4,6 +4,7 @@
 #include <dsl/detail/chain.hpp>
 #include <dsl/detail/math.hpp>
 #include <dsl/detail/zeros.hpp>
+#include <dsl/executors/host/batch_norm_step.hpp>
 #include <dsl/executors/host/bound_step.hpp>
 #include <dsl/executors/native/direct_weights.hpp>
 #include <dsl/executors/native/winograd.hpp>
@@ -33,10 +34,29 @@ class convolutions {
     return weights ? build_weights(s, c, unrolled, tiles) : build_pass(s, c, unrolled, tiles, data, training);
   }
 
+  /// Lets the convolution that has made a batch_norm's input in this program sum the moments of what it writes. Returns
+  /// none where that was something else, or there are others between the two.
+  [[gnu::cold]] host::summed_moments sum_moments(host::bound_step<float> const& norm) {
+    pass* made = nullptr;
+    for (pass& p : passes_) {
+      host::bound_step<float> const& of = *p.step;
+      if (!p.data && of.node->output == graph_.input(*norm.node) && of.step->micro == norm.step->micro &&
+          of.to.data == norm.x.data && of.to.channel == norm.x.channel && of.to.batch == norm.x.batch)
+        made = &p;
+    }
+    if (!made || made->to || made->step->step->activation >= 0) return {};
+    auto const of = [&](auto const& a) {
+      made->moments.allocate(static_cast<std::size_t>(a.moments()));
+      return host::summed_moments{made->moments.data(), a.records()};
+    };
+    return made->winograd ? of(*made->winograd) : of(*made->direct.begin());
+  }
+
   /// Packed kernels of inference; those of training are made in the workplace's memory.
   long long bytes() const {
     long long all = 0;
-    for (pass const& p : passes_) all += 4 * static_cast<long long>(p.own.size() + p.bias.size());
+    for (pass const& p : passes_)
+      all += 4 * static_cast<long long>(p.own.size() + p.bias.size()) + 8 * static_cast<long long>(p.moments.size());
     return all;
   }
   /// Which algorithm each step has, a line each: "3 forward: F(4x4, 3x3)".
@@ -55,9 +75,10 @@ class convolutions {
     detail::owner<winograd_forward> winograd{};
     detail::chain<direct_pass> direct{};
     blocked_copy from{}, to{};
-    detail::zeros<float> own{};   // the packed kernel, where it is kept
-    detail::zeros<float> bias{};  // in whole blocks
-    std::uint64_t version = 0;    // of the parameters that it was packed from
+    detail::zeros<float> own{};       // the packed kernel, where it is kept
+    detail::zeros<float> bias{};      // in whole blocks
+    detail::zeros<double> moments{};  // where a batch_norm wants them
+    std::uint64_t version = 0;        // of the parameters that it was packed from
   };
 
   /// Fewer than half of the products, and whole channel blocks on both sides: only then do transforms pay.
@@ -145,12 +166,12 @@ class convolutions {
     bool const relu = !p.data && s.step->activation >= 0;
     if (p.winograd)
       return at_.pool().run(p.winograd->items(), [&](int item, int thread) {
-        p.winograd->run(item, from, packed, bias, to, adds, relu, at_.scratch(thread));
+        p.winograd->run(item, from, packed, bias, to, adds, relu, at_.scratch(thread), p.moments.data());
       });
     float const* kernel = packed;
     for (direct_pass const& d : p.direct) {
       at_.pool().run(d.items(), [&](int item, int thread) {
-        d.run(item, from, kernel, bias, to, adds && !p.to, relu, at_.scratch(thread));
+        d.run(item, from, kernel, bias, to, adds && !p.to, relu, at_.scratch(thread), p.moments.data());
       });
       kernel += d.packed();
     }

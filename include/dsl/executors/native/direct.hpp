@@ -147,9 +147,13 @@ class direct_pass {
   }
 
   int items() const { return convolution_.batch * row_blocks_ * column_blocks_ * groups_; }
-  /// y = x * kernel + bias, or y += x * kernel. `bias` has whole blocks, or is null.
+  /// How often the results' moments are summed apart, and the doubles of all those sums.
+  int records() const { return convolution_.batch * row_blocks_ * column_blocks_; }
+  long long moments() const { return 2LL * records() * out_ * lanes(); }
+  /// y = x * kernel + bias, or y += x * kernel. `bias` has whole blocks, or is null. So may `moments` be, which
+  /// otherwise receive sums of y and its squares: (record, channel block, 2, lane).
   void run(int item, view<float const> x, float const* packed, float const* bias, view<float> y, bool accumulate,
-           bool relu, float* scratch) const {
+           bool relu, float* scratch, double* moments = nullptr) const {
     int const L = lanes(), block = item / groups_, n = block / (row_blocks_ * column_blocks_);
     share const mine(column_tiles(out_), item % groups_, groups_);
     gathering const& g = gathering_;
@@ -188,6 +192,12 @@ class direct_pass {
           c.a += rows * c.a_row, c.c += rows * c.c_row, column += rows;
           if (accumulate) c.start = c.c;
         }
+      }
+      for (int v = t.first; moments && v < t.first + t.vectors; ++v) {
+        double* const sums = moments + 2LL * (1LL * block * out_ + v) * L;
+        for (int l = 0; l < 2 * L; ++l) sums[l] = 0;
+        for (int row = 0; row < count_i; ++row)
+          kernels_.moments({result + (v * y.shape.area() + 1LL * (i + row) * y.shape.width + j) * L, count_j, sums});
       }
     }
   }

@@ -96,7 +96,12 @@ class engine final : public plain::steps<float> {
       return on.convolutions.build(b, p.plan.options.mode == mode::training);
     if (b.node && multiplies && b.node->kind == op::dense) return [d = dense(on.at, b)] { d(); };
     return host::memory_task(
-        on.at, b, [this, &p, &b] { return update_of(p, *b.step); }, [&] { return batch_norm_step(p, b); });
+        on.at, b, [this, &p, &b] { return update_of(p, *b.step); },
+        [&] {
+          host::batch_norm_step<float> s = batch_norm_step(p, b);
+          if (s.statistics && !s.tower && !s.dy.data) s.made = on.convolutions.sum_moments(b);
+          return s;
+        });
   }
 
   instructions set_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/executors/host/normalization.hpp>
 #include <dsl/executors/host/widths.hpp>
 #include <dsl/executors/native/matrix_kernel.hpp>
 #include <dsl/executors/native/tiles.hpp>
@@ -19,6 +20,7 @@ struct kernels {
   int outer_rows;
   void (*product[most_vectors + 1][most_rows + 1])(product_call const&);  // [vectors][rows]
   void (*outer_product[most_vectors + 1])(outer_product_call const&);     // [vectors], of outer_rows rows
+  void (*moments)(host::moments_call const&);
   void (*tiles_in)(tiles_in_call const&);        // an input's, for F(4x4, 3x3); as all that follow
   void (*gradients_in)(tiles_in_call const&);    // an output gradient's
   void (*tiles_out)(tiles_out_call const&);      // to an output
@@ -93,6 +95,7 @@ constexpr kernels make_kernels() {
   k.lanes = L;
   k.outer_rows = tile_sizes<L>::outer_rows;
   add_tiles<Width, most_vectors>(k);
+  k.moments = &Width::template run<host::moments<L>>;
   using matrices = matrices_of<f43>;
   k.tiles_in = &Width::template run<tiles_in<L, typename matrices::input>>;
   k.gradients_in = &Width::template run<tiles_in<L, typename matrices::gradient>>;

@@ -134,6 +134,7 @@ struct tiles_out_call {
   float const* bias = nullptr;  // a vector a block; null: none
   bool accumulate = false;
   bool relu = false;
+  double* moments = nullptr;  // 2 L sums a block, to which the results and their squares are added; null: none
 };
 
 template <int L, class Matrix>
@@ -146,6 +147,9 @@ template <int L, class Matrix>
                      if (c.bias) load<L>(bias, c.bias + b * L);
                      float const* const from = opaque(c.from.data + (1LL * b * c.from.tiles + k) * L);
                      float* const to = picture + (1LL * row * c.to.width + column) * L;
+                     typename vector<L>::doubles sums[4] = {};
+                     double* const moments = c.moments ? c.moments + 2LL * b * L : nullptr;
+                     if (moments) __builtin_memcpy(&sums, moments, sizeof sums);
                      int const rows = c.to.height - row, columns = c.to.width - column;
                      transform<L, Matrix>(
                          [&](int i, int j, floats& v)
@@ -160,7 +164,9 @@ template <int L, class Matrix>
                            }
                            if (c.relu) clamp_below<L>(v);
                            store<L>(at, v);
+                           if (moments) add_moments<L>(sums, at);
                          });
+                     if (moments) __builtin_memcpy(moments, &sums, sizeof sums);
                    });
 }
 

@@ -11,6 +11,7 @@
 
 namespace dsl::cpu {
 
+using host::add_moments;
 using host::blocks_of;
 using host::broadcast;
 using host::clamp_below;

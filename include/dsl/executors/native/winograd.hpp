@@ -92,9 +92,13 @@ class winograd_forward : winograd_tiles {
   }
 
   int items() const { return blocks_ * groups_; }
-  /// y = x * kernels + bias, or y += that. `bias` has whole blocks, or is null.
+  /// How often the results' moments are summed apart, and the doubles of all those sums.
+  int records() const { return blocks_; }
+  long long moments() const { return 2LL * blocks_ * out_ * lanes(); }
+  /// y = x * kernels + bias, or y += that. `bias` has whole blocks, or is null. So may `moments` be, which otherwise
+  /// receive sums of y and its squares: (record, channel block, 2, lane).
   void run(int item, view<float const> const& x, float const* packed, float const* bias, view<float> const& y,
-           bool accumulate, bool relu, float* scratch) const {
+           bool accumulate, bool relu, float* scratch, double* moments = nullptr) const {
     int const first = item / groups_ * tiles_, count = least(all_ - first, tiles_);
     share const mine(column_tiles(out_), item % groups_, groups_);
     int const L = lanes();
@@ -133,7 +137,12 @@ class winograd_forward : winograd_tiles {
     to.data += before * y.shape.area();
     to.blocks = last.first + last.vectors - 2 * mine.begin;
     transformed_tiles const made{m.data + before * count, m.product, count};
-    kernels_.tiles_out({made, to, range(first, count, 0, 0), bias ? bias + before : nullptr, accumulate, relu});
+    if (moments) {
+      moments += 2LL * (item / groups_) * out_ * L + 2 * before;
+      for (long long i = 0; i < 2LL * to.blocks * L; ++i) moments[i] = 0;
+    }
+    kernels_.tiles_out(
+        {made, to, range(first, count, 0, 0), bias ? bias + before : nullptr, accumulate, relu, moments});
   }
 
  private:
