@@ -3,6 +3,7 @@
 // instruction set of this processor.
 #include "support/conformance.hpp"
 #include "support/hard_numbers.hpp"
+#include "support/warnings.hpp"
 
 #include <dsl/executors/native.hpp>
 
@@ -186,6 +187,18 @@ TEST_CASE("native: every optimizer moves parameters as in reference", "[conforma
       CHECK(strays(on, adam{.learning_rate = 1e-3}) < 1e-4);
       CHECK(strays(on, rmsprop{.learning_rate = 1e-3}) < 1e-4);
     }
+}
+
+TEST_CASE("native: plain loops that take time are named, and warned of once", "[conformance]") {
+  using model = network<image<18, 64, 64>, dsl::relu, global_avg_pool2d, dense<3>, softmax>;  // no whole channel blocks
+  std::unique_ptr<engine> e;
+  std::vector<std::string> const warned = test::warnings([&] {
+    e = native{.threads = 2}.make_engine(model::view(), keras);
+    for (mode m : {mode::training, mode::inference, mode::training}) e->prepare(m, 16);
+  });
+  CHECK_THAT(e->description(), Catch::Matchers::Contains(", plain loops for load, relu"));
+  REQUIRE(warned.size() == 1);
+  CHECK_THAT(warned[0], Catch::Matchers::Contains("native: no fast kernel fits load, relu"));
 }
 
 TEST_CASE("native: a description says what computes; options that make no sense are refused", "[conformance]") {

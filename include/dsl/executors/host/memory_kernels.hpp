@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/executors/host/activations.hpp>
 #include <dsl/executors/host/normalization.hpp>
 #include <dsl/executors/host/pool2d.hpp>
 #include <dsl/executors/host/rows.hpp>
@@ -20,6 +21,7 @@ struct memory_kernels {
   void (*average_pool)(pool_call const&);
   void (*average_pool_gradient)(pool_call const&);
   void (*row)(row_call const&);
+  void (*activation)(activation_call const&);
   void (*update_rows)(update_rows_call const&);
 };
 
@@ -35,6 +37,7 @@ constexpr memory_kernels make_memory_kernels() {
           .average_pool = &Width::template run<average_pool<L>>,
           .average_pool_gradient = &Width::template run<average_pool_gradient<L>>,
           .row = &Width::template run<row<L>>,
+          .activation = &Width::template run<activation<L>>,
           .update_rows = &Width::template run<update_rows<L>>};
 }
 

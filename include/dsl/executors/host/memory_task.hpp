@@ -23,7 +23,7 @@ template <class Place, class F, class G>
   switch (b.node->kind) {
     case op::batch_norm: return batch_norm_task(at, normalization());
     case op::activation:
-      if (b.node->function != function::relu) return {};
+      if (b.node->function != function::relu) return activation_task(at, b);
       return forward ? rows(row_function::relu, b.x) : rows(row_function::relu_backward, b.dy);
     case op::add: return b.node->inputs == 2 ? rows(row_function::sum, b.x2) : task{};
     case op::max_pool2d:

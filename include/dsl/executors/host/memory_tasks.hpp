@@ -27,6 +27,21 @@ template <class Place>
 }
 
 template <class Place>
+[[gnu::cold]] task activation_task(Place& at, bound_step<float> const& b) {
+  int const L = at.lanes();
+  view<float const> const dy = b.step->what == action::forward ? view<float const>{} : b.dy;
+  if (!in_rows(b.x, L) || !in_rows(b.to, L) || b.x.block != b.to.block) return {};
+  if (dy.data && (!in_rows(dy, L) || dy.block != b.to.block)) return {};
+  return [&at, f = b.node->function, alpha = static_cast<float>(b.node->rate), x = b.x, dy, to = b.to,
+          accumulate = b.accumulate, count = b.to.shape.size() / L] {
+    at.run(to.batch, [&](int n) {
+      at.memory().activation(
+          {f, alpha, sample_of(x, n), dy.data ? sample_of(dy, n) : nullptr, sample_of(to, n), count, accumulate});
+    });
+  };
+}
+
+template <class Place>
 [[gnu::cold]] task pool_task(Place& at, bound_step<float> const& b) {
   bool const forward = b.step->what == action::forward, mean = b.node->kind == op::avg_pool2d;
   view<float const> const& from = forward ? b.x : b.dy;

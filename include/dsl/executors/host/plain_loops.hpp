@@ -38,13 +38,12 @@ class plain_loops {
     words_ += (words_.empty() ? "" : ", ") + word;
     return true;
   }
-  /// Warns in an executor's name of what there is; of several towers the first one does.
-  [[gnu::cold]] void warn(char const* executor, engine_options const& o) const {
+  /// Warns in an executor's name, whose page says more, of what there is; of several towers the first one does.
+  [[gnu::cold]] void warn(char const* executor, char const* page, engine_options const& o) const {
     if (o.group && o.group->rank() != 0) return;
     on_warning(detail::message({executor, ": no fast kernel fits ", words_,
-                                " here; plain loops take their place, and a step takes longer; docs/",
-                                std::strcmp(executor, "native") == 0 ? "native" : "executors",
-                                ".md says what has kernels"})
+                                " here; plain loops take their place, and a step takes longer; ", page,
+                                " says what has kernels"})
                    .c_str());
   }
   /// "tanh, update"; empty where nothing of weight is slow.

@@ -56,7 +56,7 @@ class engine final : public plain::steps<float> {
     int const which = plain::steps<float>::prepare(m, part, targets);
     if (which < looked_at_) return which;
     looked_at_ = which + 1;
-    if (part.size > 0 && slow_.add(graph_, prepared(which))) slow_.warn("native", options_);
+    if (part.size > 0 && slow_.add(graph_, prepared(which))) slow_.warn("native", "docs/native.md", options_);
     return which;
   }
 

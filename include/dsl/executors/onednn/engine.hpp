@@ -108,7 +108,7 @@ class engine final : public plain::steps<float> {
     bool found = p.part.size > 0 && slow_.add(graph_, p);
     for (unit const& d : devices_)
       if (d.convolutions.has_plain_loops()) found |= slow_.add("conv2d");
-    if (found) slow_.warn("onednn", options_);
+    if (found) slow_.warn("onednn", "docs/executors.md", options_);
   }
   /// What the library and our kernels need on a device: nothing that another device's thread would touch.
   struct unit {
