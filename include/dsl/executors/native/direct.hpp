@@ -64,6 +64,12 @@ struct gathering {
 /// Whether a forward pass reads pictures without channel blocks, which are unrolled instead.
 inline bool is_plain(view<float const> const& x) { return x.block == 1; }
 
+/// Whether a convolution is a 1x1 one of stride 1 that reads no padding: each number once, so it needs no copy of them.
+inline bool is_flat(convolution const& c, bool unrolled) {
+  window const& w = c.window;
+  return !unrolled && w.height * w.width == 1 && w.stride == 1 && c.in.area() == c.out.area();
+}
+
 inline gathering forward_gathering(convolution const& c, bool unrolled) {
   gathering g;
   window const& w = c.window;
@@ -113,8 +119,7 @@ class direct_pass {
         results_(turned ? c.in.channels : c.out.channels),
         in_(blocks_of(sums_, k.lanes)),
         out_(blocks_of(results_, k.lanes)) {
-    // A 1x1 convolution of stride 1 has one long row.
-    flat_ = !unrolled && area_ == 1 && c.window.stride == 1 && c.in.area() == c.out.area();
+    flat_ = is_flat(c, unrolled);  // it has one long row
     if (flat_) gathering_.columns = static_cast<int>(c.out.area()), gathering_.rows = 1;
     if (gathering_.columns < 1) return;  // a phase beyond a narrow picture's end
     block_columns_ = flat_ ? least(gathering_.columns, 96) : gathering_.columns;
@@ -129,7 +134,7 @@ class direct_pass {
   /// Floats of the packed kernel.
   long long packed() const { return 1LL * gathering_.places.size() * in_ * lanes() * out_ * lanes(); }
   /// Floats that each thread needs for itself.
-  long long scratch() const { return floats(block_rows_); }
+  long long scratch() const { return flat_ ? 0 : floats(block_rows_); }
 
   int pack_items() const { return column_tiles(out_); }
   /// One tile of columns of the packed kernel, from the parameter (out, in, height, width).
@@ -161,8 +166,12 @@ class direct_pass {
     int const j = block % column_blocks_ * block_columns_, count_j = least(block_columns_, g.columns - j);
     if (flat_) flatten(x), flatten(y);
     panel const p = g.reads(i, count_i, j, count_j);
+    float const* read = scratch;
+    long long read_block = p.block(L);
     if (unrolled_)
       unroll(x, n, convolution_.window, i, count_i, count_j, L, scratch);
+    else if (flat_)
+      read = sample_of(x, n) + 1LL * j * L, read_block = x.shape.area() * L;
     else if (g.places.size() > 0)
       fill(p, x, n, scratch);
     static constexpr float zeros[most_vectors * 16] = {};
@@ -171,9 +180,9 @@ class direct_pass {
       column_tile const t = column_tile_at(tile, out_);
       for (int row = 0; row < count_i; ++row) {
         int const to_row = g.first_row + (i + row) * g.step, to_column = g.first_column + j * g.step;
-        product_call c{.a = scratch + 1LL * row * g.stride * p.columns * L,
+        product_call c{.a = read + 1LL * row * g.stride * p.columns * L,
                        .a_row = 1LL * g.stride * L,
-                       .a_block = p.block(L),
+                       .a_block = read_block,
                        .taps = offsets_.begin(),
                        .tap_count = offsets_.size(),
                        .blocks = in_,

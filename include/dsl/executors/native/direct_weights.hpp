@@ -15,6 +15,7 @@ class direct_weights {
         gathering_(forward_gathering(c, unrolled)),
         convolution_(c),
         unrolled_(unrolled),
+        flat_(is_flat(c, unrolled)),
         area_(unrolled ? 1 : c.window.height * c.window.width),
         rows_(unrolled ? c.in.channels * c.window.height * c.window.width : c.in.channels),
         in_(blocks_of(rows_, k.lanes)),
@@ -31,7 +32,7 @@ class direct_weights {
   /// Floats of the sums that all threads share.
   long long sums() const { return parts_ * part(); }
   /// Floats that each thread needs for itself.
-  long long scratch() const { return floats(block_rows_); }
+  long long scratch() const { return flat_ ? 0 : floats(block_rows_); }
 
   int items() const { return parts_ * groups_; }
   void run(int item, view<float const> const& x, view<float const> const& dy, float* sums, float* scratch) const {
@@ -41,11 +42,15 @@ class direct_weights {
       for (int i = 0; i < gathering_.rows; i += block_rows_) {
         int const count = least(block_rows_, gathering_.rows - i);
         panel const p = gathering_.reads(i, count, 0, gathering_.columns);
+        float const* read = scratch;
+        long long block = p.block(kernels_.lanes);
         if (unrolled_)
           unroll(x, n, convolution_.window, i, count, gathering_.columns, kernels_.lanes, scratch);
+        else if (flat_)
+          read = sample_of(x, n) + 1LL * i * x.shape.width * kernels_.lanes, block = x.shape.area() * kernels_.lanes;
         else
           fill(p, x, n, scratch);
-        add(columns, p, i, count, dy, n, scratch, sums + q * part(), n == samples.begin && i == 0);
+        add(columns, p, i, count, dy, n, read, block, sums + q * part(), n == samples.begin && i == 0);
       }
   }
 
@@ -66,7 +71,7 @@ class direct_weights {
 
  private:
   void add(share const& columns, panel const& p, int i, int count, view<float const> const& dy, int n,
-           float const* scratch, float* sums, bool fresh) const {
+           float const* read, long long block, float* sums, bool fresh) const {
     int const L = kernels_.lanes;
     gathering const& g = gathering_;
     float const* const from = dy.data + (1LL * n * dy.buffer_channels + dy.channel) * dy.shape.area();
@@ -74,7 +79,7 @@ class direct_weights {
       for (int k = 0; k < in_ * L; k += kernels_.outer_rows)
         for (int column = columns.begin; column < columns.end;) {
           int const vectors = next_outer_vectors(columns.end - column);
-          kernels_.outer_product[vectors]({.a = scratch + offsets_[t] + k / L * p.block(L) + k % L,
+          kernels_.outer_product[vectors]({.a = read + offsets_[t] + k / L * block + k % L,
                                            .a_line = 1LL * g.stride * p.columns * L,
                                            .a_step = 1LL * g.stride * L,
                                            .b = from + (column * dy.shape.area() + 1LL * i * dy.shape.width) * L,
@@ -100,9 +105,10 @@ class direct_weights {
   gathering gathering_;
   convolution convolution_;
   bool unrolled_;
-  int area_;  // of the parameter's kernels
-  int rows_;  // of the sums: input channels, or those and kernel places together
-  int in_;    // blocks of those
+  bool flat_;  // a 1x1 convolution of stride 1, which reads x where it is
+  int area_;   // of the parameter's kernels
+  int rows_;   // of the sums: input channels, or those and kernel places together
+  int in_;     // blocks of those
   int out_;
   detail::list<long long> offsets_;  // of kernel places in a panel
   int parts_;
