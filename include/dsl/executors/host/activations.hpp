@@ -4,6 +4,11 @@
 #include <dsl/executors/host/vector.hpp>
 #include <dsl/graph/node.hpp>
 
+#ifdef __CUDACC__  // whose front end knows `#pragma unroll` alone, which GCC does not
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 1675
+#endif
+
 namespace dsl::host {
 
 /// An activation of numbers that follow each other, `count` vectors; with dy its gradient, where x is the activation's
@@ -144,3 +149,7 @@ struct activation {
 };
 
 }  // namespace dsl::host
+
+#ifdef __CUDACC__
+#pragma nv_diagnostic pop
+#endif

@@ -3,6 +3,11 @@
 
 #include <dsl/executors/host/instructions.hpp>
 
+#ifdef __CUDACC__  // whose front end knows `#pragma unroll` alone, which GCC does not
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 1675
+#endif
+
 // Arithmetic whose bits no flag changes. A product is always followed by a rounding or always fused with its addition,
 // and it is written here which: GCC would fuse `a * b + c` across statements, Clang within one, either could be told
 // not to. Outside of this file kernels only add and subtract vectors. They are passed by reference, since passing one
@@ -140,3 +145,7 @@ template <int L>
 }
 
 }  // namespace dsl::host
+
+#ifdef __CUDACC__
+#pragma nv_diagnostic pop
+#endif

@@ -3,6 +3,11 @@
 
 #include <dsl/executors/native/tile_transforms.hpp>
 
+#ifdef __CUDACC__  // whose front end knows `#pragma unroll` alone, which GCC does not
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 1675
+#endif
+
 namespace dsl::cpu {
 
 /// Tiles of a tensor in channel blocks, counted through all pictures: first ... first + count. Tile (i, j) of a picture
@@ -237,3 +242,7 @@ template <int L, class Matrix>
 }
 
 }  // namespace dsl::cpu
+
+#ifdef __CUDACC__
+#pragma nv_diagnostic pop
+#endif
