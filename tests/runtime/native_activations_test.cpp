@@ -44,6 +44,7 @@ std::vector<float> numbers() {
   for (int i = -16000; i <= 16000; ++i) x.push_back(static_cast<float>(i) / 128);
   for (double v = 1e-30; v < 100; v *= 1.3)
     for (double sign : {-1.0, 1.0}) x.push_back(static_cast<float>(sign * v));
+  for (float far : {-200.0F, -1e10F, -1e30F, -3e38F, 1e30F, 3e38F}) x.push_back(far);
   while (x.size() % 16 != 0) x.push_back(0);
   return x;
 }
@@ -93,6 +94,7 @@ TEST_CASE("gradients of activations are products with the slope, added where ask
         double worst = 0;
         for (std::size_t i = 0; i < x.size(); ++i) {
           double const v = static_cast<double>(x[i]), d = static_cast<double>(dy[i]);
+          if (std::fabs(v) > 1000 && f != function::silu) continue;  // the others' slopes follow from outputs
           // each term of a slope is rounded, also where they cancel
           double const size = std::fabs(d) * (1 + std::fabs(v) + v * v) + 3 * accumulate + 1e-30;
           double const exact = d * slope(f, v) + 3 * accumulate;

@@ -357,6 +357,8 @@ void check_joins() {
   agree_behind<C, concat<identity, conv2d<8, 3>>, concat<identity, conv2d<8, 3>>,
                concat<conv_module<8, 1, 1>, identity>, conv2d<4, 1>>();
   agree_behind<C, concat<identity, identity, avg_pool2d<1>>, batch_norm<>, relu, conv2d<C, 1>>();
+  agree_behind<C, conv2d<16, 3>, concat<batch_norm<>, batch_norm<>>,
+               conv2d<4, 1>>();  // two of one convolution's moments
   agree_behind<C, concat<conv2d<4, 3, 3, 2, valid>, max_pool2d<3, 2>, avg_pool2d<3, 2>>, conv2d<C, 1>>();
   agree_behind<C, add<identity, conv2d<C, 3>>, add<conv2d<C, 1>, conv2d<C, 3>, identity>>();
   agree_behind<C, add<conv2d<20, 3, 3, 2>, conv2d<20, 1, 1, 2>, conv2d<20, 2, 2, 2>>, batch_norm<>>();

@@ -117,6 +117,7 @@ struct activation {
     } else if (f == dsl::function::silu) {
       logistic<L>(e, x);
       multiply<L>(y, x, e);
+      y = x < none - 88.0F ? none : y;  // where the logistic is held up, and x may be anything
     } else {
       y = x;
       clamp_below<L>(y);
@@ -142,6 +143,7 @@ struct activation {
       floats const rest = one - s;
       multiply_add<L>(sum, x, rest);
       multiply<L>(slope, sum, s);
+      slope = x < none - 88.0F ? none : slope;
     } else {
       slope = x > none ? one : none;
     }

@@ -46,7 +46,7 @@ class convolutions {
     }
     if (!made || made->to || made->step->step->activation >= 0) return {};
     auto const of = [&](auto const& a) {
-      made->moments.allocate(static_cast<std::size_t>(a.moments()));
+      if (made->moments.size() == 0) made->moments.allocate(static_cast<std::size_t>(a.moments()));  // of several norms
       return host::summed_moments{made->moments.data(), a.records()};
     };
     return made->winograd ? of(*made->winograd) : of(*made->direct.begin());

@@ -106,7 +106,8 @@ template <int L, class Matrix, int I>
   for_each_number<Matrix::map.columns>([&](auto k) __attribute__((always_inline)) {
     constexpr int K = decltype(k)::value;
     if constexpr (c[K] != 0 && c[K] != 1 && c[K] != -1) {
-      floats const factor = static_cast<float>(c[K]) - floats{};
+      floats factor{};
+      factor += static_cast<float>(c[K]);  // nvcc 13's front end crashes where a vector is made in one expression
       if constexpr (plain && K == Matrix::map.first_factor(I))
         multiply<L>(y, x[K], factor);
       else
@@ -133,7 +134,9 @@ template <int L, class Matrix>
   for_each_number<map.rows - 1>([&](auto i) __attribute__((always_inline)) {
     constexpr int I = decltype(i)::value;
     if constexpr (map.factor[I] != 0) {
-      floats const factor = static_cast<float>(map.factor[I]) - floats{}, minus = -factor, odd = y[I + 1];
+      floats factor{}, odd = y[I + 1];
+      factor += static_cast<float>(map.factor[I]);
+      floats const minus = -factor;
       y[I + 1] = y[I];
       multiply_add<L>(y[I], odd, factor);
       multiply_add<L>(y[I + 1], odd, minus);
