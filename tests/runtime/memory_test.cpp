@@ -54,7 +54,7 @@ using namespace dsl;
 namespace {
 
 using model = network<image<3, 16, 16>, conv_module<6, 3, 3>, inception_module<4, 4>, add<identity, conv2d<8, 3>>,
-                      downsample_module<4>, dropout<0.3>, concat<identity, max_pool2d<1>>, global_avg_pool2d, flatten,
+                      downsample_module<4>, dropout<0.3>, layer_norm<>, concat<identity, max_pool2d<1>>, global_avg_pool2d, flatten,
                       dense<5>, softmax>;
 
 dataset pictures(int count) {

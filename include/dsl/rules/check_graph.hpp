@@ -20,7 +20,9 @@ constexpr bool is_complete(custom_op const* own) {
   bool const callable = r.inputs == 1 && !r.or_more && r.parameters == 0 && r.kept == operations::kept::nothing &&
                         r.gradients == operations::gradient_steps::one_an_input &&
                         r.renames == operations::renames::never &&
-                        !contains(r.reads[0], operations::values::second_input);
+                        !contains(r.reads[0], operations::values::second_input) && !r.takes_flat &&
+                        (r.output == operations::makes::any_shape || r.output == operations::makes::same_shape ||
+                         r.output == operations::makes::flat || r.output == operations::makes::units);
   return callable && !is_null(own->forward_float) && !is_null(own->backward_float) && !is_null(own->forward_double) &&
          !is_null(own->backward_double);
 }
@@ -67,6 +69,9 @@ class graph_check {
       for (int i = 0; i < n.inputs; ++i)
         if (int const t = g_.edges[n.first_input + i]; t < 0 || t >= node)
           return breaks(rule::values_are_in_the_graph, node, t);
+      bool const in_place = row.forward_in_place || row.gradient_in_place || row.gradient_over_input;
+      if (kind == op::custom && in_place && !(g_.input_shape(n, 0) == g_.output_shape(n)))
+        return breaks(rule::custom_operations_are_complete, 1, 0);
       if (n.parameters != row.parameters) return breaks(rule::nodes_own_their_parameters, row.parameters, n.parameters);
       if (!fits(n, row)) return false;
     }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <dsl/detail/math.hpp>
-#include <dsl/detail/zeros.hpp>
 #include <dsl/executors/reference/step_loops.hpp>
 
 #include <cstddef>
@@ -51,20 +50,32 @@ template <class T>
 [[gnu::cold]] void layer_norm_backward(host::bound_step<T> const& b, step_context const&) {
   int const channels = b.x.shape.channels;
   T const* const gamma = b.parameter(role::gamma);
-  detail::zeros<double> products, sums;
-  products.allocate(static_cast<std::size_t>(channels));
-  sums.allocate(static_cast<std::size_t>(channels));
-  for (int n = 0; n < b.x.batch; ++n)
+  constexpr int most = 256;  // channels at a time, whose sums need no memory but the stack's
+  for (int begin = 0; begin < channels; begin += most) {
+    int const count = channels - begin < most ? channels - begin : most;
+    double products[most] = {}, sums[most] = {};
+    for (int n = 0; n < b.x.batch; ++n)
+      for (long long pixel = 0; pixel < b.x.shape.area(); ++pixel) {
+        pixel_moments const m(b.x, n, pixel, b.node->epsilon);
+        for (int c = 0; c < count; ++c) {
+          auto const dy = static_cast<double>(b.dy(n, begin + c, pixel));
+          sums[c] += dy, products[c] += dy * m.normal(b.x(n, begin + c, pixel));
+        }
+      }
+    for (int c = 0; c < count; ++c) {
+      b.gradient(role::gamma)[begin + c] = static_cast<T>(products[c]);
+      b.gradient(role::beta)[begin + c] = static_cast<T>(sums[c]);
+    }
+  }
+  for (int n = 0; b.to.data && n < b.x.batch; ++n)
     for (long long pixel = 0; pixel < b.x.shape.area(); ++pixel) {
       pixel_moments const m(b.x, n, pixel, b.node->epsilon);
       double sum = 0, product = 0;
       for (int c = 0; c < channels; ++c) {
-        auto const dy = static_cast<double>(b.dy(n, c, pixel)), g = dy * static_cast<double>(gamma[c]);
-        double const h = m.normal(b.x(n, c, pixel));
-        sums.data()[c] += dy, products.data()[c] += dy * h;
-        sum += g, product += g * h;
+        double const g = static_cast<double>(b.dy(n, c, pixel)) * static_cast<double>(gamma[c]);
+        sum += g, product += g * m.normal(b.x(n, c, pixel));
       }
-      for (int c = 0; b.to.data && c < channels; ++c) {
+      for (int c = 0; c < channels; ++c) {
         double const g = static_cast<double>(b.dy(n, c, pixel)) * static_cast<double>(gamma[c]);
         double const h = m.normal(b.x(n, c, pixel));
         T const dx = static_cast<T>(m.inverse * (g - sum / channels - h * product / channels));
@@ -72,10 +83,6 @@ template <class T>
         to = b.accumulate ? to + dx : dx;
       }
     }
-  for (int c = 0; c < channels; ++c) {
-    b.gradient(role::gamma)[c] = static_cast<T>(products.data()[c]);
-    b.gradient(role::beta)[c] = static_cast<T>(sums.data()[c]);
-  }
 }
 
 template <class T>
