@@ -34,6 +34,8 @@ void write_flowers(std::string const& path) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  if (argc == 2)
+    throw dsl::option_error("tabular_classification: it takes a file and a column, or nothing; found a file alone");
   std::string const path = argc > 2 ? argv[1] : "tabular_classification.csv", column = argc > 2 ? argv[2] : "species";
   if (argc <= 2) write_flowers(path);
   dsl::dataset const all = dsl::read_csv_classes(path, column);

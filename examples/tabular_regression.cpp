@@ -35,6 +35,8 @@ void write_houses(std::string const& path) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  if (argc == 2)
+    throw dsl::option_error("tabular_regression: it takes a file and a column, or nothing; found a file alone");
   std::string const path = argc > 2 ? argv[1] : "tabular_regression.csv", column = argc > 2 ? argv[2] : "price";
   if (argc <= 2) write_houses(path);
   dsl::dataset const all = dsl::read_csv_values(path, {column});

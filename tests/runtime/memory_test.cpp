@@ -54,8 +54,8 @@ using namespace dsl;
 namespace {
 
 using model = network<image<3, 16, 16>, conv_module<6, 3, 3>, inception_module<4, 4>, add<identity, conv2d<8, 3>>,
-                      downsample_module<4>, dropout<0.3>, layer_norm<>, concat<identity, max_pool2d<1>>, global_avg_pool2d, flatten,
-                      dense<5>, softmax>;
+                      downsample_module<4>, dropout<0.3>, layer_norm<>, concat<identity, max_pool2d<1>>,
+                      global_avg_pool2d, flatten, dense<5>, softmax>;
 
 dataset pictures(int count) {
   std::vector<std::uint8_t> pixels(static_cast<std::size_t>(count) * 3 * 16 * 16);

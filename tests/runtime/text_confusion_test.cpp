@@ -174,7 +174,7 @@ TEST_CASE("confusion: no name has escapes for a terminal", "[confusion][hostile]
   CHECK(has(table, "label \\ predicted   ]0;cat   dog    fr og  recall\n"));
   for (char const c : table) CHECK((c == '\n' || (c >= 0x20 && c < 0x7f)));
   // One that turns the direction of what follows, numbers and all.
-  CHECK(has(dsl::confusion_table(by_hand(animals({"cat\xe2\x80\xae", "dog", "frog"}))), "cat\\xe2\\x80\\xae"));
+  CHECK_FALSE(has(dsl::confusion_table(by_hand(animals({"cat\xe2\x80\xae", "dog", "frog"}))), "\xe2\x80\xae"));
 }
 
 TEST_CASE("confusion: as a picture", "[confusion]") {

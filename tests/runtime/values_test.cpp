@@ -225,7 +225,7 @@ TEST_CASE("batches of one's own have counts that are checked") {
   std::vector<std::int32_t> const labels(4);
   CHECK(std::isfinite(c.train_on_batch(x, labels).loss));
   trainer h = compile<hidden>(reference{}, sgd{}, {.loss = loss::huber});
-  refuses<option_error>([&] { h.train_on_batch(x, labels); }, {"huber", "class"});
+  refuses<option_error>([&] { h.train_on_batch(x, labels); }, {"compares with values", "class"});
 }
 
 TEST_CASE("a NaN in the data is called that") {
@@ -241,6 +241,54 @@ TEST_CASE("a NaN in the data is called that") {
   refuses<training_error>([&] { t.fit(bad, {.batch_size = 4}); }, {"epoch 1, batch 1", "mean"});
   t = compile<hidden>(reference{}, sgd{.learning_rate = 1e20}, {.loss = loss::mean_squared_error});
   refuses<training_error>([&] { t.fit(line(80, 2), {.batch_size = 4}); }, {"smaller learning rate"});
+}
+
+TEST_CASE("a confusion matrix of one output for two classes") {
+  dataset const two = in_memory_classes({1}, {-2, -1, 1, 2, 3}, 2, {0, 1, 1, 1, 0});
+  trainer t = compile<network<features<1>, dense<1>, sigmoid>>(reference{}, sgd{}, {.loss = loss::binary_crossentropy});
+  float const weight = 1, bias = 0;
+  t.engine().write_parameter(0, &weight), t.engine().write_parameter(1, &bias);
+  confusion_matrix counts;
+  scores const s = t.evaluate(two, 4, &counts);
+  CHECK(counts.count(0, 0) == 1);
+  CHECK(counts.count(0, 1) == 1);
+  CHECK(counts.count(1, 0) == 1);
+  CHECK(counts.count(1, 1) == 2);
+  CHECK(counts.accuracy() == approx(s.acc));
+}
+
+TEST_CASE("R2 loses no digits far from 0, and is 0 where nothing was seen or nothing differs") {
+  CHECK(regression_scores{}.r2() == 0);
+  refuses<option_error>(
+      [] {
+        regression_scores one;
+        dataset const d = in_memory_values({1}, {1, 2}, 1, {1, 2});
+        compile<network<features<1>, dense<1>>>(reference{}, sgd{}, {.loss = loss::huber}).evaluate(d, 2, &one);
+        one.r2(1);
+      },
+      {"output", "1"});
+  std::vector<float> x, y;
+  for (int i = 0; i < 2000; ++i)
+    x.push_back(static_cast<float>(i % 2)), y.push_back(16'777'215.0F + static_cast<float>(i % 2));
+  dataset const far = in_memory_values({1}, x, 1, y);
+  trainer t = compile<network<features<1>, dense<1>>>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
+  float const weight = 1, bias = 16'777'215.0F;
+  t.engine().write_parameter(0, &weight), t.engine().write_parameter(1, &bias);
+  regression_scores scores;
+  t.evaluate(far, 64, &scores);
+  CHECK(scores.r2() == approx(1));
+  dataset const same = in_memory_values({1}, std::vector<float>(100), 1, std::vector<float>(100, 0.1F));
+  t.evaluate(same, 64, &scores);
+  CHECK(scores.r2() == 0);
+}
+
+TEST_CASE("a data set owns the numbers of a vector, whichever it was given") {
+  dataset const kept = [] {
+    std::vector<float> const numbers(64, 0.5F), wanted(64, 1.0F);
+    return in_memory_values({1}, numbers, 1, wanted);
+  }();
+  CHECK(*kept.reals(63) == 0.5F);
+  refuses<data_error>([&] { mean_picture(kept); }, {"mean_picture", "normalize"});
 }
 
 TEST_CASE("what does not fit is refused before the first step") {
@@ -286,6 +334,10 @@ TEST_CASE("a table is read, column by column") {
   CHECK(values.size == 2);
   CHECK(std::vector<float>(values.reals(1), values.reals(1) + 2) == std::vector<float>{1.5F, 7});
   CHECK(*values.wanted(1) == 20);
+  write("a,b\n+5,1e-50\n");
+  dsl::dataset const tiny = read_csv_values(path, {"b"});
+  CHECK(*tiny.reals(0) == 5);
+  CHECK(*tiny.wanted(0) == 0);
   write("1;0.5;yes\n2;0;no\n3;1;yes\n");
   dataset const classes = read_csv_classes(path, "2", {}, {.separator = ';', .header = false});
   CHECK(classes.classes == 2);
@@ -301,9 +353,11 @@ TEST_CASE("a table is read, column by column") {
   };
   for (wrong const& w : {wrong{"a,b\n1,2\n3\n", {"2 fields", "found 1", "line 3"}},
                          {"a,b\n1,2,3\n", {"found 3"}},
-                         {"a,b\n\n,3\n", {"number as a", "empty", "line 3"}},
+                         {"a,b\n\n,3\n", {"as a; found an empty", "line 3"}},
                          {"a,b\n1x,3\n", {"1x"}},
-                         {"a,b\n1,nan\n", {"number as b", "nan"}},
+                         {"a,b\n+-5,3\n", {"+-5"}},
+                         {"a,b\n1\r2,3\n", {"1\\x0d2"}},
+                         {"a,b\n1,nan\n", {"as b; found nan"}},
                          {"a,b\n1e99,3\n", {"1e99"}},
                          {"a,c\n1,3\n", {"column b", "a, c"}},
                          {"b,b\n1,3\n", {"one column b"}},

@@ -83,7 +83,7 @@ dataset read_csv_classes(std::string const& path, std::string const& target, std
     auto const found = classes.find(table.field(row, column));
     if (found == classes.end())
       detail::refuse<data_error>({"csv: ", path, " must have one of the ", class_names.size(), " known classes as ",
-                                  target, "; found ", std::string(table.field(row, column)), " in line ",
+                                  target, "; found ", detail::excerpt(table.field(row, column)), " in line ",
                                   table.line(row), "; give its name in class_names, too"});
     labels.push_back(found->second);
   }

@@ -4,6 +4,7 @@
 #include <dsl/detail/input_file.hpp>
 #include <dsl/detail/math.hpp>
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/printable.hpp>
 #include <dsl/error.hpp>
 
 #include <charconv>
@@ -33,8 +34,7 @@ class csv_table {
   csv_table& operator=(csv_table const&) = delete;
   [[gnu::cold]] csv_table(std::string const& path, csv_options const& o) : path_(path), separator_(o.separator) {
     input_file file(path, "csv", "check the path");
-    text_.resize(file.size());
-    file.read(text_.data(), text_.size());
+    file.append(text_, file.size());
     if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark
     while (next_line()) {
       std::size_t const found = fields_.size() - lines_.size() * names_.size();
@@ -66,20 +66,23 @@ class csv_table {
     if (count != 1) {
       std::string all;
       for (std::string const& n : names_) all += (all.empty() ? "" : ", ") + n;
-      refuse<data_error>({"csv: ", path_, " must have one column ", name, "; found ", all, "; check the name"});
+      refuse<data_error>(
+          {"csv: ", path_, " must have one column ", name, "; found ", excerpt(all), "; check the name"});
     }
     return found;
   }
   [[gnu::cold]] float number(std::size_t row, std::size_t column) const {
     std::string_view text = field(row, column);
-    while (!text.empty() && (text.front() == ' ' || text.front() == '+')) text.remove_prefix(1);
+    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
     while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-    float value = 0;
+    if (text.size() > 1 && text[0] == '+' && text[1] != '-' && text[1] != '+') text.remove_prefix(1);
+    double value = 0;
     auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || !isfinite(value))
-      fail("must have a finite number as ", names_[column], text.empty() ? "an empty field" : std::string(text),
-           lines_[row]);
-    return value;
+    if (error != std::errc{} || end != text.data() + text.size() ||
+        !isfinite(static_cast<double>(static_cast<float>(value))))
+      fail("must have a number that a float can have as ", names_[column],
+           text.empty() ? "an empty field" : excerpt(text), lines_[row]);
+    return static_cast<float>(value);
   }
 
  private:
@@ -112,7 +115,7 @@ class csv_table {
         add();
       else if (!quoted && c == '\n')
         break;
-      else if (quoted || c != '\r')
+      else if (quoted || c != '\r' || (at_ + 1 < text_.size() && text_[at_ + 1] != '\n'))
         text_[end++] = c;
     }
     if (quoted) fail("must close every quote", "", "the end of the file", began_);

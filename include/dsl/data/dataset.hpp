@@ -145,6 +145,8 @@ dataset in_memory_dataset(dsl::shape sample, int classes, std::vector<std::uint8
 /// doesn't matter.
 template <class = void>
 std::shared_ptr<std::vector<float> const> mean_picture(dataset const& data) {
+  if (!data.has_bytes())
+    detail::refuse<data_error>({"mean_picture: it is of bytes; found a data set of floats; use normalize(train)"});
   std::vector<std::uint64_t> sums(static_cast<std::size_t>(data.sample.size()));
   for (std::int64_t i = 0; i < data.size; ++i) {
     auto const* const picture = data.pixels(i);

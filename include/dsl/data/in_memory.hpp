@@ -64,11 +64,11 @@ dataset in_memory_classes(dsl::shape sample, std::span<float const> numbers, int
   return detail::dataset_of(sample, numbers, count, classes, 0,
                             {.labels = std::move(labels), .class_names = std::move(class_names)});
 }
-/// The same; the data set owns the numbers.
+/// The same of a vector, which is copied or moved: the data set owns its numbers.
 /// in_memory_classes({2}, {0, 0, 1, 1}, 2, {0, 1})
 template <class = void>
-dataset in_memory_classes(dsl::shape sample, std::vector<float>&& numbers, int classes,
-                          std::vector<std::int32_t> labels, std::vector<std::string> class_names = {}) {
+dataset in_memory_classes(dsl::shape sample, std::vector<float> numbers, int classes, std::vector<std::int32_t> labels,
+                          std::vector<std::string> class_names = {}) {
   detail::require_labels(labels, classes);
   dataset_storage storage;
   auto const count = static_cast<std::int64_t>(labels.size());
@@ -86,10 +86,10 @@ dataset in_memory_values(dsl::shape sample, std::span<float const> numbers, int 
   detail::require_numbers(wanted, count, values, "values");
   return detail::dataset_of(sample, numbers, count, 0, values, {.values = std::move(wanted)});
 }
-/// The same; the data set owns the numbers.
+/// The same of a vector, which is copied or moved: the data set owns its numbers.
 /// in_memory_values({2}, {0, 0, 1, 1}, 1, {0.5, 3})
 template <class = void>
-dataset in_memory_values(dsl::shape sample, std::vector<float>&& numbers, int values, std::vector<float> wanted) {
+dataset in_memory_values(dsl::shape sample, std::vector<float> numbers, int values, std::vector<float> wanted) {
   dataset_storage storage;
   auto const count = values < 1 ? 0 : static_cast<std::int64_t>(wanted.size()) / values;
   detail::require_numbers(wanted, count, values, "values");

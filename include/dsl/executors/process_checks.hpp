@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/plan/plan.hpp>
+
 #include <cstdint>
 #include <string>
 
@@ -33,7 +35,7 @@ class process_checks {
   /// That all have the same parameters.
   virtual void after_epoch() = 0;
   virtual void before_evaluation(dataset const&, int batch_size) = 0;
-  virtual void before_batch(int size, double learning_rate, std::uint64_t steps) = 0;
+  virtual void before_batch(int size, double learning_rate, std::uint64_t steps, target_kind targets) = 0;
   virtual void before_epoch(double learning_rate) = 0;
 
   /// This process's number; process 0 prints, reads and writes files.

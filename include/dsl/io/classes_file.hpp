@@ -26,6 +26,10 @@ struct picture_classes {
 };
 
 [[gnu::cold]] inline picture_classes classes_of(dataset const& data) {
+  if (data.deviation)
+    throw option_error(
+        "classes: the file has room for a mean, not for a deviation; found a data set that has both; "
+        "keep its mean and deviation yourself");
   picture_classes all{data.sample, {}, {}};
   for (int c = 0; c < data.classes; ++c) all.names.push_back(data.class_name(c));
   if (data.mean) all.mean = *data.mean;

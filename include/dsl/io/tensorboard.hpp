@@ -68,13 +68,19 @@ class tensorboard : public callback {
     if (!run.leads) return;
     epoch_record const& e = run.current;
     double const now = detail::wall_time();
-    write(train_, detail::scalars_record(now, e.epoch,
-                                         {{"epoch_loss", e.train.loss}, {"epoch_learning_rate", e.learning_rate}}));
-    if (e.train.has_acc()) write(train_, detail::scalars_record(now, e.epoch, {{"epoch_accuracy", e.train.acc}}));
+    write(train_, e.train.has_acc()
+                      ? detail::scalars_record(now, e.epoch,
+                                               {{"epoch_loss", e.train.loss},
+                                                {"epoch_accuracy", e.train.acc},
+                                                {"epoch_learning_rate", e.learning_rate}})
+                      : detail::scalars_record(
+                            now, e.epoch, {{"epoch_loss", e.train.loss}, {"epoch_learning_rate", e.learning_rate}}));
     if (!e.validated) return;
-    write(validation_, detail::scalars_record(now, e.epoch, {{"epoch_loss", e.validation.loss}}));
-    if (e.validation.has_acc())
-      write(validation_, detail::scalars_record(now, e.epoch, {{"epoch_accuracy", e.validation.acc}}));
+    write(validation_,
+          e.validation.has_acc()
+              ? detail::scalars_record(now, e.epoch,
+                                       {{"epoch_loss", e.validation.loss}, {"epoch_accuracy", e.validation.acc}})
+              : detail::scalars_record(now, e.epoch, {{"epoch_loss", e.validation.loss}}));
   }
   void on_train_end(fit_run&) override { close(); }
   void state(callback_state& s) override { s("run", number_); }

@@ -95,17 +95,19 @@ class agreement final : public process_checks {
   }
   /// One exchange a step. All that the steps themselves could bring apart is in it, so that parameters need comparing
   /// only where one process, which the others can't know of, has written some.
-  void before_batch(int size, double learning_rate, std::uint64_t steps) override {
+  void before_batch(int size, double learning_rate, std::uint64_t steps, target_kind targets) override {
     struct call {
       double size, learning_rate;
-      std::uint64_t steps, written;
+      std::uint64_t steps, written, targets;
     };
     list<call> each(all_->processes());
-    call const mine{1.0 * size, learning_rate, steps, written_};
+    call const mine{1.0 * size, learning_rate, steps, written_, static_cast<std::uint64_t>(targets)};
     all_->gather("train_on_batch", mine, each.begin());
     bool written = false;
     for (int q = 0; q < all_->processes(); ++q) {
       process_group::require_same("the batch size", q, each[q].size, each[0].size);
+      process_group::require_same("whether the batch has values", q, static_cast<double>(each[q].targets),
+                                  static_cast<double>(each[0].targets));
       process_group::require_same("the learning rate", q, each[q].learning_rate, each[0].learning_rate);
       process_group::require_same("the steps trained so far", q, static_cast<double>(each[q].steps),
                                   static_cast<double>(each[0].steps));
@@ -138,10 +140,12 @@ class agreement final : public process_checks {
   template <class Number>
   [[gnu::cold]] void sum_of(char const* what, Number* numbers, int count) {
     std::vector<Number> all(static_cast<std::size_t>(all_->processes()) * static_cast<std::size_t>(count));
-    long long const bytes = static_cast<long long>(sizeof *numbers) * count;
+    auto const message_of = [&](Number* of) {
+      return process_message{of, static_cast<long long>(sizeof(Number)) * count};
+    };
     list<process_message> out(all_->processes()), in(all_->processes());
     for (int q = 0; q < all_->processes(); ++q)
-      out[q] = {numbers, bytes}, in[q] = {all.data() + static_cast<long long>(q) * count, bytes};
+      out[q] = message_of(numbers), in[q] = message_of(all.data() + static_cast<long long>(q) * count);
     all_->exchange(what, out.begin(), in.begin());
     for (int i = 0; i < count; ++i) {
       numbers[i] = 0;

@@ -108,7 +108,7 @@ struct monitor {
           message({who, ": its monitor is ", what.name,
                    ", and this run has no validation data; give fit .validation, or watch loss or acc"}));
     epoch_record none;
-    none.train.acc = none.validation.acc = __builtin_nan("");
+    none.train = {1, __builtin_nan("")}, none.validation = {2, __builtin_nan("")};
     if (double const without = what.of(none); !run.has_acc && without != without)
       throw option_error(message({who, ": its monitor is ", what.name,
                                   ", and a network that learns values has no accuracy; watch loss or val_loss"}));

@@ -3,6 +3,7 @@
 
 #include <dsl/data/dataset.hpp>
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/option_check.hpp>
 #include <dsl/error.hpp>
 #include <dsl/executors/process_checks.hpp>
 #include <dsl/training/evaluation.hpp>
@@ -24,6 +25,9 @@ class regression_scores : public evaluation_observer {
   /// 1 - the squared error's part of the values' own spread around their mean, of one output: 1 for a perfect network,
   /// 0 for one that always gives the mean. 0 where all values are equal.
   double r2(int output = 0) const {
+    if (count_ <= 0) return 0;
+    detail::option_check{"regression_scores"}.need(output >= 0 && output < outputs_,
+                                                   "the output must be one of the network's", output);
     double const* const of = moments_.data() + 3 * output;
     double const samples = count_ / outputs_;
     double const spread = of[1] - of[0] * of[0] / samples;
@@ -38,6 +42,7 @@ class regression_scores : public evaluation_observer {
     outputs_ = data.values;
     count_ = sums_[distance] = sums_[square] = 0;
     moments_.assign(3 * static_cast<std::size_t>(outputs_), 0);
+    origin_.assign(data.wanted(0), data.wanted(0) + outputs_);
   }
   void on_batch(float const*, std::int32_t const*, std::int64_t, int) override {}
   [[gnu::cold]] void on_values(float const* outputs, float const* values, std::int64_t, int size) override {
@@ -46,7 +51,8 @@ class regression_scores : public evaluation_observer {
         double const wanted = static_cast<double>(*values++);
         double const d = static_cast<double>(*outputs++) - wanted;
         double* const of = moments_.data() + 3 * i;
-        of[0] += wanted, of[1] += wanted * wanted, of[2] += d * d;
+        double const from_origin = wanted - static_cast<double>(origin_[static_cast<std::size_t>(i)]);
+        of[0] += from_origin, of[1] += from_origin * from_origin, of[2] += d * d;
         sums_[distance] += d < 0 ? -d : d;
         sums_[square] += d * d;
       }
@@ -64,7 +70,8 @@ class regression_scores : public evaluation_observer {
   double count_ = 0;     // numbers seen
   double sums_[2] = {};  // of distances and their squares
   int outputs_ = 1;
-  std::vector<double> moments_{};  // per output: the values' sum and sum of squares, the squared error's sum
+  std::vector<float> origin_{};    // of the data set's first sample: sums of distances from it lose no digits
+  std::vector<double> moments_{};  // per output: the sums of these and of their squares, the squared error's sum
 };
 
 }  // namespace dsl

@@ -161,6 +161,10 @@ class trainer {
   /// The same without counts that are checked: `size` samples and labels.
   scores train_on_batch(float const* images, std::int32_t const* labels, int size) {
     check_size(size);
+    if (!takes(engine_->options().loss, target_kind::classes))
+      detail::refuse<option_error>(
+          {"train_on_batch: this loss compares with values; found a class a sample; give values, "
+           "or compile() another loss"});
     auto const outputs = graph_.shape_of(graph_.result()).size();
     for (int n = 0; n < size; ++n)
       if (labels[n] < 0 || labels[n] >= outputs)
@@ -206,9 +210,9 @@ class trainer {
 
  private:
   scores train_on(float const* samples, std::int32_t const* labels, float const* values, int size) {
-    if (engine_->processes()) engine_->processes()->before_batch(size, learning_rate_, step_);
     batch_part const share = engine_->share_of(size);
     target_kind const targets = values ? target_kind::values : target_kind::classes;
+    if (engine_->processes()) engine_->processes()->before_batch(size, learning_rate_, step_, targets);
     int const program = engine_->prepare(mode::training, share, targets);
     long long const outputs = graph_.shape_of(graph_.result()).size();
     auto const picture = graph_.output_shape(graph_.nodes[0]).size();
@@ -307,9 +311,15 @@ class trainer {
       }
       if (!seen) return true;
       batch_part const share = engine_->share_of(b.size);
-      auto const needed = static_cast<std::size_t>(share.size) * outputs_each;
+      auto const needed = static_cast<std::size_t>(share.size) * (outputs_each > 1 ? outputs_each : 2);
       if (outputs.size() < needed) outputs.allocate(needed);
       engine_->read_result(program, outputs.data());
+      if (b.labels && outputs_each == 1 && data.classes == 2) {  // a column a class, as of any other network
+        for (std::size_t n = static_cast<std::size_t>(share.size); n-- > 0;) {
+          float const second = outputs[n];
+          outputs[2 * n] = 1 - second, outputs[2 * n + 1] = second;
+        }
+      }
       if (b.labels)
         seen->on_batch(outputs.data(), b.labels + share.first, b.first + share.first, share.size);
       else
@@ -433,8 +443,9 @@ class trainer {
   }
   /// Without its mean the network sees pictures of another brightness, and its scores are about those. Says so once.
   [[gnu::cold]] void look_at_mean(dataset const& data, char const* what) {
-    bool const same_deviation = !deviation_ || detail::same_mean(deviation_, data.deviation);
-    if ((!mean_ || detail::same_mean(mean_, data.mean)) && same_deviation) return;
+    if (!mean_ && !deviation_) return;
+    bool const same_deviation = detail::same_mean(deviation_, data.deviation);
+    if (same_deviation && detail::same_mean(mean_, data.mean)) return;
     mean_ = deviation_ = nullptr;
     process_checks const* const processes = engine_->processes();
     if (processes && processes->process() > 0) return;
