@@ -8,7 +8,7 @@ namespace dsl::plain {
 
 /// Numbers of one channel, `Step` apart; a constant 1 where they are contiguous, so that compilers use vectors.
 struct one_apart {
-  constexpr operator long long() const { return 1; }
+  constexpr operator long long() const { return 1; }  // NOLINT(google-explicit-constructor): it stands for a number
 };
 template <class F>
 void with_steps(int x_block, int y_block, F f) {
