@@ -226,12 +226,8 @@ class emitter {
       for (int i = 0; i < edge; ++i) p_.operands[p_.operands.size() - 1].channel += g_.input_shape(x, i).channels;
   }
 
-  /// Whether the loss's gradient is that of the logits in front of the network's last softmax or sigmoid.
   [[gnu::cold]] constexpr bool loss_from_logits() const {
-    node const& last = g_.nodes[g_.size.nodes - 1];
-    return p_.options.loss == loss::binary_crossentropy
-               ? last.kind == op::activation && last.function == function::sigmoid
-               : p_.options.loss == loss::categorical_crossentropy && last.kind == op::softmax;
+    return is_of_logits(p_.options.loss, g_.nodes[g_.size.nodes - 1]);
   }
 
   [[gnu::cold]] constexpr void compute_loss() {

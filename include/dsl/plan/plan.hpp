@@ -31,6 +31,13 @@ constexpr bool takes(loss l, target_kind targets) {
 /// A target's channel_block where all channels of a buffer lie together: NHWC, as GPUs want it.
 inline constexpr int channels_last = 0;
 
+/// Whether a loss takes the place of its network's last operation in the backward pass: its gradient is then that of
+/// the logits, which go into that softmax or sigmoid.
+constexpr bool is_of_logits(loss l, node const& last) {
+  return l == loss::binary_crossentropy ? last.kind == op::activation && last.function == function::sigmoid
+                                        : l == loss::categorical_crossentropy && last.kind == op::softmax;
+}
+
 /// How a machine wants its tensors; fixes every size and offset of a plan. Element (n, c, pixel) of a tensor with
 /// channel block b is at ((n * blocks + c / b) * area + pixel) * b + c % b: b = 1 is NCHW, 16 is oneDNN's nChw16c, and
 /// channels_last stands for as many as the buffer has. Flat tensors always have b = 1, inputs of less than 16 channels

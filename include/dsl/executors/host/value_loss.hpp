@@ -13,9 +13,10 @@ struct value_loss {
   double slope = 0;
 };
 
-/// Of output y where `wanted` was, as dsl::loss defines each. binary_crossentropy takes outputs of 1e-7 to 1 - 1e-7, as
-/// Keras does, so that loss and derivative stay finite; from_logits: y is a sigmoid's result, slope is the derivative
-/// with respect to its input, exact for every y, and the cost of what a float can't tell from 1 is -log(2^-25).
+/// Computes the loss of an output y where `wanted` was, as dsl::loss defines each. binary_crossentropy takes outputs of
+/// 1e-7 to 1 - 1e-7, as Keras does, so that loss and derivative stay finite; from_logits: y is a sigmoid's result,
+/// slope is the derivative with respect to its input, exact for every y, and the cost of what a float can't tell from 1
+/// is -log(2^-25).
 inline value_loss value_loss_at(loss kind, bool from_logits, double y, double wanted) {
   double const d = y - wanted;
   double const distance = d < 0 ? -d : d;
@@ -37,7 +38,7 @@ inline value_loss value_loss_at(loss kind, bool from_logits, double y, double wa
 /// what batch_metrics calls correct. wanted: (samples, outputs) in NCHW. gradient, where there is memory for it,
 /// receives d(mean loss) / dy, or / d(logits); `whole` and `adds` are those of compute_loss.
 template <class T>
-[[gnu::cold]] void compute_value_loss(loss kind, bool after_sigmoid, view<T const> y, float const* wanted,
+[[gnu::cold]] void compute_value_loss(loss kind, bool from_logits, view<T const> y, float const* wanted,
                                       double* metrics, view<T> gradient, int whole = 0, bool adds = false) {
   bool const binary = kind == loss::binary_crossentropy;
   auto const outputs = static_cast<double>(y.shape.size());
@@ -50,7 +51,7 @@ template <class T>
       for (long long i = 0; i < y.shape.area(); ++i) {
         double const target = static_cast<double>(*wanted++);
         auto const output = static_cast<double>(y(n, c, i));
-        value_loss const at = value_loss_at(kind, binary && after_sigmoid, output, target);
+        value_loss const at = value_loss_at(kind, from_logits, output, target);
         cost += at.cost;
         right += binary && (output > 0.5) == (target > 0.5) ? 1 : 0;
         if (gradient.data) gradient(n, c, i) = static_cast<T>(at.slope * share);

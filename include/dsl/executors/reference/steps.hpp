@@ -91,13 +91,12 @@ class steps : public host::engine<T> {
 
   [[gnu::cold]] void loss(program const& p, bound_step const& b) const {
     dsl::loss const kind = p.plan.options.loss;
-    node const& last = this->graph_.nodes[this->graph_.size.nodes - 1];
+    bool const from_logits = is_of_logits(kind, this->graph_.nodes[this->graph_.size.nodes - 1]);
     bool const adds = b.step->micro > 0;
     if (b.values)
-      host::compute_value_loss<T>(kind, last.kind == op::activation && last.function == function::sigmoid, b.x,
-                                  b.values, b.metrics, b.to, p.part.whole, adds);
+      host::compute_value_loss<T>(kind, from_logits, b.x, b.values, b.metrics, b.to, p.part.whole, adds);
     else
-      host::compute_loss<T>(kind, last.kind == op::softmax, b.x, b.labels, b.metrics, b.to, p.part.whole, adds,
+      host::compute_loss<T>(kind, from_logits, b.x, b.labels, b.metrics, b.to, p.part.whole, adds,
                             this->options_.label_smoothing);
   }
 
