@@ -38,7 +38,7 @@ int main(int argc, char** argv) try {
     throw dsl::option_error("tabular_classification: it takes a file and a column, or nothing; found a file alone");
   std::string const path = argc > 2 ? argv[1] : "tabular_classification.csv", column = argc > 2 ? argv[2] : "species";
   if (argc <= 2) write_flowers(path);
-  dsl::dataset const all = dsl::read_csv_classes(path, column);
+  dsl::dataset const all = dsl::read_csv_classes(path, column, {}, {.shuffle_seed = 1});
   dsl::dataset train = all.first(all.size * 4 / 5), test = all.subset(train.size, all.size - train.size);
   dsl::normalize(train, test);
   dsl::trainer trainer = dsl::compile<model>(dsl::reference{}, dsl::adam{.learning_rate = 5e-3});

@@ -39,7 +39,7 @@ int main(int argc, char** argv) try {
     throw dsl::option_error("tabular_regression: it takes a file and a column, or nothing; found a file alone");
   std::string const path = argc > 2 ? argv[1] : "tabular_regression.csv", column = argc > 2 ? argv[2] : "price";
   if (argc <= 2) write_houses(path);
-  dsl::dataset const all = dsl::read_csv_values(path, {column});
+  dsl::dataset const all = dsl::read_csv_values(path, {column}, {.shuffle_seed = 1});
   dsl::dataset train = all.first(all.size * 4 / 5), test = all.subset(train.size, all.size - train.size);
   dsl::normalize(train, test);
   dsl::trainer trainer =

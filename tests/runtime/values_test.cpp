@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <fstream>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -322,6 +323,7 @@ TEST_CASE("what does not fit is refused before the first step") {
   refuses<data_error>([] { in_memory_values({2}, {1, NAN}, 1, {1}); }, {"nan", "number 1 of sample 0"});
   refuses<data_error>([] { in_memory_values({2}, {1, 2}, 1, {INFINITY}); }, {"values", "inf"});
   refuses<data_error>([] { in_memory_classes({1}, {1, 2}, 2, {0, 2}); }, {"labels", "2"});
+  refuses<option_error>([] { in_memory_classes({1}, {1, 2}, 0, {0, 0}); }, {"classes", "1 or more"});
 }
 
 TEST_CASE("a table is read, column by column") {
@@ -338,6 +340,15 @@ TEST_CASE("a table is read, column by column") {
   dsl::dataset const tiny = read_csv_values(path, {"b"});
   CHECK(*tiny.reals(0) == 5);
   CHECK(*tiny.wanted(0) == 0);
+  write("a,b\n1,10\n2,20\n3,30\n4,40\n5,50\n");
+  dataset const drawn = read_csv_values(path, {"b"}, {.shuffle_seed = 1});
+  std::vector<float> order;
+  for (std::int64_t i = 0; i < 5; ++i) {
+    order.push_back(*drawn.reals(i));
+    CHECK(*drawn.wanted(i) == 10 * order.back());
+  }
+  CHECK(order != std::vector<float>{1, 2, 3, 4, 5});
+  CHECK(std::accumulate(order.begin(), order.end(), 0.0F) == 15);
   write("1;0.5;yes\n2;0;no\n3;1;yes\n");
   dataset const classes = read_csv_classes(path, "2", {}, {.separator = ';', .header = false});
   CHECK(classes.classes == 2);

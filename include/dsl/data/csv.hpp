@@ -47,9 +47,11 @@ dataset read_csv_values(std::string const& path, std::vector<std::string> const&
   left_out.insert(left_out.end(), targets.begin(), targets.end());
   int columns = 0;
   std::vector<float> numbers = detail::numbers_without(table, left_out, columns);
+  std::vector<std::size_t> wanted_columns;
+  for (std::string const& name : targets) wanted_columns.push_back(table.column(name));
   std::vector<float> wanted;
   for (std::size_t row = 0; row < table.rows(); ++row)
-    for (std::string const& name : targets) wanted.push_back(table.number(row, table.column(name)));
+    for (std::size_t const column : wanted_columns) wanted.push_back(table.number(row, column));
   return in_memory_values({columns}, std::move(numbers), static_cast<int>(targets.size()), std::move(wanted));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/data/pipeline.hpp>
 #include <dsl/detail/input_file.hpp>
 #include <dsl/detail/math.hpp>
 #include <dsl/detail/message.hpp>
@@ -10,6 +11,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -23,6 +25,8 @@ struct csv_options {
   char separator = ',';
   bool header = true;                 // the first line has the columns' names; else these are "0", "1", ...
   std::vector<std::string> ignore{};  // columns that are left out
+  /// Draws the rows' order, for a file that is sorted and that a part will be tested with; 0: the file's order.
+  std::uint64_t shuffle_seed = 0;
 };
 
 namespace detail {
@@ -35,28 +39,20 @@ class csv_table {
   [[gnu::cold]] csv_table(std::string const& path, csv_options const& o) : path_(path), separator_(o.separator) {
     input_file file(path, "csv", "check the path");
     file.append(text_, file.size());
-    if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark
-    while (next_line()) {
-      std::size_t const found = fields_.size() - lines_.size() * names_.size();
-      if (names_.empty()) {
-        for (std::size_t i = 0; i < found; ++i)
-          names_.push_back(o.header ? std::string(fields_[i]) : std::to_string(i));
-        if (o.header) fields_.clear();
-        if (o.header) continue;
-      }
-      if (found != names_.size())
-        fail("must have ", std::to_string(names_.size()) + " fields a line, as the first", std::to_string(found),
-             began_);
-      lines_.push_back(began_);
+    try {
+      find_rows(o);
+    } catch (std::bad_alloc const&) {
+      file.fail(message({"no room in memory for the places of its fields, ", sizeof(std::string_view), " bytes each"}));
     }
-    if (lines_.empty()) refuse<data_error>({"csv: ", path_, " must have a line of data; found none; check the file"});
   }
 
   std::size_t rows() const { return lines_.size(); }
   std::vector<std::string> const& names() const { return names_; }
-  std::string_view field(std::size_t row, std::size_t column) const { return fields_[row * names_.size() + column]; }
-  /// Where a row begins in the file, from 1.
-  std::int64_t line(std::size_t row) const { return lines_[row]; }
+  std::string_view field(std::size_t row, std::size_t column) const {
+    return fields_[static_cast<std::size_t>(rows_[row]) * names_.size() + column];
+  }
+  /// Returns the line of the file in which a row begins, from 1.
+  std::int64_t line(std::size_t row) const { return lines_[static_cast<std::size_t>(rows_[row])]; }
 
   /// The column of that name; throws data_error where there is none, or several.
   [[gnu::cold]] std::size_t column(std::string const& name) const {
@@ -81,7 +77,7 @@ class csv_table {
     if (error != std::errc{} || end != text.data() + text.size() ||
         !isfinite(static_cast<double>(static_cast<float>(value))))
       fail("must have a number that a float can have as ", names_[column],
-           text.empty() ? "an empty field" : excerpt(text), lines_[row]);
+           text.empty() ? "an empty field" : excerpt(text), line(row));
     return static_cast<float>(value);
   }
 
@@ -90,6 +86,29 @@ class csv_table {
                                     std::int64_t line) const {
     refuse<data_error>(
         {"csv: ", path_, " ", must, what, "; found ", found, " in line ", line, "; mend the line or leave it out"});
+  }
+
+  [[gnu::cold]] void find_rows(csv_options const& o) {
+    if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark
+    while (next_line()) {
+      std::size_t const found = fields_.size() - lines_.size() * names_.size();
+      if (names_.empty()) {
+        for (std::size_t i = 0; i < found; ++i)
+          names_.push_back(o.header ? std::string(fields_[i]) : std::to_string(i));
+        if (o.header) fields_.clear();
+        if (o.header) continue;
+      }
+      if (found != names_.size())
+        fail("must have ", std::to_string(names_.size()) + " fields a line, as the first", std::to_string(found),
+             began_);
+      lines_.push_back(began_);
+    }
+    if (lines_.empty()) refuse<data_error>({"csv: ", path_, " must have a line of data; found none; check the file"});
+    rows_.resize(lines_.size());
+    if (o.shuffle_seed > 0)
+      epoch_order(o.shuffle_seed, 0, rows_);
+    else
+      for (std::size_t i = 0; i < rows_.size(); ++i) rows_[i] = static_cast<std::int64_t>(i);
   }
 
   /// Appends a line's fields, without quotes and where they stand in the file. False at the end; empty lines are
@@ -131,7 +150,8 @@ class csv_table {
   std::int64_t line_ = 1, began_ = 1;
   std::vector<std::string> names_;
   std::vector<std::string_view> fields_;  // of text_
-  std::vector<std::int64_t> lines_;
+  std::vector<std::int64_t> lines_;       // of the file, as they come
+  std::vector<std::int64_t> rows_;        // which of them each row is
 };
 
 }  // namespace detail

@@ -17,8 +17,8 @@ namespace dsl {
 /// What a sample's numbers are stored as.
 enum class element : unsigned char { byte, real };  // std::uint8_t, float
 
-/// Where samples lie: `count` of them, channel-major, one every `stride` bytes; `first` points to bytes, or to floats.
-/// A CIFAR-10 file is {file + 1, 3073, 10000}: each record is one label byte and 3x32x32 pixels.
+/// A run of samples in memory: `count` of them, channel-major, one every `stride` bytes; `first` points to bytes, or to
+/// floats. A CIFAR-10 file is {file + 1, 3073, 10000}: each record is one label byte and 3x32x32 pixels.
 struct picture_segment {
   std::uint8_t const* first = nullptr;
   std::int64_t stride = 0;
@@ -56,7 +56,7 @@ struct dataset {
   float const* reals(std::int64_t i) const { return reinterpret_cast<float const*>(pixels(i)); }
   /// What is to be learnt of sample i: `values` floats, in the order of the network's outputs.
   float const* wanted(std::int64_t i) const { return storage->values.data() + (begin + i) * values; }
-  /// Where sample i lies, 0 <= i < size: its C*H*W bytes, or floats as reals() has them.
+  /// Returns the address of sample i, 0 <= i < size: of its C*H*W bytes, or of floats, as reals() has them.
   std::uint8_t const* pixels(std::int64_t i) const {
     i += begin;
     for (auto const& s : storage->segments) {

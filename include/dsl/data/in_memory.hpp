@@ -4,6 +4,7 @@
 #include <dsl/data/dataset.hpp>
 #include <dsl/detail/math.hpp>
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/option_check.hpp>
 #include <dsl/error.hpp>
 
 #include <cstddef>
@@ -30,9 +31,17 @@ void require_numbers(std::span<float const> numbers, std::int64_t count, std::in
                           i % each, " of sample ", i / each, "; mend it or leave the sample out"});
 }
 
+/// Checks and wraps floats whose labels, or `values` each to be learnt, are in the storage.
 template <class = void>
-dataset dataset_of(dsl::shape sample, std::span<float const> numbers, std::int64_t count, int classes, int values,
-                   dataset_storage storage) {
+dataset dataset_of_floats(dsl::shape sample, std::span<float const> numbers, int classes, int values,
+                          dataset_storage storage) {
+  auto count = static_cast<std::int64_t>(storage.labels.size());
+  if (classes > 0) {
+    require_labels(storage.labels, classes);
+  } else {
+    count = values < 1 ? 0 : static_cast<std::int64_t>(storage.values.size()) / values;
+    require_numbers(storage.values, count, values, "values");
+  }
   require_numbers(numbers, count, sample.size(), "numbers");
   auto const stride = static_cast<std::int64_t>(sample.size() * sizeof(float));
   storage.elements = element::real;
@@ -45,57 +54,45 @@ dataset dataset_of(dsl::shape sample, std::span<float const> numbers, std::int64
           .values = values};
 }
 
-inline std::span<float const> own(std::vector<float>&& numbers, dataset_storage& storage) {
-  auto const owner = std::make_shared<std::vector<float> const>(std::move(numbers));
-  storage.owners.push_back(owner);
-  return *owner;
-}
-
 }  // namespace detail
 
 /// Makes a data set of floats whose samples have a class each: labels.size() samples, channel-major, one after another.
 /// The numbers are not copied: they must outlive the data set and all its copies. Throws data_error for labels outside
-/// 0 to classes - 1, a wrong count, and for a number that is infinite or NaN.
+/// 0 to classes - 1, a wrong count, and for a number that is infinite or NaN; option_error without a class.
 template <class = void>
 dataset in_memory_classes(dsl::shape sample, std::span<float const> numbers, int classes,
-                          std::vector<std::int32_t> labels, std::vector<std::string> class_names = {}) {
-  detail::require_labels(labels, classes);
-  auto const count = static_cast<std::int64_t>(labels.size());
-  return detail::dataset_of(sample, numbers, count, classes, 0,
-                            {.labels = std::move(labels), .class_names = std::move(class_names)});
+                          std::vector<std::int32_t> labels, std::vector<std::string> class_names = {},
+                          std::shared_ptr<void const> owner = nullptr) {
+  detail::option_check{"in_memory_classes"}.need(classes >= 1, "classes must be 1 or more", classes);
+  return detail::dataset_of_floats(
+      sample, numbers, classes, 0,
+      {.labels = std::move(labels), .class_names = std::move(class_names), .owners = {std::move(owner)}});
 }
-/// The same of a vector, which is copied or moved: the data set owns its numbers.
+/// Makes one that owns its numbers: the vector is copied or moved into it.
 /// in_memory_classes({2}, {0, 0, 1, 1}, 2, {0, 1})
 template <class = void>
 dataset in_memory_classes(dsl::shape sample, std::vector<float> numbers, int classes, std::vector<std::int32_t> labels,
                           std::vector<std::string> class_names = {}) {
-  detail::require_labels(labels, classes);
-  dataset_storage storage;
-  auto const count = static_cast<std::int64_t>(labels.size());
-  std::span<float const> const all = detail::own(std::move(numbers), storage);
-  storage.labels = std::move(labels), storage.class_names = std::move(class_names);
-  return detail::dataset_of(sample, all, count, classes, 0, std::move(storage));
+  auto const owner = std::make_shared<std::vector<float> const>(std::move(numbers));
+  return in_memory_classes(sample, std::span<float const>(*owner), classes, std::move(labels), std::move(class_names),
+                           owner);
 }
 
 /// Makes a data set of floats whose samples have `values` floats each to be learnt, in the order of the network's
 /// outputs. The numbers are not copied: they must outlive the data set and all its copies; the values are. Throws
 /// data_error for wrong counts, and for a number or value that is infinite or NaN.
 template <class = void>
-dataset in_memory_values(dsl::shape sample, std::span<float const> numbers, int values, std::vector<float> wanted) {
-  auto const count = values < 1 ? 0 : static_cast<std::int64_t>(wanted.size()) / values;
-  detail::require_numbers(wanted, count, values, "values");
-  return detail::dataset_of(sample, numbers, count, 0, values, {.values = std::move(wanted)});
+dataset in_memory_values(dsl::shape sample, std::span<float const> numbers, int values, std::vector<float> wanted,
+                         std::shared_ptr<void const> owner = nullptr) {
+  return detail::dataset_of_floats(sample, numbers, 0, values,
+                                   {.owners = {std::move(owner)}, .values = std::move(wanted)});
 }
-/// The same of a vector, which is copied or moved: the data set owns its numbers.
+/// Makes one that owns its numbers: the vector is copied or moved into it.
 /// in_memory_values({2}, {0, 0, 1, 1}, 1, {0.5, 3})
 template <class = void>
 dataset in_memory_values(dsl::shape sample, std::vector<float> numbers, int values, std::vector<float> wanted) {
-  dataset_storage storage;
-  auto const count = values < 1 ? 0 : static_cast<std::int64_t>(wanted.size()) / values;
-  detail::require_numbers(wanted, count, values, "values");
-  std::span<float const> const all = detail::own(std::move(numbers), storage);
-  storage.values = std::move(wanted);
-  return detail::dataset_of(sample, all, count, 0, values, std::move(storage));
+  auto const owner = std::make_shared<std::vector<float> const>(std::move(numbers));
+  return in_memory_values(sample, std::span<float const>(*owner), values, std::move(wanted), owner);
 }
 
 }  // namespace dsl

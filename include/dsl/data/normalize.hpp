@@ -49,7 +49,7 @@ void normalize(dataset& train, Others&... others) {
   detail::find_moments(train, false);
   ((others.mean = train.mean, others.deviation = train.deviation), ...);
 }
-/// The same with one mean and one deviation a channel, as for pictures of any size.
+/// Normalises with one mean and one deviation a channel, as is usual for pictures.
 template <class... Others>
 void normalize_channels(dataset& train, Others&... others) {
   detail::find_moments(train, true);
