@@ -88,8 +88,8 @@ class engine {
   virtual void start_epoch(int /*program*/, int /*epoch*/, std::int64_t /*step*/) {}
 
   /// Builds a plan's primitives and memory; the same options return the same number. The loss is the mean over the
-  /// whole batch. Throws option_error where the
-  /// loss can't compare with such targets, and executor_error where the executor has no kernel that does.
+  /// whole batch. Throws option_error where the loss can't compare with such targets, and executor_error where the
+  /// executor has no kernel that does.
   virtual int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) = 0;
   /// Runs one step on a batch of exactly the prepared size: with a group, all engines of it at the same time.
   virtual void run(int program, batch_view const& batch) = 0;

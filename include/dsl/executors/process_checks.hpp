@@ -52,7 +52,7 @@ class process_checks {
 
   /// Every number becomes the sum of all processes' numbers.
   virtual void sum(char const* what, long long* numbers, int count) = 0;
-  /// The same for doubles, added in the processes' order.
+  /// Sums doubles, in the processes' order.
   virtual void sum(char const* what, double* numbers, int count) = 0;
 
  protected:

@@ -17,7 +17,7 @@ class evaluation_observer {
   /// in. outputs: (size, outputs a sample); of one output for two classes (size, 2), 1 - it and it. Of several
   /// processes each sees its own part.
   virtual void on_batch(float const* outputs, std::int32_t const* labels, std::int64_t first, int size) = 0;
-  /// The same of samples with values to be learnt, (size, outputs a sample) as well.
+  /// Looks at samples with values to be learnt, (size, outputs a sample) as well; on_batch does not see those.
   virtual void on_values(float const* /*outputs*/, float const* /*values*/, std::int64_t /*first*/, int /*size*/) {}
   /// processes: of several, for adding up what each has seen; else null.
   virtual void on_end(process_checks* /*processes*/) {}

@@ -150,7 +150,7 @@ class trainer {
     require_count("train_on_batch: samples", samples.size(), labels.size(), graph_.output_shape(graph_.nodes[0]));
     return train_on_batch(samples.data(), labels.data(), static_cast<int>(labels.size()));
   }
-  /// The same towards values, as many a sample as the network has outputs, in their order.
+  /// Trains one step towards values, as many a sample as the network has outputs, in their order.
   scores train_on_batch(std::span<float const> samples, std::span<float const> values) {
     auto const each = static_cast<std::size_t>(graph_.shape_of(graph_.result()).size());
     require_count("train_on_batch: values", values.size(), values.size() / each, graph_.shape_of(graph_.result()));
@@ -158,7 +158,7 @@ class trainer {
                   graph_.output_shape(graph_.nodes[0]));
     return train_on(samples.data(), nullptr, values.data(), static_cast<int>(values.size() / each));
   }
-  /// The same without counts that are checked: `size` samples and labels.
+  /// Trains one step on `size` samples and labels; nothing checks that there are so many.
   scores train_on_batch(float const* images, std::int32_t const* labels, int size) {
     check_size(size);
     if (!takes(engine_->options().loss, target_kind::classes))
@@ -181,7 +181,7 @@ class trainer {
                   graph_.output_shape(graph_.nodes[0]));
     predict_on_batch(samples.data(), static_cast<int>(outputs.size() / each), outputs.data());
   }
-  /// The same without counts that are checked: `size` samples, size * outputs floats.
+  /// Computes the outputs of `size` samples, size * outputs floats; nothing checks that there is room for so many.
   void predict_on_batch(float const* images, int size, float* outputs) {
     check_size(size);
     int const program = engine_->prepare(mode::inference, size);

@@ -138,10 +138,9 @@ class engine : public dsl::engine {
   }
   [[gnu::cold]] void write_slot(int s, int k, float const* in) override {
     this->require_slot(s, k);
-    bool is_zero = true;
-    for (long long i = 0; i < graph_.parameters[k].count(); ++i) is_zero = is_zero && in[i] == 0;
-    if (is_zero && !state_.trains()) return;  // as they will be: a network that only predicts has no memory for them
-    copy(in, slot_data(s, k), k);
+    bool writes = state_.trains();  // a network that only predicts has no memory for slots, which begin as zeros
+    for (long long i = 0; !writes && i < graph_.parameters[k].count(); ++i) writes = in[i] != 0;
+    if (writes) copy(in, slot_data(s, k), k);
   }
 
   /// The same numbers without rounding to float; tests of gradients in double need them.

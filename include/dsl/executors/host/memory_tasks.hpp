@@ -5,11 +5,10 @@
 #include <dsl/executors/host/bound_step.hpp>
 #include <dsl/executors/host/memory_kernels.hpp>
 
-// Steps that walk memory once, through kernels that executors in channel blocks share. Each has threads of its own: a
-// Place offers lanes(), memory() with the kernels, shared() with scratch that all its threads see, of as many
-// floats as need_shared() was told, and run(items, f),
-// which calls f(item) for
-// all of them, in whichever order and thread, and threads() of them. An empty task: the layout has no whole vectors.
+// Steps that walk memory once, through kernels that executors in channel blocks share. A Place is a device of such an
+// executor: lanes(); memory(), the kernels; shared(), scratch that all its threads see, of as many floats as
+// need_shared() was told; threads(); and run(items, f), which calls f(item) for all items, in any order and thread. A
+// task is empty where the layout has no whole vectors.
 
 namespace dsl::host {
 
