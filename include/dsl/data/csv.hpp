@@ -48,6 +48,7 @@ dataset read_csv_values(std::string const& path, std::vector<std::string> const&
   int columns = 0;
   std::vector<float> numbers = detail::numbers_without(table, left_out, columns);
   std::vector<std::size_t> wanted_columns;
+  wanted_columns.reserve(targets.size());
   for (std::string const& name : targets) wanted_columns.push_back(table.column(name));
   std::vector<float> wanted;
   for (std::size_t row = 0; row < table.rows(); ++row)
