@@ -90,7 +90,8 @@ class Program(unittest.TestCase):
         _, err = self.run_in("a", mpirun((1, program, *SMALL), (1, program, *SMALL, "--seed", "5")), 1)
         self.assertIn("rank 1 and rank 0 differ in the seed: 5 and 0", err)
         for more, said in ((["--confusion", "c.txt"], "whether there is --confusion: 0 and 1"),
-                           (["--early-stopping", "2"], "--early-stopping: 0 and 2")):
+                           (["--early-stopping", "2"], "--early-stopping: 0 and 2"),
+                           (["--save-every", "3"], "--save-every: 0 and 3")):
             out, err = self.run_in("a", mpirun((1, program, *SMALL, *more), (1, program, *SMALL)), 1)
             self.assertIn(f"rank 1 and rank 0 differ in {said}", err)
             self.assertNotIn("Epoch 1", out)

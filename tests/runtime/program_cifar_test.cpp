@@ -233,6 +233,7 @@ TEST_CASE("program: nonsense options", "[program]") {
   refuses(2, with({"--augment", "crop_flip_cutout", "--cutout-epochs", "-1"}), {"--cutout-epochs", "found -1"});
   for (char const* epochs : {"-1", "70", "71"})
     refuses(2, with({"--swa", epochs}), {"--swa", "below --epochs", std::string("found ") + epochs + "; try 58"});
+  refuses(2, with({"--epochs", "2147483647", "--swa", "2147483647"}), {"--swa", "try 1789569705"});
   for (char const* momentum : {"0", "-0.5", "1.5"})
     refuses(2, with({"--ema", momentum}), {"--ema", "at most 1", std::string("found ") + momentum});
   refuses(2, with({"--train-size", "-1"}), {"--train-size", "found -1"});
@@ -313,6 +314,26 @@ TEST_CASE("program: without standard streams its files have what belongs into th
   CHECK(contents(here / "a.csv").starts_with("epoch,loss,"));
   for (char const* lock : {"plot.png.lock", "w.lock", "a.csv.lock"})  // else the next run would be refused
     CHECK(contents(here / lock).starts_with("process "));
+}
+
+TEST_CASE("program: export_onnx does not replace the weights that it reads, under whatever name",
+          "[program][hostile]") {
+  fs::path const program = fs::path(TYPENET_MINIGOOGLENET_CIFAR).parent_path() / "export_onnx";
+  if (!fs::exists(program)) return;  // a build without onnx
+  temporary_directory const here;
+  std::ofstream(here / "w") << "weights";
+  fs::create_symlink(here / "w", here / "link.onnx");
+  fs::create_hard_link(here / "w", here / "twin.onnx");
+  for (char const* output : {"w", "./w", "link.onnx", "twin.onnx"}) {
+    INFO(output);
+    std::string const command =
+        "cd '" + here.path.string() + "' && '" + program.string() + "' w " + output + " > out 2> err";
+    CHECK(std::system(command.c_str()) != 0);
+    CHECK(contents(here / "err") ==
+          "error: OUTPUT: it must be another file than WEIGHTS, which it would replace; found " + std::string(output) +
+              " for both; give another name\n");
+    CHECK(contents(here / "w") == "weights");
+  }
 }
 
 TEST_CASE("program: optimizers, clipping and label smoothing", "[program]") {
@@ -661,6 +682,17 @@ TEST_CASE("program: an interrupted run of one epoch has a state, too; a second C
   CHECK((o.signal == SIGINT || o.signal == SIGTERM));
   CHECK_FALSE(has(o.out, "to resume"));
   CHECK_FALSE(fs::exists(here / "plot.svg.checkpoint"));
+}
+
+TEST_CASE("program: the step schedule has thirds of any number of epochs", "[program][hostile]") {
+  temporary_directory const here;
+  running most(here, with_steps(2, {"-o", "plot.svg", "--epochs", "2147483647", "--schedule", "step"}));
+  most.wait_for("Epoch 2/2147483647");
+  ::kill(most.pid, SIGTERM);
+  outcome const o = most.end();
+  INFO(o.out << o.err);
+  CHECK(o.signal == SIGTERM);
+  CHECK(o.err.empty());
 }
 
 TEST_CASE("program: a reader of its output that goes away ends no training", "[program]") {
