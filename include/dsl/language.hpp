@@ -21,6 +21,7 @@
 #include <dsl/combinators/concat.hpp>
 #include <dsl/combinators/add.hpp>
 #include <dsl/combinators/multiply.hpp>
+#include <dsl/combinators/frozen.hpp>
 // sentences
 #include <dsl/network.hpp>
 #include <dsl/modules/conv_module.hpp>

@@ -86,6 +86,10 @@ std::vector<example> examples() {
        {s},
        s,
        {"batch_norm", makes::same_shape, 1, false, false, false, true, always, no}},
+      {{.kind = op::batch_norm, .epsilon = 0.1, .momentum = 0.7, .frozen = true},
+       {s},
+       s,
+       {"batch_norm", makes::same_shape, 1, false, false, true, false, always, no}},
       {{.kind = op::max_pool2d, .window = {2, 2, 1, 0, 0}},
        {s},
        {4, 2, 1},
@@ -388,7 +392,7 @@ std::string fault_of(example const& e, row const& r) {
       if (double const d = b.slope(x[i]); !(std::abs(dx[i] - d) <= 1e-6 * (1 + std::abs(d))))
         return "gradient of an input";
     for (int k = 0; k < r.parameters && edge == 0; ++k) {
-      if (!parameter{.role = r.roles[k]}.trainable()) continue;
+      if (!parameter{.role = r.roles[k], .frozen = e.of.frozen}.trainable()) continue;
       std::size_t const at = bench::index(r.roles[k]);
       for (std::size_t i = 0; i < size_of(e, r.roles[k]); ++i)
         if (double const d = b.slope(b.parameters[at][i]);
@@ -403,7 +407,8 @@ std::string fault_of(example const& e, row const& r) {
       bool differs = !same(again, dx);
       for (int k = 0; k < r.parameters; ++k) {
         std::size_t const at = bench::index(r.roles[k]);
-        for (std::size_t i = 0; parameter{.role = r.roles[k]}.trainable() && i < size_of(e, r.roles[k]); ++i)
+        for (std::size_t i = 0;
+             parameter{.role = r.roles[k], .frozen = e.of.frozen}.trainable() && i < size_of(e, r.roles[k]); ++i)
           differs = differs || b.gradients[at][i] != gradients[at][i];
       }
       return differs;

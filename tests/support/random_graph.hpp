@@ -96,6 +96,16 @@ class graph_values {
   int multiply(int a, int b) { return append({.kind = op::multiply}, {a, b}, broadcast(shape_of(a), shape_of(b))); }
   int add(std::vector<int> const& in) { return append({.kind = op::add}, in, shape_of(in[0])); }
 
+  /// Freezes what the first `count` nodes have.
+  void freeze(int count) {
+    for (int n = 0; n < count; ++n) freeze_node(n);
+  }
+  void freeze_node(int n) {
+    nodes_[static_cast<std::size_t>(n)].frozen = true;
+    for (dsl::parameter& p : parameters_)
+      if (p.node == n) p.frozen = true;
+  }
+
  private:
   template <class T>
   static int size(std::vector<T> const& v) {
@@ -135,6 +145,10 @@ class random_graph : public graph_values {
     int t = image(shape{d_.of({1, 3, 4, block_}), d_.between(2, 4), d_.between(2, 4)});
     for (int i = d_.between(1, 3); i > 0; --i) t = block(t, 0);
     finish(t);
+    if (everywhere || d.percent(50)) return;
+    if (d.percent(60)) freeze(d.below(tensors()));
+    for (int n = 0; n < tensors(); ++n)
+      if (d.percent(20)) freeze_node(n);
   }
 
  private:

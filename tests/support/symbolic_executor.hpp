@@ -96,6 +96,7 @@ class executor {
     demand(fetches || what == content::squares || p_.buffers[o->buffer].device == step_->device);
     return *o;
   }
+  operand const* take(content what) { return peek(what) ? &next(what) : nullptr; }
   dsl::shape const& tensor_shape(operand const& o) const {
     demand(o.index >= 0 && o.index < g_.size.tensors);
     return g_.shape_of(o.index);
@@ -206,8 +207,9 @@ class executor {
       case op::conv2d:
       case op::dense: {
         number weights = digest(parameter_values());
-        bool const biased = training ? peek(content::parameter) != nullptr : node_of(s.node).parameters > 1;
-        if (biased) weights = mix(weights, digest(parameter_values()));
+        operand const* const bias = peek(content::parameter);
+        if (bias && bias->index == node_of(s.node).first_parameter + 1)
+          weights = mix(weights, digest(parameter_values()));
         operand const& out = p_.operands[step_->first_operand + step_->operands - 1];
         y = by_sample(what, {&x.values}, weights, batch, tensor_shape(out).size());
         if (s.batch_norm >= 0) {
@@ -219,7 +221,7 @@ class executor {
       }
       case op::batch_norm: {
         numbers const gamma = parameter_values(), beta = parameter_values();
-        if (!training) {
+        if (!training || node_of(s.node).frozen) {
           numbers const mean = parameter_values(), variance = parameter_values();
           y = normalise(what, x.values, mean, variance, 0, gamma, beta, x.shape);
           break;
@@ -273,7 +275,7 @@ class executor {
       case op::softmax: {
         operand const& out = p_.operands[step_->first_operand + step_->operands - 1];
         y = by_sample(what, {&x.values}, 0, batch, tensor_shape(out).size());
-        if (s.kind == op::max_pool2d && training) {
+        if (s.kind == op::max_pool2d && peek(content::argmax)) {
           numbers const where = by_sample(mix(what, 1), {&x.values}, 0, batch, tensor_shape(out).size());
           store(next(content::argmax), where, tensor_shape(out).size(), batch);
         }
@@ -337,11 +339,13 @@ class executor {
     if (peek(content::activation)) output = tensor(content::activation).values;
     if (s.kind == op::layer_norm) {
       number const gamma = digest(parameter_values());
-      operand const& d_gamma = next(content::parameter_gradient);
-      operand const& d_beta = next(content::parameter_gradient);
+      operand const* const d_gamma = take(content::parameter_gradient);
+      operand const* const d_beta = take(content::parameter_gradient);
       numbers const dy = tensor(content::gradient).values;
-      store(d_gamma, by_batch(what, {&value, &dy}, parameter_count(d_gamma)), parameter_count(d_gamma), 1);
-      store(d_beta, by_batch(mix(what, 1), {&value, &dy}, parameter_count(d_beta)), parameter_count(d_beta), 1);
+      if (d_gamma)
+        store(*d_gamma, by_batch(what, {&value, &dy}, parameter_count(*d_gamma)), parameter_count(*d_gamma), 1);
+      if (d_beta)
+        store(*d_beta, by_batch(mix(what, 1), {&value, &dy}, parameter_count(*d_beta)), parameter_count(*d_beta), 1);
       operand const* in = peek(content::gradient);
       if (in)
         store_tensor(content::gradient, by_sample(what, {&value, &dy}, gamma, batch, tensor_shape(*in).size()), true);
@@ -376,6 +380,12 @@ class executor {
     }
   }
   void backward_batch_norm(step const& s, number what) {
+    if (node_of(s.node).frozen) {
+      number const gamma = digest(parameter_values()), variance = digest(parameter_values());
+      loaded const dy = tensor(content::gradient);
+      return store_tensor(content::gradient,
+                          by_sample(what, {&dy.values}, mix(gamma, variance), batch_, dy.shape.size()), true);
+    }
     loaded const x = tensor(content::activation);
     int const channels = x.shape.channels;
     numbers const now = load(next(content::statistics), 2 * channels, 1);

@@ -52,7 +52,7 @@ class interpreter {
     node const& x = g_.nodes[n];
     if (!training_ || x.kind != op::conv2d || readers_[static_cast<std::size_t>(x.output)] != 1) return false;
     for (int m = 0; m < g_.size.nodes; ++m)
-      if (g_.nodes[m].kind == op::batch_norm && g_.input(g_.nodes[m]) == x.output) return true;
+      if (g_.nodes[m].kind == op::batch_norm && !g_.nodes[m].frozen && g_.input(g_.nodes[m]) == x.output) return true;
     return false;
   }
 
@@ -73,7 +73,7 @@ class interpreter {
       }
       case op::batch_norm: {
         shape const& s = g_.output_shape(x);
-        if (!training_) {
+        if (!training_ || x.frozen) {
           y = normalise(what, *in, parameter(k + 2), parameter(k + 3), 0, parameter(k), parameter(k + 1), s);
           break;
         }
@@ -149,6 +149,9 @@ class interpreter {
         if (!cancelled(n)) add(gradient(k + 1), by_batch(mix(what, 1), {&dy}, g_.parameters[k + 1].count()));
         return contribute(in, by_sample(what, {&dy}, digest(parameter(k)), batch_, size));
       case op::batch_norm: {
+        if (x.frozen)
+          return contribute(in,
+                            by_sample(what, {&dy}, mix(digest(parameter(k)), digest(parameter(k + 3))), batch_, size));
         numbers const& now = statistics_[static_cast<std::size_t>(n)];
         add(gradient(k), by_batch(what, {&v, &now, &dy}, g_.parameters[k].count()));
         add(gradient(k + 1), by_batch(mix(what, 1), {&dy}, g_.parameters[k].count()));

@@ -34,6 +34,7 @@ class builder {
     n.output = sizes_.tensors;
     n.scope = scope_;
     n.device = static_cast<short>(device_);
+    n.frozen = frozen_;
     n.first_parameter = first_parameter_;
     n.parameters = sizes_.parameters - first_parameter_;
     first_parameter_ = sizes_.parameters;
@@ -63,6 +64,7 @@ class builder {
   /// Declares a parameter of the node appended next; its layout is that of struct parameter.
   constexpr void parameter(dsl::parameter p) {
     p.node = sizes_.nodes;
+    p.frozen = frozen_;
     long long count = 1;
     for (int d : p.dims) count = d > 0 && count > 0xffffffffffLL / d ? 0xffffffffffLL : count * d;
     require(count <= 0x7fffffffLL,
@@ -77,6 +79,14 @@ class builder {
     int const before = device_;
     device_ = device;
     if (device >= sizes_.devices) sizes_.devices = device + 1;
+    return before;
+  }
+
+  /// Freezes the parameters of nodes appended from now on, or no longer does. Returns what held before, for the way
+  /// out.
+  constexpr bool freeze(bool frozen) {
+    bool const before = frozen_;
+    frozen_ = frozen;
     return before;
   }
 
@@ -152,6 +162,7 @@ class builder {
   int first_parameter_ = 0;
   int scope_ = 0;
   int device_ = 0;
+  bool frozen_ = false;
   int depth_ = 0;
   int path_[deepest_layer] = {};
 };

@@ -11,6 +11,7 @@ namespace dsl {
 constexpr operations::row const& facts_of(node const& n) {
   if (n.kind == op::activation) return operations::activations[static_cast<int>(n.function)];
   if (n.kind == op::custom) return n.custom->facts;
+  if (n.kind == op::batch_norm && n.frozen) return operations::frozen_batch_norm;
   return operations::table[static_cast<int>(n.kind)];
 }
 

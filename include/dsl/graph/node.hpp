@@ -38,7 +38,8 @@ struct node {
   double epsilon = 0;   // batch_norm
   double momentum = 0;  // batch_norm: what the running statistics keep each step
   custom_op const* custom = nullptr;
-  int groups = 1;  // conv2d: parts of the channels that have nothing to do with each other
+  int groups = 1;       // conv2d: parts of the channels that have nothing to do with each other
+  bool frozen = false;  // no optimizer changes its parameters, and batch_norm normalises by its running statistics
 };
 
 /// A value that flows between nodes: the output of exactly one of them.
@@ -56,9 +57,13 @@ struct parameter {
   int rank = 1;  // how many of them there are: append() says so, from what its node is
   int fan_in = 0;
   int fan_out = 0;
+  bool frozen = false;  // as its node
 
   constexpr long long count() const { return 1LL * dims[0] * dims[1] * dims[2] * dims[3]; }
-  constexpr bool trainable() const { return role != dsl::role::moving_mean && role != dsl::role::moving_variance; }
+  /// Whether it is one of batch_norm's running statistics.
+  constexpr bool is_statistic() const { return role == dsl::role::moving_mean || role == dsl::role::moving_variance; }
+  /// Whether the optimizer changes it.
+  constexpr bool trainable() const { return !frozen && !is_statistic(); }
 };
 
 /// The layer a node came from: "2.inception_module", inside its parent. Scope 0 is the network.

@@ -121,8 +121,8 @@ inline constexpr char const* average_key = "fit's average";  // no callback's: t
   detail::checkpoint_reader const file(t, bytes, name);
   detail::checkpoint_head const& head = file.head;
   engine_options const& own = t.engine().options();
-  file.need(head.slots == own.update.slots() && head.rules == detail::fingerprint_of(own, head.fingerprints),
-            "is of another optimizer, loss or batch_norm; choose the same ones, or start without");
+  file.need(head.slots == own.update.slots() && head.rules == detail::fingerprint_of(own, t.graph(), head.fingerprints),
+            "is of another optimizer, loss, batch_norm or frozen part; choose the same ones, or start without");
   file.need(head.seed == t.seed(),
             message({"has the seed ", static_cast<long long>(head.seed), ", this training has ",
                      static_cast<long long>(t.seed()), "; choose the same one, or start without"}));

@@ -90,7 +90,7 @@ void for_each_array(graph_view const& g, long long slots, F f) {
                                                   std::vector<float> const* weights = nullptr) {
   engine& e = t.engine();
   head.network = fingerprint_of(t.graph(), head.fingerprints);
-  head.rules = fingerprint_of(e.options(), head.fingerprints);
+  head.rules = fingerprint_of(e.options(), t.graph(), head.fingerprints);
   head.seed = t.seed();
   head.steps = t.steps();
   head.epochs = static_cast<std::int64_t>(past.epochs.size());

@@ -63,8 +63,27 @@ struct analysis {
   return a.readers[t] == 1 ? a.reader[t] : -1;
 }
 
-/// Fuses batch_norm with the relu after it, and in inference conv2d with both. In training a bias in front of a
-/// batch_norm is cancelled by the batch's mean and has gradient zero: its arithmetic is skipped.
+[[gnu::cold]] constexpr bool has_trainable_parameters(graph_view const& g, node const& x) {
+  for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k)
+    if (g.parameters[k].trainable()) return true;
+  return false;
+}
+
+/// A gradient is worth having where a trainable parameter lies before it.
+[[gnu::cold]] constexpr void find_needed_gradients(graph_view const& g, mode m, analysis& a) {
+  a.needs_gradient = list<bool>(g.size.tensors, false);
+  if (m != mode::training) return;
+  for (int n = 0; n < g.size.nodes; ++n) {
+    node const& x = g.nodes[n];
+    bool needed = has_trainable_parameters(g, x);
+    for (int i = 0; i < x.inputs; ++i) needed = needed || a.needs_gradient[g.input(x, i)];
+    a.needs_gradient[x.output] = needed;
+  }
+}
+
+/// Fuses batch_norm with the relu after it, and where no gradient is wanted conv2d with both, as in inference. In
+/// training a bias in front of a batch_norm is cancelled by the batch's mean and has gradient zero: its arithmetic is
+/// skipped. A frozen batch_norm takes no mean of the batch.
 [[gnu::cold]] constexpr void fuse(graph_view const& g, mode m, analysis& a) {
   int const nodes = g.size.nodes;
   a.owner = list<int>(nodes);
@@ -80,12 +99,14 @@ struct analysis {
   };
   for (int n = 0; n < nodes; ++n) {
     node const& x = g.nodes[n];
-    if (x.kind == op::batch_norm && a.owner[n] == n) fuse_relu(n, n);
+    bool const wanted = a.needs_gradient[x.output];
+    if (x.kind == op::batch_norm && a.owner[n] == n && !(x.frozen && wanted)) fuse_relu(n, n);
     if (x.kind != op::conv2d) continue;
     int const next = sole_reader(g, a, n);
     bool const normalised = next >= 0 && g.nodes[next].kind == op::batch_norm;
-    if (m == mode::training) {
-      a.bias_skipped[n] = normalised;
+    bool const takes_moments = m == mode::training && normalised && !g.nodes[next].frozen;
+    if (takes_moments || wanted) {
+      a.bias_skipped[n] = takes_moments;
     } else if (normalised) {
       a.batch_norm_of[n] = next;
       a.owner[next] = n;
@@ -93,18 +114,6 @@ struct analysis {
     } else {
       fuse_relu(n, n);
     }
-  }
-}
-
-/// A gradient is worth having where a trainable parameter lies before it.
-[[gnu::cold]] constexpr void find_needed_gradients(graph_view const& g, mode m, analysis& a) {
-  a.needs_gradient = list<bool>(g.size.tensors, false);
-  if (m != mode::training) return;
-  for (int n = 0; n < g.size.nodes; ++n) {
-    node const& x = g.nodes[n];
-    bool needed = x.parameters > 0;
-    for (int i = 0; i < x.inputs; ++i) needed = needed || a.needs_gradient[g.input(x, i)];
-    a.needs_gradient[x.output] = needed;
   }
 }
 
@@ -181,8 +190,8 @@ inline constexpr int library_bytes = 16;
 [[gnu::cold]] constexpr analysis analyse(graph_view const& g, plan_options const& o) {
   analysis a;
   count_readers(g, a);
-  fuse(g, o.mode, a);
   find_needed_gradients(g, o.mode, a);
+  fuse(g, o.mode, a);
   share_buffers(g, o, a);
   return a;
 }

@@ -112,7 +112,8 @@ class emitter {
   }
   /// The concat for which a batch_norm waits, so that its neighbours can share the launch; or -1.
   [[gnu::cold]] constexpr int group_of(int n) const {
-    if (g_.nodes[n].kind != op::batch_norm || p_.options.mode != mode::training) return -1;
+    node const& x = g_.nodes[n];
+    if (x.kind != op::batch_norm || x.frozen || p_.options.mode != mode::training) return -1;
     if (a_.readers[g_.input(g_.nodes[n])] != 1) return -1;  // two of one input would add to one gradient at once
     int const parent = a_.parent[result_of(n)];
     return parent < 0 ? -1 : g_.tensors[parent].producer;
@@ -174,11 +175,12 @@ class emitter {
     for (int i = 0; i < x.parameters; ++i) {
       int const k = x.first_parameter + i;
       if (g_.parameters[k].role == role::bias && a_.bias_skipped[n]) continue;
-      put_parameter(k, training && !g_.parameters[k].trainable() ? access::accumulate : access::read);
+      bool const moves = training && !x.frozen && g_.parameters[k].is_statistic();
+      put_parameter(k, moves ? access::accumulate : access::read);
     }
     if (int const bn = a_.batch_norm_of[n]; bn >= 0)
       for (int i = 0; i < g_.nodes[bn].parameters; ++i) put_parameter(g_.nodes[bn].first_parameter + i, access::read);
-    if (!training) {
+    if (!training || !a_.needs_gradient[x.output]) {
       put(content::activation, access::write, result_of(n));
       return end();
     }
@@ -277,12 +279,7 @@ class emitter {
           if (joins_group(g_.input(x, i), n)) backward_step(a_.owner[g_.tensors[g_.input(x, i)].producer], 0, n);
         return;
       case operations::gradient_steps::weights_and_data:
-        begin(action::backward_weights, n);
-        put(content::activation, access::read, g_.input(x));
-        put(content::gradient, access::read, x.output);
-        put_parameter_gradient(x.first_parameter);
-        if (!a_.bias_skipped[n]) put_parameter_gradient(x.first_parameter + 1);
-        end();
+        if (!x.frozen) backward_weights(n);
         if (!a_.needs_gradient[g_.input(x)]) return;
         begin(action::backward_data, n);
         put(content::gradient, access::read, x.output);
@@ -298,8 +295,17 @@ class emitter {
           return;
         }
         for (int i = x.inputs - 1; i >= 0; --i)
-          if (a_.needs_gradient[g_.input(x, i)] || (i == 0 && x.parameters > 0)) backward_step(n, i);
+          if (a_.needs_gradient[g_.input(x, i)] || (i == 0 && has_trainable_parameters(g_, x))) backward_step(n, i);
     }
+  }
+  [[gnu::cold]] constexpr void backward_weights(int n) {
+    node const& x = g_.nodes[n];
+    begin(action::backward_weights, n);
+    put(content::activation, access::read, g_.input(x));
+    put(content::gradient, access::read, x.output);
+    put_parameter_gradient(x.first_parameter);
+    if (!a_.bias_skipped[n]) put_parameter_gradient(x.first_parameter + 1);
+    end();
   }
 
   /// What one input's gradient needs; the first input's step computes the parameters' gradients, too.

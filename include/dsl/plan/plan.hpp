@@ -79,9 +79,10 @@ constexpr sample_range micro_batch(int batch, int count, int m) {
   return {m * each, m == count - 1 ? batch - m * each : each};
 }
 
-/// Where a buffer lives. Offsets count from the region's begin. All plans of a network share the first two.
-enum class region : unsigned char { parameters, statistics, gradients, slots, activations };
-inline constexpr int regions = 5;
+/// Where a buffer lives. Offsets count from the region's begin. All plans of a network share those of parameters: the
+/// trainable ones, batch_norm's running statistics, and the frozen ones, statistics among them.
+enum class region : unsigned char { parameters, statistics, gradients, slots, activations, frozen };
+inline constexpr int regions = 6;
 
 /// What a step does. Each graph node has at most one step of each kind a micro-batch; a copy has one per edge.
 enum class action : unsigned char {

@@ -35,7 +35,8 @@ namespace dsl::detail {
       for (int i = 0; i < g.nodes[n].parameters; ++i) {
         int const k = g.nodes[n].first_parameter + i;
         parameter const& x = g.parameters[k];
-        p.parameter_buffers[k] = place(x.trainable() ? region::parameters : region::statistics, x.count(), d);
+        region const kept = x.frozen ? region::frozen : x.trainable() ? region::parameters : region::statistics;
+        p.parameter_buffers[k] = place(kept, x.count(), d);
         if (training && x.trainable()) p.parameter_gradient_buffers[k] = place(region::gradients, x.count(), d);
       }
     }

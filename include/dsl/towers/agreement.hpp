@@ -41,6 +41,7 @@ namespace dsl::detail {
 [[gnu::cold]] inline void agree_on_network(process_group& all, engine& e) {
   engine_options const& o = e.options();
   all.agree_on_fingerprint("the network", fingerprint_of(e.graph()));
+  all.agree_on_fingerprint("what is frozen", fingerprint_of_frozen(e.graph()));
   all.agree("the seed", static_cast<double>(o.seed));
   all.agree_on_fingerprint("the seed", o.seed);  // a double has 53 of its bits
   all.agree("the loss", static_cast<int>(o.loss));

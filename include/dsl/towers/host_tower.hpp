@@ -131,7 +131,7 @@ class host_tower final : public host::tower<T> {
     momenta_.assign(moments_.size(), -1.0);
     for (int n = 0; n < graph_.size.nodes; ++n) {
       node const& x = graph_.nodes[n];
-      if (x.kind != op::batch_norm) continue;
+      if (x.kind != op::batch_norm || x.frozen) continue;
       double const momentum = options_.batch_norm_momentum >= 0 ? options_.batch_norm_momentum : x.momentum;
       for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
         if (graph_.parameters[k].trainable()) continue;

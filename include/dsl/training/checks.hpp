@@ -81,6 +81,9 @@ namespace dsl::detail {
   if (o.batch_size > data.size)
     refuse<option_error>(
         {"fit: batch_size is ", o.batch_size, ", but there are only ", data.size, " pictures; use a smaller batch"});
+  if (parameter_count(g) > 0 && trainable_parameter_count(g) == 0)
+    refuse<option_error>({"fit: the network must have a parameter to train; found ", parameter_count(g),
+                          ", all of them frozen; take a layer out of frozen<...>"});
   if (!o.validation) return;
   require_samples(g, l, *o.validation, "validation");
   if (!same_mean(data.deviation, o.validation->deviation))

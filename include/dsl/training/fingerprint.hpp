@@ -57,7 +57,7 @@ class fingerprint {
 /// values come from. The lists of members are whole, or this does not compile: who adds one hashes it, too.
 [[gnu::cold]] inline void add_operation(fingerprint& f, node const& x) {
   auto const& [kind, function, device, first_input, inputs, output, first_parameter, parameters, scope, window, rate,
-               epsilon, momentum, custom, groups] = x;
+               epsilon, momentum, custom, groups, frozen] = x;  // frozen ones have the same weights
   f.add(parameters);
   f.add(groups);
   if (!custom) return;
@@ -77,7 +77,7 @@ class fingerprint {
 }
 
 /// Stands for nodes, shapes, their connections and numbers; not for names of layers, nor for what a custom operation
-/// computes.
+/// computes, nor for what is frozen: weights are the same.
 [[gnu::cold]] inline std::uint64_t fingerprint_of(graph_view const& g, int version = fingerprint_version) {
   fingerprint f(version);
   for (int n = 0; n < g.size.nodes; ++n) {
@@ -92,7 +92,7 @@ class fingerprint {
     if (version > 0) add_operation(f, x);
   }
   for (int k = 0; k < g.size.parameters; ++k) {
-    auto const& [role, node, dims, rank, fan_in, fan_out] = g.parameters[k];
+    auto const& [role, node, dims, rank, fan_in, fan_out, frozen] = g.parameters[k];
     for (int d : dims) f.add(d);
     if (version > 0)
       for (int v : {static_cast<int>(role), node, rank, fan_in, fan_out}) f.add(v);
@@ -112,9 +112,21 @@ class fingerprint {
   return f.value();
 }
 
-/// Of how parameters follow from gradients, and running statistics from batches; the seed is not among it.
-[[gnu::cold]] inline std::uint64_t fingerprint_of(engine_options const& o, int version = fingerprint_version) {
+/// Stands for which nodes are frozen; 0: none.
+[[gnu::cold]] inline std::uint64_t fingerprint_of_frozen(graph_view const& g) {
+  fingerprint f;
+  bool any = false;
+  for (int n = 0; n < g.size.nodes; ++n)
+    if (g.nodes[n].frozen && g.nodes[n].parameters > 0) f.add(n), any = true;
+  return any ? f.value() : 0;
+}
+
+/// Of how parameters follow from gradients, which of them do, and running statistics from batches; the seed is not
+/// among it.
+[[gnu::cold]] inline std::uint64_t fingerprint_of(engine_options const& o, graph_view const& g,
+                                                  int version = fingerprint_version) {
   fingerprint f(version);
+  if (std::uint64_t const frozen = fingerprint_of_frozen(g)) f.add(frozen);
   f.add(fingerprint_of(o.update, version));
   for (double v : {o.batch_norm_momentum, o.label_smoothing}) f.add(v);
   for (int v : {static_cast<int>(o.loss), static_cast<int>(o.unbiased_running_variance), o.micro_batches}) f.add(v);

@@ -31,7 +31,10 @@ namespace dsl::cu {
 /// Throws executor_error for an operation without kernels.
 [[gnu::cold]] inline void require_kernels(graph_view const& g) {
   for (int n = 0; n < g.size.nodes; ++n)
-    if (!has_kernels(g.nodes[n]))
+    if (g.nodes[n].frozen && g.nodes[n].parameters > 0)
+      throw executor_error(detail::message({"cuda: frozen<...> has no kernels for this device; found it around ",
+                                            detail::word_of(g.nodes[n]), "; use another executor"}));
+    else if (!has_kernels(g.nodes[n]))
       throw executor_error(detail::message(
           {"cuda: ", detail::kernel_word_of(g.nodes[n]), " has no kernel for this device; use another executor"}));
 }

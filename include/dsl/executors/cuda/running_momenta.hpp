@@ -20,7 +20,7 @@ class running_momenta {
     if (keep.empty()) return;
     for (int k = 0; k < g.size.parameters; ++k) {
       parameter const& p = g.parameters[k];
-      if (p.trainable()) continue;
+      if (!p.is_statistic() || p.frozen) continue;
       double const momentum = o.batch_norm_momentum >= 0 ? o.batch_norm_momentum : g.nodes[p.node].momentum;
       std::fill_n(keep.begin() + all.offset_of(k), p.count(), static_cast<float>(momentum));
     }

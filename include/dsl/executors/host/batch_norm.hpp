@@ -37,6 +37,10 @@ class batch_norm : batch_norm_step<float> {
     run(sum, [&](int b, joined const& all) { join_moments(b, all); }, [&](int b, int n) { normalize(b, n); });
   }
   void backward() const {
+    if (!statistics) {
+      at_->run(blocks(), [&](int b) { take_running_scale(b); });
+      return at_->run(blocks() * x.batch, [&](int i) { scale_gradient(i / x.batch, i % x.batch); });
+    }
     at_->run(blocks(), [&](int b) { take_statistics(b); });
     run(
         [&](int b, int n) {
@@ -45,10 +49,7 @@ class batch_norm : batch_norm_step<float> {
         },
         [&](int b, joined const& all) { join_gradients(b, all); },
         [&](int b, int n) {
-          if (to.data)
-            at_->memory().normalize_gradient({plane(x, b, n), plane(dy, b, n), plane(to, b, n), x.shape.area(),
-                                              constants(scale, b), constants(shift, b), constants(mean, b),
-                                              constants(slope, b), constants(offset, b), relu, accumulate});
+          if (to.data) scale_gradient(b, n);
         });
   }
 
@@ -103,6 +104,13 @@ class batch_norm : batch_norm_step<float> {
         {plane(x, b, n), plane(to, b, n), x.shape.area(), constants(scale, b), constants(shift, b), relu});
   }
 
+  /// dx = scale * dy + slope * (x - mean) + offset; of a frozen one the last three are 0, and x is dy.
+  void scale_gradient(int b, int n) const {
+    at_->memory().normalize_gradient({plane(x, b, n), plane(dy, b, n), plane(to, b, n), x.shape.area(),
+                                      constants(scale, b), constants(shift, b), constants(mean, b), constants(slope, b),
+                                      constants(offset, b), relu, accumulate});
+  }
+
   /// Calls f(channel, lane) for the channels of a block; its unused places have constants of 0.
   template <class F>
   void for_each_channel(int b, F f) const {
@@ -115,6 +123,12 @@ class batch_norm : batch_norm_step<float> {
     for_each_channel(b, [&](int k, int l) {
       double const root = detail::sqrt(static_cast<double>(parameters.moving_variance[k]) + epsilon);
       put(b, l, k, static_cast<double>(parameters.moving_mean[k]), 1 / root);
+    });
+  }
+  void take_running_scale(int b) const {
+    for_each_channel(b, [&](int k, int l) {
+      double const root = detail::sqrt(static_cast<double>(parameters.moving_variance[k]) + epsilon);
+      constants(scale, b)[l] = static_cast<float>(static_cast<double>(parameters.gamma[k]) / root);
     });
   }
   void put(int b, int l, int k, double middle, double inverse) const {

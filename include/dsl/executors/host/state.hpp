@@ -17,7 +17,8 @@ template <class T>
 class state {
  public:
   [[gnu::cold]] explicit state(plan layout)
-      : layout_(std::move(layout)), kept_(bytes_of(region::parameters) + bytes_of(region::statistics)) {}
+      : layout_(std::move(layout)),
+        kept_(bytes_of(region::parameters) + bytes_of(region::statistics) + bytes_of(region::frozen)) {}
 
   plan const& layout() const { return layout_; }
   T* parameter(int k) const { return reinterpret_cast<T*>(address(layout_.buffers[layout_.parameter_buffers[k]])); }
@@ -44,6 +45,7 @@ class state {
   std::byte* begin_of(region r) const {
     if (r == region::parameters) return kept_.data();
     if (r == region::statistics) return kept_.data() + bytes_of(region::parameters);
+    if (r == region::frozen) return begin_of(region::statistics) + bytes_of(region::statistics);
     return training_->data() + (r == region::slots ? bytes_of(region::gradients) : 0);
   }
 

@@ -93,7 +93,7 @@ class engine final : public plain::steps<float> {
         what == action::forward || what == action::backward_weights || what == action::backward_data;
     unit& on = devices_[b.step->device];
     if (b.node && multiplies && b.node->kind == op::conv2d && b.node->groups == 1)
-      return on.convolutions.build(b, p.plan.options.mode == mode::training);
+      return on.convolutions.build(b, p.plan.options.mode == mode::training && !b.node->frozen);
     if (b.node && multiplies && b.node->kind == op::dense) return [d = dense(on.at, b)] { d(); };
     return host::memory_task(
         on.at, b, [this, &p, &b] { return update_of(p, *b.step); },

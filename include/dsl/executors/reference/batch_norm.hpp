@@ -121,4 +121,21 @@ template <class T>
   }
 }
 
+/// dx = gamma dy / sqrt(running variance + epsilon). It may be dy itself.
+template <class T>
+[[gnu::cold]] void frozen_batch_norm_backward(view<T const> const& dy, batch_norm_parameters<T> const& p,
+                                              view<T> const& dx, double epsilon, bool accumulate) {
+  for (int c = 0; c < dy.shape.channels; ++c) {
+    T const inverse = static_cast<T>(1 / detail::sqrt(static_cast<double>(p.moving_variance[c]) + epsilon));
+    for (int n = 0; n < dy.batch; ++n) {
+      auto const from = dy.pixels(n, c);
+      auto const to = dx.pixels(n, c);
+      for (long long i = 0; i < dy.shape.area(); ++i) {
+        T const value = from[i] * inverse * p.gamma[c];
+        to[i] = accumulate ? to[i] + value : value;
+      }
+    }
+  }
+}
+
 }  // namespace dsl::plain

@@ -52,7 +52,7 @@ class steps : public host::engine<T> {
   }
   [[gnu::cold]] host::batch_norm_step<T> batch_norm_step(program const& p, bound_step const& b) const {
     return {.tower = b.statistics && synchronizes() ? this->tower() : nullptr,
-            .x = b.x,
+            .x = b.x.data ? b.x : b.dy,  // the backward step of a frozen one reads nothing else
             .dy = b.dy,
             .to = b.to,
             .parameters = batch_norm_operands(b),
@@ -122,7 +122,7 @@ class steps : public host::engine<T> {
   [[gnu::cold]] void backward(program& p, bound_step const& b) {
     node const& x = *b.node;
     if (x.kind == op::custom) return call_backward(*x.custom, b);
-    if (x.kind == op::batch_norm && synchronizes()) {
+    if (x.kind == op::batch_norm && b.statistics && synchronizes()) {
       batch_norm_gradient<T> const d{b.x, b.dy, b.statistics, b.parameter(role::gamma), b.parameter(role::beta)};
       return this->tower()->batch_norm_backward(d, b.gradient(role::gamma), b.gradient(role::beta), b.to, p.part.whole,
                                                 b.accumulate);

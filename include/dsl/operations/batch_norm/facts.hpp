@@ -17,4 +17,13 @@ inline constexpr row batch_norm{.name = "batch_norm",
                                 .slices = slices::always,
                                 .mixes_samples = true};
 
+/// Scales and shifts each channel by its running moments, which stay as they are: batch_norm within frozen<...>.
+inline constexpr row frozen_batch_norm{.name = "batch_norm",
+                                       .parameters = 4,
+                                       .roles = {role::gamma, role::beta, role::moving_mean, role::moving_variance},
+                                       .options = options::epsilon,
+                                       .parameters_read = 1 | 8,  // gamma and the running variance
+                                       .gradient_in_place = true,
+                                       .slices = slices::always};
+
 }  // namespace dsl::operations

@@ -22,6 +22,8 @@ inline constexpr loops<T> batch_norm_loops{
         },
     .backward =
         [](host::bound_step<T> const& b, step_context const&) {
+          if (b.node->frozen)
+            return frozen_batch_norm_backward(b.dy, batch_norm_operands_of(b), b.to, b.node->epsilon, b.accumulate);
           batch_norm_gradient<T> const d{b.x, b.dy, b.statistics, b.parameter(role::gamma), b.parameter(role::beta)};
           T *const dgamma = b.gradient(role::gamma), *const dbeta = b.gradient(role::beta);
           batch_norm_sums(d, dgamma, dbeta);

@@ -51,7 +51,7 @@ template <class T>
   int const channels = b.x.shape.channels;
   T const* const gamma = b.parameter(role::gamma);
   constexpr int most = 256;  // channels at a time, whose sums need no memory but the stack's
-  for (int begin = 0; begin < channels; begin += most) {
+  for (int begin = 0; b.gradient(role::gamma) && begin < channels; begin += most) {
     int const count = channels - begin < most ? channels - begin : most;
     double products[most] = {}, sums[most] = {};
     for (int n = 0; n < b.x.batch; ++n)

@@ -51,7 +51,7 @@ struct facts {
   /// else. It is not added, its gradient stays the zero that it is, and the batch_norm adds it to the running mean.
   [[gnu::cold]] constexpr bool bias_is_cancelled(graph_view const& g, node const& x) const {
     return training && x.kind == op::conv2d && readers[x.output] == 1 && reader[x.output] >= 0 &&
-           g.nodes[reader[x.output]].kind == op::batch_norm;
+           g.nodes[reader[x.output]].kind == op::batch_norm && !g.nodes[reader[x.output]].frozen;
   }
 };
 

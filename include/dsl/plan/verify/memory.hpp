@@ -111,15 +111,17 @@ class address_list {
   return {};
 }
 
-/// Parameters and running statistics lie apart; gradients and optimizer slots lie like the parameters, so that one
-/// loop over the three regions updates them all.
+/// Trainable parameters, running statistics and frozen parameters lie apart; gradients and optimizer slots lie like the
+/// parameters, so that one loop over the three regions updates them all.
 [[gnu::cold]] constexpr plan_verdict check_parameters(graph_view const& g, plan const& p) {
   bool const training = p.options.mode == mode::training;
-  address_list trained, running;
+  address_list trained, running, frozen;
   for (int k = g.size.parameters - 1; k >= 0; --k) {
     parameter const& x = g.parameters[k];
     int const b = p.parameter_buffers[k];
-    contents c{.where = x.trainable() ? region::parameters : region::statistics,
+    contents c{.where = x.frozen        ? region::frozen
+                        : x.trainable() ? region::parameters
+                                        : region::statistics,
                .shape = {static_cast<int>(x.count()), 1, 1},
                .element_bytes = p.options.target.state_bytes,
                .device = g.nodes[x.node].device};
@@ -127,7 +129,7 @@ class address_list {
       return {.broken = plan_rule::buffers_fit_what_they_hold, .index = b};
     if (!lies_in_its_region(p, p.buffers[b]))
       return {.broken = plan_rule::buffers_lie_aligned_in_their_region, .index = b};
-    if (!(x.trainable() ? trained : running).insert(p, b))
+    if (!(x.frozen ? frozen : x.trainable() ? trained : running).insert(p, b))
       return {.broken = plan_rule::parameters_do_not_overlap, .index = k};
     if (!training || !x.trainable()) continue;
     int const d = p.parameter_gradient_buffers[k];

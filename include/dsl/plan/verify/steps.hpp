@@ -168,14 +168,15 @@ class step_checker {
     if (moves_statistics && micro_ > 0 && !micros_[micro_ - 1].nodes[s.node].forward)
       return breaks(plan_rule::micro_batches_come_in_order, s.node);
     int last = s.node;
-    bool const convolves = x.kind == op::conv2d && !facts_.training;
+    bool const convolves = x.kind == op::conv2d && !facts_.needs_gradient[x.output];
     if (s.batch_norm >= 0) {
       if (!convolves) return breaks(plan_rule::steps_fit_their_node, s.node);
       if (!fuses(last, s.batch_norm, op::batch_norm)) return false;
       last = s.batch_norm;
     }
     if (s.activation >= 0) {
-      if (!convolves && x.kind != op::batch_norm) return breaks(plan_rule::steps_fit_their_node, s.node);
+      bool const normalises = x.kind == op::batch_norm && !(x.frozen && facts_.needs_gradient[x.output]);
+      if (!convolves && !normalises) return breaks(plan_rule::steps_fit_their_node, s.node);
       if (!fuses(last, s.activation, op::activation)) return false;
       last = s.activation;
       now_->nodes[s.node].activation = s.activation;
@@ -183,18 +184,19 @@ class step_checker {
     for (int i = 0; i < x.inputs; ++i)
       if (!memory_.read_activation(g_.input(x, i))) return false;
     if (!parameters(x) || (s.batch_norm >= 0 && !parameters(g_.nodes[s.batch_norm]))) return false;
-    return (!facts_.training || keep(s.node, x)) && memory_.write_activation(g_.nodes[last].output);
+    return (!facts_.needs_gradient[x.output] || keep(s.node, x)) && memory_.write_activation(g_.nodes[last].output);
   }
   [[gnu::cold]] constexpr bool parameters(node const& x) {
     bool const without_bias = facts_.bias_is_cancelled(g_, x);
     for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
       dsl::parameter const& y = g_.parameters[k];
       if (without_bias && y.role == role::bias) continue;
-      if (!memory_.parameter(k, facts_.training && !y.trainable() ? access::accumulate : access::read)) return false;
+      bool const moves = facts_.training && y.is_statistic() && !x.frozen;
+      if (!memory_.parameter(k, moves ? access::accumulate : access::read)) return false;
     }
     return true;
   }
-  /// What a forward step in training keeps besides its output.
+  /// What a forward step keeps besides its output, where its gradient is wanted.
   [[gnu::cold]] constexpr bool keep(int n, node const& x) {
     target const& to = p_.options.target;
     operations::kept const what = facts_of(x).kept;
@@ -365,8 +367,8 @@ class step_checker {
     if (!in_two_steps) return backward_of_input(s, x, row);
     int const in = g_.input(x);
     if (s.what == action::backward_weights)
-      return once(d.backward, s.node) && memory_.read_activation(in) && memory_.read_gradient(x.output) &&
-             parameter_gradients(x);
+      return (!x.frozen || breaks(plan_rule::steps_fit_their_node, s.node)) && once(d.backward, s.node) &&
+             memory_.read_activation(in) && memory_.read_gradient(x.output) && parameter_gradients(x);
     if (s.what == action::backward_data)
       return (facts_.needs_gradient[in] || breaks(plan_rule::steps_fit_their_node, s.node)) &&
              once(d.backward_data, s.node) && memory_.read_gradient(x.output) &&
@@ -381,7 +383,7 @@ class step_checker {
     int const in = g_.input(x, s.edge);
     bool const wanted = facts_.needs_gradient[in];
     bool const first = s.edge == 0;
-    if (!wanted && (!first || x.parameters == 0)) return breaks(plan_rule::steps_fit_their_node, s.node);
+    if (!wanted && (!first || x.parameters == 0 || x.frozen)) return breaks(plan_rule::steps_fit_their_node, s.node);
     if (!once(now_->copied[x.first_input + s.edge].backward, s.node)) return false;
     operations::values const reads = row.reads[s.edge];
     if (contains(reads, operations::values::first_input) && !memory_.read_activation(g_.input(x, 0))) return false;

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/combinators/sequential.hpp>
+
+namespace dsl {
+namespace detail {
+
+/// Lowers Layers within frozen<...>.
+template <class Layers>
+constexpr value lower_frozen(builder& b, value in) {
+  bool const outside = b.freeze(true);
+  value const out = Layers::lower(b, in);
+  b.freeze(outside);
+  return out;
+}
+
+}  // namespace detail
+
+/// Layers whose parameters training leaves as they are, one after the other. The plan has no gradients and no optimizer
+/// slots for them, and in front of the first layer that learns no backward pass. batch_norm normalises by its running
+/// statistics, which stay as they are; dropout still drops. Weights keep the names that they have without frozen<...>,
+/// so a body that was trained elsewhere loads: frozen<body> is named as body, frozen<A, B> as sequential<A, B>.
+///   using model = dsl::network<dsl::image<3, 32, 32>, dsl::frozen<body>, dsl::dense<5>, dsl::softmax>;
+template <class... Layers>
+struct frozen {
+  using children = types<Layers...>;
+  static constexpr value lower(builder& b, value in) { return detail::lower_frozen<sequential<Layers...>>(b, in); }
+};
+template <layer Layer>
+struct frozen<Layer> {
+  static constexpr value lower(builder& b, value in) { return detail::lower_frozen<Layer>(b, in); }
+};
+template <layer Layer>
+  requires requires { typename Layer::children; }
+struct frozen<Layer> {
+  using children = typename Layer::children;
+  static constexpr value lower(builder& b, value in) { return detail::lower_frozen<Layer>(b, in); }
+};
+// frozen<conv2d<64, 3>> on 3x32x32 -> 64x32x32
+
+}  // namespace dsl
