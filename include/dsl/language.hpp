@@ -7,6 +7,7 @@
 #include <dsl/layer.hpp>
 // words
 #include <dsl/layers/image.hpp>
+#include <dsl/layers/window.hpp>
 #include <dsl/layers/conv2d.hpp>
 #include <dsl/layers/batch_norm.hpp>
 #include <dsl/layers/layer_norm.hpp>

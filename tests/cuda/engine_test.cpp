@@ -750,9 +750,13 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
       network<image<3, 8, 8>, conv2d<4, 3>, multiply<identity, global_avg_pool2d>, flatten, dense<3>, softmax>;
   using normed = network<image<3, 8, 8>, layer_norm<>, flatten, dense<3>, softmax>;
   using grouped = network<image<4, 8, 8>, conv2d<4, 3, 3, 1, padding::same, 2>, flatten, dense<3>, softmax>;
+  using padded = network<image<3, 8, 8>, max_pool2d<3, 2, pad<1>>, flatten, dense<3>, softmax>;
+  using hanging = network<image<3, 8, 8>, max_pool2d<3, 2, ceil_mode>, flatten, dense<3>, softmax>;
   for (auto const& [network, word] : {std::pair{gated::view(), "cuda: multiply has no kernel for this device"},
                                       std::pair{normed::view(), "cuda: layer_norm has no kernel"},
-                                      std::pair{grouped::view(), "cuda: conv2d with groups has no kernel"}})
+                                      std::pair{grouped::view(), "cuda: conv2d with groups has no kernel"},
+                                      std::pair{padded::view(), "cuda: max_pool2d with padding has no kernel"},
+                                      std::pair{hanging::view(), "cuda: max_pool2d with padding has no kernel"}})
     CHECK_THROWS_WITH(cu::engine(device.api(), network, keras_rules, settings(precision::bf16)), Catch::Contains(word));
   CHECK(device.calls() == 0);  // whether there is a driver or not
   CHECK_THROWS_WITH(compile<placed>(cuda{}, sgd{}), Catch::Contains("not possible yet; use onednn"));

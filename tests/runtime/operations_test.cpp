@@ -94,9 +94,17 @@ std::vector<example> examples() {
        {s},
        {4, 2, 1},
        {"max_pool2d", makes::pooled, 1, false, false, false, false, always, no}},
-      {{.kind = op::avg_pool2d, .window = {2, 2, 1, 0, 0}},
+      {{.kind = op::max_pool2d, .window = {3, 2, 1, 1, 0}},
        {s},
-       {4, 2, 1},
+       {4, 3, 1},
+       {"max_pool2d", makes::pooled, 1, false, false, false, false, always, no}},
+      {{.kind = op::avg_pool2d, .window = {3, 2, 1, 1, 0}},
+       {s},
+       {4, 3, 2},
+       {"avg_pool2d", makes::pooled, 1, false, false, false, false, always, no}},
+      {{.kind = op::avg_pool2d, .window = {3, 2, 2, 1, 1}, .counts_padding = false},
+       {s},
+       {4, 2, 2},
        {"avg_pool2d", makes::pooled, 1, false, false, false, false, always, no}},
       {{.kind = op::dropout, .rate = 0.5},
        {s},
@@ -345,6 +353,8 @@ std::string fault_of(example const& e, row const& r) {
       !same(first.parameters[bench::index(role::moving_mean)], second.parameters[bench::index(role::moving_mean)]);
   if (!option(options::momentum, moves)) return "momentum";
   if (!option(options::groups, matters([](bench& b) { b.of().groups = 1; }))) return "groups";
+  if (!option(options::counted_padding, matters([](bench& b) { b.of().counts_padding = !b.of().counts_padding; })))
+    return "counted_padding";
 
   // ---- what depends on what
   numbers const other = y_of([](bench& b) { b.in[0].back() += 5; });
@@ -421,7 +431,7 @@ std::string fault_of(example const& e, row const& r) {
     if (r.kept != kept::nothing) {
       bench c = b;
       for (double& v : c.statistics) v += 0.5;
-      for (std::uint8_t& v : c.argmax) v = static_cast<std::uint8_t>(3 - v);
+      for (std::uint8_t& v : c.argmax) v = static_cast<std::uint8_t>(v ^ 1);  // the other column
       if (same(c.backward(edge), dx)) return "kept";
     }
     if (r.gradient_in_place || r.gradient_over_input) {
@@ -478,7 +488,7 @@ std::vector<mutant> mutants_of(row const& r) {
       if (k != r.roles[i]) change("roles", [&](row& x) { x.roles[i] = k; });
   others("takes_flat", &row::takes_flat, 1);
   others("output", &row::output, static_cast<int>(makes::broadcast));
-  bits("options", 1, static_cast<int>(options::groups),
+  bits("options", 1, static_cast<int>(options::counted_padding),
        [](row& x, int v) { x.options = static_cast<options>(static_cast<int>(x.options) ^ v); });
   others("gradients", &row::gradients, static_cast<int>(gradient_steps::copies));
   for (int edge = 0; edge < 2; ++edge)

@@ -56,6 +56,21 @@ static_assert(on<3, 5, 5, dsl::conv2d<8, 3, 3, 7, padding::valid>>::output == sh
 static_assert(window_of<3, 32, 32, dsl::conv2d<8, 3, 3, 2, padding::valid>>.pad_top == 0);
 static_assert(window_of<3, 32, 32, dsl::conv2d<8, 3, 3, 2, padding::valid>>.stride == 2);
 
+// ---- conv2d: options by name ---------------------------------------------------------------------------------------
+using dsl::groups, dsl::kernel, dsl::pad, dsl::stride;
+static_assert(on<3, 8, 8, dsl::conv2d<64, kernel<3>>>::output == shape{64, 8, 8});
+static_assert(on<3, 5, 9, dsl::conv2d<8, kernel<1, 7>, padding::valid>>::output == shape{8, 5, 3});
+static_assert(on<3, 224, 224, dsl::conv2d<64, kernel<7>, stride<2>, pad<3>>>::output == shape{64, 112, 112});
+static_assert(on<3, 224, 224, dsl::conv2d<64, 7, 7, 2, pad<3>>>::output == shape{64, 112, 112});  // numbers first
+static_assert(on<3, 224, 224, dsl::conv2d<64, pad<2>, stride<4>, kernel<11>>>::output == shape{64, 55, 55});
+static_assert(on<3, 8, 8, dsl::conv2d<8, 3, pad<1, 0>>>::output == shape{8, 8, 6});         // rows, columns
+static_assert(on<3, 8, 8, dsl::conv2d<8, 3, pad<0, 0, 2, 1>>>::output == shape{8, 8, 7});   // below and right
+static_assert(window_of<3, 224, 224, dsl::conv2d<64, 7, stride<2>, pad<3>>>.pad_top == 3);  // `same` has 2 there
+static_assert(window_of<3, 8, 8, dsl::conv2d<8, 3, pad<1, 2, 0, 0>>>.pad_left == 2);
+static_assert(window_of<3, 8, 8, dsl::conv2d<8, 3, pad<0, 0, 2, 2>>>.pad_left == 0);
+static_assert(on<4, 8, 8, dsl::conv2d<8, 3, groups<4>>>::parameter_count == 8 * 9 + 8);
+static_assert(on<4, 8, 8, dsl::conv2d<8, 3, groups<4>>>::output == on<4, 8, 8, dsl::conv2d<8, 3>>::output);
+
 // ---- conv2d: parameters and multiply-adds ------------------------------------------------------------------------
 static_assert(on<3, 8, 8, dsl::conv2d<64, 3, 3>>::parameter_count == 3 * 3 * 3 * 64 + 64);
 static_assert(on<3, 8, 8, dsl::conv2d<64, 3, 3>>::trainable_parameter_count == 1'792);
@@ -108,6 +123,18 @@ static_assert(on<336, 7, 7, dsl::global_avg_pool2d>::output == shape{336});
 static_assert(on<336, 5, 9, dsl::global_avg_pool2d>::output == shape{336});
 static_assert(on<336, 1, 1, dsl::global_avg_pool2d>::output == shape{336});
 static_assert(on<336, 400, 400, dsl::global_avg_pool2d>::output == shape{336});  // only max_pool2d remembers a place
+static_assert(on<64, 112, 112, dsl::max_pool2d<3, 2, pad<1>>>::output == shape{64, 56, 56});
+static_assert(on<64, 112, 112, dsl::max_pool2d<kernel<3>, stride<2>, pad<1>>>::output == shape{64, 56, 56});
+static_assert(on<64, 8, 8, dsl::max_pool2d<3, 1, pad<1>>>::output == shape{64, 8, 8});
+static_assert(on<64, 8, 8, dsl::max_pool2d<2, pad<0, 1>>>::output == shape{64, 4, 5});
+// PyTorch's ceil_mode: (112 - 3) / 2 rounded up, + 1; but no window begins behind the picture: 7 rows, 1 of padding,
+// windows of 2 in steps of 2 begin at -1, 1, 3, 5, and not at 7.
+static_assert(on<64, 112, 112, dsl::max_pool2d<3, 2, dsl::ceil_mode>>::output == shape{64, 56, 56});
+static_assert(on<64, 113, 113, dsl::max_pool2d<3, 2, dsl::ceil_mode>>::output == shape{64, 56, 56});
+static_assert(on<64, 7, 7, dsl::max_pool2d<2, 2, pad<1>, dsl::ceil_mode>>::output == shape{64, 4, 4});
+static_assert(on<64, 6, 6, dsl::max_pool2d<3, 3, pad<1>, dsl::ceil_mode>>::output == shape{64, 3, 3});
+static_assert(on<64, 5, 5, dsl::avg_pool2d<2, dsl::count_padding<false>, dsl::ceil_mode>>::output == shape{64, 3, 3});
+static_assert(on<64, 8, 8, dsl::avg_pool2d<kernel<3, 2>, stride<1>, pad<1, 0>>>::output == shape{64, 8, 7});
 static_assert(on<80, 32, 32, dsl::max_pool2d<3, 2>>::parameter_count == 0);
 static_assert(on<80, 32, 32, dsl::max_pool2d<3, 2>>::forward_macs == 0);
 static_assert(test::last(on<9, 5, 8, dsl::global_avg_pool2d>::view(), op::avg_pool2d).window.width == 8);

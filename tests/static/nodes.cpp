@@ -53,11 +53,13 @@ static_assert(conv<9, 9, 1, 0, 0, 1, 1> == rule::holds && conv<2'000'000'000, 1,
 static_assert(conv<0, 3, 1, 0, 0, 8, 8> == rule::kernel_is_positive);
 static_assert(conv<3, 3, 0, 1, 1, 8, 8> == rule::stride_is_positive);
 static_assert(max_pool<2, 2, 0, 4> == rule::holds && max_pool<3, 2, 0, 3> == rule::holds);
-static_assert(max_pool<3, 2, 0, 4> == ill && max_pool<3, 1, 1, 8> == ill && max_pool<2, 2, 0, 3> == ill);
-static_assert(avg_pool<8, 1, 0, 1> == rule::holds && avg_pool<9, 1, 0, 1> == ill);
+static_assert(max_pool<3, 2, 0, 4> == rule::holds && max_pool<3, 1, 1, 8> == rule::holds);  // padded
+static_assert(max_pool<2, 2, 0, 5> == ill && max_pool<3, 1, 3, 8> == ill && max_pool<2, 2, 0, 3> == ill);
+static_assert(avg_pool<8, 1, 0, 1> == rule::holds && avg_pool<9, 1, 0, 1> == rule::holds);
+static_assert(avg_pool<9, 1, 9, 1> == ill && avg_pool<3, 1, 0, 9> == ill);
 static_assert(avg_pool<0, 1, 0, 8> == rule::pool_window_is_positive &&
               max_pool<2, -2, 0, 4> == rule::stride_is_positive);
-static_assert(on_picture<slide<op::avg_pool2d, 3, 3, 1, 0, 0, 8, 8>>.window.height == 3);
+static_assert(on_picture<slide<op::avg_pool2d, 3, 3, 1, 0, 0, 9, 9>>.window.height == 3);
 template <op Kind, int Height, int Width>
 inline constexpr rule large_window =
     dsl::detail::judged<dsl::image<4, 300, 300>, slide<Kind, Height, Width, 1, 0, 0, 301 - Height, 301 - Width>>::why

@@ -298,6 +298,7 @@ void check_convolutions() {
   agree_behind<C, conv2d<18, 3, 3, 2, valid>>();
   agree_behind<C, conv2d<18, 3, 3, 1, valid>, dsl::tanh, conv2d<C, 1, 1, 2>>();
   agree_behind<C, conv2d<6, 7, 6, 1, valid>, dsl::tanh>();  // to one pixel
+  agree_behind<C, conv2d<C, 3, stride<2>, pad<1>>, conv2d<18, 3, pad<2, 0, 0, 1>>>();
 }
 /// C is even.
 template <int C>
@@ -345,6 +346,9 @@ void check_pools() {
   agree_behind<C, avg_pool2d<3, 2>, conv2d<C, 1>, max_pool2d<2, 1>>();
   agree_behind<C, max_pool2d<6>, conv2d<C, 1>>();  // to one pixel
   agree_behind<C, avg_pool2d<6>, max_pool2d<1>, dsl::tanh, conv2d<C, 1>>();
+  agree_behind<C, max_pool2d<3, 2, pad<1>>, avg_pool2d<3, 1, pad<1>>, conv2d<3, 1>>();
+  agree_behind<C, dsl::tanh, max_pool2d<3, 2, ceil_mode>, avg_pool2d<2, 1, pad<1, 0, 0, 1>, count_padding<false>>>();
+  agree_behind<C, add<max_pool2d<3, 1, pad<1>>, avg_pool2d<3, 1, pad<1>, count_padding<false>>, identity>>();
   agree_behind<C, add<max_pool2d<3, 1>, avg_pool2d<3, 1>, conv2d<C, 3, 3, 1, padding::valid>>, batch_norm<>>();
 }
 template <int C>

@@ -262,8 +262,7 @@ class onnx_interpreter {
           columns((x.dim(3) + pads.at(1) + pads.at(3) - kernel.at(1)) / stride.at(1) + 1) {
       require(x.dims.size() == 4 && kernel.size() == 2 && stride.size() == 2 && pads.size() == 4, "window");
       for (long long zeros : pads) require(zeros >= 0, "pads");
-      for (char const* other : {"auto_pad", "dilations", "ceil_mode", "count_include_pad"})
-        require(!find(n, other), other);
+      for (char const* other : {"auto_pad", "dilations", "ceil_mode"}) require(!find(n, other), other);
     }
     /// f(input row, input column, place in the window) for every value that is in the picture.
     template <class F>
@@ -303,6 +302,7 @@ class onnx_interpreter {
   static onnx_tensor pool(pb::NodeProto const& n, onnx_tensor const& x) {
     windows const all(n, x, {});
     bool const mean = n.op_type() == "AveragePool";
+    bool const counts_padding = integer(n, "count_include_pad", 0) == 1;
     onnx_tensor y{{x.dim(0), x.dim(1), all.rows, all.columns}, {}};
     for (long long plane = 0; plane < x.dim(0) * x.dim(1); ++plane)
       for (long long row = 0; row < all.rows; ++row)
@@ -312,6 +312,7 @@ class onnx_interpreter {
             double const v = x.values[at(plane * x.size(2) + r * x.dim(3) + c)];
             sum += v, count += 1, largest = v > largest ? v : largest;
           });
+          if (counts_padding) count = static_cast<double>(all.kernel[0] * all.kernel[1]);
           y.values.push_back(mean ? sum / count : largest);
         }
     return y;

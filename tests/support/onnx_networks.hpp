@@ -40,6 +40,8 @@ void for_each_onnx_network(F f) {
   f.template operator()<network<picture, conv2d<4, 3, 3, 3>, conv2d<5, 1, 1, 2>>>("conv2d_unreached");
   f.template operator()<network<picture, conv2d<4, 3, 2, 2, padding::valid>>>("conv2d_valid");
   f.template operator()<network<picture, conv2d<4, 2, 3, 4, padding::valid>>>("conv2d_valid_unreached");
+  f.template operator()<network<picture, conv2d<4, 3, stride<2>, pad<1>>, conv2d<3, 3, pad<2, 0, 0, 1>>>>(
+      "conv2d_padded");
   f.template operator()<network<features<5>, conv2d<4, 1>, flatten, dense<3>, conv2d<2, 3>>>("conv2d_of_flat");
   f.template operator()<network<picture, conv2d<4, 1>, conv2d<6, 3, 3, 2, padding::same, 2>>>("conv2d_groups");
   f.template operator()<network<picture, conv2d<6, 2, 3, 1, padding::same, 3>>>("conv2d_depthwise");
@@ -61,6 +63,10 @@ void for_each_onnx_network(F f) {
   f.template operator()<network<picture, max_pool2d<3, 2>, max_pool2d<2, 1>>>("max_pool2d_strided");
   f.template operator()<network<picture, avg_pool2d<2>>>("avg_pool2d");
   f.template operator()<network<picture, avg_pool2d<3, 2>, avg_pool2d<2, 1>>>("avg_pool2d_strided");
+  f.template operator()<network<picture, max_pool2d<3, 2, pad<1>>, max_pool2d<3, 2, ceil_mode>>>("max_pool2d_padded");
+  f.template operator()<network<picture, avg_pool2d<3, 1, pad<1, 0, 0, 1>>>>("avg_pool2d_padded");
+  f.template operator()<network<picture, avg_pool2d<3, 2, pad<1>, count_padding<false>, ceil_mode>>>(
+      "avg_pool2d_padding_uncounted");
   f.template operator()<network<picture, global_avg_pool2d>>("global_avg_pool2d");
   f.template operator()<network<picture, global_avg_pool2d, dense<4>, softmax>>("global_avg_pool2d_dense");
 

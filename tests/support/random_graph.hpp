@@ -69,10 +69,10 @@ class graph_values {
   int act(int in, function f = function::relu) {
     return append({.kind = op::activation, .function = f, .rate = 0.5}, {in}, shape_of(in));
   }
-  int pool(op kind, int in, int size, int stride) {
+  int pool(op kind, int in, int size, int stride, int pad = 0) {
     shape const& s = shape_of(in);
-    shape const out{s.channels, (s.height - size) / stride + 1, (s.width - size) / stride + 1};
-    return append({.kind = kind, .window = {size, size, stride, 0, 0}}, {in}, out);
+    shape const out{s.channels, (s.height + 2 * pad - size) / stride + 1, (s.width + 2 * pad - size) / stride + 1};
+    return append({.kind = kind, .window = {size, size, stride, pad, pad}, .counts_padding = pad == 0}, {in}, out);
   }
   int custom(int in) { return append({.kind = op::custom, .custom = &planned}, {in}, shape_of(in)); }
   int dropout(int in) { return append({.kind = op::dropout, .rate = 0.5}, {in}, shape_of(in)); }
@@ -180,6 +180,7 @@ class random_graph : public graph_values {
   /// One operation that keeps height and width.
   int layer(int in) {
     switch (d_.below(everywhere_ ? 11 : 11 + cpu_alone)) {
+      case 13: return pool(d_.of({op::max_pool2d, op::avg_pool2d}), in, 3, 1, 1);
       case 12: return layer_norm(in);
       case 11: {  // by one number a pixel, or a channel, or by itself
         int const gate = d_.percent(40) ? conv(in, 1, 1) : d_.percent(50) ? random_act(in) : mean(in);
@@ -286,7 +287,7 @@ class random_graph : public graph_values {
       random_act(t);
   }
 
-  static constexpr int cpu_alone = 2;  // further choices of layer()
+  static constexpr int cpu_alone = 3;  // further choices of layer()
 
   dice& d_;
   int block_;

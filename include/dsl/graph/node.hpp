@@ -20,6 +20,19 @@ struct window {
 /// Whether `all` channels can be cut into so many equal groups.
 constexpr bool divides(int groups, int all) { return groups > 0 && all % groups == 0; }
 
+/// The rows of a window that lie on the picture, [first, last) of its own, counted from the picture's row `begin` on;
+/// or the columns.
+struct window_part {
+  int begin = 0;  // negative in the padding
+  int first = 0;
+  int last = 0;
+};
+/// window_part_of(0, 3, 2, 1, 8) -> {-1, 1, 3}: the first window of 3 rows begins in one row of padding
+constexpr window_part window_part_of(int place, int size, int stride, int before, int input) {
+  int const begin = place * stride - before;
+  return {begin, begin < 0 ? -begin : 0, size < input - begin ? size : input - begin};
+}
+
 struct custom_op;
 
 /// One operation of the network. Inputs are graph.edges[first_input ... first_input + inputs).
@@ -40,6 +53,7 @@ struct node {
   custom_op const* custom = nullptr;
   int groups = 1;       // conv2d: parts of the channels that have nothing to do with each other
   bool frozen = false;  // no optimizer changes its parameters, and batch_norm normalises by its running statistics
+  bool counts_padding = true;  // avg_pool2d: the mean is over all of a window, zeros too
 };
 
 /// A value that flows between nodes: the output of exactly one of them.

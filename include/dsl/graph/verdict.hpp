@@ -19,6 +19,8 @@ enum class rule : unsigned char {
   groups_divide_the_channels,
   stride_is_positive,
   kernel_fits_padded_input,
+  pad_is_less_than_the_window,
+  options_belong_to_the_layer,
   pool_window_is_positive,
   pool_window_fits_input,
   pool_window_fits_16_bits,

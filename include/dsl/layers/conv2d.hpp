@@ -1,80 +1,95 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/layer.hpp>
+#include <dsl/layers/window.hpp>
 
 namespace dsl {
 
-/// `same` pads with zeros as TensorFlow does: the output has ceil(input / stride) rows, and an odd row of padding goes
-/// after the last. `valid` does not pad.
-enum class padding : unsigned char { same, valid };
+namespace option {
+struct groups {
+  int count;
+};
+}  // namespace option
+
+/// conv2d<64, kernel<3>, groups<32>>: see conv2d.
+template <int Count>
+inline constexpr option::groups groups{Count};
 
 namespace detail {
 
-/// What does not fit an int breaks a rule elsewhere; until then it is the largest there is.
-constexpr int narrow(long long n) { return n > 0x7fffffffLL ? 0x7fffffff : static_cast<int>(n); }
+/// Height, width, stride, padding and groups as numbers, or by name.
+struct conv2d_arguments : window_arguments {
+  enum : unsigned { groups_bit = first_free_bit };
+  int groups = 1;
 
-struct extent {
-  int size;    // output rows or columns
-  int before;  // zeros in front
-  int padded;  // input with all its zeros
+  using window_arguments::take;
+  template <class T>
+  constexpr bool take(T n) {
+    if constexpr (whole_number<T>) {
+      if (numbers == 0) return number(kernel_bit, height, n) && (width = height, true);
+      if (numbers == 1) return number(kernel_bit, width, n);
+      if (numbers == 2) return number(stride_bit, stride, n);
+      return numbers == 3 && (given & pad_bit) != 0 && number(groups_bit, groups, n);
+    } else {
+      return false;
+    }
+  }
+  constexpr bool take(padding p) {
+    bool const first = (given & pad_bit) == 0;
+    given |= pad_bit;
+    pads = p;
+    return first;
+  }
+  constexpr bool take(option::groups g) {
+    groups = g.count;
+    return once(groups_bit);
+  }
 };
 
-/// extent_of(32, 3, 2, padding::valid) -> {15, 0, 32};  extent_of(32, 3, 1, padding::same) -> {32, 1, 34}
-constexpr extent extent_of(int input, int kernel, int stride, padding pad) {
-  if (stride < 1 || kernel < 1) return {1, 0, input};
-  if (pad == padding::valid) return {input < kernel ? 1 : (input - kernel) / stride + 1, 0, input};
-  long long const size = (1LL * input + stride - 1) / stride;
-  long long const total = (size - 1) * stride + kernel - input;
-  long long const zeros = total > 0 ? total : 0;
-  return {static_cast<int>(size), static_cast<int>(zeros / 2), narrow(input + zeros)};
-}
-
-struct conv2d_options {
-  int filters;
-  int height;
-  int width;
-  int stride;
-  padding pad;
-  int groups;
-};
-
-constexpr value lower_conv2d(builder& b, value in, conv2d_options o) {
-  b.require(o.filters > 0, {.broken = rule::filters_are_positive, .first = in.shape, .found = o.filters});
+constexpr value lower_conv2d(builder& b, value in, int filters, conv2d_arguments o) {
+  b.require(o.wrong < 0, {.broken = rule::options_belong_to_the_layer, .first = in.shape, .found = o.wrong + 1});
+  if ((o.given & window_arguments::stride_bit) == 0) o.stride = 1;
+  b.require(filters > 0, {.broken = rule::filters_are_positive, .first = in.shape, .found = filters});
   b.require(o.height > 0 && o.width > 0,
             {.broken = rule::kernel_is_positive, .first = in.shape, .second = {1, o.height, o.width}});
-  b.require(o.groups == 1 || (divides(o.groups, in.shape.channels) && divides(o.groups, o.filters)),
-            {.broken = rule::groups_divide_the_channels, .first = in.shape, .wanted = o.groups, .found = o.filters});
+  b.require(o.groups == 1 || (divides(o.groups, in.shape.channels) && divides(o.groups, filters)),
+            {.broken = rule::groups_divide_the_channels, .first = in.shape, .wanted = o.groups, .found = filters});
   b.require(o.stride > 0, {.broken = rule::stride_is_positive, .first = in.shape, .found = o.stride});
-  extent const h = extent_of(in.shape.height, o.height, o.stride, o.pad);
-  extent const w = extent_of(in.shape.width, o.width, o.stride, o.pad);
+  if (o.has_zeros) require_pads(b, in, o.zeros, o.height, o.width);
+  extent const h = o.has_zeros ? extent_of(in.shape.height, o.height, o.stride, o.zeros.top, o.zeros.bottom)
+                               : extent_of(in.shape.height, o.height, o.stride, o.pads);
+  extent const w = o.has_zeros ? extent_of(in.shape.width, o.width, o.stride, o.zeros.left, o.zeros.right)
+                               : extent_of(in.shape.width, o.width, o.stride, o.pads);
   b.require(o.height <= h.padded && o.width <= w.padded, {.broken = rule::kernel_fits_padded_input,
                                                           .first = {in.shape.channels, h.padded, w.padded},
-                                                          .second = {o.filters, o.height, o.width}});
+                                                          .second = {filters, o.height, o.width}});
   long long const area = narrow(1LL * o.height * o.width);
   int const channels = in.shape.channels / (o.groups > 0 ? o.groups : 1);  // of a group
   b.parameter({.role = role::kernel,
-               .dims = {o.filters, channels, o.height, o.width},
+               .dims = {filters, channels, o.height, o.width},
                .fan_in = narrow(channels * area),
-               .fan_out = narrow(o.filters * area)});
-  b.parameter({.role = role::bias, .dims = {o.filters, 1, 1, 1}});
+               .fan_out = narrow(filters * area)});
+  b.parameter({.role = role::bias, .dims = {filters, 1, 1, 1}});
   return b.append({.kind = op::conv2d, .window = {o.height, o.width, o.stride, h.before, w.before}, .groups = o.groups},
-                  in, {o.filters, h.size, w.size});
+                  in, {filters, h.size, w.size});
 }
 
 }  // namespace detail
 
-/// Cross-correlation with Filters kernels of KernelH x KernelW over all input channels, plus a bias. With several
-/// groups the channels and the filters are cut into as many equal parts, and each filter sees its own part alone: as
-/// many groups as channels are a depthwise convolution. Kernels start from Glorot's uniform distribution, biases from
-/// 0.
-template <int Filters, int KernelH, int KernelW = KernelH, int Stride = 1, padding Pad = padding::same, int Groups = 1>
+/// Cross-correlation with Filters kernels over all input channels, plus a bias. The numbers after Filters are the
+/// kernel's height and width (the same if there is one number) and the stride, then come the padding and the groups:
+/// conv2d<64, 3>, conv2d<64, 3, 3, 2, padding::valid>. Instead, or after the first numbers, options go by name:
+/// kernel<H, W>, stride<S>, pad<...> or padding, groups<G>. With several groups the channels and the filters are cut
+/// into as many equal parts, and each filter sees its own part alone: as many groups as channels are a depthwise
+/// convolution. Kernels start from Glorot's uniform distribution, biases from 0.
+template <int Filters, auto... Options>
 struct conv2d {
   static constexpr value lower(builder& b, value in) {
-    return detail::lower_conv2d(b, in, {Filters, KernelH, KernelW, Stride, Pad, Groups});
+    return detail::lower_conv2d(b, in, Filters, detail::read_arguments<detail::conv2d_arguments, Options...>());
   }
 };
 // conv2d<64, 3, 3> on 3x8x8 -> 64x8x8;  conv2d<80, 3, 3, 2, padding::valid> on 80x32x32 -> 80x15x15
-// conv2d<64, 3, 3, 1, padding::same, 64> on 64x8x8 -> 64x8x8, with 64 kernels of 3x3
+// conv2d<64, kernel<7>, stride<2>, pad<3>> on 3x224x224 -> 64x112x112
+// conv2d<64, kernel<3>, groups<64>> on 64x8x8 -> 64x8x8, with 64 kernels of 3x3
 
 }  // namespace dsl

@@ -1,42 +1,104 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/layer.hpp>
-#include <dsl/layers/conv2d.hpp>
+#include <dsl/layers/window.hpp>
 
 namespace dsl {
+
+namespace option {
+struct ceil_mode {};
+struct count_padding {
+  bool counts;
+};
+}  // namespace option
+
+/// The last window of a pool may begin on the picture and end beyond its padding, as with PyTorch's ceil_mode.
+inline constexpr option::ceil_mode ceil_mode{};
+/// count_padding<false>: an avg_pool2d's means are over the numbers on the picture alone.
+template <bool Counts>
+inline constexpr option::count_padding count_padding{Counts};
+
 namespace detail {
 
-constexpr value lower_pool2d(builder& b, value in, op kind, int height, int width, int stride) {
-  b.require(height > 0 && width > 0,
-            {.broken = rule::pool_window_is_positive, .first = in.shape, .second = {1, height, width}});
-  b.require(stride > 0, {.broken = rule::stride_is_positive, .first = in.shape, .found = stride});
-  b.require(height <= in.shape.height && width <= in.shape.width,
-            {.broken = rule::pool_window_fits_input, .first = in.shape, .second = {1, height, width}});
+/// Size and stride as numbers, or by name.
+struct pool2d_arguments : window_arguments {
+  enum : unsigned { ceil_bit = first_free_bit, count_bit = 2 * first_free_bit };
+  bool rounds_up = false;
+  bool counts_padding = true;
+
+  using window_arguments::take;
+  template <class T>
+  constexpr bool take(T n) {
+    if constexpr (whole_number<T>) {
+      if (numbers == 0) return number(kernel_bit, height, n) && (width = height, true);
+      return numbers == 1 && number(stride_bit, stride, n);
+    } else {
+      return false;
+    }
+  }
+  constexpr bool take(option::ceil_mode) { return rounds_up = once(ceil_bit); }
+};
+struct avg_pool2d_arguments : pool2d_arguments {
+  using pool2d_arguments::take;
+  constexpr bool take(option::count_padding c) {
+    counts_padding = c.counts;
+    return once(count_bit);
+  }
+  /// What lies beyond the padding could be counted or not, and libraries differ.
+  constexpr bool take(option::ceil_mode) { return !counts_padding && (rounds_up = once(ceil_bit)); }
+};
+
+/// With rounds_up, ceil_mode's: a window more where it begins on the picture or in the padding before it.
+constexpr extent pool_extent(int input, int size, int stride, int before, int behind, bool rounds_up) {
+  extent e = extent_of(input, size, stride, before, behind);
+  if (rounds_up && stride > 0 && e.padded >= size) {
+    bool const rest = (e.padded - size) % stride != 0;
+    if (rest && 1LL * e.size * stride < 1LL * input + before) ++e.size;
+  }
+  return e;
+}
+
+constexpr value lower_pool2d(builder& b, value in, op kind, pool2d_arguments o) {
+  if ((o.given & window_arguments::stride_bit) == 0 && o.height == o.width) o.stride = o.height;
+  b.require(o.wrong < 0, {.broken = rule::options_belong_to_the_layer, .first = in.shape, .found = o.wrong + 1});
+  b.require(o.height > 0 && o.width > 0,
+            {.broken = rule::pool_window_is_positive, .first = in.shape, .second = {1, o.height, o.width}});
+  b.require(o.stride > 0, {.broken = rule::stride_is_positive, .first = in.shape, .found = o.stride});
+  require_pads(b, in, o.zeros, o.height, o.width);
+  option::pad const& p = o.zeros;
+  extent const h = pool_extent(in.shape.height, o.height, o.stride, p.top, p.bottom, o.rounds_up);
+  extent const w = pool_extent(in.shape.width, o.width, o.stride, p.left, p.right, o.rounds_up);
+  b.require(o.height <= h.padded && o.width <= w.padded, {.broken = rule::pool_window_fits_input,
+                                                          .first = {in.shape.channels, h.padded, w.padded},
+                                                          .second = {1, o.height, o.width}});
   // max_pool2d remembers where in the window the maximum was, in at most two bytes
-  b.require(kind != op::max_pool2d || 1LL * height * width <= 65'536,
-            {.broken = rule::pool_window_fits_16_bits, .first = in.shape, .found = 1LL * height * width});
-  extent const h = extent_of(in.shape.height, height, stride, padding::valid);
-  extent const w = extent_of(in.shape.width, width, stride, padding::valid);
-  return b.append({.kind = kind, .window = {height, width, stride, 0, 0}}, in, {in.shape.channels, h.size, w.size});
+  b.require(kind != op::max_pool2d || 1LL * o.height * o.width <= 65'536,
+            {.broken = rule::pool_window_fits_16_bits, .first = in.shape, .found = 1LL * o.height * o.width});
+  return b.append(
+      {.kind = kind, .window = {o.height, o.width, o.stride, h.before, w.before}, .counts_padding = o.counts_padding},
+      in, {in.shape.channels, h.size, w.size});
 }
 
 }  // namespace detail
 
-/// The largest value of each Size x Size window, without padding. The first of equal values gets the gradient.
-template <int Size, int Stride = Size>
+/// The largest value of each window; padding is no candidate, and the first of equal values gets the gradient. The
+/// numbers are the window's size and the stride, which is the size where there is none: max_pool2d<3, 2>. By name there
+/// are kernel<H, W>, stride<S>, pad<...> and ceil_mode; a window that is not square needs a stride.
+template <auto... Options>
 struct max_pool2d {
   static constexpr value lower(builder& b, value in) {
-    return detail::lower_pool2d(b, in, op::max_pool2d, Size, Size, Stride);
+    return detail::lower_pool2d(b, in, op::max_pool2d, detail::read_arguments<detail::pool2d_arguments, Options...>());
   }
 };
-// max_pool2d<3, 2> on 80x32x32 -> 80x15x15
+// max_pool2d<3, 2> on 80x32x32 -> 80x15x15;  max_pool2d<3, 2, pad<1>> on 64x112x112 -> 64x56x56
 
-/// The mean of each Size x Size window, without padding.
-template <int Size, int Stride = Size>
+/// The mean of each window. Options are those of max_pool2d, and count_padding<false>: as in PyTorch zeros of the
+/// padding are counted otherwise. ceil_mode has to come after count_padding<false>.
+template <auto... Options>
 struct avg_pool2d {
   static constexpr value lower(builder& b, value in) {
-    return detail::lower_pool2d(b, in, op::avg_pool2d, Size, Size, Stride);
+    return detail::lower_pool2d(b, in, op::avg_pool2d,
+                                detail::read_arguments<detail::avg_pool2d_arguments, Options...>());
   }
 };
 // avg_pool2d<7> on 336x7x7 -> 336x1x1
@@ -44,7 +106,10 @@ struct avg_pool2d {
 /// The mean of each channel, whatever its size.
 struct global_avg_pool2d {
   static constexpr value lower(builder& b, value in) {
-    return detail::lower_pool2d(b, in, op::avg_pool2d, in.shape.height, in.shape.width, 1);
+    detail::pool2d_arguments all;
+    all.height = in.shape.height, all.width = in.shape.width, all.stride = 1;
+    all.given = detail::window_arguments::stride_bit;
+    return detail::lower_pool2d(b, in, op::avg_pool2d, all);
   }
 };
 // global_avg_pool2d on 336x7x7 -> 336x1x1

@@ -83,7 +83,8 @@ enum class options : unsigned char {
   share = 4,
   epsilon = 8,
   momentum = 16,
-  groups = 32
+  groups = 32,
+  counted_padding = 64
 };
 constexpr options operator|(options a, options b) {
   return static_cast<options>(static_cast<unsigned>(a) | static_cast<unsigned>(b));

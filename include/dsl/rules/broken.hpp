@@ -104,6 +104,18 @@ struct kernel_fits_padded_input {
                 "conv2d: the kernel is larger than its padded input; use a smaller kernel or padding::same");
 };
 
+template <class At, class Layer, int Pad, int Window>
+struct pad_is_less_than_the_window {
+  static_assert(Pad >= 0 && Pad < Window,
+                "pad: zeros on a side must be fewer than the window's rows or columns there, and not negative");
+};
+
+template <class At, class Layer, int Argument>
+struct options_belong_to_the_layer {
+  static_assert(Argument == 0,
+                "options: the layer does not have this one, or has it twice; numbers come first, then options by name");
+};
+
 template <class At, class Layer, int PoolH, int PoolW>
 struct pool_window_is_positive {
   static_assert(PoolH > 0 && PoolW > 0, "pool2d: the window's height and width must be at least 1");

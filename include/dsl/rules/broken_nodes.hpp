@@ -81,9 +81,8 @@ struct shapes_follow_from_operands {
 
 template <class At, class Layer, op Kind, window Window, shape In, shape Output>
 struct windows_lead_to_their_output {
-  static_assert(
-      detail::window_leads(Kind, Window, In, Output),
-      "window: it must end at the input's last row and column, in less padding than its size; in a pool, in none");
+  static_assert(detail::window_leads(Window, In, Output),
+                "window: it must end at the input's last row and column, in less padding than its size");
 };
 
 template <class At, class Layer, bool Complete = false>

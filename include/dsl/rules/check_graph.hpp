@@ -33,17 +33,15 @@ constexpr bool takes_enough(operations::row const& row, int inputs) {
 }
 
 /// From `in` rows or columns to `out`. `behind` are the zeros that the last window needs after the last row; a
-/// negative number of them is rows that no window reaches. Pools take no zeros.
-constexpr bool side_leads(int in, int out, int size, int stride, int before, bool pool) {
+/// negative number of them is rows that no window reaches. Every window has a row of the picture.
+constexpr bool side_leads(int in, int out, int size, int stride, int before) {
   long long const behind = (out - 1LL) * stride + size - in - before;
-  int const limit = pool ? 1 : size;
-  return before >= 0 && before < limit && behind < limit && behind > -stride;
+  return before >= 0 && before < size && behind < size && behind > -stride;
 }
 /// Whether a window, a positive one, makes `out` of `in`: {3, 3, 2, 0, 0} makes 15x15 of 32x32.
-constexpr bool window_leads(op kind, window const& w, shape const& in, shape const& out) {
-  bool const pool = kind != op::conv2d;
-  return side_leads(in.height, out.height, w.height, w.stride, w.pad_top, pool) &&
-         side_leads(in.width, out.width, w.width, w.stride, w.pad_left, pool);
+constexpr bool window_leads(window const& w, shape const& in, shape const& out) {
+  return side_leads(in.height, out.height, w.height, w.stride, w.pad_top) &&
+         side_leads(in.width, out.width, w.width, w.stride, w.pad_left);
 }
 
 /// Looks at one node after the other for what plans and executors take as given: they believe a node's shapes, window
@@ -124,7 +122,8 @@ class graph_check {
       case makes::any_shape: break;  // the output of a user's own operation is the user's to say
     }
     if (row.parameters > 0 && !parameters_fit(n, row, in, out)) return false;
-    constexpr auto checked = static_cast<unsigned>(operations::options::window | operations::options::groups);
+    constexpr auto checked = static_cast<unsigned>(operations::options::window | operations::options::groups |
+                                                   operations::options::counted_padding);
     auto const used = static_cast<unsigned>(row.options) & ~checked;
     return used == 0 || options_fit(n, used);
   }
@@ -163,7 +162,7 @@ class graph_check {
     if (w.stride < 1) return breaks(rule::stride_is_positive, 1, w.stride);
     if (n.kind == op::max_pool2d && 1LL * w.height * w.width > 65'536)
       return breaks(rule::pool_window_fits_16_bits, 65'536, 1LL * w.height * w.width);
-    if (window_leads(n.kind, w, in, out)) return true;
+    if (window_leads(w, in, out)) return true;
     why.window = w;
     return breaks(rule::windows_lead_to_their_output, in, out);
   }

@@ -130,6 +130,12 @@ struct explain<rule::kernel_fits_padded_input, J>
     : broken::kernel_fits_padded_input<at_of<J>, layer_of<J>, J::why.second.height, J::why.second.width, J::why.first> {
 };
 template <class J>
+struct explain<rule::pad_is_less_than_the_window, J>
+    : broken::pad_is_less_than_the_window<at_of<J>, layer_of<J>, J::why.found, J::why.wanted> {};
+template <class J>
+struct explain<rule::options_belong_to_the_layer, J>
+    : broken::options_belong_to_the_layer<at_of<J>, layer_of<J>, J::why.found> {};
+template <class J>
 struct explain<rule::pool_window_is_positive, J>
     : broken::pool_window_is_positive<at_of<J>, layer_of<J>, J::why.second.height, J::why.second.width> {};
 template <class J>

@@ -57,9 +57,10 @@ class fingerprint {
 /// values come from. The lists of members are whole, or this does not compile: who adds one hashes it, too.
 [[gnu::cold]] inline void add_operation(fingerprint& f, node const& x) {
   auto const& [kind, function, device, first_input, inputs, output, first_parameter, parameters, scope, window, rate,
-               epsilon, momentum, custom, groups, frozen] = x;  // frozen ones have the same weights
+               epsilon, momentum, custom, groups, frozen, counts_padding] = x;  // frozen ones have the same weights
   f.add(parameters);
   f.add(groups);
+  if (!counts_padding) f.add(1);  // nothing where it does, so that files from before this member stay valid
   if (!custom) return;
   std::string_view const own = word_of(x);
   f.add(own.data(), own.size());

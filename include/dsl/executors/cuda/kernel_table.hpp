@@ -8,14 +8,20 @@
 
 namespace dsl::cu {
 
+/// Whether some window of a pool begins or ends in padding.
+[[gnu::cold]] constexpr bool is_padded(graph_view const& g, node const& n) {
+  shape const &in = g.input_shape(n), &out = g.output_shape(n);
+  window const& w = n.window;
+  return w.pad_top > 0 || w.pad_left > 0 || (out.height - 1) * w.stride + w.height > in.height ||
+         (out.width - 1) * w.stride + w.width > in.width;
+}
+
 /// Whether there are kernels for a node's operation.
-[[gnu::cold]] constexpr bool has_kernels(node const& n) {
+[[gnu::cold]] constexpr bool has_kernels(graph_view const& g, node const& n) {
   switch (n.kind) {
     case op::input:
     case op::batch_norm:
     case op::activation:
-    case op::max_pool2d:
-    case op::avg_pool2d:
     case op::dropout:
     case op::flatten:
     case op::dense:
@@ -23,6 +29,8 @@ namespace dsl::cu {
     case op::concat:
     case op::add:
     case op::transfer: return true;
+    case op::max_pool2d:
+    case op::avg_pool2d: return !is_padded(g, n);
     case op::conv2d: return n.groups == 1;
     default: return false;
   }
@@ -31,12 +39,13 @@ namespace dsl::cu {
 /// Throws executor_error for an operation without kernels.
 [[gnu::cold]] inline void require_kernels(graph_view const& g) {
   for (int n = 0; n < g.size.nodes; ++n)
-    if (g.nodes[n].frozen && g.nodes[n].parameters > 0)
+    if (node const& x = g.nodes[n]; x.frozen && x.parameters > 0)
       throw executor_error(detail::message({"cuda: frozen<...> has no kernels for this device; found it around ",
-                                            detail::word_of(g.nodes[n]), "; use another executor"}));
-    else if (!has_kernels(g.nodes[n]))
-      throw executor_error(detail::message(
-          {"cuda: ", detail::kernel_word_of(g.nodes[n]), " has no kernel for this device; use another executor"}));
+                                            detail::word_of(x), "; use another executor"}));
+    else if (!has_kernels(g, x))
+      throw executor_error(detail::message({"cuda: ", detail::kernel_word_of(x),
+                                            facts_of(x).output == operations::makes::pooled ? " with padding" : "",
+                                            " has no kernel for this device; use another executor"}));
 }
 
 }  // namespace dsl::cu

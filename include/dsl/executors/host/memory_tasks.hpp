@@ -53,7 +53,8 @@ template <class Place>
                     .in = forward ? from.shape : b.to.shape,
                     .out = forward ? b.to.shape : from.shape,
                     .window = b.node->window,
-                    .accumulate = b.accumulate};
+                    .accumulate = b.accumulate,
+                    .counts_padding = b.node->counts_padding};
   return [&at, run, c, from, to = b.to, L] {
     int const blocks = blocks_of(to.shape.channels, L);
     at.run(to.batch * blocks, [&](int i) {

@@ -16,6 +16,16 @@ struct pool_call {
   shape out{};                      // of y
   dsl::window window{};
   bool accumulate = false;
+  bool counts_padding = true;  // in means
+
+  window_part rows(int i) const { return window_part_of(i, window.height, window.stride, window.pad_top, in.height); }
+  window_part columns(int j) const { return window_part_of(j, window.width, window.stride, window.pad_left, in.width); }
+  /// The pixel that a window would begin with; it may be in the padding.
+  long long corner(window_part const& r, window_part const& c) const { return 1LL * r.begin * in.width + c.begin; }
+  float share(window_part const& r, window_part const& c) const {
+    int const numbers = (r.last - r.first) * (c.last - c.first);
+    return 1.0F / static_cast<float>(counts_padding ? window.height * window.width : numbers);
+  }
 };
 
 /// y is the largest value of each window, the first of equals, and NaN where the window has one.
@@ -29,14 +39,15 @@ struct max_pool {
     window const& w = c.window;
     for (int i = 0; i < c.out.height; ++i)
       for (int j = 0; j < c.out.width; ++j) {
-        float const* const corner = c.from + (1LL * i * c.in.width + j) * w.stride * L;
+        window_part const rows = c.rows(i), columns = c.columns(j);
+        long long const corner = c.corner(rows, columns);
         typename vector<L>::type best;
-        load<L>(best, corner);
-        ints place{};
-        for (int a = 0; a < w.height; ++a)
-          for (int b = 0; b < w.width; ++b) {
+        load<L>(best, c.from + (corner + 1LL * rows.first * c.in.width + columns.first) * L);
+        ints place = ints{} + (rows.first * w.width + columns.first);
+        for (int a = rows.first; a < rows.last; ++a)
+          for (int b = columns.first; b < columns.last; ++b) {
             typename vector<L>::type v;
-            load<L>(v, corner + (1LL * a * c.in.width + b) * L);
+            load<L>(v, c.from + (corner + 1LL * a * c.in.width + b) * L);
             ints const here = ints{} + (a * w.width + b);
             ints const larger = v > best;
             best = larger ? v : best;
@@ -70,13 +81,14 @@ struct max_pool_gradient {
     for (int i = 0; i < c.out.height; ++i)
       for (int j = 0; j < c.out.width; ++j) {
         long long const at = (1LL * i * c.out.width + j) * L;
-        float* const corner = c.to + (1LL * i * c.in.width + j) * w.stride * L;
+        window_part const rows = c.rows(i), columns = c.columns(j);
+        long long const corner = c.corner(rows, columns);
         typename vector<L>::type dy;
         load<L>(dy, c.from + at);
         ints const place = __builtin_convertvector(*reinterpret_cast<bytes const*>(c.argmax + at), ints);
-        for (int a = 0; a < w.height; ++a)
-          for (int b = 0; b < w.width; ++b) {
-            float* const to = corner + (1LL * a * c.in.width + b) * L;
+        for (int a = rows.first; a < rows.last; ++a)
+          for (int b = columns.first; b < columns.last; ++b) {
+            float* const to = c.to + (corner + 1LL * a * c.in.width + b) * L;
             typename vector<L>::type dx;
             load<L>(dx, to);
             dx += place == ints{} + (a * w.width + b) ? dy : zero;
@@ -90,15 +102,15 @@ template <int L>
 struct average_pool {
   using call = pool_call;
   [[gnu::always_inline]] static inline void run(call const& c) {
-    window const& w = c.window;
-    typename vector<L>::type const share = 1.0F / static_cast<float>(w.height * w.width) - typename vector<L>::type{};
     for (int i = 0; i < c.out.height; ++i)
       for (int j = 0; j < c.out.width; ++j) {
-        float const* const corner = c.from + (1LL * i * c.in.width + j) * w.stride * L;
+        window_part const rows = c.rows(i), columns = c.columns(j);
+        long long const corner = c.corner(rows, columns);
+        typename vector<L>::type const share = typename vector<L>::type{} + c.share(rows, columns);
         typename vector<L>::type sum{}, v;
-        for (int a = 0; a < w.height; ++a)
-          for (int b = 0; b < w.width; ++b) {
-            load<L>(v, corner + (1LL * a * c.in.width + b) * L);
+        for (int a = rows.first; a < rows.last; ++a)
+          for (int b = columns.first; b < columns.last; ++b) {
+            load<L>(v, c.from + (corner + 1LL * a * c.in.width + b) * L);
             sum += v;
           }
         multiply<L>(v, sum, share);
@@ -111,18 +123,19 @@ template <int L>
 struct average_pool_gradient {
   using call = pool_call;
   [[gnu::always_inline]] static inline void run(call const& c) {
-    window const& w = c.window;
-    typename vector<L>::type const zero{}, share = 1.0F / static_cast<float>(w.height * w.width) - zero;
+    typename vector<L>::type const zero{};
     if (!c.accumulate)
       for (long long i = 0; i < c.in.area(); ++i) store<L>(c.to + i * L, zero);
     for (int i = 0; i < c.out.height; ++i)
       for (int j = 0; j < c.out.width; ++j) {
-        float* const corner = c.to + (1LL * i * c.in.width + j) * w.stride * L;
+        window_part const rows = c.rows(i), columns = c.columns(j);
+        long long const corner = c.corner(rows, columns);
+        typename vector<L>::type const share = zero + c.share(rows, columns);
         typename vector<L>::type dy;
         load<L>(dy, c.from + (1LL * i * c.out.width + j) * L);
-        for (int a = 0; a < w.height; ++a)
-          for (int b = 0; b < w.width; ++b) {
-            float* const to = corner + (1LL * a * c.in.width + b) * L;
+        for (int a = rows.first; a < rows.last; ++a)
+          for (int b = columns.first; b < columns.last; ++b) {
+            float* const to = c.to + (corner + 1LL * a * c.in.width + b) * L;
             typename vector<L>::type dx;
             load<L>(dx, to);
             multiply_add<L>(dx, dy, share);

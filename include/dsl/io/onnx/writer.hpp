@@ -77,20 +77,24 @@ class onnx_writer {
   }
 
   [[gnu::cold]] void write_convolution() {
-    window const& w = node_->window;
     onnx_messages::NodeProto& n = parameters(append("Conv", {form(0, 4)}, 4));
-    // The zeros after the last row are as many as the last window needs; rows that no window reaches stay without.
+    set_window(n, true);
+    if (node_->groups > 1) set("group", node_->groups, n);
+  }
+  /// The zeros after the last row are as many as the last window needs; rows that no window reaches stay without.
+  [[gnu::cold]] void set_window(onnx_messages::NodeProto& n, bool always_pads) {
+    window const& w = node_->window;
     auto const behind = [&](int size, int from, int kernel, int before) {
       long long const zeros = (size - 1LL) * w.stride + kernel - from - before;
       return zeros > 0 ? zeros : 0;
     };
+    long long const bottom = behind(out().height, in().height, w.height, w.pad_top);
+    long long const right = behind(out().width, in().width, w.width, w.pad_left);
+    bool const pads = w.pad_top > 0 || w.pad_left > 0 || bottom > 0 || right > 0;
     set("kernel_shape", {w.height, w.width}, n);
     set("strides", {w.stride, w.stride}, n);
-    if (node_->groups > 1) set("group", node_->groups, n);
-    set("pads",
-        {w.pad_top, w.pad_left, behind(out().height, in().height, w.height, w.pad_top),
-         behind(out().width, in().width, w.width, w.pad_left)},
-        n);
+    if (pads || always_pads) set("pads", {w.pad_top, w.pad_left, bottom, right}, n);
+    if (pads && node_->kind == op::avg_pool2d) set("count_include_pad", node_->counts_padding ? 1 : 0, n);
   }
 
   [[gnu::cold]] void write_batch_norm() {
@@ -116,17 +120,15 @@ class onnx_writer {
     }
   }
 
-  /// Neither here nor there a window leaves the picture.
   [[gnu::cold]] void write_pool(char const* type) {
     window const& w = node_->window;
     std::string const x = form(0, 4);
-    if (node_->kind == op::avg_pool2d && w.height == in().height && w.width == in().width) {
+    bool const all = w.height == in().height && w.width == in().width && w.pad_top == 0 && w.pad_left == 0;
+    if (node_->kind == op::avg_pool2d && all) {
       append("GlobalAveragePool", {x}, 4);
       return;
     }
-    onnx_messages::NodeProto& n = append(type, {x}, 4);
-    set("kernel_shape", {w.height, w.width}, n);
-    set("strides", {w.stride, w.stride}, n);
+    set_window(append(type, {x}, 4), false);
   }
 
   [[gnu::cold]] void write_custom() {

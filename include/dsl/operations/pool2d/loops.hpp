@@ -7,75 +7,101 @@
 
 namespace dsl::plain {
 
-/// Calls f(output pixel, pixel of the window's first value) for every window of a channel.
+/// The part of a window that lies on the picture.
+struct pool_patch {
+  window_part rows{};
+  window_part columns{};
+  int width = 0;  // of the picture
+
+  int size() const { return (rows.last - rows.first) * (columns.last - columns.first); }
+  /// Calls f(pixel, row in the window, column in the window) for every pixel.
+  template <class F>
+  void for_each(F f) const {
+    for (int i = rows.first; i < rows.last; ++i)
+      for (int j = columns.first; j < columns.last; ++j) f(1LL * (rows.begin + i) * width + columns.begin + j, i, j);
+  }
+};
+
+/// Calls f(output pixel, patch) for every window of a channel.
 template <class F>
 void for_each_window(shape const& in, shape const& out, window const& w, F f) {
   for (int row = 0; row < out.height; ++row)
     for (int column = 0; column < out.width; ++column)
-      f(1LL * row * out.width + column, 1LL * row * w.stride * in.width + 1LL * column * w.stride);
+      f(1LL * row * out.width + column,
+        pool_patch{window_part_of(row, w.height, w.stride, w.pad_top, in.height),
+                   window_part_of(column, w.width, w.stride, w.pad_left, in.width), in.width});
 }
 
 /// y is the largest value of each window, the first of equals, and NaN where the window has one, as in PyTorch; argmax
-/// receives its place in the window, row by row. Or, with `mean`, the mean of each.
+/// receives its place in the window, row by row. Padding is no candidate.
 template <class T>
-[[gnu::cold]] void pool2d_forward(view<T const> const& x, view<T> const& y, host::argmax_view const& argmax,
-                                  window const& w, bool mean) {
-  T const size = static_cast<T>(w.height * w.width);
-  for_each_channel(y, [&](int n, int c) {
-    auto const in = x.pixels(n, c);
-    auto const out = y.pixels(n, c);
-    for_each_window(x.shape, y.shape, w, [&](long long to, long long from) {
+[[gnu::cold]] void max_pool2d_forward(host::bound_step<T> const& b, step_context const&) {
+  window const& w = b.node->window;
+  for_each_channel(b.to, [&](int n, int c) {
+    auto const in = b.x.pixels(n, c);
+    auto const out = b.to.pixels(n, c);
+    for_each_window(b.x.shape, b.to.shape, w, [&](long long to, pool_patch const& p) {
+      T best = 0;
+      int place = -1;
+      p.for_each([&](long long at, int i, int j) {
+        T const v = in[at];
+        if (place < 0 || v > best || __builtin_isnan(v)) best = v, place = i * w.width + j;
+      });
+      out[to] = best;
+      b.argmax.set(n, c, to, place);
+    });
+  });
+}
+
+template <class T>
+[[gnu::cold]] void max_pool2d_backward(host::bound_step<T> const& b, step_context const&) {
+  window const& w = b.node->window;
+  for_each_channel(b.to, [&](int n, int c) {
+    auto const from = b.dy.pixels(n, c);
+    auto const to = b.to.pixels(n, c);
+    for (long long i = 0; !b.accumulate && i < b.to.shape.area(); ++i) to[i] = 0;
+    for_each_window(b.to.shape, b.dy.shape, w, [&](long long at, pool_patch const& p) {
+      int const place = b.argmax.get(n, c, at);
+      to[1LL * (p.rows.begin + place / w.width) * p.width + p.columns.begin + place % w.width] += from[at];
+    });
+  });
+}
+
+/// Over how many numbers the mean of a window is taken.
+template <class T>
+T numbers_in(pool_patch const& p, node const& n) {
+  return static_cast<T>(n.counts_padding ? n.window.height * n.window.width : p.size());
+}
+
+template <class T>
+[[gnu::cold]] void avg_pool2d_forward(host::bound_step<T> const& b, step_context const&) {
+  for_each_channel(b.to, [&](int n, int c) {
+    auto const in = b.x.pixels(n, c);
+    auto const out = b.to.pixels(n, c);
+    for_each_window(b.x.shape, b.to.shape, b.node->window, [&](long long to, pool_patch const& p) {
       T sum = 0;
-      T best = in[from];
-      int place = 0;
-      for (int i = 0; i < w.height; ++i)
-        for (int j = 0; j < w.width; ++j) {
-          T const v = in[from + 1LL * i * x.shape.width + j];
-          sum += v;
-          if (v > best || __builtin_isnan(v)) best = v, place = i * w.width + j;
-        }
-      out[to] = mean ? sum / size : best;
-      if (!mean) argmax.set(n, c, to, place);
+      p.for_each([&](long long at, int, int) { sum += in[at]; });
+      out[to] = sum / numbers_in<T>(p, *b.node);
     });
   });
 }
 
 template <class T>
-[[gnu::cold]] void pool2d_backward(view<T const> const& dy, host::argmax_view const& argmax, view<T> const& dx,
-                                   window const& w, bool mean, bool accumulate) {
-  T const size = static_cast<T>(w.height * w.width);
-  for_each_channel(dx, [&](int n, int c) {
-    auto const from = dy.pixels(n, c);
-    auto const to = dx.pixels(n, c);
-    if (!accumulate)
-      for (long long i = 0; i < dx.shape.area(); ++i) to[i] = 0;
-    for_each_window(dx.shape, dy.shape, w, [&](long long at, long long corner) {
-      if (!mean) {
-        int const place = argmax.get(n, c, at);
-        to[corner + 1LL * (place / w.width) * dx.shape.width + place % w.width] += from[at];
-        return;
-      }
-      T const share = from[at] / size;
-      for (int i = 0; i < w.height; ++i)
-        for (int j = 0; j < w.width; ++j) to[corner + 1LL * i * dx.shape.width + j] += share;
+[[gnu::cold]] void avg_pool2d_backward(host::bound_step<T> const& b, step_context const&) {
+  for_each_channel(b.to, [&](int n, int c) {
+    auto const from = b.dy.pixels(n, c);
+    auto const to = b.to.pixels(n, c);
+    for (long long i = 0; !b.accumulate && i < b.to.shape.area(); ++i) to[i] = 0;
+    for_each_window(b.to.shape, b.dy.shape, b.node->window, [&](long long at, pool_patch const& p) {
+      T const share = from[at] / numbers_in<T>(p, *b.node);
+      p.for_each([&](long long pixel, int, int) { to[pixel] += share; });
     });
   });
 }
 
 template <class T>
-inline constexpr loops<T> max_pool2d_loops{
-    .forward = [](host::bound_step<T> const& b,
-                  step_context const&) { pool2d_forward(b.x, b.to, b.argmax, b.node->window, false); },
-    .backward =
-        [](host::bound_step<T> const& b, step_context const&) {
-          pool2d_backward(b.dy, b.argmax, b.to, b.node->window, false, b.accumulate);
-        }};
-
+inline constexpr loops<T> max_pool2d_loops{.forward = max_pool2d_forward<T>, .backward = max_pool2d_backward<T>};
 template <class T>
-inline constexpr loops<T> avg_pool2d_loops{
-    .forward = [](host::bound_step<T> const& b,
-                  step_context const&) { pool2d_forward(b.x, b.to, b.argmax, b.node->window, true); },
-    .backward = [](host::bound_step<T> const& b,
-                   step_context const&) { pool2d_backward(b.dy, b.argmax, b.to, b.node->window, true, b.accumulate); }};
+inline constexpr loops<T> avg_pool2d_loops{.forward = avg_pool2d_forward<T>, .backward = avg_pool2d_backward<T>};
 
 }  // namespace dsl::plain

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/layer.hpp>
+
+namespace dsl {
+
+/// `same` pads with zeros as TensorFlow does: the output has ceil(input / stride) rows, and an odd row of padding goes
+/// after the last. `valid` does not pad.
+enum class padding : unsigned char { same, valid };
+
+/// The options of convolutions and pools that have a name, as errors print them.
+namespace option {
+
+struct kernel {
+  int height, width;
+};
+struct stride {
+  int step;
+};
+struct pad {
+  int top, left, bottom, right;
+};
+
+}  // namespace option
+
+/// conv2d<64, kernel<7>, stride<2>, pad<3>> is a 7x7 convolution in steps of 2 with 3 rows and columns of zeros on each
+/// side. Options come after the numbers, in any order, each at most once.
+template <int Height, int Width = Height>
+inline constexpr option::kernel kernel{Height, Width};
+template <int Step>
+inline constexpr option::stride stride{Step};
+/// pad<1> is one on each side, as in PyTorch; pad<1, 2> is one above and below, two left and right; pad<0, 0, 1, 1> is
+/// one below and one at the right.
+template <int Top, int Left = Top, int Bottom = Top, int Right = Left>
+inline constexpr option::pad pad{Top, Left, Bottom, Right};
+
+namespace detail {
+
+/// Returns n, or the largest int: what does not fit an int breaks a rule elsewhere.
+constexpr int narrow(long long n) { return n > 0x7fffffffLL ? 0x7fffffff : static_cast<int>(n); }
+
+/// Integers as template arguments, of whatever type.
+template <class T>
+concept whole_number = requires(T n) { n % n; };
+
+/// The arguments that describe a layer's window, read one after the other. take() returns false for one that the layer
+/// does not have, has already, or wants in front of the options by name.
+struct window_arguments {
+  int height = 0;
+  int width = 0;
+  int stride = 0;  // 0: not given
+  padding pads = padding::same;
+  option::pad zeros{};
+  bool has_zeros = false;
+  unsigned given = 0;  // a bit for each option
+  int numbers = 0;
+  int wrong = -1;  // the first argument that was not taken
+
+  enum : unsigned { by_name = 1, kernel_bit = 2, stride_bit = 4, pad_bit = 8, first_free_bit = 16 };
+
+  constexpr bool take(option::kernel k) {
+    height = k.height, width = k.width;
+    return once(kernel_bit);
+  }
+  constexpr bool take(option::stride s) {
+    stride = s.step;
+    return once(stride_bit);
+  }
+  constexpr bool take(option::pad p) {
+    zeros = p, has_zeros = true;
+    return once(pad_bit);
+  }
+
+ protected:
+  /// Notes an option by name.
+  constexpr bool once(unsigned bit) {
+    bool const first = (given & bit) == 0;
+    given |= bit | by_name;
+    return first;
+  }
+  /// Notes a number, which stands for that option.
+  constexpr bool number(unsigned bit, int& to, long long n) {
+    bool const fits = (given & by_name) == 0 && n == static_cast<int>(n);
+    given |= bit;
+    ++numbers;
+    to = static_cast<int>(n);
+    return fits;
+  }
+};
+
+template <class Arguments, auto... Given>
+constexpr Arguments read_arguments() {
+  Arguments all;
+  int i = 0;
+  ((all.wrong < 0 && !all.take(Given) ? void(all.wrong = i) : void(), ++i), ...);
+  return all;
+}
+
+/// Output rows or columns, and the zeros around the input's.
+struct extent {
+  int size;    // of the output
+  int before;  // zeros in front
+  int padded;  // input with all its zeros
+};
+
+/// extent_of(32, 3, 2, padding::valid) -> {15, 0, 32};  extent_of(32, 3, 1, padding::same) -> {32, 1, 34}
+constexpr extent extent_of(int input, int kernel, int stride, padding pad) {
+  if (stride < 1 || kernel < 1) return {1, 0, input};
+  if (pad == padding::valid) return {input < kernel ? 1 : (input - kernel) / stride + 1, 0, input};
+  long long const size = (1LL * input + stride - 1) / stride;
+  long long const total = (size - 1) * stride + kernel - input;
+  long long const zeros = total > 0 ? total : 0;
+  return {static_cast<int>(size), static_cast<int>(zeros / 2), narrow(input + zeros)};
+}
+
+/// extent_of(224, 7, 2, 3, 3) -> {112, 3, 230}
+constexpr extent extent_of(int input, int kernel, int stride, int before, int behind) {
+  long long const padded = 1LL * input + before + behind;
+  if (stride < 1 || kernel < 1 || padded < kernel) return {1, before, narrow(padded)};
+  return {narrow((padded - kernel) / stride + 1), before, narrow(padded)};
+}
+
+/// Breaks the rule of zeros on each side.
+constexpr void require_pads(builder& b, value const& in, option::pad const& p, int height, int width) {
+  auto const side = [&](int zeros, int size) {
+    b.require(zeros >= 0 && zeros < size,
+              {.broken = rule::pad_is_less_than_the_window, .first = in.shape, .wanted = size, .found = zeros});
+  };
+  side(p.top, height), side(p.bottom, height), side(p.left, width), side(p.right, width);
+}
+
+}  // namespace detail
+}  // namespace dsl

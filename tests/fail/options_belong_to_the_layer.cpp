@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: options: the layer does not have this one, or has it twice; numbers come first, then options by name
+// EXPECT-RE: dsl::at<0>, (Layer=)?dsl::conv2d<64, .*kernel.*>, (Argument=)?3
+// A kernel and a stride have been given when the second kernel comes.
+#include <dsl/language.hpp>
+
+#ifdef FIXED
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::conv2d<64, dsl::kernel<7>, dsl::stride<2>>>;
+#else
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::conv2d<64, dsl::kernel<7>, dsl::stride<2>, dsl::kernel<3>>>;
+#endif
+constexpr dsl::shape output = model::output;

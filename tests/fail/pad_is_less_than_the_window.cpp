@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: pad: zeros on a side must be fewer than the window's rows or columns there, and not negative
+// EXPECT-RE: dsl::at<1>, (Layer=)?dsl::conv2d<64, .*7.*>, (Pad=)?7, (Window=)?7
+// A window of 7 rows above 7 rows of zeros would see nothing of the picture.
+#include <dsl/language.hpp>
+
+#ifdef FIXED
+constexpr int rows = 3;
+#else
+constexpr int rows = 7;
+#endif
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::relu,
+                           dsl::conv2d<64, dsl::kernel<7>, dsl::stride<2>, dsl::pad<3, 3, rows, 3>>>;
+constexpr dsl::shape output = model::output;
