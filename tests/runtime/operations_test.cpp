@@ -35,6 +35,7 @@ struct allowance {
   bool or_more, forward_in_place, gradient_in_place, gradient_over_input;
   operations::slices slices;
   operations::renames renames;
+  int optional = 0;
 };
 
 /// An operation at work: a node, the shapes of its operands and output, and the loops.
@@ -81,7 +82,7 @@ std::vector<example> examples() {
       {{.kind = op::conv2d, .window = {2, 2, 1, 0, 0}, .groups = 2},
        {s},
        {2, 2, 1},
-       {"conv2d", makes::windows, 1, false, false, false, false, slices::where_the_library_does, no}},
+       {"conv2d", makes::windows, 1, false, false, false, false, slices::where_the_library_does, no, 1}},
       {{.kind = op::batch_norm, .epsilon = 0.1, .momentum = 0.7},
        {s},
        s,
@@ -169,6 +170,7 @@ class bench {
   numbers statistics = numbers(16, nan);
   std::vector<std::uint8_t> argmax = std::vector<std::uint8_t>(64, 0);
   std::uint64_t seed = 1;
+  int missing = -1;  // a role that the node does without
   node& of() { return n_; }
 
   /// In training with what the row keeps; in inference without. `slice`: among channels of a wider buffer.
@@ -183,6 +185,7 @@ class bench {
     if (slice > 0) b.to = {wide.data(), e_.out, batch, 1, 3 * e_.out.channels, slice};
     for (role k : all_roles) b.parameters[index(k)] = parameters[index(k)].data();
     if (n_.kind == op::batch_norm) b.parameters[index(role::bias)] = nullptr;  // of a convolution in front
+    if (missing >= 0) b.parameters[missing] = nullptr;
     if (training && r_.kept == kept::statistics) b.statistics = statistics.data();
     if (training && r_.kept == kept::argmax) b.argmax.narrow = {argmax.data(), e_.out, batch, 1, e_.out.channels, 0};
     e_.loops.forward(b, context());
@@ -225,6 +228,7 @@ class bench {
         b.parameters[index(k)] = (i < 0 || i == hidden_parameter ? unread : parameters)[index(k)].data();
         b.gradients[index(k)] = gradients[index(k)].data();
       }
+      if (missing >= 0) b.parameters[missing] = b.gradients[missing] = nullptr;
       b.statistics = statistics.data();
       b.argmax.narrow = {argmax.data(), e_.out, batch, 1, e_.out.channels, 0};
       b.dy = seen(dy, e_.out);
@@ -339,6 +343,15 @@ std::string fault_of(example const& e, row const& r) {
   bool const one_pixel = same(changed, y_of([](bench&) {}, true, &deep));  // and the others don't matter
   if (r.takes_flat != one_pixel) return "takes_flat";
 
+  if (r.optional > e.allowed.optional) return "optional";  // loops may read what they may not do without
+  for (int k = r.parameters - r.optional; k < r.parameters; ++k) {
+    bench zero(e, r), none(e, r);
+    for (double& x : zero.parameters[bench::index(r.roles[k])]) x = 0;
+    none.missing = static_cast<int>(r.roles[k]);
+    if (!same(zero.backward(0), none.backward(0))) return "optional";
+    zero.forward(), none.forward();
+    if (!same(zero.y, none.y)) return "optional";
+  }
   // ---- options
   bool const draws = matters([](bench& b) { b.seed = 2; });
   auto const option = [&](options o, bool used) { return contains(r.options, o) == used; };
@@ -453,7 +466,7 @@ bool is_allowed(example const& e, row const& r) {
   return std::string(r.name) == a.name && r.output == a.output && r.inputs == a.inputs && r.or_more == a.or_more &&
          r.forward_in_place == a.forward_in_place && r.gradient_in_place == a.gradient_in_place &&
          r.gradient_over_input == a.gradient_over_input && r.slices == a.slices && r.renames == a.renames &&
-         (e.of.kind != op::custom || r.gives_probabilities);
+         r.optional == a.optional && (e.of.kind != op::custom || r.gives_probabilities);
 }
 
 struct mutant {
@@ -463,9 +476,9 @@ struct mutant {
 /// A row with each of its fields changed to everything else that it might be. The list of members is whole, or this
 /// does not compile.
 std::vector<mutant> mutants_of(row const& r) {
-  [[maybe_unused]] auto const& [name, inputs, or_more, parameters, roles, takes_flat, output, used, gradients, reads,
-                                parameters_read, kept, forward_in_place, gradient_in_place, gradient_over_input, slices,
-                                renames, mixes_samples, gives_probabilities] = r;
+  [[maybe_unused]] auto const& [name, inputs, or_more, parameters, roles, optional, takes_flat, output, used, gradients,
+                                reads, parameters_read, kept, forward_in_place, gradient_in_place, gradient_over_input,
+                                slices, renames, mixes_samples, gives_probabilities] = r;
   std::vector<mutant> all;
   auto const change = [&](char const* field, auto apply) {
     all.push_back({field, r});
@@ -486,6 +499,7 @@ std::vector<mutant> mutants_of(row const& r) {
   for (int i = 0; i < r.parameters; ++i)
     for (role k : all_roles)
       if (k != r.roles[i]) change("roles", [&](row& x) { x.roles[i] = k; });
+  others("optional", &row::optional, most_roles);
   others("takes_flat", &row::takes_flat, 1);
   others("output", &row::output, static_cast<int>(makes::broadcast));
   bits("options", 1, static_cast<int>(options::counted_padding),

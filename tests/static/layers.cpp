@@ -69,6 +69,8 @@ static_assert(window_of<3, 224, 224, dsl::conv2d<64, 7, stride<2>, pad<3>>>.pad_
 static_assert(window_of<3, 8, 8, dsl::conv2d<8, 3, pad<1, 2, 0, 0>>>.pad_left == 2);
 static_assert(window_of<3, 8, 8, dsl::conv2d<8, 3, pad<0, 0, 2, 2>>>.pad_left == 0);
 static_assert(on<4, 8, 8, dsl::conv2d<8, 3, groups<4>>>::parameter_count == 8 * 9 + 8);
+static_assert(on<4, 8, 8, dsl::conv2d<8, 3, dsl::bias<false>>>::parameter_count == 4 * 8 * 9);
+static_assert(on<4, 8, 8, dsl::conv2d<8, 3, dsl::bias<true>>>::parameter_count == 4 * 8 * 9 + 8);
 static_assert(on<4, 8, 8, dsl::conv2d<8, 3, groups<4>>>::output == on<4, 8, 8, dsl::conv2d<8, 3>>::output);
 
 // ---- conv2d: parameters and multiply-adds ------------------------------------------------------------------------

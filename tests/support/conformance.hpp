@@ -299,6 +299,8 @@ void check_convolutions() {
   agree_behind<C, conv2d<18, 3, 3, 1, valid>, dsl::tanh, conv2d<C, 1, 1, 2>>();
   agree_behind<C, conv2d<6, 7, 6, 1, valid>, dsl::tanh>();  // to one pixel
   agree_behind<C, conv2d<C, 3, stride<2>, pad<1>>, conv2d<18, 3, pad<2, 0, 0, 1>>>();
+  agree_behind<C, conv2d<C, 3, bias<false>>, batch_norm<>, relu, conv2d<18, 1, bias<false>>, relu>();
+  agree_behind<C, add<conv2d<6, 3, stride<2>, bias<false>>, conv2d<6, 1, 1, 2, bias<false>>>, batch_norm<>>();
 }
 /// C is even.
 template <int C>

@@ -186,7 +186,7 @@ class onnx_interpreter {
       }
       return y;
     }
-    if (type == "Conv") return convolve(n, x, *in.at(1), *in.at(2));
+    if (type == "Conv") return convolve(n, x, *in.at(1), in.size() > 2 ? in[2] : nullptr);
     if (type == "BatchNormalization") {
       onnx_tensor y = x;
       for (std::size_t i = 0; i < y.values.size(); ++i) {
@@ -276,11 +276,11 @@ class onnx_interpreter {
   };
 
   static onnx_tensor convolve(pb::NodeProto const& n, onnx_tensor const& x, onnx_tensor const& w,
-                              onnx_tensor const& bias) {
+                              onnx_tensor const* bias) {
     long long const groups = integer(n, "group", 1), each_in = w.dim(1), each_out = w.dim(0) / groups;
-    require(
-        w.dims.size() == 4 && groups * each_in == x.dim(1) && groups * each_out == w.dim(0) && bias.dim(0) == w.dim(0),
-        "Conv");
+    require(w.dims.size() == 4 && groups * each_in == x.dim(1) && groups * each_out == w.dim(0) &&
+                (!bias || bias->dim(0) == w.dim(0)),
+            "Conv");
     windows const all(n, x, {w.dim(2), w.dim(3)});
     require(all.kernel[0] == w.dim(2) && all.kernel[1] == w.dim(3), "kernel_shape");
     onnx_tensor y{{x.dim(0), w.dim(0), all.rows, all.columns}, {}};
@@ -288,7 +288,7 @@ class onnx_interpreter {
       for (long long o = 0; o < w.dim(0); ++o)
         for (long long row = 0; row < all.rows; ++row)
           for (long long column = 0; column < all.columns; ++column) {
-            double sum = bias.values[at(o)];
+            double sum = bias ? bias->values[at(o)] : 0;
             for (long long i = 0; i < each_in; ++i)
               all.each(x, row, column, [&](long long r, long long c, long long place) {
                 sum += x.values[at((b * x.dim(1) + o / each_out * each_in + i) * x.size(2) + r * x.dim(3) + c)] *

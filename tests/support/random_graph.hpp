@@ -51,13 +51,13 @@ class graph_values {
   int tensors() const { return size(tensors_); }
 
   int image(shape s) { return append({.kind = op::input}, {}, s); }
-  int conv(int in, int filters, int kernel, int stride = 1, padding pad = padding::same) {
+  int conv(int in, int filters, int kernel, int stride = 1, padding pad = padding::same, bool biased = true) {
     shape const& s = shape_of(in);
     detail::extent const h = detail::extent_of(s.height, kernel, stride, pad);
     detail::extent const w = detail::extent_of(s.width, kernel, stride, pad);
     shape const out{filters, h.size, w.size};
     parameter(role::kernel, {filters, s.channels, kernel, kernel});
-    parameter(role::bias, {filters, 1, 1, 1});
+    if (biased) parameter(role::bias, {filters, 1, 1, 1});
     return append({.kind = op::conv2d, .window = {kernel, kernel, stride, h.before, w.before}}, {in}, out);
   }
   int norm(int in) {
@@ -180,6 +180,8 @@ class random_graph : public graph_values {
   /// One operation that keeps height and width.
   int layer(int in) {
     switch (d_.below(everywhere_ ? 11 : 11 + cpu_alone)) {
+      case 14: return conv(in, filters(), 3, 1, padding::same, false);
+      case 15: return act(norm(conv(in, filters(), 1, 1, padding::same, false)));
       case 13: return pool(d_.of({op::max_pool2d, op::avg_pool2d}), in, 3, 1, 1);
       case 12: return layer_norm(in);
       case 11: {  // by one number a pixel, or a channel, or by itself
@@ -287,7 +289,7 @@ class random_graph : public graph_values {
       random_act(t);
   }
 
-  static constexpr int cpu_alone = 3;  // further choices of layer()
+  static constexpr int cpu_alone = 5;  // further choices of layer()
 
   dice& d_;
   int block_;

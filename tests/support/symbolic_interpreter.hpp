@@ -50,7 +50,8 @@ class interpreter {
   /// In training the bias of a convolution that only a batch_norm reads is left to the running mean.
   bool cancelled(int n) const {
     node const& x = g_.nodes[n];
-    if (!training_ || x.kind != op::conv2d || readers_[static_cast<std::size_t>(x.output)] != 1) return false;
+    if (!training_ || x.kind != op::conv2d || x.parameters < 2 || readers_[static_cast<std::size_t>(x.output)] != 1)
+      return false;
     for (int m = 0; m < g_.size.nodes; ++m)
       if (g_.nodes[m].kind == op::batch_norm && !g_.nodes[m].frozen && g_.input(g_.nodes[m]) == x.output) return true;
     return false;
@@ -68,7 +69,8 @@ class interpreter {
       case op::conv2d:
       case op::dense: {
         number const kernel = digest(parameter(k));
-        y = by_sample(what, {in}, cancelled(n) ? kernel : mix(kernel, digest(parameter(k + 1))), batch_, size);
+        y = by_sample(what, {in}, x.parameters < 2 || cancelled(n) ? kernel : mix(kernel, digest(parameter(k + 1))),
+                      batch_, size);
         break;
       }
       case op::batch_norm: {
@@ -146,7 +148,8 @@ class interpreter {
       case op::conv2d:
       case op::dense:
         add(gradient(k), by_batch(what, {&v, &dy}, g_.parameters[k].count()));
-        if (!cancelled(n)) add(gradient(k + 1), by_batch(mix(what, 1), {&dy}, g_.parameters[k + 1].count()));
+        if (x.parameters > 1 && !cancelled(n))
+          add(gradient(k + 1), by_batch(mix(what, 1), {&dy}, g_.parameters[k + 1].count()));
         return contribute(in, by_sample(what, {&dy}, digest(parameter(k)), batch_, size));
       case op::batch_norm: {
         if (x.frozen)

@@ -9,18 +9,25 @@ namespace option {
 struct groups {
   int count;
 };
+struct bias {
+  bool is_added;
+};
 }  // namespace option
 
 /// conv2d<64, kernel<3>, groups<32>>: see conv2d.
 template <int Count>
 inline constexpr option::groups groups{Count};
+/// conv2d<64, 3, bias<false>> has no bias.
+template <bool IsAdded>
+inline constexpr option::bias bias{IsAdded};
 
 namespace detail {
 
 /// Height, width, stride, padding and groups as numbers, or by name.
 struct conv2d_arguments : window_arguments {
-  enum : unsigned { groups_bit = first_free_bit };
+  enum : unsigned { groups_bit = first_free_bit, bias_bit = 2 * first_free_bit };
   int groups = 1;
+  bool has_bias = true;
 
   using window_arguments::take;
   template <class T>
@@ -43,6 +50,10 @@ struct conv2d_arguments : window_arguments {
   constexpr bool take(option::groups g) {
     groups = g.count;
     return once(groups_bit);
+  }
+  constexpr bool take(option::bias added) {
+    has_bias = added.is_added;
+    return once(bias_bit);
   }
 };
 
@@ -69,7 +80,7 @@ constexpr value lower_conv2d(builder& b, value in, int filters, conv2d_arguments
                .dims = {filters, channels, o.height, o.width},
                .fan_in = narrow(channels * area),
                .fan_out = narrow(filters * area)});
-  b.parameter({.role = role::bias, .dims = {filters, 1, 1, 1}});
+  if (o.has_bias) b.parameter({.role = role::bias, .dims = {filters, 1, 1, 1}});
   return b.append({.kind = op::conv2d, .window = {o.height, o.width, o.stride, h.before, w.before}, .groups = o.groups},
                   in, {filters, h.size, w.size});
 }
@@ -79,9 +90,9 @@ constexpr value lower_conv2d(builder& b, value in, int filters, conv2d_arguments
 /// Cross-correlation with Filters kernels over all input channels, plus a bias. The numbers after Filters are the
 /// kernel's height and width (the same if there is one number) and the stride, then come the padding and the groups:
 /// conv2d<64, 3>, conv2d<64, 3, 3, 2, padding::valid>. Instead, or after the first numbers, options go by name:
-/// kernel<H, W>, stride<S>, pad<...> or padding, groups<G>. With several groups the channels and the filters are cut
-/// into as many equal parts, and each filter sees its own part alone: as many groups as channels are a depthwise
-/// convolution. Kernels start from Glorot's uniform distribution, biases from 0.
+/// kernel<H, W>, stride<S>, pad<...> or padding, groups<G>, bias<false>. With several groups the channels and the
+/// filters are cut into as many equal parts, and each filter sees its own part alone: as many groups as channels are a
+/// depthwise convolution. Kernels start from Glorot's uniform distribution, biases from 0.
 template <int Filters, auto... Options>
 struct conv2d {
   static constexpr value lower(builder& b, value in) {

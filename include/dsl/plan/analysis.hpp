@@ -13,7 +13,7 @@ struct analysis {
   list<int> owner;            // per node: the node whose step computes it too (a fused relu's batch_norm), or itself
   list<int> batch_norm_of;    // per node: the batch_norm its step computes too, or -1
   list<int> activation_of;    // per node: the relu its step computes too, or -1
-  list<bool> bias_skipped;    // per node: a conv2d whose bias a train-mode batch_norm cancels
+  list<bool> bias_skipped;    // per node: a conv2d with a bias that a train-mode batch_norm cancels
   list<bool> needs_gradient;  // per tensor
   list<int> parent;           // per tensor: whose buffer it shares, at channel `channel` of it; or -1
   list<int> channel;          // per tensor
@@ -106,7 +106,7 @@ struct analysis {
     bool const normalised = next >= 0 && g.nodes[next].kind == op::batch_norm;
     bool const takes_moments = m == mode::training && normalised && !g.nodes[next].frozen;
     if (takes_moments || wanted) {
-      a.bias_skipped[n] = takes_moments;
+      a.bias_skipped[n] = takes_moments && x.parameters > 1;
     } else if (normalised) {
       a.batch_norm_of[n] = next;
       a.owner[next] = n;

@@ -304,7 +304,7 @@ class emitter {
     put(content::activation, access::read, g_.input(x));
     put(content::gradient, access::read, x.output);
     put_parameter_gradient(x.first_parameter);
-    if (!a_.bias_skipped[n]) put_parameter_gradient(x.first_parameter + 1);
+    if (x.parameters > 1 && !a_.bias_skipped[n]) put_parameter_gradient(x.first_parameter + 1);
     end();
   }
 

@@ -27,7 +27,7 @@ constexpr bool is_complete(custom_op const* own) {
          !is_null(own->backward_double);
 }
 
-/// Whether a node has as many operands and parameters as its operation.
+/// Whether a node has as many operands as its operation.
 constexpr bool takes_enough(operations::row const& row, int inputs) {
   return inputs == row.inputs || (row.or_more && inputs > row.inputs);
 }
@@ -42,6 +42,11 @@ constexpr bool side_leads(int in, int out, int size, int stride, int before) {
 constexpr bool window_leads(window const& w, shape const& in, shape const& out) {
   return side_leads(in.height, out.height, w.height, w.stride, w.pad_top) &&
          side_leads(in.width, out.width, w.width, w.stride, w.pad_left);
+}
+
+/// Whether a node has as many parameters as its operation.
+constexpr bool owns_enough(operations::row const& row, int parameters) {
+  return parameters <= row.parameters && parameters >= row.parameters - row.optional;
 }
 
 /// Looks at one node after the other for what plans and executors take as given: they believe a node's shapes, window
@@ -70,7 +75,8 @@ class graph_check {
       bool const in_place = row.forward_in_place || row.gradient_in_place || row.gradient_over_input;
       if (kind == op::custom && in_place && !(g_.input_shape(n, 0) == g_.output_shape(n)))
         return breaks(rule::custom_operations_are_complete, 1, 0);
-      if (n.parameters != row.parameters) return breaks(rule::nodes_own_their_parameters, row.parameters, n.parameters);
+      if (n.parameters != row.parameters && !owns_enough(row, n.parameters))
+        return breaks(rule::nodes_own_their_parameters, row.parameters, n.parameters);
       if (!fits(n, row)) return false;
     }
     return true;
@@ -135,7 +141,7 @@ class graph_check {
       return breaks(rule::groups_divide_the_channels, groups, out.channels);
     }
     int const kernel[] = {out.channels, in.channels / groups, n.window.height, n.window.width};
-    for (int i = 0; i < row.parameters; ++i)
+    for (int i = 0; i < n.parameters; ++i)
       if (!(row.roles[i] == role::kernel ? kernel_fits(n, i, kernel) : row_fits(n, i, row.roles[i], out.channels)))
         return false;
     return true;

@@ -64,9 +64,9 @@ class fingerprint {
   if (!custom) return;
   std::string_view const own = word_of(x);
   f.add(own.data(), own.size());
-  auto const& [name, operands, or_more, owned, roles, takes_flat, makes, options, gradients, reads, parameters_read,
-               kept, forward_in_place, gradient_in_place, gradient_over_input, slices, renames, mixes_samples,
-               gives_probabilities] = custom->facts;
+  auto const& [name, operands, or_more, owned, roles, optional, takes_flat, makes, options, gradients, reads,
+               parameters_read, kept, forward_in_place, gradient_in_place, gradient_over_input, slices, renames,
+               mixes_samples, gives_probabilities] = custom->facts;
   for (int v :
        {operands, static_cast<int>(or_more), owned, static_cast<int>(takes_flat), static_cast<int>(makes),
         static_cast<int>(options), static_cast<int>(gradients), static_cast<int>(reads[0]), static_cast<int>(reads[1]),
@@ -75,6 +75,7 @@ class fingerprint {
         static_cast<int>(renames), static_cast<int>(mixes_samples), static_cast<int>(gives_probabilities)})
     f.add(v);
   for (role r : roles) f.add(static_cast<int>(r));
+  if (optional > 0) f.add(optional);  // nothing where there is none, so that files from before this member stay valid
 }
 
 /// Stands for nodes, shapes, their connections and numbers; not for names of layers, nor for what a custom operation

@@ -184,12 +184,13 @@ class convolution_steps {
     if (!r_.parts.deterministic) set_factors(f.kernel.data(), f.kernel.bytes());  // up to the first run
     int const inner = static_cast<int>(c.kernel_count() / c.out_channels);
     int const k = r_.parts.library.add(kernels::fold_batch_norm(r_.type, c.out_channels, inner, norm.epsilon));
-    r_.made.refreshes.push_back([&e = r_.parts, &f, k, p = n.first_parameter, q = norm.first_parameter] {
-      cu::arena const& a = e.arena;
-      e.library.launch(k, e.stream, a.parameter(p), a.parameter(p + 1), a.parameter(q), a.parameter(q + 1),
-                       a.parameter(q + 2), a.parameter(q + 3), recording::pointer(f.kernel.data()),
-                       recording::pointer(f.bias.data()));
-    });
+    r_.made.refreshes.push_back(
+        [&e = r_.parts, &f, k, p = n.first_parameter, q = norm.first_parameter, biased = n.parameters > 1] {
+          cu::arena const& a = e.arena;
+          float* const bias = biased ? a.parameter(p + 1) : nullptr;
+          e.library.launch(k, e.stream, a.parameter(p), bias, a.parameter(q), a.parameter(q + 1), a.parameter(q + 2),
+                           a.parameter(q + 3), recording::pointer(f.kernel.data()), recording::pointer(f.bias.data()));
+        });
     return f;
   }
 

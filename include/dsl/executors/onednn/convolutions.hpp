@@ -68,7 +68,7 @@ class convolutions {
         bind_kernel_gradient(c, s, query(r.found, dnnl_query_diff_weights_md), p);
       else
         run.shared_argument(DNNL_ARG_WEIGHTS, c.kernel->memory());
-      if (r.bias)
+      if (r.bias || c.epsilon >= 0)
         run.argument(weights ? DNNL_ARG_DIFF_BIAS : DNNL_ARG_BIAS, device_, r.lb,
                      c.epsilon >= 0 ? c.kernel->bias() : r.bias);
       bool const forward_like = !weights && (!data || r.turned);
@@ -170,7 +170,7 @@ class convolutions {
     layout const kernel(r.turned ? dims{{d[1], d[0], d[2], d[3]}} : dims{{d[0], d[1], d[2], d[3]}},
                         dnnl_format_tag_any);
     asked.x = r.turned ? &r.ly : &r.lx, asked.y = r.turned ? &r.lx : &r.ly;
-    asked.kernel = &kernel, asked.bias = r.bias ? &r.lb : nullptr;
+    asked.kernel = &kernel, asked.bias = r.bias || (!weights && !data && s.step->batch_norm >= 0) ? &r.lb : nullptr;
     r.found = describe(device_.engine(), asked, algorithm(r.y, weights));
     return r;
   }

@@ -68,12 +68,13 @@ class packed_kernel {
     float const* from = s.parameter(role::kernel);
     float const* const mean = s.parameter(role::moving_mean);
     float const* const variance = s.parameter(role::moving_variance);
+    float const* const added = s.parameter(role::bias);
     auto* to = reinterpret_cast<float*>(staging_->data());
     long long const each = of_.count() / of_.dims[0];
     for (int o = 0; o < of_.dims[0]; ++o) {
       float const scale = s.parameter(role::gamma)[o] / detail::sqrt(variance[o] + epsilon);
       for (long long i = 0; i < each; ++i) *to++ = *from++ * scale;
-      bias()[o] = (s.parameter(role::bias)[o] - mean[o]) * scale + s.parameter(role::beta)[o];
+      bias()[o] = ((added ? added[o] : 0.0F) - mean[o]) * scale + s.parameter(role::beta)[o];
     }
   }
 

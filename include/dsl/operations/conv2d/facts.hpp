@@ -5,10 +5,11 @@
 
 namespace dsl::operations {
 
-/// Cross-correlation with kernels (out, in / groups, height, width), plus a bias.
+/// Cross-correlation with kernels (out, in / groups, height, width), plus a bias or none.
 inline constexpr row conv2d{.name = "conv2d",
                             .parameters = 2,
                             .roles = {role::kernel, role::bias},
+                            .optional = 1,
                             .output = makes::windows,
                             .options = options::window | options::groups,
                             .gradients = gradient_steps::weights_and_data,

@@ -156,7 +156,8 @@ DEVICE void add_bias_lanes(add_bias_shape const& s, float const* bias, T* y) {
   int const unit = global_thread();
   if (unit >= s.pixels * (s.channels / L)) return;
   place const p = place_of<L>(unit, s.channels);
-  floats<L> const b = load<L>(bias + p.channel);
+  floats<L> b{};
+  if (bias) b = load<L>(bias + p.channel);
   floats<L> v = load<L>(at(y, s.y, p.pixel, p.channel));
   for (int i = 0; i < L; ++i) {
     v.v[i] += b.v[i];
