@@ -19,8 +19,10 @@
 #include <dsl/layers/softmax.hpp>
 #include <dsl/layers/custom.hpp>
 #include <dsl/combinators/sequential.hpp>
+#include <dsl/combinators/named.hpp>
 #include <dsl/combinators/concat.hpp>
 #include <dsl/combinators/add.hpp>
+#include <dsl/combinators/residual.hpp>
 #include <dsl/combinators/multiply.hpp>
 #include <dsl/combinators/frozen.hpp>
 // sentences

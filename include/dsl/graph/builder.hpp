@@ -122,6 +122,17 @@ class builder {
     return out;
   }
 
+  /// Calls the layer that is being lowered by another name than its type's, its weights, too.
+  constexpr void name_layer(detail::name own) {
+    if (!scopes_) return;
+    scopes_[scope_].name = own;
+    scopes_[scope_].is_named = true;
+  }
+  /// Calls the weights of the layers in the one that is being lowered by the number of their layer.
+  constexpr void number_children() {
+    if (scopes_) scopes_[scope_].numbers_children = true;
+  }
+
   /// The same in two parts:  int const parent = b.enter(i, detail::name_of<Child>()); ...; b.leave(parent);
   constexpr int enter(int index, detail::name name) {
     if (scopes_) scopes_[sizes_.scopes] = {scope_, index, name};

@@ -85,6 +85,8 @@ struct scope {
   int parent = -1;
   int index = 0;
   detail::name name{};
+  bool is_named = false;          // `name` is what named<> calls it, and not the type
+  bool numbers_children = false;  // weights of the layers in it are called by their index
 };
 
 }  // namespace dsl

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/error.hpp>
 #include <dsl/graph/facts.hpp>
 #include <dsl/graph/graph.hpp>
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -79,7 +81,7 @@ class keras_names {
 };
 
 /// Where modules are in a tree of nn.Sequential: scopes' numbers, with the name of the list that holds branches
-/// between.
+/// between, or the names that a model gives them.
 class torch_tree {
  public:
   [[gnu::cold]] torch_tree(graph_view const& g, std::string const& branches)
@@ -90,9 +92,14 @@ class torch_tree {
   }
 
   /// "1.branches.0.0." of a scope. A network that is one type, as network<image<...>, minigooglenet<10>>, is the model.
+  /// A name follows the name around it, whatever lies between; the one layer that a name is given to adds nothing.
   [[gnu::cold]] std::string path(int s) const {
     if (s <= 0) return {};
-    int const parent = graph_.scopes[s].parent;
+    scope const& x = graph_.scopes[s];
+    int const parent = x.parent;
+    if (x.is_named) return path(name_around(parent)) + std::string(x.name.data, at(x.name.size)) + ".";
+    if (graph_.scopes[parent].numbers_children) return path(name_around(parent)) + std::to_string(x.index) + ".";
+    if (graph_.scopes[parent].is_named && children_[at(parent)] == 1) return path(parent);
     if (parent == 0 && children_[0] == 1 && children_[at(s)] > 0) return {};
     std::string const list = joins_[at(parent)] && !branches_.empty() ? branches_ + "." : "";
     return path(parent) + list + std::to_string(graph_.scopes[s].index) + ".";
@@ -100,6 +107,12 @@ class torch_tree {
 
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  /// The innermost scope from s outwards that has a name, or a number for a name; the network.
+  [[gnu::cold]] int name_around(int s) const {
+    while (s > 0 && !graph_.scopes[s].is_named && !graph_.scopes[graph_.scopes[s].parent].numbers_children)
+      s = graph_.scopes[s].parent;
+    return s;
+  }
 
   graph_view const& graph_;
   std::string const& branches_;
@@ -110,12 +123,14 @@ class torch_tree {
 }  // namespace detail
 
 /// Of every parameter, in the graph's order. Keras's are those that it gives layers itself, counted for each class, in
-/// a model that makes them in the network's order: as the data goes through them, branch by branch.
+/// a model that makes them in the network's order: as the data goes through them, branch by branch. Throws option_error
+/// where named<> gives two parameters the same name.
 [[gnu::cold]] inline std::vector<std::string> weight_names(graph_view const& g, weight_naming const& naming = {}) {
   std::vector<std::string> names;
   detail::torch_tree const tree(g, naming.branches);
   std::vector<int> in_scope(static_cast<std::size_t>(g.size.scopes));
   detail::keras_names layers;
+  std::set<std::string> taken;
   for (int n = 0; n < g.size.nodes; ++n) {
     node const& x = g.nodes[n];
     if (x.parameters == 0) continue;
@@ -127,8 +142,12 @@ class torch_tree {
     } else {
       layer = layers.next(g, x) + "/";
     }
-    for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k)
+    for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
       names.push_back(naming.prefix + layer + detail::role_name(g.parameters[k].role, naming.convention));
+      if (!taken.insert(names.back()).second)
+        throw option_error("weights: each must have a name of its own; found two called \"" + names.back() +
+                           "\"; give their layers different names, or put numbered<...> around them");
+    }
   }
   return names;
 }

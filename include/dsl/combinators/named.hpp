@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/combinators/sequential.hpp>
+
+namespace dsl {
+
+/// A piece of text as a template argument: named<"conv1", ...>.
+template <int Size>
+struct label {
+  static_assert(Size > 1, "named: a name must have at least one character");
+  static constexpr int size = Size - 1;
+  char text[Size]{};
+
+  constexpr label(char const (&from)[Size]) {  // NOLINT(google-explicit-constructor): text stands for itself
+    for (int i = 0; i < Size; ++i) text[i] = from[i];
+  }
+};
+
+namespace detail {
+
+constexpr int digits_of(int number) { return number < 10 ? 1 : 1 + digits_of(number / 10); }
+
+template <label Prefix, int Number>
+constexpr auto numbered_label() {
+  constexpr int digits = digits_of(Number), end = Prefix.size + digits;
+  char text[end + 1]{};
+  for (int i = 0; i < Prefix.size; ++i) text[i] = Prefix.text[i];
+  for (int i = end - 1, rest = Number; i >= Prefix.size; --i, rest /= 10) text[i] = static_cast<char>('0' + rest % 10);
+  return label<end + 1>(text);
+}
+
+}  // namespace detail
+
+/// numbered_label<"denselayer", 12> is "denselayer12".
+template <label Prefix, int Number>
+  requires(Number >= 0)
+inline constexpr auto numbered_label = detail::numbered_label<Prefix, Number>();
+
+/// One layer after the other, whose weights are called 0, 1, ... within the next name around them, as those of an
+/// nn.Sequential are.
+template <class... Layers>
+struct numbered : sequential<Layers...> {
+  static constexpr value lower(builder& b, value in) {
+    b.number_children();
+    return sequential<Layers...>::lower(b, in);
+  }
+};
+
+/// One layer after the other under a name: the weights of named<"conv1", conv2d<64, 7>> are conv1.weight and conv1.bias
+/// in a file of PyTorch's. Names nest: within another name they follow it and a dot. Between two names the places of
+/// the layers around do not count, but for those of numbered<...>; several layers under one name are numbered.
+template <label Name, class... Layers>
+struct named {
+  using children = typename sequential<Layers...>::children;
+
+  static constexpr value lower(builder& b, value in) {
+    b.name_layer({own.text, own.size});
+    if (sizeof...(Layers) > 1 || detail::have_repeat<Layers...>()) b.number_children();
+    return sequential<Layers...>::lower(b, in);
+  }
+
+ private:
+  static constexpr auto own = Name;
+};
+// named<"layer1", conv2d<8, 3>, relu, named<"fc", ...>>: layer1.0.weight, layer1.fc.weight
+
+}  // namespace dsl

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/combinators/concat.hpp>
+#include <dsl/combinators/named.hpp>
+#include <dsl/combinators/residual.hpp>
+#include <dsl/layers/activation.hpp>
+#include <dsl/layers/batch_norm.hpp>
+#include <dsl/layers/conv2d.hpp>
+#include <dsl/layers/dense.hpp>
+#include <dsl/layers/dropout.hpp>
+#include <dsl/layers/flatten.hpp>
+#include <dsl/layers/pool2d.hpp>
+#include <dsl/layers/softmax.hpp>
+
+/// Published networks for pictures of 224x224. Their weights have the names and shapes that torchvision's have, so that
+/// a state_dict of the model of the same name loads; a softmax follows, which torchvision leaves to the loss.
+namespace dsl::models {
+
+/// PyTorch's default: it keeps 0.9 of the running statistics, where it says that it takes 0.1 of the new ones.
+using torch_norm = batch_norm<0.9, 1e-5>;
+
+/// The end of most networks.
+template <label Name, int Classes>
+struct classifier : sequential<global_avg_pool2d, flatten, named<Name, dense<Classes>>, softmax> {};
+
+}  // namespace dsl::models

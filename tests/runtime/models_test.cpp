@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// The names that weights of published networks have, which are those of torchvision's models, and names in general.
+#include "support/catch.hpp"
+
+#include <dsl/error.hpp>
+#include <dsl/io/weight_names.hpp>
+#include <dsl/language.hpp>
+#include <dsl/models.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+using namespace dsl;
+
+namespace {
+
+using names = std::vector<std::string>;
+
+template <class... Layers>
+names names_of() {
+  return weight_names(network<image<3, 224, 224>, Layers...>::view());
+}
+template <class Model>
+bool has(std::string const& name) {
+  names const all = names_of<Model>();
+  return std::find(all.begin(), all.end(), name) != all.end();
+}
+
+void add_norm(names& to, std::string const& name) {
+  for (char const* part : {".weight", ".bias", ".running_mean", ".running_var"}) to.push_back(name + part);
+}
+
+}  // namespace
+
+TEST_CASE("models: all of resnet18's names", "[models]") {
+  names wanted{"conv1.weight"};
+  add_norm(wanted, "bn1");
+  for (int stage = 1; stage <= 4; ++stage)
+    for (int block = 0; block < 2; ++block) {
+      std::string const at = "layer" + std::to_string(stage) + "." + std::to_string(block) + ".";
+      for (char const* number : {"1", "2"}) {
+        wanted.push_back(at + "conv" + number + ".weight");
+        add_norm(wanted, at + "bn" + number);
+      }
+      if (stage == 1 || block == 1) continue;
+      wanted.push_back(at + "downsample.0.weight");
+      add_norm(wanted, at + "downsample.1");
+    }
+  wanted.insert(wanted.end(), {"fc.weight", "fc.bias"});
+  CHECK(names_of<models::resnet18<>>() == wanted);
+}
+
+// As many as a state_dict has entries, without its num_batches_tracked.
+TEST_CASE("models: the number of names, and names from the depth of each model", "[models]") {
+  CHECK(names_of<models::alexnet<>>().size() == 16);
+  CHECK(has<models::alexnet<>>("features.10.bias"));
+  CHECK(has<models::alexnet<>>("classifier.6.weight"));
+  CHECK(names_of<models::vgg16<>>().size() == 32);
+  CHECK(has<models::vgg16<>>("features.28.weight"));
+  CHECK(has<models::vgg16<>>("classifier.3.weight"));
+  CHECK(has<models::vgg16_bn<>>("features.41.running_var"));
+  CHECK(names_of<models::squeezenet1_0<>>().size() == 52);
+  CHECK(has<models::squeezenet1_0<>>("features.12.expand3x3.weight"));
+  CHECK(has<models::squeezenet1_1<>>("features.12.squeeze.bias"));
+  CHECK(has<models::squeezenet1_1<>>("classifier.1.weight"));
+  CHECK(names_of<models::resnet50<>>().size() == 320 - 53);
+  CHECK(has<models::resnet50<>>("layer1.0.downsample.0.weight"));
+  CHECK(has<models::resnet50<>>("layer3.5.bn3.running_mean"));
+  CHECK(names_of<models::googlenet<>>().size() == 57 * 5 + 2);
+  CHECK(has<models::googlenet<>>("conv2.conv.weight"));
+  CHECK(has<models::googlenet<>>("inception4d.branch2.1.bn.bias"));
+  CHECK(has<models::googlenet<>>("inception5b.branch4.1.conv.weight"));
+  CHECK(names_of<models::densenet121<>>().size() == 727 - 121);
+  CHECK(has<models::densenet121<>>("features.conv0.weight"));
+  CHECK(has<models::densenet121<>>("features.denseblock3.denselayer24.conv2.weight"));
+  CHECK(has<models::densenet121<>>("features.transition3.norm.running_var"));
+  CHECK(has<models::densenet121<>>("features.norm5.weight"));
+  CHECK(has<models::densenet121<>>("classifier.bias"));
+}
+
+TEST_CASE("names: between two names places do not count, but for numbered ones", "[models]") {
+  using inner = named<"in", conv2d<3, 1, bias<false>>>;
+  CHECK(names_of<relu, inner>() == names{"in.weight"});
+  CHECK(names_of<named<"out", sequential<relu, add<inner, identity>>>>() == names{"out.in.weight"});
+  CHECK(names_of<named<"out", relu, inner>>() == names{"out.in.weight"});  // a name comes before a number
+  CHECK(names_of<named<"out", relu, sequential<relu, inner>>>() == names{"out.1.in.weight"});
+  CHECK(names_of<named<"out", numbered<sequential<inner>>>>() == names{"out.0.in.weight"});
+  CHECK(names_of<named<"out", repeat<1, sequential<inner>>>>() == names{"out.0.in.weight"});
+  CHECK(names_of<named<"out", conv2d<2, 1, bias<false>>, repeat<2, relu, conv2d<2, 1, bias<false>>>>>() ==
+        names{"out.0.weight", "out.2.weight", "out.4.weight"});
+  CHECK(names_of<relu, repeat<2, conv2d<2, 1, bias<false>>>, inner>() == names{"1.weight", "2.weight", "in.weight"});
+  CHECK(names_of<numbered<relu, sequential<inner>>>() == names{"1.in.weight"});
+  CHECK(weight_names(network<image<3, 8, 8>, inner>::view(), {.prefix = "model."}) == names{"model.in.weight"});
+}
+
+TEST_CASE("names: two weights of one name are refused", "[models]") {
+  using twice = add<named<"a", conv2d<2, 1>>, named<"a", conv2d<2, 3>>>;
+  CHECK_THROWS_AS(names_of<twice>(), option_error);
+  CHECK_THROWS_WITH(names_of<twice>(), Catch::Contains("found two called \"a.weight\""));
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// The published networks have as many parameters as torchvision says of its own, for 1000 classes. Running statistics
+// of batch_norm, which a network counts too, are no parameters there.
+#include <dsl/language.hpp>
+#include <dsl/models.hpp>
+
+using namespace dsl;
+
+template <class Model>
+using on_pictures = network<image<3, 224, 224>, Model>;
+template <class Model>
+inline constexpr long long parameters_of = on_pictures<Model>::trainable_parameter_count;
+
+static_assert(parameters_of<models::alexnet<>> == 61'100'840);
+static_assert(parameters_of<models::vgg11<>> == 132'863'336);
+static_assert(parameters_of<models::vgg13<>> == 133'047'848);
+static_assert(parameters_of<models::vgg16<>> == 138'357'544);
+static_assert(parameters_of<models::vgg19<>> == 143'667'240);
+static_assert(parameters_of<models::vgg16_bn<>> == 138'365'992);
+static_assert(parameters_of<models::squeezenet1_0<>> == 1'248'424);
+static_assert(parameters_of<models::squeezenet1_1<>> == 1'235'496);
+static_assert(parameters_of<models::resnet18<>> == 11'689'512);
+static_assert(parameters_of<models::resnet34<>> == 21'797'672);
+static_assert(parameters_of<models::resnet50<>> == 25'557'032);
+static_assert(parameters_of<models::resnet101<>> == 44'549'160);
+static_assert(parameters_of<models::resnet152<>> == 60'192'808);
+static_assert(parameters_of<models::wide_resnet50_2<>> == 68'883'240);
+static_assert(parameters_of<models::wide_resnet101_2<>> == 126'886'696);
+static_assert(parameters_of<models::resnext50_32x4d<>> == 25'028'904);
+static_assert(parameters_of<models::resnext101_32x8d<>> == 88'791'336);
+static_assert(parameters_of<models::resnext101_64x4d<>> == 83'455'272);
+static_assert(parameters_of<models::googlenet<>> == 6'624'904);
+static_assert(parameters_of<models::densenet121<>> == 7'978'856);
+static_assert(parameters_of<models::densenet161<>> == 28'681'000);
+static_assert(parameters_of<models::densenet169<>> == 14'149'480);
+static_assert(parameters_of<models::densenet201<>> == 20'013'928);
+
+static_assert(on_pictures<models::resnet50<>>::output == shape{1000});
+static_assert(network<image<3, 64, 64>, models::resnet18<10>>::output == shape{10});  // any size
+static_assert(on_pictures<models::resnet18<>>::forward_macs == 1'814'073'344);        // 1.81 GFLOPS, as published
