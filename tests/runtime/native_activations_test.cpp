@@ -21,10 +21,13 @@ double wanted(function f, double x) {
     case function::sigmoid: return 1 / (1 + std::exp(-x));
     case function::tanh: return std::tanh(x);
     case function::silu: return x / (1 + std::exp(-x));
+    case function::relu6: return std::fmin(std::fmax(x, 0), 6);
+    case function::hard_sigmoid: return std::fmin(std::fmax(x + 3, 0), 6) / 6;
+    case function::hard_swish: return x * std::fmin(std::fmax(x + 3, 0), 6) / 6;
     default: return x > 0 ? x : 0;
   }
 }
-/// By what the activation's output was, and silu's input.
+/// By what the activation's output was, and silu's and hard_swish's input.
 double slope(function f, double v) {
   switch (f) {
     case function::leaky_relu: return v > 0 ? 1 : static_cast<double>(alpha);
@@ -35,6 +38,9 @@ double slope(function f, double v) {
       double const s = 1 / (1 + std::exp(-v));
       return s * (1 + v * (1 - s));
     }
+    case function::relu6: return v > 0 && v < 6 ? 1 : 0;
+    case function::hard_sigmoid: return v > 0 && v < 1 ? 1.0 / 6 : 0;
+    case function::hard_swish: return v < -3 ? 0 : v > 3 ? 1 : v / 3 + 0.5;
     default: return v > 0 ? 1 : 0;
   }
 }
@@ -49,8 +55,9 @@ std::vector<float> numbers() {
   return x;
 }
 
-constexpr function all[] = {function::relu,    function::leaky_relu, function::elu,
-                            function::sigmoid, function::tanh,       function::silu};
+constexpr function all[] = {function::relu,    function::leaky_relu,   function::elu,
+                            function::sigmoid, function::tanh,         function::silu,
+                            function::relu6,   function::hard_sigmoid, function::hard_swish};
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include <dsl/executors/reference/loops.hpp>
 
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -137,8 +138,9 @@ std::vector<example> examples() {
        {"custom", makes::any_shape, 1, false, false, false, false, never, no},
        own_loops()},
   };
-  char const* const words[] = {"relu", "leaky_relu", "elu", "sigmoid", "tanh", "silu"};
-  for (int f = 0; f < 6; ++f)
+  char const* const words[] = {"relu", "leaky_relu", "elu",          "sigmoid",   "tanh",
+                               "silu", "relu6",      "hard_sigmoid", "hard_swish"};
+  for (int f = 0; f < static_cast<int>(std::size(words)); ++f)
     all.push_back({{.kind = op::activation, .function = static_cast<function>(f), .rate = 0.3},
                    {s},
                    s,

@@ -108,6 +108,9 @@ static_assert(is_elementwise<dsl::elu<>, dsl::function::elu>);
 static_assert(is_elementwise<dsl::sigmoid, dsl::function::sigmoid>);
 static_assert(is_elementwise<dsl::tanh, dsl::function::tanh>);
 static_assert(is_elementwise<dsl::silu, dsl::function::silu>);
+static_assert(is_elementwise<dsl::relu6, dsl::function::relu6>);
+static_assert(is_elementwise<dsl::hard_sigmoid, dsl::function::hard_sigmoid>);
+static_assert(is_elementwise<dsl::hard_swish, dsl::function::hard_swish>);
 static_assert(test::last(on<3, 4, 5, dsl::leaky_relu<0.1>>::view(), op::activation).rate == 0.1);
 static_assert(test::last(on<3, 4, 5, dsl::leaky_relu<>>::view(), op::activation).rate == 0.3);  // Keras's
 

@@ -148,6 +148,15 @@ class onnx_interpreter {
     if (type == "LeakyRelu") return each([a = real(n, "alpha", 0.01)](double v) { return v < 0 ? a * v : v; });
     if (type == "Elu") return each([a = real(n, "alpha", 1)](double v) { return v < 0 ? a * (std::exp(v) - 1) : v; });
     if (type == "Sigmoid") return each([](double v) { return 1 / (1 + std::exp(-v)); });
+    if (type == "HardSigmoid")
+      return each([a = real(n, "alpha", 0.2), b = real(n, "beta", 0.5)](double v) {
+        return std::fmax(0, std::fmin(1, a * v + b));
+      });
+    if (type == "HardSwish") return each([](double v) { return v * std::fmax(0, std::fmin(1, v / 6 + 0.5)); });
+    if (type == "Clip")
+      return each([least = in.at(1)->values.at(0), most = in.at(2)->values.at(0)](double v) {
+        return std::fmin(most, std::fmax(least, v));
+      });
     if (type == "Tanh") return each([](double v) { return std::tanh(v); });
     if (type == "Softplus") return each([](double v) { return std::log(std::exp(v) + 1); });
     if (type == "Identity") return x;

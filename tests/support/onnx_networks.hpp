@@ -60,6 +60,9 @@ void for_each_onnx_network(F f) {
   f.template operator()<network<picture, sigmoid>>("sigmoid");
   f.template operator()<network<picture, dsl::tanh>>("tanh");
   f.template operator()<network<picture, silu, flatten, silu>>("silu");
+  f.template operator()<network<picture, relu6, conv2d<4, 1>, relu6>>("relu6");
+  f.template operator()<network<picture, hard_sigmoid, flatten, hard_sigmoid>>("hard_sigmoid");
+  f.template operator()<network<picture, hard_swish, flatten, hard_swish>>("hard_swish");
   f.template operator()<network<picture, elementwise<softplus>>>("elementwise");
 
   f.template operator()<network<picture, max_pool2d<2>>>("max_pool2d");

@@ -161,7 +161,9 @@ class interpreter {
         return contribute(in, by_sample(what, {&v, &dy}, mix(digest(now), digest(parameter(k))), batch_, size));
       }
       case op::activation:
-        return contribute(in, elementwise(what, x.function == function::silu ? v : value(x.output), &dy));
+        return contribute(
+            in, elementwise(what, contains(facts_of(x).reads[0], operations::values::first_input) ? v : value(x.output),
+                            &dy));
       case op::dropout: return contribute(in, elementwise(what, dy, nullptr, part_.elements_before(size)));
       case op::transfer:
       case op::flatten: return contribute(in, dy);

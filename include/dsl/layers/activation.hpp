@@ -30,5 +30,11 @@ struct sigmoid : detail::activation<function::sigmoid> {};
 struct tanh : detail::activation<function::tanh> {};
 /// x sigmoid(x), also called swish
 struct silu : detail::activation<function::silu> {};
+/// max(0, min(6, x))
+struct relu6 : detail::activation<function::relu6> {};
+/// relu6(x + 3) / 6, as in MobileNetV3
+struct hard_sigmoid : detail::activation<function::hard_sigmoid> {};
+/// x relu6(x + 3) / 6
+struct hard_swish : detail::activation<function::hard_swish> {};
 
 }  // namespace dsl

@@ -25,7 +25,7 @@ enum class op : unsigned char {
 };
 
 /// Elementwise functions of op::activation; alpha is the slope of leaky_relu and the scale of elu.
-enum class function : unsigned char { relu, leaky_relu, elu, sigmoid, tanh, silu };
+enum class function : unsigned char { relu, leaky_relu, elu, sigmoid, tanh, silu, relu6, hard_sigmoid, hard_swish };
 
 /// What a parameter is to its layer. The last two are batch_norm's running statistics: no optimizer changes them.
 enum class role : unsigned char { kernel, bias, gamma, beta, moving_mean, moving_variance };

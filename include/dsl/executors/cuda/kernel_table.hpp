@@ -21,7 +21,6 @@ namespace dsl::cu {
   switch (n.kind) {
     case op::input:
     case op::batch_norm:
-    case op::activation:
     case op::dropout:
     case op::flatten:
     case op::dense:
@@ -31,6 +30,7 @@ namespace dsl::cu {
     case op::transfer: return true;
     case op::max_pool2d:
     case op::avg_pool2d: return !is_padded(g, n);
+    case op::activation: return n.function <= function::silu;
     case op::conv2d: return n.groups == 1;
     default: return false;
   }

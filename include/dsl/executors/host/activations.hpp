@@ -12,7 +12,7 @@
 namespace dsl::host {
 
 /// An activation of numbers that follow each other, `count` vectors; with dy its gradient, where x is the activation's
-/// output, or silu's input.
+/// output, or silu's or hard_swish's input.
 struct activation_call {
   dsl::function function = dsl::function::relu;
   float alpha = 0;
@@ -118,12 +118,32 @@ struct activation {
       logistic<L>(e, x);
       multiply<L>(y, x, e);
       y = x < none - 88.0F ? none : y;  // where the logistic is held up, and x may be anything
+    } else if (f == dsl::function::relu6) {
+      up_to_6(x, y);
+    } else if (f == dsl::function::hard_sigmoid) {
+      hard_logistic(x, y);
+    } else if (f == dsl::function::hard_swish) {
+      hard_logistic(x, e);
+      multiply<L>(y, x, e);
+      y = x < none - 3.0F ? none : y;
     } else {
       y = x;
       clamp_below<L>(y);
     }
   }
-  /// The slope where the output was x; silu's from its input.
+  [[gnu::always_inline]] static inline void up_to_6(floats const& x, floats& y) {
+    floats const none{}, six = 6.0F - none;
+    y = x;
+    clamp_below<L>(y);
+    y = y > six ? six : y;
+  }
+  [[gnu::always_inline]] static inline void hard_logistic(floats const& x, floats& y) {
+    floats const none{}, three = 3.0F - none, six = 6.0F - none;
+    floats const sum = x + three;
+    up_to_6(sum, y);
+    y = y / six;
+  }
+  /// The slope where the output was x; silu's and hard_swish's from their input.
   [[gnu::always_inline]] static inline void derivative(dsl::function f, floats const& alpha, floats const& x,
                                                        floats& slope) {
     floats const none{}, one = 1.0F - none, minus = -x;
@@ -144,6 +164,18 @@ struct activation {
       multiply_add<L>(sum, x, rest);
       multiply<L>(slope, sum, s);
       slope = x < none - 88.0F ? none : slope;
+    } else if (f == dsl::function::relu6) {
+      floats const six = 6.0F - none, below = x < six ? one : none;
+      slope = x > none ? below : none;
+    } else if (f == dsl::function::hard_sigmoid) {
+      floats const sixth = 1.0F / 6 - none, below = x < one ? sixth : none;
+      slope = x > none ? below : none;
+    } else if (f == dsl::function::hard_swish) {
+      floats const three = 3.0F - none, third = 1.0F / 3 - none;
+      slope = 0.5F - none;
+      multiply_add<L>(slope, x, third);
+      slope = x > three ? one : slope;
+      slope = x < -three ? none : slope;
     } else {
       slope = x > none ? one : none;
     }

@@ -117,6 +117,14 @@ class onnx_writer {
         append("Mul", {x, s}, rank);
         return;
       }
+      case function::relu6: append("Clip", {x, zero_and_six(), six_}, rank); return;
+      case function::hard_sigmoid: {
+        onnx_messages::NodeProto& n = append("HardSigmoid", {x}, rank);
+        set("alpha", 1.0 / 6, n);
+        set("beta", 0.5, n);
+        return;
+      }
+      case function::hard_swish: append("HardSwish", {x}, rank); return;
     }
   }
 
@@ -209,6 +217,19 @@ class onnx_writer {
     return axes_;
   }
 
+  /// Makes the two numbers between which a relu6 lies, once, and returns the name of the first.
+  [[gnu::cold]] std::string const& zero_and_six() {
+    if (zero_.empty()) zero_ = number("zero", 0.0F), six_ = number("six", 6.0F);
+    return zero_;
+  }
+  [[gnu::cold]] std::string number(char const* name, float value) {
+    onnx_messages::TensorProto& t = *to_.add_initializer();
+    t.set_name(names_.unused(name));
+    t.set_data_type(onnx_messages::TensorProto::FLOAT);
+    t.set_raw_data(&value, sizeof value);
+    return t.name();
+  }
+
   [[gnu::cold]] onnx_messages::NodeProto& add_node(std::string const& type, std::vector<std::string> const& inputs) {
     onnx_messages::NodeProto& n = *to_.add_node();
     n.set_name(names_.operation(node_->scope, type));
@@ -297,7 +318,7 @@ class onnx_writer {
   onnx_names names_;
   std::vector<forms> made_;  // by tensor
   std::vector<named> values_{};
-  std::string axes_{};
+  std::string axes_{}, zero_{}, six_{};
   node const* node_ = nullptr;
 };
 

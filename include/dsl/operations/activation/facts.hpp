@@ -23,6 +23,9 @@ inline constexpr row activations[] = {
     activation("sigmoid", values::output),
     activation("tanh", values::output),
     activation("silu", values::first_input),
+    activation("relu6", values::output),
+    activation("hard_sigmoid", values::output),
+    activation("hard_swish", values::first_input),
 };
 
 }  // namespace dsl::operations

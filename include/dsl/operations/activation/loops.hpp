@@ -7,6 +7,12 @@
 
 namespace dsl::plain {
 
+/// max(0, min(6, x)); a NaN stays one.
+template <class T>
+T up_to_6(T x) {
+  return x < 0 ? T(0) : x > 6 ? T(6) : x;
+}
+
 template <class T>
 T apply(function f, T x, T alpha) {
   switch (f) {
@@ -16,11 +22,14 @@ T apply(function f, T x, T alpha) {
     case function::sigmoid: return T(1) / (T(1) + detail::exp(-x));
     case function::tanh: return detail::tanh(x);
     case function::silu: return x / (T(1) + detail::exp(-x));
+    case function::relu6: return up_to_6(x);
+    case function::hard_sigmoid: return up_to_6(x + T(3)) / T(6);
+    case function::hard_swish: return x < -3 ? T(0) : x * (up_to_6(x + T(3)) / T(6));
   }
   return x;
 }
 
-/// The derivative where the output was y; silu's from the input x.
+/// The derivative where the output was y; silu's and hard_swish's from the input x.
 template <class T>
 T derivative(function f, T x, T y, T alpha) {
   switch (f) {
@@ -33,6 +42,9 @@ T derivative(function f, T x, T y, T alpha) {
       T const s = T(1) / (T(1) + detail::exp(-x));
       return s * (T(1) + x * (T(1) - s));
     }
+    case function::relu6: return y > 0 && y < 6 ? T(1) : T(0);
+    case function::hard_sigmoid: return y > 0 && y < 1 ? T(1) / T(6) : T(0);
+    case function::hard_swish: return x < -3 ? T(0) : x > 3 ? T(1) : x / T(3) + T(0.5);
   }
   return T(1);
 }
@@ -47,7 +59,7 @@ template <class T>
   });
 }
 
-/// x is the activation's output, or silu's input; dx may be dy.
+/// x is the activation's output, or silu's or hard_swish's input; dx may be dy.
 template <class T>
 [[gnu::cold]] void activation_backward(view<T const> const& x, view<T const> const& dy, view<T> const& dx, function f,
                                        T alpha, bool accumulate) {
