@@ -7,3 +7,8 @@
 #include <dsl/models/googlenet.hpp>
 #include <dsl/models/resnet.hpp>
 #include <dsl/models/densenet.hpp>
+#include <dsl/models/mobilenet_v2.hpp>
+#include <dsl/models/mobilenet_v3.hpp>
+#include <dsl/models/mnasnet.hpp>
+#include <dsl/models/efficientnet.hpp>
+#include <dsl/models/regnet.hpp>

@@ -77,6 +77,18 @@ TEST_CASE("models: the number of names, and names from the depth of each model",
   CHECK(has<models::densenet121<>>("features.transition3.norm.running_var"));
   CHECK(has<models::densenet121<>>("features.norm5.weight"));
   CHECK(has<models::densenet121<>>("classifier.bias"));
+  CHECK(has<models::mobilenet_v2<>>("features.1.conv.0.0.weight"));
+  CHECK(has<models::mobilenet_v2<>>("features.17.conv.3.running_var"));
+  CHECK(has<models::mobilenet_v2<>>("classifier.1.weight"));
+  CHECK(has<models::mobilenet_v3_large<>>("features.4.block.2.fc1.bias"));
+  CHECK(has<models::mobilenet_v3_small<>>("features.12.0.weight"));
+  CHECK(has<models::mnasnet1_0<>>("layers.8.2.layers.3.weight"));
+  CHECK(has<models::mnasnet1_0<>>("layers.13.0.layers.7.running_mean"));
+  CHECK(has<models::efficientnet_b0<>>("features.1.0.block.1.fc2.weight"));
+  CHECK(has<models::efficientnet_b0<>>("features.6.3.block.3.1.weight"));
+  CHECK(has<models::regnet_y_400mf<>>("trunk_output.block1.block1-0.proj.0.weight"));
+  CHECK(has<models::regnet_y_400mf<>>("trunk_output.block4.block4-5.f.se.fc2.bias"));
+  CHECK(has<models::regnet_x_400mf<>>("trunk_output.block3.block3-6.f.c.1.running_var"));
 }
 
 TEST_CASE("names: between two names places do not count, but for numbered ones", "[models]") {
@@ -84,6 +96,7 @@ TEST_CASE("names: between two names places do not count, but for numbered ones",
   CHECK(names_of<relu, inner>() == names{"in.weight"});
   CHECK(names_of<named<"out", sequential<relu, add<inner, identity>>>>() == names{"out.in.weight"});
   CHECK(names_of<named<"out", relu, inner>>() == names{"out.in.weight"});  // a name comes before a number
+  CHECK(names_of<numbered<relu, inner>>() == names{"in.weight"});
   CHECK(names_of<named<"out", relu, sequential<relu, inner>>>() == names{"out.1.in.weight"});
   CHECK(names_of<named<"out", numbered<sequential<inner>>>>() == names{"out.0.in.weight"});
   CHECK(names_of<named<"out", repeat<1, sequential<inner>>>>() == names{"out.0.in.weight"});

@@ -34,6 +34,13 @@ static_assert(parameters_of<models::densenet121<>> == 7'978'856);
 static_assert(parameters_of<models::densenet161<>> == 28'681'000);
 static_assert(parameters_of<models::densenet169<>> == 14'149'480);
 static_assert(parameters_of<models::densenet201<>> == 20'013'928);
+static_assert(parameters_of<models::mobilenet_v2<>> == 3'504'872);
+static_assert(parameters_of<models::mobilenet_v3_large<>> == 5'483'032);
+static_assert(parameters_of<models::mobilenet_v3_small<>> == 2'542'856);
+static_assert(parameters_of<models::mnasnet1_0<>> == 4'383'312);
+static_assert(parameters_of<models::efficientnet_b0<>> == 5'288'548);
+static_assert(parameters_of<models::regnet_y_400mf<>> == 4'344'144);
+static_assert(parameters_of<models::regnet_x_400mf<>> == 5'495'976);
 
 static_assert(on_pictures<models::resnet50<>>::output == shape{1000});
 static_assert(network<image<3, 64, 64>, models::resnet18<10>>::output == shape{10});  // any size

@@ -49,7 +49,8 @@ struct numbered : sequential<Layers...> {
 
 /// One layer after the other under a name: the weights of named<"conv1", conv2d<64, 7>> are conv1.weight and conv1.bias
 /// in a file of PyTorch's. Names nest: within another name they follow it and a dot. Between two names the places of
-/// the layers around do not count, but for those of numbered<...>; several layers under one name are numbered.
+/// the layers around do not count, but for those of numbered<...>; several layers under one name are numbered. A
+/// layer with a name and a number has the name alone: named<"a", named<"b", L>, relu> is a.b.
 template <label Name, class... Layers>
 struct named {
   using children = typename sequential<Layers...>::children;

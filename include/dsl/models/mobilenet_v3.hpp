@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/models/mobilenet_v2.hpp>
+#include <dsl/models/squeeze_excitation.hpp>
+
+namespace dsl::models {
+
+using mobilenet_v3_norm = batch_norm<0.99, 1e-3>;
+
+/// A quarter of the channels, rounded to a multiple of 8 that is at least 8 and no more than a tenth less.
+constexpr int mobilenet_v3_squeezed(int channels) {
+  int const quarter = channels / 4, rounded = (quarter + 4) / 8 * 8;
+  int const most = rounded > 8 ? rounded : 8;
+  return 10 * most < 9 * quarter ? most + 8 : most;
+}
+// mobilenet_v3_squeezed(72) -> 24
+
+/// A 1x1 convolution to Expanded channels where those are more than Inputs, a depthwise one, squeeze-and-excitation
+/// where Excites, and a 1x1 one to Filters.
+template <int Inputs, int Kernel, int Expanded, int Filters, bool Excites, class Activation, int Stride>
+struct mobilenet_v3_path;
+template <int Inputs, int Kernel, int Expanded, int Filters, class Activation, int Stride>
+struct mobilenet_v3_path<Inputs, Kernel, Expanded, Filters, false, Activation, Stride>
+    : named<"block", conv_norm_activation<Expanded, 1, 1, 1, Activation, mobilenet_v3_norm>,
+            conv_norm_activation<Expanded, Kernel, Stride, Expanded, Activation, mobilenet_v3_norm>,
+            conv_norm_activation<Filters, 1, 1, 1, identity, mobilenet_v3_norm>> {};
+template <int Inputs, int Kernel, int Expanded, int Filters, class Activation, int Stride>
+struct mobilenet_v3_path<Inputs, Kernel, Expanded, Filters, true, Activation, Stride>
+    : named<"block", conv_norm_activation<Expanded, 1, 1, 1, Activation, mobilenet_v3_norm>,
+            conv_norm_activation<Expanded, Kernel, Stride, Expanded, Activation, mobilenet_v3_norm>,
+            squeeze_excitation<Expanded, mobilenet_v3_squeezed(Expanded), relu, hard_sigmoid>,
+            conv_norm_activation<Filters, 1, 1, 1, identity, mobilenet_v3_norm>> {};
+template <int Inputs, int Kernel, int Filters, class Activation, int Stride>
+struct mobilenet_v3_path<Inputs, Kernel, Inputs, Filters, false, Activation, Stride>
+    : named<"block", conv_norm_activation<Inputs, Kernel, Stride, Inputs, Activation, mobilenet_v3_norm>,
+            conv_norm_activation<Filters, 1, 1, 1, identity, mobilenet_v3_norm>> {};
+template <int Inputs, int Kernel, int Filters, class Activation, int Stride>
+struct mobilenet_v3_path<Inputs, Kernel, Inputs, Filters, true, Activation, Stride>
+    : named<"block", conv_norm_activation<Inputs, Kernel, Stride, Inputs, Activation, mobilenet_v3_norm>,
+            squeeze_excitation<Inputs, mobilenet_v3_squeezed(Inputs), relu, hard_sigmoid>,
+            conv_norm_activation<Filters, 1, 1, 1, identity, mobilenet_v3_norm>> {};
+
+/// The same with a shortcut where the shape stays.
+template <int Inputs, int Kernel, int Expanded, int Filters, bool Excites, class Activation, int Stride = 1>
+struct mobilenet_v3_block
+    : sequential<mobilenet_v3_path<Inputs, Kernel, Expanded, Filters, Excites, Activation, Stride>> {};
+template <int Filters, int Kernel, int Expanded, bool Excites, class Activation>
+struct mobilenet_v3_block<Filters, Kernel, Expanded, Filters, Excites, Activation, 1>
+    : residual<mobilenet_v3_path<Filters, Kernel, Expanded, Filters, Excites, Activation, 1>> {};
+
+template <int Classes, int Hidden, class... Features>
+struct mobilenet_v3
+    : sequential<named<"features", conv_norm_activation<16, 3, 2, 1, hard_swish, mobilenet_v3_norm>, Features...>,
+                 global_avg_pool2d, flatten,
+                 named<"classifier", dense<Hidden>, hard_swish, dropout<0.2>, dense<Classes>>, softmax> {};
+
+/// MobileNetV3 (Howard et al. 2019).
+template <int Classes = 1000>
+struct mobilenet_v3_large : mobilenet_v3<Classes, 1280,                                              //
+                                         mobilenet_v3_block<16, 3, 16, 16, false, relu>,             // 16x112x112
+                                         mobilenet_v3_block<16, 3, 64, 24, false, relu, 2>,          // 24x56x56
+                                         mobilenet_v3_block<24, 3, 72, 24, false, relu>,             //
+                                         mobilenet_v3_block<24, 5, 72, 40, true, relu, 2>,           // 40x28x28
+                                         repeat<2, mobilenet_v3_block<40, 5, 120, 40, true, relu>>,  //
+                                         mobilenet_v3_block<40, 3, 240, 80, false, hard_swish, 2>,   // 80x14x14
+                                         mobilenet_v3_block<80, 3, 200, 80, false, hard_swish>,      //
+                                         repeat<2, mobilenet_v3_block<80, 3, 184, 80, false, hard_swish>>,   //
+                                         mobilenet_v3_block<80, 3, 480, 112, true, hard_swish>,              //
+                                         mobilenet_v3_block<112, 3, 672, 112, true, hard_swish>,             //
+                                         mobilenet_v3_block<112, 5, 672, 160, true, hard_swish, 2>,          // 160x7x7
+                                         repeat<2, mobilenet_v3_block<160, 5, 960, 160, true, hard_swish>>,  //
+                                         conv_norm_activation<960, 1, 1, 1, hard_swish, mobilenet_v3_norm>> {};
+
+template <int Classes = 1000>
+struct mobilenet_v3_small : mobilenet_v3<Classes, 1024,                                                    //
+                                         mobilenet_v3_block<16, 3, 16, 16, true, relu, 2>,                 // 16x56x56
+                                         mobilenet_v3_block<16, 3, 72, 24, false, relu, 2>,                // 24x28x28
+                                         mobilenet_v3_block<24, 3, 88, 24, false, relu>,                   //
+                                         mobilenet_v3_block<24, 5, 96, 40, true, hard_swish, 2>,           // 40x14x14
+                                         repeat<2, mobilenet_v3_block<40, 5, 240, 40, true, hard_swish>>,  //
+                                         mobilenet_v3_block<40, 5, 120, 48, true, hard_swish>,             //
+                                         mobilenet_v3_block<48, 5, 144, 48, true, hard_swish>,             //
+                                         mobilenet_v3_block<48, 5, 288, 96, true, hard_swish, 2>,          // 96x7x7
+                                         repeat<2, mobilenet_v3_block<96, 5, 576, 96, true, hard_swish>>,  //
+                                         conv_norm_activation<576, 1, 1, 1, hard_swish, mobilenet_v3_norm>> {};
+
+}  // namespace dsl::models

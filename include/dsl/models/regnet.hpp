@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/models/mobilenet_v2.hpp>
+#include <dsl/models/squeeze_excitation.hpp>
+
+namespace dsl::models {
+
+/// Squeeze-and-excitation, or none.
+template <int Channels, int Squeezed>
+struct regnet_excitation : named<"se", squeeze_excitation<Channels, Squeezed, relu, sigmoid>> {};
+template <int Channels>
+struct regnet_excitation<Channels, 0> : identity {};
+
+template <int Filters, int Stride, int GroupWidth, int Squeezed>
+struct regnet_path
+    : named<"f", named<"a", conv_norm_activation<Filters, 1, 1, 1, relu>>,
+            named<"b", conv_norm_activation<Filters, 3, Stride, Filters / GroupWidth, relu>>,
+            regnet_excitation<Filters, Squeezed>, named<"c", conv_norm_activation<Filters, 1, 1, 1, identity>>> {};
+
+/// The first block of a stage, which halves height and width.
+template <int Filters, int GroupWidth, int Squeezed>
+struct regnet_first : sequential<add<named<"proj", conv_norm_activation<Filters, 1, 2, 1, identity>>,
+                                     regnet_path<Filters, 2, GroupWidth, Squeezed>>,
+                                 relu> {};
+template <int Filters, int GroupWidth, int Squeezed>
+struct regnet_block : sequential<residual<regnet_path<Filters, 1, GroupWidth, Squeezed>>, relu> {};
+
+template <label Name, int Left, int Filters, int GroupWidth, int Squeezed, class... Blocks>
+struct regnet_blocks
+    : regnet_blocks<Name, Left - 1, Filters, GroupWidth, Squeezed,
+                    named<numbered_label<Name, Left>, regnet_block<Filters, GroupWidth, Squeezed>>, Blocks...> {};
+template <label Name, int Filters, int GroupWidth, int Squeezed, class... Blocks>
+struct regnet_blocks<Name, 0, Filters, GroupWidth, Squeezed, Blocks...> : sequential<Blocks...> {};
+
+/// Count blocks, called <Name>0, <Name>1 and so on, of Filters channels in groups of GroupWidth. First and Later are
+/// the channels to which excitations of the first and of the later blocks squeeze, or 0.
+template <label Name, int Count, int Filters, int GroupWidth, int First, int Later>
+struct regnet_stage : sequential<named<numbered_label<Name, 0>, regnet_first<Filters, GroupWidth, First>>,
+                                 regnet_blocks<Name, Count - 1, Filters, GroupWidth, Later>> {};
+
+template <int Classes, class... Stages>
+struct regnet : sequential<named<"stem", conv_norm_activation<32, 3, 2, 1, relu>>,
+                           named<"trunk_output", sequential<Stages...>>, classifier<"fc", Classes>> {};
+
+/// RegNets (Radosavovic et al. 2020) of 400 million multiply-adds, with and without squeeze-and-excitation.
+template <int Classes = 1000>
+struct regnet_y_400mf : regnet<Classes,                                                           //
+                               named<"block1", regnet_stage<"block1-", 1, 48, 8, 8, 12>>,         // 48x56x56
+                               named<"block2", regnet_stage<"block2-", 3, 104, 8, 12, 26>>,       // 104x28x28
+                               named<"block3", regnet_stage<"block3-", 6, 208, 8, 26, 52>>,       // 208x14x14
+                               named<"block4", regnet_stage<"block4-", 6, 440, 8, 52, 110>>> {};  // 440x7x7
+template <int Classes = 1000>
+struct regnet_x_400mf : regnet<Classes,                                                          //
+                               named<"block1", regnet_stage<"block1-", 1, 32, 16, 0, 0>>,        // 32x56x56
+                               named<"block2", regnet_stage<"block2-", 2, 64, 16, 0, 0>>,        // 64x28x28
+                               named<"block3", regnet_stage<"block3-", 7, 160, 16, 0, 0>>,       // 160x14x14
+                               named<"block4", regnet_stage<"block4-", 12, 400, 16, 0, 0>>> {};  // 400x7x7
+
+}  // namespace dsl::models
