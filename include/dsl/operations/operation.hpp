@@ -103,7 +103,7 @@ struct row {
   bool or_more = false;  // operands beyond those
   int parameters = 0;
   role roles[most_roles] = {};  // of the parameters, in the order of their declaration
-  int optional = 0;             // of them, as many of the last ones a node may do without
+  unsigned char optional = 0;   // of them, as many of the last ones a node may do without
   bool takes_flat = false;      // inputs of one pixel alone
   makes output = makes::same_shape;
   operations::options options = operations::options::none;

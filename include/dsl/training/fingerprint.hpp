@@ -75,7 +75,8 @@ class fingerprint {
         static_cast<int>(renames), static_cast<int>(mixes_samples), static_cast<int>(gives_probabilities)})
     f.add(v);
   for (role r : roles) f.add(static_cast<int>(r));
-  if (optional > 0) f.add(optional);  // nothing where there is none, so that files from before this member stay valid
+  if (optional > 0)
+    f.add(static_cast<int>(optional));  // nothing where there is none, so that files from before this member stay valid
 }
 
 /// Stands for nodes, shapes, their connections and numbers; not for names of layers, nor for what a custom operation

@@ -13,6 +13,12 @@ T up_to_6(T x) {
   return x < 0 ? T(0) : x > 6 ? T(6) : x;
 }
 
+/// The slope of a line from 0 to `most`, where the output was y; 0 beyond.
+template <class T>
+T slope_inside(T y, T most, T slope) {
+  return y > 0 && y < most ? slope : T(0);
+}
+
 template <class T>
 T apply(function f, T x, T alpha) {
   switch (f) {
@@ -42,8 +48,8 @@ T derivative(function f, T x, T y, T alpha) {
       T const s = T(1) / (T(1) + detail::exp(-x));
       return s * (T(1) + x * (T(1) - s));
     }
-    case function::relu6: return y > 0 && y < 6 ? T(1) : T(0);
-    case function::hard_sigmoid: return y > 0 && y < 1 ? T(1) / T(6) : T(0);
+    case function::relu6: return slope_inside(y, T(6), T(1));
+    case function::hard_sigmoid: return slope_inside(y, T(1), T(1) / T(6));
     case function::hard_swish: return x < -3 ? T(0) : x > 3 ? T(1) : x / T(3) + T(0.5);
   }
   return T(1);
