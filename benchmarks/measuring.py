@@ -89,7 +89,8 @@ def machine():
             "system": f"{platform.system()} {platform.release()}, {' '.join(platform.libc_ver())}",
             # settings that change what is measured
             "environment": {k: v for k, v in sorted(os.environ.items())
-                            if k.startswith(("OMP_", "KMP_", "GOMP_", "MKL_", "DNNL_", "ONEDNN_", "ATEN_", "MALLOC_"))
+                            if k.startswith(("OMP_", "KMP_", "GOMP_", "MKL_", "DNNL_", "ONEDNN_", "ATEN_", "MALLOC_",
+                                             "TYPENET_"))
                             or k == "LD_PRELOAD"}}
 
 

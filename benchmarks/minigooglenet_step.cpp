@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // One measured figure per call, printed as one JSON line, the counterpart of a peer's script:
-//   minigooglenet_step [train|infer] [batch] [threads] [steps] [warmup] [winograd|direct] [towers]
+//   minigooglenet_step [train|infer] [batch] [threads] [steps] [warmup] [winograd|direct|native] [towers]
+// winograd and direct are oneDNN with and without Winograd, native is the executor that needs no library.
 // The threads are those of all towers of a process together. Under mpirun the processes train together, and one prints.
 // train: forward, loss, backward, SGD with momentum on fixed random pictures; infer: forward in inference mode. No
 // picture loading, no augmentation: the step alone, and the copy of the batch into the engine's input, whose memory an
 // inference plan uses again. Median seconds per step.
 #include <dsl/dsl.hpp>
+#include <dsl/executors/native.hpp>
 #include <dsl/executors/onednn.hpp>
 #include <dsl/towers.hpp>
 #include <dsl/towers/launcher.hpp>
@@ -25,13 +27,17 @@ int main(int argc, char** argv) {
   auto const number = [&](int i, int otherwise) { return argc > i ? std::atoi(argv[i]) : otherwise; };
   bool const train = word(1, "train") == "train";
   int const batch = number(2, 64), threads = number(3, 2), steps = number(4, 12), warmup = number(5, 4);
-  dsl::onednn const on{.threads = threads, .winograd = word(6, "") != "direct"};
+  bool const native = word(6, "") == "native";
   dsl::towers towers{.count = number(7, 1)};
 #ifdef TYPENET_HAS_MPI
   std::unique_ptr<dsl::mpi> const world(dsl::launched_rank() >= 0 ? new dsl::mpi : nullptr);
   towers.processes = world.get();
 #endif
-  auto trainer = dsl::compile<model>(on, dsl::sgd{.learning_rate = 5e-3, .momentum = 0.9}, towers);
+  dsl::sgd const optimizer{.learning_rate = 5e-3, .momentum = 0.9};
+  dsl::native const own{.threads = threads};
+  auto trainer = native ? dsl::compile<model>(own, optimizer, towers)
+                        : dsl::compile<model>(dsl::onednn{.threads = threads, .winograd = word(6, "") != "direct"},
+                                              optimizer, towers);
   dsl::engine& engine = trainer.engine();
   dsl::batch_part const share = engine.share_of(batch);
   int const program = engine.prepare(train ? dsl::mode::training : dsl::mode::inference, share);
@@ -49,7 +55,7 @@ int main(int argc, char** argv) {
   }
   std::sort(times.begin(), times.end());
   double const median = times[times.size() / 2];
-  dsl::target const to = dsl::onednn::target();
+  dsl::target const to = native ? own.target() : dsl::onednn::target();
   long long const planned = train ? model::training_bytes(batch, to) : model::inference_bytes(batch, to);
   if (engine.processes() && dsl::launched_rank() > 0) return 0;
   rusage usage{};
