@@ -85,8 +85,9 @@ TEST_CASE("native agrees with reference: few comparisons needed other numbers", 
 
 TEST_CASE("native: the same bits for any number of threads", "[conformance]") {
   using model = network<image<3, 15, 15>, conv_module<24, 3, 3>, inception_module<12, 20>, downsample_module<16>,
-                        add<identity, conv2d<48, 3>>, conv2d<33, 5>, dropout<0.4>, avg_pool2d<2>, flatten, dense<70>,
-                        relu, dense<7>, softmax>;
+                        add<identity, conv2d<48, 3>>, conv2d<48, 3, 3, 1, padding::same, 48>, batch_norm<>, relu,
+                        conv2d<36, 3, 3, 1, padding::same, 12>, conv2d<33, 5>, dropout<0.4>, avg_pool2d<2>, flatten,
+                        dense<70>, relu, dense<7>, softmax>;
   for (int lanes : checked_blocks())
     for (int batch : {1, 2, 5, 19})
       for (bool winograd : {true, false}) {
@@ -202,7 +203,8 @@ TEST_CASE("native: plain loops that take time are named, and warned of once", "[
 }
 
 TEST_CASE("native: a description says what computes; options that make no sense are refused", "[conformance]") {
-  using model = network<image<20, 9, 8>, conv2d<32, 3>, conv2d<8, 3, 3, 2>, flatten, dense<3>, softmax>;
+  using model = network<image<20, 9, 8>, conv2d<32, 3>, conv2d<8, 3, 3, 2>, conv2d<8, 3, 3, 1, padding::same, 8>,
+                        conv2d<8, 3, 3, 2, padding::same, 4>, flatten, dense<3>, softmax>;
   for (auto set : sets()) {
     auto const e = native{.threads = 3, .instructions = set}.make_engine(model::view(), keras);
     CHECK(e->description() == std::string("native, ") + host::name_of(set) + ", 3 threads");
@@ -214,6 +216,10 @@ TEST_CASE("native: a description says what computes; options that make no sense 
     CHECK(chosen.find("1 forward: F(4x4, 3x3)\n") != std::string::npos);
     CHECK(chosen.find("2 forward: direct\n") != std::string::npos);
     CHECK(chosen.find("2 backward data: direct\n") != std::string::npos);
+    for (char const* pass : {"forward", "backward data", "backward weights"}) {
+      CHECK(chosen.find(std::string("3 ") + pass + ": depthwise\n") != std::string::npos);
+      CHECK(chosen.find(std::string("4 ") + pass + ": direct, ") != std::string::npos);
+    }
     auto const direct = native{.instructions = set, .winograd = false}.make_engine(model::view(), keras);
     direct->prepare(mode::training, 2);
     CHECK(dynamic_cast<dsl::cpu::engine&>(*direct).algorithms().find("F(") == std::string::npos);

@@ -59,7 +59,7 @@ void check_forward(layer const& l, cpu::kernels const& k, bool plain, bool relu)
     bias[o] = o < l.filters ? static_cast<float>(d.bias[static_cast<std::size_t>(o)]) : 0;
   block_tensor y(l.batch, l.out(), k.lanes, k.lanes, k.lanes), size(l.batch, l.out(), k.lanes);
   for (int i = 0; i < pass.items(); ++i)
-    pass.run(i, d.x.read(), packed.data(), bias.data(), y.floats(), false, relu, scratch.data());
+    pass.run(i, d.x.read(), packed.data(), bias.data(), y.floats(), false, relu, scratch.data(), nullptr);
   plain::conv2d_forward<double>(d.x.exact(), d.kernel.data(), d.bias.data(), y.result(), l.window);
   if (relu)
     for (double& v : y.values) v = v < 0 ? 0 : v;
@@ -81,7 +81,7 @@ void check_data(layer const& l, cpu::kernels const& k, bool accumulate) {
       guarded_floats packed(pass.packed()), scratch(pass.scratch());
       for (int i = 0; i < pass.pack_items(); ++i) pass.pack(i, d.kernel_floats.data(), packed.data());
       for (int i = 0; i < pass.items(); ++i)
-        pass.run(i, d.dy.read(), packed.data(), nullptr, dx.floats(), accumulate, false, scratch.data());
+        pass.run(i, d.dy.read(), packed.data(), nullptr, dx.floats(), accumulate, false, scratch.data(), nullptr);
     }
   if (accumulate) size.values = absolute(dx.values);
   plain::conv2d_backward_data<double>(d.dy.exact(), d.kernel.data(), dx.result(), l.window, accumulate);
@@ -149,7 +149,7 @@ TEST_CASE("a sample's result does not depend on its neighbours in the batch", "[
       guarded_floats packed(pass.packed()), scratch(pass.scratch());
       for (int i = 0; i < pass.pack_items(); ++i) pass.pack(i, d.kernel_floats.data(), packed.data());
       for (int i = pass.items(); i-- > 0;)
-        pass.run(i, x, packed.data(), nullptr, y.floats(), false, false, scratch.data());
+        pass.run(i, x, packed.data(), nullptr, y.floats(), false, false, scratch.data(), nullptr);
       return y.found();
     };
     auto const all = run(many, d.x.read(), block_tensor(many.batch, many.out(), k.lanes));

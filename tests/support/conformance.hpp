@@ -309,6 +309,8 @@ void check_groups() {
   agree_behind<C, conv2d<C, 3, 3, 1, same, C>>();
   agree_behind<C, conv2d<2 * C, 3, 2, 2, valid, C>, relu, conv2d<C, 5, 5, 1, same, 2>, batch_norm<>, relu>();
   agree_behind<C, concat<conv2d<16, 1, 1, 1, same, 2>, conv_module<16, 1, 1>>, conv2d<4, 3>>();
+  agree_behind<C, conv2d<C, 5, 5, 2, same, C>, batch_norm<>, relu, conv2d<3 * C, 3, 3, 2, same, C>>();  // one pixel
+  agree_behind<C, conv2d<40, 1>, conv2d<60, 3, 3, 1, same, 5>, batch_norm<>, conv2d<20, 3, 3, 2, same, 20>>();
 }
 template <int C>
 void check_elementwise() {

@@ -3,13 +3,15 @@
 
 #include <dsl/detail/chain.hpp>
 #include <dsl/detail/math.hpp>
+#include <dsl/detail/owner.hpp>
 #include <dsl/detail/zeros.hpp>
 #include <dsl/executors/host/batch_norm_step.hpp>
 #include <dsl/executors/host/bound_step.hpp>
+#include <dsl/executors/native/blocked_copy.hpp>
+#include <dsl/executors/native/depthwise.hpp>
 #include <dsl/executors/native/direct_weights.hpp>
+#include <dsl/executors/native/group_slices.hpp>
 #include <dsl/executors/native/winograd.hpp>
-#include <dsl/executors/native/workplace.hpp>
-#include <dsl/executors/reference/elementwise.hpp>
 
 #include <cstdint>
 #include <string>
@@ -23,15 +25,13 @@ class convolutions {
   convolutions(graph_view const& g, workplace& at, bool winograd, std::uint64_t const* version)
       : graph_(g), at_(at), winograd_(winograd), version_(version) {}
 
-  /// The task of a conv2d's step: forward, backward_data or backward_weights.
+  /// Returns the task of a conv2d's step: forward, backward_data or backward_weights.
   [[gnu::cold]] host::task build(host::bound_step<float> const& s, bool training) {
     bool const weights = s.step->what == action::backward_weights, data = s.step->what == action::backward_data;
     view<float const> const x = data ? plain::read_only(s.to) : s.x;
     view<float const> const y = weights || data ? s.dy : plain::read_only(s.to);
-    convolution const c{x.batch, x.shape, y.shape, s.node->window};
-    bool const unrolled = !data && is_plain(x), tiles = suits_winograd(c, unrolled);
-    note(s, weights ? "backward weights" : data ? "backward data" : "forward", tiles);
-    return weights ? build_weights(s, c, unrolled, tiles) : build_pass(s, c, unrolled, tiles, data, training);
+    convolution const c{x.batch, x.shape, y.shape, s.node->window, s.node->groups};
+    return weights ? build_weights(s, c) : build_pass(s, c, data, training);
   }
 
   /// Lets the convolution that has made a batch_norm's input in this program sum the moments of what it writes. Returns
@@ -45,40 +45,54 @@ class convolutions {
         made = &p;
     }
     if (!made || made->to || made->step->step->activation >= 0) return {};
-    auto const of = [&](auto const& a) {
-      if (made->moments.size() == 0) made->moments.allocate(static_cast<std::size_t>(a.moments()));  // of several norms
-      return host::summed_moments{made->moments.data(), a.records()};
-    };
-    return made->winograd ? of(*made->winograd) : of(*made->direct.begin());
+    part const& only = *made->parts.begin();
+    if (only.slices.out < made->shape.out.channels) return {};  // each slice would have sums of its own
+    if (made->moments.size() == 0)                              // of several norms
+      made->moments.allocate(static_cast<std::size_t>(only.algorithm->moments()));
+    return {made->moments.data(), only.algorithm->records()};
   }
 
-  /// Packed kernels of inference; those of training are made in the workplace's memory.
+  /// Returns the bytes of inference's packed kernels and of sums for batch_norm; packed kernels of training are made in
+  /// the workplace's memory.
   long long bytes() const {
     long long all = 0;
     for (pass const& p : passes_)
-      all += 4 * static_cast<long long>(p.own.size() + p.bias.size()) + 8 * static_cast<long long>(p.moments.size());
+      all += (p.own ? p.own->bytes() : 0) + static_cast<long long>(4 * p.bias.size() + 8 * p.moments.size());
     return all;
   }
-  /// Which algorithm each step has, a line each: "3 forward: F(4x4, 3x3)".
+  /// Returns which algorithm each step has, a line each: "3 forward: F(4x4, 3x3)".
   std::string const& algorithms() const { return algorithms_; }
 
  private:
-  /// A copy in channel blocks, for one pass, of a tensor that the plan keeps without, such as one of a single pixel.
-  struct blocked_copy {
-    long long at = -1;  // in the workplace; below 0: the tensor has blocks
-    explicit operator bool() const { return at >= 0; }
+  /// Slices that follow each other, and the algorithm that computes each of them.
+  struct part {
+    group_slices slices;
+    detail::owner<convolution_pass> algorithm;
+    part(group_slices const& s, convolution_pass* a) : slices(s), algorithm(a) {}
   };
   struct pass {
     host::bound_step<float> const* step = nullptr;
     convolution shape{};
     bool data = false;
-    detail::owner<winograd_forward> winograd{};
-    detail::chain<direct_pass> direct{};
+    detail::chain<part> parts{};
     blocked_copy from{}, to{};
-    detail::zeros<float> own{};       // the packed kernel, where it is kept
-    detail::zeros<float> bias{};      // in whole blocks
-    detail::zeros<double> moments{};  // where a batch_norm wants them
-    std::uint64_t version = 0;        // of the parameters that it was packed from
+    long long folded = 0, dense = 0;          // where kernels are on their way to be packed, in the workplace
+    detail::owner<host::memory_block> own{};  // the packed kernel, where it is kept; zeros<float> isn't aligned
+    detail::zeros<float> bias{};              // in whole blocks
+    detail::zeros<double> moments{};          // where a batch_norm wants them
+    std::uint64_t version = 0;                // of the parameters that it was packed from
+  };
+  struct weights_part {
+    group_slices slices;
+    detail::owner<convolution_weights> algorithm;
+    weights_part(group_slices const& s, convolution_weights* a) : slices(s), algorithm(a) {}
+  };
+  struct weights_pass {
+    host::bound_step<float> const* step = nullptr;
+    convolution shape{};
+    detail::chain<weights_part> parts{};
+    blocked_copy x{}, dy{};
+    long long dense = 0;  // where the gradient of a dense kernel is
   };
 
   /// Fewer than half of the products, and whole channel blocks on both sides: only then do transforms pay.
@@ -89,93 +103,100 @@ class convolutions {
     long long const tiles = 1LL * ((c.out.height + 3) / 4) * ((c.out.width + 3) / 4);
     return 2 * 36 * tiles <= 9 * c.out.area() && c.in.channels >= at_.lanes() && c.out.channels >= at_.lanes();
   }
-  [[gnu::cold]] void note(host::bound_step<float> const& s, char const* what, bool tiles) {
-    algorithms_ = detail::message({algorithms_, s.step->node, " ", what, tiles ? ": F(4x4, 3x3)\n" : ": direct\n"});
+  /// Whether each filter reads one channel of several.
+  static bool is_depthwise(convolution const& c) { return c.groups > 1 && c.groups == c.in.channels; }
+  static group_slices whole(convolution const& c) { return {0, 0, 1, 1, c.in.channels, c.out.channels}; }
+  static int area(convolution const& c) { return c.window.height * c.window.width; }
+  static long long kernel_numbers(convolution const& c) {
+    return 1LL * c.in.channels / c.groups * c.out.channels * area(c);
   }
   static convolution3x3 small(convolution const& c) {
     return {c.batch, c.in, c.out, c.window.pad_top, c.window.pad_left};
   }
+  [[gnu::cold]] void note(host::bound_step<float> const& s, char const* what, char const* algorithm, int together = 1) {
+    algorithms_ = detail::message({algorithms_, s.step->node, " ", what, ": ", algorithm});
+    if (together > 1) algorithms_ = detail::message({algorithms_, ", ", together, " groups together"});
+    algorithms_ += "\n";
+  }
 
-  [[gnu::cold]] host::task build_pass(host::bound_step<float> const& s, convolution const& c, bool unrolled, bool tiles,
-                                      bool data, bool training) {
+  /// Finds the algorithms of a forward pass or a data gradient. One with a stride has a part for each phase.
+  [[gnu::cold]] void choose(pass& p, bool unrolled) {
+    char const* const what = p.data ? "backward data" : "forward";
+    convolution const& c = p.shape;
+    int const phases = p.data ? c.window.stride : 1;
+    if (is_depthwise(c)) {
+      note(*p.step, what, "depthwise");
+      p.parts.emplace(whole(c), new depthwise_pass(at_.kernels(), c, p.data));
+      return;
+    }
+    for (group_slices const& s : slices_of(c, at_.lanes())) {
+      convolution const one = slice(c, s);
+      bool const tiles = suits_winograd(one, unrolled);
+      note(*p.step, what, tiles ? "F(4x4, 3x3)" : "direct", s.groups);
+      if (tiles) p.parts.emplace(s, new winograd_forward(at_.kernels(), small(one), p.data));
+      for (int i = 0; !tiles && i < phases * phases; ++i)
+        p.parts.emplace(s, new direct_pass(at_.kernels(), one, grid(one, p.data, i, unrolled), p.data, unrolled));
+    }
+  }
+  static gathering grid(convolution const& c, bool data, int phase, bool unrolled) {
+    int const stride = c.window.stride;
+    return data ? data_gathering(c, phase / stride, phase % stride) : forward_gathering(c, unrolled);
+  }
+
+  [[gnu::cold]] host::task build_pass(host::bound_step<float> const& s, convolution const& c, bool data,
+                                      bool training) {
     pass& p = passes_.emplace();
     p.step = &s, p.shape = c, p.data = data;
-    long long packed = 0, scratch = 0;
-    if (tiles) {
-      p.winograd = detail::make_owner<winograd_forward>(at_.kernels(), small(c), data);
-      packed = p.winograd->packed(), scratch = p.winograd->scratch();
-    } else {
-      int const phases = data ? c.window.stride : 1;
-      for (int i = 0; i < phases * phases; ++i) {
-        direct_pass const& d =
-            data ? p.direct.emplace(at_.kernels(), c, data_gathering(c, i / phases, i % phases), true, false)
-                 : p.direct.emplace(at_.kernels(), c, forward_gathering(c, unrolled), false, unrolled);
-        packed += d.packed();
-        scratch = d.scratch() > scratch ? d.scratch() : scratch;
-      }
+    bool const unrolled = !data && is_plain(s.x) && c.groups == 1;
+    choose(p, unrolled);
+    long long packed = 0, scratch = 0, dense = 0;
+    for (part const& q : p.parts) {
+      packed += q.slices.count * q.algorithm->packed();
+      scratch = q.algorithm->scratch() > scratch ? q.algorithm->scratch() : scratch;
+      if (q.slices.groups > 1) dense = most(dense, dense_kernel(q.slices, area(c)));
     }
     bool const folds = s.step->batch_norm >= 0;
     if (!data && (folds || s.parameter(role::bias)))
       p.bias.allocate(static_cast<std::size_t>(blocks_of(c.out.channels, at_.lanes()) * at_.lanes()));
-    if (!training) p.own.allocate(static_cast<std::size_t>(packed));
-    long long shared = workplace::rounded(training ? packed : folds ? kernel_numbers(c) : 0);
-    if (data) p.from = place(s.dy, shared);
-    p.to = place(plain::read_only(s.to), shared);
+    if (!training) p.own = detail::make_owner<host::memory_block>(4 * packed);
+    p.folded = workplace::rounded(training ? packed : 0);
+    p.dense = p.folded + workplace::rounded(folds ? kernel_numbers(c) : 0);
+    long long shared = p.dense + workplace::rounded(dense);
+    if (!unrolled) p.from = blocked_copy(at_, data ? s.dy : s.x, shared);
+    p.to = blocked_copy(at_, plain::read_only(s.to), shared);
     at_.need(scratch, shared);
     return [this, &p, training] { run(p, training); };
   }
-  /// Makes room for a copy of a tensor that needs one, at `end` of the workplace's memory.
-  blocked_copy place(view<float const> const& v, long long& end) const {
-    if (v.block == at_.lanes()) return {};
-    blocked_copy const made{end};
-    long long const channels = 1LL * blocks_of(v.shape.channels, at_.lanes()) * at_.lanes();
-    end += workplace::rounded(v.batch * channels * v.shape.area());
-    return made;
-  }
-  view<float> blocks(blocked_copy const& c, view<float const> const& v) const {
-    int const padded = blocks_of(v.shape.channels, at_.lanes()) * at_.lanes();
-    return {at_.shared() + c.at, v.shape, v.batch, at_.lanes(), padded, 0};
-  }
-  /// The tensor itself, or its copy.
-  view<float const> in_blocks(blocked_copy const& c, view<float const> const& v) const {
-    if (!c) return v;
-    view<float> const to = blocks(c, v);
-    for (int n = 0; n < v.batch; ++n)
-      for (int k = 0; k < to.buffer_channels; ++k)
-        for (long long i = 0; i < v.shape.area(); ++i) to(n, k, i) = k < v.shape.channels ? v(n, k, i) : 0.0F;
-    return plain::read_only(to);
-  }
-  void copy_back(blocked_copy const& c, view<float> const& v, bool accumulate) const {
-    plain::copy(plain::read_only(blocks(c, plain::read_only(v))), v, accumulate);
-  }
-  static long long kernel_numbers(convolution const& c) {
-    return 1LL * c.in.channels * c.out.channels * c.window.height * c.window.width;
-  }
+  static long long most(long long a, long long b) { return a > b ? a : b; }
 
   void run(pass& p, bool training) {
-    float* const packed = training ? at_.shared() : p.own.data();
+    float* const packed = training ? at_.shared() : reinterpret_cast<float*>(p.own->data());
     if (training || p.version != *version_) {
       pack(p, packed);
       p.version = *version_;
     }
     host::bound_step<float> const& s = *p.step;
-    view<float const> const from = p.data ? in_blocks(p.from, s.dy) : s.x;
-    view<float> const to = p.to ? blocks(p.to, plain::read_only(s.to)) : s.to;
+    view<float const> const from = p.from.read(at_, p.data ? s.dy : s.x);
+    view<float> const to = p.to ? p.to.memory(at_, plain::read_only(s.to)) : s.to;
     bool const adds = p.data && s.accumulate;
     float const* const bias = p.bias.size() > 0 ? p.bias.data() : nullptr;
     bool const relu = !p.data && s.step->activation >= 0;
-    if (p.winograd)
-      return at_.pool().run(p.winograd->items(), [&](int item, int thread) {
-        p.winograd->run(item, from, packed, bias, to, adds, relu, at_.scratch(thread), p.moments.data());
-      });
     float const* kernel = packed;
-    for (direct_pass const& d : p.direct) {
-      at_.pool().run(d.items(), [&](int item, int thread) {
-        d.run(item, from, kernel, bias, to, adds && !p.to, relu, at_.scratch(thread), p.moments.data());
+    for (part const& q : p.parts) {
+      group_slices const& l = q.slices;
+      convolution_pass const& a = *q.algorithm;
+      int const read = p.data ? l.out : l.in, written = p.data ? l.in : l.out;
+      int const first_read = p.data ? l.first_out : l.first_in, first_written = p.data ? l.first_in : l.first_out;
+      int const items = a.items();
+      at_.pool().run(l.count * items, [&](int i, int thread) {
+        int const k = i / items, written_first = first_written + k * written;
+        a.run(i % items, channels_of(from, first_read + k * read, read), kernel + k * a.packed(),
+              bias ? bias + written_first : nullptr, channels_of(to, written_first, written), adds && !p.to, relu,
+              at_.scratch(thread), p.moments.data());
       });
-      kernel += d.packed();
+      kernel += l.count * a.packed();
     }
-    if (p.to) copy_back(p.to, s.to, adds);
+    if (p.to) p.to.write(at_, s.to, adds);
   }
 
   void pack(pass& p, float* packed) {
@@ -184,13 +205,16 @@ class convolutions {
     float const* const bias = s.parameter(role::bias);
     if (p.bias.size() > 0 && bias)
       for (int o = 0; o < p.shape.out.channels; ++o) p.bias[static_cast<std::size_t>(o)] = bias[o];
-    if (s.step->batch_norm >= 0) kernel = fold(p, at_.shared());
-    if (p.winograd)
-      return at_.pool().run(p.winograd->pack_items(), [&](int item, int) { p.winograd->pack(item, kernel, packed); });
-    for (direct_pass const& d : p.direct) {
-      at_.pool().run(d.pack_items(), [&](int item, int) { d.pack(item, kernel, packed); });
-      packed += d.packed();
-    }
+    if (s.step->batch_norm >= 0) kernel = fold(p, at_.shared() + p.folded);
+    for (part const& q : p.parts)
+      for (int k = 0; k < q.slices.count; ++k, packed += q.algorithm->packed()) {
+        float const* dense = kernel + parameter_offset(q.slices, k, area(p.shape));
+        if (q.slices.groups > 1) {
+          spread_kernel(q.slices, area(p.shape), dense, at_.shared() + p.dense);
+          dense = at_.shared() + p.dense;
+        }
+        at_.pool().run(q.algorithm->pack_items(), [&](int item, int) { q.algorithm->pack(item, dense, packed); });
+      }
   }
   /// Multiplies a batch_norm with running moments into the kernel and the bias.
   [[gnu::cold]] float const* fold(pass& p, float* to) const {
@@ -211,26 +235,58 @@ class convolutions {
     return to;
   }
 
-  [[gnu::cold]] host::task build_weights(host::bound_step<float> const& s, convolution const& c, bool unrolled,
-                                         bool tiles) {
+  [[gnu::cold]] host::task build_weights(host::bound_step<float> const& s, convolution const& c) {
+    weights_pass& p = weights_.emplace();
+    p.step = &s, p.shape = c;
+    bool const unrolled = is_plain(s.x) && c.groups == 1;
     int const threads = at_.pool().threads();
-    auto const task = [&](auto const& p) {
-      long long shared = workplace::rounded(p.sums());
-      blocked_copy const copy = place(s.dy, shared);
-      at_.need(p.scratch(), shared);
-      return host::task([this, &s, p, copy] {
-        view<float const> const dy = in_blocks(copy, s.dy);
-        at_.pool().run(p.items(),
-                       [&](int item, int thread) { p.run(item, s.x, dy, at_.shared(), at_.scratch(thread)); });
-        at_.pool().run(p.finish_items(),
-                       [&](int item, int) { p.finish(item, at_.shared(), s.gradient(role::kernel)); });
-        if (float* const bias = s.gradient(role::bias))
-          at_.pool().run(blocks_of(dy.shape.channels, at_.lanes()),
-                         [&](int item, int) { bias_gradient(item, dy, bias); });
-      });
-    };
-    if (tiles) return task(winograd_weights(at_.kernels(), small(c), threads));
-    return task(direct_weights(at_.kernels(), c, unrolled, threads));
+    if (is_depthwise(c)) {
+      note(s, "backward weights", "depthwise");
+      p.parts.emplace(whole(c), new depthwise_weights(at_.kernels(), c));
+    } else {
+      for (group_slices const& l : slices_of(c, at_.lanes())) {
+        convolution const one = slice(c, l);
+        bool const tiles = suits_winograd(one, unrolled);
+        note(s, "backward weights", tiles ? "F(4x4, 3x3)" : "direct", l.groups);
+        if (tiles)
+          p.parts.emplace(l, new winograd_weights(at_.kernels(), small(one), threads));
+        else
+          p.parts.emplace(l, new direct_weights(at_.kernels(), one, unrolled, threads));
+      }
+    }
+    long long sums = 0, dense = 0, scratch = 0;
+    for (weights_part const& q : p.parts) {
+      sums = most(sums, q.algorithm->sums());
+      scratch = most(scratch, q.algorithm->scratch());
+      if (q.slices.groups > 1) dense = most(dense, dense_kernel(q.slices, area(c)));
+    }
+    p.dense = workplace::rounded(sums);
+    long long shared = p.dense + workplace::rounded(dense);
+    if (!unrolled) p.x = blocked_copy(at_, s.x, shared);
+    p.dy = blocked_copy(at_, s.dy, shared);
+    at_.need(scratch, shared);
+    return [this, &p] { run(p); };
+  }
+
+  void run(weights_pass const& p) {
+    host::bound_step<float> const& s = *p.step;
+    view<float const> const x = p.x.read(at_, s.x), dy = p.dy.read(at_, s.dy);
+    float* const parameter = s.gradient(role::kernel);
+    for (weights_part const& q : p.parts)
+      for (int k = 0; k < q.slices.count; ++k) {
+        group_slices const& l = q.slices;
+        convolution_weights const& a = *q.algorithm;
+        view<float const> const xs = channels_of(x, l.first_in + k * l.in, l.in);
+        view<float const> const dys = channels_of(dy, l.first_out + k * l.out, l.out);
+        at_.pool().run(a.items(),
+                       [&](int item, int thread) { a.run(item, xs, dys, at_.shared(), at_.scratch(thread)); });
+        float* const own = parameter + parameter_offset(l, k, area(p.shape));
+        float* const gradient = l.groups > 1 ? at_.shared() + p.dense : own;
+        at_.pool().run(a.finish_items(), [&](int item, int) { a.finish(item, at_.shared(), gradient); });
+        if (l.groups > 1) collect_kernel(l, area(p.shape), gradient, own);
+      }
+    if (float* const bias = s.gradient(role::bias))
+      at_.pool().run(blocks_of(dy.shape.channels, at_.lanes()), [&](int item, int) { bias_gradient(item, dy, bias); });
   }
 
   graph_view graph_;
@@ -238,6 +294,7 @@ class convolutions {
   bool winograd_;
   std::uint64_t const* version_;
   detail::chain<pass> passes_;
+  detail::chain<weights_pass> weights_;
   std::string algorithms_;
 };
 

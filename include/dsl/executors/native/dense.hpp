@@ -42,14 +42,14 @@ class dense {
       copy_in(x_, x);
       pool.run(pass_.pack_items(), [&](int i, int) { pass_.pack(i, step_.parameter(role::kernel), rest); });
       pool.run(pass_.items(), [&](int i, int thread) {
-        pass_.run(i, plain::read_only(bx), rest, bias, by, false, false, at_.scratch(thread));
+        pass_.run(i, plain::read_only(bx), rest, bias, by, false, false, at_.scratch(thread), nullptr);
       });
       copy_out(y, step_.to, false);
     } else if (what_ == action::backward_data) {
       copy_in(y_, y);
       pool.run(data_.pack_items(), [&](int i, int) { data_.pack(i, step_.parameter(role::kernel), rest); });
       pool.run(data_.items(), [&](int i, int thread) {
-        data_.run(i, plain::read_only(by), rest, nullptr, bx, false, false, at_.scratch(thread));
+        data_.run(i, plain::read_only(by), rest, nullptr, bx, false, false, at_.scratch(thread), nullptr);
       });
       copy_out(x, step_.to, step_.accumulate);
     } else {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/list.hpp>
+#include <dsl/executors/native/convolution_pass.hpp>
 #include <dsl/executors/native/kernels.hpp>
 #include <dsl/executors/native/panel.hpp>
 
@@ -13,6 +14,7 @@ struct convolution {
   shape in{};
   shape out{};
   dsl::window window{};
+  int groups = 1;
 };
 
 /// A place of a kernel, and which number of the picture it meets, counted from where an output's own number is.
@@ -104,7 +106,7 @@ inline gathering data_gathering(convolution const& c, int phase_row, int phase_c
 
 /// A grid of sums by the matrix kernel: the forward pass, or a part of the data gradient. Items are blocks of pixels,
 /// and groups of output channels where there are few; a number's bits depend on neither.
-class direct_pass {
+class direct_pass final : public convolution_pass {
  public:
   /// `turned`: the data gradient, where `from` is dy and `to` is dx.
   direct_pass(kernels const& k, convolution const& c, gathering const& g, bool turned, bool unrolled)
@@ -131,14 +133,12 @@ class direct_pass {
     groups_ = blocks >= 8 || blocks == 0 ? 1 : least(8 / blocks, column_tiles(out_));
   }
 
-  /// Floats of the packed kernel.
-  long long packed() const { return 1LL * gathering_.places.size() * in_ * lanes() * out_ * lanes(); }
-  /// Floats that each thread needs for itself.
-  long long scratch() const { return flat_ ? 0 : floats(block_rows_); }
+  long long packed() const override { return 1LL * gathering_.places.size() * in_ * lanes() * out_ * lanes(); }
+  long long scratch() const override { return flat_ ? 0 : floats(block_rows_); }
 
-  int pack_items() const { return column_tiles(out_); }
-  /// One tile of columns of the packed kernel, from the parameter (out, in, height, width).
-  void pack(int item, float const* kernel, float* to) const {
+  int pack_items() const override { return column_tiles(out_); }
+  /// Packs one tile of columns.
+  void pack(int item, float const* kernel, float* to) const override {
     int const L = lanes();
     column_tile const t = column_tile_at(item, out_);
     to += 1LL * t.first * L * gathering_.places.size() * in_ * L;
@@ -151,14 +151,13 @@ class direct_pass {
         }
   }
 
-  int items() const { return convolution_.batch * row_blocks_ * column_blocks_ * groups_; }
-  /// How often the results' moments are summed apart, and the doubles of all those sums.
-  int records() const { return convolution_.batch * row_blocks_ * column_blocks_; }
-  long long moments() const { return 2LL * records() * out_ * lanes(); }
-  /// y = x * kernel + bias, or y += x * kernel. `bias` has whole blocks, or is null. So may `moments` be, which
-  /// otherwise receive sums of y and its squares: (record, channel block, 2, lane).
-  void run(int item, view<float const> x, float const* packed, float const* bias, view<float> y, bool accumulate,
-           bool relu, float* scratch, double* moments = nullptr) const {
+  int items() const override { return convolution_.batch * row_blocks_ * column_blocks_ * groups_; }
+  int records() const override { return convolution_.batch * row_blocks_ * column_blocks_; }
+  long long moments() const override { return 2LL * records() * out_ * lanes(); }
+  void run(int item, view<float const> const& from, float const* packed, float const* bias, view<float> const& to,
+           bool accumulate, bool relu, float* scratch, double* moments) const override {
+    view<float const> x = from;
+    view<float> y = to;
     int const L = lanes(), block = item / groups_, n = block / (row_blocks_ * column_blocks_);
     share const mine(column_tiles(out_), item % groups_, groups_);
     gathering const& g = gathering_;

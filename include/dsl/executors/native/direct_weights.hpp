@@ -8,7 +8,7 @@ namespace dsl::cpu {
 /// The gradient of a convolution's kernel by the matrix kernel, for any kernel, stride and padding. The batch is cut
 /// into parts, whose sums are added up in their order: how many parts follows from the shapes alone, so the bits do not
 /// depend on the threads.
-class direct_weights {
+class direct_weights final : public convolution_weights {
  public:
   direct_weights(kernels const& k, convolution const& c, bool unrolled, int threads)
       : kernels_(k),
@@ -29,13 +29,12 @@ class direct_weights {
     while (block_rows_ < gathering_.rows && 4 * floats(block_rows_ + 1) <= 192 << 10) ++block_rows_;
   }
 
-  /// Floats of the sums that all threads share.
-  long long sums() const { return parts_ * part(); }
-  /// Floats that each thread needs for itself.
-  long long scratch() const { return flat_ ? 0 : floats(block_rows_); }
+  long long sums() const override { return parts_ * part(); }
+  long long scratch() const override { return flat_ ? 0 : floats(block_rows_); }
 
-  int items() const { return parts_ * groups_; }
-  void run(int item, view<float const> const& x, view<float const> const& dy, float* sums, float* scratch) const {
+  int items() const override { return parts_ * groups_; }
+  void run(int item, view<float const> const& x, view<float const> const& dy, float* sums,
+           float* scratch) const override {
     int const q = item / groups_;
     share const columns(out_, item % groups_, groups_), samples(convolution_.batch, q, parts_);
     for (int n = samples.begin; n < samples.end; ++n)
@@ -54,10 +53,9 @@ class direct_weights {
       }
   }
 
-  int finish_items() const { return rows_; }
-  /// One input channel of the gradient (out, in, height, width), from the sums; one kernel place of it, where they are
-  /// unrolled.
-  void finish(int item, float const* sums, float* gradient) const {
+  int finish_items() const override { return rows_; }
+  /// Writes one input channel of the gradient; one kernel place of it, where they are unrolled.
+  void finish(int item, float const* sums, float* gradient) const override {
     int const width = out_ * kernels_.lanes;
     for (kernel_place const& t : gathering_.places) {
       float const* const from = sums + (1LL * tap(t) * in_ * kernels_.lanes + item) * width;

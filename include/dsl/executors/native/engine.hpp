@@ -92,7 +92,7 @@ class engine final : public plain::steps<float> {
     bool const multiplies =
         what == action::forward || what == action::backward_weights || what == action::backward_data;
     unit& on = devices_[b.step->device];
-    if (b.node && multiplies && b.node->kind == op::conv2d && b.node->groups == 1)
+    if (b.node && multiplies && b.node->kind == op::conv2d)
       return on.convolutions.build(b, p.plan.options.mode == mode::training && !b.node->frozen);
     if (b.node && multiplies && b.node->kind == op::dense) return [d = dense(on.at, b)] { d(); };
     return host::memory_task(

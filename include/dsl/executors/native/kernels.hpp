@@ -3,6 +3,7 @@
 
 #include <dsl/executors/host/normalization.hpp>
 #include <dsl/executors/host/widths.hpp>
+#include <dsl/executors/native/depthwise_kernel.hpp>
 #include <dsl/executors/native/matrix_kernel.hpp>
 #include <dsl/executors/native/tiles.hpp>
 #include <dsl/executors/native/toom_cook.hpp>
@@ -18,8 +19,10 @@ struct kernels {
   int lanes;
   int rows[most_vectors + 1];  // of the largest product tile, by its vectors
   int outer_rows;
-  void (*product[most_vectors + 1][most_rows + 1])(product_call const&);  // [vectors][rows]
-  void (*outer_product[most_vectors + 1])(outer_product_call const&);     // [vectors], of outer_rows rows
+  void (*product[most_vectors + 1][most_rows + 1])(product_call const&);              // [vectors][rows]
+  void (*outer_product[most_vectors + 1])(outer_product_call const&);                 // [vectors], of outer_rows rows
+  void (*depthwise[most_depthwise_pixels + 1])(depthwise_call const&);                // [pixels]
+  void (*depthwise_weights[most_depthwise_taps + 1])(depthwise_weights_call const&);  // [taps]
   void (*moments)(host::moments_call const&);
   void (*tiles_in)(tiles_in_call const&);        // an input's, for F(4x4, 3x3); as all that follow
   void (*gradients_in)(tiles_in_call const&);    // an output gradient's
@@ -88,6 +91,17 @@ constexpr void add_tiles(kernels& k) {
   if constexpr (Vectors > 1) add_tiles<Width, Vectors - 1>(k);
 }
 
+template <class Width, int Pixels>
+constexpr void add_depthwise(kernels& k) {
+  k.depthwise[Pixels] = &Width::template run<depthwise_product<Width::lanes, Pixels>>;
+  if constexpr (Pixels > 1) add_depthwise<Width, Pixels - 1>(k);
+}
+template <class Width, int Taps>
+constexpr void add_depthwise_weights(kernels& k) {
+  k.depthwise_weights[Taps] = &Width::template run<depthwise_weights_product<Width::lanes, Taps>>;
+  if constexpr (Taps > 1) add_depthwise_weights<Width, Taps - 1>(k);
+}
+
 template <class Width>
 constexpr kernels make_kernels() {
   constexpr int L = Width::lanes;
@@ -95,6 +109,8 @@ constexpr kernels make_kernels() {
   k.lanes = L;
   k.outer_rows = tile_sizes<L>::outer_rows;
   add_tiles<Width, most_vectors>(k);
+  add_depthwise<Width, most_depthwise_pixels>(k);
+  add_depthwise_weights<Width, most_depthwise_taps>(k);
   k.moments = &Width::template run<host::moments<L>>;
   using matrices = matrices_of<f43>;
   k.tiles_in = &Width::template run<tiles_in<L, typename matrices::input>>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/executors/native/convolution_pass.hpp>
 #include <dsl/executors/native/kernels.hpp>
 #include <dsl/executors/native/panel.hpp>
 #include <dsl/view.hpp>
@@ -55,7 +56,7 @@ class winograd_tiles {
 
 /// The forward pass of a 3x3 convolution, and, with `turned` kernels, its data gradient. Items are blocks of tiles, and
 /// groups of output channels where there are few tiles; a number's bits depend on neither.
-class winograd_forward : winograd_tiles {
+class winograd_forward final : public convolution_pass, winograd_tiles {
  public:
   /// x and y are what the pass reads and writes: for the data gradient dy and dx.
   winograd_forward(kernels const& k, convolution3x3 const& c, bool turned)
@@ -71,16 +72,14 @@ class winograd_forward : winograd_tiles {
     groups_ = blocks_ >= 8 ? 1 : least(8 / blocks_, column_tiles(out_));
   }
 
-  /// Floats of the packed kernels.
-  long long packed() const { return products * apart(matrix()); }
-  /// Floats that each thread needs for itself.
-  long long scratch() const {
+  long long packed() const override { return products * apart(matrix()); }
+  long long scratch() const override {
     return products * (apart(1LL * tiles_ * in_ * lanes()) + apart(1LL * tiles_ * out_ * lanes()));
   }
 
-  int pack_items() const { return in_ * lanes(); }
-  /// One input channel's part of the packed kernels, from the parameter (out, in, 3, 3).
-  void pack(int item, float const* kernels, float* to) const {
+  int pack_items() const override { return in_ * lanes(); }
+  /// Packs one input channel's part.
+  void pack(int item, float const* kernels, float* to) const override {
     for (int i = 0; i < column_tiles(out_); ++i) {
       column_tile const t = column_tile_at(i, out_);
       for (int v = t.first; v < t.first + t.vectors; ++v)
@@ -91,14 +90,11 @@ class winograd_forward : winograd_tiles {
     }
   }
 
-  int items() const { return blocks_ * groups_; }
-  /// How often the results' moments are summed apart, and the doubles of all those sums.
-  int records() const { return blocks_; }
-  long long moments() const { return 2LL * blocks_ * out_ * lanes(); }
-  /// y = x * kernels + bias, or y += that. `bias` has whole blocks, or is null. So may `moments` be, which otherwise
-  /// receive sums of y and its squares: (record, channel block, 2, lane).
+  int items() const override { return blocks_ * groups_; }
+  int records() const override { return blocks_; }
+  long long moments() const override { return 2LL * blocks_ * out_ * lanes(); }
   void run(int item, view<float const> const& x, float const* packed, float const* bias, view<float> const& y,
-           bool accumulate, bool relu, float* scratch, double* moments = nullptr) const {
+           bool accumulate, bool relu, float* scratch, double* moments) const override {
     int const first = item / groups_ * tiles_, count = least(all_ - first, tiles_);
     share const mine(column_tiles(out_), item % groups_, groups_);
     int const L = lanes();
@@ -158,7 +154,7 @@ class winograd_forward : winograd_tiles {
 
 /// The gradient of a 3x3 convolution's kernel. The batch's tiles are cut into parts, whose sums are added up in their
 /// order: how many parts follows from the shapes alone, so the bits do not depend on the threads.
-class winograd_weights : winograd_tiles {
+class winograd_weights final : public convolution_weights, winograd_tiles {
  public:
   winograd_weights(kernels const& k, convolution3x3 const& c, int threads)
       : winograd_tiles(k, c.batch, c.in.channels, c.out.channels, c.out), shape_(c) {
@@ -169,15 +165,14 @@ class winograd_weights : winograd_tiles {
     groups_ = least((threads + parts_ - 1) / parts_, out_);
   }
 
-  /// Floats of the sums that all threads share.
-  long long sums() const { return parts_ * part(); }
-  /// Floats that each thread needs for itself.
-  long long scratch() const {
+  long long sums() const override { return parts_ * part(); }
+  long long scratch() const override {
     return products * (apart(1LL * tiles_ * in_ * lanes()) + apart(1LL * tiles_ * out_ * lanes()));
   }
 
-  int items() const { return parts_ * groups_; }
-  void run(int item, view<float const> const& x, view<float const> const& dy, float* sums, float* scratch) const {
+  int items() const override { return parts_ * groups_; }
+  void run(int item, view<float const> const& x, view<float const> const& dy, float* sums,
+           float* scratch) const override {
     int const L = lanes(), q = item / groups_;
     share const columns(out_, item % groups_, groups_), tiles(all_, q, parts_);
     tiled_tensor gradient = tiled(dy);
@@ -211,9 +206,9 @@ class winograd_weights : winograd_tiles {
     }
   }
 
-  int finish_items() const { return shape_.in.channels; }
-  /// One input channel of the gradient (out, in, 3, 3), from the sums.
-  void finish(int item, float const* sums, float* gradient) const {
+  int finish_items() const override { return shape_.in.channels; }
+  /// Writes one input channel of the gradient.
+  void finish(int item, float const* sums, float* gradient) const override {
     int const L = lanes(), in = shape_.in.channels, out = shape_.out.channels;
     for (int o = 0; o < out; o += L)
       kernels_.kernels_out({sums + 1LL * item * out_ * L + o, apart(matrix()), part(), parts_,

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/native/workplace.hpp>
+#include <dsl/executors/reference/elementwise.hpp>
+
+namespace dsl::cpu {
+
+/// A copy in channel blocks, in the workplace's shared memory, of a tensor that the plan keeps without, such as one of
+/// a single pixel. A tensor with blocks needs none.
+class blocked_copy {
+ public:
+  blocked_copy() = default;
+  /// Makes room at `end` of the shared memory where a copy is needed.
+  blocked_copy(workplace const& at, view<float const> const& v, long long& end) {
+    if (v.block == at.lanes()) return;
+    at_ = end;
+    end += workplace::rounded(v.batch * padded(at, v) * v.shape.area());
+  }
+  explicit operator bool() const { return at_ >= 0; }
+
+  /// Returns the copy's memory as a view; there must be one.
+  view<float> memory(workplace const& at, view<float const> const& v) const {
+    return {at.shared() + at_, v.shape, v.batch, at.lanes(), static_cast<int>(padded(at, v)), 0};
+  }
+  /// Returns the tensor itself, or its copy, which is made now.
+  view<float const> read(workplace& at, view<float const> const& v) const {
+    if (at_ < 0) return v;
+    view<float> const to = memory(at, v);
+    at.run(v.batch, [&](int n) {
+      for (int k = 0; k < to.buffer_channels; ++k)
+        for (long long i = 0; i < v.shape.area(); ++i) to(n, k, i) = k < v.shape.channels ? v(n, k, i) : 0.0F;
+    });
+    return plain::read_only(to);
+  }
+  /// Writes the copy to the tensor.
+  void write(workplace const& at, view<float> const& v, bool accumulate) const {
+    plain::copy(plain::read_only(memory(at, plain::read_only(v))), v, accumulate);
+  }
+
+ private:
+  static long long padded(workplace const& at, view<float const> const& v) {
+    return 1LL * blocks_of(v.shape.channels, at.lanes()) * at.lanes();
+  }
+
+  long long at_ = -1;
+};
+
+}  // namespace dsl::cpu

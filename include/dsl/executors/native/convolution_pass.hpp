@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/graph/node.hpp>
+#include <dsl/view.hpp>
+
+namespace dsl::cpu {
+
+/// An algorithm for a convolution's forward pass or data gradient. Items may run in any order, on several threads.
+class convolution_pass {
+ public:
+  convolution_pass() = default;
+  convolution_pass(convolution_pass const&) = default;
+  convolution_pass& operator=(convolution_pass const&) = delete;
+  [[gnu::cold]] virtual ~convolution_pass() = default;
+
+  /// Returns the floats of the packed kernel.
+  virtual long long packed() const = 0;
+  /// Returns the floats that each thread needs for itself.
+  virtual long long scratch() const = 0;
+
+  virtual int pack_items() const = 0;
+  /// Packs a part of the kernel from the parameter (out, in, height, width).
+  virtual void pack(int item, float const* kernel, float* to) const = 0;
+
+  virtual int items() const = 0;
+  /// Returns how often the results' moments are summed apart.
+  virtual int records() const = 0;
+  /// Returns the doubles of all those sums.
+  virtual long long moments() const = 0;
+  /// y = x * kernel + bias, or y += x * kernel. `bias` has whole blocks, or is null. So may `moments` be, which
+  /// otherwise receive sums of y and its squares: (record, channel block, 2, lane).
+  virtual void run(int item, view<float const> const& x, float const* packed, float const* bias, view<float> const& y,
+                   bool accumulate, bool relu, float* scratch, double* moments) const = 0;
+};
+
+/// An algorithm for the gradient of a convolution's kernel. Its bits do not depend on the threads.
+class convolution_weights {
+ public:
+  convolution_weights() = default;
+  convolution_weights(convolution_weights const&) = default;
+  convolution_weights& operator=(convolution_weights const&) = delete;
+  [[gnu::cold]] virtual ~convolution_weights() = default;
+
+  /// Returns the floats of the sums that all threads share.
+  virtual long long sums() const = 0;
+  /// Returns the floats that each thread needs for itself.
+  virtual long long scratch() const = 0;
+  virtual int items() const = 0;
+  virtual void run(int item, view<float const> const& x, view<float const> const& dy, float* sums,
+                   float* scratch) const = 0;
+  virtual int finish_items() const = 0;
+  /// Writes a part of the gradient (out, in, height, width) from the sums.
+  virtual void finish(int item, float const* sums, float* gradient) const = 0;
+};
+
+}  // namespace dsl::cpu
