@@ -2,6 +2,7 @@
 // Prints a hash of what the native kernels make of the same numbers, a line for each instruction set of this processor.
 // Compiled with several flags and compilers by bits.sh, which wants the same lines from all.
 #include <dsl/executors/host/memory_kernels.hpp>
+#include <dsl/executors/native/depthwise.hpp>
 #include <dsl/executors/native/direct_weights.hpp>
 #include <dsl/executors/native/winograd.hpp>
 
@@ -97,6 +98,32 @@ std::uint64_t winograd(cpu::kernels const& k, std::uint64_t h) {
   return hash_of(gradient, hash_of(x, hash_of(dy, h)));
 }
 
+view<float const> read_only(view<float> const& v) {
+  return {v.data, v.shape, v.batch, v.block, v.buffer_channels, v.channel};
+}
+
+std::uint64_t depthwise(cpu::kernels const& k, dsl::window const& w, std::uint64_t h) {
+  shape const in{32, 13, 15},
+      out{32, (13 + 2 * w.pad_top - w.height) / w.stride + 1, (15 + 2 * w.pad_left - w.width) / w.stride + 1};
+  cpu::convolution const c{3, in, out, w, 32};
+  floats x = numbers(3 * in.size(), 1), dy = numbers(3 * out.size(), 2);
+  floats const kernel = numbers(32LL * w.height * w.width, 3);
+  view<float> const xv{x.data(), in, 3, k.lanes, 32, 0}, dyv{dy.data(), out, 3, k.lanes, 32, 0};
+  auto const run = [&](cpu::depthwise_pass const& p, view<float> const& from, view<float> const& to) {
+    floats packed = empty(p.packed()), scratch = empty(p.scratch());
+    for (int i = 0; i < p.pack_items(); ++i) p.pack(i, kernel.data(), packed.data());
+    for (int i = 0; i < p.items(); ++i)
+      p.run(i, read_only(from), packed.data(), nullptr, to, true, false, scratch.data(), nullptr);
+  };
+  cpu::depthwise_weights const dw(k, c);
+  floats sums = empty(dw.sums()), scratch = empty(dw.scratch()), gradient = kernel;
+  for (int i = 0; i < dw.items(); ++i) dw.run(i, read_only(xv), read_only(dyv), sums.data(), scratch.data());
+  for (int i = 0; i < dw.finish_items(); ++i) dw.finish(i, sums.data(), gradient.data());
+  run({k, c, true}, dyv, xv);
+  run({k, c, false}, xv, dyv);
+  return hash_of(gradient, hash_of(x, hash_of(dy, h)));
+}
+
 std::uint64_t updates(host::memory_kernels const& k, std::uint64_t h) {
   update_rule const sgd{.momentum = 0.9, .weight_decay = 0.01, .nesterov = true};
   update_rule slow = sgd,
@@ -129,6 +156,28 @@ std::uint64_t normalization(host::memory_kernels const& k, std::uint64_t h) {
   k.normalize_gradient({x.data(), dy.data(), dx.data(), 9, c, c + k.lanes, c + 2 * k.lanes, c + 3 * k.lanes,
                         c + 4 * k.lanes, true, false});
   h = hash_of(y, hash_of(dx, h));
+  for (bool accumulate : {false, true}) {
+    k.multiply({x.data(), dy.data(), k.lanes, false, dx.data(), 9, accumulate});
+    k.multiply({x.data(), c, 1, true, y.data(), 9, accumulate});
+    h = hash_of(y, hash_of(dx, h));
+  }
+  k.product_sums({x.data(), dy.data(), 9, sums.data()});
+  h = hash_of(sums, h);
+  std::vector<double> gamma(static_cast<std::size_t>(3 * k.lanes)), beta = gamma, products = gamma;  // 3 pixels
+  for (std::size_t i = 0; i + 1 < gamma.size(); ++i) gamma[i] = static_cast<double>(x[i]), beta[i] = 0.1;
+  host::layer_norm_call n{.x = x.data(),
+                          .to = y.data(),
+                          .apart = 3LL * k.lanes,
+                          .pixels = 3,
+                          .blocks = 3,
+                          .channels = 3 * k.lanes - 1,
+                          .gamma = gamma.data(),
+                          .beta = beta.data(),
+                          .epsilon = 1e-3};
+  k.layer_norm(n);
+  n.dy = dy.data(), n.to = dx.data(), n.products = products.data(), n.sums = beta.data(), n.accumulate = true;
+  k.layer_norm(n);
+  h = hash_of(beta, hash_of(products, hash_of(y, hash_of(dx, h))));
   for (auto f : {function::elu, function::sigmoid, function::tanh, function::silu}) {
     k.activation({f, 0.3F, x.data(), nullptr, y.data(), 9, false});
     k.activation({f, 0.3F, y.data(), dy.data(), dx.data(), 9, true});
@@ -147,6 +196,8 @@ int main() {
     h = direct(k, {1, 1, 1, 0, 0}, h);
     h = direct(k, {3, 3, 2, 1, 1}, h);
     h = winograd(k, h);
+    h = depthwise(k, {3, 3, 1, 1, 1}, h);
+    h = depthwise(k, {5, 5, 2, 2, 2}, h);
     h = updates(host::memory_kernels_of(set), h);
     h = normalization(host::memory_kernels_of(set), h);
     std::printf("%s %016llx\n", host::name_of(set), static_cast<unsigned long long>(h));

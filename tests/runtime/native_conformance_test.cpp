@@ -86,8 +86,9 @@ TEST_CASE("native agrees with reference: few comparisons needed other numbers", 
 TEST_CASE("native: the same bits for any number of threads", "[conformance]") {
   using model = network<image<3, 15, 15>, conv_module<24, 3, 3>, inception_module<12, 20>, downsample_module<16>,
                         add<identity, conv2d<48, 3>>, conv2d<48, 3, 3, 1, padding::same, 48>, batch_norm<>, relu,
-                        conv2d<36, 3, 3, 1, padding::same, 12>, conv2d<33, 5>, dropout<0.4>, avg_pool2d<2>, flatten,
-                        dense<70>, relu, dense<7>, softmax>;
+                        conv2d<36, 3, 3, 1, padding::same, 12>, layer_norm<>,
+                        multiply<identity, sequential<global_avg_pool2d, conv2d<36, 1>, sigmoid>>, conv2d<33, 5>,
+                        dropout<0.4>, avg_pool2d<2>, flatten, dense<70>, relu, dense<7>, softmax>;
   for (int lanes : checked_blocks())
     for (int batch : {1, 2, 5, 19})
       for (bool winograd : {true, false}) {
@@ -200,6 +201,19 @@ TEST_CASE("native: plain loops that take time are named, and warned of once", "[
   CHECK_THAT(e->description(), Catch::Matchers::Contains(", plain loops for load, relu"));
   REQUIRE(warned.size() == 1);
   CHECK_THAT(warned[0], Catch::Matchers::Contains("native: no fast kernel fits load, relu"));
+}
+
+TEST_CASE("native: layer_norm, multiply, and groups have kernels", "[conformance]") {
+  using model = network<image<3, 64, 64>, conv2d<36, 3>, layer_norm<>, conv2d<36, 3, 3, 1, padding::same, 36>,
+                        multiply<identity, sequential<global_avg_pool2d, conv2d<36, 1>, sigmoid>>,
+                        conv2d<36, 3, 3, 1, padding::same, 9>, global_avg_pool2d, dense<3>, softmax>;
+  std::unique_ptr<engine> e;
+  std::vector<std::string> const warned = test::warnings([&] {
+    e = native{.threads = 2}.make_engine(model::view(), keras);
+    for (mode m : {mode::training, mode::inference}) e->prepare(m, 8);
+  });
+  for (char const* word : {"layer_norm", "multiply", "conv2d"})
+    CHECK_THAT(e->description(), !Catch::Matchers::Contains(word));
 }
 
 TEST_CASE("native: a description says what computes; options that make no sense are refused", "[conformance]") {

@@ -340,6 +340,7 @@ struct wide_max {  // a window that is no square: 2 high, 4 wide
 template <int C>
 void check_layer_norm() {
   agree_behind<C, layer_norm<0.1>, conv2d<3, 3>>();
+  agree_behind<C, conv2d<C, 1>, frozen<layer_norm<>>, conv2d<3, 3>>();
   agree_behind<C, concat<sequential<conv2d<C, 1>, layer_norm<>>, add<layer_norm<>, identity>>, conv2d<4, 1>>();
 }
 template <int C>

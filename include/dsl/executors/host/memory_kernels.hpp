@@ -2,6 +2,8 @@
 #pragma once
 
 #include <dsl/executors/host/activations.hpp>
+#include <dsl/executors/host/layer_norm.hpp>
+#include <dsl/executors/host/multiply.hpp>
 #include <dsl/executors/host/normalization.hpp>
 #include <dsl/executors/host/pool2d.hpp>
 #include <dsl/executors/host/rows.hpp>
@@ -22,6 +24,9 @@ struct memory_kernels {
   void (*average_pool_gradient)(pool_call const&);
   void (*row)(row_call const&);
   void (*activation)(activation_call const&);
+  void (*multiply)(multiply_call const&);
+  void (*product_sums)(product_sums_call const&);
+  void (*layer_norm)(layer_norm_call const&);
   void (*update_rows)(update_rows_call const&);
 };
 
@@ -38,6 +43,9 @@ constexpr memory_kernels make_memory_kernels() {
           .average_pool_gradient = &Width::template run<average_pool_gradient<L>>,
           .row = &Width::template run<row<L>>,
           .activation = &Width::template run<activation<L>>,
+          .multiply = &Width::template run<multiply_rows<L>>,
+          .product_sums = &Width::template run<product_sums<L>>,
+          .layer_norm = &Width::template run<layer_norm_rows<L>>,
           .update_rows = &Width::template run<update_rows<L>>};
 }
 

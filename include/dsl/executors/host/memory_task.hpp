@@ -2,7 +2,9 @@
 #pragma once
 
 #include <dsl/executors/host/batch_norm.hpp>
+#include <dsl/executors/host/layer_norm_task.hpp>
 #include <dsl/executors/host/memory_tasks.hpp>
+#include <dsl/executors/host/multiply_task.hpp>
 
 namespace dsl::host {
 
@@ -26,6 +28,8 @@ template <class Place, class F, class G>
       if (b.node->function != function::relu) return activation_task(at, b);
       return forward ? rows(row_function::relu, b.x) : rows(row_function::relu_backward, b.dy);
     case op::add: return b.node->inputs == 2 ? rows(row_function::sum, b.x2) : task{};
+    case op::multiply: return multiply_task(at, b);
+    case op::layer_norm: return layer_norm_task(at, b);
     case op::max_pool2d:
     case op::avg_pool2d: return pool_task(at, b);
     default: return {};

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/host/vector.hpp>
+
+#ifdef __CUDACC__  // whose front end knows `#pragma unroll` alone, which GCC does not
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 1675
+#endif
+
+namespace dsl::host {
+
+/// to = a * b, or to += a * b, for `count` vectors that follow each other. b may be one vector for all of them, or a
+/// number for each.
+struct multiply_call {
+  float const* a = nullptr;
+  float const* b = nullptr;  // of vector i: b + i * b_step
+  long long b_step = 0;
+  bool numbers = false;  // what is there is a number for all lanes, not a vector
+  float* to = nullptr;   // may be a
+  long long count = 0;
+  bool accumulate = false;
+};
+
+template <int L>
+struct multiply_rows {
+  using call = multiply_call;
+  [[gnu::always_inline]] static inline void run(call const& c) {
+    for (long long i = 0; i < c.count; ++i) {
+      typename vector<L>::type a, b, y;
+      load<L>(a, c.a + i * L);
+      if (c.numbers)
+        broadcast<L>(b, c.b + i * c.b_step);
+      else
+        load<L>(b, c.b + i * c.b_step);
+      if (c.accumulate) {
+        load<L>(y, c.to + i * L);
+        multiply_add<L>(y, a, b);
+      } else {
+        multiply<L>(y, a, b);
+      }
+      store<L>(c.to + i * L, y);
+    }
+  }
+};
+
+/// Sums of products over the pixels of a channel block: L numbers in double.
+struct product_sums_call {
+  float const* a = nullptr;
+  float const* b = nullptr;
+  long long count = 0;
+  double* to = nullptr;
+};
+
+template <int L>
+struct product_sums {
+  using call = product_sums_call;
+  [[gnu::always_inline]] static inline void run(call const& c) {
+    using half = typename vector<L>::half;
+    using doubles = typename vector<L>::doubles;
+    half const *const a = reinterpret_cast<half const*>(c.a), *const b = reinterpret_cast<half const*>(c.b);
+    doubles sums[4] = {};  // the halves of two pixels
+    for (long long i = 0; i < 2 * c.count; i += 4)
+#pragma GCC unroll 4
+      for (int k = 0; k < 4; ++k)
+        if (i + k < 2 * c.count)
+          multiply_add_doubles<L>(sums[k], __builtin_convertvector(a[i + k], doubles),
+                                  __builtin_convertvector(b[i + k], doubles));
+    sums[0] += sums[2], sums[1] += sums[3];
+    __builtin_memcpy(c.to, &sums, 2 * sizeof(doubles));
+  }
+};
+
+}  // namespace dsl::host
+
+#ifdef __CUDACC__
+#pragma nv_diagnostic pop
+#endif
