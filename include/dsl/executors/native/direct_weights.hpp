@@ -37,19 +37,17 @@ class direct_weights final : public convolution_weights {
            float* scratch) const override {
     int const q = item / groups_;
     share const columns(out_, item % groups_, groups_), samples(convolution_.batch, q, parts_);
+    if (flat_) return run_flat(columns, samples, x, dy, sums + q * part());
     for (int n = samples.begin; n < samples.end; ++n)
       for (int i = 0; i < gathering_.rows; i += block_rows_) {
         int const count = least(block_rows_, gathering_.rows - i);
         panel const p = gathering_.reads(i, count, 0, gathering_.columns);
-        float const* read = scratch;
-        long long block = p.block(kernels_.lanes);
         if (unrolled_)
           unroll(x, n, convolution_.window, i, count, gathering_.columns, kernels_.lanes, scratch);
-        else if (flat_)
-          read = sample_of(x, n) + 1LL * i * x.shape.width * kernels_.lanes, block = x.shape.area() * kernels_.lanes;
         else
           fill(p, x, n, scratch);
-        add(columns, p, i, count, dy, n, read, block, sums + q * part(), n == samples.begin && i == 0);
+        add(columns, p, i, count, dy, n, scratch, p.block(kernels_.lanes), sums + q * part(),
+            n == samples.begin && i == 0);
       }
   }
 
@@ -68,6 +66,35 @@ class direct_weights final : public convolution_weights {
   }
 
  private:
+  /// Reads x where it is: as many pixels at a time as make it worth loading and storing the sums, of several samples
+  /// where those are small, and as few columns as find what they read in the second-level cache, row after row.
+  void run_flat(share const& columns, share const& samples, view<float const> const& x, view<float const> const& dy,
+                float* sums) const {
+    constexpr int most_pixels = 512, most_columns = 12;
+    int const L = kernels_.lanes, area = static_cast<int>(x.shape.area());
+    int const together = area < most_pixels ? most_pixels / area : 1, pixels = least(area, most_pixels);
+    for (int n = samples.begin; n < samples.end; n += together)
+      for (int i = 0; i < area; i += pixels)
+        for (int first = columns.begin; first < columns.end; first += most_columns)
+          for (int k = 0; k < in_ * L; k += kernels_.outer_rows)
+            for (int column = first, end = least(columns.end, first + most_columns); column < end;) {
+              int const vectors = next_outer_vectors(end - column);
+              kernels_.outer_product[vectors]({.a = sample_of(x, n) + (1LL * k / L * area + i) * L + k % L,
+                                               .a_line = 1LL * x.buffer_channels * area,
+                                               .a_step = L,
+                                               .b = sample_of(dy, n) + (1LL * column * area + i) * L,
+                                               .b_line = 1LL * dy.buffer_channels * area,
+                                               .b_step = L,
+                                               .b_vector = 1LL * area * L,
+                                               .lines = least(together, samples.end - n),
+                                               .steps = least(pixels, area - i),
+                                               .c = sums + (1LL * k * out_ + column) * L,
+                                               .c_row = 1LL * out_ * L,
+                                               .fresh = n == samples.begin && i == 0});
+              column += vectors;
+            }
+  }
+
   void add(share const& columns, panel const& p, int i, int count, view<float const> const& dy, int n,
            float const* read, long long block, float* sums, bool fresh) const {
     int const L = kernels_.lanes;
