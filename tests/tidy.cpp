@@ -6,6 +6,7 @@
 #include <dsl/data/csv.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/io/tensorboard.hpp>
+#include <dsl/models.hpp>
 #include <dsl/placement.hpp>
 #include <dsl/towers.hpp>
 #include <dsl/training/regression_scores.hpp>

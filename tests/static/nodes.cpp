@@ -77,6 +77,7 @@ enum class slip {
   bias,
   bias_rank,
   no_bias,
+  nothing,
   three,
   order,
   norm,
@@ -88,6 +89,7 @@ template <slip S>
 struct pointwise {  // 4 -> 6 channels
   static constexpr value lower(builder& b, value in) {
     if (S == slip::order) row(b, role::bias, 6);
+    if (S == slip::nothing) return b.append({.kind = op::conv2d}, in, {6, 8, 8});
     kernel(b, S == slip::kernel_out ? 4 : 6, S == slip::kernel_in ? 6 : 4, 1, S == slip::kernel_width ? 3 : 1);
     if (S == slip::bias_rank)
       b.parameter({.role = role::bias, .dims = {6, 2, 1, 1}});
@@ -107,7 +109,8 @@ static_assert(pointwise_with<slip::kernel_width>.broken == misfit && pointwise_w
 static_assert(pointwise_with<slip::bias>.broken == misfit && pointwise_with<slip::bias>.parameter == role::bias);
 static_assert(pointwise_with<slip::bias_rank>.broken == misfit && pointwise_with<slip::bias_rank>.found == 2);
 static_assert(pointwise_with<slip::output>.broken == misfit);
-static_assert(pointwise_with<slip::no_bias>.broken == rule::nodes_own_their_parameters);
+static_assert(pointwise_with<slip::no_bias>.broken == rule::holds);  // it is optional
+static_assert(pointwise_with<slip::nothing>.broken == rule::nodes_own_their_parameters);
 static_assert(pointwise_with<slip::three>.broken == rule::nodes_own_their_parameters &&
               pointwise_with<slip::three>.found == 3);
 static_assert(pointwise_with<slip::order>.broken == rule::parameters_come_in_order);
@@ -296,8 +299,8 @@ static_assert(on_picture<dsl::dropout<1.0>, taller>.broken == rule::dropout_rate
 template <class... Layers>
 inline constexpr long long bytes_of =
     dsl::make_plan(dsl::detail::judged<dsl::image<4, 8, 8>, dsl::relu, Layers...>::result.graph.view(), {4}).bytes();
-static_assert(bytes_of<pointwise<slip::no_bias>> > 0 && bytes_of<returns_tensor<-1>, taller> > 0);
-static_assert(bytes_of<dsl::dropout<1.0>, pointwise<slip::no_bias>, node_of<op::input, 1, 4, 8, 8>> > 0);
+static_assert(bytes_of<pointwise<slip::nothing>> > 0 && bytes_of<returns_tensor<-1>, taller> > 0);
+static_assert(bytes_of<dsl::dropout<1.0>, pointwise<slip::nothing>, node_of<op::input, 1, 4, 8, 8>> > 0);
 static_assert(bytes_of<node_of<op::activation, 0, 4, 8, 8>, node_of<op::batch_norm, 1, 4, 8, 8>> > 0);
 static_assert(bytes_of<dsl::conv2d<0, 3>, dsl::concat<>, claims_more> >= 0);
 

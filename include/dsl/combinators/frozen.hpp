@@ -24,7 +24,7 @@ constexpr value lower_frozen(builder& b, value in) {
 ///   using model = dsl::network<dsl::image<3, 32, 32>, dsl::frozen<body>, dsl::dense<5>, dsl::softmax>;
 template <class... Layers>
 struct frozen {
-  using children = types<Layers...>;
+  using children = typename sequential<Layers...>::children;
   static constexpr value lower(builder& b, value in) { return detail::lower_frozen<sequential<Layers...>>(b, in); }
 };
 template <layer Layer>

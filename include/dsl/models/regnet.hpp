@@ -26,18 +26,29 @@ struct regnet_first : sequential<add<named<"proj", conv_norm_activation<Filters,
 template <int Filters, int GroupWidth, int Squeezed>
 struct regnet_block : sequential<residual<regnet_path<Filters, 1, GroupWidth, Squeezed>>, relu> {};
 
-template <label Name, int Left, int Filters, int GroupWidth, int Squeezed, class... Blocks>
-struct regnet_blocks
-    : regnet_blocks<Name, Left - 1, Filters, GroupWidth, Squeezed,
-                    named<numbered_label<Name, Left>, regnet_block<Filters, GroupWidth, Squeezed>>, Blocks...> {};
-template <label Name, int Filters, int GroupWidth, int Squeezed, class... Blocks>
-struct regnet_blocks<Name, 0, Filters, GroupWidth, Squeezed, Blocks...> : sequential<Blocks...> {};
+/// "block2-": what the names of the blocks of stage 2 begin with.
+template <int Stage>
+inline constexpr auto regnet_prefix = [] {
+  label prefix("block0-");
+  prefix.text[5] = static_cast<char>('0' + Stage);
+  return prefix;
+}();
 
-/// Count blocks, called <Name>0, <Name>1 and so on, of Filters channels in groups of GroupWidth. First and Later are
-/// the channels to which excitations of the first and of the later blocks squeeze, or 0.
-template <label Name, int Count, int Filters, int GroupWidth, int First, int Later>
-struct regnet_stage : sequential<named<numbered_label<Name, 0>, regnet_first<Filters, GroupWidth, First>>,
-                                 regnet_blocks<Name, Count - 1, Filters, GroupWidth, Later>> {};
+template <int Stage, int Left, int Filters, int GroupWidth, int Squeezed, class... Blocks>
+struct regnet_blocks
+    : regnet_blocks<Stage, Left - 1, Filters, GroupWidth, Squeezed,
+                    named<numbered_label<regnet_prefix<Stage>, Left>, regnet_block<Filters, GroupWidth, Squeezed>>,
+                    Blocks...> {};
+template <int Stage, int Filters, int GroupWidth, int Squeezed, class... Blocks>
+struct regnet_blocks<Stage, 0, Filters, GroupWidth, Squeezed, Blocks...> : sequential<Blocks...> {};
+
+/// Count blocks of Filters channels in groups of GroupWidth. First and Later are the channels to which excitations of
+/// the first and of the later blocks squeeze, or 0.
+template <int Stage, int Count, int Filters, int GroupWidth, int First = 0, int Later = 0>
+struct regnet_stage
+    : named<numbered_label<"block", Stage>,
+            sequential<named<numbered_label<regnet_prefix<Stage>, 0>, regnet_first<Filters, GroupWidth, First>>,
+                       regnet_blocks<Stage, Count - 1, Filters, GroupWidth, Later>>> {};
 
 template <int Classes, class... Stages>
 struct regnet : sequential<named<"stem", conv_norm_activation<32, 3, 2, 1, relu>>,
@@ -45,16 +56,18 @@ struct regnet : sequential<named<"stem", conv_norm_activation<32, 3, 2, 1, relu>
 
 /// RegNets (Radosavovic et al. 2020) of 400 million multiply-adds, with and without squeeze-and-excitation.
 template <int Classes = 1000>
-struct regnet_y_400mf : regnet<Classes,                                                           //
-                               named<"block1", regnet_stage<"block1-", 1, 48, 8, 8, 12>>,         // 48x56x56
-                               named<"block2", regnet_stage<"block2-", 3, 104, 8, 12, 26>>,       // 104x28x28
-                               named<"block3", regnet_stage<"block3-", 6, 208, 8, 26, 52>>,       // 208x14x14
-                               named<"block4", regnet_stage<"block4-", 6, 440, 8, 52, 110>>> {};  // 440x7x7
+struct regnet_y_400mf : regnet<Classes,                              //
+                               regnet_stage<1, 1, 48, 8, 8, 12>,     // 48x56x56
+                               regnet_stage<2, 3, 104, 8, 12, 26>,   // 104x28x28
+                               regnet_stage<3, 6, 208, 8, 26, 52>,   // 208x14x14
+                               regnet_stage<4, 6, 440, 8, 52, 110>>  // 440x7x7
+{};
 template <int Classes = 1000>
-struct regnet_x_400mf : regnet<Classes,                                                          //
-                               named<"block1", regnet_stage<"block1-", 1, 32, 16, 0, 0>>,        // 32x56x56
-                               named<"block2", regnet_stage<"block2-", 2, 64, 16, 0, 0>>,        // 64x28x28
-                               named<"block3", regnet_stage<"block3-", 7, 160, 16, 0, 0>>,       // 160x14x14
-                               named<"block4", regnet_stage<"block4-", 12, 400, 16, 0, 0>>> {};  // 400x7x7
+struct regnet_x_400mf : regnet<Classes,                       //
+                               regnet_stage<1, 1, 32, 16>,    // 32x56x56
+                               regnet_stage<2, 2, 64, 16>,    // 64x28x28
+                               regnet_stage<3, 7, 160, 16>,   // 160x14x14
+                               regnet_stage<4, 12, 400, 16>>  // 400x7x7
+{};
 
 }  // namespace dsl::models
