@@ -53,6 +53,7 @@ struct spread<repeat<Count, Layers...>>
 template <int Count, class... Layers>
   requires(Count <= 0)
 struct spread<repeat<Count, Layers...>> {
+  static_assert(Count == 0, "repeat: the number of times must not be negative");
   using type = types<>;
 };
 
@@ -78,7 +79,6 @@ struct sequential {
 /// Layers, Count times one after the other: sequential<A, repeat<2, B, C>> is sequential<A, B, C, B, C>.
 template <int Count, class... Layers>
 struct repeat {
-  static_assert(Count >= 0, "repeat: the number of times must not be negative");
   using children = typename detail::spread<repeat>::type;
 
   static constexpr value lower(builder& b, value in) { return detail::lower_in_turn(b, in, children{}); }
