@@ -208,7 +208,7 @@ class executor {
       case op::dense: {
         number weights = digest(parameter_values());
         operand const* const bias = peek(content::parameter);
-        if (bias && bias->index == node_of(s.node).first_parameter + 1)
+        if (node_of(s.node).parameters > 1 && bias && bias->index == node_of(s.node).first_parameter + 1)
           weights = mix(weights, digest(parameter_values()));
         operand const& out = p_.operands[step_->first_operand + step_->operands - 1];
         y = by_sample(what, {&x.values}, weights, batch, tensor_shape(out).size());
