@@ -4,7 +4,7 @@ import re
 
 from conan import ConanFile
 from conan.tools.build import check_min_cppstd
-from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
+from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 from conan.tools.files import load
 
 required_conan_version = ">=2.0.9"
@@ -15,13 +15,16 @@ class TypenetConan(ConanFile):
     description = "A network is a type: header-only C++20 language for neural networks, checked and planned at compile time"
     license = "MIT"
     topics = ("neural-network", "deep-learning", "dsl", "compile-time", "header-only")
-    package_type = "header-library"
+    # Headers, or with header_only=False headers and libraries.
+    package_type = "library"
+    implements = ["auto_header_only", "auto_shared_fpic"]
     settings = "os", "arch", "compiler", "build_type"
-    # An option adds a requirement; the headers, and so the package id, are the same whatever is chosen.
-    options = {"with_text": [True, False], "with_safetensors": [True, False], "with_keras_h5": [True, False],
+    # with_... adds a requirement; the headers, and so their package id, are the same whatever is chosen.
+    options = {"header_only": [True, False], "shared": [True, False], "fPIC": [True, False],
+               "with_text": [True, False], "with_safetensors": [True, False], "with_keras_h5": [True, False],
                "with_onnx": [True, False], "with_onednn": [True, False], "with_pictures": [True, False]}
     # ConanCenter has fmt but no oneDNN.
-    default_options = {"with_text": True, "with_safetensors": False, "with_keras_h5": False, "with_onnx": False,
+    default_options = {"header_only": True, "shared": False, "fPIC": True, "with_text": True, "with_safetensors": False, "with_keras_h5": False, "with_onnx": False,
                        "with_onednn": False, "with_pictures": False, "hdf5/*:shared": True}
     exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*"
     no_copy_source = True
@@ -52,19 +55,31 @@ class TypenetConan(ConanFile):
         if self.settings.get_safe("compiler.cppstd"):
             check_min_cppstd(self, 20)
 
-    def package_id(self):
-        self.info.clear()
-
     def generate(self):
         toolchain = CMakeToolchain(self)
         for part in ("TESTS", "EXAMPLES", "BENCHMARKS"):
             toolchain.cache_variables[f"TYPENET_BUILD_{part}"] = False
         # Conan's name of it, whatever the machine has that makes the package: it is the same everywhere.
         toolchain.cache_variables["TYPENET_HDF5_MODULE"] = "hdf5"
+        toolchain.cache_variables["TYPENET_COMPILED"] = not self.options.header_only
+        if not self.options.header_only:
+            # The libraries are those of the options, whatever the machine has.
+            for part in ("ONEDNN", "PICTURES"):
+                toolchain.cache_variables[f"TYPENET_WITH_{part}"] = (
+                    "ON" if self.options.get_safe(f"with_{part.lower()}") else "OFF")
+            for part in ("CUDA", "MPI"):
+                toolchain.cache_variables[f"TYPENET_WITH_{part}"] = "OFF"
+            for part, package in (("text", "fmt"), ("safetensors", "nlohmann_json")):
+                if not self.options.get_safe(f"with_{part}"):
+                    toolchain.cache_variables[f"CMAKE_DISABLE_FIND_PACKAGE_{package}"] = True
+            CMakeDeps(self).generate()
         toolchain.generate()
 
     def build(self):
-        CMake(self).configure()
+        cmake = CMake(self)
+        cmake.configure()
+        if not self.options.header_only:
+            cmake.build()
 
     def package(self):
         CMake(self).install()
@@ -75,5 +90,6 @@ class TypenetConan(ConanFile):
         self.cpp_info.set_property("cmake_find_mode", "none")
         self.cpp_info.builddirs = [os.path.join("share", "cmake", "typenet")]
         self.cpp_info.bindirs = []
-        self.cpp_info.libdirs = []
+        if self.options.header_only:
+            self.cpp_info.libdirs = []
         self.cpp_info.set_property("pkg_config_name", "typenet")

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Says what is on pictures, by weights that minigooglenet_cifar has trained. --help has the options.
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
 
 #include <dsl/dsl.hpp>
 #include <dsl/io/classes_file.hpp>
 #include <dsl/pictures.hpp>
 #include <dsl/text.hpp>
+#include <dsl/text/format.hpp>
 #ifdef TYPENET_HAS_ONEDNN
 #include <dsl/executors/onednn.hpp>
 #endif

@@ -7,6 +7,7 @@
 
 #include <dsl/callbacks.hpp>
 #include <dsl/data/crop_and_cutout.hpp>
+#include <dsl/detail/shell_word.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/io/classes_file.hpp>
 #include <dsl/io/confusion_plot.hpp>

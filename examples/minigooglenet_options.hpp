@@ -4,6 +4,7 @@
 // What minigooglenet_cifar's command line can say, and what of it can't be.
 
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
 
 #include <dsl/dsl.hpp>
 #include <dsl/text.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/combinators/sequential.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/refuse_batch.hpp>
 #include <dsl/graph/graph.hpp>
 #include <dsl/layers/image.hpp>
@@ -103,8 +104,16 @@ void print_with(graph_view const& g, int micro_batches) {
 
 }  // namespace detail
 
+}  // namespace dsl
+
+namespace dsl::TYPENET_MODE {
+
 /// Prints what summary() shows; <dsl/text/summary.hpp> defines it, since text needs a library.
 struct summary_printer;
+
+}  // namespace dsl::TYPENET_MODE
+
+namespace dsl {
 
 /// A network is a type: what goes in, then the layers. Instantiating it lowers it, checks it and, at the first broken
 /// rule, is one compile error. Everything it knows is a constant.

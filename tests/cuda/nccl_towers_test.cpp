@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Several CUDA engines on several simulated devices that add up gradients through a simulated NCCL, within their
 // graphs.
+#include <dsl/training/initialize.hpp>
 #include "support/catch.hpp"
 
 #include "cuda/nccl_towers.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/training/initialize.hpp>
 #include <map>
 #include <string>
 #include <string_view>

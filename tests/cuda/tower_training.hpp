@@ -3,7 +3,8 @@
 
 #include <dsl/dsl.hpp>
 #include <dsl/executors/cuda.hpp>
-#include <dsl/towers/replicate.hpp>
+#include <dsl/towers.hpp>
+#include <dsl/training/initialize.hpp>
 
 #include <cmath>
 #include <string>

@@ -2,9 +2,11 @@
 // Trains a network whose layers are on three devices, whole batches or in micro-batches, and prints what came out, to
 // the bit: one process with towers, or under mpirun several.
 //   placed KEY=VALUE...: towers batch parts merge executor fail devices; a rank may have other values than the others.
+#include <dsl/warning.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/placement.hpp>
 #include <dsl/towers.hpp>
+#include <dsl/towers/launcher.hpp>
 #include <dsl/towers/mpi.hpp>
 
 #include <cstdio>

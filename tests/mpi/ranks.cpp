@@ -5,6 +5,7 @@
 #include <dsl/dsl.hpp>
 #include <dsl/io/backup_and_restore.hpp>
 #include <dsl/towers.hpp>
+#include <dsl/towers/launcher.hpp>
 #include <dsl/towers/mpi.hpp>
 #ifdef TYPENET_HAS_ONEDNN
 #include <dsl/executors/onednn.hpp>

@@ -6,6 +6,7 @@
 #include "support/words.hpp"
 
 #include <dsl/callbacks.hpp>
+#include <dsl/training/weights.hpp>
 
 #include <algorithm>
 #include <array>

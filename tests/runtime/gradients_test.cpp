@@ -5,6 +5,10 @@
 #include "support/random_network.hpp"
 
 #include <dsl/dsl.hpp>
+#include <dsl/executors/host/binding.hpp>
+#include <dsl/executors/host/engine.hpp>
+#include <dsl/executors/reference/elementwise.hpp>
+#include <dsl/training/initialize.hpp>
 
 #include <cmath>
 #include <cstring>

@@ -4,6 +4,8 @@
 #include "support/sanitized.hpp"
 
 #include <dsl/dsl.hpp>
+#include <dsl/executors/host/memory.hpp>
+#include <dsl/training/initialize.hpp>
 
 #include <atomic>
 #include <cstdlib>

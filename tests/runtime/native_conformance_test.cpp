@@ -6,6 +6,8 @@
 #include "support/warnings.hpp"
 
 #include <dsl/executors/native.hpp>
+#include <dsl/executors/native/engine.hpp>
+#include <dsl/training/initialize.hpp>
 
 using namespace dsl;
 using namespace dsl::test;

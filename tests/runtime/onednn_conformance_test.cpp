@@ -4,7 +4,10 @@
 #include "support/conformance.hpp"
 
 #include <dsl/dsl.hpp>
+#include <dsl/executors/host/instructions.hpp>
 #include <dsl/executors/onednn.hpp>
+#include <dsl/executors/onednn/engine.hpp>
+#include <dsl/executors/onednn/parallel.hpp>
 
 using namespace dsl;
 using namespace dsl::test;

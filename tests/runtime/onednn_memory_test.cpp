@@ -4,7 +4,10 @@
 #include "support/sanitized.hpp"
 
 #include <dsl/dsl.hpp>
+#include <dsl/executors/host/memory.hpp>
 #include <dsl/executors/onednn.hpp>
+#include <dsl/executors/onednn/engine.hpp>
+#include <dsl/training/initialize.hpp>
 
 #include <atomic>
 #include <cstdlib>

@@ -4,9 +4,14 @@
 #include "support/catch.hpp"
 #include "support/recurrences.hpp"
 
+#include <dsl/warning.hpp>
 #include <dsl/dsl.hpp>
+#include <dsl/executors/host/instructions.hpp>
+#include <dsl/executors/host/memory_kernels.hpp>
+#include <dsl/executors/host/update.hpp>
 #include <dsl/executors/onednn.hpp>
 #include <dsl/towers.hpp>
+#include <dsl/training/initialize.hpp>
 
 #include <cmath>
 #include <vector>

@@ -3,7 +3,9 @@
 
 #include <dsl/dsl.hpp>
 #include <dsl/executors/onednn.hpp>
+#include <dsl/executors/onednn/engine.hpp>
 #include <dsl/towers.hpp>
+#include <dsl/training/initialize.hpp>
 
 #include "support/placed_networks.hpp"
 

@@ -6,6 +6,7 @@
 #include <dsl/dsl.hpp>
 #include <dsl/executors/native.hpp>
 #include <dsl/executors/onednn.hpp>
+#include <dsl/executors/onednn/engine.hpp>
 #include <dsl/towers.hpp>
 
 #include <memory>

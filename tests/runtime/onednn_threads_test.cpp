@@ -6,6 +6,7 @@
 
 #include <dsl/dsl.hpp>
 #include <dsl/executors/onednn.hpp>
+#include <dsl/executors/onednn/parallel.hpp>
 
 #include <cstdint>
 #include <string>

@@ -5,10 +5,15 @@
 #include "support/recurrences.hpp"
 
 #include <dsl/dsl.hpp>
+#include <dsl/executors/host/loss.hpp>
+#include <dsl/executors/host/squares.hpp>
+#include <dsl/executors/host/update.hpp>
+#include <dsl/executors/reference/engine.hpp>
 #include <dsl/io/checkpoint.hpp>
 #include <dsl/placement.hpp>
 #include <dsl/towers.hpp>
 #include <dsl/towers/agreement.hpp>
+#include <dsl/training/initialize.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -5,6 +5,7 @@
 #include "support/temporary_directory.hpp"
 
 #include <dsl/pictures.hpp>
+#include <dsl/pictures/png.hpp>
 
 #include <cstdint>
 #include <cstdlib>

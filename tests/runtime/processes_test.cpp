@@ -6,8 +6,10 @@
 #include "support/warnings.hpp"
 
 #include <dsl/dsl.hpp>
+#include <dsl/executors/reference/engine.hpp>
 #include <dsl/io/backup_and_restore.hpp>
 #include <dsl/towers.hpp>
+#include <dsl/training/initialize.hpp>
 #include <dsl/training/regression_scores.hpp>
 
 #include <atomic>

@@ -9,7 +9,10 @@
 #include "support/warnings.hpp"
 #include "support/words.hpp"
 
+#include <fmt/core.h>
+
 #include <dsl/text.hpp>
+#include <dsl/training/weights.hpp>
 
 #include <algorithm>
 #include <array>

@@ -13,6 +13,7 @@
 #include <dsl/io/checkpoint.hpp>
 #include <dsl/io/model_checkpoint.hpp>
 #include <dsl/towers.hpp>
+#include <dsl/training/weights.hpp>
 
 #include <cmath>
 #include <cstddef>

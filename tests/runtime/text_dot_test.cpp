@@ -6,6 +6,7 @@
 #include "support/temporary_directory.hpp"
 
 #include <dsl/text/dot.hpp>
+#include <dsl/text/format.hpp>
 
 #include <algorithm>
 #include <cctype>

@@ -5,9 +5,13 @@
 #include "support/temporary_directory.hpp"
 #include "support/words.hpp"
 
+#include <fmt/core.h>
+
+#include <dsl/detail/utf8.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/placement.hpp>
 #include <dsl/text.hpp>
+#include <dsl/text/format.hpp>
 #include <dsl/towers.hpp>
 
 #include <array>

@@ -8,6 +8,7 @@
 
 #include <dsl/callbacks.hpp>
 #include <dsl/text.hpp>
+#include <dsl/training/weights.hpp>
 
 #include <csignal>
 #include <filesystem>

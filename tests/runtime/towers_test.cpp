@@ -6,8 +6,10 @@
 
 #include <dsl/dsl.hpp>
 #include <dsl/executors/onednn.hpp>
+#include <dsl/executors/reference/engine.hpp>
 #include <dsl/placement/pipeline.hpp>
 #include <dsl/towers.hpp>
+#include <dsl/training/initialize.hpp>
 
 #include <cmath>
 #include <string>

@@ -4,7 +4,14 @@
 #include "support/running_moments.hpp"
 #include "support/warnings.hpp"
 
+#include <dsl/data/augment.hpp>
 #include <dsl/dsl.hpp>
+#include <dsl/executors/dropout.hpp>
+#include <dsl/executors/host/engine.hpp>
+#include <dsl/executors/host/loss.hpp>
+#include <dsl/executors/host/update.hpp>
+#include <dsl/executors/reference/engine.hpp>
+#include <dsl/training/initialize.hpp>
 
 #include <cmath>
 #include <cstring>

@@ -13,6 +13,7 @@
 #include <dsl/callbacks.hpp>
 #include <dsl/data/csv.hpp>
 #include <dsl/dsl.hpp>
+#include <dsl/executors/host/value_loss.hpp>
 #include <dsl/towers.hpp>
 #include <dsl/training/confusion_matrix.hpp>
 #include <dsl/training/regression_scores.hpp>

@@ -3,8 +3,10 @@
 """Checks that no header of include/dsl includes one of a higher room.
 
 The rooms are the rows of the table "Rooms" in docs/README.md, from the ground up: folders, single headers, and patterns
-of headers: `operations/*/loops.hpp` is one file of every folder there. A header may include headers of its own room and of earlier rows. Headers that include each other in a circle are refused in any
-room. `rooms.py --self-test` shows that each fault is found.
+of headers: `operations/*/loops.hpp` is one file of every folder there. A header may include headers of its own room and
+of earlier rows; definitions, trainer_inl.hpp, are in the room of trainer.hpp. Headers that include each other in a
+circle are refused in any room. Namespaces name the mode in all headers but those of the language. `rooms.py --self-test`
+shows that each fault is found.
 """
 import fnmatch
 import pathlib
@@ -25,8 +27,15 @@ def read_rooms(page):
     return {path: row for row, cell in enumerate(rows) for path in re.findall(r"`([^`]+)`", cell)}
 
 
+def declared_in(header):
+    """Returns the header that `header` has the definitions of, or itself: "trainer_inl.hpp" -> "trainer.hpp"."""
+    return re.sub(r"_inl\.hpp$", ".hpp", header)
+
+
 def room_of(header, rooms):
-    """Returns the longest entry that is the header itself, its pattern or a folder above it, or None."""
+    """Returns the longest entry that is the header itself, its pattern or a folder above it, or None. Definitions are in
+    the room of what they define."""
+    header = declared_in(header)
     fitting = [p for p in rooms if fnmatch.fnmatchcase(header, p) or (p.endswith("/") and header.startswith(p))]
     return max(fitting, key=len, default=None)
 
@@ -35,6 +44,8 @@ def faults_of(include, rooms):
     """Returns a sentence for each header without a room, entry without a header, upward include and circle."""
     headers = sorted(str(p.relative_to(include)) for p in include.rglob("*") if p.suffix in (".hpp", ".cuh"))
     graph = {h: re.findall(r"^\s*#\s*include\s*[<\"]dsl/([^>\"]+)[>\"]", (include / h).read_text(), re.M) for h in headers}
+    for header in headers:  # in a header-only program a header ends with its definitions
+        graph[header] = [i for i in graph[header] if declared_in(i) != header or i == header]
     home = {h: room_of(h, rooms) for h in headers}
     faults = [f"{h} is in no room; add its folder to the table" for h in headers if home[h] is None]
     faults += [f"{entry} is in the table of rooms, but no header is in it" for entry in rooms if entry not in home.values()]
@@ -44,7 +55,30 @@ def faults_of(include, rooms):
                 faults.append(f"{header} includes {other}, which does not exist")
             elif home[header] and home[other] and rooms[home[other]] > rooms[home[header]]:
                 faults.append(f"{header} ({home[header]}) includes {other}, which is in a higher room ({home[other]})")
-    return faults + circles_of(graph)
+    return faults + modes_of(include, graph) + circles_of(graph)
+
+
+# What is the same in both modes of detail/mode.hpp: these headers and folders, and all that they include.
+LANGUAGE = ("language.hpp", "placement.hpp", "error.hpp", "version.hpp", "graph/", "models/", "plan/", "rules/",
+            "towers/replicate.hpp")
+
+
+def modes_of(include, graph):
+    """Returns a sentence for each header of the language whose names are a mode's, and each other whose are not."""
+    language, found = [h for h in graph if h.startswith(LANGUAGE)], []
+    for header in language:
+        language += [i for i in graph[header] if i in graph and i not in language]
+    for header in graph:
+        opened = re.findall(r"^namespace (dsl\b[\w:]*) \{", (include / header).read_text(), re.M)
+        of_mode = [n for n in opened if n.endswith("::TYPENET_MODE")]
+        if of_mode and "detail/mode.hpp" not in graph[header]:
+            found.append(f"{header} must include detail/mode.hpp, which says what TYPENET_MODE is")
+        if header not in language and header.endswith(".hpp") and len(of_mode) < len(opened):
+            found.append(f"{header} is none of the language's: its namespaces must end in ::TYPENET_MODE, as "
+                         "detail/mode.hpp says")
+        elif header in language and of_mode and len(of_mode) == len(opened):
+            found.append(f"{header} is the language's, which is the same in both modes: no ::TYPENET_MODE")
+    return found
 
 
 def circles_of(graph):
@@ -108,6 +142,29 @@ class SelfTest(unittest.TestCase):
     def test_a_circle_within_a_room_is_found(self):
         found = self.faults({"graph/node.hpp": ["graph/edge.hpp"], "graph/edge.hpp": ["graph/node.hpp"]})
         self.assertEqual(found, ["headers include each other: graph/edge.hpp -> graph/node.hpp -> graph/edge.hpp"])
+
+    def test_definitions_are_in_the_room_of_their_header(self):
+        pair = {"shape.hpp": ["shape_inl.hpp"], "shape_inl.hpp": ["shape.hpp", "graph/edge.hpp"], "graph/edge.hpp": []}
+        self.assertEqual(self.faults(pair), [])
+        found = self.faults({**pair, "shape_inl.hpp": ["shape.hpp", "graph/rules/top.hpp"], "graph/rules/top.hpp": []})
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("shape_inl.hpp (shape.hpp) includes graph/rules/top.hpp", found[0])
+
+    def test_a_mode_is_named_by_all_but_the_language(self):
+        with tempfile.TemporaryDirectory() as folder:
+            include = pathlib.Path(folder)
+            texts = {"language.hpp": "namespace dsl::detail {", "trainer.hpp": "namespace dsl::TYPENET_MODE {"}
+            mode = ["detail/mode.hpp"]
+            graph = {"language.hpp": mode, "trainer.hpp": mode}
+            for first, second in [texts.values(), reversed(texts.values())]:
+                (include / "language.hpp").write_text(first)
+                (include / "trainer.hpp").write_text(second)
+                found = modes_of(include, graph)
+                self.assertEqual([f.split()[0] for f in found], [] if first == texts["language.hpp"] else list(graph))
+            found = modes_of(include, {"trainer.hpp": []})
+            self.assertIn("trainer.hpp is none of the language's", found[0])
+            (include / "trainer.hpp").write_text(texts["trainer.hpp"])
+            self.assertIn("trainer.hpp must include detail/mode.hpp", modes_of(include, {"trainer.hpp": []})[0])
 
     def test_a_header_without_a_room_and_a_room_without_a_header_are_found(self):
         self.assertEqual(self.faults({"new/thing.hpp": []}), ["new/thing.hpp is in no room; add its folder to the table"])

@@ -6,6 +6,10 @@
 #include "support/running_moments.hpp"
 
 #include <dsl/dsl.hpp>
+#include <dsl/executors/host/binding.hpp>
+#include <dsl/executors/host/engine.hpp>
+#include <dsl/executors/reference/elementwise.hpp>
+#include <dsl/training/initialize.hpp>
 
 #include <cmath>
 #include <cstring>

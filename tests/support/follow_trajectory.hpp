@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/dsl.hpp>
+#include <dsl/executors/host/engine.hpp>
 
 #include "support/catch.hpp"
 #include "support/trajectory.hpp"

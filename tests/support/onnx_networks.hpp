@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/math.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/placement.hpp>
 

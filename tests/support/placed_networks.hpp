@@ -2,8 +2,10 @@
 #pragma once
 
 #include <dsl/dsl.hpp>
+#include <dsl/executors/reference/engine.hpp>
 #include <dsl/placement.hpp>
 #include <dsl/towers.hpp>
+#include <dsl/training/initialize.hpp>
 
 #include <cmath>
 #include <vector>

@@ -3,8 +3,8 @@
 
 #include <dsl/data/transform.hpp>
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/philox.hpp>
-#include <dsl/error.hpp>
 #include <dsl/shape.hpp>
 
 #include <concepts>
@@ -12,11 +12,11 @@
 #include <memory>
 #include <utility>
 
-namespace dsl {
-
-namespace detail {
+namespace dsl::detail::TYPENET_MODE {
 inline constexpr int largest_augmentation = 1 << 20;  // pixels; sums of such numbers stay far from int's end
-}
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
 
 /// An augmentation in plain numbers, from which a GPU's kernel draws the same transforms as draw(): at most one thing
 /// that moves a picture, then one more flip, then one hole. By default it does nothing.
@@ -47,33 +47,11 @@ struct shift_and_flip {
 
   /// One Philox block: key = seed, counter = (epoch, augment, sample); words: dy, dx, flip. Each shift is one float
   /// product of an exact number in [-1, 1), so a GPU that draws for itself gets the same bits.
-  transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const {
-    auto const index = static_cast<std::uint64_t>(sample);
-    auto const words =
-        detail::philox(static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
-                       static_cast<std::uint32_t>(epoch), static_cast<std::uint32_t>(detail::purpose::augment),
-                       static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32));
-    auto const centred = [](std::uint32_t word) { return 2.0f * detail::unit_float(word) - 1.0f; };
-    return {centred(words.x[0]) * static_cast<float>(height * picture.height),
-            centred(words.x[1]) * static_cast<float>(width * picture.width),
-            horizontal_flip && detail::unit_float(words.x[2]) < 0.5f, interpolation};
-  }
+  transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const;
   /// Joins what `all` has been told so far; false where that can't be.
-  [[gnu::cold]] bool describe(augmentation_numbers& all) const {
-    if (all != augmentation_numbers{}) return false;
-    all.shifts = true;
-    all.shift_flips = horizontal_flip;
-    all.interpolation = interpolation;
-    all.shift_height = height, all.shift_width = width;
-    return true;
-  }
+  [[gnu::cold]] bool describe(augmentation_numbers& all) const;
   /// Throws option_error. An augmentation does so with every policy that has a check().
-  [[gnu::cold]] void check() const {
-    auto const is_share = [](double x) { return x >= 0 && x <= 1; };
-    if (!is_share(width) || !is_share(height))
-      detail::refuse<option_error>({"shift_and_flip: width and height must be shares of the picture, 0 to 1; found ",
-                                    width, " and ", height, "; 0.1 of 32 is 3.2 pixels"});
-  }
+  [[gnu::cold]] void check() const;
   friend bool operator==(shift_and_flip const&, shift_and_flip const&) = default;
 };
 
@@ -98,17 +76,9 @@ class augmentation {
   }
 
   explicit operator bool() const { return policy_ != nullptr; }
-  transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const {
-    return policy_ ? policy_->draw(seed, epoch, sample, picture) : transform{};
-  }
+  transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const;
   /// False: only draw() can tell. Two with the same numbers draw the same.
-  [[gnu::cold]] bool describe(augmentation_numbers& numbers) const {
-    numbers = {};
-    if (policy_ && !policy_->describe(numbers)) return false;
-    auto const fits = [](int pixels) { return pixels >= 0 && pixels <= detail::largest_augmentation; };
-    return fits(numbers.padding) && fits(numbers.hole) && numbers.hole_epochs >= 0 &&
-           (!numbers.shifts || !numbers.crops);
-  }
+  [[gnu::cold]] bool describe(augmentation_numbers& numbers) const;
 
  private:
   struct drawer {
@@ -133,4 +103,8 @@ class augmentation {
   std::shared_ptr<drawer const> policy_;
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/data/augment_inl.hpp>
+#endif

@@ -3,29 +3,25 @@
 
 #include <dsl/data/augment.hpp>
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/philox.hpp>
-#include <dsl/error.hpp>
 
 #include <cstdint>
 #include <tuple>
 #include <utility>
 
-namespace dsl {
-namespace detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// One Philox block for each (seed, epoch, sample) and use.
-inline philox_block augmentation_words(purpose what, std::uint64_t seed, int epoch, std::int64_t sample) {
-  auto const index = static_cast<std::uint64_t>(sample);
-  return philox(static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
-                static_cast<std::uint32_t>(epoch), static_cast<std::uint32_t>(what), static_cast<std::uint32_t>(index),
-                static_cast<std::uint32_t>(index >> 32));
-}
+philox_block augmentation_words(purpose what, std::uint64_t seed, int epoch, std::int64_t sample);
 /// 0 .. n-1 of one word, each as likely as the others but for n in 2^32; without a loop, so that a GPU could do it.
 constexpr int scaled(std::uint32_t word, int n) {
   return static_cast<int>((std::uint64_t{word} * static_cast<std::uint32_t>(n)) >> 32);
 }
 
-}  // namespace detail
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
 
 /// Pads a picture on every side by so many pixels and cuts out one of its own size anywhere in that: dy and dx are each
 /// one of -padding .. padding, all equally likely. The padding is zero, and so, the mean being subtracted, the mean
@@ -35,47 +31,18 @@ struct random_crop {
   int padding = 4;
   dsl::outside outside = dsl::outside::zero;
 
-  transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const&) const {
-    auto const words = detail::augmentation_words(detail::purpose::random_crop, seed, epoch, sample);
-    auto const offset = [&](std::uint32_t word) {
-      return static_cast<float>(detail::scaled(word, 2 * padding + 1) - padding);
-    };
-    return {.dy = offset(words.x[0]), .dx = offset(words.x[1]), .outside = outside};
-  }
-  [[gnu::cold]] bool describe(augmentation_numbers& all) const {
-    if (all != augmentation_numbers{}) return false;
-    all.crops = true;
-    all.padding = padding;
-    all.outside = outside;
-    return true;
-  }
-  [[gnu::cold]] void check() const {
-    if (padding < 0 || padding > detail::largest_augmentation)
-      throw option_error(detail::message(
-          {"random_crop: padding must be 0 to ", detail::largest_augmentation, " pixels; found ", padding, "; try 4"}));
-  }
+  transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const&) const;
+  [[gnu::cold]] bool describe(augmentation_numbers& all) const;
+  [[gnu::cold]] void check() const;
 };
 
 /// Left becomes right. Philox: counter = (epoch, random_flip, sample); word 0.
 struct random_flip {
   double probability = 0.5;
 
-  transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const&) const {
-    auto const words = detail::augmentation_words(detail::purpose::random_flip, seed, epoch, sample);
-    return {.flip = detail::unit_float(words.x[0]) < static_cast<float>(probability)};
-  }
-  [[gnu::cold]] bool describe(augmentation_numbers& all) const {
-    if (all.flips || all.hole > 0) return false;
-    all.flips = true;
-    all.flip_probability = static_cast<float>(probability);
-    return true;
-  }
-  [[gnu::cold]] void check() const {
-    bool const holds = probability >= 0 && probability <= 1;
-    if (!holds)
-      throw option_error(
-          detail::message({"random_flip: probability must be 0 to 1; found ", probability, "; try 0.5"}));
-  }
+  transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const&) const;
+  [[gnu::cold]] bool describe(augmentation_numbers& all) const;
+  [[gnu::cold]] void check() const;
 };
 
 /// A square of so many pixels a side becomes zero (DeVries and Taylor 2017). Its centre is any pixel, so part of the
@@ -87,52 +54,18 @@ struct cutout {
   int size = 16;
   int epochs = 0;  // 0: all
 
-  transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const {
-    if (epochs > 0 && epoch >= epochs) return {};
-    auto const words = detail::augmentation_words(detail::purpose::cutout, seed, epoch, sample);
-    return {.hole = {.top = detail::scaled(words.x[0], picture.height) - size / 2,
-                     .left = detail::scaled(words.x[1], picture.width) - size / 2,
-                     .height = size,
-                     .width = size}};
-  }
-  [[gnu::cold]] bool describe(augmentation_numbers& all) const {
-    if (all.hole > 0) return false;
-    all.hole = size, all.hole_epochs = epochs;
-    return true;
-  }
-  [[gnu::cold]] void check() const {
-    if (size < 1 || size > detail::largest_augmentation)
-      throw option_error(detail::message(
-          {"cutout: size must be 1 to ", detail::largest_augmentation, " pixels; found ", size, "; try 16"}));
-    if (epochs < 0) throw option_error(detail::message({"cutout: epochs must be 0 (all) or more; found ", epochs}));
-  }
+  transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const;
+  [[gnu::cold]] bool describe(augmentation_numbers& all) const;
+  [[gnu::cold]] void check() const;
 };
 
-namespace detail {
+}  // namespace dsl::TYPENET_MODE
 
-[[gnu::cold, noreturn]] inline void refuse_order(char const* does, char const* has) {
-  throw option_error(message({"in_order: a policy ", does, " a picture that an earlier one has ", has,
-                              "; give first what moves it, then what flips it, then what cuts it, each once"}));
-}
+namespace dsl::detail::TYPENET_MODE {
+
+[[gnu::cold, noreturn]] void refuse_order(char const* does, char const* has);
 /// What `next` draws, after `before`, as one: a transform moves, then flips, then cuts.
-inline transform then(transform const& before, transform const& next) {
-  transform both = before;
-  if (next.moves()) {
-    if (before.cuts() || before.flip || before.moves())
-      refuse_order("moves", before.cuts() ? "cut" : before.flip ? "flipped" : "moved");
-    both.dy = next.dy, both.dx = next.dx;
-    both.interpolation = next.interpolation, both.outside = next.outside;
-  }
-  if (next.flip) {
-    if (before.cuts()) refuse_order("flips", "cut");
-    both.flip = !before.flip;
-  }
-  if (next.cuts()) {
-    if (before.cuts()) refuse_order("cuts", "cut");
-    both.hole = next.hole;
-  }
-  return both;
-}
+transform then(transform const& before, transform const& next);
 
 template <class Policy>
 constexpr int place_in_order = 0;  // of a user's own: what it draws will tell
@@ -145,7 +78,9 @@ inline constexpr int place_in_order<random_flip> = 2;
 template <>
 inline constexpr int place_in_order<cutout> = 3;
 
-}  // namespace detail
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
 
 /// Several policies, one after the other. What they draw is independent of each other.
 ///   .augment = dsl::in_order{dsl::random_crop{.padding = 4}, dsl::random_flip{}, dsl::cutout{.size = 16}}
@@ -194,4 +129,8 @@ class in_order {
   std::tuple<Policies...> policies_;
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/data/crop_and_cutout_inl.hpp>
+#endif

@@ -2,45 +2,17 @@
 #pragma once
 
 #include <dsl/data/dataset.hpp>
-#include <dsl/detail/math.hpp>
+#include <dsl/detail/mode.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <vector>
-
-namespace dsl {
-namespace detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// Mean and standard deviation (of the population) of each number over all samples; of each channel, repeated for all
 /// its pixels, where `by_channel`. What never changes has the deviation 1. Sums are in double, in the samples' order.
-template <class = void>
-void find_moments(dataset& data, bool by_channel) {
-  auto const numbers = static_cast<std::size_t>(data.sample.size());
-  auto const area = static_cast<std::size_t>(data.sample.area());
-  auto const group = [&](std::size_t p) { return by_channel ? p / area : p; };
-  std::size_t const groups = by_channel ? static_cast<std::size_t>(data.sample.channels) : numbers;
-  double const count = static_cast<double>(data.size) * static_cast<double>(numbers) / static_cast<double>(groups);
-  std::vector<double> sums(groups), squares(groups);
-  auto const each = [&](auto f) {
-    for (std::int64_t i = 0; i < data.size; ++i)
-      for (std::size_t p = 0; p < numbers; ++p)
-        f(group(p), data.has_bytes() ? static_cast<double>(data.pixels(i)[p]) : static_cast<double>(data.reals(i)[p]));
-  };
-  each([&](std::size_t g, double x) { sums[g] += x; });
-  for (double& sum : sums) sum /= count > 0 ? count : 1;
-  each([&](std::size_t g, double x) { squares[g] += (x - sums[g]) * (x - sums[g]); });
-  auto mean = std::make_shared<std::vector<float>>(numbers);
-  auto deviation = std::make_shared<std::vector<float>>(numbers);
-  for (std::size_t p = 0; p < numbers; ++p) {
-    (*mean)[p] = static_cast<float>(sums[group(p)]);
-    auto const d = static_cast<float>(squares[group(p)] > 0 ? detail::sqrt(squares[group(p)] / count) : 1.0);
-    (*deviation)[p] = d > 0 ? d : 1;
-  }
-  data.mean = mean, data.deviation = deviation;
-}
+void find_moments(dataset& data, bool by_channel);
 
-}  // namespace detail
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
 
 /// Normalises each number of a sample: (number - mean) / deviation, with the training set's mean and deviation for the
 /// other sets, too:    normalize(train, validation, test);
@@ -56,4 +28,8 @@ void normalize_channels(dataset& train, Others&... others) {
   ((others.mean = train.mean, others.deviation = train.deviation), ...);
 }
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/data/normalize_inl.hpp>
+#endif

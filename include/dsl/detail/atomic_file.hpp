@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 #include <dsl/detail/file_lock.hpp>
 #include <dsl/warning.hpp>
@@ -20,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// A file that gets its name when it is whole: written beside it, synced, renamed by commit(), which syncs the folder,
 /// too, so that neither the file nor its name is lost when the power is. Without a commit nothing is left, and whatever
@@ -168,4 +169,4 @@ class atomic_file {
 /// Throws file_error where path can't be written, and leaves nothing: for before the work whose result goes there.
 inline void check_writable(std::string const& path, char const* kind) { atomic_file const probe(path, kind); }
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE

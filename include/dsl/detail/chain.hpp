@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
+
 #include <utility>
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// Objects that stay where they were made, in that order; for the few of a kind an executor keeps. A std::vector of
 /// std::unique_ptr costs every including file 40 ms for each type.
@@ -68,4 +70,4 @@ class chain {
   link** end_ = &first_;
 };
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE

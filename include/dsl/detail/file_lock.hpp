@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 
 #include <cerrno>
@@ -13,9 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace dsl {
-
-namespace detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// Returns the descriptor, or where that is one of the standard streams', which the program was started without,
 /// another of the same file: what is printed must not go there.
@@ -43,7 +42,9 @@ inline bool lock_named_file(int descriptor, std::string const& path) {
   return is_named(descriptor, path);
 }
 
-}  // namespace detail
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
 
 /// Keeps a name for one writer while it lives: it locks PATH.lock, and whoever asks for the same name gets a file_error
 /// that names the process which has it. The kernel lets the lock go when that process ends, however it ends; the file
@@ -112,4 +113,4 @@ class file_lock {
   ::pid_t owner_;
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 
 #include <cerrno>
@@ -15,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// A regular file that is open for reading. Throws data_error where there is none, or it can't be read: `kind` opens
 /// and `advice` ends every message, as in input_file{"x.bin", "cifar10", "download it again"}.
@@ -83,4 +84,4 @@ class input_file {
   std::size_t size_ = 0;
 };
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/input_file.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/zeros.hpp>
 
 #include <cerrno>
@@ -12,7 +13,7 @@
 
 #include <sys/mman.h>
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// A whole file in memory, read-only. Up to `largest_copy` bytes are read; a larger file is mapped: opening it costs no
 /// copy, pages are read when first touched, and the kernel may drop them again, so data may be larger than memory. A
@@ -54,4 +55,4 @@ class mapped_file {
   std::size_t size_ = 0;
 };
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE

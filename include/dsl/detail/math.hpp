@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-namespace dsl::detail {
+#include <dsl/detail/mode.hpp>
+
+namespace dsl::detail::TYPENET_MODE {
 
 // The compiler's own functions: <cmath>, with C++17's special functions in it, costs every including file 60 ms.
 
@@ -37,4 +39,4 @@ inline float fmax(float x, float y) { return __builtin_fmaxf(x, y); }
 inline double fmax(double x, double y) { return __builtin_fmax(x, y); }
 constexpr bool isfinite(double x) { return __builtin_isfinite(x); }
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// Refuses options that make no sense, by the name of what they are for. Throws option_error: "fit: batch_size must be
 /// 1 or more; found 0; try 64". One function, out of line: a throw with its message at each place is 200 bytes of code.
@@ -17,4 +18,4 @@ struct option_check {
   }
 };
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE

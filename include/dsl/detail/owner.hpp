@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
+
 #include <utility>
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// What a std::unique_ptr of the library's own objects would be; each type of those costs every including file 10 ms.
 template <class T>
@@ -32,4 +34,4 @@ template <class T, class... A>
   return owner<T>(new T(std::forward<A>(a)...));
 }
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
+
 #include <cstdint>
 
 // Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011). A number is a
 // pure function of a key and a counter, so any thread, tower or device draws it alone, in any order, and all agree.
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 struct philox_block {
   std::uint32_t x[4];
@@ -86,4 +88,4 @@ struct random_stream {
   }
 };
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE

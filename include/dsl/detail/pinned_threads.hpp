@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/chain.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/threads.hpp>
 #include <dsl/error.hpp>
 
@@ -10,7 +11,7 @@
 #include <sched.h>
 #endif
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// The processor cores that this process may use.
 struct core_set {
@@ -153,4 +154,4 @@ class tower_threads {
   thread_group threads_;
 };
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE

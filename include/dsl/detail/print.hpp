@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
+
 #include <atomic>
 #include <cstdio>
 #include <string>
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// Where a progress bar has drawn a line that has not ended.
-inline std::atomic<std::FILE*> open_line = nullptr;  // of all threads' trainers
+TYPENET_EXPORT inline std::atomic<std::FILE*> open_line = nullptr;  // of all threads' trainers
 
 inline void print(std::FILE* out, std::string const& s) {
   std::fwrite(s.data(), 1, s.size(), out);
@@ -21,4 +23,4 @@ inline void print_lines(std::FILE* out, std::string const& s) {
   print(out, (ends ? "\n" : "") + s);
 }
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE

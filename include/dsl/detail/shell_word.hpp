@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/printable.hpp>
 
 #include <string>
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// Returns the text as one word of a shell's command, so that advice can be pasted: it's here -> 'it'\''s here'. With
 /// what printable() would write otherwise in it, the word is one of bash, zsh and ksh, in ASCII alone, which stays
@@ -35,4 +36,4 @@ namespace dsl::detail {
   return shell_word(path.starts_with('-') ? "./" + path : path);
 }
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE

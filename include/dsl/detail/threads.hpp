@@ -3,11 +3,12 @@
 
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 
 #include <pthread.h>
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 // POSIX threads as they are: <thread>, <mutex> and <condition_variable> would cost every including file 250 ms.
 
@@ -87,4 +88,4 @@ class thread_group {
   list<pthread_t> threads_;
 };
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/printable.hpp>
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// Returns how many bytes the first character of `text` has; 0 where it is not a whole one in its shortest form, or is
 /// half of a surrogate pair. "\xc3\xa4" -> 2
@@ -48,4 +49,4 @@ namespace dsl::detail {
   return all;
 }
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
+
 #include <cstddef>
 #include <cstdlib>
 #include <new>
 #include <type_traits>
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// Zeroed memory of its own. Of a large one no page is touched before its user does.
 class zeroed_memory {
@@ -44,4 +46,4 @@ class zeros : zeroed_memory {
   T& operator[](std::size_t i) const { return data()[i]; }
 };
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE

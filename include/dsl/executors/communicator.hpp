@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-namespace dsl {
+#include <dsl/detail/mode.hpp>
+#include <dsl/executors/batch_part.hpp>
+
+namespace dsl::TYPENET_MODE {
 
 /// What becomes of numbers that every rank has one of: values[r] is rank r's i-th, heads[r] what that rank has said of
 /// all of its own.
@@ -53,11 +56,4 @@ class communicator {
   communicator() = default;
 };
 
-/// What happens to a batch_norm's moments where every tower normalises a part of the batch.
-enum class tower_moments : unsigned char {
-  in_turn,       // each tower's own; all towers' moments move the running ones, one after the other in rank order
-  averaged,      // each tower's own; their average moves the running ones
-  synchronized,  // those of the whole batch, in every tower
-};
-
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE

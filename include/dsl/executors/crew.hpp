@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
+#include <dsl/plan/plan.hpp>
 #include <dsl/detail/owner.hpp>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 class communicator;
-struct plan;
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// The threads of a network on several devices, one a device. An interface, so that engines for one device don't
 /// compile threads: executors/host/core_crew.hpp has them.
@@ -24,12 +25,12 @@ class crew {
   virtual void on_each(void (*work)(void* context), void* context) = 0;
 };
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// Makes the threads of a network on several devices, each with so many processor cores: &dsl::host::make_crew. Where
 /// one fails the group hears of it.
 using crew_maker = detail::owner<host::crew> (*)(int devices, int cores_a_device, communicator* group);
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE

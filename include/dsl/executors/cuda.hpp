@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/engine.hpp>
 #include <dsl/executors/tower_place.hpp>
 
 #include <memory>
 #include <string>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 using cu::precision;
 
@@ -26,33 +27,19 @@ struct cuda {
 
   static constexpr dsl::target compile_time_target = cu::target_for(cu::storage::bf16);
 
-  cuda for_tower(detail::tower_place const& at) const {
-    cuda mine = *this;
-    mine.device = at.device;
-    return mine;
-  }
+  cuda for_tower(detail::tower_place const& at) const;
   /// That this process may use; 0 where there is no driver: then make_engine says so.
-  [[gnu::cold]] static int devices() {
-    int count = 0;
-    return libraries().cudaGetDeviceCount.function(&count) == cudaSuccess ? count : 0;
-  }
+  [[gnu::cold]] static int devices();
 
   /// Throws executor_error where there is no driver or no such device.
-  [[gnu::cold]] std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const {
-    return std::make_unique<cu::engine>(libraries(), g, o,
-                                        cu::engine_settings{.precision = precision,
-                                                            .deterministic = deterministic,
-                                                            .device = device,
-                                                            .cache = cache,
-                                                            .queues = queues,
-                                                            .collectives = collectives});
-  }
+  [[gnu::cold]] std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const;
 
  private:
-  static cu::api const& libraries() {
-    static cu::api const all;
-    return all;
-  }
+  static cu::api const& libraries();
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/executors/cuda_inl.hpp>
+#endif

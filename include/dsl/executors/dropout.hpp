@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/philox.hpp>
 
 #include <cstdint>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// Which values a dropout layer keeps: the same on every executor and for any number of towers or threads, since the
 /// draw depends on (seed, step, sample, node, element) alone. Element counts (channel, row, column) in that order.
@@ -26,4 +27,4 @@ struct dropout_draw {
   constexpr bool keeps(std::uint32_t draw) const { return detail::unit_float(draw) >= rate; }
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <dsl/detail/message.hpp>
-#include <dsl/error.hpp>
+#include <dsl/detail/mode.hpp>
+#include <dsl/executors/batch_part.hpp>
 #include <dsl/executors/communicator.hpp>
 #include <dsl/executors/crew.hpp>
 #include <dsl/executors/process_checks.hpp>
@@ -14,7 +15,7 @@
 #include <memory>
 #include <string>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 class augmentation;
 struct dataset;
@@ -39,18 +40,6 @@ struct engine_options {
   double label_smoothing = 0;                      // cross-entropy's target is (1 - s) onehot + s / classes
   /// For executors on the host; null: one thread goes through all devices' steps, in the plan's order.
   crew_maker make_crew = nullptr;
-};
-
-/// A device's part of a batch: samples first ... first + size - 1 of `whole`. All of it, where only the size is given.
-/// In training on several devices a part may be empty; such a device takes part in the sums and the update alone.
-struct batch_part {
-  int size = 1;
-  int first = 0;
-  int whole = 1;
-
-  constexpr batch_part(int all) : size(all), whole(all) {}  // NOLINT(google-explicit-constructor): a batch is a part
-  constexpr batch_part(int samples, int begin, int of) : size(samples), first(begin), whole(of) {}
-  friend constexpr bool operator==(batch_part const&, batch_part const&) = default;
 };
 
 /// One batch, or a device's part of it, in host memory. images is (size, channels, height, width), or null where the
@@ -131,25 +120,9 @@ class engine {
  protected:
   engine(graph_view const& g, engine_options const& o) : graph_(g), options_(o) {}
 
-  [[gnu::cold]] void require_targets(mode m, target_kind targets) const {
-    if (m == mode::inference || takes(options_.loss, targets)) return;
-    constexpr char const* names[] = {"categorical_crossentropy", "mean_squared_error", "mean_absolute_error", "huber",
-                                     "binary_crossentropy"};
-    bool const classes = targets == target_kind::classes;
-    detail::refuse<option_error>(
-        {"loss: ", names[static_cast<int>(options_.loss)],
-         classes ? " compares with values; found a class a sample" : " compares with a class a sample; found values",
-         "; give compile() another loss, or the batch other targets"});
-  }
-  [[gnu::cold]] void require_parameter(int k) const {
-    if (k < 0 || k >= graph_.size.parameters)
-      detail::refuse<option_error>({"engine: parameters are 0 to ", graph_.size.parameters - 1, "; found ", k});
-  }
-  [[gnu::cold]] void require_slot(int s, int k) const {
-    require_parameter(k);
-    if (s < 0 || s >= options_.update.slots() || !graph_.parameters[k].trainable())
-      detail::refuse<option_error>({"engine: parameter ", k, " has no optimizer slot ", s});
-  }
+  [[gnu::cold]] void require_targets(mode m, target_kind targets) const;
+  [[gnu::cold]] void require_parameter(int k) const;
+  [[gnu::cold]] void require_slot(int s, int k) const;
 
   graph_view graph_;
   engine_options options_;
@@ -161,4 +134,8 @@ concept executor = requires(E const& e, graph_view const& g, engine_options cons
   std::unique_ptr<engine>(e.make_engine(g, o));
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/executors/engine_inl.hpp>
+#endif

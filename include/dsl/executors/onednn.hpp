@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/executors/onednn/engine.hpp>
+#include <dsl/detail/mode.hpp>
+#include <dsl/executors/engine.hpp>
 #include <dsl/executors/tower_place.hpp>
 
 #include <memory>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// The CPU through oneDNN (2.6 or 3): link typenet::onednn.
 struct onednn {
@@ -15,29 +16,21 @@ struct onednn {
 
   static constexpr dsl::target compile_time_target{.channel_block = 16, .library_writes_slices = true};
   /// How this processor wants its tensors.
-  static dsl::target target() { return {.channel_block = dnn::preferred_block(), .library_writes_slices = true}; }
+  static dsl::target target();
 
   /// Towers share the threads out among them; each has at least one. Throws option_error for more threads, of all
   /// towers together, than one engine may have.
-  int cores_a_tower(int towers) const {
-    dnn::require_threads(threads);
-    return share_of(towers);
-  }
-  onednn for_tower(detail::tower_place const& at) const {
-    onednn mine = *this;
-    mine.threads = share_of(at.towers);
-    return mine;
-  }
+  int cores_a_tower(int towers) const;
+  onednn for_tower(detail::tower_place const& at) const;
 
-  [[gnu::cold]] std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const {
-    return std::unique_ptr<engine>(new dnn::engine(g, o, target(), {threads, winograd}));
-  }
+  [[gnu::cold]] std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const;
 
  private:
-  int share_of(int towers) const {
-    int const all = threads != 0 ? threads : dnn::all_threads();
-    return towers > 0 && all > towers ? all / towers : 1;
-  }
+  int share_of(int towers) const;
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/executors/onednn_inl.hpp>
+#endif

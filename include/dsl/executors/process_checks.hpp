@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/plan/plan.hpp>
 
 #include <cstdint>
 #include <string>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 class augmentation;
 struct dataset;
@@ -59,4 +60,4 @@ class process_checks {
   ~process_checks() = default;
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE

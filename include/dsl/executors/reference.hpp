@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/executors/reference/engine.hpp>
+#include <dsl/detail/mode.hpp>
+#include <dsl/executors/engine.hpp>
 
 #include <memory>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// Plain loops that need no library: the oracle of every other executor, and the fallback. T is what it computes in:
 /// dsl::reference{} in float, dsl::reference<double>{} in double.
@@ -17,9 +18,16 @@ struct reference {
 
   static int cores_a_tower(int) { return 1; }
 
-  std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const {
-    return std::unique_ptr<engine>(new plain::engine<T>(g, o, target));
-  }
+  std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const;
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifdef TYPENET_COMPILED
+namespace dsl::TYPENET_MODE {
+extern template struct reference<float>;
+extern template struct reference<double>;
+}  // namespace dsl::TYPENET_MODE
+#else
+#include <dsl/executors/reference_inl.hpp>
+#endif

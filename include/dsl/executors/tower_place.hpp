@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-namespace dsl::detail {
+#include <dsl/detail/mode.hpp>
+
+namespace dsl::detail::TYPENET_MODE {
 
 /// A tower's place: what an executor must know to make the engine for it.
 struct tower_place {
@@ -10,4 +12,4 @@ struct tower_place {
   int device = 0;
 };
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/detail/math.hpp>
+#include <dsl/detail/mode.hpp>
 
 #include <cstdint>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// How an optimizer's slots and a gradient become a new weight; adamw is adam whose decay is decoupled.
 enum class update_method : unsigned char { sgd, adam, rmsprop };
@@ -56,21 +56,9 @@ struct update_rule {
 
   /// For step `step` of the whole training, from 0. Powers are products: the same bits in every process, which a
   /// library's pow() does not promise.
-  update_numbers at(double learning_rate, std::uint64_t step) const {
-    update_numbers n{.rate = learning_rate, .epsilon = epsilon};
-    if (decoupled) n.shrink = learning_rate * weight_decay;
-    if (method != update_method::adam) return n;
-    double const root = detail::sqrt(1 - power(second_decay, step + 1));
-    n.rate = learning_rate * root / (1 - power(first_decay, step + 1));
-    // m / (sqrt(v) / root + epsilon), times root above and below
-    if (where == epsilon_place::beside_corrected_root) n.epsilon = epsilon * root;
-    return n;
-  }
+  update_numbers at(double learning_rate, std::uint64_t step) const;
   /// What gradients are multiplied with whose squares add up to `squares`. Both are the same bits on all ranks.
-  double scale_for(double squares) const {
-    double const scale = clip.norm / (detail::sqrt(squares) + clip.norm_epsilon);
-    return scale > 1 ? 1 : scale;  // of a NaN: NaN
-  }
+  double scale_for(double squares) const;
 
  private:
   static constexpr double power(double x, std::uint64_t n) {
@@ -81,4 +69,8 @@ struct update_rule {
   }
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/executors/update_rule_inl.hpp>
+#endif

@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/detail/print.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/io/checkpoint.hpp>
-#include <dsl/detail/file_lock.hpp>
 #include <dsl/io/save_freq.hpp>
 
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
-#include <memory>
 #include <string>
-#include <system_error>
-#include <utility>
 
-#include <unistd.h>
-
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// How often a run's state is kept, and for how long.
 struct backup_options {
@@ -39,86 +33,16 @@ struct backup_options {
 /// another run's that has not ended; the trainer is then as it was. Later it warns once and goes on.
 class backup_and_restore : public callback {
  public:
-  explicit backup_and_restore(std::string path, backup_options const& o = {}) : file_(std::move(path)), options_(o) {
-    o.save_freq.require();
-  }
+  explicit backup_and_restore(std::string path, backup_options const& o = {});
 
-  [[gnu::cold]] void on_restore(fit_run& run) override {
-    restored_ = resumed_ = false;
-    given_ = run.given_rate, given_then_ = -1;
-    file_.begin();
-    std::string there, bytes, wrong;
-    try {
-      if (run.leads && look(run)) there = "yes", bytes = read_checkpoint(path());
-    } catch (file_error const& e) {
-      if (!run.processes) throw;
-      wrong = e.what();
-    }
-    if (run.processes) {
-      run.processes->broadcast("why there can be no state", wrong);
-      if (!wrong.empty()) throw file_error(wrong);
-      run.processes->broadcast("whether there is a state to go on from", there);
-      run.processes->broadcast("the state to go on from", bytes);
-    }
-    if (there.empty()) return;
-    check(run, detail::checkpoint_reader(run.trainer, bytes, path()).head);
-    before_ = detail::checkpoint_bytes(
-        run.trainer,
-        {.slots = run.trainer.engine().options().update.slots(), .learning_rate = run.trainer.learning_rate()}, {}, {});
-    saved_ = restore_run(run.trainer, bytes, path());
-    restored_ = true;
-    run.past = saved_.past;
-    run.next = saved_.next;
-    run.restored_by = this;
-    run.stop = saved_.stop;
-    run.learning_rate = saved_.learning_rate;
-  }
-  [[gnu::cold]] void on_resume(fit_run& run) override {
-    if (!restored_ || run.restored_by != this) return;  // of several files the last one's state is the run's
-    restore_callbacks(run, saved_.callbacks, path());
-    bool const another = given_then_ >= 0 && given_then_ != given_;
-    if (!another) run.learning_rate = saved_.learning_rate;
-    if (std::exchange(resumed_, true)) return;  // within an epoch once more, where a schedule has set the new one
-    if (another) run.trainer.set_learning_rate(given_);
-    if (options_.verbose && run.leads) detail::print_lines(options_.out, where(run));
-  }
-  [[gnu::cold]] void on_refused(fit_run& run) override {
-    if (before_.empty()) return;
-    std::string const before = std::exchange(before_, {});
-    try {
-      detail::checkpoint_reader const state(run.trainer, before, path());
-      state.give_arrays(run.trainer.engine(), true);
-      run.trainer.set_steps(state.head.steps);
-      run.trainer.set_learning_rate(state.head.learning_rate);
-    } catch (error const&) {  // NOLINT(bugprone-empty-catch): the device is lost, which fit is about to say
-    }
-  }
+  [[gnu::cold]] void on_restore(fit_run& run) override;
+  [[gnu::cold]] void on_resume(fit_run& run) override;
+  [[gnu::cold]] void on_refused(fit_run& run) override;
   void on_epoch_begin(fit_run&) override { before_ = {}; }
-  void on_batch_end(fit_run&) override {
-    if (file_.confirm()) forget_before();
-  }
-  void on_backup(fit_run& run) override {
-    bool now = options_.save_freq.now(run, batches_);
-    if (options_.save_freq.epochs == 0 && run.next.step == 0) now = true, batches_ = 0;
-    now |= run.interrupted != 0;
-    if (!now) return;
-    if (run.processes) run.stop = run.processes->any("whether a callback ends the run, in its state", run.stop);
-    if (run.leads && file_.keep(run, checkpoint(run))) forget_before();
-  }
-  [[gnu::cold]] void on_train_end(fit_run& run) override {
-    saved_ = {}, before_ = {};
-    if (run.failed || !run.leads) return file_.begin();
-    if (!options_.delete_checkpoint) {
-      if (file_.confirm()) forget_before();  // a run that was ended after its last moment
-      return;
-    }
-    ::unlink(path().c_str());
-    forget_before();
-  }
-  void state(callback_state& s) override {
-    s("batches", batches_, 0, s.largest_count);
-    s("learning rate given", s.restores() ? given_then_ : given_);
-  }
+  void on_batch_end(fit_run&) override;
+  void on_backup(fit_run& run) override;
+  [[gnu::cold]] void on_train_end(fit_run& run) override;
+  void state(callback_state& s) override;
 
   /// Whether the last fit resumed from the file.
   bool restored() const { return restored_; }
@@ -130,63 +54,14 @@ class backup_and_restore : public callback {
   std::string const& path() const { return file_.path(); }
   std::string before() const { return path() + ".before"; }
 
-  [[gnu::cold]] std::string where(fit_run const& run) const {
-    fit_position const& at = run.next;
-    std::string const place = at.step > 0
-                                  ? detail::message({"batch ", at.step, " of ", run.steps, " of epoch ", at.epoch + 1})
-                                  : detail::message({"epoch ", at.epoch});
-    std::string rate = detail::message({saved_.learning_rate});
-    if (given_then_ < 0 && given_ != saved_.learning_rate)
-      rate += detail::message({", which stays; this run was given ", given_});
-    else if (given_then_ >= 0 && given_then_ != given_)
-      rate += detail::message(
-          {" and is now ", given_, ": that run was given ", given_then_, ", this one is given ", given_});
-    return detail::message({"Resuming from ", detail::printable(path()), " after ", place, " of ", run.epochs,
-                            "; the learning rate was ", rate, "\n"});
-  }
+  [[gnu::cold]] std::string where(fit_run const& run) const;
 
   /// Whether there is a state to resume from.
-  [[gnu::cold]] bool look(fit_run& run) {
-    has_before_ = false;
-    detail::make_folders(path(), "backup_and_restore");
-    check_writable(path(), "backup_and_restore");
-    run.held.push_back(std::make_shared<file_lock>(path(), "backup_and_restore"));
-    if (::access(path().c_str(), F_OK) != 0) return false;
-    if (options_.restore) return true;
-    // Killed before it has a state of its own, this run must not go on from another one's.
-    if (std::rename(path().c_str(), before().c_str()) != 0)
-      throw file_error(
-          detail::message({"backup_and_restore: ", path(), " must be a file that can be renamed to ", before(),
-                           "; found ", std::generic_category().message(errno), "; remove one of them"}));
-    has_before_ = true;
-    return false;
-  }
-  [[gnu::cold]] void forget_before() {
-    if (std::exchange(has_before_, false)) ::unlink(before().c_str());
-  }
+  [[gnu::cold]] bool look(fit_run& run);
+  [[gnu::cold]] void forget_before();
 
   /// Before the trainer has anything of it.
-  [[gnu::cold]] void check(fit_run const& run, detail::checkpoint_head const& at) const {
-    if (at.epoch == 0 && at.step == 0)  // and the end of this run would remove it
-      throw file_error(
-          detail::message({"backup_and_restore: ", path(),
-                           " must be a run's state; found weights alone, as save_weights writes them; choose another "
-                           "name, or load them with load_weights"}));
-    if (at.epoch + (at.step > 0 ? 1 : 0) > run.epochs)
-      throw option_error(detail::message({"backup_and_restore: ", path(), " has ", at.epoch, " epochs",
-                                          at.step > 0 ? " and a part of the next" : "", " already; this run has ",
-                                          run.epochs, "; give it ", at.step > 0 ? "more" : "as many or more"}));
-    if (at.batch_size == run.batch_size && at.steps_an_epoch == run.steps) return;
-    std::string const differ = detail::message(
-        {at.steps_an_epoch, " batches of ", at.batch_size, "; this run's have ", run.steps, " of ", run.batch_size});
-    if (at.step > 0)
-      throw option_error(detail::message({"backup_and_restore: ", path(), " is of the middle of an epoch of ", differ,
-                                          "; choose the same, or remove the file"}));
-    if (at.batch_size > 0 && run.leads)
-      on_warning(detail::message({"backup_and_restore: ", path(), " is of epochs of ", differ,
-                                  "; it goes on, but not to the same bits"})
-                     .c_str());
-  }
+  [[gnu::cold]] void check(fit_run const& run, detail::checkpoint_head const& at) const;
 
   detail::state_file file_;
   backup_options options_;
@@ -199,4 +74,8 @@ class backup_and_restore : public callback {
   bool has_before_ = false;  // another run's state
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/io/backup_and_restore_inl.hpp>
+#endif

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/detail/math.hpp>
-#include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/training/callback.hpp>
 #include <dsl/training/fingerprint.hpp>
 #include <dsl/training/trainer.hpp>
 
 #include <cstdint>
-#include <cstring>
 #include <string>
-#include <utility>
 #include <vector>
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// What a checkpoint begins with; after it come 9 doubles for each of `epochs` epochs, then the parameters as floats,
 /// each followed by its optimizer slots, then the callbacks' state, then the fingerprint of all that. In this machine's
@@ -36,38 +33,18 @@ struct checkpoint_head {
   std::int64_t epoch = 0, step = 0;  // of fit_position, which has a hole
   double loss = 0, correct = 0, first_rate = 0, seconds = 0;
 
-  void set(fit_position const& at) {
-    epoch = at.epoch, step = at.step;
-    loss = at.loss, correct = at.correct, first_rate = at.learning_rate, seconds = at.seconds;
-  }
+  void set(fit_position const& at);
   fit_position next() const { return {static_cast<int>(epoch), step, loss, correct, first_rate, seconds}; }
 };
 static_assert(sizeof(checkpoint_head) == 24 + 19 * 8, "checkpoint: no byte may be without a value");
 
 constexpr std::size_t epoch_numbers = 9;
 /// Returns the bytes of a file that begins like this; 0 where no file does.
-[[gnu::cold]] inline std::size_t checkpoint_size(checkpoint_head const& head) {
-  bool const counts = head.epochs >= 0 && head.epochs <= head.epoch && head.numbers >= 0 && head.numbers < 1LL << 40 &&
-                      head.callbacks >= 0 && head.callbacks < 1LL << 42 && head.slots >= 0 && head.slots < 100 &&
-                      head.epoch < 1'000'000'000 && head.step >= 0 && head.step <= head.steps_an_epoch &&
-                      head.batch_size >= 0 && head.batch_size < 1LL << 31 && head.steps < 1ULL << 53 &&
-                      is_learning_rate(head.learning_rate);
-  if (!counts) return 0;
-  return sizeof head + static_cast<std::size_t>(head.epochs) * epoch_numbers * sizeof(double) +
-         static_cast<std::size_t>(head.numbers) * sizeof(float) + static_cast<std::size_t>(head.callbacks) +
-         sizeof(std::uint64_t);
-}
-[[gnu::cold]] inline void write_epoch(epoch_record const& e, double* to) {
-  double const values[epoch_numbers] = {
-      static_cast<double>(e.epoch), e.train.loss,    e.train.acc, e.validation.loss,  e.validation.acc,
-      e.validated ? 1.0 : 0.0,      e.learning_rate, e.seconds,   e.images_per_second};
-  std::memcpy(to, values, sizeof values);
-}
+[[gnu::cold]] std::size_t checkpoint_size(checkpoint_head const& head);
+[[gnu::cold]] void write_epoch(epoch_record const& e, double* to);
 /// Whether `v` is an epoch's number, which is converted to an int.
 constexpr bool is_epoch(double v) { return v >= 0 && v < 1e9; }
-[[gnu::cold]] inline epoch_record read_epoch(double const* v) {
-  return {static_cast<int>(v[0]), {v[1], v[2]}, {v[3], v[4]}, v[5] != 0, v[6], v[7], v[8]};
-}
+[[gnu::cold]] epoch_record read_epoch(double const* v);
 
 /// f(slot, k, numbers) for every parameter (slot -1) and its optimizer slots, in the file's order.
 template <class F>
@@ -77,153 +54,45 @@ void for_each_array(graph_view const& g, long long slots, F f) {
     for (int s = -1; s < (p.trainable() ? slots : 0); ++s) f(s, k, p.count());
   }
 }
-[[gnu::cold]] inline std::uint64_t checksum(std::string const& bytes, std::size_t size) {
-  fingerprint f;
-  f.add(bytes.data(), size);
-  return f.value();
-}
+[[gnu::cold]] std::uint64_t checksum(std::string const& bytes, std::size_t size);
 
 /// `head` has what the trainer does not know, and how many slots are kept. Weights that are not the network's are
 /// given.
-[[gnu::cold]] inline std::string checkpoint_bytes(trainer& t, checkpoint_head head, history const& past,
-                                                  std::string const& callbacks,
-                                                  std::vector<float> const* weights = nullptr) {
-  engine& e = t.engine();
-  head.network = fingerprint_of(t.graph(), head.fingerprints);
-  head.rules = fingerprint_of(e.options(), t.graph(), head.fingerprints);
-  head.seed = t.seed();
-  head.steps = t.steps();
-  head.epochs = static_cast<std::int64_t>(past.epochs.size());
-  head.replicas = e.replicas();
-  head.callbacks = static_cast<std::int64_t>(callbacks.size());
-  for_each_array(t.graph(), head.slots, [&](int, int, long long count) { head.numbers += count; });
-  std::string bytes;
-  auto const append = [&](void const* data, std::size_t size) { bytes.append(static_cast<char const*>(data), size); };
-  append(&head, sizeof head);
-  for (epoch_record const& r : past.epochs) {
-    double numbers[epoch_numbers];
-    write_epoch(r, numbers);
-    append(numbers, sizeof numbers);
-  }
-  std::vector<float> values;
-  float const* given = weights ? weights->data() : nullptr;
-  for_each_array(t.graph(), head.slots, [&](int slot, int k, long long count) {
-    auto const size = static_cast<std::size_t>(count);
-    values.resize(size);
-    if (slot >= 0)
-      e.read_slot(slot, k, values.data());
-    else if (given)
-      std::memcpy(values.data(), std::exchange(given, given + size), size * sizeof(float));
-    else
-      e.read_parameter(k, values.data());
-    append(values.data(), size * sizeof(float));
-  });
-  bytes += callbacks;
-  std::uint64_t const sum = checksum(bytes, bytes.size());
-  append(&sum, sizeof sum);
-  return bytes;
-}
+[[gnu::cold]] std::string checkpoint_bytes(trainer& t, checkpoint_head head, history const& past,
+                                           std::string const& callbacks, std::vector<float> const* weights = nullptr);
 
-[[gnu::cold]] inline std::string wrong_size(std::size_t expected, std::size_t found) {
-  return expected > 0
-             ? message({"must have ", expected, " bytes; found ", found, ": it is cut short or damaged; start without"})
-             : "must have sizes and counts that can be: it is cut short or damaged; start without";
-}
+[[gnu::cold]] std::string wrong_size(std::size_t expected, std::size_t found);
 
 /// What to do with a file that does not begin as a checkpoint.
-[[gnu::cold]] inline char const* advice_for_begin(std::string const& bytes) {
-  if (bytes.size() > 8 && bytes[8] == '{') return "this one looks like safetensors: load_safetensors reads it";
-  if (bytes.compare(0, 4, "\x89HDF") == 0) return "this one is HDF5: load_keras_h5 reads Keras's weights";
-  return "give another file, or start without";
-}
+[[gnu::cold]] char const* advice_for_begin(std::string const& bytes);
 
 /// Bytes that are whole and of this trainer's network, taken apart. Throws file_error for others. Both must outlive it.
 class checkpoint_reader {
  public:
-  [[gnu::cold]] checkpoint_reader(trainer& t, std::string const& bytes, std::string const& name)
-      : bytes_(bytes), name_(name) {
-    checkpoint_head const own{};
-    need(bytes.size() >= sizeof own.magic && std::memcmp(bytes.data(), own.magic, version_at) == 0,
-         message({"must begin as typenet's checkpoints do; ", advice_for_begin(bytes)}));
-    need(std::memcmp(bytes.data(), own.magic, sizeof own.magic) == 0,
-         "is of another version of typenet; go on with the program that began it, or start without");
-    need(bytes.size() >= sizeof head, message({"must have ", sizeof head, " bytes or more; found ", bytes.size(),
-                                               ": it is cut short or damaged; start without"}));
-    std::memcpy(&head, bytes.data(), sizeof head);
-    std::size_t const size = checkpoint_size(head);
-    need(size == bytes.size(), wrong_size(size, bytes.size()));
-    std::uint64_t sum = 0;
-    std::memcpy(&sum, bytes.data() + size - sizeof sum, sizeof sum);
-    need(sum == checksum(bytes, size - sizeof sum), "is damaged: its checksum does not fit; start without");
-    need(head.fingerprints >= 0 && head.fingerprints <= fingerprint_version,
-         message({"has fingerprints of version ", head.fingerprints, "; this typenet knows 0 to ", fingerprint_version,
-                  "; resume with the program that wrote it, or start without"}));
-    need(head.network == fingerprint_of(t.graph(), head.fingerprints),
-         "is another network's; give another file, or start without");
-    long long expected = 0;
-    for_each_array(t.graph(), head.slots, [&](int, int, long long count) { expected += count; });
-    need(head.numbers == expected, "has another number of weights than its network; start without");
-    callbacks_ = size - sizeof sum - static_cast<std::size_t>(head.callbacks);
-    arrays_ = callbacks_ - static_cast<std::size_t>(head.numbers) * sizeof(float);
-    check_position();
-  }
+  [[gnu::cold]] checkpoint_reader(trainer& t, std::string const& bytes, std::string const& name);
 
-  [[gnu::cold]] void need(bool holds, std::string const& what) const {
-    if (!holds) throw file_error(message({"checkpoint: ", name_, " ", what}));
-  }
-  [[gnu::cold]] history past() const {
-    history h;
-    for (std::int64_t i = 0; i < head.epochs; ++i) {
-      double read[epoch_numbers];
-      read_record(i, read);
-      h.epochs.push_back(read_epoch(read));
-    }
-    return h;
-  }
+  [[gnu::cold]] void need(bool holds, std::string const& what) const;
+  [[gnu::cold]] history past() const;
   /// Parameters and running statistics, and the slots where the optimizer is the same.
-  [[gnu::cold]] void give_arrays(engine& e, bool slots) const {
-    std::vector<float> values;
-    char const* from = bytes_.data() + arrays_;
-    for_each_array(e.graph(), head.slots, [&](int slot, int k, long long count) {
-      values.resize(static_cast<std::size_t>(count));
-      std::memcpy(values.data(), from, values.size() * sizeof(float));
-      from += values.size() * sizeof(float);
-      if (slot < 0)
-        e.write_parameter(k, values.data());
-      else if (slots)
-        e.write_slot(slot, k, values.data());
-    });
-  }
+  [[gnu::cold]] void give_arrays(engine& e, bool slots) const;
   std::string callbacks() const { return bytes_.substr(callbacks_, static_cast<std::size_t>(head.callbacks)); }
 
   checkpoint_head head{};
   static constexpr std::size_t version_at = 19;  // after "typenet checkpoint "
 
  private:
-  [[gnu::cold]] void read_record(std::int64_t i, double (&to)[epoch_numbers]) const {
-    std::memcpy(to, bytes_.data() + sizeof head + static_cast<std::size_t>(i) * sizeof to, sizeof to);
-  }
+  [[gnu::cold]] void read_record(std::int64_t i, double (&to)[epoch_numbers]) const;
   /// Checks what a run and its callbacks rely on: that the records are of finished epochs, and that there is one where
   /// the next epoch has not begun.
-  [[gnu::cold]] void check_position() const {
-    need(is_learning_rate(head.first_rate) && isfinite(head.loss) && isfinite(head.correct) && head.seconds >= 0 &&
-             head.seconds < 1e12,
-         "is damaged: what its epoch has come to can't be; start without");
-    need(head.epoch == 0 || head.step > 0 || head.epochs > 0,
-         message({"is damaged: it is after epoch ", head.epoch, " and has none of its epochs; start without"}));
-    double record[epoch_numbers] = {};
-    for (std::int64_t i = 0; i < head.epochs; ++i) {
-      read_record(i, record);
-      need(is_epoch(record[0]), message({"is damaged: record ", i, " is of epoch ", record[0], "; start without"}));
-    }
-    need(record[0] < static_cast<double>(head.epoch) || head.epochs == 0,
-         message({"is damaged: it is after epoch ", head.epoch, " and its last record of epoch ", record[0] + 1,
-                  "; start without"}));
-  }
+  [[gnu::cold]] void check_position() const;
 
   std::string const& bytes_;
   std::string const& name_;
   std::size_t arrays_ = 0, callbacks_ = 0;
 };
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/io/checkpoint_format_inl.hpp>
+#endif

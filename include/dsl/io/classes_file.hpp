@@ -4,19 +4,14 @@
 #include <dsl/data/dataset.hpp>
 #include <dsl/detail/atomic_file.hpp>
 #include <dsl/detail/mapped_file.hpp>
-#include <dsl/detail/utf8.hpp>
+#include <dsl/detail/mode.hpp>
 
-#include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
-#include <fmt/core.h>
-
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// What a trained network's inputs and outputs mean, and its weights don't say.
 struct picture_classes {
@@ -25,80 +20,32 @@ struct picture_classes {
   std::vector<float> mean;         // what was subtracted from every picture, sample.size() floats; none: empty
 };
 
-[[gnu::cold]] inline picture_classes classes_of(dataset const& data) {
-  if (data.deviation)
-    throw option_error(
-        "classes: the file has room for a mean, not for a deviation; found a data set that has both; "
-        "keep its mean and deviation yourself");
-  picture_classes all{data.sample, {}, {}};
-  for (int c = 0; c < data.classes; ++c) all.names.push_back(data.class_name(c));
-  if (data.mean) all.mean = *data.mean;
-  return all;
-}
+[[gnu::cold]] picture_classes classes_of(dataset const& data);
 
-namespace detail {
+}  // namespace dsl::TYPENET_MODE
+
+namespace dsl::detail::TYPENET_MODE {
 
 /// The bytes of the longest name, and so of a classes file's longest line. Without a limit the end of a line that is a
 /// hole in the file would be searched for hours.
 inline constexpr std::size_t longest_class_name = 1000;
 
 /// Whether a name can be a line of the file, and can be printed: names go to terminals and to gnuplot.
-[[gnu::cold]] inline bool is_class_name(std::string_view name) {
-  return !name.empty() && name.size() <= longest_class_name && without_controls(name) == name;
-}
+[[gnu::cold]] bool is_class_name(std::string_view name);
 
 /// A classes file, line by line; each error names the line.
 class classes_reader {
  public:
   classes_reader(std::string_view text, std::string const& path) : rest_(text), path_(path) {}
 
-  std::string_view line(char const* must) {
-    ++number_;
-    std::size_t const end = rest_.substr(0, longest_class_name + 1).find('\n');
-    if (end == rest_.npos)
-      refuse(must, rest_.size() > longest_class_name ? fmt::format("a line of more than {} bytes", longest_class_name)
-                                                     : "the file's end");
-    std::string_view const found = rest_.substr(0, end);
-    rest_.remove_prefix(end + 1);
-    return found;
-  }
-  void exact(char const* what) {
-    if (std::string_view const found = line(what); found != what) refuse(what, found);
-  }
+  std::string_view line(char const* must);
+  void exact(char const* what);
   /// "picture 3 32 32": after the word as many numbers of `least` or more, none of them above 2^24.
-  void numbers(char const* must, std::string_view word, int least, int* to, int count) {
-    std::string_view const found = line(must);
-    std::string_view at = found;
-    bool good = at.starts_with(word);
-    if (good) at.remove_prefix(word.size());
-    for (int i = 0; i < count && good; ++i) {
-      good = at.starts_with(' ');
-      if (!good) break;
-      at.remove_prefix(1);
-      auto const [end, error] = std::from_chars(at.data(), at.data() + at.size(), to[i]);
-      good = error == std::errc() && to[i] >= least && to[i] <= 1 << 24;
-      at.remove_prefix(static_cast<std::size_t>(end - at.data()));
-    }
-    if (!good || !at.empty()) refuse(must, found);
-  }
-  float number(char const* must) {
-    std::string_view const found = line(must);
-    float value = 0;
-    auto const [end, error] = std::from_chars(found.data(), found.data() + found.size(), value);
-    if (error != std::errc() || end != found.data() + found.size() || !std::isfinite(value)) refuse(must, found);
-    return value;
-  }
-  std::string_view name() {
-    char const* const must = "a class's name, in UTF-8 and without control characters";
-    std::string_view const found = line(must);
-    if (!is_class_name(found)) refuse(must, found);
-    return found;
-  }
+  void numbers(char const* must, std::string_view word, int least, int* to, int count);
+  float number(char const* must);
+  std::string_view name();
   bool at_end() const { return rest_.empty(); }
-  [[noreturn]] void refuse(char const* must, std::string_view found) const {
-    throw file_error(fmt::format("classes: {}, line {}: it must be {}; found {}; save weights and classes again", path_,
-                                 number_, must, without_controls(found.substr(0, 60))));
-  }
+  [[noreturn]] void refuse(char const* must, std::string_view found) const;
 
  private:
   std::string_view rest_;
@@ -106,48 +53,20 @@ class classes_reader {
   int number_ = 0;
 };
 
-}  // namespace detail
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
 
 /// As text, a name and a number of the mean a line; what is read back is the same to the bit. Throws file_error, and
 /// then a file that was there before is as it was; option_error for names that are not UTF-8 or have control
 /// characters.
-[[gnu::cold]] inline void write_classes(picture_classes const& all, std::string const& path) {
-  std::string text = fmt::format("typenet classes 1\npicture {} {} {}\nclasses {}\n", all.sample.channels,
-                                 all.sample.height, all.sample.width, all.names.size());
-  for (std::string const& name : all.names) {
-    if (!detail::is_class_name(name))
-      throw option_error(fmt::format(
-          "classes: a name must be one line of UTF-8, 1 to {} bytes, without control characters; found '{}' of {} "
-          "bytes; give it another one",
-          detail::longest_class_name, detail::without_controls(name.substr(0, 60)), name.size()));
-    text += name + "\n";
-  }
-  text += fmt::format("mean {}\n", all.mean.size());
-  for (float const m : all.mean) text += fmt::format("{}\n", m);  // the fewest digits that tell it from its neighbours
-  text += "end\n";
-  atomic_file file(path, "classes");
-  file.write(text);
-  file.commit();
-}
+[[gnu::cold]] void write_classes(picture_classes const& all, std::string const& path);
 
 /// Throws data_error where the file can't be read, file_error where it is no such file, whole.
-[[gnu::cold]] inline picture_classes read_classes(std::string const& path) {
-  detail::mapped_file const file(path, "classes", "give the file that was written beside the weights");
-  detail::classes_reader in({reinterpret_cast<char const*>(file.data()), file.size()}, path);
-  picture_classes all;
-  int shape[3] = {}, count = 0;
-  in.exact("typenet classes 1");
-  in.numbers("'picture' and three sizes", "picture", 1, shape, 3);
-  in.numbers("'classes' and how many", "classes", 1, &count, 1);
-  all.sample = {shape[0], shape[1], shape[2]};
-  for (int i = 0; i < count; ++i) all.names.emplace_back(in.name());
-  in.numbers("'mean' and how many numbers", "mean", 0, &count, 1);
-  if (count != 0 && count != all.sample.size())
-    in.refuse("a mean of the picture's size, or of none", std::to_string(count));
-  for (int i = 0; i < count; ++i) all.mean.push_back(in.number("a number of the mean"));
-  in.exact("end");
-  if (!in.at_end()) in.refuse("the last line", "more after it");
-  return all;
-}
+[[gnu::cold]] picture_classes read_classes(std::string const& path);
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/io/classes_file_inl.hpp>
+#endif

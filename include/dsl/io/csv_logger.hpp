@@ -3,20 +3,14 @@
 
 #include <dsl/detail/atomic_file.hpp>
 #include <dsl/detail/input_file.hpp>
-#include <dsl/io/folders.hpp>
-#include <dsl/io/history_csv.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/training/callback_state.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <utility>
 
-#include <unistd.h>
-
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// As Keras's CSVLogger has them.
 struct csv_logger_options {
@@ -35,62 +29,18 @@ class csv_logger : public callback {
  public:
   explicit csv_logger(std::string path, csv_logger_options const& o = {}) : path_(std::move(path)), options_(o) {}
 
-  [[gnu::cold]] void on_train_begin(fit_run& run) override {
-    warned_ = whole_ = false;
-    before_ = 0;
-    if (!run.leads) return;
-    detail::make_folders(path_, "csv_logger");
-    check_writable(path_, "csv_logger");
-    if (options_.append) before_ = static_cast<std::int64_t>(text(callback_state::largest_count).size());
-  }
-  void on_epoch_begin(fit_run& run) override {
-    if (!whole_) write_all(run);
-  }
-  [[gnu::cold]] void on_epoch_end(fit_run& run) override {
-    if (run.leads && whole_) {
-      std::string const row = with_separator(history_csv_row(run.current));
-      std::FILE* const file = std::fopen(path_.c_str(), "r+e");  // none that has no header
-      whole_ = file && std::fseek(file, 0, SEEK_END) == 0 && std::fwrite(row.data(), 1, row.size(), file) == row.size();
-      whole_ = file && std::fclose(file) == 0 && whole_;
-    }
-    if (!whole_) write_all(run);  // says what is wrong
-  }
-  [[gnu::cold]] void on_train_end(fit_run& run) override {
-    if (!whole_) write_all(run);  // it has gone on from a run's end
-  }
+  [[gnu::cold]] void on_train_begin(fit_run& run) override;
+  void on_epoch_begin(fit_run& run) override;
+  [[gnu::cold]] void on_epoch_end(fit_run& run) override;
+  [[gnu::cold]] void on_train_end(fit_run& run) override;
   void state(callback_state& s) override { s("bytes before", before_, 0, s.largest_count); }
 
  private:
   /// The file up to this run's first row, and the rows of the epochs so far.
-  [[gnu::cold]] void write_all(fit_run const& run) {
-    if (!run.leads) return;
-    whole_ = detail::write_or_warn(warned_, [&] {
-      std::string all = text(before_);
-      if (all.empty()) all = with_separator(history_csv_header);
-      if (!all.ends_with('\n')) all += '\n';  // a run before was killed within its last row
-      for (epoch_record const& e : run.past.epochs) all += with_separator(history_csv_row(e));
-      atomic_file file(path_, "csv_logger");
-      file.write(all);
-      file.commit();
-    });
-  }
+  [[gnu::cold]] void write_all(fit_run const& run);
   /// Returns the file's first `most` bytes, or all that it has.
-  [[gnu::cold]] std::string text(std::int64_t most) const {
-    if (::access(path_.c_str(), F_OK) != 0) return {};
-    try {
-      detail::input_file file(path_, "csv_logger", "give another path");
-      std::string all;
-      file.append(all, std::min(file.size(), static_cast<std::size_t>(most)));
-      return all;
-    } catch (data_error const& e) {
-      throw file_error(e.what());
-    }
-  }
-  std::string with_separator(std::string row) const {
-    for (char& c : row)
-      if (c == ',') c = options_.separator;
-    return row;
-  }
+  [[gnu::cold]] std::string text(std::int64_t most) const;
+  std::string with_separator(std::string row) const;
 
   std::string path_;
   csv_logger_options options_;
@@ -99,4 +49,8 @@ class csv_logger : public callback {
   bool warned_ = false;
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/io/csv_logger_inl.hpp>
+#endif

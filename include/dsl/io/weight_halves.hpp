@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
+
 #include <bit>
 #include <cstdint>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// IEEE's 16 bits as a float, exactly; a NaN keeps its payload.
 constexpr float float_of_f16(std::uint16_t half) {
@@ -20,4 +22,4 @@ constexpr float float_of_bf16(std::uint16_t half) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(half) << 16);
 }
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/error.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/io/weight_names.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// How one convention stores parameters: their axes, and the order of what flatten made. Ours is PyTorch's; Keras
 /// flattens (height, width, channels), so that whatever reads a flattened tensor has its inputs in another order there.
@@ -17,31 +16,12 @@ class weight_layout {
  public:
   /// Throws option_error for an add whose operands Keras would have in different orders, and for an operation of one's
   /// own that makes another shape of what Keras has in another order.
-  [[gnu::cold]] weight_layout(graph_view const& g, weight_convention c) : graph_(g), convention_(c) {
-    if (c == weight_convention::torch) return;
-    orders_.resize(static_cast<std::size_t>(g.size.tensors));
-    for (int n = 0; n < g.size.nodes; ++n)
-      orders_[static_cast<std::size_t>(g.nodes[n].output)] = order_behind(g.nodes[n]);
-  }
+  [[gnu::cold]] weight_layout(graph_view const& g, weight_convention c);
 
   /// The axes of parameter k there.
-  [[gnu::cold]] std::vector<std::uint64_t> shape(int k) const {
-    parameter const& p = graph_.parameters[k];
-    std::vector<std::uint64_t> all(p.dims, p.dims + p.rank);
-    if (keras() && p.rank == 2) all = {all[1], all[0]};
-    if (keras() && p.rank == 4) all = {all[2], all[3], all[1], all[0]};
-    if (keras() && p.rank == 4 && detail::is_depthwise(graph_, graph_.nodes[p.node])) {
-      auto const groups = static_cast<std::uint64_t>(graph_.nodes[p.node].groups);
-      all = {all[0], all[1], groups, all[3] / groups};  // its numbers lie in the same order
-    }
-    return all;
-  }
-  [[gnu::cold]] void from_ours(int k, float const* ours, float* theirs) const {
-    for_each(k, [&](long long here, long long there) { theirs[there] = ours[here]; });
-  }
-  [[gnu::cold]] void to_ours(int k, float const* theirs, float* ours) const {
-    for_each(k, [&](long long here, long long there) { ours[here] = theirs[there]; });
-  }
+  [[gnu::cold]] std::vector<std::uint64_t> shape(int k) const;
+  [[gnu::cold]] void from_ours(int k, float const* ours, float* theirs) const;
+  [[gnu::cold]] void to_ours(int k, float const* theirs, float* ours) const;
 
  private:
   /// Where channel i is in Keras's tensor; empty: at i.
@@ -51,69 +31,11 @@ class weight_layout {
   order const& order_of(int tensor) const { return orders_[static_cast<std::size_t>(tensor)]; }
   static int at(order const& o, int i) { return o.empty() ? i : o[static_cast<std::size_t>(i)]; }
 
-  [[gnu::cold]] order order_behind(node const& n) const {
-    switch (n.kind) {
-      case op::input:
-      case op::dense: return {};
-      case op::conv2d:
-        if (n.groups > 1 && !order_of(graph_.input(n)).empty())
-          throw option_error(
-              "conv2d: after a flattened picture its groups are of other channels in Keras, since it flattens height, "
-              "width and channels; weights can't be moved there or from there");
-        return {};
-      case op::flatten: return flattened(n);
-      case op::concat: return joined(n);
-      case op::add:
-        for (int i = 1; i < n.inputs; ++i)
-          if (order_of(graph_.input(n, i)) != order_of(graph_.input(n)))
-            throw option_error(
-                "add: Keras has its operands in different orders, since it flattens height, width and "
-                "channels; weights can't be moved there or from there");
-        break;
-      case op::multiply: return broadcast_order(n);
-      case op::custom:
-        if (!order_of(graph_.input(n)).empty() && !(graph_.input_shape(n) == graph_.output_shape(n)))
-          throw option_error(
-              "custom: after a flattened picture it makes another shape, whose order in Keras is unknown; weights "
-              "can't be moved there or from there");
-        break;
-      default: break;  // one number at a time, or one channel
-    }
-    return order_of(graph_.input(n));
-  }
+  [[gnu::cold]] order order_behind(node const& n) const;
   /// An operand of one channel has no order.
-  [[gnu::cold]] order broadcast_order(node const& n) const {
-    int const first = graph_.input(n), second = graph_.input(n, 1);
-    if (graph_.shape_of(first).channels == 1) return order_of(second);
-    if (graph_.shape_of(second).channels > 1 && order_of(first) != order_of(second))
-      throw option_error(
-          "multiply: Keras has its operands in different orders, since it flattens height, width and channels; weights "
-          "can't be moved there or from there");
-    return order_of(first);
-  }
-  [[gnu::cold]] order flattened(node const& n) const {
-    dsl::shape const& in = graph_.input_shape(n);
-    order const& before = order_of(graph_.input(n));
-    auto const pixels = static_cast<int>(in.area());
-    if (pixels == 1) return before;
-    order all(static_cast<std::size_t>(in.size()));
-    std::size_t next = 0;
-    for (int c = 0; c < in.channels; ++c)
-      for (int p = 0; p < pixels; ++p) all[next++] = p * in.channels + at(before, c);
-    return all;
-  }
-  [[gnu::cold]] order joined(node const& n) const {
-    order all;
-    bool moved = false;
-    for (int i = 0, first = 0; i < n.inputs; ++i) {
-      int const channels = graph_.input_shape(n, i).channels;
-      order const& part = order_of(graph_.input(n, i));
-      moved = moved || !part.empty();
-      for (int c = 0; c < channels; ++c) all.push_back(first + at(part, c));
-      first += channels;
-    }
-    return moved ? all : order{};
-  }
+  [[gnu::cold]] order broadcast_order(node const& n) const;
+  [[gnu::cold]] order flattened(node const& n) const;
+  [[gnu::cold]] order joined(node const& n) const;
 
   /// f(place here, place there) for every number of parameter k.
   template <class F>
@@ -140,4 +62,8 @@ class weight_layout {
   std::vector<order> orders_;
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/io/weight_layout_inl.hpp>
+#endif

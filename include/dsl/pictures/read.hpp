@@ -2,39 +2,25 @@
 #pragma once
 
 #include <dsl/detail/input_file.hpp>
-#include <dsl/pictures/jpeg.hpp>
-#include <dsl/pictures/png.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/pictures/rgb_picture.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
-#include <vector>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// A PNG or a JPEG in memory, told apart by how it begins. `name` is for messages. Throws data_error for everything
 /// else, for what is cut short or damaged, and for more than `limits` allow.
-[[gnu::cold]] inline rgb_picture decode_picture(std::uint8_t const* data, std::size_t size, std::string const& name,
-                                                picture_limits const& limits = {}) {
-  detail::check_bytes(size, name, limits);
-  auto const begins = [&](char const* with, std::size_t bytes) {
-    return size >= bytes && std::memcmp(data, with, bytes) == 0;
-  };
-  if (begins("\x89PNG\r\n\x1a\n", 8)) return detail::decode_png(data, size, name, limits);
-  if (begins("\xff\xd8\xff", 3)) return detail::decode_jpeg(data, size, name, limits);
-  detail::refuse_picture(name, size == 0 ? "must be a PNG or a JPEG; found an empty file"
-                                         : "must be a PNG or a JPEG, and does not begin as they do; convert it");
-}
+[[gnu::cold]] rgb_picture decode_picture(std::uint8_t const* data, std::size_t size, std::string const& name,
+                                         picture_limits const& limits = {});
 
 /// The same of a file, whatever its name ends in.
-[[gnu::cold]] inline rgb_picture read_picture(std::string const& path, picture_limits const& limits = {}) {
-  detail::input_file file(path, "picture", "give a PNG or a JPEG");
-  detail::check_bytes(file.size(), path, limits);
-  std::vector<std::uint8_t> bytes(file.size());
-  file.read(bytes.data(), bytes.size());
-  return decode_picture(bytes.data(), bytes.size(), path, limits);
-}
+[[gnu::cold]] rgb_picture read_picture(std::string const& path, picture_limits const& limits = {});
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/pictures/read_inl.hpp>
+#endif

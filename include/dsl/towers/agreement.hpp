@@ -3,63 +3,25 @@
 
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/message.hpp>
-#include <dsl/error.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/towers/process_group.hpp>
 #include <dsl/training/fingerprint.hpp>
 
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <vector>
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// Throws executor_error, in all processes, where one has another text than process 0. At most 127 characters count.
-[[gnu::cold]] inline void agree_on_text(process_group& all, char const* what, std::string const& text) {
-  struct line {
-    char text[128] = {};
-  };
-  line mine;
-  std::strncpy(mine.text, text.c_str(), sizeof mine.text - 1);
-  list<line> each(all.processes());
-  all.gather(what, mine, each.begin());
-  for (int q = 1; q < all.processes(); ++q)
-    if (std::strcmp(each[q].text, each[0].text) != 0)
-      throw executor_error(message({"processes: rank ", q, " and rank 0 differ in ", what, ": ", each[q].text, " and ",
-                                    each[0].text, "; start all of them with the same program and options"}));
-}
+[[gnu::cold]] void agree_on_text(process_group& all, char const* what, std::string const& text);
 
 /// That all processes have the same pictures. `what` is "train" or "validation".
-[[gnu::cold]] inline void agree_on_data(process_group& all, dataset const* data, char const* what) {
-  std::string const name = what;
-  all.agree(("the number of " + name + " pictures").c_str(), data ? static_cast<double>(data->size) : 0);
-  if (data) all.agree_on_fingerprint(("the " + name + " pictures").c_str(), fingerprint_of(*data));
-}
+[[gnu::cold]] void agree_on_data(process_group& all, dataset const* data, char const* what);
 
 /// That all processes train the same network in the same way.
-[[gnu::cold]] inline void agree_on_network(process_group& all, engine& e) {
-  engine_options const& o = e.options();
-  all.agree_on_fingerprint("the network", fingerprint_of(e.graph()));
-  all.agree_on_fingerprint("what is frozen", fingerprint_of_frozen(e.graph()));
-  all.agree("the seed", static_cast<double>(o.seed));
-  all.agree_on_fingerprint("the seed", o.seed);  // a double has 53 of its bits
-  all.agree("the loss", static_cast<int>(o.loss));
-  all.agree("the number of micro-batches", o.micro_batches);
-  all.agree("the label smoothing", o.label_smoothing);
-  constexpr char const* methods[] = {"sgd", "adam", "rmsprop"};
-  agree_on_text(all, "the optimizer", methods[static_cast<int>(o.update.method)]);
-  all.agree("the optimizer's momentum", o.update.momentum);
-  all.agree("the optimizer's weight decay", o.update.weight_decay);
-  all.agree("the optimizer's beta_1", o.update.first_decay);
-  all.agree("the optimizer's beta_2 or rho", o.update.second_decay);
-  all.agree("the optimizer's epsilon", o.update.epsilon);
-  all.agree("the norm that gradients are clipped to", o.update.clip.norm);
-  all.agree("the value that gradients are clipped to", o.update.clip.value);
-  all.agree_on_fingerprint("the optimizer's rule", fingerprint_of(o.update));  // with the rest of it
-  all.agree("batch_norm's momentum", o.batch_norm_momentum);
-  all.agree("batch_norm's running variance", o.unbiased_running_variance);
-}
+[[gnu::cold]] void agree_on_network(process_group& all, engine& e);
 
 /// All that processes compare around a training. What can't change is compared once; parameters, which cost a pass over
 /// all of them, where one process has changed them since.
@@ -71,63 +33,16 @@ class agreement final : public process_checks {
   void parameters_written() { written_ = true; }
   void parameters_trained() { trained_ = true; }
 
-  [[gnu::cold]] void before_fit(fit_terms const& t) override {
-    meet();
-    all_->agree("the batch size", t.batch_size);
-    all_->agree("the number of epochs", t.epochs);
-    all_->agree("the first epoch", t.initial_epoch);
-    all_->agree("the learning rate", t.learning_rate);
-    all_->agree("whether pictures are shuffled", t.shuffle);
-    all_->agree_on_fingerprint("the augmentation", fingerprint_of(t.augment, t.data.sample, t.epochs));
-    all_->agree("the steps trained so far", static_cast<double>(t.steps));
-    all_->agree("the epoch from which weights are averaged", t.average_from_epoch);
-    all_->agree("the average's momentum", t.average_momentum);
-    all_->agree("the steps from one average to the next", t.average_every);
-    agree_on_data(*all_, &t.data, "training");
-    agree_on_data(*all_, t.validation, "validation");
-    agree_on_parameters();
-  }
+  [[gnu::cold]] void before_fit(fit_terms const& t) override;
   [[gnu::cold]] void after_epoch() override { agree_on_parameters(); }
-  [[gnu::cold]] void before_evaluation(dataset const& data, int batch_size) override {
-    meet();
-    all_->agree("the number of pictures to evaluate", static_cast<double>(data.size));
-    all_->agree("the batch size", batch_size);
-    agree_on_parameters();
-  }
+  [[gnu::cold]] void before_evaluation(dataset const& data, int batch_size) override;
   /// One exchange a step. All that the steps themselves could bring apart is in it, so that parameters need comparing
   /// only where one process, which the others can't know of, has written some.
-  void before_batch(int size, double learning_rate, std::uint64_t steps, target_kind targets) override {
-    struct call {
-      double size, learning_rate;
-      std::uint64_t steps, written, targets;
-    };
-    list<call> each(all_->processes());
-    call const mine{1.0 * size, learning_rate, steps, written_, static_cast<std::uint64_t>(targets)};
-    all_->gather("train_on_batch", mine, each.begin());
-    bool written = false;
-    for (int q = 0; q < all_->processes(); ++q) {
-      process_group::require_same("the batch size", q, each[q].size, each[0].size);
-      process_group::require_same("whether the batch has values", q, static_cast<double>(each[q].targets),
-                                  static_cast<double>(each[0].targets));
-      process_group::require_same("the learning rate", q, each[q].learning_rate, each[0].learning_rate);
-      process_group::require_same("the steps trained so far", q, static_cast<double>(each[q].steps),
-                                  static_cast<double>(each[0].steps));
-      written |= each[q].written != 0;
-    }
-    if (!written) return;
-    meet();
-    compare_parameters();
-  }
+  void before_batch(int size, double learning_rate, std::uint64_t steps, target_kind targets) override;
   void before_epoch(double learning_rate) override { all_->agree("the epoch's learning rate", learning_rate); }
 
   int process() const override { return all_->process(); }
-  [[gnu::cold]] bool any(char const* what, bool here) override {
-    list<int> each(all_->processes());
-    all_->gather(what, static_cast<int>(here), each.begin());
-    bool found = false;
-    for (int one : each) found |= one != 0;
-    return found;
-  }
+  [[gnu::cold]] bool any(char const* what, bool here) override;
   void broadcast(char const* what, std::string& text) override { all_->broadcast(what, text); }
   void ask(int what) override { ask_ = what; }
   int asked() const override { return asked_; }
@@ -154,20 +69,10 @@ class agreement final : public process_checks {
     }
   }
   /// Network and options stay what they are.
-  [[gnu::cold]] void meet() {
-    if (met_) return;
-    agree_on_text(*all_, "the executor", engine_.arithmetic());
-    agree_on_network(*all_, engine_);
-    met_ = true;
-  }
+  [[gnu::cold]] void meet();
   /// After an epoch validation may have done it already.
-  [[gnu::cold]] void agree_on_parameters() {
-    if (any("whether parameters have changed", written_ || trained_)) compare_parameters();
-  }
-  [[gnu::cold]] void compare_parameters() {
-    all_->agree_on_fingerprint("the parameters", fingerprint_of(engine_));
-    written_ = trained_ = false;
-  }
+  [[gnu::cold]] void agree_on_parameters();
+  [[gnu::cold]] void compare_parameters();
 
   process_group* all_;
   engine& engine_;
@@ -177,4 +82,8 @@ class agreement final : public process_checks {
   int ask_ = 0, asked_ = 0;
 };
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/towers/agreement_inl.hpp>
+#endif

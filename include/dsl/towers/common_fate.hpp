@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/threads.hpp>
 #include <dsl/error.hpp>
 #include <dsl/towers/process_group.hpp>
@@ -8,7 +9,7 @@
 #include <exception>
 #include <string>
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// What the ranks of one process share: once one of them has failed, no other waits for it.
 class common_fate {
@@ -19,24 +20,14 @@ class common_fate {
   condition changed;
 
   /// Holding the guard. Throws peer_error where a rank has failed.
-  void require() const {
-    if (broken_) refuse();
-  }
+  void require() const;
   bool broken() const { return broken_; }
   [[gnu::cold, noreturn]] void refuse() const { throw peer_error(why_); }
 
   /// Holding the guard. An exchange that is under way ends, too.
-  [[gnu::cold]] void break_with(std::string const& why) {
-    if (broken_) return;  // the first reason is the cause
-    broken_ = true;
-    why_ = why;
-    if (exchanging_) world_->interrupt(why);
-    changed.notify_all();
-  }
+  [[gnu::cold]] void break_with(std::string const& why);
   /// Holding the guard: until nobody reads or writes the ranks' numbers for other processes.
-  [[gnu::cold]] void wait_for_exchange() {
-    while (exchanging_) changed.wait(guard);
-  }
+  [[gnu::cold]] void wait_for_exchange();
 
   /// work() talks to other processes, on one thread at a time. Without the guard. What it throws is everybody's
   /// failure.
@@ -78,4 +69,8 @@ class common_fate {
   std::string why_;
 };
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/towers/common_fate_inl.hpp>
+#endif

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <dsl/detail/math.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/executors/host/tower.hpp>
 #include <dsl/executors/reference/batch_norm.hpp>
 
 #include <vector>
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// A tower of an engine in host memory: its batch_norms meet those of the others through the communicator.
 template <class T>
@@ -217,13 +218,13 @@ class host_tower final : public host::tower<T> {
 class host_communicator : public host::group {
  public:
   owner<host::tower<float>> make_tower(graph_view const& g, engine_options const& o, plan const& layout,
-                                       float) override {
-    return owner<host::tower<float>>(new host_tower<float>(*this, g, o, layout));
-  }
+                                       float) override;
   owner<host::tower<double>> make_tower(graph_view const& g, engine_options const& o, plan const& layout,
-                                        double) override {
-    return owner<host::tower<double>>(new host_tower<double>(*this, g, o, layout));
-  }
+                                        double) override;
 };
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/towers/host_tower_inl.hpp>
+#endif

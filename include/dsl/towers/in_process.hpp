@@ -4,10 +4,10 @@
 #include <dsl/detail/chain.hpp>
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
 #include <dsl/detail/pinned_threads.hpp>
 #include <dsl/detail/threads.hpp>
-#include <dsl/error.hpp>
 #include <dsl/towers/common_fate.hpp>
 #include <dsl/towers/host_tower.hpp>
 #include <dsl/towers/overlapped_sums.hpp>
@@ -17,7 +17,7 @@
 #include <cstring>
 #include <string>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// Ranks that are threads of one process, or of several: then those of process 0 come first. In one process they add up
 /// their numbers in place, each a part of them, so that a sum costs one pass over every rank's memory, shared by all
@@ -26,12 +26,7 @@ namespace dsl {
 class in_process_group {
  public:
   /// `ranks` of this process; other processes may have other numbers of them. All make their groups at the same time.
-  [[gnu::cold]] explicit in_process_group(int ranks, process_group* world = nullptr)
-      : fate_(world), between_(world, positive(ranks)), calls_(ranks), data_(ranks) {
-    for (int r = 0; r < ranks; ++r) members_.emplace(*this, r);
-    if (ranks <= detail::core_set::available().cores.size()) spins_ = 10'000;
-    if (between_.processes() > 1) aside_ = detail::make_owner<detail::overlapped_sums>(fate_, between_, *world);
-  }
+  [[gnu::cold]] explicit in_process_group(int ranks, process_group* world = nullptr);
   in_process_group(in_process_group const&) = delete;
   in_process_group& operator=(in_process_group const&) = delete;
 
@@ -46,21 +41,11 @@ class in_process_group {
 
   /// A rank gives up: whoever waits, and every call from now on, throws an executor_error that says why. Returns when
   /// nobody uses the ranks' numbers any more.
-  [[gnu::cold]] void abort(std::string const& why) {
-    detail::lock const held(fate_.guard);
-    fate_.break_with(why);
-    fate_.wait_for_exchange();
-  }
+  [[gnu::cold]] void abort(std::string const& why);
   /// Throws that error where some rank has given up.
-  void require_all() {
-    detail::lock const held(fate_.guard);
-    fate_.require();
-  }
+  void require_all();
   /// Whether some rank has given up.
-  bool broken() {
-    detail::lock const held(fate_.guard);
-    return fate_.broken();
-  }
+  bool broken();
 
  private:
   enum class kind : unsigned char { none, sum, gather, fold, finish };
@@ -144,46 +129,15 @@ class in_process_group {
     int seat_;
   };
 
-  [[gnu::cold]] static int positive(int ranks) {
-    if (ranks < 1)
-      throw option_error(detail::message({"in_process_group: there must be 1 rank or more; found ", ranks}));
-    return ranks;
-  }
+  [[gnu::cold]] static int positive(int ranks);
 
   /// Every rank's arrays are the caller's to use from here to part().
-  void meet(int seat, call const& c) {
-    detail::lock const held(fate_.guard);
-    fate_.require();
-    calls_[seat] = c;
-    if (arrived_ > 0 && !(calls_[last_] == c)) differ(seat);
-    last_ = seat;
-    wait_for_all();
-  }
-  void part() {
-    detail::lock const held(fate_.guard);
-    fate_.require();
-    wait_for_all();
-  }
-  void wait_for_all() {
-    unsigned const round = round_;
-    if (++arrived_ == own_ranks()) {
-      arrived_ = 0;
-      __atomic_store_n(&round_, round + 1, __ATOMIC_RELEASE);
-      return fate_.changed.notify_all();
-    }
-    fate_.guard.unlock();
-    for (int i = 0; i < spins_ && __atomic_load_n(&round_, __ATOMIC_ACQUIRE) == round; ++i) detail::relax();
-    fate_.guard.lock();
-    while (round_ == round && !fate_.broken()) fate_.changed.wait(fate_.guard);
-    if (round_ == round) fate_.refuse();
-  }
+  void meet(int seat, call const& c);
+  void part();
+  void wait_for_all();
 
   /// Everybody else's result is what seat 0 has in `data` or `all`.
-  void take_over(int seat, void* result, long long bytes) {
-    part();
-    if (seat > 0) std::memcpy(result, calls_[0].all, static_cast<std::size_t>(bytes));
-    part();
-  }
+  void take_over(int seat, void* result, long long bytes);
 
   /// One rank's part of the numbers, in pieces that stay in the cache.
   template <class T>
@@ -203,15 +157,7 @@ class in_process_group {
     }
   }
   /// One rank's part of the numbers.
-  void fold(int seat, long long count, rank_fold const& f) const {
-    detail::list<double> heads(own_ranks()), values(own_ranks());
-    for (int r = 0; r < own_ranks(); ++r) heads[r] = calls_[r].head;
-    for (long long i = count * seat / own_ranks(); i < count * (seat + 1) / own_ranks(); ++i) {
-      for (int r = 0; r < own_ranks(); ++r) values[r] = data_of<double>(r)[i];
-      double const result = f(i, heads.begin(), values.begin());
-      for (int r = 0; r < own_ranks(); ++r) data_of<double>(r)[i] = result;
-    }
-  }
+  void fold(int seat, long long count, rank_fold const& f) const;
   template <class T>
   T* data_of(int seat) const {
     return static_cast<T*>(calls_[seat].data);
@@ -223,23 +169,9 @@ class in_process_group {
     fate_.exchange([&] { between_.add_up<T>(data_.begin(), count); });
   }
 
-  void fold_with_others(long long count, rank_fold const& f) {
-    detail::list<double> heads(own_ranks());
-    for (int s = 0; s < own_ranks(); ++s) data_[s] = calls_[s].data, heads[s] = calls_[s].head;
-    fate_.exchange([&] { between_.fold(data_.begin(), heads.begin(), count, f); });
-  }
+  void fold_with_others(long long count, rank_fold const& f);
 
-  [[gnu::cold, noreturn]] void differ(int seat) {
-    auto const words = [](call const& c) {
-      if (c.what == kind::finish) return detail::message({"finish_all_reduces of ", c.count, " sums"});
-      char const* const name = c.what == kind::sum ? "all_reduce" : c.what == kind::fold ? "fold" : "all_gather";
-      return detail::message({name, " of ", c.count, " numbers of ", c.bytes, " bytes"});
-    };
-    fate_.break_with(detail::message({"towers: rank ", first_rank() + last_, " calls ", words(calls_[last_]), ", rank ",
-                                      first_rank() + seat, " ", words(calls_[seat]),
-                                      "; all ranks must make the same calls in the same order"}));
-    fate_.refuse();
-  }
+  [[gnu::cold, noreturn]] void differ(int seat);
 
   detail::common_fate fate_;
   detail::process_sums between_;
@@ -255,4 +187,8 @@ class in_process_group {
   detail::owner<detail::overlapped_sums> aside_;  // of several processes
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/towers/in_process_inl.hpp>
+#endif

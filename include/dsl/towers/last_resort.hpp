@@ -1,64 +1,29 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/threads.hpp>
 
-#include <cstdio>
 #include <string>
 
 #include <pthread.h>
 #include <time.h>
-#include <unistd.h>
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// While it lives, a thread waits; when the time is over, it says why on standard error and ends the process, with exit
 /// code 1. For calls that wait for other processes and know no deadline; whoever launched the process then ends those.
 class last_resort {
  public:
   /// `why()` is called by that thread, when it comes to that.
-  [[gnu::cold]] last_resort(double seconds, std::string (*why)(void const*), void const* context)
-      : seconds_(seconds), why_(why), context_(context) {
-    pthread_condattr_t monotonic{};
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&over_, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    thread_.start(&last_resort::watch, this);
-  }
+  [[gnu::cold]] last_resort(double seconds, std::string (*why)(void const*), void const* context);
   last_resort(last_resort const&) = delete;
   last_resort& operator=(last_resort const&) = delete;
-  ~last_resort() {
-    pthread_mutex_lock(&mutex_);
-    done_ = true;
-    pthread_cond_signal(&over_);
-    pthread_mutex_unlock(&mutex_);
-    thread_.join();
-    pthread_cond_destroy(&over_);
-    pthread_mutex_destroy(&mutex_);
-  }
+  ~last_resort();
 
  private:
-  [[gnu::cold]] static void* watch(void* self) {
-    static_cast<last_resort*>(self)->watch();
-    return nullptr;
-  }
-  [[gnu::cold]] void watch() {
-    timespec end{};
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    auto const whole = static_cast<time_t>(seconds_);
-    end.tv_sec += whole;
-    end.tv_nsec += static_cast<long>((seconds_ - static_cast<double>(whole)) * 1e9);
-    if (end.tv_nsec >= 1'000'000'000) end.tv_nsec -= 1'000'000'000, ++end.tv_sec;
-    pthread_mutex_lock(&mutex_);
-    bool late = false;
-    while (!done_ && !late) late = pthread_cond_timedwait(&over_, &mutex_, &end) != 0;
-    bool const ends = late && !done_;
-    pthread_mutex_unlock(&mutex_);
-    if (!ends) return;
-    std::fprintf(stderr, "error: %s\n", why_(context_).c_str());
-    _exit(1);  // without exit handlers: the thread that hangs may hold what they need
-  }
+  [[gnu::cold]] static void* watch(void* self);
+  [[gnu::cold]] void watch();
 
   double seconds_;
   std::string (*why_)(void const*);
@@ -74,8 +39,11 @@ struct last_words {
   std::string why;
   last_resort after;
 
-  [[gnu::cold]] last_words(double seconds, std::string const& reason)
-      : why(reason), after(seconds, [](void const* self) { return static_cast<last_words const*>(self)->why; }, this) {}
+  [[gnu::cold]] last_words(double seconds, std::string const& reason);
 };
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/towers/last_resort_inl.hpp>
+#endif

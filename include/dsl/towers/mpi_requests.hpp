@@ -3,6 +3,7 @@
 
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/threads.hpp>
 #include <dsl/towers/process_group.hpp>
 
@@ -13,7 +14,7 @@
 #endif
 #include <mpi.h>
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// What is on its way between this process and others. One thread at a time posts and tests; that none calls MPI at the
 /// same time as another, whatever it does there, is what `calls` is for.
@@ -23,37 +24,12 @@ class mpi_requests {
 
   /// In pieces of at most so many bytes, which both sides must know; MPI counts with an int. Returns MPI's code, as all
   /// others here.
-  int receive(int q, process_message const& m, long long piece) {
-    return cut(m, piece,
-               [&](char* data, int bytes) { return MPI_Irecv(data, bytes, MPI_BYTE, q, 0, MPI_COMM_WORLD, next(q)); });
-  }
-  int send(int q, process_message const& m, long long piece) {
-    return cut(m, piece, [&](char const* data, int bytes) {
-      return MPI_Isend(data, bytes, MPI_BYTE, q, 0, MPI_COMM_WORLD, next(q));
-    });
-  }
+  int receive(int q, process_message const& m, long long piece);
+  int send(int q, process_message const& m, long long piece);
   /// Whether all that was posted is done; then it is forgotten.
-  int test(bool& done) {
-    lock const held(calls);
-    int all = 0;
-    int const result = MPI_Testall(requests_.size(), requests_.begin(), &all, MPI_STATUSES_IGNORE);
-    done = all != 0;
-    if (done) requests_.clear(), with_.clear();
-    return result;
-  }
+  int test(bool& done);
   /// As far as MPI can, nothing arrives any more where memory is about to go. "0, 3": with whom something was not done.
-  [[gnu::cold]] std::string cancel() {
-    lock const held(calls);
-    std::string missing;
-    int last = -1;
-    for (int i = 0; i < requests_.size(); ++i) {
-      int done = 1;  // of a request that is none
-      MPI_Test(&requests_[i], &done, MPI_STATUS_IGNORE);
-      if (!done && with_[i] != last) missing += message({missing.empty() ? "" : ", ", last = with_[i]});
-      if (requests_[i] != MPI_REQUEST_NULL) MPI_Cancel(&requests_[i]);
-    }
-    return missing;
-  }
+  [[gnu::cold]] std::string cancel();
 
  private:
   template <class F>
@@ -64,20 +40,16 @@ class mpi_requests {
       result = post(static_cast<char*>(m.data) + at, static_cast<int>(m.bytes - at < piece ? m.bytes - at : piece));
     return result;
   }
-  MPI_Request* next(int q) {
-    with_.push(q);
-    return &requests_[requests_.push(MPI_REQUEST_NULL)];
-  }
+  MPI_Request* next(int q);
 
   list<MPI_Request> requests_;
   list<int> with_;  // the process of each
 };
 
-[[gnu::cold]] inline std::string text_of_mpi_error(int result) {
-  char text[MPI_MAX_ERROR_STRING] = {};
-  int size = 0;
-  MPI_Error_string(result, text, &size);
-  return text;
-}
+[[gnu::cold]] std::string text_of_mpi_error(int result);
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/towers/mpi_requests_inl.hpp>
+#endif

@@ -2,38 +2,22 @@
 #pragma once
 
 #include <dsl/detail/list.hpp>
-#include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/threads.hpp>
 #include <dsl/towers/common_fate.hpp>
 #include <dsl/towers/process_sums.hpp>
 
-#include <cstring>
-#include <exception>
-#include <string>
-
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// Sums over the ranks of several processes while those compute: a thread of its own makes them, each as soon as all
 /// ranks of this process have handed it over, in that order. In each process the order is the same, so that nothing
 /// else may be exchanged until all ranks have waited for their sums.
 class overlapped_sums {
  public:
-  [[gnu::cold]] overlapped_sums(common_fate& fate, process_sums& sums, process_group& world)
-      : fate_(fate), sums_(sums), world_(world), handed_(sums.own()), waited_(sums.own()), now_(sums.own()) {
-    // here rather than by the first who needs it: that one keeps to a core, and so would the thread
-    thread_.start(&overlapped_sums::serve, this);
-  }
+  [[gnu::cold]] overlapped_sums(common_fate& fate, process_sums& sums, process_group& world);
   overlapped_sums(overlapped_sums const&) = delete;
   overlapped_sums& operator=(overlapped_sums const&) = delete;
-  ~overlapped_sums() {
-    {
-      lock const held(fate_.guard);
-      stopping_ = true;
-      if (done_ < begun_) fate_.break_with("towers: they ended before their sums did");
-      fate_.changed.notify_all();
-    }
-    thread_.join();
-  }
+  ~overlapped_sums();
 
   /// For the seat-th rank of this process: data[0 ... count) is its part of its next sum. Until wait() it belongs to
   /// the sum.
@@ -65,13 +49,7 @@ class overlapped_sums {
   long long begun(int seat) const { return handed_[seat] - waited_[seat]; }
   /// When all seats have come as far, with as many begun: until these are done. Throws executor_error where that can't
   /// be any more.
-  void wait(int seat) {
-    lock const held(fate_.guard);
-    world_.share_cores(false);  // they belong to nobody else now
-    while (done_ < handed_[seat] && !fate_.broken()) fate_.changed.wait(fate_.guard);
-    fate_.require();
-    waited_[seat] = handed_[seat];
-  }
+  void wait(int seat);
 
  private:
   struct sum {
@@ -84,48 +62,13 @@ class overlapped_sums {
   int seats() const { return handed_.size(); }
   int begun_here() const { return queue_.size(); }
 
-  static void* serve(void* self) {
-    static_cast<overlapped_sums*>(self)->serve();
-    return nullptr;
-  }
-  void serve() {
-    while (next()) {
-      bool made = false;
-      try {
-        fate_.exchange([this] { make(); });
-        made = true;
-      } catch (...) {  // NOLINT(bugprone-empty-catch): all ranks have heard of it
-      }
-      lock const held(fate_.guard);
-      if (made) ++done_;
-      fate_.changed.notify_all();
-    }
-  }
+  static void* serve(void* self);
+  void serve();
   /// Waits for the next sum that can be made. False: there will be none.
-  bool next() {
-    lock const held(fate_.guard);
-    while (!stopping_ && (fate_.broken() || done_ == begun_)) fate_.changed.wait(fate_.guard);
-    if (stopping_) return false;
-    int const at = static_cast<int>(done_ - first_);
-    what_ = queue_[at];
-    for (int s = 0; s < seats(); ++s) now_[s] = data_[at * seats() + s];
-    return true;
-  }
-  void make() {
-    if (what_.number_bytes == sizeof(float))
-      sums_.add_up<float>(now_.begin(), what_.count);
-    else
-      sums_.add_up<double>(now_.begin(), what_.count);
-    std::size_t const bytes = what_.number_bytes * static_cast<std::size_t>(what_.count);
-    for (int s = 1; s < seats(); ++s) std::memcpy(now_[s], now_[0], bytes);
-  }
+  bool next();
+  void make();
 
-  [[gnu::cold, noreturn]] void differ(sum const& x, int seat, unsigned long number_bytes, long long count) {
-    fate_.break_with(message({"towers: rank ", sums_.first() + x.first, " calls all_reduce of ", x.count,
-                              " numbers of ", x.number_bytes, " bytes, rank ", sums_.first() + seat, " of ", count,
-                              " of ", number_bytes, "; all ranks must make the same calls in the same order"}));
-    fate_.refuse();
-  }
+  [[gnu::cold, noreturn]] void differ(sum const& x, int seat, unsigned long number_bytes, long long count);
 
   common_fate& fate_;
   process_sums& sums_;
@@ -142,4 +85,8 @@ class overlapped_sums {
   thread_group thread_;
 };
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/towers/overlapped_sums_inl.hpp>
+#endif

@@ -3,8 +3,8 @@
 
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/pinned_threads.hpp>
-#include <dsl/error.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/executors/tower_place.hpp>
 #include <dsl/towers/towers.hpp>
@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// An executor without its type: makes an engine for each tower.
 struct tower_factory {
@@ -26,57 +26,14 @@ struct tower_factory {
 /// "1 tower", "2 towers"
 [[gnu::cold]] inline std::string of_towers(int count) { return message({count, count == 1 ? " tower" : " towers"}); }
 /// What there is and what to do. `each`: cores of a device, where devices are cores; else 0.
-[[gnu::cold]] inline std::string devices_there(int devices, int each, int cores) {
-  std::string found = devices == 1 ? "there is 0 alone" : message({"there are 0 to ", devices - 1});
-  if (each == 0) return found;
-  return message({found, ", with ", each, " of ", cores, devices == 1 ? " cores" : " cores each"});
-}
+[[gnu::cold]] std::string devices_there(int devices, int each, int cores);
 /// Throws option_error for towers that can't be on so many devices; 0: nobody knows how many there are.
-[[gnu::cold]] inline void require_devices(towers const& t, int devices, int each, int cores) {
-  int const given = static_cast<int>(t.devices.size());
-  char const* const whose = t.processes ? "this process's " : "";
-  if (given == 0 && devices > 0 && t.count > devices)
-    throw option_error(
-        message({"towers: ", whose, of_towers(t.count), " want devices 0 to ", t.count - 1, "; ",
-                 devices_there(devices, 0, 0), "; use ", of_towers(devices), devices == 1 ? "" : " or fewer"}));
-  for (int i = 0; i < given; ++i) {
-    int const device = t.devices[static_cast<std::size_t>(i)];
-    if (device < 0)
-      throw option_error(message({"towers: ", whose, "tower ", i, " is to be on device ", device, "; use 0 or more"}));
-    if (devices > 0 && device >= devices)
-      throw option_error(message({"towers: ", whose, "tower ", i, " is to be on device ", device, "; ",
-                                  devices_there(devices, each, cores), "; choose among them",
-                                  each > 1 ? ", or use fewer threads" : ""}));
-    for (int j = 0; j < i; ++j)
-      if (t.devices[static_cast<std::size_t>(j)] == device)
-        throw option_error(
-            message({"towers: device ", device, " is in the list twice; give each tower one of its own"}));
-  }
-}
+[[gnu::cold]] void require_devices(towers const& t, int devices, int each, int cores);
 /// Where each tower's thread runs. Throws option_error for towers that can't be.
-[[gnu::cold]] inline list<core_set> places_of(tower_factory const& factory, towers const& t) {
-  int const given = static_cast<int>(t.devices.size());
-  core_set const all = core_set::available();
-  int const cores = all.cores.size();
-  int const each = factory.cores_a_tower;
-  constexpr int most = 65536;  // each has a thread
-  if (t.count < 1) throw option_error(message({"towers: there must be 1 or more; found ", t.count}));
-  if (t.count > most) throw option_error(message({"towers: there can't be more than ", most, "; found ", t.count}));
-  if (given > 0 && given != t.count)
-    throw option_error(
-        message({"towers: ", of_towers(t.count), t.count == 1 ? " needs" : " need", " as many devices; found ", given,
-                 " in the list; list ", t.count, " or use ", of_towers(given)}));
-  if (each > cores && given > 0 && cores > 0)
-    throw option_error(message({"towers: each wants ", each, " cores; there are ", cores, "; use fewer threads"}));
-  require_devices(t, each > 0 && given > 0 ? cores / each : factory.devices, each, cores);
-  list<core_set> places(t.count);
-  for (int i = 0; i < t.count; ++i) {
-    int const device = given > 0 ? t.devices[static_cast<std::size_t>(i)] : i;
-    // Where cores stay free, other programs' towers would be pinned to the same ones; where there are too few, nobody
-    // has one for himself.
-    if (each > 0 && (given > 0 || each * t.count == all.cores.size())) places[i] = all.slice(each * device, each);
-  }
-  return places;
-}
+[[gnu::cold]] list<core_set> places_of(tower_factory const& factory, towers const& t);
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/towers/places_inl.hpp>
+#endif

@@ -3,14 +3,12 @@
 
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/message.hpp>
-#include <dsl/error.hpp>
+#include <dsl/detail/mode.hpp>
 
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// Bytes that go to, or come from, one process.
 struct process_message {
@@ -47,50 +45,24 @@ class process_group {
     exchange(what, out.begin(), in.begin());
   }
   /// Throws executor_error, in all processes, where one has another number than process 0, to the bit.
-  [[gnu::cold]] void agree(char const* what, double value) {
-    detail::list<double> all(processes());
-    gather(what, value, all.begin());
-    for (int q = 1; q < processes(); ++q) require_same(what, q, all[q], all[0]);
-  }
+  [[gnu::cold]] void agree(char const* what, double value);
   /// The same of numbers that have been gathered: process q's and process 0's.
-  static void require_same(char const* what, int q, double found, double first) {
-    if (__builtin_bit_cast(std::uint64_t, found) != __builtin_bit_cast(std::uint64_t, first))  // NaN, too
-      differ(what, q, detail::message({": ", number(found), " and ", number(first)}));
-  }
+  static void require_same(char const* what, int q, double found, double first);
   /// The same of what a number stands for that says nothing to anybody.
-  [[gnu::cold]] void agree_on_fingerprint(char const* what, std::uint64_t value) {
-    detail::list<std::uint64_t> all(processes());
-    gather(what, value, all.begin());
-    for (int q = 1; q < processes(); ++q)
-      if (all[q] != all[0]) differ(what, q, "");
-  }
+  [[gnu::cold]] void agree_on_fingerprint(char const* what, std::uint64_t value);
   /// Process 0's text becomes everybody's.
-  [[gnu::cold]] void broadcast(char const* what, std::string& text) {
-    detail::list<long long> sizes(processes());
-    gather(what, static_cast<long long>(text.size()), sizes.begin());
-    text.resize(static_cast<std::size_t>(sizes[0]));
-    detail::list<process_message> out(processes()), in(processes());
-    for (int q = 0; q < processes() && process() == 0; ++q) out[q] = {text.data(), sizes[0]};
-    in[0] = {text.data(), sizes[0]};
-    exchange(what, out.begin(), in.begin());
-  }
+  [[gnu::cold]] void broadcast(char const* what, std::string& text);
 
  protected:
   process_group() = default;
 
  private:
-  [[gnu::cold]] static std::string number(double v) {
-    char text[32];
-    for (int const digits : {9, 17}) {  // as few as tell it from all others
-      std::snprintf(text, sizeof text, "%.*g", digits, v);
-      if (std::strtod(text, nullptr) == v) break;
-    }
-    return text;
-  }
-  [[gnu::cold, noreturn]] static void differ(char const* what, int q, std::string const& found) {
-    throw executor_error(detail::message({"processes: rank ", q, " and rank 0 differ in ", what, found,
-                                          "; start all of them with the same program, options and data"}));
-  }
+  [[gnu::cold]] static std::string number(double v);
+  [[gnu::cold, noreturn]] static void differ(char const* what, int q, std::string const& found);
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/towers/process_group_inl.hpp>
+#endif

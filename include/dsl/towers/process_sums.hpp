@@ -2,31 +2,21 @@
 #pragma once
 
 #include <dsl/detail/list.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/communicator.hpp>
 #include <dsl/towers/process_group.hpp>
 
 #include <cstring>
 #include <vector>
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// How the ranks of several processes add up: process q adds up the q-th part of the numbers, over all ranks in their
 /// order, and sends it to the others. One thread of each process calls, all of them the same.
 class process_sums {
  public:
   /// Of a process with `own` ranks; null: there is no other process.
-  [[gnu::cold]] process_sums(process_group* world, int own) : world_(world) {
-    counts_ = list<int>(processes());
-    out_ = in_ = list<process_message>(processes());
-    if (world)
-      world->gather("the number of towers", own, counts_.begin());
-    else
-      counts_[0] = own;
-    for (int q = 0; q < processes(); ++q) {
-      if (q == process()) first_ = all_;
-      all_ += counts_[q];
-    }
-  }
+  [[gnu::cold]] process_sums(process_group* world, int own);
 
   int process() const { return world_ ? world_->process() : 0; }
   int processes() const { return world_ ? world_->processes() : 1; }
@@ -50,28 +40,10 @@ class process_sums {
     share_results<T>("all_reduce, its sums", data[0], count);
   }
   /// The same for f; heads[s] is what the s-th own rank says of its numbers.
-  void fold(void* const* data, double const* heads, long long count, rank_fold const& f) {
-    long long const begin = begin_of(process(), count), size = begin_of(process() + 1, count) - begin;
-    double const* const arrived = exchange_parts<double>("fold", data, heads, count);
-    list<double> said(all_), values(all_);
-    for (int r = 0; r < all_; ++r) said[r] = arrived[r * (size + 1)];
-    for (long long i = 0; i < size; ++i) {
-      for (int r = 0; r < all_; ++r) values[r] = arrived[r * (size + 1) + 1 + i];
-      static_cast<double*>(data[0])[begin + i] = f(begin + i, said.begin(), values.begin());
-    }
-    share_results<double>("fold, its results", data[0], count);
-  }
+  void fold(void* const* data, double const* heads, long long count, rank_fold const& f);
 
   /// all[first() * count ... (first() + own()) * count) are this process's numbers; the rest becomes the others'.
-  void gather(double* all, long long count) {
-    double* at = all;
-    for (int q = 0; q < processes(); ++q) {
-      out_[q] = {all + first_ * count, 8 * count * own()};
-      in_[q] = {at, 8 * count * counts_[q]};
-      at += count * counts_[q];
-    }
-    world_->exchange("all_gather", out_.begin(), in_.begin());
-  }
+  void gather(double* all, long long count);
 
  private:
   long long begin_of(int process, long long count) const { return count * process / processes(); }
@@ -135,4 +107,8 @@ class process_sums {
   std::vector<double> doubles_[2];
 };
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/towers/process_sums_inl.hpp>
+#endif

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/detail/math.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/training/schedules.hpp>
 
 #include <concepts>
 #include <cstdint>
-#include <utility>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// base * factor^floor(epoch / every): PyTorch's StepLR.
 ///   step_decay{0.1, 30} -> 0.1 for epochs 0 to 29, 0.01 for 30 to 59, ...
@@ -16,11 +15,7 @@ struct step_decay {
   double base = 0.1;
   int every = 30;
   double factor = 0.1;
-  double operator()(int epoch) const {
-    if (every < 1) throw option_error(detail::message({"step_decay: every must be 1 or more; found ", every}));
-    int const drops = epoch / every;
-    return base * detail::pow(factor, drops);
-  }
+  double operator()(int epoch) const;
 };
 
 /// Half a cosine over the run, a step at a time, from base down to end (Loshchilov & Hutter 2017, without restarts;
@@ -28,10 +23,7 @@ struct step_decay {
 struct cosine_decay {
   double base = 0.1;
   double end = 0;
-  double operator()(schedule_point const& at) const {
-    double const done = static_cast<double>(at.steps_before()) / static_cast<double>(at.all_steps());
-    return end + (base - end) * 0.5 * (1 + detail::cos(3.14159265358979323846 * done));
-  }
+  double operator()(schedule_point const& at) const;
 };
 
 /// Smith & Topin's "super-convergence", as PyTorch's OneCycleLR with its defaults computes it: in the first `rise` of
@@ -42,26 +34,15 @@ struct one_cycle {
   double rise = 0.3;
   double start_divisor = 25;
   double end_divisor = 1e4;
-  double operator()(schedule_point const& at) const {
-    bool const rises = rise >= 0 && rise <= 1, divides = start_divisor > 0 && end_divisor > 0;
-    if (!rises) detail::refuse<option_error>({"one_cycle: rise must be 0 to 1; found ", rise});
-    if (!divides)
-      detail::refuse<option_error>(
-          {"one_cycle: start_divisor and end_divisor must be above 0; found ", start_divisor, " and ", end_divisor});
-    double const first = max_rate / start_divisor, last = first / end_divisor;
-    auto const step = static_cast<double>(at.steps_before()), all = static_cast<double>(at.all_steps());
-    double const top = rise * all - 1;  // below 0 for short rises, as there
-    if (step <= top) return between(first, max_rate, top > 0 ? step / top : 1);
-    return between(max_rate, last, (step - top) / (all - 1 - top));
-  }
+  double operator()(schedule_point const& at) const;
 
  private:
-  static double between(double a, double b, double share) {
-    return b + (a - b) * 0.5 * (1 + detail::cos(3.14159265358979323846 * share));
-  }
+  static double between(double a, double b, double share);
 };
 
-namespace detail {
+}  // namespace dsl::TYPENET_MODE
+
+namespace dsl::detail::TYPENET_MODE {
 
 /// A step's rate by a schedule of steps or of epochs.
 template <class F>
@@ -72,7 +53,9 @@ double rate_at(F& schedule, schedule_point const& at) {
     return schedule(at);
 }
 
-}  // namespace detail
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
 
 /// Another schedule whose first `epochs` are scaled by a straight line that reaches 1 with their last step (Goyal et
 /// al. 2017, for large batches):
@@ -116,4 +99,8 @@ struct hold {
 template <class F>
 hold(F, int) -> hold<F>;
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/training/annealing_inl.hpp>
+#endif

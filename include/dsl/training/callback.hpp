@@ -1,30 +1,29 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/name.hpp>
 #include <dsl/error.hpp>
 #include <dsl/training/history.hpp>
 
 #include <concepts>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <typeinfo>
 #include <utility>
 #include <vector>
 
-#include <cxxabi.h>
-
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 class trainer;
 class process_checks;
 class callback_handle;
 class callback_state;  // <dsl/training/callback_state.hpp>
 
-namespace detail {
+}  // namespace dsl::TYPENET_MODE
+
+namespace dsl::detail::TYPENET_MODE {
 
 class weight_averager;  // <dsl/training/weight_average.hpp>
 
@@ -32,16 +31,11 @@ class weight_averager;  // <dsl/training/weight_average.hpp>
 constexpr bool is_learning_rate(double r) { return r >= 0 && r < 1e30; }
 
 /// name_of() of a type that only the running program knows.
-[[gnu::cold, gnu::noinline]] inline std::string dynamic_name(std::type_info const& type) {
-  char* const text = abi::__cxa_demangle(type.name(), nullptr, nullptr, nullptr);
-  char const* const all = text ? text : type.name();
-  name const n = identifier_of(all, 0, static_cast<int>(std::strlen(all)));
-  std::string copy(n.data, static_cast<std::size_t>(n.size));
-  std::free(text);
-  return copy;
-}
+[[gnu::cold]] std::string dynamic_name(std::type_info const& type);
 
-}  // namespace detail
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
 
 /// Where a run is between two steps, and all that it needs to go on from there beside the trainer's state.
 struct fit_position {
@@ -153,4 +147,8 @@ class callback_handle {
   std::string name_;
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/training/callback_inl.hpp>
+#endif

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/printable.hpp>
 #include <dsl/error.hpp>
 #include <dsl/rules/broken_training.hpp>
@@ -11,15 +12,11 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
-namespace dsl {
-
-namespace detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// Bytes that mean the same in another process. A view's or a pointer's do not.
 template <class T>
@@ -36,7 +33,9 @@ inline constexpr bool is_bool<T[N]> = is_bool<T>;
 template <class T, std::size_t N>
 inline constexpr bool is_bool<std::array<T, N>> = is_bool<T>;
 
-}  // namespace detail
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
 
 /// What callback::state is called with, to save and to restore:
 ///   struct best_so_far : dsl::callback {
@@ -48,8 +47,7 @@ class callback_state {
  public:
   callback_state() = default;  // saves
   /// Restores from what bytes() gave. `from` names the file and the callback in messages.
-  callback_state(std::string bytes, std::string from)
-      : bytes_(std::move(bytes)), from_(std::move(from)), restores_(true) {}
+  callback_state(std::string bytes, std::string from);
 
   /// A number, an enumeration, or an array of a fixed size of them. What else can be written as text, as a generator of
   /// random numbers can by <<, is kept in a std::string.
@@ -77,19 +75,10 @@ class callback_state {
   void operator()(char const* key, std::vector<double>& value) { array(key, value); }
 
   /// For what must be as it was: throws file_error where the file has another text here.
-  [[gnu::cold]] void same(char const* key, std::string const& value) {
-    std::string found = value;
-    array(key, found);
-    if (found != value)
-      throw file_error(detail::message({from_, " has the ", key, " ", detail::excerpt(found), ", this one has ", value,
-                                        "; choose the same one, or start without"}));
-  }
+  [[gnu::cold]] void same(char const* key, std::string const& value);
 
   /// For what depends on more than one number: throws file_error where the file's can't be.
-  [[gnu::cold]] void need(bool holds, char const* what) const {
-    if (restores_ && !holds)
-      throw file_error(detail::message({from_, " must have ", what, "; found another; it is damaged: start without"}));
-  }
+  [[gnu::cold]] void need(bool holds, char const* what) const;
 
   /// No run has more of anything: steps, bytes of a log.
   static constexpr std::int64_t largest_count = std::int64_t{1} << 53;
@@ -114,41 +103,17 @@ class callback_state {
     read(key, value.data(), value.size() * one, false);
   }
   // Each field: its key and a zero byte, its size, its bytes.
-  [[gnu::cold]] void write(char const* key, void const* data, std::size_t size) {
-    std::uint64_t const stored = size;
-    bytes_.append(key).push_back('\0');
-    bytes_.append(reinterpret_cast<char const*>(&stored), sizeof stored);
-    if (size > 0) bytes_.append(static_cast<char const*>(data), size);
-  }
-  [[gnu::cold]] void read(char const* key, void* data, std::size_t size, bool booleans) const {
-    field const f = find(key);
-    if (!f.found) return;
-    if (f.size != size)
-      throw file_error(detail::message({from_, " has ", f.size, " bytes of ", key, "; expected ", size,
-                                        "; it is another program's: start without"}));
-    for (std::size_t i = 0; booleans && i < size; ++i)  // a bool that is neither can't even be looked at
-      if (auto const byte = static_cast<unsigned char>(bytes_[f.at + i]); byte > 1)
-        throw file_error(detail::message(
-            {from_, " has the ", key, " ", static_cast<int>(byte), "; expected 0 or 1; it is damaged: start without"}));
-    if (size > 0) std::memcpy(data, bytes_.data() + f.at, size);
-  }
-  [[gnu::cold]] field find(char const* key) const {
-    for (std::size_t at = 0; at < bytes_.size();) {
-      std::size_t const end = bytes_.find('\0', at);
-      std::uint64_t size = 0;
-      if (end == bytes_.npos || bytes_.size() - end - 1 < sizeof size) break;
-      std::memcpy(&size, bytes_.data() + end + 1, sizeof size);
-      std::size_t const data = end + 1 + sizeof size;
-      if (size > bytes_.size() - data) break;
-      if (bytes_.compare(at, end - at, key) == 0) return {data, size, true};
-      at = data + size;
-    }
-    return {};
-  }
+  [[gnu::cold]] void write(char const* key, void const* data, std::size_t size);
+  [[gnu::cold]] void read(char const* key, void* data, std::size_t size, bool booleans) const;
+  [[gnu::cold]] field find(char const* key) const;
 
   std::string bytes_;
   std::string from_;
   bool restores_ = false;
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/training/callback_state_inl.hpp>
+#endif

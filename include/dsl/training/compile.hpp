@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/option_check.hpp>
-#include <dsl/executors/host/core_crew.hpp>
+#include <dsl/executors/host/make_crew.hpp>
 #include <dsl/network.hpp>
 #include <dsl/training/loss_check.hpp>
 #include <dsl/training/optimizers.hpp>
@@ -11,7 +12,7 @@
 #include <concepts>
 #include <cstdint>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// What a network is trained for and from: the loss that fit lowers, and all that does not belong to one run of fit.
 struct compile_options {
@@ -23,7 +24,9 @@ struct compile_options {
   plan_checker verify = nullptr;           // &dsl::verify: check every plan once more as the program makes it
 };
 
-namespace detail {
+}  // namespace dsl::TYPENET_MODE
+
+namespace dsl::detail::TYPENET_MODE {
 
 /// Clang evaluates 1,048,576 steps of a constant by default; a plan and its check take some 2,000 a node. The plans of
 /// larger networks are checked when the engine makes them.
@@ -51,32 +54,24 @@ constexpr void require_crossentropy_suits() {
       static_cast<void>(sizeof(broken::crossentropy_takes_probabilities<Network, last_of(Network::view()).kind>));
 }
 
+/// Returns what compile_options come to. Throws option_error for a loss that the network's output does not suit, and
+/// for numbers that make no sense.
+engine_options checked_options(graph_view const& g, update_rule const& update, compile_options const& o);
+
 /// What every engine of a network is made with.
 template <class Network>
 [[gnu::cold]] engine_options options_of(update_rule const& update, compile_options const& o) {
-  require_probabilities(Network::view(), o.loss);
-  option_check{"batch_norm_momentum"}.need(
-      (o.batch_norm_momentum >= 0 && o.batch_norm_momentum < 1) || o.batch_norm_momentum == -1,
-      "it must be 0 to less than 1, or -1 for the layers' own", o.batch_norm_momentum);
-  option_check{"label_smoothing"}.need(
-      o.label_smoothing == 0 ||
-          (o.loss == loss::categorical_crossentropy && o.label_smoothing > 0 && o.label_smoothing < 1),
-      "it must be 0 to less than 1, and 0 but with categorical_crossentropy", o.label_smoothing);
-  engine_options engine{.seed = o.seed,
-                        .update = update,
-                        .loss = o.loss,
-                        .batch_norm_momentum = o.batch_norm_momentum,
-                        .unbiased_running_variance = o.unbiased_running_variance,
-                        .verify = o.verify,
-                        .micro_batches = micro_batches<Network>,
-                        .label_smoothing = o.label_smoothing};
+  engine_options engine = checked_options(Network::view(), update, o);
+  engine.micro_batches = micro_batches<Network>;
   if constexpr (Network::device_count > 1) engine.make_crew = &host::make_crew;
   if constexpr (!checked_while_compiling<Network>)
     if (!engine.verify) engine.verify = &verify;
   return engine;
 }
 
-}  // namespace detail
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
 
 /// A network on an executor with fresh weights:
 ///   auto t = dsl::compile<model>(dsl::reference{}, dsl::sgd{.learning_rate = 5e-3, .momentum = 0.9});
@@ -107,4 +102,8 @@ trainer compile(Executor const&, Optimizer const&, compile_options const&) {
   return {nullptr, 0};
 }
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/training/compile_inl.hpp>
+#endif

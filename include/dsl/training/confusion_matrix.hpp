@@ -3,7 +3,7 @@
 
 #include <dsl/data/dataset.hpp>
 #include <dsl/detail/message.hpp>
-#include <dsl/error.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/training/evaluation.hpp>
 
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// How often a classifier took each class for each other one, counted by evaluate:
 ///   dsl::confusion_matrix confusion;
@@ -31,61 +31,28 @@ class confusion_matrix final : public evaluation_observer {
   /// Of one class: all its samples.
   long long samples(int label) const { return labelled(label, label + 1); }
   /// Share of the samples on the diagonal: evaluate's accuracy. 0 without samples.
-  double accuracy() const {
-    long long right = 0;
-    for (int c = 0; c < classes(); ++c) right += count(c, c);
-    return share(right, samples());
-  }
+  double accuracy() const;
   /// Of the samples of a class, those that were taken for it; 0 where there are none.
   double recall(int label) const { return share(count(label, label), samples(label)); }
   /// Of the samples that were taken for a class, those that are of it; 0 where there are none.
-  double precision(int predicted) const {
-    long long all = 0;
-    for (int c = 0; c < classes(); ++c) all += count(c, predicted);
-    return share(count(predicted, predicted), all);
-  }
+  double precision(int predicted) const;
 
-  [[gnu::cold]] void on_begin(dataset const& data) override {
-    if (!data.has_classes())
-      detail::refuse<option_error>({"confusion_matrix: it counts classes, and the data set has ", data.values,
-                                    " values a sample; use regression_scores"});
-    names_.clear();
-    for (int c = 0; c < data.classes; ++c) names_.push_back(data.class_name(c));
-    auto const n = static_cast<std::size_t>(data.classes);
-    counts_.assign(n * n, 0);
-  }
+  [[gnu::cold]] void on_begin(dataset const& data) override;
   /// Of equal outputs the first one is the prediction, as it is for the accuracy.
-  [[gnu::cold]] void on_batch(float const* outputs, std::int32_t const* labels, std::int64_t, int size) override {
-    for (int n = 0; n < size; ++n, outputs += classes()) {
-      int best = 0;
-      for (int c = 1; c < classes(); ++c)
-        if (outputs[c] > outputs[best]) best = c;
-      ++counts_[index(labels[n], best)];
-    }
-  }
-  [[gnu::cold]] void on_end(process_checks* processes) override {
-    if (processes) processes->sum("the confusion matrix", counts_.data(), static_cast<int>(counts_.size()));
-  }
+  [[gnu::cold]] void on_batch(float const* outputs, std::int32_t const* labels, std::int64_t, int size) override;
+  [[gnu::cold]] void on_end(process_checks* processes) override;
 
  private:
-  static double share(long long part, long long all) {
-    return all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 0;
-  }
-  long long labelled(int first, int end) const {
-    long long all = 0;
-    for (int label = first; label < end; ++label)
-      for (int c = 0; c < classes(); ++c) all += count(label, c);
-    return all;
-  }
-  std::size_t index(int label, int predicted) const {
-    if (label < 0 || label >= classes() || predicted < 0 || predicted >= classes())
-      throw option_error(detail::message({"confusion_matrix: classes are 0 to ", classes() - 1, "; found ", label,
-                                          " and ", predicted, classes() == 0 ? "; give it to evaluate first" : ""}));
-    return static_cast<std::size_t>(label) * names_.size() + static_cast<std::size_t>(predicted);
-  }
+  static double share(long long part, long long all);
+  long long labelled(int first, int end) const;
+  std::size_t index(int label, int predicted) const;
 
   std::vector<std::string> names_;
   std::vector<long long> counts_;  // (label, predicted)
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/training/confusion_matrix_inl.hpp>
+#endif

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/print.hpp>
 #include <dsl/training/callback_state.hpp>
 #include <dsl/training/metrics.hpp>
-#include <dsl/training/trainer.hpp>
-#include <dsl/training/weights.hpp>
 
 #include <cstddef>
 #include <cstdio>
 #include <initializer_list>
 #include <optional>
-#include <string>
 #include <vector>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// As Keras's EarlyStopping has them.
 struct early_stopping_options {
@@ -27,59 +25,19 @@ struct early_stopping_options {
   bool verbose = false;               // says so on standard output
 };
 
-namespace detail {
+}  // namespace dsl::TYPENET_MODE
+
+namespace dsl::detail::TYPENET_MODE {
 
 /// Not a template on the metric.
 class early_stopping_on : public callback {
  public:
-  void on_train_begin(fit_run& run) override {
-    monitor_.require(run, "early_stopping");
-    wait_ = 0, stopped_epoch_ = 0, best_epoch_ = 0;
-    epochs_ = run.next.epoch;
-    weights_ = count_weights(run.trainer.engine());
-    best_ = monitor_.worst();
-    best_weights_.clear();
-  }
-  [[gnu::cold]] void on_epoch_end(fit_run& run) override {
-    if (run.epoch < options_.start_from_epoch) return;
-    double const value = monitor_.what.of(run.current);
-    bool const better = monitor_.better(value, best_);
-    if (options_.restore_best_weights && (better || best_weights_.empty())) {  // the first is the best so far
-      best_weights_ = read_weights(run.trainer.engine());
-      best_epoch_ = run.epoch;
-    }
-    ++wait_;
-    if (better) {
-      best_ = value;
-      best_epoch_ = run.epoch;
-      if (!options_.baseline || monitor_.better(value, *options_.baseline)) wait_ = 0;
-    } else if (wait_ >= options_.patience && run.epoch > 0) {
-      stopped_epoch_ = run.epoch;
-      run.stop = true;
-    }
-  }
-  [[gnu::cold]] void on_train_end(fit_run& run) override {
-    bool const says = options_.verbose && run.leads;
-    if (stopped_epoch_ > 0 && says) say({"Epoch ", stopped_epoch_ + 1, ": early stopping\n"});
-    if (!options_.restore_best_weights || best_weights_.empty()) return;
-    if (says) say({"Restoring model weights from the end of the best epoch: ", best_epoch_ + 1, ".\n"});
-    write_weights(run.trainer.engine(), best_weights_);
-  }
+  void on_train_begin(fit_run& run) override;
+  [[gnu::cold]] void on_epoch_end(fit_run& run) override;
+  [[gnu::cold]] void on_train_end(fit_run& run) override;
   /// fit() throws after it, where no other callback ends the run.
-  [[gnu::cold]] bool on_bad_loss(fit_run& run) override {
-    if (options_.restore_best_weights && !best_weights_.empty()) write_weights(run.trainer.engine(), best_weights_);
-    return false;
-  }
-  [[gnu::cold]] void state(callback_state& s) override {
-    s.same("monitor", monitor_.what.name);
-    s("best", best_);
-    int const last = epochs_ > 0 ? epochs_ - 1 : 0;
-    s("best epoch", best_epoch_, 0, last);
-    s("stopped epoch", stopped_epoch_, 0, last);
-    s("wait", wait_, 0, epochs_);
-    s("best weights", best_weights_);
-    s.need(best_weights_.empty() || best_weights_.size() == weights_, "best weights of this network");
-  }
+  [[gnu::cold]] bool on_bad_loss(fit_run& run) override;
+  [[gnu::cold]] void state(callback_state& s) override;
 
   /// The best value so far, from which epoch (from 0), and after which one it ended the run; 0: it did not. Of the
   /// epochs that it has seen: where it was first given to a run that went on, those before do not count.
@@ -90,14 +48,7 @@ class early_stopping_on : public callback {
   bool has_weights() const { return !best_weights_.empty(); }
 
  protected:
-  [[gnu::cold]] early_stopping_on(early_stopping_options const& o, any_metric const& m)
-      : options_(o), monitor_(m, o.mode, o.min_delta < 0 ? -o.min_delta : o.min_delta) {
-    if (!isfinite(o.min_delta))
-      refuse<option_error>({"early_stopping: min_delta must be a number; found ", o.min_delta});
-    if (o.baseline && *o.baseline != *o.baseline)
-      refuse<option_error>({"early_stopping: baseline must be a number; found ", *o.baseline});
-    if (o.patience < 0) throw option_error(message({"early_stopping: patience must be 0 or more; found ", o.patience}));
-  }
+  [[gnu::cold]] early_stopping_on(early_stopping_options const& o, any_metric const& m);
 
  private:
   [[gnu::cold]] static void say(std::initializer_list<piece> line) { print_lines(stdout, message(line)); }
@@ -111,7 +62,9 @@ class early_stopping_on : public callback {
   std::vector<float> best_weights_;
 };
 
-}  // namespace detail
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
 
 /// Ends a run whose metric has not become better for `patience` epochs, as Keras's EarlyStopping:
 ///   early_stopping<val_accuracy>({.patience = 10, .restore_best_weights = true})
@@ -124,4 +77,8 @@ class early_stopping : public detail::early_stopping_on {
       : early_stopping_on(o, detail::monitored<Monitor>::value(m)) {}
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/training/early_stopping_inl.hpp>
+#endif

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
+
 #include <cstdint>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 struct dataset;
 class process_checks;
@@ -28,4 +30,4 @@ class evaluation_observer {
   evaluation_observer& operator=(evaluation_observer const&) = default;
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE

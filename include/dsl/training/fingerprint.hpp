@@ -3,6 +3,7 @@
 
 #include <dsl/data/augment.hpp>
 #include <dsl/data/dataset.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/graph/facts.hpp>
 
@@ -11,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// Says which fields the fingerprints of networks and rules cover; files keep it beside them. 0 is that of files
 /// written before there were versions. Whoever adds a field increments it, and hashes the field from that version on,
@@ -22,20 +23,8 @@ inline constexpr int fingerprint_version = 1;
 class fingerprint {
  public:
   fingerprint() = default;
-  explicit fingerprint(int version) {
-    if (version > 0) add(version);  // version 0 hashed none
-  }
-  void add(void const* data, std::size_t bytes) {
-    auto const* from = static_cast<unsigned char const*>(data);
-    std::uint64_t word = 0;
-    for (; bytes >= sizeof word; bytes -= sizeof word, from += sizeof word) {
-      std::memcpy(&word, from, sizeof word);
-      mix(word);
-    }
-    word = 0;
-    std::memcpy(&word, from, bytes);
-    mix(word ^ bytes << 56);
-  }
+  explicit fingerprint(int version);
+  void add(void const* data, std::size_t bytes);
   template <class Number>
   void add(Number n) {
     static_assert(__is_trivially_copyable(Number) && sizeof n <= sizeof(std::uint64_t));
@@ -46,95 +35,28 @@ class fingerprint {
   std::uint64_t value() const { return value_; }
 
  private:
-  void mix(std::uint64_t word) {
-    value_ = (value_ ^ word) * 0x100000001b3u;
-    value_ ^= value_ >> 29;  // else a word's highest bits would stay among the highest
-  }
+  void mix(std::uint64_t word);
   std::uint64_t value_ = 0xcbf29ce484222325u;
 };
 
 /// What version 1 adds: a user's own operation has its name and its facts, a parameter its role and where its first
 /// values come from. The lists of members are whole, or this does not compile: who adds one hashes it, too.
-[[gnu::cold]] inline void add_operation(fingerprint& f, node const& x) {
-  auto const& [kind, function, device, first_input, inputs, output, first_parameter, parameters, scope, window, rate,
-               epsilon, momentum, custom, groups, frozen, counts_padding] = x;  // frozen ones have the same weights
-  f.add(parameters);
-  f.add(groups);
-  if (!counts_padding) f.add(1);  // nothing where it does, so that files from before this member stay valid
-  if (!custom) return;
-  std::string_view const own = word_of(x);
-  f.add(own.data(), own.size());
-  auto const& [name, operands, or_more, owned, roles, optional, takes_flat, makes, options, gradients, reads,
-               parameters_read, kept, forward_in_place, gradient_in_place, gradient_over_input, slices, renames,
-               mixes_samples, gives_probabilities] = custom->facts;
-  for (int v :
-       {operands, static_cast<int>(or_more), owned, static_cast<int>(takes_flat), static_cast<int>(makes),
-        static_cast<int>(options), static_cast<int>(gradients), static_cast<int>(reads[0]), static_cast<int>(reads[1]),
-        static_cast<int>(parameters_read), static_cast<int>(kept), static_cast<int>(forward_in_place),
-        static_cast<int>(gradient_in_place), static_cast<int>(gradient_over_input), static_cast<int>(slices),
-        static_cast<int>(renames), static_cast<int>(mixes_samples), static_cast<int>(gives_probabilities)})
-    f.add(v);
-  for (role r : roles) f.add(static_cast<int>(r));
-  if (optional > 0)
-    f.add(static_cast<int>(optional));  // nothing where there is none, so that files from before this member stay valid
-}
+[[gnu::cold]] void add_operation(fingerprint& f, node const& x);
 
 /// Stands for nodes, shapes, their connections and numbers; not for names of layers, nor for what a custom operation
 /// computes, nor for what is frozen: weights are the same.
-[[gnu::cold]] inline std::uint64_t fingerprint_of(graph_view const& g, int version = fingerprint_version) {
-  fingerprint f(version);
-  for (int n = 0; n < g.size.nodes; ++n) {
-    node const& x = g.nodes[n];
-    shape const& s = g.output_shape(x);
-    for (int v :
-         {static_cast<int>(x.kind), static_cast<int>(x.function), static_cast<int>(x.device), s.channels, s.height,
-          s.width, x.inputs, x.window.height, x.window.width, x.window.stride, x.window.pad_top, x.window.pad_left})
-      f.add(v);
-    for (double v : {x.rate, x.epsilon, x.momentum}) f.add(v);
-    for (int i = 0; i < x.inputs; ++i) f.add(g.input(x, i));
-    if (version > 0) add_operation(f, x);
-  }
-  for (int k = 0; k < g.size.parameters; ++k) {
-    auto const& [role, node, dims, rank, fan_in, fan_out, frozen] = g.parameters[k];
-    for (int d : dims) f.add(d);
-    if (version > 0)
-      for (int v : {static_cast<int>(role), node, rank, fan_in, fan_out}) f.add(v);
-  }
-  return f.value();
-}
+[[gnu::cold]] std::uint64_t fingerprint_of(graph_view const& g, int version = fingerprint_version);
 
 /// Of an optimizer's rule, the clipping of gradients with it; a learning rate is not among it.
-[[gnu::cold]] inline std::uint64_t fingerprint_of(update_rule const& u, int version = fingerprint_version) {
-  fingerprint f(version);
-  for (double v : {u.momentum, u.weight_decay, u.first_decay, u.second_decay, u.epsilon, u.clip.norm, u.clip.value,
-                   u.clip.norm_epsilon})
-    f.add(v);
-  for (int v : {static_cast<int>(u.method), static_cast<int>(u.where), static_cast<int>(u.nesterov),
-                static_cast<int>(u.rate_in_velocity), static_cast<int>(u.decoupled), static_cast<int>(u.centered)})
-    f.add(v);
-  return f.value();
-}
+[[gnu::cold]] std::uint64_t fingerprint_of(update_rule const& u, int version = fingerprint_version);
 
 /// Stands for which nodes are frozen; 0: none.
-[[gnu::cold]] inline std::uint64_t fingerprint_of_frozen(graph_view const& g) {
-  fingerprint f;
-  bool any = false;
-  for (int n = 0; n < g.size.nodes; ++n)
-    if (g.nodes[n].frozen && g.nodes[n].parameters > 0) f.add(n), any = true;
-  return any ? f.value() : 0;
-}
+[[gnu::cold]] std::uint64_t fingerprint_of_frozen(graph_view const& g);
 
 /// Of how parameters follow from gradients, which of them do, and running statistics from batches; the seed is not
 /// among it.
-[[gnu::cold]] inline std::uint64_t fingerprint_of(engine_options const& o, graph_view const& g,
-                                                  int version = fingerprint_version) {
-  fingerprint f(version);
-  if (std::uint64_t const frozen = fingerprint_of_frozen(g)) f.add(frozen);
-  f.add(fingerprint_of(o.update, version));
-  for (double v : {o.batch_norm_momentum, o.label_smoothing}) f.add(v);
-  for (int v : {static_cast<int>(o.loss), static_cast<int>(o.unbiased_running_variance), o.micro_batches}) f.add(v);
-  return f.value();
-}
+[[gnu::cold]] std::uint64_t fingerprint_of(engine_options const& o, graph_view const& g,
+                                           int version = fingerprint_version);
 
 /// The pictures that a fingerprint looks at: all of them up to 256 MiB, else as many, but the first and the last of
 /// whatever size, spread over the set.
@@ -154,59 +76,26 @@ struct pictures_looked_at {
 // 10 of 300 MiB -> 0 and 9
 
 /// Of all labels, the mean, and some pictures.
-[[gnu::cold]] inline std::uint64_t fingerprint_of(dataset const& data) {
-  fingerprint f;
-  if (data.has_classes())
-    for (std::int64_t i = 0; i < data.size; ++i) f.add(data.label(i));
-  else if (data.values > 0)
-    f.add(data.wanted(0), static_cast<std::size_t>(data.size * data.values) * sizeof(float));
-  auto const bytes = static_cast<std::int64_t>(data.sample.size()) * (data.has_bytes() ? 1 : 4);
-  pictures_looked_at const some{data.size, bytes};
-  for (std::int64_t i = 0; i < some.count(); ++i) f.add(data.pixels(some[i]), static_cast<std::size_t>(bytes));
-  if (data.mean) f.add(data.mean->data(), data.mean->size() * sizeof(float));
-  if (data.deviation) f.add(data.deviation->data(), data.deviation->size() * sizeof(float));
-  return f.value();
-}
+[[gnu::cold]] std::uint64_t fingerprint_of(dataset const& data);
 
 /// Of parameters and optimizer slots.
-[[gnu::cold]] inline std::uint64_t fingerprint_of(engine& e) {
-  fingerprint f;
-  std::vector<float> values;
-  for (int k = 0; k < e.graph().size.parameters; ++k) {
-    parameter const& p = e.graph().parameters[k];
-    values.resize(static_cast<std::size_t>(p.count()));
-    for (int s = -1; s < (p.trainable() ? e.options().update.slots() : 0); ++s) {
-      s < 0 ? e.read_parameter(k, values.data()) : e.read_slot(s, k, values.data());
-      f.add(values.data(), values.size() * sizeof(float));
-    }
-  }
-  return f.value();
-}
+[[gnu::cold]] std::uint64_t fingerprint_of(engine& e);
 
 /// A number that stands for a policy, whose type says nothing to another process: what it draws for a few pictures, and
 /// for one in each later epoch of a run, up to the 10,000th.
-[[gnu::cold]] inline std::uint64_t fingerprint_of(augmentation const& policy, shape const& picture, int epochs) {
-  fingerprint f;
-  f.add(static_cast<bool>(policy));
-  int const last = epochs < 10'000 ? epochs : 10'000;  // of 2,000,000,000 it would take minutes
-  for (int epoch = 0; epoch < 4 || epoch < last; ++epoch)
-    for (std::int64_t sample = 0; sample < (epoch < 4 ? 64 : 1); ++sample) {
-      transform const t = policy.draw(1, epoch, sample, picture);
-      f.add(t.dy), f.add(t.dx);
-      for (int v : {static_cast<int>(t.flip), static_cast<int>(t.interpolation), static_cast<int>(t.outside),
-                    t.hole.top, t.hole.left, t.hole.height, t.hole.width})
-        f.add(v);
-    }
-  return f.value();
-}
+[[gnu::cold]] std::uint64_t fingerprint_of(augmentation const& policy, shape const& picture, int epochs);
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// 64 bits that stand for a data set's labels, mean and pictures (of more than 256 MiB as many, but two at least,
 /// spread over the set): the same for the same ones, in all likelihood others for others. To compare, as from run to
 /// run; not against forgery.
 [[gnu::cold]] inline std::uint64_t fingerprint(dataset const& data) { return detail::fingerprint_of(data); }
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/training/fingerprint_inl.hpp>
+#endif

@@ -3,13 +3,14 @@
 
 #include <dsl/data/augment.hpp>
 #include <dsl/data/dataset.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/training/callback.hpp>
 #include <dsl/training/weight_average.hpp>
 
 #include <optional>
 #include <vector>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// How fit() goes through a data set. Steps take batch_size pictures, over all devices and processes together; what is
 /// left over of an epoch has its turn in others.
@@ -27,4 +28,4 @@ struct fit_options {
   int initial_epoch = 0;  // resume: epochs before this one are skipped
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE

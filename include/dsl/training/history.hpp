@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
+
 #include <vector>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// Mean loss per sample and share of right answers, 0 to 1; NaN where the network learns values, of which none is
 /// right.
@@ -31,4 +33,4 @@ struct history {
   std::vector<epoch_record> epochs{};
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE

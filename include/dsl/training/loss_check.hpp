@@ -2,14 +2,11 @@
 #pragma once
 
 #include <dsl/detail/message.hpp>
-#include <dsl/error.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/graph/facts.hpp>
 #include <dsl/plan/plan.hpp>
-#include <dsl/rules/broken.hpp>
 
-#include <string>
-
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// The node whose values the loss takes. A flatten after it only renames them, a transfer moves them.
 constexpr node const& last_of(graph_view const& g) {
@@ -29,19 +26,10 @@ constexpr bool gives_shares(graph_view const& g) {
   return gives_probabilities(g) || (last.kind == op::activation && last.function == function::sigmoid);
 }
 
-[[gnu::cold]] inline void require_probabilities(graph_view const& g, loss l) {
-  if (l == loss::binary_crossentropy && !gives_shares(g)) {
-    name const found = g.scopes[last_of(g).scope].name;
-    refuse<option_error>(
-        {"loss: binary_crossentropy takes outputs of 0 to 1, of a network that ends in sigmoid; found ",
-         std::string(found.data, static_cast<std::size_t>(found.size)),
-         " at its end; add sigmoid, or give compile() the loss mean_squared_error"});
-  }
-  if (l != loss::categorical_crossentropy || gives_probabilities(g)) return;
-  name const found = g.scopes[last_of(g).scope].name;
-  refuse<option_error>({"loss: categorical_crossentropy takes probabilities, of a network that ends in softmax; found ",
-                        std::string(found.data, static_cast<std::size_t>(found.size)),
-                        " at its end; add softmax, or give compile() the loss mean_squared_error"});
-}
+[[gnu::cold]] void require_probabilities(graph_view const& g, loss l);
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/training/loss_check_inl.hpp>
+#endif

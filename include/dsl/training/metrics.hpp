@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/detail/message.hpp>
-#include <dsl/error.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/rules/broken_training.hpp>
 #include <dsl/training/callback.hpp>
 
 #include <concepts>
-#include <cstdint>
 #include <string>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// What callbacks watch: types, so that one which isn't there does not compile. One of your own looks the same.
 struct train_loss {
@@ -59,19 +57,14 @@ constexpr any_metric metric_value() {
 
 /// As on a command line: metric_named("val_acc"); Keras's longer names will do as well. Throws option_error that lists
 /// the known ones.
-[[gnu::cold]] inline any_metric metric_named(std::string const& name) {
-  if (name == "accuracy") return metric_value<train_accuracy>();
-  if (name == "val_accuracy") return metric_value<val_accuracy>();
-  for (any_metric const& m : {metric_value<train_loss>(), metric_value<train_accuracy>(), metric_value<val_loss>(),
-                              metric_value<val_accuracy>()})
-    if (name == m.name) return m;
-  throw option_error(detail::message({"monitor: it must be one of loss, acc, val_loss, val_acc; found ", name}));
-}
+[[gnu::cold]] any_metric metric_named(std::string const& name);
 
 /// Which values are better; automatic: the metric knows.
 enum class monitor_mode : unsigned char { automatic, min, max };
 
-namespace detail {
+}  // namespace dsl::TYPENET_MODE
+
+namespace dsl::detail::TYPENET_MODE {
 
 template <class M>
 struct monitored : broken::monitors_are_metrics<M, metric<M>> {
@@ -92,28 +85,16 @@ struct monitor {
   double min_delta = 0;
 
   monitor() = default;
-  [[gnu::cold]] monitor(any_metric const& m, monitor_mode mode, double delta)
-      : what(m),
-        more(mode == monitor_mode::automatic ? m.more_is_better : mode == monitor_mode::max),
-        min_delta(delta) {}
+  [[gnu::cold]] monitor(any_metric const& m, monitor_mode mode, double delta);
 
   double worst() const { return more ? -__builtin_inf() : __builtin_inf(); }
   bool better(double value, double than) const { return more ? value - min_delta > than : value + min_delta < than; }
   /// Before step 0: throws option_error for a metric that this run won't have.
-  [[gnu::cold]] void require(fit_run const& run, char const* who) const {
-    if (!what.of)
-      throw option_error(message({who, ": its monitor is empty; take metric_named(...), or a metric's type"}));
-    if (what.of_validation && !run.validates)
-      throw option_error(
-          message({who, ": its monitor is ", what.name,
-                   ", and this run has no validation data; give fit .validation, or watch loss or acc"}));
-    epoch_record none;
-    none.train = {1, __builtin_nan("")}, none.validation = {2, __builtin_nan("")};
-    if (double const without = what.of(none); !run.has_acc && without != without)
-      throw option_error(message({who, ": its monitor is ", what.name,
-                                  ", and a network that learns values has no accuracy; watch loss or val_loss"}));
-  }
+  [[gnu::cold]] void require(fit_run const& run, char const* who) const;
 };
 
-}  // namespace detail
-}  // namespace dsl
+}  // namespace dsl::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/training/metrics_inl.hpp>
+#endif

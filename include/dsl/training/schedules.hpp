@@ -1,28 +1,21 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/detail/math.hpp>
-#include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/name.hpp>
 #include <dsl/training/callback.hpp>
 
 #include <concepts>
 #include <cstdint>
-#include <string>
 #include <utility>
 
-namespace dsl {
+namespace dsl::detail::TYPENET_MODE {
 
-namespace detail {
+[[gnu::cold, noreturn]] void refuse_rate(double rate, int epoch, name schedule);
 
-[[gnu::cold, noreturn]] inline void refuse_rate(double rate, int epoch, name schedule) {
-  std::string const who(schedule.data, static_cast<std::size_t>(schedule.size));
-  throw option_error(message({"learning_rate_schedule: ", who.empty() ? "its function" : who,
-                              " must give a number of at least 0; found ", rate, " for epoch ", epoch + 1,
-                              "; change it, or the number of epochs"}));
-}
+}  // namespace dsl::detail::TYPENET_MODE
 
-}  // namespace detail
+namespace dsl::TYPENET_MODE {
 
 /// base * (1 - epoch / epochs)^power: Caffe's polynomial decay; power 1 is a straight line to 0. Throws option_error
 /// for an epoch after its end, where a line would go below 0 and a parabola would rise again.
@@ -30,13 +23,7 @@ struct poly_decay {
   double base = 5e-3;
   int epochs = 70;
   double power = 1.0;
-  double operator()(int epoch) const {
-    if (epochs < 1) detail::refuse<option_error>({"poly_decay: epochs must be 1 or more; found ", epochs});
-    if (epoch < 0 || epoch > epochs)
-      throw option_error(detail::message({"poly_decay: its epochs must be those of the run; found epoch ", epoch + 1,
-                                          " of ", epochs, "; give both the same number"}));
-    return base * detail::pow(1.0 - static_cast<double>(epoch) / epochs, power);
-  }
+  double operator()(int epoch) const;
 };
 
 /// Where in a run a schedule is asked for the next step's rate.
@@ -75,4 +62,8 @@ struct learning_rate_schedule : callback {
   }
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/training/schedules_inl.hpp>
+#endif

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/threads.hpp>
-#include <dsl/error.hpp>
 #include <dsl/training/callback.hpp>
 
 #include <csignal>
 #include <initializer_list>
-#include <memory>
 #include <vector>
 
 #include <pthread.h>
-#include <unistd.h>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// Ends a run in the middle of an epoch where its process is asked to end, with Ctrl-C or by kill:
 ///   trainer.fit(data, {.callbacks = {backup_and_restore{"run.state"}, stop_on_signal{}}});
@@ -23,19 +21,12 @@ namespace dsl {
 /// Handlers are set from on_train_begin until fit returns or throws, and then those before are back. A signal that is
 /// ignored, as nohup and a shell's background jobs have it, stays ignored. The handler stores a number and calls
 /// nothing that may not be called there.
-class stop_on_signal : public callback {
+class TYPENET_EXPORT stop_on_signal : public callback {
  public:
   /// Throws option_error for a number that is no signal's, or one's that no process may handle.
-  [[gnu::cold]] stop_on_signal(std::initializer_list<int> signals = {SIGINT, SIGTERM, SIGHUP}) : signals_(signals) {
-    for (int const s : signals)
-      if (s < 1 || s >= NSIG || s == SIGKILL || s == SIGSTOP)
-        detail::refuse<option_error>({"stop_on_signal: it must be a signal that a process may handle; found ", s});
-  }
+  [[gnu::cold]] stop_on_signal(std::initializer_list<int> signals = {SIGINT, SIGTERM, SIGHUP});
 
-  [[gnu::cold]] void on_train_begin(fit_run& run) override {
-    run.held.push_back(std::make_shared<handlers>(signals_));
-    run.interrupt = &pending;
-  }
+  [[gnu::cold]] void on_train_begin(fit_run& run) override;
 
   /// The signal that came in the last run, 0 for none. Where fit has returned, it came too late to interrupt it.
   static int received() { return __atomic_load_n(&pending, __ATOMIC_RELAXED); }
@@ -78,26 +69,17 @@ class stop_on_signal : public callback {
     static inline bool ours[NSIG] = {};  // NOLINT(modernize-avoid-c-arrays)
   };
 
-  static void handle(int signal) {
-    int none = 0;
-    if (__atomic_compare_exchange_n(&pending, &none, signal, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
-    ::sigaction(signal, &before[signal], nullptr);
-    ::raise(signal);  // it comes when this handler returns
-  }
+  static void handle(int signal);
 
   std::vector<int> signals_;
 };
 
 /// Ends the process by this signal, as if nobody had a handler for it: for after interrupted, so that whoever started
 /// the process, a shell's loop say, sees why it ended. Nothing is flushed and no destructor runs.
-[[gnu::cold, noreturn]] inline void end_by_signal(int signal) {
-  std::signal(signal, SIG_DFL);
-  sigset_t only{};
-  ::sigemptyset(&only);
-  ::sigaddset(&only, signal);
-  ::pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
-  ::raise(signal);
-  ::_exit(128 + signal);  // one that ends nobody
-}
+[[gnu::cold, noreturn]] void end_by_signal(int signal);
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/training/stop_on_signal_inl.hpp>
+#endif

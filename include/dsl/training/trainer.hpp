@@ -2,27 +2,20 @@
 #pragma once
 
 #include <dsl/data/pipeline.hpp>
-#include <dsl/detail/math.hpp>
-#include <dsl/detail/message.hpp>
-#include <dsl/detail/option_check.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
 #include <dsl/detail/zeros.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/training/callback.hpp>
-#include <dsl/training/checks.hpp>
 #include <dsl/training/evaluation.hpp>
 #include <dsl/training/fit_options.hpp>
-#include <dsl/training/initialize.hpp>
-#include <dsl/warning.hpp>
 
 #include <cstdint>
-#include <ctime>
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// A network on an executor, with the words of Keras: fit, evaluate, predict. Not a template: a second network costs
 /// its lowering only. compile() makes it. One thread at a time may use it, for reading too; trainers of other networks
@@ -30,176 +23,40 @@ namespace dsl {
 class trainer {
  public:
   /// Throws option_error without an engine.
-  trainer(std::unique_ptr<dsl::engine> e, double learning_rate)
-      : engine_(require(std::move(e))), graph_(engine_->graph()), learning_rate_(learning_rate) {
-    initialize(*engine_, engine_->options().seed);
-  }
+  trainer(std::unique_ptr<dsl::engine> e, double learning_rate);
 
   /// Trains for options.epochs epochs of floor(size / batch_size) steps and returns what each came to. Order,
   /// augmentation and dropout depend on the seed alone. Throws option_error before the first step where the options
   /// don't fit network or data, and before any step whose learning rate is below 0 or no number; training_error when
   /// the loss is no number any more; interrupted where a callback such as stop_on_signal was told to end the run.
-  [[gnu::cold]] history fit(dataset const& data, fit_options const& options) {
-    loss const l = engine_->options().loss;
-    detail::require_samples(graph_, l, data, "fit");
-    detail::require_fit(graph_, l, data, options);
-    target_kind const targets = detail::targets_for(l, data);
-    process_checks* const processes = engine_->processes();
-    if (processes) processes->before_fit(terms_of(data, options));
-    detail::owner<batch_loader> loader;  // where the engine does not fetch batches itself
-    batch_part const share = engine_->share_of(options.batch_size);
-    int program =
-        targets == target_kind::classes ? engine_->prepare_resident(data, options.augment, share, options.shuffle) : -1;
-    if (program < 0) {
-      loader = detail::make_owner<batch_loader>(data, pipeline_options{.batch_size = options.batch_size,
-                                                                       .seed = seed(),
-                                                                       .shuffle = options.shuffle,
-                                                                       .drop_last = true,
-                                                                       .augment = options.augment,
-                                                                       .prefetch = options.prefetch,
-                                                                       .threads = options.loader_threads,
-                                                                       .part_first = share.first,
-                                                                       .part_size = share.size,
-                                                                       .cache = options.cache,
-                                                                       .values = values_of(targets)});
-      program = engine_->prepare(mode::training, share, targets);
-    }
-    detail::weight_averager average(*engine_, options.average, options.epochs);
-    std::int64_t const steps = data.size / options.batch_size;  // of an epoch; callbacks may write into run
-    fit_run run{.trainer = *this,
-                .epochs = options.epochs,
-                .steps = steps,
-                .batch_size = options.batch_size,
-                .learning_rate = learning_rate_,
-                .given_rate = learning_rate_,
-                .validates = options.validation != nullptr,
-                .has_acc = has_acc(targets),
-                .leads = !processes || processes->process() == 0,
-                .next = {.epoch = options.initial_epoch},
-                .processes = processes,
-                .average = options.average ? &average : nullptr,
-                .callbacks = options.callbacks.data(),
-                .callback_count = options.callbacks.size()};
-    struct until_it_ends {
-      fit_run*& now;
-      fit_run* before;
-      ~until_it_ends() { now = before; }
-    } const under_way{run_, std::exchange(run_, &run)};
-    begin_run(run);
-    mean_ = data.mean;
-    deviation_ = data.deviation;
-    while (goes_on(run, options)) {
-      double const begin = seconds() - run.next.seconds;
-      begin_epoch(run);
-      if (!train_epoch(loader.get(), program, steps, begin, run, options)) break;
-      run.current.seconds = seconds() - begin;
-      run.current.images_per_second = static_cast<double>(steps * options.batch_size) / run.current.seconds;
-      average.show();
-      if (options.validation) {
-        run.current.validation = evaluate(*options.validation, options.batch_size, nullptr, &run);
-        if (run.proven) leave(run);
-        if (!detail::isfinite(run.current.validation.loss)) {
-          average.hide();
-          if (ends_for_bad_loss(run)) break;
-          detail::refuse<training_error>({"val_loss: it became ", run.current.validation.loss, " in epoch ",
-                                          run.epoch + 1, "; try a smaller learning rate"});
-        }
-        run.current.validated = true;
-        run.current.seconds = seconds() - begin;
-      }
-      if (processes) processes->after_epoch();
-      run.past.epochs.push_back(run.current);
-      tell(run, &callback::on_epoch_end);
-      if (detail::is_learning_rate(run.learning_rate)) learning_rate_ = run.learning_rate;
-      agree_to_stop(run);  // for the state that is written now
-      run.next = {.epoch = run.epoch + 1};
-      run.proven = (run.current.validated && !averages(run)) || run.stop || run.next.epoch >= run.epochs;
-      tell(run, &callback::on_saving_point);
-      average.hide();
-      tell(run, &callback::on_backup);
-      if (run.interrupted && run.proven) leave(run);
-      ++run.epoch;
-    }
-    if (!run.failed) average.keep();
-    tell(run, &callback::on_train_end);
-    return std::move(run.past);
-  }
+  [[gnu::cold]] history fit(dataset const& data, fit_options const& options);
 
   /// Mean loss and accuracy over all samples, in inference mode; a short last batch counts by its samples. `seen`, a
   /// confusion_matrix for one, looks on. Warns where the pictures lack the mean that fit's had; so does predict.
-  [[gnu::cold]] scores evaluate(dataset const& data, int batch_size = 64, evaluation_observer* seen = nullptr) {
-    return evaluate(data, batch_size, seen, nullptr);
-  }
+  [[gnu::cold]] scores evaluate(dataset const& data, int batch_size = 64, evaluation_observer* seen = nullptr);
   /// The network's outputs, (size, outputs): a classifier's probabilities.
-  [[gnu::cold]] std::vector<float> predict(dataset const& data, int batch_size = 64) {
-    detail::require_pictures(graph_, data, "predict");
-    look_at_mean(data, "predict");
-    auto const outputs = graph_.shape_of(graph_.result()).size();
-    std::vector<float> all(static_cast<std::size_t>(data.size * outputs));
-    for_each_batch(data, batch_size, mode::inference, target_kind::classes, [&](int program, batch const& b) {
-      engine_->read_result(program, all.data() + b.first * outputs);
-      return true;
-    });
-    return all;
-  }
+  [[gnu::cold]] std::vector<float> predict(dataset const& data, int batch_size = 64);
 
   /// Trains one step on a batch of the caller's own and returns its mean loss and accuracy. samples is (batch,
   /// channels, height, width), normalised; there is a label a sample. Of several processes each brings the whole batch,
   /// the same one; it trains on its part of it. Throws data_error where a count or a label does not fit the network.
-  scores train_on_batch(std::span<float const> samples, std::span<std::int32_t const> labels) {
-    require_count("train_on_batch: samples", samples.size(), labels.size(), graph_.output_shape(graph_.nodes[0]));
-    return train_on_batch(samples.data(), labels.data(), static_cast<int>(labels.size()));
-  }
+  scores train_on_batch(std::span<float const> samples, std::span<std::int32_t const> labels);
   /// Trains one step towards values, as many a sample as the network has outputs, in their order.
-  scores train_on_batch(std::span<float const> samples, std::span<float const> values) {
-    auto const each = static_cast<std::size_t>(graph_.shape_of(graph_.result()).size());
-    require_count("train_on_batch: values", values.size(), values.size() / each, graph_.shape_of(graph_.result()));
-    require_count("train_on_batch: samples", samples.size(), values.size() / each,
-                  graph_.output_shape(graph_.nodes[0]));
-    return train_on(samples.data(), nullptr, values.data(), static_cast<int>(values.size() / each));
-  }
+  scores train_on_batch(std::span<float const> samples, std::span<float const> values);
   /// Trains one step on `size` samples and labels; nothing checks that there are so many.
-  scores train_on_batch(float const* images, std::int32_t const* labels, int size) {
-    check_size(size);
-    if (!takes(engine_->options().loss, target_kind::classes))
-      detail::refuse<option_error>(
-          {"train_on_batch: this loss compares with values; found a class a sample; give values, "
-           "or compile() another loss"});
-    auto const outputs = graph_.shape_of(graph_.result()).size();
-    for (int n = 0; n < size; ++n)
-      if (labels[n] < 0 || labels[n] >= outputs)
-        detail::refuse<data_error>({"train_on_batch: labels must be 0 to ", outputs - 1, "; found ", labels[n],
-                                    " for picture ", n, "; the last layer must have one unit per class"});
-    return train_on(images, labels, nullptr, size);
-  }
+  scores train_on_batch(float const* images, std::int32_t const* labels, int size);
   /// Computes the network's outputs, (batch, outputs), for a batch of the caller's own: normalised, NCHW. Throws
   /// data_error unless there are as many outputs as samples want.
-  void predict_on_batch(std::span<float const> samples, std::span<float> outputs) {
-    auto const each = static_cast<std::size_t>(graph_.shape_of(graph_.result()).size());
-    require_count("predict_on_batch: outputs", outputs.size(), outputs.size() / each, graph_.shape_of(graph_.result()));
-    require_count("predict_on_batch: samples", samples.size(), outputs.size() / each,
-                  graph_.output_shape(graph_.nodes[0]));
-    predict_on_batch(samples.data(), static_cast<int>(outputs.size() / each), outputs.data());
-  }
+  void predict_on_batch(std::span<float const> samples, std::span<float> outputs);
   /// Computes the outputs of `size` samples, size * outputs floats; nothing checks that there is room for so many.
-  void predict_on_batch(float const* images, int size, float* outputs) {
-    check_size(size);
-    int const program = engine_->prepare(mode::inference, size);
-    engine_->run(program, {images, nullptr, size, step_, 0});
-    engine_->read_result(program, outputs);
-  }
+  void predict_on_batch(float const* images, int size, float* outputs);
 
   /// Of the next step. While fit runs that of the end of its last epoch, or what set_learning_rate gave since; a
   /// callback has the present one in run.learning_rate.
   double learning_rate() const { return learning_rate_; }
   /// For the next step, that of a run, too, whose callbacks may write run.learning_rate instead. Throws option_error
   /// for one below 0, or one that is no number.
-  void set_learning_rate(double rate) {
-    if (!detail::is_learning_rate(rate))
-      detail::refuse<option_error>({"set_learning_rate: it must be a number of at least 0; found ", rate});
-    learning_rate_ = rate;
-    if (run_) run_->learning_rate = rate;
-  }
+  void set_learning_rate(double rate);
   std::uint64_t seed() const { return engine_->options().seed; }
   /// Steps trained so far, over all calls.
   std::uint64_t steps() const { return step_; }
@@ -209,261 +66,55 @@ class trainer {
   dsl::engine& engine() { return *engine_; }
 
  private:
-  scores train_on(float const* samples, std::int32_t const* labels, float const* values, int size) {
-    batch_part const share = engine_->share_of(size);
-    target_kind const targets = values ? target_kind::values : target_kind::classes;
-    if (engine_->processes()) engine_->processes()->before_batch(size, learning_rate_, step_, targets);
-    int const program = engine_->prepare(mode::training, share, targets);
-    long long const outputs = graph_.shape_of(graph_.result()).size();
-    auto const picture = graph_.output_shape(graph_.nodes[0]).size();
-    engine_->run(program, {samples + share.first * picture, labels ? labels + share.first : nullptr, share.size,
-                           step_++, learning_rate_, values ? values + share.first * outputs : nullptr});
-    batch_metrics const m = engine_->metrics(program);
-    if (!detail::isfinite(m.loss))
-      detail::refuse<training_error>({"loss: it became ", m.loss, " in step ", static_cast<long long>(step_),
-                                      ", with learning rate ", learning_rate_,
-                                      detail::advice_on_bad_loss(samples, picture * size, values, outputs * size)});
-    return mean_scores(m.loss, m.correct, size, has_acc(targets));
-  }
-  [[gnu::cold]] static std::unique_ptr<dsl::engine> require(std::unique_ptr<dsl::engine> e) {
-    if (!e) detail::refuse<option_error>({"trainer: it needs an engine; found none; compile<...>() makes both"});
-    return e;
-  }
-  [[gnu::cold]] fit_terms terms_of(dataset const& data, fit_options const& o) const {
-    weight_average const average = o.average.value_or(weight_average{.start_from_epoch = -1});
-    return {.batch_size = o.batch_size,
-            .epochs = o.epochs,
-            .initial_epoch = o.initial_epoch,
-            .learning_rate = learning_rate_,
-            .steps = step_,
-            .shuffle = o.shuffle,
-            .augment = o.augment,
-            .data = data,
-            .validation = o.validation,
-            .average_from_epoch = average.start_from_epoch,
-            .average_momentum = average.momentum,
-            .average_every = average.every};
-  }
+  scores train_on(float const* samples, std::int32_t const* labels, float const* values, int size);
+  [[gnu::cold]] static std::unique_ptr<dsl::engine> require(std::unique_ptr<dsl::engine> e);
+  [[gnu::cold]] fit_terms terms_of(dataset const& data, fit_options const& o) const;
   /// Callbacks may have set stop at any moment, in one process or in all of them. A begun epoch is ended first.
-  [[gnu::cold]] static bool goes_on(fit_run& run, fit_options const& options) {
-    agree_to_stop(run);
-    return run.epoch < options.epochs && (!run.stop || run.next.step > 0);
-  }
-  [[gnu::cold]] static void agree_to_stop(fit_run& run) {
-    if (run.processes) run.stop = run.processes->any("whether a callback ends the run", run.stop);
-  }
+  [[gnu::cold]] static bool goes_on(fit_run& run, fit_options const& options);
+  [[gnu::cold]] static void agree_to_stop(fit_run& run);
 
   /// Until the first epoch a callback may still refuse the run; then the trainer is as it was.
-  [[gnu::cold]] static void begin_run(fit_run& run) {
-    try {
-      tell(run, &callback::on_restore);
-      run.epoch = run.next.epoch;
-      tell(run, &callback::on_train_begin);
-      tell(run, &callback::on_resume);
-    } catch (...) {
-      for (std::size_t i = run.callback_count; i-- > 0;) run.callbacks[i]->on_refused(run);
-      throw;
-    }
-  }
+  [[gnu::cold]] static void begin_run(fit_run& run);
 
   /// The metrics of a run's last step. Learns whether the run has been interrupted, in all processes alike.
-  batch_metrics metrics(int program, fit_run* run) {
-    if (!run) return engine_->metrics(program);
-    int const here = run->interrupt ? __atomic_load_n(run->interrupt, __ATOMIC_RELAXED) : 0;
-    if (run->processes) run->processes->ask(here);
-    batch_metrics const m = engine_->metrics(program);
-    if (!run->interrupted) run->interrupted = run->processes ? run->processes->asked() : here;
-    return m;
-  }
+  batch_metrics metrics(int program, fit_run* run);
   /// The state to go on from is kept.
-  [[gnu::cold, noreturn]] static void leave(fit_run const& run) {
-    fit_position const& at = run.next;
-    std::string const where = at.step > 0
-                                  ? detail::message({"batch ", at.step, " of ", run.steps, " of epoch ", at.epoch + 1})
-                                  : detail::message({"epoch ", at.epoch});
-    throw interrupted(
-        detail::message({"fit: interrupted by signal ", run.interrupted, " after ", where, " of ", run.epochs}),
-        run.interrupted);
-  }
+  [[gnu::cold, noreturn]] static void leave(fit_run const& run);
   /// Whether validation looks at the average of weights, and not at the training's own.
   static bool averages(fit_run const& run) { return run.average && !run.average->is_empty(); }
 
   /// `run`: its validation, which ends early where the run is interrupted and these weights have given a loss. Its
   /// state is kept then, and run->proven says so.
-  [[gnu::cold]] scores evaluate(dataset const& data, int batch_size, evaluation_observer* seen, fit_run* run) {
-    loss const l = engine_->options().loss;
-    detail::require_samples(graph_, l, data, "evaluate");
-    target_kind const targets = detail::targets_for(l, data);
-    look_at_mean(data, "evaluate");
-    process_checks* const processes = engine_->processes();
-    if (processes) processes->before_evaluation(data, batch_size);
-    batch_metrics sum;
-    detail::zeros<float> outputs;  // of what this process brings of a batch
-    if (seen) seen->on_begin(data);
-    auto const outputs_each = static_cast<std::size_t>(graph_.shape_of(graph_.result()).size());
-    for_each_batch(data, batch_size, mode::evaluation, targets, [&](int program, batch const& b) {
-      batch_metrics const m = metrics(program, run);
-      sum.loss += m.loss;
-      sum.correct += m.correct;
-      if (run && run->interrupted && !averages(*run) && detail::isfinite(sum.loss)) {
-        run->proven = true;
-        return false;
-      }
-      if (!seen) return true;
-      batch_part const share = engine_->share_of(b.size);
-      auto const needed = static_cast<std::size_t>(share.size) * (outputs_each > 1 ? outputs_each : 2);
-      if (outputs.size() < needed) outputs.allocate(needed);
-      engine_->read_result(program, outputs.data());
-      if (b.labels && outputs_each == 1 && data.classes == 2) {  // a column a class, as of any other network
-        for (std::size_t n = static_cast<std::size_t>(share.size); n-- > 0;) {
-          float const second = outputs[n];
-          outputs[2 * n] = 1 - second, outputs[2 * n + 1] = second;
-        }
-      }
-      if (b.labels)
-        seen->on_batch(outputs.data(), b.labels + share.first, b.first + share.first, share.size);
-      else
-        seen->on_values(outputs.data(), b.values + share.first * static_cast<std::int64_t>(outputs_each),
-                        b.first + share.first, share.size);
-      return true;
-    });
-    if (seen) seen->on_end(processes);
-    if (run && run->proven) tell(*run, &callback::on_backup);
-    return mean_scores(sum.loss, sum.correct, static_cast<double>(data.size), has_acc(targets));
-  }
+  [[gnu::cold]] scores evaluate(dataset const& data, int batch_size, evaluation_observer* seen, fit_run* run);
 
-  [[gnu::cold]] static void begin_epoch(fit_run& run) {
-    tell(run, &callback::on_epoch_begin);
-    if (run.next.step > 0)  // a restart has cut this epoch; what on_epoch_begin did had been done before
-      tell(run, &callback::on_resume);
-    else
-      run.next.learning_rate = run.learning_rate;
-    run.current = {.epoch = run.epoch, .learning_rate = run.next.learning_rate};
-    if (run.processes) run.processes->before_epoch(run.learning_rate);
-  }
+  [[gnu::cold]] static void begin_epoch(fit_run& run);
 
   /// False: the loss became no number, and a callback has ended the run.
   [[gnu::cold]] bool train_epoch(batch_loader* loader, int program, std::int64_t steps, double begin, fit_run& run,
-                                 fit_options const& options) {
-    fit_position at = run.next;
-    auto const means = [&] {
-      auto const samples = static_cast<double>(at.step) * options.batch_size;
-      run.current.train = mean_scores(at.loss, at.correct, samples, run.has_acc);
-    };
-    if (at.step > 0) means();
-    if (loader)
-      loader->start(run.epoch, at.step);
-    else if (at.step < steps)
-      engine_->start_epoch(program, run.epoch, at.step);
-    batch const resident{.size = engine_->share_of(options.batch_size).size};
-    run.proven = false;
-    for (run.step = at.step; steps > at.step; run.step = at.step) {
-      check_rate(run);
-      bool const last = run.interrupted != 0;  // its loss says what the state before it is worth
-      batch const& b = loader ? *loader->next() : resident;
-      engine_->run(program, {b.images, b.labels, b.size, step_++, run.learning_rate, b.values});
-      batch_metrics const m = metrics(program, &run);
-      if (!detail::isfinite(m.loss)) {
-        if (ends_for_bad_loss(run)) return false;
-        detail::refuse<training_error>(
-            {"loss: it became ", m.loss, " in epoch ", run.epoch + 1, ", batch ", run.step + 1, ", with learning rate ",
-             run.learning_rate,
-             detail::advice_on_bad_loss(b.images, b.size * graph_.output_shape(graph_.nodes[0]).size(), b.values,
-                                        b.size * graph_.shape_of(graph_.result()).size())});
-      }
-      at.loss += m.loss;
-      at.correct += m.correct;
-      ++at.step;
-      means();
-      tell(run, &callback::on_batch_end);
-      if (last) leave(run);
-      if (run.average) run.average->after_step(run.epoch, at.step == steps);
-      at.seconds = seconds() - begin;
-      run.next = at;
-      tell(run, &callback::on_saving_point);
-      tell(run, &callback::on_backup);
-    }
-    check_rate(run);
-    learning_rate_ = run.learning_rate;
-    return true;
-  }
+                                 fit_options const& options);
 
   /// Every callback's moment, in their order. One loop for all moments: inlined into fit() each costs 10 ms.
-  [[gnu::cold, gnu::noinline]] static void tell(fit_run& run, void (callback::*moment)(fit_run&)) {
-    for (std::size_t i = 0; i < run.callback_count; ++i) (run.callbacks[i].operator->()->*moment)(run);
-  }
+  [[gnu::cold]] static void tell(fit_run& run, void (callback::*moment)(fit_run&));
   /// All callbacks hear of it.
-  [[gnu::cold]] static bool ends_for_bad_loss(fit_run& run) {
-    for (std::size_t i = 0; i < run.callback_count; ++i) run.failed |= run.callbacks[i]->on_bad_loss(run);
-    return run.failed;
-  }
+  [[gnu::cold]] static bool ends_for_bad_loss(fit_run& run);
 
   /// Until f(program, batch) is false.
   template <class F>
-  [[gnu::cold]] void for_each_batch(dataset const& data, int batch_size, mode m, target_kind targets, F f) {
-    detail::option_check{"batch_size"}.need(batch_size >= 1, "it must be 1 or more", batch_size, "try 64");
-    if (batch_size > data.size) batch_size = static_cast<int>(data.size);
-    int const values = values_of(targets);
-    batch_loader loader(data, {.batch_size = batch_size, .shuffle = false, .values = values});
-    loader.start(0);
-    while (batch const* b = loader.next()) {
-      // every process predicts for itself
-      batch_part const share = m == mode::inference ? batch_part(b->size) : engine_->share_of(b->size);
-      int const program = engine_->prepare(m, share, targets);
-      engine_->run(program,
-                   {b->images + share.first * data.sample.size(), b->labels ? b->labels + share.first : nullptr,
-                    share.size, step_, 0, b->values ? b->values + std::int64_t{share.first} * values : nullptr});
-      if (!f(program, *b)) return;
-    }
-  }
+  [[gnu::cold]] void for_each_batch(dataset const& data, int batch_size, mode m, target_kind targets, F f);
 
   /// Throws data_error unless there are `batch` samples of this shape, 1 at least.
-  [[gnu::cold]] static void require_count(char const* what, std::size_t found, std::size_t batch, shape const& each) {
-    if (batch < 1 || batch > 0x7fffffff || found != batch * static_cast<std::size_t>(each.size()))
-      detail::refuse<data_error>({what, " of a batch of ", batch, " must be ", batch, " times ", each.size(),
-                                  " floats; found ", found, "; check the shape and the batch"});
-  }
-  int values_of(target_kind targets) const {
-    return targets == target_kind::values ? static_cast<int>(graph_.shape_of(graph_.result()).size()) : 0;
-  }
-  bool has_acc(target_kind targets) const {
-    return targets == target_kind::classes || engine_->options().loss == loss::binary_crossentropy;
-  }
+  [[gnu::cold]] static void require_count(char const* what, std::size_t found, std::size_t batch, shape const& each);
+  int values_of(target_kind targets) const;
+  bool has_acc(target_kind targets) const;
 
   /// Callbacks write it, at any time.
-  static void check_rate(fit_run const& run) {
-    if (!detail::is_learning_rate(run.learning_rate)) refuse_rate(run);
-  }
-  [[gnu::cold, noreturn]] static void refuse_rate(fit_run const& run) {
-    detail::refuse<option_error>({"learning_rate: it must be a number of at least 0; found ", run.learning_rate,
-                                  " in epoch ", run.epoch + 1, " after ", run.step, " batches; a callback has set it"});
-  }
-  static void check_size(int batch) {
-    detail::option_check{"batch"}.need(batch >= 1, "its size must be 1 or more", batch);
-  }
+  static void check_rate(fit_run const& run);
+  [[gnu::cold, noreturn]] static void refuse_rate(fit_run const& run);
+  static void check_size(int batch);
   /// Without its mean the network sees pictures of another brightness, and its scores are about those. Says so once.
-  [[gnu::cold]] void look_at_mean(dataset const& data, char const* what) {
-    if (!mean_ && !deviation_) return;
-    bool const same_deviation = detail::same_mean(deviation_, data.deviation);
-    if (same_deviation && detail::same_mean(mean_, data.mean)) return;
-    mean_ = deviation_ = nullptr;
-    process_checks const* const processes = engine_->processes();
-    if (processes && processes->process() > 0) return;
-    if (same_deviation)
-      on_warning(detail::message({what, ": the pictures must have the mean subtracted that fit's had; found ",
-                                  data.mean ? "another one" : "none", "; set test.mean = train.mean"})
-                     .c_str());
-    else
-      on_warning(detail::message({what, ": the samples must be divided by the deviation that fit's were; found ",
-                                  data.deviation ? "another one" : "none", "; use normalize(train, test)"})
-                     .c_str());
-  }
+  [[gnu::cold]] void look_at_mean(dataset const& data, char const* what);
   /// On a clock that only goes forward.
-  static double seconds() {
-    std::timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-  }
+  static double seconds();
 
   std::unique_ptr<dsl::engine> engine_;
   graph_view graph_;
@@ -473,4 +124,8 @@ class trainer {
   fit_run* run_ = nullptr;                                      // while there is one
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/training/trainer_inl.hpp>
+#endif

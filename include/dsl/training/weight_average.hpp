@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/detail/math.hpp>
-#include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
+#include <dsl/executors/engine.hpp>
 #include <dsl/training/callback_state.hpp>
-#include <dsl/training/weights.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// For fit's .average: the weights of many steps are averaged, and running statistics likewise. The training goes on
 /// with its own weights; once there is an average, an epoch is validated with it, callbacks at the epoch's end find it
@@ -28,85 +26,36 @@ struct weight_average {
   int every = 4;        // steps from one whose weights are taken to the next; each epoch's last are taken, too
 };
 
-namespace detail {
+}  // namespace dsl::TYPENET_MODE
+
+namespace dsl::detail::TYPENET_MODE {
 
 /// A run's average, and its own weights while the network has the average.
 class weight_averager {
  public:
   /// Throws option_error for what can't be, a begin after the run's end among it.
-  [[gnu::cold]] weight_averager(engine& e, std::optional<weight_average> const& o, int epochs)
-      : engine_(e), options_(o.value_or(weight_average{})) {
-    if (!o) return;
-    if (o->start_from_epoch < 0 || o->start_from_epoch >= epochs)
-      refuse<option_error>({"average: start_from_epoch must be 0 to ", epochs - 1, ", the run's last epoch; found ",
-                            o->start_from_epoch});
-    if (o->every < 1) refuse<option_error>({"average: every must be 1 step or more; found ", o->every});
-    bool const keeps_some = o->momentum > 0 && o->momentum <= 1;
-    if (!keeps_some)
-      refuse<option_error>(
-          {"average: momentum must be above 0 and at most 1; found ", o->momentum, "; try 0.999, or 1"});
-  }
+  [[gnu::cold]] weight_averager(engine& e, std::optional<weight_average> const& o, int epochs);
   /// The training's own weights come back, whatever ends the run, unless it has come to its end.
-  ~weight_averager() {
-    try {
-      if (!kept_) hide();
-    } catch (...) {  // NOLINT(bugprone-empty-catch): the device is lost, and with it both
-    }
-  }
+  ~weight_averager();
   weight_averager(weight_averager const&) = delete;
   weight_averager& operator=(weight_averager const&) = delete;
 
   bool is_empty() const { return average_.empty(); }
   std::vector<float> const& average() const { return average_; }
 
-  void after_step(int epoch, bool last) {
-    if (epoch < options_.start_from_epoch) return;
-    ++since_;
-    if (is_empty() || since_ >= options_.every || last) take();
-  }
+  void after_step(int epoch, bool last);
   /// The network has the average from here on. False where it had it before, or where there is none.
-  [[gnu::cold]] bool show() {
-    if (is_empty() || shown_) return false;
-    own_ = read_weights(engine_);
-    shown_ = true;
-    write_weights(engine_, average_);
-    return true;
-  }
+  [[gnu::cold]] bool show();
   /// The network has the training's own weights again.
-  [[gnu::cold]] void hide() {
-    if (shown_) write_weights(engine_, own_);
-    shown_ = false;
-  }
+  [[gnu::cold]] void hide();
   /// At the run's end: the network keeps the average.
-  [[gnu::cold]] void keep() {
-    show();
-    kept_ = true;
-  }
+  [[gnu::cold]] void keep();
 
   /// A state that is restored finds the average in the network, as its file has it, and puts back the own weights.
-  [[gnu::cold]] void state(callback_state& s) {
-    s.same("start_from_epoch", message({options_.start_from_epoch}));
-    s.same("momentum", message({options_.momentum}));
-    s.same("every", message({options_.every}));
-    if (!s.restores() && !shown_) own_ = read_weights(engine_);
-    s("since", since_, 0, s.largest_count), s("taken", taken_, 1, s.largest_count), s("average", average_),
-        s("own", own_);
-    if (!s.restores()) return;
-    s.need(average_.size() == count_weights(engine_) && own_.size() == average_.size(), "weights of this network");
-    write_weights(engine_, own_);
-  }
+  [[gnu::cold]] void state(callback_state& s);
 
  private:
-  [[gnu::cold]] void take() {
-    std::vector<float> const now = read_weights(engine_);
-    ++taken_;
-    double const faded = 1 - pow(options_.momentum, static_cast<double>(since_)),
-                 alike = 1 / static_cast<double>(taken_);
-    auto const share = static_cast<float>(faded > alike ? faded : alike);
-    if (is_empty()) average_ = now;
-    for (std::size_t i = 0; i < now.size(); ++i) average_[i] += share * (now[i] - average_[i]);
-    since_ = 0;
-  }
+  [[gnu::cold]] void take();
 
   engine& engine_;
   weight_average options_;
@@ -117,5 +66,8 @@ class weight_averager {
   std::int64_t taken_ = 0;
 };
 
-}  // namespace detail
-}  // namespace dsl
+}  // namespace dsl::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/training/weight_average_inl.hpp>
+#endif

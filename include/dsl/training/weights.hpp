@@ -1,35 +1,23 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/engine.hpp>
 
 #include <vector>
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
-[[gnu::cold]] inline std::size_t count_weights(engine& e) {
-  std::size_t count = 0;
-  for (int k = 0; k < e.graph().size.parameters; ++k)
-    count += static_cast<std::size_t>(e.graph().parameters[k].count());
-  return count;
-}
+[[gnu::cold]] std::size_t count_weights(engine& e);
 /// Throws option_error for another number than read_weights() gives.
-[[gnu::cold]] inline void require_weights(engine& e, std::vector<float> const& all) {
-  if (std::size_t const count = count_weights(e); all.size() != count)
-    throw option_error(message({"weights: the network has ", count, "; found ", all.size(), ", another network's"}));
-}
+[[gnu::cold]] void require_weights(engine& e, std::vector<float> const& all);
 /// All parameters and running statistics, one after the other in the graph's order.
-[[gnu::cold]] inline std::vector<float> read_weights(engine& e) {
-  std::vector<float> all(count_weights(e));
-  float* to = all.data();
-  for (int k = 0; k < e.graph().size.parameters; to += e.graph().parameters[k++].count()) e.read_parameter(k, to);
-  return all;
-}
+[[gnu::cold]] std::vector<float> read_weights(engine& e);
 /// Throws option_error for another number than read_weights() gives.
-[[gnu::cold]] inline void write_weights(engine& e, std::vector<float> const& all) {
-  require_weights(e, all);
-  float const* from = all.data();
-  for (int k = 0; k < e.graph().size.parameters; from += e.graph().parameters[k++].count()) e.write_parameter(k, from);
-}
+[[gnu::cold]] void write_weights(engine& e, std::vector<float> const& all);
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/training/weights_inl.hpp>
+#endif

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # `conan create .` without a remote, with Debian's own fmt, oneDNN and onnx, in a Conan home of its own: the recipe, the
-# package and test_package. Then again with oneDNN and onnx asked for: the package must be the same one.
+# package and test_package. Then again with oneDNN and onnx asked for: the package must be the same one. Then compiled: the
+# package must be another one.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../../compilers.sh"
@@ -33,6 +34,11 @@ create "$scratch/plain"
 more=()
 [ -z "${TYPENET_ONEDNN:-}" ] || more+=(-o 'typenet/*:with_onednn=True')
 [ -z "${TYPENET_ONNX:-}" ] || more+=(-o 'typenet/*:with_onnx=True')
+create "$scratch/compiled" -o 'typenet/*:header_only=False' -o 'typenet/*:with_text=False'
+if cmp -s "$scratch/plain" "$scratch/compiled"; then
+  echo "header_only=False must give another package"
+  exit 1
+fi
 [ "${#more[@]}" -gt 0 ] || exit 0
 create "$scratch/with_more" "${more[@]}"
 cmp "$scratch/plain" "$scratch/with_more"

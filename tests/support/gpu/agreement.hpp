@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/training/initialize.hpp>
 #include "support/follow_trajectory.hpp"
 #include "support/gpu/comparing.hpp"
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 
 #include <cublasLt.h>
@@ -13,7 +14,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// One function of a vendor's library.
 template <class F>
@@ -211,4 +212,4 @@ struct api {
   }
 };
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/chain.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/device.hpp>
 #include <dsl/executors/cuda/kernels.hpp>
 #include <dsl/executors/cuda/target.hpp>
@@ -13,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// Number i of an array in the storage type, brought to the host.
 inline float number_at(storage t, std::byte const* raw, long long i) {
@@ -140,4 +141,4 @@ class arena {
   bool copies_are_old_ = true;
 };
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/tower_meetings.hpp>
 
 #include <vector>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// batch_norm in training. Neighbours of one group share their launches. Synchronized ones meet the other towers twice:
 /// to join their moments, and to add up what the input's gradient needs.
@@ -170,4 +171,4 @@ class batch_norm_steps {
   float* moments_;
 };
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/step_recorder.hpp>
 
 #include <algorithm>
 #include <cstring>
 #include <string>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// Makes a program of a plan whose activations have their memory: chooses convolutions, compiles kernels, records the
 /// graphs. workspace_limit: bytes that one convolution may use. ready: where ranks that record collectives meet just
@@ -60,4 +61,4 @@ namespace dsl::cu {
   }
 }
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

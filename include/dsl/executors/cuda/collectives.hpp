@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
+#include <dsl/executors/communicator.hpp>
 #include <dsl/executors/cuda/api.hpp>
-#include <dsl/executors/engine.hpp>  // defines what communicator declares
 
 #include <array>
 #include <cstddef>
 #include <memory>
 #include <vector>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// One rank's end of what adds up numbers between devices, without the host: one device each. All ranks queue the same
 /// calls with the same counts in the same order, and record the same graphs. Throws executor_error.
@@ -48,44 +49,20 @@ class roll_call {
   explicit roll_call(communicator* group, char const* what = "the devices met") : group_(group), what_(what) {}
   roll_call(roll_call const&) = delete;
   roll_call& operator=(roll_call const&) = delete;
-  [[gnu::cold]] ~roll_call() {
-    if (!group_ || answered_) return;
-    try {
-      exchange(false, {});
-    } catch (...) {  // the others know already, and this rank's own error is on its way
-    }
-  }
+  [[gnu::cold]] ~roll_call();
 
   int rank() const { return group_->rank(); }
   int ranks() const { return group_->ranks(); }
   communicator* group() const { return group_; }
   /// Once, until all ranks have come. Throws as answer.
-  [[gnu::cold]] void pass() {
-    if (group_ && !answered_) answer({});
-  }
+  [[gnu::cold]] void pass();
   /// Once all ranks have come: rank 0's note. Throws peer_error where one of them has failed.
-  [[gnu::cold]] note answer(note const& mine) {
-    std::vector<double> const all = exchange(true, mine);
-    for (int r = 0; r < ranks(); ++r)
-      if (all[static_cast<std::size_t>(r) * length] == 0)
-        throw peer_error(detail::message(
-            {"cuda: rank ", r, " of ", ranks(), " failed before ", what_, "; look for the error that it reported"}));
-    note first;
-    for (std::size_t i = 0; i < first.size(); ++i) first[i] = static_cast<std::byte>(static_cast<int>(all[1 + i]));
-    return first;
-  }
+  [[gnu::cold]] note answer(note const& mine);
 
  private:
   static constexpr std::size_t length = 1 + std::tuple_size_v<note>;
 
-  [[gnu::cold]] std::vector<double> exchange(bool here, note const& mine) {
-    answered_ = true;
-    std::vector<double> sent(length), all(length * static_cast<std::size_t>(ranks()));
-    sent[0] = here ? 1 : 0;
-    for (std::size_t i = 0; i < mine.size(); ++i) sent[1 + i] = static_cast<double>(mine[i]);
-    group_->all_gather(sent.data(), static_cast<long long>(length), all.data());
-    return all;
-  }
+  [[gnu::cold]] std::vector<double> exchange(bool here, note const& mine);
 
   communicator* group_;
   char const* what_;
@@ -101,4 +78,8 @@ class device_collectives {
   ~device_collectives() = default;  // nobody owns one: they are constants
 };
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/executors/cuda/collectives_inl.hpp>
+#endif

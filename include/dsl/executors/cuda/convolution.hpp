@@ -2,12 +2,13 @@
 #pragma once
 
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 #include <dsl/graph/graph.hpp>
 
 #include <string>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// A two-dimensional convolution over packed, channels-last tensors:
 ///   input (batch, in_height, in_width, in_channels), kernel (out_channels, kernel_height, kernel_width, in_channels),
@@ -27,7 +28,9 @@ struct convolution {
   constexpr long long kernel_count() const { return 1LL * out_channels * kernel_height * kernel_width * in_channels; }
 };
 
-namespace backend {
+}  // namespace dsl::cu::TYPENET_MODE
+
+namespace dsl::cu::backend::TYPENET_MODE {
 
 // What the last window reaches past the input; where stride leaves a rest unread it reaches less far, and nothing is
 // added: missing_behind(32, 16, 3, 2, 0) == 1, missing_behind(32, 15, 3, 2, 0) == 0.
@@ -41,7 +44,9 @@ constexpr bool fits(int in, int out, int kernel, int stride, int before, int beh
          in + before + behind >= kernel && (in + before + behind - kernel) / stride + 1 == out;
 }
 
-}  // namespace backend
+}  // namespace dsl::cu::backend::TYPENET_MODE
+
+namespace dsl::cu::TYPENET_MODE {
 
 /// The convolution of an op::conv2d node.
 ///   conv2d<80, 3, 3, 2, padding::same> on 80x32x32: pads 0 in front, 1 after
@@ -138,4 +143,4 @@ inline void check(convolution const& c, convolution_options const& o) {
   require(o.workspace_limit >= 0 && o.most_plans > 0, "limits must not be negative");
 }
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/convolution.hpp>
 #include <dsl/executors/cuda/cudnn.hpp>
 
 #include <cstdint>
 #include <vector>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// Whole buffers on the device, or output's slice of one, aligned to 16 bytes; which of them are read and which one is
 /// written is the pass's: in backward_data input and output are gradients and input is written, in backward_weights
@@ -19,7 +20,9 @@ struct convolution_tensors {
   void* output = nullptr;
 };
 
-namespace backend {
+}  // namespace dsl::cu::TYPENET_MODE
+
+namespace dsl::cu::backend::TYPENET_MODE {
 
 // How a plan finds its tensors in convolution_tensors.
 enum tensor_id : std::int64_t { input_id = 1, kernel_id, bias_id, output_id, first_virtual_id };
@@ -181,6 +184,4 @@ class convolution_graph {
   cudnnStatus_t status_ = CUDNN_STATUS_SUCCESS;
 };
 
-}  // namespace backend
-
-}  // namespace dsl::cu
+}  // namespace dsl::cu::backend::TYPENET_MODE

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/convolution_graph.hpp>
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// What cuDNN says about one implementation of a convolution.
 struct plan_facts {
@@ -47,7 +48,9 @@ struct convolution_plan {
   api const& calls() const { return plan.calls(); }
 };
 
-namespace backend {
+}  // namespace dsl::cu::TYPENET_MODE
+
+namespace dsl::cu::backend::TYPENET_MODE {
 
 // A graph that no engine knows, or whose kernel can't be compiled or loaded. Anything else is an error.
 constexpr bool is_refusal(cudnnStatus_t s) {
@@ -84,7 +87,9 @@ inline cudnnStatus_t build(plan_target const& on, convolution_plan& p) {
   return s;
 }
 
-}  // namespace backend
+}  // namespace dsl::cu::backend::TYPENET_MODE
+
+namespace dsl::cu::TYPENET_MODE {
 
 /// A plan's tensors and its workspace of p.facts.workspace bytes, for execute(). Throws executor_error where a pointer
 /// is missing or not aligned.
@@ -129,4 +134,4 @@ inline void execute(cudnn_handle const& h, convolution_plan const& p, backend_de
     fail_cudnn(a, s, a.cudnnBackendExecute.name, name_of(p.pass));
 }
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/philox.hpp>
 #include <dsl/executors/cuda/recording.hpp>
 
@@ -11,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 // What a plan takes for a slice, cuDNN's graphs take, too.
 static_assert(dsl::detail::library_bytes % tensor_alignment == 0);
@@ -208,4 +209,4 @@ class convolution_steps {
   std::vector<bool> staged_{};  // by parameter: its gradient is made in the storage type
 };
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 #include <dsl/executors/cuda/api.hpp>
 
@@ -21,7 +22,7 @@
 // cuDNN's backend API in C++: a handle, a descriptor, and what plans are built for. NVIDIA's own C++ front end would
 // cost every including file half a minute of compiling, and can't add to a result (beta = 1).
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// The message says which call failed, on what, and the reason that cuDNN keeps for itself.
 [[noreturn, gnu::cold]] inline void fail_cudnn(api const& a, cudnnStatus_t status, char const* call, char const* what) {
@@ -56,7 +57,9 @@ class cudnn_handle {
   cudnnHandle_t handle_ = nullptr;
 };
 
-namespace backend {
+}  // namespace dsl::cu::TYPENET_MODE
+
+namespace dsl::cu::backend::TYPENET_MODE {
 
 // How cuDNN names the type of an attribute's elements.
 constexpr cudnnBackendAttributeType_t attribute_type(std::int64_t const*) { return CUDNN_TYPE_INT64; }
@@ -80,7 +83,9 @@ constexpr cudnnBackendAttributeType_t attribute_type(cudnnBackendBehaviorNote_t 
   return CUDNN_TYPE_BEHAVIOR_NOTE;
 }
 
-}  // namespace backend
+}  // namespace dsl::cu::backend::TYPENET_MODE
+
+namespace dsl::cu::TYPENET_MODE {
 
 /// Owns a backend descriptor. `what` names it in messages: "a tensor".
 ///   backend_descriptor d(a, CUDNN_BACKEND_TENSOR_DESCRIPTOR, "a tensor");
@@ -234,4 +239,4 @@ class plan_target {
   std::string name_;
 };
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/recording.hpp>
 
 #include <cstddef>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// Dense layers: large ones through cublasLt, small ones through a kernel of our own.
 class dense_steps {
@@ -87,4 +88,4 @@ class dense_steps {
   long long workspace_limit_;
 };
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/api.hpp>
 
 #include <cstddef>
@@ -10,7 +11,7 @@
 
 // What a device gives out, each owned by an object. Destructors don't check: by then the first error is on its way.
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// The device that this thread's calls go to from now on, and what must be known of it.
 struct device_facts {
@@ -179,4 +180,4 @@ class replay {
   cudaGraphExec_t graph_ = nullptr;
 };
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/kernel_table.hpp>
 #include <dsl/executors/cuda/program_list.hpp>
 #include <dsl/executors/cuda/running_momenta.hpp>
@@ -12,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 struct engine_settings {
   cu::precision precision = precision::bf16;
@@ -335,4 +336,4 @@ class engine final : public dsl::engine {
   std::uint64_t version_ = 1;
 };
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

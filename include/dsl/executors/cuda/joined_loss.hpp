@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/graph/graph.hpp>
 #include <dsl/plan/plan.hpp>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// Whether step s is the network's last softmax, and the loss after it can be computed in the same launch. There a
 /// block writes its sample's gradient while others may still read their logits: the plan, to which the two are one
@@ -29,4 +30,4 @@ namespace dsl::cu {
          logits.block == gradient.block && from->channel == to->channel;
 }
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

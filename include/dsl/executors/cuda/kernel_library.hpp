@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/kernels.hpp>
 #include <dsl/executors/cuda/kernels/program.hpp>
 #include <dsl/executors/cuda/nvrtc.hpp>
@@ -11,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// The kernels of one device: collect specs, build() them as one program, launch. Equal specs share a kernel.
 ///   int const k = library.add(kernels::softmax_forward(storage::bf16, 64, 10, {10}, {10}));
@@ -105,4 +106,4 @@ class kernel_library {
   int compiled_ = 0;
 };
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 #include <dsl/graph/facts.hpp>
 #include <dsl/graph/graph.hpp>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// Whether some window of a pool begins or ends in padding.
 [[gnu::cold]] constexpr bool is_padded(graph_view const& g, node const& n) {
@@ -48,4 +49,4 @@ namespace dsl::cu {
                                             " has no kernel for this device; use another executor"}));
 }
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/api.hpp>
 #include <dsl/executors/cuda/kernels/spec.hpp>
 
@@ -10,7 +11,7 @@
 
 // Matrix products through cublasLt.
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// cublasLt's context for one device.
 class product_handle {
@@ -138,4 +139,4 @@ class product_plan {
   bool found_ = false;
 };
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

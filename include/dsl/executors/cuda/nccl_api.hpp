@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/collectives.hpp>
 
 #include <nccl.h>
@@ -8,7 +9,7 @@
 #include <cstring>
 #include <string>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// Every call to NCCL goes through this table, as all others go through `api`. A table of its own: a program for one
 /// GPU doesn't link the library.
@@ -74,4 +75,4 @@ using nccl_id = roll_call::note;
   return version;
 }
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

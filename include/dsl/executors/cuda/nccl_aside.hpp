@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
+
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -8,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// A call that may never return, on a thread of its own: ncclCommAbort and ncclCommDestroy wait for whatever graph
 /// still has the communicator's collectives in it. Whoever gives up waiting leaves the thread behind.
@@ -59,4 +61,4 @@ class patience {
   int looks_ = 0;
 };
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

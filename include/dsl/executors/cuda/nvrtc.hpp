@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/api.hpp>
 #include <dsl/executors/cuda/cache_folder.hpp>
 
@@ -12,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// A program as machine code for one architecture.
 struct cubin {
@@ -20,7 +21,9 @@ struct cubin {
   bool from_cache = false;
 };
 
-namespace nvrtc {
+}  // namespace dsl::cu::TYPENET_MODE
+
+namespace dsl::cu::nvrtc::TYPENET_MODE {
 
 inline std::string hexadecimal(std::uint64_t n) {
   char text[17];
@@ -59,7 +62,9 @@ struct program {
   }
 };
 
-}  // namespace nvrtc
+}  // namespace dsl::cu::nvrtc::TYPENET_MODE
+
+namespace dsl::cu::TYPENET_MODE {
 
 /// Compiles for an architecture as NVRTC spells it: "sm_80", "sm_90a". Throws executor_error with the compiler's log.
 [[gnu::cold]] inline std::string compile(api const& a, std::string const& text, std::string const& architecture) {
@@ -131,4 +136,4 @@ class cubin_file {
   return c;
 }
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

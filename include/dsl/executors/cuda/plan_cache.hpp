@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/cache_folder.hpp>
 #include <dsl/executors/cuda/plan_search.hpp>
 #include <dsl/executors/cuda/plan_timing.hpp>
@@ -17,9 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace dsl::cu {
-
-namespace backend {
+namespace dsl::cu::backend::TYPENET_MODE {
 
 // FNV-1a, to find a file and to notice one that was damaged; not against an adversary, who could write plans as well.
 constexpr std::uint64_t checksum(std::string_view text) {
@@ -128,7 +127,9 @@ inline std::optional<convolution_plan> from_engine(plan_target const& on, convol
 // Where one plan after the other is tried, up to the first that runs.
 inline constexpr int most_compiled_in_turn = 4;
 
-}  // namespace backend
+}  // namespace dsl::cu::backend::TYPENET_MODE
+
+namespace dsl::cu::TYPENET_MODE {
 
 /// Chosen plans, one file each, for the next run on the same device with the same cuDNN. A file that is missing,
 /// damaged, of another format or refused by cuDNN counts as none, and is replaced when its plan has been chosen anew.
@@ -227,4 +228,4 @@ struct plan_bench {
   return std::move(found.plans[best]);
 }
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/convolution_plan.hpp>
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// cuDNN has no plan that a convolution's options allow.
 struct no_plan_error : executor_error {
@@ -51,7 +52,9 @@ struct plan_search {
   }
 };
 
-namespace backend {
+}  // namespace dsl::cu::TYPENET_MODE
+
+namespace dsl::cu::backend::TYPENET_MODE {
 
 constexpr unsigned forbidden_notes(convolution_options const& o) {
   auto const bit = [](cudnnBackendNumericalNote_t n) { return 1U << n; };
@@ -137,7 +140,9 @@ class plan_finder {
   int compiled_ = 0;  // of this list
 };
 
-}  // namespace backend
+}  // namespace dsl::cu::backend::TYPENET_MODE
+
+namespace dsl::cu::TYPENET_MODE {
 
 /// The plans of a convolution that the options allow and that pass the trial, maybe none. Takes some milliseconds, and
 /// 0.3 to 2 seconds more for each that cuDNN compiles. Throws executor_error on contradicting shapes and options, where
@@ -159,4 +164,4 @@ class plan_finder {
   return std::move(finder.found);
 }
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

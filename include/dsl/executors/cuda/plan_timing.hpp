@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/convolution_plan.hpp>
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 struct timing_options {
   int warm_ups = 2;    // kernels are loaded at their first run
@@ -21,7 +22,9 @@ struct timing_options {
   double longest = 2;  // of the quickest warm-up: what takes longer has no samples; with one warm-up, all have
 };
 
-namespace backend {
+}  // namespace dsl::cu::TYPENET_MODE
+
+namespace dsl::cu::backend::TYPENET_MODE {
 
 class timing_event {
  public:
@@ -112,7 +115,9 @@ struct timed_plan {
 // A warm-up begins on an idle stream: of less than that the CPU's enqueuing may be a large part.
 inline constexpr double enqueuing_milliseconds = 0.05;
 
-}  // namespace backend
+}  // namespace dsl::cu::backend::TYPENET_MODE
+
+namespace dsl::cu::TYPENET_MODE {
 
 /// Microseconds that each plan takes with these tensors, which stay in the cache where they fit; infinity for plans
 /// that fail in whatever way, that are slow, and that time did not suffice for (never the first that runs). `workspace`
@@ -170,4 +175,4 @@ inline constexpr double enqueuing_milliseconds = 0.05;
   return best;
 }
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

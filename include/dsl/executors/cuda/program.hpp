@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/arena.hpp>
 #include <dsl/executors/cuda/kernel_library.hpp>
 #include <dsl/executors/cuda/matrix_product.hpp>
@@ -13,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// A convolution's pass with its plan and tensors.
 struct bound_convolution {
@@ -175,4 +176,4 @@ class bound_operands {
   program const& program_;
 };
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

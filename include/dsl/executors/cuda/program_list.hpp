@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/build_program.hpp>
 #include <dsl/plan/verify.hpp>
 
@@ -8,7 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// What a program is for.
 struct program_purpose {
@@ -128,4 +129,4 @@ class program_list {
   detail::chain<program> programs_;
 };
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/recording.hpp>
 #include <dsl/plan/verify/streams.hpp>
 
 #include <algorithm>
 #include <vector>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// Throws executor_error where a step may come too early. Every program asks, since the compiler has not looked at its
 /// queues: 15 us for MiniGoogLeNet's 109 steps, 1 ms for a network's of 1,300.
@@ -56,4 +57,4 @@ class queue_turns {
   std::vector<awaited> points_{};
 };
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

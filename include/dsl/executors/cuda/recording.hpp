@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/program.hpp>
 #include <dsl/executors/cuda/tower_link.hpp>
 
@@ -8,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// bf16: tensors in 16 bits, tensor cores. tf32: tensors in float, factors rounded to 10 bits of mantissa.
 /// fp32_strict: float throughout. Sums, statistics, parameters, gradients and losses are in float in all three.
@@ -158,4 +159,4 @@ class recording {
   bool joined_ = true;  // nothing goes on beside the engine's own stream
 };
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

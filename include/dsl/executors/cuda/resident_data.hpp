@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/data/pipeline.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/device.hpp>
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// A data set in device memory: pictures as bytes, labels, the mean, and an epoch's order. CIFAR-10's 50,000 training
 /// pictures take 147 MiB.
@@ -83,4 +84,4 @@ class resident_data {
   std::optional<device_memory> mean_;
 };
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/arena.hpp>
 #include <dsl/executors/engine.hpp>
 
@@ -8,7 +9,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// How much a step keeps of each running moment, as floats on the device, laid out like the moments.
 class running_momenta {
@@ -34,4 +35,4 @@ class running_momenta {
   device_memory memory_;
 };
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/convolution_steps.hpp>
 #include <dsl/executors/cuda/dense_steps.hpp>
 #include <dsl/executors/cuda/joined_loss.hpp>
@@ -12,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// Turns a plan's steps into what a run enqueues.
 class step_recorder {
@@ -253,4 +254,4 @@ class step_recorder {
   tower_steps towers_;
 };
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/kernels/spec.hpp>
 #include <dsl/plan/plan.hpp>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// How a GPU wants its tensors: channels last, in the storage type; state in float. Convolutions of 16-bit numbers are
 /// compiled by cuDNN, for a slice of a concat's buffer as for a whole one. Of those of floats only the plainest write
@@ -17,4 +18,4 @@ constexpr target target_for(storage t) {
           .library_writes_slices = t == storage::bf16};
 }
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

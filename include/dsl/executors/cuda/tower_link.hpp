@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/collectives.hpp>
 #include <dsl/executors/cuda/device.hpp>
 
 #include <memory>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// What a device needs to meet others without the host: a stream beside the steps' own, on which sums travel while the
 /// backward pass goes on: few blocks, which others' devices wait for, so they go before that pass's. The communicator
@@ -20,4 +21,4 @@ struct tower_link {
       : aside(a, first_in_line(a)), turn(a), communicator(how.join(a, all)) {}
 };
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

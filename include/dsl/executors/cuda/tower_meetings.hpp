@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/recording.hpp>
 
 #include <utility>
 #include <vector>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// How a step meets those of other towers, as steps of a program. Where devices have a way of their own to add up
 /// numbers, that is part of the graph; elsewhere the graph is cut in two, and the host does it between them. All towers
@@ -82,4 +83,4 @@ class tower_meetings {
   std::vector<way_back> back_{};
 };
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/batch_norm_steps.hpp>
 
 #include <cstddef>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// What a step does beside its own part of the batch where several towers train one network.
 class tower_steps {
@@ -56,4 +57,4 @@ class tower_steps {
   float* exchanged_ = nullptr;  // all towers' moments, or their sum
 };
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

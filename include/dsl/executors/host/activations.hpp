@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/vector.hpp>
 #include <dsl/graph/node.hpp>
 
@@ -9,7 +10,7 @@
 #pragma nv_diag_suppress 1675
 #endif
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// An activation of numbers that follow each other, `count` vectors; with dy its gradient, where x is the activation's
 /// output, or silu's or hard_swish's input.
@@ -182,7 +183,7 @@ struct activation {
   }
 };
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE
 
 #ifdef __CUDACC__
 #pragma nv_diagnostic pop

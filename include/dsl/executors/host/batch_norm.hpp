@@ -2,10 +2,11 @@
 #pragma once
 
 #include <dsl/detail/math.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/memory_tasks.hpp>
 #include <dsl/executors/host/batch_norm_step.hpp>
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// A batch_norm over channel blocks, forward or backward: each sample's sums are made apart, in double, and joined in
 /// sample order, so the bits do not depend on the threads. Without statistics the running moments serve. Place: see
@@ -228,4 +229,4 @@ template <class Place>
   return [b] { b.forward(); };
 }
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/tower.hpp>
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// Sums of a tensor's numbers and of their squares, which have been made when it was written: (record, channel block,
 /// 2, lane). Null: there are none.
@@ -32,4 +33,4 @@ struct batch_norm_step {
   bool accumulate = false;
 };
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

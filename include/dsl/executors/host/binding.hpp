@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/list.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/executors/host/bound_step.hpp>
 #include <dsl/executors/host/memory.hpp>
@@ -13,7 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// A plan with its memory and its steps, bound to it.
 template <class T>
@@ -114,4 +115,4 @@ class binding {
   program<T> const& p_;
 };
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/view.hpp>
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 constexpr int least(int a, int b) { return a < b ? a : b; }
 constexpr int blocks_of(int channels, int lanes) { return (channels + lanes - 1) / lanes; }
@@ -39,4 +40,4 @@ bool in_rows(V const& v, int lanes) {
   return blocks || (v.block == 1 && v.shape.size() % lanes == 0);
 }
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

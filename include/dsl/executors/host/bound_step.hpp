@@ -2,13 +2,14 @@
 #pragma once
 
 #include <dsl/detail/list.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/task.hpp>
 #include <dsl/plan/plan.hpp>
 #include <dsl/view.hpp>
 
 #include <cstdint>
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// Where a max pool keeps which place of each window was the largest: one byte a window, or two for windows of more
 /// than 256 places. Neither: nobody wants to know.
@@ -49,4 +50,4 @@ struct bound_step {
   T* gradients[6] = {};
 };
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

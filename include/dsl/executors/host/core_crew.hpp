@@ -3,7 +3,7 @@
 
 #include <dsl/detail/chain.hpp>
 #include <dsl/detail/message.hpp>
-#include <dsl/detail/owner.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/pinned_threads.hpp>
 #include <dsl/executors/crew.hpp>
 #include <dsl/executors/engine.hpp>
@@ -12,7 +12,7 @@
 #include <exception>
 #include <string>
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// Devices that are sets of processor cores. Each thread goes through its device's steps and sleeps where it has to
 /// wait for another's.
@@ -105,8 +105,4 @@ class core_crew final : public crew {
   detail::tower_threads threads_;
 };
 
-[[gnu::cold]] inline detail::owner<crew> make_crew(int devices, int cores_a_device, communicator* group) {
-  return detail::owner<crew>(new core_crew(devices, cores_a_device, group));
-}
-
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

@@ -4,6 +4,7 @@
 #include <dsl/detail/chain.hpp>
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
 #include <dsl/executors/crew.hpp>
 #include <dsl/executors/engine.hpp>
@@ -23,7 +24,7 @@
 #include <cstring>
 #include <utility>
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// What every executor in host memory shares: programs and their runs, parameters in and out. T is the number it
 /// computes in; an executor adds its target and what a step does. A network on several devices has one such engine:
@@ -338,4 +339,4 @@ class engine : public dsl::engine {
   detail::owner<host::crew> crew_;
 };
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 
 #include <cstdlib>
 #include <string_view>
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// The instruction sets that kernels exist for. `baseline` is what every processor of its kind has: SSE2 on x86-64,
 /// NEON on AArch64. `automatic` is the widest that this processor has.
@@ -55,4 +56,4 @@ inline bool has(instructions set) {
   return set;
 }
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

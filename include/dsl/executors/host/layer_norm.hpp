@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/vector.hpp>
 
 #ifdef __CUDACC__  // whose front end knows `#pragma unroll` alone, which GCC does not
@@ -8,7 +9,7 @@
 #pragma nv_diag_suppress 1675
 #endif
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// Pixels of one sample, each normalised over its channels: y = gamma (x - mean) / sqrt(variance + epsilon) + beta,
 /// with moments in double. Channel blocks lie `apart` floats from each other; a last one's unused lanes count for
@@ -146,7 +147,7 @@ struct layer_norm_rows {
   }
 };
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE
 
 #ifdef __CUDACC__
 #pragma nv_diagnostic pop

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/memory_tasks.hpp>
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// A layer_norm, forward or backward. The gradients of gamma and beta are sums over the samples of a part of the batch,
 /// added up in the parts' order: the bits do not depend on the threads. A frozen one has none of them. Place: see
@@ -97,4 +98,4 @@ template <class Place>
   return [made] { made.backward(); };
 }
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

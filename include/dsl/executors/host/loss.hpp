@@ -2,12 +2,13 @@
 #pragma once
 
 #include <dsl/detail/math.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/plan/plan.hpp>
 #include <dsl/view.hpp>
 
 #include <cstdint>
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// Adds up the samples' losses and right answers in metrics[0] and [1], in double and in order. gradient, where wanted,
 /// receives d(mean loss)/d(logits) if from_logits, else d(mean loss)/d(y). y is (B, outputs), B samples of `whole` that
@@ -55,4 +56,4 @@ template <class T>
   }
 }
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 #include <sys/mman.h>
 #endif
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// Zeroed host memory of its own, aligned for any vector.
 class memory_block {
@@ -40,4 +41,4 @@ class memory_block {
   std::byte* data_ = nullptr;
 };
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/activations.hpp>
 #include <dsl/executors/host/layer_norm.hpp>
 #include <dsl/executors/host/multiply.hpp>
@@ -10,7 +11,7 @@
 #include <dsl/executors/host/update_rows.hpp>
 #include <dsl/executors/host/widths.hpp>
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// The kernels that walk memory once, for one instruction set.
 struct memory_kernels {
@@ -61,4 +62,4 @@ inline memory_kernels const& memory_kernels_of([[maybe_unused]] instructions set
   return memory_kernels_for<widths::baseline>;
 }
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/batch_norm.hpp>
 #include <dsl/executors/host/layer_norm_task.hpp>
 #include <dsl/executors/host/memory_tasks.hpp>
 #include <dsl/executors/host/multiply_task.hpp>
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// The task of a step that walks memory once, through kernels that executors in channel blocks share; empty where only
 /// plain loops fit: tensors without whole blocks, rare operations. `update` returns an update's arrays when the step
@@ -36,4 +37,4 @@ template <class Place, class F, class G>
   }
 }
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

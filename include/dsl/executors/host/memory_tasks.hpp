@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/blocks.hpp>
 #include <dsl/executors/host/bound_step.hpp>
 #include <dsl/executors/host/memory_kernels.hpp>
@@ -10,7 +11,7 @@
 // need_shared() was told; threads(); and run(items, f), which calls f(item) for all items, in any order and thread. A
 // task is empty where the layout has no whole vectors.
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 template <class Place>
 [[gnu::cold]] task rows_task(Place& at, view<float> const& to, bool accumulate, row_function f,
@@ -79,4 +80,4 @@ template <class Place, class F>
   };
 }
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

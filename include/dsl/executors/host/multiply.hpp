@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/vector.hpp>
 
 #ifdef __CUDACC__  // whose front end knows `#pragma unroll` alone, which GCC does not
@@ -8,7 +9,7 @@
 #pragma nv_diag_suppress 1675
 #endif
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// to = a * b, or to += a * b, for `count` vectors that follow each other. b may be one vector for all of them, or a
 /// number for each.
@@ -71,7 +72,7 @@ struct product_sums {
   }
 };
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE
 
 #ifdef __CUDACC__
 #pragma nv_diagnostic pop

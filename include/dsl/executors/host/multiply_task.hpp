@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/memory_tasks.hpp>
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// How an operand of multiply lies along the shape of the result.
 enum class extent_of : unsigned char { other, all, channels, pixels };
@@ -67,4 +68,4 @@ template <class Place>
   };
 }
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

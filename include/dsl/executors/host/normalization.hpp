@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/vector.hpp>
 
 #ifdef __CUDACC__  // whose front end knows `#pragma unroll` alone, which GCC does not
@@ -8,7 +9,7 @@
 #pragma nv_diag_suppress 1675
 #endif
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// The pixels of one channel block of one picture, `count` vectors, and what batch_norm does to them. y = relu(scale x
 /// + shift); the gradient's mask is found again by the same arithmetic.
@@ -179,7 +180,7 @@ struct normalize_gradient {
   }
 };
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE
 
 #ifdef __CUDACC__
 #pragma nv_diagnostic pop

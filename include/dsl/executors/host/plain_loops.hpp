@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/communicator.hpp>
 #include <dsl/executors/host/binding.hpp>
 #include <dsl/graph/facts.hpp>
@@ -10,7 +11,7 @@
 #include <cstring>
 #include <string>
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// Names the operations that an executor has no kernel for and that move enough bytes to matter. They run in plain
 /// loops, on one thread.
@@ -88,4 +89,4 @@ class plain_loops {
   std::string words_;
 };
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

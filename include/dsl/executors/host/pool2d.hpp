@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/vector.hpp>
 #include <dsl/graph/node.hpp>
 #include <dsl/shape.hpp>
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// A pool over one channel block of one picture.
 struct pool_call {
@@ -145,4 +146,4 @@ struct average_pool_gradient {
   }
 };
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-namespace dsl::host {
+#include <dsl/detail/mode.hpp>
+
+namespace dsl::host::TYPENET_MODE {
 
 /// By how many sums side by side squares are added up, and how many numbers as one chunk. Every executor adds in this
 /// order: a GPU's blocks take a chunk each, and find the host's bits.
@@ -33,4 +35,4 @@ template <class T>
   return join_lanes(all);
 }
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

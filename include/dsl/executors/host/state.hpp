@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
 #include <dsl/executors/host/memory.hpp>
 #include <dsl/plan/plan.hpp>
@@ -8,7 +9,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// What of a network outlives a step: parameters and running statistics, and, once it trains, gradients and optimizer
 /// slots. Where they are is the same in every plan of the network: `layout` is one of them, for training. Parameters,
@@ -54,4 +55,4 @@ class state {
   detail::owner<memory_block> training_;
 };
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

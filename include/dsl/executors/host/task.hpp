@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
+
 #include <utility>
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// Something to call, with what it owns: std::function without copies, which would cost every lambda a manager
 /// function, several virtual ones and their tables.
@@ -40,4 +42,4 @@ class task {
   void (*destroy_)(void const*) = nullptr;
 };
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/view.hpp>
 
-namespace dsl::plain {
+namespace dsl::plain::TYPENET_MODE {
 template <class T>
 struct batch_norm_gradient;
-}  // namespace dsl::plain
+}  // namespace dsl::plain::TYPENET_MODE
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// The parameters of one batch_norm, C numbers each. `bias` is that of a convolution whose arithmetic was skipped, or
 /// null: the running mean includes it all the same.
@@ -81,4 +82,4 @@ class group : public communicator {
                                                   double) = 0;
 };
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

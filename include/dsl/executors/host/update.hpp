@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/math.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/update_rule.hpp>
 
 #include <cstdint>
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// An update's flat arrays of n numbers, and what it makes of them: slot s of number i is slots[s * stride + i].
 template <class T>
@@ -154,4 +156,4 @@ template <class T>
   }
 }
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

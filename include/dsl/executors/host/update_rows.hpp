@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/update.hpp>
 #include <dsl/executors/host/vector.hpp>
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// Numbers [begin, end) of an update's arrays, a multiple of 16, as regions are padded.
 struct update_rows_call {
@@ -143,4 +144,4 @@ struct update_rows {
   }
 };
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <dsl/detail/math.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/plan/plan.hpp>
 #include <dsl/view.hpp>
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// A loss and its derivative at one output.
 struct value_loss {
@@ -61,4 +62,4 @@ template <class T>
   }
 }
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE

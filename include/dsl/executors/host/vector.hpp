@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/instructions.hpp>
 
 #ifdef __CUDACC__  // whose front end knows `#pragma unroll` alone, which GCC does not
@@ -13,7 +14,7 @@
 // not to. Outside of this file kernels only add and subtract vectors. They are passed by reference, since passing one
 // by value has another calling convention in each instruction set, and GCC warns of it in a user's build.
 
-namespace dsl::host {
+namespace dsl::host::TYPENET_MODE {
 
 /// L floats that fill a register; L / 2 doubles, which half as many floats convert to; L integers and bytes. Memory
 /// needs no alignment.
@@ -144,7 +145,7 @@ template <int L>
   v = v < zero ? zero : v;
 }
 
-}  // namespace dsl::host
+}  // namespace dsl::host::TYPENET_MODE
 
 #ifdef __CUDACC__
 #pragma nv_diagnostic pop

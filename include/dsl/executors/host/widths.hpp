@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/instructions.hpp>
 
 // One source for each kernel, compiled once for each instruction set and chosen at run time, so that a user needs no
 // -march flag. A kernel is a struct with `static void run(call const&)`, always inlined. Nothing else may use a wider
 // set's instructions, so all that runs in a kernel is inlined into one of these.
 
-namespace dsl::host::widths {
+namespace dsl::host::widths::TYPENET_MODE {
 
 struct baseline {
   static constexpr int lanes = 4;
@@ -33,4 +34,4 @@ struct avx512 {
 };
 #endif
 
-}  // namespace dsl::host::widths
+}  // namespace dsl::host::widths::TYPENET_MODE

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/native/workplace.hpp>
 #include <dsl/executors/reference/elementwise.hpp>
 
-namespace dsl::cpu {
+namespace dsl::cpu::TYPENET_MODE {
 
 /// A copy in channel blocks, in the workplace's shared memory, of a tensor that the plan keeps without, such as one of
 /// a single pixel. A tensor with blocks needs none.
@@ -46,4 +47,4 @@ class blocked_copy {
   long long at_ = -1;
 };
 
-}  // namespace dsl::cpu
+}  // namespace dsl::cpu::TYPENET_MODE

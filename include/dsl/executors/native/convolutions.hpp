@@ -3,6 +3,7 @@
 
 #include <dsl/detail/chain.hpp>
 #include <dsl/detail/math.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
 #include <dsl/detail/zeros.hpp>
 #include <dsl/executors/host/batch_norm_step.hpp>
@@ -16,7 +17,7 @@
 #include <cstdint>
 #include <string>
 
-namespace dsl::cpu {
+namespace dsl::cpu::TYPENET_MODE {
 
 /// The convolutions of one device: which algorithm each pass takes, where its packed kernel is, and what runs.
 class convolutions {
@@ -298,4 +299,4 @@ class convolutions {
   std::string algorithms_;
 };
 
-}  // namespace dsl::cpu
+}  // namespace dsl::cpu::TYPENET_MODE

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/bound_step.hpp>
 #include <dsl/executors/native/direct_weights.hpp>
 #include <dsl/executors/native/workplace.hpp>
 #include <dsl/executors/reference/elementwise.hpp>
 
-namespace dsl::cpu {
+namespace dsl::cpu::TYPENET_MODE {
 
 /// A dense layer as a 1x1 convolution of one picture, whose row of pixels are the batch's samples: x, (B, features), is
 /// copied into channel blocks, the result from there.
@@ -102,4 +103,4 @@ class dense {
   direct_weights weights_;
 };
 
-}  // namespace dsl::cpu
+}  // namespace dsl::cpu::TYPENET_MODE

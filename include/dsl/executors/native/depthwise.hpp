@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/native/direct.hpp>
 
-namespace dsl::cpu {
+namespace dsl::cpu::TYPENET_MODE {
 
 /// Which channels of `from` the channels of a result are made of, in a convolution of groups: result r has the sources
 /// r / results * sources ... + sources - 1.
@@ -278,4 +279,4 @@ class depthwise_weights final : public convolution_weights, depthwise_regions {
   int parts_;
 };
 
-}  // namespace dsl::cpu
+}  // namespace dsl::cpu::TYPENET_MODE

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/native/vector.hpp>
 
 #ifdef __CUDACC__  // whose front end knows `#pragma unroll` alone, which GCC does not
@@ -8,7 +9,7 @@
 #pragma nv_diag_suppress 1675
 #endif
 
-namespace dsl::cpu {
+namespace dsl::cpu::TYPENET_MODE {
 
 /// A place of a depthwise kernel: the number of x that it meets, and the vector that it multiplies it with.
 struct depthwise_tap {
@@ -139,7 +140,7 @@ struct depthwise_weights_product {
   }
 };
 
-}  // namespace dsl::cpu
+}  // namespace dsl::cpu::TYPENET_MODE
 
 #ifdef __CUDACC__
 #pragma nv_diagnostic pop

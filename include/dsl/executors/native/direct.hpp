@@ -2,11 +2,12 @@
 #pragma once
 
 #include <dsl/detail/list.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/native/convolution_pass.hpp>
 #include <dsl/executors/native/kernels.hpp>
 #include <dsl/executors/native/panel.hpp>
 
-namespace dsl::cpu {
+namespace dsl::cpu::TYPENET_MODE {
 
 /// A convolution with any kernel, stride and padding, as its kernel's parameter has it.
 struct convolution {
@@ -241,4 +242,4 @@ class direct_pass final : public convolution_pass {
   int groups_ = 1;  // of output channels
 };
 
-}  // namespace dsl::cpu
+}  // namespace dsl::cpu::TYPENET_MODE

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/memory_task.hpp>
 #include <dsl/executors/host/plain_loops.hpp>
 #include <dsl/executors/native/convolutions.hpp>
@@ -11,7 +12,7 @@
 #include <cstdint>
 #include <string>
 
-namespace dsl::cpu {
+namespace dsl::cpu::TYPENET_MODE {
 
 struct engine_settings {
   instructions set = instructions::automatic;
@@ -111,4 +112,4 @@ class engine final : public plain::steps<float> {
   int looked_at_ = 0;  // programs
 };
 
-}  // namespace dsl::cpu
+}  // namespace dsl::cpu::TYPENET_MODE

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <dsl/detail/list.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/native/direct.hpp>
 
 #include <cstring>
 
-namespace dsl::cpu {
+namespace dsl::cpu::TYPENET_MODE {
 
 /// Slices of a convolution's channels that follow each other and are convolutions of their own. A slice is a group, or
 /// several, computed together with a kernel that is 0 between them, since less than a channel block can't be computed
@@ -70,4 +71,4 @@ inline void collect_kernel(group_slices const& s, int area, float const* dense, 
   });
 }
 
-}  // namespace dsl::cpu
+}  // namespace dsl::cpu::TYPENET_MODE

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/normalization.hpp>
 #include <dsl/executors/host/widths.hpp>
 #include <dsl/executors/native/depthwise_kernel.hpp>
@@ -8,7 +9,7 @@
 #include <dsl/executors/native/tiles.hpp>
 #include <dsl/executors/native/toom_cook.hpp>
 
-namespace dsl::cpu {
+namespace dsl::cpu::TYPENET_MODE {
 
 inline constexpr int most_rows = 12;
 inline constexpr int most_vectors = 3;
@@ -31,7 +32,9 @@ struct kernels {
   void (*kernels_out)(kernels_out_call const&);  // to a kernel's gradient
 };
 
-namespace widths {
+}  // namespace dsl::cpu::TYPENET_MODE
+
+namespace dsl::cpu::widths::TYPENET_MODE {
 
 using namespace host::widths;
 
@@ -124,7 +127,9 @@ constexpr kernels make_kernels() {
 template <class Width>
 inline constexpr kernels of = make_kernels<Width>();
 
-}  // namespace widths
+}  // namespace dsl::cpu::widths::TYPENET_MODE
+
+namespace dsl::cpu::TYPENET_MODE {
 
 /// Returns the kernels of an instruction set, which the processor must have.
 inline kernels const& kernels_of([[maybe_unused]] instructions set) {
@@ -156,4 +161,4 @@ constexpr int next_rows(int left, int most) {
   return (left + tiles - 1) / tiles;
 }
 
-}  // namespace dsl::cpu
+}  // namespace dsl::cpu::TYPENET_MODE

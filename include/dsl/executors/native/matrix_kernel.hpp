@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/native/vector.hpp>
 
 #ifdef __CUDACC__  // whose front end knows `#pragma unroll` alone, which GCC does not
@@ -8,7 +9,7 @@
 #pragma nv_diag_suppress 1675
 #endif
 
-namespace dsl::cpu {
+namespace dsl::cpu::TYPENET_MODE {
 
 /// A tile of a matrix product, C = start + A B, that fits into registers: some rows, some vectors of columns. Each
 /// number's sum is made in the order of k, so its bits depend neither on the tile's size nor on its neighbours.
@@ -146,7 +147,7 @@ struct tile_sizes<16> {
   static constexpr int outer_rows = 8;
 };
 
-}  // namespace dsl::cpu
+}  // namespace dsl::cpu::TYPENET_MODE
 
 #ifdef __CUDACC__
 #pragma nv_diagnostic pop

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/native/vector.hpp>
 #include <dsl/graph/node.hpp>
 #include <dsl/view.hpp>
 
 #include <cstring>
 
-namespace dsl::cpu {
+namespace dsl::cpu::TYPENET_MODE {
 
 /// A part of one picture with what a convolution reads around it, in memory of its own: channel blocks of rows x
 /// columns vectors, 0 outside of the picture. So kernels need no bounds, and planes whose size is a power of two don't
@@ -69,4 +70,4 @@ inline void unroll(view<float const> const& v, int n, window const& w, int first
     }
 }
 
-}  // namespace dsl::cpu
+}  // namespace dsl::cpu::TYPENET_MODE

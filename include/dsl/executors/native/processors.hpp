@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
+
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -8,7 +10,7 @@
 #include <sched.h>
 #endif
 
-namespace dsl::cpu {
+namespace dsl::cpu::TYPENET_MODE {
 
 /// Returns a small file's text, empty where there is none.
 [[gnu::cold]] inline std::string text_of(std::string const& path) {
@@ -75,4 +77,4 @@ namespace dsl::cpu {
   return paid > 0 && paid < count ? paid : count;
 }
 
-}  // namespace dsl::cpu
+}  // namespace dsl::cpu::TYPENET_MODE

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <dsl/detail/list.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/threads.hpp>
 #include <dsl/error.hpp>
 
 #include <ctime>
 #include <unistd.h>
 
-namespace dsl::cpu {
+namespace dsl::cpu::TYPENET_MODE {
 
 /// Threads that share out the items of a loop; the caller is the first of them. Whoever is free takes the next item, so
 /// items must not depend on each other, and on a busy machine a thread that gets no processor holds up nobody: a loop
@@ -202,4 +203,4 @@ class thread_pool {
   detail::list<worker> workers_;
 };
 
-}  // namespace dsl::cpu
+}  // namespace dsl::cpu::TYPENET_MODE

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/native/vector.hpp>
 
 #ifdef __CUDACC__  // whose front end knows `#pragma unroll` alone, which GCC does not
@@ -8,7 +9,7 @@
 #pragma nv_diag_suppress 1675
 #endif
 
-namespace dsl::cpu {
+namespace dsl::cpu::TYPENET_MODE {
 
 /// A matrix, and how few operations a product with it takes. Points p and -p give an algorithm's matrices pairs of
 /// rows, or of columns, that differ in signs alone. Of two rows what they share is `even`, the rest `odd`, and they are
@@ -178,7 +179,7 @@ struct transposed {
   }
 };
 
-}  // namespace dsl::cpu
+}  // namespace dsl::cpu::TYPENET_MODE
 
 #ifdef __CUDACC__
 #pragma nv_diagnostic pop

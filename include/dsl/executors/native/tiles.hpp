@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/native/tile_transforms.hpp>
 
 #ifdef __CUDACC__  // whose front end knows `#pragma unroll` alone, which GCC does not
@@ -8,7 +9,7 @@
 #pragma nv_diag_suppress 1675
 #endif
 
-namespace dsl::cpu {
+namespace dsl::cpu::TYPENET_MODE {
 
 /// Tiles of a tensor in channel blocks, counted through all pictures: first ... first + count. Tile (i, j) of a picture
 /// begins at row i * step - top, column j * step - left.
@@ -241,7 +242,7 @@ template <int L, class Matrix>
     for (int i = 0; i < Rows * Rows; ++i) c.to[l * c.out + i] = w[i * L + l];
 }
 
-}  // namespace dsl::cpu
+}  // namespace dsl::cpu::TYPENET_MODE
 
 #ifdef __CUDACC__
 #pragma nv_diagnostic pop

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-namespace dsl::cpu {
+#include <dsl/detail/mode.hpp>
+
+namespace dsl::cpu::TYPENET_MODE {
 
 /// Three matrices that make m outputs of a one-dimensional convolution with r weights from n = m + r - 1 inputs by n
 /// products: y = A^T [(G w) * (B^T x)]. The gradients are transposes: dx = B [(G w) * (A dy)], dw = G^T [(B^T x) * (A
@@ -71,4 +73,4 @@ struct f43 {
   static constexpr auto matrices = toom_cook<4, 3>({{0, 0.625, -0.625, 1.5, -1.5}});
 };
 
-}  // namespace dsl::cpu
+}  // namespace dsl::cpu::TYPENET_MODE

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/blocks.hpp>
 #include <dsl/executors/host/vector.hpp>
 
@@ -9,7 +10,7 @@
 #error "dsl::native gives the same bits with any flags, so it can't be compiled with -ffast-math; leave that out"
 #endif
 
-namespace dsl::cpu {
+namespace dsl::cpu::TYPENET_MODE {
 
 using host::add_moments;
 using host::blocks_of;
@@ -26,4 +27,4 @@ using host::share;
 using host::store;
 using host::vector;
 
-}  // namespace dsl::cpu
+}  // namespace dsl::cpu::TYPENET_MODE

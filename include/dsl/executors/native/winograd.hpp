@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/native/convolution_pass.hpp>
 #include <dsl/executors/native/kernels.hpp>
 #include <dsl/executors/native/panel.hpp>
 #include <dsl/view.hpp>
 
-namespace dsl::cpu {
+namespace dsl::cpu::TYPENET_MODE {
 
 /// A 3x3 convolution of stride 1, as its kernel's parameter has it.
 struct convolution3x3 {
@@ -226,4 +227,4 @@ class winograd_weights final : public convolution_weights, winograd_tiles {
   int groups_;  // of output channels
 };
 
-}  // namespace dsl::cpu
+}  // namespace dsl::cpu::TYPENET_MODE

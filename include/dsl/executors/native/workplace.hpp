@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
 #include <dsl/executors/host/memory.hpp>
 #include <dsl/executors/host/memory_kernels.hpp>
 #include <dsl/executors/native/kernels.hpp>
 #include <dsl/executors/native/thread_pool.hpp>
 
-namespace dsl::cpu {
+namespace dsl::cpu::TYPENET_MODE {
 
 /// What the steps of one device use one after the other: kernels, threads, and memory beside the plan's, as much as the
 /// step that needs most. Addresses are only known when a step runs, since a later one may need more.
@@ -55,4 +56,4 @@ class workplace {
   long long shared_floats_ = 0;
 };
 
-}  // namespace dsl::cpu
+}  // namespace dsl::cpu::TYPENET_MODE

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/chain.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
 #include <dsl/executors/onednn/packed_kernel.hpp>
 #include <dsl/executors/reference/elementwise.hpp>
@@ -11,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-namespace dsl::dnn {
+namespace dsl::dnn::TYPENET_MODE {
 
 /// The convolutions of one network, each pass a call of the library, and the kernels they share.
 class convolutions {
@@ -294,4 +295,4 @@ class convolutions {
   long long bytes_ = 0;
 };
 
-}  // namespace dsl::dnn
+}  // namespace dsl::dnn::TYPENET_MODE

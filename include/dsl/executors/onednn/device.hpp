@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/list.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
 #include <dsl/executors/host/memory.hpp>
 #include <dsl/executors/onednn/library.hpp>
@@ -9,7 +10,7 @@
 
 #include <utility>
 
-namespace dsl::dnn {
+namespace dsl::dnn::TYPENET_MODE {
 
 /// oneDNN's engine and stream, and what the plan does not count: one scratch for all primitives, since they run one
 /// after the other, and kernels in the layouts the library likes.
@@ -73,4 +74,4 @@ class primitive_call {
   int size_ = 0;
 };
 
-}  // namespace dsl::dnn
+}  // namespace dsl::dnn::TYPENET_MODE

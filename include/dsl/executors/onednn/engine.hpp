@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/memory_task.hpp>
 #include <dsl/executors/host/plain_loops.hpp>
 #include <dsl/executors/onednn/convolutions.hpp>
@@ -11,7 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace dsl::dnn {
+namespace dsl::dnn::TYPENET_MODE {
 
 /// Returns how many threads one engine may have. Spinning threads without a core of their own only disturb each other,
 /// and those that OpenMP does not give, because of OMP_THREAD_LIMIT, would be waited for.
@@ -184,4 +185,4 @@ class engine final : public plain::steps<float> {
   int looked_at_ = 0;  // programs
 };
 
-}  // namespace dsl::dnn
+}  // namespace dsl::dnn::TYPENET_MODE

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 #include <dsl/executors/host/instructions.hpp>
 
@@ -17,7 +18,7 @@
 #error "typenet needs a oneDNN that runs on OpenMP: its own kernels share the threads, and nothing waits for a queue"
 #endif
 
-namespace dsl::dnn {
+namespace dsl::dnn::TYPENET_MODE {
 
 [[gnu::cold, noreturn]] inline void fail(dnnl_status_t status, char const* call) {
   char const* const what = status == dnnl_out_of_memory       ? "out of memory"
@@ -250,4 +251,4 @@ struct convolution {
   return make_primitive(d);
 }
 
-}  // namespace dsl::dnn
+}  // namespace dsl::dnn::TYPENET_MODE

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <dsl/detail/math.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
 #include <dsl/executors/host/bound_step.hpp>
 #include <dsl/executors/onednn/device.hpp>
 
 #include <cstdint>
 
-namespace dsl::dnn {
+namespace dsl::dnn::TYPENET_MODE {
 
 /// How the numbers of a packed kernel come from the parameters.
 enum class kernel_form {
@@ -89,4 +90,4 @@ class packed_kernel {
   std::uint64_t version_ = 0;
 };
 
-}  // namespace dsl::dnn
+}  // namespace dsl::dnn::TYPENET_MODE

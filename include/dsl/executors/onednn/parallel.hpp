@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 #include <dsl/executors/host/blocks.hpp>
 
@@ -21,7 +22,7 @@ int omp_get_active_level() noexcept;
 int omp_get_max_active_levels() noexcept;
 }
 
-namespace dsl::dnn {
+namespace dsl::dnn::TYPENET_MODE {
 
 /// Calls f(item) for the items 0 ... items - 1, equally many in each thread of the pool. f must not throw.
 template <class F>
@@ -61,4 +62,4 @@ class thread_count {
   int dynamic_;
 };
 
-}  // namespace dsl::dnn
+}  // namespace dsl::dnn::TYPENET_MODE

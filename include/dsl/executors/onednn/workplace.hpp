@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/zeros.hpp>
 #include <dsl/executors/host/memory_kernels.hpp>
 #include <dsl/executors/onednn/parallel.hpp>
 
-namespace dsl::dnn {
+namespace dsl::dnn::TYPENET_MODE {
 
 /// What the shared kernels need on one device (host/memory_tasks.hpp): those whose vectors are as wide as a channel
 /// block, on oneDNN's threads.
@@ -43,4 +44,4 @@ class workplace {
   detail::zeros<float> shared_;
 };
 
-}  // namespace dsl::dnn
+}  // namespace dsl::dnn::TYPENET_MODE

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <dsl/detail/math.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/tower.hpp>
 #include <dsl/view.hpp>
 
-namespace dsl::plain {
+namespace dsl::plain::TYPENET_MODE {
 
 using host::batch_norm_parameters;
 
@@ -138,4 +139,4 @@ template <class T>
   }
 }
 
-}  // namespace dsl::plain
+}  // namespace dsl::plain::TYPENET_MODE

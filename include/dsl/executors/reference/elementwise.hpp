@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/view.hpp>
 
-namespace dsl::plain {
+namespace dsl::plain::TYPENET_MODE {
 
 template <class T>
 view<T const> read_only(view<T> const& v) {
@@ -32,4 +33,4 @@ template <class T>
   });
 }
 
-}  // namespace dsl::plain
+}  // namespace dsl::plain::TYPENET_MODE

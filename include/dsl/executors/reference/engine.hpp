@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/reference/steps.hpp>
 
 #include <string>
 
-namespace dsl::plain {
+namespace dsl::plain::TYPENET_MODE {
 
 /// Plain loops for every step, in one thread, in NCHW: the oracle, and the executor that is always there.
 template <class T>
@@ -20,4 +21,4 @@ class engine final : public steps<T> {
   }
 };
 
-}  // namespace dsl::plain
+}  // namespace dsl::plain::TYPENET_MODE

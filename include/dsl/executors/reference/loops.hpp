@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/operations/activation/loops.hpp>
 #include <dsl/operations/add/loops.hpp>
 #include <dsl/operations/batch_norm/loops.hpp>
@@ -14,7 +15,7 @@
 #include <dsl/operations/softmax/loops.hpp>
 #include <dsl/operations/transfer/loops.hpp>
 
-namespace dsl::plain {
+namespace dsl::plain::TYPENET_MODE {
 
 /// The loops of each operation, by enum class op. None: input and concat, which no step computes, and a user's own.
 template <class T>
@@ -37,4 +38,4 @@ constexpr loops<T> loops_of(op kind) {
   }
 }
 
-}  // namespace dsl::plain
+}  // namespace dsl::plain::TYPENET_MODE

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/dropout.hpp>
 #include <dsl/executors/host/bound_step.hpp>
 
-namespace dsl::plain {
+namespace dsl::plain::TYPENET_MODE {
 
 /// What the loops of a few operations need beside a step's operands.
 struct step_context {
@@ -25,4 +26,4 @@ struct loops {
   loop backward_data = nullptr;
 };
 
-}  // namespace dsl::plain
+}  // namespace dsl::plain::TYPENET_MODE

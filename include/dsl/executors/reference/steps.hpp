@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/batch_norm_step.hpp>
 #include <dsl/executors/host/engine.hpp>
 #include <dsl/executors/host/loss.hpp>
@@ -15,7 +16,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace dsl::plain {
+namespace dsl::plain::TYPENET_MODE {
 
 /// Plain loops, in one thread, for every step. Executors in host memory inherit the ones they have nothing faster for;
 /// only those of conv2d, batch_norm and pool2d are slow in channel blocks, all are right.
@@ -164,4 +165,4 @@ class steps : public host::engine<T> {
   }
 };
 
-}  // namespace dsl::plain
+}  // namespace dsl::plain::TYPENET_MODE

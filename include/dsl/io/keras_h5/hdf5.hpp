@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 #include <dsl/io/weight_text.hpp>
 
 #include <hdf5.h>
 
-#include <cstdint>
 #include <string>
 #include <utility>
 
-namespace dsl::keras_h5 {
+namespace dsl::keras_h5::TYPENET_MODE {
 
 /// What is wrong with a file.
 enum class fault : unsigned char {
@@ -28,11 +28,12 @@ enum class fault : unsigned char {
 struct format_error : file_error {
   fault which;
   std::string dataset;  // or the group; empty: the file as a whole
-  format_error(fault f, std::string name, std::string const& what)
-      : file_error(what), which(f), dataset(std::move(name)) {}
+  format_error(fault f, std::string name, std::string const& what);
 };
 
-namespace detail {
+}  // namespace dsl::keras_h5::TYPENET_MODE
+
+namespace dsl::keras_h5::detail::TYPENET_MODE {
 
 using dsl::detail::shown;
 
@@ -40,10 +41,7 @@ using dsl::detail::shown;
 /// in a library without threads, for the process: no two threads may be in such a library at once.
 class silence {
  public:
-  silence() {
-    H5Eget_auto2(H5E_DEFAULT, &print_, &data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  }
+  silence();
   silence(silence const&) = delete;
   silence& operator=(silence const&) = delete;
   ~silence() { H5Eset_auto2(H5E_DEFAULT, print_, data_); }
@@ -54,16 +52,7 @@ class silence {
 };
 
 /// What HDF5 says of its last failure: the innermost cause.
-[[gnu::cold]] inline std::string reason() {
-  char text[61] = {};  // no exception may pass through HDF5
-  auto const innermost = [](unsigned n, H5E_error2_t const* e, void* to) -> herr_t {
-    for (std::size_t i = 0; n == 0 && e->desc && e->desc[i] != 0 && i < sizeof text - 1; ++i)
-      static_cast<char*>(to)[i] = e->desc[i];
-    return 0;
-  };
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, text);
-  return shown(text);
-}
+[[gnu::cold]] std::string reason();
 
 /// Something of HDF5's, closed with this; below 0 where HDF5 could not make it.
 class handle {
@@ -72,14 +61,8 @@ class handle {
   handle() = default;
   handle(hid_t id, closer close) : id_(id), close_(close) {}
   handle(handle&& from) noexcept : id_(std::exchange(from.id_, -1)), close_(from.close_) {}
-  handle& operator=(handle&& from) noexcept {
-    std::swap(id_, from.id_);
-    std::swap(close_, from.close_);
-    return *this;
-  }
-  ~handle() {
-    if (id_ >= 0) close_(id_);
-  }
+  handle& operator=(handle&& from) noexcept;
+  ~handle();
 
   hid_t id() const { return id_; }
   explicit operator bool() const { return id_ >= 0; }
@@ -89,5 +72,8 @@ class handle {
   closer close_ = nullptr;
 };
 
-}  // namespace detail
-}  // namespace dsl::keras_h5
+}  // namespace dsl::keras_h5::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/io/keras_h5/hdf5_inl.hpp>
+#endif

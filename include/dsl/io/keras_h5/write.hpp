@@ -2,13 +2,14 @@
 #pragma once
 
 #include <dsl/detail/atomic_file.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/io/keras_h5/hdf5.hpp>
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace dsl::keras_h5 {
+namespace dsl::keras_h5::TYPENET_MODE {
 
 /// One layer to write: its group, "layers/conv2d_1", and its variables as Keras counts them, row by row.
 struct layer {
@@ -20,49 +21,17 @@ struct layer {
   std::vector<variable> variables{};
 };
 
-namespace detail {
+}  // namespace dsl::keras_h5::TYPENET_MODE
+
+namespace dsl::keras_h5::detail::TYPENET_MODE {
 
 /// A file in memory: HDF5 writes at will into what it writes, so that it never has the name of a file that is whole.
 class image {
  public:
-  explicit image(std::string const& name) {
-    handle const access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-    need(H5Pset_fapl_core(access.id(), std::size_t{1} << 20, 0), "");
-    need(H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG), "");
-    file_ = handle(need(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id()), ""), H5Fclose);
-    links_ = handle(need(H5Pcreate(H5P_LINK_CREATE), ""), H5Pclose);
-    need(H5Pset_create_intermediate_group(links_.id(), 1), "");
-    need(H5Pset_char_encoding(links_.id(), H5T_CSET_UTF8), "");
-    dataset_ = handle(need(H5Pcreate(H5P_DATASET_CREATE), ""), H5Pclose);
-    need(H5Pset_obj_track_times(dataset_.id(), false), "");  // the same weights are the same bytes
-  }
+  explicit image(std::string const& name);
 
-  void add(layer const& l) {
-    std::size_t const slash = l.group.rfind('/');
-    std::string const name = slash == std::string::npos ? l.group : l.group.substr(slash + 1);
-    handle const group(
-        need(H5Gcreate2(file_.id(), (l.group + "/vars").c_str(), links_.id(), H5P_DEFAULT, H5P_DEFAULT), l.group),
-        H5Gclose);
-    name_it(group, name);
-    for (std::size_t i = 0; i < l.variables.size(); ++i) {
-      layer::variable const& v = l.variables[i];
-      std::string const at = l.group + "/vars/" + std::to_string(i);
-      std::vector<hsize_t> const dims(v.shape.begin(), v.shape.end());
-      handle const space(need(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr), at), H5Sclose);
-      handle const numbers(need(H5Dcreate2(group.id(), std::to_string(i).c_str(), H5T_IEEE_F32LE, space.id(),
-                                           links_.id(), dataset_.id(), H5P_DEFAULT),
-                                at),
-                           H5Dclose);
-      need(H5Dwrite(numbers.id(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, v.numbers.data()), at);
-    }
-  }
-  std::string bytes() {
-    need(H5Fflush(file_.id(), H5F_SCOPE_GLOBAL), "");
-    auto const size = static_cast<std::size_t>(need(H5Fget_file_image(file_.id(), nullptr, 0), ""));
-    std::string all(size, '\0');
-    need(H5Fget_file_image(file_.id(), all.data(), all.size()), "");
-    return all;
-  }
+  void add(layer const& l);
+  std::string bytes();
 
  private:
   template <class Result>
@@ -73,16 +42,7 @@ class image {
     return r;
   }
   /// Keras's own name of the layer; it writes that, and reads layers by their place.
-  static void name_it(handle const& group, std::string const& name) {
-    handle const type(need(H5Tcopy(H5T_C_S1), name), H5Tclose);
-    need(H5Tset_size(type.id(), H5T_VARIABLE), name);
-    need(H5Tset_cset(type.id(), H5T_CSET_UTF8), name);
-    handle const space(need(H5Screate(H5S_SCALAR), name), H5Sclose);
-    handle const attribute(need(H5Acreate2(group.id(), "name", type.id(), space.id(), H5P_DEFAULT, H5P_DEFAULT), name),
-                           H5Aclose);
-    char const* const text = name.c_str();
-    need(H5Awrite(attribute.id(), type.id(), static_cast<void const*>(&text)), name);
-  }
+  static void name_it(handle const& group, std::string const& name);
 
   silence silence_;
   handle file_;
@@ -90,15 +50,15 @@ class image {
   handle dataset_;
 };
 
-}  // namespace detail
+}  // namespace dsl::keras_h5::detail::TYPENET_MODE
+
+namespace dsl::keras_h5::TYPENET_MODE {
 
 /// Writes a file that is whole when it gets its name; one that was there is as it was until then. Throws file_error.
-[[gnu::cold]] inline void write(std::string const& path, std::vector<layer> const& layers) {
-  atomic_file to(path, "keras_h5");
-  detail::image all(path);
-  for (layer const& l : layers) all.add(l);
-  to.write(all.bytes());
-  to.commit();
-}
+[[gnu::cold]] void write(std::string const& path, std::vector<layer> const& layers);
 
-}  // namespace dsl::keras_h5
+}  // namespace dsl::keras_h5::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/io/keras_h5/write_inl.hpp>
+#endif

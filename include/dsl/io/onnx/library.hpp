@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
+
 // onnx's messages, which exist in two sizes: where the larger one is installed, only that one is.
 #if !defined(ONNX_ML) && __has_include(<onnx/onnx-ml.pb.h>)
 #define ONNX_ML 1
 #endif
 #include <onnx/onnx_pb.h>
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 #ifdef ONNX_NAMESPACE
 namespace onnx_messages = ::ONNX_NAMESPACE;
@@ -15,4 +17,4 @@ namespace onnx_messages = ::ONNX_NAMESPACE;
 namespace onnx_messages = ::onnx;
 #endif
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE

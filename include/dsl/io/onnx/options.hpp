@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 #include <dsl/io/weight_names.hpp>
 
@@ -8,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// Why a network can't be an ONNX file.
 enum class onnx_fault : unsigned char {
@@ -44,4 +45,4 @@ struct onnx_options {
   std::vector<std::pair<std::string, std::string>> metadata{};
 };
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE

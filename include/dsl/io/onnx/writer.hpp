@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/io/onnx/library.hpp>
 #include <dsl/io/onnx/names.hpp>
@@ -12,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// Writes a network's nodes, in inference, as ONNX's operators (opset 17). Here every sample is channels x height x
 /// width; there operators want (batch, channels, height, width) or (batch, units), and a value is kept as the operator
@@ -20,17 +21,12 @@ namespace dsl::detail {
 /// reads them reads what they read.
 class onnx_writer {
  public:
-  [[gnu::cold]] onnx_writer(graph_view const& g, onnx_options const& o, double momentum, onnx_messages::GraphProto& to)
-      : graph_(g), options_(o), momentum_(momentum), to_(to), names_(g, o), made_(at(g.size.tensors)) {}
+  [[gnu::cold]] onnx_writer(graph_view const& g, onnx_options const& o, double momentum, onnx_messages::GraphProto& to);
 
   std::vector<std::string> const& weights() const { return names_.weights; }
 
   /// Throws onnx_error for an operation of a user's own that the options don't translate.
-  [[gnu::cold]] void write() {
-    for (node_ = graph_.nodes; node_ != graph_.nodes + graph_.size.nodes; ++node_) write_node();
-    name_result();
-    for (named const& v : values_) describe(v, v.name == options_.output ? *to_.add_output() : *to_.add_value_info());
-  }
+  [[gnu::cold]] void write();
 
  private:
   /// One form of a tensor: its name there, empty where nothing has asked for it.
@@ -49,267 +45,59 @@ class onnx_writer {
   dsl::shape const& in() const { return graph_.input_shape(*node_); }
   dsl::shape const& out() const { return graph_.output_shape(*node_); }
 
-  [[gnu::cold]] void write_node() {
-    switch (node_->kind) {
-      case op::input: return write_input();
-      case op::conv2d: return write_convolution();
-      case op::batch_norm: return write_batch_norm();
-      case op::activation: return write_activation();
-      case op::max_pool2d: return write_pool("MaxPool");
-      case op::avg_pool2d: return write_pool("AveragePool");
-      case op::dropout:
-      case op::transfer: made_[at(node_->output)] = operand(); return;
-      case op::flatten: made_[at(node_->output)] = {{form(0, 2), ""}, 2}; return;
-      case op::dense: set("transB", 1, parameters(append("Gemm", {form(0, 2)}, 2))); return;
-      case op::softmax: set("axis", 1, append("Softmax", {form(0, 2)}, 2)); return;
-      case op::concat: set("axis", 1, join("Concat")); return;
-      case op::add: join(node_->inputs == 2 ? "Add" : "Sum"); return;
-      case op::multiply: return write_product();
-      case op::layer_norm: return write_layer_norm();
-      case op::custom: return write_custom();
-    }
-  }
+  [[gnu::cold]] void write_node();
 
-  [[gnu::cold]] void write_input() {
-    int const rank = out().is_flat() ? 2 : 4;
-    describe({options_.input, out(), rank}, *to_.add_input());
-    keep(node_->output, options_.input, rank);
-  }
+  [[gnu::cold]] void write_input();
 
-  [[gnu::cold]] void write_convolution() {
-    onnx_messages::NodeProto& n = parameters(append("Conv", {form(0, 4)}, 4));
-    set_window(n, true);
-    if (node_->groups > 1) set("group", node_->groups, n);
-  }
+  [[gnu::cold]] void write_convolution();
   /// The zeros after the last row are as many as the last window needs; rows that no window reaches stay without.
-  [[gnu::cold]] void set_window(onnx_messages::NodeProto& n, bool always_pads) {
-    window const& w = node_->window;
-    auto const behind = [&](int size, int from, int kernel, int before) {
-      long long const zeros = (size - 1LL) * w.stride + kernel - from - before;
-      return zeros > 0 ? zeros : 0;
-    };
-    long long const bottom = behind(out().height, in().height, w.height, w.pad_top);
-    long long const right = behind(out().width, in().width, w.width, w.pad_left);
-    bool const pads = w.pad_top > 0 || w.pad_left > 0 || bottom > 0 || right > 0;
-    set("kernel_shape", {w.height, w.width}, n);
-    set("strides", {w.stride, w.stride}, n);
-    if (pads || always_pads) set("pads", {w.pad_top, w.pad_left, bottom, right}, n);
-    if (pads && node_->kind == op::avg_pool2d) set("count_include_pad", node_->counts_padding ? 1 : 0, n);
-  }
+  [[gnu::cold]] void set_window(onnx_messages::NodeProto& n, bool always_pads);
 
-  [[gnu::cold]] void write_batch_norm() {
-    onnx_messages::NodeProto& n = parameters(append("BatchNormalization", {as_it_is()}, operand().rank));
-    set("epsilon", node_->epsilon, n);
-    set("momentum", momentum_ < 0 ? node_->momentum : momentum_, n);  // what is kept, as here
-  }
+  [[gnu::cold]] void write_batch_norm();
 
-  [[gnu::cold]] void write_activation() {
-    std::string const x = as_it_is();
-    int const rank = operand().rank;
-    switch (node_->function) {
-      case function::relu: append("Relu", {x}, rank); return;
-      case function::leaky_relu: set("alpha", node_->rate, append("LeakyRelu", {x}, rank)); return;
-      case function::elu: set("alpha", node_->rate, append("Elu", {x}, rank)); return;
-      case function::sigmoid: append("Sigmoid", {x}, rank); return;
-      case function::tanh: append("Tanh", {x}, rank); return;
-      case function::silu: {  // no operator of its own before opset 24
-        std::string const s = append("Sigmoid", {x}, rank).output(0);
-        append("Mul", {x, s}, rank);
-        return;
-      }
-      case function::relu6: append("Clip", {x, zero_and_six(), six_}, rank); return;
-      case function::hard_sigmoid: {
-        onnx_messages::NodeProto& n = append("HardSigmoid", {x}, rank);
-        set("alpha", 1.0 / 6, n);
-        set("beta", 0.5, n);
-        return;
-      }
-      case function::hard_swish: append("HardSwish", {x}, rank); return;
-    }
-  }
+  [[gnu::cold]] void write_activation();
 
-  [[gnu::cold]] void write_pool(char const* type) {
-    window const& w = node_->window;
-    std::string const x = form(0, 4);
-    bool const all = w.height == in().height && w.width == in().width && w.pad_top == 0 && w.pad_left == 0;
-    if (node_->kind == op::avg_pool2d && all) {
-      append("GlobalAveragePool", {x}, 4);
-      return;
-    }
-    set_window(append(type, {x}, 4), false);
-  }
+  [[gnu::cold]] void write_pool(char const* type);
 
-  [[gnu::cold]] void write_custom() {
-    std::string const operation = node_->custom->name;
-    for (auto const& [name, type] : options_.operators)
-      if (name == operation && in() == out()) {
-        append(type, {as_it_is()}, operand().rank);
-        return;
-      }
-    throw onnx_error(onnx_fault::no_operator, "onnx: " + onnx_place(graph_, node_->scope) +
-                                                  " must be made of operators that ONNX has; found \"" + operation +
-                                                  "\", an operation of its own; use typenet's layers there, or say in "
-                                                  ".operators which of ONNX's it is, if it keeps its input's shape");
-  }
+  [[gnu::cold]] void write_custom();
 
   /// Of all operands, in the form that all of them have. Where they differ they are flat.
-  [[gnu::cold]] onnx_messages::NodeProto& join(char const* type) {
-    int rank = operand().rank;
-    for (int i = 1; i < node_->inputs; ++i)
-      if (operand(i).rank != rank) rank = 2;
-    std::vector<std::string> all(at(node_->inputs));
-    for (int i = 0; i < node_->inputs; ++i) all[at(i)] = form(i, rank);
-    return append(type, all, rank);
-  }
+  [[gnu::cold]] onnx_messages::NodeProto& join(char const* type);
 
   /// LayerNormalization takes the last dimensions: a picture's channels go there, and back.
-  [[gnu::cold]] void write_layer_norm() {
-    if (operand().rank == 2) {
-      finish(parameters(append("LayerNormalization", {form(0, 2)}, 2)));
-      return;
-    }
-    onnx_messages::NodeProto& there = add_node("Transpose", {form(0, 4)});
-    set("perm", {0, 2, 3, 1}, there);
-    dsl::shape const last{in().height, in().width, in().channels};
-    std::string const turned = output_of(there, last, 4);
-    onnx_messages::NodeProto& norm = finish(parameters(add_node("LayerNormalization", {turned})));
-    std::string const made = output_of(norm, last, 4);
-    set("perm", {0, 3, 1, 2}, append("Transpose", {made}, 4));
-  }
-  [[gnu::cold]] onnx_messages::NodeProto& finish(onnx_messages::NodeProto& n) {
-    set("axis", -1, n);
-    set("epsilon", node_->epsilon, n);
-    return n;
-  }
+  [[gnu::cold]] void write_layer_norm();
+  [[gnu::cold]] onnx_messages::NodeProto& finish(onnx_messages::NodeProto& n);
 
   /// Mul broadcasts as multiply does, if both operands have four dimensions.
-  [[gnu::cold]] void write_product() {
-    if (out().is_flat()) {
-      join("Mul");
-      return;
-    }
-    std::string const first = form(0, 4);
-    append("Mul", {first, form(1, 4)}, 4);
-  }
+  [[gnu::cold]] void write_product();
 
   std::string as_it_is() { return form(0, operand().rank); }
   /// The name of operand i in that form; appends what makes it.
-  [[gnu::cold]] std::string form(int i, int rank) {
-    forms& f = operand(i);
-    std::string& name = f.name[rank == 4];
-    if (!name.empty()) return name;
-    dsl::shape const& s = graph_.input_shape(*node_, i);
-    std::string const from = f.name[rank != 4];
-    onnx_messages::NodeProto& n =
-        rank == 2 ? add_node("Flatten", {from}) : add_node("Unsqueeze", {from, height_and_width()});
-    if (rank == 2) set("axis", 1, n);
-    return name = output_of(n, rank == 2 ? dsl::shape{static_cast<int>(s.size())} : s, rank);
-  }
+  [[gnu::cold]] std::string form(int i, int rank);
   /// The axes that a flat value lacks.
-  [[gnu::cold]] std::string const& height_and_width() {
-    if (!axes_.empty()) return axes_;
-    onnx_messages::TensorProto& t = *to_.add_initializer();
-    t.set_name(axes_ = names_.unused("height_and_width"));
-    t.set_data_type(onnx_messages::TensorProto::INT64);
-    t.add_dims(2);
-    std::int64_t const axes[] = {2, 3};
-    t.set_raw_data(axes, sizeof axes);
-    return axes_;
-  }
+  [[gnu::cold]] std::string const& height_and_width();
 
   /// Makes the two numbers between which a relu6 lies, once, and returns the name of the first.
-  [[gnu::cold]] std::string const& zero_and_six() {
-    if (zero_.empty()) zero_ = number("zero", 0.0F), six_ = number("six", 6.0F);
-    return zero_;
-  }
-  [[gnu::cold]] std::string number(char const* name, float value) {
-    onnx_messages::TensorProto& t = *to_.add_initializer();
-    t.set_name(names_.unused(name));
-    t.set_data_type(onnx_messages::TensorProto::FLOAT);
-    t.set_raw_data(&value, sizeof value);
-    return t.name();
-  }
+  [[gnu::cold]] std::string const& zero_and_six();
+  [[gnu::cold]] std::string number(char const* name, float value);
 
-  [[gnu::cold]] onnx_messages::NodeProto& add_node(std::string const& type, std::vector<std::string> const& inputs) {
-    onnx_messages::NodeProto& n = *to_.add_node();
-    n.set_name(names_.operation(node_->scope, type));
-    n.set_op_type(type);
-    n.set_doc_string(onnx_place(graph_, node_->scope));
-    for (std::string const& name : inputs) n.add_input(name);
-    return n;
-  }
-  [[gnu::cold]] std::string output_of(onnx_messages::NodeProto& n, dsl::shape const& s, int rank) {
-    values_.push_back({names_.unused(n.name() + "_output_0"), s, rank});
-    n.add_output(values_.back().name);
-    return values_.back().name;
-  }
+  [[gnu::cold]] onnx_messages::NodeProto& add_node(std::string const& type, std::vector<std::string> const& inputs);
+  [[gnu::cold]] std::string output_of(onnx_messages::NodeProto& n, dsl::shape const& s, int rank);
   /// The operator that makes this node's value.
   [[gnu::cold]] onnx_messages::NodeProto& append(std::string const& type, std::vector<std::string> const& inputs,
-                                                 int rank) {
-    onnx_messages::NodeProto& n = add_node(type, inputs);
-    keep(node_->output, output_of(n, out(), rank), rank);
-    return n;
-  }
-  void keep(int tensor, std::string const& name, int rank) {
-    forms& f = made_[at(tensor)];
-    f.name[rank == 4] = name;
-    f.rank = rank;
-  }
-  [[gnu::cold]] onnx_messages::NodeProto& parameters(onnx_messages::NodeProto& n) {
-    for (int k = node_->first_parameter; k < node_->first_parameter + node_->parameters; ++k)
-      n.add_input(names_.weights[at(k)]);
-    return n;
-  }
+                                                 int rank);
+  void keep(int tensor, std::string const& name, int rank);
+  [[gnu::cold]] onnx_messages::NodeProto& parameters(onnx_messages::NodeProto& n);
 
   /// Gives the network's result the name that it was promised. No node reads it.
-  [[gnu::cold]] void name_result() {
-    forms const& f = made_[at(graph_.result())];
-    std::string const& before = f.name[f.rank == 4];
-    if (before == options_.input) {  // nothing but dropout
-      --node_;                       // is after the last one
-      add_node("Identity", {before}).add_output(options_.output);
-      values_.push_back({options_.output, graph_.shape_of(graph_.result()), f.rank});
-      return;
-    }
-    for (onnx_messages::NodeProto& n : *to_.mutable_node())
-      if (n.output(0) == before) n.set_output(0, options_.output);
-    for (named& v : values_)
-      if (v.name == before) v.name = options_.output;
-  }
+  [[gnu::cold]] void name_result();
 
-  [[gnu::cold]] void describe(named const& v, onnx_messages::ValueInfoProto& to) const {
-    to.set_name(v.name);
-    onnx_messages::TypeProto_Tensor& type = *to.mutable_type()->mutable_tensor_type();
-    type.set_elem_type(onnx_messages::TensorProto::FLOAT);
-    onnx_messages::TensorShapeProto& dims = *type.mutable_shape();
-    dims.add_dim()->set_dim_param(options_.batch);
-    dims.add_dim()->set_dim_value(v.shape.channels);
-    if (v.rank == 2) return;
-    dims.add_dim()->set_dim_value(v.shape.height);
-    dims.add_dim()->set_dim_value(v.shape.width);
-  }
+  [[gnu::cold]] void describe(named const& v, onnx_messages::ValueInfoProto& to) const;
 
-  [[gnu::cold]] static onnx_messages::AttributeProto& attribute(char const* name, onnx_messages::NodeProto& n) {
-    onnx_messages::AttributeProto& a = *n.add_attribute();
-    a.set_name(name);
-    return a;
-  }
-  [[gnu::cold]] static void set(char const* name, int value, onnx_messages::NodeProto& n) {
-    onnx_messages::AttributeProto& a = attribute(name, n);
-    a.set_type(onnx_messages::AttributeProto::INT);
-    a.set_i(value);
-  }
-  [[gnu::cold]] static void set(char const* name, double value, onnx_messages::NodeProto& n) {
-    onnx_messages::AttributeProto& a = attribute(name, n);
-    a.set_type(onnx_messages::AttributeProto::FLOAT);
-    a.set_f(static_cast<float>(value));
-  }
-  [[gnu::cold]] static void set(char const* name, std::initializer_list<long long> values,
-                                onnx_messages::NodeProto& n) {
-    onnx_messages::AttributeProto& a = attribute(name, n);
-    a.set_type(onnx_messages::AttributeProto::INTS);
-    for (long long v : values) a.add_ints(v);
-  }
+  [[gnu::cold]] static onnx_messages::AttributeProto& attribute(char const* name, onnx_messages::NodeProto& n);
+  [[gnu::cold]] static void set(char const* name, int value, onnx_messages::NodeProto& n);
+  [[gnu::cold]] static void set(char const* name, double value, onnx_messages::NodeProto& n);
+  [[gnu::cold]] static void set(char const* name, std::initializer_list<long long> values, onnx_messages::NodeProto& n);
 
   graph_view const& graph_;
   onnx_options const& options_;
@@ -322,4 +110,8 @@ class onnx_writer {
   node const* node_ = nullptr;
 };
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/io/onnx/writer_inl.hpp>
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 #include <dsl/io/weight_text.hpp>
 
@@ -11,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace dsl::safetensors {
+namespace dsl::safetensors::TYPENET_MODE {
 
 /// Number types, in the format's own order: files hold tensors of later ones first, so that each is aligned.
 enum class dtype : unsigned char {
@@ -97,16 +98,7 @@ struct contents {
   std::vector<std::size_t> by_name{};  // into tensors
 
   /// Null where there is none.
-  tensor const* find(std::string_view name) const {
-    std::size_t from = 0, to = by_name.size();
-    while (from < to) {
-      std::size_t const middle = from + (to - from) / 2;
-      tensor const& t = tensors[by_name[middle]];
-      if (t.name == name) return &t;
-      (t.name < name ? from : to) = t.name < name ? middle + 1 : middle;
-    }
-    return nullptr;
-  }
+  tensor const* find(std::string_view name) const;
 };
 
 inline constexpr std::uint64_t largest_header = 100'000'000;
@@ -115,22 +107,19 @@ inline constexpr std::size_t most_names = 1'000'000;  // of tensors and metadata
 inline constexpr std::size_t largest_rank = 64;       // PyTorch's and NumPy's
 inline constexpr char metadata_name[] = "__metadata__";
 
-namespace detail {
+}  // namespace dsl::safetensors::TYPENET_MODE
+
+namespace dsl::safetensors::detail::TYPENET_MODE {
 
 using dsl::detail::shown;
 
 enum class size_problem : unsigned char { none, overflow, part_of_a_byte };
 
 /// The bytes of so many numbers.
-[[gnu::cold]] inline size_problem bytes_of(dtype type, std::vector<std::uint64_t> const& shape, std::uint64_t& bytes) {
-  std::uint64_t bits = 1;
-  for (std::uint64_t d : shape)
-    if (__builtin_mul_overflow(bits, d, &bits)) return size_problem::overflow;
-  if (__builtin_mul_overflow(bits, static_cast<std::uint64_t>(facts_of(type).bits), &bits))
-    return size_problem::overflow;
-  bytes = bits / 8;
-  return bits % 8 != 0 ? size_problem::part_of_a_byte : size_problem::none;
-}
+[[gnu::cold]] size_problem bytes_of(dtype type, std::vector<std::uint64_t> const& shape, std::uint64_t& bytes);
 
-}  // namespace detail
-}  // namespace dsl::safetensors
+}  // namespace dsl::safetensors::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/io/safetensors/contents_inl.hpp>
+#endif

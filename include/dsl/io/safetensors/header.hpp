@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/detail/utf8.hpp>
 #include <dsl/io/safetensors/contents.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
-#include <cstring>
 #include <string>
-#include <utility>
 
-namespace dsl::safetensors::detail {
+namespace dsl::safetensors::detail::TYPENET_MODE {
 
 using dsl::detail::is_utf8;
 
@@ -21,9 +20,7 @@ class header_parser {
  public:
   header_parser(contents& to, std::string const& file) : to_(to), file_(file) {}
 
-  [[noreturn]] void fail(fault which, std::string const& what) const {
-    throw format_error(which, "safetensors: " + file_ + " " + what + "; give another file");
-  }
+  [[noreturn]] void fail(fault which, std::string const& what) const;
 
   // What nlohmann's parser calls.
   bool null() { wrong("null"); }
@@ -31,92 +28,14 @@ class header_parser {
   bool number_integer(std::int64_t) { wrong("a number below 0"); }
   bool number_float(double, std::string const&) { wrong("a number that is no integer of 64 bits"); }
   bool binary(nlohmann::json::binary_t&) { wrong("binary data"); }
-  bool number_unsigned(std::uint64_t n) {
-    if (at_ == place::shape) {
-      if (now_.shape.size() == largest_rank)
-        fail(fault::bad_info, in_tensor() + "must have at most 64 axes; found more");
-      now_.shape.push_back(n);
-    } else if (at_ == place::offsets && offsets_ < 2) {
-      (offsets_++ == 0 ? now_.begin : now_.end) = n;
-    } else {
-      wrong(at_ == place::offsets ? "a third offset" : "a number");
-    }
-    return true;
-  }
-  bool string(std::string& s) {
-    if (at_ == place::metadata_value) {
-      to_.metadata.back().second = std::move(s);
-      at_ = place::metadata;
-    } else if (at_ == place::dtype) {
-      int t = 0;
-      while (t <= static_cast<int>(dtype::u64) && s != dtypes[t].name) ++t;
-      if (t > static_cast<int>(dtype::u64))
-        fail(fault::unknown_dtype, in_tensor() + "must have a dtype of the format; found " + shown(s));
-      now_.type = static_cast<dtype>(t);
-      at_ = place::fields;
-    } else {
-      wrong("text");
-    }
-    return true;
-  }
-  bool key(std::string& k) {
-    if (at_ == place::fields) {
-      int const field = k == "dtype" ? 0 : k == "shape" ? 1 : k == "data_offsets" ? 2 : -1;
-      if (field < 0)
-        fail(fault::bad_info, in_tensor() + "must have dtype, shape and data_offsets alone; found " + shown(k));
-      if (seen_[field]) fail(fault::duplicate_name, in_tensor() + "must have each field once; found two " + k);
-      seen_[field] = true;
-      at_ = field == 0 ? place::dtype : field == 1 ? place::before_shape : place::before_offsets;
-    } else if (at_ == place::metadata) {
-      count_name();
-      to_.metadata.emplace_back(std::move(k), std::string());
-      at_ = place::metadata_value;
-    } else {
-      count_name();
-      now_ = {};
-      now_.name = std::move(k);
-      at_ = place::entry;
-    }
-    return true;
-  }
-  bool start_object(std::size_t) {
-    if (at_ == place::outside) {
-      at_ = place::names;
-    } else if (at_ == place::entry && now_.name == metadata_name) {
-      if (has_metadata_) fail(fault::duplicate_name, "must have __metadata__ once; found two");
-      has_metadata_ = true;
-      at_ = place::metadata;
-    } else if (at_ == place::entry) {
-      seen_[0] = seen_[1] = seen_[2] = false;
-      offsets_ = 0;
-      at_ = place::fields;
-    } else {
-      wrong("an object");
-    }
-    return true;
-  }
-  bool end_object() {
-    if (at_ == place::fields) {
-      if (!seen_[0] || !seen_[1] || !seen_[2])
-        fail(fault::bad_info, in_tensor() + "must have dtype, shape and data_offsets; one is missing");
-      to_.tensors.push_back(std::move(now_));
-    }
-    at_ = place::names;
-    return true;
-  }
-  bool start_array(std::size_t) {
-    if (at_ != place::before_shape && at_ != place::before_offsets) wrong("a list");
-    at_ = at_ == place::before_shape ? place::shape : place::offsets;
-    return true;
-  }
-  bool end_array() {
-    if (at_ == place::offsets && offsets_ < 2) wrong("the list's end");
-    at_ = place::fields;
-    return true;
-  }
-  bool parse_error(std::size_t position, std::string const&, nlohmann::json::exception const&) {
-    fail(fault::not_json, "must have a header in JSON; found none at byte " + std::to_string(position + 7));
-  }
+  bool number_unsigned(std::uint64_t n);
+  bool string(std::string& s);
+  bool key(std::string& k);
+  bool start_object(std::size_t);
+  bool end_object();
+  bool start_array(std::size_t);
+  bool end_array();
+  bool parse_error(std::size_t position, std::string const&, nlohmann::json::exception const&);
 
  private:
   enum class place : unsigned char {
@@ -133,26 +52,9 @@ class header_parser {
     metadata_value,
   };
 
-  void count_name() {
-    if (++names_ > most_names)
-      fail(fault::header_too_large, "must have at most " + std::to_string(most_names) + " names; found more");
-  }
+  void count_name();
   std::string in_tensor() const { return "is damaged: tensor " + shown(now_.name) + " "; }
-  [[noreturn]] void wrong(char const* found) const {
-    std::string const end = std::string("; found ") + found;
-    switch (at_) {
-      case place::metadata_value: fail(fault::bad_metadata, "must have nothing but text in __metadata__" + end);
-      case place::dtype: fail(fault::bad_info, in_tensor() + "must have a dtype's name" + end);
-      case place::before_shape:
-      case place::shape: fail(fault::bad_info, in_tensor() + "must have a shape of numbers from 0" + end);
-      case place::before_offsets:
-      case place::offsets: fail(fault::bad_info, in_tensor() + "must have two data_offsets, numbers from 0" + end);
-      case place::entry:
-        if (now_.name == metadata_name) fail(fault::bad_metadata, "must have text by name in __metadata__" + end);
-        fail(fault::bad_info, in_tensor() + "must have dtype, shape and data_offsets" + end);
-      default: fail(fault::not_json, "must have a header that is a JSON object" + end);
-    }
-  }
+  [[noreturn]] void wrong(char const* found) const;
 
   contents& to_;
   std::string const& file_;
@@ -164,4 +66,8 @@ class header_parser {
   bool has_metadata_ = false;
 };
 
-}  // namespace dsl::safetensors::detail
+}  // namespace dsl::safetensors::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/io/safetensors/header_inl.hpp>
+#endif

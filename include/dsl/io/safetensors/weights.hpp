@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/io/safetensors/read.hpp>
-#include <dsl/io/safetensors/write.hpp>
 #include <dsl/io/weight_layout.hpp>
 #include <dsl/training/trainer.hpp>
 
-#include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
-namespace dsl {
+namespace dsl::TYPENET_MODE {
 
 /// How weights are named in a file, and what a file must have.
 struct weights_options {
@@ -28,168 +24,55 @@ struct weights_options {
   long long batches_tracked = -1;
 };
 
-namespace detail {
+}  // namespace dsl::TYPENET_MODE
+
+namespace dsl::detail::TYPENET_MODE {
 
 /// "0.1.running_var" -> "0.1.num_batches_tracked"
-[[gnu::cold]] inline std::string batches_name(std::string const& variance) {
-  return variance.substr(0, variance.rfind('.') + 1) + "num_batches_tracked";
-}
+[[gnu::cold]] std::string batches_name(std::string const& variance);
 
 /// The weights of one network against one file.
 class weight_reader {
  public:
   weight_reader(safetensors::file const& f, weights_options const& o) : file_(f), options_(o) {}
 
-  [[noreturn]] void fail(std::string const& what, std::string const& advice) const {
-    throw safetensors::format_error(safetensors::fault::unsuitable_tensor,
-                                    "safetensors: " + file_.path() + " " + what + "; " + advice);
-  }
+  [[noreturn]] void fail(std::string const& what, std::string const& advice) const;
 
   /// Throws where there is something that the network can't take.
   [[gnu::cold]] loaded_weights check(engine const& e, weight_layout const& layout,
-                                     std::vector<std::string> const& names) {
-    loaded_weights found;
-    std::vector<std::string> used;
-    for (int k = 0; k < e.graph().size.parameters; ++k) {
-      std::string const& name = names[static_cast<std::size_t>(k)];
-      used.push_back(name);
-      if (e.graph().parameters[k].role == role::moving_variance &&
-          options_.naming.convention == weight_convention::torch) {
-        used.push_back(batches_name(name));
-        if (auto const* const t = file_.find(used.back())) found.batches_tracked = read_batches(*t);
-      }
-      if (safetensors::tensor const* const t = file_.find(name)) {
-        if (options_.skip_mismatch && t->shape != layout.shape(k)) {
-          found.mismatched.push_back(name);
-          continue;
-        }
-        fits(*t, layout.shape(k));
-        ++found.loaded;
-      } else {
-        found.missing.push_back(name);
-      }
-    }
-    std::sort(used.begin(), used.end());
-    for (safetensors::tensor const& t : file_.tensors())
-      if (!std::binary_search(used.begin(), used.end(), t.name)) found.unexpected.push_back(t.name);
-    if (options_.strict || found.loaded == 0) require_all(found, e.graph());
-    if (found.loaded == 0 && !found.mismatched.empty())
-      fail("must have one weight of the network's shape; found " + std::to_string(found.mismatched.size()) +
-               " of other shapes, " + shown(found.mismatched[0]) + " the first",
-           "give another file, or the network that it is of");
-    return found;
-  }
-  [[gnu::cold]] void read(safetensors::tensor const& t, std::vector<float>& out) const {
-    std::string_view const bytes = file_.bytes(t);
-    out.resize(bytes.size() * 8 / static_cast<std::size_t>(safetensors::facts_of(t.type).bits));
-    safetensors::read_floats(t.type, bytes, out.data());
-  }
+                                     std::vector<std::string> const& names);
+  [[gnu::cold]] void read(safetensors::tensor const& t, std::vector<float>& out) const;
 
  private:
   static std::string shown(std::string const& name) { return safetensors::detail::shown(name); }
 
-  [[gnu::cold]] void fits(safetensors::tensor const& t, std::vector<std::uint64_t> const& shape) const {
-    using safetensors::dtype;
-    if (t.type != dtype::f32 && t.type != dtype::f16 && t.type != dtype::bf16)
-      fail("must have " + shown(t.name) + " in F32, F16 or BF16; found " + safetensors::facts_of(t.type).name,
-           "save it as float there");
-    if (t.shape != shape)
-      fail("must have " + shown(t.name) + " of " + safetensors::detail::shown(shape) + "; found " +
-               safetensors::detail::shown(t.shape),
-           "give another file, or the network that it is of");
-  }
-  [[gnu::cold]] long long read_batches(safetensors::tensor const& t) const {
-    if (t.type != safetensors::dtype::i64 || !t.shape.empty())
-      fail("must have " + shown(t.name) + " as one I64; found " + safetensors::facts_of(t.type).name + " " +
-               safetensors::detail::shown(t.shape),
-           "give another file");
-    long long batches = 0;
-    std::memcpy(&batches, file_.bytes(t).data(), sizeof batches);
-    return batches;
-  }
-  [[gnu::cold]] void require_all(loaded_weights const& found, graph_view const& g) const {
-    if (found.missing.empty() && found.unexpected.empty()) return;
-    bool const torch = options_.naming.convention == weight_convention::torch;
-    weight_naming other = options_.naming;
-    other.convention = torch ? weight_convention::keras : weight_convention::torch;
-    for (std::string const& name : weight_names(g, other))
-      if (file_.find(name))
-        fail("must have " + std::string(torch ? "PyTorch's" : "Keras's") + " names; found " + shown(name),
-             std::string("load it with .naming = {weight_convention::") + (torch ? "keras}" : "torch}"));
-    if (!found.missing.empty())
-      fail("must have " + shown(found.missing[0]) + "; found " + std::to_string(found.loaded) + " of the network's " +
-               std::to_string(g.size.parameters) + " weights" +
-               (found.unexpected.empty() ? "" : ", and " + shown(found.unexpected[0])),
-           "give the network that it is of, other names, or .strict = false");
-    fail("must have the network's weights alone; found " + shown(found.unexpected[0]) + " as well",
-         "give the network that it is of, or .strict = false");
-  }
+  [[gnu::cold]] void fits(safetensors::tensor const& t, std::vector<std::uint64_t> const& shape) const;
+  [[gnu::cold]] long long read_batches(safetensors::tensor const& t) const;
+  [[gnu::cold]] void require_all(loaded_weights const& found, graph_view const& g) const;
 
   safetensors::file const& file_;
   weights_options const& options_;
 };
 
-}  // namespace detail
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
 
 /// Writes every parameter in float, with the running statistics, under the names that a PyTorch or Keras model of the
 /// same layers has. Of processes that train together one saves. Throws file_error; then a file that was there before is
 /// as it was.
-[[gnu::cold]] inline void save_safetensors(engine& e, std::string const& path, weights_options const& options = {}) {
-  bool const torch = options.naming.convention == weight_convention::torch;
-  graph_view const& g = e.graph();
-  weight_layout const layout(g, options.naming.convention);
-  std::vector<std::string> const names = weight_names(g, options.naming);
-  long long const batches = options.batches_tracked < 0 ? 0 : options.batches_tracked;
-  std::vector<safetensors::source> tensors;
-  std::vector<std::vector<float>> values(names.size());
-  for (int k = 0; k < g.size.parameters; ++k) {
-    auto const i = static_cast<std::size_t>(k);
-    std::vector<float> ours(static_cast<std::size_t>(g.parameters[k].count()));
-    e.read_parameter(k, ours.data());
-    values[i].resize(ours.size());
-    layout.from_ours(k, ours.data(), values[i].data());
-    tensors.push_back({names[i],
-                       safetensors::dtype::f32,
-                       layout.shape(k),
-                       {reinterpret_cast<char const*>(values[i].data()), values[i].size() * sizeof(float)}});
-    if (torch && g.parameters[k].role == role::moving_variance)
-      tensors.push_back({detail::batches_name(names[i]),
-                         safetensors::dtype::i64,
-                         {},
-                         {reinterpret_cast<char const*>(&batches), sizeof batches}});
-  }
-  safetensors::write(path, std::move(tensors), {{"format", torch ? "pt" : "keras"}});
-}
-[[gnu::cold]] inline void save_safetensors(trainer& t, std::string const& path, weights_options options = {}) {
-  if (options.batches_tracked < 0) options.batches_tracked = static_cast<long long>(t.steps());
-  save_safetensors(t.engine(), path, options);
-}
+[[gnu::cold]] void save_safetensors(engine& e, std::string const& path, weights_options const& options = {});
+[[gnu::cold]] void save_safetensors(trainer& t, std::string const& path, weights_options options = {});
 
 /// Gives the network what such a file holds: every bit of F32, and F16 and BF16 exactly. The optimizer's slots stay as
 /// they are. A file with nothing for the network is an error, however lenient the options are. Throws file_error where
 /// the file can't be read, breaks the format, or has other weights (format_error), and has changed nothing then.
 /// Processes that train together must all load the same file.
-[[gnu::cold]] inline loaded_weights load_safetensors(engine& e, std::string const& path,
-                                                     weights_options const& options = {}) {
-  safetensors::file const file(path);
-  weight_layout const layout(e.graph(), options.naming.convention);
-  std::vector<std::string> const names = weight_names(e.graph(), options.naming);
-  detail::weight_reader reader(file, options);
-  loaded_weights found = reader.check(e, layout, names);
-  std::vector<float> theirs, ours;
-  for (int k = 0; k < e.graph().size.parameters; ++k)
-    if (safetensors::tensor const* const t = file.find(names[static_cast<std::size_t>(k)]);
-        t && (!options.skip_mismatch || t->shape == layout.shape(k))) {
-      reader.read(*t, theirs);
-      ours.resize(theirs.size());
-      layout.to_ours(k, theirs.data(), ours.data());
-      e.write_parameter(k, ours.data());
-    }
-  return found;
-}
-[[gnu::cold]] inline loaded_weights load_safetensors(trainer& t, std::string const& path,
-                                                     weights_options const& options = {}) {
-  return load_safetensors(t.engine(), path, options);
-}
+[[gnu::cold]] loaded_weights load_safetensors(engine& e, std::string const& path, weights_options const& options = {});
+[[gnu::cold]] loaded_weights load_safetensors(trainer& t, std::string const& path, weights_options const& options = {});
 
-}  // namespace dsl
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/io/safetensors/weights_inl.hpp>
+#endif

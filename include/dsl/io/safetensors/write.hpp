@@ -2,16 +2,15 @@
 #pragma once
 
 #include <dsl/detail/atomic_file.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/io/safetensors/header.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-namespace dsl::safetensors {
+namespace dsl::safetensors::TYPENET_MODE {
 
 /// A tensor to write: its numbers row by row, little endian. `bytes` must live until it is written.
 struct source {
@@ -21,75 +20,28 @@ struct source {
   std::string_view bytes{};
 };
 
-namespace detail {
+}  // namespace dsl::safetensors::TYPENET_MODE
 
-[[gnu::cold]] inline std::string quoted(std::string const& text, char const* what) {
-  if (!is_utf8(text)) throw option_error("safetensors: " + shown(text) + ", " + what + ", must be UTF-8");
-  return nlohmann::json(text).dump();
-}
+namespace dsl::safetensors::detail::TYPENET_MODE {
+
+[[gnu::cold]] std::string quoted(std::string const& text, char const* what);
 
 /// What comes before the data of a file; sorts the tensors as their data must follow.
-[[gnu::cold]] inline std::string make_header(std::vector<source>& tensors, text_by_name metadata) {
-  auto const need = [](bool holds, std::string const& what) {
-    if (!holds) throw option_error("safetensors: " + what);
-  };
-  std::size_t const all = tensors.size() + metadata.size() + (metadata.empty() ? 0 : 1);
-  need(all <= most_names, "there may be at most 1,000,000 names; found " + std::to_string(all));
-  std::sort(tensors.begin(), tensors.end(),
-            [](source const& a, source const& b) { return a.type != b.type ? a.type > b.type : a.name < b.name; });
-  std::sort(metadata.begin(), metadata.end());
-  std::string json = "{";
-  for (std::size_t i = 0; i < metadata.size(); ++i) {
-    auto const& [name, text] = metadata[i];
-    need(i == 0 || metadata[i - 1].first != name, "metadata must have each name once; found two " + shown(name));
-    json += i == 0 ? std::string("\"") + metadata_name + "\":{" : ",";
-    json += quoted(name, "a name in the metadata") + ":" + quoted(text, "a text in the metadata");
-  }
-  if (!metadata.empty()) json += "}";
-  std::vector<std::string> names;
-  std::uint64_t at = 0;
-  for (source const& t : tensors) {
-    std::uint64_t bytes = 0;
-    need(t.name != metadata_name, "no tensor may be called __metadata__");
-    need(t.shape.size() <= largest_rank, shown(t.name) + " must have at most 64 axes");
-    need(bytes_of(t.type, t.shape, bytes) == size_problem::none && bytes == t.bytes.size(),
-         shown(t.name) + " of " + facts_of(t.type).name + " " + shown(t.shape) +
-             " must come with as many bytes; found " + std::to_string(t.bytes.size()));
-    if (json.size() > 1) json += ",";
-    json += quoted(t.name, "a tensor's name") + ":{\"dtype\":\"" + facts_of(t.type).name + "\",\"shape\":[";
-    for (std::size_t d = 0; d < t.shape.size(); ++d) json += (d > 0 ? "," : "") + std::to_string(t.shape[d]);
-    json += "],\"data_offsets\":[" + std::to_string(at) + "," + std::to_string(at + bytes) + "]}";
-    at += bytes;
-    names.push_back(t.name);
-  }
-  std::sort(names.begin(), names.end());
-  auto const two = std::adjacent_find(names.begin(), names.end());
-  need(two == names.end(),
-       "each tensor must have a name of its own; found two " + (two == names.end() ? "" : shown(*two)));
-  json += "}";
-  json.append((8 - json.size() % 8) % 8, ' ');
-  std::uint64_t const length = json.size();
-  need(length <= largest_header, "the header must have at most 100,000,000 bytes; found " + std::to_string(length));
-  return std::string(reinterpret_cast<char const*>(&length), sizeof length) + json;
-}
+[[gnu::cold]] std::string make_header(std::vector<source>& tensors, text_by_name metadata);
 
-}  // namespace detail
+}  // namespace dsl::safetensors::detail::TYPENET_MODE
+
+namespace dsl::safetensors::TYPENET_MODE {
 
 /// A file's bytes: the same as the format's own library writes. Throws option_error for what can't be in a file.
-[[gnu::cold]] inline std::string serialize(std::vector<source> tensors, text_by_name metadata = {}) {
-  std::string all = detail::make_header(tensors, std::move(metadata));
-  for (source const& t : tensors) all += t.bytes;
-  return all;
-}
+[[gnu::cold]] std::string serialize(std::vector<source> tensors, text_by_name metadata = {});
 
 /// Writes a file that is whole when it gets its name; one that was there is as it was until then, and then still for
 /// those who have it open. Throws option_error, or file_error where it can't be written.
-[[gnu::cold]] inline void write(std::string const& path, std::vector<source> tensors, text_by_name metadata = {}) {
-  std::string const header = detail::make_header(tensors, std::move(metadata));
-  atomic_file to(path, "safetensors");
-  to.write(header);
-  for (source const& t : tensors) to.write(t.bytes);
-  to.commit();
-}
+[[gnu::cold]] void write(std::string const& path, std::vector<source> tensors, text_by_name metadata = {});
 
-}  // namespace dsl::safetensors
+}  // namespace dsl::safetensors::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/io/safetensors/write_inl.hpp>
+#endif

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <dsl/detail/math.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/reference/elementwise.hpp>
 #include <dsl/executors/reference/step_loops.hpp>
 
-namespace dsl::plain {
+namespace dsl::plain::TYPENET_MODE {
 
 /// max(0, min(6, x)); a NaN stays one.
 template <class T>
@@ -89,4 +90,4 @@ inline constexpr loops<T> activation_loops{
           activation_backward(b.x, b.dy, b.to, b.node->function, static_cast<T>(b.node->rate), b.accumulate);
         }};
 
-}  // namespace dsl::plain
+}  // namespace dsl::plain::TYPENET_MODE

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/reference/elementwise.hpp>
 #include <dsl/executors/reference/step_loops.hpp>
 
-namespace dsl::plain {
+namespace dsl::plain::TYPENET_MODE {
 
 /// One operand after the other, so that any number of them is rounded as a row of sums is.
 template <class T>
@@ -14,4 +15,4 @@ inline constexpr loops<T> add_loops{.forward = [](host::bound_step<T> const& b, 
   for (view<T const> const& x : b.more) copy(x, b.to, true);
 }};
 
-}  // namespace dsl::plain
+}  // namespace dsl::plain::TYPENET_MODE

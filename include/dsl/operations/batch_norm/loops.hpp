@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/reference/batch_norm.hpp>
 #include <dsl/executors/reference/step_loops.hpp>
 
-namespace dsl::plain {
+namespace dsl::plain::TYPENET_MODE {
 
 template <class T>
 batch_norm_parameters<T> batch_norm_operands_of(host::bound_step<T> const& b) {
@@ -31,4 +32,4 @@ inline constexpr loops<T> batch_norm_loops{
           if (b.to.data) batch_norm_backward_data<T>(d, dgamma, dbeta, count, b.to, b.accumulate);
         }};
 
-}  // namespace dsl::plain
+}  // namespace dsl::plain::TYPENET_MODE

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/operations/activation/loops.hpp>
 #include <dsl/operations/batch_norm/loops.hpp>
 
-namespace dsl::plain {
+namespace dsl::plain::TYPENET_MODE {
 
 /// Numbers of one channel, `Step` apart; a constant 1 where they are contiguous, so that compilers use vectors.
 struct one_apart {
@@ -141,4 +142,4 @@ inline constexpr loops<T> conv2d_loops{
           conv2d_backward_data<T>(b.dy, b.parameter(role::kernel), b.to, b.node->window, b.accumulate, b.node->groups);
         }};
 
-}  // namespace dsl::plain
+}  // namespace dsl::plain::TYPENET_MODE

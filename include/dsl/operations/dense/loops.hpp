@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/reference/elementwise.hpp>
 #include <dsl/executors/reference/step_loops.hpp>
 
-namespace dsl::plain {
+namespace dsl::plain::TYPENET_MODE {
 
 /// y is (B, units), x (B, features), kernel (units, features).
 template <class T>
@@ -57,4 +58,4 @@ inline constexpr loops<T> dense_loops{
           dense_backward_data<T>(b.dy, b.parameter(role::kernel), b.to, b.accumulate);
         }};
 
-}  // namespace dsl::plain
+}  // namespace dsl::plain::TYPENET_MODE

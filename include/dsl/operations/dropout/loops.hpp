@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/dropout.hpp>
 #include <dsl/executors/reference/elementwise.hpp>
 #include <dsl/executors/reference/step_loops.hpp>
 
 #include <cstdint>
 
-namespace dsl::plain {
+namespace dsl::plain::TYPENET_MODE {
 
 /// Kept values are divided by 1 - rate. The backward pass draws the same numbers again. y may be x.
 template <class T>
@@ -30,4 +31,4 @@ inline constexpr loops<T> dropout_loops{
     .forward = [](host::bound_step<T> const& b, step_context const& c) { dropout(b.x, b.to, c.draw, false); },
     .backward = [](host::bound_step<T> const& b, step_context const& c) { dropout(b.dy, b.to, c.draw, b.accumulate); }};
 
-}  // namespace dsl::plain
+}  // namespace dsl::plain::TYPENET_MODE

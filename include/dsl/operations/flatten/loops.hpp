@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/reference/elementwise.hpp>
 #include <dsl/executors/reference/step_loops.hpp>
 
-namespace dsl::plain {
+namespace dsl::plain::TYPENET_MODE {
 
 /// Flatten where the layouts differ: the i-th value in (channel, row, column) order stays the i-th.
 template <class T>
@@ -22,4 +23,4 @@ inline constexpr loops<T> flatten_loops{
     .forward = [](host::bound_step<T> const& b, step_context const&) { reshape(b.x, b.to, false); },
     .backward = [](host::bound_step<T> const& b, step_context const&) { reshape(b.dy, b.to, b.accumulate); }};
 
-}  // namespace dsl::plain
+}  // namespace dsl::plain::TYPENET_MODE

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <dsl/detail/math.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/reference/step_loops.hpp>
 
 #include <cstddef>
 
-namespace dsl::plain {
+namespace dsl::plain::TYPENET_MODE {
 
 /// The mean of one pixel's channels, and 1 / sqrt(variance + epsilon) with the biased variance, in double.
 struct pixel_moments {
@@ -88,4 +89,4 @@ template <class T>
 template <class T>
 inline constexpr loops<T> layer_norm_loops{.forward = layer_norm_forward<T>, .backward = layer_norm_backward<T>};
 
-}  // namespace dsl::plain
+}  // namespace dsl::plain::TYPENET_MODE

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/reference/step_loops.hpp>
 
-namespace dsl::plain {
+namespace dsl::plain::TYPENET_MODE {
 
 /// An operand of multiply as if it had the output's shape: row(n, c)[i * step] is its number for channel c, pixel i.
 template <class T>
@@ -50,4 +51,4 @@ template <class T>
 template <class T>
 inline constexpr loops<T> multiply_loops{.forward = multiply_forward<T>, .backward = multiply_backward<T>};
 
-}  // namespace dsl::plain
+}  // namespace dsl::plain::TYPENET_MODE

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/reference/elementwise.hpp>
 #include <dsl/executors/reference/step_loops.hpp>
 #include <dsl/graph/node.hpp>
 
-namespace dsl::plain {
+namespace dsl::plain::TYPENET_MODE {
 
 /// The part of a window that lies on the picture.
 struct pool_patch {
@@ -104,4 +105,4 @@ inline constexpr loops<T> max_pool2d_loops{.forward = max_pool2d_forward<T>, .ba
 template <class T>
 inline constexpr loops<T> avg_pool2d_loops{.forward = avg_pool2d_forward<T>, .backward = avg_pool2d_backward<T>};
 
-}  // namespace dsl::plain
+}  // namespace dsl::plain::TYPENET_MODE

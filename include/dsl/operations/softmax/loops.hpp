@@ -2,10 +2,11 @@
 #pragma once
 
 #include <dsl/detail/math.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/reference/elementwise.hpp>
 #include <dsl/executors/reference/step_loops.hpp>
 
-namespace dsl::plain {
+namespace dsl::plain::TYPENET_MODE {
 
 template <class T>
 [[gnu::cold]] void softmax_forward(view<T const> x, view<T> y) {
@@ -34,4 +35,4 @@ inline constexpr loops<T> softmax_loops{
     .backward = [](host::bound_step<T> const& b,
                    step_context const&) { softmax_backward(b.x, b.dy, b.to, b.accumulate); }};
 
-}  // namespace dsl::plain
+}  // namespace dsl::plain::TYPENET_MODE

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/reference/elementwise.hpp>
 #include <dsl/executors/reference/step_loops.hpp>
 
-namespace dsl::plain {
+namespace dsl::plain::TYPENET_MODE {
 
 template <class T>
 inline constexpr loops<T> transfer_loops{
     .forward = [](host::bound_step<T> const& b, step_context const&) { copy(b.x, b.to, false); },
     .backward = [](host::bound_step<T> const& b, step_context const&) { copy(b.dy, b.to, b.accumulate); }};
 
-}  // namespace dsl::plain
+}  // namespace dsl::plain::TYPENET_MODE

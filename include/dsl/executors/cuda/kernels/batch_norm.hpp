@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/kernels/spec.hpp>
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 #include <vector>
 
 /// Specs of kernels/reduce.cuh, batch_norm.cuh and batch_norm_backward.cuh.
-namespace dsl::cu::kernels::detail {
+namespace dsl::cu::kernels::detail::TYPENET_MODE {
 
 /// As in reduce.cuh: how a launch's blocks and threads share pixels and channels.
 struct tiling {
@@ -60,9 +61,9 @@ inline void reduce(std::span<tiling> all, int pixels, int lanes, kernel_spec& s)
   for (tiling const& t : all) s.scratch_bytes += 8LL * s.blocks_x * t.columns * t.tiles * lanes;
 }
 
-}  // namespace dsl::cu::kernels::detail
+}  // namespace dsl::cu::kernels::detail::TYPENET_MODE
 
-namespace dsl::cu::kernels {
+namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// The sum of each channel over all pixels: the gradient of a convolution's bias from dy.
 ///   launch(T const* y, float* to, float* scratch, unsigned* counters)
@@ -121,9 +122,9 @@ struct batch_norm_gradients_of {
   batch_norm_gradient layer[batch_norm_group];
 };
 
-}  // namespace dsl::cu::kernels
+}  // namespace dsl::cu::kernels::TYPENET_MODE
 
-namespace dsl::cu::kernels::detail {
+namespace dsl::cu::kernels::detail::TYPENET_MODE {
 
 struct batch_norm_call {
   std::string_view function;
@@ -166,9 +167,9 @@ inline kernel_spec batch_norm_spec(batch_norm_call const& call, storage t, long 
   return s;
 }
 
-}  // namespace dsl::cu::kernels::detail
+}  // namespace dsl::cu::kernels::detail::TYPENET_MODE
 
-namespace dsl::cu::kernels {
+namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// First of two launches in training: moments of the batch into `statistics`, and Keras's update of the running ones
 /// (unbiased: PyTorch's n / (n - 1)). Reads x, bias; writes statistics, moving_mean, moving_variance.
@@ -209,4 +210,4 @@ inline kernel_spec batch_norm_backward(storage t, long long pixels, std::span<ba
                                  layers);
 }
 
-}  // namespace dsl::cu::kernels
+}  // namespace dsl::cu::kernels::TYPENET_MODE

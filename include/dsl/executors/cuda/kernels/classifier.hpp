@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/kernels/spec.hpp>
 #include <dsl/plan/plan.hpp>
 
@@ -9,7 +10,7 @@
 #include <vector>
 
 /// Specs of kernels/dense.cuh, softmax.cuh and loss.cuh: what is at the end of a classifier.
-namespace dsl::cu::kernels::detail {
+namespace dsl::cu::kernels::detail::TYPENET_MODE {
 
 /// Threads that share a sample's outputs: a power of 2.
 inline int threads_for(int outputs) {
@@ -26,9 +27,9 @@ inline kernel_spec per_sample(std::string_view function, storage t, int batch, i
   return s;
 }
 
-}  // namespace dsl::cu::kernels::detail
+}  // namespace dsl::cu::kernels::detail::TYPENET_MODE
 
-namespace dsl::cu::kernels {
+namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// x (batch, features), y (batch, units), kernel (units, features), all flat.
 ///   launch(T const* x, T const* kernel, float const* bias, T* y)
@@ -68,9 +69,9 @@ inline kernel_spec softmax_backward(storage t, int batch, int channels, slice y,
       detail::constants_of(channels, detail::threads_for(channels), slice{}, y, dy, dx, accumulate));
 }
 
-}  // namespace dsl::cu::kernels
+}  // namespace dsl::cu::kernels::TYPENET_MODE
 
-namespace dsl::cu::kernels::detail {
+namespace dsl::cu::kernels::detail::TYPENET_MODE {
 
 inline kernel_spec loss_spec(std::string_view function, storage t, loss kind, bool from_logits, int batch, int whole,
                              shape const& s, slice x, slice y, slice gradient, bool wants_gradient, double smoothing) {
@@ -87,9 +88,9 @@ inline kernel_spec loss_spec(std::string_view function, storage t, loss kind, bo
   return k;
 }
 
-}  // namespace dsl::cu::kernels::detail
+}  // namespace dsl::cu::kernels::detail::TYPENET_MODE
 
-namespace dsl::cu::kernels {
+namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// host::compute_loss: metrics are two doubles, the sum of the losses and the number of right answers. The gradient is
 /// that of the mean over `whole` samples, these among them. from_logits: y comes out of a softmax, and the gradient is
@@ -108,4 +109,4 @@ inline kernel_spec softmax_loss(storage t, dsl::loss kind, int batch, int whole,
                            smoothing);
 }
 
-}  // namespace dsl::cu::kernels
+}  // namespace dsl::cu::kernels::TYPENET_MODE

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/kernels/spec.hpp>
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 
 /// Specs of kernels/convolution.cuh: direct convolutions for what cuDNN has no plan for. Tensors are packed, kernels
 /// (out, height, width, in).
-namespace dsl::cu::kernels::detail {
+namespace dsl::cu::kernels::detail::TYPENET_MODE {
 
 inline kernel_spec convolution_spec(std::string_view function, storage t, long long units, int batch, shape const& in,
                                     shape const& out, window const& w, int lanes, bool relu, bool accumulate) {
@@ -17,9 +18,9 @@ inline kernel_spec convolution_spec(std::string_view function, storage t, long l
                    w.pad_top, w.pad_left, lanes, relu, accumulate);
 }
 
-}  // namespace dsl::cu::kernels::detail
+}  // namespace dsl::cu::kernels::detail::TYPENET_MODE
 
-namespace dsl::cu::kernels {
+namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// bias may be null.
 ///   launch(T const* x, T const* kernel, float const* bias, T* y)
@@ -45,4 +46,4 @@ inline kernel_spec convolution_backward_weights(storage t, int batch, shape cons
                                   lanes, false, false);
 }
 
-}  // namespace dsl::cu::kernels
+}  // namespace dsl::cu::kernels::TYPENET_MODE

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/kernels/spec.hpp>
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 
 /// Specs of kernels/elementwise.cuh and dropout.cuh. pixels: of the whole batch, so batch * area; T is
 /// the storage's type. Each comment's last line lists the arguments of the launch; pointers are to device memory.
-namespace dsl::cu::kernels {
+namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// Where the inputs of a sum begin (their buffers, not their slices).
 struct sum_inputs {
@@ -96,4 +97,4 @@ inline kernel_spec widen(storage t, long long count) {
   return detail::pointwise("widen", t, count / lanes, detail::checked_count("widen", count), lanes);
 }
 
-}  // namespace dsl::cu::kernels
+}  // namespace dsl::cu::kernels::TYPENET_MODE

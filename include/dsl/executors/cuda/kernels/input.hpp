@@ -2,10 +2,11 @@
 #pragma once
 
 #include <dsl/data/augment.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/kernels/spec.hpp>
 
 /// Specs of kernels/input.cuh.
-namespace dsl::cu::kernels {
+namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// A batch of (sample, channel, row, column) floats, as the host has it, to packed channels-last.
 ///   launch(float const* from, T* to)
@@ -28,4 +29,4 @@ inline kernel_spec gather_pictures(storage t, int batch, shape const& s, augment
                            a.hole_epochs);
 }
 
-}  // namespace dsl::cu::kernels
+}  // namespace dsl::cu::kernels::TYPENET_MODE

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/kernels/spec.hpp>
 
 #include <algorithm>
@@ -8,14 +9,14 @@
 
 /// Specs of kernels/pool2d.cuh. `in` and `out` are the shapes of a sample, x and y say where its input (or that one's
 /// gradient) and its output (or that one's gradient) lie. The argmax is packed channels-last.
-namespace dsl::cu::kernels {
+namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// Bytes of one argmax: a place in the window.
 constexpr int argmax_bytes(window const& w) { return w.height * w.width <= 256 ? 1 : 2; }
 
-}  // namespace dsl::cu::kernels
+}  // namespace dsl::cu::kernels::TYPENET_MODE
 
-namespace dsl::cu::kernels::detail {
+namespace dsl::cu::kernels::detail::TYPENET_MODE {
 
 inline kernel_spec pool2d_spec(std::string_view function, storage t, int batch, shape const& in, shape const& out,
                                window const& w, slice x, slice y, int place_bytes, bool backward, bool accumulate) {
@@ -26,9 +27,9 @@ inline kernel_spec pool2d_spec(std::string_view function, storage t, int batch, 
                    out.height, out.width, w, x, y, place_bytes, accumulate);
 }
 
-}  // namespace dsl::cu::kernels::detail
+}  // namespace dsl::cu::kernels::detail::TYPENET_MODE
 
-namespace dsl::cu::kernels {
+namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// The argmax is written only where `saves` (training); pass null otherwise.
 ///   launch(T const* x, T* y, void* argmax)
@@ -53,4 +54,4 @@ inline kernel_spec avg_pool2d_backward(storage t, int batch, shape const& in, sh
   return detail::pool2d_spec("avg_pool2d_backward", t, batch, in, out, w, dx, dy, 0, true, accumulate);
 }
 
-}  // namespace dsl::cu::kernels
+}  // namespace dsl::cu::kernels::TYPENET_MODE

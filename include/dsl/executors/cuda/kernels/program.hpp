@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/kernels/source.hpp>
 #include <dsl/executors/cuda/kernels/spec.hpp>
 
@@ -11,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// A kernel's parameters as its text has them, without the shape: {"T const* x", "T* y"}.
 struct kernel_signature {
@@ -20,7 +21,9 @@ struct kernel_signature {
   bool by_lanes = false;  // it has a second template parameter, for which shape.lanes may stand
 };
 
-namespace kernels::detail {
+}  // namespace dsl::cu::TYPENET_MODE
+
+namespace dsl::cu::kernels::detail::TYPENET_MODE {
 
 inline bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
@@ -37,7 +40,9 @@ inline std::string trimmed(std::string_view text) {
   return out;
 }
 
-}  // namespace kernels::detail
+}  // namespace dsl::cu::kernels::detail::TYPENET_MODE
+
+namespace dsl::cu::TYPENET_MODE {
 
 /// Looks up `KERNEL void function(shape s, ...)` in the kernels' text, the only place where parameters are written
 /// down. Throws executor_error where there is no such kernel.
@@ -120,4 +125,4 @@ inline std::string text_of(constant const& c) {
   return text;
 }
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

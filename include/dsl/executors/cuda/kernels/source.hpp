@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-namespace dsl::cu {
+#include <dsl/detail/mode.hpp>
+
+namespace dsl::cu::TYPENET_MODE {
 
 /// A piece of the kernels' text. Each .cuh file is one string literal, so that headers need no file at run time; tests
 /// cut off its first and last line and compile the rest as C++.
@@ -74,4 +76,4 @@ inline constexpr source_file kernel_sources[] = {
     },
 };
 
-}  // namespace dsl::cu
+}  // namespace dsl::cu::TYPENET_MODE

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 #include <dsl/graph/node.hpp>
 
@@ -12,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dsl::cu {
+namespace dsl::cu::TYPENET_MODE {
 
 /// What activations, their gradients and the working copy of the weights are kept in; arithmetic is always float.
 enum class storage : unsigned char { bf16, f32 };
@@ -67,7 +68,9 @@ struct step_state {
 };
 static_assert(sizeof(step_state) == 48);
 
-namespace kernels::detail {
+}  // namespace dsl::cu::TYPENET_MODE
+
+namespace dsl::cu::kernels::detail::TYPENET_MODE {
 
 /// Counts in kernels are ints; a launch's last block may reach a little beyond.
 inline constexpr long long largest_count = 2'000'000'000;
@@ -111,5 +114,4 @@ inline int lanes_of(storage t, int channels, std::initializer_list<slice> slices
   return aligned ? full : 1;
 }
 
-}  // namespace kernels::detail
-}  // namespace dsl::cu
+}  // namespace dsl::cu::kernels::detail::TYPENET_MODE

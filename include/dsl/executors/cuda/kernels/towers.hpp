@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/kernels/batch_norm.hpp>
 
 #include <span>
 #include <vector>
 
 /// Specs of kernels/towers.cuh.
-namespace dsl::cu::kernels {
+namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// `count` gradients to floats where stage_map (as in update()) says that they were made in T.
 ///   launch(T const* stage, unsigned char const* stage_map, float* gradients)
@@ -51,4 +52,4 @@ inline kernel_spec join_moments(storage t, std::span<batch_norm_layer const> lay
   return s;
 }
 
-}  // namespace dsl::cu::kernels
+}  // namespace dsl::cu::kernels::TYPENET_MODE

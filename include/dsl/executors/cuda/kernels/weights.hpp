@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/kernels/spec.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/executors/host/squares.hpp>
 
 /// Specs of kernels/weights.cuh.
-namespace dsl::cu::kernels {
+namespace dsl::cu::kernels::TYPENET_MODE {
 
 struct update_options {
   bool copies = false;  // the new weights also go to a working copy in T
@@ -53,4 +54,4 @@ inline kernel_spec fold_batch_norm(storage t, int out_channels, int inner, doubl
                            static_cast<float>(epsilon));
 }
 
-}  // namespace dsl::cu::kernels
+}  // namespace dsl::cu::kernels::TYPENET_MODE

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/data/csv_table.hpp>
+#include <dsl/data/pipeline.hpp>
+#include <dsl/detail/input_file.hpp>
+#include <dsl/detail/math.hpp>
+#include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
+#include <dsl/detail/printable.hpp>
+#include <dsl/error.hpp>
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <string>
+#include <string_view>
+
+namespace dsl::detail::TYPENET_MODE {
+
+TYPENET_INLINE csv_table::csv_table(std::string const& path, csv_options const& o)
+    : path_(path), separator_(o.separator) {
+  input_file file(path, "csv", "check the path");
+  file.append(text_, file.size());
+  try {
+    find_rows(o);
+  } catch (std::bad_alloc const&) {
+    file.fail(message({"no room in memory for the places of its fields, ", sizeof(std::string_view), " bytes each"}));
+  }
+}
+
+TYPENET_INLINE std::string_view csv_table::field(std::size_t row, std::size_t column) const {
+  return fields_[static_cast<std::size_t>(rows_[row]) * names_.size() + column];
+}
+
+TYPENET_INLINE std::size_t csv_table::column(std::string const& name) const {
+  std::size_t found = 0, count = 0;
+  for (std::size_t i = 0; i < names_.size(); ++i)
+    if (names_[i] == name) found = i, ++count;
+  if (count != 1) {
+    std::string all;
+    for (std::string const& n : names_) all += (all.empty() ? "" : ", ") + n;
+    refuse<data_error>({"csv: ", path_, " must have one column ", name, "; found ", excerpt(all), "; check the name"});
+  }
+  return found;
+}
+
+TYPENET_INLINE float csv_table::number(std::size_t row, std::size_t column) const {
+  std::string_view text = field(row, column);
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-' && text[1] != '+') text.remove_prefix(1);
+  double value = 0;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() ||
+      !isfinite(static_cast<double>(static_cast<float>(value))))
+    fail("must have a number that a float can have as ", names_[column],
+         text.empty() ? "an empty field" : excerpt(text), line(row));
+  return static_cast<float>(value);
+}
+
+TYPENET_INLINE void csv_table::fail(char const* must, std::string const& what, std::string const& found,
+                                    std::int64_t line) const {
+  refuse<data_error>(
+      {"csv: ", path_, " ", must, what, "; found ", found, " in line ", line, "; mend the line or leave it out"});
+}
+
+TYPENET_INLINE void csv_table::find_rows(csv_options const& o) {
+  if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark
+  while (next_line()) {
+    std::size_t const found = fields_.size() - lines_.size() * names_.size();
+    if (names_.empty()) {
+      for (std::size_t i = 0; i < found; ++i) names_.push_back(o.header ? std::string(fields_[i]) : std::to_string(i));
+      if (o.header) fields_.clear();
+      if (o.header) continue;
+    }
+    if (found != names_.size())
+      fail("must have ", std::to_string(names_.size()) + " fields a line, as the first", std::to_string(found), began_);
+    lines_.push_back(began_);
+  }
+  if (lines_.empty()) refuse<data_error>({"csv: ", path_, " must have a line of data; found none; check the file"});
+  rows_.resize(lines_.size());
+  if (o.shuffle_seed > 0)
+    epoch_order(o.shuffle_seed, 0, rows_);
+  else
+    for (std::size_t i = 0; i < rows_.size(); ++i) rows_[i] = static_cast<std::int64_t>(i);
+}
+
+TYPENET_INLINE bool csv_table::next_line() {
+  while (at_ < text_.size() && (text_[at_] == '\n' || text_[at_] == '\r')) line_ += text_[at_++] == '\n' ? 1 : 0;
+  if (at_ >= text_.size()) return false;
+  began_ = line_;
+  std::size_t begin = at_, end = at_;  // of the field, as it is without quotes
+  bool quoted = false;
+  auto const add = [&] {
+    fields_.emplace_back(text_.data() + begin, end - begin);
+    begin = end = at_ + 1;
+  };
+  for (; at_ < text_.size(); ++at_) {
+    char const c = text_[at_];
+    if (c == '\n') ++line_;
+    if (quoted && c == '"' && at_ + 1 < text_.size() && text_[at_ + 1] == '"')
+      text_[end++] = text_[at_++];
+    else if (c == '"' && (quoted || end == begin))
+      quoted = !quoted;
+    else if (!quoted && c == separator_)
+      add();
+    else if (!quoted && c == '\n')
+      break;
+    else if (quoted || c != '\r' || (at_ + 1 < text_.size() && text_[at_ + 1] != '\n'))
+      text_[end++] = c;
+  }
+  if (quoted) fail("must close every quote", "", "the end of the file", began_);
+  add();
+  if (at_ < text_.size()) ++at_;
+  return true;
+}
+
+}  // namespace dsl::detail::TYPENET_MODE

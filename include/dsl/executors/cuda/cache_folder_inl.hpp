@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/atomic_file.hpp>
+#include <dsl/detail/mode.hpp>
+#include <dsl/error.hpp>
+#include <dsl/executors/cuda/cache_folder.hpp>
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace dsl::cu::TYPENET_MODE {
+
+TYPENET_INLINE std::string cache_folder() {
+  if (char const* own = std::getenv("TYPENET_CACHE")) return own;
+  // A relative path is to be ignored, says the XDG base directory specification.
+  if (char const* xdg = std::getenv("XDG_CACHE_HOME"); xdg && xdg[0] == '/') return std::string(xdg) + "/typenet";
+  if (char const* home = std::getenv("HOME"); home && home[0] == '/') return std::string(home) + "/.cache/typenet";
+  return {};
+}
+
+TYPENET_INLINE std::optional<std::string> read_cached(std::string const& folder, std::string const& name) {
+  if (folder.empty()) return std::nullopt;
+  // Not to wait for a writer, should the name be a pipe.
+  int const file = ::open((folder + "/" + name).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return std::nullopt;
+  struct stat status{};
+  bool good = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= (256LL << 20);
+  std::string bytes;
+  if (good) bytes.resize(static_cast<std::size_t>(status.st_size));
+  for (std::size_t at = 0; good && at < bytes.size();) {
+    ssize_t const n = ::read(file, bytes.data() + at, bytes.size() - at);
+    if (n < 0 && errno == EINTR) continue;
+    good = n > 0;
+    if (good) at += static_cast<std::size_t>(n);
+  }
+  ::close(file);
+  return good ? std::optional(std::move(bytes)) : std::nullopt;
+}
+
+TYPENET_INLINE bool write_cached(std::string const& folder, std::string const& name, std::string_view bytes) {
+  if (folder.empty()) return false;
+  for (std::size_t end = folder.find('/', 1); end != std::string::npos; end = folder.find('/', end + 1))
+    ::mkdir(folder.substr(0, end).c_str(), 0700);  // failures show below
+  ::mkdir(folder.c_str(), 0700);
+  try {
+    atomic_file file(folder + "/" + name, "cache");
+    file.write(bytes);
+    file.commit_unsynced();
+    return true;
+  } catch (file_error const&) {
+    return false;
+  }
+}
+
+}  // namespace dsl::cu::TYPENET_MODE

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
+#include <dsl/error.hpp>
+#include <dsl/executors/engine.hpp>
+#include <dsl/executors/update_rule.hpp>
+#include <dsl/plan/plan.hpp>
+
+namespace dsl::TYPENET_MODE {
+
+TYPENET_INLINE void engine::require_targets(mode m, target_kind targets) const {
+  if (m == mode::inference || takes(options_.loss, targets)) return;
+  constexpr char const* names[] = {"categorical_crossentropy", "mean_squared_error", "mean_absolute_error", "huber",
+                                   "binary_crossentropy"};
+  bool const classes = targets == target_kind::classes;
+  detail::refuse<option_error>(
+      {"loss: ", names[static_cast<int>(options_.loss)],
+       classes ? " compares with values; found a class a sample" : " compares with a class a sample; found values",
+       "; give compile() another loss, or the batch other targets"});
+}
+
+TYPENET_INLINE void engine::require_parameter(int k) const {
+  if (k < 0 || k >= graph_.size.parameters)
+    detail::refuse<option_error>({"engine: parameters are 0 to ", graph_.size.parameters - 1, "; found ", k});
+}
+
+TYPENET_INLINE void engine::require_slot(int s, int k) const {
+  require_parameter(k);
+  if (s < 0 || s >= options_.update.slots() || !graph_.parameters[k].trainable())
+    detail::refuse<option_error>({"engine: parameter ", k, " has no optimizer slot ", s});
+}
+
+}  // namespace dsl::TYPENET_MODE

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/atomic_file.hpp>
+#include <dsl/detail/input_file.hpp>
+#include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
+#include <dsl/io/checkpoint.hpp>
+#include <dsl/io/checkpoint_format.hpp>
+#include <dsl/io/folders.hpp>
+#include <dsl/training/callback_state.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace dsl::TYPENET_MODE {
+
+TYPENET_INLINE std::string checkpoint(trainer& t, history const& past, double learning_rate) {
+  // epochs that .initial_epoch has skipped count; those of several runs may each count from 0
+  auto epoch = static_cast<std::int64_t>(past.epochs.size());
+  if (!past.epochs.empty() && past.epochs.back().epoch >= epoch) epoch = past.epochs.back().epoch + 1;
+  return detail::checkpoint_bytes(
+      t, {.slots = t.engine().options().update.slots(), .learning_rate = learning_rate, .epoch = epoch}, past, {});
+}
+
+TYPENET_INLINE std::string checkpoint(trainer& t, history const& past) {
+  return checkpoint(t, past, t.learning_rate());
+}
+
+}  // namespace dsl::TYPENET_MODE
+
+namespace dsl::detail::TYPENET_MODE {
+
+TYPENET_INLINE std::string state_name(fit_run const& run, std::size_t i) {
+  auto const text = [&](std::size_t k) {
+    name const n = run.callbacks[k].name();
+    return std::string(n.data, static_cast<std::size_t>(n.size));
+  };
+  int before = 0;
+  for (std::size_t k = 0; k < i; ++k) before += text(k) == text(i);
+  return message({text(i), " ", before});
+}
+
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
+
+TYPENET_INLINE std::string state_of_callbacks(fit_run const& run) {
+  callback_state all;
+  for (std::size_t i = 0; i < run.callback_count; ++i) {
+    callback_state one;
+    run.callbacks[i]->state(one);
+    std::string bytes = one.bytes();
+    if (!bytes.empty()) all(detail::state_name(run, i).c_str(), bytes);
+  }
+  if (run.average && !run.average->is_empty()) {
+    callback_state one;
+    run.average->state(one);
+    std::string bytes = one.bytes();
+    all(detail::average_key, bytes);
+  }
+  return all.bytes();
+}
+
+TYPENET_INLINE void restore_callbacks(fit_run& run, std::string const& bytes, std::string const& name) {
+  callback_state all(bytes, name);
+  std::string average;
+  all(detail::average_key, average);
+  if (!average.empty()) {
+    if (!run.average)
+      throw file_error(detail::message({"checkpoint: ", name,
+                                        " is of a run whose weights were averaged; give fit "
+                                        ".average as that one had it, or start without"}));
+    callback_state one(std::move(average), detail::message({"checkpoint: ", name, "'s average"}));
+    run.average->state(one);
+  }
+  for (std::size_t i = 0; i < run.callback_count; ++i) {
+    std::string const who = detail::state_name(run, i);
+    std::string found;
+    all(who.c_str(), found);
+    if (found.empty()) continue;
+    callback_state one(std::move(found), detail::message({"checkpoint: ", name, "'s ", who}));
+    run.callbacks[i]->state(one);
+  }
+}
+
+TYPENET_INLINE std::string checkpoint(fit_run const& run) {
+  detail::checkpoint_head head{.slots = run.trainer.engine().options().update.slots(),
+                               .learning_rate = run.learning_rate,
+                               .stop = run.stop,
+                               .batch_size = run.batch_size,
+                               .steps_an_epoch = run.steps};
+  head.set(run.next);
+  bool const averages = run.average && !run.average->is_empty();
+  return detail::checkpoint_bytes(run.trainer, head, run.past, state_of_callbacks(run),
+                                  averages ? &run.average->average() : nullptr);
+}
+
+TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::string const& name) {
+  using detail::message;
+  detail::checkpoint_reader const file(t, bytes, name);
+  detail::checkpoint_head const& head = file.head;
+  engine_options const& own = t.engine().options();
+  file.need(head.slots == own.update.slots() && head.rules == detail::fingerprint_of(own, t.graph(), head.fingerprints),
+            "is of another optimizer, loss, batch_norm or frozen part; choose the same ones, or start without");
+  file.need(head.seed == t.seed(),
+            message({"has the seed ", static_cast<long long>(head.seed), ", this training has ",
+                     static_cast<long long>(t.seed()), "; choose the same one, or start without"}));
+  process_checks const* const processes = t.engine().processes();
+  if (head.replicas != t.engine().replicas() && (!processes || processes->process() == 0))
+    on_warning(message({"checkpoint: ", name, " is of ", static_cast<long long>(head.replicas),
+                        " towers, this training has ", t.engine().replicas(),
+                        "; with the same batch for each of them steps and learning rate mean something else"})
+                   .c_str());
+  file.give_arrays(t.engine(), true);
+  t.set_steps(head.steps);
+  t.set_learning_rate(head.learning_rate);
+  return {file.past(),         head.next(),     head.learning_rate, head.stop != 0, static_cast<int>(head.batch_size),
+          head.steps_an_epoch, file.callbacks()};
+}
+
+TYPENET_INLINE history restore(trainer& t, std::string const& bytes, std::string const& name) {
+  detail::checkpoint_reader const file(t, bytes, name);
+  file.need(file.head.step == 0,
+            detail::message({"is of the middle of epoch ", static_cast<long long>(file.head.epoch + 1),
+                             "; go on from it with backup_and_restore, or start without"}));
+  file.need(file.head.epoch == file.head.epochs,
+            detail::message({"is after epoch ", file.head.epoch, " and has ", file.head.epochs,
+                             " of them: its run began with .initial_epoch; go on from it with backup_and_restore, or "
+                             "with restore_run and .initial_epoch = ",
+                             file.head.epoch}));
+  callback_state callbacks(file.callbacks(), name);
+  std::string average;
+  callbacks(detail::average_key, average);
+  file.need(average.empty(), "is of a run whose weights were averaged; go on from it with backup_and_restore");
+  return restore_run(t, bytes, name).past;
+}
+
+TYPENET_INLINE void write_checkpoint(std::string const& bytes, std::string const& path, char const* kind) {
+  atomic_file file(path, kind);
+  file.write(bytes);
+  file.commit();
+}
+
+}  // namespace dsl::TYPENET_MODE
+
+namespace dsl::detail::TYPENET_MODE {
+
+TYPENET_INLINE void state_file::begin() {
+  waits_.clear();
+  warned_ = written_ = false;
+}
+
+TYPENET_INLINE bool state_file::keep(fit_run const& run, std::string state) {
+  waits_ = std::move(state);
+  written_ = false;
+  return run.proven && write();
+}
+
+TYPENET_INLINE bool state_file::write() {
+  std::string const state = std::exchange(waits_, {});
+  return written_ = write_or_warn(warned_, [&] { write_checkpoint(state, path_); });
+}
+
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
+
+TYPENET_INLINE std::string read_checkpoint(std::string const& path) {
+  try {
+    detail::input_file file(path, "checkpoint", "give another file, or start without");
+    detail::checkpoint_head head{}, found{};
+    std::string bytes;
+    file.append(bytes, file.size() < sizeof head ? file.size() : sizeof head);
+    if (bytes.size() < sizeof head || std::memcmp(bytes.data(), head.magic, sizeof head.magic) != 0) return bytes;
+    std::memcpy(&found, bytes.data(), sizeof found);
+    if (std::size_t const size = detail::checkpoint_size(found); size != file.size())
+      throw file_error(detail::message({"checkpoint: ", path, " ", detail::wrong_size(size, file.size())}));
+    file.append(bytes, file.size() - bytes.size());
+    return bytes;
+  } catch (data_error const& e) {
+    throw file_error(e.what());
+  }
+}
+
+TYPENET_INLINE void save_weights(trainer& t, std::string const& path) {
+  write_checkpoint(detail::checkpoint_bytes(t, {.learning_rate = t.learning_rate()}, {}, {}), path, "weights");
+}
+
+TYPENET_INLINE void load_weights(trainer& t, std::string const& path) {
+  std::string const bytes = read_checkpoint(path);
+  detail::checkpoint_reader(t, bytes, path).give_arrays(t.engine(), false);
+}
+
+TYPENET_INLINE checkpoint_each_epoch::checkpoint_each_epoch(std::string to, history before)
+    : path(std::move(to)), earlier(std::move(before)), file_(path) {}
+
+TYPENET_INLINE void checkpoint_each_epoch::on_train_begin(fit_run& run) {
+  if (run.average) throw option_error("checkpoint_each_epoch: it can't keep fit's .average; take backup_and_restore");
+  file_ = detail::state_file(path);
+  if (run.leads) check_writable(path, "checkpoint");
+}
+
+TYPENET_INLINE void checkpoint_each_epoch::on_backup(fit_run& run) {
+  if (run.next.step > 0 || !run.leads) return;
+  history all = earlier;
+  all.epochs.insert(all.epochs.end(), run.past.epochs.begin(), run.past.epochs.end());
+  file_.keep(run, checkpoint(run.trainer, all, run.learning_rate));
+}
+
+}  // namespace dsl::TYPENET_MODE

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/atomic_file.hpp>
+#include <dsl/detail/input_file.hpp>
+#include <dsl/detail/mode.hpp>
+#include <dsl/io/csv_logger.hpp>
+#include <dsl/io/folders.hpp>
+#include <dsl/io/history_csv.hpp>
+#include <dsl/training/callback_state.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <unistd.h>
+
+namespace dsl::TYPENET_MODE {
+
+TYPENET_INLINE void csv_logger::on_train_begin(fit_run& run) {
+  warned_ = whole_ = false;
+  before_ = 0;
+  if (!run.leads) return;
+  detail::make_folders(path_, "csv_logger");
+  check_writable(path_, "csv_logger");
+  if (options_.append) before_ = static_cast<std::int64_t>(text(callback_state::largest_count).size());
+}
+
+TYPENET_INLINE void csv_logger::on_epoch_begin(fit_run& run) {
+  if (!whole_) write_all(run);
+}
+
+TYPENET_INLINE void csv_logger::on_epoch_end(fit_run& run) {
+  if (run.leads && whole_) {
+    std::string const row = with_separator(history_csv_row(run.current));
+    std::FILE* const file = std::fopen(path_.c_str(), "r+e");  // none that has no header
+    whole_ = file && std::fseek(file, 0, SEEK_END) == 0 && std::fwrite(row.data(), 1, row.size(), file) == row.size();
+    whole_ = file && std::fclose(file) == 0 && whole_;
+  }
+  if (!whole_) write_all(run);  // says what is wrong
+}
+
+TYPENET_INLINE void csv_logger::on_train_end(fit_run& run) {
+  if (!whole_) write_all(run);  // it has gone on from a run's end
+}
+
+TYPENET_INLINE void csv_logger::write_all(fit_run const& run) {
+  if (!run.leads) return;
+  whole_ = detail::write_or_warn(warned_, [&] {
+    std::string all = text(before_);
+    if (all.empty()) all = with_separator(history_csv_header);
+    if (!all.ends_with('\n')) all += '\n';  // a run before was killed within its last row
+    for (epoch_record const& e : run.past.epochs) all += with_separator(history_csv_row(e));
+    atomic_file file(path_, "csv_logger");
+    file.write(all);
+    file.commit();
+  });
+}
+
+TYPENET_INLINE std::string csv_logger::text(std::int64_t most) const {
+  if (::access(path_.c_str(), F_OK) != 0) return {};
+  try {
+    detail::input_file file(path_, "csv_logger", "give another path");
+    std::string all;
+    file.append(all, std::min(file.size(), static_cast<std::size_t>(most)));
+    return all;
+  } catch (data_error const& e) {
+    throw file_error(e.what());
+  }
+}
+
+TYPENET_INLINE std::string csv_logger::with_separator(std::string row) const {
+  for (char& c : row)
+    if (c == ',') c = options_.separator;
+  return row;
+}
+
+}  // namespace dsl::TYPENET_MODE

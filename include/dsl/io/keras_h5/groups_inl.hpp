@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/graph/graph.hpp>
+#include <dsl/io/keras_h5/groups.hpp>
+#include <dsl/io/weight_names.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dsl::keras_h5::detail::TYPENET_MODE {
+
+TYPENET_INLINE bool keras_layers::is_layer(node const& n) const {
+  if (n.kind == op::transfer) return false;
+  if (!fused_ || (n.kind != op::activation && n.kind != op::softmax)) return true;
+  node const* before = &graph_.nodes[graph_.tensors[graph_.input(n)].producer];
+  while (before->kind == op::transfer) before = &graph_.nodes[graph_.tensors[graph_.input(*before)].producer];
+  return before->kind != op::conv2d && before->kind != op::dense;
+}
+
+TYPENET_INLINE std::vector<int> keras_layers::in_order() const {
+  auto const nodes = static_cast<std::size_t>(graph_.size.nodes);
+  std::vector<int> distance(nodes), met(nodes, -1), order, waiting{graph_.size.nodes - 1};
+  for (int n = graph_.size.nodes - 1; n >= 0; --n)
+    for (int i = 0; i < graph_.nodes[n].inputs; ++i) {
+      int& before = distance[at(producer(n, i))];
+      before = std::max(before, distance[at(n)] + (is_layer(graph_.nodes[n]) ? 1 : 0));
+    }
+  for (int count = 0; !waiting.empty();) {
+    int const n = waiting.back();
+    waiting.pop_back();
+    if (met[at(n)] >= 0) continue;
+    met[at(n)] = count++;
+    if (graph_.nodes[n].parameters > 0) order.push_back(n);
+    for (int i = graph_.nodes[n].inputs - 1; i >= 0; --i) waiting.push_back(producer(n, i));
+  }
+  std::sort(order.begin(), order.end(), [&](int a, int b) {
+    return distance[at(a)] != distance[at(b)] ? distance[at(a)] > distance[at(b)] : met[at(a)] < met[at(b)];
+  });
+  return order;
+}
+
+}  // namespace dsl::keras_h5::detail::TYPENET_MODE
+
+namespace dsl::keras_h5::TYPENET_MODE {
+
+TYPENET_INLINE std::vector<std::string> groups(graph_view const& g, bool fused_activations) {
+  std::vector<std::string> by_node(static_cast<std::size_t>(g.size.nodes)), all;
+  dsl::detail::keras_names layers;
+  for (int n : detail::keras_layers(g, fused_activations).in_order())
+    by_node[static_cast<std::size_t>(n)] = "layers/" + layers.next(g, g.nodes[n]);
+  for (std::string& name : by_node)
+    if (!name.empty()) all.push_back(std::move(name));
+  return all;
+}
+
+}  // namespace dsl::keras_h5::TYPENET_MODE

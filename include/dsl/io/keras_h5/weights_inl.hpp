@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/io/keras_h5/groups.hpp>
+#include <dsl/io/keras_h5/read.hpp>
+#include <dsl/io/keras_h5/weights.hpp>
+#include <dsl/io/keras_h5/write.hpp>
+#include <dsl/io/weight_layout.hpp>
+#include <dsl/training/trainer.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dsl::keras_h5::detail::TYPENET_MODE {
+
+TYPENET_INLINE dataset_names::dataset_names(graph_view const& g, keras_h5_options const& o)
+    : groups_(o.groups.empty() ? groups(g, o.fused_activations) : o.groups) {
+  std::size_t layers = 0;
+  for (int n = 0; n < g.size.nodes; ++n) layers += g.nodes[n].parameters > 0;
+  if (groups_.size() != layers)
+    throw option_error("keras_h5: groups must be one for each of the network's " + std::to_string(layers) +
+                       " layers with weights; found " + std::to_string(groups_.size()) +
+                       "; give keras_h5::groups(), changed");
+  std::vector<std::string> sorted = groups_;
+  std::sort(sorted.begin(), sorted.end());
+  for (std::size_t i = 0; i < sorted.size(); ++i)
+    if (!is_path(sorted[i]) || (i > 0 && sorted[i] == sorted[i - 1]))
+      throw option_error("keras_h5: each group must be a path of its own, \"layers/conv2d\"; found " +
+                         shown(sorted[i]) + (is_path(sorted[i]) ? " twice" : "") + "; leave out slashes at its ends");
+}
+
+TYPENET_INLINE bool dataset_names::is_path(std::string const& name) {
+  return !name.empty() && name.front() != '/' && name.back() != '/' && name.find("//") == name.npos &&
+         ("/" + name + "/").find("/./") == name.npos && name.find('\0') == name.npos;
+}
+
+TYPENET_INLINE weight_reader::weight_reader(file const& f, graph_view const& g, keras_h5_options const& o)
+    : file_(f), graph_(g), options_(o), names_(g, o), layout_(g, weight_convention::keras) {}
+
+TYPENET_INLINE std::vector<std::vector<float>> weight_reader::read(loaded_weights& found) const {
+  if (options_.groups.empty()) check_activations();
+  std::vector<std::vector<float>> all(static_cast<std::size_t>(graph_.size.parameters));
+  std::vector<std::string> used, below{"layers"};
+  std::size_t layer = 0;
+  for (int n = 0; n < graph_.size.nodes; ++n) {
+    if (graph_.nodes[n].parameters == 0) continue;
+    std::string const& group = names_.all_groups()[layer++];
+    below.push_back(group.substr(0, group.find('/')));
+    for (int i = 0; i < graph_.nodes[n].parameters; ++i) {
+      used.push_back(dataset_names::dataset(group, i));
+      int const k = graph_.nodes[n].first_parameter + i;
+      if (!file_.has(used.back())) {
+        found.missing.push_back(used.back());
+        continue;
+      }
+      std::vector<float> theirs;
+      try {
+        theirs = file_.read(used.back(), layout_.shape(k));
+      } catch (format_error const& e) {
+        if (!options_.skip_mismatch || e.which != fault::shape) throw;
+        found.mismatched.push_back(used.back());
+        continue;
+      }
+      std::vector<float>& ours = all[static_cast<std::size_t>(k)];
+      ours.resize(theirs.size());
+      layout_.to_ours(k, theirs.data(), ours.data());
+      ++found.loaded;
+    }
+  }
+  list_unexpected(found, std::move(used), std::move(below));
+  if (options_.strict || found.loaded == 0) require_all(found);
+  if (found.loaded == 0 && !found.mismatched.empty())
+    file_.fail(fault::unsuitable_weights, found.mismatched[0],
+               "must have one weight of the network's shape; found " + std::to_string(found.mismatched.size()) +
+                   " of other shapes, " + shown(found.mismatched[0]) + " the first",
+               "give another file, or the network that it is of");
+  return all;
+}
+
+TYPENET_INLINE void weight_reader::list_unexpected(loaded_weights& found, std::vector<std::string> used,
+                                                   std::vector<std::string> below) const {
+  std::sort(used.begin(), used.end());
+  std::sort(below.begin(), below.end());
+  below.erase(std::unique(below.begin(), below.end()), below.end());
+  for (std::string const& top : below)
+    for (std::string& name : file_.datasets(top))
+      if (!std::binary_search(used.begin(), used.end(), name)) found.unexpected.push_back(std::move(name));
+}
+
+TYPENET_INLINE void weight_reader::require_all(loaded_weights const& found) const {
+  std::string const of = " of the network's " + std::to_string(graph_.size.parameters) + " weights";
+  if (options_.groups.empty() && !file_.has("layers"))
+    file_.fail(fault::unsuitable_weights, found.missing.empty() ? "" : found.missing[0],
+               "must have a group \"layers\", as Keras 3 makes it; found none",
+               "save it with Keras 3: model.save_weights(\"x.weights.h5\"), or give the groups");
+  if (!found.missing.empty())
+    file_.fail(fault::unsuitable_weights, found.missing[0],
+               "must have " + shown(found.missing[0]) + "; found " + std::to_string(found.loaded) + of,
+               "give the network that it is of, its groups, or .strict = false");
+  if (!found.unexpected.empty())
+    file_.fail(fault::unsuitable_weights, found.unexpected[0],
+               "must have the network's weights alone; found " + shown(found.unexpected[0]) + " as well",
+               "give the network that it is of, or .strict = false");
+}
+
+TYPENET_INLINE void weight_reader::check_activations() const {
+  bool const fused = options_.fused_activations;
+  if (groups(graph_, true) == groups(graph_, false)) return;
+  keras_layers const layers(graph_, fused);
+  int wanted = 0, there = 0;
+  for (int n = 0; n < graph_.size.nodes; ++n) {
+    bool const counts = graph_.nodes[n].kind == op::activation || graph_.nodes[n].kind == op::softmax;
+    wanted += counts && layers.is_layer(graph_.nodes[n]);
+  }
+  for (std::string const& name : file_.names_in("layers"))
+    for (char const* kind : {"activation", "re_lu", "leaky_re_lu", "elu", "softmax"}) {
+      std::string_view const rest = std::string_view(name).substr(std::min(name.size(), std::strlen(kind)));
+      there += name.starts_with(kind) && (rest.empty() || rest.front() == '_') &&
+               rest.find_first_not_of("_0123456789") == rest.npos;
+    }
+  // The last one stands after everything: whether it is a layer moves none before another.
+  bool const ends_in_one = graph_.nodes[graph_.size.nodes - 1].kind == op::softmax;
+  if (there != wanted && (!ends_in_one || there != wanted + (fused ? 1 : -1)))
+    file_.fail(fault::unsuitable_weights, "layers",
+               "must have " + std::to_string(wanted) + " layers that are activations; found " + std::to_string(there),
+               std::string("say .fused_activations = ") + (fused ? "false" : "true") + ", or give the groups");
+}
+
+}  // namespace dsl::keras_h5::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
+
+TYPENET_INLINE void save_keras_h5(engine& e, std::string const& path, keras_h5_options const& options) {
+  graph_view const& g = e.graph();
+  weight_layout const layout(g, weight_convention::keras);
+  std::vector<keras_h5::layer> layers;
+  std::vector<std::string> const groups = keras_h5::detail::dataset_names(g, options).all_groups();
+  for (int n = 0; n < g.size.nodes; ++n) {
+    if (g.nodes[n].parameters == 0) continue;
+    keras_h5::layer& to = layers.emplace_back();
+    to.group = groups[layers.size() - 1];
+    for (int k = g.nodes[n].first_parameter; k < g.nodes[n].first_parameter + g.nodes[n].parameters; ++k) {
+      std::vector<float> ours(static_cast<std::size_t>(g.parameters[k].count()));
+      e.read_parameter(k, ours.data());
+      keras_h5::layer::variable& v = to.variables.emplace_back(layout.shape(k), std::vector<float>(ours.size()));
+      layout.from_ours(k, ours.data(), v.numbers.data());
+    }
+  }
+  keras_h5::write(path, layers);
+}
+
+TYPENET_INLINE void save_keras_h5(trainer& t, std::string const& path, keras_h5_options const& options) {
+  save_keras_h5(t.engine(), path, options);
+}
+
+TYPENET_INLINE loaded_weights load_keras_h5(engine& e, std::string const& path, keras_h5_options const& options) {
+  keras_h5::file const file(path);
+  loaded_weights found;
+  std::vector<std::vector<float>> const all = keras_h5::detail::weight_reader(file, e.graph(), options).read(found);
+  for (int k = 0; k < e.graph().size.parameters; ++k)
+    if (auto const& numbers = all[static_cast<std::size_t>(k)]; !numbers.empty()) e.write_parameter(k, numbers.data());
+  return found;
+}
+
+TYPENET_INLINE loaded_weights load_keras_h5(trainer& t, std::string const& path, keras_h5_options const& options) {
+  return load_keras_h5(t.engine(), path, options);
+}
+
+}  // namespace dsl::TYPENET_MODE

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/detail/utf8.hpp>
+#include <dsl/io/onnx/names.hpp>
+#include <dsl/io/onnx/options.hpp>
+#include <dsl/io/weight_text.hpp>
+
+#include <string>
+
+namespace dsl::detail::TYPENET_MODE {
+
+TYPENET_INLINE void require_onnx_text(std::string const& text, char const* what) {
+  if (!is_utf8(text)) throw option_error(std::string("onnx: ") + what + " must be UTF-8; found other bytes");
+}
+
+TYPENET_INLINE std::string onnx_place(graph_view const& g, int scope) {
+  std::string path, types;
+  for (int s = scope; s > 0; s = g.scopes[s].parent) {
+    std::string type(g.scopes[s].name.data, static_cast<std::size_t>(g.scopes[s].name.size));
+    path.insert(0, std::to_string(g.scopes[s].index) + (path.empty() ? "" : "."));
+    types.insert(0, type.append(types.empty() ? "" : " > "));
+  }
+  return path.empty() ? "network" : "layer " + path + " (" + types + ")";
+}
+
+TYPENET_INLINE onnx_names::onnx_names(graph_view const& g, onnx_options const& o)
+    : weights(weight_names(g, {o.convention, o.prefix, o.branches})), tree_(g, o.branches) {
+  take(o.input, "input");
+  take(o.output, "output");
+  for (std::string const& name : weights) take(name, "weight");
+}
+
+TYPENET_INLINE std::string onnx_names::operation(int scope, std::string const& type) {
+  std::string path = "/" + tree_.path(scope);
+  for (char& c : path)
+    if (c == '.') c = '/';
+  return unused(path + type);
+}
+
+TYPENET_INLINE std::string onnx_names::unused(std::string const& name) {
+  std::string found = name;
+  for (int i = 1; !taken_.insert(found).second; ++i) found = name + "_" + std::to_string(i);
+  return found;
+}
+
+TYPENET_INLINE void onnx_names::take(std::string const& name, char const* what) {
+  require_onnx_text(name, "every name");
+  if (name.empty() || !taken_.insert(name).second)
+    throw option_error(std::string("onnx: each ") + what + " must have a name of its own; found " +
+                       (name.empty() ? "an empty one" : "two " + shown(name)) +
+                       "; choose others for .input, .output or .prefix");
+}
+
+}  // namespace dsl::detail::TYPENET_MODE

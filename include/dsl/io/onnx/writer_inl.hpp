@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/executors/engine.hpp>
+#include <dsl/io/onnx/library.hpp>
+#include <dsl/io/onnx/names.hpp>
+#include <dsl/io/onnx/writer.hpp>
+#include <dsl/view.hpp>
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace dsl::detail::TYPENET_MODE {
+
+TYPENET_INLINE onnx_writer::onnx_writer(graph_view const& g, onnx_options const& o, double momentum,
+                                        onnx_messages::GraphProto& to)
+    : graph_(g), options_(o), momentum_(momentum), to_(to), names_(g, o), made_(at(g.size.tensors)) {}
+
+TYPENET_INLINE void onnx_writer::write() {
+  for (node_ = graph_.nodes; node_ != graph_.nodes + graph_.size.nodes; ++node_) write_node();
+  name_result();
+  for (named const& v : values_) describe(v, v.name == options_.output ? *to_.add_output() : *to_.add_value_info());
+}
+
+TYPENET_INLINE void onnx_writer::write_node() {
+  switch (node_->kind) {
+    case op::input: return write_input();
+    case op::conv2d: return write_convolution();
+    case op::batch_norm: return write_batch_norm();
+    case op::activation: return write_activation();
+    case op::max_pool2d: return write_pool("MaxPool");
+    case op::avg_pool2d: return write_pool("AveragePool");
+    case op::dropout:
+    case op::transfer: made_[at(node_->output)] = operand(); return;
+    case op::flatten: made_[at(node_->output)] = {{form(0, 2), ""}, 2}; return;
+    case op::dense: set("transB", 1, parameters(append("Gemm", {form(0, 2)}, 2))); return;
+    case op::softmax: set("axis", 1, append("Softmax", {form(0, 2)}, 2)); return;
+    case op::concat: set("axis", 1, join("Concat")); return;
+    case op::add: join(node_->inputs == 2 ? "Add" : "Sum"); return;
+    case op::multiply: return write_product();
+    case op::layer_norm: return write_layer_norm();
+    case op::custom: return write_custom();
+  }
+}
+
+TYPENET_INLINE void onnx_writer::write_input() {
+  int const rank = out().is_flat() ? 2 : 4;
+  describe({options_.input, out(), rank}, *to_.add_input());
+  keep(node_->output, options_.input, rank);
+}
+
+TYPENET_INLINE void onnx_writer::write_convolution() {
+  onnx_messages::NodeProto& n = parameters(append("Conv", {form(0, 4)}, 4));
+  set_window(n, true);
+  if (node_->groups > 1) set("group", node_->groups, n);
+}
+
+TYPENET_INLINE void onnx_writer::set_window(onnx_messages::NodeProto& n, bool always_pads) {
+  window const& w = node_->window;
+  auto const behind = [&](int size, int from, int kernel, int before) {
+    long long const zeros = (size - 1LL) * w.stride + kernel - from - before;
+    return zeros > 0 ? zeros : 0;
+  };
+  long long const bottom = behind(out().height, in().height, w.height, w.pad_top);
+  long long const right = behind(out().width, in().width, w.width, w.pad_left);
+  bool const pads = w.pad_top > 0 || w.pad_left > 0 || bottom > 0 || right > 0;
+  set("kernel_shape", {w.height, w.width}, n);
+  set("strides", {w.stride, w.stride}, n);
+  if (pads || always_pads) set("pads", {w.pad_top, w.pad_left, bottom, right}, n);
+  if (pads && node_->kind == op::avg_pool2d) set("count_include_pad", node_->counts_padding ? 1 : 0, n);
+}
+
+TYPENET_INLINE void onnx_writer::write_batch_norm() {
+  onnx_messages::NodeProto& n = parameters(append("BatchNormalization", {as_it_is()}, operand().rank));
+  set("epsilon", node_->epsilon, n);
+  set("momentum", momentum_ < 0 ? node_->momentum : momentum_, n);  // what is kept, as here
+}
+
+TYPENET_INLINE void onnx_writer::write_activation() {
+  std::string const x = as_it_is();
+  int const rank = operand().rank;
+  switch (node_->function) {
+    case function::relu: append("Relu", {x}, rank); return;
+    case function::leaky_relu: set("alpha", node_->rate, append("LeakyRelu", {x}, rank)); return;
+    case function::elu: set("alpha", node_->rate, append("Elu", {x}, rank)); return;
+    case function::sigmoid: append("Sigmoid", {x}, rank); return;
+    case function::tanh: append("Tanh", {x}, rank); return;
+    case function::silu: {  // no operator of its own before opset 24
+      std::string const s = append("Sigmoid", {x}, rank).output(0);
+      append("Mul", {x, s}, rank);
+      return;
+    }
+    case function::relu6: append("Clip", {x, zero_and_six(), six_}, rank); return;
+    case function::hard_sigmoid: {
+      onnx_messages::NodeProto& n = append("HardSigmoid", {x}, rank);
+      set("alpha", 1.0 / 6, n);
+      set("beta", 0.5, n);
+      return;
+    }
+    case function::hard_swish: append("HardSwish", {x}, rank); return;
+  }
+}
+
+TYPENET_INLINE void onnx_writer::write_pool(char const* type) {
+  window const& w = node_->window;
+  std::string const x = form(0, 4);
+  bool const all = w.height == in().height && w.width == in().width && w.pad_top == 0 && w.pad_left == 0;
+  if (node_->kind == op::avg_pool2d && all) {
+    append("GlobalAveragePool", {x}, 4);
+    return;
+  }
+  set_window(append(type, {x}, 4), false);
+}
+
+TYPENET_INLINE void onnx_writer::write_custom() {
+  std::string const operation = node_->custom->name;
+  for (auto const& [name, type] : options_.operators)
+    if (name == operation && in() == out()) {
+      append(type, {as_it_is()}, operand().rank);
+      return;
+    }
+  throw onnx_error(onnx_fault::no_operator, "onnx: " + onnx_place(graph_, node_->scope) +
+                                                " must be made of operators that ONNX has; found \"" + operation +
+                                                "\", an operation of its own; use typenet's layers there, or say in "
+                                                ".operators which of ONNX's it is, if it keeps its input's shape");
+}
+
+TYPENET_INLINE onnx_messages::NodeProto& onnx_writer::join(char const* type) {
+  int rank = operand().rank;
+  for (int i = 1; i < node_->inputs; ++i)
+    if (operand(i).rank != rank) rank = 2;
+  std::vector<std::string> all(at(node_->inputs));
+  for (int i = 0; i < node_->inputs; ++i) all[at(i)] = form(i, rank);
+  return append(type, all, rank);
+}
+
+TYPENET_INLINE void onnx_writer::write_layer_norm() {
+  if (operand().rank == 2) {
+    finish(parameters(append("LayerNormalization", {form(0, 2)}, 2)));
+    return;
+  }
+  onnx_messages::NodeProto& there = add_node("Transpose", {form(0, 4)});
+  set("perm", {0, 2, 3, 1}, there);
+  dsl::shape const last{in().height, in().width, in().channels};
+  std::string const turned = output_of(there, last, 4);
+  onnx_messages::NodeProto& norm = finish(parameters(add_node("LayerNormalization", {turned})));
+  std::string const made = output_of(norm, last, 4);
+  set("perm", {0, 3, 1, 2}, append("Transpose", {made}, 4));
+}
+
+TYPENET_INLINE onnx_messages::NodeProto& onnx_writer::finish(onnx_messages::NodeProto& n) {
+  set("axis", -1, n);
+  set("epsilon", node_->epsilon, n);
+  return n;
+}
+
+TYPENET_INLINE void onnx_writer::write_product() {
+  if (out().is_flat()) {
+    join("Mul");
+    return;
+  }
+  std::string const first = form(0, 4);
+  append("Mul", {first, form(1, 4)}, 4);
+}
+
+TYPENET_INLINE std::string onnx_writer::form(int i, int rank) {
+  forms& f = operand(i);
+  std::string& name = f.name[rank == 4];
+  if (!name.empty()) return name;
+  dsl::shape const& s = graph_.input_shape(*node_, i);
+  std::string const from = f.name[rank != 4];
+  onnx_messages::NodeProto& n =
+      rank == 2 ? add_node("Flatten", {from}) : add_node("Unsqueeze", {from, height_and_width()});
+  if (rank == 2) set("axis", 1, n);
+  return name = output_of(n, rank == 2 ? dsl::shape{static_cast<int>(s.size())} : s, rank);
+}
+
+TYPENET_INLINE std::string const& onnx_writer::height_and_width() {
+  if (!axes_.empty()) return axes_;
+  onnx_messages::TensorProto& t = *to_.add_initializer();
+  t.set_name(axes_ = names_.unused("height_and_width"));
+  t.set_data_type(onnx_messages::TensorProto::INT64);
+  t.add_dims(2);
+  std::int64_t const axes[] = {2, 3};
+  t.set_raw_data(axes, sizeof axes);
+  return axes_;
+}
+
+TYPENET_INLINE std::string const& onnx_writer::zero_and_six() {
+  if (zero_.empty()) zero_ = number("zero", 0.0F), six_ = number("six", 6.0F);
+  return zero_;
+}
+
+TYPENET_INLINE std::string onnx_writer::number(char const* name, float value) {
+  onnx_messages::TensorProto& t = *to_.add_initializer();
+  t.set_name(names_.unused(name));
+  t.set_data_type(onnx_messages::TensorProto::FLOAT);
+  t.set_raw_data(&value, sizeof value);
+  return t.name();
+}
+
+TYPENET_INLINE onnx_messages::NodeProto& onnx_writer::add_node(std::string const& type,
+                                                               std::vector<std::string> const& inputs) {
+  onnx_messages::NodeProto& n = *to_.add_node();
+  n.set_name(names_.operation(node_->scope, type));
+  n.set_op_type(type);
+  n.set_doc_string(onnx_place(graph_, node_->scope));
+  for (std::string const& name : inputs) n.add_input(name);
+  return n;
+}
+
+TYPENET_INLINE std::string onnx_writer::output_of(onnx_messages::NodeProto& n, dsl::shape const& s, int rank) {
+  values_.push_back({names_.unused(n.name() + "_output_0"), s, rank});
+  n.add_output(values_.back().name);
+  return values_.back().name;
+}
+
+TYPENET_INLINE onnx_messages::NodeProto& onnx_writer::append(std::string const& type,
+                                                             std::vector<std::string> const& inputs, int rank) {
+  onnx_messages::NodeProto& n = add_node(type, inputs);
+  keep(node_->output, output_of(n, out(), rank), rank);
+  return n;
+}
+
+TYPENET_INLINE void onnx_writer::keep(int tensor, std::string const& name, int rank) {
+  forms& f = made_[at(tensor)];
+  f.name[rank == 4] = name;
+  f.rank = rank;
+}
+
+TYPENET_INLINE onnx_messages::NodeProto& onnx_writer::parameters(onnx_messages::NodeProto& n) {
+  for (int k = node_->first_parameter; k < node_->first_parameter + node_->parameters; ++k)
+    n.add_input(names_.weights[at(k)]);
+  return n;
+}
+
+TYPENET_INLINE void onnx_writer::name_result() {
+  forms const& f = made_[at(graph_.result())];
+  std::string const& before = f.name[f.rank == 4];
+  if (before == options_.input) {  // nothing but dropout
+    --node_;                       // is after the last one
+    add_node("Identity", {before}).add_output(options_.output);
+    values_.push_back({options_.output, graph_.shape_of(graph_.result()), f.rank});
+    return;
+  }
+  for (onnx_messages::NodeProto& n : *to_.mutable_node())
+    if (n.output(0) == before) n.set_output(0, options_.output);
+  for (named& v : values_)
+    if (v.name == before) v.name = options_.output;
+}
+
+TYPENET_INLINE void onnx_writer::describe(named const& v, onnx_messages::ValueInfoProto& to) const {
+  to.set_name(v.name);
+  onnx_messages::TypeProto_Tensor& type = *to.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(onnx_messages::TensorProto::FLOAT);
+  onnx_messages::TensorShapeProto& dims = *type.mutable_shape();
+  dims.add_dim()->set_dim_param(options_.batch);
+  dims.add_dim()->set_dim_value(v.shape.channels);
+  if (v.rank == 2) return;
+  dims.add_dim()->set_dim_value(v.shape.height);
+  dims.add_dim()->set_dim_value(v.shape.width);
+}
+
+TYPENET_INLINE onnx_messages::AttributeProto& onnx_writer::attribute(char const* name, onnx_messages::NodeProto& n) {
+  onnx_messages::AttributeProto& a = *n.add_attribute();
+  a.set_name(name);
+  return a;
+}
+
+TYPENET_INLINE void onnx_writer::set(char const* name, int value, onnx_messages::NodeProto& n) {
+  onnx_messages::AttributeProto& a = attribute(name, n);
+  a.set_type(onnx_messages::AttributeProto::INT);
+  a.set_i(value);
+}
+
+TYPENET_INLINE void onnx_writer::set(char const* name, double value, onnx_messages::NodeProto& n) {
+  onnx_messages::AttributeProto& a = attribute(name, n);
+  a.set_type(onnx_messages::AttributeProto::FLOAT);
+  a.set_f(static_cast<float>(value));
+}
+
+TYPENET_INLINE void onnx_writer::set(char const* name, std::initializer_list<long long> values,
+                                     onnx_messages::NodeProto& n) {
+  onnx_messages::AttributeProto& a = attribute(name, n);
+  a.set_type(onnx_messages::AttributeProto::INTS);
+  for (long long v : values) a.add_ints(v);
+}
+
+}  // namespace dsl::detail::TYPENET_MODE

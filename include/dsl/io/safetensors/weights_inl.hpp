@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/io/safetensors/read.hpp>
+#include <dsl/io/safetensors/weights.hpp>
+#include <dsl/io/safetensors/write.hpp>
+#include <dsl/io/weight_layout.hpp>
+#include <dsl/training/trainer.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dsl::detail::TYPENET_MODE {
+
+TYPENET_INLINE std::string batches_name(std::string const& variance) {
+  return variance.substr(0, variance.rfind('.') + 1) + "num_batches_tracked";
+}
+
+TYPENET_INLINE void weight_reader::fail(std::string const& what, std::string const& advice) const {
+  throw safetensors::format_error(safetensors::fault::unsuitable_tensor,
+                                  "safetensors: " + file_.path() + " " + what + "; " + advice);
+}
+
+TYPENET_INLINE loaded_weights weight_reader::check(engine const& e, weight_layout const& layout,
+                                                   std::vector<std::string> const& names) {
+  loaded_weights found;
+  std::vector<std::string> used;
+  for (int k = 0; k < e.graph().size.parameters; ++k) {
+    std::string const& name = names[static_cast<std::size_t>(k)];
+    used.push_back(name);
+    if (e.graph().parameters[k].role == role::moving_variance &&
+        options_.naming.convention == weight_convention::torch) {
+      used.push_back(batches_name(name));
+      if (auto const* const t = file_.find(used.back())) found.batches_tracked = read_batches(*t);
+    }
+    if (safetensors::tensor const* const t = file_.find(name)) {
+      if (options_.skip_mismatch && t->shape != layout.shape(k)) {
+        found.mismatched.push_back(name);
+        continue;
+      }
+      fits(*t, layout.shape(k));
+      ++found.loaded;
+    } else {
+      found.missing.push_back(name);
+    }
+  }
+  std::sort(used.begin(), used.end());
+  for (safetensors::tensor const& t : file_.tensors())
+    if (!std::binary_search(used.begin(), used.end(), t.name)) found.unexpected.push_back(t.name);
+  if (options_.strict || found.loaded == 0) require_all(found, e.graph());
+  if (found.loaded == 0 && !found.mismatched.empty())
+    fail("must have one weight of the network's shape; found " + std::to_string(found.mismatched.size()) +
+             " of other shapes, " + shown(found.mismatched[0]) + " the first",
+         "give another file, or the network that it is of");
+  return found;
+}
+
+TYPENET_INLINE void weight_reader::read(safetensors::tensor const& t, std::vector<float>& out) const {
+  std::string_view const bytes = file_.bytes(t);
+  out.resize(bytes.size() * 8 / static_cast<std::size_t>(safetensors::facts_of(t.type).bits));
+  safetensors::read_floats(t.type, bytes, out.data());
+}
+
+TYPENET_INLINE void weight_reader::fits(safetensors::tensor const& t, std::vector<std::uint64_t> const& shape) const {
+  using safetensors::dtype;
+  if (t.type != dtype::f32 && t.type != dtype::f16 && t.type != dtype::bf16)
+    fail("must have " + shown(t.name) + " in F32, F16 or BF16; found " + safetensors::facts_of(t.type).name,
+         "save it as float there");
+  if (t.shape != shape)
+    fail("must have " + shown(t.name) + " of " + safetensors::detail::shown(shape) + "; found " +
+             safetensors::detail::shown(t.shape),
+         "give another file, or the network that it is of");
+}
+
+TYPENET_INLINE long long weight_reader::read_batches(safetensors::tensor const& t) const {
+  if (t.type != safetensors::dtype::i64 || !t.shape.empty())
+    fail("must have " + shown(t.name) + " as one I64; found " + safetensors::facts_of(t.type).name + " " +
+             safetensors::detail::shown(t.shape),
+         "give another file");
+  long long batches = 0;
+  std::memcpy(&batches, file_.bytes(t).data(), sizeof batches);
+  return batches;
+}
+
+TYPENET_INLINE void weight_reader::require_all(loaded_weights const& found, graph_view const& g) const {
+  if (found.missing.empty() && found.unexpected.empty()) return;
+  bool const torch = options_.naming.convention == weight_convention::torch;
+  weight_naming other = options_.naming;
+  other.convention = torch ? weight_convention::keras : weight_convention::torch;
+  for (std::string const& name : weight_names(g, other))
+    if (file_.find(name))
+      fail("must have " + std::string(torch ? "PyTorch's" : "Keras's") + " names; found " + shown(name),
+           std::string("load it with .naming = {weight_convention::") + (torch ? "keras}" : "torch}"));
+  if (!found.missing.empty())
+    fail("must have " + shown(found.missing[0]) + "; found " + std::to_string(found.loaded) + " of the network's " +
+             std::to_string(g.size.parameters) + " weights" +
+             (found.unexpected.empty() ? "" : ", and " + shown(found.unexpected[0])),
+         "give the network that it is of, other names, or .strict = false");
+  fail("must have the network's weights alone; found " + shown(found.unexpected[0]) + " as well",
+       "give the network that it is of, or .strict = false");
+}
+
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
+
+TYPENET_INLINE void save_safetensors(engine& e, std::string const& path, weights_options const& options) {
+  bool const torch = options.naming.convention == weight_convention::torch;
+  graph_view const& g = e.graph();
+  weight_layout const layout(g, options.naming.convention);
+  std::vector<std::string> const names = weight_names(g, options.naming);
+  long long const batches = options.batches_tracked < 0 ? 0 : options.batches_tracked;
+  std::vector<safetensors::source> tensors;
+  std::vector<std::vector<float>> values(names.size());
+  for (int k = 0; k < g.size.parameters; ++k) {
+    auto const i = static_cast<std::size_t>(k);
+    std::vector<float> ours(static_cast<std::size_t>(g.parameters[k].count()));
+    e.read_parameter(k, ours.data());
+    values[i].resize(ours.size());
+    layout.from_ours(k, ours.data(), values[i].data());
+    tensors.push_back({names[i],
+                       safetensors::dtype::f32,
+                       layout.shape(k),
+                       {reinterpret_cast<char const*>(values[i].data()), values[i].size() * sizeof(float)}});
+    if (torch && g.parameters[k].role == role::moving_variance)
+      tensors.push_back({detail::batches_name(names[i]),
+                         safetensors::dtype::i64,
+                         {},
+                         {reinterpret_cast<char const*>(&batches), sizeof batches}});
+  }
+  safetensors::write(path, std::move(tensors), {{"format", torch ? "pt" : "keras"}});
+}
+
+TYPENET_INLINE void save_safetensors(trainer& t, std::string const& path, weights_options options) {
+  if (options.batches_tracked < 0) options.batches_tracked = static_cast<long long>(t.steps());
+  save_safetensors(t.engine(), path, options);
+}
+
+TYPENET_INLINE loaded_weights load_safetensors(engine& e, std::string const& path, weights_options const& options) {
+  safetensors::file const file(path);
+  weight_layout const layout(e.graph(), options.naming.convention);
+  std::vector<std::string> const names = weight_names(e.graph(), options.naming);
+  detail::weight_reader reader(file, options);
+  loaded_weights found = reader.check(e, layout, names);
+  std::vector<float> theirs, ours;
+  for (int k = 0; k < e.graph().size.parameters; ++k)
+    if (safetensors::tensor const* const t = file.find(names[static_cast<std::size_t>(k)]);
+        t && (!options.skip_mismatch || t->shape == layout.shape(k))) {
+      reader.read(*t, theirs);
+      ours.resize(theirs.size());
+      layout.to_ours(k, theirs.data(), ours.data());
+      e.write_parameter(k, ours.data());
+    }
+  return found;
+}
+
+TYPENET_INLINE loaded_weights load_safetensors(trainer& t, std::string const& path, weights_options const& options) {
+  return load_safetensors(t.engine(), path, options);
+}
+
+}  // namespace dsl::TYPENET_MODE

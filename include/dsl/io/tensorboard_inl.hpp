@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/io/event_file.hpp>
+#include <dsl/io/folders.hpp>
+#include <dsl/io/tensorboard.hpp>
+#include <dsl/training/callback_state.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace dsl::TYPENET_MODE {
+
+TYPENET_INLINE tensorboard::tensorboard(std::string log_dir, tensorboard_options const& o)
+    : train_{log_dir + "/train"}, validation_{std::move(log_dir) + "/validation"}, options_(o) {
+  if (o.update_freq < 0)
+    throw option_error(detail::message(
+        {"tensorboard: update_freq must be 0 (epochs alone) or a number of batches; found ", o.update_freq}));
+}
+
+TYPENET_INLINE void tensorboard::on_train_begin(fit_run& run) {
+  close();
+  warned_ = begun_ = false;
+  if (number_ == 0 || (run.next.epoch == 0 && run.next.step == 0)) number_ = detail::number_for_run();
+  if (!run.leads) return;
+  for (log const* l : {&train_, &validation_}) {
+    if (l == &validation_ && !run.validates) continue;
+    std::string const file = l->folder + "/" + detail::event_file::begun;
+    detail::make_folders(file, "tensorboard");
+    check_writable(file, "tensorboard");
+  }
+}
+
+TYPENET_INLINE void tensorboard::on_epoch_begin(fit_run& run) {
+  if (!run.leads || std::exchange(begun_, true)) return;
+  before_ = {run.epoch, run.epoch * run.steps + run.next.step};
+  write(train_, {});
+  if (run.validates) write(validation_, {});
+}
+
+TYPENET_INLINE void tensorboard::on_batch_end(fit_run& run) {
+  if (options_.update_freq == 0 || !run.leads) return;
+  std::int64_t const batch = run.epoch * run.steps + run.step + 1;
+  if (batch % options_.update_freq != 0) return;
+  scores const& s = run.current.train;
+  write(train_, s.has_acc() ? detail::scalars_record(detail::wall_time(), batch,
+                                                     {{"batch_loss", s.loss}, {"batch_accuracy", s.acc}})
+                            : detail::scalars_record(detail::wall_time(), batch, {{"batch_loss", s.loss}}));
+}
+
+TYPENET_INLINE void tensorboard::on_epoch_end(fit_run& run) {
+  if (!run.leads) return;
+  epoch_record const& e = run.current;
+  double const now = detail::wall_time();
+  write(train_, e.train.has_acc()
+                    ? detail::scalars_record(now, e.epoch,
+                                             {{"epoch_loss", e.train.loss},
+                                              {"epoch_accuracy", e.train.acc},
+                                              {"epoch_learning_rate", e.learning_rate}})
+                    : detail::scalars_record(now, e.epoch,
+                                             {{"epoch_loss", e.train.loss}, {"epoch_learning_rate", e.learning_rate}}));
+  if (!e.validated) return;
+  write(validation_, e.validation.has_acc()
+                         ? detail::scalars_record(
+                               now, e.epoch, {{"epoch_loss", e.validation.loss}, {"epoch_accuracy", e.validation.acc}})
+                         : detail::scalars_record(now, e.epoch, {{"epoch_loss", e.validation.loss}}));
+}
+
+TYPENET_INLINE void tensorboard::write(log& l, std::string_view record) {
+  l.waiting += record;
+  detail::write_or_warn(warned_, [&] {
+    if (!l.file) l.file = std::make_shared<detail::event_file>(l.folder, number_, before_);
+    l.file->append(l.waiting);
+    l.waiting.clear();
+  });
+}
+
+TYPENET_INLINE void tensorboard::close() {
+  for (log* l : {&train_, &validation_}) l->file.reset(), l->waiting.clear();
+}
+
+}  // namespace dsl::TYPENET_MODE

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/detail/utf8.hpp>
+#include <dsl/network.hpp>
+#include <dsl/text/dot.hpp>
+#include <dsl/text/format.hpp>
+#include <dsl/text/summary.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+namespace dsl::text::TYPENET_MODE {
+
+TYPENET_INLINE std::string dot_string(std::string_view s) {
+  std::string quoted = "\"";
+  for (std::size_t begin = 0, end = 0; begin <= s.size(); begin = end + 1) {
+    end = std::min(s.find('\n', begin), s.size());
+    if (begin > 0) quoted += "\\n";
+    for (char const c : detail::without_controls(s.substr(begin, end - begin))) {
+      if (c == '"' || c == '\\') quoted += '\\';
+      quoted += c;
+      if (c == '&') quoted += "amp;";
+    }
+  }
+  return quoted + '"';
+}
+
+TYPENET_INLINE std::string dot_details(graph_view const& g, node const& n) {
+  std::string text;
+  if (n.kind == op::conv2d) {
+    int const* const dims = g.parameters[n.first_parameter].dims;
+    text = fmt::format(" {}x{}", dims[2], dims[3]);
+  } else if (n.kind == op::max_pool2d || n.kind == op::avg_pool2d) {
+    text = fmt::format(" {}x{}", n.window.height, n.window.width);
+  } else if (n.kind == op::dropout) {
+    return fmt::format(" {:g}", n.rate);
+  }
+  if (!text.empty() && n.window.stride > 1) text += fmt::format(", stride {}", n.window.stride);
+  if (n.groups > 1) text += fmt::format(", {} groups", n.groups);
+  return text;
+}
+
+TYPENET_INLINE dot_writer::dot_writer(graph_view const& g)
+    : graph_(g), names_(g), device_(static_cast<std::size_t>(g.size.scopes), nobody) {
+  for (int i = 0; i < g.size.nodes; ++i)
+    for (int s = g.nodes[i].scope; s >= 0 && g.nodes[i].kind != op::transfer; s = g.scopes[s].parent) {
+      int& d = device_[static_cast<std::size_t>(s)];
+      d = d == nobody || d == g.nodes[i].device ? g.nodes[i].device : several;
+    }
+}
+
+TYPENET_INLINE std::string dot_writer::layers(int indent) {
+  for (int i = 0; i < graph_.size.nodes; ++i) {
+    node const& n = graph_.nodes[i];
+    if (n.kind == op::transfer) continue;
+    std::vector<int> around;  // the clusters that the node is in, from the outermost
+    for (int s = n.scope; s > 0; s = graph_.scopes[s].parent)
+      if (!names_.is_one_node(s)) around.insert(around.begin(), s);
+    std::size_t common = 0;
+    while (common < open_.size() && common < around.size() && open_[common] == around[common]) ++common;
+    while (open_.size() > common) leave(indent);
+    while (open_.size() < around.size()) enter(around[open_.size()], indent);
+    line(indent, fmt::format("n{} [label={}{}];", i, dot_string(label(i)), look(n)));
+  }
+  while (!open_.empty()) leave(indent);
+  return std::exchange(text_, {});
+}
+
+TYPENET_INLINE std::string dot_writer::edges(int indent) {
+  for (int i = 0; i < graph_.size.nodes; ++i) {
+    node const& n = graph_.nodes[i];
+    for (int k = 0; k < n.inputs && n.kind != op::transfer; ++k) {
+      int const from = maker_of(graph_, graph_.input(n, k));
+      int const before = graph_.nodes[from].device;
+      line(indent,
+           fmt::format("n{} -> n{}{};", from, i,
+                       before == n.device ? "" : fmt::format(" [style=dashed, label=\"{} to {}\"]", before, n.device)));
+    }
+  }
+  return std::exchange(text_, {});
+}
+
+TYPENET_INLINE std::string dot_writer::label(int i) const {
+  node const& n = graph_.nodes[i];
+  bool const whole = n.kind != op::input && names_.is_one_node(n.scope);
+  std::string text = n.kind == op::input ? "input" : names_.reference(i) + " ";
+  if (facts_of(n).inputs > 1 || (n.kind != op::input && !whole))
+    text = operation(n);
+  else if (n.kind != op::input)
+    text += names_.name(n.scope);
+  text += dot_details(graph_, n) + "\n" + shape(graph_.output_shape(n));
+  long long parameters = 0;
+  for (int p = 0; p < n.parameters; ++p) parameters += graph_.parameters[n.first_parameter + p].count();
+  if (parameters > 0) text += "\n" + thousands(parameters) + (parameters == 1 ? " parameter" : " parameters");
+  if (placed() && device_of(n.scope) == several) text += fmt::format("\ndevice {}", n.device);
+  return text;
+}
+
+TYPENET_INLINE std::string dot_writer::look(node const& n) const {
+  static constexpr char const* devices[] = {"#dbe9f6", "#fde3cf", "#dcefdc", "#ecdff0", "#fbf3c8", "#f6d9e3"};
+  char const* const colour = placed() ? devices[n.device % 6] : n.parameters > 0 ? devices[0] : "#f4f4f4";
+  bool const joins = facts_of(n).inputs > 1 || n.kind == op::input;
+  return fmt::format(", fillcolor=\"{}\"{}", colour, joins ? ", shape=ellipse" : "");
+}
+
+TYPENET_INLINE void dot_writer::enter(int scope, int indent) {
+  std::string what = names_.path(scope) + " " + names_.name(scope);
+  int const device = device_of(scope);
+  if (placed() && device >= 0 && device_of(graph_.scopes[scope].parent) == several)
+    what += fmt::format("\ndevice {}", device);
+  line(indent, fmt::format("subgraph cluster_{} {{", scope));
+  open_.push_back(scope);
+  line(indent, fmt::format("label={};", dot_string(what)));
+}
+
+TYPENET_INLINE void dot_writer::leave(int indent) {
+  open_.pop_back();
+  line(indent, "}");
+}
+
+TYPENET_INLINE void dot_writer::line(int indent, std::string const& words) {
+  text_.append(static_cast<std::size_t>(indent) + 2 * open_.size(), ' ').append(words) += '\n';
+}
+
+}  // namespace dsl::text::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
+
+TYPENET_INLINE std::string dot(graph_view const& g, dot_options const& o) {
+  text::dot_writer writer(g);
+  bool const framed = o.towers > 1 || o.micro_batches > 1;
+  std::string const title = (o.title.empty() ? "" : o.title + "\n") + text::thousands(parameter_count(g)) +
+                            " parameters, " + text::thousands(forward_macs(g)) + " multiply-adds a sample";
+  std::string all =
+      "digraph network {\n"
+      "  graph [fontname=\"DejaVu Sans,sans-serif\", fontsize=11, labelloc=t, labeljust=l, style=rounded, "
+      "color=\"#888888\", nodesep=0.2, "
+      "ranksep=0.25];\n"
+      "  node [fontname=\"DejaVu Sans,sans-serif\", fontsize=10, shape=box, style=\"rounded,filled\", "
+      "color=\"#888888\", "
+      "margin=\"0.12,0.04\", height=0.2];\n"
+      "  edge [fontname=\"DejaVu Sans,sans-serif\", fontsize=9, color=\"#555555\", arrowsize=0.6];\n";
+  all += "  label=" + text::dot_string(title) + ";\n";
+  if (framed) {
+    std::string frame;
+    if (o.towers > 1)
+      frame += fmt::format("towers 0 to {}: each has these layers, and a part of every batch", o.towers - 1);
+    if (o.micro_batches > 1)
+      frame += fmt::format("{}{} goes through in {} micro-batches", frame.empty() ? "" : "\n",
+                           o.towers > 1 ? "that" : "every batch", o.micro_batches);
+    all += "  batch [shape=ellipse, fillcolor=\"#ffffff\"];\n  subgraph cluster_towers {\n    label=" +
+           text::dot_string(frame) + ";\n    style=\"rounded,dashed\";\n";
+  }
+  all += writer.layers(framed ? 4 : 2);
+  if (framed)
+    all += fmt::format(
+        "  }}\n  outputs [label=\"outputs, in order\", shape=ellipse, fillcolor=\"#ffffff\"];\n"
+        "  batch -> n0;\n  n{} -> outputs;\n",
+        text::maker_of(g, g.result()));
+  return all + writer.edges(2) + "}\n";
+}
+
+}  // namespace dsl::TYPENET_MODE

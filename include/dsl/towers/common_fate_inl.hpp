@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/detail/threads.hpp>
+#include <dsl/towers/common_fate.hpp>
+#include <dsl/towers/process_group.hpp>
+
+#include <string>
+
+namespace dsl::detail::TYPENET_MODE {
+
+TYPENET_INLINE void common_fate::require() const {
+  if (broken_) refuse();
+}
+
+TYPENET_INLINE void common_fate::break_with(std::string const& why) {
+  if (broken_) return;  // the first reason is the cause
+  broken_ = true;
+  why_ = why;
+  if (exchanging_) world_->interrupt(why);
+  changed.notify_all();
+}
+
+TYPENET_INLINE void common_fate::wait_for_exchange() {
+  while (exchanging_) changed.wait(guard);
+}
+
+}  // namespace dsl::detail::TYPENET_MODE

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
+#include <dsl/detail/pinned_threads.hpp>
+#include <dsl/placement/parts.hpp>
+#include <dsl/towers/agreement.hpp>
+#include <dsl/towers/engine.hpp>
+#include <dsl/towers/in_process.hpp>
+#include <dsl/towers/places.hpp>
+#include <dsl/towers/towers.hpp>
+#include <dsl/warning.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dsl::detail::TYPENET_MODE {
+
+TYPENET_INLINE towers_engine::towers_engine(tower_factory const& factory, graph_view const& g, engine_options const& o,
+                                            towers const& t)
+    : engine(g, o),
+      policy_(t.policy),
+      towers_(t.count),
+      places_(places_of(factory, t)),
+      world_(t.processes && t.processes->processes() > 1 ? t.processes : nullptr),
+      agreement_(world_, *this),
+      group_(t.count, world_),
+      metrics_(group_.ranks()),
+      threads_(towers_, places_.begin()) {
+  if (t.policy.moments == tower_moments::synchronized && (g.size.devices > 1 || o.micro_batches > 1))
+    throw option_error("towers: batch_norm can't be synchronized in a network on several devices or in micro-batches");
+  if (world_) meet_others();
+  engines_ = std::vector<std::unique_ptr<engine>>(static_cast<std::size_t>(towers_));
+  on_all([&](int i) {
+    engine_options mine = o;
+    mine.group = &group_.at(i);
+    mine.moments = t.policy.moments;
+    int const device = t.devices.empty() ? i : t.devices[static_cast<std::size_t>(i)];
+    engines_[static_cast<std::size_t>(i)] = factory.make(factory.executor, {i, towers_, device}, g, mine);
+  });
+  // with other blocks a plan may have its batch_norms in another order, in which they would wait for each other
+  if (world_ && policy_.moments == tower_moments::synchronized)
+    world_->agree("the channels of a block, which synchronized needs", channel_block());
+}
+
+TYPENET_INLINE towers_engine::~towers_engine() {
+  // each on its own thread, where the libraries' state of it is
+  threads_.run([this](int i) { engines_[static_cast<std::size_t>(i)].reset(); }, [](int) {});
+}
+
+TYPENET_INLINE int towers_engine::prepare(mode m, batch_part part, target_kind targets) {
+  int count = 0;
+  for (program const& p : programs_) {
+    if (p.mode == m && p.part == part && p.targets == targets && !p.resident) return count;
+    ++count;
+  }
+  require_samples(part);
+  return add({.mode = m, .part = part, .targets = targets}, [m, targets](engine& e, batch_part mine) {
+    return mine.size > 0 || m == dsl::mode::training ? e.prepare(m, mine, targets) : -1;
+  });
+}
+
+TYPENET_INLINE bool towers_engine::keeps(dataset const& data, augmentation const& augment) const {
+  for (int i = 0; i < towers_; ++i)
+    if (!at(i).keeps(data, augment)) return false;
+  return true;
+}
+
+TYPENET_INLINE int towers_engine::prepare_resident(dataset const& data, augmentation const& augment, batch_part part,
+                                                   bool shuffle) {
+  require_samples(part);
+  if (!keeps(data, augment)) return -1;
+  int const added = add({.mode = dsl::mode::training, .part = part, .resident = true},
+                        [&](engine& e, batch_part mine) { return e.prepare_resident(data, augment, mine, shuffle); });
+  program const& made = programs_[added];
+  for (int i = 0; i < added; ++i)
+    if (programs_[i].resident && programs_[i].each[0].program == made.each[0].program) {
+      programs_.drop_last();
+      return i;
+    }
+  return added;
+}
+
+TYPENET_INLINE void towers_engine::start_epoch(int which, int epoch, std::int64_t step) {
+  program const& p = program_of(which);
+  if (p.resident) on_all([&](int i) { at(i).start_epoch(p.each[i].program, epoch, step); });
+}
+
+TYPENET_INLINE void towers_engine::run(int which, batch_view const& batch) {
+  program const& p = program_of(which);
+  group_.require_all();  // parameters may differ
+  if (batch.size != p.part.size)
+    throw option_error(message({"batch: this program takes ", p.part.size, " samples, not ", batch.size}));
+  long long const picture = graph_.output_shape(graph_.nodes[0]).size();
+  long long const outputs = graph_.shape_of(graph_.result()).size();
+  auto const step = [&](int i) {
+    share const& s = p.each[i];
+    if (s.program < 0) return;
+    int const begin = s.part.first - p.part.first;
+    batch_view mine = batch;
+    mine.size = s.part.size;
+    if (batch.images) mine.images += begin * picture;
+    if (batch.labels) mine.labels += begin;
+    if (batch.values) mine.values += begin * outputs;
+    at(i).run(s.program, mine);
+  };
+  if (p.mode == dsl::mode::training) {
+    agreement_.parameters_trained();
+    // the others wait for whoever fails
+    threads_.run(step, [this](int i) { group_.abort(message({tower(i), " failed in an earlier step: ", cause()})); });
+  } else {
+    on_all(step);
+  }
+}
+
+TYPENET_INLINE batch_metrics towers_engine::metrics(int which) {
+  program const& p = program_of(which);
+  report* const own = metrics_.begin() + group_.first_rank();
+  for (int i = 0; i < towers_; ++i)
+    own[i] = {p.each[i].part.size > 0 ? at(i).metrics(p.each[i].program) : batch_metrics{}, agreement_.own_request()};
+  if (world_) world_->exchange("metrics", metrics_sent_.begin(), metrics_received_.begin());
+  batch_metrics sum;
+  int asked = 0;
+  for (report const& r : metrics_) {
+    sum.loss += r.metrics.loss, sum.correct += r.metrics.correct;
+    if (r.asks > asked) asked = static_cast<int>(r.asks);
+  }
+  agreement_.requested(asked);
+  return sum;
+}
+
+TYPENET_INLINE batch_part towers_engine::share_of(int batch) const {
+  if (!world_) return batch;
+  batch_part const first = part_of(batch, group_.ranks(), group_.first_rank(), policy_);
+  batch_part const last = part_of(batch, group_.ranks(), group_.first_rank() + towers_ - 1, policy_);
+  return {last.first + last.size - first.first, first.first, batch};
+}
+
+TYPENET_INLINE void towers_engine::read_result(int which, float* out) {
+  program const& p = program_of(which);
+  long long const outputs = graph_.shape_of(graph_.result()).size();
+  for (int i = 0; i < towers_; ++i)
+    if (share const& s = p.each[i]; s.part.size > 0)
+      at(i).read_result(s.program, out + (s.part.first - p.part.first) * outputs);
+}
+
+TYPENET_INLINE void towers_engine::write_parameter(int k, float const* in) {
+  agreement_.parameters_written();
+  for (int i = 0; i < towers_; ++i) at(i).write_parameter(k, in);
+}
+
+TYPENET_INLINE void towers_engine::write_slot(int s, int k, float const* in) {
+  agreement_.parameters_written();
+  for (int i = 0; i < towers_; ++i) at(i).write_slot(s, k, in);
+}
+
+TYPENET_INLINE long long towers_engine::arena_bytes() const {
+  long long all = 0;
+  for (int i = 0; i < towers_; ++i) all += at(i).arena_bytes();
+  return all;
+}
+
+TYPENET_INLINE long long towers_engine::executor_bytes() const {
+  long long all = 0;
+  for (int i = 0; i < towers_; ++i) all += at(i).executor_bytes();
+  return all;
+}
+
+TYPENET_INLINE std::string towers_engine::description() const {
+  return message({towers_, towers_ == 1 ? " tower" : " towers", ", each ", at(0).description()});
+}
+
+TYPENET_INLINE batch_part towers_engine::own_part(mode m, batch_part const& part, int i) const {
+  if (world_ && m != dsl::mode::inference) return part_of(part.whole, group_.ranks(), group_.first_rank() + i, policy_);
+  batch_part mine = part_of(part.size, towers_, i, policy_);
+  mine.first += part.first, mine.whole = part.whole;
+  return mine;
+}
+
+TYPENET_INLINE void towers_engine::require_samples(batch_part const& part) const {
+  if (part.size < 1 && !world_)  // of several processes, some may have none
+    throw option_error(message({"batch: a program needs 1 sample or more; found ", part.size}));
+}
+
+TYPENET_INLINE void towers_engine::meet_others() {
+  world_->agree("how the towers cut a batch", policy_.even);
+  world_->agree("what becomes of the towers' moments", static_cast<int>(policy_.moments));
+  metrics_sent_ = metrics_received_ = list<process_message>(world_->processes());
+  auto const bytes = static_cast<long long>(sizeof(report));
+  report* const own = metrics_.begin() + group_.first_rank();
+  report* all = metrics_.begin();
+  for (int q = 0; q < world_->processes(); all += group_.ranks_of(q++)) {
+    metrics_sent_[q] = {own, bytes * towers_};
+    metrics_received_[q] = {all, bytes * group_.ranks_of(q)};
+  }
+}
+
+TYPENET_INLINE towers_engine::program const& towers_engine::program_of(int which) const {
+  if (which < 0 || which >= programs_.size()) throw option_error("engine: there is no such program; prepare() it");
+  return programs_[which];
+}
+
+TYPENET_INLINE void towers_engine::warn_of_single_samples(program const& p) {
+  bool const cuts = group_.ranks() > 1 || options_.micro_batches > 1;
+  bool const speaks = !world_ || world_->process() == 0;
+  if (warned_ || !cuts || !speaks || !normalises_parts(graph_, policy_)) return;
+  int const batch = world_ ? p.part.whole : p.part.size;
+  for (int rank = 0; rank < group_.ranks() && !warned_; ++rank) {
+    int const part = part_of(batch, group_.ranks(), rank, policy_).size;
+    if (smallest_micro_batch(part, options_.micro_batches) != 1) continue;
+    warned_ = true;
+    on_warning(
+        message({tower_of_rank(rank), part > 1 ? " has micro-batches of" : " has", " a single sample of a ",
+                 "batch of ", p.part.whole, ", and batch_norm takes its moments alone; use a larger batch, ", "fewer ",
+                 options_.micro_batches > 1 ? "towers or micro-batches" : "towers, or synchronized batch_norm"})
+            .c_str());
+  }
+}
+
+TYPENET_INLINE std::string towers_engine::cause() {
+  try {
+    throw;
+  } catch (std::exception const& e) {
+    return e.what();
+  } catch (...) {
+    return "it threw what is no std::exception";
+  }
+}
+
+TYPENET_INLINE std::string towers_engine::tower_of_rank(int rank) const {
+  return message({"towers: tower ", rank, " of ", group_.ranks()});
+}
+
+}  // namespace dsl::detail::TYPENET_MODE

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
+#include <dsl/detail/printable.hpp>
+#include <dsl/error.hpp>
+#include <dsl/training/callback.hpp>
+#include <dsl/training/callback_state.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace dsl::TYPENET_MODE {
+
+TYPENET_INLINE callback_state::callback_state(std::string bytes, std::string from)
+    : bytes_(std::move(bytes)), from_(std::move(from)), restores_(true) {}
+
+TYPENET_INLINE void callback_state::same(char const* key, std::string const& value) {
+  std::string found = value;
+  array(key, found);
+  if (found != value)
+    throw file_error(detail::message({from_, " has the ", key, " ", detail::excerpt(found), ", this one has ", value,
+                                      "; choose the same one, or start without"}));
+}
+
+TYPENET_INLINE void callback_state::need(bool holds, char const* what) const {
+  if (restores_ && !holds)
+    throw file_error(detail::message({from_, " must have ", what, "; found another; it is damaged: start without"}));
+}
+
+TYPENET_INLINE void callback_state::write(char const* key, void const* data, std::size_t size) {
+  std::uint64_t const stored = size;
+  bytes_.append(key).push_back('\0');
+  bytes_.append(reinterpret_cast<char const*>(&stored), sizeof stored);
+  if (size > 0) bytes_.append(static_cast<char const*>(data), size);
+}
+
+TYPENET_INLINE void callback_state::read(char const* key, void* data, std::size_t size, bool booleans) const {
+  field const f = find(key);
+  if (!f.found) return;
+  if (f.size != size)
+    throw file_error(detail::message(
+        {from_, " has ", f.size, " bytes of ", key, "; expected ", size, "; it is another program's: start without"}));
+  for (std::size_t i = 0; booleans && i < size; ++i)  // a bool that is neither can't even be looked at
+    if (auto const byte = static_cast<unsigned char>(bytes_[f.at + i]); byte > 1)
+      throw file_error(detail::message(
+          {from_, " has the ", key, " ", static_cast<int>(byte), "; expected 0 or 1; it is damaged: start without"}));
+  if (size > 0) std::memcpy(data, bytes_.data() + f.at, size);
+}
+
+TYPENET_INLINE callback_state::field callback_state::find(char const* key) const {
+  for (std::size_t at = 0; at < bytes_.size();) {
+    std::size_t const end = bytes_.find('\0', at);
+    std::uint64_t size = 0;
+    if (end == bytes_.npos || bytes_.size() - end - 1 < sizeof size) break;
+    std::memcpy(&size, bytes_.data() + end + 1, sizeof size);
+    std::size_t const data = end + 1 + sizeof size;
+    if (size > bytes_.size() - data) break;
+    if (bytes_.compare(at, end - at, key) == 0) return {data, size, true};
+    at = data + size;
+  }
+  return {};
+}
+
+}  // namespace dsl::TYPENET_MODE

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/detail/option_check.hpp>
+#include <dsl/training/compile.hpp>
+#include <dsl/training/loss_check.hpp>
+
+namespace dsl::detail::TYPENET_MODE {
+
+TYPENET_INLINE engine_options checked_options(graph_view const& g, update_rule const& update,
+                                              compile_options const& o) {
+  require_probabilities(g, o.loss);
+  option_check{"batch_norm_momentum"}.need(
+      (o.batch_norm_momentum >= 0 && o.batch_norm_momentum < 1) || o.batch_norm_momentum == -1,
+      "it must be 0 to less than 1, or -1 for the layers' own", o.batch_norm_momentum);
+  option_check{"label_smoothing"}.need(
+      o.label_smoothing == 0 ||
+          (o.loss == loss::categorical_crossentropy && o.label_smoothing > 0 && o.label_smoothing < 1),
+      "it must be 0 to less than 1, and 0 but with categorical_crossentropy", o.label_smoothing);
+  return {.seed = o.seed,
+          .update = update,
+          .loss = o.loss,
+          .batch_norm_momentum = o.batch_norm_momentum,
+          .unbiased_running_variance = o.unbiased_running_variance,
+          .verify = o.verify,
+          .label_smoothing = o.label_smoothing};
+}
+
+}  // namespace dsl::detail::TYPENET_MODE

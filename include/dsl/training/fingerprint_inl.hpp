@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/data/augment.hpp>
+#include <dsl/data/dataset.hpp>
+#include <dsl/detail/mode.hpp>
+#include <dsl/executors/engine.hpp>
+#include <dsl/graph/facts.hpp>
+#include <dsl/training/fingerprint.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+namespace dsl::detail::TYPENET_MODE {
+
+TYPENET_INLINE fingerprint::fingerprint(int version) {
+  if (version > 0) add(version);  // version 0 hashed none
+}
+
+TYPENET_INLINE void fingerprint::add(void const* data, std::size_t bytes) {
+  auto const* from = static_cast<unsigned char const*>(data);
+  std::uint64_t word = 0;
+  for (; bytes >= sizeof word; bytes -= sizeof word, from += sizeof word) {
+    std::memcpy(&word, from, sizeof word);
+    mix(word);
+  }
+  word = 0;
+  std::memcpy(&word, from, bytes);
+  mix(word ^ bytes << 56);
+}
+
+TYPENET_INLINE void fingerprint::mix(std::uint64_t word) {
+  value_ = (value_ ^ word) * 0x100000001b3u;
+  value_ ^= value_ >> 29;  // else a word's highest bits would stay among the highest
+}
+
+TYPENET_INLINE void add_operation(fingerprint& f, node const& x) {
+  auto const& [kind, function, device, first_input, inputs, output, first_parameter, parameters, scope, window, rate,
+               epsilon, momentum, custom, groups, frozen, counts_padding] = x;  // frozen ones have the same weights
+  f.add(parameters);
+  f.add(groups);
+  if (!counts_padding) f.add(1);  // nothing where it does, so that files from before this member stay valid
+  if (!custom) return;
+  std::string_view const own = word_of(x);
+  f.add(own.data(), own.size());
+  auto const& [name, operands, or_more, owned, roles, optional, takes_flat, makes, options, gradients, reads,
+               parameters_read, kept, forward_in_place, gradient_in_place, gradient_over_input, slices, renames,
+               mixes_samples, gives_probabilities] = custom->facts;
+  for (int v :
+       {operands, static_cast<int>(or_more), owned, static_cast<int>(takes_flat), static_cast<int>(makes),
+        static_cast<int>(options), static_cast<int>(gradients), static_cast<int>(reads[0]), static_cast<int>(reads[1]),
+        static_cast<int>(parameters_read), static_cast<int>(kept), static_cast<int>(forward_in_place),
+        static_cast<int>(gradient_in_place), static_cast<int>(gradient_over_input), static_cast<int>(slices),
+        static_cast<int>(renames), static_cast<int>(mixes_samples), static_cast<int>(gives_probabilities)})
+    f.add(v);
+  for (role r : roles) f.add(static_cast<int>(r));
+  if (optional > 0)
+    f.add(static_cast<int>(optional));  // nothing where there is none, so that files from before this member stay valid
+}
+
+TYPENET_INLINE std::uint64_t fingerprint_of(graph_view const& g, int version) {
+  fingerprint f(version);
+  for (int n = 0; n < g.size.nodes; ++n) {
+    node const& x = g.nodes[n];
+    shape const& s = g.output_shape(x);
+    for (int v :
+         {static_cast<int>(x.kind), static_cast<int>(x.function), static_cast<int>(x.device), s.channels, s.height,
+          s.width, x.inputs, x.window.height, x.window.width, x.window.stride, x.window.pad_top, x.window.pad_left})
+      f.add(v);
+    for (double v : {x.rate, x.epsilon, x.momentum}) f.add(v);
+    for (int i = 0; i < x.inputs; ++i) f.add(g.input(x, i));
+    if (version > 0) add_operation(f, x);
+  }
+  for (int k = 0; k < g.size.parameters; ++k) {
+    auto const& [role, node, dims, rank, fan_in, fan_out, frozen] = g.parameters[k];
+    for (int d : dims) f.add(d);
+    if (version > 0)
+      for (int v : {static_cast<int>(role), node, rank, fan_in, fan_out}) f.add(v);
+  }
+  return f.value();
+}
+
+TYPENET_INLINE std::uint64_t fingerprint_of(update_rule const& u, int version) {
+  fingerprint f(version);
+  for (double v : {u.momentum, u.weight_decay, u.first_decay, u.second_decay, u.epsilon, u.clip.norm, u.clip.value,
+                   u.clip.norm_epsilon})
+    f.add(v);
+  for (int v : {static_cast<int>(u.method), static_cast<int>(u.where), static_cast<int>(u.nesterov),
+                static_cast<int>(u.rate_in_velocity), static_cast<int>(u.decoupled), static_cast<int>(u.centered)})
+    f.add(v);
+  return f.value();
+}
+
+TYPENET_INLINE std::uint64_t fingerprint_of_frozen(graph_view const& g) {
+  fingerprint f;
+  bool any = false;
+  for (int n = 0; n < g.size.nodes; ++n)
+    if (g.nodes[n].frozen && g.nodes[n].parameters > 0) f.add(n), any = true;
+  return any ? f.value() : 0;
+}
+
+TYPENET_INLINE std::uint64_t fingerprint_of(engine_options const& o, graph_view const& g, int version) {
+  fingerprint f(version);
+  if (std::uint64_t const frozen = fingerprint_of_frozen(g)) f.add(frozen);
+  f.add(fingerprint_of(o.update, version));
+  for (double v : {o.batch_norm_momentum, o.label_smoothing}) f.add(v);
+  for (int v : {static_cast<int>(o.loss), static_cast<int>(o.unbiased_running_variance), o.micro_batches}) f.add(v);
+  return f.value();
+}
+
+TYPENET_INLINE std::uint64_t fingerprint_of(dataset const& data) {
+  fingerprint f;
+  if (data.has_classes())
+    for (std::int64_t i = 0; i < data.size; ++i) f.add(data.label(i));
+  else if (data.values > 0)
+    f.add(data.wanted(0), static_cast<std::size_t>(data.size * data.values) * sizeof(float));
+  auto const bytes = static_cast<std::int64_t>(data.sample.size()) * (data.has_bytes() ? 1 : 4);
+  pictures_looked_at const some{data.size, bytes};
+  for (std::int64_t i = 0; i < some.count(); ++i) f.add(data.pixels(some[i]), static_cast<std::size_t>(bytes));
+  if (data.mean) f.add(data.mean->data(), data.mean->size() * sizeof(float));
+  if (data.deviation) f.add(data.deviation->data(), data.deviation->size() * sizeof(float));
+  return f.value();
+}
+
+TYPENET_INLINE std::uint64_t fingerprint_of(engine& e) {
+  fingerprint f;
+  std::vector<float> values;
+  for (int k = 0; k < e.graph().size.parameters; ++k) {
+    parameter const& p = e.graph().parameters[k];
+    values.resize(static_cast<std::size_t>(p.count()));
+    for (int s = -1; s < (p.trainable() ? e.options().update.slots() : 0); ++s) {
+      s < 0 ? e.read_parameter(k, values.data()) : e.read_slot(s, k, values.data());
+      f.add(values.data(), values.size() * sizeof(float));
+    }
+  }
+  return f.value();
+}
+
+TYPENET_INLINE std::uint64_t fingerprint_of(augmentation const& policy, shape const& picture, int epochs) {
+  fingerprint f;
+  f.add(static_cast<bool>(policy));
+  int const last = epochs < 10'000 ? epochs : 10'000;  // of 2,000,000,000 it would take minutes
+  for (int epoch = 0; epoch < 4 || epoch < last; ++epoch)
+    for (std::int64_t sample = 0; sample < (epoch < 4 ? 64 : 1); ++sample) {
+      transform const t = policy.draw(1, epoch, sample, picture);
+      f.add(t.dy), f.add(t.dx);
+      for (int v : {static_cast<int>(t.flip), static_cast<int>(t.interpolation), static_cast<int>(t.outside),
+                    t.hole.top, t.hole.left, t.hole.height, t.hole.width})
+        f.add(v);
+    }
+  return f.value();
+}
+
+}  // namespace dsl::detail::TYPENET_MODE

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
+#include <dsl/error.hpp>
+#include <dsl/training/callback.hpp>
+#include <dsl/training/metrics.hpp>
+
+#include <string>
+
+namespace dsl::TYPENET_MODE {
+
+TYPENET_INLINE any_metric metric_named(std::string const& name) {
+  if (name == "accuracy") return metric_value<train_accuracy>();
+  if (name == "val_accuracy") return metric_value<val_accuracy>();
+  for (any_metric const& m : {metric_value<train_loss>(), metric_value<train_accuracy>(), metric_value<val_loss>(),
+                              metric_value<val_accuracy>()})
+    if (name == m.name) return m;
+  throw option_error(detail::message({"monitor: it must be one of loss, acc, val_loss, val_acc; found ", name}));
+}
+
+}  // namespace dsl::TYPENET_MODE
+
+namespace dsl::detail::TYPENET_MODE {
+
+TYPENET_INLINE monitor::monitor(any_metric const& m, monitor_mode mode, double delta)
+    : what(m), more(mode == monitor_mode::automatic ? m.more_is_better : mode == monitor_mode::max), min_delta(delta) {}
+
+TYPENET_INLINE void monitor::require(fit_run const& run, char const* who) const {
+  if (!what.of)
+    throw option_error(message({who, ": its monitor is empty; take metric_named(...), or a metric's type"}));
+  if (what.of_validation && !run.validates)
+    throw option_error(message({who, ": its monitor is ", what.name,
+                                ", and this run has no validation data; give fit .validation, or watch loss or acc"}));
+  epoch_record none;
+  none.train = {1, __builtin_nan("")}, none.validation = {2, __builtin_nan("")};
+  if (double const without = what.of(none); !run.has_acc && without != without)
+    throw option_error(message({who, ": its monitor is ", what.name,
+                                ", and a network that learns values has no accuracy; watch loss or val_loss"}));
+}
+
+}  // namespace dsl::detail::TYPENET_MODE

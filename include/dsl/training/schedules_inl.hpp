@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/math.hpp>
+#include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
+#include <dsl/detail/name.hpp>
+#include <dsl/training/callback.hpp>
+#include <dsl/training/schedules.hpp>
+
+#include <string>
+
+namespace dsl::detail::TYPENET_MODE {
+
+TYPENET_INLINE void refuse_rate(double rate, int epoch, name schedule) {
+  std::string const who(schedule.data, static_cast<std::size_t>(schedule.size));
+  throw option_error(message({"learning_rate_schedule: ", who.empty() ? "its function" : who,
+                              " must give a number of at least 0; found ", rate, " for epoch ", epoch + 1,
+                              "; change it, or the number of epochs"}));
+}
+
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
+
+TYPENET_INLINE double poly_decay::operator()(int epoch) const {
+  if (epochs < 1) detail::refuse<option_error>({"poly_decay: epochs must be 1 or more; found ", epochs});
+  if (epoch < 0 || epoch > epochs)
+    throw option_error(detail::message({"poly_decay: its epochs must be those of the run; found epoch ", epoch + 1,
+                                        " of ", epochs, "; give both the same number"}));
+  return base * detail::pow(1.0 - static_cast<double>(epoch) / epochs, power);
+}
+
+}  // namespace dsl::TYPENET_MODE

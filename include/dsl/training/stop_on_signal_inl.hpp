@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/error.hpp>
+#include <dsl/training/callback.hpp>
+#include <dsl/training/stop_on_signal.hpp>
+
+#include <csignal>
+#include <initializer_list>
+#include <memory>
+#include <pthread.h>
+
+namespace dsl::TYPENET_MODE {
+
+TYPENET_INLINE stop_on_signal::stop_on_signal(std::initializer_list<int> signals) : signals_(signals) {
+  for (int const s : signals)
+    if (s < 1 || s >= NSIG || s == SIGKILL || s == SIGSTOP)
+      detail::refuse<option_error>({"stop_on_signal: it must be a signal that a process may handle; found ", s});
+}
+
+TYPENET_INLINE void stop_on_signal::on_train_begin(fit_run& run) {
+  run.held.push_back(std::make_shared<handlers>(signals_));
+  run.interrupt = &pending;
+}
+
+TYPENET_INLINE void stop_on_signal::handle(int signal) {
+  int none = 0;
+  if (__atomic_compare_exchange_n(&pending, &none, signal, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
+  ::sigaction(signal, &before[signal], nullptr);
+  ::raise(signal);  // it comes when this handler returns
+}
+
+TYPENET_INLINE void end_by_signal(int signal) {
+  std::signal(signal, SIG_DFL);
+  sigset_t only{};
+  ::sigemptyset(&only);
+  ::sigaddset(&only, signal);
+  ::pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  ::raise(signal);
+  ::_exit(128 + signal);  // one that ends nobody
+}
+
+}  // namespace dsl::TYPENET_MODE
