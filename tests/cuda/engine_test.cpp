@@ -116,6 +116,12 @@ TEST_CASE("cuda agrees with reference: odd channels, other layers, the other los
   for (precision p : {precision::fp32_strict, precision::bf16}) agree(odd::view(), torch_rules, 3, 4, p);
 }
 
+TEST_CASE("cuda agrees with reference: convolutions without bias, in front of a batch_norm and of a relu", "[cuda]") {
+  using unbiased = network<image<3, 8, 8>, conv2d<8, 3, bias<false>>, batch_norm<>, relu,
+                           conv2d<4, 3, stride<2>, pad<1>, bias<false>>, relu, flatten, dense<3>, softmax>;
+  for (precision p : {precision::fp32_strict, precision::bf16}) agree(unbiased::view(), keras_rules, 4, 3, p);
+}
+
 TEST_CASE("cuda agrees with reference: a softmax whose loss can't share its launch", "[cuda]") {
   // After the one comes a reshape, so that the loss's gradient is not the logits'. In the other the plan puts that
   // gradient, 50 x 10 numbers, across the end of the logits', which other samples still need.
