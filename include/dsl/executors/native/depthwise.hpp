@@ -53,7 +53,7 @@ struct depthwise_region {
 };
 
 /// What the passes of a depthwise convolution share: the regions of their grids, on pictures as they are, or on panels
-/// where pictures are narrow, or the channels of the result have others as sources.
+/// where pictures are hardly wider than kernels, or the channels of the result have others as sources.
 class depthwise_regions {
  public:
   /// `from` and `to` are what the grids read and write.
@@ -65,8 +65,8 @@ class depthwise_regions {
         out_(blocks_of(to.channels, k.lanes)),
         batch_(c.batch),
         area_(c.window.height * c.window.width) {
-    constexpr int narrow = 12;
-    copies_ = least(from.width, to.width) < narrow || s.results > 1 || s.sources > 1;
+    int const width = from.width > to.width ? from.width : to.width;
+    copies_ = width < 2 * c.window.width || s.results > 1 || s.sources > 1;
     panel_ = {0, 0, from.height, from.width};
     if (copies_)
       for (gathering const& g : grids) widen(g);
