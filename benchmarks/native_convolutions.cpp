@@ -3,9 +3,10 @@
 //   native_convolutions [resnet50|mobilenet_v2|efficientnet_b0|resnext50|all] [batch] [threads] [rounds]
 // The shapes are the 1x1, depthwise and grouped convolutions of these networks. oneDNN computes each in three layouts
 // (NCHW, NHWC, channel blocks), directly and with Winograd where it has that; the fastest in a round counts. Kernels
-// are packed beforehand on both sides. Prints a Markdown table: medians of the rounds' ratios oneDNN / native, for the
-// forward pass, the data gradient and the kernel's gradient, and native's milliseconds. For oneDNN as narrow set
-// ONEDNN_MAX_CPU_ISA and TYPENET_MAX_ISA.
+// are packed beforehand on both sides. Prints a Markdown table: medians of the rounds' ratios oneDNN / native of
+// processor time, for the forward pass, the data gradient and the kernel's gradient, and native's milliseconds. With
+// more than one thread oneDNN's waiting threads count, too. For oneDNN as narrow set ONEDNN_MAX_CPU_ISA and
+// TYPENET_MAX_ISA.
 #include <dsl/dsl.hpp>
 #include <dsl/executors/native.hpp>
 #include <dsl/executors/onednn.hpp>
@@ -174,8 +175,7 @@ class onednn_pass {
  public:
   onednn_pass(layer const& l, int batch, action what) {
     for (dnnl_format_tag_t tag : {dnnl_abcd, dnnl_acdb, dsl::dnn::preferred_block() == 16 ? dnnl_aBcd16b : dnnl_aBcd8b})
-      for (dnnl_alg_kind_t algorithm : {dnnl_convolution_direct, dnnl_convolution_winograd})
-        add(l, batch, what, tag, algorithm);
+      add(l, batch, what, tag);
   }
 
   /// Returns the time of the fastest.
@@ -194,7 +194,7 @@ class onednn_pass {
     dsl::dnn::primitive_call call;
   };
 
-  void add(layer const& l, int batch, action what, dnnl_format_tag_t tag, dnnl_alg_kind_t algorithm) {
+  void add(layer const& l, int batch, action what, dnnl_format_tag_t tag) {
     namespace dnn = dsl::dnn;
     dsl::shape const in = input_of(l), out = output_of(l);
     dnn::layout const x = make_layout({batch, in.channels, in.height, in.width}, tag);
@@ -215,11 +215,8 @@ class onednn_pass {
       c.behind[i] = (out.height - 1) * l.stride + l.kernel - in.height - l.kernel / 2;
       if (c.behind[i] < 0) c.behind[i] = 0;
     }
-    if (weights && algorithm != dnnl_convolution_direct) return;  // v2.6 has it in channel blocks alone, as a trade-off
-    dnn::description_handle const found = dnn::describe(device_.engine(), c, algorithm);
-    std::string const name = dnn::implementation(found);
-    if (name.starts_with("ref") || (algorithm != dnnl_convolution_direct && name.find("wino") == std::string::npos))
-      return;
+    dnn::description_handle const found = dnn::describe(device_.engine(), c, dnnl_convolution_direct);
+    if (std::string(dnn::implementation(found)).starts_with("ref")) return;
     dnn::layout const packed = dnn::query(found, weights ? dnnl_query_diff_weights_md : dnnl_query_weights_md);
     variant v{numbers(static_cast<long long>(x.bytes() / 4)), numbers(static_cast<long long>(y.bytes() / 4)),
               numbers(static_cast<long long>(packed.bytes() / 4)), dnn::primitive_call(found)};
@@ -245,7 +242,7 @@ double median(std::vector<double> v) {
 int main(int argc, char** argv) {
   auto const number = [&](int i, int otherwise) { return argc > i ? std::atoi(argv[i]) : otherwise; };
   std::string const which = argc > 1 ? argv[1] : "all";
-  int const batch = number(2, 32), threads = number(3, 2), rounds = number(4, 5);
+  int const batch = number(2, 16), threads = number(3, 1), rounds = number(4, 5);
   dsl::dnn::thread_count const onednn_threads(threads);
   std::printf("batch %d, %d threads, native with %s, oneDNN %s\n\n", batch, threads,
               dsl::host::name_of(dsl::host::widest()), DNNL_VERSION_MAJOR >= 3 ? "3" : "2");
