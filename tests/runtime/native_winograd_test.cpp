@@ -130,7 +130,8 @@ void run(cpu::winograd_forward const& pass, data const& d, view<float const> con
          view<float> const& to, bool accumulate, bool relu) {
   guarded_floats packed(pass.packed()), scratch(pass.scratch());
   for (int i = pass.pack_items(); i-- > 0;) pass.pack(i, d.kernel_floats.data(), packed.data());
-  for (int i = pass.items(); i-- > 0;) pass.run(i, from, packed.data(), bias, to, accumulate, relu, scratch.data(), nullptr);
+  for (int i = pass.items(); i-- > 0;)
+    pass.run(i, from, packed.data(), bias, to, accumulate, relu, scratch.data(), nullptr);
 }
 
 void check_forward(layer const& l, cpu::kernels const& k, bool relu) {
