@@ -118,7 +118,7 @@ namespace dsl {
 /// A network is a type: what goes in, then the layers. Instantiating it lowers it, checks it and, at the first broken
 /// rule, is one compile error. Everything it knows is a constant.
 template <class Input, class... Layers>
-struct network : rules::explain<detail::judged<Input, Layers...>::why.broken, detail::judged<Input, Layers...>> {
+struct network : rules::explain<detail::judged<Input, Layers...>::why.broken, detail::judged<Input, Layers...>>::type {
   /// The layers as values, in topological order.
   static constexpr auto const& graph = detail::placed<detail::judged<Input, Layers...>>::graph;
 

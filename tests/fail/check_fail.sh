@@ -3,8 +3,10 @@
 # check_fail.sh gcc|clang|nvcc COMPILER FILE: FILE must not compile, and must say why, once. With -DFIXED it must compile,
 # which check_twins.sh looks at for all files together.
 #   1. there is exactly one error;
-#   2. every `// EXPECT: text` of FILE is in the output, and every `// EXPECT-RE: regex` matches it. White space counts
-#      as one blank, `> >` as `>>`. `// EXPECT[gcc]: text` holds for that compiler only.
+#   2. every `// EXPECT: text` of FILE is in the first lines of the output, and every `// EXPECT-RE: regex` matches
+#      them. White space counts as one blank, `> >` as `>>`. `// EXPECT[gcc]: text` holds for that compiler only.
+#      Lines are counted from the first one that is about the error, without the source that nvcc quotes: 4, or as many
+#      as `// LINES: n` allows.
 set -euo pipefail
 . "$(dirname "$0")/../compilers.sh"
 kind=$1 file=$3
@@ -24,7 +26,12 @@ if [ "$errors" -ne 1 ]; then
   say "$errors errors from $kind, expected exactly one"
   bad=1
 fi
-text=$(normalise <<<"$output")
+lines=$(sed -nE 's|^// LINES: ([0-9]+)$|\1|p' "$file")
+case "$kind" in
+  nvcc) head=$(sed -E '/error( #[0-9A-Z-]+)?:/,/^ +\^$/{/error( #[0-9A-Z-]+)?:/!d}' <<<"$output") ;;
+  *) head=$(grep -vE '^(In file included from| +from )' <<<"$output") ;;
+esac
+text=$(head -n "${lines:-4}" <<<"$head" | normalise)
 expectations=0
 while IFS= read -r line; do
   [[ $line =~ ^[[:space:]]*//[[:space:]]*EXPECT(-RE)?(\[([a-z]+)\])?:[[:space:]]*(.*[^[:space:]])[[:space:]]*$ ]] || continue

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // EXPECT: batch_norm: momentum must be at least 0 and less than 1; 0.99 is usual
-// EXPECT-RE: dsl::at<1>, (Layer=)?dsl::batch_norm<.*>, (Momentum=)?\(?(1\.0|1\.0+e\+0+)\)?
+// EXPECT-RE: dsl::at<1>, (Layer=)?dsl::batch_norm<.*>, (Momentum=)?(dsl::)?number\{\(?(1\.0|1\.0+e\+0+)\)?\}
 #include <dsl/language.hpp>
 
 #ifdef FIXED

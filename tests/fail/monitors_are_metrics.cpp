@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// LINES: 5
 // EXPECT: monitor: it must be a metric: train_loss, train_accuracy, val_loss, val_accuracy, or one made like them
 // EXPECT-RE: monitors_are_metrics<.*f1_score, (IsMetric=)?(false|\(bool\)0|0)
 // One that is not declared at all is an error without our help.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// LINES: 7
 // EXPECT: move_to: values must get from device to device; include <dsl/placement.hpp>
 // EXPECT-RE: moves_need_placement<.*on_device_1>, (Devices=)?2
 // A layer of one's own moves to another device, without the header whose on<device<1>, ...> would.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// LINES: 6
 // EXPECT: grouped: the channels must be a multiple of the groups
 // EXPECT-RE: (grouped<4>::broken<|Groups=4, ).*dsl::at<1>, (In=)?.*shape\{18, 32, 32\}, (Wanted=)?4(LL)?, (Found=)?18
 // A user's own layer says its own sentence.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// LINES: 5
 // EXPECT: layer: its own rule is broken, and its class broken must say so; let it assert a static constexpr bool holds
 // EXPECT-RE: own_rule_is_said<.*dsl::at<1>, (Layer=)?grouped<4>, (Said=)?(false|0|\(bool\)0)
 // The sentence is about other numbers than the rule: its static_assert holds.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // EXPECT: activation: the slope must be a number of at least 0
-// EXPECT-RE: dsl::at<1>, (Layer=)?dsl::leaky_relu<\(?-.*>, (Alpha=)?\(?-
+// EXPECT-RE: dsl::at<1>, (Layer=)?dsl::leaky_relu<.*\{\(?-.*>, (Alpha=)?(dsl::)?number\{\(?-
 #include <dsl/language.hpp>
 
 #ifdef FIXED

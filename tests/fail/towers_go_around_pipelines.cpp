@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// LINES: 5
 // EXPECT: pipeline: towers go around it; write replicate<G, pipeline<M, ...>>
 // EXPECT-RE: towers_go_around_pipelines<(4, dsl::replicate<2, .*, true>|.*Parts=4, Network=.*, HasTowers=true)
 #include <dsl/dsl.hpp>

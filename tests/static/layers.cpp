@@ -95,6 +95,8 @@ static_assert(normed::parameter_count == 4 * 64 && normed::trainable_parameter_c
               normed::forward_macs == 0);
 static_assert(test::last(normed::view(), op::batch_norm).momentum == 0.99);
 static_assert(test::last(normed::view(), op::batch_norm).epsilon == 1e-3);
+static_assert(test::last(on<4, 1, 1, dsl::batch_norm<>>::view(), op::batch_norm).momentum == 0.99);
+static_assert(test::last(on<4, 1, 1, dsl::batch_norm<0.9>>::view(), op::batch_norm).epsilon == 1e-3);
 static_assert(test::last(on<4, 1, 1, dsl::batch_norm<0.9, 1e-5>>::view(), op::batch_norm).epsilon == 1e-5);
 
 // ---- activations: any shape, nothing to learn --------------------------------------------------------------------

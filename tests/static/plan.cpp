@@ -16,6 +16,8 @@ static_assert(verified<model, 1>);
 static_assert(verify(model::view(), make_plan(model::view(), {.batch = 256, .target = {.channel_block = 16}})).holds());
 static_assert(verified<model, 64, mode::training, target{.channel_block = channels_last, .element_bytes = 2}>);
 
+static_assert(verified<network<image<1, 8, 8>, relu>>);  // no parameters: nvcc allocates no array of none
+
 // Backward passes that read a slice of a concat, and two batch_norms of one input.
 using branches = concat<sequential<conv2d<4, 1>, relu>, sequential<conv2d<4, 3>, sigmoid>, batch_norm<>, batch_norm<>>;
 static_assert(verified<network<image<4, 4, 4>, conv2d<4, 1>, branches, dropout<0.5>, flatten, dense<3>, softmax>>);

@@ -9,9 +9,8 @@ template <class T>
 class list {
  public:
   constexpr list() = default;
-  constexpr explicit list(int size) : data_(new T[static_cast<unsigned>(size)]{}), size_(size), capacity_(size) {}
-  [[gnu::cold]] constexpr list(int size, T const& fill)
-      : data_(new T[static_cast<unsigned>(size)]{}), size_(size), capacity_(size) {
+  constexpr explicit list(int size) : data_(make(size)), size_(size), capacity_(size) {}
+  [[gnu::cold]] constexpr list(int size, T const& fill) : data_(make(size)), size_(size), capacity_(size) {
     for (int i = 0; i < size; ++i) data_[i] = fill;
   }
   constexpr list(list const& other) : data_(nullptr) {
@@ -37,7 +36,7 @@ class list {
 
   [[gnu::cold]] constexpr void reserve(int capacity) {
     if (capacity <= capacity_) return;
-    T* grown = new T[static_cast<unsigned>(capacity)]{};
+    T* grown = make(capacity);
     for (int i = 0; i < size_; ++i) grown[i] = data_[i];
     delete[] data_;
     data_ = grown;
@@ -74,6 +73,8 @@ class list {
   constexpr T* end() { return data_ + size_; }
 
  private:
+  /// An array of none would be no constant to nvcc.
+  static constexpr T* make(int size) { return new T[static_cast<unsigned>(size > 0 ? size : 1)]{}; }
   constexpr void swap(list& other) noexcept {
     T* const data = data_;
     int const size = size_;

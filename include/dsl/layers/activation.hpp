@@ -2,11 +2,12 @@
 #pragma once
 
 #include <dsl/layer.hpp>
+#include <dsl/number.hpp>
 
 namespace dsl {
 namespace detail {
 
-template <function F, double Alpha = 0.0>
+template <function F, number Alpha = 0.0>
 struct activation {
   static constexpr value lower(builder& b, value in) {
     b.require(Alpha >= 0 && Alpha < 1e30, {.broken = rule::slope_is_not_negative, .number = Alpha});
@@ -19,11 +20,13 @@ struct activation {
 /// max(x, 0)
 struct relu : detail::activation<function::relu> {};
 /// x for x > 0, else Alpha x
-template <double Alpha = 0.3>
-struct leaky_relu : detail::activation<function::leaky_relu, Alpha> {};
-/// x for x > 0, else Alpha (e^x - 1)
-template <double Alpha = 1.0>
-struct elu : detail::activation<function::elu, Alpha> {};
+template <number... Alpha>
+  requires(sizeof...(Alpha) <= 1)
+struct leaky_relu : detail::activation<function::leaky_relu, detail::number_at<Alpha...>(0, 0.3)> {};
+/// x for x > 0, else Alpha (e^x - 1); leaky_relu<> and elu<> have Keras's defaults, 0.3 and 1
+template <number... Alpha>
+  requires(sizeof...(Alpha) <= 1)
+struct elu : detail::activation<function::elu, detail::number_at<Alpha...>(0, 1)> {};
 /// 1 / (1 + e^-x)
 struct sigmoid : detail::activation<function::sigmoid> {};
 /// (e^x - e^-x) / (e^x + e^-x)

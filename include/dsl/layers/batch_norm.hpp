@@ -4,19 +4,25 @@
 #include <initializer_list>
 
 #include <dsl/layer.hpp>
+#include <dsl/number.hpp>
 
 namespace dsl {
 
-/// Batch normalisation over batch, height and width (Ioffe & Szegedy 2015), with Keras's defaults. Momentum is the
-/// share of the running statistics kept in each step; running variances come from the biased batch variance.
-template <double Momentum = 0.99, double Epsilon = 1e-3>
+/// Batch normalisation over batch, height and width (Ioffe & Szegedy 2015): batch_norm<Momentum = 0.99, Epsilon =
+/// 1e-3>, with Keras's defaults. Momentum is the share of the running statistics kept in each step; running variances
+/// come from the biased batch variance.
+template <number... MomentumAndEpsilon>
+  requires(sizeof...(MomentumAndEpsilon) <= 2)
 struct batch_norm {
+  static constexpr double momentum = detail::number_at<MomentumAndEpsilon...>(0, 0.99);
+  static constexpr double epsilon = detail::number_at<MomentumAndEpsilon...>(1, 1e-3);
+
   static constexpr value lower(builder& b, value in) {
-    b.require(Epsilon >= 1e-30 && Epsilon < 1e30, {.broken = rule::epsilon_is_positive, .number = Epsilon});
-    b.require(Momentum >= 0 && Momentum < 1, {.broken = rule::momentum_keeps_less_than_all, .number = Momentum});
+    b.require(epsilon >= 1e-30 && epsilon < 1e30, {.broken = rule::epsilon_is_positive, .number = epsilon});
+    b.require(momentum >= 0 && momentum < 1, {.broken = rule::momentum_keeps_less_than_all, .number = momentum});
     for (role r : {role::gamma, role::beta, role::moving_mean, role::moving_variance})
       b.parameter({.role = r, .dims = {in.shape.channels, 1, 1, 1}});
-    return b.append({.kind = op::batch_norm, .epsilon = Epsilon, .momentum = Momentum}, in, in.shape);
+    return b.append({.kind = op::batch_norm, .epsilon = epsilon, .momentum = momentum}, in, in.shape);
   }
 };
 // batch_norm<> on 64x8x8 -> 64x8x8, with 4 x 64 parameters of which 2 x 64 are trained

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/layers/image.hpp>
+#include <dsl/number.hpp>
 
 namespace dsl {
 
@@ -132,19 +133,19 @@ struct pool_window_fits_16_bits {
   static_assert(WindowSize <= 65536, "max_pool2d: the window has more than 65,536 values; pool in two steps");
 };
 
-template <class At, class Layer, double Epsilon>
+template <class At, class Layer, number Epsilon>
 struct epsilon_is_positive {
   static_assert(Epsilon >= 1e-30 && Epsilon < 1e30,
                 "batch_norm: epsilon must be at least 1e-30, or float has none; 1e-3 is usual");
 };
 
-template <class At, class Layer, double Momentum>
+template <class At, class Layer, number Momentum>
 struct momentum_keeps_less_than_all {
   static_assert(Momentum >= 0 && Momentum < 1,
                 "batch_norm: momentum must be at least 0 and less than 1; 0.99 is usual");
 };
 
-template <class At, class Layer, double Rate>
+template <class At, class Layer, number Rate>
 struct dropout_rate_is_a_probability {
   static_assert(Rate >= 0 && Rate < 1 && static_cast<float>(Rate) < 1,
                 "dropout: the rate must be at least 0 and less than 1; 0.5 is usual");
@@ -223,7 +224,7 @@ struct moves_need_placement {
   static_assert(IsThere, "move_to: values must get from device to device; include <dsl/placement.hpp>");
 };
 
-template <class At, class Layer, double Alpha>
+template <class At, class Layer, number Alpha>
 struct slope_is_not_negative {
   static_assert(Alpha >= 0 && Alpha < 1e30, "activation: the slope must be a number of at least 0");
 };

@@ -63,21 +63,32 @@ struct find<Layer, Why, Modules, Path...>
     : find<typename nth<Why.path[sizeof...(Path)], typename Layer::children>::type, Why,
            typename enter<Modules, Layer>::type, Path..., Why.path[sizeof...(Path)]> {};
 
-/// Picks the sentence. Nothing broken: nothing to say. Judged is the network with its verdict `why`.
+/// Names a class of namespace broken, for the network itself to derive from: a class between them would be one more
+/// line between what compilers print first and the sentence.
+template <class Broken>
+struct says {
+  using type = Broken;
+};
+/// What a network derives from where no rule is broken.
+struct nothing {};
+
+/// Picks the sentence. Judged is the network with its verdict `why`.
 template <rule Rule, class Judged>
-struct explain {};
+struct explain : says<nothing> {};
 
 template <class J>
 struct found_in : find<typename J::whole, J::why> {};
 
 template <class J>
-struct explain<rule::network_starts_with_an_input, J> : broken::network_starts_with_an_input<typename J::input> {};
+struct explain<rule::network_starts_with_an_input, J> : says<broken::network_starts_with_an_input<typename J::input>> {
+};
 
 template <class J>
-struct explain<rule::network_has_a_layer, J> : broken::network_has_a_layer<typename J::whole, J::why.found> {};
+struct explain<rule::network_has_a_layer, J> : says<broken::network_has_a_layer<typename J::whole, J::why.found>> {};
 
 template <class J>
-struct explain<rule::image_has_positive_size, J> : broken::image_has_positive_size<typename J::input, J::why.first> {};
+struct explain<rule::image_has_positive_size, J>
+    : says<broken::image_has_positive_size<typename J::input, J::why.first>> {};
 
 // The other rules differ in their numbers alone: At and Layer first, then what `why` holds.
 template <class J>
@@ -98,37 +109,40 @@ template <class Own>
 inline constexpr bool is_said<Own> = !Own::holds;
 
 template <class J>
-struct explain<rule::own_rule, J> : broken::own_rule<at_of<J>, layer_of<J>, J::why.first, J::why.wanted, J::why.found> {
-};
+struct explain<rule::own_rule, J>
+    : says<broken::own_rule<at_of<J>, layer_of<J>, J::why.first, J::why.wanted, J::why.found>> {};
 template <class J, class Own>
 struct own_sentence : Own, broken::own_rule_is_said<at_of<J>, layer_of<J>, is_said<Own>> {};
 template <class J>
   requires names_its_rule<J>
 struct explain<rule::own_rule, J>
-    : own_sentence<J, typename layer_of<J>::template broken<at_of<J>, J::why.first, J::why.wanted, J::why.found>> {};
+    : says<
+          own_sentence<J, typename layer_of<J>::template broken<at_of<J>, J::why.first, J::why.wanted, J::why.found>>> {
+};
 
 template <class J>
-struct explain<rule::children_are_layers, J> : broken::children_are_layers<at_of<J>, layer_of<J>> {};
+struct explain<rule::children_are_layers, J> : says<broken::children_are_layers<at_of<J>, layer_of<J>>> {};
 template <class J>
 struct explain<rule::tensor_fits_32_bits, J>
-    : broken::tensor_fits_32_bits<at_of<J>, layer_of<J>, J::why.first, J::why.found> {};
+    : says<broken::tensor_fits_32_bits<at_of<J>, layer_of<J>, J::why.first, J::why.found>> {};
 template <class J>
 struct explain<rule::parameter_fits_32_bits, J>
-    : broken::parameter_fits_32_bits<at_of<J>, layer_of<J>, J::why.first.channels, J::why.found> {};
+    : says<broken::parameter_fits_32_bits<at_of<J>, layer_of<J>, J::why.first.channels, J::why.found>> {};
 template <class J>
-struct explain<rule::filters_are_positive, J> : broken::filters_are_positive<at_of<J>, layer_of<J>, J::why.found> {};
+struct explain<rule::filters_are_positive, J>
+    : says<broken::filters_are_positive<at_of<J>, layer_of<J>, J::why.found>> {};
 template <class J>
 struct explain<rule::kernel_is_positive, J>
-    : broken::kernel_is_positive<at_of<J>, layer_of<J>, J::why.second.height, J::why.second.width> {};
+    : says<broken::kernel_is_positive<at_of<J>, layer_of<J>, J::why.second.height, J::why.second.width>> {};
 template <class J>
 struct explain<rule::groups_divide_the_channels, J>
-    : broken::groups_divide_the_channels<at_of<J>, layer_of<J>, J::why.wanted, J::why.found, J::why.first> {};
+    : says<broken::groups_divide_the_channels<at_of<J>, layer_of<J>, J::why.wanted, J::why.found, J::why.first>> {};
 template <class J>
-struct explain<rule::stride_is_positive, J> : broken::stride_is_positive<at_of<J>, layer_of<J>, J::why.found> {};
+struct explain<rule::stride_is_positive, J> : says<broken::stride_is_positive<at_of<J>, layer_of<J>, J::why.found>> {};
 template <class J>
 struct explain<rule::kernel_fits_padded_input, J>
-    : broken::kernel_fits_padded_input<at_of<J>, layer_of<J>, J::why.second.height, J::why.second.width, J::why.first> {
-};
+    : says<broken::kernel_fits_padded_input<at_of<J>, layer_of<J>, J::why.second.height, J::why.second.width,
+                                            J::why.first>> {};
 template <class J>
 struct explain<rule::pad_is_less_than_the_window, J>
     : broken::pad_is_less_than_the_window<at_of<J>, layer_of<J>, J::why.found, J::why.wanted> {};
@@ -137,100 +151,106 @@ struct explain<rule::options_belong_to_the_layer, J>
     : broken::options_belong_to_the_layer<at_of<J>, layer_of<J>, J::why.found> {};
 template <class J>
 struct explain<rule::pool_window_is_positive, J>
-    : broken::pool_window_is_positive<at_of<J>, layer_of<J>, J::why.second.height, J::why.second.width> {};
+    : says<broken::pool_window_is_positive<at_of<J>, layer_of<J>, J::why.second.height, J::why.second.width>> {};
 template <class J>
 struct explain<rule::pool_window_fits_input, J>
-    : broken::pool_window_fits_input<at_of<J>, layer_of<J>, J::why.second.height, J::why.second.width, J::why.first> {};
+    : says<broken::pool_window_fits_input<at_of<J>, layer_of<J>, J::why.second.height, J::why.second.width,
+                                          J::why.first>> {};
 template <class J>
 struct explain<rule::pool_window_fits_16_bits, J>
-    : broken::pool_window_fits_16_bits<at_of<J>, layer_of<J>, J::why.found> {};
+    : says<broken::pool_window_fits_16_bits<at_of<J>, layer_of<J>, J::why.found>> {};
 template <class J>
-struct explain<rule::epsilon_is_positive, J> : broken::epsilon_is_positive<at_of<J>, layer_of<J>, J::why.number> {};
-template <class J>
-struct explain<rule::momentum_keeps_less_than_all, J>
-    : broken::momentum_keeps_less_than_all<at_of<J>, layer_of<J>, J::why.number> {};
-template <class J>
-struct explain<rule::dropout_rate_is_a_probability, J>
-    : broken::dropout_rate_is_a_probability<at_of<J>, layer_of<J>, J::why.number> {};
-template <class J>
-struct explain<rule::dense_takes_a_flat_input, J>
-    : broken::dense_takes_a_flat_input<at_of<J>, layer_of<J>, J::why.first> {};
-template <class J>
-struct explain<rule::units_are_positive, J> : broken::units_are_positive<at_of<J>, layer_of<J>, J::why.found> {};
-template <class J>
-struct explain<rule::softmax_takes_a_flat_input, J>
-    : broken::softmax_takes_a_flat_input<at_of<J>, layer_of<J>, J::why.first> {};
-template <class J>
-struct explain<rule::concat_joins_two_or_more, J>
-    : broken::concat_joins_two_or_more<at_of<J>, layer_of<J>, J::why.found> {};
-template <class J>
-struct explain<rule::branches_share_height_and_width, J>
-    : broken::branches_share_height_and_width<at_of<J>, layer_of<J>, J::why.found, J::why.first, J::why.second> {};
-template <class J>
-struct explain<rule::add_joins_two_or_more, J> : broken::add_joins_two_or_more<at_of<J>, layer_of<J>, J::why.found> {};
-template <class J>
-struct explain<rule::branches_share_their_shape, J>
-    : broken::branches_share_their_shape<at_of<J>, layer_of<J>, J::why.found, J::why.first, J::why.second> {};
-template <class J>
-struct explain<rule::multiply_joins_two, J> : broken::multiply_joins_two<at_of<J>, layer_of<J>, J::why.found> {};
-template <class J>
-struct explain<rule::branches_broadcast, J>
-    : broken::branches_broadcast<at_of<J>, layer_of<J>, J::why.first, J::why.second> {};
-template <class J>
-struct explain<rule::slope_is_not_negative, J> : broken::slope_is_not_negative<at_of<J>, layer_of<J>, J::why.number> {};
-template <class J>
-struct explain<rule::on_names_a_device, J> : broken::on_names_a_device<at_of<J>, layer_of<J>> {};
-template <class J>
-struct explain<rule::devices_are_not_negative, J>
-    : broken::devices_are_not_negative<at_of<J>, layer_of<J>, J::why.found> {};
-template <class J>
-struct explain<rule::devices_have_layers, J>
-    : broken::devices_have_layers<typename J::whole, J::why.wanted, J::why.found> {};
-template <class J>
-struct explain<rule::inputs_come_first, J>
-    : broken::inputs_come_first<at_of<J>, layer_of<J>, J::why.kind, J::why.found> {};
-template <class J>
-struct explain<rule::values_are_in_the_graph, J>
-    : broken::values_are_in_the_graph<at_of<J>, layer_of<J>, J::why.found, J::why.wanted> {};
-template <class J>
-struct explain<rule::values_keep_their_shape, J>
-    : broken::values_keep_their_shape<at_of<J>, layer_of<J>, J::why.first, J::why.second> {};
-template <class J>
-struct explain<rule::values_are_read, J> : broken::values_are_read<at_of<J>, layer_of<J>, J::why.kind, J::why.first> {};
-template <class J>
-struct explain<rule::nodes_take_their_operands, J>
-    : broken::nodes_take_their_operands<at_of<J>, layer_of<J>, J::why.kind, J::why.wanted, J::why.found> {};
-template <class J>
-struct explain<rule::nodes_own_their_parameters, J>
-    : broken::nodes_own_their_parameters<at_of<J>, layer_of<J>, J::why.kind, J::why.wanted, J::why.found> {};
-template <class J>
-struct explain<rule::parameters_come_in_order, J>
-    : broken::parameters_come_in_order<at_of<J>, layer_of<J>, J::why.kind, J::why.parameter,
-                                       static_cast<role>(J::why.found)> {};
-template <class J>
-struct explain<rule::parameters_fit_their_node, J>
-    : broken::parameters_fit_their_node<at_of<J>, layer_of<J>, J::why.kind, J::why.parameter, J::why.first.channels,
-                                        J::why.wanted, J::why.found> {};
-template <class J>
-struct explain<rule::parameters_have_a_node, J> : broken::parameters_have_a_node<at_of<J>, layer_of<J>, J::why.found> {
+struct explain<rule::epsilon_is_positive, J> : says<broken::epsilon_is_positive<at_of<J>, layer_of<J>, J::why.number>> {
 };
 template <class J>
+struct explain<rule::momentum_keeps_less_than_all, J>
+    : says<broken::momentum_keeps_less_than_all<at_of<J>, layer_of<J>, J::why.number>> {};
+template <class J>
+struct explain<rule::dropout_rate_is_a_probability, J>
+    : says<broken::dropout_rate_is_a_probability<at_of<J>, layer_of<J>, J::why.number>> {};
+template <class J>
+struct explain<rule::dense_takes_a_flat_input, J>
+    : says<broken::dense_takes_a_flat_input<at_of<J>, layer_of<J>, J::why.first>> {};
+template <class J>
+struct explain<rule::units_are_positive, J> : says<broken::units_are_positive<at_of<J>, layer_of<J>, J::why.found>> {};
+template <class J>
+struct explain<rule::softmax_takes_a_flat_input, J>
+    : says<broken::softmax_takes_a_flat_input<at_of<J>, layer_of<J>, J::why.first>> {};
+template <class J>
+struct explain<rule::concat_joins_two_or_more, J>
+    : says<broken::concat_joins_two_or_more<at_of<J>, layer_of<J>, J::why.found>> {};
+template <class J>
+struct explain<rule::branches_share_height_and_width, J>
+    : says<broken::branches_share_height_and_width<at_of<J>, layer_of<J>, J::why.found, J::why.first, J::why.second>> {
+};
+template <class J>
+struct explain<rule::add_joins_two_or_more, J>
+    : says<broken::add_joins_two_or_more<at_of<J>, layer_of<J>, J::why.found>> {};
+template <class J>
+struct explain<rule::branches_share_their_shape, J>
+    : says<broken::branches_share_their_shape<at_of<J>, layer_of<J>, J::why.found, J::why.first, J::why.second>> {};
+template <class J>
+struct explain<rule::multiply_joins_two, J> : says<broken::multiply_joins_two<at_of<J>, layer_of<J>, J::why.found>> {};
+template <class J>
+struct explain<rule::branches_broadcast, J>
+    : says<broken::branches_broadcast<at_of<J>, layer_of<J>, J::why.first, J::why.second>> {};
+template <class J>
+struct explain<rule::slope_is_not_negative, J>
+    : says<broken::slope_is_not_negative<at_of<J>, layer_of<J>, J::why.number>> {};
+template <class J>
+struct explain<rule::on_names_a_device, J> : says<broken::on_names_a_device<at_of<J>, layer_of<J>>> {};
+template <class J>
+struct explain<rule::devices_are_not_negative, J>
+    : says<broken::devices_are_not_negative<at_of<J>, layer_of<J>, J::why.found>> {};
+template <class J>
+struct explain<rule::devices_have_layers, J>
+    : says<broken::devices_have_layers<typename J::whole, J::why.wanted, J::why.found>> {};
+template <class J>
+struct explain<rule::inputs_come_first, J>
+    : says<broken::inputs_come_first<at_of<J>, layer_of<J>, J::why.kind, J::why.found>> {};
+template <class J>
+struct explain<rule::values_are_in_the_graph, J>
+    : says<broken::values_are_in_the_graph<at_of<J>, layer_of<J>, J::why.found, J::why.wanted>> {};
+template <class J>
+struct explain<rule::values_keep_their_shape, J>
+    : says<broken::values_keep_their_shape<at_of<J>, layer_of<J>, J::why.first, J::why.second>> {};
+template <class J>
+struct explain<rule::values_are_read, J>
+    : says<broken::values_are_read<at_of<J>, layer_of<J>, J::why.kind, J::why.first>> {};
+template <class J>
+struct explain<rule::nodes_take_their_operands, J>
+    : says<broken::nodes_take_their_operands<at_of<J>, layer_of<J>, J::why.kind, J::why.wanted, J::why.found>> {};
+template <class J>
+struct explain<rule::nodes_own_their_parameters, J>
+    : says<broken::nodes_own_their_parameters<at_of<J>, layer_of<J>, J::why.kind, J::why.wanted, J::why.found>> {};
+template <class J>
+struct explain<rule::parameters_come_in_order, J>
+    : says<broken::parameters_come_in_order<at_of<J>, layer_of<J>, J::why.kind, J::why.parameter,
+                                            static_cast<role>(J::why.found)>> {};
+template <class J>
+struct explain<rule::parameters_fit_their_node, J>
+    : says<broken::parameters_fit_their_node<at_of<J>, layer_of<J>, J::why.kind, J::why.parameter,
+                                             J::why.first.channels, J::why.wanted, J::why.found>> {};
+template <class J>
+struct explain<rule::parameters_have_a_node, J>
+    : says<broken::parameters_have_a_node<at_of<J>, layer_of<J>, J::why.found>> {};
+template <class J>
 struct explain<rule::kernels_have_fans, J>
-    : broken::kernels_have_fans<at_of<J>, layer_of<J>, J::why.kind, J::why.wanted, J::why.found> {};
+    : says<broken::kernels_have_fans<at_of<J>, layer_of<J>, J::why.kind, J::why.wanted, J::why.found>> {};
 template <class J>
 struct explain<rule::outputs_have_a_size, J>
-    : broken::outputs_have_a_size<at_of<J>, layer_of<J>, J::why.kind, J::why.first> {};
+    : says<broken::outputs_have_a_size<at_of<J>, layer_of<J>, J::why.kind, J::why.first>> {};
 template <class J>
 struct explain<rule::shapes_follow_from_operands, J>
-    : broken::shapes_follow_from_operands<at_of<J>, layer_of<J>, J::why.kind, J::why.first, J::why.second> {};
+    : says<broken::shapes_follow_from_operands<at_of<J>, layer_of<J>, J::why.kind, J::why.first, J::why.second>> {};
 template <class J>
 struct explain<rule::windows_lead_to_their_output, J>
-    : broken::windows_lead_to_their_output<at_of<J>, layer_of<J>, J::why.kind, J::why.window, J::why.first,
-                                           J::why.second> {};
+    : says<broken::windows_lead_to_their_output<at_of<J>, layer_of<J>, J::why.kind, J::why.window, J::why.first,
+                                                J::why.second>> {};
 template <class J>
 struct explain<rule::custom_operations_are_complete, J>
-    : broken::custom_operations_are_complete<at_of<J>, layer_of<J>> {};
+    : says<broken::custom_operations_are_complete<at_of<J>, layer_of<J>>> {};
 template <class J>
-struct explain<rule::children_are_left, J> : broken::children_are_left<at_of<J>, layer_of<J>> {};
+struct explain<rule::children_are_left, J> : says<broken::children_are_left<at_of<J>, layer_of<J>>> {};
 
 }  // namespace dsl::rules
