@@ -7,7 +7,7 @@
 #include <dsl/graph/graph.hpp>
 #include <dsl/layers/image.hpp>
 #include <dsl/plan/make_plan.hpp>
-#include <dsl/plan/verify.hpp>
+#include <dsl/plan/verify/parts.hpp>
 #include <dsl/rules/explain.hpp>
 #include <dsl/rules/judge.hpp>
 
@@ -192,6 +192,6 @@ constexpr plan_options plan_options_of(int batch, mode m = mode::training, targe
 /// Whether the plan of a network passes the independent checker: static_assert(dsl::verified<model>).
 template <class Network, int Batch = 64, mode Mode = mode::training, target Target = target{}>
 inline constexpr bool verified =
-    verify(Network::view(), make_plan(Network::view(), detail::plan_options_of<Network>(Batch, Mode, Target))).holds();
+    detail::checking::verdict_of_plan<Network, detail::plan_options_of<Network>(Batch, Mode, Target)>().holds();
 
 }  // namespace dsl

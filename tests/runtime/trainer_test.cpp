@@ -727,7 +727,8 @@ namespace {
 struct four : sequential<relu, relu, relu, relu> {};
 struct sixteen : sequential<four, four, four, four> {};
 struct sixty_four : sequential<sixteen, sixteen, sixteen, sixteen> {};
-struct many : sequential<sixty_four, sixty_four, sixty_four, sixty_four, sixty_four> {};
+struct many : sequential<sixty_four, sixty_four, sixty_four, sixty_four> {};
+struct too_many : sequential<many, many, many, many> {};
 
 int plans_seen = 0;
 
@@ -753,7 +754,7 @@ TEST_CASE("plans are checked as the program makes them, where that was asked", "
 }
 
 TEST_CASE("the plans of a network too long for the compiler are always checked", "[trainer]") {
-  using long_one = network<image<1, 4, 4>, many, flatten, dense<3>, softmax>;
+  using long_one = network<image<1, 4, 4>, too_many, flatten, dense<3>, softmax>;
   trainer t = compile<long_one>(reference{}, sgd{.learning_rate = 0.01});
   CHECK(t.engine().options().verify == &verify);
   CHECK(std::isfinite(t.fit(toys(24), {.batch_size = 12}).epochs.front().train.loss));

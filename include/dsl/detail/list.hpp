@@ -4,16 +4,26 @@
 namespace dsl::detail {
 
 /// A growing array that constant evaluation can use. std::vector would do, but <vector> costs every including file
-/// 150 ms, and its push_back several times the evaluation steps (Clang stops at 1,048,576).
+/// 150 ms, and its push_back several times the evaluation steps (Clang stops at 1,048,576). It may also borrow a
+/// constant array, until it has to grow.
 template <class T>
 class list {
  public:
   constexpr list() = default;
-  constexpr explicit list(int size) : data_(make(size)), size_(size), capacity_(size) {}
-  [[gnu::cold]] constexpr list(int size, T const& fill) : data_(make(size)), size_(size), capacity_(size) {
+  /// Allocates nothing for no elements: nvcc takes `new T[0]` for no constant.
+  constexpr explicit list(int size)
+      : data_(size > 0 ? new T[static_cast<unsigned>(size)]{} : nullptr), size_(size), capacity_(size) {}
+  [[gnu::cold]] constexpr list(int size, T const& fill) : list(size) {
     for (int i = 0; i < size; ++i) data_[i] = fill;
   }
-  constexpr list(list const& other) : data_(nullptr) {
+  /// Reads `size` elements of an array that outlives it. Nothing may be written to them.
+  static constexpr list borrowed(T const* data, int size) {
+    list l;
+    l.data_ = const_cast<T*>(data);
+    l.size_ = size;
+    return l;
+  }
+  constexpr list(list const& other) {
     reserve(other.size_);
     for (int i = 0; i < other.size_; ++i) data_[i] = other.data_[i];
     size_ = other.size_;
@@ -32,20 +42,20 @@ class list {
     swap(other);
     return *this;
   }
-  constexpr ~list() { delete[] data_; }
+  constexpr ~list() { release(); }
 
   [[gnu::cold]] constexpr void reserve(int capacity) {
     if (capacity <= capacity_) return;
-    T* grown = make(capacity);
+    T* grown = new T[static_cast<unsigned>(capacity)]{};
     for (int i = 0; i < size_; ++i) grown[i] = data_[i];
-    delete[] data_;
+    release();
     data_ = grown;
     capacity_ = capacity;
   }
   constexpr int push(T const& value) {
-    if (size_ == capacity_) {
+    if (size_ >= capacity_) {
       T const copy = value;  // value may live in the array that reserve() is about to free
-      reserve(capacity_ < 8 ? 16 : 2 * capacity_);
+      reserve(size_ < 8 ? 16 : 2 * size_);
       data_[size_] = copy;
     } else {
       data_[size_] = value;
@@ -73,8 +83,9 @@ class list {
   constexpr T* end() { return data_ + size_; }
 
  private:
-  /// An array of none would be no constant to nvcc.
-  static constexpr T* make(int size) { return new T[static_cast<unsigned>(size > 0 ? size : 1)]{}; }
+  constexpr void release() {
+    if (capacity_ > 0) delete[] data_;
+  }
   constexpr void swap(list& other) noexcept {
     T* const data = data_;
     int const size = size_;

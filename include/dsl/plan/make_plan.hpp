@@ -7,25 +7,40 @@
 
 namespace dsl {
 
-/// The steps of one batch and where everything lives. The same function at compile time (training_bytes, verified)
-/// and at run time (the executors), so that the two can't differ.
-[[gnu::cold]] constexpr plan make_plan(graph_view const& g, plan_options const& options) {
+namespace detail {
+
+/// Returns the steps of one batch, their operands and the buffers they need, which lie nowhere yet.
+[[gnu::cold]] constexpr plan emit_plan(graph_view const& g, plan_options const& options) {
   plan p;
   p.options = options;
   p.micro_batches = micro_batches_of(options);
   p.buffers.reserve(2 * (g.size.parameters + g.size.tensors));
-  detail::analysis const a = detail::analyse(g, options);
-  detail::place_parameters(g, p);
-  p.activations = detail::list<placement>(p.micro_batches * g.size.tensors);
-  p.gradients = detail::list<placement>(p.micro_batches * g.size.tensors);
+  analysis const a = analyse(g, options);
+  place_parameters(g, p);
+  p.activations = list<placement>(p.micro_batches * g.size.tensors);
+  p.gradients = list<placement>(p.micro_batches * g.size.tensors);
   for (int m = 0; m < p.micro_batches; ++m) {
-    detail::place_activations(g, a, p, m);
-    detail::place_gradients(g, a, p, m);
+    place_activations(g, a, p, m);
+    place_gradients(g, a, p, m);
   }
-  detail::emitter(g, a, p).run();
-  detail::find_lifetimes(g, p);
-  for (int d = g.size.devices - 1; d >= 0; --d) detail::assign_offsets(p, d);
-  if (g.size.devices > 1) detail::find_waits(p);
+  emitter(g, a, p).run();
+  return p;
+}
+
+/// Gives every buffer its offset, and every step what it waits for.
+[[gnu::cold]] constexpr void place_buffers(graph_view const& g, plan& p) {
+  find_lifetimes(g, p);
+  for (int d = g.size.devices - 1; d >= 0; --d) assign_offsets(p, d);
+  if (g.size.devices > 1) find_waits(p);
+}
+
+}  // namespace detail
+
+/// Returns the steps of one batch and where everything lives. The same functions at compile time (training_bytes,
+/// verified) and at run time (the executors), so that the two can't differ.
+[[gnu::cold]] constexpr plan make_plan(graph_view const& g, plan_options const& options) {
+  plan p = detail::emit_plan(g, options);
+  detail::place_buffers(g, p);
   return p;
 }
 

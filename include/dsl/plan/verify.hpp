@@ -6,6 +6,17 @@
 
 namespace dsl {
 
+namespace detail::checking {
+
+/// Checks what follows from when the steps use their buffers: which of them overlap, and whether devices race.
+[[gnu::cold]] constexpr plan_verdict check_use(graph_view const& g, plan const& p, list<lifetime> const& lifetimes) {
+  if (plan_verdict const v = check_overlaps(p, lifetimes); !v.holds()) return v;
+  if (g.size.devices == 1 && p.waits.size() == 0) return {};
+  return order_checker(p, g.size.devices).run();
+}
+
+}  // namespace detail::checking
+
 /// Whether executing a plan's steps gives what the graph defines: an independent checker that shares no code with the
 /// planner and replays the plan's memory, operand by operand. Every read finds its value, no live buffers overlap,
 /// every gradient contribution is summed once, every parameter is updated once, and devices that run at the same time
@@ -14,26 +25,12 @@ namespace dsl {
 /// static_assert(dsl::verified<model>) makes it part of the type.
 [[gnu::cold]] constexpr plan_verdict verify(graph_view const& g, plan const& p) {
   using namespace detail::checking;
-  using detail::list;
   if (plan_verdict const v = check_tables(g, p); !v.holds()) return v;
-  facts const f(g, p.options);
-  list<sharing> activations(p.micro_batches), gradients(p.micro_batches);
-  for (int m = 0; m < p.micro_batches; ++m) {
-    int const first = m * g.size.tensors;
-    activations[m] = sharing(g, p.activations.begin() + first, f.training);
-    if (plan_verdict const v = check_placements(g, p, p.activations.begin() + first, activations[m], m); !v.holds())
-      return v;
-    if (!f.training) continue;
-    gradients[m] = sharing(g, p.gradients.begin() + first, f.training);
-    if (plan_verdict const v = check_placements(g, p, p.gradients.begin() + first, gradients[m], m); !v.holds())
-      return v;
-  }
-  if (plan_verdict const v = check_parameters(g, p); !v.holds()) return v;
-  step_checker steps(g, p, f, activations, gradients);
-  if (plan_verdict const v = steps.run(); !v.holds()) return v;
-  if (plan_verdict const v = check_overlaps(p, steps.lifetimes()); !v.holds()) return v;
-  if (g.size.devices == 1 && p.waits.size() == 0) return {};
-  return order_checker(p, g.size.devices).run();
+  layout const l(g, p);
+  if (plan_verdict const v = check_layout(g, p, l); !v.holds()) return v;
+  step_checker steps(g, p, l);
+  if (plan_verdict const v = steps.run(0, p.steps.size()); !v.holds()) return v;
+  return check_use(g, p, steps.lifetimes());
 }
 
 }  // namespace dsl

@@ -28,22 +28,27 @@ struct compile_options {
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Clang evaluates 1,048,576 steps of a constant by default; a plan and its check take some 2,000 a node. The plans of
-/// larger networks are checked when the engine makes them.
+/// Larger plans are checked when the engine makes them: the compiler would take longer than some six seconds, and on
+/// several devices, whose order is checked in one evaluation, more steps than Clang allows by default.
 template <class Network>
-inline constexpr bool checked_while_compiling = Network::view().size.nodes * micro_batches<Network> <= 300;
+inline constexpr bool checked_while_compiling =
+    Network::view().size.nodes * micro_batches<Network> <= (Network::device_count > 1 ? 300 : 1000);
+
+template <class Network, class Executor, bool Towers>
+constexpr plan_options checked_options() {
+  target to{};
+  if constexpr (requires { Executor::compile_time_target; }) to = Executor::compile_time_target;
+  plan_options training = plan_options_of<Network>(64, mode::training, to);
+  if (Towers) training.all_reduce_buckets = 1;
+  return training;
+}
 
 template <class Network, class Executor, bool Towers = false>
 constexpr bool sound() {
-  if constexpr (!checked_while_compiling<Network>) {
+  if constexpr (checked_while_compiling<Network>)
+    return checking::verdict_of_plan<Network, checked_options<Network, Executor, Towers>()>().holds();
+  else
     return true;
-  } else {
-    target to{};
-    if constexpr (requires { Executor::compile_time_target; }) to = Executor::compile_time_target;
-    plan_options training = plan_options_of<Network>(64, mode::training, to);
-    if (Towers) training.all_reduce_buckets = 1;
-    return verify(Network::view(), make_plan(Network::view(), training)).holds();
-  }
 }
 
 /// Where nobody names another loss it is cross-entropy.
@@ -76,8 +81,8 @@ namespace dsl::TYPENET_MODE {
 /// A network on an executor with fresh weights:
 ///   auto t = dsl::compile<model>(dsl::reference{}, dsl::sgd{.learning_rate = 5e-3, .momentum = 0.9});
 /// That the plan is sound (no read before its write, no buffer overwritten while needed) is checked as it compiles, for
-/// networks of more than 300 operations when the engine makes it. Throws option_error for options that make no sense, a
-/// loss that the network's output does not suit among them.
+/// networks of more than 1,000 operations (300 on several devices) when the engine makes it. Throws option_error for
+/// options that make no sense, a loss that the network's output does not suit among them.
 template <class Network, executor Executor, optimizer Optimizer>
 [[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer, compile_options const& o) {
   if constexpr (Network::is_sound)  // else the compiler has said what is wrong, and need not say it twice

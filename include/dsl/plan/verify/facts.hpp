@@ -102,4 +102,21 @@ struct sharing {
   }
 };
 
+/// What the graph asks of a plan, and which tensors share buffers in each of its micro-batches.
+struct layout {
+  facts graph;
+  list<sharing> activations;
+  list<sharing> gradients;
+
+  /// The plan's tables must cover the graph.
+  [[gnu::cold]] constexpr layout(graph_view const& g, plan const& p)
+      : graph(g, p.options), activations(p.micro_batches), gradients(p.micro_batches) {
+    for (int m = 0; m < p.micro_batches; ++m) {
+      int const first = m * g.size.tensors;
+      activations[m] = sharing(g, p.activations.begin() + first, graph.training);
+      if (graph.training) gradients[m] = sharing(g, p.gradients.begin() + first, true);
+    }
+  }
+};
+
 }  // namespace dsl::detail::checking

@@ -175,6 +175,19 @@ class address_list {
   return {};
 }
 
+/// All places of tensors and parameters.
+[[gnu::cold]] constexpr plan_verdict check_layout(graph_view const& g, plan const& p, layout const& l) {
+  for (int m = 0; m < p.micro_batches; ++m) {
+    int const first = m * g.size.tensors;
+    if (plan_verdict const v = check_placements(g, p, p.activations.begin() + first, l.activations[m], m); !v.holds())
+      return v;
+    if (!l.graph.training) continue;
+    if (plan_verdict const v = check_placements(g, p, p.gradients.begin() + first, l.gradients[m], m); !v.holds())
+      return v;
+  }
+  return check_parameters(g, p);
+}
+
 /// When a buffer is used, found from the steps' operands.
 struct lifetime {
   int first = -1;

@@ -5,26 +5,39 @@
 
 namespace dsl::detail::checking {
 
+/// What a buffer holds, and since when.
+struct buffer_state {
+  lifetime life{};
+  content what = content::activation;
+  int micro = -1;         // whose
+  int owner = -1;         // root tensor, node, or parameter
+  int writer = -1;        // last step that wrote it
+  int first_reader = -1;  // of the current group
+  int last_reader = -1;
+
+  constexpr bool is(content c, int m, int index) const { return what == c && micro == m && owner == index; }
+  constexpr void take(content c, int m, int index) { what = c, micro = m, owner = index; }
+};
+
 /// Executes a plan's memory instead of its arithmetic: which value does each buffer hold? One call per operand, each of
 /// them in constant time but for the concats that a value completes.
 class replay {
  public:
-  [[gnu::cold]] constexpr replay(graph_view const& g, plan const& p, facts const& f, list<sharing> const& activations,
-                                 list<sharing> const& gradients)
+  [[gnu::cold]] constexpr replay(graph_view const& g, plan const& p, layout const& l)
       : g_(g),
         p_(p),
-        activations_(activations),
-        gradients_(gradients),
+        activations_(l.activations),
+        gradients_(l.gradients),
         buffers_(p.buffers.size()),
         micros_(p.micro_batches) {
     for (progress& m : micros_) {
       m.missing = list<int>(g.size.tensors, 1);
       m.activation_begun = list<bool>(g.size.tensors);
       m.gradient_begun = list<bool>(g.size.tensors);
-      m.contributions = f.readers;
+      m.contributions = l.graph.readers;
       for (int n = 0; n < g.size.nodes; ++n)
         if (g.nodes[n].kind == op::concat) m.missing[g.nodes[n].output] = g.nodes[n].inputs;
-      if (g.result() != f.loss_target) --m.contributions[g.result()];
+      if (g.result() != l.graph.loss_target) --m.contributions[g.result()];
     }
     turn_to(0);
   }
@@ -145,6 +158,21 @@ class replay {
     return all;
   }
 
+  /// Moves all that the replay has come to into a snapshot, or out of it.
+  template <class Snapshot, class Move>
+  [[gnu::cold]] constexpr void exchange(Snapshot& s, Move move) {
+    move(buffers_, s.buffers);
+    for (int m = 0; m < micros_.size(); ++m) {
+      int const first = m * g_.size.tensors;
+      move(micros_[m].missing, s.missing + first);
+      move(micros_[m].activation_begun, s.activation_begun + first);
+      move(micros_[m].gradient_begun, s.gradient_begun + first);
+      move(micros_[m].contributions, s.contributions + first);
+    }
+    move(step_, s.step);
+    move(time_, s.time);
+  }
+
  private:
   /// What a micro-batch has come to.
   struct progress {
@@ -153,18 +181,7 @@ class replay {
     list<bool> gradient_begun{};    // per root
     list<int> contributions{};      // per tensor: gradient contributions that have not arrived yet
   };
-  struct state {
-    lifetime life{};
-    content what = content::activation;
-    int micro = -1;         // whose
-    int owner = -1;         // root tensor, node, or parameter
-    int writer = -1;        // last step that wrote it
-    int first_reader = -1;  // of the current group
-    int last_reader = -1;
-
-    constexpr bool is(content c, int m, int index) const { return what == c && micro == m && owner == index; }
-    constexpr void take(content c, int m, int index) { what = c, micro = m, owner = index; }
-  };
+  using state = buffer_state;
 
   [[gnu::cold]] constexpr bool next(content what, access how, int index) {
     step const& s = p_.steps[step_];

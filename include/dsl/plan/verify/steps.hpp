@@ -21,33 +21,6 @@ namespace dsl::detail::checking {
 ///   update           where they are measured, those of each device; and it runs over whole regions
 class step_checker {
  public:
-  [[gnu::cold]] constexpr step_checker(graph_view const& g, plan const& p, facts const& f,
-                                       list<sharing> const& activations, list<sharing> const& gradients)
-      : g_(g),
-        p_(p),
-        facts_(f),
-        activations_(activations),
-        gradients_(gradients),
-        memory_(g, p, f, activations, gradients),
-        micros_(p.micro_batches),
-        parameters_(g.size.parameters),
-        measured_(g.size.devices, -1),
-        updated_(g.size.devices) {
-    for (micro& m : micros_) {
-      m.nodes = list<progress>(g.size.nodes);
-      m.copied = list<copies>(g.size.edges);
-    }
-  }
-
-  [[gnu::cold]] constexpr plan_verdict run() {
-    for (int s = 0; s < p_.steps.size(); ++s)
-      if (!check(s)) return memory_.verdict();
-    if (!check_end()) return memory_.verdict();
-    return {};
-  }
-  [[gnu::cold]] constexpr list<lifetime> lifetimes() const { return memory_.lifetimes(); }
-
- private:
   /// What has been done with a node, and in which buffers it keeps what its backward pass needs.
   struct progress {
     bool forward = false;
@@ -60,10 +33,8 @@ class step_checker {
     bool forward = false;
     bool backward = false;
   };
-  /// A micro-batch.
-  struct micro {
-    list<progress> nodes{};
-    list<copies> copied{};  // per edge
+  /// The batch of a micro-batch.
+  struct arrival {
     bool pictures = false;
     bool labels = false;
     int kept_labels = -1;  // buffer
@@ -74,6 +45,54 @@ class step_checker {
     int summed = 0;        // and is in the sum
     int beside = -1;       // buffer of the one that is still to be added
     bool reduced = false;  // over all towers
+  };
+
+  [[gnu::cold]] constexpr step_checker(graph_view const& g, plan const& p, layout const& l)
+      : g_(g),
+        p_(p),
+        facts_(l.graph),
+        activations_(l.activations),
+        gradients_(l.gradients),
+        memory_(g, p, l),
+        micros_(p.micro_batches),
+        parameters_(g.size.parameters),
+        measured_(g.size.devices, -1),
+        updated_(g.size.devices) {
+    for (micro& m : micros_) {
+      m.nodes = list<progress>(g.size.nodes);
+      m.copied = list<copies>(g.size.edges);
+    }
+  }
+
+  /// Checks steps from `first` up to, and without, `end`; the last of them all completes the check.
+  [[gnu::cold]] constexpr plan_verdict run(int first, int end) {
+    for (int s = first; s < end; ++s)
+      if (!check(s)) return memory_.verdict();
+    if (end == p_.steps.size() && !check_end()) return memory_.verdict();
+    return {};
+  }
+  [[gnu::cold]] constexpr list<lifetime> lifetimes() const { return memory_.lifetimes(); }
+
+  /// Moves all that the check has come to into a snapshot, or out of it.
+  template <class Snapshot, class Move>
+  [[gnu::cold]] constexpr void exchange(Snapshot& s, Move move) {
+    memory_.exchange(s, move);
+    for (int m = 0; m < micros_.size(); ++m) {
+      move(micros_[m].nodes, s.nodes + m * g_.size.nodes);
+      move(micros_[m].copied, s.copied + m * g_.size.edges);
+      move(micros_[m].batch, s.batches[m]);
+    }
+    move(parameters_, s.parameters);
+    move(measured_, s.measured);
+    move(updated_, s.updated);
+    move(losses_, s.losses);
+  }
+
+ private:
+  struct micro {
+    list<progress> nodes{};
+    list<copies> copied{};  // per edge
+    arrival batch{};
   };
 
   [[gnu::cold]] constexpr bool breaks(plan_rule r, int index = -1) { return memory_.breaks(r, index); }
@@ -133,19 +152,19 @@ class step_checker {
   [[gnu::cold]] constexpr bool load(step const& s) {
     bool const with_pictures = s.operands > 0 && p_.operands[s.first_operand].what == content::activation;
     bool const with_labels = s.operands > (with_pictures ? 1 : 0);
-    if ((with_pictures && now_->pictures) || (with_labels && now_->labels) || s.operands == 0)
+    if ((with_pictures && now_->batch.pictures) || (with_labels && now_->batch.labels) || s.operands == 0)
       return breaks(plan_rule::the_batch_is_loaded_first);
     if (with_pictures && !memory_.write_activation(g_.nodes[0].output)) return false;
-    if (with_pictures) now_->pictures = now_->nodes[0].forward = true;
+    if (with_pictures) now_->batch.pictures = now_->nodes[0].forward = true;
     if (!with_labels) return true;
     contents const c{.shape = p_.options.targets == target_kind::values ? g_.shape_of(g_.result()) : shape{},
                      .samples = samples_in(p_, micro_),
                      .device = g_.nodes[g_.size.nodes - 1].device};
     if (p_.options.mode == mode::inference || !memory_.write_other(content::labels, 0, c))
       return memory_.verdict().holds() ? breaks(plan_rule::the_batch_is_loaded_first) : false;
-    now_->labels = true;
-    now_->kept_labels = memory_.current().buffer;
-    return micro_ > 0 || now_->kept_labels == p_.labels || breaks(plan_rule::operands_are_what_the_step_needs);
+    now_->batch.labels = true;
+    now_->batch.kept_labels = memory_.current().buffer;
+    return micro_ > 0 || now_->batch.kept_labels == p_.labels || breaks(plan_rule::operands_are_what_the_step_needs);
   }
 
   /// Whether step n may compute `next`, too: it alone reads the value between them.
@@ -268,7 +287,7 @@ class step_checker {
       return breaks(plan_rule::the_loss_is_computed_once);
     if (losses_++ != micro_) return breaks(plan_rule::micro_batches_come_in_order);
     contents const metrics{.shape = {2, 1, 1}, .element_bytes = 8, .device = g_.nodes[s.node].device};
-    if (!memory_.read_activation(result) || !memory_.read_other(content::labels, 0, now_->kept_labels) ||
+    if (!memory_.read_activation(result) || !memory_.read_other(content::labels, 0, now_->batch.kept_labels) ||
         !(micro_ == 0 ? memory_.write_other(content::metrics, 0, metrics) : memory_.accumulate_metrics()))
       return false;
     if (memory_.current().buffer != p_.metrics) return breaks(plan_rule::operands_are_what_the_step_needs);
@@ -408,7 +427,8 @@ class step_checker {
     int const result = g_.result();
     for (int m = p_.micro_batches - 1; m >= 0; --m) {
       memory_.turn_to(m);
-      if (!micros_[m].pictures || micros_[m].labels == inference) return breaks(plan_rule::the_batch_is_loaded_first);
+      if (!micros_[m].batch.pictures || micros_[m].batch.labels == inference)
+        return breaks(plan_rule::the_batch_is_loaded_first);
       for (int n = 1; n < g_.size.nodes; ++n) {
         node const& x = g_.nodes[n];
         bool const ran = x.kind == op::concat || only_renames(x, facts_.training) ? memory_.has_arrived(x.output)

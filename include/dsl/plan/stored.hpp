@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/plan/make_plan.hpp>
+
+// Compilers limit what the evaluation of one constant may take. Clang stops at 1,048,576 steps, of which the plan of
+// 1,000 convolutions takes 1,230,000 and its check 1,970,000; GCC at 33,554,432 operations, of which they take 17
+// million and 27 million. So plans of large networks are made and checked in parts, each a constant of its own. Each is
+// stored in arrays, since what an evaluation allocates must be gone at its end.
+namespace dsl::detail {
+
+/// Whether the compiler has steps enough for a plan of 1,000 nodes at once. nvcc has fewer, too.
+#if defined(__clang__) || defined(__CUDACC__)
+inline constexpr bool plans_at_once = false;
+#else
+inline constexpr bool plans_at_once = true;
+#endif
+
+/// How many entries each table of a plan has.
+struct plan_sizes {
+  int steps = 0;
+  int operands = 0;
+  int buffers = 0;
+  int tensors = 0;  // of all micro-batches
+  int parameters = 0;
+  int waits = 0;
+  int devices = 0;
+
+  friend constexpr bool operator==(plan_sizes const&, plan_sizes const&) = default;
+};
+
+[[gnu::cold]] constexpr plan_sizes sizes_of(plan const& p) {
+  return {p.steps.size(), p.operands.size(), p.buffers.size(), p.activations.size(), p.parameter_buffers.size(),
+          p.waits.size(), p.devices.size()};
+}
+
+/// Guesses a plan's sizes, generously for most networks.
+constexpr plan_sizes likely_sizes(graph_view const& g, plan_options const& o) {
+  int const micros = micro_batches_of(o);
+  int const steps = micros * (3 * g.size.nodes + g.size.edges / 2 + 16);
+  return {steps,
+          micros * (11 * g.size.nodes + 2 * g.size.edges + 16),
+          micros * (3 * g.size.tensors + 2 * g.size.parameters + 16),
+          micros * g.size.tensors,
+          g.size.parameters,
+          (g.size.devices - 1) * steps,
+          g.size.devices};
+}
+
+template <class T>
+[[gnu::cold]] constexpr void copy_into(T* to, list<T> const& from) {
+  for (int i = 0; i < from.size(); ++i) to[i] = from[i];
+}
+
+/// A plan as a constant, in arrays of at most so many entries. One that doesn't fit has only its sizes here.
+template <plan_sizes Most>
+struct stored_plan {
+  plan_sizes sizes{};
+  plan_options options{};
+  step steps[Most.steps + 1]{};
+  operand operands[Most.operands + 1]{};
+  buffer buffers[Most.buffers + 1]{};
+  placement activations[Most.tensors + 1]{};
+  placement gradients[Most.tensors + 1]{};
+  int parameter_buffers[Most.parameters + 1]{};
+  int parameter_gradient_buffers[Most.parameters + 1]{};
+  int waits[Most.waits + 1]{};
+  device_bytes devices[Most.devices + 1]{};
+  long long region_bytes[regions]{};
+  int labels = -1;
+  int metrics = -1;
+  int micro_batches = 1;
+
+  constexpr stored_plan() = default;
+  [[gnu::cold]] constexpr explicit stored_plan(plan const& p) : sizes(sizes_of(p)) {
+    if (!fits()) return;
+    options = p.options;
+    copy_into(steps, p.steps);
+    copy_into(operands, p.operands);
+    copy_into(buffers, p.buffers);
+    copy_into(activations, p.activations);
+    copy_into(gradients, p.gradients);
+    copy_into(parameter_buffers, p.parameter_buffers);
+    copy_into(parameter_gradient_buffers, p.parameter_gradient_buffers);
+    copy_into(waits, p.waits);
+    copy_into(devices, p.devices);
+    for (int r = 0; r < regions; ++r) region_bytes[r] = p.region_bytes[r];
+    labels = p.labels;
+    metrics = p.metrics;
+    micro_batches = p.micro_batches;
+  }
+
+  constexpr bool fits() const {
+    return sizes.steps <= Most.steps && sizes.operands <= Most.operands && sizes.buffers <= Most.buffers &&
+           sizes.waits <= Most.waits;
+  }
+
+  /// The plan, whose tables are these arrays. Nothing may be written to them.
+  [[gnu::cold]] constexpr plan view() const {
+    plan p;
+    p.options = options;
+    p.steps = list<step>::borrowed(steps, sizes.steps);
+    p.operands = list<operand>::borrowed(operands, sizes.operands);
+    p.buffers = list<buffer>::borrowed(buffers, sizes.buffers);
+    p.activations = list<placement>::borrowed(activations, sizes.tensors);
+    p.gradients = list<placement>::borrowed(gradients, sizes.tensors);
+    p.parameter_buffers = list<int>::borrowed(parameter_buffers, sizes.parameters);
+    p.parameter_gradient_buffers = list<int>::borrowed(parameter_gradient_buffers, sizes.parameters);
+    p.waits = list<int>::borrowed(waits, sizes.waits);
+    p.devices = list<device_bytes>::borrowed(devices, sizes.devices);
+    for (int r = 0; r < regions; ++r) p.region_bytes[r] = region_bytes[r];
+    p.labels = labels;
+    p.metrics = metrics;
+    p.micro_batches = micro_batches;
+    return p;
+  }
+};
+
+/// The steps of a network's plan, whose buffers may lie nowhere yet; Network is anything whose view() is a constant.
+template <class Network, plan_options Options, plan_sizes Most>
+struct emitted {
+  static constexpr stored_plan<Most> value = [] {
+    if constexpr (plans_at_once)
+      return stored_plan<Most>(make_plan(Network::view(), Options));
+    else
+      return stored_plan<Most>(emit_plan(Network::view(), Options));
+  }();
+};
+template <class Network, plan_options Options, plan_sizes Guess = likely_sizes(Network::view(), Options),
+          bool Fits = emitted<Network, Options, Guess>::value.fits()>
+struct emitted_exactly : emitted<Network, Options, emitted<Network, Options, Guess>::value.sizes> {};
+template <class Network, plan_options Options, plan_sizes Guess>
+struct emitted_exactly<Network, Options, Guess, true> : emitted<Network, Options, Guess> {};
+
+/// Steps wait for one step of each other device at most.
+constexpr plan_sizes with_waits(plan_sizes s) {
+  s.waits = (s.devices - 1) * s.steps;
+  return s;
+}
+
+/// A network's plan, as make_plan() makes it.
+template <class Network, plan_options Options>
+struct planned {
+  static constexpr auto const& steps = emitted_exactly<Network, Options>::value;
+  static constexpr stored_plan<with_waits(steps.sizes)> value = [] {
+    plan const borrowed = steps.view();
+    plan p(borrowed);  // has tables of its own
+    place_buffers(Network::view(), p);
+    return stored_plan<with_waits(steps.sizes)>(p);
+  }();
+};
+template <class Network, plan_options Options>
+  requires plans_at_once
+struct planned<Network, Options> : emitted_exactly<Network, Options> {};
+
+/// Whether a network is small enough for its plan to be made and checked in the evaluation of one constant.
+template <class Network, plan_options Options>
+inline constexpr bool is_small = Network::view().size.nodes * micro_batches_of(Options) <= 300;
+
+/// The bytes of a network's plan.
+template <class Network, plan_options Options>
+constexpr long long bytes_of_plan() {
+  if constexpr (is_small<Network, Options>)
+    return make_plan(Network::view(), Options).bytes();
+  else
+    return planned<Network, Options>::value.view().bytes();
+}
+
+}  // namespace dsl::detail
