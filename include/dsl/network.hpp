@@ -5,11 +5,15 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/refuse_batch.hpp>
 #include <dsl/graph/graph.hpp>
+#include <dsl/layers/activation.hpp>
 #include <dsl/layers/image.hpp>
+#include <dsl/layers/softmax.hpp>
 #include <dsl/plan/make_plan.hpp>
 #include <dsl/plan/verify/parts.hpp>
+#include <dsl/rules/broken_uses.hpp>
 #include <dsl/rules/explain.hpp>
 #include <dsl/rules/judge.hpp>
+#include <dsl/rules/unknown.hpp>
 
 namespace dsl {
 
@@ -104,6 +108,25 @@ void print_with(graph_view const& g, int micro_batches) {
 
 }  // namespace detail
 
+namespace detail {
+
+/// The bytes of a training step, and the error where they are more than allowed.
+template <class Network, int Batch, long long Allowed, target To, int OptimizerSlots>
+struct trains_in {
+  static constexpr plan_options options{Batch, mode::training, To, OptimizerSlots};
+  static constexpr long long needed = [] {
+    if constexpr (!Network::is_sound)
+      return 0LL;
+    else if constexpr (Batch < 1)
+      return Network::bytes(options);  // which says so
+    else
+      return bytes_of_plan<Network, options>();
+  }();
+  broken::network_trains_in<Batch, Allowed, Network::is_sound ? needed : Allowed, Network> check;
+};
+
+}  // namespace detail
+
 }  // namespace dsl
 
 namespace dsl::TYPENET_MODE {
@@ -129,28 +152,39 @@ struct network : rules::explain<detail::judged<Input, Layers...>::why.broken, de
   /// Devices that its layers are placed on: 1, or one more than the highest of on<device<I>, ...>.
   static constexpr int device_count = detail::placed<detail::judged<Input, Layers...>>::view().size.devices;
 
+  /// The types of what follows: dsl::shape and long long. In a broken network they equal anything.
+  using constants = rules::constants<is_sound>;
+
   static constexpr shape input = graph.view().shape_of(0);
-  static constexpr shape output = graph.view().shape_of(graph.view().result());
+  static constexpr typename constants::shape output{graph.view().shape_of(graph.view().result())};
   /// As Keras counts: trainable parameters and the running statistics of batch_norm.
-  static constexpr long long parameter_count = dsl::parameter_count(graph.view());
-  static constexpr long long trainable_parameter_count = dsl::trainable_parameter_count(graph.view());
+  static constexpr typename constants::count parameter_count{dsl::parameter_count(graph.view())};
+  static constexpr typename constants::count trainable_parameter_count{dsl::trainable_parameter_count(graph.view())};
   /// Multiply-adds of one sample's forward pass.
-  static constexpr long long forward_macs = dsl::forward_macs(graph.view());
+  static constexpr typename constants::count forward_macs{dsl::forward_macs(graph.view())};
+
+  /// Asserts the shape of the output: static_assert(model::gives<shape{10}>), whose error says both shapes.
+  template <shape Wanted>
+  static constexpr bool gives = sizeof(broken::network_gives < Wanted, is_sound ? output : Wanted, network >) != 0;
 
   /// Bytes of the whole training arena: parameters, gradients, optimizer slots, activations and their gradients. What a
   /// library keeps for itself on top is the executor's executor_bytes(). A batch below 1 is an error of the compiler,
   /// or an option_error.
-  static constexpr long long training_bytes(int batch, target to = {}, int optimizer_slots = 1) {
+  static constexpr typename constants::count training_bytes(int batch, target to = {}, int optimizer_slots = 1) {
     return bytes({batch, mode::training, to, optimizer_slots});
   }
-  static constexpr long long inference_bytes(int batch, target to = {}) {
+  static constexpr typename constants::count inference_bytes(int batch, target to = {}) {
     return bytes({batch, mode::inference, to, 0});
   }
   /// The same with every option a plan has.
-  static constexpr long long bytes(plan_options const& o) {
+  static constexpr typename constants::count bytes(plan_options const& o) {
     if (o.batch < 1) detail::a_batch_must_have_at_least_one_sample<network>(o.batch);
-    return make_plan(view(), o).bytes();
+    return {make_plan(view(), o).bytes()};
   }
+  /// Asserts that training_bytes(Batch) are no more than Allowed: static_assert(model::trains_in<64, 256_MiB>), whose
+  /// error says how many they are. Takes larger networks than training_bytes, which is evaluated at once.
+  template <int Batch, long long Allowed, target To = target{}, int OptimizerSlots = 1>
+  static constexpr bool trains_in = sizeof(detail::trains_in<network, Batch, Allowed, To, OptimizerSlots>) != 0;
 
   /// Prints the table of layers to standard output. Needs <dsl/text.hpp>.
   template <class Printer = summary_printer>
@@ -189,9 +223,24 @@ constexpr plan_options plan_options_of(int batch, mode m = mode::training, targe
 
 }  // namespace detail
 
+namespace detail {
+
+/// What passes for a network, and for a layer, where there is none and the error has been said.
+struct no_network {
+  static constexpr bool is_sound = false;
+  static constexpr int device_count = 1;
+  static constexpr graph_view view() { return network<features<2>, softmax>::view(); }
+  static constexpr value lower(builder& b, value in) { return relu::lower(b, in); }
+};
+
+}  // namespace detail
+
 /// Whether the plan of a network passes the independent checker: static_assert(dsl::verified<model>).
 template <class Network, int Batch = 64, mode Mode = mode::training, target Target = target{}>
-inline constexpr bool verified =
+inline constexpr bool verified = sizeof(broken::verified_takes_a_network<Network, false>) != 0;
+template <class Network, int Batch, mode Mode, target Target>
+  requires is_network<Network>
+inline constexpr bool verified<Network, Batch, Mode, Target> =
     detail::checking::verdict_of_plan<Network, detail::plan_options_of<Network>(Batch, Mode, Target)>().holds();
 
 }  // namespace dsl

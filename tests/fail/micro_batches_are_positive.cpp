@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// LINES: 8
 // EXPECT: pipeline: the number of micro-batches must be 1 or more
 // EXPECT-RE: micro_batches_are_positive<(0, dsl::network<|.*Parts=0, Network=)
 #include <dsl/dsl.hpp>

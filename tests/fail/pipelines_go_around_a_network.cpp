@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: layer: this type is none; a layer has a public static constexpr value lower(builder&, value)
-// EXPECT: dsl::pipeline<2,
+// LINES: 14
+// EXPECT: pipeline: it goes around a network; write pipeline<M, network<image<3, 32, 32>, ...>>
+// EXPECT-RE: pipeline_takes_a_network<.*2, (Thing=)?dsl::conv_module<8, 3
 #include <dsl/language.hpp>
 #include <dsl/placement.hpp>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: layer: this type is none; a layer has a public static constexpr value lower(builder&, value)
-// EXPECT: dsl::replicate<4,
+// LINES: 14
+// EXPECT: replicate: it goes around a network; write replicate<G, network<image<3, 32, 32>, ...>>
+// EXPECT-RE: replicate_takes_a_network<.*4, (Thing=)?dsl::conv_module<8, 3
 #include <dsl/dsl.hpp>
 #include <dsl/towers.hpp>
 

@@ -299,7 +299,7 @@ TEST_CASE("gradients: dense, flatten and softmax", "[gradients]") {
   check_network<features<4>, dense<3>, softmax>();
   check_network<features<4>, dense<5>, dsl::tanh, dense<4>, dense<3>, softmax>({.batch = 1});
   check_network<features<4>, dense<5>, softmax, dense<3>, softmax>();  // in the middle
-  check_network<features<4>, dense<5>, softmax, softmax>();
+  check_network<features<4>, dense<5>, softmax, dense<4>, softmax>();
   check_network<features<4>, dense<5>, concat<softmax, identity, dense<2>>, dense<3>, softmax>();
   check_network<features<4>, dense<5>, add<dense<5>, identity, sequential<dense<3>, dense<5>>>, dense<2>, softmax>();
   check_network<image<2, 3, 2>, conv2d<2, 2>, concat<flatten, sequential<conv2d<1, 1>, flatten>>, dense<3>, softmax>();

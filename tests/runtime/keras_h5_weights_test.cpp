@@ -177,8 +177,8 @@ TEST_CASE("keras_h5: other weights than the network's are refused, and nothing c
   dsl::test::temporary_directory const here;
   using longer = dsl::network<dsl::image<2, 4, 4>, dsl::conv_module<3, 3>, dsl::inception_module<2, 3>, dsl::flatten,
                               dsl::batch_norm<>, dsl::dense<6>, dsl::relu, dsl::dense<3>, dsl::dense<3>, dsl::softmax>;
-  using shorter = dsl::network<dsl::image<2, 4, 4>, dsl::conv_module<3, 3>, dsl::flatten, dsl::softmax>;
-  using other = dsl::network<dsl::image<2, 4, 4>, dsl::conv_module<4, 3>, dsl::flatten, dsl::softmax>;
+  using shorter = dsl::network<dsl::image<2, 4, 4>, dsl::conv_module<3, 3>, dsl::flatten, dsl::tanh, dsl::softmax>;
+  using other = dsl::network<dsl::image<2, 4, 4>, dsl::conv_module<4, 3>, dsl::flatten, dsl::tanh, dsl::softmax>;
   auto const refused = [&](dsl::trainer t, h5::fault which, std::string const& dataset, std::string const& words) {
     auto const before = dsl::detail::fingerprint_of(t.engine());
     std::string said;

@@ -25,7 +25,7 @@ static_assert(on<3, 8, 8, dsl::conv2d<64, 3, 3>>::output == shape{64, 8, 8});
 static_assert(on<3, 8, 8, dsl::conv2d<64, 3>>::output == shape{64, 8, 8});  // a square kernel
 static_assert(on<3, 8, 8, dsl::conv2d<64, 1>>::output == shape{64, 8, 8});
 static_assert(on<3, 7, 5, dsl::conv2d<4, 3>>::output == shape{4, 7, 5});
-static_assert(on<3, 2, 2, dsl::conv2d<4, 5>>::output == shape{4, 2, 2});  // larger than its input, not than its padding
+static_assert(on<3, 2, 2, dsl::conv2d<4, 3>>::output == shape{4, 2, 2});  // larger than its input, not than its padding
 static_assert(on<3, 5, 9, dsl::conv2d<8, 1, 7>>::output == shape{8, 5, 9});
 static_assert(on<3, 5, 9, dsl::conv2d<8, 7, 1>>::output == shape{8, 5, 9});
 static_assert(on<3, 32, 32, dsl::conv2d<8, 3, 3, 2>>::output == shape{8, 16, 16});

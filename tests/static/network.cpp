@@ -83,8 +83,8 @@ static_assert(on<16, 8, 8, mine::even_channels>::output == shape{16, 8, 8});
 // ---- verdicts ----------------------------------------------------------------------------------------------------
 using picture = dsl::image<3, 8, 8>;
 
-// 8x8 is too small for the last pool
-static_assert(verdict_of<picture, dsl::minigooglenet<10>>().broken == rule::pool_window_fits_input);
+// 16x16 is too small for the last pool
+static_assert(verdict_of<dsl::image<3, 16, 16>, dsl::minigooglenet<10>>().broken == rule::pool_window_fits_input);
 static_assert(verdict_of<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>().holds());
 static_assert(verdict{}.holds());
 
@@ -103,6 +103,21 @@ static_assert(of<dsl::conv2d<4, 9, 9, 1, dsl::padding::valid>>.broken == rule::k
 static_assert(of<dsl::conv2d<4, 9, 1, 1, dsl::padding::valid>>.first == shape{3, 8, 8});
 static_assert(of<dsl::conv2d<4, 9, 9>>.holds());  // same padding makes room
 static_assert(of<dsl::conv2d<4, 8, 8, 1, dsl::padding::valid>>.holds());
+// A square kernel, or a line, may be almost twice as large as its input, and 3x3 is right for any.
+static_assert(of<dsl::conv2d<4, 15, 15>>.holds() && of<dsl::conv2d<4, 16, 16>>.broken == rule::kernel_meets_its_input);
+static_assert(of<dsl::conv2d<4, 8, 3>>.holds() && of<dsl::conv2d<4, 9, 3>>.broken == rule::kernel_meets_its_input);
+static_assert(of<dsl::conv2d<4, 3, 9>>.second == shape{4, 3, 9} && of<dsl::conv2d<4, 1, 9>>.holds());
+static_assert(verdict_of<dsl::image<3, 1, 1>, dsl::conv2d<4, 3>>().holds());
+static_assert(verdict_of<dsl::image<3, 1, 1>, dsl::conv2d<4, 5>>().broken == rule::kernel_meets_its_input);
+static_assert(of<dsl::batch_norm<0.75, 0.25>>.holds() && of<dsl::batch_norm<0.25, 0.75>>.number == 0.75);
+static_assert(of<dsl::batch_norm<0.0, 0.1>>.holds());
+static_assert(verdict_of<dsl::image<8, 8, 3>, dsl::relu>().broken == rule::channels_come_first);
+static_assert(verdict_of<dsl::image<8, 8, 1>, dsl::relu>().holds());  // a signal of eight channels
+static_assert(verdict_of<dsl::image<4, 4, 4>, dsl::relu>().holds() &&
+              verdict_of<dsl::image<8, 9, 3>, dsl::relu>().holds());
+static_assert(verdict_of<dsl::features<4>, dsl::dropout<0.5>, dsl::dense<2>, dsl::softmax>().holds());
+static_assert(verdict_of<dsl::features<4>, dsl::leaky_relu<>, dsl::softmax>().holds());
+static_assert(verdict_of<dsl::features<4>, dsl::dense<1>, dsl::sigmoid>().holds());
 static_assert(of<dsl::avg_pool2d<0, 1>>.broken == rule::pool_window_is_positive);
 static_assert(of<dsl::avg_pool2d<9>>.broken == rule::pool_window_fits_input);
 static_assert(of<dsl::avg_pool2d<8>>.holds());

@@ -57,6 +57,15 @@ struct conv2d_arguments : window_arguments {
   }
 };
 
+/// Whether a kernel with padding::same is likely to be meant. A square, or a line, may be larger than its input while
+/// each of its numbers meets one of the input; deep networks have 3x3 kernels on any input. Others must fit into it:
+/// conv2d<3, 64, 3> is mostly meant to be conv2d<64, 3, 3>.
+constexpr bool meets(int kernel, int input) { return kernel <= 3 || kernel < 2LL * input; }
+constexpr bool meets(int height, int width, shape const& in) {
+  bool const usual = height == width || height == 1 || width == 1;
+  return (height <= in.height && width <= in.width) || (usual && meets(height, in.height) && meets(width, in.width));
+}
+
 constexpr value lower_conv2d(builder& b, value in, int filters, conv2d_arguments o) {
   b.require(o.wrong < 0, {.broken = rule::options_belong_to_the_layer, .first = in.shape, .found = o.wrong + 1});
   if ((o.given & window_arguments::stride_bit) == 0) o.stride = 1;
@@ -81,6 +90,8 @@ constexpr value lower_conv2d(builder& b, value in, int filters, conv2d_arguments
                .fan_in = narrow(channels * area),
                .fan_out = narrow(filters * area)});
   if (o.has_bias) b.parameter({.role = role::bias, .dims = {filters, 1, 1, 1}});
+  b.require(o.has_zeros || o.pads == padding::valid || meets(o.height, o.width, in.shape),
+            {.broken = rule::kernel_meets_its_input, .first = in.shape, .second = {filters, o.height, o.width}});
   return b.append({.kind = op::conv2d, .window = {o.height, o.width, o.stride, h.before, w.before}, .groups = o.groups},
                   in, {filters, h.size, w.size});
 }

@@ -19,6 +19,8 @@ struct image {
 
   static constexpr value lower(builder& b) {
     b.require(Channels > 0 && Height > 0 && Width > 0, {.broken = rule::image_has_positive_size, .first = value_shape});
+    b.require(Channels != Height || Channels <= Width || Width < 3 || Width > 4,
+              {.broken = rule::channels_come_first, .first = value_shape});
     return b.append({.kind = op::input}, nullptr, 0, value_shape);
   }
 };

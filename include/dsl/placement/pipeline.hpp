@@ -4,6 +4,7 @@
 #include <dsl/network.hpp>
 #include <dsl/placement/parts.hpp>
 #include <dsl/rules/broken_parts.hpp>
+#include <dsl/rules/broken_uses.hpp>
 
 namespace dsl {
 
@@ -55,6 +56,13 @@ struct pipeline : Network {
   static void summary() {
     detail::print_with<Printer>(Network::view(), M);
   }
+};
+
+/// Around what is no network: says so.
+template <int M, class Thing>
+  requires(!is_network<Thing>)
+struct pipeline<M, Thing> : detail::no_network {
+  static_assert(alignof(broken::pipeline_takes_a_network<M, Thing, false>) == 1);
 };
 
 }  // namespace dsl

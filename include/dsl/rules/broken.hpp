@@ -54,10 +54,10 @@ struct compile_takes_a_network {
                 "compile: it takes a network; give it network<image<3, 32, 32>, ...> with your layers in it");
 };
 
-template <class Network, op Last>
+template <class Network, op Last, bool GivesProbabilities>
 struct crossentropy_takes_probabilities {
   static_assert(
-      Last == op::softmax,
+      GivesProbabilities,
       "loss: categorical_crossentropy takes probabilities; end in softmax, or ask compile() for mean_squared_error");
 };
 
@@ -65,6 +65,13 @@ template <class Image, shape Size>
 struct image_has_positive_size {
   static_assert(Size.channels > 0 && Size.height > 0 && Size.width > 0,
                 "image: channels, height and width must be at least 1");
+};
+
+/// Pictures as Keras has them: as many channels as rows, and 3 or 4 columns.
+template <class Image, shape Size>
+struct channels_come_first {
+  static_assert(Size.channels < Size.height || Size.width > 4,
+                "image: channels come first; write image<3, 32, 32> for pictures of 32x32 in three colours");
 };
 
 template <class At, class Layer, shape Output, long long Elements>
@@ -117,6 +124,14 @@ struct options_belong_to_the_layer {
                 "options: the layer does not have this one, or has it twice; numbers come first, then options by name");
 };
 
+/// Said of kernels beyond those that detail::meets() lets pass, all of which are larger than their input.
+template <class At, class Layer, int KernelH, int KernelW, shape Input>
+struct kernel_meets_its_input {
+  static_assert(KernelH <= Input.height && KernelW <= Input.width,
+                "conv2d: most of the kernel would lie in the padding; use a smaller one, and write filters, height, "
+                "width in this order");
+};
+
 template <class At, class Layer, int PoolH, int PoolW>
 struct pool_window_is_positive {
   static_assert(PoolH > 0 && PoolW > 0, "pool2d: the window's height and width must be at least 1");
@@ -137,6 +152,12 @@ template <class At, class Layer, number Epsilon>
 struct epsilon_is_positive {
   static_assert(Epsilon >= 1e-30 && Epsilon < 1e30,
                 "batch_norm: epsilon must be at least 1e-30, or float has none; 1e-3 is usual");
+};
+
+template <class At, class Layer, number Epsilon>
+struct epsilon_is_small {
+  static_assert(Epsilon <= 0.1,
+                "batch_norm: epsilon is larger than momentum; write batch_norm<0.99, 1e-3>, momentum first");
 };
 
 template <class At, class Layer, number Momentum>
@@ -166,6 +187,16 @@ template <class At, class Layer, shape Input>
 struct softmax_takes_a_flat_input {
   static_assert(Input.height == 1 && Input.width == 1,
                 "softmax: the input still has a height and a width; put flatten and dense before it");
+};
+
+template <class At, class Layer, int Classes>
+struct softmax_has_classes {
+  static_assert(Classes > 1, "softmax: of one number it is always 1; use two units or more, or sigmoid");
+};
+
+template <class At, class Layer, op Before, bool GivesLogits>
+struct softmax_takes_logits {
+  static_assert(GivesLogits, "softmax: no relu, dropout or other softmax may come right before it; leave that out");
 };
 
 template <class At, class Layer, int Branches>

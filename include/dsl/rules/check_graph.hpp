@@ -94,6 +94,7 @@ class graph_check {
     shape const in = g_.input_shape(n);
     if (row.takes_flat && !in.is_flat())
       return breaks(n.kind == op::dense ? rule::dense_takes_a_flat_input : rule::softmax_takes_a_flat_input, in, out);
+    if (n.kind == op::softmax && !softmax_fits(in, g_.input(n))) return false;
     using operations::makes;
     switch (row.output) {
       case makes::same_shape:
@@ -132,6 +133,16 @@ class graph_check {
                                                    operations::options::counted_padding);
     auto const used = static_cast<unsigned>(row.options) & ~checked;
     return used == 0 || options_fit(n, used);
+  }
+
+  /// What a softmax takes can be any numbers, and more than one.
+  constexpr bool softmax_fits(shape const& in, int tensor) {
+    if (in.channels < 2) return breaks(rule::softmax_has_classes, in, in);
+    dsl::node const* from = &g_.nodes[g_.tensors[tensor].producer];
+    while (from->kind == op::flatten) from = &g_.nodes[g_.tensors[g_.input(*from)].producer];
+    bool const is_relu = from->kind == op::activation && from->function == function::relu;
+    return (from->kind != op::softmax && from->kind != op::dropout && !is_relu) ||
+           breaks(rule::softmax_takes_logits, 0, static_cast<int>(from->kind));
   }
 
   constexpr bool parameters_fit(dsl::node const& n, operations::row const& row, shape const& in, shape const& out) {

@@ -90,6 +90,9 @@ template <class J>
 struct explain<rule::image_has_positive_size, J>
     : says<broken::image_has_positive_size<typename J::input, J::why.first>> {};
 
+template <class J>
+struct explain<rule::channels_come_first, J> : says<broken::channels_come_first<typename J::input, J::why.first>> {};
+
 // The other rules differ in their numbers alone: At and Layer first, then what `why` holds.
 template <class J>
 using at_of = typename found_in<J>::place;
@@ -145,10 +148,14 @@ struct explain<rule::kernel_fits_padded_input, J>
                                             J::why.first>> {};
 template <class J>
 struct explain<rule::pad_is_less_than_the_window, J>
-    : broken::pad_is_less_than_the_window<at_of<J>, layer_of<J>, J::why.found, J::why.wanted> {};
+    : says<broken::pad_is_less_than_the_window<at_of<J>, layer_of<J>, J::why.found, J::why.wanted>> {};
 template <class J>
 struct explain<rule::options_belong_to_the_layer, J>
-    : broken::options_belong_to_the_layer<at_of<J>, layer_of<J>, J::why.found> {};
+    : says<broken::options_belong_to_the_layer<at_of<J>, layer_of<J>, J::why.found>> {};
+template <class J>
+struct explain<rule::kernel_meets_its_input, J>
+    : says<broken::kernel_meets_its_input<at_of<J>, layer_of<J>, J::why.second.height, J::why.second.width,
+                                          J::why.first>> {};
 template <class J>
 struct explain<rule::pool_window_is_positive, J>
     : says<broken::pool_window_is_positive<at_of<J>, layer_of<J>, J::why.second.height, J::why.second.width>> {};
@@ -163,6 +170,8 @@ template <class J>
 struct explain<rule::epsilon_is_positive, J> : says<broken::epsilon_is_positive<at_of<J>, layer_of<J>, J::why.number>> {
 };
 template <class J>
+struct explain<rule::epsilon_is_small, J> : says<broken::epsilon_is_small<at_of<J>, layer_of<J>, J::why.number>> {};
+template <class J>
 struct explain<rule::momentum_keeps_less_than_all, J>
     : says<broken::momentum_keeps_less_than_all<at_of<J>, layer_of<J>, J::why.number>> {};
 template <class J>
@@ -176,6 +185,12 @@ struct explain<rule::units_are_positive, J> : says<broken::units_are_positive<at
 template <class J>
 struct explain<rule::softmax_takes_a_flat_input, J>
     : says<broken::softmax_takes_a_flat_input<at_of<J>, layer_of<J>, J::why.first>> {};
+template <class J>
+struct explain<rule::softmax_has_classes, J>
+    : says<broken::softmax_has_classes<at_of<J>, layer_of<J>, J::why.first.channels>> {};
+template <class J>
+struct explain<rule::softmax_takes_logits, J>
+    : says<broken::softmax_takes_logits<at_of<J>, layer_of<J>, static_cast<op>(J::why.found), false>> {};
 template <class J>
 struct explain<rule::concat_joins_two_or_more, J>
     : says<broken::concat_joins_two_or_more<at_of<J>, layer_of<J>, J::why.found>> {};

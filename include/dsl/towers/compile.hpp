@@ -75,32 +75,31 @@ namespace dsl::TYPENET_MODE {
 /// processes are those of the value, G and policy the type's; option_error where the value has others. Its defaults, 1
 /// and host_merge, count as left out.
 template <class Network, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
-[[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer, Towers const& t,
-                              compile_options const& o) {
+[[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, Towers const& t, compile_options const& o) {
   if constexpr (Network::is_sound)
     static_assert(detail::sound<Network, Executor, true>(),
                   "plan: typenet made a plan that its own checker refuses; please report the network");
   engine_options engine = detail::options_of<Network>(optimizer.rule(), o);
-  return {make_towers(on, Network::view(), engine, detail::towers_of<Network>(t)),
-          static_cast<double>(optimizer.learning_rate)};
+  return trainer{make_towers(on, Network::view(), engine, detail::towers_of<Network>(t)),
+                 static_cast<double>(optimizer.learning_rate)};
 }
 template <class Network, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
-[[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer, Towers const& t) {
+[[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, Towers const& t) {
   detail::require_crossentropy_suits<Network>();
   return compile<Network>(on, optimizer, t, compile_options{});
 }
 /// Without the value, the devices are 0, 1, 2, ... of this process.
 template <detail::replicated Network, executor Executor, optimizer Optimizer>
-[[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer, compile_options const& o) {
+[[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, compile_options const& o) {
   return compile<Network>(on, optimizer, towers{}, o);
 }
 template <detail::replicated Network, executor Executor, optimizer Optimizer>
-[[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer) {
+[[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer) {
   return compile<Network>(on, optimizer, towers{});
 }
 template <class Thing, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
   requires(!is_network<Thing>)
-trainer compile(Executor const& on, Optimizer const& optimizer, Towers const&, compile_options const& o) {
+auto compile(Executor const& on, Optimizer const& optimizer, Towers const&, compile_options const& o) {
   return compile<Thing>(on, optimizer, o);
 }
 

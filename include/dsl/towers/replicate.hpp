@@ -5,6 +5,7 @@
 #include <dsl/placement/parts.hpp>
 #include <dsl/rules/broken_parts.hpp>
 #include <dsl/rules/broken_towers.hpp>
+#include <dsl/rules/broken_uses.hpp>
 #include <dsl/towers/policy.hpp>
 
 namespace dsl::detail {
@@ -98,6 +99,13 @@ struct replicate : Network {
     long long const small = part > 0 && part < largest_part(batch) ? bytes(part) : 0;
     return small > large ? small : large;
   }
+};
+
+/// Around what is no network: says so.
+template <int G, class Thing, tower_policy Policy>
+  requires(!is_network<Thing>)
+struct replicate<G, Thing, Policy> : detail::no_network {
+  static_assert(alignof(broken::replicate_takes_a_network<G, Thing, false>) == 1);
 };
 
 }  // namespace dsl

@@ -5,6 +5,7 @@
 #include <dsl/detail/option_check.hpp>
 #include <dsl/executors/host/make_crew.hpp>
 #include <dsl/network.hpp>
+#include <dsl/rules/broken_uses.hpp>
 #include <dsl/training/loss_check.hpp>
 #include <dsl/training/optimizers.hpp>
 #include <dsl/training/trainer.hpp>
@@ -56,7 +57,8 @@ template <class Network>
 constexpr void require_crossentropy_suits() {
   if constexpr (is_network<Network>)
     if constexpr (Network::is_sound && !gives_probabilities(Network::view()))
-      static_cast<void>(sizeof(broken::crossentropy_takes_probabilities<Network, last_of(Network::view()).kind>));
+      static_cast<void>(
+          sizeof(broken::crossentropy_takes_probabilities<Network, last_of(Network::view()).kind, false>));
 }
 
 /// Returns what compile_options come to. Throws option_error for a loss that the network's output does not suit, and
@@ -74,6 +76,15 @@ template <class Network>
   return engine;
 }
 
+/// Names the class that says which of compile's arguments is of a wrong kind.
+template <class First = broken::nothing, class Second = broken::nothing, class Third = broken::nothing, class...>
+struct wrong_argument : rules::says<broken::compile_takes_an_executor<First, false>> {};
+template <executor First, class Second, class Third, class... Rest>
+struct wrong_argument<First, Second, Third, Rest...> : rules::says<broken::compile_takes_an_optimizer<Second, false>> {
+};
+template <executor First, optimizer Second, class Third, class... Rest>
+struct wrong_argument<First, Second, Third, Rest...> : rules::says<broken::compile_takes_options<Third, false>> {};
+
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
@@ -82,19 +93,20 @@ namespace dsl::TYPENET_MODE {
 ///   auto t = dsl::compile<model>(dsl::reference{}, dsl::sgd{.learning_rate = 5e-3, .momentum = 0.9});
 /// That the plan is sound (no read before its write, no buffer overwritten while needed) is checked as it compiles, for
 /// networks of more than 1,000 operations (300 on several devices) when the engine makes it. Throws option_error for
-/// options that make no sense, a loss that the network's output does not suit among them.
+/// options that make no sense, a loss that the network's output does not suit among them. The
+/// return type, trainer, is deduced so that editors look into the function and show what is wrong with the network.
 template <class Network, executor Executor, optimizer Optimizer>
-[[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer, compile_options const& o) {
+[[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, compile_options const& o) {
   if constexpr (Network::is_sound)  // else the compiler has said what is wrong, and need not say it twice
     static_assert(detail::sound<Network, Executor>(),
                   "plan: typenet made a plan that its own checker refuses; please report the network");
-  return {on.make_engine(Network::view(), detail::options_of<Network>(optimizer.rule(), o)),
-          static_cast<double>(optimizer.learning_rate)};
+  return trainer{on.make_engine(Network::view(), detail::options_of<Network>(optimizer.rule(), o)),
+                 static_cast<double>(optimizer.learning_rate)};
 }
 
 /// Without options the loss is cross-entropy, and that the network suits it is checked as it compiles.
 template <class Network, executor Executor, optimizer Optimizer>
-[[gnu::cold]] trainer compile(Executor const& on, Optimizer const& optimizer) {
+[[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer) {
   detail::require_crossentropy_suits<Network>();
   return compile<Network>(on, optimizer, compile_options{});
 }
@@ -102,9 +114,21 @@ template <class Network, executor Executor, optimizer Optimizer>
 /// Of what is no network, as minigooglenet<10> without network<image<...>, ...> around it: says so.
 template <class Thing, executor Executor, optimizer Optimizer>
   requires(!is_network<Thing>)
-trainer compile(Executor const&, Optimizer const&, compile_options const&) {
+auto compile(Executor const&, Optimizer const&, compile_options const&) {
   static_cast<void>(sizeof(broken::compile_takes_a_network<Thing, false>));
-  return {nullptr, 0};
+  return trainer{nullptr, 0};
+}
+
+/// Takes the arguments that no other compile() takes, and says which of them is wrong.
+template <class Network, class... Given>
+auto compile(Given const&...) {
+  static_cast<void>(sizeof(typename detail::wrong_argument<Given...>::type));
+  return trainer{nullptr, 0};
+}
+template <class Network, class First, class Second>
+auto compile(First const&, Second const&, compile_options const&) {
+  static_cast<void>(sizeof(typename detail::wrong_argument<First, Second>::type));
+  return trainer{nullptr, 0};
 }
 
 }  // namespace dsl::TYPENET_MODE

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/shape.hpp>
+
+// What can be wrong with the way a network is used. The numbers come first, since the network's name may be long.
+namespace dsl::broken {
+
+template <shape Wanted, shape Found, class Network>
+struct network_gives {
+  static_assert(Wanted == Found,
+                "gives: the network's output must have the shape that is asserted; change its last layers or the "
+                "assertion");
+};
+
+template <int Batch, long long Allowed, long long Needed, class Network>
+struct network_trains_in {
+  static_assert(Needed <= Allowed,
+                "trains_in: a training step must take no more bytes than are asserted; use a smaller batch or network, "
+                "or allow more");
+};
+
+template <class Thing, bool IsNetwork>
+struct verified_takes_a_network {
+  static_assert(IsNetwork,
+                "verified: it takes a network; give it network<image<3, 32, 32>, ...> with your layers in it");
+};
+
+template <int Towers, class Thing, bool IsNetwork>
+struct replicate_takes_a_network {
+  static_assert(IsNetwork, "replicate: it goes around a network; write replicate<G, network<image<3, 32, 32>, ...>>");
+};
+
+template <int Parts, class Thing, bool IsNetwork>
+struct pipeline_takes_a_network {
+  static_assert(IsNetwork, "pipeline: it goes around a network; write pipeline<M, network<image<3, 32, 32>, ...>>");
+};
+
+/// What stands for an argument that is not there.
+struct nothing;
+
+template <class Found, bool IsExecutor>
+struct compile_takes_an_executor {
+  static_assert(IsExecutor, "compile: its first argument must be an executor, such as reference{} or onednn{}");
+};
+
+template <class Found, bool IsOptimizer>
+struct compile_takes_an_optimizer {
+  static_assert(IsOptimizer,
+                "compile: its second argument must be an optimizer, such as sgd{.learning_rate = 5e-3, .momentum = "
+                "0.9}");
+};
+
+template <class Found, bool AreOptions>
+struct compile_takes_options {
+  static_assert(AreOptions,
+                "compile: behind the optimizer there may be towers{...}, of <dsl/towers.hpp>, and options, such as "
+                "{.seed = 1}");
+};
+
+}  // namespace dsl::broken

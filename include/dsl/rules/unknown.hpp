@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/shape.hpp>
+
+namespace dsl::rules {
+
+/// The shape of a broken network's output: equal to any other, so that what is asserted of it is no second error.
+struct unknown_shape : shape {
+  friend constexpr bool operator==(unknown_shape const&, shape const&) { return true; }
+};
+
+/// A count of a broken network: all comparisons with it hold.
+struct unknown_count {
+  long long value = 0;
+
+  constexpr operator long long() const { return value; }  // NOLINT(google-explicit-constructor)
+
+  template <class T>
+  friend constexpr bool operator==(unknown_count, T const&) {
+    return true;
+  }
+  template <class T>
+  friend constexpr bool operator<(unknown_count, T const&) {
+    return true;
+  }
+  template <class T>
+  friend constexpr bool operator<=(unknown_count, T const&) {
+    return true;
+  }
+  template <class T>
+  friend constexpr bool operator>(unknown_count, T const&) {
+    return true;
+  }
+  template <class T>
+  friend constexpr bool operator>=(unknown_count, T const&) {
+    return true;
+  }
+};
+
+template <bool Sound>
+struct constants {
+  using shape = dsl::shape;
+  using count = long long;
+};
+/// The types of a broken network's constants.
+template <>
+struct constants<false> {
+  using shape = unknown_shape;
+  using count = unknown_count;
+};
+
+}  // namespace dsl::rules

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: compile: its first argument must be an executor, such as reference{} or onednn{}
+// EXPECT-RE: compile_takes_an_executor<.*dsl::sgd
+#include <dsl/dsl.hpp>
+
+using model = dsl::network<dsl::image<3, 9, 9>, dsl::conv2d<4, 3>, dsl::flatten, dsl::dense<10>, dsl::softmax>;
+#ifdef FIXED
+dsl::trainer make() { return dsl::compile<model>(dsl::reference{}, dsl::sgd{}); }
+#else
+dsl::trainer make() { return dsl::compile<model>(dsl::sgd{}, dsl::reference{}); }
+#endif

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: compile: its second argument must be an optimizer, such as sgd{.learning_rate = 5e-3, .momentum = 0.9}
+// EXPECT-RE: compile_takes_an_optimizer<.*nothing
+#include <dsl/dsl.hpp>
+
+using model = dsl::network<dsl::image<3, 9, 9>, dsl::conv2d<4, 3>, dsl::flatten, dsl::dense<10>, dsl::softmax>;
+#ifdef FIXED
+dsl::trainer make() { return dsl::compile<model>(dsl::reference{}, dsl::sgd{}); }
+#else
+dsl::trainer make() { return dsl::compile<model>(dsl::reference{}); }
+#endif

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: softmax: no relu, dropout or other softmax may come right before it; leave that out
+// EXPECT-RE: softmax_takes_logits<.*dsl::at<3>, (Layer=)?dsl::softmax, (Before=)?(dsl::op::dropout|\(dsl::op\)6)
+#include <dsl/language.hpp>
+
+#ifdef FIXED
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::flatten, dsl::dropout<0.5>, dsl::dense<10>, dsl::softmax>;
+#else
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::flatten, dsl::dense<10>, dsl::dropout<0.5>, dsl::softmax>;
+#endif
+constexpr dsl::shape output = model::output;

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: softmax: no relu, dropout or other softmax may come right before it; leave that out
+// EXPECT-RE: softmax_takes_logits<.*dsl::at<3>, (Layer=)?dsl::softmax, (Before=)?(dsl::op::softmax|\(dsl::op\)9)
+#include <dsl/language.hpp>
+
+#ifdef FIXED
+using model =
+    dsl::network<dsl::image<3, 32, 32>, dsl::flatten, dsl::dense<10>, dsl::softmax, dsl::dense<10>, dsl::softmax>;
+#else
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::flatten, dsl::dense<10>, dsl::softmax, dsl::softmax>;
+#endif
+constexpr dsl::shape output = model::output;
