@@ -2,6 +2,7 @@
 #pragma once
 
 // The front door, in reading order. Needs no library; executors on one have a header of their own.
+#include <dsl/detail/compiler.hpp>
 #include <dsl/rules/broken.hpp>  // compilers name every file through which an error came
 #include <dsl/language.hpp>
 // data

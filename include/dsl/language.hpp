@@ -3,6 +3,7 @@
 
 // The language alone: words, networks and what they know about themselves, for compile-time use. Half a second; needs
 // no library.
+#include <dsl/detail/compiler.hpp>
 #include <dsl/rules/broken.hpp>  // compilers name every file through which an error came
 #include <dsl/shape.hpp>
 #include <dsl/layer.hpp>
