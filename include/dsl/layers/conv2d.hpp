@@ -58,11 +58,11 @@ struct conv2d_arguments : window_arguments {
 };
 
 /// Whether a kernel with padding::same is likely to be meant. A square, or a line, may be larger than its input while
-/// each of its numbers meets one of the input; deep networks have 3x3 kernels on any input. Others must fit into it:
-/// conv2d<3, 64, 3> is mostly meant to be conv2d<64, 3, 3>.
+/// each of its numbers meets one of the input; up to 3x3 it may have any input, as at the end of deep networks. Others
+/// must fit into it: conv2d<3, 64, 3> is mostly meant to be conv2d<64, 3, 3>.
 constexpr bool meets(int kernel, int input) { return kernel <= 3 || kernel < 2LL * input; }
 constexpr bool meets(int height, int width, shape const& in) {
-  bool const usual = height == width || height == 1 || width == 1;
+  bool const usual = height == width || height == 1 || width == 1 || (height <= 3 && width <= 3);
   return (height <= in.height && width <= in.width) || (usual && meets(height, in.height) && meets(width, in.width));
 }
 
