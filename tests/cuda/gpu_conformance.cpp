@@ -68,7 +68,7 @@ struct group {
 
 graph_view minigooglenet_view() { return minigooglenet_network::view(); }
 
-constexpr group groups[] = {
+constexpr group all_groups[] = {
     {"device", "what it is", false, &describe},
     {"refusals", "errors say what is wrong", false,
      [](gpu const& on, settings const&, ledger& l) { check_refusals(on, l); }},
@@ -148,7 +148,7 @@ bool wanted(group const& g, std::string const& only) {
 }
 
 /// A number of at least `least`; -1 where the text is none.
-int number(std::string const& text, int least) {
+int number_from(std::string const& text, int least) {
   int value = -1;
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc{} && end == text.data() + text.size() && value >= least ? value : -1;
@@ -167,7 +167,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     std::string const option = argv[i];
     if (option == "--list") {
-      for (group const& g : groups)
+      for (group const& g : all_groups)
         std::printf("%-14s %s%s\n", g.name, g.what, g.only_by_name ? " (by name only)" : "");
       return 0;
     }
@@ -184,9 +184,9 @@ int main(int argc, char** argv) {
     else if (option == "--device-properties")
       s.properties = value;
     else if (option == "--device")
-      s.device = number(value, 0);
+      s.device = number_from(value, 0);
     else if (option == "--runs")
-      s.runs = number(value, 2);
+      s.runs = number_from(value, 2);
     else
       return usage("unknown option: " + option);
   }
@@ -196,7 +196,7 @@ int main(int argc, char** argv) {
   while (!rest.empty()) {
     std::string const name = rest.substr(0, rest.find(','));
     rest = rest.size() > name.size() ? rest.substr(name.size() + 1) : "";
-    if (std::none_of(std::begin(groups), std::end(groups), [&](group const& g) { return name == g.name; }))
+    if (std::none_of(std::begin(all_groups), std::end(all_groups), [&](group const& g) { return name == g.name; }))
       return usage("there is no group " + name);
   }
   cu::api const libraries;
@@ -210,7 +210,7 @@ int main(int argc, char** argv) {
   ledger l;
   l.print_to(stdout);
   gpu const on{.calls = libraries, .device = s.device, .cache = s.cache, .fixtures = s.fixtures};
-  for (group const& g : groups) {
+  for (group const& g : all_groups) {
     if (!wanted(g, s.only)) continue;
     l.begin(g.name);
     std::size_t const before = l.findings().size();

@@ -30,6 +30,22 @@ geometry const geometries[] = {
     {2, {16, 2, 2}, {20, 4}, {17, 1}, {16}}, {5, {1, 1, 1}, {1}, {3, 2}, {2, 1}},
 };
 
+/// What the plain loops of a pool make of x, and of its output's gradient.
+void plain_pool(dsl::op kind, dsl::window const& w, dsl::view<double const> const& x,
+                dsl::host::argmax_view const& places, dsl::view<double> const& y) {
+  dsl::node const n{.kind = kind, .window = w};
+  dsl::host::bound_step<double> b;
+  b.node = &n, b.x = x, b.argmax = places, b.to = y;
+  dsl::plain::loops_of<double>(kind).forward(b, {});
+}
+void plain_pool_backward(dsl::op kind, dsl::window const& w, dsl::view<double const> const& dy,
+                         dsl::host::argmax_view const& places, dsl::view<double> const& dx, bool accumulate) {
+  dsl::node const n{.kind = kind, .window = w};
+  dsl::host::bound_step<double> b;
+  b.node = &n, b.dy = dy, b.argmax = places, b.to = dx, b.accumulate = accumulate;
+  dsl::plain::loops_of<double>(kind).backward(b, {});
+}
+
 }  // namespace
 
 TEST_CASE("every kernel of the text is known on the host, in both storages", "[kernels]") {
@@ -212,24 +228,24 @@ TEMPLATE_TEST_CASE("pools and their gradients", "[kernels]", float, bf16) {
 
     run(kernels::max_pool2d_forward(storage, g.batch, g.shape, out, w, g.x, g.y, true), x.data(), y.data(),
         static_cast<void*>(found.data()));
-    dsl::plain::pool2d_forward<double>(x.read(), y.wanted(), wanted, w, false);
+    plain_pool(dsl::op::max_pool2d, w, x.read(), wanted, y.wanted());
     y.check(0);
     CHECK(found == places);
     run(kernels::max_pool2d_forward(storage, g.batch, g.shape, out, w, g.x, g.y, false), x.data(), again.data(),
         static_cast<void*>(nullptr));
-    dsl::plain::pool2d_forward<double>(x.read(), again.wanted(), {}, w, false);
+    plain_pool(dsl::op::max_pool2d, w, x.read(), {}, again.wanted());
     again.check(0);
     run(kernels::avg_pool2d_forward(storage, g.batch, g.shape, out, w, g.x, g.y), x.data(), mean.data());
-    dsl::plain::pool2d_forward<double>(x.read(), mean.wanted(), {}, w, true);
+    plain_pool(dsl::op::avg_pool2d, w, x.read(), {}, mean.wanted());
     mean.check();
     for (bool const accumulate : {false, true}) {
       tensor<TestType> dy(g.batch, out, g.y), dx(g.batch, g.shape, g.x), dm(g.batch, g.shape, g.x);
       run(kernels::max_pool2d_backward(storage, g.batch, g.shape, out, w, g.x, g.y, accumulate), dy.data(),
           static_cast<void const*>(found.data()), dx.data());
-      dsl::plain::pool2d_backward<double>(dy.read(), wanted, dx.wanted(), w, false, accumulate);
+      plain_pool_backward(dsl::op::max_pool2d, w, dy.read(), wanted, dx.wanted(), accumulate);
       dx.check();
       run(kernels::avg_pool2d_backward(storage, g.batch, g.shape, out, w, g.x, g.y, accumulate), dy.data(), dm.data());
-      dsl::plain::pool2d_backward<double>(dy.read(), {}, dm.wanted(), w, true, accumulate);
+      plain_pool_backward(dsl::op::avg_pool2d, w, dy.read(), {}, dm.wanted(), accumulate);
       dm.check();
     }
   }

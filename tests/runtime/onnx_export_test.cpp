@@ -177,7 +177,7 @@ std::vector<long long> integers(pb::NodeProto const& n, std::string const& name)
     if (a.name() == name) return {a.ints().begin(), a.ints().end()};
   return {};
 }
-double number(pb::NodeProto const& n, std::string const& name) {
+double float_attribute(pb::NodeProto const& n, std::string const& name) {
   for (auto const& a : n.attribute())
     if (a.name() == name) return static_cast<double>(a.f());
   return -1;
@@ -199,14 +199,14 @@ TEST_CASE("onnx: operators and what they are told", "[onnx]") {
   CHECK(integers(m.graph().node(0), "pads") == integer_list{0, 0, 0, 0});
 
   m = exported<network<picture, batch_norm<0.75, 0.25>>>();
-  CHECK(number(m.graph().node(0), "epsilon") == 0.25);
-  CHECK(number(m.graph().node(0), "momentum") == 0.75);
+  CHECK(float_attribute(m.graph().node(0), "epsilon") == 0.25);
+  CHECK(float_attribute(m.graph().node(0), "momentum") == 0.75);
   trainer t(reference<>{}.make_engine(network<picture, batch_norm<0.75>>::view(),
                                       {.loss = loss::mean_squared_error, .batch_norm_momentum = 0.5}),
             0.1);
-  CHECK(number(parsed(serialize_onnx(t.engine())).graph().node(0), "momentum") == 0.5);
-  CHECK(number(exported<network<picture, leaky_relu<0.125>>>().graph().node(0), "alpha") == 0.125);
-  CHECK(number(exported<network<picture, elu<0.5>>>().graph().node(0), "alpha") == 0.5);
+  CHECK(float_attribute(parsed(serialize_onnx(t.engine())).graph().node(0), "momentum") == 0.5);
+  CHECK(float_attribute(exported<network<picture, leaky_relu<0.125>>>().graph().node(0), "alpha") == 0.125);
+  CHECK(float_attribute(exported<network<picture, elu<0.5>>>().graph().node(0), "alpha") == 0.5);
 
   CHECK(types_of(exported<network<picture, max_pool2d<3, 2>, avg_pool2d<2>, global_avg_pool2d>>()) ==
         "MaxPool AveragePool GlobalAveragePool");
