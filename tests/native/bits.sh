@@ -27,7 +27,7 @@ same_bits "$gcc" -O2
 if [ "$(uname -m)" = x86_64 ] && command -v objdump > /dev/null; then
   # A function is a line "<name>:"; its instructions follow. 256 and 512 bits belong to widths::avx2 and widths::avx512.
   objdump -dC --no-show-raw-insn "$folder/bits" | awk '
-    /^[0-9a-f]+ <.*>:$/ { name = $0; wide = name ~ /widths::avx(2|512)::run</ }
+    /^[0-9a-f]+ <.*>:$/ { name = $0; wide = name ~ /widths::((header_only|compiled)::)?avx(2|512)::run</ }
     /%[yz]mm/ { if (wide) ++inside; else { print "wide vectors in " name ": " $0; ++outside } }
     END { if (!inside) print "found no wide vectors at all"; exit outside > 0 || !inside }' || exit 1
 fi

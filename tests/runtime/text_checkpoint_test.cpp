@@ -534,8 +534,8 @@ TEST_CASE("checkpoint: what is no whole one of this training is refused, and not
 
   dsl::trainer other = made<same_sizes>(), slotless = made(0.0F), slower = made(0.8F), seeded = made(0.9F, 2);
   refused(other, good, "another network's");
-  refused(slotless, good, "of another optimizer, loss or batch_norm");
-  refused(slower, good, "of another optimizer, loss or batch_norm");
+  refused(slotless, good, "of another optimizer, loss, batch_norm or frozen part");
+  refused(slower, good, "of another optimizer, loss, batch_norm or frozen part");
   refused(seeded, good, "has the seed 1, this training has 2");
   dsl::restore(fresh, good, "good");  // none of that was the trainer's fault
 
