@@ -64,7 +64,7 @@ class TypenetConan(ConanFile):
         toolchain.cache_variables["TYPENET_COMPILED"] = not self.options.header_only
         if not self.options.header_only:
             # The libraries are those of the options, whatever the machine has.
-            for part in ("ONEDNN", "PICTURES"):
+            for part in ("ONEDNN", "PICTURES", "KERAS_H5", "ONNX"):
                 toolchain.cache_variables[f"TYPENET_WITH_{part}"] = (
                     "ON" if self.options.get_safe(f"with_{part.lower()}") else "OFF")
             for part in ("CUDA", "MPI"):

@@ -104,6 +104,11 @@ TEST_CASE("names: between two names places do not count, but for numbered ones",
         names{"out.0.weight", "out.2.weight", "out.4.weight"});
   CHECK(names_of<relu, repeat<2, conv2d<2, 1, bias<false>>>, inner>() == names{"1.weight", "2.weight", "in.weight"});
   CHECK(names_of<numbered<relu, sequential<inner>>>() == names{"1.in.weight"});
+  using kernel = conv2d<2, 1, bias<false>>;
+  CHECK(names_of<frozen<kernel, relu, kernel>, kernel>() == names_of<kernel, relu, kernel, kernel>());
+  CHECK(names_of<relu, frozen<repeat<2, relu, kernel>>, kernel>() == names_of<relu, repeat<2, relu, kernel>, kernel>());
+  CHECK(names_of<named<"out", frozen<kernel, relu>, kernel>>() == names_of<named<"out", kernel, relu, kernel>>());
+  CHECK(names_of<frozen<named<"out", kernel>, relu>, inner>() == names{"out.weight", "in.weight"});
   CHECK(weight_names(network<image<3, 8, 8>, inner>::view(), {.prefix = "model."}) == names{"model.in.weight"});
 }
 

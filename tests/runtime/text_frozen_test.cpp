@@ -100,16 +100,43 @@ TEST_CASE("frozen: towers learn what one device does", "[frozen][towers]") {
     for (std::size_t i = 0; i < a[k].size(); ++i) CHECK(a[k][i] == approx(b[k][i]).epsilon(1e-5).margin(1e-6));
 }
 
-TEST_CASE("frozen: weights go between a network and its frozen twin, a run's state does not", "[frozen]") {
+namespace {
+
+/// Takes files of From's to To's trainer: weights alone, and those of a whole state.
+template <class From, class To, class Optimizer>
+void check_files(Optimizer const& rule) {
   test::temporary_directory const here;
-  trainer learnt = compile<whole>(reference<float>{}, sgd{}, {.seed = 1});
-  learnt.fit(pictures(), {.epochs = 1, .batch_size = 8});
+  trainer learnt = compile<From>(reference<float>{}, rule, {.seed = 1});
+  history const past = learnt.fit(pictures(), {.epochs = 1, .batch_size = 8});
   save_weights(learnt, here / "w");
-  trainer t = compile<headed>(reference<float>{}, sgd{}, {.seed = 2});
-  load_weights(t, here / "w");
-  CHECK(parameters_of(t) == parameters_of(learnt));
-  std::string const state = checkpoint(learnt, learnt.fit(pictures(), {.epochs = 1, .batch_size = 8}));
-  test::refuses<file_error>([&] { restore(t, state, "a state"); }, {"frozen part"});
+  write_checkpoint(checkpoint(learnt, past), here / "state");
+  for (char const* file : {"w", "state"}) {
+    INFO(file);
+    trainer t = compile<To>(reference<float>{}, rule, {.seed = 2});
+    load_weights(t, here / file);
+    CHECK(parameters_of(t) == parameters_of(learnt));
+  }
+  trainer t = compile<To>(reference<float>{}, rule, {.seed = 1});
+  test::refuses<file_error>([&] { restore(t, read_checkpoint(here / "state"), "a state"); }, {"frozen part"});
+  trainer again = compile<From>(reference<float>{}, rule, {.seed = 1});
+  restore(again, read_checkpoint(here / "state"), "a state");
+  again.fit(pictures(), {.epochs = 2, .batch_size = 8, .initial_epoch = 1});
+  trainer undisturbed = compile<From>(reference<float>{}, rule, {.seed = 1});
+  undisturbed.fit(pictures(), {.epochs = 2, .batch_size = 8});
+  CHECK(parameters_of(again) == parameters_of(undisturbed));
+}
+
+/// As many slots in another place.
+using first_frozen = network<image_8, frozen<conv2d<3, 3>>, relu, conv2d<3, 3>, flatten, dense<4>, softmax>;
+using second_frozen = network<image_8, conv2d<3, 3>, relu, frozen<conv2d<3, 3>>, flatten, dense<4>, softmax>;
+
+}  // namespace
+
+TEST_CASE("frozen: weights go between a network and its frozen twin, a run's state does not", "[frozen]") {
+  check_files<whole, headed>(sgd{});
+  check_files<whole, headed>(adam{});
+  check_files<headed, whole>(sgd{.momentum = 0.9});
+  check_files<first_frozen, second_frozen>(sgd{.momentum = 0.9});
 }
 
 TEST_CASE("frozen: a network in which nothing learns is an error before the first step", "[frozen]") {

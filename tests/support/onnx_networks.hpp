@@ -74,6 +74,8 @@ void for_each_onnx_network(F f) {
   f.template operator()<network<picture, avg_pool2d<3, 1, pad<1, 0, 0, 1>>>>("avg_pool2d_padded");
   f.template operator()<network<picture, avg_pool2d<3, 2, pad<1>, count_padding<false>, ceil_mode>>>(
       "avg_pool2d_padding_uncounted");
+  f.template operator()<network<image<3, 4, 4>, avg_pool2d<4, 1, pad<0, 0, 1, 1>>, flatten, dense<2>>>(
+      "avg_pool2d_as_large_as_the_picture");
   f.template operator()<network<picture, global_avg_pool2d>>("global_avg_pool2d");
   f.template operator()<network<picture, global_avg_pool2d, dense<4>, softmax>>("global_avg_pool2d_dense");
 

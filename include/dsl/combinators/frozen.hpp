@@ -4,7 +4,28 @@
 #include <dsl/combinators/sequential.hpp>
 
 namespace dsl {
+
+template <class... Layers>
+struct frozen;
+
 namespace detail {
+
+template <class List>
+struct frozen_each;
+template <class... Layers>
+struct frozen_each<types<Layers...>> {
+  using type = types<frozen<Layers>...>;
+};
+
+/// In a list frozen<A, B> is frozen<A>, frozen<B>, so that weights keep their names.
+template <class First, class Second, class... Rest>
+inline constexpr bool stands_for_several<frozen<First, Second, Rest...>> = true;
+template <class First, class Second, class... Rest>
+struct spread<frozen<First, Second, Rest...>> : frozen_each<typename flattened<First, Second, Rest...>::type> {};
+template <int Count, class... Layers>
+inline constexpr bool stands_for_several<frozen<repeat<Count, Layers...>>> = true;
+template <int Count, class... Layers>
+struct spread<frozen<repeat<Count, Layers...>>> : frozen_each<typename spread<repeat<Count, Layers...>>::type> {};
 
 /// Lowers Layers within frozen<...>.
 template <class Layers>
@@ -20,7 +41,7 @@ constexpr value lower_frozen(builder& b, value in) {
 /// Layers whose parameters training leaves as they are, one after the other. The plan has no gradients and no optimizer
 /// slots for them, and in front of the first layer that learns no backward pass. batch_norm normalises by its running
 /// statistics, which stay as they are; dropout still drops. Weights keep the names that they have without frozen<...>,
-/// so a body that was trained elsewhere loads: frozen<body> is named as body, frozen<A, B> as sequential<A, B>.
+/// so a body that was trained elsewhere loads:
 ///   using model = dsl::network<dsl::image<3, 32, 32>, dsl::frozen<body>, dsl::dense<5>, dsl::softmax>;
 template <class... Layers>
 struct frozen {

@@ -57,7 +57,7 @@ struct named {
 
   static constexpr value lower(builder& b, value in) {
     b.name_layer({own.text, own.size});
-    if (sizeof...(Layers) > 1 || detail::have_repeat<Layers...>()) b.number_children();
+    if (sizeof...(Layers) > 1 || detail::have_several<Layers...>()) b.number_children();
     return sequential<Layers...>::lower(b, in);
   }
 

@@ -27,13 +27,13 @@ struct spread {
   using type = types<Layer>;
 };
 template <class Layer>
-inline constexpr bool is_repeat = false;
+inline constexpr bool stands_for_several = false;
 template <int Count, class... Layers>
-inline constexpr bool is_repeat<repeat<Count, Layers...>> = true;
+inline constexpr bool stands_for_several<repeat<Count, Layers...>> = true;
 
 template <class... Layers>
-constexpr bool have_repeat() {
-  for (bool each : {false, is_repeat<Layers>...})
+constexpr bool have_several() {
+  for (bool each : {false, stands_for_several<Layers>...})
     if (each) return true;
   return false;
 }
@@ -43,7 +43,7 @@ struct flattened {
   using type = types<Layers...>;
 };
 template <class... Layers>
-  requires(have_repeat<Layers...>())
+  requires(have_several<Layers...>())
 struct flattened<Layers...> : joined<typename spread<Layers>::type...> {};
 
 template <int Count, class... Layers>

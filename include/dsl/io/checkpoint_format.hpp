@@ -46,12 +46,13 @@ constexpr std::size_t epoch_numbers = 9;
 constexpr bool is_epoch(double v) { return v >= 0 && v < 1e9; }
 [[gnu::cold]] epoch_record read_epoch(double const* v);
 
-/// f(slot, k, numbers) for every parameter (slot -1) and its optimizer slots, in the file's order.
+/// Calls f(slot, k, numbers) for every parameter (slot -1) and its optimizer slots, in the file's order. A frozen
+/// parameter has slots there, too, of zeros: so files go between networks that differ in what is frozen.
 template <class F>
 void for_each_array(graph_view const& g, long long slots, F f) {
   for (int k = 0; k < g.size.parameters; ++k) {
     parameter const& p = g.parameters[k];
-    for (int s = -1; s < (p.trainable() ? slots : 0); ++s) f(s, k, p.count());
+    for (int s = -1; s < (p.is_statistic() ? 0 : slots); ++s) f(s, k, p.count());
   }
 }
 [[gnu::cold]] std::uint64_t checksum(std::string const& bytes, std::size_t size);

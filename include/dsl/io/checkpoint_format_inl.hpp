@@ -74,12 +74,13 @@ TYPENET_INLINE std::string checkpoint_bytes(trainer& t, checkpoint_head head, hi
   float const* given = weights ? weights->data() : nullptr;
   for_each_array(t.graph(), head.slots, [&](int slot, int k, long long count) {
     auto const size = static_cast<std::size_t>(count);
-    values.resize(size);
-    if (slot >= 0)
+    values.assign(size, 0);
+    bool const frozen = t.graph().parameters[k].frozen;
+    if (slot >= 0 && !frozen)
       e.read_slot(slot, k, values.data());
-    else if (given)
+    else if (slot < 0 && given)
       std::memcpy(values.data(), std::exchange(given, given + size), size * sizeof(float));
-    else
+    else if (slot < 0)
       e.read_parameter(k, values.data());
     append(values.data(), size * sizeof(float));
   });
@@ -152,7 +153,7 @@ TYPENET_INLINE void checkpoint_reader::give_arrays(engine& e, bool slots) const 
     from += values.size() * sizeof(float);
     if (slot < 0)
       e.write_parameter(k, values.data());
-    else if (slots)
+    else if (slots && !e.graph().parameters[k].frozen)
       e.write_slot(slot, k, values.data());
   });
 }

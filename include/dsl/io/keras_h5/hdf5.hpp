@@ -25,7 +25,7 @@ enum class fault : unsigned char {
 };
 
 /// A file that is no sound HDF5 file, or holds other weights than were asked for. Nothing was changed.
-struct format_error : file_error {
+struct TYPENET_EXPORT format_error : file_error {
   fault which;
   std::string dataset;  // or the group; empty: the file as a whole
   format_error(fault f, std::string name, std::string const& what);

@@ -18,7 +18,7 @@ enum class onnx_fault : unsigned char {
 };
 
 /// A network that can't be an ONNX file; `which` says why, what() in a sentence.
-struct onnx_error : error {
+struct TYPENET_EXPORT onnx_error : error {
   onnx_fault which;
   onnx_error(onnx_fault f, std::string const& what) : error(what), which(f) {}
 };

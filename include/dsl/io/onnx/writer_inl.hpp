@@ -108,7 +108,8 @@ TYPENET_INLINE void onnx_writer::write_activation() {
 TYPENET_INLINE void onnx_writer::write_pool(char const* type) {
   window const& w = node_->window;
   std::string const x = form(0, 4);
-  bool const all = w.height == in().height && w.width == in().width && w.pad_top == 0 && w.pad_left == 0;
+  bool const all =
+      w.height == in().height && w.width == in().width && out().area() == 1 && w.pad_top == 0 && w.pad_left == 0;
   if (node_->kind == op::avg_pool2d && all) {
     append("GlobalAveragePool", {x}, 4);
     return;

@@ -74,7 +74,7 @@ enum class fault : unsigned char {
 };
 
 /// A file that breaks a rule of the format, or holds other weights than were asked for. Nothing was changed.
-struct format_error : file_error {
+struct TYPENET_EXPORT format_error : file_error {
   fault which;
   format_error(fault f, std::string const& what) : file_error(what), which(f) {}
 };
