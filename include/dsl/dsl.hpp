@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// The front door, in reading order. Needs no library; executors on one have a header of their own.
+// The main header, in reading order. It needs no library; executors that need one have headers of their own.
 #include <dsl/detail/compiler.hpp>
 #include <dsl/rules/broken.hpp>  // compilers name every file through which an error came
 #include <dsl/language.hpp>

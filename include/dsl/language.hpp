@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// The language alone: words, networks and what they know about themselves, for compile-time use. Half a second; needs
+// The language alone: layers, networks, and what they know at compile time. It takes half a second to compile and needs
 // no library.
 #include <dsl/detail/compiler.hpp>
 #include <dsl/rules/broken.hpp>  // compilers name every file through which an error came

@@ -5,8 +5,8 @@
 
 namespace dsl {
 
-/// The contract of a layer: an empty type whose static lower() appends its nodes to a graph and returns the value that
-/// comes out. A user's own layer does what every layer of typenet does:
+/// Satisfied by a layer: an empty type whose static lower() appends its nodes to a graph and returns its output value.
+/// Your own layer does exactly what typenet's layers do:
 ///
 ///   struct twice {  // x -> x + x
 ///     static constexpr dsl::value lower(dsl::builder& b, dsl::value in) {
@@ -15,19 +15,20 @@ namespace dsl {
 ///     }
 ///   };
 ///
-/// lower() runs at compile time. It says what must hold with b.require(); it must not fail on shapes that break its own
-/// rules, since the sentence is said afterwards, once. examples/my_own_layer.cpp shows a rule of its own.
-/// Combinators take any type: what is no layer is a broken rule like the others, said with its place.
+/// lower() runs at compile time. It states its rules with b.require() and must not itself fail on shapes that break
+/// them: the error is reported later, once. examples/my_own_layer.cpp has a layer with a rule of its own. Combinators
+/// accept any type; one that is no layer is a broken rule like any other and is reported with its place.
 template <class L>
 concept layer = requires(value (*lower)(builder&, value)) { lower = &L::lower; };
 
-/// A list of types; combinators name theirs `children`, so that an error can name the innermost layer.
+/// A list of types. Combinators name theirs `children`, so that an error can name the innermost layer.
 template <class... Ts>
 struct types {};
 
 namespace detail {
 
-/// A layer as a value: a loop over an array of these, since Clang stops at folds of more than 256.
+/// A layer as a value. Combinators loop over an array of these, because Clang rejects fold expressions of more than 256
+/// operands.
 struct lowering {
   value (*lower)(builder&, value);
   detail::name name;
@@ -40,7 +41,8 @@ constexpr value lower_no_layer(builder& b, value in) {
   return in;
 }
 
-/// Of anything else than a layer: a broken rule, so that the sentence is said once and the classes around it exist.
+/// Lowers a layer. A type that is no layer becomes a broken rule, so that the error is reported once and the enclosing
+/// classes can still be instantiated.
 template <class T>
 inline constexpr lowering lowering_of{&lower_no_layer, name_of<T>()};
 template <layer L>

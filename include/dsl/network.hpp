@@ -43,7 +43,8 @@ struct lowered {
   verdict why{};
 };
 
-/// A network's graph and its verdict. The counting pass finds the sizes; the second one fills arrays, to be judged.
+/// A network's graph and its verdict. A first pass of the builder counts; a second one fills the arrays that are
+/// checked.
 template <class Input, class... Layers>
 struct judged {
   using input = Input;
@@ -70,7 +71,7 @@ template <class Judged, bool Moves = (Judged::sizes.devices > 1 && Judged::why.h
 struct as_lowered {
   static constexpr auto const& graph = Judged::result.graph;
 };
-/// All of it on device 0: who asks for a plan after this error shall not get another.
+/// The graph with every node on device 0, so that a later request for a plan adds no second error.
 template <class Judged>
 struct as_lowered<Judged, true> : broken::moves_need_placement<typename Judged::whole, Judged::sizes.devices> {
   static constexpr auto graph = [] {
@@ -80,20 +81,22 @@ struct as_lowered<Judged, true> : broken::moves_need_placement<typename Judged::
   }();
 };
 
-/// A network as it runs: what was lowered; on several devices, with what placement/placed.hpp puts between. A base's
-/// error comes before `graph` is initialised; one within that would make it no constant to Clang.
+/// The network as it runs: the lowered graph or, on several devices, the graph with transfers (placement/placed.hpp).
+/// It derives from as_lowered so that an error there comes before `graph` is initialised; within that initialiser Clang
+/// would no longer take it for a constant.
 template <class Judged>
 struct placed : as_lowered<Judged> {
   static constexpr auto const& graph = as_lowered<Judged>::graph;
   static constexpr graph_view view() {
     graph_view g = graph.view();
-    g.size.devices = 1;  // more of them only in a broken network, whose error has been said
+    g.size.devices = 1;  // a broken network may have more, but its error has already been reported
     return g;
   }
 };
 
-/// What training_bytes(0) says: no constant expression may call this, and compilers name it. In a running program it
-/// throws option_error, or ends the program where nothing but the language is included and so nothing can be thrown.
+/// Reports a batch below 1. Not constexpr: in a constant expression the compiler rejects the call and prints this name.
+/// In a running program it throws option_error, or ends the program if only the language is included, which cannot
+/// throw.
 template <class Network>
 [[noreturn, gnu::cold]] void a_batch_must_have_at_least_one_sample(int found) {
   refuse_or_end(found);
@@ -110,7 +113,7 @@ void print_with(graph_view const& g, int micro_batches) {
 
 namespace detail {
 
-/// The bytes of a training step, and the error where they are more than allowed.
+/// Computes the bytes of a training step, and is ill-formed with a readable error if they exceed Allowed.
 template <class Network, int Batch, long long Allowed, target To, int OptimizerSlots>
 struct trains_in {
   static constexpr plan_options options{Batch, mode::training, To, OptimizerSlots};
@@ -118,7 +121,7 @@ struct trains_in {
     if constexpr (!Network::is_sound)
       return 0LL;
     else if constexpr (Batch < 1)
-      return Network::bytes(options);  // which says so
+      return Network::bytes(options);  // which reports the error
     else
       return bytes_of_plan<Network, options>();
   }();
@@ -131,70 +134,72 @@ struct trains_in {
 
 namespace dsl::TYPENET_MODE {
 
-/// Prints what summary() shows; <dsl/text/summary.hpp> defines it, since text needs a library.
+/// The printer of summary(), defined by <dsl/text/summary.hpp> because text needs a library.
 struct summary_printer;
 
 }  // namespace dsl::TYPENET_MODE
 
 namespace dsl {
 
-/// A network is a type: what goes in, then the layers. Instantiating it lowers it, checks it and, at the first broken
-/// rule, is one compile error. Everything it knows is a constant.
+/// A network: the type of the input, then the layers. Instantiating it lowers the layers and checks them; the first
+/// broken rule is one compile error. Everything it knows is a constant.
 template <class Input, class... Layers>
 struct network : rules::explain<detail::judged<Input, Layers...>::why.broken, detail::judged<Input, Layers...>>::type {
   /// The layers as values, in topological order.
   static constexpr auto const& graph = detail::placed<detail::judged<Input, Layers...>>::graph;
 
   static constexpr graph_view view() { return detail::placed<detail::judged<Input, Layers...>>::view(); }
-  /// Whether no rule is broken. Where one is, the compiler has said so; what follows from it need not be said as well.
+  /// Whether no rule is broken. If one is, the compiler has reported it, and what follows from it is not reported
+  /// again.
   static constexpr bool is_sound = detail::judged<Input, Layers...>::why.holds();
 
-  /// Devices that its layers are placed on: 1, or one more than the highest of on<device<I>, ...>.
+  /// Number of devices that the layers are placed on: one more than the highest I of on<device<I>, ...>.
   static constexpr int device_count = detail::placed<detail::judged<Input, Layers...>>::view().size.devices;
 
-  /// The types of what follows: dsl::shape and long long. In a broken network they equal anything.
+  /// The types of the constants below: dsl::shape and long long. In a broken network they compare equal to anything.
   using constants = rules::constants<is_sound>;
 
   static constexpr shape input = graph.view().shape_of(0);
   static constexpr typename constants::shape output{graph.view().shape_of(graph.view().result())};
-  /// As Keras counts: trainable parameters and the running statistics of batch_norm.
+  /// The number of parameters as Keras counts them: trainable ones and the running statistics of batch_norm.
   static constexpr typename constants::count parameter_count{dsl::parameter_count(graph.view())};
   static constexpr typename constants::count trainable_parameter_count{dsl::trainable_parameter_count(graph.view())};
   /// Multiply-adds of one sample's forward pass.
   static constexpr typename constants::count forward_macs{dsl::forward_macs(graph.view())};
 
-  /// Asserts the shape of the output: static_assert(model::gives<shape{10}>), whose error says both shapes.
+  /// Asserts the shape of the output: static_assert(model::gives<shape{10}>). The error shows both shapes.
   template <shape Wanted>
   static constexpr bool gives = sizeof(broken::network_gives < Wanted, is_sound ? output : Wanted, network >) != 0;
 
-  /// Bytes of the whole training arena: parameters, gradients, optimizer slots, activations and their gradients. What a
-  /// library keeps for itself on top is the executor's executor_bytes(). A batch below 1 is an error of the compiler,
-  /// or an option_error.
+  /// Returns the bytes of the whole training arena: parameters, gradients, optimizer slots, activations and their
+  /// gradients. The executor's executor_bytes() gives what a library allocates on top. A batch below 1 is a compile
+  /// error in a constant expression and an option_error at run time.
   static constexpr typename constants::count training_bytes(int batch, target to = {}, int optimizer_slots = 1) {
     return bytes({batch, mode::training, to, optimizer_slots});
   }
   static constexpr typename constants::count inference_bytes(int batch, target to = {}) {
     return bytes({batch, mode::inference, to, 0});
   }
-  /// The same with every option a plan has.
+  /// Returns the bytes of the arena for any plan_options.
   static constexpr typename constants::count bytes(plan_options const& o) {
     if (o.batch < 1) detail::a_batch_must_have_at_least_one_sample<network>(o.batch);
     return {make_plan(view(), o).bytes()};
   }
-  /// Asserts that training_bytes(Batch) are no more than Allowed: static_assert(model::trains_in<64, 256_MiB>), whose
-  /// error says how many they are. Takes larger networks than training_bytes, which is evaluated at once.
+  /// Asserts that training_bytes(Batch) does not exceed Allowed: static_assert(model::trains_in<64, 256_MiB>). The
+  /// error shows both numbers. It takes larger networks than training_bytes, which a compiler evaluates in one constant
+  /// expression.
   template <int Batch, long long Allowed, target To = target{}, int OptimizerSlots = 1>
   static constexpr bool trains_in = sizeof(detail::trains_in<network, Batch, Allowed, To, OptimizerSlots>) != 0;
 
-  /// Prints the table of layers to standard output. Needs <dsl/text.hpp>.
+  /// Prints the table of layers to standard output; needs <dsl/text.hpp>.
   template <class Printer = summary_printer>
   static void summary() {
     detail::print_with<Printer>(view(), 1);
   }
 };
 
-/// What compile() takes: a network, or a class that knows as much about itself. A broken network is one, too; sizeof
-/// has its error said here, since a compiler that meets it in a requirement calls the requirement unmet as well.
+/// Whether compile() accepts T: a network, or a class with the same members. A broken network is accepted, too; sizeof
+/// makes the compiler report its error here, since inside a requirement an error would also make the requirement unmet.
 template <class T>
 inline constexpr bool is_network = sizeof(T) != 0 && requires {  // NOLINT(bugprone-sizeof-expression)
   T::view();
@@ -203,14 +208,15 @@ inline constexpr bool is_network = sizeof(T) != 0 && requires {  // NOLINT(bugpr
 
 namespace detail {
 
-/// 1, but for a pipeline<M, ...>.
+/// The number of micro-batches: 1, except for a pipeline<M, ...>.
 template <class Network>
 inline constexpr int micro_batches = 1;
 template <class Network>
   requires requires { Network::micro_batches; }
 inline constexpr int micro_batches<Network> = Network::micro_batches;
 
-/// What compile() plans for a network: the type may say that there are micro-batches, and that towers sum gradients.
+/// Returns the options with which compile() plans a network. Its type may add micro-batches, and say that replicas sum
+/// gradients.
 template <class Network>
 constexpr plan_options plan_options_of(int batch, mode m = mode::training, target const& to = {}) {
   bool const sums = m == mode::training && requires { Network::replicas; };
@@ -225,7 +231,7 @@ constexpr plan_options plan_options_of(int batch, mode m = mode::training, targe
 
 namespace detail {
 
-/// What passes for a network, and for a layer, where there is none and the error has been said.
+/// A placeholder for a network or a layer after an error has been reported.
 struct no_network {
   static constexpr bool is_sound = false;
   static constexpr int device_count = 1;
@@ -235,7 +241,7 @@ struct no_network {
 
 }  // namespace detail
 
-/// Whether the plan of a network passes the independent checker: static_assert(dsl::verified<model>).
+/// Whether the network's plan passes the independent checker: static_assert(dsl::verified<model>).
 template <class Network, int Batch = 64, mode Mode = mode::training, target Target = target{}>
 inline constexpr bool verified = sizeof(broken::verified_takes_a_network<Network, false>) != 0;
 template <class Network, int Batch, mode Mode, target Target>

@@ -3,8 +3,8 @@
 
 namespace dsl {
 
-/// A real number as a template argument: batch_norm<0.9>, dropout<0.5>. It is a class because Clang before 18, and so
-/// the clangd of many editors, takes no template parameter of type double.
+/// A real number as a template argument: batch_norm<0.9>, dropout<0.5>. It is a class because Clang before 18, and thus
+/// the clangd of many editors, rejects template parameters of type double.
 struct number {
   double value = 0;
 
@@ -14,8 +14,9 @@ struct number {
 
 namespace detail {
 
-/// Returns the template argument at a position, or the default where fewer were given. Layers take such arguments as
-/// a pack, since compilers print a pack as it was written, batch_norm<>, and defaults as well: batch_norm<0.99, 0.001>.
+/// Returns the template argument at a position, or the default if fewer are given. Layers take such arguments as a pack
+/// because compilers print a pack as it was written, batch_norm<>, but fill in default arguments: batch_norm<0.99,
+/// 0.001>.
 template <number... Given>
 constexpr double number_at(int position, double otherwise) {
   double const all[] = {Given.value..., 0};

@@ -26,7 +26,7 @@ constexpr bool broadcasts(shape const& a, shape const& b) {
   bool const channels = a.channels == b.channels || a.channels == 1 || b.channels == 1;
   return channels && ((a.height == b.height && a.width == b.width) || a.is_flat() || b.is_flat());
 }
-/// The shape that both are broadcast to: {64, 8, 8} and {64, 1, 1} -> {64, 8, 8}.
+/// Returns the shape that both broadcast to: {64, 8, 8} and {64, 1, 1} -> {64, 8, 8}.
 constexpr shape broadcast(shape const& a, shape const& b) {
   shape const& pixels = a.is_flat() ? b : a;
   return {a.channels > b.channels ? a.channels : b.channels, pixels.height, pixels.width};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// What people read: tables, logs and files about a training. Needs fmt 9 or later: link typenet::text.
+// Tables, logs and files about a training. Needs fmt 9 or later: link typenet::text.
 #include <dsl/text/summary.hpp>
 #include <dsl/text/epoch_log.hpp>
 #include <dsl/text/progress_bar.hpp>

@@ -3,7 +3,7 @@
 
 namespace dsl {
 
-/// As in CMakeLists.txt: for files that say what wrote them.
+/// The release, as in CMakeLists.txt. Files record it as their writer.
 inline constexpr char const* version = "0.1.0";
 
 }  // namespace dsl

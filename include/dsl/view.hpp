@@ -6,7 +6,7 @@
 
 namespace dsl {
 
-/// The pixels of one channel of one sample, in row-major order; neighbours are `step` numbers apart.
+/// The pixels of one channel of one sample in row-major order, `step` elements apart.
 template <class T>
 struct pixel_row {
   T* first = nullptr;
@@ -14,29 +14,29 @@ struct pixel_row {
   constexpr T& operator[](long long pixel) const { return first[pixel * step]; }
 };
 
-/// A batch of tensors as an executor holds it: maybe channel blocks (plan.hpp, struct target), maybe a slice of a
-/// larger buffer. Kernels of a user's own layer work on these; T is float or double, const where they only read.
+/// A batch of tensors in an executor's memory, possibly in channel blocks (struct target in plan/plan.hpp) and possibly
+/// a slice of a larger buffer. The kernels of your own layer work on views. T is float or double, const for inputs.
 template <class T>
 struct view {
   T* data = nullptr;
   dsl::shape shape{};
   int batch = 0;
   int block = 1;
-  int buffer_channels = 0;  // of the whole buffer, padded to the block
-  int channel = 0;          // where this tensor begins in it
+  int buffer_channels = 0;  // of the whole buffer, rounded up to whole blocks
+  int channel = 0;          // where this tensor begins in the buffer
 
-  /// Value of channel c at pixel (row * width + column) of sample n.
+  /// Returns the value of channel c at pixel (row * width + column) of sample n.
   constexpr T& operator()(int n, int c, long long pixel) const { return pixels(n, c)[pixel]; }
-  /// All of channel c of sample n: what a loop over pixels should ask for once.
+  /// Returns the pixels of channel c of sample n. Ask for it once, outside the loop over pixels.
   constexpr pixel_row<T> pixels(int n, int c) const {
     int const at = channel + c;
     return {data + (1LL * n * buffer_channels + at - at % block) * shape.area() + at % block, block};
   }
-  /// The pixels of one channel, contiguous where block == 1.
+  /// Returns a pointer to the pixels of one channel, which are contiguous only if block == 1.
   constexpr T* plane(int n, int c) const { return data + (1LL * n * buffer_channels + channel + c) * shape.area(); }
 };
 
-/// What a user's own operation gets: x -> y, and in the backward pass dy -> dx (added to dx where `accumulate`).
+/// The arguments of a custom operation: x -> y forward, dy -> dx backward, added to dx if `accumulate` is set.
 template <class T>
 struct custom_call {
   view<T const> x{};
@@ -46,7 +46,7 @@ struct custom_call {
   bool accumulate = false;
 };
 
-/// A user's own operation: function pointers, and its facts, since no table has it; see layers/custom.hpp.
+/// A custom operation: its kernels as function pointers, and its facts, since no table has them; see layers/custom.hpp.
 struct custom_op {
   char const* name = "";
   void (*forward_float)(custom_call<float> const&) = nullptr;

@@ -8,8 +8,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// What the library says beside its errors, a sentence each: to standard error. A program may put its own function
-/// here, before other threads use the library; it is called from whichever thread has something to say.
+/// Called with each warning, one sentence; prints it to standard error by default. A program may assign its own
+/// function before other threads use the library. It is called on whichever thread warns.
 TYPENET_EXPORT inline void (*on_warning)(char const* sentence) = [](char const* sentence) {
   std::fprintf(stderr, "[WARNING] %s\n", detail::printable(sentence).c_str());
 };

@@ -23,11 +23,11 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// A file that gets its name when it is whole: written beside it, synced, renamed by commit(), which syncs the folder,
-/// too, so that neither the file nor its name is lost when the power is. Without a commit nothing is left, and whatever
-/// had the name before keeps it. `kind` opens every message. What a process that was killed has left beside that name,
-/// run.csv.4711-0.typenet.tmp, the next one that writes there removes: where it is the same user's, no process has that
-/// number, and nobody holds its lock.
+/// Writes a file so that its name never belongs to half a file. The text goes to a temporary file in the same folder;
+/// commit() syncs it, renames it and syncs the folder, so that both file and name survive a power failure. Without a
+/// commit nothing is left, and an existing file of that name stays as it was. `kind` begins every message. The next
+/// writer removes the temporary file of a killed process, such as run.csv.4711-0.typenet.tmp, if it is the same user's,
+/// no process has that number and nobody holds its lock.
 ///   atomic_file file("runs/history.csv", "history");  file.write(text);  file.commit();
 class atomic_file {
  public:
@@ -39,19 +39,20 @@ class atomic_file {
     if (replaces) {
       if (!S_ISREG(status.st_mode))
         fail(S_ISDIR(status.st_mode) ? "a directory" : "something that is not a regular file", "give a file name");
-      // A rename asks the folder alone; who has taken a file's write permission away wants to keep it, from root, too.
+      // A rename needs permission on the folder only, but a file made read-only should stay as it is, also when root
+      // writes.
       bool const denied = ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) != 0 && errno == EACCES;
       if ((status.st_mode & 0222) == 0 || denied)
         fail("a file that is read-only", "make it writable, or give another path");
     }
-    // Who may read the old one may read the new one, and nobody else.
+    // The new file may be read by those who may read the old one, and by nobody else.
     mode_t const permissions = replaces ? status.st_mode & 0777 : 0666;
     remove_stale();
     for (int attempt = 0; descriptor_ < 0 && attempt < most_attempts; ++attempt) {
       temporary_ = path_ + name_end(::getpid(), attempt);
       descriptor_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, permissions);
       if (descriptor_ < 0 && errno != EEXIST) break;
-      // One that is locked has a writer. Another process may have taken this for a stale one before it was.
+      // A locked file has a writer. Another process may have taken this one for stale before it was locked.
       if (descriptor_ >= 0 && !detail::lock_named_file(descriptor_, temporary_))
         ::close(std::exchange(descriptor_, -1));
     }
@@ -60,7 +61,7 @@ class atomic_file {
       fail(reason(code), code == ENOENT ? "make the directory first, or give another path"
                                         : "give a path in a directory that you may write to");
     }
-    if (replaces) ::fchmod(descriptor_, permissions);  // what umask has taken away
+    if (replaces) ::fchmod(descriptor_, permissions);  // umask may have removed some bits
   }
   atomic_file(atomic_file const&) = delete;
   atomic_file& operator=(atomic_file const&) = delete;
@@ -81,27 +82,28 @@ class atomic_file {
     commit_unsynced();
     sync_folder();
   }
-  /// For what is made again where it is lost: waits for no disk.
+  /// Commits without waiting for a disk, for files that can be made again.
   void commit_unsynced() {
     if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail(reason(errno), "give another path");
     temporary_.clear();
   }
-  /// Under another name in the same folder: where readers look at every file whose name begins as that one.
+  /// Commits under another name in the same folder, for readers that look at every file whose name begins with the
+  /// first.
   void commit_as(std::string path) {
     path_ = std::move(path);
     commit();
   }
 
-  /// For another process to write to; readable as well.
+  /// Returns the descriptor, readable and writable, for another process to write to.
   int descriptor() const { return descriptor_; }
   std::string const& path() const { return path_; }
 
  private:
-  static constexpr std::string_view temporary_end = ".typenet.tmp";  // nobody else's files are removed
+  static constexpr std::string_view temporary_end = ".typenet.tmp";  // no other program's files have it
   static constexpr int most_attempts = 100;
 
-  /// Returns the process of a name that the constructor has made, 4711 of ".4711-0.typenet.tmp", which follows the
-  /// path; 0 for any other.
+  /// Returns the process id in what follows the path in a name from name_end(), 4711 for ".4711-0.typenet.tmp"; 0 for
+  /// any other name.
   static ::pid_t writer_of(std::string_view rest) {
     int process = 0, attempt = 0;
     char const* const end = rest.data() + rest.size();
@@ -114,13 +116,14 @@ class atomic_file {
   static std::string name_end(::pid_t process, int attempt) {
     return "." + std::to_string(process) + "-" + std::to_string(attempt).append(temporary_end);
   }
-  /// Whether nobody writes to a file of that process's any more. One that has its number now keeps the file for a
-  /// while; this process itself is asked by the lock, since in a container every run may have the same number.
+  /// Whether the process that wrote a temporary file has ended. If another process has its number by now, the file is
+  /// kept until later. For this process's own number the lock decides, since in a container every run may have the same
+  /// number.
   static bool is_over(::pid_t process) { return process == ::getpid() || (::kill(process, 0) != 0 && errno == ESRCH); }
-  /// With its slash; empty: the working directory.
+  /// Returns the folder with its slash; empty stands for the working directory.
   std::string folder_of_path() const { return path_.substr(0, path_.rfind('/') + 1); }
-  /// The file has its name by now, whole, so nothing here is an error; a disk that did not take it is a warning. There
-  /// are file systems that sync no folder, and folders that may be written to and not read.
+  /// Syncs the folder. By now the whole file has its name, so nothing here is an error, and a failing disk is a
+  /// warning. Some file systems cannot sync a folder, and some folders can be written to but not read.
   void sync_folder() {
     std::string const folder = folder_of_path();
     int const descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -153,7 +156,7 @@ class atomic_file {
   }
   static std::string reason(int code) { return std::generic_category().message(code); }
   [[noreturn]] void fail(std::string const& found, char const* advice) {
-    // A constructor that throws is not followed by its destructor.
+    // The destructor does not run after a constructor that throws.
     if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1)), ::unlink(temporary_.c_str());
     temporary_.clear();
     throw file_error(std::string(kind_) + ": " + (path_.empty() ? "the path" : path_) +
@@ -166,7 +169,8 @@ class atomic_file {
   int descriptor_ = -1;
 };
 
-/// Throws file_error where path can't be written, and leaves nothing: for before the work whose result goes there.
+/// Throws file_error if `path` cannot be written, and leaves nothing there. Call it before the work whose result goes
+/// there.
 inline void check_writable(std::string const& path, char const* kind) { atomic_file const probe(path, kind); }
 
 }  // namespace dsl::TYPENET_MODE

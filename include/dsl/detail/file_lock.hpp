@@ -16,8 +16,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns the descriptor, or where that is one of the standard streams', which the program was started without,
-/// another of the same file: what is printed must not go there.
+/// Returns the descriptor or, if it is 0 to 2 because the program was started without that standard stream, a duplicate
+/// above 2: otherwise printed text would go into the file.
 inline int beside_standard_streams(int descriptor) {
   if (descriptor < 0 || descriptor > 2) return descriptor;
   int const other = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
@@ -34,9 +34,9 @@ inline bool is_named(int descriptor, std::string const& path) {
          open.st_dev == named.st_dev;
 }
 
-/// Locks the file that this descriptor opened as `path`. Returns false where another process, or another descriptor of
-/// this one, holds the lock, and where the file has lost its name meanwhile. Where the file system has no locks that
-/// counts as held by nobody.
+/// Locks the file that was opened as `path`. Returns false if another process, or another descriptor of this one, holds
+/// the lock, and if the file has lost its name meanwhile. On a file system without locks nobody else counts as holding
+/// it.
 inline bool lock_named_file(int descriptor, std::string const& path) {
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   return is_named(descriptor, path);
@@ -46,14 +46,15 @@ inline bool lock_named_file(int descriptor, std::string const& path) {
 
 namespace dsl::TYPENET_MODE {
 
-/// Keeps a name for one writer while it lives: it locks PATH.lock, and whoever asks for the same name gets a file_error
-/// that names the process which has it. The kernel lets the lock go when that process ends, however it ends; the file
-/// that it leaves then is taken over by the next one. Uses flock(): on NFS that is a lock on the server, which other
-/// machines see, unless the mount says nolock or local_lock; a file system without locks refuses nobody.
+/// Reserves a name for one writer for the lifetime of the object, by locking PATH.lock. Another writer gets a
+/// file_error that names the process holding it. The kernel releases the lock however that process ends; the next one
+/// takes over the file left behind. It uses flock(): on NFS this locks on the server, which other machines see, unless
+/// the mount says nolock or local_lock. A file system without locks refuses nobody.
 ///   file_lock const mine("run.png", "plot");
 class file_lock {
  public:
-  /// `kind` opens every message. A file of that name that is no lock is refused, and stays as it is.
+  /// Throws file_error if the name is taken. `kind` begins every message. A file of that name that is no lock is
+  /// refused and left as it is.
   [[gnu::cold]] file_lock(std::string const& path, char const* kind) : path_(path + ".lock"), owner_(::getpid()) {
     auto const fail = [&](std::string const& found) {
       if (descriptor_ >= 0) ::close(descriptor_);
@@ -61,7 +62,7 @@ class file_lock {
                        "; remove it, or give another path");
     };
     while (true) {
-      // Neither through a link, nor waiting for whoever reads a pipe.
+      // O_NOFOLLOW: not through a link. O_NONBLOCK: opening a pipe must not wait for a reader.
       descriptor_ = detail::beside_standard_streams(
           ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
       if (descriptor_ < 0) fail(std::generic_category().message(errno));
@@ -77,7 +78,7 @@ class file_lock {
                          (who.empty() ? "another process" : who) +
                          " at it; wait until that one ends, or give another path");
       }
-      ::close(descriptor_);  // the one who had it has removed its name
+      ::close(descriptor_);  // its previous owner has removed its name
     }
     struct stat status{};
     bool const is_lock = ::fstat(descriptor_, &status) == 0 && status.st_size <= longest && text().starts_with(begin);
@@ -85,20 +86,20 @@ class file_lock {
     char host[256] = {};
     ::gethostname(host, sizeof host - 1);
     std::string const mine = begin + std::to_string(owner_) + " of " + host + "\n";
-    // For messages alone: a disk that is full is no reason to refuse.
+    // The text is for messages only, so a full disk is no reason to refuse.
     if (::ftruncate(descriptor_, 0) == 0 && ::pwrite(descriptor_, mine.data(), mine.size(), 0) < 0) errno = 0;
   }
   file_lock(file_lock const&) = delete;
   file_lock& operator=(file_lock const&) = delete;
   ~file_lock() {
-    // A forked child has the descriptor, not the run; and the name may be another file's by now.
+    // A forked child inherits the descriptor but does not own the lock; and the name may by now belong to another file.
     if (::getpid() == owner_ && detail::is_named(descriptor_, path_)) ::unlink(path_.c_str());
     ::close(descriptor_);
   }
 
  private:
   static constexpr char const* begin = "process ";
-  static constexpr off_t longest = 300;  // with a machine's name of 255 bytes
+  static constexpr off_t longest = 300;  // enough for a host name of 255 bytes
 
   /// Returns the file's first line, "process 4711 of host".
   std::string text() const {

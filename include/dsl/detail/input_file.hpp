@@ -18,8 +18,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// A regular file that is open for reading. Throws data_error where there is none, or it can't be read: `kind` opens
-/// and `advice` ends every message, as in input_file{"x.bin", "cifar10", "download it again"}.
+/// A regular file opened for reading. Throws data_error if it is missing or unreadable. `kind` begins and `advice` ends
+/// every message, as in input_file{"x.bin", "cifar10", "download it again"}.
 class input_file {
  public:
   [[gnu::cold]] input_file(std::string path, char const* kind, std::string advice)
@@ -37,12 +37,12 @@ class input_file {
   input_file& operator=(input_file const&) = delete;
   ~input_file() { ::close(descriptor_); }
 
-  /// Its bytes when it was opened.
+  /// Returns the size in bytes at the time of opening.
   std::size_t size() const { return size_; }
   int descriptor() const { return descriptor_; }
   std::string const& path() const { return path_; }
 
-  /// Reads the next `bytes` bytes. A file that has become shorter by now is an error like any other.
+  /// Reads the next `bytes` bytes. Throws data_error if the file has become shorter.
   [[gnu::cold]] void read(void* to, std::size_t bytes) {
     auto* at = static_cast<char*>(to);
     while (bytes > 0) {
@@ -54,8 +54,8 @@ class input_file {
       bytes -= static_cast<std::size_t>(n);
     }
   }
-  /// Appends the next `bytes` bytes to a text. More than memory has room for is an error like any other: a hole in a
-  /// file takes no room on the disk.
+  /// Appends the next `bytes` bytes to a string. Throws data_error if memory does not suffice: a sparse file can be
+  /// larger than any memory.
   [[gnu::cold]] void append(std::string& to, std::size_t bytes) {
     std::size_t const before = to.size();
     try {
@@ -68,10 +68,10 @@ class input_file {
   [[noreturn, gnu::cold]] void fail(std::string const& found) const {
     refuse<data_error>({kind_, ": ", path_, " must be a readable file; found ", found, "; ", advice_});
   }
-  static std::string reason(int code) { return std::strerror(code); }  // glibc's may be called from any thread
+  static std::string reason(int code) { return std::strerror(code); }  // thread-safe in glibc
 
  private:
-  /// A constructor that throws is not followed by its destructor.
+  /// The destructor does not run after a constructor that throws.
   [[noreturn]] void close_and_fail(std::string const& found) const {
     ::close(descriptor_);
     fail(found);

@@ -3,20 +3,20 @@
 
 namespace dsl::detail {
 
-/// A growing array that constant evaluation can use. std::vector would do, but <vector> costs every including file
-/// 150 ms, and its push_back several times the evaluation steps (Clang stops at 1,048,576). It may also borrow a
-/// constant array, until it has to grow.
+/// A growing array for constant evaluation. std::vector would do, but <vector> costs every including file 150 ms, and
+/// its push_back takes several times the evaluation steps (Clang stops at 1,048,576). A list may also borrow a constant
+/// array until it has to grow.
 template <class T>
 class list {
  public:
   constexpr list() = default;
-  /// Allocates nothing for no elements: nvcc takes `new T[0]` for no constant.
+  /// Allocates nothing for size 0: nvcc does not take `new T[0]` for a constant.
   constexpr explicit list(int size)
       : data_(size > 0 ? new T[static_cast<unsigned>(size)]{} : nullptr), size_(size), capacity_(size) {}
   [[gnu::cold]] constexpr list(int size, T const& fill) : list(size) {
     for (int i = 0; i < size; ++i) data_[i] = fill;
   }
-  /// Reads `size` elements of an array that outlives it. Nothing may be written to them.
+  /// Returns a list that reads `size` elements of an array, which must outlive it. They must not be written to.
   static constexpr list borrowed(T const* data, int size) {
     list l;
     l.data_ = const_cast<T*>(data);

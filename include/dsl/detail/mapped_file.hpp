@@ -15,10 +15,10 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// A whole file in memory, read-only. Up to `largest_copy` bytes are read; a larger file is mapped: opening it costs no
-/// copy, pages are read when first touched, and the kernel may drop them again, so data may be larger than memory. A
-/// mapping sees the file: cutting it short ends the program (SIGBUS), so replace a data file by renaming, never by
-/// writing into it. Throws data_error as input_file does.
+/// A whole file in memory, read-only. A file of up to `largest_copy` bytes is read. A larger one is mapped: opening it
+/// copies nothing, the kernel reads pages on first use and may drop them again, so the data may exceed memory. A
+/// mapping sees later changes, and truncating the file ends the program (SIGBUS): replace a data file by renaming,
+/// never by writing into it. Throws data_error as input_file does.
 class mapped_file {
  public:
   static constexpr std::size_t largest_copy = std::size_t{16} << 20;
@@ -27,7 +27,7 @@ class mapped_file {
     input_file file(std::move(path), kind, advice);
     path_ = file.path();
     size_ = file.size();
-    if (size_ == 0) return;  // nothing can be mapped; size() tells
+    if (size_ == 0) return;  // an empty file cannot be mapped; callers see size() == 0
     if (size_ <= largest_copy) {
       copy_.allocate(size_);
       file.read(copy_.data(), size_);

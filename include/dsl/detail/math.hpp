@@ -5,7 +5,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-// The compiler's own functions: <cmath>, with C++17's special functions in it, costs every including file 60 ms.
+// Built-in functions of the compiler: <cmath>, which includes C++17's special functions, costs every including file 60
+// ms.
 
 inline float abs(float x) { return __builtin_fabsf(x); }
 inline double abs(double x) { return __builtin_fabs(x); }

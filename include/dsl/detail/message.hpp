@@ -9,7 +9,8 @@
 
 namespace dsl::detail {
 
-/// A piece of an error message: text or a number. Two words, since each place that has a message makes all its pieces.
+/// A piece of an error message: text or a number. Two machine words, because each place with a message builds all its
+/// pieces.
 struct piece {
   enum class kind : unsigned char { text, terminated, integer, real };
   union {
@@ -29,7 +30,7 @@ struct piece {
   piece(double r) : real(r), what(kind::real) {}                                                            // NOLINT
 };
 
-/// Writes a number with nine digits and a point, whatever LC_NUMERIC has in its place, and returns how long it is.
+/// Writes a number with nine digits and a decimal point in every locale, and returns its length.
 [[gnu::cold, gnu::noinline]] inline std::size_t write_real(double value, char (&to)[32]) {
   char text[40];  // a locale's point has up to 4 bytes
   std::snprintf(text, sizeof text, "%.9g", value);
@@ -43,9 +44,10 @@ struct piece {
   to[size] = '\0';
   return size;
 }
-// 0.998 -> "0.998", not "0,998": states and messages are read elsewhere
+// 0.998 -> "0.998" and never "0,998": states and messages are read by other programs
 
-/// Writes a piece's text to `to`, integers with a null after them, and returns how long it is; to null: only that.
+/// Writes a piece's text to `to`, integers with a terminating null, and returns its length. With a null `to` it only
+/// returns the length.
 [[gnu::cold, gnu::noinline]] inline std::size_t write_piece(piece const& p, char* to, std::size_t room) {
   if (p.what == piece::kind::integer) return static_cast<std::size_t>(std::snprintf(to, room, "%lld", p.integer));
   char number[32];
@@ -57,9 +59,9 @@ struct piece {
   return size;
 }
 
-/// Joins pieces; reals have the nine digits that tell any two floats apart, and no more zeros. Out of line, since every
-/// `"..." + std::to_string(n) + "..."` is a kilobyte of code in each including file, and without the functions by which
-/// a std::string grows, which are as much again: message({"batch: it takes ", 64, " samples"}).
+/// Joins pieces; reals have up to nine digits, which distinguish any two floats. Out of line: every `"..." +
+/// std::to_string(n) + "..."` is a kilobyte of code in each including file, and avoiding the functions by which a
+/// std::string grows saves as much again. Example: message({"batch: it takes ", 64, " samples"}).
 [[gnu::cold, gnu::noinline]] inline std::string message(std::initializer_list<piece> pieces) {
   std::size_t size = 0;
   for (piece const& p : pieces) size += write_piece(p, nullptr, 0);
@@ -69,7 +71,7 @@ struct piece {
   return all;
 }
 
-/// Throws an Error that says so. Out of line, too: a throw with a string of its own is 200 bytes at each place.
+/// Throws an Error with that message. Out of line, because a throw with a string of its own is 200 bytes at each place.
 template <class Error>
 [[gnu::cold, gnu::noinline, noreturn]] void refuse(std::initializer_list<piece> pieces) {
   throw Error(message(pieces));

@@ -7,8 +7,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Refuses options that make no sense, by the name of what they are for. Throws option_error: "fit: batch_size must be
-/// 1 or more; found 0; try 64". One function, out of line: a throw with its message at each place is 200 bytes of code.
+/// Throws option_error for invalid options of `name`: "fit: batch_size must be 1 or more; found 0; try 64". One
+/// function, out of line, because a throw with its message at each place is 200 bytes of code.
 struct option_check {
   char const* name;
 

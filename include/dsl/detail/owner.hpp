@@ -7,7 +7,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// What a std::unique_ptr of the library's own objects would be; each type of those costs every including file 10 ms.
+/// A minimal std::unique_ptr for the library's own objects; each type of unique_ptr costs every including file 10 ms.
 template <class T>
 class owner {
  public:

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 // Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011). A number is a
-// pure function of a key and a counter, so any thread, tower or device draws it alone, in any order, and all agree.
+// pure function of a key and a counter, so any thread, replica or device can compute it independently, in any order.
 
 namespace dsl::detail::TYPENET_MODE {
 
@@ -15,7 +15,7 @@ struct philox_block {
   friend constexpr bool operator==(philox_block const&, philox_block const&) = default;
 };
 
-/// Key (k0, k1), counter (c0..c3) -> 128 random bits; about 10 ns on a CPU.
+/// Returns 128 random bits for the key (k0, k1) and the counter (c0..c3) in about 10 ns on a CPU.
 /// philox(0, 0, 0, 0, 0, 0) == {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}
 [[gnu::noinline]] constexpr philox_block philox(std::uint32_t k0, std::uint32_t k1, std::uint32_t c0, std::uint32_t c1,
                                                 std::uint32_t c2, std::uint32_t c3) {
@@ -32,11 +32,11 @@ struct philox_block {
   return {{c0, c1, c2, c3}};
 }
 
-/// [0, 1) from the top 24 bits: exactly representable in a float, so the GPU gets the same bits.
-/// unit_float(0xffffffff) == 1 - 2^-24
+/// Returns a number in [0, 1) from the top 24 bits. It is exactly representable in a float, so a GPU gets the same
+/// bits. unit_float(0xffffffff) == 1 - 2^-24
 constexpr float unit_float(std::uint32_t bits) { return static_cast<float>(bits >> 8) * 0x1p-24f; }
 
-/// What a number is for. It goes into the counter's second word, so two uses of one seed never share a number.
+/// The use of a random number. It is part of the counter, so that two uses of one seed never share a number.
 enum class purpose : std::uint32_t {
   shuffle = 1,
   augment = 2,
@@ -49,14 +49,14 @@ enum class purpose : std::uint32_t {
   user = 1024
 };
 
-/// A short sequence of numbers of its own for each (seed, purpose, index): counter = {block, purpose, index}.
-/// random_stream{7, purpose::shuffle, 3} is the order of epoch 3 under seed 7. Period: 2^34 numbers.
+/// An independent sequence of random numbers for each (seed, purpose, index); the counter is {block, purpose, index}.
+/// random_stream{7, purpose::shuffle, 3} gives the order of epoch 3 under seed 7. Period: 2^34 numbers.
 struct random_stream {
   std::uint64_t seed = 0;
   purpose what = purpose::user;
   std::uint64_t index = 0;
   std::uint32_t block = 0;
-  std::uint32_t used = 4;  // of the four words of `words`
+  std::uint32_t used = 4;  // number of words already taken from `words`
   philox_block words{};
 
   constexpr random_stream(std::uint64_t seed_, purpose what_, std::uint64_t index_)
@@ -72,12 +72,13 @@ struct random_stream {
     return words.x[used++];
   }
 
-  /// [0, 1), 24 bits.
+  /// Returns a number in [0, 1) with 24 random bits.
   constexpr float uniform() { return unit_float(next_u32()); }
-  /// [low, high), up to the rounding of the float product.
+  /// Returns a number in [low, high), up to the rounding of the float product.
   constexpr float uniform(float low, float high) { return low + (high - low) * uniform(); }
 
-  /// 0 .. n-1, each exactly as likely (Lemire 2019: multiply, reject the short tail); n must not be 0.
+  /// Returns one of 0 .. n-1 with exactly equal probability (Lemire 2019: multiply, reject the short tail); n must not
+  /// be 0.
   constexpr std::uint32_t below(std::uint32_t n) {
     std::uint64_t product = std::uint64_t{next_u32()} * n;
     if (static_cast<std::uint32_t>(product) < n) {

@@ -27,25 +27,25 @@ struct core_set {
 #endif
     return found;
   }
-  /// Cores [first, first + count) of these, or none where there are not so many.
+  /// Returns cores [first, first + count) of this set, or no cores if it has fewer.
   [[gnu::cold]] core_set slice(int first, int count) const {
     core_set s;
     for (int i = first; i < first + count && first + count <= cores.size(); ++i) s.cores.push(cores[i]);
     return s;
   }
-  /// Keeps the calling thread, and those it starts, on these cores; without any it stays as it is.
+  /// Pins the calling thread, and threads it starts later, to these cores. Does nothing if the set is empty.
   [[gnu::cold]] void pin() const {
 #ifdef __linux__
     cpu_set_t set;
     CPU_ZERO(&set);
     for (int c : cores) CPU_SET(c, &set);
-    if (cores.size() > 0) sched_setaffinity(0, sizeof set, &set);  // only an optimization: nothing to say if it fails
+    if (cores.size() > 0) sched_setaffinity(0, sizeof set, &set);  // only an optimization, so a failure is ignored
 #endif
   }
 };
 
-/// One thread a tower, each on cores of its own, for as long as the towers live. An OpenMP runtime keeps a pool for
-/// every thread that asks, so towers never share one.
+/// One thread per tower, each pinned to cores of its own, for the lifetime of the towers. An OpenMP runtime keeps a
+/// thread pool for every calling thread, so towers never share one.
 class tower_threads {
  public:
   [[gnu::cold]] tower_threads(int towers, core_set const* places) {
@@ -61,8 +61,8 @@ class tower_threads {
   tower_threads& operator=(tower_threads const&) = delete;
   ~tower_threads() { stop(); }
 
-  /// work(tower) on every tower's thread, at the same time. Waits for all, then throws what the first one to fail
-  /// threw, but a peer_error only where there is nothing else; failed(tower) is called on its thread at once.
+  /// Calls work(tower) on every tower's thread at the same time and waits for all. If a call throws, failed(tower) is
+  /// called at once on that thread, and run() throws the first exception, preferring any other to a peer_error.
   template <class F, class G>
   void run(F work, G failed) {
     struct both {
@@ -114,7 +114,7 @@ class tower_threads {
       try {
         order_.work(order_.context, mine.tower);
       } catch (...) {
-        note(std::current_exception());  // before others hear of it and fail, too
+        note(std::current_exception());  // before other towers notice and fail, too
         order_.failed(order_.context, mine.tower);
       }
       lock const held(mutex_);

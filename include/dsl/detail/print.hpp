@@ -9,14 +9,14 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Where a progress bar has drawn a line that has not ended.
-TYPENET_EXPORT inline std::atomic<std::FILE*> open_line = nullptr;  // of all threads' trainers
+/// The stream on which a progress bar has drawn a line without ending it, or null.
+TYPENET_EXPORT inline std::atomic<std::FILE*> open_line = nullptr;  // one for the trainers of all threads
 
 inline void print(std::FILE* out, std::string const& s) {
   std::fwrite(s.data(), 1, s.size(), out);
   std::fflush(out);
 }
-/// Lines of another callback's begin after that one.
+/// Prints whole lines, ending an unfinished progress bar on that stream first.
 inline void print_lines(std::FILE* out, std::string const& s) {
   std::FILE* drawn = out;
   bool const ends = open_line.compare_exchange_strong(drawn, nullptr);

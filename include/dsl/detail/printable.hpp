@@ -7,9 +7,9 @@
 
 namespace dsl::detail {
 
-/// Returns the length of the character at `at` that a terminal would obey and not show, in UTF-8 or by itself; 0 for
-/// any other: C0 and C1 controls, delete, the marks that turn the direction of what follows, and U+FFFE and U+FFFF,
-/// which no XML may have, and so no SVG.
+/// Returns the length in bytes of the control character at `at`, in UTF-8 or as a single byte; 0 for any other
+/// character. Control characters are C0 and C1 controls, delete, line and paragraph separators, marks that change the
+/// direction of text, and U+FFFE and U+FFFF, which XML, and thus SVG, forbids.
 [[gnu::cold]] inline std::size_t control_at(std::string_view text, std::size_t at) {
   auto const byte = [&](std::size_t i) {
     return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : static_cast<unsigned char>(0);
@@ -25,16 +25,15 @@ namespace dsl::detail {
   return separates || turns ? 3 : 0;
 }
 
-/// Returns the text as it may go to a terminal or into a log, whoever wrote it: bytes of control characters, and those
-/// that begin no character in UTF-8 but that a terminal may take for a control one, become \x and two digits. "a\n" ->
-/// "a\\x0a". Text without them stays as it is.
+/// Returns text that is safe to print to a terminal or a log: each byte of a control character, or of a broken UTF-8
+/// sequence that a terminal may take for one, becomes \x and two digits. "a\n" -> "a\\x0a". Other text is unchanged.
 [[gnu::cold]] inline std::string printable(std::string_view text) {
   std::string shown;
   shown.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
     auto const first = static_cast<unsigned char>(text[i]);
     std::size_t const whole = first < 0xc2 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 1;
-    std::size_t rest = 1;  // bytes that follow as UTF-8 has them
+    std::size_t rest = 1;  // continuation bytes found, with the first one
     while (rest < whole && i + rest < text.size() && (text[i + rest] & 0xc0) == 0x80) ++rest;
     bool const broken = first >= 0x80 && (whole == 1 || rest < whole);
     std::size_t const control = broken ? 1 : control_at(text, i);
@@ -49,9 +48,10 @@ namespace dsl::detail {
   return shown;
 }
 
-/// Returns as much of a text as a message quotes, since a file may have one of any size: 256 bytes, and dots.
+/// Returns at most the first 256 bytes of a text, followed by dots if it is longer: a message may quote a file's
+/// content of any size.
 [[gnu::cold]] inline std::string excerpt(std::string_view text) {
-  constexpr std::size_t most = 256;  // a file's name is shorter
+  constexpr std::size_t most = 256;  // longer than any file name
   return std::string(text.substr(0, most)) + (text.size() > most ? "..." : "");
 }
 

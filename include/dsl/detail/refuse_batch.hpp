@@ -3,14 +3,14 @@
 
 namespace dsl::detail {
 
-/// Throws option_error for a batch of so few samples. A weak reference, which error.hpp defines; null in a program none
-/// of whose files includes that. The language calls it in the same way in every file, since two definitions of
-/// training_bytes in one program would be whichever the linker takes, and can't include error.hpp: <stdexcept> alone
-/// costs half as much to compile as the language, and the language needs no exceptions.
+/// Throws option_error for a batch of `found` samples. A weak reference that error.hpp defines; null in a program that
+/// never includes it. The language cannot include error.hpp: it needs no exceptions, and <stdexcept> alone costs half
+/// as much to compile as the language. It makes the same weak call in every file, because two definitions of
+/// training_bytes in one program would violate the one-definition rule.
 [[gnu::weak, noreturn]] void refuse_batch(int found);
 
-/// Calls refuse_batch, or ends the program where nothing can be thrown. It stands in front of every definition of
-/// refuse_batch, after which GCC warns that its address can't be null.
+/// Calls refuse_batch if it is defined, and otherwise ends the program. It precedes every definition of refuse_batch,
+/// since after one GCC warns that its address is never null.
 [[noreturn, gnu::cold]] inline void refuse_or_end(int found) {
   if (refuse_batch) refuse_batch(found);
   __builtin_trap();

@@ -8,9 +8,9 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns the text as one word of a shell's command, so that advice can be pasted: it's here -> 'it'\''s here'. With
-/// what printable() would write otherwise in it, the word is one of bash, zsh and ksh, in ASCII alone, which stays
-/// itself on a terminal and in a log: $'a\012b'.
+/// Returns the text quoted as one word of a shell command, for advice that can be pasted: it's here -> 'it'\''s here'.
+/// Text with characters that printable() would escape is quoted as $'a\012b' in ASCII, which bash, zsh and ksh
+/// understand and which a terminal and a log leave unchanged.
 [[gnu::cold]] inline std::string shell_word(std::string const& text) {
   constexpr char const* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:";
   if (!text.empty() && text.find_first_not_of(plain) == text.npos) return text;
@@ -31,7 +31,7 @@ namespace dsl::detail::TYPENET_MODE {
   return word + "'";
 }
 
-/// Returns a path as one shell word that no command takes for an option: -x -> ./-x
+/// Returns a path as one shell word that no command mistakes for an option: -x -> ./-x
 [[gnu::cold]] inline std::string shell_path(std::string const& path) {
   return shell_word(path.starts_with('-') ? "./" + path : path);
 }

@@ -10,7 +10,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-// POSIX threads as they are: <thread>, <mutex> and <condition_variable> would cost every including file 250 ms.
+// Thin wrappers of POSIX threads: <thread>, <mutex> and <condition_variable> would cost every including file 250 ms.
 
 class mutex {
  public:
@@ -38,7 +38,7 @@ class lock {
   mutex& mutex_;
 };
 
-/// What threads that hold a mutex wait for: `while (!ready) c.wait(m);`
+/// A condition variable: `while (!ready) c.wait(m);`
 class condition {
  public:
   condition() = default;
@@ -53,7 +53,7 @@ class condition {
   pthread_cond_t handle_ = PTHREAD_COND_INITIALIZER;
 };
 
-/// Between two looks at what another thread is about to write.
+/// Pauses a spinning thread between two polls of a variable that another thread will write.
 inline void relax() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -62,7 +62,7 @@ inline void relax() {
 #endif
 }
 
-/// Threads that end together.
+/// A group of threads that are joined together.
 class thread_group {
  public:
   thread_group() = default;
@@ -70,9 +70,9 @@ class thread_group {
   thread_group& operator=(thread_group const&) = delete;
   ~thread_group() { join(); }
 
-  /// One more thread, which runs body(context). Throws option_error where the system gives none.
+  /// Starts a thread that runs body(context). Throws option_error if the system cannot create one.
   [[gnu::cold]] void start(void* (*body)(void*), void* context) {
-    threads_.reserve(threads_.size() + 1);  // what is started must be joined: nothing may fail in between
+    threads_.reserve(threads_.size() + 1);  // a started thread must be joined, so nothing may fail in between
     pthread_t made{};
     if (pthread_create(&made, nullptr, body, context) != 0)
       refuse<option_error>({"threads: the system can't start another one; ask for fewer"});

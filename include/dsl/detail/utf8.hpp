@@ -10,8 +10,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns how many bytes the first character of `text` has; 0 where it is not a whole one in its shortest form, or is
-/// half of a surrogate pair. "\xc3\xa4" -> 2
+/// Returns the number of bytes of the first character of `text`; 0 if it is incomplete, overlong, a surrogate or no
+/// UTF-8. "\xc3\xa4" -> 2
 [[gnu::cold]] inline std::size_t utf8_size(std::string_view text) {
   auto const byte = [&](std::size_t k) { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0U; };
   unsigned const first = byte(0), second = byte(1);
@@ -34,8 +34,8 @@ namespace dsl::detail::TYPENET_MODE {
   return text.empty();
 }
 
-/// Returns `text` as another program may be given it, in UTF-8: a blank for each control character and each mark that
-/// turns the direction of text, and a question mark for each byte that is not part of a character.
+/// Returns `text` as valid UTF-8 for another program, with a blank for each control character and each mark that
+/// changes the direction of text, and a question mark for each byte that is not part of a character.
 [[gnu::cold]] inline std::string without_controls(std::string_view text) {
   std::string all;
   while (!text.empty()) {

@@ -10,7 +10,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Zeroed memory of its own. Of a large one no page is touched before its user does.
+/// Owns zeroed memory. The pages of a large block are not touched before its user does.
 class zeroed_memory {
  public:
   zeroed_memory() = default;
@@ -30,15 +30,15 @@ class zeroed_memory {
   std::size_t size_ = 0;
 };
 
-/// Numbers, 0 at first. Each type of std::vector that is made, moved and freed costs every including file 10 to 20 ms,
-/// those of this class together as much as one.
+/// An array of numbers, initially 0. Each instantiation of std::vector costs every including file 10 to 20 ms; all
+/// instantiations of this class together cost as much as one.
 template <class T>
 class zeros : zeroed_memory {
   static_assert(std::is_arithmetic_v<T>);
 
  public:
   zeros() = default;
-  /// Anew: what was there is gone. Throws std::bad_alloc, and then it is still there.
+  /// Allocates `count` zeros and releases the previous array. Throws std::bad_alloc, which leaves that array in place.
   void allocate(std::size_t count) { zeroed_memory::allocate(count, sizeof(T)); }
 
   T* data() const { return static_cast<T*>(data_); }
