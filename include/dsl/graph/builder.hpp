@@ -6,15 +6,15 @@
 
 namespace dsl {
 
-/// What a layer receives and returns: a tensor of the graph and its shape.
+/// The input and the output of a layer's lower(): a tensor of the graph and its shape.
 struct value {
   int tensor = -1;
   dsl::shape shape{};
 };
 
-/// Appends nodes to a graph. A layer's lower() gets one, and so does a user's own. Without storage it only counts, so a
-/// network is lowered twice: once for the sizes, once into arrays that fit exactly. What append() gets is not looked at
-/// here but when all of the graph is there: rules/judge.hpp.
+/// Appends nodes to a graph; every layer's lower() gets one. Without storage it only counts. A network is lowered
+/// twice: first to count, then into arrays of exactly that size. append() does not check its arguments; rules/judge.hpp
+/// checks the whole graph afterwards.
 class builder {
  public:
   constexpr builder() = default;
@@ -24,10 +24,10 @@ class builder {
 
   constexpr graph_sizes const& sizes() const { return sizes_; }
   constexpr verdict const& first_fault() const { return fault_; }
-  /// How many nodes there were when it was found.
+  /// Returns the number of nodes that preceded the first fault.
   constexpr int nodes_before_fault() const { return nodes_before_fault_; }
 
-  /// Appends a node with one output of shape `out`; parameters added since the last node become its own.
+  /// Appends a node with one output of shape `out`. The parameters declared since the last node become its own.
   constexpr value append(node n, value const* inputs, int count, shape out) {
     n.first_input = sizes_.edges;
     n.inputs = count > 0 ? count : 0;
@@ -55,13 +55,13 @@ class builder {
     return {sizes_.tensors++, out};
   }
   constexpr value append(node n, value in, shape out) { return append(n, &in, 1, out); }
-  /// All of an array: append({.kind = op::add}, both, in.shape).
+  /// Appends a node with an array of inputs: append({.kind = op::add}, both, in.shape).
   template <int Count>
   constexpr value append(node n, value const (&inputs)[Count], shape out) {
     return append(n, inputs, Count, out);
   }
 
-  /// Declares a parameter of the node appended next; its layout is that of struct parameter.
+  /// Declares a parameter of the node that is appended next; see struct parameter for its layout.
   constexpr void parameter(dsl::parameter p) {
     p.node = sizes_.nodes;
     p.frozen = frozen_;
@@ -73,7 +73,7 @@ class builder {
     ++sizes_.parameters;
   }
 
-  /// Nodes appended from now on compute on this device. Returns the one before it, for the way out. A network of
+  /// Puts nodes appended from now on on `device`. Returns the previous device, to be restored afterwards. A network on
   /// several devices needs <dsl/placement.hpp>.
   constexpr int move_to(int device) {
     int const before = device_;
@@ -82,16 +82,16 @@ class builder {
     return before;
   }
 
-  /// Freezes the parameters of nodes appended from now on, or no longer does. Returns what held before, for the way
-  /// out.
+  /// Sets whether parameters of nodes appended from now on are frozen. Returns the previous setting, to be restored
+  /// afterwards.
   constexpr bool freeze(bool frozen) {
     bool const before = frozen_;
     frozen_ = frozen;
     return before;
   }
 
-  /// Records the first broken rule and where it was broken. Later ones are consequences and say nothing. The
-  /// layer's lower() goes on with any shape it likes.
+  /// Records `why` and its place if `holds` is false and no rule has been broken before; later faults may be
+  /// consequences. lower() continues with any shape.
   constexpr bool require(bool holds, fault const& why) {
     if (!holds && fault_.holds()) {
       static_cast<fault&>(fault_) = why;
@@ -102,10 +102,10 @@ class builder {
     return holds;
   }
 
-  /// Lowers a combinator's child, so that errors and weight names can say where it is:
+  /// Lowers a combinator's child, and records its place for error messages and weight names:
   ///   value const out = b.lower_child<Child>(i, in);
   template <class Child>
-  constexpr value lower_child(int index, value in);  // in layer.hpp: it asks whether Child is one
+  constexpr value lower_child(int index, value in);  // in layer.hpp, since it checks whether Child is a layer
   constexpr value lower_child(int index, detail::name name, value (*lower)(builder&, value), value in) {
     int const depth = depth_;
     int const parent = enter(index, name);
@@ -122,18 +122,19 @@ class builder {
     return out;
   }
 
-  /// Calls the layer that is being lowered by another name than its type's, its weights, too.
+  /// Replaces the type's name of the current layer, also in the names of its weights.
   constexpr void name_layer(detail::name own) {
     if (!scopes_) return;
     scopes_[scope_].name = own;
     scopes_[scope_].is_named = true;
   }
-  /// Calls the weights of the layers in the one that is being lowered by the number of their layer.
+  /// Makes the weights of the current layer's children be named by the child's index.
   constexpr void number_children() {
     if (scopes_) scopes_[scope_].numbers_children = true;
   }
 
-  /// The same in two parts:  int const parent = b.enter(i, detail::name_of<Child>()); ...; b.leave(parent);
+  /// Does in two parts what lower_child does: int const parent = b.enter(i, detail::name_of<Child>()); ...;
+  /// b.leave(parent);
   constexpr int enter(int index, detail::name name) {
     if (scopes_) scopes_[sizes_.scopes] = {scope_, index, name};
     if (depth_ < deepest_layer) path_[depth_] = index;
@@ -152,7 +153,7 @@ class builder {
   }
 
  private:
-  /// What a layer returned.
+  /// Checks that a layer returned a tensor of the graph with the tensor's shape.
   constexpr void check(value const& v) {
     if (v.tensor < 0 || v.tensor >= sizes_.tensors) {
       require(false, {.broken = rule::values_are_in_the_graph, .wanted = sizes_.tensors, .found = v.tensor});

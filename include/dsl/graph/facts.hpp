@@ -7,7 +7,7 @@
 
 namespace dsl {
 
-/// Returns what is known of a node's operation: the row of its function, a user's own, or that of its kind.
+/// Returns the facts of a node's operation: those of its activation function, of a custom operation, or of its kind.
 constexpr operations::row const& facts_of(node const& n) {
   if (n.kind == op::activation) return operations::activations[static_cast<int>(n.function)];
   if (n.kind == op::custom) return n.custom->facts;
@@ -17,12 +17,12 @@ constexpr operations::row const& facts_of(node const& n) {
 
 namespace detail {
 
-/// Returns the word of the language for what a node does: "conv2d", "tanh"; of a custom operation its own name.
+/// Returns the name of a node's operation in the language, "conv2d" or "tanh", or a custom operation's own name.
 constexpr char const* word_of(node const& n) {
   return n.kind == op::custom && n.custom ? n.custom->name : facts_of(n).name;
 }
 
-/// Returns the same with the options for which an executor may have no kernel: "conv2d with groups".
+/// Returns word_of(n) with the options for which an executor may lack a kernel: "conv2d with groups".
 constexpr char const* kernel_word_of(node const& n) {
   return n.kind == op::conv2d && n.groups > 1 ? "conv2d with groups" : word_of(n);
 }

@@ -5,17 +5,17 @@
 
 namespace dsl {
 
-/// How many of each a network has; found by lowering it once without storing anything.
+/// The sizes of a graph, found by lowering the network once without storing anything.
 struct graph_sizes {
   int nodes = 0;
   int edges = 0;
   int tensors = 0;
   int parameters = 0;
   int scopes = 0;
-  int devices = 1;  // one more than the highest that a node is on
+  int devices = 1;  // one more than the highest device of a node
 };
 
-/// A network as values, in topological order: what every pass, plan and executor reads. Owns nothing.
+/// A network as values in topological order, which passes, plans and executors read. Owns nothing.
 struct graph_view {
   node const* nodes = nullptr;
   int const* edges = nullptr;
@@ -28,11 +28,11 @@ struct graph_view {
   constexpr shape const& shape_of(int tensor) const { return tensors[tensor].shape; }
   constexpr shape const& input_shape(node const& n, int i = 0) const { return tensors[input(n, i)].shape; }
   constexpr shape const& output_shape(node const& n) const { return tensors[n.output].shape; }
-  /// The network's result: the output of its last node.
+  /// Returns the tensor of the network's result, the output of the last node.
   constexpr int result() const { return nodes[size.nodes - 1].output; }
 };
 
-/// The arrays behind a graph_view, sized exactly.
+/// The arrays behind a graph_view, of exactly the sizes needed.
 template <graph_sizes Sizes>
 struct graph {
   node nodes[Sizes.nodes > 0 ? Sizes.nodes : 1]{};
@@ -44,8 +44,8 @@ struct graph {
   constexpr graph_view view() const { return {nodes, edges, tensors, parameters, scopes, Sizes}; }
 };
 
-/// A node's number in the network as it was written, without the transfers that placement puts between. Dropout draws
-/// by it, so that a placed network draws what it does on one device.
+/// Returns a node's number without counting the transfers that placement has inserted. Dropout uses it for its random
+/// numbers, so that a network on several devices draws the same ones as on one.
 constexpr int number_of(graph_view const& g, int n) {
   int number = n;
   for (int i = 0; g.size.devices > 1 && i < n; ++i)
@@ -55,7 +55,8 @@ constexpr int number_of(graph_view const& g, int n) {
   return number;
 }
 
-/// Multiply-adds of one node's forward pass for one sample; convolutions and dense layers only, as everyone counts.
+/// Returns the multiply-adds of one node's forward pass for one sample; by convention only convolutions and dense
+/// layers count.
 constexpr long long forward_macs(graph_view const& g, node const& n) {
   if (n.kind != op::conv2d && n.kind != op::dense) return 0;
   return g.parameters[n.first_parameter].count() * g.output_shape(n).area();

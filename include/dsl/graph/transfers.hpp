@@ -6,17 +6,16 @@
 
 namespace dsl::detail {
 
-/// Puts an op::transfer wherever a value goes from one device to another: one for each tensor and device that reads it,
-/// in front of the first node that does. After this, only transfers read what another device has made, and everything
-/// that plans and executors know of nodes holds for them too.
+/// Inserts an op::transfer for each tensor and each other device that reads it, before the first node there that does.
+/// Afterwards only transfers read tensors of another device, and to passes and executors they are nodes like any other.
 class transfer_pass {
  public:
-  /// Calls keep(node, inputs) for every node of the new graph, in order; `inputs` are its tensors there. A tensor's
-  /// number is that of the node that makes it.
+  /// Calls keep(node, inputs, shape) for every node of the new graph in order. `inputs` are tensors of the new graph;
+  /// each has the number of the node that makes it.
   template <class Keep>
   constexpr void run(graph_view const& g, Keep keep) {
     int const devices = g.size.devices;
-    list<int> moved(g.size.tensors * devices, -1);  // per tensor and device: the tensor there
+    list<int> moved(g.size.tensors * devices, -1);  // [tensor * devices + device]: the tensor's copy there
     list<int> device(g.size.tensors);
     list<int> inputs;
     int made = 0;
@@ -44,7 +43,7 @@ class transfer_pass {
   }
 
  private:
-  /// A picture arrives where it is read first.
+  /// Returns the device that first reads the pictures; they are loaded there.
   static constexpr short device_of_pictures(graph_view const& g) {
     for (int n = 1; n < g.size.nodes; ++n)
       for (int i = 0; i < g.nodes[n].inputs; ++i)
@@ -53,7 +52,7 @@ class transfer_pass {
   }
 };
 
-/// How large the graph will be.
+/// Returns the sizes of the graph with transfers.
 constexpr graph_sizes sizes_with_transfers(graph_view const& g) {
   graph_sizes s = g.size;
   s.nodes = s.edges = s.tensors = 0;
@@ -64,7 +63,7 @@ constexpr graph_sizes sizes_with_transfers(graph_view const& g) {
   return s;
 }
 
-/// Into arrays of those sizes. Scopes stay as they are.
+/// Writes the graph with transfers into arrays of those sizes. Scopes stay as they are.
 constexpr void insert_transfers(graph_view const& g, node* nodes, int* edges, tensor* tensors, parameter* parameters) {
   int made = 0;
   int edge = 0;

@@ -5,7 +5,7 @@
 
 namespace dsl {
 
-/// Everything a network can get wrong, each with one sentence in rules/broken.hpp.
+/// Every rule that a network can break; each has a sentence in rules/broken.hpp.
 enum class rule : unsigned char {
   holds,
   network_starts_with_an_input,
@@ -46,7 +46,7 @@ enum class rule : unsigned char {
   devices_are_not_negative,
   devices_have_layers,
   own_rule,
-  // what a lower() that appends nodes by itself can get wrong
+  // rules for a lower() that appends nodes by itself
   inputs_come_first,
   values_are_in_the_graph,
   values_keep_their_shape,
@@ -64,8 +64,8 @@ enum class rule : unsigned char {
   children_are_left,
 };
 
-/// A broken rule and the numbers of its sentence: what a layer's lower() says. Small, since a network makes hundreds of
-/// them to say nothing.
+/// A broken rule and the numbers of its sentence, as a layer's lower() gives them to require(). Small, because a
+/// network constructs hundreds that are not used.
 struct fault {
   rule broken = rule::holds;
   shape first{};
@@ -79,8 +79,8 @@ struct fault {
 
 inline constexpr int deepest_layer = 24;
 
-/// The first broken rule of a network: the fault, where it is (child indices from the network down), and the node that
-/// is wrong, with its window and the parameter meant.
+/// The first broken rule of a network: the fault, its place as child indices from the network down, and the kind, the
+/// window and the parameter of the node concerned.
 struct verdict : fault {
   int depth = 0;
   int path[deepest_layer] = {};
