@@ -6,17 +6,17 @@
 
 namespace dsl {
 
-/// Where a layer stands, counted from 0: at<3, 0, 1> is child 1 of child 0 of the network's layer 3, and
-/// at<3, 0, 1>::in<inception_module<32, 48>, ...> also names the modules it is in, from the outermost.
+/// The place of a layer, counted from 0: at<3, 0, 1> is child 1 of child 0 of the network's layer 3, and at<3, 0,
+/// 1>::in<inception_module<32, 48>, ...> also names the enclosing modules from the outermost inwards.
 template <int... Path>
 struct at {
   template <class... Modules>
   struct in {};
 };
 
-/// One template per rule. Instantiating one is the compile error: its name is the rule, its arguments are the place,
-/// the layer as the user wrote it and the numbers (compilers always print the arguments of the class they instantiate),
-/// and its static_assert is the sentence, over the smallest comparison that says why.
+/// One class template per rule; instantiating it is the compile error. Its name is the rule. Its arguments are the
+/// place, the layer as the user wrote it and the numbers, which compilers always print. Its static_assert is the
+/// sentence, and compares as little as shows the reason.
 namespace broken {
 
 template <class First>
@@ -67,7 +67,7 @@ struct image_has_positive_size {
                 "image: channels, height and width must be at least 1");
 };
 
-/// Pictures as Keras has them: as many channels as rows, and 3 or 4 columns.
+/// Reported for images in Keras's order: as many channels as rows, more than columns, of which there are 3 or 4.
 template <class Image, shape Size>
 struct channels_come_first {
   static_assert(Size.channels < Size.height || Size.width > 4,
@@ -79,7 +79,7 @@ struct tensor_fits_32_bits {
   static_assert(Elements <= 2147483647LL, "layer: one sample has more than 2,147,483,647 values; make it smaller");
 };
 
-/// Counts beyond 2^40 are given as 1,099,511,627,775.
+/// Numbers above 2^40 are reported as 1,099,511,627,775.
 template <class At, class Layer, int Outputs, long long Numbers>
 struct parameter_fits_32_bits {
   static_assert(Numbers <= 2147483647LL, "layer: its kernel has more than 2,147,483,647 numbers; make it smaller");
@@ -124,7 +124,7 @@ struct options_belong_to_the_layer {
                 "options: the layer does not have this one, or has it twice; numbers come first, then options by name");
 };
 
-/// Said of kernels beyond those that detail::meets() lets pass, all of which are larger than their input.
+/// Reported for kernels that detail::meets() rejects, all of which are larger than their input.
 template <class At, class Layer, int KernelH, int KernelW, shape Input>
 struct kernel_meets_its_input {
   static_assert(KernelH <= Input.height && KernelW <= Input.width,
@@ -243,13 +243,13 @@ struct devices_are_not_negative {
   static_assert(Device >= 0, "on: a device's number must be at least 0");
 };
 
-/// Devices are those that the network asks for.
+/// Devices is one more than the highest device of the network.
 template <class Network, int Devices, int Device, int Layers = 0>
 struct devices_have_layers {
   static_assert(Layers > 0, "on: no layer is on this device; number the devices 0, 1, 2 without gaps");
 };
 
-/// Of a network that is right, where on.hpp has not been seen.
+/// Reported for a network without other errors if <dsl/placement.hpp> is not included.
 template <class Network, int Devices, bool IsThere = false>
 struct moves_need_placement {
   static_assert(IsThere, "move_to: values must get from device to device; include <dsl/placement.hpp>");

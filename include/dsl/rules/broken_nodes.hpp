@@ -4,7 +4,7 @@
 #include <dsl/rules/broken.hpp>
 #include <dsl/rules/check_graph.hpp>
 
-// What a lower() that appends nodes by itself can get wrong. typenet's own words never do.
+// Rules that a lower() appending nodes by itself can break. typenet's own layers never break them.
 namespace dsl::broken {
 
 template <class At, class Layer, op Kind, int Node>

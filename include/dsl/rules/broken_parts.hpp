@@ -18,7 +18,7 @@ struct towers_go_around_pipelines {
   static_assert(!HasTowers, "pipeline: towers go around it; write replicate<G, pipeline<M, ...>>");
 };
 
-/// Of a constant batch size: pipeline<...>::batch<256>, and that of towers around it.
+/// Checks a constant batch size: that of pipeline<...>::batch<256>, and of towers around it.
 template <class Pipeline, int Batch, int Fewest, int Needed>
 struct micro_batches_have_samples {
   static_assert(Fewest >= Needed,

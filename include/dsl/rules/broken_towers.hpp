@@ -13,7 +13,7 @@ struct towers_are_given_once {
   static_assert(!HasTowers, "replicate: the network has its towers already; write replicate<G, ...> once");
 };
 
-/// Of a constant batch size: replicate<...>::batch<256>.
+/// Checks a constant batch size: that of replicate<...>::batch<256>.
 template <class Towers, int Batch, int Fewest, int Needed>
 struct towers_have_samples {
   static_assert(Fewest >= Needed,

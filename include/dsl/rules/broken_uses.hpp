@@ -3,7 +3,7 @@
 
 #include <dsl/shape.hpp>
 
-// What can be wrong with the way a network is used. The numbers come first, since the network's name may be long.
+// Rules for using a network. The numbers come before the network in the arguments, since its name may be long.
 namespace dsl::broken {
 
 template <shape Wanted, shape Found, class Network>
@@ -36,7 +36,7 @@ struct pipeline_takes_a_network {
   static_assert(IsNetwork, "pipeline: it goes around a network; write pipeline<M, network<image<3, 32, 32>, ...>>");
 };
 
-/// What stands for an argument that is not there.
+/// A placeholder for an absent argument.
 struct nothing;
 
 template <class Found, bool IsExecutor>

@@ -7,13 +7,14 @@
 
 namespace dsl::detail {
 
-/// GCC's -fsanitize=undefined makes no constant of a good address's test; only a null is known for one.
+/// Whether a pointer is null. With -fsanitize=undefined, GCC does not take the comparison of a valid address for a
+/// constant.
 template <class P>
 constexpr bool is_null(P p) {
   return __builtin_constant_p(!p) && !p;
 }
-/// Whether a custom_op has its functions, and facts that a custom_call can keep: it has one input, no parameters, and
-/// nothing beside them.
+/// Whether a custom_op has its functions, and facts that a custom_call can fulfil: one input, no parameters, nothing
+/// saved for the backward pass.
 constexpr bool is_complete(custom_op const* own) {
   if (is_null(own)) return false;
   operations::row const& r = own->facts;
@@ -27,39 +28,41 @@ constexpr bool is_complete(custom_op const* own) {
          !is_null(own->backward_double);
 }
 
-/// Whether a node has as many operands as its operation.
+/// Whether a node has the number of operands that its operation takes.
 constexpr bool takes_enough(operations::row const& row, int inputs) {
   return inputs == row.inputs || (row.or_more && inputs > row.inputs);
 }
 
-/// From `in` rows or columns to `out`. `behind` are the zeros that the last window needs after the last row; a
-/// negative number of them is rows that no window reaches. Every window has a row of the picture.
+/// Whether windows lead from `in` rows or columns to `out`. `behind` is the padding that the last window needs after
+/// the last row; if negative, the number of rows that no window reaches. Every window must contain a row of the
+/// picture.
 constexpr bool side_leads(int in, int out, int size, int stride, int before) {
   long long const behind = (out - 1LL) * stride + size - in - before;
   return before >= 0 && before < size && behind < size && behind > -stride;
 }
-/// Whether a window, a positive one, makes `out` of `in`: {3, 3, 2, 0, 0} makes 15x15 of 32x32.
+/// Whether a window of positive size leads from `in` to `out`: {3, 3, 2, 0, 0} leads from 32x32 to 15x15.
 constexpr bool window_leads(window const& w, shape const& in, shape const& out) {
   return side_leads(in.height, out.height, w.height, w.stride, w.pad_top) &&
          side_leads(in.width, out.width, w.width, w.stride, w.pad_left);
 }
 
-/// Whether a node has as many parameters as its operation.
+/// Whether a node has the number of parameters that its operation takes.
 constexpr bool owns_enough(operations::row const& row, int parameters) {
   return parameters <= row.parameters && parameters >= row.parameters - row.optional;
 }
 
-/// Looks at one node after the other for what plans and executors take as given: they believe a node's shapes, window
-/// and parameters, and would read beyond a tensor's end where those are wrong. `why` is the first thing that does not
-/// hold; its place is a scope. Written for compilers, to whom a call costs as much as ten comparisons.
+/// Checks, node by node, what plans and executors rely on: with a wrong shape, window or parameter they would read
+/// beyond the end of a tensor. `why` is the first violation, placed by its scope. Optimised for compilers, where a call
+/// costs as much as ten comparisons.
 class graph_check {
  public:
   constexpr explicit graph_check(graph_view const& g) : g_(g) {}
 
   verdict why{};
-  int node = 0;  // the one that is looked at
+  int node = 0;  // the one being checked
 
-  /// Of the first `nodes`: what they take and own, without which a node can't even be planned; then the rest.
+  /// Checks the first `nodes` nodes: first their operands and parameters, without which no plan can be made, then the
+  /// rest.
   constexpr bool holds(int nodes) {
     for (node = 0; node < nodes; ++node) {
       dsl::node const& n = g_.nodes[node];
@@ -83,7 +86,7 @@ class graph_check {
   }
 
  private:
-  /// A NaN is not.
+  /// Whether x is in [least, below); false for NaN.
   static constexpr bool is_between(double x, double least, double below) { return x >= least && x < below; }
   static constexpr int narrowed(long long n) { return n > 0x7fffffffLL ? 0x7fffffff : static_cast<int>(n); }
 
@@ -126,7 +129,7 @@ class graph_check {
         if (broadcast(in, other) != out) return breaks(rule::shapes_follow_from_operands, broadcast(in, other), out);
         break;
       }
-      case makes::any_shape: break;  // the output of a user's own operation is the user's to say
+      case makes::any_shape: break;  // the author of a custom operation chooses its output
     }
     if (row.parameters > 0 && !parameters_fit(n, row, in, out)) return false;
     constexpr auto checked = static_cast<unsigned>(operations::options::window | operations::options::groups |
@@ -135,7 +138,7 @@ class graph_check {
     return used == 0 || options_fit(n, used);
   }
 
-  /// What a softmax takes can be any numbers, and more than one.
+  /// A softmax needs at least two inputs, and inputs of any sign: no relu, dropout or softmax before it.
   constexpr bool softmax_fits(shape const& in, int tensor) {
     if (in.channels < 2) return breaks(rule::softmax_has_classes, in, in);
     dsl::node const* from = &g_.nodes[g_.tensors[tensor].producer];
@@ -191,7 +194,7 @@ class graph_check {
       if (p.dims[i] != dims[i]) return dims_break(p, i, dims[i]);
     return (p.fan_in > 0 && p.fan_out > 0) || breaks(rule::kernels_have_fans, p.fan_in, p.fan_out);
   }
-  /// A parameter of one number a channel.
+  /// Checks that a parameter has one number per channel.
   constexpr bool row_fits(dsl::node const& n, int which, role wanted, int channels) {
     parameter const& p = g_.parameters[n.first_parameter + which];
     if (p.role == wanted && p.dims[0] == channels && p.dims[1] == 1 && p.dims[2] == 1 && p.dims[3] == 1) return true;

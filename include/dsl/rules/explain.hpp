@@ -8,7 +8,7 @@
 
 namespace dsl::rules {
 
-/// Child I of a layer. Only a broken network pays for this recursion.
+/// Child I of a layer. The recursion costs only a broken network.
 template <int I, class Children>
 struct nth {};
 template <class First, class... Rest>
@@ -22,14 +22,14 @@ struct nth<I, types<First, Rest...>> : nth<I - 1, types<Rest...>> {};
 template <class Layer, int I>
 concept has_child = requires { typename nth<I, typename Layer::children>::type; };
 
-/// concat<A, B> is its children and no more to read; a struct derived from it has a name of its own.
+/// Whether a layer's name tells more than its children: false for concat<A, B>, true for a struct derived from it.
 template <class Layer>
 inline constexpr bool has_own_name = true;
 template <template <class...> class Combinator, class... Children>
   requires requires(types<Children...> same) { same = typename Combinator<Children...>::children(); }
 inline constexpr bool has_own_name<Combinator<Children...>> = false;
 
-/// Where we are on the way down: the child indices so far, and the modules passed.
+/// A path downwards: the child indices so far, and the modules passed.
 template <class Modules, int... Path>
 struct way;
 template <int... Path>
@@ -51,7 +51,7 @@ struct enter<types<Modules...>, Layer> {
   using type = types<Modules..., Layer>;
 };
 
-/// The layer a verdict means, from the network's children down its path as far as layers name theirs, and its place.
+/// Finds the layer that a verdict names, and its place, following the path as far as layers declare `children`.
 template <class Layer, verdict Why, class Modules = types<>, int... Path>
 struct find {
   using layer = Layer;
@@ -63,16 +63,16 @@ struct find<Layer, Why, Modules, Path...>
     : find<typename nth<Why.path[sizeof...(Path)], typename Layer::children>::type, Why,
            typename enter<Modules, Layer>::type, Path..., Why.path[sizeof...(Path)]> {};
 
-/// Names a class of namespace broken, for the network itself to derive from: a class between them would be one more
-/// line between what compilers print first and the sentence.
+/// Names a class of namespace broken, from which the network itself derives: a class in between would be one more line
+/// that compilers print before the sentence.
 template <class Broken>
 struct says {
   using type = Broken;
 };
-/// What a network derives from where no rule is broken.
+/// The base of a network that breaks no rule.
 struct nothing {};
 
-/// Picks the sentence. Judged is the network with its verdict `why`.
+/// Chooses the sentence for a rule. Judged is the network with its verdict `why`.
 template <rule Rule, class Judged>
 struct explain : says<nothing> {};
 
@@ -93,15 +93,15 @@ struct explain<rule::image_has_positive_size, J>
 template <class J>
 struct explain<rule::channels_come_first, J> : says<broken::channels_come_first<typename J::input, J::why.first>> {};
 
-// The other rules differ in their numbers alone: At and Layer first, then what `why` holds.
+// The other rules differ only in their numbers: At and Layer come first, then the values of `why`.
 template <class J>
 using at_of = typename found_in<J>::place;
 template <class J>
 using layer_of = typename found_in<J>::layer;
 
-/// A user's own rule: the layer names a class template `broken`, whose static_assert is the sentence, over the shape
-/// that came in and the two numbers of its verdict. No compiler tells whether a static_assert has said something, so
-/// that class also has what it asserts as a constant, `holds`.
+/// Whether a layer has a sentence for its own rule: a class template `broken`, whose arguments are the place, the shape
+/// that came in and the two numbers of the verdict. A program cannot find out whether a static_assert has failed, so
+/// `broken` must also have the asserted condition as a constant, `holds`.
 template <class J>
 concept names_its_rule =
     requires { typename layer_of<J>::template broken<at_of<J>, J::why.first, J::why.wanted, J::why.found>; };

@@ -6,7 +6,7 @@
 
 namespace dsl::detail {
 
-/// Says where a node is as a builder does: child indices from the network down.
+/// Writes a node's place into a verdict as a builder would: child indices from the network down.
 constexpr void place(graph_view const& g, int node, verdict& why) {
   auto const up = [&](int s) { return g.scopes[s].parent < s ? g.scopes[s].parent : 0; };
   int depth = 0;
@@ -16,8 +16,8 @@ constexpr void place(graph_view const& g, int node, verdict& why) {
     if (--depth < deepest_layer) why.path[depth] = g.scopes[s].index;
 }
 
-/// The first broken rule of a network that a builder has lowered into `g`, returning `out`. What is wrong with a node
-/// comes before what its layers said later, which may be its consequence.
+/// Returns the first broken rule of a network that a builder has lowered into `g`, returning `out`. A wrong node
+/// precedes what layers after it reported, which may be its consequence.
 constexpr verdict judge(builder const& b, graph_view const& g, value const& out) {
   graph_check check(g);
   int const nodes = g.size.nodes < b.nodes_before_fault() ? g.size.nodes : b.nodes_before_fault();
@@ -38,7 +38,7 @@ constexpr verdict judge(builder const& b, graph_view const& g, value const& out)
     bool used = false;
     for (int n = 1; n < g.size.nodes && !used; ++n) used = g.nodes[n].device == d;
     if (used) continue;
-    // on<device<1>, ...> around all of a network leaves 0 without layers
+    // on<device<1>, ...> around the whole network leaves device 0 without layers
     check.why.broken = rule::devices_have_layers;
     check.why.wanted = g.size.devices;
     check.why.found = d;
@@ -47,8 +47,8 @@ constexpr verdict judge(builder const& b, graph_view const& g, value const& out)
   return {};
 }
 
-/// Of a broken network: instead of nodes that can't even be planned, the same shapes after one that can. The error has
-/// been said, and who asks for constants after it shall not get another.
+/// Replaces nodes of a broken network that cannot be planned by ones of the same shape that can. The error has been
+/// reported, and asking for constants of the network must not add another.
 constexpr void make_harmless(node* nodes, int* edges, int count) {
   for (int i = 0; i < count; ++i) {
     node& n = nodes[i];

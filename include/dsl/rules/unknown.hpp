@@ -5,12 +5,12 @@
 
 namespace dsl::rules {
 
-/// The shape of a broken network's output: equal to any other, so that what is asserted of it is no second error.
+/// The output shape of a broken network. It equals any other, so that assertions about it add no second error.
 struct unknown_shape : shape {
   friend constexpr bool operator==(unknown_shape const&, shape const&) { return true; }
 };
 
-/// A count of a broken network: all comparisons with it hold.
+/// A count of a broken network, with which all comparisons hold.
 struct unknown_count {
   long long value = 0;
 
