@@ -6,15 +6,15 @@
 
 namespace dsl {
 
-/// One of the machine's devices, from 0: a GPU, or a set of processor cores.
+/// A device of the machine, numbered from 0: a GPU, or a set of processor cores.
 template <int I>
 struct device {
   static constexpr int number = I;
 };
 
-/// Layers that compute, and have their parameters, on one device, one after the other. The innermost on<> decides, and
-/// what is in none is on device 0. Values are copied where they go from device to device; branches of a concat or add
-/// on different ones run at the same time. Results are those of one device.
+/// Runs layers in sequence on one device, which also holds their parameters. The innermost on<> decides; layers in none
+/// are on device 0. Values are copied between devices as needed, and branches of a concat or add on different devices
+/// run at the same time. Results equal those of one device.
 template <class Device, class... Layers>
 struct on {
   using children = types<Layers...>;

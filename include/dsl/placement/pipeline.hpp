@@ -18,21 +18,22 @@ struct filled_parts : broken::micro_batches_have_samples<Pipeline, Batch, Pipeli
 
 }  // namespace detail
 
-/// A network that takes each batch in M parts, one after the other, so that its devices work at the same time: device
-/// 1 on part 0 while device 0 is on part 1 already (GPipe). One update a batch, with the gradients' sum over the parts,
-/// in order. Each batch_norm normalises a part by itself and moves its running statistics M times; without batch_norm
-/// the result is that of the whole batch.
+/// A network that takes each batch in M micro-batches, one after the other, so that its devices work at the same time:
+/// device 1 on micro-batch 0 while device 0 is on micro-batch 1 (GPipe; Huang et al. 2019). Each batch has one update,
+/// with the gradients summed over the micro-batches in order. A batch_norm normalises each micro-batch by itself and
+/// updates its running statistics M times; without batch_norm the result equals that of the whole batch,
+/// to rounding.
 ///   auto t = dsl::compile<dsl::pipeline<4, model>>(dsl::onednn{}, dsl::sgd{.learning_rate = 5e-3});
-/// 10 samples in 4 parts are 2, 2, 2, 4; a batch of fewer samples than parts stays whole. On several towers each takes
-/// its own part of the batch in M: replicate<2, pipeline<4, model>>.
+/// A batch of 10 in 4 micro-batches is 2, 2, 2, 4; one with fewer samples than micro-batches stays whole. With several
+/// towers, each splits its part of the batch: replicate<2, pipeline<4, model>>.
 template <int M, class Network>
 struct pipeline : Network {
-  // Each asserted when its class is made, since Clang knows no member of a class whose own assertion fails.
+  // Each is asserted where its class is instantiated, since Clang knows no member of a class whose own assertion fails.
   static_assert(alignof(broken::micro_batches_are_positive<M, Network>) == 1);
   static_assert(alignof(broken::micro_batches_are_given_once<M, Network, requires { Network::micro_batches; }>) == 1);
   static_assert(alignof(broken::towers_go_around_pipelines<M, Network, requires { Network::replicas; }>) == 1);
-  static constexpr int micro_batches = M < 1 ? 1 : M;  // a plan of none would be a second error
-  static void lower() = delete;                        // no layer: it goes around a network
+  static constexpr int micro_batches = M < 1 ? 1 : M;  // a plan of no micro-batches would be a second error
+  static void lower() = delete;                        // not a layer: it wraps a network
 
   static constexpr long long training_bytes(int batch, target to = {}, int optimizer_slots = 1) {
     return bytes({.batch = batch, .target = to, .optimizer_slots = optimizer_slots});
@@ -40,25 +41,26 @@ struct pipeline : Network {
   static constexpr long long inference_bytes(int batch, target to = {}) {
     return bytes({.batch = batch, .mode = mode::inference, .target = to, .optimizer_slots = 0});
   }
-  /// Options of a plan, whose parts are the pipeline's.
+  /// Returns the bytes of a plan with these options and M micro-batches.
   static constexpr long long bytes(plan_options o) {
     o.micro_batches = M;
     return Network::bytes(o);
   }
 
-  /// A constant batch size; a compile error where a part would be a single sample for a batch_norm.
+  /// A constant batch size. It is a compile error if a micro-batch would be a single sample and the network has a
+  /// batch_norm.
   template <int Samples>
   static constexpr int batch = detail::filled_parts<pipeline, Samples>::batch;
   static constexpr int smallest_micro_batch(int batch) { return detail::smallest_micro_batch(batch, M); }
 
-  /// Prints the table of layers, and what their training takes in parts. Needs <dsl/text.hpp>.
+  /// Prints the table of layers with the memory for training in micro-batches; needs <dsl/text.hpp>.
   template <class Printer = summary_printer>
   static void summary() {
     detail::print_with<Printer>(Network::view(), M);
   }
 };
 
-/// Around what is no network: says so.
+/// Reports that Thing is not a network.
 template <int M, class Thing>
   requires(!is_network<Thing>)
 struct pipeline<M, Thing> : detail::no_network {

@@ -6,7 +6,7 @@
 
 namespace dsl::detail {
 
-/// A sound network on several devices: its graph has transfers.
+/// A sound network on several devices: the graph with transfers.
 template <class Judged>
   requires(Judged::sizes.devices > 1 && Judged::why.holds())
 struct placed<Judged> {

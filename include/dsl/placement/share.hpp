@@ -5,8 +5,8 @@
 
 namespace dsl {
 
-/// What one device has of a network: numbers as Keras counts them, multiply-adds of one sample's forward pass, and
-/// bytes of its pieces of the plan's regions.
+/// A device's share of a network: parameters as Keras counts them, multiply-adds of one sample's forward pass, and
+/// bytes of the plan's regions.
 struct device_share {
   long long parameters = 0;
   long long forward_macs = 0;
@@ -26,7 +26,7 @@ constexpr device_share share_of(graph_view const& g, plan const& p, int device) 
   return share;
 }
 
-/// Bytes that go from one device to another in a run of a plan: activations there, and in training gradients back.
+/// Returns the bytes copied between devices in one run of a plan: activations and, in training, their gradients.
 constexpr long long traffic_of(graph_view const& g, plan const& p) {
   long long bytes = 0;
   for (step const& s : p.steps) {
@@ -48,15 +48,15 @@ constexpr plan training_plan(int batch, target const& to, int optimizer_slots) {
 
 }  // namespace detail
 
-/// A device's part of a network that trains with this batch. They add up to parameter_count, forward_macs and
-/// training_bytes: static_assert(dsl::share_of<model>(1, 64).bytes < 2_GiB). With replicate, in the tower that has the
-/// largest part of the batch.
+/// Returns a device's share of a network that trains with this batch. The shares add up to parameter_count,
+/// forward_macs and training_bytes: static_assert(dsl::share_of<model>(1, 64).bytes < 2_GiB). With replicate it is that
+/// of the tower with the largest part of the batch.
 template <class Network>
 constexpr device_share share_of(int device, int batch, target to = {}, int optimizer_slots = 1) {
   if constexpr (requires { Network::largest_part(batch); }) batch = Network::largest_part(batch);
   return share_of(Network::view(), detail::training_plan<Network>(batch, to, optimizer_slots), device);
 }
-/// What its devices send each other in one training step.
+/// Returns the bytes copied between devices in one training step.
 template <class Network>
 constexpr long long traffic_bytes(int batch, target to = {}) {
   return traffic_of(Network::view(), detail::training_plan<Network>(batch, to, 1));
