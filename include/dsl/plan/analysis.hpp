@@ -6,28 +6,29 @@
 
 namespace dsl::detail {
 
-/// What the passes found out about a graph, before any step or buffer exists.
+/// What the passes find out about a graph, before any step or buffer exists.
 struct analysis {
-  list<int> readers;          // per tensor: how many edges read it; the network's result has one more
+  list<int> readers;          // per tensor: the number of edges that read it, plus one for the network's result
   list<int> reader;           // per tensor: the last node that reads it
-  list<int> owner;            // per node: the node whose step computes it too (a fused relu's batch_norm), or itself
-  list<int> batch_norm_of;    // per node: the batch_norm its step computes too, or -1
-  list<int> activation_of;    // per node: the relu its step computes too, or -1
-  list<bool> bias_skipped;    // per node: a conv2d with a bias that a train-mode batch_norm cancels
+  list<int> owner;            // per node: the node whose step also computes it (a fused relu's batch_norm), or itself
+  list<int> batch_norm_of;    // per node: the batch_norm that its step also computes, or -1
+  list<int> activation_of;    // per node: the relu that its step also computes, or -1
+  list<bool> bias_skipped;    // per node: whether it is a conv2d with a bias that a train-mode batch_norm cancels
   list<bool> needs_gradient;  // per tensor
-  list<int> parent;           // per tensor: whose buffer it shares, at channel `channel` of it; or -1
+  list<int> parent;           // per tensor: the tensor in whose buffer it lives, from channel `channel` on; or -1
   list<int> channel;          // per tensor
 };
 
-/// The node whose values a tensor has, on whatever device.
+/// Returns the node that computes a tensor's values, on whichever device.
 [[gnu::cold]] constexpr node const& source_of(graph_view const& g, int tensor) {
   node const* n = &g.nodes[g.tensors[tensor].producer];
   while (n->kind == op::transfer) n = &g.nodes[g.tensors[g.input(*n)].producer];
   return *n;
 }
 
-/// Channel blocks serve convolutions. A picture of few channels stays as the data has it: libraries have convolutions
-/// for that, and none for a block that is mostly padding. One pixel per channel has no layout.
+/// Returns the channel block of a tensor: the target's, except for pictures of fewer than 16 channels, which stay as
+/// the data has them (libraries have convolutions for those and none for a block that is mostly padding), and for one
+/// pixel per channel, where no layout exists.
 [[gnu::cold]] constexpr int block_of(graph_view const& g, int tensor, target const& to) {
   shape const& s = g.shape_of(tensor);
   if (to.channel_block == channels_last) return s.area() == 1 ? 1 : s.channels;
@@ -40,7 +41,7 @@ struct analysis {
   operations::row const& row = facts_of(n);
   return contains(row.reads[0] | row.reads[1], what);
 }
-/// A slice's writer may read a concat's output.
+/// Whether the backward pass reads a node's output; a concat's, because the writer of a slice may read it.
 [[gnu::cold]] constexpr bool backward_reads_output(node const& n) {
   return n.kind == op::concat || backward_reads(n, operations::values::output);
 }
@@ -57,7 +58,7 @@ struct analysis {
   ++a.readers[g.result()];
 }
 
-/// The only node that reads a node's output, or -1.
+/// Returns the only node that reads a node's output, or -1.
 [[gnu::cold]] constexpr int sole_reader(graph_view const& g, analysis const& a, int n) {
   int const t = g.nodes[n].output;
   return a.readers[t] == 1 ? a.reader[t] : -1;
@@ -69,7 +70,7 @@ struct analysis {
   return false;
 }
 
-/// A gradient is worth having where a trainable parameter lies before it.
+/// Finds the tensors whose gradient is needed: those computed from a trainable parameter.
 [[gnu::cold]] constexpr void find_needed_gradients(graph_view const& g, mode m, analysis& a) {
   a.needs_gradient = list<bool>(g.size.tensors, false);
   if (m != mode::training) return;
@@ -81,9 +82,9 @@ struct analysis {
   }
 }
 
-/// Fuses batch_norm with the relu after it, and where no gradient is wanted conv2d with both, as in inference. In
-/// training a bias in front of a batch_norm is cancelled by the batch's mean and has gradient zero: its arithmetic is
-/// skipped. A frozen batch_norm takes no mean of the batch.
+/// Fuses batch_norm with the relu after it and, where no gradient is wanted, as in inference, conv2d with both. In
+/// training the batch's mean cancels a bias before a batch_norm and its gradient is zero, so its arithmetic is skipped;
+/// not before a frozen batch_norm, which uses no mean of the batch.
 [[gnu::cold]] constexpr void fuse(graph_view const& g, mode m, analysis& a) {
   int const nodes = g.size.nodes;
   a.owner = list<int>(nodes);
@@ -117,19 +118,19 @@ struct analysis {
   }
 }
 
-/// Where a tensor would lie in a buffer of `all` channels.
+/// The position of a tensor in a buffer of `all` channels.
 struct slice_place {
   int first = 0;
   int channels = 0;
   int all = 0;
 };
-/// Libraries load and store so many bytes at once.
+/// The granularity in which libraries load and store, in bytes.
 inline constexpr int library_bytes = 16;
 
-/// Whether the step that makes a tensor may write into channels of a larger buffer. Ours can. A library's would hide a
-/// repack or fall to slow code, except where the target says otherwise: at batch 1, where the slice is contiguous, or
-/// with channels last, where all of a slice begins and ends at library_bytes; not in training, where a convolution
-/// would read its output's gradient from a slice, too.
+/// Whether the step that makes a tensor may write into channels of a larger buffer. typenet's own kernels may. A
+/// library's kernel might repack or choose slow code, so it may only if the target says so: at batch 1, where the slice
+/// is contiguous, and, with channels last outside of training, if the slice begins and ends at multiples of
+/// library_bytes. In training a convolution would also have to read its output's gradient from a slice.
 [[gnu::cold]] constexpr bool writes_slices(graph_view const& g, analysis const& a, plan_options const& o, int tensor,
                                            slice_place const& at) {
   using operations::slices;
@@ -157,9 +158,9 @@ inline constexpr int library_bytes = 16;
   return false;
 }
 
-/// Who owns a slice: a concat's inputs live in its output where their producers can write there, and nobody else reads
-/// them. From the back, so that an outer concat is placed before the inner one. Flatten (and, in inference, dropout)
-/// only rename their input.
+/// Decides which tensors share buffers. An input of a concat lives in the concat's output if its producer can write
+/// there and nobody else reads it; going from the back places an outer concat before an inner one. Flatten and, in
+/// inference, dropout only rename their input.
 [[gnu::cold]] constexpr void share_buffers(graph_view const& g, plan_options const& o, analysis& a) {
   a.parent = list<int>(g.size.tensors, -1);
   a.channel = list<int>(g.size.tensors);
@@ -167,7 +168,7 @@ inline constexpr int library_bytes = 16;
     node const& x = g.nodes[n];
     if (renames_input(g, o, x)) a.parent[x.output] = g.input(x);
     if (x.kind != op::concat) continue;
-    int root = x.output;  // the buffer this concat's output is part of, and where in it
+    int root = x.output;  // the buffer that contains this concat's output, and its channel there
     int at = 0;
     for (; a.parent[root] >= 0; root = a.parent[root]) at += a.channel[root];
     int const block = block_of(g, root, o.target);
@@ -196,7 +197,7 @@ inline constexpr int library_bytes = 16;
   return a;
 }
 
-/// The tensor whose buffer a tensor lives in.
+/// Returns the tensor in whose buffer a tensor lives, and its first channel there.
 [[gnu::cold]] constexpr placement root_of(analysis const& a, int tensor) {
   placement p{tensor, 0};
   for (; a.parent[p.buffer] >= 0; p.buffer = a.parent[p.buffer]) p.channel += a.channel[p.buffer];

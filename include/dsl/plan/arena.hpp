@@ -5,7 +5,7 @@
 
 namespace dsl::detail {
 
-/// When each step runs, as far as memory is concerned: the steps of a group run together, at the time of its first.
+/// Returns the time of each step for liveness: the steps of a group run together, at the time of the first.
 [[gnu::cold]] constexpr list<int> times_of(plan const& p) {
   list<int> time(p.steps.size());
   for (int s = 0; s < p.steps.size(); ++s) {
@@ -16,8 +16,8 @@ namespace dsl::detail {
   return time;
 }
 
-/// Liveness: a buffer lives from the first step that touches it to the last. What the host reads after the step (the
-/// network's result, the metrics) lives to the end.
+/// Finds lifetimes: a buffer lives from the first step that uses it to the last one. Buffers that the host reads after
+/// the run, the network's result and the metrics, live to the end.
 [[gnu::cold]] constexpr void find_lifetimes(graph_view const& g, plan& p) {
   list<int> const time = times_of(p);
   for (int s = 0; s < p.steps.size(); ++s)
@@ -32,15 +32,15 @@ namespace dsl::detail {
     p.buffers[p.activations[m * g.size.tensors + g.result()].buffer].last = end;
 }
 
-/// Offsets of a device's buffers in its piece of the activation region, after those of the later devices: a sweep
-/// over the steps with a sorted list of holes, best fit, O(buffers x holes).
+/// Assigns offsets to a device's buffers in its part of the activation region, which follows those of higher devices.
+/// Sweeps over the steps with a sorted list of holes, best fit, O(buffers x holes).
 [[gnu::cold]] constexpr void assign_offsets(plan& p, int device) {
   struct hole {
     long long at = 0;
     long long bytes = 0;
   };
   int const steps = p.steps.size();
-  list<int> head(steps, -1), tail(steps, -1);  // buffers that begin and end at each step, as linked lists
+  list<int> head(steps, -1), tail(steps, -1);  // linked lists of the buffers that begin and end at each step
   list<int> next_begin(p.buffers.size(), -1), next_end(p.buffers.size(), -1);
   for (int b = p.buffers.size() - 1; b >= 0; --b) {
     buffer const& x = p.buffers[b];

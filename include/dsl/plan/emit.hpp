@@ -5,10 +5,10 @@
 
 namespace dsl::detail {
 
-/// Writes the steps of a plan: the forward pass in the graph's order, the backward pass derived from it in reverse;
-/// with micro-batches all forward passes and then all backward passes, so that a device works on one while the next
-/// device works on the one before (GPipe; Huang et al. 2019). Branches of one concat that end in a batch_norm normalise
-/// together, as one group.
+/// Writes the steps of a plan: the forward pass in the graph's order, the backward pass derived from it in reverse.
+/// With micro-batches all forward passes precede all backward passes, so that a device works on one micro-batch while
+/// the next device works on the one before (GPipe; Huang et al. 2019). Branches of a concat that end in a batch_norm
+/// normalise together, as one group.
 class emitter {
  public:
   [[gnu::cold]] constexpr emitter(graph_view const& g, analysis const& a, plan& p) : g_(g), a_(a), p_(p) {
@@ -75,7 +75,8 @@ class emitter {
   [[gnu::cold]] constexpr void put_parameter(int k, access how) {
     p_.operands.push({content::parameter, how, k, p_.parameter_buffers[k]});
   }
-  /// The first micro-batch's goes where the sum will be, a later one's beside it, to be added.
+  /// Appends an operand for a parameter's gradient. The first micro-batch writes where the sum will be; later ones
+  /// write to a temporary buffer, to be added.
   [[gnu::cold]] constexpr void put_parameter_gradient(int k) {
     int at = p_.parameter_gradient_buffers[k];
     if (micro_ > 0) {
@@ -85,7 +86,7 @@ class emitter {
     p_.operands.push({content::parameter_gradient, access::write, k, at});
     whole_[k] = micro_ == p_.micro_batches - 1;
   }
-  /// Those that the steps from `first` on have written.
+  /// Appends a step that adds each parameter gradient written by the steps from `first` on.
   [[gnu::cold]] constexpr void add_gradients(int first) {
     for (int s = first, behind = p_.steps.size(); s < behind; ++s)
       for (int i = p_.steps[s].first_operand, last = i + p_.steps[s].operands; i < last; ++i) {
@@ -98,27 +99,28 @@ class emitter {
         end();
       }
   }
-  /// The first contribution to a gradient writes it, the others add.
+  /// Appends an operand for a gradient: the first contribution writes it, later ones accumulate.
   [[gnu::cold]] constexpr void put_contribution(int tensor) {
     int& count = contributions_[micro_ * g_.size.tensors + root_of(a_, tensor).buffer];
     put(content::gradient, count++ == 0 ? access::write : access::accumulate, tensor);
   }
 
-  /// The tensor that comes out of a node's step, fused operations included.
+  /// Returns the output of a node's step, fused operations included.
   [[gnu::cold]] constexpr int result_of(int n) const {
     if (a_.activation_of[n] >= 0) return g_.nodes[a_.activation_of[n]].output;
     if (a_.batch_norm_of[n] >= 0) return g_.nodes[a_.batch_norm_of[n]].output;
     return g_.nodes[n].output;
   }
-  /// The concat for which a batch_norm waits, so that its neighbours can share the launch; or -1.
+  /// Returns the concat for which a batch_norm's step waits, so that the concat's branches can share a launch; or -1.
   [[gnu::cold]] constexpr int group_of(int n) const {
     node const& x = g_.nodes[n];
     if (x.kind != op::batch_norm || x.frozen || p_.options.mode != mode::training) return -1;
-    if (a_.readers[g_.input(g_.nodes[n])] != 1) return -1;  // two of one input would add to one gradient at once
+    if (a_.readers[g_.input(g_.nodes[n])] != 1) return -1;  // two would add to one gradient at once
     int const parent = a_.parent[result_of(n)];
     return parent < 0 ? -1 : g_.tensors[parent].producer;
   }
-  /// A transfer that a concat alone reads: after all that the concat's device has to do for its own branches.
+  /// Whether a node is a transfer that only a concat reads. It comes after all work of the concat's device on its own
+  /// branches.
   [[gnu::cold]] constexpr bool comes_with_concat(int n) const {
     int const out = g_.nodes[n].output;
     return g_.nodes[n].kind == op::transfer && a_.readers[out] == 1 && g_.nodes[a_.reader[out]].kind == op::concat;
@@ -128,7 +130,8 @@ class emitter {
     return group_of(owner) == concat && result_of(owner) == edge_tensor;
   }
 
-  /// Pictures where the network begins, labels where it ends; one step where that is the same device.
+  /// Emits the steps that load pictures, where the network begins, and labels, where it ends: one step if both are on
+  /// one device.
   [[gnu::cold]] constexpr void load() {
     int const last = g_.nodes[g_.size.nodes - 1].device;
     begin_on(g_.nodes[0].device, action::load);
@@ -149,7 +152,7 @@ class emitter {
     }
     end();
   }
-  /// Of the micro-batch.
+  /// Returns the number of samples in the current micro-batch.
   [[gnu::cold]] constexpr int samples() const { return micro_batch(p_.options.batch, p_.micro_batches, micro_).size; }
 
   [[gnu::cold]] constexpr void forward(int n) {
@@ -159,7 +162,7 @@ class emitter {
         if (joins_group(g_.input(x, i), n)) forward_step(a_.owner[g_.tensors[g_.input(x, i)].producer], n);
       for (int i = 0; i < x.inputs; ++i)
         if (int const from = g_.tensors[g_.input(x, i)].producer; comes_with_concat(from)) forward_step(from, -1);
-      for (int i = 0; i < x.inputs; ++i)  // in this order: a copy fills its last block up with zeros
+      for (int i = 0; i < x.inputs; ++i)  // in this order, since a copy zeroes the rest of its last block
         if (a_.parent[g_.input(x, i)] != x.output) copy(action::copy_forward, n, i);
       return;
     }
@@ -194,7 +197,7 @@ class emitter {
   }
   [[gnu::cold]] constexpr void keep_statistics(int n) {
     node const& x = g_.nodes[n];
-    int const before = g_.tensors[g_.input(x)].producer;  // its skipped bias still moves the running mean
+    int const before = g_.tensors[g_.input(x)].producer;  // its skipped bias still shifts the running mean
     if (a_.bias_skipped[before]) put_parameter(g_.nodes[before].first_parameter + 1, access::read);
     kept(n) = add_buffer(p_, region::activations, {2 * g_.output_shape(x).channels, 1, 1}, 1, 1,
                          p_.options.target.state_bytes, x.device);
@@ -221,7 +224,7 @@ class emitter {
     }
     end();
   }
-  /// The channels of a concat's output that belong to one input; all of an add's.
+  /// Appends an operand for one input's channels of a concat's output, or for the whole output of an add.
   [[gnu::cold]] constexpr void put_slice(content what, access how, node const& x, int edge) {
     put(what, how, x.output);
     if (x.kind == op::concat)
@@ -245,10 +248,10 @@ class emitter {
     end();
   }
 
-  /// Of one micro-batch.
+  /// Emits the backward pass of one micro-batch.
   [[gnu::cold]] constexpr void backward() {
     for (int n = g_.size.nodes - 1; n > 0; --n) {
-      for (int i = 0; i < waiting_.size(); ++i)  // whose input this node makes: its gradient must be whole now
+      for (int i = 0; i < waiting_.size(); ++i)  // this node makes its input, whose gradient must be complete now
         if (a_.owner[g_.tensors[g_.input(g_.nodes[waiting_[i]])].producer] == n) {
           backward_step(waiting_[i]);
           waiting_.erase(i--);
@@ -288,8 +291,8 @@ class emitter {
         end();
         return;
       case operations::gradient_steps::one_an_input:
-        // Adding to a gradient is free for a pool and expensive for a library's convolution: let those write first.
-        // Until a transfer's gradient is there, its device has other branches to go through.
+        // Accumulating is free for a pool and expensive for a library's convolution, so convolutions write first. A
+        // transfer waits, too: until its gradient arrives, the device has other branches to work on.
         if ((row.output == operations::makes::pooled || x.kind == op::transfer) && a_.readers[g_.input(x)] > 1) {
           waiting_.push(n);
           return;
@@ -308,14 +311,14 @@ class emitter {
     end();
   }
 
-  /// What one input's gradient needs; the first input's step computes the parameters' gradients, too.
+  /// Emits the gradient of one input. The first input's step also computes the gradients of the parameters.
   [[gnu::cold]] constexpr void backward_step(int n, int edge = 0, int group = -1) {
     node const& x = g_.nodes[n];
     operations::row const& row = facts_of(x);
     int const in = g_.input(x, edge);
     begin(action::backward, n, group);
     current_.edge = edge;
-    if (x.kind == op::transfer) current_.device = g_.nodes[g_.tensors[in].producer].device;  // who needs it fetches it
+    if (x.kind == op::transfer) current_.device = g_.nodes[g_.tensors[in].producer].device;  // the reader fetches it
     for (int i = 0; i < x.inputs && i < 2; ++i)
       if (contains(row.reads[edge], operations::input_number(i)))
         put(content::activation, access::read, g_.input(x, i));
@@ -333,10 +336,10 @@ class emitter {
     end();
   }
 
-  /// What a forward step keeps for the backward one: the buffer of its statistics, or of its argmax.
+  /// Returns the buffer that a forward step saves for the backward step: statistics or argmax.
   [[gnu::cold]] constexpr int& kept(int n) { return kept_[micro_ * g_.size.nodes + n]; }
 
-  /// The parameters whose gradients are summed over all towers, in the order of their memory.
+  /// Collects the parameters whose gradients are summed over all towers, in the order of their memory.
   [[gnu::cold]] constexpr void find_what_to_reduce() {
     if (p_.options.all_reduce_buckets < 1 || p_.options.mode != mode::training) return;
     for (int d = g_.size.devices - 1; d >= 0; --d)
@@ -347,8 +350,8 @@ class emitter {
           whole_[k] = a_.bias_skipped[n] && g_.parameters[k].role == role::bias;  // it stays zero
         }
   }
-  /// That order is the one in which the backward pass finishes them, so that a bucket is one piece of memory. Buckets
-  /// are of about the same size, and each is of one device.
+  /// Emits an all_reduce for each complete bucket. Gradients lie in memory in the order in which the backward pass
+  /// completes them, so a bucket is contiguous. Buckets have about equal size, and each belongs to one device.
   [[gnu::cold]] constexpr void all_reduce_what_is_whole() {
     long long const all = p_.region_bytes[static_cast<int>(region::gradients)];
     auto const bucket_at = [&](long long offset) { return offset * p_.options.all_reduce_buckets / all; };
@@ -376,10 +379,10 @@ class emitter {
   list<int> kept_;           // per micro-batch and node: buffers
   int labels_ = -1;          // buffer
   list<int> contributions_;  // per micro-batch and root tensor: gradient contributions so far
-  list<int> waiting_;        // pools and transfers whose backward step comes as late as it may
+  list<int> waiting_;        // pools and transfers whose backward step is delayed as long as possible
   list<int> to_reduce_;      // parameters
-  list<bool> whole_;         // per parameter: its gradient is
-  int found_whole_ = 0;      // of to_reduce_
+  list<bool> whole_;         // per parameter: whether its gradient is complete
+  int found_whole_ = 0;      // number of complete ones at the front of to_reduce_
   int reduced_ = 0;
 };
 

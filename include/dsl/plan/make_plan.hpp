@@ -9,7 +9,7 @@ namespace dsl {
 
 namespace detail {
 
-/// Returns the steps of one batch, their operands and the buffers they need, which lie nowhere yet.
+/// Returns the steps of one batch, their operands and their buffers, without offsets.
 [[gnu::cold]] constexpr plan emit_plan(graph_view const& g, plan_options const& options) {
   plan p;
   p.options = options;
@@ -27,7 +27,7 @@ namespace detail {
   return p;
 }
 
-/// Gives every buffer its offset, and every step what it waits for.
+/// Gives every buffer its offset, and every step the steps that it waits for.
 [[gnu::cold]] constexpr void place_buffers(graph_view const& g, plan& p) {
   find_lifetimes(g, p);
   for (int d = g.size.devices - 1; d >= 0; --d) assign_offsets(p, d);
@@ -36,8 +36,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns the steps of one batch and where everything lives. The same functions at compile time (training_bytes,
-/// verified) and at run time (the executors), so that the two can't differ.
+/// Returns the steps of one batch and the offsets of all buffers. The same function is used at compile time
+/// (training_bytes, verified) and at run time (executors), so that the two cannot differ.
 [[gnu::cold]] constexpr plan make_plan(graph_view const& g, plan_options const& options) {
   plan p = detail::emit_plan(g, options);
   detail::place_buffers(g, p);

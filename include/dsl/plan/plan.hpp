@@ -6,11 +6,12 @@
 
 namespace dsl {
 
-/// training: forward, loss, backward, update. evaluation: forward with running statistics, loss. inference: forward.
+/// What a plan is for. training: forward, loss, backward, update. evaluation: forward with running statistics, loss.
+/// inference: forward.
 enum class mode : unsigned char { training, evaluation, inference };
 
-/// How far a network's outputs y are from their targets t: the mean over samples and outputs of what is given here, but
-/// for categorical_crossentropy, which is the mean over samples. A class number stands for its one-hot row.
+/// The distance between a network's outputs y and their targets t. Each formula is averaged over samples and outputs,
+/// except that categorical_crossentropy is averaged over samples. A class number stands for its one-hot row.
 enum class loss : unsigned char {
   categorical_crossentropy,  // -log y[label]; after a softmax its gradient is that of the logits
   mean_squared_error,        // (y - t)^2
@@ -19,54 +20,54 @@ enum class loss : unsigned char {
   binary_crossentropy,       // -t log y - (1 - t) log(1 - y); after a sigmoid its gradient is that of the logits
 };
 
-/// What the loss compares a sample's outputs with: a class number, or as many values as there are outputs.
+/// What a sample's outputs are compared with: a class number, or one value per output.
 enum class target_kind : unsigned char { classes, values };
 
-/// Whether a loss can compare outputs with such targets.
+/// Whether a loss accepts such targets.
 constexpr bool takes(loss l, target_kind targets) {
   return targets == target_kind::classes ? l == loss::categorical_crossentropy || l == loss::mean_squared_error
                                          : l != loss::categorical_crossentropy;
 }
 
-/// A target's channel_block where all channels of a buffer lie together: NHWC, as GPUs want it.
+/// The channel_block of a target whose tensors have all channels of a pixel together: NHWC, as GPUs prefer.
 inline constexpr int channels_last = 0;
 
-/// Whether a loss takes the place of its network's last operation in the backward pass: its gradient is then that of
-/// the logits, which go into that softmax or sigmoid.
+/// Whether a loss replaces the backward pass of the network's last operation, a softmax or sigmoid: its gradient is
+/// then with respect to the logits.
 constexpr bool is_of_logits(loss l, node const& last) {
   return l == loss::binary_crossentropy ? last.kind == op::activation && last.function == function::sigmoid
                                         : l == loss::categorical_crossentropy && last.kind == op::softmax;
 }
 
-/// How a machine wants its tensors; fixes every size and offset of a plan. Element (n, c, pixel) of a tensor with
-/// channel block b is at ((n * blocks + c / b) * area + pixel) * b + c % b: b = 1 is NCHW, 16 is oneDNN's nChw16c, and
-/// channels_last stands for as many as the buffer has. Flat tensors always have b = 1, inputs of less than 16 channels
-/// too unless the target is channels_last.
+/// A machine's memory layout; fixes every size and offset of a plan. Element (n, c, pixel) of a tensor with channel
+/// block b is at ((n * blocks + c / b) * area + pixel) * b + c % b: b = 1 is NCHW, 16 is oneDNN's nChw16c, and
+/// channels_last stands for all channels of the buffer. Flat tensors always have b = 1, and so have inputs of fewer
+/// than 16 channels unless the target is channels_last.
 struct target {
   int channel_block = 1;
   int alignment = 64;     // bytes, of every buffer
   int element_bytes = 4;  // activations and their gradients
   int state_bytes = 4;    // parameters, their gradients, optimizer slots, statistics
-  // A library's convolutions may write into a concat's buffer: at batch 1, where a slice of whole blocks is contiguous;
-  // with channels last in a forward pass of any batch.
+  // Whether a library's convolutions may write into a concat's buffer: at batch 1, where a slice of whole blocks is
+  // contiguous, and with channels last in a forward pass of any batch.
   bool library_writes_slices = false;
 };
 
-/// What fixes a plan beside its graph. batch: samples of a step on this device.
+/// What fixes a plan besides its graph. batch: samples of a step on this device.
 struct plan_options {
   int batch = 1;
   dsl::mode mode = dsl::mode::training;
   dsl::target target{};
   int optimizer_slots = 1;
   dsl::loss loss = dsl::loss::categorical_crossentropy;
-  int all_reduce_buckets = 0;  // training by several towers: parts in which gradients are summed over all of them
-  int micro_batches = 1;       // parts of the batch that go through the network one after the other
-  bool gradient_norm = false;  // the update needs the length of all gradients together, to clip it
+  int all_reduce_buckets = 0;  // several towers: parts in which gradients are summed over the towers
+  int micro_batches = 1;       // parts of the batch that pass through the network one after the other
+  bool gradient_norm = false;  // whether the update needs the norm of all gradients, to clip them
   target_kind targets = target_kind::classes;
 };
 
-/// Micro-batch m of `count`: equal parts, and the last takes the rest. Of a batch with fewer samples than parts the
-/// others would be empty: it stays whole, micro_batches_of() is 1. 10 samples in 4 parts are 2, 2, 2, 4.
+/// The samples of a micro-batch. All have equal size, except that the last one takes the rest: 10 samples in 4
+/// micro-batches are 2, 2, 2, 4. A batch with fewer samples than micro-batches stays whole: micro_batches_of() is 1.
 struct sample_range {
   int first = 0;
   int size = 0;
@@ -79,44 +80,46 @@ constexpr sample_range micro_batch(int batch, int count, int m) {
   return {m * each, m == count - 1 ? batch - m * each : each};
 }
 
-/// Where a buffer lives. Offsets count from the region's begin. All plans of a network share those of parameters: the
-/// trainable ones, batch_norm's running statistics, and the frozen ones, statistics among them.
+/// The region of a buffer; offsets count from its beginning. All plans of a network share the parameter regions:
+/// `parameters` for trainable ones, `statistics` for batch_norm's running statistics, and `frozen` for all of frozen
+/// layers.
 enum class region : unsigned char { parameters, statistics, gradients, slots, activations, frozen };
 inline constexpr int regions = 6;
 
-/// What a step does. Each graph node has at most one step of each kind a micro-batch; a copy has one per edge.
+/// What a step does. In each micro-batch a graph node has at most one step of each kind, except that copies, and
+/// backward steps of operations with several inputs, have one per input.
 enum class action : unsigned char {
-  load,  // the batch arrives: input pictures and labels
+  load,  // input pictures and labels
   forward,
-  copy_forward,      // one input of a concat into its slice, where its producer could not write there
+  copy_forward,      // copies one input of a concat into its slice, if its producer could not write there
   loss,              // metrics, and in training the first gradient
-  backward,          // all gradients of an operation at once
+  backward,          // gradients of an operation's input and parameters
   backward_weights,  // conv2d and dense: gradients of kernel and bias
   backward_data,     // conv2d and dense: gradient of the input
   copy_backward,     // one input's share of a concat's or add's gradient
-  add_gradients,     // a later micro-batch's gradient of a parameter, to the sum of those before
-  all_reduce,        // gradients of neighbouring parameters, as soon as they are whole: summed over all devices
-  measure,           // a device's gradients, as soon as all are whole and summed: their squares' sum
-  update,            // the optimizer, over every trainable parameter
+  add_gradients,     // adds a later micro-batch's gradient of a parameter to the sum of those before
+  all_reduce,        // sums complete gradients, of parameters neighbouring in memory, over all towers
+  measure,           // sums the squares of a device's gradients once all are complete
+  update,            // applies the optimizer to a device's trainable parameters
 };
 
-/// What an operand holds; `index` counts tensors, nodes or parameters.
+/// What an operand holds, and what its `index` counts.
 enum class content : unsigned char {
   activation,          // tensor
-  gradient,            // tensor: of the loss with respect to it
-  statistics,          // node: a batch_norm's mean and 1 / sqrt(variance + epsilon) of this batch
-  argmax,              // node: which value of each window was the maximum
+  gradient,            // tensor: its gradient, of the loss
+  statistics,          // node: a batch_norm's mean and 1 / sqrt(variance + epsilon) over this batch
+  argmax,              // node: the position of each window's maximum
   parameter,           // parameter
   parameter_gradient,  // parameter
-  labels,              // class numbers, or values as target_kind says
-  metrics,             // two doubles: sum of the samples' losses, number of right answers
-  squares,             // device: a double, of its gradients
+  labels,              // class numbers or values, see target_kind
+  metrics,             // two doubles: sum of the samples' losses, number of correct predictions
+  squares,             // device: a double, the sum of its squared gradients
 };
 
-/// accumulate: reads and writes, adding to what others have written.
+/// How a step uses an operand. accumulate: reads and adds to it.
 enum class access : unsigned char { read, write, accumulate };
 
-/// One thing a step reads or writes: `what` number `index`, in channels [channel, channel + its own) of a buffer.
+/// An operand of a step: `what` number `index`, in a buffer from channel `channel` on.
 struct operand {
   content what = content::activation;
   access how = access::read;
@@ -125,24 +128,24 @@ struct operand {
   int channel = 0;
 };
 
-/// One thing an executor does. Its operands are plan.operands[first_operand ... first_operand + operands).
+/// A step of an executor. Its operands are plan.operands[first_operand ... first_operand + operands).
 struct step {
   action what = action::forward;
   op kind = op::input;
   int node = -1;
-  int batch_norm = -1;  // fused after a conv2d in inference
-  int activation = -1;  // a relu fused after batch_norm or conv2d
-  int edge = 0;         // copies: which input
-  int group = -1;       // neighbours of one group do not depend on each other and may share a launch
+  int batch_norm = -1;  // fused into a conv2d in inference
+  int activation = -1;  // a relu fused into batch_norm or conv2d
+  int edge = 0;         // copies and backward: which input
+  int group = -1;       // consecutive steps of one group are independent and may share a launch
   int first_operand = 0;
   int operands = 0;
   int device = 0;
-  int micro = 0;       // which micro-batch; all_reduce and update belong to the last
-  int first_wait = 0;  // in plan.waits: the steps of other devices that must be done before this one begins
+  int micro = 0;       // the micro-batch; all_reduce and update belong to the last
+  int first_wait = 0;  // in plan.waits: steps of other devices that must be finished before this one begins
   int waits = 0;
 };
 
-/// A piece of a region: batch x shape in channel blocks. Live from step `first` to step `last`.
+/// A part of a region: batch x shape in channel blocks. It is live from step `first` to step `last`.
 struct buffer {
   region where = region::activations;
   dsl::shape shape{};
@@ -155,35 +158,35 @@ struct buffer {
   int last = -1;
 };
 
-/// How much of every region is a device's. The devices' pieces lie one after the other, the last device's first: its
-/// gradients are whole first. The slots' piece is like the parameters', once per slot.
+/// A device's share of every region. The devices' shares are contiguous, the last device's first, because its gradients
+/// are complete first. The share of slots is that of parameters, once per optimizer slot.
 struct device_bytes {
   long long bytes[regions] = {};
 };
 
-/// Where a tensor's activation or gradient is: channel `channel` on of a buffer.
+/// The position of a tensor's activation or gradient: from channel `channel` on of a buffer.
 struct placement {
   int buffer = -1;
   int channel = 0;
 };
 
-/// Everything an executor replays: the steps in order and where each of their operands is. One thread may run all
-/// steps in this order. Or each device runs its own, in this order too and at the same time as the others, if it waits
-/// for what its steps name.
+/// Everything that an executor replays: the steps in order, and where their operands are. One thread may run all steps
+/// in this order. Or all devices run at the same time, each its own steps in this order, if every step waits for those
+/// that it names.
 struct plan {
   plan_options options{};
   detail::list<step> steps{};
   detail::list<operand> operands{};
   detail::list<buffer> buffers{};
   detail::list<placement> activations{};           // per micro-batch and tensor: [micro * tensors + tensor]
-  detail::list<placement> gradients{};             // the same; buffer -1 where no gradient is needed
+  detail::list<placement> gradients{};             // likewise; buffer -1 if no gradient is needed
   detail::list<int> parameter_buffers{};           // per parameter
   detail::list<int> parameter_gradient_buffers{};  // per parameter; -1 for running statistics, and outside training
-  int labels = -1;                                 // buffers; of the first micro-batch
+  int labels = -1;                                 // buffers of the first micro-batch
   int metrics = -1;
   long long region_bytes[regions] = {};
   detail::list<int> waits{};             // steps
-  detail::list<device_bytes> devices{};  // what each has of the regions
+  detail::list<device_bytes> devices{};  // each device's share of the regions
   int micro_batches = 1;
 
   constexpr long long bytes() const {
@@ -194,7 +197,7 @@ struct plan {
   [[gnu::cold]] constexpr sample_range samples_of(step const& s) const {
     return micro_batch(options.batch, micro_batches, s.micro);
   }
-  /// Where a device's piece of a region begins; of the slots, that of the first slot.
+  /// Returns where a device's share of a region begins; for slots, that of the first slot.
   [[gnu::cold]] constexpr long long begin_of(region r, int device) const {
     long long begin = 0;
     for (int d = devices.size() - 1; d > device; --d)
@@ -206,7 +209,7 @@ struct plan {
 
 constexpr long long round_up(long long n, long long to) { return (n + to - 1) / to * to; }
 
-/// Channels of a buffer with its last block filled up.
+/// Returns the channels of a buffer, rounded up to whole blocks.
 constexpr long long padded_channels(buffer const& b) { return round_up(b.shape.channels, b.block); }
 
 }  // namespace dsl

@@ -12,9 +12,9 @@ namespace dsl::detail {
   return p.buffers.push(b);
 }
 
-/// Flat parameters: each region holds them in reverse topological order, the order in which the backward pass
-/// finishes their gradients, so that a prefix can be reduced while the rest is still computed. Gradients and every
-/// optimizer slot have the offsets of their parameters: one loop updates all of a device's.
+/// Places parameters. Each region holds them in reverse topological order, in which the backward pass completes their
+/// gradients, so that a prefix can be reduced while the rest is still being computed. Gradients and optimizer slots
+/// have the same offsets as their parameters, so that one loop can update all of a device's.
 [[gnu::cold]] constexpr void place_parameters(graph_view const& g, plan& p) {
   p.parameter_buffers = list<int>(g.size.parameters, -1);
   p.parameter_gradient_buffers = list<int>(g.size.parameters, -1);
@@ -46,8 +46,8 @@ namespace dsl::detail {
   for (device_bytes& d : p.devices) d.bytes[slots] = p.options.optimizer_slots * d.bytes[parameters];
 }
 
-/// Elementwise operations may overwrite their input where nobody reads it again: not a slice, not the picture, and not
-/// the output that its producer's backward pass wants.
+/// Whether an operation overwrites its input: an elementwise one whose input nobody reads again, and is neither a
+/// slice, nor the picture, nor read by its producer's backward pass.
 [[gnu::cold]] constexpr bool overwrites_input(graph_view const& g, plan const& p, analysis const& a, node const& x) {
   if (!facts_of(x).forward_in_place) return false;
   if (a.parent[x.output] >= 0) return false;
@@ -58,7 +58,7 @@ namespace dsl::detail {
   return !backward_reads(x, operations::values::first_input) && !backward_reads_output(producer);
 }
 
-/// A buffer for micro-batch m of a tensor or its gradient, on the device that makes the tensor.
+/// Adds a buffer for micro-batch m of a tensor or its gradient, on the device that makes the tensor.
 [[gnu::cold]] constexpr int add_tensor(graph_view const& g, plan& p, int tensor, int m) {
   target const& to = p.options.target;
   return add_buffer(p, region::activations, g.shape_of(tensor), block_of(g, tensor, to),
@@ -66,7 +66,7 @@ namespace dsl::detail {
                     g.nodes[g.tensors[tensor].producer].device);
 }
 
-/// One buffer for every tensor that no other one contains.
+/// Adds one buffer for every tensor that does not live in another's.
 [[gnu::cold]] constexpr void place_activations(graph_view const& g, analysis const& a, plan& p, int m) {
   placement* const at = p.activations.begin() + m * g.size.tensors;
   for (int n = 0; n < g.size.nodes; ++n) {
@@ -86,15 +86,16 @@ namespace dsl::detail {
     }
 }
 
-/// Gradients share buffers as their tensors do. In place where that is safe: a batch_norm's input gradient over its
-/// input, which nobody needs again, and an elementwise one over its output's gradient.
+/// Adds buffers for gradients, shared as those of their tensors. Gradients are in place where that is safe: a
+/// batch_norm's input gradient overwrites its input, which nobody reads again, and that of an elementwise operation its
+/// output's gradient.
 [[gnu::cold]] constexpr void place_gradients(graph_view const& g, analysis const& a, plan& p, int m) {
   placement* const at = p.gradients.begin() + m * g.size.tensors;
   if (p.options.mode != mode::training) return;
   for (int t = g.size.tensors - 1; t >= 0; --t) {
     if (!a.needs_gradient[t] || a.parent[t] >= 0) continue;
     int const producer = g.tensors[t].producer;
-    if (a.owner[producer] == producer && a.activation_of[producer] >= 0) continue;  // lives inside a fused step
+    if (a.owner[producer] == producer && a.activation_of[producer] >= 0) continue;  // exists only inside a fused step
     int const reader = a.readers[t] == 1 ? a.reader[t] : -1;
     if (reader >= 0 && facts_of(g.nodes[reader]).gradient_over_input && !backward_reads_output(g.nodes[producer]) &&
         g.nodes[producer].kind != op::input) {

@@ -3,25 +3,25 @@
 
 #include <dsl/plan/make_plan.hpp>
 
-// Compilers limit what the evaluation of one constant may take. Clang stops at 1,048,576 steps, of which the plan of
-// 1,000 convolutions takes 1,230,000 and its check 1,970,000; GCC at 33,554,432 operations, of which they take 17
-// million and 27 million. So plans of large networks are made and checked in parts, each a constant of its own. Each is
-// stored in arrays, since what an evaluation allocates must be gone at its end.
+// Plans of large networks are made and checked in parts, each a constant of its own, because compilers limit the
+// evaluation of one constant. Clang stops at 1,048,576 steps, of which the plan of 1,000 convolutions takes 1,230,000
+// and its check 1,970,000; GCC at 33,554,432 operations, of which they take 17 million and 27 million. Each part is
+// stored in arrays, since memory allocated by an evaluation must be freed at its end.
 namespace dsl::detail {
 
-/// Whether the compiler has steps enough for a plan of 1,000 nodes at once. nvcc has fewer, too.
+/// Whether the compiler can evaluate a plan of 1,000 nodes in one constant. nvcc's limit is low, too.
 #if defined(__clang__) || defined(__CUDACC__)
 inline constexpr bool plans_at_once = false;
 #else
 inline constexpr bool plans_at_once = true;
 #endif
 
-/// How many entries each table of a plan has.
+/// The number of entries in each table of a plan.
 struct plan_sizes {
   int steps = 0;
   int operands = 0;
   int buffers = 0;
-  int tensors = 0;  // of all micro-batches
+  int tensors = 0;  // for all micro-batches
   int parameters = 0;
   int waits = 0;
   int devices = 0;
@@ -34,7 +34,7 @@ struct plan_sizes {
           p.waits.size(), p.devices.size()};
 }
 
-/// Guesses a plan's sizes, generously for most networks.
+/// Returns a guess of a plan's sizes, generous for most networks.
 constexpr plan_sizes likely_sizes(graph_view const& g, plan_options const& o) {
   int const micros = micro_batches_of(o);
   int const steps = micros * (3 * g.size.nodes + g.size.edges / 2 + 16);
@@ -52,7 +52,7 @@ template <class T>
   for (int i = 0; i < from.size(); ++i) to[i] = from[i];
 }
 
-/// A plan as a constant, in arrays of at most so many entries. One that doesn't fit has only its sizes here.
+/// A plan as a constant, in arrays of at most the given sizes. If it does not fit, only its sizes are stored.
 template <plan_sizes Most>
 struct stored_plan {
   plan_sizes sizes{};
@@ -95,7 +95,7 @@ struct stored_plan {
            sizes.waits <= Most.waits;
   }
 
-  /// The plan, whose tables are these arrays. Nothing may be written to them.
+  /// Returns the plan with these arrays as its tables. They must not be written to.
   [[gnu::cold]] constexpr plan view() const {
     plan p;
     p.options = options;
@@ -116,7 +116,7 @@ struct stored_plan {
   }
 };
 
-/// The steps of a network's plan, whose buffers may lie nowhere yet; Network is anything whose view() is a constant.
+/// The steps of a network's plan, possibly without offsets; Network is anything whose view() is a constant.
 template <class Network, plan_options Options, plan_sizes Most>
 struct emitted {
   static constexpr stored_plan<Most> value = [] {
@@ -132,19 +132,19 @@ struct emitted_exactly : emitted<Network, Options, emitted<Network, Options, Gue
 template <class Network, plan_options Options, plan_sizes Guess>
 struct emitted_exactly<Network, Options, Guess, true> : emitted<Network, Options, Guess> {};
 
-/// Steps wait for one step of each other device at most.
+/// Returns the sizes with room for waits: a step waits for at most one step of each other device.
 constexpr plan_sizes with_waits(plan_sizes s) {
   s.waits = (s.devices - 1) * s.steps;
   return s;
 }
 
-/// A network's plan, as make_plan() makes it.
+/// A network's plan, equal to that of make_plan().
 template <class Network, plan_options Options>
 struct planned {
   static constexpr auto const& steps = emitted_exactly<Network, Options>::value;
   static constexpr stored_plan<with_waits(steps.sizes)> value = [] {
     plan const borrowed = steps.view();
-    plan p(borrowed);  // has tables of its own
+    plan p(borrowed);  // owns its tables
     place_buffers(Network::view(), p);
     return stored_plan<with_waits(steps.sizes)>(p);
   }();
@@ -153,11 +153,11 @@ template <class Network, plan_options Options>
   requires plans_at_once
 struct planned<Network, Options> : emitted_exactly<Network, Options> {};
 
-/// Whether a network is small enough for its plan to be made and checked in the evaluation of one constant.
+/// Whether a network is small enough for its plan to be made and checked in one constant.
 template <class Network, plan_options Options>
 inline constexpr bool is_small = Network::view().size.nodes * micro_batches_of(Options) <= 300;
 
-/// The bytes of a network's plan.
+/// Returns the bytes of a network's plan.
 template <class Network, plan_options Options>
 constexpr long long bytes_of_plan() {
   if constexpr (is_small<Network, Options>)

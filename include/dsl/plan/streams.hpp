@@ -5,17 +5,17 @@
 
 namespace dsl {
 
-/// How a device with two queues of work runs a plan: which queue each step goes to, and after what of the other one.
-/// Within a queue steps keep the plan's order.
+/// How a device with two streams runs a plan: the stream of each step, and the step of the other stream that it waits
+/// for. Within a stream steps keep the plan's order.
 struct plan_streams {
   detail::list<int> stream{};  // per step: 0 or 1
-  detail::list<int> wait{};    // per step: the last step of the other queue that must be done before it begins, or -1
+  detail::list<int> wait{};    // per step: the last step of the other stream that it waits for, or -1
 };
 
 namespace detail {
 
-/// Beside the main queue go what nobody waits for soon: gradients of kernels, and of several readers of one tensor
-/// all but the first, up to where the branches meet again.
+/// Assigns steps to streams. The second one gets steps whose results are not needed soon: gradients of kernels and, of
+/// several branches that read one tensor, all but the first, up to where they meet again.
 class stream_finder {
  public:
   [[gnu::cold]] constexpr stream_finder(graph_view const& g, plan const& p)
@@ -23,7 +23,7 @@ class stream_finder {
 
   [[gnu::cold]] constexpr plan_streams run() {
     plan_streams found{list<int>(p_.steps.size()), list<int>(p_.steps.size(), -1)};
-    int done[2] = {-1, -1};  // of the other queue, as far as each one knows
+    int done[2] = {-1, -1};  // per stream: the last step of the other one known to be finished
     for (int s = 0; s < p_.steps.size(); ++s) {
       int const mine = found.stream[s] = stream_of(p_.steps[s]);
       for (int t = s - 1; t > done[mine]; --t)
@@ -47,13 +47,13 @@ class stream_finder {
       ++inputs;
       stream = readers_[o.index]++ > 0 ? 1 : made_on_[o.index];
     }
-    if (inputs != 1 || x.group >= 0) stream = 0;  // here branches meet
+    if (inputs != 1 || x.group >= 0) stream = 0;  // branches meet here
     if (written >= 0) made_on_[written] = stream;
     return stream;
   }
-  /// Whether two steps touch the same bytes, and one of them writes.
+  /// Whether two steps touch the same bytes and one of them writes.
   [[gnu::cold]] constexpr bool depend(step const& a, step const& b) const {
-    if (b.what == action::measure || b.what == action::update) return true;  // they take gradients without naming them
+    if (b.what == action::measure || b.what == action::update) return true;  // use gradients that are no operands
     for (int i = a.first_operand; i < a.first_operand + a.operands; ++i)
       for (int j = b.first_operand; j < b.first_operand + b.operands; ++j) {
         operand const &m = p_.operands[i], &n = p_.operands[j];
@@ -65,7 +65,7 @@ class stream_finder {
     return false;
   }
 
-  /// Two slices of one buffer: with channels last no step touches a byte beside its own channels.
+  /// Whether two operands are disjoint slices of one buffer: with channels last a step touches only its own channels.
   [[gnu::cold]] constexpr bool other_channels(operand const& m, operand const& n) const {
     if (m.buffer != n.buffer || p_.options.target.channel_block != channels_last) return false;
     if (!is_tensor(m) || !is_tensor(n)) return false;
@@ -78,8 +78,8 @@ class stream_finder {
 
   graph_view const& g_;
   plan const& p_;
-  list<int> readers_;  // per tensor: forward steps that have read it
-  list<int> made_on_;  // per tensor: the queue of the step that wrote it
+  list<int> readers_;  // per tensor: number of forward steps that have read it
+  list<int> made_on_;  // per tensor: the stream of the step that wrote it
 };
 
 }  // namespace detail

@@ -8,7 +8,7 @@ namespace dsl {
 
 namespace detail::checking {
 
-/// Checks what follows from when the steps use their buffers: which of them overlap, and whether devices race.
+/// Checks what depends on the lifetimes of buffers: that they do not overlap, and that devices do not race.
 [[gnu::cold]] constexpr plan_verdict check_use(graph_view const& g, plan const& p, list<lifetime> const& lifetimes) {
   if (plan_verdict const v = check_overlaps(p, lifetimes); !v.holds()) return v;
   if (g.size.devices == 1 && p.waits.size() == 0) return {};
@@ -17,12 +17,11 @@ namespace detail::checking {
 
 }  // namespace detail::checking
 
-/// Whether executing a plan's steps gives what the graph defines: an independent checker that shares no code with the
-/// planner and replays the plan's memory, operand by operand. Every read finds its value, no live buffers overlap,
-/// every gradient contribution is summed once, every parameter is updated once, and devices that run at the same time
-/// don't race. The graph itself is taken as it is, and
-/// so are the plan's options. At run time a second check costs microseconds; at compile time
-/// static_assert(dsl::verified<model>) makes it part of the type.
+/// Checks whether executing a plan computes what the graph defines. It shares no code with the planner, and replays the
+/// plan's memory operand by operand: every read finds its value, no live buffers overlap, every contribution to a
+/// gradient is summed once, every parameter is updated once, and devices that run at the same time do not race. The
+/// graph and the plan's options are taken as given. A second check at run time costs microseconds;
+/// static_assert(dsl::verified<model>) makes the check part of the type.
 [[gnu::cold]] constexpr plan_verdict verify(graph_view const& g, plan const& p) {
   using namespace detail::checking;
   if (plan_verdict const v = check_tables(g, p); !v.holds()) return v;

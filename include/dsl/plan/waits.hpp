@@ -5,9 +5,9 @@
 
 namespace dsl::detail {
 
-/// For what of other devices each step has to wait. Devices share memory in transfers alone, which read what another
-/// one wrote: a transfer waits for that, and who writes over it, or into memory that was its, waits for the transfer.
-/// What a step knows to be done through its own device's earlier steps needs no wait, so that most have none.
+/// Finds the steps of other devices for which each step waits. Devices share memory only in transfers, which read what
+/// another device wrote: a transfer waits for that write, and a later write to the same memory waits for the transfer.
+/// What earlier steps of the same device have waited for needs no second wait, so most steps have none.
 class wait_finder {
  public:
   [[gnu::cold]] constexpr explicit wait_finder(plan& p)
@@ -26,7 +26,7 @@ class wait_finder {
         needed_[d] = -1;
         known(s, d) = last_[x.device] < 0 ? -1 : known(last_[x.device], d);
       }
-      if (x.what == action::all_reduce) {  // towers meet in the same order on every one of them
+      if (x.what == action::all_reduce) {  // every tower must reduce in the same order
         if (reduced >= 0) need(p_.steps[reduced].device, reduced);
         reduced = s;
       }
@@ -70,10 +70,10 @@ class wait_finder {
       bool const is_back = known(s, device) >= reader || needed_[device] >= reader;
       if (!is_back && !overlap) continue;
       if (!is_back) need(device, reader);
-      borrowed_.erase(i--);  // this device's later steps know
+      borrowed_.erase(i--);  // later steps of this device know it
     }
   }
-  /// And knows then what step `other` knew.
+  /// Makes step s wait for `other`, and know everything that it knew.
   [[gnu::cold]] constexpr void wait(int s, int other) {
     p_.waits.push(other);
     for (int d = 0; d < devices_; ++d)
@@ -82,10 +82,10 @@ class wait_finder {
 
   plan& p_;
   int devices_;
-  list<int> known_;    // per step and device: the last step of that device that is done then
-  list<int> last_;     // per device: its last step so far
+  list<int> known_;    // per step and device: the last step of that device known to be finished then
+  list<int> last_;     // per device: its latest step
   list<int> written_;  // per buffer: the last step that wrote it
-  list<int> needed_;   // per device
+  list<int> needed_;   // per device: the last step that the current step needs
   list<loan> borrowed_;
 };
 
