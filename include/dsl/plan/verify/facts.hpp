@@ -5,18 +5,18 @@
 #include <dsl/plan/plan.hpp>
 #include <dsl/plan/verify/rules.hpp>
 
-// The checker shares the facts of operations with the planner, and no code: what it has to know of the graph it finds
-// out again, here.
+// The checker shares the facts of operations with the planner, but no code: what it needs to know about the graph it
+// finds out again here.
 namespace dsl::detail::checking {
 
-/// What the graph asks of every plan.
+/// What the graph requires of every plan.
 struct facts {
-  list<int> readers;          // per tensor: edges that read it, and one more for the network's result
+  list<int> readers;          // per tensor: number of edges that read it, plus one for the network's result
   list<int> reader;           // per tensor: a node that reads it, or -1
-  list<bool> needs_gradient;  // per tensor: a trainable parameter lies before it
+  list<bool> needs_gradient;  // per tensor: whether it is computed from a trainable parameter
   bool training = false;
-  bool loss_from_logits = false;  // the loss stands for the backward pass of the softmax or sigmoid before it
-  int loss_target = -1;           // tensor that gets the loss's gradient
+  bool loss_from_logits = false;  // the loss replaces the backward pass of the softmax or sigmoid before it
+  int loss_target = -1;           // tensor to whose gradient the loss contributes
 
   [[gnu::cold]] constexpr facts(graph_view const& g, plan_options const& o)
       : readers(g.size.tensors),
@@ -47,28 +47,29 @@ struct facts {
     return readers[tensor] == 1 && reader[tensor] == n;
   }
 
-  /// A bias that the batch's mean takes away again: a convolution's in front of a train-mode batch_norm and nothing
-  /// else. It is not added, its gradient stays the zero that it is, and the batch_norm adds it to the running mean.
+  /// Whether a node is a convolution whose bias is cancelled by the batch's mean, because only a train-mode batch_norm
+  /// reads its output. Such a bias is not added, its gradient stays zero, and the batch_norm adds it to the running
+  /// mean.
   [[gnu::cold]] constexpr bool bias_is_cancelled(graph_view const& g, node const& x) const {
     return training && x.kind == op::conv2d && readers[x.output] == 1 && reader[x.output] >= 0 &&
            g.nodes[reader[x.output]].kind == op::batch_norm && !g.nodes[reader[x.output]].frozen;
   }
 };
 
-/// Nodes whose output may be another name for their input.
+/// Whether a node's output may be another name for its input.
 [[gnu::cold]] constexpr bool only_renames(node const& x, bool training) {
   operations::renames const when = facts_of(x).renames;
   return when == operations::renames::without_blocks || (when == operations::renames::in_inference && !training);
 }
 
-/// Which tensors share a buffer as one value: by the plan's table of placements, and as far as the graph justifies it.
-/// A concat's input may be a slice of its output, a renaming node's output may be its input. Every tensor belongs to
-/// one root, whose buffer it is. All of it for one micro-batch.
+/// Which tensors of one micro-batch share a buffer as one value, according to the plan's placements and as far as the
+/// graph allows it: an input of a concat may be a slice of its output, the output of a renaming node may be its input.
+/// Every tensor belongs to one root, whose buffer it is.
 struct sharing {
   list<int> parent;    // per tensor: the concat output it is a slice of, or the tensor it renames; or -1
-  list<int> root;      // per tensor
-  list<int> original;  // per tensor: what it renames in the end, or itself
-  list<bool> shared;   // per edge: nothing has to be done for it
+  list<int> root;      // per tensor: the tensor whose buffer it lives in
+  list<int> original;  // per tensor: the tensor that it renames, directly or not, or itself
+  list<bool> shared;   // per edge: whether reader and tensor share the buffer, so that nothing is copied
 
   constexpr sharing() = default;
   [[gnu::cold]] constexpr sharing(graph_view const& g, placement const* at, bool training)
@@ -102,13 +103,13 @@ struct sharing {
   }
 };
 
-/// What the graph asks of a plan, and which tensors share buffers in each of its micro-batches.
+/// What the graph requires of a plan, and which tensors share buffers in each micro-batch.
 struct layout {
   facts graph;
   list<sharing> activations;
   list<sharing> gradients;
 
-  /// The plan's tables must cover the graph.
+  /// Requires that the plan's tables cover the graph.
   [[gnu::cold]] constexpr layout(graph_view const& g, plan const& p)
       : graph(g, p.options), activations(p.micro_batches), gradients(p.micro_batches) {
     for (int m = 0; m < p.micro_batches; ++m) {

@@ -5,8 +5,8 @@
 
 namespace dsl::detail::checking {
 
-/// An input of less than 16 channels is as the data has it, one pixel per channel has no layout, the rest is in channel
-/// blocks; or all channels of a pixel are together.
+/// Returns the channel block that a tensor must have: 1 for pictures of fewer than 16 channels and for one pixel per
+/// channel, otherwise the target's; with channels_last all channels.
 [[gnu::cold]] constexpr int expected_block(graph_view const& g, target const& to, int tensor) {
   node const* source = &g.nodes[g.tensors[tensor].producer];
   for (; source->kind == op::transfer; source = &g.nodes[g.tensors[g.input(*source)].producer]) {
@@ -34,7 +34,7 @@ struct contents {
          b.device == c.device && b.bytes >= c.samples * blocks * c.block * c.shape.area() * c.element_bytes;
 }
 
-/// Samples of a micro-batch: all have the same number but for the last, which has the rest.
+/// Returns the samples of a micro-batch: all have equal size, except that the last one takes the rest.
 [[gnu::cold]] constexpr int samples_in(plan const& p, int micro) {
   int const each = p.options.batch / p.micro_batches;
   return micro + 1 < p.micro_batches ? each : p.options.batch - each * micro;
@@ -49,7 +49,7 @@ struct contents {
                .device = g.nodes[g.tensors[tensor].producer].device});
 }
 
-/// In its device's piece of it. Slots are in no buffers.
+/// Whether a buffer is aligned and inside its device's share of its region. Slots have no buffers.
 [[gnu::cold]] constexpr bool lies_in_its_region(plan const& p, buffer const& b) {
   if (b.device < 0 || b.device >= p.devices.size() || b.where == region::slots) return false;
   long long offset = b.offset;
@@ -58,10 +58,11 @@ struct contents {
   return offset >= 0 && b.offset % p.options.target.alignment == 0 && offset <= bytes && b.bytes <= bytes - offset;
 }
 
-/// Buffers of one region that are in use, sorted by address. New ones are looked for from the back: most plans grow.
+/// The buffers of one region that are in use, sorted by address. insert() searches from the back, because the addresses
+/// of most plans grow.
 class address_list {
  public:
-  /// False where the new buffer and one that is already there overlap.
+  /// Inserts a buffer. Returns false if it overlaps one that is in use.
   [[gnu::cold]] constexpr bool insert(plan const& p, int buffer) {
     dsl::buffer const& b = p.buffers[buffer];
     int at = sorted_.size();
@@ -84,7 +85,7 @@ class address_list {
   list<int> sorted_;
 };
 
-/// Options, and the sizes of the tables that everything below indexes.
+/// Checks the options, and the sizes of the tables that later checks index.
 [[gnu::cold]] constexpr plan_verdict check_tables(graph_view const& g, plan const& p) {
   plan_options const& o = p.options;
   target const& to = o.target;
@@ -111,8 +112,8 @@ class address_list {
   return {};
 }
 
-/// Trainable parameters, running statistics and frozen parameters lie apart; gradients and optimizer slots lie like the
-/// parameters, so that one loop over the three regions updates them all.
+/// Checks that trainable parameters, running statistics and frozen parameters do not overlap, and that gradients and
+/// optimizer slots have their parameters' offsets, so that one loop over the regions updates them all.
 [[gnu::cold]] constexpr plan_verdict check_parameters(graph_view const& g, plan const& p) {
   bool const training = p.options.mode == mode::training;
   address_list trained, running, frozen;
@@ -147,8 +148,8 @@ class address_list {
   return {};
 }
 
-/// Every tensor that has a place has a right one: a root a buffer of its own shape, a slice whole channel blocks of it
-/// (or its end), a renaming tensor no blocks at all where the channels mean something else.
+/// Checks the placement of every tensor that has one: a root has a buffer of its own shape, a slice consists of whole
+/// channel blocks (or reaches to the buffer's end), and a renaming tensor of another shape has no blocks.
 [[gnu::cold]] constexpr plan_verdict check_placements(graph_view const& g, plan const& p, placement const* at,
                                                       sharing const& s, int micro) {
   for (int t = 0; t < g.size.tensors; ++t) {
@@ -175,7 +176,7 @@ class address_list {
   return {};
 }
 
-/// All places of tensors and parameters.
+/// Checks the placements of all tensors and parameters.
 [[gnu::cold]] constexpr plan_verdict check_layout(graph_view const& g, plan const& p, layout const& l) {
   for (int m = 0; m < p.micro_batches; ++m) {
     int const first = m * g.size.tensors;
@@ -188,13 +189,13 @@ class address_list {
   return check_parameters(g, p);
 }
 
-/// When a buffer is used, found from the steps' operands.
+/// The first and the last step that use a buffer, found from the steps' operands.
 struct lifetime {
   int first = -1;
   int last = -1;
 };
 
-/// A sweep over the steps: a buffer that comes into use lies beside all those that are in use.
+/// Checks, sweeping over the steps, that a buffer that comes into use overlaps no buffer in use.
 [[gnu::cold]] constexpr plan_verdict check_overlaps(plan const& p, list<lifetime> const& lifetimes) {
   int const buffers = lifetimes.size();
   list<int> begins(p.steps.size(), -1), ends(p.steps.size(), -1);  // linked lists of buffers per step

@@ -5,11 +5,11 @@
 
 namespace dsl::detail::checking {
 
-/// Devices run their steps at the same time, and only waits order them. The replay has shown that the plan's order is
-/// right, and that a step of one device touches another one's memory in one way alone: it reads it. So every execution
-/// gives the same if each such read comes after what was written there before it in the plan, and in front of what is
-/// written there after it. Who comes after whom is told by vector clocks (Fidge, Mattern 1988): for each step and
-/// device, the last step of that device that is surely done.
+/// Checks that devices do not race. They run their steps at the same time, ordered only by waits. The replay has shown
+/// that the plan's order is right and that a step touches another device's memory only by reading it. So every
+/// execution gives the same result if each such read comes after the write that precedes it in the plan and before the
+/// next write to that memory. Vector clocks (Fidge, Mattern 1988) decide the order: for each step and device, they have
+/// the last step of that device that is certainly finished.
 class order_checker {
  public:
   [[gnu::cold]] constexpr order_checker(plan const& p, int devices)
@@ -24,7 +24,7 @@ class order_checker {
     for (int s = 0; s < p_.steps.size(); ++s) {
       step const& x = p_.steps[s];
       if (!tick(s, x)) return {.broken = plan_rule::steps_wait_for_earlier_ones, .step = s};
-      if (x.what == action::all_reduce) {  // or towers would meet in different sums
+      if (x.what == action::all_reduce) {  // otherwise towers would meet in different sums
         if (sums >= 0 && !is_behind(s, sums)) return {.broken = plan_rule::devices_do_not_race, .step = s};
         sums = s;
       }
@@ -77,7 +77,7 @@ class order_checker {
       bool const apart =
           lent.where != at.where || lent.offset + lent.bytes <= at.offset || at.offset + at.bytes <= lent.offset;
       if (is_behind(s, r.step))
-        reads_.erase(i--);  // so is everything that this device does from here on
+        reads_.erase(i--);  // later steps of this device come after it, too
       else if (!apart)
         return false;
     }
@@ -87,9 +87,9 @@ class order_checker {
   plan const& p_;
   int devices_;
   list<int> clocks_;          // per step and device
-  list<int> latest_;          // per device: its last step so far
+  list<int> latest_;          // per device: its latest step
   list<int> writer_;          // per buffer: the last step that wrote it
-  list<foreign_read> reads_;  // those that some later write may still run into
+  list<foreign_read> reads_;  // those that a later write may still race with
 };
 
 }  // namespace dsl::detail::checking

@@ -6,7 +6,7 @@
 
 namespace dsl::detail::checking {
 
-/// What a step_checker has come to after some of a plan's steps.
+/// The state of a step_checker after some of a plan's steps.
 template <graph_sizes Graph, plan_sizes Plan, int Micros>
 struct snapshot {
   plan_verdict verdict{};
@@ -47,10 +47,10 @@ struct out_of_snapshot {
   }
 };
 
-/// Steps of a plan that are checked in one evaluation; each takes some 400 of Clang's steps, 8,000 of GCC's operations.
+/// The number of steps checked in one evaluation; each takes about 400 of Clang's steps, or 8,000 of GCC's operations.
 inline constexpr int steps_a_part = plans_at_once ? 2048 : 1536;
 
-/// A network's plan and what its tables say. The parts that follow take them for right.
+/// A network's plan and the verdict on its tables, which the parts below rely on.
 template <class Network, plan_options Options>
 struct checked_tables {
   static constexpr auto const& plan = planned<Network, Options>::value;
@@ -64,7 +64,7 @@ struct checked_tables {
   }();
 };
 
-/// What the check has come to after part number Part of the steps, of Size steps each; 0 is in front of them.
+/// The state of the check after part number Part, with Size steps each. Part 0 is before the first step.
 template <class Network, plan_options Options, int Size, int Part>
 struct checked_steps : checked_tables<Network, Options> {
   using tables = checked_tables<Network, Options>;
@@ -90,7 +90,7 @@ struct checked_steps<Network, Options, Size, 0> : checked_tables<Network, Option
       typename checked_tables<Network, Options>::state value{.verdict = checked_tables<Network, Options>::verdict};
 };
 
-/// What verify() says of a network's plan, found in parts.
+/// The verdict on a network's plan, found in parts; equal to that of verify().
 template <class Network, plan_options Options, int Size = steps_a_part>
 struct checked_plan : checked_tables<Network, Options> {
   using tables = checked_tables<Network, Options>;
@@ -105,7 +105,7 @@ struct checked_plan : checked_tables<Network, Options> {
   }();
 };
 
-/// What verify() says of a network's plan.
+/// Returns the verdict on a network's plan; equal to that of verify().
 template <class Network, plan_options Options>
 constexpr plan_verdict verdict_of_plan() {
   if constexpr (is_small<Network, Options>)

@@ -9,7 +9,7 @@ namespace dsl::detail::checking {
 struct buffer_state {
   lifetime life{};
   content what = content::activation;
-  int micro = -1;         // whose
+  int micro = -1;         // the micro-batch that it belongs to
   int owner = -1;         // root tensor, node, or parameter
   int writer = -1;        // last step that wrote it
   int first_reader = -1;  // of the current group
@@ -19,8 +19,8 @@ struct buffer_state {
   constexpr void take(content c, int m, int index) { what = c, micro = m, owner = index; }
 };
 
-/// Executes a plan's memory instead of its arithmetic: which value does each buffer hold? One call per operand, each of
-/// them in constant time but for the concats that a value completes.
+/// Executes a plan's memory instead of its arithmetic: it knows which value each buffer holds. One call per operand,
+/// each in constant time except for the concats that a value completes.
 class replay {
  public:
   [[gnu::cold]] constexpr replay(graph_view const& g, plan const& p, layout const& l)
@@ -44,7 +44,8 @@ class replay {
 
   [[gnu::cold]] constexpr plan_verdict const& verdict() const { return verdict_; }
 
-  /// Steps of one group run together: what they use is in use from the first one on.
+  /// Begins a step. The steps of one group run together: a buffer that one uses counts as in use from the group's first
+  /// step on.
   [[gnu::cold]] constexpr void begin(int index) {
     step const* before = step_ < 0 ? nullptr : &p_.steps[step_];
     step const& s = p_.steps[index];
@@ -55,7 +56,7 @@ class replay {
     verdict_.step = index;
     if (s.micro != micro_) turn_to(s.micro);
   }
-  /// Everything below is about one micro-batch; there must be such.
+  /// Selects the micro-batch, which must exist, that the functions below are about.
   [[gnu::cold]] constexpr void turn_to(int micro) {
     micro_ = micro;
     now_ = &micros_[micro];
@@ -73,14 +74,14 @@ class replay {
     return false;
   }
 
-  // ---- operands, in the order in which a step has to have them ----
+  // ---- operands, in the order in which a step must have them ----
 
   [[gnu::cold]] constexpr bool read_activation(int t) {
     if (!next(content::activation, access::read, t) || !placed(activation_places_[t], 0)) return false;
     if (now_->missing[shared_activations_->original[t]] > 0) return breaks(plan_rule::every_read_has_its_write, t);
     return holds(content::activation, shared_activations_->root[t]) && read();
   }
-  /// All of a node's output, or, for a copy, the part of a concat's output after channel `slice`.
+  /// Writes a whole output or, for a copy, the part of a concat's output from channel `slice` on.
   [[gnu::cold]] constexpr bool write_activation(int t, int slice = 0) {
     if (!next(content::activation, access::write, t) || !placed(activation_places_[t], slice)) return false;
     int const root = shared_activations_->root[t];
@@ -113,14 +114,14 @@ class replay {
     return next(content::parameter, how, k) && placed({p_.parameter_buffers[k], 0}, 0) &&
            (how == access::read ? read() : write(false));
   }
-  /// Where the sum of all micro-batches' gradients is.
+  /// Uses the sum of all micro-batches' gradients of a parameter.
   [[gnu::cold]] constexpr bool parameter_gradient(int k, access how = access::write) {
     return next(content::parameter_gradient, how, k) && placed({p_.parameter_gradient_buffers[k], 0}, 0) &&
            write(false);
   }
 
-  /// What a node keeps for its backward pass, what the loss reads and writes, a later micro-batch's gradient of a
-  /// parameter: in any buffer that fits.
+  /// Writes, into any buffer that fits, what is no tensor or parameter: what a node saves for its backward pass, labels
+  /// and metrics, or a later micro-batch's gradient of a parameter.
   [[gnu::cold]] constexpr bool write_other(content what, int index, contents const& c) {
     if (!next(what, access::write, index)) return false;
     if (!fits(p_, current().buffer, c) || current().channel != 0)
@@ -133,14 +134,14 @@ class replay {
     return next(what, access::read, index) && placed({buffer, 0}, 0) && holds(what, index) && read();
   }
 
-  /// Adds to what an earlier micro-batch wrote.
+  /// Adds to the metrics that an earlier micro-batch wrote.
   [[gnu::cold]] constexpr bool accumulate_metrics() {
     if (!next(content::metrics, access::accumulate, 0) || !placed({p_.metrics, 0}, 0)) return false;
     state const& b = buffers_[current().buffer];
     return (b.is(content::metrics, 0, 0) || breaks(plan_rule::values_live_to_their_last_use, 0)) && write(false);
   }
 
-  /// The operand that was checked last.
+  /// Returns the operand that was checked last.
   [[gnu::cold]] constexpr operand const& current() const { return p_.operands[at_ - 1]; }
 
   // ---- what the host reads after the last step ----
@@ -158,7 +159,7 @@ class replay {
     return all;
   }
 
-  /// Moves all that the replay has come to into a snapshot, or out of it.
+  /// Moves the state of the replay into a snapshot, or out of it.
   template <class Snapshot, class Move>
   [[gnu::cold]] constexpr void exchange(Snapshot& s, Move move) {
     move(buffers_, s.buffers);
@@ -174,12 +175,12 @@ class replay {
   }
 
  private:
-  /// What a micro-batch has come to.
+  /// The state of a micro-batch.
   struct progress {
-    list<int> missing{};            // per tensor: parts that have not been written yet
+    list<int> missing{};            // per tensor: number of parts not written yet
     list<bool> activation_begun{};  // per root
     list<bool> gradient_begun{};    // per root
-    list<int> contributions{};      // per tensor: gradient contributions that have not arrived yet
+    list<int> contributions{};      // per tensor: number of gradient contributions still missing
   };
   using state = buffer_state;
 
@@ -201,7 +202,8 @@ class replay {
     return buffers_[current().buffer].is(what, micro_, index) ||
            breaks(plan_rule::values_live_to_their_last_use, index);
   }
-  /// A root's first write ends the life of what was in its buffer. Once begun, a root must not lose the buffer.
+  /// Takes the buffer for a root at its first write, which ends the life of its former content. Later the root must
+  /// still have it.
   [[gnu::cold]] constexpr bool owns(content what, int root, bool& begun) {
     state& b = buffers_[current().buffer];
     if (begun) return b.is(what, micro_, root) || breaks(plan_rule::values_live_to_their_last_use, root);
@@ -221,7 +223,7 @@ class replay {
     use(b);
     return true;
   }
-  /// `another_slice`: the steps of a group may write different slices of one value.
+  /// Checks a write. `another_slice`: the steps of a group may write different slices of one value.
   [[gnu::cold]] constexpr bool write(bool another_slice) {
     state& b = buffers_[current().buffer];
     if (p_.buffers[current().buffer].device != p_.steps[step_].device)
@@ -240,8 +242,8 @@ class replay {
     b.life.last = time_;
   }
 
-  /// The current operand is written into a buffer that its step reads: into other channels, or, elementwise, into the
-  /// same ones.
+  /// Whether the current operand may be written into a buffer that its step reads: into other channels or, by an
+  /// elementwise operation, into the same ones.
   [[gnu::cold]] constexpr bool overwrites_safely() {
     step const& s = p_.steps[step_];
     operand const& w = current();
@@ -256,7 +258,7 @@ class replay {
     }
     return true;
   }
-  /// Whether a step's operation computes the same whether its result lies where this operand is or elsewhere.
+  /// Whether a step's operation gives the same result if it is written over the operand `read`.
   [[gnu::cold]] constexpr bool may_overwrite(step const& s, operand const& read) const {
     if (s.node < 0) return false;
     operations::row const& row = facts_of(g_.nodes[s.node]);
@@ -265,7 +267,7 @@ class replay {
     if (read.what == content::gradient) return row.gradient_in_place;
     return row.gradient_over_input && read.index == g_.input(g_.nodes[s.node], s.edge);
   }
-  /// Channels of its buffer that a tensor operand covers.
+  /// Returns the number of the buffer's channels that a tensor operand covers.
   [[gnu::cold]] constexpr long long extent(operand const& o) const {
     step const& s = p_.steps[step_];
     bool const copies = s.what == action::copy_forward || s.what == action::copy_backward;
@@ -273,11 +275,13 @@ class replay {
     return g_.shape_of(tensor).size() / p_.buffers[o.buffer].shape.area();
   }
 
-  /// A value, or one part of a concat's, is there; so may be the concats that it is a slice of.
+  /// Records that a value, or a part of a concat's value, has been written; this may complete the concats that contain
+  /// it.
   [[gnu::cold]] constexpr void arrive(int t) {
     while (t >= 0 && --now_->missing[t] == 0) t = shared_activations_->parent[t];
   }
-  /// One contribution to a gradient is there. The last one completes those of its slices and of what it renames, too.
+  /// Records one contribution to a gradient. The last one also completes the gradients of its slices and of what it
+  /// renames.
   [[gnu::cold]] constexpr bool arrive_gradient(int tensor) {
     list<int> arrived;
     for (int t = tensor;;) {
@@ -299,7 +303,7 @@ class replay {
   list<state> buffers_;
   list<progress> micros_;
   plan_verdict verdict_{};
-  int micro_ = -1;  // the one that the current step is about, and what is known of it
+  int micro_ = -1;  // that of the current step; the pointers below belong to it
   progress* now_ = nullptr;
   sharing const* shared_activations_ = nullptr;
   sharing const* shared_gradients_ = nullptr;

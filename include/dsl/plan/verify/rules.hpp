@@ -3,7 +3,7 @@
 
 namespace dsl {
 
-/// What every plan must keep, each with one sentence in explain().
+/// The rules that every plan must keep; explain() has a sentence for each.
 enum class plan_rule : unsigned char {
   holds,
   tables_cover_the_graph,
@@ -36,7 +36,7 @@ enum class plan_rule : unsigned char {
   devices_do_not_race,
 };
 
-/// The first broken rule of a plan: at which step (-1: in no step), and about which tensor, node, parameter or buffer.
+/// The first broken rule of a plan, its step (-1: none), and the tensor, node, parameter or buffer concerned.
 struct plan_verdict {
   plan_rule broken = plan_rule::holds;
   int step = -1;
@@ -45,7 +45,7 @@ struct plan_verdict {
   constexpr bool holds() const { return broken == plan_rule::holds; }
 };
 
-/// The sentence of a rule, for messages at run time.
+/// Returns the sentence of a rule, for messages at run time.
 [[gnu::cold]] constexpr char const* explain(plan_rule r) {
   switch (r) {
     case plan_rule::holds: return "the plan keeps every rule";

@@ -5,46 +5,46 @@
 
 namespace dsl::detail::checking {
 
-/// What each step may be and which operands it has, from the graph alone:
+/// Checks which steps there are and which operands each has, from the graph alone:
 ///   load             -> input, labels, or one of them
-///   forward          inputs, parameters, a cancelled bias in front of batch_norm -> statistics or argmax, output
+///   forward          inputs, parameters, a cancelled bias before batch_norm -> statistics or argmax, output
 ///   copy_forward     input -> its slice of the output
 ///   loss             result, labels -> metrics, gradient
-///   backward         input and output where the derivative needs them, statistics, gamma, beta, their gradients,
+///   backward         input and output as the derivative needs them, statistics, gamma, beta, their gradients,
 ///                    argmax, output's gradient -> input's gradient
 ///   backward_weights input, output's gradient -> the parameters' gradients
 ///   backward_data    output's gradient, kernel -> input's gradient
 ///   copy_backward    the input's slice of the output's gradient -> input's gradient
-///   add_gradients    of a parameter: a later micro-batch's gradient -> the sum of those before
+///   add_gradients    a parameter's gradient of a later micro-batch -> the sum of those before
 ///   all_reduce       gradients of parameters that are neighbours in memory
-///   measure          -> the sum of its device's squared gradients: it runs over the whole region
-///   update           where they are measured, those of each device; and it runs over whole regions
+///   measure          -> the sum of the device's squared gradients, over the whole region
+///   update           each device's sum of squares if measured; it works on whole regions
 class step_checker {
  public:
-  /// What has been done with a node, and in which buffers it keeps what its backward pass needs.
+  /// What has been done with a node, and which buffers hold what its backward pass needs.
   struct progress {
     bool forward = false;
     bool backward = false;
     bool backward_data = false;
-    int activation = -1;  // fused after it
+    int activation = -1;  // the relu fused into it
     int kept = -1;        // buffer: statistics or argmax
   };
   struct copies {
     bool forward = false;
     bool backward = false;
   };
-  /// The batch of a micro-batch.
+  /// Which parts of a micro-batch have been loaded.
   struct arrival {
     bool pictures = false;
     bool labels = false;
     int kept_labels = -1;  // buffer
   };
-  /// A parameter's gradient.
+  /// The state of a parameter's gradient.
   struct summation {
-    int written = 0;       // micro-batches whose own has been written
-    int summed = 0;        // and is in the sum
-    int beside = -1;       // buffer of the one that is still to be added
-    bool reduced = false;  // over all towers
+    int written = 0;       // number of micro-batches whose gradient has been written
+    int summed = 0;        // number of them in the sum
+    int beside = -1;       // buffer of the gradient to be added next
+    bool reduced = false;  // whether it has been summed over all towers
   };
 
   [[gnu::cold]] constexpr step_checker(graph_view const& g, plan const& p, layout const& l)
@@ -64,7 +64,7 @@ class step_checker {
     }
   }
 
-  /// Checks steps from `first` up to, and without, `end`; the last of them all completes the check.
+  /// Checks the steps [first, end); with the plan's last step it completes the check.
   [[gnu::cold]] constexpr plan_verdict run(int first, int end) {
     for (int s = first; s < end; ++s)
       if (!check(s)) return memory_.verdict();
@@ -73,7 +73,7 @@ class step_checker {
   }
   [[gnu::cold]] constexpr list<lifetime> lifetimes() const { return memory_.lifetimes(); }
 
-  /// Moves all that the check has come to into a snapshot, or out of it.
+  /// Moves the state of the check into a snapshot, or out of it.
   template <class Snapshot, class Move>
   [[gnu::cold]] constexpr void exchange(Snapshot& s, Move move) {
     memory_.exchange(s, move);
@@ -116,7 +116,7 @@ class step_checker {
     return names_its_node(s) && operands_of(s) && memory_.end();
   }
 
-  /// Executors choose a kernel, or a transfer's licence to read another device's memory, by these fields alone.
+  /// Checks the fields by which executors choose a kernel, or allow a transfer to read another device's memory.
   [[gnu::cold]] constexpr bool names_its_node(step const& s) {
     bool const of_no_node =
         s.what == action::load || s.what == action::all_reduce || s.what == action::measure || s.what == action::update;
@@ -167,7 +167,7 @@ class step_checker {
     return micro_ > 0 || now_->batch.kept_labels == p_.labels || breaks(plan_rule::operands_are_what_the_step_needs);
   }
 
-  /// Whether step n may compute `next`, too: it alone reads the value between them.
+  /// Whether step n may also compute `next`, which alone must read the value between them.
   [[gnu::cold]] constexpr bool fuses(int n, int next, op kind) {
     bool const allowed = is_node(next) && g_.nodes[next].kind == kind &&
                          (kind != op::activation || g_.nodes[next].function == function::relu) &&
@@ -215,7 +215,7 @@ class step_checker {
     }
     return true;
   }
-  /// What a forward step keeps besides its output, where its gradient is wanted.
+  /// Checks what a forward step saves besides its output, if its gradient is needed.
   [[gnu::cold]] constexpr bool keep(int n, node const& x) {
     target const& to = p_.options.target;
     operations::kept const what = facts_of(x).kept;
@@ -242,7 +242,7 @@ class step_checker {
   }
 
   [[gnu::cold]] constexpr bool is_edge(step const& s, node const& x) const { return s.edge >= 0 && s.edge < x.inputs; }
-  /// The first channel of an input's part in its node's output: concats alone have parts.
+  /// Returns the first channel of an input in its node's output: 0 except for a concat.
   [[gnu::cold]] constexpr int slice_of(step const& s, node const& x) const {
     int channel = 0;
     if (x.kind == op::concat)
@@ -255,7 +255,7 @@ class step_checker {
     return once(now_->copied[x.first_input + s.edge].forward, s.node) && memory_.read_activation(g_.input(x, s.edge)) &&
            memory_.write_activation(x.output, slice_of(s, x)) && comes_before_its_blocks_rest(s, x);
   }
-  /// Executors that compute in whole blocks fill up what a tensor leaves of a buffer's last one.
+  /// Checks the order of copies: executors that compute in whole blocks also write the rest of a tensor's last block.
   [[gnu::cold]] constexpr bool comes_before_its_blocks_rest(step const& s, node const& x) {
     if (p_.options.target.channel_block == channels_last) return true;
     placement const& at = p_.activations[micro_ * g_.size.tensors + x.output];
@@ -265,7 +265,7 @@ class step_checker {
     for (int i = s.edge; i + 1 < x.inputs; ++i) {
       begin += g_.input_shape(x, i).channels;
       if (begin / block > last) break;
-      if (s.group >= 0) return breaks(plan_rule::groups_are_independent, s.node);  // nothing comes first in a group
+      if (s.group >= 0) return breaks(plan_rule::groups_are_independent, s.node);  // a group has no order
       if (now_->copied[x.first_input + i + 1].forward)
         return breaks(plan_rule::copies_fill_blocks_from_the_front, s.node);
     }
@@ -294,7 +294,7 @@ class step_checker {
     return !facts_.needs_gradient[facts_.loss_target] || memory_.contribute(facts_.loss_target);
   }
 
-  /// After it there is no step of its device: check() sees to that.
+  /// Checks an update. check() ensures that no step of its device follows.
   [[gnu::cold]] constexpr bool update(step const& s) {
     if (!facts_.training) return breaks(plan_rule::parameters_are_updated_once_after_their_gradients);
     for (int d = 0; p_.options.gradient_norm && d < g_.size.devices; ++d) {
@@ -303,7 +303,7 @@ class step_checker {
     }
     return updated_[s.device] = true;
   }
-  /// Nobody writes a gradient that is whole.
+  /// Checks a measure step. No gradient changes once it is complete.
   [[gnu::cold]] constexpr bool measure(step const& s) {
     constexpr plan_rule rule = plan_rule::gradients_are_measured_when_they_are_whole;
     if (!facts_.training || !p_.options.gradient_norm || measured_[s.device] >= 0 || micro_ != p_.micro_batches - 1)
@@ -319,7 +319,7 @@ class step_checker {
     return true;
   }
 
-  /// Executors sum from the first operand's begin to the last one's end.
+  /// Checks an all_reduce. Executors sum from the first operand's beginning to the last one's end.
   [[gnu::cold]] constexpr bool all_reduce(step const& s) {
     constexpr plan_rule rule = plan_rule::gradients_are_reduced_once_when_they_are_whole;
     if (!facts_.training || p_.options.all_reduce_buckets == 0 || s.operands == 0) return breaks(rule);
@@ -342,7 +342,7 @@ class step_checker {
     return x.role == role::bias && facts_.bias_is_cancelled(g_, g_.nodes[x.node]);
   }
 
-  /// Gradients of a node's parameters: trainable ones, but no cancelled bias.
+  /// Checks the gradients of a node's parameters: of the trainable ones, but of no cancelled bias.
   [[gnu::cold]] constexpr bool parameter_gradients(node const& x) {
     bool const without_bias = facts_.bias_is_cancelled(g_, x);
     for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
@@ -394,7 +394,8 @@ class step_checker {
              memory_.parameter(x.first_parameter, access::read) && memory_.contribute(in);
     return breaks(plan_rule::steps_fit_their_node, s.node);
   }
-  /// A step for each input whose gradient somebody wants; the first input's is there for the parameters, too.
+  /// Checks the backward step of an input whose gradient is needed. The first input's step also computes the
+  /// parameters' gradients.
   [[gnu::cold]] constexpr bool backward_of_input(step const& s, node const& x, operations::row const& row) {
     progress const& d = now_->nodes[s.node];
     if (!is_edge(s, x) || s.edge > 1 || s.activation != d.activation)
@@ -421,7 +422,7 @@ class step_checker {
     return (!first || parameter_gradients(x)) && memory_.read_gradient(out) && (!wanted || memory_.contribute(in));
   }
 
-  /// Nothing was left out, and what the host reads is there.
+  /// Checks that nothing was left out and that the host finds what it reads.
   [[gnu::cold]] constexpr bool check_end() {
     bool const inference = p_.options.mode == mode::inference;
     int const result = g_.result();

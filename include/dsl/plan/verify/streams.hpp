@@ -5,9 +5,9 @@
 
 namespace dsl {
 
-/// Whether two queues give what the plan gives in its own order: of any two steps that share memory and do not both
-/// only read it, the later one comes after the earlier. With channels last, tensors in different channels of one
-/// buffer share no memory. Returns the first step that may come too early, or -1.
+/// Checks that two streams give what the plan gives in its own order: of any two steps that share memory, unless both
+/// only read it, the later one comes after the earlier. With channels last, tensors in different channels of one buffer
+/// share no memory. Returns the first step that may come too early, or -1.
 [[gnu::cold]] constexpr int first_race(graph_view const& g, plan const& p, plan_streams const& q) {
   int const steps = p.steps.size();
   auto const holds_channels = [&](operand const& o) {
@@ -23,7 +23,7 @@ namespace dsl {
   for (int s = 0; s < steps; ++s) {
     if (q.stream[s] < 0 || q.stream[s] > 1 || q.wait[s] >= s) return s;
     if (q.wait[s] >= 0 && q.stream[q.wait[s]] == q.stream[s]) return s;
-    // Everything of the other queue up to the last step that this queue has waited for is done.
+    // All steps of the other stream up to the last one that this stream has waited for are finished.
     int done = -1;
     for (int t = 0; t <= s; ++t)
       if (q.stream[t] == q.stream[s] && q.wait[t] > done) done = q.wait[t];
