@@ -14,30 +14,31 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Throws executor_error, in all processes, where one has another text than process 0. At most 127 characters count.
+/// Throws executor_error in all processes if one has another text than process 0. Only the first 127 characters are
+/// compared.
 [[gnu::cold]] void agree_on_text(process_group& all, char const* what, std::string const& text);
 
-/// That all processes have the same pictures. `what` is "train" or "validation".
+/// Checks that all processes have the same pictures. `what` is "train" or "validation".
 [[gnu::cold]] void agree_on_data(process_group& all, dataset const* data, char const* what);
 
-/// That all processes train the same network in the same way.
+/// Checks that all processes train the same network in the same way.
 [[gnu::cold]] void agree_on_network(process_group& all, engine& e);
 
-/// All that processes compare around a training. What can't change is compared once; parameters, which cost a pass over
-/// all of them, where one process has changed them since.
+/// The checks that processes make around a training. What cannot change is compared once; parameters, whose comparison
+/// reads all of them, only after a process has changed them.
 class agreement final : public process_checks {
  public:
   agreement(process_group* all, engine& e) : all_(all), engine_(e) {}
 
-  /// The engine says so: parameters or slots came from outside, or a step is about to move them.
+  /// Called by the engine: parameters or slots were written from outside, or a step is about to update them.
   void parameters_written() { written_ = true; }
   void parameters_trained() { trained_ = true; }
 
   [[gnu::cold]] void before_fit(fit_terms const& t) override;
   [[gnu::cold]] void after_epoch() override { agree_on_parameters(); }
   [[gnu::cold]] void before_evaluation(dataset const& data, int batch_size) override;
-  /// One exchange a step. All that the steps themselves could bring apart is in it, so that parameters need comparing
-  /// only where one process, which the others can't know of, has written some.
+  /// Exchanges once per step whatever could make the steps themselves diverge. So parameters need comparing only if a
+  /// process has written some, which the others cannot know.
   void before_batch(int size, double learning_rate, std::uint64_t steps, target_kind targets) override;
   void before_epoch(double learning_rate) override { all_->agree("the epoch's learning rate", learning_rate); }
 
@@ -46,7 +47,7 @@ class agreement final : public process_checks {
   void broadcast(char const* what, std::string& text) override { all_->broadcast(what, text); }
   void ask(int what) override { ask_ = what; }
   int asked() const override { return asked_; }
-  /// The engine, which sends what this process asks for and says what any process did.
+  /// For the engine, which sends this process's request and reports the highest of all processes'.
   int own_request() const { return ask_; }
   void requested(int what) { asked_ = what; }
   void sum(char const* what, long long* numbers, int count) override { sum_of(what, numbers, count); }
@@ -68,9 +69,9 @@ class agreement final : public process_checks {
       for (int q = 0; q < all_->processes(); ++q) numbers[i] += all.data()[1LL * q * count + i];
     }
   }
-  /// Network and options stay what they are.
+  /// Compares network and options, once, since they do not change.
   [[gnu::cold]] void meet();
-  /// After an epoch validation may have done it already.
+  /// Compares parameters, unless validation has done so in this epoch already.
   [[gnu::cold]] void agree_on_parameters();
   [[gnu::cold]] void compare_parameters();
 

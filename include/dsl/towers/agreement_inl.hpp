@@ -41,7 +41,7 @@ TYPENET_INLINE void agree_on_network(process_group& all, engine& e) {
   all.agree_on_fingerprint("the network", fingerprint_of(e.graph()));
   all.agree_on_fingerprint("what is frozen", fingerprint_of_frozen(e.graph()));
   all.agree("the seed", static_cast<double>(o.seed));
-  all.agree_on_fingerprint("the seed", o.seed);  // a double has 53 of its bits
+  all.agree_on_fingerprint("the seed", o.seed);  // a double holds only 53 of its bits
   all.agree("the loss", static_cast<int>(o.loss));
   all.agree("the number of micro-batches", o.micro_batches);
   all.agree("the label smoothing", o.label_smoothing);
@@ -54,7 +54,7 @@ TYPENET_INLINE void agree_on_network(process_group& all, engine& e) {
   all.agree("the optimizer's epsilon", o.update.epsilon);
   all.agree("the norm that gradients are clipped to", o.update.clip.norm);
   all.agree("the value that gradients are clipped to", o.update.clip.value);
-  all.agree_on_fingerprint("the optimizer's rule", fingerprint_of(o.update));  // with the rest of it
+  all.agree_on_fingerprint("the optimizer's rule", fingerprint_of(o.update));  // including its parameters
   all.agree("batch_norm's momentum", o.batch_norm_momentum);
   all.agree("batch_norm's running variance", o.unbiased_running_variance);
 }

@@ -11,26 +11,26 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// What the ranks of one process share: once one of them has failed, no other waits for it.
+/// The state shared by the ranks of a process: once one of them has failed, no other waits for it.
 class common_fate {
  public:
   explicit common_fate(process_group* world) : world_(world) {}
 
-  mutex guard;  // of all that ranks wait for; they hold it where a function says so
+  mutex guard;  // protects all that ranks wait for; callers hold it if a function says so
   condition changed;
 
-  /// Holding the guard. Throws peer_error where a rank has failed.
+  /// Throws peer_error if a rank has failed. The caller holds the guard.
   void require() const;
   bool broken() const { return broken_; }
   [[gnu::cold, noreturn]] void refuse() const { throw peer_error(why_); }
 
-  /// Holding the guard. An exchange that is under way ends, too.
+  /// Records a failure and interrupts an exchange under way. The caller holds the guard.
   [[gnu::cold]] void break_with(std::string const& why);
-  /// Holding the guard: until nobody reads or writes the ranks' numbers for other processes.
+  /// Waits until nobody reads or writes the ranks' numbers for other processes. The caller holds the guard.
   [[gnu::cold]] void wait_for_exchange();
 
-  /// work() talks to other processes, on one thread at a time. Without the guard. What it throws is everybody's
-  /// failure.
+  /// Calls work(), which communicates with other processes, on one thread at a time. The caller does not hold the
+  /// guard. An exception in work() is a failure of all ranks.
   template <class F>
   void exchange(F work) {
     struct turn {
@@ -51,7 +51,7 @@ class common_fate {
       work();
     } catch (std::exception const& e) {
       lock const held(guard);
-      require();  // somebody else's failure has interrupted it
+      require();  // another failure has interrupted the exchange
       break_with(e.what());
       throw;
     } catch (...) {

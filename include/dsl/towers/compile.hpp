@@ -11,7 +11,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Executors on the host say how many cores a tower gets, others how many devices there are.
+/// Returns a factory of one engine per tower. Executors on the host say how many cores a tower gets, others how many
+/// devices there are.
 template <class Executor>
 [[gnu::cold]] tower_factory factory_of(Executor const& on, int towers) {
   static_assert(
@@ -34,7 +35,7 @@ template <class Executor>
 
 namespace dsl::TYPENET_MODE {
 
-/// An engine of several, one a device; throws option_error where there are not so many.
+/// Returns an engine made of one engine per device; throws option_error if there are too few devices.
 template <executor Executor>
 [[gnu::cold]] std::unique_ptr<engine> make_towers(Executor const& on, graph_view const& g, engine_options const& o,
                                                   towers const& t) {
@@ -47,11 +48,12 @@ template <executor Executor>
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// A network that has its towers: replicate<G, ...>.
+/// A network that states its towers: replicate<G, ...>.
 template <class Network>
 concept replicated = requires { Network::replicas; };
 
-/// A type that has its towers takes devices and processes from the value; number and policy may be left out there.
+/// Combines the towers of the type and of the argument: devices and processes come from the argument, which may leave
+/// out number and policy if the type states them.
 template <class Network>
 [[gnu::cold]] towers towers_of(towers t) {
   if constexpr (replicated<Network>) {
@@ -71,9 +73,8 @@ template <class Network>
 
 namespace dsl::TYPENET_MODE {
 
-/// A network on several devices; throws option_error where there are not so many. Of a replicate<G, ...> devices and
-/// processes are those of the value, G and policy the type's; option_error where the value has others. Its defaults, 1
-/// and host_merge, count as left out.
+/// Prepares a network for training on several devices. Throws option_error if there are too few, and if a replicate<G,
+/// ...> is given another number or policy than its own; the defaults, 1 and host_merge, count as not given.
 template <class Network, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, Towers const& t, compile_options const& o) {
   if constexpr (Network::is_sound)
@@ -88,7 +89,7 @@ template <class Network, executor Executor, optimizer Optimizer, std::same_as<to
   detail::require_crossentropy_suits<Network>();
   return compile<Network>(on, optimizer, t, compile_options{});
 }
-/// Without the value, the devices are 0, 1, 2, ... of this process.
+/// Prepares a replicate<G, ...> for training on devices 0, 1, 2, ... of this process.
 template <detail::replicated Network, executor Executor, optimizer Optimizer>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, compile_options const& o) {
   return compile<Network>(on, optimizer, towers{}, o);

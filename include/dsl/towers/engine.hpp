@@ -15,8 +15,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// G engines as one: each runs its part of every batch on a thread of its own, they meet where gradients are summed,
-/// and all of them make the same update, so that every engine keeps the same parameters, to the bit.
+/// G engines as one. Each runs its part of every batch on its own thread; they meet where gradients are summed, and all
+/// make the same update, so that all engines keep the same parameters, bit by bit.
 class towers_engine final : public engine {
  public:
   [[gnu::cold]] towers_engine(tower_factory const& factory, graph_view const& g, engine_options const& o,
@@ -25,7 +25,8 @@ class towers_engine final : public engine {
 
   [[gnu::cold]] int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) override;
   bool keeps(dataset const& data, augmentation const& augment) const override;
-  /// Each tower keeps the data set and fetches its part of each batch; -1 where one of them can't, before any begins.
+  /// Lets each tower keep the data set and fetch its part of each batch. Returns -1, before any tower begins, if one of
+  /// them cannot.
   [[gnu::cold]] int prepare_resident(dataset const& data, augmentation const& augment, batch_part part,
                                      bool shuffle) override;
   void start_epoch(int which, int epoch, std::int64_t step) override;
@@ -33,7 +34,7 @@ class towers_engine final : public engine {
   void run(int which, batch_view const& batch) override;
 
   batch_metrics metrics(int which) override;
-  /// What this process brings of a batch.
+  /// Returns this process's share of a batch.
   batch_part share_of(int batch) const override;
   void read_result(int which, float* out) override;
 
@@ -49,7 +50,7 @@ class towers_engine final : public engine {
   int channel_block() const override { return at(0).channel_block(); }
   int replicas() const override { return group_.ranks(); }
   process_checks* processes() override { return world_ ? &agreement_ : nullptr; }
-  /// One tower's engine; for tests.
+  /// Returns one tower's engine, for tests.
   engine& at(int tower) const { return *engines_[static_cast<std::size_t>(tower)]; }
 
  private:
@@ -57,7 +58,7 @@ class towers_engine final : public engine {
     batch_part part{0};
     int program = -1;
   };
-  /// A rank's report of a step to the others, without padding, whose bytes would have no value.
+  /// A rank's report of a step to the others, without padding, since padding bytes would be indeterminate.
   struct report {
     batch_metrics metrics{};
     long long asks = 0;  // process_checks::ask
@@ -66,11 +67,11 @@ class towers_engine final : public engine {
     dsl::mode mode = dsl::mode::inference;
     batch_part part{0};
     target_kind targets = target_kind::classes;
-    bool resident = false;  // the towers fetch their batches themselves
+    bool resident = false;  // whether the towers fetch their batches themselves
     list<share> each{};
   };
 
-  /// make(engine, its part), on each tower's thread; returns the program's number here.
+  /// Calls make(engine, its part) on each tower's thread and adds the program. Returns its number.
   template <class F>
   [[gnu::cold]] int add(program const& wanted, F make) {
     program& p = programs_.emplace(wanted);
@@ -89,17 +90,17 @@ class towers_engine final : public engine {
     return programs_.size() - 1;
   }
 
-  /// Of a program's part, tower i's. In training, that of the whole batch: this process's share of it is what all its
-  /// towers have together.
+  /// Returns tower i's share of a program's part. In training the towers of all processes split the whole batch, and
+  /// `part` is the sum of this process's shares.
   batch_part own_part(mode m, batch_part const& part, int i) const;
   [[gnu::cold]] void require_samples(batch_part const& part) const;
   [[gnu::cold]] void meet_others();
   program const& program_of(int which) const;
-  /// Legal, and Keras's own rule; said once, by process 0 for the towers of all.
+  /// Warns of towers with a single sample, once and only in process 0. Keras allows them, too.
   [[gnu::cold]] void warn_of_single_samples(program const& p);
-  /// Of the exception that is being handled.
+  /// Returns the text of the exception that is being handled.
   [[gnu::cold]] static std::string cause();
-  /// "towers: tower 3 of 4": of all processes' towers.
+  /// Returns "towers: tower 3 of 4", counting the towers of all processes.
   [[gnu::cold]] std::string tower(int i) const { return tower_of_rank(group_.first_rank() + i); }
   [[gnu::cold]] std::string tower_of_rank(int rank) const;
   template <class F>
@@ -110,13 +111,13 @@ class towers_engine final : public engine {
   tower_policy policy_;
   int towers_;
   list<core_set> places_;
-  process_group* world_;  // of several processes, or null
+  process_group* world_;  // null unless there are several processes
   agreement agreement_;
   in_process_group group_;
   std::vector<std::unique_ptr<engine>> engines_;
   chain<program> programs_;
   bool warned_ = false;
-  list<report> metrics_;  // per rank, of the last run
+  list<report> metrics_;  // per rank: the metrics of the last run
   list<process_message> metrics_sent_, metrics_received_;
   tower_threads threads_;
 };

@@ -42,13 +42,13 @@ TYPENET_INLINE towers_engine::towers_engine(tower_factory const& factory, graph_
     int const device = t.devices.empty() ? i : t.devices[static_cast<std::size_t>(i)];
     engines_[static_cast<std::size_t>(i)] = factory.make(factory.executor, {i, towers_, device}, g, mine);
   });
-  // with other blocks a plan may have its batch_norms in another order, in which they would wait for each other
+  // with other blocks a plan may order its batch_norms differently, and the towers would wait for each other
   if (world_ && policy_.moments == tower_moments::synchronized)
     world_->agree("the channels of a block, which synchronized needs", channel_block());
 }
 
 TYPENET_INLINE towers_engine::~towers_engine() {
-  // each on its own thread, where the libraries' state of it is
+  // each on its own thread, which has the libraries' thread-local state
   threads_.run([this](int i) { engines_[static_cast<std::size_t>(i)].reset(); }, [](int) {});
 }
 
@@ -92,7 +92,7 @@ TYPENET_INLINE void towers_engine::start_epoch(int which, int epoch, std::int64_
 
 TYPENET_INLINE void towers_engine::run(int which, batch_view const& batch) {
   program const& p = program_of(which);
-  group_.require_all();  // parameters may differ
+  group_.require_all();  // after a failure parameters may differ
   if (batch.size != p.part.size)
     throw option_error(message({"batch: this program takes ", p.part.size, " samples, not ", batch.size}));
   long long const picture = graph_.output_shape(graph_.nodes[0]).size();
@@ -110,7 +110,7 @@ TYPENET_INLINE void towers_engine::run(int which, batch_view const& batch) {
   };
   if (p.mode == dsl::mode::training) {
     agreement_.parameters_trained();
-    // the others wait for whoever fails
+    // the others must not wait for the one that failed
     threads_.run(step, [this](int i) { group_.abort(message({tower(i), " failed in an earlier step: ", cause()})); });
   } else {
     on_all(step);
@@ -182,7 +182,7 @@ TYPENET_INLINE batch_part towers_engine::own_part(mode m, batch_part const& part
 }
 
 TYPENET_INLINE void towers_engine::require_samples(batch_part const& part) const {
-  if (part.size < 1 && !world_)  // of several processes, some may have none
+  if (part.size < 1 && !world_)  // some of several processes may have none
     throw option_error(message({"batch: a program needs 1 sample or more; found ", part.size}));
 }
 

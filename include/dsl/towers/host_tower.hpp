@@ -11,11 +11,11 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// A tower of an engine in host memory: its batch_norms meet those of the others through the communicator.
+/// A tower of an engine in host memory. Its batch_norms exchange moments with those of the other towers.
 template <class T>
 class host_tower final : public host::tower<T> {
  public:
-  /// `layout` says where running moments are.
+  /// `layout` gives the places of the running moments.
   [[gnu::cold]] host_tower(communicator& group, graph_view const& g, engine_options const& o, plan const& layout)
       : group_(group), graph_(g), options_(o), layout_(layout) {
     long long const count = layout.region_bytes[static_cast<int>(region::statistics)] / number_bytes;
@@ -47,7 +47,7 @@ class host_tower final : public host::tower<T> {
     if (moments_.empty()) return;
     for (std::size_t i = 0; i < moments_.size(); ++i) {
       sent_[i] = static_cast<double>(moments_[i]);
-      moments_[i] = 0;  // a NaN would stay: the next batch's replace these as 0 * old + new
+      moments_[i] = 0;  // a NaN would stay, since the next batch's moments replace these as 0 * old + new
     }
     group_.fold(batches, sent_.data(), static_cast<long long>(sent_.size()), mover(*this, running));
     for (std::size_t i = 0; i < sent_.size(); ++i)
@@ -148,8 +148,8 @@ class host_tower final : public host::tower<T> {
     return received_.data() + static_cast<std::size_t>(rank) * stride;
   }
 
-  /// In turn, each tower's batches go on from where those of the tower before it left the running value. Averaged, each
-  /// tower moves the same one, by as many batches as it had, and the mean of where they end is the new one.
+  /// Combines the running moments of all towers. `in_turn` applies the towers' batches one after the other. `averaged`
+  /// updates the same old value for each tower by its own batches and takes the mean of the results.
   struct mover final : rank_fold {
     host_tower const& tower;
     T const* running;
@@ -162,7 +162,7 @@ class host_tower final : public host::tower<T> {
       double sum = 0;
       int towers = 0;
       for (int r = 0; r < tower.group_.ranks(); ++r) {
-        if (batches[r] == 0) continue;  // it had no samples
+        if (batches[r] == 0) continue;  // the tower had no samples
         double kept = momentum;
         for (int more = static_cast<int>(batches[r]) - 1; more > 0; --more) kept *= momentum;
         double const own = kept * value + (1 - kept) * moments[r];
@@ -174,8 +174,8 @@ class host_tower final : public host::tower<T> {
     }
   };
 
-  /// From this tower's `count` values a channel, their means and then their summed squares of deviations: those of all
-  /// towers' values (Chan, Golub, LeVeque 1979), and how many these are. Moves the running moments by them.
+  /// Replaces means and summed squares of deviations of this tower's `count` values per channel by those of all towers'
+  /// values (Chan, Golub, LeVeque 1979), updates the running moments with them, and returns the number of all values.
   double join(plain::batch_norm_parameters<T> const& p, int channels, double count, double* moments, double momentum,
               bool unbiased) {
     auto const c = static_cast<std::size_t>(channels);
@@ -209,8 +209,8 @@ class host_tower final : public host::tower<T> {
   graph_view graph_;
   engine_options options_;
   plan const& layout_;
-  std::vector<T> moments_;       // of this tower's part, until the update
-  std::vector<double> momenta_;  // of each of these; -1: padding
+  std::vector<T> moments_;       // of this tower's batch, until the update
+  std::vector<double> momenta_;  // per moment: its momentum; -1: padding
   std::vector<T> numbers_;
   std::vector<double> sums_, sent_, received_;
 };

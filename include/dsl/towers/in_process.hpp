@@ -19,32 +19,33 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Ranks that are threads of one process, or of several: then those of process 0 come first. In one process they add up
-/// their numbers in place, each a part of them, so that a sum costs one pass over every rank's memory, shared by all
-/// cores. Processes do the same with each other; the bits are those of one process with as many ranks. There a sum may
-/// go on while the ranks compute.
+/// Ranks that are threads of one process, or of several processes, whose ranks are numbered in the order of the
+/// processes. In one process the ranks sum in place, each its part of the numbers, so that a sum costs one pass over
+/// every rank's memory, shared by all cores. Processes split a sum in the same way, and it may run while the ranks
+/// compute; the result has the bits of one process with as many ranks.
 class in_process_group {
  public:
-  /// `ranks` of this process; other processes may have other numbers of them. All make their groups at the same time.
+  /// Makes a group with `ranks` ranks in this process. Other processes may have other numbers; all make their groups at
+  /// the same time.
   [[gnu::cold]] explicit in_process_group(int ranks, process_group* world = nullptr);
   in_process_group(in_process_group const&) = delete;
   in_process_group& operator=(in_process_group const&) = delete;
 
-  /// Of all processes.
+  /// Returns the number of ranks in all processes.
   int ranks() const { return between_.ranks(); }
-  /// Of this one: [first_rank(), first_rank() + own_ranks()).
+  /// Returns the number of ranks in this process, which are [first_rank(), first_rank() + own_ranks()).
   int own_ranks() const { return calls_.size(); }
   int first_rank() const { return between_.first(); }
   int ranks_of(int process) const { return between_.ranks_of(process); }
-  /// For the thread that is the r-th rank of this process. Lives as long as the group.
+  /// Returns the communicator for the thread that is the r-th rank of this process. It lives as long as the group.
   communicator& at(int r) { return members_[r]; }
 
-  /// A rank gives up: whoever waits, and every call from now on, throws an executor_error that says why. Returns when
-  /// nobody uses the ranks' numbers any more.
+  /// Gives up: whoever waits, and every later call, throws an executor_error with this reason. Returns when nobody uses
+  /// the ranks' numbers any more.
   [[gnu::cold]] void abort(std::string const& why);
-  /// Throws that error where some rank has given up.
+  /// Throws that error if a rank has given up.
   void require_all();
-  /// Whether some rank has given up.
+  /// Whether a rank has given up.
   bool broken();
 
  private:
@@ -69,7 +70,7 @@ class in_process_group {
     bool broken() override { return group_.broken(); }
     void all_reduce(float* data, long long count) override { sum(data, count); }
     void all_reduce(double* data, long long count) override { sum(data, count); }
-    // Nothing is left to compute beside the last one, so that it should be small; but each costs two exchanges.
+    // Four buckets: no computation hides the last one's exchange, so it should be small; but each costs two exchanges.
     int buckets() const override { return group_.aside_ ? 4 : 1; }
     void start_all_reduce(float* data, long long count) override { start(data, count); }
     void start_all_reduce(double* data, long long count) override { start(data, count); }
@@ -131,15 +132,15 @@ class in_process_group {
 
   [[gnu::cold]] static int positive(int ranks);
 
-  /// Every rank's arrays are the caller's to use from here to part().
+  /// Waits for all ranks to make the same call. From here to part() the caller may use every rank's arrays.
   void meet(int seat, call const& c);
   void part();
   void wait_for_all();
 
-  /// Everybody else's result is what seat 0 has in `data` or `all`.
+  /// Copies the result, which seat 0 has in `data` or `all`, to another seat.
   void take_over(int seat, void* result, long long bytes);
 
-  /// One rank's part of the numbers, in pieces that stay in the cache.
+  /// Sums one rank's part of the numbers, in pieces that fit the cache.
   template <class T>
   void add_up(int seat, long long count) {
     long long const begin = count * seat / own_ranks(), end = count * (seat + 1) / own_ranks();
@@ -156,13 +157,13 @@ class in_process_group {
         std::memcpy(data_of<T>(r) + at, sums, static_cast<std::size_t>(n) * sizeof(T));
     }
   }
-  /// One rank's part of the numbers.
+  /// Folds one rank's part of the numbers.
   void fold(int seat, long long count, rank_fold const& f) const;
   template <class T>
   T* data_of(int seat) const {
     return static_cast<T*>(calls_[seat].data);
   }
-  /// By seat 0, while the others of this process wait.
+  /// Sums with other processes. Seat 0 does this while the other seats of this process wait.
   template <class T>
   void add_up_with_others(long long count) {
     for (int s = 0; s < own_ranks(); ++s) data_[s] = calls_[s].data;
@@ -175,16 +176,16 @@ class in_process_group {
 
   detail::common_fate fate_;
   detail::process_sums between_;
-  detail::list<call> calls_;  // per rank of this process, of the current round
-  detail::list<void*> data_;  // the same, of a sum
+  detail::list<call> calls_;  // the current call of each rank of this process
+  detail::list<void*> data_;  // the numbers to sum, likewise
   detail::chain<member> members_;
   int arrived_ = 0;
-  int last_ = 0;  // who came last
+  int last_ = 0;  // the last seat to arrive
   unsigned round_ = 0;
-  // Looks at round_ before a rank sleeps, some 0.2 ms: towers arrive that close at a batch_norm, and a sleep's end
-  // costs as much. Where ranks have no core each, the others need it.
+  // Number of polls of round_ before a rank sleeps, about 0.2 ms: towers reach a batch_norm that close together, and
+  // waking up takes as long. Zero if ranks share cores, which the others then need.
   int spins_ = 0;
-  detail::owner<detail::overlapped_sums> aside_;  // of several processes
+  detail::owner<detail::overlapped_sums> aside_;  // null unless there are several processes
 };
 
 }  // namespace dsl::TYPENET_MODE

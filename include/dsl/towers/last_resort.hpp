@@ -11,11 +11,11 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// While it lives, a thread waits; when the time is over, it says why on standard error and ends the process, with exit
-/// code 1. For calls that wait for other processes and know no deadline; whoever launched the process then ends those.
+/// A watchdog: unless it is destroyed in time, its thread prints a reason to standard error and ends the process with
+/// exit code 1. For calls that wait for other processes without a deadline; the launcher then ends those.
 class last_resort {
  public:
-  /// `why()` is called by that thread, when it comes to that.
+  /// The watchdog's thread calls why(context) when the time is over.
   [[gnu::cold]] last_resort(double seconds, std::string (*why)(void const*), void const* context);
   last_resort(last_resort const&) = delete;
   last_resort& operator=(last_resort const&) = delete;
@@ -34,7 +34,7 @@ class last_resort {
   thread_group thread_;
 };
 
-/// The same for a process that has said goodbye to others already, and has so long to end by itself.
+/// A watchdog for a process that has told others that it ends, and has `seconds` to do so by itself.
 struct last_words {
   std::string why;
   last_resort after;

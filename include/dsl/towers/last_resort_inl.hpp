@@ -52,7 +52,7 @@ TYPENET_INLINE void last_resort::watch() {
   pthread_mutex_unlock(&mutex_);
   if (!ends) return;
   std::fprintf(stderr, "error: %s\n", why_(context_).c_str());
-  _exit(1);  // without exit handlers: the thread that hangs may hold what they need
+  _exit(1);  // without exit handlers, which may need what the hanging thread holds
 }
 
 TYPENET_INLINE last_words::last_words(double seconds, std::string const& reason)

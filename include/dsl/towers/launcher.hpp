@@ -9,34 +9,34 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// What a launcher says in the environment of each process that it starts.
+/// What a launcher tells each process in its environment.
 struct launch {
-  int rank = -1;                   // -1: nobody started it with others
-  int size = 0;                    // processes in all; 0: it does not say
-  char const* variable = nullptr;  // that has the rank
+  int rank = -1;                   // -1: started without a launcher
+  int size = 0;                    // number of processes; 0: not given
+  char const* variable = nullptr;  // the name of the variable with the rank
 };
 
-/// mpirun, or srun with PMIx, PMI or neither. Call it before MPI_Init, which changes the environment. Needs no MPI, so
-/// that a program can leave that alone where it runs by itself.
+/// Returns what mpirun, or srun with PMIx, PMI or neither, says of this process. Call it before MPI_Init, which changes
+/// the environment. It does not need MPI, so that a program can do without MPI when it runs alone.
 [[gnu::cold]] launch launched();
 
-/// Which of its processes the launcher says that this one is. -1: nobody started it with others.
+/// Returns the rank that the launcher has given to this process, or -1 without a launcher.
 [[gnu::cold]] inline int launched_rank() { return launched().rank; }
 
 }  // namespace dsl::TYPENET_MODE
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Why a process must not go on: it would train by itself, and the others beside it the same. Empty: it is what its
-/// launcher says, as far as that tells. `before`: launched() before MPI_Init.
+/// Returns why a process must not continue, because it would train alone beside others that do the same; empty if MPI
+/// and the launcher agree. `before` is launched() before MPI_Init.
 [[gnu::cold]] std::string why_alone(launch const& before, int processes);
 
 [[gnu::cold]] std::string text_of_process(char const* process, char const* file);
-/// "1" of "NAME=1" in an environment as /proc has it: entries that end with a zero.
+/// Returns "1" for the entry "NAME=1" of an environment in the format of /proc: entries that end with a zero byte.
 [[gnu::cold]] std::string entry_of(std::string const& environment, char const* name);
 
-/// "rank 2 (process 4711 of this machine) is stopped": of the job's ranks on this machine those that don't run, as far
-/// as /proc and the launcher's environment tell. To name who keeps the others waiting where MPI itself does not.
+/// Returns "rank 2 (process 4711 of this machine) is stopped" for ranks of the job on this machine that do not run,
+/// according to /proc and the launcher's environment. It names the cause of a timeout that MPI does not.
 [[gnu::cold]] std::string halted_ranks();
 
 }  // namespace dsl::detail::TYPENET_MODE

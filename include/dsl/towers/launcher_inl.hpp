@@ -16,15 +16,15 @@ TYPENET_INLINE launch launched() {
   struct {
     char const *rank, *size;
   } const launchers[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},  // Open MPI's mpirun
-                         {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"},             // srun --mpi=pmix; PMIx has no size there
+                         {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"},             // srun --mpi=pmix; PMIx has no size
                          {"PMI_RANK", "PMI_SIZE"},  // MPICH's and Intel's mpirun, srun --mpi=pmi2
-                         // srun --mpi=none. Not SLURM_NTASKS, which the whole job's script has, too.
+                         // srun --mpi=none. Not SLURM_NTASKS, which the job's own script also has.
                          {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}};
   for (auto const& names : launchers) {
     char const* const rank = std::getenv(names.rank);
     char const* const size = std::getenv(names.size);
     launch const found{rank && *rank ? std::atoi(rank) : -1, size ? std::atoi(size) : 0, names.rank};
-    bool const slurm_alone = names.rank[0] == 'S' && found.size < 2;  // a script's only task, or no step at all
+    bool const slurm_alone = names.rank[0] == 'S' && found.size < 2;  // the only task, or no step at all
     if (found.rank >= 0 && !slurm_alone) return found;
   }
   return {};

@@ -17,67 +17,69 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// How long processes wait for each other, and how much they send at once.
+/// The deadline and the message size of an mpi object.
 struct mpi_options {
-  /// In which the job ends when a process has died or hangs; more than a step and a validation batch take, and MPI's
-  /// start: at least 1.
+  /// Seconds until the job ends after a process has died or hangs; at least 1, and more than MPI's start, and a step
+  /// with a validation batch, take.
   double deadline_s = 30;
-  /// In bytes, at most 2147483647: what is longer travels in pieces.
+  /// The largest message in bytes, from 1 to 2147483647; longer ones are sent in pieces.
   long long largest_message = 1LL << 30;
 };
 
-/// The processes that mpirun started: `mpirun -n 4 program ...`. One for the whole of a program, made at the begin of
-/// main(). A process that keeps the others waiting makes them throw executor_error within the deadline. Where an
-/// exception leaves this object's scope the process must end, and with it the job; abort() ends it at once, from any
-/// thread. A process that still goes on when the deadline is over is ended.
+/// The processes that mpirun has started: `mpirun -n 4 program ...`. Make one at the beginning of main(), for the whole
+/// program. If a process keeps the others waiting, they throw executor_error within the deadline. If an exception
+/// leaves this object's scope, the process must end, and the job ends with it. abort() ends the job at once, from any
+/// thread; a process that still runs after the deadline is killed.
 class mpi final : public process_group {
  public:
-  /// Throws executor_error where MPI is in use already or can't be called from threads, option_error for a deadline
-  /// below 1 second or no number. Where another process does not come it ends this one, and so the job.
+  /// Throws executor_error if MPI is in use already, cannot be called from several threads, or disagrees with the
+  /// launcher, and option_error for options out of range. If another process does not start, it ends this one and thus
+  /// the job.
   [[gnu::cold]] explicit mpi(mpi_options const& o = {});
-  /// Waits for the others; all end together.
+  /// Waits for the other processes; all end together.
   ~mpi() override;
 
   int process() const override { return process_; }
   int processes() const override { return processes_; }
 
-  /// First everybody says what it calls, so that no data goes where nobody awaits it.
+  /// Exchanges messages. First every process tells what it calls, so that no data is sent to one that does not expect
+  /// it.
   void exchange(char const* what, process_message const* out, process_message const* in) override;
 
   [[gnu::cold]] void interrupt(std::string const& why) override { end_with(why); }
   void share_cores(bool shared) override { __atomic_store_n(&shares_cores_, shared, __ATOMIC_RELAXED); }
 
-  /// Waits until all processes have come.
+  /// Waits until all processes have arrived.
   void meet(char const* what);
 
-  /// Ends all processes; the reason goes to standard error, mpirun's exit code is `code`.
+  /// Ends all processes. The reason is printed to standard error, and mpirun's exit code is `code`.
   [[gnu::cold, noreturn]] void abort(std::string const& why, int code = 1);
 
  private:
   struct header {
-    long long call = 0;  // counts this process's calls, from 1
+    long long call = 0;  // number of this process's call, from 1
     long long bytes = 0;
-    long long piece = 0;  // in how many of them each
+    long long piece = 0;  // size of the pieces
     char what[32] = {};
   };
 
   [[gnu::cold]] std::string who() const;
   static std::string text_of(double seconds);
-  /// The rest of the deadline is for the step after which the others are missed, and for ending the job: mpirun takes
-  /// up to 4 s for that where there are several machines.
+  /// Seconds to wait for others. The rest of the deadline is for the step before it is noticed that they are missing,
+  /// and for ending the job, which takes mpirun up to 4 s with several machines.
   double patience() const { return deadline_s_ > 16 ? deadline_s_ - 4 : 0.75 * deadline_s_; }
   [[gnu::cold]] static std::string why_late(void const* self);
   double abort_s() const { return patience() < 5 ? patience() : 5; }
   [[gnu::cold]] static std::string why_not_aborted(void const* self);
   void check(int result, char const* what);
-  /// From now on every exchange throws.
+  /// Makes every later exchange throw.
   [[gnu::cold]] void end_with(std::string const& why);
   bool unusable() const { return __atomic_load_n(&unusable_, __ATOMIC_ACQUIRE); }
   [[gnu::cold, noreturn]] void refuse();
   [[gnu::cold, noreturn]] void fail(std::string const& why);
 
   void wait(char const* what);
-  /// Whether the others called what this process did.
+  /// Checks that the others made the same call.
   void compare(char const* what, process_message const* in);
   [[gnu::cold, noreturn]] void out_of_time(char const* what);
   static double now();
@@ -93,9 +95,9 @@ class mpi final : public process_group {
   bool shares_cores_ = false;
   bool unusable_ = false;
   detail::mutex reason_;
-  std::string why_;  // with what follows, guarded by it
+  std::string why_;  // the reason; reason_ guards it and the next two
   bool ending_ = false;
-  detail::last_words* last_words_ = nullptr;  // outlive this object where an exception ends it
+  detail::last_words* last_words_ = nullptr;  // outlives this object if an exception ends it
 };
 
 }  // namespace dsl::TYPENET_MODE

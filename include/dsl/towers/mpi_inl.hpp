@@ -58,7 +58,7 @@ TYPENET_INLINE mpi::mpi(mpi_options const& o)
 }
 
 TYPENET_INLINE mpi::~mpi() {
-  if (std::uncaught_exceptions() > 0) {  // whoever catches it says what it was; the launcher then ends the others
+  if (std::uncaught_exceptions() > 0) {  // the catcher prints it; the launcher ends the others
     std::fprintf(stderr, "error: %san exception ends it, and the job with it\n", who().c_str());
     return;
   }
@@ -186,7 +186,7 @@ TYPENET_INLINE void mpi::wait(char const* what) {
     bool const shares = __atomic_load_n(&shares_cores_, __ATOMIC_RELAXED);
     if (++tries < 2000 && !shares) continue;
     double const time = now();
-    if (time - last > 0.25) begin += time - last;  // it was this process that was stopped
+    if (time - last > 0.25) begin += time - last;  // this process itself was stopped
     last = time;
     if (time - begin > patience()) out_of_time(what);
     if (tries < 20000 && !shares) {

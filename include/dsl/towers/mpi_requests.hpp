@@ -10,25 +10,26 @@
 #include <string>
 
 #ifndef OMPI_SKIP_MPICXX
-#define OMPI_SKIP_MPICXX 1  // the C++ bindings are gone from the standard, and warn
+#define OMPI_SKIP_MPICXX 1  // the C++ bindings were removed from the standard, and warn
 #endif
 #include <mpi.h>
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// What is on its way between this process and others. One thread at a time posts and tests; that none calls MPI at the
-/// same time as another, whatever it does there, is what `calls` is for.
+/// The messages under way between this process and others. One thread at a time posts and tests. `calls` keeps other
+/// threads from calling MPI at the same time.
 class mpi_requests {
  public:
   mutex calls;
 
-  /// In pieces of at most so many bytes, which both sides must know; MPI counts with an int. Returns MPI's code, as all
-  /// others here.
+  /// Post a message in pieces of at most `piece` bytes, on which both sides must agree; MPI counts with an int. Like
+  /// all functions here they return MPI's error code.
   int receive(int q, process_message const& m, long long piece);
   int send(int q, process_message const& m, long long piece);
-  /// Whether all that was posted is done; then it is forgotten.
+  /// Tests whether all posted messages are complete; if so, forgets them.
   int test(bool& done);
-  /// As far as MPI can, nothing arrives any more where memory is about to go. "0, 3": with whom something was not done.
+  /// Cancels, as far as MPI can, what is still under way, before its memory is freed. Returns the processes with
+  /// incomplete messages: "0, 3".
   [[gnu::cold]] std::string cancel();
 
  private:
@@ -43,7 +44,7 @@ class mpi_requests {
   MPI_Request* next(int q);
 
   list<MPI_Request> requests_;
-  list<int> with_;  // the process of each
+  list<int> with_;  // the process of each request
 };
 
 [[gnu::cold]] std::string text_of_mpi_error(int result);

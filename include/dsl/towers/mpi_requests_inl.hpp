@@ -38,7 +38,7 @@ TYPENET_INLINE std::string mpi_requests::cancel() {
   std::string missing;
   int last = -1;
   for (int i = 0; i < requests_.size(); ++i) {
-    int done = 1;  // of a request that is none
+    int done = 1;  // for a request that is none
     MPI_Test(&requests_[i], &done, MPI_STATUS_IGNORE);
     if (!done && with_[i] != last) missing += message({missing.empty() ? "" : ", ", last = with_[i]});
     if (requests_[i] != MPI_REQUEST_NULL) MPI_Cancel(&requests_[i]);

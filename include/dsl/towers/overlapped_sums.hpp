@@ -9,9 +9,9 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Sums over the ranks of several processes while those compute: a thread of its own makes them, each as soon as all
-/// ranks of this process have handed it over, in that order. In each process the order is the same, so that nothing
-/// else may be exchanged until all ranks have waited for their sums.
+/// Sums over the ranks of several processes while these compute. A thread makes each sum once all ranks of this process
+/// have submitted it, in that order, which is the same in every process. Nothing else may be exchanged until all ranks
+/// have waited for their sums.
 class overlapped_sums {
  public:
   [[gnu::cold]] overlapped_sums(common_fate& fate, process_sums& sums, process_group& world);
@@ -19,14 +19,14 @@ class overlapped_sums {
   overlapped_sums& operator=(overlapped_sums const&) = delete;
   ~overlapped_sums();
 
-  /// For the seat-th rank of this process: data[0 ... count) is its part of its next sum. Until wait() it belongs to
-  /// the sum.
+  /// Submits data[0 ... count) as part of the next sum of the seat-th rank of this process. The sum owns the data until
+  /// wait().
   template <class T>
   void start(int seat, T* data, long long count) {
     lock const held(fate_.guard);
     fate_.require();
     long long const i = handed_[seat];
-    if (i == done_ && i == first_ + begun_here()) {  // nobody needs those of the last step any more
+    if (i == done_ && i == first_ + begun_here()) {  // the last step's sums are not needed any more
       first_ = i;
       queue_.clear();
       data_.clear();
@@ -45,18 +45,18 @@ class overlapped_sums {
     world_.share_cores(true);
     fate_.changed.notify_all();
   }
-  /// Those that this seat has not waited for yet; only its own thread asks.
+  /// Returns the number of sums that this seat has submitted and not waited for. Only its own thread may ask.
   long long begun(int seat) const { return handed_[seat] - waited_[seat]; }
-  /// When all seats have come as far, with as many begun: until these are done. Throws executor_error where that can't
-  /// be any more.
+  /// Waits until the sums submitted so far, equally many by all seats, are made. Throws executor_error if that has
+  /// become impossible.
   void wait(int seat);
 
  private:
   struct sum {
     unsigned long number_bytes = 0;
     long long count = 0;
-    int handed = 0;  // by so many seats
-    int first = 0;   // who came first
+    int handed = 0;  // number of seats that have submitted it
+    int first = 0;   // the first seat that did
   };
 
   int seats() const { return handed_.size(); }
@@ -64,7 +64,7 @@ class overlapped_sums {
 
   static void* serve(void* self);
   void serve();
-  /// Waits for the next sum that can be made. False: there will be none.
+  /// Waits for the next sum that can be made. Returns false if there will be none.
   bool next();
   void make();
 
@@ -73,13 +73,13 @@ class overlapped_sums {
   common_fate& fate_;
   process_sums& sums_;
   process_group& world_;
-  list<long long> handed_, waited_;  // per seat: sums since the beginning
-  long long begun_ = 0;              // handed over by all seats
+  list<long long> handed_, waited_;  // per seat: number of sums since the beginning
+  long long begun_ = 0;              // number of sums submitted by all seats
   long long done_ = 0;
-  long long first_ = 0;  // number of queue_'s first
+  long long first_ = 0;  // number of the first sum in queue_
   list<sum> queue_;      // of the current step
-  list<void*> data_;     // of each of them: every seat's
-  sum what_;             // the thread's own: what it makes now
+  list<void*> data_;     // each sum's data of every seat
+  sum what_;             // the sum that the thread is making
   list<void*> now_;
   bool stopping_ = false;
   thread_group thread_;

@@ -15,7 +15,8 @@ namespace dsl::detail::TYPENET_MODE {
 
 TYPENET_INLINE overlapped_sums::overlapped_sums(common_fate& fate, process_sums& sums, process_group& world)
     : fate_(fate), sums_(sums), world_(world), handed_(sums.own()), waited_(sums.own()), now_(sums.own()) {
-  // here rather than by the first who needs it: that one keeps to a core, and so would the thread
+  // Started here and not at first use: the first rank's thread is pinned to cores, and the new thread would inherit
+  // that.
   thread_.start(&overlapped_sums::serve, this);
 }
 
@@ -31,7 +32,7 @@ TYPENET_INLINE overlapped_sums::~overlapped_sums() {
 
 TYPENET_INLINE void overlapped_sums::wait(int seat) {
   lock const held(fate_.guard);
-  world_.share_cores(false);  // they belong to nobody else now
+  world_.share_cores(false);  // no other thread needs them now
   while (done_ < handed_[seat] && !fate_.broken()) fate_.changed.wait(fate_.guard);
   fate_.require();
   waited_[seat] = handed_[seat];

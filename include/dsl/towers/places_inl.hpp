@@ -47,7 +47,7 @@ TYPENET_INLINE list<core_set> places_of(tower_factory const& factory, towers con
   core_set const all = core_set::available();
   int const cores = all.cores.size();
   int const each = factory.cores_a_tower;
-  constexpr int most = 65536;  // each has a thread
+  constexpr int most = 65536;  // each tower has a thread
   if (t.count < 1) throw option_error(message({"towers: there must be 1 or more; found ", t.count}));
   if (t.count > most) throw option_error(message({"towers: there can't be more than ", most, "; found ", t.count}));
   if (given > 0 && given != t.count)
@@ -60,8 +60,8 @@ TYPENET_INLINE list<core_set> places_of(tower_factory const& factory, towers con
   list<core_set> places(t.count);
   for (int i = 0; i < t.count; ++i) {
     int const device = given > 0 ? t.devices[static_cast<std::size_t>(i)] : i;
-    // Where cores stay free, other programs' towers would be pinned to the same ones; where there are too few, nobody
-    // has one for himself.
+    // Not pinned if cores stay free, since another program would choose the same ones; nor if there are too few for
+    // each tower to have its own.
     if (each > 0 && (given > 0 || each * t.count == all.cores.size())) places[i] = all.slice(each * device, each);
   }
   return places;

@@ -10,15 +10,15 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Bytes that go to, or come from, one process.
+/// Bytes to be sent to, or received from, one process.
 struct process_message {
   void* data = nullptr;
   long long bytes = 0;
 };
 
-/// The processes that train one network together, each with one tower or several. All of them make the same calls in
-/// the same order, on one thread at a time. Throws executor_error, naming the process, where another one does not
-/// answer in time or calls something else.
+/// The processes that train a network together, each with one or more towers. All make the same calls in the same
+/// order, on one thread at a time. A call throws executor_error, naming the process, if another one does not answer in
+/// time or makes another call.
 class process_group {
  public:
   virtual ~process_group() = default;
@@ -27,16 +27,16 @@ class process_group {
 
   virtual int process() const = 0;
   virtual int processes() const = 0;
-  /// out[q] goes to process q, and in[q] comes from it: `processes()` messages each, of sizes on which both sides
-  /// agree. `what` names the call in messages.
+  /// Sends out[q] to process q and receives in[q] from it: `processes()` messages each, of sizes on which both sides
+  /// agree. `what` names the call in error messages.
   virtual void exchange(char const* what, process_message const* out, process_message const* in) = 0;
-  /// From any thread, during an exchange or just before one: it, and every other one from now on, throws executor_error
-  /// with this reason, soon. A group that can't do so waits for its end.
+  /// Makes an exchange under way, and every later one, throw executor_error with this reason soon. Any thread may call
+  /// it. A group that cannot do so waits for the exchange to end.
   virtual void interrupt(std::string const& /*why*/) {}
-  /// Whether other threads of this process compute while one exchanges: then that one should sleep where it waits.
+  /// Sets whether other threads of this process compute during an exchange, which should then sleep while it waits.
   virtual void share_cores(bool) {}
 
-  /// all[0 ... processes()) become process 0's value, process 1's, and so on.
+  /// Sets all[0 ... processes()) to the values of process 0, process 1, and so on.
   template <class Value>
   void gather(char const* what, Value mine, Value* all) {
     static_assert(__is_trivially_copyable(Value), "process_group: values travel as bytes");
@@ -44,13 +44,13 @@ class process_group {
     for (int q = 0; q < processes(); ++q) out[q] = {&mine, sizeof mine}, in[q] = {&all[q], sizeof mine};
     exchange(what, out.begin(), in.begin());
   }
-  /// Throws executor_error, in all processes, where one has another number than process 0, to the bit.
+  /// Throws executor_error in all processes if one has another number than process 0, compared bit by bit.
   [[gnu::cold]] void agree(char const* what, double value);
-  /// The same of numbers that have been gathered: process q's and process 0's.
+  /// Throws that error for gathered numbers: process q's and process 0's.
   static void require_same(char const* what, int q, double found, double first);
-  /// The same of what a number stands for that says nothing to anybody.
+  /// Throws that error for hashes, whose values are not printed.
   [[gnu::cold]] void agree_on_fingerprint(char const* what, std::uint64_t value);
-  /// Process 0's text becomes everybody's.
+  /// Replaces the text in every process by that of process 0.
   [[gnu::cold]] void broadcast(char const* what, std::string& text);
 
  protected:

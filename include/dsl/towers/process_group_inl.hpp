@@ -21,7 +21,7 @@ TYPENET_INLINE void process_group::agree(char const* what, double value) {
 }
 
 TYPENET_INLINE void process_group::require_same(char const* what, int q, double found, double first) {
-  if (__builtin_bit_cast(std::uint64_t, found) != __builtin_bit_cast(std::uint64_t, first))  // NaN, too
+  if (__builtin_bit_cast(std::uint64_t, found) != __builtin_bit_cast(std::uint64_t, first))  // compares NaN, too
     differ(what, q, detail::message({": ", number(found), " and ", number(first)}));
 }
 
@@ -44,7 +44,7 @@ TYPENET_INLINE void process_group::broadcast(char const* what, std::string& text
 
 TYPENET_INLINE std::string process_group::number(double v) {
   char text[32];
-  for (int const digits : {9, 17}) {  // as few as tell it from all others
+  for (int const digits : {9, 17}) {  // the fewest that round-trip
     std::snprintf(text, sizeof text, "%.*g", digits, v);
     if (std::strtod(text, nullptr) == v) break;
   }

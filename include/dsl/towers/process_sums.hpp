@@ -11,22 +11,22 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// How the ranks of several processes add up: process q adds up the q-th part of the numbers, over all ranks in their
-/// order, and sends it to the others. One thread of each process calls, all of them the same.
+/// Sums over the ranks of several processes: process q sums the q-th part of the numbers over all ranks in their order
+/// and sends it to the others. One thread of each process calls, all of them the same.
 class process_sums {
  public:
-  /// Of a process with `own` ranks; null: there is no other process.
+  /// For a process with `own` ranks; `world` is null if there is no other process.
   [[gnu::cold]] process_sums(process_group* world, int own);
 
   int process() const { return world_ ? world_->process() : 0; }
   int processes() const { return world_ ? world_->processes() : 1; }
-  /// Of all processes; those of this one are [first(), first() + own()).
+  /// Returns the number of ranks in all processes; those of this one are [first(), first() + own()).
   int ranks() const { return all_; }
   int first() const { return first_; }
   int own() const { return counts_[process()]; }
   int ranks_of(int process) const { return counts_[process]; }
 
-  /// data[s][0 ... count) are the s-th own rank's numbers; those of data[0] become the sums.
+  /// Sums data[s][0 ... count) of all ranks s into data[0].
   template <class T>
   void add_up(void* const* data, long long count) {
     long long const begin = begin_of(process(), count), size = begin_of(process() + 1, count) - begin;
@@ -39,17 +39,18 @@ class process_sums {
     }
     share_results<T>("all_reduce, its sums", data[0], count);
   }
-  /// The same for f; heads[s] is what the s-th own rank says of its numbers.
+  /// Folds with f instead; heads[s] is what the s-th rank of this process says of its numbers.
   void fold(void* const* data, double const* heads, long long count, rank_fold const& f);
 
-  /// all[first() * count ... (first() + own()) * count) are this process's numbers; the rest becomes the others'.
+  /// Fills `all` with the numbers of all ranks; those of this process, all[first() * count ... (first() + own()) *
+  /// count), are there already.
   void gather(double* all, long long count);
 
  private:
   long long begin_of(int process, long long count) const { return count * process / processes(); }
 
-  /// Every process gets its part of all ranks' numbers, rank by rank; in front of each rank's its head, if there are
-  /// any.
+  /// Sends every process its part of all ranks' numbers, rank by rank, each preceded by the rank's head if there are
+  /// heads.
   template <class T>
   T const* exchange_parts(char const* what, void* const* data, T const* heads, long long count) {
     int const extra = heads ? 1 : 0;
@@ -71,7 +72,7 @@ class process_sums {
     world_->exchange(what, out_.begin(), in_.begin());
     return arrived;
   }
-  /// Everybody gets the parts that the others have made of `all`.
+  /// Sends every process the parts of `all` that the others have computed.
   template <class T>
   void share_results(char const* what, void* all, long long count) {
     T* const numbers = static_cast<T*>(all);
@@ -83,7 +84,7 @@ class process_sums {
     world_->exchange(what, out_.begin(), in_.begin());
   }
 
-  /// Grows only: what a vector adds it fills with zeros.
+  /// Returns a buffer of at least `count` elements. Buffers only grow, since a vector zeroes what it adds.
   template <class T>
   T* memory(int which, long long count) {
     std::vector<T>& all = buffer<T>(which);

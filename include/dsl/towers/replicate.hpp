@@ -16,8 +16,8 @@ constexpr int samples_needed() {
     return normalises_parts(Towers::view(), Towers::policy) ? 2 : 1;
   return 1;
 }
-/// Of the micro-batches of those towers that have samples: not always the smallest tower's, whose part may be too small
-/// to be cut.
+/// Returns the smallest micro-batch of the towers that have samples. It is not always the smallest tower's, whose part
+/// may be too small to be split.
 template <class Towers>
 constexpr int smallest_micro_batch_of(int batch) {
   int smallest = batch;
@@ -28,7 +28,7 @@ constexpr int smallest_micro_batch_of(int batch) {
   }
   return smallest;
 }
-/// Nothing to say of towers without micro-batches, and of those whose error has been said.
+/// Checks nothing for towers without micro-batches, and for those whose error has been reported.
 template <class Towers, int Batch>
 struct filled_towers_parts {};
 template <class Towers, int Batch>
@@ -48,27 +48,27 @@ namespace dsl {
 
 /// A network on G devices, each with all of its layers and a part of every batch:
 ///   auto t = dsl::compile<dsl::replicate<4, model>>(dsl::onednn{}, dsl::sgd{.learning_rate = 5e-3});
-/// Shapes, parameters and summary are the network's; replicate<1, model> is the network itself. For a number of towers
-/// that is known when the program runs: compile<model>(executor, optimizer, dsl::towers{.count = n}). Of several
-/// processes each has G towers: compile<replicate<G, model>>(executor, optimizer, dsl::towers{.processes = &world}).
+/// Shapes, parameters and summary are the network's; replicate<1, model> is the network itself. If the number of towers
+/// is only known at run time: compile<model>(executor, optimizer, dsl::towers{.count = n}). With several processes,
+/// each has G towers: compile<replicate<G, model>>(executor, optimizer, dsl::towers{.processes = &world}).
 template <int G, class Network, tower_policy Policy = host_merge>
 struct replicate : Network {
-  // Each asserted when its class is made, since Clang knows no member of a class whose own assertion fails.
+  // Each is asserted where its class is instantiated, since Clang knows no member of a class whose own assertion fails.
   static_assert(alignof(broken::towers_are_given_once<G, Network, requires { Network::replicas; }>) == 1);
   static_assert(alignof(broken::towers_are_positive<G, Network>) == 1);
-  static constexpr int replicas = G < 1 ? 1 : G;  // parts of a batch for none would be a second error
-  static void lower() = delete;                   // no layer: it goes around a network
+  static constexpr int replicas = G < 1 ? 1 : G;  // dividing a batch among none would be a second error
+  static void lower() = delete;                   // not a layer: it wraps a network
   static constexpr tower_policy policy = Policy;
 
-  /// Bytes on the device that needs most: that with the largest part of a batch, but where a smaller one is not cut
-  /// into micro-batches.
+  /// Returns the bytes on the device that needs most: usually the one with the largest part of a batch, but a smaller
+  /// part that is not split into micro-batches may need more.
   static constexpr long long training_bytes(int batch, target to = {}, int optimizer_slots = 1) {
     return most(batch, [&](int part) { return Network::training_bytes(part, to, optimizer_slots); });
   }
   static constexpr long long inference_bytes(int batch, target to = {}) {
     return most(batch, [&](int part) { return Network::inference_bytes(part, to); });
   }
-  /// The same with every option a plan has, for that device.
+  /// Returns the bytes of that device's plan with any plan_options.
   static constexpr long long bytes(plan_options const& o) {
     return most(o.batch, [&](int part) {
       plan_options mine = o;
@@ -76,11 +76,11 @@ struct replicate : Network {
       return Network::bytes(mine);
     });
   }
-  /// A constant batch size; a compile error where a tower would have no sample of it, or a single one for a batch_norm
-  /// of its own: fit(data, {.batch_size = model::batch<256>}).
+  /// A constant batch size. It is a compile error if a tower would have no sample, or a single one for a batch_norm of
+  /// its own: fit(data, {.batch_size = model::batch<256>}).
   template <int Samples>
   static constexpr int batch = detail::filled<replicate, Samples>::batch;
-  /// Whether every tower has more than one sample of such a batch.
+  /// Whether every tower gets more than one sample of such a batch.
   static constexpr bool fills_towers(int batch) { return smallest_part(batch) > 1; }
   static constexpr int smallest_part(int batch) {
     return part_of(batch, replicas, Policy.even ? replicas - 1 : 0, Policy).size;
@@ -90,10 +90,10 @@ struct replicate : Network {
   }
 
  private:
-  /// Parts have two sizes at most.
+  /// Returns the maximum over the parts of a batch, which have at most two sizes.
   template <class F>
   static constexpr long long most(int batch, F bytes) {
-    if (batch < 1) return bytes(batch);  // which says so
+    if (batch < 1) return bytes(batch);  // which reports the error
     long long const large = bytes(largest_part(batch));
     int const part = smallest_part(batch);
     long long const small = part > 0 && part < largest_part(batch) ? bytes(part) : 0;
@@ -101,7 +101,7 @@ struct replicate : Network {
   }
 };
 
-/// Around what is no network: says so.
+/// Reports that Thing is not a network.
 template <int G, class Thing, tower_policy Policy>
   requires(!is_network<Thing>)
 struct replicate<G, Thing, Policy> : detail::no_network {

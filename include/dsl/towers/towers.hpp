@@ -10,12 +10,13 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// A network on several devices, each with all of its layers and a part of every batch.
+/// Devices that train a network together, each with all of its layers and a part of every batch.
 struct towers {
-  int count = 1;  // in this process
+  int count = 1;  // towers in this process
   tower_policy policy = host_merge;
-  std::vector<int> devices{};  // one a tower; empty: 0, 1, 2, ...
-  /// With towers of their own, as many or not; batches are those of all together. It must outlive the trainer.
+  std::vector<int> devices{};  // one per tower; empty: 0, 1, 2, ...
+  /// The processes that take part, each with towers of its own, not necessarily equally many; batches are those of all
+  /// together. It must outlive the trainer.
   process_group* processes = nullptr;
 };
 
