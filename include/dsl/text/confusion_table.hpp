@@ -8,8 +8,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// As text that a terminal may be given, whatever the names are: a row for each class's samples, a column for what they
-/// were taken for; recall at its end, precision below.
+/// Returns a confusion matrix as text: a row per true class, a column per predicted class, recall at the end of each
+/// row and precision below. Class names are escaped for a terminal.
 ///   label \ predicted  cat  dog  recall
 ///   cat                  8    2  0.8000
 ///   dog                  1    9  0.9000

@@ -19,7 +19,7 @@ TYPENET_INLINE std::string confusion_table(confusion_matrix const& m) {
   std::string const corner = "label \\ predicted", below = "precision", behind = "recall";
   std::vector<std::string> names;
   for (std::string const& name : m.class_names()) names.push_back(detail::printable(detail::without_controls(name)));
-  // Names are counted in characters, not in bytes.
+  // Widths count characters, not bytes.
   auto const length = [](std::string const& s) {
     return static_cast<std::size_t>(std::count_if(s.begin(), s.end(), [](char c) { return (c & 0xc0) != 0x80; }));
   };

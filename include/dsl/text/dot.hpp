@@ -12,34 +12,35 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// What stands above a network's picture.
+/// The title of a network's picture, and what the network's type may add to it.
 struct dot_options {
-  std::string title{};    // above the counts of parameters and multiply-adds
+  std::string title{};    // replicate<G, ...> sets it
   int towers = 1;         // replicate<G, ...> knows its own
-  int micro_batches = 1;  // pipeline<M, ...>, too
+  int micro_batches = 1;  // pipeline<M, ...> sets it
 };
 
 }  // namespace dsl::TYPENET_MODE
 
 namespace dsl::text::TYPENET_MODE {
 
-/// Returns a text in Graphviz's language, with quotes: say "hi" & go -> "say \"hi\" &amp; go". A new line is one in the
-/// picture; other control characters are blanks, and the name of a character, &#27;, is text.
+/// Returns a text as a quoted string of Graphviz's language: say "hi" & go -> "say \"hi\" &amp; go". A newline is one
+/// in the picture, and other control characters become blanks. Character entities in the text, such as &#27;, stay
+/// text.
 std::string dot_string(std::string_view s);
 
-/// What a layer's name does not say, nor its shape: " 3x3, stride 2" of a convolution, " 0.5" of a dropout.
+/// Returns what a layer's name and shape do not say: " 3x3, stride 2" for a convolution, " 0.5" for a dropout.
 std::string dot_details(graph_view const& g, node const& n);
 
-/// The one pass over a network's nodes. Modules are clusters inside each other; since a layer's nodes come one after
-/// the other, none is left and entered again.
+/// Writes a network in one pass over its nodes. Modules are nested clusters; the nodes of a layer are consecutive, so
+/// no cluster is left and entered again.
 class dot_writer {
  public:
   explicit dot_writer(graph_view const& g);
 
-  /// Nodes and clusters, each line after so many blanks.
+  /// Returns nodes and clusters, each line after `indent` blanks.
   std::string layers(int indent);
 
-  /// Dashed where a value goes to another device.
+  /// Returns the edges, dashed if a value goes to another device.
   std::string edges(int indent);
 
  private:
@@ -49,7 +50,7 @@ class dot_writer {
   int device_of(int scope) const { return device_[static_cast<std::size_t>(scope)]; }
 
   std::string label(int i) const;
-  /// A colour for each device; on one, what has parameters stands out.
+  /// Returns a node's style: on several devices a colour per device, on one a colour for nodes with parameters.
   std::string look(node const& n) const;
 
   void enter(int scope, int indent);
@@ -58,8 +59,8 @@ class dot_writer {
 
   graph_view graph_;
   layer_names names_;
-  std::vector<int> device_;  // of all nodes in a scope
-  std::vector<int> open_{};  // clusters
+  std::vector<int> device_;  // per scope: the device of all its nodes
+  std::vector<int> open_{};  // the open clusters
   std::string text_{};
 };
 
@@ -67,12 +68,13 @@ class dot_writer {
 
 namespace dsl::TYPENET_MODE {
 
-/// The picture of a network, for Graphviz: a node a layer, with its place, shape and parameters; modules, branches and
-/// what is on one device are frames around them. The text depends on the network alone.
+/// Returns a network as a picture for Graphviz: a node per layer with its place, shape and parameters, and frames for
+/// modules, branches and devices. The text depends only on the network and the options.
 ///   dot -Tsvg network.dot -o network.svg
 std::string dot(graph_view const& g, dot_options const& o = {});
 
-/// dot<dsl::replicate<4, model>>() has a frame for the towers, dot<dsl::pipeline<4, model>>() one for micro-batches.
+/// Returns a network's picture. dot<dsl::replicate<4, model>>() has a frame for the towers, dot<dsl::pipeline<4,
+/// model>>() one for the micro-batches.
 template <class Network>
   requires is_network<Network>
 std::string dot(dot_options o = {}) {

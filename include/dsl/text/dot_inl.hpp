@@ -61,7 +61,7 @@ TYPENET_INLINE std::string dot_writer::layers(int indent) {
   for (int i = 0; i < graph_.size.nodes; ++i) {
     node const& n = graph_.nodes[i];
     if (n.kind == op::transfer) continue;
-    std::vector<int> around;  // the clusters that the node is in, from the outermost
+    std::vector<int> around;  // the clusters that contain the node, from the outermost
     for (int s = n.scope; s > 0; s = graph_.scopes[s].parent)
       if (!names_.is_one_node(s)) around.insert(around.begin(), s);
     std::size_t common = 0;

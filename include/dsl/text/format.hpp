@@ -8,7 +8,7 @@
 
 namespace dsl::text::TYPENET_MODE {
 
-/// As Keras prints a metric: 0.0340 -> "0.0340", 0.001 -> "1.0000e-03", 0 -> "0.0000e+00".
+/// Formats a metric as Keras does: 0.0340 -> "0.0340", 0.001 -> "1.0000e-03", 0 -> "0.0000e+00".
 std::string metric(double value);
 
 /// 1656250 -> "1,656,250".
@@ -17,7 +17,7 @@ std::string thousands(long long n);
 /// 260046848 -> "248.0 MiB".
 std::string bytes(long long n);
 
-/// "96x32x32"; one pixel per channel is flat: "10".
+/// Returns "96x32x32", or "10" for one pixel per channel.
 std::string shape(dsl::shape const& s);
 
 /// 9 -> "9s", 75 -> "1:15", 3725 -> "1:02:05".

@@ -35,7 +35,7 @@ TYPENET_INLINE std::string shape(dsl::shape const& s) {
 }
 
 TYPENET_INLINE std::string duration(double seconds) {
-  constexpr double most = 1e15;  // of any length: a long long
+  constexpr double most = 1e15;  // fits a long long
   auto const s = static_cast<long long>(seconds > most ? most : seconds > 0 ? seconds : 0);
   if (s < 60) return fmt::format("{}s", s);
   if (s < 3600) return fmt::format("{}:{:02}", s / 60, s % 60);

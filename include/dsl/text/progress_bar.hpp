@@ -13,53 +13,54 @@
 
 namespace dsl::text::TYPENET_MODE {
 
-/// How much of an epoch is done, as numbers.
+/// The progress of an epoch, as numbers.
 struct progress {
-  std::int64_t step = 0;  // done
+  std::int64_t step = 0;  // steps done
   std::int64_t steps = 0;
-  double seconds = 0;       // since the epoch's begin
-  double step_seconds = 0;  // mean of a step
+  double seconds = 0;       // since the beginning of the epoch
+  double step_seconds = 0;  // mean duration of a step
   double images_per_second = 0;
   epoch_record record{};
-  bool ended = false;      // the epoch, validation included
-  bool validates = false;  // the line of an epoch that has ended has validation's scores
+  bool ended = false;      // whether the epoch has ended, validation included
+  bool validates = false;  // whether the line of an ended epoch shows validation's metrics
 };
 
 /// What the output can show.
 struct line_style {
   int width = 80;     // columns; 0: no limit
-  bool bar = true;    // else " - " between all fields, for logs
-  bool utf8 = false;  // a drawn bar, else [===>....]
+  bool bar = true;    // otherwise " - " between all fields, for logs
+  bool utf8 = false;  // whether the bar is drawn with blocks instead of [===>....]
   bool colour = false;
 };
 
 std::string draw_bar(progress const& p, line_style const& style, int cells);
 
-/// One line, without its end:
-///    60/120 [=========>..........] ETA 7s - 118ms/step - 271 images/s - loss: 1.2345 - acc: 0.5678
-/// Where it would not fit, the bar gets shorter and then fields go, the least missed first: images/s, ms/step, the bar,
-/// the accuracies of training, the time. Never wider than style.width - 1, since some terminals wrap in the last
-/// column.
+/// Returns one line without a newline:
+///   60/120 [=========>..........] ETA 7s - 118ms/step - 271 images/s - loss: 1.2345 - acc: 0.5678
+/// If it does not fit, the bar becomes shorter and then fields are dropped, the least important first: images/s,
+/// ms/step, the bar, the accuracies of training, the time. It is at most style.width - 1 columns wide, since some
+/// terminals wrap in the last column.
 std::string progress_line(progress const& p, line_style const& style);
 
 bool is_terminal(std::FILE* out);
 
 int terminal_width(std::FILE* out);
 
-/// As the user's locale says, without asking for it to be set.
+/// Whether the user's locale is UTF-8, according to the environment: setlocale() need not have been called.
 bool has_utf8();
 
 }  // namespace dsl::text::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
 
-/// Keras's verbose=1. On a terminal one line an epoch, drawn again at most every 50 ms and cut to the width it has
-/// then. In a pipe or a file no control characters: a line at the end of each epoch, and one every 30 s of a long one.
+/// Logs as Keras's verbose=1 does. On a terminal it draws one line per epoch, at most every 50 ms and cut to the
+/// current width. In a pipe or a file it writes no control characters: a line at the end of each epoch, and one every
+/// 30 s of a long epoch.
 class progress_bar : public callback {
  public:
   explicit progress_bar(std::FILE* out = stdout) : out_(out) {}
   progress_bar(progress_bar const&) = default;
-  ~progress_bar() override { close(); }  // training ended within an epoch: what follows has a line of its own
+  ~progress_bar() override { close(); }  // ends the line if training stopped within an epoch
 
   void on_train_begin(fit_run& run) override;
   void on_epoch_begin(fit_run& run) override;
@@ -71,14 +72,14 @@ class progress_bar : public callback {
   using clock = std::chrono::steady_clock;
   static double since(clock::time_point begin, clock::time_point now);
   void draw(text::progress const& p);
-  /// Where another callback has not ended the line for lines of its own.
+  /// Ends the line, unless another callback has already ended it to print its own.
   void close();
 
   std::FILE* out_;
   bool terminal_ = false;
-  bool silent_ = false;  // of several processes another one prints
+  bool silent_ = false;  // in processes other than process 0
   std::int64_t first_ = 0;
-  bool open_ = false;  // the cursor stands after an unfinished line
+  bool open_ = false;  // the cursor is after an unfinished line
   text::line_style style_{};
   clock::time_point began_{}, first_step_{}, drawn_{};
 };

@@ -39,8 +39,8 @@ TYPENET_INLINE std::string draw_bar(progress const& p, line_style const& style, 
 TYPENET_INLINE std::string progress_line(progress const& p, line_style const& style) {
   struct field {
     std::string text;
-    int rank;     // the lowest goes first
-    int usually;  // columns: room for so many is kept, so that the bar is as long in every epoch
+    int rank;     // the lowest is dropped first
+    int usually;  // columns reserved for it, so that the bar has the same length in every epoch
     bool kept = true;
   };
   std::string const steps = fmt::format("{}", p.steps);
@@ -67,7 +67,7 @@ TYPENET_INLINE std::string progress_line(progress const& p, line_style const& st
   auto const width = [&] {
     int sum = cells > 0 ? cells + (style.utf8 ? 1 : 3) : 0;
     for (field const& f : fields) sum += f.kept ? static_cast<int>(f.text.size()) + 3 : 0;
-    return sum - 3 - (cells > 0 ? 2 : 0);  // the bar stands between blanks, no dashes
+    return sum - 3 - (cells > 0 ? 2 : 0);  // blanks instead of dashes around the bar
   };
   auto const usual_width = [&] {
     int sum = cells + (style.utf8 ? 1 : 3) - 5;
@@ -138,20 +138,20 @@ TYPENET_INLINE void progress_bar::on_epoch_begin(fit_run& run) {
   if (silent_) return;
   text::print(out_, fmt::format("Epoch {}/{}\n", run.epoch + 1, run.epochs));
   began_ = drawn_ = clock::now();
-  first_ = run.next.step;  // where a restart has cut the epoch
+  first_ = run.next.step;  // greater than 0 in a resumed epoch
   if (terminal_) draw({.step = first_, .steps = run.steps, .validates = run.validates});
 }
 
 TYPENET_INLINE void progress_bar::on_batch_end(fit_run& run) {
   if (silent_) return;
   auto const now = clock::now();
-  std::int64_t const before = run.step - first_;  // of this epoch's steps here
+  std::int64_t const before = run.step - first_;  // steps of this epoch in this run
   if (before == 0) first_step_ = now;
   bool const last = run.step + 1 == run.steps;
   if (since(drawn_, now) < (terminal_ ? 0.05 : 30.0) && !(terminal_ && last)) return;
   if (last && !terminal_) return;
   drawn_ = now;
-  // The first step also warms caches up; it counts only while it is the only one.
+  // The first step also warms up caches; it only counts as long as it is the only one.
   double const step_seconds = before > 0 ? since(first_step_, now) / static_cast<double>(before) : since(began_, now);
   draw({run.step + 1, run.steps, since(began_, now), step_seconds, run.batch_size / step_seconds, run.current, false,
         run.validates});
@@ -176,7 +176,7 @@ TYPENET_INLINE double progress_bar::since(clock::time_point begin, clock::time_p
 TYPENET_INLINE void progress_bar::draw(text::progress const& p) {
   if (!terminal_) return text::print(out_, text::progress_line(p, style_) + "\n");
   style_.width = text::terminal_width(out_);
-  std::string line = "\r";  // a literal + a string: there GCC 12 warns of its own library, -Wrestrict
+  std::string line = "\r";  // a literal + a string makes GCC 12 warn about its own library (-Wrestrict)
   line += text::progress_line(p, style_);
   line += "\x1b[K";
   text::print(out_, line);

@@ -10,10 +10,10 @@
 
 namespace dsl::text::TYPENET_MODE {
 
-/// The word for a node that its layer gave no name of its own.
+/// Returns the word for a node whose layer gave it no name.
 inline std::string operation(node const& n) { return detail::word_of(n); }
 
-/// Names of layers as the table and the compiler's dsl::at<2, 1, 0> have them: "2.1.0".
+/// The names of layers as in the table and in the compiler's dsl::at<2, 1, 0>: "2.1.0".
 class layer_names {
  public:
   explicit layer_names(graph_view const& g);
@@ -21,26 +21,27 @@ class layer_names {
   std::string path(int scope) const;
   int depth(int scope) const { return scope > 0 ? 1 + depth(graph_.scopes[scope].parent) : 0; }
   std::string name(int scope) const;
-  /// A layer of one node needs no line of its own: the node's says it all.
+  /// Whether a layer is a single node, whose line then stands for both.
   bool is_one_node(int scope) const { return own_[at(scope)] == 1 && !parent_[at(scope)]; }
 
-  /// What other lines call a node: its layer, and which of its layer's own nodes it is where there are several: "3:2".
+  /// Returns how other lines name a node: by its layer and, if that has several nodes of its own, by its number there:
+  /// "3:2".
   std::string reference(int n) const;
   std::string line(int n) const;
 
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   graph_view graph_;
-  std::vector<int> own_;      // per scope: nodes
-  std::vector<bool> parent_;  // per scope: has scopes inside
-  std::vector<int> rank_;     // per node, from 1 in its scope
+  std::vector<int> own_;      // per scope: number of its own nodes
+  std::vector<bool> parent_;  // per scope: whether it contains scopes
+  std::vector<int> rank_;     // per node: its number in its scope, from 1
 };
 
 struct summary_line {
   std::string layer{}, output{}, parameters{}, device{}, from{};
 };
 
-/// The node that made what another one reads, on whichever device.
+/// Returns the node that made what another one reads, on whichever device.
 int maker_of(graph_view const& g, int tensor);
 
 std::vector<summary_line> summary_lines(graph_view const& g);
@@ -49,13 +50,13 @@ std::vector<summary_line> summary_lines(graph_view const& g);
 
 namespace dsl::TYPENET_MODE {
 
-/// The table of layers as text: places as in the compiler's messages (dsl::at<2, 1> is 2.1), shapes as
-/// channels x height x width, Keras's count of parameters. `connected to` says where a line's input comes from if not
-/// from the line before. On several devices it says where each layer is, and what each device has. Memory is that of a
-/// training that takes each batch in so many parts.
+/// Returns the table of layers as text: places as in the compiler's messages (dsl::at<2, 1> is 2.1), shapes as channels
+/// x height x width, and parameters counted as in Keras. The column `connected to` names the inputs of a line that does
+/// not follow from the one before. On several devices it shows the device of each layer and the share of each device.
+/// Memory is that of training in `micro_batches` parts.
 std::string summary(graph_view const& g, int micro_batches = 1);
 
-/// What model::summary() calls.
+/// The printer of model::summary().
 struct summary_printer {
   static void print(graph_view const& g, int micro_batches);
 };
