@@ -9,13 +9,13 @@
 #include <cstdint>
 #include <string>
 
-// jpeglib.h needs <cstdio> before it
+// <jpeglib.h> needs <cstdio> before it
 #include <jerror.h>
 #include <jpeglib.h>
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// libjpeg leaves by longjmp where it can't go on: no function here that it may leave has anything to destroy.
+/// Wraps libjpeg. It reports errors by longjmp, so no function here that it may leave has anything to destroy.
 class jpeg_reader {
  public:
   explicit jpeg_reader(int most_scans);
@@ -23,9 +23,9 @@ class jpeg_reader {
   jpeg_reader& operator=(jpeg_reader const&) = delete;
   ~jpeg_reader() { jpeg_destroy_decompress(&info_); }
 
-  /// False: said() tells why.
+  /// Returns false on an error, which said() describes.
   bool read_header(std::uint8_t const* data, std::size_t size);
-  /// rgb takes 3 * width() * height() bytes.
+  /// Decodes all rows; rgb needs 3 * width() * height() bytes.
   bool read_rows(std::uint8_t* rgb);
   unsigned long width() const { return info_.image_width; }
   unsigned long height() const { return info_.image_height; }
@@ -37,9 +37,9 @@ class jpeg_reader {
 
  private:
   [[noreturn]] static void leave(j_common_ptr info);
-  /// Called for every row of blocks. A scan without anything in it takes a few bytes, and a pass over all blocks.
+  /// Counts scans, for every row of blocks. An empty scan takes a few bytes in the file but a pass over all blocks.
   static void count_scans(j_common_ptr info);
-  /// Missing or damaged data is only a warning to libjpeg, which then paints what it likes.
+  /// Treats missing or damaged data as an error. To libjpeg it is only a warning, and the pixels are arbitrary.
   static void judge(j_common_ptr info, int level);
 
   jpeg_decompress_struct info_{};
@@ -51,9 +51,8 @@ class jpeg_reader {
   char said_[JMSG_LENGTH_MAX] = "";
 };
 
-/// Grey ones, and progressive ones; not CMYK, nor with arithmetic coding, of which no byte need be in the file for a
-/// pass over all pixels. As it was seen: the orientation that a camera has noted in its Exif is followed. `name` is for
-/// messages.
+/// Decodes a JPEG, grey and progressive ones included, upright according to the orientation in its Exif. Rejects CMYK,
+/// and arithmetic coding, where the file may be tiny for any number of passes over the pixels. `name` is for messages.
 [[gnu::cold]] rgb_picture decode_jpeg(std::uint8_t const* data, std::size_t size, std::string const& name,
                                       picture_limits const& limits);
 

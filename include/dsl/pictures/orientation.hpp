@@ -9,11 +9,12 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// How a camera was held: Exif's tag Orientation, 1 (as the picture is) to 8, of what a JPEG's APP1 segment has. 1
-/// where that is no Exif, has no such tag, or is damaged. Exif 2.3, section 4.6: a TIFF file after six bytes.
+/// Returns Exif's tag Orientation, 1 (as stored) to 8, from a JPEG's APP1 segment; 1 if it is not Exif, lacks the tag
+/// or is damaged. See Exif 2.3, section 4.6: a TIFF file after six bytes.
 [[gnu::cold]] int exif_orientation(std::uint8_t const* segment, std::size_t size);
 
-/// As it was seen, of a picture with that orientation: 2 to 4 are mirrored or upside down; 5 to 8 lie on their side.
+/// Returns a picture with that orientation upright: 2 to 4 are mirrored or upside down, 5 to 8 are turned by 90
+/// degrees.
 [[gnu::cold]] rgb_picture upright(rgb_picture stored, int orientation);
 
 }  // namespace dsl::detail::TYPENET_MODE

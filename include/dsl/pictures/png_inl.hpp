@@ -55,7 +55,7 @@ TYPENET_INLINE rgb_picture decode_png(std::uint8_t const* data, std::size_t size
   need(png_image_begin_read_from_memory(&png.image, file.data(), file.size()));
   rgb_picture picture = make_picture(png.image.width, png.image.height, name, limits);
   png.image.format = PNG_FORMAT_RGB;
-  // Where a file says nothing about its gamma libpng takes 16 bit for linear light; nobody else does.
+  // Without a gamma in the file libpng takes 16-bit data for linear light, unlike other programs.
   png.image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
   png_color const white{255, 255, 255};
   need(png_image_finish_read(&png.image, &white, picture.pixels.data(), 0, nullptr));

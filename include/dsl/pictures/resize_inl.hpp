@@ -57,7 +57,7 @@ TYPENET_INLINE rgb_picture resized(rgb_picture const& p, int width, int height) 
   rgb_picture out{width, height,
                   std::vector<std::uint8_t>(3 * static_cast<std::size_t>(width) * static_cast<std::size_t>(height))};
   std::uint8_t* pixel = out.pixels.data();
-  std::vector<float> row(3 * static_cast<std::size_t>(p.width));  // of the new height, and as wide as before
+  std::vector<float> row(3 * static_cast<std::size_t>(p.width));  // one row of the new height, with the old width
   for (detail::resize_taps const& above : rows) {
     for (float& x : row) x = 0;
     for (std::size_t k = 0; k < above.weights.size(); ++k) {

@@ -10,7 +10,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Red, green, blue, a byte each, sRGB, pixel by pixel, row by row from the top: 3 * width * height bytes.
+/// A picture in sRGB, a byte each for red, green, blue, row by row from the top: 3 * width * height bytes.
 struct rgb_picture {
   int width = 0;
   int height = 0;
@@ -19,15 +19,15 @@ struct rgb_picture {
   std::uint8_t const* at(int row, int column) const;
 };
 
-/// By default no file gets a larger picture than this, 192 MiB, whatever size it says that it has; libjpeg takes twice
-/// as much again while it reads a progressive one.
+/// The default limit on a picture's size, 192 MiB, whatever the file claims; libjpeg needs up to twice as much again
+/// while it decodes a progressive one.
 inline constexpr long long most_pixels = 1LL << 26;
 
-/// Limits on what a picture file may ask for, since a small file can unpack into any amount. A file above one is a
-/// data_error, at once.
+/// Limits on what a picture file may require, since a small file can decompress to any size. A file that exceeds one is
+/// a data_error, at once.
 struct picture_limits {
   long long pixels = most_pixels;
-  long long bytes = 1LL << 28;  // of the file
+  long long bytes = 1LL << 28;  // size of the file
   int scans = 32;               // of a JPEG: progressive ones have about ten, each a pass over all pixels
 };
 
@@ -36,9 +36,9 @@ struct picture_limits {
 namespace dsl::detail::TYPENET_MODE {
 
 [[gnu::cold, noreturn]] void refuse_picture(std::string const& name, std::string const& what);
-/// Throws option_error for limits that no file keeps, and data_error for a file of more bytes.
+/// Throws option_error for limits below 1, and data_error for a file with more bytes.
 [[gnu::cold]] void check_bytes(std::size_t size, std::string const& name, picture_limits const& limits);
-/// A picture of that size, black; throws data_error for an absurd one.
+/// Returns a black picture of that size; throws data_error if it exceeds a limit.
 [[gnu::cold]] rgb_picture make_picture(unsigned long width, unsigned long height, std::string const& name,
                                        picture_limits const& limits);
 
