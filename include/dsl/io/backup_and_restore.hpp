@@ -12,25 +12,26 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// How often a run's state is kept, and for how long.
+/// How often backup_and_restore writes, and what happens to the file.
 struct backup_options {
   dsl::save_freq save_freq = every_epochs(1);
-  bool delete_checkpoint = true;  // when the run ends as it should
-  bool restore = true;  // false: a run begins anew; a file that is there is PATH.before until this run has its own
-  bool verbose = true;  // a line on `out` where a run resumes: from which file, where it is, its learning rate
+  bool delete_checkpoint = true;  // whether a run that ends normally removes the file
+  bool restore = true;            // if false, an existing file becomes PATH.before until this run has written its own
+  bool verbose = true;  // prints a line to `out` when a run resumes: from which file, where, at which learning rate
   std::FILE* out = stdout;
 };
 
-/// Keras's BackupAndRestore, to the bit: keeps a run's state in one file, each replacing the one before; where the file
-/// is there as fit begins, the run goes on from it, in the middle of an epoch too, with every callback's state, and its
-/// history begins with the epochs before. A run that ends removes the file. Every so many batches means after each
-/// epoch, too. Weights that no loss has been computed with may be broken, so their state waits in memory for the next
-/// step's; after an epoch validation has looked at them, unless it was their average.
+/// Keras's BackupAndRestore, with bit-identical resumption. It keeps a run's state in one file that each backup
+/// replaces. If the file exists when fit begins, the run resumes from it, even in the middle of an epoch, with the
+/// state of every callback and the history of earlier epochs. A run that ends removes the file. every_batches(n) also
+/// writes after each epoch. Weights whose loss has not been computed yet may be broken, so their state waits in memory
+/// for the next step's loss; validation after an epoch proves them, too, unless it used averaged weights.
 ///   trainer.fit(data, {.epochs = 70, .callbacks = {backup_and_restore{"run.state"}}});
-/// The learning rate is the state's too, unless compile, or set_learning_rate, gave the run that wrote it another one
-/// than this run: then the new one holds. Of several processes all must have it; process 0 reads and writes. Throws
-/// file_error before the first step, in all of them, for a file that is no state of this run, can't be written, or is
-/// another run's that has not ended; the trainer is then as it was. Later it warns once and goes on.
+/// The learning rate is also the state's, unless compile or set_learning_rate gave this run another one than the run
+/// that wrote the file; then the new one holds. Of several processes, all must have this callback; process 0 reads and
+/// writes. Throws file_error in all of them before the first step, and leaves the trainer unchanged, if the file is no
+/// state of this run, cannot be written, or belongs to a run that has not ended. Later failures to write are one
+/// warning, and the run continues.
 class backup_and_restore : public callback {
  public:
   explicit backup_and_restore(std::string path, backup_options const& o = {});
@@ -46,8 +47,8 @@ class backup_and_restore : public callback {
 
   /// Whether the last fit resumed from the file.
   bool restored() const { return restored_; }
-  /// Whether the file has the last state that was to be kept: where fit throws interrupted, that which it ended in. Of
-  /// several processes process 0 knows.
+  /// Whether the file holds the last state that was to be kept; after fit has thrown interrupted, the state at that
+  /// step. Of several processes only process 0 knows.
   bool saved() const { return file_.is_written(); }
 
  private:
@@ -56,22 +57,22 @@ class backup_and_restore : public callback {
 
   [[gnu::cold]] std::string where(fit_run const& run) const;
 
-  /// Whether there is a state to resume from.
+  /// Whether there is a state to resume from. Renames the file if options say not to.
   [[gnu::cold]] bool look(fit_run& run);
   [[gnu::cold]] void forget_before();
 
-  /// Before the trainer has anything of it.
+  /// Checks a state before the trainer is given any of it.
   [[gnu::cold]] void check(fit_run const& run, detail::checkpoint_head const& at) const;
 
   detail::state_file file_;
   backup_options options_;
   saved_run saved_{};
-  std::int64_t batches_ = 0;  // since the last one was written
+  std::int64_t batches_ = 0;  // since the last state was kept
   std::string before_;        // the trainer's own state, until the run begins
-  double given_ = 0;          // that this run was given
-  double given_then_ = -1;    // that the run was given which wrote the file; below 0: unknown
+  double given_ = 0;          // the learning rate that this run was given
+  double given_then_ = -1;    // the one that the run which wrote the file was given; below 0: unknown
   bool restored_ = false, resumed_ = false;
-  bool has_before_ = false;  // another run's state
+  bool has_before_ = false;  // whether another run's state is PATH.before
 };
 
 }  // namespace dsl::TYPENET_MODE

@@ -54,11 +54,11 @@ TYPENET_INLINE void backup_and_restore::on_restore(fit_run& run) {
 }
 
 TYPENET_INLINE void backup_and_restore::on_resume(fit_run& run) {
-  if (!restored_ || run.restored_by != this) return;  // of several files the last one's state is the run's
+  if (!restored_ || run.restored_by != this) return;  // of several files the last one is the run's
   restore_callbacks(run, saved_.callbacks, path());
   bool const another = given_then_ >= 0 && given_then_ != given_;
   if (!another) run.learning_rate = saved_.learning_rate;
-  if (std::exchange(resumed_, true)) return;  // within an epoch once more, where a schedule has set the new one
+  if (std::exchange(resumed_, true)) return;  // called again within an epoch, in which a schedule may have set the rate
   if (another) run.trainer.set_learning_rate(given_);
   if (options_.verbose && run.leads) detail::print_lines(options_.out, where(run));
 }
@@ -92,7 +92,7 @@ TYPENET_INLINE void backup_and_restore::on_train_end(fit_run& run) {
   saved_ = {}, before_ = {};
   if (run.failed || !run.leads) return file_.begin();
   if (!options_.delete_checkpoint) {
-    if (file_.confirm()) forget_before();  // a run that was ended after its last moment
+    if (file_.confirm()) forget_before();  // a run may have been ended after its last step
     return;
   }
   ::unlink(path().c_str());
@@ -126,7 +126,7 @@ TYPENET_INLINE bool backup_and_restore::look(fit_run& run) {
   run.held.push_back(std::make_shared<file_lock>(path(), "backup_and_restore"));
   if (::access(path().c_str(), F_OK) != 0) return false;
   if (options_.restore) return true;
-  // Killed before it has a state of its own, this run must not go on from another one's.
+  // If this run is killed before it has written a state, the next one must not resume from the old file.
   if (std::rename(path().c_str(), before().c_str()) != 0)
     throw file_error(
         detail::message({"backup_and_restore: ", path(), " must be a file that can be renamed to ", before(),
@@ -140,7 +140,7 @@ TYPENET_INLINE void backup_and_restore::forget_before() {
 }
 
 TYPENET_INLINE void backup_and_restore::check(fit_run const& run, detail::checkpoint_head const& at) const {
-  if (at.epoch == 0 && at.step == 0)  // and the end of this run would remove it
+  if (at.epoch == 0 && at.step == 0)  // the end of this run would remove that file
     throw file_error(
         detail::message({"backup_and_restore: ", path(),
                          " must be a run's state; found weights alone, as save_weights writes them; choose another "

@@ -15,20 +15,20 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// What a checkpoint has beside what it gives the trainer.
+/// What a checkpoint holds besides the state of the trainer.
 struct saved_run {
   history past{};
   fit_position next{};
   double learning_rate = 0;
   bool stop = false;
-  int batch_size = 0;  // 0: the run's was not known
+  int batch_size = 0;  // 0: unknown
   std::int64_t steps = 0;
   std::string callbacks{};  // for restore_callbacks()
 };
 
-/// A training's state after an epoch, as bytes: parameters, running statistics, optimizer slots, counters, and what
-/// every epoch came to. An executor that computes in float goes on from it with the same bits, since order,
-/// augmentation and dropout depend on seed, epoch and step alone. The rate is the next epoch's.
+/// Returns the state of a training after an epoch as bytes: parameters, running statistics, optimizer slots, counters,
+/// and the metrics of every epoch. An executor that computes in float resumes from it bit by bit, since order,
+/// augmentation and dropout depend only on seed, epoch and step. `learning_rate` is that of the next epoch.
 [[gnu::cold]] std::string checkpoint(trainer& t, history const& past, double learning_rate);
 [[gnu::cold]] std::string checkpoint(trainer& t, history const& past);
 
@@ -36,55 +36,58 @@ struct saved_run {
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// "early_stopping 0": the first of that type among a run's callbacks.
+/// Returns a callback's name in a state: "early_stopping 0" for the first of that type among a run's callbacks.
 [[gnu::cold]] std::string state_name(fit_run const& run, std::size_t i);
 
-inline constexpr char const* average_key = "fit's average";  // no callback's: types have no such name
+inline constexpr char const* average_key = "fit's average";  // cannot be a callback's name
 
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
 
-/// The state of every callback of a run that has one, as bytes: its type's name, its number among those of that type,
-/// and what it saves. Where weights are averaged, the average and the training's own.
+/// Returns the state of every callback that has one, as bytes: its type's name, its number among the callbacks of that
+/// type, and what it saves. If weights are averaged, also the average and the training's own weights.
 [[gnu::cold]] std::string state_of_callbacks(fit_run const& run);
-/// Those that the bytes do not have stay as they are. Throws file_error for what is another callback's, and for an
-/// average where this run has none.
+/// Restores the callbacks that the bytes name; others stay as they are. Throws file_error for the state of a callback
+/// that this run lacks, and for an average if this run has none.
 [[gnu::cold]] void restore_callbacks(fit_run& run, std::string const& bytes, std::string const& name);
 
-/// The same within an epoch, too, with the state of all callbacks: for on_saving_point and on_backup, where
-/// run.next fits the weights. With fit's .average these are the average; the training's own are in that state.
+/// Returns the state of a run, also within an epoch, with that of all callbacks. For on_saving_point and on_backup,
+/// where run.next fits the weights. With fit's .average the weights are the average, and the state of callbacks holds
+/// the training's own.
 [[gnu::cold]] std::string checkpoint(fit_run const& run);
 
-/// Gives a trainer that state, and returns the rest. Throws file_error for bytes that are no whole checkpoint of such a
-/// training, and has changed nothing then. `name` is the file's, for messages.
+/// Restores a trainer from a checkpoint and returns the rest of it. Throws file_error, and changes nothing, if the
+/// bytes are not a whole checkpoint of such a training. `name` is the file's, for messages.
 [[gnu::cold]] saved_run restore_run(trainer& t, std::string const& bytes, std::string const& name);
 
-/// The same for one after an epoch, and returns what came before: fit(..., {.initial_epoch = past.epochs.size()}) goes
-/// on. Of one within an epoch only backup_and_restore can; of callbacks' state it makes use, too. Throws file_error
-/// where epochs before it are not in the file, since .initial_epoch skipped them.
+/// Restores a trainer from a checkpoint after an epoch and returns the history: continue with fit(..., {.initial_epoch
+/// = past.epochs.size()}). Only backup_and_restore can use one within an epoch, and the state of callbacks. Throws
+/// file_error if epochs that .initial_epoch skipped are missing from the history.
 [[gnu::cold]] history restore(trainer& t, std::string const& bytes, std::string const& name);
 
-/// Throws file_error, whose message `kind` opens; then a file that was there before is as it was.
+/// Writes a checkpoint to a file. Throws file_error, whose message begins with `kind`, and leaves an existing file as
+/// it was.
 [[gnu::cold]] void write_checkpoint(std::string const& bytes, std::string const& path, char const* kind = "checkpoint");
 
 }  // namespace dsl::TYPENET_MODE
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Keeps a run's last good state in a file: weights that have given no loss yet may be broken, so their state waits, in
-/// memory, for the next step's, and only then replaces the one before.
+/// Keeps a run's last good state in a file. Weights whose loss has not been computed yet may be broken, so their state
+/// waits in memory for the next step's loss and only then replaces the file.
 class state_file {
  public:
   explicit state_file(std::string path) : path_(std::move(path)) {}
   std::string const& path() const { return path_; }
 
   [[gnu::cold]] void begin();
-  /// In on_backup. Whether it is written by now.
+  /// Keeps a state; call it in on_backup. Returns whether it has been written.
   [[gnu::cold]] bool keep(fit_run const& run, std::string state);
-  /// Whether the file has the last state that was kept.
+  /// Whether the file holds the last state that was kept.
   bool is_written() const { return written_; }
-  /// In on_batch_end, which no bad loss comes to. Whether there was one, and it is written.
+  /// Writes the waiting state; call it in on_batch_end, which follows only a finite loss. Returns whether there was one
+  /// and it has been written.
   bool confirm() { return !waits_.empty() && write(); }
 
  private:
@@ -99,20 +102,21 @@ class state_file {
 
 namespace dsl::TYPENET_MODE {
 
-/// For restore(). Throws file_error. Of a file that does not begin as a checkpoint of its size only the beginning is
-/// read, since it may be of any size; of another format's the reader will say so.
+/// Returns the bytes of a checkpoint, for restore(). Throws file_error. If the file does not begin like a checkpoint of
+/// its size, only its beginning is read, since it may be of any size; restore() then refuses it.
 [[gnu::cold]] std::string read_checkpoint(std::string const& path);
 
-/// Parameters and running statistics alone, in the same format. Throws file_error.
+/// Writes parameters and running statistics alone, in the format of checkpoints. Throws file_error.
 [[gnu::cold]] void save_weights(trainer& t, std::string const& path);
-/// Out of any checkpoint of such a network, whatever its optimizer and seed; the rest of the trainer stays as it is.
+/// Reads the weights of any checkpoint of such a network, with any optimizer and seed; the rest of the trainer stays as
+/// it is. Throws file_error.
 [[gnu::cold]] void load_weights(trainer& t, std::string const& path);
 
-/// Writes one after every epoch, over the one before, with the learning rate that callbacks have set by then; without
-/// validation, after the next epoch's first step, whose loss says whether the weights are any good. `earlier` is what
-/// restore() returned, where it went on, and restore() asks for it again. Throws file_error before the first epoch
-/// where the file can't be written. Where that fails later (the disk is full, the folder gone) it warns once, and tries
-/// again after the next epoch: hours of training are worth more than the means to repeat them.
+/// Writes a checkpoint after every epoch, replacing the previous one, with the learning rate that callbacks have set by
+/// then. Without validation it writes after the next epoch's first step, whose loss proves the weights. `earlier` is
+/// the history that restore() returned, if the training was continued. Throws file_error before the first epoch if the
+/// file cannot be written. If that fails later, for example because the disk is full, it warns once and tries again
+/// after the next epoch, so that the training is not lost.
 struct checkpoint_each_epoch : callback {
   std::string path;
   history earlier{};

@@ -18,7 +18,7 @@
 namespace dsl::TYPENET_MODE {
 
 TYPENET_INLINE std::string checkpoint(trainer& t, history const& past, double learning_rate) {
-  // epochs that .initial_epoch has skipped count; those of several runs may each count from 0
+  // Skipped epochs (.initial_epoch) count; the epochs of several runs may each count from 0.
   auto epoch = static_cast<std::int64_t>(past.epochs.size());
   if (!past.epochs.empty() && past.epochs.back().epoch >= epoch) epoch = past.epochs.back().epoch + 1;
   return detail::checkpoint_bytes(

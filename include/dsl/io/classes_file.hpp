@@ -13,11 +13,11 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// What a trained network's inputs and outputs mean, and its weights don't say.
+/// What a trained network's inputs and outputs mean, which its weights do not say.
 struct picture_classes {
   dsl::shape sample;
-  std::vector<std::string> names;  // one an output
-  std::vector<float> mean;         // what was subtracted from every picture, sample.size() floats; none: empty
+  std::vector<std::string> names;  // one per output
+  std::vector<float> mean;         // subtracted from every picture, sample.size() floats; empty: nothing is subtracted
 };
 
 [[gnu::cold]] picture_classes classes_of(dataset const& data);
@@ -26,21 +26,21 @@ struct picture_classes {
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// The bytes of the longest name, and so of a classes file's longest line. Without a limit the end of a line that is a
-/// hole in the file would be searched for hours.
+/// The maximum length of a name in bytes, and thus of a line in a classes file. Without a limit, searching the end of a
+/// line in a large sparse file would take hours.
 inline constexpr std::size_t longest_class_name = 1000;
 
-/// Whether a name can be a line of the file, and can be printed: names go to terminals and to gnuplot.
+/// Whether a name can be a line of the file and be printed: names go to terminals and to gnuplot.
 [[gnu::cold]] bool is_class_name(std::string_view name);
 
-/// A classes file, line by line; each error names the line.
+/// Reads a classes file line by line; each error names the line.
 class classes_reader {
  public:
   classes_reader(std::string_view text, std::string const& path) : rest_(text), path_(path) {}
 
   std::string_view line(char const* must);
   void exact(char const* what);
-  /// "picture 3 32 32": after the word as many numbers of `least` or more, none of them above 2^24.
+  /// Reads "picture 3 32 32": a word followed by `count` numbers, each from `least` to 2^24.
   void numbers(char const* must, std::string_view word, int least, int* to, int count);
   float number(char const* must);
   std::string_view name();
@@ -57,12 +57,12 @@ class classes_reader {
 
 namespace dsl::TYPENET_MODE {
 
-/// As text, a name and a number of the mean a line; what is read back is the same to the bit. Throws file_error, and
-/// then a file that was there before is as it was; option_error for names that are not UTF-8 or have control
+/// Writes text with one name, or one number of the mean, per line. Reading it back gives the same bits. Throws
+/// file_error, and leaves an existing file as it was; option_error for names that are not UTF-8 or have control
 /// characters.
 [[gnu::cold]] void write_classes(picture_classes const& all, std::string const& path);
 
-/// Throws data_error where the file can't be read, file_error where it is no such file, whole.
+/// Reads a classes file. Throws data_error if it cannot be read, and file_error if it is not a whole classes file.
 [[gnu::cold]] picture_classes read_classes(std::string const& path);
 
 }  // namespace dsl::TYPENET_MODE

@@ -103,7 +103,7 @@ TYPENET_INLINE void write_classes(picture_classes const& all, std::string const&
     text += name + "\n";
   }
   text += fmt::format("mean {}\n", all.mean.size());
-  for (float const m : all.mean) text += fmt::format("{}\n", m);  // the fewest digits that tell it from its neighbours
+  for (float const m : all.mean) text += fmt::format("{}\n", m);  // the fewest digits that round-trip
   text += "end\n";
   atomic_file file(path, "classes");
   file.write(text);

@@ -9,7 +9,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// What is written above the picture, in UTF-8, and its size. A control character shows as a blank.
+/// The title of the picture, in UTF-8, and its size. Control characters are drawn as blanks.
 struct confusion_plot_options {
   std::string title = "Confusion matrix";
   int width = 860;  // pixels
@@ -20,8 +20,8 @@ struct confusion_plot_options {
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// A square a cell, the darker the larger its share of its row, with the count in it where there are 30 classes at
-/// most.
+/// Returns a script that draws a square per cell, the darker the larger its share of its row, with its count if there
+/// are at most 30 classes.
 [[gnu::cold]] std::string gnuplot_script(confusion_matrix const& m, confusion_plot_options const& o,
                                          plot_format format);
 
@@ -29,9 +29,9 @@ namespace dsl::detail::TYPENET_MODE {
 
 namespace dsl::TYPENET_MODE {
 
-/// Draws an evaluation's counts, PNG or SVG by the name's end, rows being labels and columns what they were taken for.
-/// Needs gnuplot 5. Throws file_error, and then a picture that was there before is as it was; option_error for a matrix
-/// that no evaluation has filled.
+/// Draws a confusion matrix as PNG or SVG, according to the file name's ending: a row per true class, a column per
+/// predicted class. Needs gnuplot 5. Throws file_error, and leaves an existing picture as it was; option_error for a
+/// matrix that no evaluation has filled.
 [[gnu::cold]] void plot(confusion_matrix const& m, std::string const& path, confusion_plot_options const& options = {});
 
 }  // namespace dsl::TYPENET_MODE

@@ -12,19 +12,18 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// As Keras's CSVLogger has them.
+/// The options of Keras's CSVLogger.
 struct csv_logger_options {
   char separator = ',';
-  /// After the rows of earlier runs, else over them. A run that was killed is an earlier one, too, where the next does
-  /// not go on from backup_and_restore's file: killed before its first backup, or gone on with .initial_epoch. Its rows
-  /// stay, and their epochs come once more.
+  /// Whether to keep the rows of earlier runs. A killed run counts as an earlier one unless the next resumes from
+  /// backup_and_restore's file; its rows stay, and the epochs that are repeated appear again.
   bool append = false;
 };
 
-/// A row an epoch, written as the epoch ends, with write_history_csv's columns. A run that goes on from
-/// backup_and_restore's file goes on in this one: what a killed one wrote of later epochs is gone, and there is one
-/// header. Throws file_error before the first step where the file can't be written; later it warns once, and writes
-/// what is missing when it can.
+/// Writes a row per epoch, as the epoch ends, with write_history_csv's columns. A run that resumes from
+/// backup_and_restore's file continues its rows: what the killed run wrote about later epochs is removed, and there is
+/// one header. Throws file_error before the first step if the file cannot be written. Later it warns once, and writes
+/// the missing rows when it can.
 class csv_logger : public callback {
  public:
   explicit csv_logger(std::string path, csv_logger_options const& o = {}) : path_(std::move(path)), options_(o) {}
@@ -36,7 +35,7 @@ class csv_logger : public callback {
   void state(callback_state& s) override { s("bytes before", before_, 0, s.largest_count); }
 
  private:
-  /// The file up to this run's first row, and the rows of the epochs so far.
+  /// Writes the file up to this run's first row, then the rows of the epochs so far.
   [[gnu::cold]] void write_all(fit_run const& run);
   /// Returns the file's first `most` bytes, or all that it has.
   [[gnu::cold]] std::string text(std::int64_t most) const;
@@ -44,8 +43,8 @@ class csv_logger : public callback {
 
   std::string path_;
   csv_logger_options options_;
-  std::int64_t before_ = 0;  // bytes of earlier runs
-  bool whole_ = false;       // it has every row so far
+  std::int64_t before_ = 0;  // size of the rows of earlier runs
+  bool whole_ = false;       // whether the file has every row so far
   bool warned_ = false;
 };
 

@@ -34,15 +34,15 @@ TYPENET_INLINE void csv_logger::on_epoch_begin(fit_run& run) {
 TYPENET_INLINE void csv_logger::on_epoch_end(fit_run& run) {
   if (run.leads && whole_) {
     std::string const row = with_separator(history_csv_row(run.current));
-    std::FILE* const file = std::fopen(path_.c_str(), "r+e");  // none that has no header
+    std::FILE* const file = std::fopen(path_.c_str(), "r+e");  // fails if the file, and thus its header, is gone
     whole_ = file && std::fseek(file, 0, SEEK_END) == 0 && std::fwrite(row.data(), 1, row.size(), file) == row.size();
     whole_ = file && std::fclose(file) == 0 && whole_;
   }
-  if (!whole_) write_all(run);  // says what is wrong
+  if (!whole_) write_all(run);  // or warns
 }
 
 TYPENET_INLINE void csv_logger::on_train_end(fit_run& run) {
-  if (!whole_) write_all(run);  // it has gone on from a run's end
+  if (!whole_) write_all(run);  // the run may have resumed at its end
 }
 
 TYPENET_INLINE void csv_logger::write_all(fit_run const& run) {
@@ -50,7 +50,7 @@ TYPENET_INLINE void csv_logger::write_all(fit_run const& run) {
   whole_ = detail::write_or_warn(warned_, [&] {
     std::string all = text(before_);
     if (all.empty()) all = with_separator(history_csv_header);
-    if (!all.ends_with('\n')) all += '\n';  // a run before was killed within its last row
+    if (!all.ends_with('\n')) all += '\n';  // an earlier run was killed within its last row
     for (epoch_record const& e : run.past.epochs) all += with_separator(history_csv_row(e));
     atomic_file file(path_, "csv_logger");
     file.write(all);

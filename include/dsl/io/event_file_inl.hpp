@@ -45,11 +45,11 @@ TYPENET_INLINE event_file::event_file(std::string const& folder, std::uint64_t r
   if (takes_over) all += kept(folder + "/" + there.ours, goes_on);
   path_ =
       folder + "/" + name(static_cast<long long>(now) > there.time ? static_cast<long long>(now) : there.time + 1, end);
-  // Its last name comes last: one that begins a session and has no points would hide those of the file before.
+  // It gets its final name last: a file that begins a session without points would hide those of the file before.
   atomic_file whole(folder + "/" + begun, "tensorboard");
   whole.write(all);
   whole.commit_as(path_);
-  descriptor_ = ::fcntl(whole.descriptor(), F_DUPFD_CLOEXEC, 3);  // with its lock; no standard stream
+  descriptor_ = ::fcntl(whole.descriptor(), F_DUPFD_CLOEXEC, 3);  // keeps the lock; not a standard stream
   if (descriptor_ < 0 || ::fcntl(descriptor_, F_SETFL, O_APPEND) != 0) {
     int const code = errno;
     if (descriptor_ >= 0) ::close(descriptor_);
@@ -71,7 +71,7 @@ TYPENET_INLINE void event_file::append(std::string_view records) {
     ssize_t const n = ::write(descriptor_, records.data(), records.size());
     if (n < 0 && errno != EINTR) {
       int const code = errno;
-      whole_ = ::ftruncate(descriptor_, size_) == 0;  // half a record would end what can be read
+      whole_ = ::ftruncate(descriptor_, size_) == 0;  // readers stop at half a record
       fail(code);
     }
     if (n > 0) records.remove_prefix(static_cast<std::size_t>(n));

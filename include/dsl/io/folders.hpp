@@ -15,11 +15,11 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Makes the folders that a file's path goes through, where they are not there. Throws file_error; `kind` opens it.
+/// Makes the missing folders of a file's path. Throws file_error, whose message begins with `kind`.
 [[gnu::cold]] void make_folders(std::string const& path, char const* kind);
 
-/// What a callback writes while a training runs: where that fails, for whatever reason but the device's, it is said
-/// once, and the training goes on. Whether it is written.
+/// Calls write() for a callback during training. If it throws, except when a device has failed, it warns once and the
+/// training continues. Returns whether write() succeeded.
 template <class F>
 [[gnu::cold]] bool write_or_warn(bool& warned, F write) {
   try {

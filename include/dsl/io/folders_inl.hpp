@@ -19,7 +19,7 @@ TYPENET_INLINE void make_folders(std::string const& path, char const* kind) {
     if (::mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST) continue;
     int const code = errno;
     struct stat status{};
-    if (::stat(folder.c_str(), &status) == 0) continue;  // of a file system that may only be read
+    if (::stat(folder.c_str(), &status) == 0) continue;  // also on a read-only file system
     throw file_error(message({kind, ": the folder ", folder, " must be one that can be made; found ",
                               std::generic_category().message(code), "; give another path"}));
   }

@@ -13,11 +13,11 @@ inline constexpr char const* history_csv_header =
     "epoch,loss,acc,val_loss,val_acc,learning_rate,seconds,images_per_second\n";
 std::string history_csv_row(epoch_record const& e);
 
-/// A line per epoch, counted from 1; numbers read back as the same doubles. Without a validation its two columns are
-/// empty, and those of accuracies where there are none.
+/// Returns a line per epoch, counted from 1; numbers read back as the same doubles. Columns of validation, and of
+/// accuracies, are empty if there are none.
 std::string history_csv(history const& h);
 
-/// Throws file_error; then a file that was there before is as it was.
+/// Writes history_csv() to a file. Throws file_error, and leaves an existing file as it was.
 void write_history_csv(history const& h, std::string const& path);
 
 }  // namespace dsl::TYPENET_MODE

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// Weights as the .weights.h5 files of Keras 3. Needs HDF5: link typenet::keras_h5.
+// Reads and writes the .weights.h5 files of Keras 3. Needs HDF5: link typenet::keras_h5.
 #include <dsl/io/keras_h5/groups.hpp>
 #include <dsl/io/keras_h5/hdf5.hpp>
 #include <dsl/io/keras_h5/read.hpp>

@@ -24,7 +24,7 @@ TYPENET_INLINE void require_widths(std::string const& pattern) {
   bool field = false;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     if (!field && pattern.compare(i, 2, "{{") == 0) {
-      ++i;  // a brace as text
+      ++i;  // an escaped brace
       continue;
     }
     bool const nested = field && pattern[i] == '{';
@@ -42,7 +42,7 @@ TYPENET_INLINE void require_widths(std::string const& pattern) {
 
 TYPENET_INLINE std::string checkpoint_path(std::string const& pattern, fit_run const& run, bool in_epoch) {
   epoch_record const& e = run.current;
-  int const epoch_number = run.epoch + 1;  // an fmt::arg refers to its value
+  int const epoch_number = run.epoch + 1;  // fmt::arg refers to its argument
   std::int64_t const batch_number = run.step + 1;
   auto const epoch = fmt::arg("epoch", epoch_number);
   auto const batch = fmt::arg("batch", batch_number);
@@ -74,7 +74,7 @@ TYPENET_INLINE void model_checkpoint_on::on_train_begin(fit_run& run) {
   line_.clear();
   std::string first = checkpoint_path(pattern_, run, in_epochs);
   if (!run.leads) return;
-  // Of folders with names from templates none is made before there is something to put into it.
+  // Folders whose names come from the pattern are not made until there is a file for them.
   if (pattern_.find('/', folder().size()) != pattern_.npos) first = folder() + ".model_checkpoint";
   make_folders(first, "model_checkpoint");
   check_writable(first, "model_checkpoint");
@@ -111,14 +111,14 @@ TYPENET_INLINE void model_checkpoint_on::on_backup(fit_run& run) {
 TYPENET_INLINE void model_checkpoint_on::state(callback_state& s) {
   if (options_.save_best_only) {
     s.same("monitor", monitor_.what.name);
-    s.same("file name", pattern_.substr(pattern_.rfind('/') + 1));  // else two of them may stand in another order
+    s.same("file name", pattern_.substr(pattern_.rfind('/') + 1));  // otherwise two of them may have changed places
   }
-  if (caught_up_ && s.restores()) return;  // within an epoch that is twice
+  if (caught_up_ && s.restores()) return;  // a second restore within an epoch
   s("best", best_);
   s("batches", batches_, 0, s.largest_count);
   if (!due_ && !s.restores()) return;
-  // Others wrote this before this one's file, of the same moment, was there. Its name follows from that moment: a
-  // state says nowhere what is to be written over.
+  // Another callback wrote this state before this one's file of the same step existed. The file's name follows from the
+  // step, so that a state from elsewhere cannot choose which file is overwritten.
   s("due", due_);
   s("value", value_);
 }
@@ -165,7 +165,7 @@ TYPENET_INLINE std::string model_checkpoint_on::folder() const {
 
 TYPENET_INLINE void model_checkpoint_on::save(fit_run const& run) {
   due_ = false;
-  double const before = std::exchange(best_, value_);  // the file has the value that it is of
+  double const before = std::exchange(best_, value_);  // the value of the file being written
   bool const shows = options_.save_weights_only && run.average && run.average->show();  // in every process
   bool const written = !run.leads || write_or_warn(warned_, [&] {
     make_folders(path_, "model_checkpoint");
@@ -178,13 +178,13 @@ TYPENET_INLINE void model_checkpoint_on::save(fit_run const& run) {
     if (options_.written) options_.written(path_);
   });
   if (shows) run.average->hide();
-  if (!written) best_ = before;  // the best one that there is
+  if (!written) best_ = before;  // the file of that value is still there
 }
 
 TYPENET_INLINE void model_checkpoint_on::catch_up(fit_run const& run) {
   path_ = checkpoint_path(pattern_, moment_before(run), options_.save_freq.epochs == 0);
   fit_run then = run;
-  then.learning_rate = run.trainer.learning_rate();  // callbacks have changed the run's
+  then.learning_rate = run.trainer.learning_rate();  // callbacks may have changed the run's
   save(then);
   caught_up_ = true;
 }

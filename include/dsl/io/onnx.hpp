@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// A trained network as an .onnx file, for what runs such files. Needs onnx and protobuf: link typenet::onnx.
+// Writes a trained network as an .onnx file for other runtimes. Needs onnx and protobuf: link typenet::onnx.
 #include <dsl/io/onnx/options.hpp>
 #include <dsl/io/onnx/names.hpp>
 #include <dsl/io/onnx/writer.hpp>

@@ -16,63 +16,63 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// What is written on a plot, in UTF-8, and its size. A control character shows as a blank.
+/// The texts of a plot, in UTF-8, and its size. Control characters are drawn as blanks.
 struct plot_options {
   std::string title = "Training Loss and Accuracy";
   std::string x_label = "Epoch #";
   std::string y_label = "Loss";
-  std::string accuracy_label = "Accuracy";  // of the axis on the right
+  std::string accuracy_label = "Accuracy";  // of the right axis
   int width = 960;                          // pixels
   int height = 640;
 };
 
-/// What gnuplot draws into a file.
+/// The formats that gnuplot writes.
 enum class plot_format { png, svg };
 
-/// By the name's end, large or small letters; anything else is a file_error.
+/// Returns the format according to the name's ending, in any case; throws file_error for another ending.
 plot_format plot_format_of(std::string_view path);
 
 }  // namespace dsl::TYPENET_MODE
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns any text as a string of gnuplot's: it's -> "it\047s". Every text of a script that is not a constant goes
-/// through here, since gnuplot runs commands: of ASCII only letters and blanks stand for themselves. Octal numbers may
-/// have three digits or four, so digits are no exception; a control character shows as a blank.
+/// Returns any text as a gnuplot string: it's -> "it\047s". Every text of a script that is not a constant must pass
+/// through here, since gnuplot can run commands: of ASCII only letters and blanks are copied, the rest is escaped.
+/// Digits are escaped, too, because an octal escape may have three or four digits. Control characters become blanks.
 std::string gnuplot_string(std::string_view s);
-/// Returns the same for a tic's label, which gnuplot takes for a format: 5% -> 5%%.
+/// Returns a text as a tic's label, in which gnuplot expects a format: 5% -> 5%%.
 std::string gnuplot_label(std::string_view s);
 
-/// The picture goes to standard output, in pixels.
+/// Returns the command that selects a terminal, its size in pixels, and standard output.
 std::string gnuplot_terminal(int width, int height, plot_format format);
 
-/// Everything gnuplot needs, data and all. Colours and ground are those of matplotlib's "ggplot" style.
+/// Returns a whole script with its data. Colours and background are those of matplotlib's "ggplot" style.
 std::string gnuplot_script(history const& h, plot_options const& o, plot_format format);
 
-/// The status of a child process when it has ended; one that has not after `seconds` is killed, and there is none.
+/// Returns the status of a child process when it has ended, or nothing if it had to be killed after `seconds`.
 std::optional<int> wait_for(pid_t child, double seconds);
 
-/// What takes 0.1 s, and more where fonts are looked for the first time or others need the processor; less than other
-/// processes wait for one that draws, by default.
+/// The default time limit. A plot takes 0.1 s, or more if fonts are searched for the first time or other processes need
+/// the processor. It is shorter than the default time that other processes wait for one that draws.
 inline constexpr double gnuplot_seconds = 15;
 
-/// Runs gnuplot, found on PATH, with `script` as its input and `picture` as its output; throws file_error with what it
-/// said, or where it has not ended after `seconds`. No shell, no file name in the script.
+/// Runs gnuplot, found on PATH, with `script` as its input and `picture` as its output. Throws file_error with its
+/// message, or if it has not ended after `seconds`. No shell is involved, and no file name is in the script.
 void run_gnuplot(std::string const& script, int picture, double seconds = gnuplot_seconds);
 
-/// Into the file that is open as `picture` and will be `path`.
+/// Draws into the file that is open as `picture` and will be named `path`.
 void draw_script(std::string const& script, plot_format format, int picture, std::string const& path);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
 
-/// Draws a history's losses and accuracies over the epochs, PNG or SVG by the name's end. Needs gnuplot 5. Throws
-/// file_error; then a picture that was there before is as it was.
+/// Draws a history's losses and accuracies over the epochs as PNG or SVG, according to the file name's ending. Needs
+/// gnuplot 5. Throws file_error, and leaves an existing picture as it was.
 void plot(history const& h, std::string const& path, plot_options const& options = {});
 
-/// Everything that could keep plot() from writing path, found out before the training: throws the same errors and
-/// leaves no file. Draws one point for trial, 0.1 s.
+/// Throws what plot() would throw for `path`, before the training, and leaves no file. It draws one point as a trial,
+/// which takes 0.1 s.
 void check_plot(std::string const& path);
 
 }  // namespace dsl::TYPENET_MODE

@@ -9,19 +9,19 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// How the plot looks, and how often there is time for it.
+/// How the plot looks, and how much time drawing may take.
 struct plot_each_epoch_options {
   plot_options plot{};
-  double most_time = 0.05;  // share of a run's time that drawing may take; 1: every epoch is drawn
+  double most_time = 0.05;  // share of a run's time that drawing may take; 1: draw every epoch
 };
 
-/// plot() while the training runs: after every epoch a picture of all epochs so far takes the place of the one before,
-/// whole, so that a viewer that looks for changes shows how it goes.
+/// Plots while the training runs: after every epoch a picture of all epochs so far replaces the previous one
+/// atomically, so that a viewer that watches the file shows the progress.
 ///   trainer.fit(data, {.epochs = 70, .callbacks = {plot_each_epoch{"run.png"}, plot_each_epoch{"run.svg"}}});
-/// gnuplot takes 0.1 s or so; of epochs that are not much longer only so many are drawn as .most_time allows, and the
-/// last one always. A run that goes on from a state is drawn from its beginning; `earlier` are the epochs before
-/// fit's .initial_epoch, where the run does not know them. Throws file_error before the first step where a picture
-/// can't be drawn; later it warns once, and tries again after the next epoch.
+/// gnuplot takes about 0.1 s. Of short epochs only as many are drawn as .most_time allows, but always the last one. A
+/// resumed run is drawn from its beginning; `earlier` are the epochs before fit's .initial_epoch, which the run does
+/// not know. Throws file_error before the first step if a picture cannot be drawn. Later it warns once, and tries again
+/// after the next epoch.
 class plot_each_epoch : public callback {
  public:
   explicit plot_each_epoch(std::string path, plot_each_epoch_options const& o = {}, history earlier = {});
@@ -37,8 +37,8 @@ class plot_each_epoch : public callback {
   std::string path_;
   plot_each_epoch_options options_;
   history earlier_;
-  bool waiting_ = false;  // epochs have ended that are in no picture
-  double drawn_ = 0;      // when, and how long it took
+  bool waiting_ = false;  // whether epochs have ended since the last picture
+  double drawn_ = 0;      // time of the last picture, and how long it took
   double cost_ = 0;
   bool warned_ = false;
 };

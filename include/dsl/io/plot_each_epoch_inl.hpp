@@ -23,7 +23,7 @@ TYPENET_INLINE plot_each_epoch::plot_each_epoch(std::string path, plot_each_epoc
 TYPENET_INLINE void plot_each_epoch::on_train_begin(fit_run& run) {
   warned_ = waiting_ = false;
   if (!run.leads) return;
-  plot_format_of(path_);  // before a folder is made for it
+  plot_format_of(path_);  // throws before a folder is made
   detail::make_folders(path_, "plot");
   check_plot(path_);
   drawn_ = cost_ = 0;
@@ -36,7 +36,7 @@ TYPENET_INLINE void plot_each_epoch::on_epoch_end(fit_run& run) {
 }
 
 TYPENET_INLINE void plot_each_epoch::on_train_end(fit_run& run) {
-  // a run that goes on with nothing left to do may have been killed before it drew its last epoch
+  // A resumed run with nothing left to do may have been killed before it drew its last epoch.
   bool const unseen = run.leads && drawn_ == 0 && !run.past.epochs.empty();
   if (waiting_ || unseen) draw(run);
 }

@@ -107,7 +107,7 @@ TYPENET_INLINE std::string gnuplot_script(history const& h, plot_options const& 
       fmt::format("set xrange [{}:{}]\nset yrange [0:{}]\nset xtics {},{},{}\n", static_cast<double>(first) - margin,
                   static_cast<double>(last) + margin, top * 1.05, (first + every - 1) / every * every, every, last);
   script += fmt::format("set rmargin {}\n", has_acc ? 26 : 18);
-  if (has_acc)  // an axis of their own, whole
+  if (has_acc)  // their own axis, from 0 to 1
     script += "set y2range [0:1.05]\nset y2tics 0,0.1,1\nset y2label " + gnuplot_string(o.accuracy_label) +
               " textcolor rgb '#555555'\n";
   struct curve {
@@ -134,7 +134,7 @@ TYPENET_INLINE std::optional<int> wait_for(pid_t child, double seconds) {
   for (std::chrono::milliseconds pause(1);; pause = std::min(2 * pause, std::chrono::milliseconds(16))) {
     pid_t const ended = ::waitpid(child, &status, WNOHANG);
     if (ended == child) return status;
-    if (ended < 0 && errno != EINTR) return 0;  // the program ignores SIGCHLD, so nobody will ever know
+    if (ended < 0 && errno != EINTR) return 0;  // the program ignores SIGCHLD, so the status is lost
     if (clock::now() >= end) break;
     std::this_thread::sleep_for(pause);
   }
@@ -153,8 +153,8 @@ TYPENET_INLINE void run_gnuplot(std::string const& script, int picture, double s
       std::fseek(input.get(), 0, SEEK_SET) != 0)
     throw file_error("plot: a temporary file must be writable; free some space in /tmp");
 
-  // A program that was started without a standard input has its first file there: none of the three may be one that
-  // an earlier line replaces.
+  // In a program started without a standard input, files may have its number: none of the three may be closed by an
+  // earlier action.
   struct copy {
     int descriptor;
     explicit copy(int of) : descriptor(::fcntl(of, F_DUPFD_CLOEXEC, 3)) {}
@@ -169,10 +169,10 @@ TYPENET_INLINE void run_gnuplot(std::string const& script, int picture, double s
   ::posix_spawn_file_actions_adddup2(&actions, from.descriptor, 0);
   ::posix_spawn_file_actions_adddup2(&actions, to.descriptor, 1);
   ::posix_spawn_file_actions_adddup2(&actions, says.descriptor, 2);
-  char program[] = "gnuplot", defaults[] = "-d";  // not the user's own settings
+  char program[] = "gnuplot", defaults[] = "-d";  // without the user's settings
   char* const arguments[] = {program, defaults, nullptr};
   pid_t child = 0;
-  // In a process group of its own: Ctrl-C in a terminal is for the training, which may want to end a step later.
+  // In its own process group: Ctrl-C in a terminal is for the training, which may want to end a step later.
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
@@ -200,7 +200,7 @@ TYPENET_INLINE void run_gnuplot(std::string const& script, int picture, double s
 
 TYPENET_INLINE void draw_script(std::string const& script, plot_format format, int picture, std::string const& path) {
   run_gnuplot(script, picture);
-  // gnuplot does not look whether its output could be written, so look at the end of it.
+  // gnuplot does not check that its output was written, so check the end of the file.
   std::string end(32, '\0');
   auto const size = ::lseek(picture, 0, SEEK_END);
   bool const whole = size > 100 && ::pread(picture, end.data(), end.size(), size - 32) == 32 &&

@@ -10,19 +10,19 @@ namespace dsl::TYPENET_MODE {
 
 /// How often a callback writes: every_epochs(2), every_batches(500).
 struct save_freq {
-  int epochs = 1;            // 0: batches
-  std::int64_t batches = 0;  // over epochs' ends, too
+  int epochs = 1;            // 0: counts batches
+  std::int64_t batches = 0;  // counted across epochs
 
-  /// Throws option_error for less than 1 of what is counted: nothing would ever be written.
+  /// Throws option_error for less than 1: nothing would ever be written.
   [[gnu::cold]] void require() const;
 
-  /// At a saving point. `since` counts batches, and is part of the callback's state.
+  /// Whether to write at this saving point. `since` counts batches and is part of the callback's state.
   bool now(fit_run const& run, std::int64_t& since) const;
 };
 
-/// After each n-th epoch's validation. Throws option_error for less than 1.
+/// Writes after every n-th epoch, and its validation. Throws option_error for n below 1.
 [[gnu::cold]] save_freq every_epochs(int n);
-/// After each n-th training step, counted through all epochs. Throws option_error for less than 1.
+/// Writes after every n-th training step, counted across epochs. Throws option_error for n below 1.
 [[gnu::cold]] save_freq every_batches(std::int64_t n);
 
 }  // namespace dsl::TYPENET_MODE

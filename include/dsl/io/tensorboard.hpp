@@ -13,21 +13,20 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// As Keras's TensorBoard has it.
+/// The options of Keras's TensorBoard callback.
 struct tensorboard_options {
-  std::int64_t update_freq = 0;  // also batch_loss and batch_accuracy, each so many batches; 0: epochs alone
+  std::int64_t update_freq = 0;  // batches between points of batch_loss and batch_accuracy; 0: epochs only
 };
 
-/// Keras's TensorBoard callback: curves for `tensorboard --logdir logs`, under the names that Keras gives them.
+/// Keras's TensorBoard callback: curves for `tensorboard --logdir logs`, with Keras's names.
 ///   logs/train       epoch_loss, epoch_accuracy, epoch_learning_rate; batch_loss, batch_accuracy
 ///   logs/validation  epoch_loss, epoch_accuracy
-/// Epochs count from 0, as they do in Keras; batches from 1 over all epochs, with means since the epoch's begin. Each
-/// point is in its file as soon as it is known: a process that is killed leaves them all. A run that
-/// goes on from backup_and_restore's file goes on in its curves, whatever else was written there: what it wrote of
-/// later steps is gone. So does one with .initial_epoch that has the same callback, by std::shared_ptr. Any other hides
-/// what runs before have left in that folder, and leaves their files; give each run a folder of its own to compare
-/// them. Throws file_error before the first step where nothing can be written; later it warns once, and writes what it
-/// has as soon as it can.
+/// Epochs count from 0, as in Keras; batches from 1 across epochs, with means since the epoch's beginning. Each point
+/// is written as soon as it is known, so a killed process loses none. A run that resumes from backup_and_restore's file
+/// continues its curves, and what the killed run wrote about later steps is removed. So does a run with .initial_epoch
+/// that shares the callback by std::shared_ptr. Any other run hides the points of earlier runs in the folder, but
+/// leaves their files; give each run its own folder to compare them. Throws file_error before the first step if nothing
+/// can be written. Later it warns once, and writes what it has as soon as it can.
 class tensorboard : public callback {
  public:
   [[gnu::cold]] explicit tensorboard(std::string log_dir = "logs", tensorboard_options const& o = {});
@@ -42,8 +41,8 @@ class tensorboard : public callback {
  private:
   struct log {
     std::string folder;
-    std::shared_ptr<detail::event_file> file{};  // callbacks are copied
-    std::string waiting{};                       // records that could not be written yet
+    std::shared_ptr<detail::event_file> file{};  // shared, because callbacks are copied
+    std::string waiting{};                       // records not written yet
   };
 
   [[gnu::cold]] void write(log& l, std::string_view record);
@@ -51,8 +50,8 @@ class tensorboard : public callback {
 
   log train_, validation_;
   tensorboard_options options_;
-  detail::event_place before_{};  // this run's first step
-  std::uint64_t number_ = 0;      // in its files' names; 0: none yet
+  detail::event_place before_{};  // the run's first step
+  std::uint64_t number_ = 0;      // the run's number, in its files' names; 0: none yet
   bool begun_ = false;
   bool warned_ = false;
 };

@@ -10,21 +10,22 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// How one convention stores parameters: their axes, and the order of what flatten made. Ours is PyTorch's; Keras
-/// flattens (height, width, channels), so that whatever reads a flattened tensor has its inputs in another order there.
+/// The layout of parameters in a framework: their axes, and the order of flattened inputs. typenet's layout is
+/// PyTorch's. Keras flattens (height, width, channels), so the inputs of whatever reads a flattened tensor are in
+/// another order.
 class weight_layout {
  public:
-  /// Throws option_error for an add whose operands Keras would have in different orders, and for an operation of one's
-  /// own that makes another shape of what Keras has in another order.
+  /// Throws option_error for an add whose operands Keras would have in different orders, and for a custom operation
+  /// that reshapes a tensor that Keras has in another order.
   [[gnu::cold]] weight_layout(graph_view const& g, weight_convention c);
 
-  /// The axes of parameter k there.
+  /// Returns the shape of parameter k in that layout.
   [[gnu::cold]] std::vector<std::uint64_t> shape(int k) const;
   [[gnu::cold]] void from_ours(int k, float const* ours, float* theirs) const;
   [[gnu::cold]] void to_ours(int k, float const* theirs, float* ours) const;
 
  private:
-  /// Where channel i is in Keras's tensor; empty: at i.
+  /// The position in Keras's tensor of each channel; empty if it is the same.
   using order = std::vector<int>;
 
   bool keras() const { return convention_ == weight_convention::keras; }
@@ -32,12 +33,12 @@ class weight_layout {
   static int at(order const& o, int i) { return o.empty() ? i : o[static_cast<std::size_t>(i)]; }
 
   [[gnu::cold]] order order_behind(node const& n) const;
-  /// An operand of one channel has no order.
+  /// Returns the order of a multiply; an operand of one channel has none.
   [[gnu::cold]] order broadcast_order(node const& n) const;
   [[gnu::cold]] order flattened(node const& n) const;
   [[gnu::cold]] order joined(node const& n) const;
 
-  /// f(place here, place there) for every number of parameter k.
+  /// Calls f(position in typenet's layout, position in the other one) for every number of parameter k.
   template <class F>
   [[gnu::cold]] void for_each(int k, F f) const {
     parameter const& p = graph_.parameters[k];

@@ -26,7 +26,7 @@ TYPENET_INLINE std::vector<std::uint64_t> weight_layout::shape(int k) const {
   if (keras() && p.rank == 4) all = {all[2], all[3], all[1], all[0]};
   if (keras() && p.rank == 4 && detail::is_depthwise(graph_, graph_.nodes[p.node])) {
     auto const groups = static_cast<std::uint64_t>(graph_.nodes[p.node].groups);
-    all = {all[0], all[1], groups, all[3] / groups};  // its numbers lie in the same order
+    all = {all[0], all[1], groups, all[3] / groups};  // the memory order is the same
   }
   return all;
 }
@@ -65,7 +65,7 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
             "custom: after a flattened picture it makes another shape, whose order in Keras is unknown; weights "
             "can't be moved there or from there");
       break;
-    default: break;  // one number at a time, or one channel
+    default: break;  // one number per channel, or one channel
   }
   return order_of(graph_.input(n));
 }

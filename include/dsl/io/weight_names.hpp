@@ -13,28 +13,28 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Whose names and axes weights have in a file.
+/// The framework whose weight names and axes a file has.
 ///   torch: "1.branches.0.0.weight", kernels (out, in, height, width) and (out, in)
-///   keras: "conv2d_1/kernel", kernels (height, width, in, out) and (in, out), of a depthwise convolution
+///   keras: "conv2d_1/kernel", kernels (height, width, in, out) and (in, out); for a depthwise convolution
 ///          "depthwise_conv2d/kernel" and (height, width, in, multiplier)
 enum class weight_convention : unsigned char { torch, keras };
 
-/// Under which names a model of the other framework knows the network's weights.
+/// How a model in another framework names the network's weights.
 struct weight_naming {
   weight_convention convention = weight_convention::torch;
-  std::string prefix{};  // in front of every name: "module."
-  /// torch: the attribute with the branches of a concat or add, a ModuleList. Empty: there is none, since the joining
-  /// module is a ModuleList itself.
+  std::string prefix{};  // prepended to every name: "module."
+  /// torch: the name of the ModuleList attribute that holds the branches of a concat or add. Empty if the joining
+  /// module itself is a ModuleList.
   std::string branches = "branches";
 };
 
-/// What was found where weights were loaded from.
+/// The result of loading weights.
 struct loaded_weights {
-  int loaded = 0;                         // parameters
-  std::vector<std::string> missing{};     // of the network, not in the file: they are as before
-  std::vector<std::string> unexpected{};  // in the file, not of the network
-  std::vector<std::string> mismatched{};  // in both, of different shapes, and left out: they are as before
-  long long batches_tracked = -1;         // torch's num_batches_tracked; -1: the file has none
+  int loaded = 0;                         // number of parameters loaded
+  std::vector<std::string> missing{};     // in the network, not in the file: unchanged
+  std::vector<std::string> unexpected{};  // in the file, not in the network
+  std::vector<std::string> mismatched{};  // in both with different shapes, and skipped: unchanged
+  long long batches_tracked = -1;         // torch's num_batches_tracked; -1: not in the file
 };
 
 }  // namespace dsl::TYPENET_MODE
@@ -48,10 +48,10 @@ namespace dsl::detail::TYPENET_MODE {
   return n.kind == op::conv2d && n.groups > 1 && n.groups == g.input_shape(n).channels;
 }
 
-/// The class of Keras's for a node with parameters, as it names layers.
+/// Returns the name that Keras derives from the class of a node with parameters.
 [[gnu::cold]] std::string keras_class(graph_view const& g, node const& n);
 
-/// Names layers as Keras does: its class, and for all but the first of a class a number.
+/// Names layers as Keras does: by class, with a number for all but the first of a class.
 class keras_names {
  public:
   [[gnu::cold]] std::string next(graph_view const& g, node const& n);
@@ -60,19 +60,21 @@ class keras_names {
   std::map<std::string, int> count_{};
 };
 
-/// Where modules are in a tree of nn.Sequential: scopes' numbers, with the name of the list that holds branches
-/// between, or the names that a model gives them.
+/// The paths of modules in a tree of nn.Sequential: indices of scopes, the name of the list that holds branches, and
+/// names from named<>.
 class torch_tree {
  public:
   [[gnu::cold]] torch_tree(graph_view const& g, std::string const& branches);
 
-  /// "1.branches.0.0." of a scope. A network that is one type, as network<image<...>, minigooglenet<10>>, is the model.
-  /// A name follows the name around it, whatever lies between; the one layer that a name is given to adds nothing.
+  /// Returns a scope's path: "1.branches.0.0.". A network of a single type, as network<image<...>, minigooglenet<10>>,
+  /// is the model itself. A name is appended to the next outer name, whatever lies between, and a single layer that has
+  /// been given a name adds nothing.
   [[gnu::cold]] std::string path(int s) const;
 
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-  /// The innermost scope from s outwards that has a name, or a number for a name; the network.
+  /// Returns the innermost scope, from s outwards, with a name or an index for a name; 0, the network, if there is
+  /// none.
   [[gnu::cold]] int name_around(int s) const;
 
   graph_view const& graph_;
@@ -85,9 +87,9 @@ class torch_tree {
 
 namespace dsl::TYPENET_MODE {
 
-/// Of every parameter, in the graph's order. Keras's are those that it gives layers itself, counted for each class, in
-/// a model that makes them in the network's order: as the data goes through them, branch by branch. Throws option_error
-/// where named<> gives two parameters the same name.
+/// Returns the name of every parameter, in the graph's order. Keras's are its default names, numbered by class, of a
+/// model that creates its layers in the network's order, branch by branch. Throws option_error if named<> gives two
+/// parameters the same name.
 [[gnu::cold]] std::vector<std::string> weight_names(graph_view const& g, weight_naming const& naming = {});
 
 }  // namespace dsl::TYPENET_MODE

@@ -83,7 +83,7 @@ TYPENET_INLINE std::vector<std::string> weight_names(graph_view const& g, weight
     if (x.parameters == 0) continue;
     std::string layer;
     if (naming.convention == weight_convention::torch) {
-      // A layer of a user's own may have several such nodes; torch has no names for them.
+      // A custom layer may have several such nodes; torch has no names for them.
       int const earlier = in_scope[static_cast<std::size_t>(x.scope)]++;
       layer = tree.path(x.scope) + (earlier > 0 ? "node" + std::to_string(earlier) + "." : "");
     } else {

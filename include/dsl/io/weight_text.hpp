@@ -10,9 +10,10 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// For messages, which a file must be able neither to fill nor to disturb.
+/// Returns text from a file as a message quotes it: at most 60 characters, with a question mark for each that is not
+/// printable ASCII.
 [[gnu::cold]] std::string shown(std::string_view text);
-/// {96, 3, 3, 3} -> "[96, 3, 3, 3]"
+/// Returns a shape as text: {96, 3, 3, 3} -> "[96, 3, 3, 3]".
 [[gnu::cold]] std::string shown(std::vector<std::uint64_t> const& shape);
 
 }  // namespace dsl::detail::TYPENET_MODE

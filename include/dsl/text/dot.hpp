@@ -14,8 +14,8 @@ namespace dsl::TYPENET_MODE {
 
 /// The title of a network's picture, and what the network's type may add to it.
 struct dot_options {
-  std::string title{};    // replicate<G, ...> sets it
-  int towers = 1;         // replicate<G, ...> knows its own
+  std::string title{};    // above the counts of parameters and multiply-adds
+  int towers = 1;         // replicate<G, ...> sets it
   int micro_batches = 1;  // pipeline<M, ...> sets it
 };
 

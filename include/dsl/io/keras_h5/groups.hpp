@@ -10,16 +10,16 @@
 
 namespace dsl::keras_h5::detail::TYPENET_MODE {
 
-/// The layers that Keras has for a network's nodes, and the order in which it keeps them.
+/// The layers that Keras has for a network's nodes, and the order in which it saves them.
 class keras_layers {
  public:
   [[gnu::cold]] keras_layers(graph_view const& g, bool fused_activations) : graph_(g), fused_(fused_activations) {}
 
-  /// Conv2D and Dense may have their activation inside.
+  /// Whether a node is a layer of its own; Conv2D and Dense may include their activation.
   [[gnu::cold]] bool is_layer(node const& n) const;
-  /// Nodes with parameters, as Keras numbers them: those farthest from the output first, and at one distance in the
-  /// order in which a walk from the output, inputs from the left, meets them. On a chain that is the data's order, and
-  /// for branches of one length the branches'.
+  /// Returns the nodes with parameters in the order in which Keras numbers them: those farthest from the output first
+  /// and, at equal distance, in the order in which a walk from the output, inputs from left to right, meets them. In a
+  /// chain this is the order of the data, and for branches of equal length that of the branches.
   [[gnu::cold]] std::vector<int> in_order() const;
 
  private:
@@ -34,9 +34,10 @@ class keras_layers {
 
 namespace dsl::keras_h5::TYPENET_MODE {
 
-/// Where a Sequential or Functional model that has no model inside keeps its layers: for each node with parameters, in
-/// the network's order, "layers/conv2d_1". `fused_activations`: Keras's layers are Conv2D(activation="relu"), not a
-/// Conv2D and an Activation. That makes a difference where branches have different lengths, and nowhere else.
+/// Returns where a Sequential or Functional model without nested models saves its layers: for each node with
+/// parameters, in the network's order, a group such as "layers/conv2d_1". `fused_activations`: the model has
+/// Conv2D(activation="relu") instead of a Conv2D and an Activation. This matters only if branches have different
+/// lengths.
 [[gnu::cold]] std::vector<std::string> groups(graph_view const& g, bool fused_activations = false);
 
 }  // namespace dsl::keras_h5::TYPENET_MODE

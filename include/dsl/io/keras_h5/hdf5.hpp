@@ -14,20 +14,20 @@ namespace dsl::keras_h5::TYPENET_MODE {
 
 /// What is wrong with a file.
 enum class fault : unsigned char {
-  not_hdf5,    // or damaged before anything could be looked at
-  damaged,     // HDF5 can't read on
-  link,        // other than a hard one: to another file, another name, or of a user's own kind
-  wrong_kind,  // a group where a dataset should be, or the other way round
-  dtype,       // numbers of another type than float, or 16 bits of one
+  not_hdf5,    // or damaged before anything could be read
+  damaged,     // HDF5 cannot read on
+  link,        // not a hard one: to another file, another name, or user-defined
+  wrong_kind,  // a group instead of a dataset, or vice versa
+  dtype,       // other than float, or 16-bit float
   shape,
-  storage,  // a dataset whose numbers are not in this file in one piece: virtual, external, chunked, or not there
-  unsuitable_weights,  // one that the network wants is missing, or there is one that it hasn't got
+  storage,             // a dataset not stored contiguously in this file: virtual, external, chunked or absent
+  unsuitable_weights,  // a weight of the network is missing, or there is one that it lacks
 };
 
-/// A file that is no sound HDF5 file, or holds other weights than were asked for. Nothing was changed.
+/// Thrown for a file that is no sound HDF5 file or holds other weights. Nothing has been changed.
 struct TYPENET_EXPORT format_error : file_error {
   fault which;
-  std::string dataset;  // or the group; empty: the file as a whole
+  std::string dataset;  // or group; empty: the whole file
   format_error(fault f, std::string name, std::string const& what);
 };
 
@@ -37,8 +37,8 @@ namespace dsl::keras_h5::detail::TYPENET_MODE {
 
 using dsl::detail::shown;
 
-/// While one lives, HDF5 prints nothing of what fails to stderr. Like all of HDF5's state that is for the thread, or,
-/// in a library without threads, for the process: no two threads may be in such a library at once.
+/// Suppresses HDF5's error messages on stderr during its lifetime. Like all of HDF5's state, this is per thread or, if
+/// the library is not thread-safe, per process: no two threads may use such a library at once.
 class silence {
  public:
   silence();
@@ -51,10 +51,10 @@ class silence {
   void* data_ = nullptr;
 };
 
-/// What HDF5 says of its last failure: the innermost cause.
+/// Returns the innermost cause of HDF5's last failure.
 [[gnu::cold]] std::string reason();
 
-/// Something of HDF5's, closed with this; below 0 where HDF5 could not make it.
+/// An HDF5 identifier, closed by the destructor; below 0 if HDF5 could not create it.
 class handle {
  public:
   using closer = herr_t (*)(hid_t);

@@ -25,7 +25,7 @@ TYPENET_INLINE silence::silence() {
 }
 
 TYPENET_INLINE std::string reason() {
-  char text[61] = {};  // no exception may pass through HDF5
+  char text[61] = {};  // fixed size: no exception may pass through HDF5
   auto const innermost = [](unsigned n, H5E_error2_t const* e, void* to) -> herr_t {
     for (std::size_t i = 0; n == 0 && e->desc && e->desc[i] != 0 && i < sizeof text - 1; ++i)
       static_cast<char*>(to)[i] = e->desc[i];

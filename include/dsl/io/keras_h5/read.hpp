@@ -13,28 +13,27 @@
 
 namespace dsl::keras_h5::TYPENET_MODE {
 
-/// A file that is read from. Everything is found by hard links, and a dataset is looked at before anything of it is
-/// read: so nothing is taken from other files, nothing unpacked, and memory is what the network's own shapes need.
-/// HDF5 itself parses the file. Throws file_error where it can't be read, of which format_error says that it is none of
-/// these.
+/// A file opened for reading. Only hard links are followed, and a dataset is checked before any of it is read: so
+/// nothing is taken from other files, nothing is decompressed, and memory is bounded by the network's own shapes. HDF5
+/// itself parses the file. Throws file_error if it cannot be read, and the derived format_error if it is not a valid
+/// file of Keras weights.
 class file {
  public:
   explicit file(std::string path);
 
   std::string const& path() const { return path_; }
 
-  /// Whether there is something of this name: "layers/conv2d/vars/0". Throws format_error for a link on the way there
-  /// that isn't hard.
+  /// Whether something of this name exists: "layers/conv2d/vars/0". Throws format_error for a link on the way that is
+  /// not a hard one.
   [[gnu::cold]] bool has(std::string const& name) const;
 
-  /// Names of all datasets below a group, in the order of the alphabet, without the states of random numbers that
-  /// layers have.
+  /// Returns the names of all datasets below a group in alphabetical order, without the layers' random states.
   [[gnu::cold]] std::vector<std::string> datasets(std::string const& group) const;
-  /// Names of what is directly in a group.
+  /// Returns the names directly in a group.
   [[gnu::cold]] std::vector<std::string> names_in(std::string const& group) const;
 
-  /// Every number of one dataset: 32 bits as they are, 16 exactly. Throws format_error where it has another shape or
-  /// type, or doesn't lie in this file in one piece; nothing is read then.
+  /// Reads a dataset of 32-bit floats, or of 16-bit ones, which convert exactly. Throws format_error, before reading,
+  /// if it has another shape or type or is not stored contiguously in this file.
   [[gnu::cold]] std::vector<float> read(std::string const& name, std::vector<std::uint64_t> const& shape) const;
 
   [[noreturn]] void fail(fault which, std::string const& name, std::string const& what,
@@ -43,8 +42,8 @@ class file {
  private:
   enum class number : unsigned char { f32, f16, bf16 };
   static constexpr char const* another = "give another file";
-  // Keras's own files have a few groups a layer, three to six deep. Links may lead back, so that there is no end, or
-  // meet again in one group, so that a small file has more names than memory has room for.
+  // Keras's own files have a few groups per layer, nested three to six deep. In a hostile file links may form a cycle,
+  // or meet in one group so that a small file has more names than fit in memory.
   static constexpr int deepest = 32;
   static constexpr std::size_t longest_link = 1024;
   struct listing {  // what may still come
@@ -60,9 +59,9 @@ class file {
   void check_regular() const;
   [[gnu::cold]] std::string found_instead() const;
 
-  /// Below 0: there is none.
+  /// Returns a handle below 0 if there is no such name.
   [[gnu::cold]] detail::handle find(std::string const& name) const;
-  /// What a hard link leads to, never anything else's.
+  /// Opens what a hard link leads to, and follows no other link.
   [[gnu::cold]] detail::handle open(detail::handle const& group, std::string const& part,
                                     std::string const& name) const;
   [[noreturn, gnu::cold]] void fail_endless(std::string const& name) const;
@@ -74,7 +73,7 @@ class file {
   [[gnu::cold]] void check_storage(detail::handle const& dataset, std::string const& name) const;
   [[gnu::cold]] void check_shape(detail::handle const& dataset, std::string const& name,
                                  std::vector<std::uint64_t> const& shape) const;
-  /// How numbers are written. Keras has bfloat16 as bytes without a meaning, which an attribute gives them.
+  /// Returns the format of a dataset's numbers. Keras stores bfloat16 as opaque bytes, which an attribute describes.
   [[gnu::cold]] number number_of(detail::handle const& dataset, detail::handle const& type,
                                  std::string const& name) const;
   static bool says_bfloat16(detail::handle const& dataset);

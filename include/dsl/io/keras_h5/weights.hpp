@@ -12,16 +12,16 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// How the Keras model is made, and what a file must have.
+/// How the Keras model is built, and what a file must have.
 struct keras_h5_options {
-  /// Where the model keeps its layers with weights, in the network's order: for models inside of models, such as
+  /// The groups of the layers with weights, in the network's order, for nested models, such as
   /// "layers/sequential/layers/conv2d", and for subclassed ones. Empty: keras_h5::groups().
   std::vector<std::string> groups{};
-  /// Keras's layers are Conv2D(activation="relu"), not a Conv2D and an Activation.
+  /// Whether the model has Conv2D(activation="relu") instead of a Conv2D and an Activation.
   bool fused_activations = false;
-  /// load: every weight of the network must be in the file, and no other layer's.
+  /// load: whether the file must have every weight of the network, and no other layer's.
   bool strict = true;
-  /// load: leave out weights that have another shape in the file, as Keras's skip_mismatch does.
+  /// load: skips weights that have another shape in the file, as Keras's skip_mismatch does.
   bool skip_mismatch = false;
 };
 
@@ -29,12 +29,12 @@ struct keras_h5_options {
 
 namespace dsl::keras_h5::detail::TYPENET_MODE {
 
-/// Names of the datasets of a network's parameters.
+/// The names of the datasets of a network's parameters.
 class dataset_names {
  public:
   [[gnu::cold]] dataset_names(graph_view const& g, keras_h5_options const& o);
   std::vector<std::string> const& all_groups() const { return groups_; }
-  /// Of parameter i of a layer.
+  /// Returns the dataset of parameter i of a layer.
   static std::string dataset(std::string const& group, int i) { return group + "/vars/" + std::to_string(i); }
 
  private:
@@ -42,20 +42,20 @@ class dataset_names {
   std::vector<std::string> groups_;
 };
 
-/// The weights of one network against one file.
+/// Reads the weights of a network from a file.
 class weight_reader {
  public:
   weight_reader(file const& f, graph_view const& g, keras_h5_options const& o);
 
-  /// By parameter, in our layout; empty: the file has none.
+  /// Returns the numbers of each parameter, in typenet's layout; empty if the file has none.
   [[gnu::cold]] std::vector<std::vector<float>> read(loaded_weights& found) const;
 
  private:
   [[gnu::cold]] void list_unexpected(loaded_weights& found, std::vector<std::string> used,
                                      std::vector<std::string> below) const;
   [[gnu::cold]] void require_all(loaded_weights const& found) const;
-  /// Where branches have different lengths, activations that are layers give another order than those that are not:
-  /// weights of one shape would change places, and nothing would say so.
+  /// Checks that the model has as many activation layers as the options say. With branches of different lengths they
+  /// change the order of layers, and weights of equal shape would be exchanged silently.
   [[gnu::cold]] void check_activations() const;
 
   file const& file_;
@@ -69,17 +69,16 @@ class weight_reader {
 
 namespace dsl::TYPENET_MODE {
 
-/// Writes every parameter in float, with the running statistics, as Keras 3's model.save_weights("x.weights.h5") does;
-/// load_weights of a model of the same layers reads it. Of processes that train together one saves. Throws
-/// option_error, or file_error; then a file that was there before is as it was.
+/// Writes all parameters in float, with the running statistics, as Keras 3's model.save_weights("x.weights.h5") does;
+/// load_weights of a model with the same layers reads it. Of processes that train together, one saves. Throws
+/// option_error, or file_error, which leaves an existing file as it was.
 [[gnu::cold]] void save_keras_h5(engine& e, std::string const& path, keras_h5_options const& options = {});
 [[gnu::cold]] void save_keras_h5(trainer& t, std::string const& path, keras_h5_options const& options = {});
 
-/// Gives the network what such a file holds: every bit of float32, and float16 and bfloat16 exactly. What Keras's
-/// optimizer has in the file stays there, and the optimizer's slots here stay as they are. A file with nothing for the
-/// network is an error, however lenient the options are. Throws option_error, or
-/// file_error where the file can't be read, is none of Keras's, or has other weights (format_error), and has changed
-/// nothing then. Processes that train together must all load the same file.
+/// Loads such a file: float32 bit by bit, float16 and bfloat16 exactly. The file's optimizer state is ignored, and the
+/// optimizer's slots stay as they are. A file without any weight of the network is an error whatever the options.
+/// Throws option_error, or file_error if the file cannot be read, is not one of Keras's, or has other weights
+/// (format_error); then nothing has changed. Processes that train together must all load the same file.
 [[gnu::cold]] loaded_weights load_keras_h5(engine& e, std::string const& path, keras_h5_options const& options = {});
 [[gnu::cold]] loaded_weights load_keras_h5(trainer& t, std::string const& path, keras_h5_options const& options = {});
 

@@ -122,7 +122,7 @@ TYPENET_INLINE void weight_reader::check_activations() const {
       there += name.starts_with(kind) && (rest.empty() || rest.front() == '_') &&
                rest.find_first_not_of("_0123456789") == rest.npos;
     }
-  // The last one stands after everything: whether it is a layer moves none before another.
+  // A last softmax follows everything else: whether it is a layer of its own changes no order.
   bool const ends_in_one = graph_.nodes[graph_.size.nodes - 1].kind == op::softmax;
   if (there != wanted && (!ends_in_one || there != wanted + (fused ? 1 : -1)))
     file_.fail(fault::unsuitable_weights, "layers",

@@ -11,7 +11,7 @@
 
 namespace dsl::keras_h5::TYPENET_MODE {
 
-/// One layer to write: its group, "layers/conv2d_1", and its variables as Keras counts them, row by row.
+/// A layer to write: its group, "layers/conv2d_1", and its variables in Keras's order, row-major.
 struct layer {
   struct variable {
     std::vector<std::uint64_t> shape{};
@@ -25,7 +25,8 @@ struct layer {
 
 namespace dsl::keras_h5::detail::TYPENET_MODE {
 
-/// A file in memory: HDF5 writes at will into what it writes, so that it never has the name of a file that is whole.
+/// A file in memory. HDF5 changes a file in arbitrary places while it writes it, so the real file is written
+/// afterwards, as a whole.
 class image {
  public:
   explicit image(std::string const& name);
@@ -41,7 +42,7 @@ class image {
                        reason() + "; give other groups, or free some memory");
     return r;
   }
-  /// Keras's own name of the layer; it writes that, and reads layers by their place.
+  /// Writes Keras's own name of the layer, as Keras does, although it reads layers by their group.
   static void name_it(handle const& group, std::string const& name);
 
   silence silence_;
@@ -54,7 +55,7 @@ class image {
 
 namespace dsl::keras_h5::TYPENET_MODE {
 
-/// Writes a file that is whole when it gets its name; one that was there is as it was until then. Throws file_error.
+/// Writes a file atomically: an existing one stays as it is until then. Throws file_error.
 [[gnu::cold]] void write(std::string const& path, std::vector<layer> const& layers);
 
 }  // namespace dsl::keras_h5::TYPENET_MODE

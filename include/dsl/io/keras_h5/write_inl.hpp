@@ -20,7 +20,7 @@ TYPENET_INLINE image::image(std::string const& name) {
   need(H5Pset_create_intermediate_group(links_.id(), 1), "");
   need(H5Pset_char_encoding(links_.id(), H5T_CSET_UTF8), "");
   dataset_ = handle(need(H5Pcreate(H5P_DATASET_CREATE), ""), H5Pclose);
-  need(H5Pset_obj_track_times(dataset_.id(), false), "");  // the same weights are the same bytes
+  need(H5Pset_obj_track_times(dataset_.id(), false), "");  // equal weights give equal bytes
 }
 
 TYPENET_INLINE void image::add(layer const& l) {

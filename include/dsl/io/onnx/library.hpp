@@ -3,7 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 
-// onnx's messages, which exist in two sizes: where the larger one is installed, only that one is.
+// onnx's messages exist in two sizes; if the larger one is installed, only that one is.
 #if !defined(ONNX_ML) && __has_include(<onnx/onnx-ml.pb.h>)
 #define ONNX_ML 1
 #endif

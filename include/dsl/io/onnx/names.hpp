@@ -10,22 +10,23 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// What a file says of itself must be text for every reader.
+/// Throws option_error if a text for the file is not UTF-8; `what` names it in the message.
 [[gnu::cold]] void require_onnx_text(std::string const& text, char const* what);
 
-/// Where a node is, as the compiler and summaries say it: "layer 1.0.0 (inception_module > conv_module > conv2d)".
+/// Returns a node's place as compiler errors and summaries give it: "layer 1.0.0 (inception_module > conv_module >
+/// conv2d)".
 [[gnu::cold]] std::string onnx_place(graph_view const& g, int scope);
 
-/// Every name of a file, each of them once: weights as in other frameworks, operations by their place in the tree of
-/// modules, as PyTorch's exporter has them: "/1/branches/0/0/Conv", which makes "/1/branches/0/0/Conv_output_0".
+/// The names in a file, all different: weights as in other frameworks, operations by their place in the tree of
+/// modules, as PyTorch's exporter does: "/1/branches/0/0/Conv", with the output "/1/branches/0/0/Conv_output_0".
 class onnx_names {
  public:
-  /// Throws option_error for names of input, output and weights that are empty, there twice, or no text.
+  /// Throws option_error for names of input, output and weights that are empty, not unique, or not UTF-8.
   [[gnu::cold]] onnx_names(graph_view const& g, onnx_options const& o);
 
-  std::vector<std::string> weights;  // by parameter
+  std::vector<std::string> weights;  // per parameter
 
-  /// Of the next operation of this type in a scope.
+  /// Returns the name for the next operation of this type in a scope.
   [[gnu::cold]] std::string operation(int scope, std::string const& type);
   [[gnu::cold]] std::string unused(std::string const& name);
 

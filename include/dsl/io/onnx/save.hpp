@@ -12,10 +12,10 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// What every runtime of onnx 1.12 and later reads, and what Debian 12 can check.
+/// Versions that all runtimes of onnx 1.12 and later read, and that Debian 12 can check.
 inline constexpr int onnx_ir_version = 8;
 inline constexpr int onnx_opset = 17;
-/// The largest file of protobuf's.
+/// The size limit of protobuf files.
 inline constexpr long long onnx_most_bytes = 0x7fffffff;
 
 }  // namespace dsl::TYPENET_MODE
@@ -26,7 +26,7 @@ namespace dsl::detail::TYPENET_MODE {
 
 [[gnu::cold]] void write_onnx_weights(engine& e, std::vector<std::string> const& names, onnx_messages::GraphProto& to);
 
-/// A network that is one type has that type's name: "minigooglenet".
+/// Returns the name of the graph. A network of a single type has that type's name: "minigooglenet".
 [[gnu::cold]] std::string onnx_graph_name(graph_view const& g);
 
 [[gnu::cold]] std::string onnx_text(shape const& s);
@@ -37,16 +37,16 @@ namespace dsl::detail::TYPENET_MODE {
 
 namespace dsl::TYPENET_MODE {
 
-/// A file's bytes: the network in inference, with an open batch dimension, and every weight in float as it is. Pictures
-/// are (batch, channels, height, width); features, and what flatten, dense and softmax make, (batch, units). What was
-/// placed on several devices is one network there. Throws onnx_error where there is no such file, option_error for
-/// names that clash and for text that is none.
+/// Returns the bytes of an ONNX file: the network in inference, with an open batch dimension, and all weights as
+/// floats, unchanged. Pictures are (batch, channels, height, width); features, and outputs of flatten, dense and
+/// softmax, are (batch, units). A network on several devices becomes one graph. Throws onnx_error if the network cannot
+/// be written, and option_error for names that clash and for text that is not UTF-8.
 [[gnu::cold]] std::string serialize_onnx(engine& e, onnx_options const& o = {});
 
 [[gnu::cold]] std::string serialize_onnx(trainer& t, onnx_options const& o = {});
 
-/// Writes a file that is whole when it gets its name; one that was there is as it was until then. Of processes that
-/// train together one saves. Throws the same, and file_error where it can't be written.
+/// Writes serialize_onnx() to a file atomically: an existing one stays as it is until then. Of processes that train
+/// together, one saves. Throws the same errors, and file_error if it cannot be written.
 template <class Trained>  // a trainer or its engine
 [[gnu::cold]] void save_onnx(Trained& t, std::string const& path, onnx_options const& o = {}) {
   std::string const bytes = serialize_onnx(t, o);

@@ -15,24 +15,24 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Writes a network's nodes, in inference, as ONNX's operators (opset 17). Here every sample is channels x height x
-/// width; there operators want (batch, channels, height, width) or (batch, units), and a value is kept as the operator
-/// that makes it gives it, until one wants the other form. Dropout, and transfers between devices, do nothing: who
-/// reads them reads what they read.
+/// Writes a network's nodes, in inference, as ONNX operators (opset 17). In typenet every sample is channels x height x
+/// width; operators expect (batch, channels, height, width) or (batch, units). A value is kept in the form of the
+/// operator that makes it and converted when the other form is needed. Dropout and transfers between devices are
+/// omitted: their readers read their input.
 class onnx_writer {
  public:
   [[gnu::cold]] onnx_writer(graph_view const& g, onnx_options const& o, double momentum, onnx_messages::GraphProto& to);
 
   std::vector<std::string> const& weights() const { return names_.weights; }
 
-  /// Throws onnx_error for an operation of a user's own that the options don't translate.
+  /// Writes all nodes. Throws onnx_error for a custom operation that the options do not translate.
   [[gnu::cold]] void write();
 
  private:
-  /// One form of a tensor: its name there, empty where nothing has asked for it.
+  /// The forms of a tensor: the name of each, empty until it is needed.
   struct forms {
     std::array<std::string, 2> name{};  // (batch, units), (batch, channels, height, width)
-    int rank = 4;                       // of the first one
+    int rank = 4;                       // rank of the form that its operator makes
   };
   struct named {
     std::string name{};
@@ -50,7 +50,8 @@ class onnx_writer {
   [[gnu::cold]] void write_input();
 
   [[gnu::cold]] void write_convolution();
-  /// The zeros after the last row are as many as the last window needs; rows that no window reaches stay without.
+  /// Sets kernel, stride and padding. The padding at the end is what the last window needs, and none if some rows are
+  /// in no window.
   [[gnu::cold]] void set_window(onnx_messages::NodeProto& n, bool always_pads);
 
   [[gnu::cold]] void write_batch_norm();
@@ -61,35 +62,35 @@ class onnx_writer {
 
   [[gnu::cold]] void write_custom();
 
-  /// Of all operands, in the form that all of them have. Where they differ they are flat.
+  /// Appends an operator on all operands, in their common form, or flat if their forms differ.
   [[gnu::cold]] onnx_messages::NodeProto& join(char const* type);
 
-  /// LayerNormalization takes the last dimensions: a picture's channels go there, and back.
+  /// Appends a LayerNormalization, which works on the last dimensions: a picture's channels are moved there and back.
   [[gnu::cold]] void write_layer_norm();
   [[gnu::cold]] onnx_messages::NodeProto& finish(onnx_messages::NodeProto& n);
 
-  /// Mul broadcasts as multiply does, if both operands have four dimensions.
+  /// Appends a Mul, which broadcasts as multiply does if both operands have four dimensions.
   [[gnu::cold]] void write_product();
 
   std::string as_it_is() { return form(0, operand().rank); }
-  /// The name of operand i in that form; appends what makes it.
+  /// Returns the name of operand i in a form, after appending the operators that make it.
   [[gnu::cold]] std::string form(int i, int rank);
-  /// The axes that a flat value lacks.
+  /// Returns the name of the axes that a flat value lacks.
   [[gnu::cold]] std::string const& height_and_width();
 
-  /// Makes the two numbers between which a relu6 lies, once, and returns the name of the first.
+  /// Adds the constants 0 and 6, the bounds of a relu6, once, and returns the name of the first.
   [[gnu::cold]] std::string const& zero_and_six();
   [[gnu::cold]] std::string number(char const* name, float value);
 
   [[gnu::cold]] onnx_messages::NodeProto& add_node(std::string const& type, std::vector<std::string> const& inputs);
   [[gnu::cold]] std::string output_of(onnx_messages::NodeProto& n, dsl::shape const& s, int rank);
-  /// The operator that makes this node's value.
+  /// Appends the operator that makes this node's value.
   [[gnu::cold]] onnx_messages::NodeProto& append(std::string const& type, std::vector<std::string> const& inputs,
                                                  int rank);
   void keep(int tensor, std::string const& name, int rank);
   [[gnu::cold]] onnx_messages::NodeProto& parameters(onnx_messages::NodeProto& n);
 
-  /// Gives the network's result the name that it was promised. No node reads it.
+  /// Gives the network's result, which no node reads, its name from the options.
   [[gnu::cold]] void name_result();
 
   [[gnu::cold]] void describe(named const& v, onnx_messages::ValueInfoProto& to) const;
@@ -101,10 +102,10 @@ class onnx_writer {
 
   graph_view const& graph_;
   onnx_options const& options_;
-  double momentum_;  // that replaces every layer's own, or below 0
+  double momentum_;  // replaces every layer's own unless below 0
   onnx_messages::GraphProto& to_;
   onnx_names names_;
-  std::vector<forms> made_;  // by tensor
+  std::vector<forms> made_;  // per tensor
   std::vector<named> values_{};
   std::string axes_{}, zero_{}, six_{};
   node const* node_ = nullptr;

@@ -77,7 +77,7 @@ TYPENET_INLINE void onnx_writer::set_window(onnx_messages::NodeProto& n, bool al
 TYPENET_INLINE void onnx_writer::write_batch_norm() {
   onnx_messages::NodeProto& n = parameters(append("BatchNormalization", {as_it_is()}, operand().rank));
   set("epsilon", node_->epsilon, n);
-  set("momentum", momentum_ < 0 ? node_->momentum : momentum_, n);  // what is kept, as here
+  set("momentum", momentum_ < 0 ? node_->momentum : momentum_, n);  // the share that is kept, as in typenet
 }
 
 TYPENET_INLINE void onnx_writer::write_activation() {
@@ -89,7 +89,7 @@ TYPENET_INLINE void onnx_writer::write_activation() {
     case function::elu: set("alpha", node_->rate, append("Elu", {x}, rank)); return;
     case function::sigmoid: append("Sigmoid", {x}, rank); return;
     case function::tanh: append("Tanh", {x}, rank); return;
-    case function::silu: {  // no operator of its own before opset 24
+    case function::silu: {  // there is no such operator before opset 24
       std::string const s = append("Sigmoid", {x}, rank).output(0);
       append("Mul", {x, s}, rank);
       return;
@@ -242,8 +242,8 @@ TYPENET_INLINE onnx_messages::NodeProto& onnx_writer::parameters(onnx_messages::
 TYPENET_INLINE void onnx_writer::name_result() {
   forms const& f = made_[at(graph_.result())];
   std::string const& before = f.name[f.rank == 4];
-  if (before == options_.input) {  // nothing but dropout
-    --node_;                       // is after the last one
+  if (before == options_.input) {  // the network is nothing but dropout
+    --node_;                       // finish after the last node
     add_node("Identity", {before}).add_output(options_.output);
     values_.push_back({options_.output, graph_.shape_of(graph_.result()), f.rank});
     return;

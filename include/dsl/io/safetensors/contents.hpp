@@ -14,7 +14,7 @@
 
 namespace dsl::safetensors::TYPENET_MODE {
 
-/// Number types, in the format's own order: files hold tensors of later ones first, so that each is aligned.
+/// Number types in the format's order. Files hold tensors of later types first, so that each is aligned.
 enum class dtype : unsigned char {
   boolean,
   f4,
@@ -44,7 +44,7 @@ struct dtype_facts {
   char const* name;  // in the file
   int bits;
 };
-/// By dtype.
+/// The facts of each dtype, in the same order.
 inline constexpr dtype_facts dtypes[] = {
     {"BOOL", 8},    {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6},     {"U8", 8},          {"I8", 8},
     {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8}, {"I16", 16},
@@ -56,30 +56,30 @@ constexpr dtype_facts const& facts_of(dtype t) { return dtypes[static_cast<int>(
 
 /// What is wrong with a file.
 enum class fault : unsigned char {
-  header_too_small,  // no 8 bytes
-  header_too_large,  // over 100,000,000 bytes, or over 1,000,000 names
-  header_length,     // longer than the file
+  header_too_small,  // fewer than 8 bytes
+  header_too_large,  // more than 100,000,000 bytes, or 1,000,000 names
+  header_length,     // it exceeds the file
   not_utf8,
-  not_json,        // or JSON of another form than the format's
+  not_json,        // or not the JSON that the format prescribes
   duplicate_name,  // of a tensor, a field or metadata
-  bad_metadata,    // other than text by name
-  bad_info,        // a tensor's fields: one missing, unknown, or of the wrong form
+  bad_metadata,    // not a map from text to text
+  bad_info,        // a tensor's field is missing, unknown or malformed
   unknown_dtype,
-  overflow,  // a shape whose bytes no 64 bits count
+  overflow,  // the size in bytes does not fit in 64 bits
   part_of_a_byte,
-  size_mismatch,      // shape and type say another number of bytes than the offsets
-  bad_offset,         // a hole, or bytes that belong to two tensors
-  incomplete_data,    // the file ends before its tensors do, or after
+  size_mismatch,      // shape and type give another size than the offsets
+  bad_offset,         // a gap, or bytes of two tensors
+  incomplete_data,    // the file ends before or after the data of its tensors
   unsuitable_tensor,  // a sound file, but not these weights
 };
 
-/// A file that breaks a rule of the format, or holds other weights than were asked for. Nothing was changed.
+/// Thrown for a file that breaks a rule of the format or holds other weights. Nothing has been changed.
 struct TYPENET_EXPORT format_error : file_error {
   fault which;
   format_error(fault f, std::string const& what) : file_error(what), which(f) {}
 };
 
-/// One tensor of a file: row-major numbers, little endian, at bytes begin ... end - 1 of the data.
+/// A tensor of a file: row-major numbers, little-endian, at bytes begin ... end - 1 of the data.
 struct tensor {
   std::string name{};
   dtype type = dtype::f32;
@@ -90,21 +90,21 @@ struct tensor {
 
 using text_by_name = std::vector<std::pair<std::string, std::string>>;
 
-/// All that a file says of itself, checked.
+/// A file's checked header.
 struct contents {
-  std::vector<tensor> tensors{};  // in the order of their data, which has neither holes nor overlaps
+  std::vector<tensor> tensors{};  // in the order of their data, without gaps or overlaps
   text_by_name metadata{};
-  std::size_t data_begin = 0;          // of the file's bytes
-  std::vector<std::size_t> by_name{};  // into tensors
+  std::size_t data_begin = 0;          // where the data begins in the file
+  std::vector<std::size_t> by_name{};  // indices of tensors, sorted by name
 
-  /// Null where there is none.
+  /// Returns the tensor of that name, or null.
   tensor const* find(std::string_view name) const;
 };
 
 inline constexpr std::uint64_t largest_header = 100'000'000;
-// Both keep a hostile header from growing in memory, where a name and an axis take more than in the file.
+// Both limit the memory for a hostile header, whose names and axes take more memory than bytes in the file.
 inline constexpr std::size_t most_names = 1'000'000;  // of tensors and metadata together
-inline constexpr std::size_t largest_rank = 64;       // PyTorch's and NumPy's
+inline constexpr std::size_t largest_rank = 64;       // that of PyTorch and NumPy
 inline constexpr char metadata_name[] = "__metadata__";
 
 }  // namespace dsl::safetensors::TYPENET_MODE
@@ -115,7 +115,7 @@ using dsl::detail::shown;
 
 enum class size_problem : unsigned char { none, overflow, part_of_a_byte };
 
-/// The bytes of so many numbers.
+/// Computes the size in bytes of a tensor.
 [[gnu::cold]] size_problem bytes_of(dtype type, std::vector<std::uint64_t> const& shape, std::uint64_t& bytes);
 
 }  // namespace dsl::safetensors::detail::TYPENET_MODE

@@ -14,15 +14,15 @@ namespace dsl::safetensors::detail::TYPENET_MODE {
 
 using dsl::detail::is_utf8;
 
-/// Takes a header's JSON piece by piece, so that nothing is built that the format doesn't have: what comes where it
-/// must not ends the reading at once, however deep or long it would go on. Throws format_error.
+/// Parses a header's JSON event by event, so that nothing is built that the format does not allow: an unexpected value
+/// ends parsing at once, however deeply nested or long it is. Throws format_error.
 class header_parser {
  public:
   header_parser(contents& to, std::string const& file) : to_(to), file_(file) {}
 
   [[noreturn]] void fail(fault which, std::string const& what) const;
 
-  // What nlohmann's parser calls.
+  // The interface that nlohmann's parser calls.
   bool null() { wrong("null"); }
   bool boolean(bool) { wrong("a boolean"); }
   bool number_integer(std::int64_t) { wrong("a number below 0"); }

@@ -12,19 +12,19 @@
 
 namespace dsl::safetensors::detail::TYPENET_MODE {
 
-/// Names, shapes and offsets against each other and the bytes there are.
+/// Checks names, shapes and offsets against each other and against the file's size.
 [[gnu::cold]] void check(contents& c, header_parser const& parser, std::uint64_t data_bytes);
 
 }  // namespace dsl::safetensors::detail::TYPENET_MODE
 
 namespace dsl::safetensors::TYPENET_MODE {
 
-/// Reads what a file of these bytes holds, and checks every rule of the format, so that each tensor's bytes are there
-/// and belong to it alone. `name` is the file's, for messages. Throws format_error.
+/// Parses a file given as bytes and checks every rule of the format, so that each tensor's bytes exist and belong to it
+/// alone. `name` is the file's, for messages. Throws format_error.
 [[gnu::cold]] contents read_contents(std::string_view bytes, std::string const& name);
 
-/// A file on disk, mapped: tensors are read when they are asked for. Throws file_error where it can't be read, of which
-/// format_error says that it breaks a rule.
+/// A file on disk, mapped into memory: the data of tensors is read on demand. Throws file_error if it cannot be read,
+/// and the derived format_error if it breaks a rule of the format.
 ///   safetensors::file const f("model.safetensors");  f.bytes(*f.find("0.weight"))
 class file {
  public:
@@ -32,9 +32,9 @@ class file {
 
   std::vector<tensor> const& tensors() const { return contents_.tensors; }
   text_by_name const& metadata() const { return contents_.metadata; }
-  /// Null where there is none.
+  /// Returns the tensor of that name, or null.
   tensor const* find(std::string_view name) const { return contents_.find(name); }
-  /// Of one of tensors(); valid as long as the file.
+  /// Returns the bytes of one of tensors(); they are valid as long as the file.
   std::string_view bytes(tensor const& t) const;
   std::string const& path() const { return mapped_.path(); }
 
@@ -46,7 +46,7 @@ class file {
   contents contents_;
 };
 
-/// Numbers of 16 or 32 bits as floats, every one exactly; false for other types.
+/// Converts 16- or 32-bit numbers to floats exactly; returns false for other types.
 [[gnu::cold]] bool read_floats(dtype type, std::string_view bytes, float* out);
 
 }  // namespace dsl::safetensors::TYPENET_MODE

@@ -74,7 +74,8 @@ TYPENET_INLINE contents read_contents(std::string_view bytes, std::string const&
                                           std::to_string(bytes.size() - sizeof length) + ": it is cut short");
   std::string_view const header = bytes.substr(sizeof length, length);
   if (!detail::is_utf8(header)) parser.fail(fault::not_utf8, "must have a header in UTF-8; found other bytes");
-  // Both would end nlohmann's reading early or begin it late: bytes that nobody looks at.
+  // A null byte would end nlohmann's parsing early, and a leading byte order mark begin it late: those bytes would be
+  // unchecked.
   std::size_t const first = header.find_first_not_of(" \t\r\n");
   if (first == header.npos || header[first] != '{' || header.find('\0') != header.npos)
     parser.fail(fault::not_json, "must have a header that is a JSON object; found something else");

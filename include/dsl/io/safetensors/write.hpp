@@ -12,7 +12,7 @@
 
 namespace dsl::safetensors::TYPENET_MODE {
 
-/// A tensor to write: its numbers row by row, little endian. `bytes` must live until it is written.
+/// A tensor to write: row-major numbers, little-endian. `bytes` must outlive the write.
 struct source {
   std::string name{};
   dtype type = dtype::f32;
@@ -26,18 +26,19 @@ namespace dsl::safetensors::detail::TYPENET_MODE {
 
 [[gnu::cold]] std::string quoted(std::string const& text, char const* what);
 
-/// What comes before the data of a file; sorts the tensors as their data must follow.
+/// Returns what precedes the data in a file; sorts the tensors in the order of their data.
 [[gnu::cold]] std::string make_header(std::vector<source>& tensors, text_by_name metadata);
 
 }  // namespace dsl::safetensors::detail::TYPENET_MODE
 
 namespace dsl::safetensors::TYPENET_MODE {
 
-/// A file's bytes: the same as the format's own library writes. Throws option_error for what can't be in a file.
+/// Returns the bytes of a file, the same that the format's own library writes. Throws option_error for what a file
+/// cannot hold.
 [[gnu::cold]] std::string serialize(std::vector<source> tensors, text_by_name metadata = {});
 
-/// Writes a file that is whole when it gets its name; one that was there is as it was until then, and then still for
-/// those who have it open. Throws option_error, or file_error where it can't be written.
+/// Writes a file atomically: an existing one stays as it is until then, and also afterwards for those who have it open.
+/// Throws option_error, or file_error if it cannot be written.
 [[gnu::cold]] void write(std::string const& path, std::vector<source> tensors, text_by_name metadata = {});
 
 }  // namespace dsl::safetensors::TYPENET_MODE
