@@ -14,14 +14,14 @@
 
 namespace dsl::dnn::TYPENET_MODE {
 
-/// The convolutions of one network, each pass a call of the library, and the kernels they share.
+/// The convolutions of a network, each pass a call of the library, and their packed kernels.
 class convolutions {
  public:
-  /// version counts the changes of the parameters.
+  /// `version` counts changes of the parameters.
   convolutions(graph_view const& g, bool winograd, std::uint64_t const* version)
       : graph_(g), winograd_(winograd), version_(version) {}
 
-  /// The library's call for a step of a conv2d: forward (training or not, without a fused relu), backward_data or
+  /// Returns a task that calls the library for a step of a conv2d: forward (without a fused relu), backward_data or
   /// backward_weights.
   [[gnu::cold]] host::task build(host::bound_step<float> const& s, bool training) {
     pass_call& c = calls_.emplace();
@@ -54,7 +54,7 @@ class convolutions {
       void *at_x = begin_of(r.x), *at_y = begin_of(r.y);
       r.x.data += 1LL * r.x.batch * r.x.buffer_channels * r.x.shape.area();
       r.y.data += 1LL * r.y.batch * r.y.buffer_channels * r.y.shape.area();
-      if (data && s.accumulate && !r.turned) {  // into memory of its own, and added from there
+      if (data && s.accumulate && !r.turned) {  // made in separate memory and added from there
         c.own = memory(r.lx);
         at_x = c.own->data();
         c.add = plain::read_only(s.to);
@@ -80,14 +80,14 @@ class convolutions {
     return [this, &c] { run(c); };
   }
 
-  /// What the library was given beside the plan's memory.
+  /// Returns the bytes given to the library besides the plan's memory.
   long long bytes() const {
     long long all = bytes_ + device_.bytes();
     for (packed_kernel const& k : kernels_) all += k.bytes();
     return all;
   }
-  /// What the library chose, a line a step: "3 forward: jit:avx512_core", or "3 forward in 2 pieces: ..." where the
-  /// batch is cut; tests read it.
+  /// Returns the library's choices, a line per step: "3 forward: jit:avx512_core", or "3 forward in 2 pieces: ..." if
+  /// the batch is split. Tests read it.
   std::string const& implementations() const { return implementations_; }
   /// Whether one of them is the library's own plain loop, "ref:any".
   bool has_plain_loops() const { return implementations_.find(": ref") != std::string::npos; }
@@ -96,15 +96,15 @@ class convolutions {
   struct pass_call {
     host::bound_step<float> const* step = nullptr;
     packed_kernel* kernel = nullptr;
-    double epsilon = -1;                      // of the batch_norm folded in
-    detail::chain<primitive_call> inwards{};  // operands into copies without channel blocks
+    double epsilon = -1;                      // of the batch_norm folded into it
+    detail::chain<primitive_call> inwards{};  // copy operands into tensors without channel blocks
     detail::chain<primitive_call> pieces{};
-    detail::chain<primitive_call> outwards{};  // the result back into channel blocks
+    detail::chain<primitive_call> outwards{};  // copy the result back into channel blocks
     detail::chain<host::memory_block> copies{};
-    primitive_call unpack{};                   // kernel gradients from the library's layout
-    detail::owner<host::memory_block> own{};   // where those, or a gradient to be added, are made
-    detail::owner<host::memory_block> part{};  // of a kernel's gradient, by all pieces but the first
-    float* sum = nullptr;                      // what it is added to
+    primitive_call unpack{};                   // converts kernel gradients from the library's layout
+    detail::owner<host::memory_block> own{};   // for those, or for a gradient to be added
+    detail::owner<host::memory_block> part{};  // for a kernel's gradient of the second and later pieces
+    float* sum = nullptr;                      // where it is added
     view<float const> add{};
   };
 
@@ -123,18 +123,18 @@ class convolutions {
     for (long long i = 0; i < count; ++i) sum[i] += more[i];
   }
 
-  /// One pass of a convolution, as the library is asked for it.
+  /// A pass of a convolution as it is requested from the library.
   struct request {
     view<float const> x, y;
     layout lx, ly, lb;
     float* bias = nullptr;
     int pieces = 1;
-    bool turned = false;  // a data gradient as a forward convolution of the turned kernel
-    bool copied = false;  // what lies in channel blocks goes through copies without
+    bool turned = false;  // a data gradient as a forward convolution with the turned kernel
+    bool copied = false;  // tensors in channel blocks are copied to ones without
     description_handle found;
   };
 
-  /// Asks the library for a step's pass on the plan's layouts or, with `copied`, on tensors without channel blocks.
+  /// Requests a step's pass with the plan's layouts or, if `copied`, with tensors without channel blocks.
   [[gnu::cold]] request ask(host::bound_step<float> const& s, bool training, bool copied) {
     request r;
     r.copied = copied;
@@ -150,7 +150,7 @@ class convolutions {
     r.lx = layout_of(r.x), r.ly = layout_of(r.y);
     require_room(r.x, r.lx), require_room(r.y, r.ly);
     if (copied) r.lx = without_blocks(r.x), r.ly = without_blocks(r.y);
-    // The library's data gradients can't add to what is there; a forward convolution of stride 1 can.
+    // The library's data gradients cannot accumulate; a forward convolution of stride 1 can.
     r.turned = !copied && data && s.accumulate && w.stride == 1 && s.to.block > 1;
     int const* const d = graph_.parameters[s.node->first_parameter].dims;
 
@@ -175,19 +175,20 @@ class convolutions {
     r.found = describe(device_.engine(), asked, algorithm(r.y, weights));
     return r;
   }
-  /// Returns whether the library found nothing but its slow reference loops.
+  /// Whether the library found nothing but its slow reference loops.
   [[gnu::cold]] static bool is_slow(description_handle const& found) {
     return std::string_view(implementation(found)).substr(0, 3) == "ref";
   }
-  /// Returns where a tensor's copy without channel blocks is made before each call; where it has none, where it lies.
+  /// Returns the place of a tensor's copy without channel blocks, made before each call; the tensor's own if it has no
+  /// blocks.
   [[gnu::cold]] void* copied_in(pass_call& c, view<float const> const& v, layout const& l, void* at) {
     return v.block == 1 ? at : copied(c, c.inwards, layout_of(v), at, l, nullptr);
   }
-  /// Returns where a call's result goes that is copied into a tensor's channel blocks afterwards.
+  /// Returns the place of a call's result that is copied into a tensor's channel blocks afterwards.
   [[gnu::cold]] void* copied_out(pass_call& c, view<float const> const& v, layout const& l, void* at) {
     return v.block == 1 ? at : copied(c, c.outwards, l, nullptr, layout_of(v), at);
   }
-  /// Adds a copy to `calls`; the null one of the two places is new memory, which is returned.
+  /// Adds a copy to `calls`. One of the two places is null and becomes new memory, which is returned.
   [[gnu::cold]] void* copied(pass_call& c, detail::chain<primitive_call>& calls, layout const& from, void* at_from,
                              layout const& to, void* at_to) {
     layout const& own = at_from ? to : from;
@@ -199,8 +200,8 @@ class convolutions {
     return made;
   }
 
-  /// The library goes by the batch and takes Winograd from 16 samples on. For a kernel's gradient that is too careful:
-  /// it pays from 16 tiles of 4x4 on, by up to 30 % of the call.
+  /// Returns which algorithm to ask for. The library chooses Winograd by the batch, from 16 samples on. For gradients
+  /// of kernels it pays earlier, from 16 tiles of 4x4 on, by up to 30 % of the call.
   dnnl_alg_kind_t algorithm(view<float const> const& y, bool weights) const {
     long long const tiles = 1LL * y.batch * ((y.shape.height + 3) / 4) * ((y.shape.width + 3) / 4);
     return !winograd_               ? dnnl_convolution_direct
@@ -208,9 +209,9 @@ class convolutions {
                                     : dnnl_convolution_auto;
   }
 
-  /// Into how many calls a batch is cut. Two kinds of call walk their pictures several times, and are faster (up to 30
-  /// % on a batch of 64) where a piece of the batch stays in the cache: direct convolutions once for each few filters,
-  /// and Winograd's kernel gradients, since their tiles take 36 numbers for 16 and are written before they are used.
+  /// Returns into how many calls a batch is split. Two kinds of call read their input several times, and are up to 30 %
+  /// faster (at batch 64) on pieces that fit the cache: direct convolutions, which read it once for every few filters,
+  /// and Winograd's gradients of kernels, whose tiles take 36 numbers for 16 and are written before they are used.
   [[gnu::cold]] int pieces_of(view<float const> const& x, window const& w, bool weights) const {
     constexpr long long most = 8LL << 20;
     bool const winograd = winograd_ && w.stride == 1;
@@ -218,7 +219,7 @@ class convolutions {
     long long const all = 4LL * x.batch * x.buffer_channels * x.shape.area();
     int pieces = 1;
     while (pieces < x.batch && (x.batch % pieces != 0 || all > pieces * most)) ++pieces;
-    return all < pieces * (most / 4) ? 1 : pieces;  // a batch that only goes into crumbs stays whole
+    return all < pieces * (most / 4) ? 1 : pieces;  // a batch that would be split too finely stays whole
   }
   [[gnu::cold]] static void set_geometry(convolution& c, window const& w, shape const& in, shape const& out) {
     auto const behind = [&](int size, int kernel, int before, int from) {
@@ -231,7 +232,8 @@ class convolutions {
     c.behind[1] = behind(out.width, w.width, w.pad_left, in.width);
   }
 
-  /// The library sees whole buffers, and at batch 1 slices, which are contiguous too.
+  /// Returns a tensor's layout for the library, which sees whole buffers or, at batch 1, slices, which are contiguous,
+  /// too.
   [[gnu::cold]] static layout layout_of(view<float const> const& v) {
     return {dims{{v.batch, v.shape.channels, v.shape.height, v.shape.width}}, v.block == 1   ? dnnl_abcd
                                                                               : v.block == 8 ? dnnl_aBcd8b
@@ -243,7 +245,7 @@ class convolutions {
   [[gnu::cold]] static void* begin_of(view<float const> const& v) {
     return const_cast<float*>(v.data + 1LL * v.channel * v.shape.area());
   }
-  /// What the library takes for a tensor must be what the plan has for it: with more it would write over its end.
+  /// Throws if the library's size of a tensor is not the plan's: otherwise the library might write beyond its end.
   [[gnu::cold]] static void require_room(view<float const> const& v, layout const& l) {
     int const whole_blocks = (v.shape.channels + v.block - 1) / v.block * v.block, left = v.buffer_channels - v.channel;
     bool const slice = v.batch == 1 && whole_blocks < left;

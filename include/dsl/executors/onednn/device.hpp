@@ -12,8 +12,8 @@
 
 namespace dsl::dnn::TYPENET_MODE {
 
-/// oneDNN's engine and stream, and what the plan does not count: one scratch for all primitives, since they run one
-/// after the other, and kernels in the layouts the library likes.
+/// oneDNN's engine and stream, and memory that the plan does not count: packed kernels, and one scratch block for all
+/// primitives, since they run one after the other.
 class device {
  public:
   [[gnu::cold]] device() {
@@ -23,7 +23,7 @@ class device {
   dnnl_engine_t engine() const { return engine_.get(); }
   dnnl_stream_t stream() const { return stream_.get(); }
 
-  /// A memory object of the shared scratch; it grows to the largest asked for.
+  /// Returns a memory object in the shared scratch block, which grows to the largest request.
   [[gnu::cold]] memory_handle scratch(layout const& l) {
     auto const bytes = static_cast<long long>(l.bytes());
     if (!scratch_ || scratch_->bytes() < bytes) {
@@ -46,13 +46,13 @@ class device {
   long long bytes_ = 0;
 };
 
-/// A primitive with its arguments, ready to be executed again and again.
+/// A primitive with its arguments, ready to be executed repeatedly.
 class primitive_call {
  public:
   primitive_call() = default;
   explicit primitive_call(primitive_handle p) : primitive_(std::move(p)) {}
   [[gnu::cold]] explicit primitive_call(description_handle const& d) : primitive_(make_primitive(d)) {}
-  /// One that lies at `data`.
+  /// Sets an argument located at `data`.
   [[gnu::cold, gnu::noinline]] void argument(int index, device const& on, layout const& l, void* data) {
     argument(index, make_memory(on.engine(), l, data));
   }
@@ -67,7 +67,7 @@ class primitive_call {
   explicit operator bool() const { return static_cast<bool>(primitive_); }
 
  private:
-  static constexpr int most = 5;  // a convolution: source, weights, bias, destination, scratch
+  static constexpr int most = 5;  // a convolution: source, weights, bias, destination, scratch memory
   primitive_handle primitive_;
   dnnl_exec_arg_t arguments_[most] = {};
   memory_handle memories_[most];

@@ -14,23 +14,23 @@
 
 namespace dsl::dnn::TYPENET_MODE {
 
-/// Returns how many threads one engine may have. Spinning threads without a core of their own only disturb each other,
-/// and those that OpenMP does not give, because of OMP_THREAD_LIMIT, would be waited for.
+/// Returns the maximum number of threads of an engine. Spinning threads without a core of their own slow each other
+/// down, and a thread that OpenMP does not provide, because of OMP_THREAD_LIMIT, would be waited for without end.
 [[gnu::cold]] inline int most_threads() {
   int const limit = omp_get_thread_limit(), cores = 8 * omp_get_num_procs();
   return limit < cores ? limit : cores;
 }
-/// Returns the threads that OpenMP finds, at most as many as that, whatever OMP_NUM_THREADS says.
+/// Returns the number of threads that OpenMP provides, at most most_threads(), whatever OMP_NUM_THREADS says.
 [[gnu::cold]] inline int all_threads() {
   int const found = omp_get_max_threads(), most = most_threads();
   return found < most ? found : most;
 }
 
 struct engine_settings {
-  int threads = 0;  // 0: all that OpenMP finds; the devices of a network share them out
+  int threads = 0;  // 0: as many as OpenMP provides; the devices of a network share them
   bool winograd = true;
 
-  /// Each device has at least one.
+  /// Returns the number of threads of each device, at least one.
   [[gnu::cold, gnu::noinline]] int threads_a_device(int devices) const {
     if (threads < 0) return threads;
     int const all = threads > 0 ? threads : all_threads();
@@ -44,8 +44,8 @@ struct engine_settings {
     detail::refuse<option_error>({"onednn: threads must be 0 (all) to ", most, " here; found ", threads});
 }
 
-/// Convolutions and dense layers through oneDNN, everything that walks memory once through our own kernels, the rest
-/// through reference's. Activations in channel blocks, as the plan's target says.
+/// Runs convolutions and dense layers through oneDNN, memory-bound operations through typenet's shared kernels, and the
+/// rest through the plain loops of `reference`. Activations are in channel blocks, as the plan's target says.
 class engine final : public plain::steps<float> {
  public:
   [[gnu::cold]] engine(graph_view const& g, engine_options const& o, target const& to, engine_settings const& settings)
@@ -86,8 +86,8 @@ class engine final : public plain::steps<float> {
                             ", blocks of ", block_, slow_.described()});
   }
   std::string arithmetic() const override { return "onednn"; }
-  /// What the library chose for each convolution, a line each, one device's after the other's:
-  /// "3 forward: jit:avx512_core", or "3 forward in 2 pieces: ..." where the batch is cut; tests read it.
+  /// Returns the library's choice for each convolution, a line each, device by device: "3 forward: jit:avx512_core", or
+  /// "3 forward in 2 pieces: ..." if the batch is split. Tests read it.
   [[gnu::cold]] std::string implementations() const {
     std::string all;
     for (unit const& d : devices_) all += d.convolutions.implementations();
@@ -95,8 +95,8 @@ class engine final : public plain::steps<float> {
   }
 
  private:
-  /// Within a parallel region of the caller's OpenMP gives one thread, and oneDNN's kernels wait for the others for
-  /// ever.
+  /// Throws option_error within the caller's parallel region, where OpenMP provides one thread, and oneDNN's kernels
+  /// would wait for the others without end.
   void require_threads_here() const {
     if (threads_ > 1 && omp_get_active_level() >= omp_get_max_active_levels()) refuse_region();
   }
@@ -111,14 +111,14 @@ class engine final : public plain::steps<float> {
       if (d.convolutions.has_plain_loops()) found |= slow_.add("conv2d");
     if (found) slow_.warn("onednn", "docs/executors.md", options_);
   }
-  /// What the library and our kernels need on a device: nothing that another device's thread would touch.
+  /// What the library and the shared kernels need on a device; no other device's thread touches it.
   struct unit {
     dnn::convolutions convolutions;
     workplace at;
     unit(graph_view const& g, bool winograd, int block, std::uint64_t const* version)
         : convolutions(g, winograd, version), at(block) {}
   };
-  /// Empty where only the plain loops fit: tensors without channel blocks, rare operations.
+  /// Returns an empty task if only the plain loops fit: for tensors without channel blocks and for rare operations.
   [[gnu::cold]] host::task accelerate(program& p, bound_step const& b) override {
     action const what = b.step->what;
     bool const multiplies =
@@ -132,13 +132,14 @@ class engine final : public plain::steps<float> {
         [&] { return batch_norm_step(p, b); });
   }
 
-  /// A relu fused with the convolution is a pass of our own: the library's own one makes a NaN 0 on some processors.
+  /// Returns a task for a convolution. A fused relu is a separate pass, since the library's own makes a NaN 0 on some
+  /// processors.
   [[gnu::cold]] host::task build_convolution(bound_step const& b, bool training) {
     unit& on = devices_[b.step->device];
     host::task convolve = on.convolutions.build(b, training);
     if (b.step->what != action::forward || b.step->activation < 0) return convolve;
     view<float> y = b.to;
-    if (b.ends_block) y.shape.channels = y.buffer_channels - y.channel;  // the library has filled the block up with 0
+    if (b.ends_block) y.shape.channels = y.buffer_channels - y.channel;  // the library has zeroed the block's rest
     view<float const> const x = plain::read_only(y);
     host::task relu;
     if (has_kernels_) relu = host::rows_task(on.at, y, false, host::row_function::relu, x, x);
@@ -147,7 +148,7 @@ class engine final : public plain::steps<float> {
   }
 
   // ---- dense layers ----------------------------------------------------------------------------------------------
-  /// x is (B, features) with buffer_channels numbers a row, kernel (units, features).
+  /// Computes a dense layer. x is (B, features) with buffer_channels numbers per row, the kernel (units, features).
   void multiply(bound_step const& b) const {
     float* const kernel = b.parameter(role::kernel);
     view<float const> const &x = b.x, &dy = b.dy;
@@ -178,11 +179,11 @@ class engine final : public plain::steps<float> {
 
   engine_settings settings_;
   int block_;
-  bool has_kernels_;  // of ours, for such blocks
+  bool has_kernels_;  // whether there are shared kernels for such blocks
   int threads_ = 1;
   detail::chain<unit> devices_;
   host::plain_loops slow_;
-  int looked_at_ = 0;  // programs
+  int looked_at_ = 0;  // number of programs
 };
 
 }  // namespace dsl::dnn::TYPENET_MODE

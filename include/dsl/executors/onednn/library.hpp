@@ -11,8 +11,8 @@
 #include <memory>
 #include <utility>
 
-// The one place that knows oneDNN's API, and that v2 (Debian 12) and v3 differ: memory descriptors are structs in the
-// one and handles in the other, and v3 has no operation descriptors. The C API, since dnnl.hpp costs 700 ms a file.
+// This file alone knows oneDNN's API and how v2 (Debian 12) differs from v3: memory descriptors are structs in v2 and
+// handles in v3, and v3 has no operation descriptors. It uses the C API, since dnnl.hpp costs 700 ms per file.
 
 #if defined(DNNL_RUNTIME_OMP) && DNNL_CPU_RUNTIME != DNNL_RUNTIME_OMP
 #error "typenet needs a oneDNN that runs on OpenMP: its own kernels share the threads, and nothing waits for a queue"
@@ -31,8 +31,8 @@ inline void check(dnnl_status_t status, char const* call) {
   if (status != dnnl_success) fail(status, call);
 }
 
-/// Returns the channel block that convolutions are fastest with here: 16 where both the library's kernels and ours use
-/// AVX-512. The library's may be held down, by ONEDNN_MAX_CPU_ISA=AVX2, and has no fast code for blocks of 16 then.
+/// Returns the fastest channel block for convolutions here: 16 if both the library's kernels and typenet's use AVX-512.
+/// ONEDNN_MAX_CPU_ISA=AVX2 restricts the library, which then has no fast code for blocks of 16.
 [[gnu::cold]] inline int preferred_block() {
   bool const wide = (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
   return wide && host::widest() == host::instructions::avx512 ? 16 : 8;
@@ -50,7 +50,7 @@ struct dims {
   int rank = 4;
 };
 
-/// How a tensor lies in memory.
+/// The memory layout of a tensor.
 class layout {
  public:
   layout() = default;
@@ -94,7 +94,7 @@ class layout {
 #endif
 };
 
-/// Owns one of oneDNN's handles.
+/// Owns a handle of oneDNN.
 template <class Handle, dnnl_status_t (*Destroy)(Handle)>
 class owned {
  public:
@@ -129,7 +129,7 @@ using attributes_handle = owned<dnnl_primitive_attr_t, dnnl_primitive_attr_destr
   return m;
 }
 
-/// With `adds` a convolution adds to what its result holds.
+/// Returns attributes with which a primitive uses the shared scratch memory and, if `adds`, adds to its result.
 [[gnu::cold]] inline attributes_handle make_attributes(bool adds) {
   attributes_handle a;
   check(dnnl_primitive_attr_create(a.put()), "dnnl_primitive_attr_create");
@@ -149,8 +149,8 @@ using attributes_handle = owned<dnnl_primitive_attr_t, dnnl_primitive_attr_destr
 
 enum class pass { forward_training, forward_inference, backward_data, backward_weights };
 
-/// A convolution to be built. x, kernel, bias, y are the forward pass's tensors, whatever the pass; a layout with tag
-/// `any` lets the library choose. bias may be null.
+/// A convolution to be built. x, kernel, bias and y are the forward pass's tensors, whatever the pass; a layout with
+/// the tag `any` leaves the choice to the library. bias may be null.
 struct convolution {
   pass which = pass::forward_training;
   layout const* x = nullptr;
@@ -211,7 +211,8 @@ struct convolution {
   return d;
 }
 
-/// A convolution by `wanted`: direct, Winograd, or what the library deems fit. Direct where it has no other.
+/// Returns a description of a convolution with the algorithm `wanted`: direct, Winograd, or the library's choice. Falls
+/// back to direct if the library has no other.
 [[gnu::cold]] inline description_handle describe(dnnl_engine_t e, convolution const& c, dnnl_alg_kind_t wanted) {
   for (;;) {
     description_handle forward;

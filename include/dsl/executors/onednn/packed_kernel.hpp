@@ -11,17 +11,17 @@
 
 namespace dsl::dnn::TYPENET_MODE {
 
-/// How the numbers of a packed kernel come from the parameters.
+/// How a packed kernel is computed from the parameters.
 enum class kernel_form {
   plain,       // as they are
-  transposed,  // (in, out, flipped): a stride-1 data gradient as a convolution that can add to its result
-  folded,      // batch_norm multiplied in, for inference
+  transposed,  // (in, out, flipped): for a stride-1 data gradient as a convolution that can accumulate
+  folded,      // multiplied with a batch_norm's scale, for inference
 };
 
 /// A kernel in one of the library's layouts, kept until the parameters change.
 class packed_kernel {
  public:
-  /// numbers: the parameter's, (out, in, height, width).
+  /// `numbers` are the parameter's, (out, in, height, width).
   [[gnu::cold]] packed_kernel(device const& on, parameter const& p, float const* numbers, kernel_form form,
                               layout const& wanted)
       : of_(p), form_(form), layout_(wanted), data_(static_cast<long long>(wanted.bytes())) {
@@ -41,11 +41,11 @@ class packed_kernel {
     return of_.node == p.node && form_ == form && layout_ == wanted;
   }
   dnnl_memory_t memory() const { return memory_.get(); }
-  /// Of a folded one.
+  /// Returns the bias of a folded kernel.
   float* bias() const { return reinterpret_cast<float*>(bias_->data()); }
   long long bytes() const { return data_.bytes() + (staging_ ? staging_->bytes() : 0) + (bias_ ? bias_->bytes() : 0); }
 
-  /// Packs anew if the parameters have changed. A folded kernel needs the batch_norm's parameters in `step`.
+  /// Packs again if the parameters have changed. A folded kernel needs the batch_norm's parameters in `step`.
   [[gnu::cold]] void refresh(device const& on, std::uint64_t version, host::bound_step<float> const& step,
                              double epsilon) {
     if (version_ == version) return;
@@ -64,7 +64,8 @@ class packed_kernel {
         for (int a = area - 1; a >= 0; --a) *to++ = from[(1LL * o * of_.dims[1] + i) * area + a];
   }
 
-  /// Multiplies a batch_norm with running statistics into the convolution in front of it.
+  /// Multiplies the kernel, and computes the bias, for the batch_norm with running statistics that follows the
+  /// convolution.
   [[gnu::cold]] void fold(host::bound_step<float> const& s, float epsilon) const {
     float const* from = s.parameter(role::kernel);
     float const* const mean = s.parameter(role::moving_mean);
@@ -83,7 +84,7 @@ class packed_kernel {
   kernel_form form_;
   dnn::layout layout_;
   host::memory_block data_;
-  detail::owner<host::memory_block> staging_;  // the numbers before packing, where they differ from the parameter's
+  detail::owner<host::memory_block> staging_;  // the numbers before packing, unless they are the parameter's
   detail::owner<host::memory_block> bias_;
   memory_handle memory_;
   primitive_call pack_;

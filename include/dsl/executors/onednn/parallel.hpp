@@ -5,9 +5,9 @@
 #include <dsl/error.hpp>
 #include <dsl/executors/host/blocks.hpp>
 
-// Our kernels run on the threads that oneDNN's OpenMP runtime keeps: a pool of our own would fight with its spinning
-// workers for the cores. Calling libgomp's entry points needs no -fopenmp, and Clang, which would bring a second
-// runtime, shares the one that libdnnl links.
+// typenet's kernels run on the threads of oneDNN's OpenMP runtime: a second pool would compete with its spinning
+// workers for the cores. Calling libgomp's entry points needs no -fopenmp, and Clang, which would add a second runtime,
+// uses the one that libdnnl links.
 extern "C" {
 void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags);
 int omp_get_thread_num() noexcept;
@@ -24,7 +24,7 @@ int omp_get_max_active_levels() noexcept;
 
 namespace dsl::dnn::TYPENET_MODE {
 
-/// Calls f(item) for the items 0 ... items - 1, equally many in each thread of the pool. f must not throw.
+/// Calls f(item) for the items 0 ... items - 1, split evenly among the threads of the pool. f must not throw.
 template <class F>
 void share_out(int items, F const& f) {
   struct work {
@@ -40,8 +40,8 @@ void share_out(int items, F const& f) {
                 0);
 }
 
-/// Sets the number of threads that this thread's parallel regions have, oneDNN's among them, and puts it back. Fewer,
-/// which OpenMP may give with OMP_DYNAMIC=true, would wait for the others for ever: oneDNN's kernels meet at barriers.
+/// Sets the number of threads of this thread's parallel regions, including oneDNN's, and restores it. It turns
+/// OMP_DYNAMIC off: with fewer threads oneDNN's kernels would wait at their barriers without end.
 class thread_count {
  public:
   explicit thread_count(int threads) : before_(omp_get_max_threads()), dynamic_(omp_get_dynamic()) { set(threads); }
@@ -49,7 +49,7 @@ class thread_count {
     omp_set_num_threads(before_);
     omp_set_dynamic(dynamic_);
   }
-  /// Sets it for good. 0: as many as there are already.
+  /// Sets the number of threads without restoring it. 0 keeps the current one.
   static void set(int threads) {
     omp_set_dynamic(0);
     if (threads > 0) omp_set_num_threads(threads);

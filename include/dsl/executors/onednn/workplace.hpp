@@ -8,13 +8,13 @@
 
 namespace dsl::dnn::TYPENET_MODE {
 
-/// What the shared kernels need on one device (host/memory_tasks.hpp): those whose vectors are as wide as a channel
-/// block, on oneDNN's threads.
+/// What the shared kernels (host/memory_tasks.hpp) need on one device. They run on oneDNN's threads, with vectors as
+/// wide as a channel block.
 class workplace {
  public:
   [[gnu::cold]] explicit workplace(int block) : memory_(host::memory_kernels_of(set_for(block))) {}
 
-  /// Whether this processor has kernels for channel blocks of `block` floats; without, plain loops serve.
+  /// Whether this processor has kernels for channel blocks of `block` floats; otherwise plain loops are used.
   [[gnu::cold]] static bool has_kernels_for(int block) {
     host::instructions const set = set_for(block);
     return set != host::instructions::baseline && set <= host::widest() && host::lanes_of(set) == block;
