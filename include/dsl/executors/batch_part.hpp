@@ -3,8 +3,8 @@
 
 namespace dsl {
 
-/// A device's part of a batch: samples first ... first + size - 1 of `whole`. All of it, where only the size is given.
-/// In training on several devices a part may be empty; such a device takes part in the sums and the update alone.
+/// A device's part of a batch: samples first ... first + size - 1 of `whole`. A size alone is a whole batch. In
+/// training on several devices a part may be empty; such a device only takes part in the sums and the update.
 struct batch_part {
   int size = 1;
   int first = 0;
@@ -15,10 +15,10 @@ struct batch_part {
   friend constexpr bool operator==(batch_part const&, batch_part const&) = default;
 };
 
-/// What happens to a batch_norm's moments where every tower normalises a part of the batch.
+/// How batch_norm's moments are merged if every tower normalises a part of the batch.
 enum class tower_moments : unsigned char {
-  in_turn,       // each tower's own; all towers' moments move the running ones, one after the other in rank order
-  averaged,      // each tower's own; their average moves the running ones
+  in_turn,       // each tower's own; the running moments are updated with one tower's after the other's, in rank order
+  averaged,      // each tower's own; the running moments are updated with their average
   synchronized,  // those of the whole batch, in every tower
 };
 

@@ -6,8 +6,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// What becomes of numbers that every rank has one of: values[r] is rank r's i-th, heads[r] what that rank has said of
-/// all of its own.
+/// Combines the numbers that all ranks have for an index: values[r] is rank r's i-th number, and heads[r] is what rank
+/// r says of all its numbers.
 struct rank_fold {
   virtual double operator()(long long i, double const* heads, double const* values) const = 0;
 
@@ -15,10 +15,10 @@ struct rank_fold {
   ~rank_fold() = default;
 };
 
-/// How engines that train one network together meet: one engine a rank, on one device each. All ranks make the same
-/// calls with the same counts, in the same order; a call returns when this rank's numbers are final. Every sum is added
-/// up in rank order, ((0 + 1) + 2) + ..., so that all ranks get the same bits, in every run. Throws executor_error
-/// where another rank has failed, or calls something else.
+/// The interface by which engines that train one network together communicate: one engine per rank, each on its own
+/// device. All ranks make the same calls with the same counts in the same order; a call returns when this rank's
+/// numbers are final. Sums are added in rank order, ((0 + 1) + 2) + ..., so that all ranks get the same bits in every
+/// run. Throws executor_error if another rank has failed or makes another call.
 class communicator {
  public:
   virtual ~communicator() = default;
@@ -27,29 +27,30 @@ class communicator {
 
   virtual int rank() const = 0;
   virtual int ranks() const = 0;
-  /// data[0 ... count) become the sums over all ranks.
+  /// Replaces data[0 ... count) by the sums over all ranks.
   virtual void all_reduce(float* data, long long count) = 0;
   virtual void all_reduce(double* data, long long count) = 0;
 
-  /// Into how many pieces an engine should cut its gradients, that they are summed up while it computes others. 1: that
-  /// gains nothing.
+  /// Returns the number of pieces into which an engine should split its gradients so that they are summed while it
+  /// computes others; 1 if that gains nothing.
   virtual int buckets() const { return 1; }
-  /// As all_reduce, but may return before the numbers are final: nobody may read or write them until
+  /// Does all_reduce, but may return before the numbers are final: nobody may read or write them until
   /// finish_all_reduces(). Any other call here finishes them, too.
   virtual void start_all_reduce(float* data, long long count) { all_reduce(data, count); }
   virtual void start_all_reduce(double* data, long long count) { all_reduce(data, count); }
-  /// Returns when all sums that this rank has started are final.
+  /// Waits until all sums that this rank has started are final.
   virtual void finish_all_reduces() {}
 
-  /// all[0 ... ranks * count) become rank 0's numbers, rank 1's, and so on.
+  /// Sets all[0 ... ranks * count) to rank 0's numbers, rank 1's, and so on.
   virtual void all_gather(double const* data, long long count, double* all) = 0;
-  /// data[i] becomes what f makes of all ranks' data[i], the same on every rank. Each number is computed by one of the
-  /// ranks, with its own f: all of them must do the same.
+  /// Replaces data[i] by f of all ranks' data[i], the same on every rank. One of the ranks computes each number with
+  /// its own f, so all must be equivalent.
   virtual void fold(double head, double* data, long long count, rank_fold const& f) = 0;
-  /// This rank can't go on. A rank of several threads must say so: those of them that wait for other ranks here end.
+  /// Tells that this rank cannot continue. A rank with several threads must do so, to release those that wait here for
+  /// other ranks.
   virtual void give_up(char const* /*why*/) {}
 
-  /// Whether some rank is known to have given up; then every call throws. Any thread may ask, often.
+  /// Whether a rank is known to have given up; then every call throws. Any thread may call it, and often.
   virtual bool broken() { return false; }
 
  protected:

@@ -8,16 +8,17 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Which values a dropout layer keeps: the same on every executor and for any number of towers or threads, since the
-/// draw depends on (seed, step, sample, node, element) alone. Element counts (channel, row, column) in that order.
+/// Decides which values a dropout layer keeps. The result is the same on every executor and for any number of towers or
+/// threads, since it depends only on (seed, step, sample, node, element). `element` counts (channel, row, column) in
+/// that order.
 struct dropout_draw {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;
   std::uint32_t node = 0;
   float rate = 0;
-  std::uint32_t first = 0;  // sample 0's place in the whole batch
+  std::uint32_t first = 0;  // the index of sample 0 in the whole batch
 
-  /// Draws for elements 4 * quad ... 4 * quad + 3 of a sample.
+  /// Returns random bits for elements 4 * quad ... 4 * quad + 3 of a sample.
   constexpr detail::philox_block four(std::uint32_t sample, std::uint32_t quad) const {
     return detail::philox(static_cast<std::uint32_t>(seed),
                           static_cast<std::uint32_t>(seed >> 32) ^ static_cast<std::uint32_t>(step >> 32), quad,

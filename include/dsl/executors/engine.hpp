@@ -22,23 +22,23 @@ struct dataset;
 
 using plan_checker = plan_verdict (*)(graph_view const&, plan const&);
 
-/// What an engine needs to know beside the network.
+/// What an engine needs to know besides the network.
 struct engine_options {
   std::uint64_t seed = 0;
   update_rule update{};
   dsl::loss loss = dsl::loss::categorical_crossentropy;
   double batch_norm_momentum = -1;         // >= 0 replaces every layer's own
   bool unbiased_running_variance = false;  // PyTorch's n / (n - 1); Keras's is biased
-  /// &dsl::verify: every plan is checked as the program makes it. Null by default, since the compiler has checked
-  /// training's already, and the checker is a tenth of an executor's code.
+  /// &dsl::verify makes the program check every plan. Null by default, since the compiler has already checked the
+  /// training plan, and the checker is a tenth of an executor's code.
   plan_checker verify = nullptr;
-  /// The engines on other devices that train the same network on the other parts of each batch; null: there are none.
-  /// It must outlive the engine.
+  /// Connects the engines on other devices that train the same network on the other parts of each batch; null if there
+  /// are none. It must outlive the engine.
   communicator* group = nullptr;
   tower_moments moments = tower_moments::in_turn;  // of batch_norm, with a group
-  int micro_batches = 1;                           // parts of each batch that go through the network one by one
-  double label_smoothing = 0;                      // cross-entropy's target is (1 - s) onehot + s / classes
-  /// For executors on the host; null: one thread goes through all devices' steps, in the plan's order.
+  int micro_batches = 1;                           // parts of each batch that run one after the other
+  double label_smoothing = 0;                      // the target of cross-entropy is (1 - s) onehot + s / classes
+  /// Makes the threads of executors on the host; if null, one thread runs the steps of all devices in the plan's order.
   crew_maker make_crew = nullptr;
 };
 
@@ -54,15 +54,16 @@ struct batch_view {
   float const* values = nullptr;
 };
 
-/// Sums over a batch; divide by the samples. What counts as correct: a largest output that is the label's; with
-/// binary_crossentropy and values, the share of the outputs that are on their value's side of 1/2; else nothing.
+/// Sums over a batch; divide by the number of samples. A sample is correct if its largest output is its label's; with
+/// binary_crossentropy and values, each counts the share of its outputs that are on the target's side of 1/2; otherwise
+/// `correct` is 0.
 struct batch_metrics {
   double loss = 0;
   double correct = 0;
 };
 
-/// A network's state on a device, and the plans that run there: what an executor makes. Everything a step needs is
-/// built by prepare(); run() then allocates nothing of ours.
+/// A network's state on a device and the plans that run there; executors make them. prepare() builds all that a step
+/// needs, so that run() allocates nothing itself.
 class engine {
  public:
   virtual ~engine() = default;
@@ -76,39 +77,40 @@ class engine {
   /// Such a program's next run takes batch `step` of epoch `epoch`, both from 0, the ones after it what follows.
   virtual void start_epoch(int /*program*/, int /*epoch*/, std::int64_t /*step*/) {}
 
-  /// Builds a plan's primitives and memory; the same options return the same number. The loss is the mean over the
-  /// whole batch. Throws option_error where the loss can't compare with such targets, and executor_error where the
-  /// executor has no kernel that does.
+  /// Builds a plan's primitives and memory, and returns the program's number; equal arguments give the same number. The
+  /// loss is the mean over the whole batch. Throws option_error if the loss does not accept such targets, and
+  /// executor_error if the executor lacks a kernel for it.
   virtual int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) = 0;
-  /// Runs one step on a batch of exactly the prepared size: with a group, all engines of it at the same time.
+  /// Runs one step on a batch of exactly the prepared size. In a group all engines must run it at the same time.
   virtual void run(int program, batch_view const& batch) = 0;
-  /// Of the last run; not after inference.
+  /// Returns the metrics of the last run, which must not be inference.
   virtual batch_metrics metrics(int program) = 0;
-  /// The network's output in the last run: (size, channels, height, width).
+  /// Copies the network's output in the last run: (size, channels, height, width).
   virtual void read_result(int program, float* out) = 0;
 
-  /// Parameters as in graph.parameters, in float whatever the engine computes in; slot s of the optimizer likewise.
+  /// Copy a parameter of graph.parameters, or its slot s of the optimizer, always as float.
   virtual void read_parameter(int k, float* out) = 0;
   virtual void write_parameter(int k, float const* in) = 0;
   virtual void read_slot(int s, int k, float* out) = 0;
   virtual void write_slot(int s, int k, float const* in) = 0;
 
-  /// Bytes of the plan's arenas, and what libraries hold beside them: packed weights and scratch.
+  /// Return the bytes of the plan's arenas, and those that libraries need besides: packed weights and scratch memory.
   virtual long long arena_bytes() const = 0;
   virtual long long executor_bytes() const = 0;
-  /// "onednn 2.6.3, 2 threads, avx512_core"
+  /// Returns a description such as "onednn 2.6.3, 2 threads, avx512_core".
   virtual std::string description() const = 0;
-  /// How it computes, in which processes that train together must agree: "cuda, bf16". An engine whose description has
-  /// more in it, as numbers of threads and versions, says here what counts.
+  /// Returns the arithmetic, which must be equal in processes that train together: "cuda, bf16". Override it if the
+  /// description has details, such as the number of threads, that may differ.
   virtual std::string arithmetic() const { return description(); }
-  /// Channels that its tensors keep side by side, 1 without blocks: with other blocks a plan may have another order.
+  /// Returns the number of channels stored side by side, 1 without blocks. It must be equal in processes that train
+  /// together, since it influences the plan's order.
   virtual int channel_block() const { return 1; }
-  /// Devices that train together, each on its part of every batch.
+  /// Returns the number of devices that train together, each on its part of every batch.
   virtual int replicas() const { return options_.group ? options_.group->ranks() : 1; }
 
-  /// Where the devices belong to several processes: how these compare what they are about to do; else null.
+  /// Returns the checks between processes if the devices belong to several processes; otherwise null.
   virtual process_checks* processes() { return nullptr; }
-  /// What this process brings of a batch of so many samples; the metrics are those of the whole batch.
+  /// Returns this process's share of a batch of `batch` samples; the metrics are those of the whole batch.
   virtual batch_part share_of(int batch) const { return batch; }
 
   graph_view const& graph() const { return graph_; }
@@ -128,7 +130,7 @@ class engine {
   engine_options options_;
 };
 
-/// What makes engines: dsl::reference{}, dsl::onednn{}.
+/// Satisfied by what makes engines: dsl::reference{}, dsl::onednn{}.
 template <class E>
 concept executor = requires(E const& e, graph_view const& g, engine_options const& o) {
   std::unique_ptr<engine>(e.make_engine(g, o));

@@ -12,18 +12,18 @@ namespace dsl::TYPENET_MODE {
 
 using host::instructions;
 
-/// The CPU through typenet's own kernels; needs no library. The same bits for any number of threads.
+/// The CPU through typenet's own kernels; needs no library. Results have the same bits for any number of threads.
 struct native {
-  int threads = 0;  // 0: one for each processor that this process may use and its control group pays for
-  dsl::instructions instructions = dsl::instructions::automatic;  // automatic: the widest here; others give its bits
-  bool winograd = true;  // F(4x4, 3x3) for 3x3 convolutions of stride 1; false: direct ones alone
+  int threads = 0;  // 0: one per processor that this process may use and its control group's quota covers
+  dsl::instructions instructions = dsl::instructions::automatic;  // automatic: the widest; all give the same bits
+  bool winograd = true;  // F(4x4, 3x3) for 3x3 convolutions of stride 1; false: direct convolutions only
 
   static constexpr dsl::target compile_time_target{.channel_block = 16, .library_writes_slices = true};
-  /// How this processor wants its tensors.
+  /// Returns this processor's preferred memory layout.
   dsl::target target() const;
 
-  /// Towers share the threads out among them; each has at least one. Throws option_error for more threads, of all
-  /// towers together, than one engine may have.
+  /// Returns the number of threads of each of `towers` towers, at least one. Throws option_error if all towers together
+  /// would have more threads than one engine may have.
   int cores_a_tower(int towers) const;
   native for_tower(detail::tower_place const& at) const;
 

@@ -11,15 +11,15 @@ namespace dsl::TYPENET_MODE {
 
 /// The CPU through oneDNN (2.6 or 3): link typenet::onednn.
 struct onednn {
-  int threads = 0;       // 0: all that OpenMP finds
-  bool winograd = true;  // for 3x3 convolutions where the library has it; false: direct ones, exact to rounding
+  int threads = 0;       // 0: as many as OpenMP provides
+  bool winograd = true;  // for 3x3 convolutions that the library supports; false: direct ones, exact to rounding
 
   static constexpr dsl::target compile_time_target{.channel_block = 16, .library_writes_slices = true};
-  /// How this processor wants its tensors.
+  /// Returns this processor's preferred memory layout.
   static dsl::target target();
 
-  /// Towers share the threads out among them; each has at least one. Throws option_error for more threads, of all
-  /// towers together, than one engine may have.
+  /// Returns the number of threads of each of `towers` towers, at least one. Throws option_error if all towers together
+  /// would have more threads than one engine may have.
   int cores_a_tower(int towers) const;
   onednn for_tower(detail::tower_place const& at) const;
 

@@ -8,8 +8,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Plain loops that need no library: the oracle of every other executor, and the fallback. T is what it computes in:
-/// dsl::reference{} in float, dsl::reference<double>{} in double.
+/// An executor of plain loops that needs no library: it is the oracle for all other executors, and their fallback. T is
+/// the type that it computes in: dsl::reference{} is float, dsl::reference<double>{} double.
 template <class T = float>
 struct reference {
   static constexpr dsl::target target{

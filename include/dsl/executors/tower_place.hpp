@@ -5,7 +5,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// A tower's place: what an executor must know to make the engine for it.
+/// What an executor must know about a tower to make its engine.
 struct tower_place {
   int index = 0;
   int towers = 1;
