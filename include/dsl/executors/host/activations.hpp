@@ -5,14 +5,14 @@
 #include <dsl/executors/host/vector.hpp>
 #include <dsl/graph/node.hpp>
 
-#ifdef __CUDACC__  // whose front end knows `#pragma unroll` alone, which GCC does not
+#ifdef __CUDACC__  // nvcc's front end knows only `#pragma unroll`, which GCC does not
 #pragma nv_diagnostic push
 #pragma nv_diag_suppress 1675
 #endif
 
 namespace dsl::host::TYPENET_MODE {
 
-/// An activation of numbers that follow each other, `count` vectors; with dy its gradient, where x is the activation's
+/// Arguments for an activation of `count` consecutive vectors; with dy its gradient, where x is the activation's
 /// output, or silu's or hard_swish's input.
 struct activation_call {
   dsl::function function = dsl::function::relu;
@@ -24,9 +24,9 @@ struct activation_call {
   bool accumulate = false;
 };
 
-/// y = exp(x) - 1: x = n ln 2 + r with |r| <= ln 2 / 2, exp(r) - 1 by its Taylor series up to r^7, whose rest is below
-/// 2^-25 r, then times 2^n. x is brought to -87 ... 88 first: below, the result is -1 to a float's last place; above,
-/// it is 1.7e38 or more. A NaN stays one.
+/// y = exp(x) - 1: x = n ln 2 + r with |r| <= ln 2 / 2; exp(r) - 1 by its Taylor series up to r^7, whose remainder is
+/// below 2^-25 r; then times 2^n. x is first clamped to -87 ... 88: below, the result is -1 to a float's last place;
+/// above, it is 1.7e38 or more. A NaN stays NaN.
 template <int L>
 [[gnu::always_inline]] inline void exp_minus_1(typename vector<L>::type& y, typename vector<L>::type const& of) {
   using floats = typename vector<L>::type;
@@ -34,13 +34,13 @@ template <int L>
   floats const none{}, highest = 88.0F - none, lowest = -87.0F - none;
   floats x = of > highest ? highest : of;
   x = x < lowest ? lowest : x;
-  x = of != of ? none : x;                                              // which has no integer
-  floats const per_log = 1.44269504F - none, round = 0x1.8p23F - none;  // whose last place is 1
+  x = of != of ? none : x;                                              // NaN has no integer
+  floats const per_log = 1.44269504F - none, round = 0x1.8p23F - none;  // the unit in the last place of `round` is 1
   floats n = round;
   multiply_add<L>(n, x, per_log);
   n -= round;
   floats r = x;
-  floats const high = -0.693359375F - none, low = 2.12194440e-4F - none;  // the first has 10 bits: n high is exact
+  floats const high = -0.693359375F - none, low = 2.12194440e-4F - none;  // the first has 10 bits, so n high is exact
   multiply_add<L>(r, n, high);
   multiply_add<L>(r, n, low);
   floats series = 1.0F / 5040 - none, sum, square;
@@ -85,7 +85,7 @@ struct activation {
         multiply<L>(y, other, slope);
         if (c.accumulate) {
           load<L>(other, c.to + i);
-          multiply_add<L>(other, y, one);  // a sum that nothing is fused with
+          multiply_add<L>(other, y, one);  // a sum that is not fused with anything
           y = other;
         }
       } else {
@@ -109,7 +109,7 @@ struct activation {
     } else if (f == dsl::function::sigmoid) {
       logistic<L>(y, x);
     } else if (f == dsl::function::tanh) {
-      // tanh x = (exp 2x - 1) / (exp 2x + 1), of the magnitude, whose quotient can't overflow where 2x is held down
+      // tanh x = (exp 2x - 1) / (exp 2x + 1) of |x|; the quotient cannot overflow because 2x is limited.
       floats const magnitude = x < none ? -x : x, most = 20.0F - none;
       floats const twice = magnitude > most ? two * most : magnitude + magnitude;
       exp_minus_1<L>(e, twice);
@@ -118,7 +118,7 @@ struct activation {
     } else if (f == dsl::function::silu) {
       logistic<L>(e, x);
       multiply<L>(y, x, e);
-      y = x < none - 88.0F ? none : y;  // where the logistic is held up, and x may be anything
+      y = x < none - 88.0F ? none : y;  // where the logistic is clamped and x may be anything
     } else if (f == dsl::function::relu6) {
       up_to_6(x, y);
     } else if (f == dsl::function::hard_sigmoid) {
@@ -144,7 +144,7 @@ struct activation {
     up_to_6(sum, y);
     y = y / six;
   }
-  /// The slope where the output was x; silu's and hard_swish's from their input.
+  /// The derivative at the output x; silu's and hard_swish's at their input.
   [[gnu::always_inline]] static inline void derivative(dsl::function f, floats const& alpha, floats const& x,
                                                        floats& slope) {
     floats const none{}, one = 1.0F - none, minus = -x;

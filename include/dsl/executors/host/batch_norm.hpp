@@ -8,15 +8,16 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// A batch_norm over channel blocks, forward or backward: each sample's sums are made apart, in double, and joined in
-/// sample order, so the bits do not depend on the threads. Without statistics the running moments serve. Place: see
-/// memory_tasks.hpp.
+/// A batch_norm over channel blocks, forward or backward. Each sample's sums are made separately, in double, and joined
+/// in sample order, so the bits do not depend on the number of threads. Without statistics it uses the running moments.
+/// Place: see memory_tasks.hpp.
 template <class Place>
 class batch_norm : batch_norm_step<float> {
  public:
   batch_norm(Place& at, batch_norm_step<float> const& s) : batch_norm_step<float>(s), at_(&at) {}
 
-  /// Floats in the place's shared memory: each sample's two sums in double, then five constants of each channel.
+  /// Returns the floats needed in the place's shared memory: two sums per sample in double, then five constants per
+  /// channel.
   long long floats() const { return 4LL * x.batch * padded() + 5LL * padded(); }
 
   void forward() const {
@@ -70,13 +71,13 @@ class batch_norm : batch_norm_step<float> {
   T* plane(view<T> const& v, int b, int n) const {
     return sample_of(v, n) + b * lanes() * v.shape.area();
   }
-  /// The sums of all towers together, and of how many values a channel they are. Null: there is one.
+  /// The sums of all towers together and the number of values per channel; `sums` is null if there is one tower.
   struct joined {
     double const* sums = nullptr;
     double count = 0;
   };
-  /// Calls sum(block, sample) for all, join(block, joined) for each block, and apply(block, sample) for all. Threads
-  /// take a block each where there are enough of them: then the second walk over one finds it in the cache.
+  /// Calls sum(block, sample) for all, join(block, joined) for each block, and apply(block, sample) for all. With
+  /// enough blocks each thread takes whole blocks, so that the second pass finds them in the cache.
   template <class F, class G, class H>
   void run(F sum, G join, H apply) const {
     int const n = x.batch;
@@ -105,14 +106,15 @@ class batch_norm : batch_norm_step<float> {
         {plane(x, b, n), plane(to, b, n), x.shape.area(), constants(scale, b), constants(shift, b), relu});
   }
 
-  /// dx = scale * dy + slope * (x - mean) + offset; of a frozen one the last three are 0, and x is dy.
+  /// dx = scale * dy + slope * (x - mean) + offset. For a frozen batch_norm the last three constants are 0, and x is
+  /// dy.
   void scale_gradient(int b, int n) const {
     at_->memory().normalize_gradient({plane(x, b, n), plane(dy, b, n), plane(to, b, n), x.shape.area(),
                                       constants(scale, b), constants(shift, b), constants(mean, b), constants(slope, b),
                                       constants(offset, b), relu, accumulate});
   }
 
-  /// Calls f(channel, lane) for the channels of a block; its unused places have constants of 0.
+  /// Calls f(channel, lane) for the channels of a block. The constants of unused lanes become 0.
   template <class F>
   void for_each_channel(int b, F f) const {
     for (int l = 0; l < lanes(); ++l) {
@@ -137,7 +139,7 @@ class batch_norm : batch_norm_step<float> {
     constants(scale, b)[l] = static_cast<float>(factor);
     constants(shift, b)[l] = static_cast<float>(static_cast<double>(parameters.beta[k]) - product_of(middle, factor));
   }
-  /// Moments of the whole batch from those of its samples (Chan, Golub, LeVeque 1979, for equal counts).
+  /// Computes the moments of the whole batch from those of its samples (Chan, Golub, LeVeque 1979, for equal counts).
   void join_moments(int b, joined const& all) const {
     for_each_channel(b, [&](int k, int l) {
       double middle = 0, squares = 0, count = area() * x.batch;
@@ -155,8 +157,8 @@ class batch_norm : batch_norm_step<float> {
       take(b, l, k, middle, squares, count, !all.sums);
     });
   }
-  /// Takes the moments of a block from the sums that were made with x. Returns false where a large mean would cost
-  /// their variance digits.
+  /// Computes a block's moments from the sums that were made with x. Returns false if a large mean would cost the
+  /// variance precision.
   bool take_moments(int b) const {
     double all[2][16] = {};
     double const count = area() * x.batch;
@@ -168,18 +170,18 @@ class batch_norm : batch_norm_step<float> {
       double const middle = all[0][l] / count, whole_squares = product_of(middle * middle, count);
       all[0][l] = middle;
       all[1][l] -= whole_squares;
-      if (!(whole_squares < 4096 * all[1][l]) && whole_squares != 0) return false;  // nor with a NaN
+      if (!(whole_squares < 4096 * all[1][l]) && whole_squares != 0) return false;  // also for NaN
     }
     for_each_channel(b, [&](int k, int l) { take(b, l, k, all[0][l], all[1][l] > 0 ? all[1][l] : 0, count, true); });
     return true;
   }
-  /// Makes constants and statistics of channel k from its moments, and moves the running ones.
+  /// Computes constants and statistics of channel k from its moments and, if `moves`, updates the running ones.
   void take(int b, int l, int k, double middle, double squares, double count, bool moves) const {
     double const inverse = 1 / detail::sqrt(squares / count + epsilon);
     put(b, l, k, middle, inverse);
     statistics[k] = static_cast<float>(middle);
     statistics[x.shape.channels + k] = static_cast<float>(inverse);
-    if (!moves) return;  // the towers have moved them
+    if (!moves) return;  // the towers have updated them
     auto const move = [&](float& old, double now) {
       old = static_cast<float>(product_of(momentum, static_cast<double>(old)) + product_of(1 - momentum, now));
     };
@@ -195,7 +197,8 @@ class batch_norm : batch_norm_step<float> {
       if (relu) constants(shift, b)[l] = static_cast<float>(static_cast<double>(parameters.beta[k]) - middle);
     });
   }
-  /// dx = scale * dy + slope * (x - mean) + offset, from the batch's sums; dgamma and dbeta on the way.
+  /// Computes dx's constants, for dx = scale * dy + slope * (x - mean) + offset, and dgamma and dbeta from the batch's
+  /// sums.
   void join_gradients(int b, joined const& all) const {
     for (int l = 0; l < lanes() && b * lanes() + l < x.shape.channels; ++l) {
       int const k = b * lanes() + l;
@@ -218,7 +221,7 @@ class batch_norm : batch_norm_step<float> {
   Place* at_;
 };
 
-/// Empty where a tensor has no whole channel blocks. `at` sees to the shared memory that it needs.
+/// Returns an empty task if a tensor has no whole channel blocks. Reserves the shared memory that it needs in `at`.
 template <class Place>
 [[gnu::cold]] task batch_norm_task(Place& at, batch_norm_step<float> const& s) {
   int const L = at.lanes();

@@ -16,17 +16,17 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// A plan with its memory and its steps, bound to it.
+/// A plan with its memory, and its steps bound to that memory.
 template <class T>
 struct program {
   dsl::plan plan{};
   batch_part part{1};
   memory_block const* activations = nullptr;
   detail::list<bound_step<T>> steps{};
-  batch_view batch{};  // of the run in progress
+  batch_view batch{};  // that of the current run
 };
 
-/// Finds the memory of what a plan's steps read and write: buffers as addresses, operands as views.
+/// Finds the memory for a plan's steps: buffers as addresses, operands as views.
 template <class T>
 class binding {
  public:
@@ -36,12 +36,12 @@ class binding {
     buffer const& x = p_.plan.buffers[b];
     return x.where == region::activations ? p_.activations->data() + x.offset : state_.address(x);
   }
-  /// Null for buffer -1: there is none.
+  /// Returns the address of a buffer, or null for buffer -1.
   template <class U>
   U* data(int b) const {
     return b < 0 ? nullptr : reinterpret_cast<U*>(address(b));
   }
-  /// The i-th operand of a step that holds `what`, as a view; empty where there are fewer.
+  /// Returns the i-th operand of a step that holds `what` as a view, or an empty view if there are fewer.
   template <class U>
   [[gnu::cold]] view<U> tensor(step const& s, content what, int skip = 0) const {
     for (int i = 0; i < s.operands; ++i) {
@@ -56,7 +56,7 @@ class binding {
     return {reinterpret_cast<U*>(v.data), v.shape, v.batch, v.block, v.buffer_channels, v.channel};
   }
 
-  /// Where a tower has moments of its own, batch_norm's steps move those.
+  /// Binds a step. If a tower has moments of its own, batch_norm's steps update those.
   [[gnu::cold]] void bind(step const& s, bound_step<T>& b, tower<T>* own) const {
     b.step = &s;
     b.node = s.node >= 0 ? &graph_.nodes[s.node] : nullptr;
@@ -68,7 +68,8 @@ class binding {
     for (int i = 0; i < s.operands; ++i) bind(s, p_.plan.operands[s.first_operand + i], b, own);
     if (s.kind == op::transfer && s.what == action::backward) b.x = b.dy;
     if (s.what == action::copy_forward || s.what == action::copy_backward) {
-      // between a concat's or add's tensor and one of its inputs: the wider one has its channels counted off already
+      // for copies between the tensor of a concat or add and one of its inputs; the wider one starts at the input's
+      // channels already
       if (s.what == action::copy_backward) b.x = b.dy;
       int const channels = b.x.shape.channels < b.to.shape.channels ? b.x.shape.channels : b.to.shape.channels;
       b.x.shape.channels = b.to.shape.channels = channels;
@@ -97,7 +98,7 @@ class binding {
     else
       b.argmax.wide = view_of<std::uint16_t>(o.what, o.index, {o.buffer, o.channel}, s.micro);
   }
-  /// A view of whatever numbers: one function for all types of them.
+  /// Returns a view of bytes: one function for all types of values.
   [[gnu::cold, gnu::noinline]] view<std::byte> place_of(content what, int index, placement where, int micro) const {
     buffer const& b = p_.plan.buffers[where.buffer];
     bool const is_tensor = what == content::activation || what == content::gradient;
@@ -106,7 +107,7 @@ class binding {
             s,
             p_.part.size > 0 ? p_.plan.samples_of({.micro = micro}).size : 0,
             b.block,
-            static_cast<int>(padded_channels(b) * b.shape.area() / s.area()),  // flatten: 2x3x3 as 18 of one pixel
+            static_cast<int>(padded_channels(b) * b.shape.area() / s.area()),  // flatten: 2x3x3 is 18 single pixels
             where.channel};
   }
 

@@ -9,7 +9,7 @@ namespace dsl::host::TYPENET_MODE {
 constexpr int least(int a, int b) { return a < b ? a : b; }
 constexpr int blocks_of(int channels, int lanes) { return (channels + lanes - 1) / lanes; }
 
-/// Group `i` of `groups` into which `count` things are shared out as evenly as goes: [begin, end).
+/// Group `i` of `groups` into which `count` items are split as evenly as possible: [begin, end).
 struct share {
   int begin;
   int end;
@@ -17,14 +17,14 @@ struct share {
       : begin(static_cast<int>(1LL * count * i / groups)), end(static_cast<int>(1LL * count * (i + 1) / groups)) {}
 };
 
-/// The numbers of sample n that a view is of. With channel blocks it begins at a whole one.
+/// Returns the values of sample n of a view, which must begin at a whole channel block.
 template <class T>
 T* sample_of(view<T> const& v, int n) {
   return v.data + (1LL * n * v.buffer_channels + v.channel) * v.shape.area();
 }
 
-/// Whether a view is of whole channel blocks, or fills the last one's rest up itself; a flat one, whose pixels are
-/// single, may have no blocks. A tensor that isn't there is no obstacle.
+/// Whether a view consists of whole channel blocks, or includes the rest of the buffer's last block. A flat view may
+/// also have no blocks if its channels are whole vectors. True for an absent tensor.
 template <class V>
 bool in_blocks(V const& v, int lanes) {
   int const end = v.channel + blocks_of(v.shape.channels, lanes) * lanes;
@@ -33,7 +33,7 @@ bool in_blocks(V const& v, int lanes) {
   if (v.block != lanes) return v.block == 1 && v.shape.area() == 1 && whole;
   return v.channel % lanes == 0 && (whole || end == v.buffer_channels);
 }
-/// Whether each sample's numbers are whole vectors that follow each other.
+/// Whether each sample's values are whole, consecutive vectors.
 template <class V>
 bool in_rows(V const& v, int lanes) {
   bool const blocks = v.block == lanes && v.channel % lanes == 0 && v.shape.channels % lanes == 0;

@@ -11,8 +11,8 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Where a max pool keeps which place of each window was the largest: one byte a window, or two for windows of more
-/// than 256 places. Neither: nobody wants to know.
+/// Where a max pool stores the position of each window's maximum: one byte per window, or two for windows of more than
+/// 256 positions. Neither is set if it is not needed.
 struct argmax_view {
   view<std::uint8_t> narrow{};
   view<std::uint16_t> wide{};
@@ -24,24 +24,24 @@ struct argmax_view {
   int get(int n, int c, long long pixel) const { return narrow.data ? narrow(n, c, pixel) : wide(n, c, pixel); }
 };
 
-/// A step of a plan with its operands found, once: what it has not stays null.
+/// A step of a plan with its operands resolved; absent ones stay null.
 template <class T>
 struct bound_step {
   dsl::step const* step = nullptr;
-  dsl::node const* node = nullptr;     // none for load and update
-  view<T const> x{};                   // the first activation it reads
-  view<T const> x2{};                  // and the second
-  detail::list<view<T const>> more{};  // of a forward step: the third activation and those after it
+  dsl::node const* node = nullptr;     // null for load and update
+  view<T const> x{};                   // the first activation that it reads
+  view<T const> x2{};                  // the second one
+  detail::list<view<T const>> more{};  // the third one and all after it, of a forward step
   view<T const> dy{};
   view<T> to{};  // y, or dx
   bool accumulate = false;
-  bool ends_block = false;  // whoever writes a buffer's last channels also fills their block up with zeros
+  bool ends_block = false;  // the writer of a buffer's last channels also zeroes the rest of their block
   T* statistics = nullptr;
   std::int32_t* labels = nullptr;
-  float* values = nullptr;  // or these: (samples, outputs), NCHW
+  float* values = nullptr;  // or values: (samples, outputs), NCHW
   double* metrics = nullptr;
   argmax_view argmax{};
-  task faster{};  // what an executor has in place of the plain loops
+  task faster{};  // replaces the plain loops
 
   T* parameter(role r) const { return parameters[static_cast<int>(r)]; }
   T* gradient(role r) const { return gradients[static_cast<int>(r)]; }

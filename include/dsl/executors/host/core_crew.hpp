@@ -14,11 +14,12 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Devices that are sets of processor cores. Each thread goes through its device's steps and sleeps where it has to
-/// wait for another's.
+/// Devices that are sets of processor cores. Each thread runs its device's steps, and sleeps while it waits for another
+/// device's.
 class core_crew final : public crew {
  public:
-  /// On cores of their own where the calling thread's are exactly enough: else others may be on them as well.
+  /// Each device gets its own cores if the calling thread has exactly as many as needed; otherwise the threads are not
+  /// pinned.
   [[gnu::cold]] core_crew(int devices, int cores_a_device, communicator* group)
       : places_(places_of(devices, cores_a_device)), group_(group), done_(devices), threads_(devices, places_.begin()) {
     for (int d = 0; d < devices; ++d) posts_.emplace();
@@ -45,7 +46,7 @@ class core_crew final : public crew {
   }
 
  private:
-  /// Where a device's thread waits: for which device's step. -1: for none.
+  /// The step of another device that a device's thread waits for; -1 if it does not wait.
   struct post {
     detail::condition changed{};
     int device = -1;
@@ -75,9 +76,9 @@ class core_crew final : public crew {
       if (stopped_) refuse();
     }
   }
-  /// Once parameters may have been moved on some devices only, for good.
+  /// Stops all devices; for good if parameters may have been updated on some of them only.
   [[gnu::cold]] void stop(std::string const& why, bool for_good) {
-    if (group_ && for_good) group_->give_up(why.c_str());  // another device's thread may be waiting for other towers
+    if (group_ && for_good) group_->give_up(why.c_str());  // another thread may be waiting for other towers
     detail::lock const held(mutex_);
     if (!stopped_) why_ = why;  // the first reason is the cause
     stopped_ = true;
@@ -98,9 +99,9 @@ class core_crew final : public crew {
   communicator* group_;
   detail::mutex mutex_;
   detail::chain<post> posts_;  // per device
-  detail::list<int> done_;     // per device: its last step that is done
-  bool stopped_ = false;       // a device has failed in this run
-  bool ended_ = false;         // or in a training step, whenever
+  detail::list<int> done_;     // per device: the last finished step
+  bool stopped_ = false;       // whether a device has failed in this run
+  bool ended_ = false;         // whether one has ever failed in a training step
   std::string why_;
   detail::tower_threads threads_;
 };

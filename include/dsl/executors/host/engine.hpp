@@ -26,9 +26,9 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// What every executor in host memory shares: programs and their runs, parameters in and out. T is the number it
-/// computes in; an executor adds its target and what a step does. A network on several devices has one such engine:
-/// they share the host's memory, and each has its piece of every region.
+/// The part that all executors in host memory share: programs and their runs, and access to parameters. T is the type
+/// it computes in; an executor adds its target and its kernels. A network on several devices has one such engine: the
+/// devices share the host's memory, and each has its part of every region.
 template <class T>
 class engine : public dsl::engine {
  public:
@@ -70,7 +70,7 @@ class engine : public dsl::engine {
     try {
       bind(p, std::move(made));
     } catch (...) {
-      programs_.drop_last();  // what is half made must not be found again
+      programs_.drop_last();  // a half-built program must not be found again
       throw;
     }
     if (m == mode::training && options_.micro_batches > 1 && !options_.group) warn_of_single_samples(part.size);
@@ -87,7 +87,7 @@ class engine : public dsl::engine {
           {"batch: it has no ", has_values ? "values" : "labels", "; only a program for inference runs without"});
     p.batch = batch;
     bool const trains = p.plan.options.mode == mode::training;
-    if (trains) ++parameters_version_;  // running statistics move before the update, and a step may throw between them
+    if (trains) ++parameters_version_;  // running statistics change before the update, and a step in between may throw
     if (batch.size == 0) clear_sums(p);
     if (crew_)
       run_on_crew(p);
@@ -98,7 +98,7 @@ class engine : public dsl::engine {
     if (tower_)
       tower_->move_running_moments(p.part.size > 0 ? p.plan.micro_batches : 0, state_.flat(region::statistics));
   }
-  /// One step of the last batch again; tests look at what is in memory between two.
+  /// Runs one step of the last batch again; tests use it to look at memory between steps.
   void run_step(int which, int step) {
     program& p = program_of(which);
     run(p, p.steps[step]);
@@ -139,20 +139,20 @@ class engine : public dsl::engine {
   }
   [[gnu::cold]] void write_slot(int s, int k, float const* in) override {
     this->require_slot(s, k);
-    bool writes = state_.trains();  // a network that only predicts has no memory for slots, which begin as zeros
+    bool writes = state_.trains();  // a network that only predicts has no slots, which would be 0
     for (long long i = 0; !writes && i < graph_.parameters[k].count(); ++i) writes = in[i] != 0;
     if (writes) copy(in, slot_data(s, k), k);
   }
 
-  /// The same numbers without rounding to float; tests of gradients in double need them.
+  /// Returns parameters without rounding to float, for tests of gradients in double.
   T* parameter_data(int k) { return state_.parameter(k); }
   T* parameter_gradient_data(int k) { return state_.gradient(k); }
   T* slot_data(int s, int k) {
     state_.require_training();
     return state_.slot(s, k);
   }
-  /// Where a program's pictures go: (batch, channels, height, width), in the target's channel blocks from 16 channels
-  /// on. Whatever is there is used up by a run. With micro-batches, those of the first.
+  /// Returns where a program's pictures go: (batch, channels, height, width), with 16 or more channels in the target's
+  /// channel blocks. A run consumes them. With micro-batches they are those of the first one.
   T* input_data(int which) {
     program const& p = prepared(which);
     return buffer_data<T>(p, p.plan.activations[graph_.nodes[0].output].buffer);
@@ -167,31 +167,31 @@ class engine : public dsl::engine {
   int channel_block() const override { return target_.channel_block; }
 
  protected:
-  /// What an executor does in place of a step's plain loops; empty where it has nothing better.
+  /// Returns a task that replaces a step's plain loops, or an empty one if the executor has nothing better.
   virtual task accelerate(program&, bound_step const&) { return {}; }
-  /// A step in plain loops.
+  /// Executes a step in plain loops.
   virtual void execute(program& p, bound_step const& b) = 0;
 
-  /// The i-th operand of a step that holds `what`, as a view; empty where there are fewer.
+  /// Returns the i-th operand of a step that holds `what` as a view, or an empty view if there are fewer.
   template <class U>
   [[gnu::cold]] view<U> tensor(program const& p, step const& s, content what, int skip = 0) const {
     return binding_of(p).template tensor<U>(s, what, skip);
   }
 
-  /// What a batch_norm's step keeps of the moments that are there. Where towers have moments of their own, a step
-  /// leaves them to the run's end.
+  /// Returns the share of the existing moments that a batch_norm's step keeps. If towers have moments of their own, the
+  /// running ones are updated at the end of the run.
   double batch_norm_momentum(bound_step const& b) const {
     double const own = options_.batch_norm_momentum >= 0 ? options_.batch_norm_momentum : b.node->momentum;
     return tower_ && tower_->moments() ? tower_->keeps(own, b.step->micro) : own;
   }
-  /// Null on one device.
+  /// Returns null on one device.
   host::tower<T>* tower() const { return tower_.get(); }
   template <class U>
   U* buffer_data(program const& p, int b) const {
     return binding_of(p).template data<U>(b);
   }
 
-  /// What an update step runs over, in each of the flat arrays below.
+  /// The range of an update step in each of the flat arrays below.
   struct numbers {
     long long first;
     long long count;
@@ -201,7 +201,7 @@ class engine : public dsl::engine {
     long long const one = state_.number_bytes;
     return {p.plan.begin_of(region::parameters, update.device) / one, bytes / one};
   }
-  /// Where an update step's numbers are. Gradients are scaled by what those of all devices come to.
+  /// Returns an update step's arrays. Gradients are scaled by the norm of those on all devices.
   [[gnu::cold]] update_call<T> update_of(program const& p, step const& update) const {
     auto const [first, count] = numbers_of(p, update);
     double all = 0;
@@ -220,9 +220,10 @@ class engine : public dsl::engine {
     return buffer_data<double>(p, p.plan.operands[s.first_operand + i].buffer);
   }
   T* flat(region r) const { return state_.flat(r); }
-  /// Counts the changes of the parameters. An update's counts after its run's end: nobody reads them in between.
+  /// Returns a counter of changes to the parameters. An update is counted at the end of its run: nobody reads them in
+  /// between.
   std::uint64_t const* parameters_version() const { return &parameters_version_; }
-  /// Null where one thread does everything.
+  /// Returns null if one thread runs everything.
   host::crew* crew() const { return crew_.get(); }
 
  private:
@@ -231,7 +232,7 @@ class engine : public dsl::engine {
       detail::refuse<option_error>({"engine: there is no such program; prepare() it"});
     return programs_[which];
   }
-  /// As towers' engines do, said once; where there are towers, those say it.
+  /// Warns of single samples, as towers' engines do, once. With towers, those warn.
   [[gnu::cold]] void warn_of_single_samples(int batch) {
     if (warned_ || detail::smallest_micro_batch(batch, options_.micro_batches) > 1 || !detail::has_batch_norm(graph_))
       return;
@@ -257,8 +258,9 @@ class engine : public dsl::engine {
         },
         &context);
   }
-  /// With several buckets a sum goes on beside the backward pass. Not where that pass has meetings of its own, or
-  /// devices on which it is not equally far: they would come between the sums in another order on every rank.
+  /// Returns the number of buckets. With several, sums run during the backward pass. Not if that pass itself
+  /// communicates, or runs on several devices, which progress differently: then the order of calls would differ between
+  /// ranks.
   int buckets() const { return !options_.group ? 0 : sums_overlap() ? options_.group->buckets() : 1; }
   bool sums_overlap() const { return graph_.size.devices == 1 && options_.moments != tower_moments::synchronized; }
   void run(program& p, bound_step const& b) {
@@ -285,7 +287,7 @@ class engine : public dsl::engine {
     T* const to = buffer_data<T>(p, o[1].buffer);
     for (long long n = graph_.parameters[o->index].count(); n-- > 0;) to[n] += from[n];
   }
-  /// What a tower without samples does in a step.
+  /// Whether a tower without samples takes part in a step.
   bool meets_others(bound_step const& b) const {
     return b.step->what == action::all_reduce || takes_gradients(b) ||
            (b.node && facts_of(*b.node).mixes_samples && options_.moments == tower_moments::synchronized);
@@ -293,7 +295,7 @@ class engine : public dsl::engine {
   static bool takes_gradients(bound_step const& b) {
     return b.step->what == action::measure || b.step->what == action::update;
   }
-  /// It adds nothing to the sums.
+  /// Clears the sums of a tower without samples, which adds nothing to them.
   void clear_sums(program const& p) const {
     std::memset(state_.flat(region::gradients), 0, static_cast<std::size_t>(state_.bytes_of(region::gradients)));
     std::memset(buffer_data<double>(p, p.plan.metrics), 0, 2 * sizeof(double));
@@ -312,7 +314,8 @@ class engine : public dsl::engine {
     for (int i = 0; i < p.plan.steps.size(); ++i) {
       bound_step& b = p.steps[i];
       binding_of(p).bind(p.plan.steps[i], b, tower_.get());
-      // without samples only the update runs, and it must be every tower's: another loop rounds otherwise
+      // Without samples only the update runs, with the same kernel as on every other tower, since another loop rounds
+      // differently.
       if (p.part.size > 0 || takes_gradients(b)) b.faster = accelerate(p, b);
     }
   }
@@ -322,7 +325,8 @@ class engine : public dsl::engine {
     for (long long i = 0; i < graph_.parameters[k].count(); ++i) to[i] = static_cast<To>(from[i]);
   }
 
-  /// Programs never run at the same time, so they share one block of activations where it is large enough.
+  /// Returns memory for activations. Programs never run at the same time, so they share one block if it is large
+  /// enough.
   [[gnu::cold]] memory_block const* memory_for(long long bytes) {
     for (memory_block const& b : blocks_)
       if (b.bytes() >= bytes) return &b;

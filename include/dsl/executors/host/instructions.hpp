@@ -10,8 +10,8 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// The instruction sets that kernels exist for. `baseline` is what every processor of its kind has: SSE2 on x86-64,
-/// NEON on AArch64. `automatic` is the widest that this processor has.
+/// The instruction sets that kernels exist for. `baseline` is common to all processors of an architecture: SSE2 on
+/// x86-64, NEON on AArch64. `automatic` is the widest that this processor has.
 enum class instructions : unsigned char { automatic, baseline, avx2, avx512 };
 
 /// Returns the number of floats in a vector register.
@@ -22,7 +22,7 @@ constexpr char const* name_of(instructions set) {
   return set == instructions::avx512 ? "AVX-512" : set == instructions::avx2 ? "AVX2" : "128 bits";
 }
 
-/// Returns whether this processor has the set and the operating system saves its registers.
+/// Whether this processor has the set and the operating system saves its registers.
 inline bool has(instructions set) {
 #ifdef __x86_64__
   __builtin_cpu_init();  // callers may run before main()
@@ -35,7 +35,7 @@ inline bool has(instructions set) {
   return set <= instructions::baseline;
 }
 
-/// Looks up what widest() returns. Throws option_error where TYPENET_MAX_ISA names no instruction set.
+/// Computes what widest() returns. Throws option_error if TYPENET_MAX_ISA names no instruction set.
 [[gnu::cold]] inline instructions find_widest() {
   instructions most = instructions::avx512;
   if (char const* const held = std::getenv("TYPENET_MAX_ISA")) {
@@ -49,8 +49,8 @@ inline bool has(instructions set) {
   return most;
 }
 
-/// Returns the widest set that this processor has. The environment's TYPENET_MAX_ISA (avx512, avx2 or baseline) holds
-/// it down on a processor that has more, as ONEDNN_MAX_CPU_ISA does for oneDNN's kernels.
+/// Returns the widest set of this processor, limited by the environment variable TYPENET_MAX_ISA (avx512, avx2 or
+/// baseline), as ONEDNN_MAX_CPU_ISA limits oneDNN's kernels.
 [[gnu::cold]] inline instructions widest() {
   static instructions const set = find_widest();
   return set;

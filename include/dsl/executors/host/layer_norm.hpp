@@ -4,30 +4,30 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/vector.hpp>
 
-#ifdef __CUDACC__  // whose front end knows `#pragma unroll` alone, which GCC does not
+#ifdef __CUDACC__  // nvcc's front end knows only `#pragma unroll`, which GCC does not
 #pragma nv_diagnostic push
 #pragma nv_diag_suppress 1675
 #endif
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Pixels of one sample, each normalised over its channels: y = gamma (x - mean) / sqrt(variance + epsilon) + beta,
-/// with moments in double. Channel blocks lie `apart` floats from each other; a last one's unused lanes count for
-/// nothing, and become 0.
+/// Arguments for pixels of one sample, each normalised over its channels: y = gamma (x - mean) / sqrt(variance +
+/// epsilon) + beta, with moments in double. Channel blocks are `apart` floats from each other; the unused lanes of the
+/// last one do not count, and become 0.
 struct layer_norm_call {
   float const* x = nullptr;
-  float const* dy = nullptr;  // in the backward pass
-  float* to = nullptr;        // y or dx; null where nobody wants dx
+  float const* dy = nullptr;  // for the backward pass
+  float* to = nullptr;        // y or dx; null if dx is not needed
   long long apart = 0;
   long long pixels = 0;
   int blocks = 0;
   int channels = 0;
-  double const* gamma = nullptr;  // 0 from the last channel to the block's end; so is beta
+  double const* gamma = nullptr;  // 0 from the last channel to the block's end, like beta
   double const* beta = nullptr;
   double epsilon = 0;
-  double* products = nullptr;  // of the backward pass: sums of dy times the normalised x are added here, a channel each
-  double* sums = nullptr;      // and sums of dy here
-  bool accumulate = false;     // dx +=, not =
+  double* products = nullptr;  // backward: sums per channel of dy times the normalised x, to be added to
+  double* sums = nullptr;      // backward: sums per channel of dy, to be added to
+  bool accumulate = false;     // dx += instead of dx =
 };
 
 template <int L>
@@ -41,7 +41,7 @@ struct layer_norm_rows {
   }
 
  private:
-  /// Half k of a pixel's numbers: half of a channel block.
+  /// Reads half k of a pixel's values; a channel block has two.
   [[gnu::always_inline]] static inline void read(doubles& v, float const* from, call const& c, long long i, int k) {
     half h;
     __builtin_memcpy(&h, from + k / 2 * c.apart + i * L + k % 2 * (L / 2), sizeof h);
@@ -56,7 +56,7 @@ struct layer_norm_rows {
     }
     __builtin_memcpy(at, &h, sizeof h);
   }
-  /// 0 in lanes beyond the last channel.
+  /// Zeroes lanes beyond the last channel.
   [[gnu::always_inline]] static inline void drop_unused(doubles& v, call const& c, int k) {
     int const used = c.channels - k * (L / 2);
     if (used >= L / 2) return;
@@ -94,7 +94,7 @@ struct layer_norm_rows {
     old += v;
     __builtin_memcpy(to + k * (L / 2), &old, sizeof old);
   }
-  /// The normalised numbers.
+  /// Computes the normalised values.
   [[gnu::always_inline]] static inline void normal(doubles& v, call const& c, long long i, int k, double mean,
                                                    double inverse) {
     read(v, c.x, c, i, k);

@@ -7,8 +7,8 @@
 namespace dsl::host::TYPENET_MODE {
 
 /// A layer_norm, forward or backward. The gradients of gamma and beta are sums over the samples of a part of the batch,
-/// added up in the parts' order: the bits do not depend on the threads. A frozen one has none of them. Place: see
-/// memory_tasks.hpp.
+/// added in the order of the parts, so the bits do not depend on the number of threads. A frozen layer has none. Place:
+/// see memory_tasks.hpp.
 template <class Place>
 class layer_norm {
  public:
@@ -19,7 +19,7 @@ class layer_norm {
         apart_(s.x.shape.area() * at.lanes()),
         parts_(least(s.x.batch, 16)) {}
 
-  /// Floats in the place's shared memory: gamma and beta, then each part's two sums, in double.
+  /// Returns the floats needed in the place's shared memory: gamma and beta, then two sums per part, in double.
   long long floats() const { return 2LL * (2 + 2LL * parts_) * padded(); }
 
   void forward() const {
@@ -62,7 +62,7 @@ class layer_norm {
       doubles()[padded() + c] = used && beta ? static_cast<double>(beta[c]) : 0;
     }
   }
-  /// Pixels [first, first + count) of sample n; with sums it is the backward pass.
+  /// Processes pixels [first, first + count) of sample n; `sums` selects the backward pass.
   void run(int n, long long first, long long count, double* sums) const {
     long long const offset = first * at_->lanes();
     at_->memory().layer_norm({.x = sample_of(step_->x, n) + offset,
@@ -83,11 +83,11 @@ class layer_norm {
   Place* at_;
   bound_step<float> const* step_;
   int blocks_;
-  long long apart_;  // floats between a sample's channel blocks
-  int parts_;        // of the batch
+  long long apart_;  // floats between channel blocks of a sample
+  int parts_;        // number of parts of the batch
 };
 
-/// Empty where a tensor has no whole channel blocks.
+/// Returns an empty task if a tensor has no whole channel blocks.
 template <class Place>
 [[gnu::cold]] task layer_norm_task(Place& at, bound_step<float> const& s) {
   int const L = at.lanes();

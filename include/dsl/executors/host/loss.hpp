@@ -10,12 +10,12 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Adds up the samples' losses and right answers in metrics[0] and [1], in double and in order. gradient, where wanted,
-/// receives d(mean loss)/d(logits) if from_logits, else d(mean loss)/d(y). y is (B, outputs), B samples of `whole` that
-/// the mean is taken over, or all of them; `adds`: to what earlier micro-batches came to. A cross-entropy takes
-/// probabilities of at least 1e-7 where no softmax is in front of it, as Keras does, so that loss and gradient stay
-/// finite. Keras also divides by their sum. smoothing: the target of a cross-entropy is (1 - smoothing) onehot +
-/// smoothing / outputs, as Keras's and PyTorch's label_smoothing (Szegedy et al. 2016).
+/// Sums the samples' losses and correct predictions in metrics[0] and [1], in double and in order. `gradient`, if
+/// given, receives d(mean loss)/d(logits) if from_logits, else d(mean loss)/dy. y is (B, outputs); the mean is over
+/// `whole` samples, or B if that is 0. `adds` accumulates onto earlier micro-batches. Without a softmax before it,
+/// cross-entropy clamps probabilities to at least 1e-7, as Keras does, so that loss and gradient stay finite; Keras
+/// also divides by their sum. `smoothing`: the target of cross-entropy is (1 - smoothing) onehot + smoothing / outputs,
+/// as with Keras's and PyTorch's label_smoothing (Szegedy et al. 2016).
 template <class T>
 [[gnu::cold]] void compute_loss(loss kind, bool from_logits, view<T const> y, std::int32_t const* labels,
                                 double* metrics, view<T> gradient, int whole = 0, bool adds = false,
@@ -23,7 +23,7 @@ template <class T>
   int const outputs = static_cast<int>(y.shape.size());
   long long const area = y.shape.area();
   T const share = T(1) / static_cast<T>(whole > 0 ? whole : y.batch);
-  double const targets[2] = {smoothing / outputs, 1 - smoothing + smoothing / outputs};  // of others, of the label's
+  double const targets[2] = {smoothing / outputs, 1 - smoothing + smoothing / outputs};  // other classes, the label
   double const least = from_logits ? 1e-37 : 1e-7;
   bool const squared = kind == loss::mean_squared_error;
   if (!adds) metrics[0] = metrics[1] = 0;
@@ -40,7 +40,7 @@ template <class T>
         cost += d * d;
       } else if (target > 0) {
         double const p = static_cast<double>(value(i));
-        cost -= target * detail::log(p < least ? least : p);  // a NaN stays one
+        cost -= target * detail::log(p < least ? least : p);  // NaN stays NaN
       }
       if (!gradient.data) continue;
       T& to = gradient(n, static_cast<int>(i / area), i % area);

@@ -15,7 +15,7 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Zeroed host memory of its own, aligned for any vector.
+/// Owns zeroed host memory, aligned for any vector.
 class memory_block {
  public:
   [[gnu::cold]] explicit memory_block(long long bytes) : bytes_(bytes) {
@@ -25,7 +25,7 @@ class memory_block {
     data_ = static_cast<std::byte*>(std::aligned_alloc(alignment, size > 0 ? size : alignment));
     if (!data_) detail::refuse<executor_error>({"memory: can't allocate ", bytes_, " bytes; use a smaller batch"});
 #ifdef __linux__
-    if (alignment == huge) madvise(data_, size, MADV_HUGEPAGE);  // a step walks all of it: fewer page table walks
+    if (alignment == huge) madvise(data_, size, MADV_HUGEPAGE);  // fewer page table walks, as a step reads it all
 #endif
     std::memset(data_, 0, static_cast<std::size_t>(bytes_));
   }

@@ -13,7 +13,7 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// The kernels that walk memory once, for one instruction set.
+/// The memory-bound kernels for one instruction set.
 struct memory_kernels {
   int lanes;
   void (*normalize)(normalize_call const&);

@@ -9,9 +9,9 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// The task of a step that walks memory once, through kernels that executors in channel blocks share; empty where only
-/// plain loops fit: tensors without whole blocks, rare operations. `update` returns an update's arrays when the step
-/// runs, `normalization` what a batch_norm's step reads and writes.
+/// Returns the task of a memory-bound step, through kernels shared by executors with channel blocks. It is empty if
+/// only plain loops fit: for tensors without whole blocks and for rare operations. `update` returns an update's arrays
+/// when the step runs; `normalization` returns the arguments of a batch_norm's step.
 template <class Place, class F, class G>
 [[gnu::cold]] task memory_task(Place& at, bound_step<float> const& b, F update, G normalization) {
   action const what = b.step->what;

@@ -6,10 +6,10 @@
 #include <dsl/executors/host/bound_step.hpp>
 #include <dsl/executors/host/memory_kernels.hpp>
 
-// Steps that walk memory once, through kernels that executors in channel blocks share. A Place is a device of such an
-// executor: lanes(); memory(), the kernels; shared(), scratch that all its threads see, of as many floats as
-// need_shared() was told; threads(); and run(items, f), which calls f(item) for all items, in any order and thread. A
-// task is empty where the layout has no whole vectors.
+// Memory-bound steps, through kernels shared by executors with channel blocks. A Place is a device of such an executor
+// with lanes(); memory(), the kernels; need_shared(n) and shared(), scratch memory of n floats for all threads;
+// threads(); and run(items, f), which calls f(item) for all items, in any order and on any thread. A task is empty if
+// the layout has no whole vectors.
 
 namespace dsl::host::TYPENET_MODE {
 
@@ -74,7 +74,7 @@ template <class Place, class F>
   return [&at, call] {
     update_call<float> const c = call();
     constexpr int items = 64;
-    long long const lines = c.n / 16;  // regions are padded to whole ones
+    long long const lines = c.n / 16;  // regions are padded to whole lines
     at.run(items,
            [&](int i) { at.memory().update_rows({&c, 16 * (lines * i / items), 16 * (lines * (i + 1) / items)}); });
   };

@@ -4,20 +4,20 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/vector.hpp>
 
-#ifdef __CUDACC__  // whose front end knows `#pragma unroll` alone, which GCC does not
+#ifdef __CUDACC__  // nvcc's front end knows only `#pragma unroll`, which GCC does not
 #pragma nv_diagnostic push
 #pragma nv_diag_suppress 1675
 #endif
 
 namespace dsl::host::TYPENET_MODE {
 
-/// to = a * b, or to += a * b, for `count` vectors that follow each other. b may be one vector for all of them, or a
+/// Arguments for to = a * b, or to += a * b, for `count` consecutive vectors. b may be one vector for all of them, or a
 /// number for each.
 struct multiply_call {
   float const* a = nullptr;
-  float const* b = nullptr;  // of vector i: b + i * b_step
+  float const* b = nullptr;  // for vector i at b + i * b_step
   long long b_step = 0;
-  bool numbers = false;  // what is there is a number for all lanes, not a vector
+  bool numbers = false;  // b has one number for all lanes of a vector
   float* to = nullptr;   // may be a
   long long count = 0;
   bool accumulate = false;
@@ -45,7 +45,7 @@ struct multiply_rows {
   }
 };
 
-/// Sums of products over the pixels of a channel block: L numbers in double.
+/// Arguments for sums of products over the pixels of a channel block: L sums in double.
 struct product_sums_call {
   float const* a = nullptr;
   float const* b = nullptr;
@@ -60,7 +60,7 @@ struct product_sums {
     using half = typename vector<L>::half;
     using doubles = typename vector<L>::doubles;
     half const *const a = reinterpret_cast<half const*>(c.a), *const b = reinterpret_cast<half const*>(c.b);
-    doubles sums[4] = {};  // the halves of two pixels
+    doubles sums[4] = {};  // of the halves of two pixels
     for (long long i = 0; i < 2 * c.count; i += 4)
 #pragma GCC unroll 4
       for (int k = 0; k < 4; ++k)

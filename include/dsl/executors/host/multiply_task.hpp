@@ -6,10 +6,11 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// How an operand of multiply lies along the shape of the result.
+/// How an operand of multiply is broadcast to the result's shape.
 enum class extent_of : unsigned char { other, all, channels, pixels };
 
-/// Which it is, where kernels can read or write it. One number a channel, or a pixel, stands for many.
+/// Returns how an operand is broadcast, or `other` if no kernel fits its layout. `channels` has one number per channel,
+/// `pixels` one per pixel.
 [[gnu::cold]] inline extent_of extent(view<float const> const& v, shape const& all, int lanes) {
   if (all.is_flat())
     return v.shape == all && v.block == 1 && all.size() % lanes == 0 ? extent_of::all : extent_of::other;
@@ -19,9 +20,9 @@ enum class extent_of : unsigned char { other, all, channels, pixels };
   return pixels ? extent_of::pixels : extent_of::other;
 }
 
-/// The forward step of a multiply, or the gradient of one operand, which is dy times the other one, summed over what
-/// that operand stood for: pixels in double. Empty where tensors have no whole blocks, and for a gradient of one number
-/// a pixel.
+/// Returns the forward step of a multiply, or the gradient of one operand: dy times the other operand, summed in double
+/// over the pixels to which it was broadcast. The task is empty for tensors without whole blocks, and for the gradient
+/// of an operand with one number per pixel.
 template <class Place>
 [[gnu::cold]] task multiply_task(Place& at, bound_step<float> const& s) {
   bool const forward = s.step->what == action::forward;

@@ -4,28 +4,28 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/vector.hpp>
 
-#ifdef __CUDACC__  // whose front end knows `#pragma unroll` alone, which GCC does not
+#ifdef __CUDACC__  // nvcc's front end knows only `#pragma unroll`, which GCC does not
 #pragma nv_diagnostic push
 #pragma nv_diag_suppress 1675
 #endif
 
 namespace dsl::host::TYPENET_MODE {
 
-/// The pixels of one channel block of one picture, `count` vectors, and what batch_norm does to them. y = relu(scale x
-/// + shift); the gradient's mask is found again by the same arithmetic.
+/// Arguments for y = relu(scale x + shift), the relu optional, for `count` vectors: the pixels of one channel block of
+/// one picture. The gradient recomputes the relu's mask by the same arithmetic.
 struct normalize_call {
   float const* x = nullptr;
   float* y = nullptr;
   long long count = 0;
-  float const* scale = nullptr;  // a vector, as all that follow
+  float const* scale = nullptr;  // one vector, as are the following
   float const* shift = nullptr;
   bool relu = false;
 };
 
-/// Sums a batch_norm's moments or gradients in double: L numbers of the one, then L of the other.
+/// Arguments for the sums of a batch_norm in double: L of one kind, then L of the other.
 struct normalize_sums_call {
   float const* x = nullptr;
-  float const* dy = nullptr;  // null: means, and squares of what is left; else sums of dy and of dy * (x - mean)
+  float const* dy = nullptr;  // null: means and squared deviations; otherwise sums of dy and of dy * (x - mean)
   long long count = 0;
   float const* scale = nullptr;
   float const* shift = nullptr;
@@ -34,14 +34,14 @@ struct normalize_sums_call {
   double* to = nullptr;
 };
 
-/// Adds `count` vectors and their squares to 2 L sums in double.
+/// Arguments for adding `count` vectors and their squares to 2 L sums in double.
 struct moments_call {
   float const* x = nullptr;
   long long count = 0;
   double* to = nullptr;
 };
 
-/// dx = scale dy + slope (x - mean) + constant, or dx += that.
+/// Arguments for dx = scale dy + slope (x - mean) + constant, or dx += that.
 struct normalize_gradient_call {
   float const* x = nullptr;
   float const* dy = nullptr;
@@ -73,8 +73,8 @@ struct normalize {
   }
 };
 
-/// dy where the output of normalize was positive, else 0. PyTorch and reference keep it where that was NaN, too: then
-/// the moments are NaN, and so is every gradient.
+/// Sets dy to 0 unless the output of normalize was positive. PyTorch and `reference` also keep dy if that output was
+/// NaN; then the moments are NaN anyway, and so is every gradient.
 template <int L>
 [[gnu::always_inline]] inline void mask(typename vector<L>::type& dy, typename vector<L>::type const& x,
                                         typename vector<L>::type const& scale, typename vector<L>::type const& shift) {
@@ -93,7 +93,7 @@ struct normalize_sums {
   [[gnu::always_inline]] static inline void run(call const& c) { c.dy ? gradients(c) : moments(c); }
 
  private:
-  /// Means, then squares of distances from them, which no rounding of a large mean spoils.
+  /// Computes means, then squared deviations from them, so that a large mean costs no precision.
   [[gnu::always_inline]] static inline void moments(call const& c) {
     doubles sum[4] = {};
     // The lower half of a pixel's channels, then the upper one; two pixels at a time.

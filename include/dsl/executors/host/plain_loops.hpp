@@ -13,11 +13,11 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Names the operations that an executor has no kernel for and that move enough bytes to matter. They run in plain
-/// loops, on one thread.
+/// The names of operations that an executor has no kernel for and that move enough bytes to matter. They run in plain
+/// loops on one thread.
 class plain_loops {
  public:
-  /// Adds the steps of a program that has samples, and returns whether a word is new.
+  /// Adds the slow steps of a program that has samples. Returns whether a name is new.
   template <class T>
   [[gnu::cold]] bool add(graph_view const& g, program<T> const& p) {
     long long all = 0;
@@ -33,13 +33,13 @@ class plain_loops {
     }
     return added;
   }
-  /// Adds an operation for which a library has chosen a plain loop of its own.
+  /// Adds an operation for which a library has chosen its own plain loop. Returns whether its name is new.
   [[gnu::cold]] bool add(std::string const& word) {
     if ((", " + words_ + ", ").find(", " + word + ", ") != std::string::npos) return false;
     words_ += (words_.empty() ? "" : ", ") + word;
     return true;
   }
-  /// Warns in an executor's name, whose page says more, of what there is; of several towers the first one does.
+  /// Warns in an executor's name and refers to its page. Of several towers only the first one warns.
   [[gnu::cold]] void warn(char const* executor, char const* page, engine_options const& o) const {
     if (o.group && o.group->rank() != 0) return;
     on_warning(detail::message({executor, ": no fast kernel fits ", words_,
@@ -47,13 +47,13 @@ class plain_loops {
                                 " says what has kernels"})
                    .c_str());
   }
-  /// "tanh, update"; empty where nothing of weight is slow.
+  /// Returns the names, "tanh, update", or an empty string if nothing slow matters.
   std::string const& words() const { return words_; }
-  /// ", plain loops for tanh, update", for a description; or empty.
+  /// Returns ", plain loops for tanh, update" for a description, or an empty string.
   [[gnu::cold]] std::string described() const { return words_.empty() ? "" : ", plain loops for " + words_; }
 
  private:
-  // A plain loop moves about a gigabyte a second, a tenth of what a kernel does: below this it takes less than a
+  // A plain loop moves about a gigabyte per second, a tenth of what a kernel does. Below this it takes less than a
   // millisecond, and below a hundredth of a step's bytes less than a tenth of its time.
   static constexpr long long worth_saying = 1 << 20;
 

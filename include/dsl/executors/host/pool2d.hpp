@@ -8,20 +8,20 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// A pool over one channel block of one picture.
+/// Arguments for a pool over one channel block of one picture.
 struct pool_call {
   float const* from = nullptr;      // x, or dy
   float* to = nullptr;              // y, or dx
-  unsigned char* argmax = nullptr;  // of y; null: nobody wants to know
-  shape in{};                       // of x
-  shape out{};                      // of y
+  unsigned char* argmax = nullptr;  // for y; null if not needed
+  shape in{};                       // shape of x
+  shape out{};                      // shape of y
   dsl::window window{};
   bool accumulate = false;
-  bool counts_padding = true;  // in means
+  bool counts_padding = true;  // whether means include the padding
 
   window_part rows(int i) const { return window_part_of(i, window.height, window.stride, window.pad_top, in.height); }
   window_part columns(int j) const { return window_part_of(j, window.width, window.stride, window.pad_left, in.width); }
-  /// The pixel that a window would begin with; it may be in the padding.
+  /// Returns the first pixel of a window, which may be in the padding.
   long long corner(window_part const& r, window_part const& c) const { return 1LL * r.begin * in.width + c.begin; }
   float share(window_part const& r, window_part const& c) const {
     int const numbers = (r.last - r.first) * (c.last - c.first);
@@ -29,7 +29,7 @@ struct pool_call {
   }
 };
 
-/// y is the largest value of each window, the first of equals, and NaN where the window has one.
+/// Computes the largest value of each window, the first of equal ones, and NaN if the window has one.
 template <int L>
 struct max_pool {
   using call = pool_call;
@@ -54,10 +54,10 @@ struct max_pool {
             best = larger ? v : best;
             place = larger ? here : place;
 #if defined(__x86_64__) && !defined(__clang__)
-            // GCC would join both comparisons, and then make AVX-512's one number at a time.
+            // GCC would otherwise merge the two comparisons, and then vectorise AVX-512's one number at a time.
             asm("" : "+v"(best), "+v"(place));
 #endif
-            ints const none = v != v;  // a NaN stays one
+            ints const none = v != v;  // NaN stays NaN
             best = none ? v : best;
             place = none ? here : place;
           }

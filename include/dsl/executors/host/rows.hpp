@@ -6,12 +6,12 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// What an elementwise step makes of numbers that follow each other, `count` vectors.
+/// The elementwise functions of `count` consecutive vectors.
 enum class row_function : unsigned char {
   copy,           // a
   sum,            // a + b
   relu,           // max(a, 0)
-  relu_backward,  // b where a > 0; a is the relu's input or output, whose sign is the same
+  relu_backward,  // b where a > 0; a is the relu's input or output, which agree in sign
 };
 struct row_call {
   row_function function = row_function::copy;

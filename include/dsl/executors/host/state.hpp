@@ -11,9 +11,9 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// What of a network outlives a step: parameters and running statistics, and, once it trains, gradients and optimizer
-/// slots. Where they are is the same in every plan of the network: `layout` is one of them, for training. Parameters,
-/// gradients and each slot have the same offsets in their regions, flat arrays of T.
+/// A network's persistent memory: parameters and running statistics and, once it trains, gradients and optimizer slots.
+/// All plans of a network place them alike; `layout` is one of them, for training. Parameters, gradients and each slot
+/// have the same offsets in their regions, which are flat arrays of T.
 template <class T>
 class state {
  public:
@@ -30,10 +30,10 @@ class state {
   long long trainable_numbers() const { return bytes_of(region::parameters) / number_bytes; }
   long long bytes_of(region r) const { return layout_.region_bytes[static_cast<int>(r)]; }
   long long offset_of(int k) const { return layout_.buffers[layout_.parameter_buffers[k]].offset / number_bytes; }
-  /// Of a buffer that is no activation's.
+  /// Returns the address of a buffer outside of the activations.
   std::byte* address(buffer const& b) const { return begin_of(b.where) + b.offset; }
 
-  /// From here on there are gradients and slots, zero at first.
+  /// Allocates gradients and slots, all zero, if they do not exist yet.
   [[gnu::cold]] void require_training() {
     if (!training_) training_ = detail::make_owner<memory_block>(bytes_of(region::gradients) + bytes_of(region::slots));
   }

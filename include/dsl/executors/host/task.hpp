@@ -7,8 +7,8 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Something to call, with what it owns: std::function without copies, which would cost every lambda a manager
-/// function, several virtual ones and their tables.
+/// A function object that owns its captures: a std::function without copies, which would cost a manager function,
+/// several virtual ones and their tables for every lambda.
 class task {
  public:
   task() = default;

@@ -13,8 +13,8 @@ struct batch_norm_gradient;
 
 namespace dsl::host::TYPENET_MODE {
 
-/// The parameters of one batch_norm, C numbers each. `bias` is that of a convolution whose arithmetic was skipped, or
-/// null: the running mean includes it all the same.
+/// The parameters of one batch_norm, C numbers each. `bias` is that of a convolution whose addition was skipped, or
+/// null; the running mean includes it.
 template <class T>
 struct batch_norm_parameters {
   T const* gamma;
@@ -24,14 +24,14 @@ struct batch_norm_parameters {
   T const* bias;
 };
 
-/// Two sums over each sample's pixels, as a kernel over blocks of `lanes` channels leaves them: (block, sample, 2,
+/// Two sums over each sample's pixels, in the order of a kernel with `lanes` channels per block: (block, sample, 2,
 /// lane).
 struct sample_sums {
   double const* data = nullptr;
   int samples = 0;
   int channels = 0;
   int lanes = 1;
-  double area = 0;  // pixels
+  double area = 0;  // number of pixels
 
   double get(int sample, int which, int channel) const {
     long long const row = 2 * (1LL * (channel / lanes) * samples + sample) + which;
@@ -39,41 +39,44 @@ struct sample_sums {
   }
 };
 
-/// What an engine in host memory does about batch_norm when it trains a part of each batch, as one of several towers. T
-/// is the number it computes in. An interface, so that engines for one device don't compile what they don't need:
-/// towers/host_tower.hpp has the rest.
+/// How an engine in host memory handles batch_norm when it is one of several towers that each train a part of the
+/// batch. T is the type that it computes in. An interface, so that engines for one device need not compile it;
+/// towers/host_tower.hpp implements it.
 template <class T>
 class tower {
  public:
   virtual ~tower() = default;
 
-  /// Where training steps leave their batch's moments, laid out like the running ones; null: they move those.
+  /// Returns where training steps store their batch's moments, laid out like the running ones; null if steps update
+  /// those directly.
   virtual T* moments() = 0;
-  /// What the step of micro-batch m keeps of those moments, so that with a momentum k, after m of them, they are the
-  /// mean that moves the running ones at once, by k^m, to where the micro-batches' move them one after the other.
+  /// Returns the share of those moments that the step of micro-batch `micro` keeps. With momentum k, m micro-batches
+  /// then have a joint mean that, applied once with momentum k^m, updates the running moments as m single updates
+  /// would.
   virtual double keeps(double momentum, int micro) const = 0;
-  /// Moves the running moments by those of all towers that had samples: by those of so many batches, micro-batches
-  /// counted, that are joined in moments().
+  /// Updates the running moments with moments() of all towers that had samples, each joined from `batches`
+  /// micro-batches.
   virtual void move_running_moments(int batches, T* running) = 0;
 
-  /// batch_norm over the whole batch, of which x is this tower's part. Not where moments() has a place for its own.
+  /// Runs batch_norm over the whole batch, of which x is this tower's part. Not used if moments() is not null.
   virtual void batch_norm_forward(view<T const> const& x, batch_norm_parameters<T> const&, T* statistics,
                                   view<T> const& y, double epsilon, double momentum, bool unbiased, bool relu) = 0;
-  /// dgamma and dbeta become this tower's share of them; `whole` counts the batch's samples.
+  /// dgamma and dbeta receive this tower's share; `whole` is the batch's number of samples.
   virtual void batch_norm_backward(plain::batch_norm_gradient<T> const&, T* dgamma, T* dbeta, view<T> const& dx,
                                    int whole, bool accumulate) = 0;
 
-  /// The meetings alone, for engines that make and use the sums themselves. The result has two values a channel, those
-  /// of the whole batch, until the next call. Of each sample's mean and sum of squared deviations: the same; it also
-  /// moves the running moments, and says of how many values a channel they are.
+  /// Only exchanges sums, for engines that make and use them. The result has two values per channel for the whole batch
+  /// and is valid until the next call. join_moments joins each sample's mean and sum of squared deviations; it also
+  /// updates the running moments, and sets `count` to the number of values per channel.
   virtual double const* join_moments(sample_sums const&, batch_norm_parameters<T> const&, double momentum,
                                      bool unbiased, double& count) = 0;
-  /// Of each sample's sums of d and d * (x - mean): dgamma and dbeta; the arguments become this tower's share of them.
+  /// Joins each sample's sums of d and d * (x - mean), which give dgamma and dbeta; the arguments receive this tower's
+  /// share.
   virtual double const* join_gradients(sample_sums const&, T const* statistics, T* dgamma, T* dbeta) = 0;
 };
 
-/// A communicator whose ranks are engines in host memory. Each of them gets from it what it needs of the others beside
-/// sums, for the number that it computes in. `layout` must outlive that.
+/// A communicator whose ranks are engines in host memory. It also makes the tower of each engine, for the type that the
+/// engine computes in. `layout` must outlive the tower.
 class group : public communicator {
  public:
   virtual detail::owner<tower<float>> make_tower(graph_view const&, engine_options const&, plan const& layout,

@@ -9,13 +9,13 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// An update's flat arrays of n numbers, and what it makes of them: slot s of number i is slots[s * stride + i].
+/// The flat arrays of an update, n numbers each: slot s of number i is slots[s * stride + i].
 template <class T>
 struct update_call {
   update_rule const* rule;
   double learning_rate;
   std::uint64_t step;  // of the whole training, from 0
-  double scale;        // of gradients
+  double scale;        // factor for gradients
   T* p;
   T const* gradient;
   T* slots;
@@ -23,7 +23,7 @@ struct update_call {
   long long n;
 };
 
-/// What SGD's loop needs, rounded once to the type it computes in.
+/// The constants of SGD's loop, rounded once to the type it computes in.
 template <class T>
 struct sgd_constants {
   T rate, shrink, scale, most, momentum, decay;
@@ -40,14 +40,15 @@ struct sgd_constants {
         rate_in_velocity(c.rule->rate_in_velocity) {}
 };
 
-/// Makes g what the optimizer sees of a gradient, or with V a vector of T of several; decoupled decay takes its share
-/// of p. Vectors go by reference: as values they need an instruction set that only the caller has chosen.
+/// Turns g into what the optimizer uses of a gradient: scaled, clamped, with weight decay; decoupled decay changes p
+/// instead. V is T, or a vector of T. Vectors are passed by reference: passing by value requires an instruction set
+/// that only the caller has selected.
 template <class T, class V>
 [[gnu::always_inline]] inline void prepare(sgd_constants<T> const& c, V& p, V& g) {
   V const none{}, most = none + c.most;
   g = g * c.scale;
   g = g > most ? most : g;
-  g = g < -most ? -most : g;  // a NaN stays one
+  g = g < -most ? -most : g;  // NaN stays NaN
   if (c.decay != T(0)) g = g + c.decay * p;
   p = p - c.shrink * p;
 }
@@ -106,7 +107,7 @@ struct scalar_root {
   }
 };
 
-/// A parameter's step, or with V a vector of T those of several: p and its slots move. Slots that the rule does not
+/// Updates a parameter p and its slots. V is T, or a vector of T for several parameters. Slots that the rule does not
 /// have are not touched. Executors on other devices round in this order, too.
 template <class Root, class T, class V>
 [[gnu::always_inline]] inline void update_one(update_constants<T> const& c, V& p, V const& gradient, V& first,
@@ -129,7 +130,7 @@ template <class Root, class T, class V>
     V& mean = c.momentum == T(0) ? second : third;
     mean = c.keep_second * mean + c.take_second * g;
     root = root - mean * mean;
-    root = root < none ? none : root;  // rounding alone brings it below
+    root = root < none ? none : root;  // only rounding makes it negative
   }
   if (c.in_root) root = root + c.epsilon;
   Root::take(root);

@@ -7,15 +7,15 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Numbers [begin, end) of an update's arrays, a multiple of 16, as regions are padded.
+/// Numbers [begin, end) of an update's arrays, a multiple of 16 since regions are padded.
 struct update_rows_call {
   update_call<float> const* update = nullptr;
   long long begin = 0;
   long long end = 0;
 };
 
-/// v = sqrt(v), rounded. <immintrin.h> would cost every including file 0.1 s, and GCC's own functions of that name
-/// change the ABI, as it says, where no instruction set is chosen yet.
+/// v = sqrt(v), correctly rounded. <immintrin.h> would cost every including file 0.1 s, and GCC's intrinsics change the
+/// ABI, with a warning, where no instruction set has been selected yet.
 template <int L>
 [[gnu::always_inline]] inline void square_root(typename vector<L>::type& v) {
 #if __has_builtin(__builtin_elementwise_sqrt)
@@ -32,7 +32,8 @@ template <int L>
 #endif
 }
 
-/// host::update a vector at a time, for every optimizer, in arithmetic whose bits no flag changes.
+/// Does what host::update does, a vector at a time, for every optimizer, with bits that do not depend on compiler
+/// flags.
 template <int L>
 struct update_rows {
   using call = update_rows_call;
@@ -51,7 +52,7 @@ struct update_rows {
       for (int s = 0; s < slots; ++s) load<L>(slot[s], u.slots + s * u.stride + i);
       multiply<L>(scaled, g, scale);
       g = scaled > most ? most : scaled;
-      g = g < -most ? -most : g;  // a NaN stays one
+      g = g < -most ? -most : g;  // NaN stays NaN
       multiply_add<L>(g, p, decay);
       scaled = p;
       multiply_add<L>(p, scaled, shrink);
@@ -121,7 +122,7 @@ struct update_rows {
       blend(mean, k.keep_second, k.take_second, g);
       now = -mean;
       multiply_add<L>(root, now, mean);
-      root = root < none ? none : root;  // rounding alone brings it below
+      root = root < none ? none : root;  // only rounding makes it negative
     }
     if (k.in_root) root += epsilon;
     square_root<L>(root);

@@ -14,14 +14,14 @@ struct value_loss {
   double slope = 0;
 };
 
-/// Computes the loss of an output y where `wanted` was, as dsl::loss defines each. binary_crossentropy takes outputs of
-/// 1e-7 to 1 - 1e-7, as Keras does, so that loss and derivative stay finite; from_logits: y is a sigmoid's result,
-/// slope is the derivative with respect to its input, exact for every y, and the cost of what a float can't tell from 1
-/// is -log(2^-25).
+/// Returns the loss of an output y with the target `wanted`, as dsl::loss defines each. binary_crossentropy clamps
+/// outputs to 1e-7 ... 1 - 1e-7, as Keras does, so that loss and derivative stay finite. If from_logits, y is a
+/// sigmoid's result and the slope is the derivative with respect to its input, exact for every y; the cost of an output
+/// that a float cannot distinguish from 1 is -log(2^-25).
 inline value_loss value_loss_at(loss kind, bool from_logits, double y, double wanted) {
   double const d = y - wanted;
   double const distance = d < 0 ? -d : d;
-  double const sign = d > 0 ? 1 : d < 0 ? -1 : d;  // a NaN stays one
+  double const sign = d > 0 ? 1 : d < 0 ? -1 : d;  // NaN stays NaN
   switch (kind) {
     case loss::mean_absolute_error: return {distance, sign};
     case loss::huber: return distance <= 1 ? value_loss{d * d / 2, d} : value_loss{distance - 0.5, sign};
@@ -35,9 +35,9 @@ inline value_loss value_loss_at(loss kind, bool from_logits, double y, double wa
   }
 }
 
-/// Adds up the samples' losses, each the mean over its outputs, in metrics[0], in double and in order. metrics[1] is
-/// what batch_metrics calls correct. wanted: (samples, outputs) in NCHW. gradient, where there is memory for it,
-/// receives d(mean loss) / dy, or / d(logits); `whole` and `adds` are those of compute_loss.
+/// Sums the samples' losses, each the mean over its outputs, in metrics[0], in double and in order, and what
+/// batch_metrics calls correct in metrics[1]. `wanted` is (samples, outputs) in NCHW. `gradient`, if it has memory,
+/// receives d(mean loss)/dy or d(mean loss)/d(logits); for `whole` and `adds` see compute_loss.
 template <class T>
 [[gnu::cold]] void compute_value_loss(loss kind, bool from_logits, view<T const> y, float const* wanted,
                                       double* metrics, view<T> gradient, int whole = 0, bool adds = false) {

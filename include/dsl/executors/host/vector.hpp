@@ -4,20 +4,20 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/instructions.hpp>
 
-#ifdef __CUDACC__  // whose front end knows `#pragma unroll` alone, which GCC does not
+#ifdef __CUDACC__  // nvcc's front end knows only `#pragma unroll`, which GCC does not
 #pragma nv_diagnostic push
 #pragma nv_diag_suppress 1675
 #endif
 
-// Arithmetic whose bits no flag changes. A product is always followed by a rounding or always fused with its addition,
-// and it is written here which: GCC would fuse `a * b + c` across statements, Clang within one, either could be told
-// not to. Outside of this file kernels only add and subtract vectors. They are passed by reference, since passing one
-// by value has another calling convention in each instruction set, and GCC warns of it in a user's build.
+// Arithmetic whose bits do not depend on compiler flags. Whether a product is rounded or fused with its addition is
+// written here: otherwise GCC would fuse `a * b + c` across statements, Clang within one, and flags could change both.
+// Outside of this file kernels only add and subtract vectors. Vectors are passed by reference, since passing by value
+// has another calling convention in each instruction set, of which GCC warns in a user's build.
 
 namespace dsl::host::TYPENET_MODE {
 
-/// L floats that fill a register; L / 2 doubles, which half as many floats convert to; L integers and bytes. Memory
-/// needs no alignment.
+/// Vectors of L floats that fill a register, L / 2 doubles converted from half as many floats, and L integers and
+/// bytes. Memory needs no alignment.
 template <int L>
 struct vector {
   typedef float type __attribute__((vector_size(L * 4), aligned(4), may_alias));
@@ -35,7 +35,7 @@ template <int L>
 [[gnu::always_inline]] inline void store(float* to, typename vector<L>::type const& v) {
   *reinterpret_cast<typename vector<L>::type*>(to) = v;
 }
-/// All lanes become the number at `from`.
+/// Sets all lanes to the number at `from`.
 template <int L>
 [[gnu::always_inline]] inline void broadcast(typename vector<L>::type& v, float const* from) {
 #if defined(__x86_64__) && !defined(__clang__)
@@ -45,11 +45,11 @@ template <int L>
     asm("vbroadcastss %1, %0" : "=x"(v) : "m"(*from));
   else
 #endif
-    v = *from - typename vector<L>::type{};  // exact, and no instruction; 0 + x would be an addition
+    v = *from - typename vector<L>::type{};  // exact and free; 0 + x would be an addition
 }
 
-/// v = a * b, rounded. With four floats nothing that follows can be fused with it. With more, kernels hand it on to
-/// multiply_add alone, which takes it as a sum.
+/// v = a * b, rounded. With four floats the asm keeps what follows from being fused with it. With more, kernels pass it
+/// only to multiply_add, which takes it as a sum.
 template <int L>
 [[gnu::always_inline]] inline void multiply(typename vector<L>::type& v, typename vector<L>::type const& a,
                                             typename vector<L>::type const& b) {
@@ -61,7 +61,7 @@ template <int L>
 #endif
 }
 
-/// sum += a * b: rounded once, but twice with four floats on x86-64, which has nothing else there.
+/// sum += a * b, rounded once; with four floats on x86-64, which lacks the instruction, rounded twice.
 template <int L>
 [[gnu::always_inline]] inline void multiply_add(typename vector<L>::type& sum, typename vector<L>::type const& a,
                                                 typename vector<L>::type const& b) {
@@ -76,7 +76,7 @@ template <int L>
 #if defined(__clang__)
     sum = __builtin_elementwise_fma(a, b, sum);
 #elif defined(__x86_64__)
-    // An instruction of its own also keeps GCC from reading a factor from memory once for each product.
+    // Explicit instructions also keep GCC from reading a factor from memory once for each product.
     if constexpr (L == 16)
       asm("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
     else
@@ -86,7 +86,7 @@ template <int L>
 #endif
 }
 
-/// As multiply_add, of doubles.
+/// Does multiply_add for doubles.
 template <int L>
 [[gnu::always_inline]] inline void multiply_add_doubles(typename vector<L>::doubles& sum,
                                                         typename vector<L>::doubles const& a,
@@ -113,8 +113,8 @@ template <int L>
 #endif
 }
 
-/// Adds a vector's numbers and their squares to sums in double: of the lower half and the upper one, of their squares.
-/// `x` is where the vector is.
+/// Adds a vector's values and their squares to sums in double: of the lower half and the upper one, then of their
+/// squares. `x` is the vector's address.
 template <int L>
 [[gnu::always_inline]] inline void add_moments(typename vector<L>::doubles (&sums)[4], float const* x) {
   typename vector<L>::half v;
@@ -127,7 +127,7 @@ template <int L>
   }
 }
 
-/// Returns a * b, rounded, which no flag fuses with an addition.
+/// Returns a * b, rounded; no flag fuses it with an addition.
 [[gnu::always_inline]] inline double product_of(double a, double b) {
   double p = a * b;
 #ifdef __x86_64__
@@ -138,7 +138,7 @@ template <int L>
   return p;
 }
 
-/// v = max(v, 0); a NaN stays one.
+/// v = max(v, 0); NaN stays NaN.
 template <int L>
 [[gnu::always_inline]] inline void clamp_below(typename vector<L>::type& v) {
   typename vector<L>::type const zero{};

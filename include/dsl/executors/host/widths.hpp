@@ -4,9 +4,9 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/instructions.hpp>
 
-// One source for each kernel, compiled once for each instruction set and chosen at run time, so that a user needs no
-// -march flag. A kernel is a struct with `static void run(call const&)`, always inlined. Nothing else may use a wider
-// set's instructions, so all that runs in a kernel is inlined into one of these.
+// Each kernel has one source, which is compiled for each instruction set and selected at run time, so that users need
+// no -march flag. A kernel is a struct with `static void run(call const&)`, always inlined. No other code may use a
+// wider set's instructions, so all code that runs in a kernel is inlined into one of these.
 
 namespace dsl::host::widths::TYPENET_MODE {
 
