@@ -16,20 +16,20 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// One function of a vendor's library.
+/// A function of a vendor's library.
 template <class F>
 struct entry {
   char const* name;
   F* function;
 };
 
-/// A device or the host has no memory left for what was asked of it.
+/// Thrown if the device or the host has too little memory for a request.
 struct memory_error : executor_error {
   using executor_error::executor_error;
 };
 
-/// Every vendor's call that the executor makes goes through this one table: an api{} holds the libraries that the
-/// program is linked with, tests fill it with a simulated device. What is not listed is not used.
+/// The table of all vendor functions that the executor calls. An api{} holds those of the libraries that the program is
+/// linked with; tests replace them by a simulated device.
 struct api {
   // devices
   entry<cudaError_t(int*)> cudaGetDeviceCount{"cudaGetDeviceCount", ::cudaGetDeviceCount};
@@ -155,25 +155,25 @@ struct api {
                        cublasLtMatrixLayout_t, cublasLtMatmulAlgo_t const*, void*, std::size_t, cudaStream_t)>
       cublasLtMatmul{"cublasLtMatmul", ::cublasLtMatmul};
 
-  /// a(a.cudaMalloc, &p, bytes) calls, and throws executor_error where that fails: "cuda: cudaMalloc failed: out of
+  /// Calls a function: a(a.cudaMalloc, &p, bytes). Throws executor_error if it fails: "cuda: cudaMalloc failed: out of
   /// memory".
   template <class R, class... P>
   void operator()(entry<R(P...)> const& e, std::type_identity_t<P>... arguments) const {
     require(e, e.function(arguments...));
   }
-  /// From here on nothing is given back, in what owns it by this table: for a device whose work may never end, where
-  /// each such call would wait for it.
+  /// Makes owners that use this table release nothing from now on: for a device whose work may never end, where each
+  /// release would wait for it.
   [[gnu::cold]] void give_nothing_back() {
     leave(cudaFree), leave(cudaFreeHost);
     leave(cudaStreamSynchronize), leave(cudaStreamDestroy), leave(cudaEventDestroy), leave(cudaGraphExecDestroy);
     leave(cudaLibraryUnload), leave(cudnnBackendDestroyDescriptor), leave(cudnnDestroy), leave(cublasLtDestroy);
   }
-  /// The same for a call that was made already.
+  /// Throws that error for the status of a call already made.
   template <class R, class... P>
   void require(entry<R(P...)> const& e, R status) const {
     if (status != R{}) fail(status, e.name);
   }
-  /// Of a call that cleans up: nobody could mend its failure, and the next call is not to find it.
+  /// Ignores the failure of a call that cleans up, and clears it so that the next call does not report it.
   void ignore(cudaError_t s) const {
     if (s != cudaSuccess) cudaGetLastError.function();
   }
@@ -183,8 +183,8 @@ struct api {
   static void leave(entry<R(P...)>& e) {
     e.function = [](P...) { return R{}; };
   }
-  /// The runtime keeps a call's error until somebody asks for it, and libraries that ask after their launches would
-  /// take it for their own.
+  /// Clears the error, too: the runtime keeps it until it is read, and libraries that read it after their own launches
+  /// would take it for theirs.
   template <class Error = executor_error>
   [[gnu::cold, noreturn]] void fail(char const* library, char const* call, char const* why) const {
     cudaGetLastError.function();

@@ -16,7 +16,7 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Number i of an array in the storage type, brought to the host.
+/// Returns number i of an array in the storage type that has been copied to the host.
 inline float number_at(storage t, std::byte const* raw, long long i) {
   float value = 0;
   if (t == storage::f32)
@@ -26,10 +26,10 @@ inline float number_at(storage t, std::byte const* raw, long long i) {
   return value;
 }
 
-/// A network's state on one device, in the plan's flat arenas: parameters and running statistics; gradients and
-/// optimizer slots once somebody trains. Beside them, where tensors are stored in 16 bits, a copy of the parameters in
-/// that type, and one of the gradients for those that cuDNN makes in it. A convolution's kernel is stored as (out,
-/// height, width, in); whoever reads or writes a parameter from the host sees (out, in, height, width).
+/// A network's state on one device, in the plan's flat arenas: parameters and running statistics and, for training,
+/// gradients and optimizer slots. If tensors are stored in 16 bits, it also has a copy of the parameters in that type,
+/// and one of the gradients for those that cuDNN computes in it. A convolution's kernel is stored as (out, height,
+/// width, in); reading and writing from the host use (out, in, height, width).
 class arena {
  public:
   [[gnu::cold]] arena(api const& a, cudaStream_t s, graph_view const& g, storage t, int slots)
@@ -42,12 +42,12 @@ class arena {
     if (t != storage::f32) copy_.emplace(a, count() * cu::bytes_of(t), s);
   }
 
-  /// Of all trainable parameters together, gaps for alignment included.
+  /// Returns the number of all trainable parameters, gaps for alignment included.
   long long count() const { return bytes_of(region::parameters) / 4; }
-  /// Of all running statistics, likewise.
+  /// Returns the number of all running statistics, gaps included.
   long long statistics_count() const { return bytes_of(region::statistics) / 4; }
   long long bytes() const { return state_.bytes() + (training_ ? training_->bytes() : 0); }
-  /// What the plan does not count.
+  /// Returns the bytes that the plan does not count.
   long long extra_bytes() const { return (copy_ ? copy_->bytes() : 0) + (stage_ ? stage_->bytes() : 0); }
 
   [[gnu::cold]] void require_training() {
@@ -60,28 +60,28 @@ class arena {
   float* statistics() const { return begin_of(region::statistics); }
   float* gradients() const { return begin_of(region::gradients); }
   float* slots() const { return begin_of(region::slots); }
-  /// The 16-bit copies, or null where storage is float.
+  /// Returns the 16-bit copies, or null if storage is float.
   void* copies() const { return copy_ ? copy_->data() : nullptr; }
   void* stage() const { return stage_ ? stage_->data() : nullptr; }
-  /// Whether the copies are still to be made of what the parameters are now.
+  /// Whether the parameters have changed since the copies were made.
   bool copies_are_old() const { return copy_ && copies_are_old_; }
   void note_copies(bool old) { copies_are_old_ = old; }
 
-  /// Of a parameter among those of its kind, trainable or not, and of its gradient.
+  /// Returns a parameter's offset within its region, which is also that of its gradient.
   long long offset_of(int k) const { return buffer_of(k).offset / 4; }
   float* parameter(int k) const { return begin_of(buffer_of(k).where) + offset_of(k); }
   float* gradient(int k) const { return gradients() + offset_of(k); }
-  /// A kernel as convolutions and dense layers read it, in the storage type.
+  /// Returns a kernel in the storage type, as convolutions and dense layers read it.
   void* working_copy(int k) const {
     return copy_ ? copy_->data() + offset_of(k) * cu::bytes_of(storage_) : static_cast<void*>(parameter(k));
   }
   void* staged_gradient(int k) const {
     return stage_ ? stage_->data() + offset_of(k) * cu::bytes_of(storage_) : static_cast<void*>(gradient(k));
   }
-  /// Slot s of parameter k.
+  /// Returns slot s of parameter k.
   float* slot(int s, int k) const { return slots() + s * count() + offset_of(k); }
 
-  /// Between a parameter's place on the device and the host's order. Waits.
+  /// Copies a parameter to the host, in the host's order. Waits for the device.
   [[gnu::cold]] void read(int k, float const* from, float* out) const {
     dsl::parameter const& p = graph_.parameters[k];
     std::vector<float> raw(static_cast<std::size_t>(p.count()));
@@ -89,7 +89,7 @@ class arena {
     (*api_)(api_->cudaStreamSynchronize, stream_);
     for_each_weight(p, [&](std::size_t host, std::size_t device) { out[host] = raw[device]; });
   }
-  /// The gradient of a parameter that was made in the storage type.
+  /// Reads the gradient of a parameter that was computed in the storage type.
   [[gnu::cold]] void read_staged(int k, float* out) const {
     dsl::parameter const& p = graph_.parameters[k];
     std::vector<std::byte> raw(static_cast<std::size_t>(p.count() * cu::bytes_of(storage_)));
@@ -117,7 +117,7 @@ class arena {
                                                      : 0;
     return reinterpret_cast<float*>((state ? state_ : *training_).data() + before);
   }
-  /// Calls f(place on the host, place on the device) for each number of a parameter.
+  /// Calls f(index on the host, index on the device) for each number of a parameter.
   template <class F>
   static void for_each_weight(dsl::parameter const& p, F f) {
     std::size_t const area =
@@ -133,7 +133,7 @@ class arena {
   cudaStream_t stream_;
   graph_view graph_;
   storage storage_;
-  plan layout_;  // where parameters are; the same in every plan of this network
+  plan layout_;  // the placement of parameters, equal in every plan of the network
   device_memory state_;
   std::optional<device_memory> training_;
   std::optional<device_memory> copy_;

@@ -8,14 +8,14 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// batch_norm in training. Neighbours of one group share their launches. Synchronized ones meet the other towers twice:
-/// to join their moments, and to add up what the input's gradient needs.
+/// Records batch_norm in training. Steps of one group share their launches. Synchronized ones communicate with the
+/// other towers twice: to join moments, and to sum what the input's gradient needs.
 class batch_norm_steps {
  public:
-  /// moments: where a tower's moments go in place of the running ones, laid out like those; null: nowhere.
+  /// `moments`: where a tower's moments are stored instead of updating the running ones, with the same layout; or null.
   batch_norm_steps(recording& r, tower_meetings& towers, float* moments) : r_(r), towers_(towers), moments_(moments) {}
 
-  /// How many steps from `first` on share its launches.
+  /// Returns how many steps from `first` on share launches.
   int together(int first) const {
     step const& x = r_.steps()[first];
     int count = 1;
@@ -23,7 +23,7 @@ class batch_norm_steps {
       if (step const& s = r_.steps()[first + count]; s.group != x.group || s.what != x.what) break;
     return count;
   }
-  /// Records those.
+  /// Records those steps.
   [[gnu::cold]] void record(int first) {
     step const& x = r_.steps()[first];
     bool const forward = x.what == action::forward;
@@ -40,7 +40,7 @@ class batch_norm_steps {
     else
       synchronizes() ? join_backward(g) : back(g);
   }
-  /// With running moments, in evaluation and inference.
+  /// Records a batch_norm with running moments, in evaluation and inference.
   [[gnu::cold]] void infer(step const& s) {
     kernels::batch_norm_forwards to{};
     std::vector<kernels::batch_norm_layer> const layers{layer_forward(s, to.layer[0])};
@@ -89,7 +89,7 @@ class batch_norm_steps {
               g.forward, all);
     if (!idle()) r_.launch(kernels::batch_norm_apply(r_.type, g.pixels, g.layers), g.forward);
   }
-  /// dgamma and dbeta stay this tower's share: all_reduce adds them up as it does every gradient.
+  /// dgamma and dbeta stay this tower's share; all_reduce sums them like every gradient.
   void join_backward(group& g) {
     if (!wants_input_gradient(g)) {
       if (!idle()) back(g);

@@ -10,18 +10,19 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Makes a program of a plan whose activations have their memory: chooses convolutions, compiles kernels, records the
-/// graphs. workspace_limit: bytes that one convolution may use. ready: where ranks that record collectives meet just
-/// before, since the first of each kind waits for all of them, and one may time its plans minutes longer than another.
+/// Builds a program from a plan whose activations have memory: chooses convolutions, compiles kernels, records the
+/// graphs. `workspace_limit`: bytes that one convolution may use. `ready`: where ranks that record collectives meet
+/// just before, since the first collective of each kind waits for all ranks, and timing plans may take one rank minutes
+/// longer than another.
 [[gnu::cold]] inline void build_program(engine_parts const& e, program& p, std::string const& architecture,
                                         long long workspace_limit, roll_call& ready) {
   auto const wait = [&] { e.calls(e.calls.cudaStreamSynchronize, e.stream); };
   p.metrics.emplace(e.calls, 16);
   std::memset(p.metrics->as<void>(), 0, 16);
   {
-    device_memory const bench(e.calls, p.idle() ? 0 : workspace_limit, e.stream);  // while plans are timed
+    device_memory const bench(e.calls, p.idle() ? 0 : workspace_limit, e.stream);  // for timing plans
     step_recorder(e, p, bench).record();
-    if (!e.deterministic)  // what plans were timed with lies there
+    if (!e.deterministic)  // timing has left numbers there
       e.calls(e.calls.cudaMemsetAsync, p.activations->data(), 0, static_cast<std::size_t>(p.activations->bytes()),
               e.stream);
     wait();
@@ -38,7 +39,7 @@ namespace dsl::cu::TYPENET_MODE {
     w.counters.emplace(e.calls, 4LL * e.library.counters(), e.stream);
   }
   wait();
-  // Libraries allocate at the first run, which a recording does not allow.
+  // Libraries allocate at the first run, which is not allowed while recording.
   for (bound_convolution& b : p.convolutions) {
     b.pack.emplace(bind_tensors(b.plan, b.tensors, p.work[b.queue].workspace->data()));
     execute(b.queue == 0 ? e.cudnn : *e.second_cudnn, b.plan, *b.pack);

@@ -12,17 +12,17 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Where timed plans and compiled kernels are kept from one run to the next: $TYPENET_CACHE, else
-/// $XDG_CACHE_HOME/typenet, else $HOME/.cache/typenet. Empty, so nothing is kept, where TYPENET_CACHE is set to nothing
-/// or none of them is. The folder need not exist.
+/// Returns the folder for timed plans and compiled kernels: $TYPENET_CACHE, else $XDG_CACHE_HOME/typenet, else
+/// $HOME/.cache/typenet. Empty, so that nothing is kept, if TYPENET_CACHE is empty or none of them is set. The folder
+/// need not exist.
 std::string cache_folder();
 
-/// The bytes of a file of the cache; nothing where it is missing, unreadable, not a regular file or larger than 256
-/// MiB.
+/// Returns the bytes of a file in the cache; nothing if it is missing, unreadable, not a regular file or larger than
+/// 256 MiB.
 std::optional<std::string> read_cached(std::string const& folder, std::string const& name);
 
-/// Writes a file of the cache, all or nothing, and makes the folder where it is missing. False where that can't be
-/// done, which is no error: the next run then works as hard as this one.
+/// Writes a file to the cache atomically, and makes the folder if it is missing. Returns false if that fails, which is
+/// no error: the next run repeats the work.
 bool write_cached(std::string const& folder, std::string const& name, std::string_view bytes);
 
 }  // namespace dsl::cu::TYPENET_MODE

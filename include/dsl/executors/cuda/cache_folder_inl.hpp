@@ -19,7 +19,7 @@ namespace dsl::cu::TYPENET_MODE {
 
 TYPENET_INLINE std::string cache_folder() {
   if (char const* own = std::getenv("TYPENET_CACHE")) return own;
-  // A relative path is to be ignored, says the XDG base directory specification.
+  // The XDG base directory specification says to ignore relative paths.
   if (char const* xdg = std::getenv("XDG_CACHE_HOME"); xdg && xdg[0] == '/') return std::string(xdg) + "/typenet";
   if (char const* home = std::getenv("HOME"); home && home[0] == '/') return std::string(home) + "/.cache/typenet";
   return {};
@@ -27,7 +27,7 @@ TYPENET_INLINE std::string cache_folder() {
 
 TYPENET_INLINE std::optional<std::string> read_cached(std::string const& folder, std::string const& name) {
   if (folder.empty()) return std::nullopt;
-  // Not to wait for a writer, should the name be a pipe.
+  // O_NONBLOCK: if the name is a pipe, do not wait for a writer.
   int const file = ::open((folder + "/" + name).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return std::nullopt;
   struct stat status{};

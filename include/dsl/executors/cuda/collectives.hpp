@@ -12,7 +12,7 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// One rank's end of what adds up numbers between devices, without the host: one device each. All ranks queue the same
+/// One rank's end of a communicator between devices, one device per rank, without the host. All ranks queue the same
 /// calls with the same counts in the same order, and record the same graphs. Throws executor_error.
 class device_communicator {
  public:
@@ -20,32 +20,32 @@ class device_communicator {
   device_communicator(device_communicator const&) = delete;
   device_communicator& operator=(device_communicator const&) = delete;
 
-  /// Sums `count` numbers over all ranks, in place, to the same bits on all. Queued on s, or recorded where s records.
+  /// Sums `count` numbers over all ranks in place, to the same bits on all. Queued on s, or recorded if s records.
   virtual void all_reduce(float* data, long long count, cudaStream_t s) = 0;
-  /// all[0 ... ranks * count) become rank 0's `count` numbers, rank 1's, and so on; otherwise as all_reduce.
+  /// Sets all[0 ... ranks * count) to rank 0's `count` numbers, rank 1's, and so on; otherwise like all_reduce.
   virtual void all_gather(float const* data, long long count, float* all, cudaStream_t s) = 0;
-  /// Until all work queued on s is done. Never for ever: throws where another rank failed, or does not come in time.
+  /// Waits until all work queued on s is done. Throws if another rank has failed or does not come in time.
   virtual void wait(cudaStream_t s, char const* what) = 0;
-  /// False once something failed; every later call throws.
+  /// Whether nothing has failed; otherwise every later call throws.
   virtual bool usable() const = 0;
-  /// For a rank that gives up: ends what its own device waits for, and returns at once. Others hear of it only by ways
-  /// that go to other machines, if at all.
+  /// Gives up: ends what its own device waits for, and returns at once. Other ranks are told only over networks, if at
+  /// all.
   virtual void abort() noexcept = 0;
-  /// For a rank that has given up: has all work on s ended, at last after so long as it can take? If not it may never,
-  /// and every call that waits for the device may hang.
+  /// For a rank that has given up: waits a limited time for the work on s to end, and returns whether it has. If not,
+  /// it may never end, and every call that waits for the device may hang.
   virtual bool ended(cudaStream_t s) noexcept = 0;
 
  protected:
   device_communicator() = default;
 };
 
-/// Ranks meet on the host before their devices do, to exchange what those need. A rank that fails on the way there says
-/// so by its roll_call's destructor, so that no rank waits for it; the others throw peer_error.
+/// Where ranks meet on the host before their devices do, to exchange what those need. If a rank fails before, its
+/// roll_call's destructor says so, so that no rank waits for it; the others throw peer_error.
 class roll_call {
  public:
   using note = std::array<std::byte, 128>;
 
-  /// group null: there is nobody else. what: of the message, "rank 1 of 2 failed before <what>".
+  /// `group` is null if there is no other rank. `what` completes the message "rank 1 of 2 failed before <what>".
   explicit roll_call(communicator* group, char const* what = "the devices met") : group_(group), what_(what) {}
   roll_call(roll_call const&) = delete;
   roll_call& operator=(roll_call const&) = delete;
@@ -54,9 +54,9 @@ class roll_call {
   int rank() const { return group_->rank(); }
   int ranks() const { return group_->ranks(); }
   communicator* group() const { return group_; }
-  /// Once, until all ranks have come. Throws as answer.
+  /// Waits once until all ranks have come. Throws what answer() throws.
   [[gnu::cold]] void pass();
-  /// Once all ranks have come: rank 0's note. Throws peer_error where one of them has failed.
+  /// Returns rank 0's note once all ranks have come. Throws peer_error if one of them has failed.
   [[gnu::cold]] note answer(note const& mine);
 
  private:
@@ -69,13 +69,13 @@ class roll_call {
   bool answered_ = false;
 };
 
-/// What makes them, on each rank's current device: dsl::nccl. It must outlive the executor's engines.
+/// Makes device_communicators, on each rank's current device: dsl::nccl. It must outlive the executor's engines.
 class device_collectives {
  public:
   virtual std::unique_ptr<device_communicator> join(api const&, roll_call&) const = 0;
 
  protected:
-  ~device_collectives() = default;  // nobody owns one: they are constants
+  ~device_collectives() = default;  // objects are constants that nobody owns
 };
 
 }  // namespace dsl::cu::TYPENET_MODE

@@ -12,7 +12,7 @@ namespace dsl::cu::TYPENET_MODE {
 
 /// A two-dimensional convolution over packed, channels-last tensors:
 ///   input (batch, in_height, in_width, in_channels), kernel (out_channels, kernel_height, kernel_width, in_channels),
-///   output (batch, out_height, out_width, out_channels); zeros around the input, more after than in front at times.
+///   output (batch, out_height, out_width, out_channels); zeros around the input, possibly more after than before.
 /// In the forward passes the output may be a slice of a buffer with more channels, such as a concat's.
 struct convolution {
   int batch = 1;
@@ -21,7 +21,7 @@ struct convolution {
   int kernel_height = 1, kernel_width = 1;
   int stride = 1;
   int pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
-  int output_pitch = 0;  // channels of the buffer that the output is a slice of; 0: it has a buffer of its own
+  int output_pitch = 0;  // channels of the buffer that the output is a slice of; 0: it has its own buffer
 
   constexpr long long input_count() const { return 1LL * batch * in_height * in_width * in_channels; }
   constexpr long long output_count() const { return 1LL * batch * out_height * out_width * out_channels; }
@@ -32,8 +32,8 @@ struct convolution {
 
 namespace dsl::cu::backend::TYPENET_MODE {
 
-// What the last window reaches past the input; where stride leaves a rest unread it reaches less far, and nothing is
-// added: missing_behind(32, 16, 3, 2, 0) == 1, missing_behind(32, 15, 3, 2, 0) == 0.
+// Returns the padding after the last row or column: what the last window needs beyond the input, or 0 if the stride
+// leaves a rest unread. missing_behind(32, 16, 3, 2, 0) == 1, missing_behind(32, 15, 3, 2, 0) == 0.
 constexpr int missing_behind(int in, int out, int kernel, int stride, int before) {
   int const missing = (out - 1) * stride + kernel - in - before;
   return missing > 0 ? missing : 0;
@@ -48,8 +48,8 @@ constexpr bool fits(int in, int out, int kernel, int stride, int before, int beh
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// The convolution of an op::conv2d node.
-///   conv2d<80, 3, 3, 2, padding::same> on 80x32x32: pads 0 in front, 1 after
+/// Returns the convolution of an op::conv2d node.
+///   conv2d<80, 3, 3, 2, padding::same> on 80x32x32: pads 0 before, 1 after
 constexpr convolution convolution_of(graph_view const& g, node const& n, int batch) {
   shape const& in = g.input_shape(n);
   shape const& out = g.output_shape(n);
@@ -70,16 +70,17 @@ constexpr convolution convolution_of(graph_view const& g, node const& n, int bat
           .pad_right = backend::missing_behind(in.width, out.width, w.width, w.stride, w.pad_left)};
 }
 
-/// forward: output = input * kernel. forward_inference: output = input * kernel + bias, then relu where asked for.
-/// backward_data: input's gradient from output's. backward_weights: kernel's gradient from input and output's gradient.
+/// The passes. forward: output = input * kernel. forward_inference: output = input * kernel + bias, then relu if
+/// requested. backward_data: input's gradient from output's. backward_weights: kernel's gradient from input and
+/// output's gradient.
 enum class convolution_pass : unsigned char { forward, forward_inference, backward_data, backward_weights };
 
-/// What tensors are stored in and how they are multiplied; sums are in float throughout. tf32 stores float and rounds
-/// factors to 10 bits of mantissa on tensor cores; fp32_strict allows no rounded factor and no Winograd or Fourier
-/// transform. fp16 is for probing what cuDNN can do.
+/// How tensors are stored and multiplied; sums are always in float. tf32 stores floats and rounds factors to 10 bits of
+/// mantissa on tensor cores; fp32_strict allows no rounded factors and no Winograd or Fourier transforms. fp16 is for
+/// finding out what cuDNN supports.
 enum class convolution_precision : unsigned char { bf16, fp16, tf32, fp32_strict };
 
-/// Of all tensors, and of each pixel of a slice.
+/// The alignment in bytes of all tensors, and of each pixel of a slice.
 inline constexpr int tensor_alignment = 16;
 
 constexpr int bytes_of(convolution_precision p) {
@@ -91,11 +92,11 @@ struct convolution_options {
   convolution_precision precision = convolution_precision::bf16;
   bool accumulate = false;      // backward_data: input's gradient += instead of =
   bool relu = false;            // forward_inference
-  bool float_gradient = false;  // backward_weights: the kernel's gradient in float although storage is 16 bits
+  bool float_gradient = false;  // backward_weights: the kernel's gradient is float although storage is 16 bits
   bool deterministic = false;   // no plan whose result depends on the order in which threads finish
   long long workspace_limit = 64LL << 20;  // bytes
-  int most_plans = 16;    // best first as cuDNN ranks them; each takes some milliseconds to build and to time
-  int most_compiled = 1;  // of them compiled by cuDNN on the spot, at 0.3 to 2 s each
+  int most_plans = 16;    // in cuDNN's order, best first; each takes some milliseconds to build and to time
+  int most_compiled = 1;  // of those, how many cuDNN may compile at run time, at 0.3 to 2 s each
 };
 
 constexpr char const* name_of(convolution_pass p) {
@@ -107,8 +108,8 @@ constexpr char const* name_of(convolution_precision p) {
   return names[static_cast<int>(p)];
 }
 
-/// All that decides which plan is right, in one line: "backward_data bf16, accumulating: batch 64, 96x32x32 to
-/// 32x32x32, kernel 3x3, stride 1, pads 1 1 1 1, workspace 67108864".
+/// Returns all that determines which plan is best, in one line: "backward_data bf16, accumulating: batch 64, 96x32x32
+/// to 32x32x32, kernel 3x3, stride 1, pads 1 1 1 1, workspace 67108864".
 inline std::string describe(convolution const& c, convolution_options const& o) {
   std::string text = detail::message({name_of(o.pass), " ", name_of(o.precision)});
   if (o.accumulate) text += ", accumulating";
@@ -123,7 +124,7 @@ inline std::string describe(convolution const& c, convolution_options const& o) 
   return text + detail::message({", workspace ", o.workspace_limit});
 }
 
-/// Throws executor_error where shapes contradict each other or options do not belong to the pass.
+/// Throws executor_error if shapes contradict each other or options do not belong to the pass.
 inline void check(convolution const& c, convolution_options const& o) {
   auto const require = [&](bool holds, char const* what) {
     if (!holds) throw executor_error(detail::message({"convolution: ", what, "; found ", describe(c, o)}));

@@ -10,9 +10,9 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Whole buffers on the device, or output's slice of one, aligned to 16 bytes; which of them are read and which one is
-/// written is the pass's: in backward_data input and output are gradients and input is written, in backward_weights
-/// output is a gradient and kernel, the gradient, is written. bias, out_channels floats, is forward_inference's only.
+/// Whole buffers on the device, or output's slice of one, aligned to 16 bytes. The pass decides which are read and
+/// which is written: in backward_data input and output are gradients and input is written; in backward_weights output
+/// is a gradient, and kernel, its gradient, is written. bias, out_channels floats, is only for forward_inference.
 struct convolution_tensors {
   void* input = nullptr;
   void* kernel = nullptr;
@@ -24,7 +24,7 @@ struct convolution_tensors {
 
 namespace dsl::cu::backend::TYPENET_MODE {
 
-// How a plan finds its tensors in convolution_tensors.
+// The ids by which a plan finds its tensors in convolution_tensors.
 enum tensor_id : std::int64_t { input_id = 1, kernel_id, bias_id, output_id, first_virtual_id };
 
 constexpr cudnnDataType_t storage_of(convolution_precision p) {
@@ -33,12 +33,12 @@ constexpr cudnnDataType_t storage_of(convolution_precision p) {
                                             : CUDNN_DATA_FLOAT;
 }
 
-/// cuDNN's operations for one pass, and what they refer to.
+/// cuDNN's graph of operations for one pass, with the objects that it refers to.
 class convolution_graph {
  public:
   convolution_graph(plan_target const& on, convolution const& c, convolution_options const& o)
       : api_(&on.calls()), window_(window_of(c, o)), graph_(*api_, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, "a graph") {
-    tensors_.reserve(6);  // operations point at them
+    tensors_.reserve(6);  // operations point to them
     cudnnDataType_t const type = storage_of(o.precision);
     backend_descriptor const& input = tensor(input_id, type, c.batch, c.in_channels, c.in_height, c.in_width);
     auto const output = [&](std::int64_t id, cudnnDataType_t t) -> backend_descriptor& {
@@ -52,7 +52,7 @@ class convolution_graph {
         convolve(forward_op, input, kernel(kernel_id, type), output(output_id, type));
         break;
       case convolution_pass::forward_inference: {
-        // Between the operations values stay in registers, as floats.
+        // Values between the operations stay in registers, as floats.
         backend_descriptor const& sum = output(first_virtual_id, CUDNN_DATA_FLOAT);
         convolve(forward_op, input, kernel(kernel_id, type), sum);
         backend_descriptor const& bias = tensor(bias_id, CUDNN_DATA_FLOAT, 1, c.out_channels, 1, 1);
@@ -66,7 +66,7 @@ class convolution_graph {
         convolve(backward_data_op, input, kernel(kernel_id, type), output(output_id, type), o.accumulate ? 1.0F : 0.0F);
         break;
       case convolution_pass::backward_weights:
-        // No engine writes floats from 16-bit factors, but one converts the sums on their way out.
+        // No engine writes floats from 16-bit factors, but one converts the sums before writing.
         if (o.float_gradient && type != CUDNN_DATA_FLOAT) {
           backend_descriptor const& sum = kernel(first_virtual_id, CUDNN_DATA_FLOAT);
           convolve(backward_weights_op, input, sum, output(output_id, type));
@@ -81,7 +81,7 @@ class convolution_graph {
     status_ = graph_.try_finalize();
   }
 
-  /// Not successful: cuDNN knows no such graph.
+  /// Returns an error if cuDNN knows no such graph.
   cudnnStatus_t status() const { return status_; }
   backend_descriptor const& get() const { return graph_; }
 
@@ -112,8 +112,8 @@ class convolution_graph {
                                                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
                                                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
 
-  // Dimensions always come in NCHW's order; that channels lie next to each other is for the strides to say. pitch: from
-  // one pixel to the next, where that is not c.
+  // Returns a tensor. Dimensions are always in NCHW order; strides say that channels are innermost. `pitch`: distance
+  // between pixels, if it is not c.
   backend_descriptor& tensor(std::int64_t id, cudnnDataType_t type, std::int64_t n, std::int64_t c, std::int64_t h,
                              std::int64_t w, std::int64_t pitch = 0) {
     if (pitch == 0) pitch = c;

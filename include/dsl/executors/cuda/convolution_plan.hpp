@@ -12,7 +12,7 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// What cuDNN says about one implementation of a convolution.
+/// What cuDNN says about an implementation of a convolution.
 struct plan_facts {
   struct knob {
     std::int64_t type = 0;  // cudnnBackendKnobType_t
@@ -26,7 +26,7 @@ struct plan_facts {
 
   bool has(cudnnBackendNumericalNote_t n) const { return (numerical_notes >> n & 1U) != 0; }
   bool has(cudnnBackendBehaviorNote_t n) const { return (behavior_notes >> n & 1U) != 0; }
-  /// "engine 22, knobs 2=16 13=0 14=3 18=0 23=2"
+  /// Returns "engine 22, knobs 2=16 13=0 14=3 18=0 23=2".
   std::string tag() const {
     std::string text = detail::message({"engine ", engine, ", knobs"});
     for (knob const& k : knobs) text += detail::message({" ", k.type, "=", k.value});
@@ -34,11 +34,12 @@ struct plan_facts {
   }
 };
 
-/// An implementation of a convolution, ready to be executed by any handle of the device that it was made for.
+/// An implementation of a convolution that any handle of its device can execute.
 struct convolution_plan {
   convolution_pass pass = convolution_pass::forward;
   plan_facts facts{};
-  // What the plan was made from lives as long as the plan: whether cuDNN copies it is not documented.
+  // The objects that the plan was made from live as long as the plan, since the documentation does not say whether
+  // cuDNN copies them.
   std::shared_ptr<backend::convolution_graph const> graph{};
   std::vector<backend_descriptor> parts{};
   backend_descriptor config{};
@@ -52,7 +53,8 @@ struct convolution_plan {
 
 namespace dsl::cu::backend::TYPENET_MODE {
 
-// A graph that no engine knows, or whose kernel can't be compiled or loaded. Anything else is an error.
+// Whether a status is a refusal: no engine knows the graph, or its kernel cannot be compiled or loaded. Anything else
+// is an error.
 constexpr bool is_refusal(cudnnStatus_t s) {
   return CUDNN_STATUS_CATEGORY(s) == CUDNN_STATUS_NOT_SUPPORTED ||
          s == CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED || s == CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER;
@@ -74,8 +76,8 @@ inline plan_facts facts_of(backend_descriptor const& config) {
   return f;
 }
 
-// Makes p.plan of p.config. Another status than success is a refusal, whatever it says: engines that can't be used here
-// report what they happen to run into, a kernel that can't be loaded, for one, as a failed execution.
+// Builds p.plan from p.config. Any status but success is a refusal, whatever it says: engines that cannot be used here
+// report whatever they run into, for example a failed execution for a kernel that cannot be loaded.
 inline cudnnStatus_t build(plan_target const& on, convolution_plan& p) {
   backend_descriptor plan(on.calls(), CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, "an execution plan");
   on.prepare_plan(plan);
@@ -91,8 +93,8 @@ inline cudnnStatus_t build(plan_target const& on, convolution_plan& p) {
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// A plan's tensors and its workspace of p.facts.workspace bytes, for execute(). Throws executor_error where a pointer
-/// is missing or not aligned.
+/// Returns a pack of a plan's tensors and its workspace of p.facts.workspace bytes, for execute(). Throws
+/// executor_error if a pointer is missing or misaligned.
 inline backend_descriptor bind_tensors(convolution_plan const& p, convolution_tensors const& t, void* workspace) {
   auto const require = [](void const* pointer, char const* what) {
     if (!pointer || reinterpret_cast<std::uintptr_t>(pointer) % tensor_alignment != 0)
@@ -118,16 +120,16 @@ inline backend_descriptor bind_tensors(convolution_plan const& p, convolution_te
   return pack;
 }
 
-/// Enqueues a plan on the handle's stream: one call, which may be captured, and no allocation of ours. False where such
-/// a plan can't be run here, for whatever reason. What it had enqueued before may still go wrong: an error of the
-/// device shows when the stream is waited for.
+/// Enqueues a plan on the handle's stream: one call, which may be captured, and no allocation by typenet. Returns false
+/// if the plan cannot run here, for whatever reason. An error of the device itself shows only when the stream is waited
+/// for.
 inline bool try_execute(cudnn_handle const& h, convolution_plan const& p, backend_descriptor const& pack) {
   api const& a = h.calls();
   if (a.cudnnBackendExecute.function(h.get(), p.get(), pack.get()) == CUDNN_STATUS_SUCCESS) return true;
-  a.cudaGetLastError.function();  // else the next plan would seem to fail
+  a.cudaGetLastError.function();  // otherwise the next plan would seem to fail
   return false;
 }
-/// The same, for a plan that must run: throws executor_error where it doesn't.
+/// Enqueues a plan that must run: throws executor_error if it does not.
 inline void execute(cudnn_handle const& h, convolution_plan const& p, backend_descriptor const& pack) {
   api const& a = h.calls();
   if (cudnnStatus_t const s = a.cudnnBackendExecute.function(h.get(), p.get(), pack.get()); s != CUDNN_STATUS_SUCCESS)

@@ -14,13 +14,13 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-// What a plan takes for a slice, cuDNN's graphs take, too.
+// A slice that the plan allows is aligned as cuDNN's graphs require.
 static_assert(dsl::detail::library_bytes % tensor_alignment == 0);
 
-/// Convolutions: through cuDNN where it has a plan, else through kernels of our own.
+/// Records convolutions: through cuDNN if it has a plan, else through typenet's own kernels.
 class convolution_steps {
  public:
-  /// bench: memory that a convolution may use, while it is timed, too.
+  /// `bench`: memory that a convolution may use, also while it is timed.
   convolution_steps(recording& r, device_memory const& bench) : r_(r), bench_(bench) {}
 
   [[gnu::cold]] void forward(step const& x) {
@@ -72,7 +72,8 @@ class convolution_steps {
     r_.launch(kernels::convolution_backward_data(r_.type, r_.batch(), dx.shape, dy.shape, n.window, accumulate),
               dy.data, kernel, dx.data);
   }
-  /// After the last step: says which gradients are in the storage type, a byte for every 16 numbers of the arena.
+  /// Call it after the last step: stores which gradients are in the storage type, a byte for every 16 numbers of the
+  /// arena.
   [[gnu::cold]] void finish() const {
     if (!r_.made.stage_map) return;
     std::vector<unsigned char> map(static_cast<std::size_t>(r_.made.stage_map->bytes()));
@@ -87,13 +88,14 @@ class convolution_steps {
   }
 
  private:
-  /// What a forward pass multiplies by and adds; bias: null where there is none.
+  /// The factors of a forward pass; bias is null if there is none.
   struct factors {
     void* kernel;
     void* bias;
     bool relu;
   };
-  /// Writes where the output lies, be it a slice of a concat's buffer. False where the library has no plan for that.
+  /// Writes directly to the output's place, which may be a slice of a concat's buffer. Returns false if the library has
+  /// no plan for that.
   [[gnu::cold]] bool through_library(convolution c, factors const& f, tensor_at const& in, tensor_at const& out) {
     bool const slice = out.at.channels != out.shape.channels;
     if (slice) c.output_pitch = out.at.channels;
@@ -101,14 +103,14 @@ class convolution_steps {
     if (f.bias &&
         convolve(c, {.pass = convolution_pass::forward_inference, .relu = f.relu}, {in.data, f.kernel, f.bias, to}))
       return true;
-    if (slice && f.bias) return false;  // one that is fused, and a copy after it, is better than three launches
+    if (slice && f.bias) return false;  // a fused plan followed by a copy is better than three launches
     if (!convolve(c, {.pass = convolution_pass::forward}, {in.data, f.kernel, nullptr, to})) return false;
     if (f.bias || f.relu)
       r_.launch(kernels::add_bias(r_.type, out.pixels, out.shape.channels, out.at, f.relu), f.bias, out.data);
     return true;
   }
-  /// A tensor that has to be copied into its slice, elsewhere. The copy comes next on the same queue, so that all of a
-  /// queue's share that memory.
+  /// Returns separate memory for a tensor that is then copied into its slice. The copy comes next on the same queue, so
+  /// all tensors of a queue share the memory.
   [[gnu::cold]] tensor_at beside(tensor_at const& slice) {
     tensor_at packed = slice;
     packed.at = {slice.shape.channels, 0};
@@ -120,12 +122,12 @@ class convolution_steps {
     packed.data = (found ? found : &all.emplace(r_.parts.calls, bytes, r_.parts.stream))->data();
     return packed;
   }
-  /// The library's pass, or, where it has no plan for it, false.
+  /// Records the library's pass; returns false if it has no plan.
   bool convolve(convolution const& c, convolution_options o, convolution_tensors const& t) {
     o.precision = factors_of(r_.parts.precision);
     o.deterministic = r_.parts.deterministic;
     o.workspace_limit = bench_.bytes();
-    // With bias and relu in 16 bits cuDNN has no others, and one alone would leave nothing to choose from.
+    // cuDNN compiles all its plans with bias and relu in 16 bits at run time; only one would leave no choice.
     if (o.pass == convolution_pass::forward_inference && r_.type == storage::bf16) o.most_compiled = 2;
     plan_bench const bench{r_.parts.cudnn, r_.parts.stream, t, bench_.data()};
     if (!o.deterministic) fill_factors(c, o, t);
@@ -135,9 +137,9 @@ class convolution_steps {
     r_.enqueue([&h = r_.cudnn(), &b] { execute(h, b.plan, *b.pack); });
     return true;
   }
-  /// What plans are timed with: zeros, and equal numbers, take less power to multiply, and with that perhaps less time.
-  /// Kernels in float are the parameters themselves and stay what they are; activations are 0 again after the
-  /// recording, copies in 16 bits are made anew before the next run.
+  /// Fills tensors for timing plans: zeros and equal numbers take less power to multiply, and so perhaps less time.
+  /// Kernels in float are the parameters themselves and are not filled. Activations are zeroed after recording, and
+  /// 16-bit copies are made again before the next run.
   [[gnu::cold]] void fill_factors(convolution const& c, convolution_options const& o, convolution_tensors const& t) {
     auto const fill = [&](void* data, long long count) { set_factors(data, count * bytes_of(o.precision)); };
     if (o.pass != convolution_pass::backward_data) fill(t.input, c.input_count());
@@ -147,7 +149,7 @@ class convolution_steps {
     fill(t.kernel, c.kernel_count());
     r_.parts.arena.note_copies(true);
   }
-  /// To drawn numbers; from the host comes a period of them, which the device then doubles.
+  /// Fills memory with random numbers: a period of them is copied from the host and then doubled on the device.
   [[gnu::cold]] void set_factors(void* data, long long bytes) const {
     static std::vector<std::uint32_t> const drawn = draw_factors();
     auto* const to = static_cast<std::byte*>(data);
@@ -161,7 +163,7 @@ class convolution_steps {
   void copy(void* to, void const* from, long long bytes, cudaMemcpyKind kind) const {
     r_.parts.calls(r_.parts.calls.cudaMemcpyAsync, to, from, static_cast<std::size_t>(bytes), kind, r_.parts.stream);
   }
-  /// Each a float, and two bf16, of either sign, 1/8 to 1/2 in size.
+  /// Returns words that are each a float, and two bf16, of either sign, with a magnitude of 1/8 to 1/2.
   [[gnu::cold]] static std::vector<std::uint32_t> draw_factors() {
     std::vector<std::uint32_t> drawn(1 << 14);
     dsl::detail::random_stream random{0, dsl::detail::purpose::user, 0};
@@ -182,7 +184,7 @@ class convolution_steps {
     node const& norm = r_.parts.graph.nodes[x.batch_norm];
     folded_kernel& f = r_.made.folded.emplace(r_.parts.calls, c.kernel_count() * bytes_of(r_.type),
                                               4LL * c.out_channels, r_.parts.stream);
-    if (!r_.parts.deterministic) set_factors(f.kernel.data(), f.kernel.bytes());  // up to the first run
+    if (!r_.parts.deterministic) set_factors(f.kernel.data(), f.kernel.bytes());  // until the first run
     int const inner = static_cast<int>(c.kernel_count() / c.out_channels);
     int const k = r_.parts.library.add(kernels::fold_batch_norm(r_.type, c.out_channels, inner, norm.epsilon));
     r_.made.refreshes.push_back(
@@ -206,7 +208,7 @@ class convolution_steps {
 
   recording& r_;
   device_memory const& bench_;
-  std::vector<bool> staged_{};  // by parameter: its gradient is made in the storage type
+  std::vector<bool> staged_{};  // per parameter: whether its gradient is computed in the storage type
 };
 
 }  // namespace dsl::cu::TYPENET_MODE

@@ -19,25 +19,25 @@
 #error "typenet needs cuDNN 9.11 or later: earlier ones can't build plans for a described device"
 #endif
 
-// cuDNN's backend API in C++: a handle, a descriptor, and what plans are built for. NVIDIA's own C++ front end would
-// cost every including file half a minute of compiling, and can't add to a result (beta = 1).
+// cuDNN's backend API in C++: a handle, a descriptor, and the target of plans. NVIDIA's own C++ front end would cost
+// every including file half a minute of compiling, and cannot add to a result (beta = 1).
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// The message says which call failed, on what, and the reason that cuDNN keeps for itself.
+/// Throws executor_error with the call that failed, on what, and the reason that cuDNN stores.
 [[noreturn, gnu::cold]] inline void fail_cudnn(api const& a, cudnnStatus_t status, char const* call, char const* what) {
   char why[256] = "";
   a.cudnnGetLastErrorString.function(why, sizeof why);
   why[sizeof why - 1] = 0;
-  a.cudaGetLastError.function();  // of the launch that failed: the next call is not to find it
+  a.cudaGetLastError.function();  // clears the failed launch's error, so that the next call does not report it
   throw executor_error(detail::message(
       {"cudnn: ", call, " of ", what, " failed: ", a.cudnnGetErrorString.function(status), why[0] ? ": " : "", why}));
 }
 
-/// cuDNN's context for one thread and one stream at a time.
+/// cuDNN's context, for one thread and one stream at a time.
 class cudnn_handle {
  public:
-  /// One at a time: NVIDIA advises against threads that make their first ones together.
+  /// Serialized, since NVIDIA advises against threads creating their first handles concurrently.
   explicit cudnn_handle(api const& a) : api_(&a) {
     static std::mutex one_at_a_time;
     std::lock_guard<std::mutex> const turn(one_at_a_time);
@@ -47,7 +47,7 @@ class cudnn_handle {
   cudnn_handle& operator=(cudnn_handle const&) = delete;
   ~cudnn_handle() { api_->cudnnDestroy.function(handle_); }
 
-  /// What is executed from now on runs there.
+  /// Executes on that stream from now on.
   void set_stream(cudaStream_t s) { (*api_)(api_->cudnnSetStream, handle_, s); }
   cudnnHandle_t get() const { return handle_; }
   api const& calls() const { return *api_; }
@@ -61,7 +61,7 @@ class cudnn_handle {
 
 namespace dsl::cu::backend::TYPENET_MODE {
 
-// How cuDNN names the type of an attribute's elements.
+// cuDNN's name for the type of an attribute's elements.
 constexpr cudnnBackendAttributeType_t attribute_type(std::int64_t const*) { return CUDNN_TYPE_INT64; }
 constexpr cudnnBackendAttributeType_t attribute_type(float const*) { return CUDNN_TYPE_FLOAT; }
 constexpr cudnnBackendAttributeType_t attribute_type(double const*) { return CUDNN_TYPE_DOUBLE; }
@@ -128,7 +128,7 @@ class backend_descriptor {
   }
 
   void finalize() { check(try_finalize(), api_->cudnnBackendFinalize.name); }
-  /// For what may be refused with reason.
+  /// Finalizes a descriptor that cuDNN may refuse.
   cudnnStatus_t try_finalize() { return api_->cudnnBackendFinalize.function(descriptor_); }
 
   template <class T>
@@ -146,8 +146,8 @@ class backend_descriptor {
           get(name, backend::attribute_type(none), static_cast<std::int64_t>(values.size()), values.data())));
     return values;
   }
-  /// The descriptors of an attribute, each of the given type. cuDNN says how many there are, except of knobs: for those
-  /// `room` must be given.
+  /// Returns the descriptors of an attribute, each of the given type. cuDNN tells their number except for knobs, for
+  /// which `room` must be given.
   std::vector<backend_descriptor> get_all(cudnnBackendAttributeName_t name, cudnnBackendDescriptorType_t type,
                                           char const* what, std::int64_t room = 0) const {
     if (room == 0) room = get(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, nullptr);
@@ -173,7 +173,7 @@ class backend_descriptor {
     check(api_->cudnnBackendSetAttribute.function(descriptor_, name, type, count, values),
           api_->cudnnBackendSetAttribute.name);
   }
-  /// Returns how many there are.
+  /// Returns the number of values.
   std::int64_t get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t room,
                    void* values) const {
     std::int64_t count = 0;
@@ -187,11 +187,11 @@ class backend_descriptor {
   char const* what_ = "";
 };
 
-/// What plans are built for: a handle's device, or one that is only described. name() says which, with all that makes
-/// a plan's choice or a stored plan invalid elsewhere: "NVIDIA H200, compute capability 9.0, 132 SMs, cuDNN 91900".
+/// What plans are built for: a handle's device, or one that is only described. name() says which, with everything that
+/// makes a chosen or stored plan invalid elsewhere: "NVIDIA H200, compute capability 9.0, 132 SMs, cuDNN 91900".
 class plan_target {
  public:
-  /// The device that was current when the handle was made, and still is.
+  /// Targets the device that was current when the handle was made, and still is.
   explicit plan_target(cudnn_handle const& h) : api_(&h.calls()), handle_(h.get()) {
     int device = 0;
     cudaDeviceProp properties{};
@@ -200,8 +200,8 @@ class plan_target {
     properties.name[sizeof properties.name - 1] = 0;
     set_name(properties.name, properties.major, properties.minor, properties.multiProcessorCount);
   }
-  /// A device that need not be there. `json` holds its properties as cuDNN writes them; `name` should tell as much as
-  /// above.
+  /// Targets a device that need not exist. `json` holds its properties in cuDNN's format; `name` should be as specific
+  /// as above.
   plan_target(api const& a, std::string_view json, std::string name) : api_(&a), name_(std::move(name)) {
     name_ += detail::message({", cuDNN ", a.cudnnGetVersion.function()});
     properties_ = backend_descriptor(a, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, "a device's properties");

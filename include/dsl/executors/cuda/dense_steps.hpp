@@ -8,10 +8,10 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Dense layers: large ones through cublasLt, small ones through a kernel of our own.
+/// Records dense layers: large ones through cublasLt, small ones through typenet's own kernel.
 class dense_steps {
  public:
-  /// workspace_limit: bytes that one product may use.
+  /// `workspace_limit`: bytes that one product may use.
   dense_steps(recording& r, long long workspace_limit) : r_(r), workspace_limit_(workspace_limit) {}
 
   /// y (batch, units) = x (batch, features) kernel (units, features)^T + bias.
@@ -28,7 +28,7 @@ class dense_steps {
     r_.launch(kernels::dense_forward(r_.type, r_.batch(), in.shape.channels, out.shape.channels, in.at, out.at),
               in.data, a.working_copy(k), a.parameter(k + 1), out.data);
   }
-  /// dkernel = dy^T x, in float; dbias the sum of dy over the batch.
+  /// dkernel = dy^T x, in float; dbias is the sum of dy over the batch.
   [[gnu::cold]] void backward_weights(step const& x) {
     tensor_at const in = r_.at.read(x, content::activation), dy = r_.at.read(x, content::gradient);
     cu::arena const& a = r_.parts.arena;
@@ -40,7 +40,7 @@ class dense_steps {
     r_.launch(kernels::dense_backward_weights(r_.type, r_.batch(), in.shape.channels, dy.shape.channels, in.at, dy.at),
               in.data, dy.data, a.gradient(k), a.gradient(k + 1));
   }
-  /// dx = dy kernel, or that is added to it.
+  /// dx = dy kernel, or dx += that.
   [[gnu::cold]] void backward_data(step const& x) {
     tensor_at const dy = r_.at.read(x, content::gradient), dx = r_.at.written(x, content::gradient);
     int const k = first_parameter(x);
@@ -55,12 +55,13 @@ class dense_steps {
 
  private:
   int first_parameter(step const& x) const { return r_.parts.graph.nodes[x.node].first_parameter; }
-  /// Tensor cores work on tiles of 64 and more; below that a library's call costs more than the work.
+  /// Whether to use the library: tensor cores work on tiles of 64 or more, and for less a library's call costs more
+  /// than the work.
   static bool pays(tensor_at const& in, tensor_at const& out) {
     return in.shape.channels >= 64 && out.shape.channels >= 64;
   }
 
-  // Row by row here is column by column there.
+  // Row-major here is column-major for the library.
   matrix samples_of(tensor_at const& t) const {
     return {static_cast<std::byte*>(t.data) + t.at.offset * bytes_of(r_.type), r_.type, t.shape.channels, r_.batch(),
             t.at.channels};
@@ -69,7 +70,7 @@ class dense_steps {
     return {r_.parts.arena.working_copy(k), r_.type, in.shape.channels, out.shape.channels, in.shape.channels};
   }
 
-  /// False where the library can't.
+  /// Returns false if the library cannot compute the product.
   [[gnu::cold]] bool multiply(matrix_product p) {
     for (void const* data : {p.a.data, p.b.data, p.d.data, p.bias})
       if (!begins_aligned(data)) return false;

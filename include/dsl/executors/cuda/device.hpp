@@ -9,19 +9,19 @@
 #include <string>
 #include <utility>
 
-// What a device gives out, each owned by an object. Destructors don't check: by then the first error is on its way.
+// Resources of a device, each owned by an object. Destructors ignore errors: by then the first one has been thrown.
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// The device that this thread's calls go to from now on, and what must be known of it.
+/// The current device of this thread, and its properties.
 struct device_facts {
   int number = 0;
   std::string name{};
-  std::string architecture{};  // as NVRTC spells it: "sm_90a"
-  long long bytes = 0;         // of its memory
+  std::string architecture{};  // NVRTC's name: "sm_90a"
+  long long bytes = 0;         // size of its memory
 };
 
-/// Throws executor_error where there is no driver, no device or none of that number.
+/// Selects a device. Throws executor_error if there is no driver, no device or none with that number.
 [[gnu::cold]] inline device_facts select_device(api const& a, int number) {
   int count = 0;
   if (cudaError_t const s = a.cudaGetDeviceCount.function(&count); s != cudaSuccess || count == 0)
@@ -37,13 +37,13 @@ struct device_facts {
   if (p.major < 8)
     throw executor_error(detail::message(
         {"cuda: ", p.name, " has compute capability ", p.major, ".", p.minor, "; 8.0 or later is needed"}));
-  // Instructions of 9.0 and 10.0 that later devices don't have are after the letter.
+  // The letter adds instructions of 9.0 and 10.0 that later devices lack.
   bool const special = (p.major == 9 || p.major == 10) && p.minor == 0;
   return {number, p.name, detail::message({"sm_", 10 * p.major + p.minor, special ? "a" : ""}),
           static_cast<long long>(p.totalGlobalMem)};
 }
 
-/// Device memory, zeroed. Aligned to 256 bytes.
+/// Zeroed device memory, aligned to 256 bytes.
 class device_memory {
  public:
   device_memory(api const& a, long long bytes, cudaStream_t s) : api_(&a), bytes_(bytes) {
@@ -70,7 +70,7 @@ class device_memory {
   long long bytes_;
 };
 
-/// Host memory that a device copies from and to without the CPU's help.
+/// Host memory that a device accesses without the CPU's help.
 class pinned_memory {
  public:
   pinned_memory(api const& a, long long bytes) : api_(&a), bytes_(bytes) {
@@ -91,18 +91,18 @@ class pinned_memory {
   long long bytes_;
 };
 
-/// A queue of work on the current device, independent of all others.
+/// A stream of work on the current device, independent of all others.
 class stream {
  public:
   explicit stream(api const& a) : api_(&a) { a(a.cudaStreamCreateWithFlags, &handle_, cudaStreamNonBlocking); }
-  /// priority: a lower number goes first, also in what is recorded here; see first_in_line().
+  /// `priority`: lower numbers run first, also in graphs recorded here; see first_in_line().
   stream(api const& a, int priority) : api_(&a) {
     a(a.cudaStreamCreateWithPriority, &handle_, cudaStreamNonBlocking, priority);
   }
   stream(stream const&) = delete;
   stream& operator=(stream const&) = delete;
   ~stream() {
-    api_->ignore(api_->cudaStreamSynchronize.function(handle_));  // what goes on may use memory that is about to go
+    api_->ignore(api_->cudaStreamSynchronize.function(handle_));  // running work may use memory about to be released
     api_->ignore(api_->cudaStreamDestroy.function(handle_));
   }
   cudaStream_t get() const { return handle_; }
@@ -113,25 +113,25 @@ class stream {
   cudaStream_t handle_ = nullptr;
 };
 
-/// The priority of work that goes before all other on the current device.
+/// Returns the priority of work that runs before all other work on the current device.
 [[gnu::cold]] inline int first_in_line(api const& a) {
   int least = 0, greatest = 0;
   a(a.cudaDeviceGetStreamPriorityRange, &least, &greatest);
   return greatest;
 }
 
-/// A point in a stream's work, for other streams to wait for.
+/// A point in a stream's work for which other streams can wait.
 class event {
  public:
   explicit event(api const& a) : api_(&a) { a(a.cudaEventCreateWithFlags, &handle_, unsigned{cudaEventDisableTiming}); }
   event(event const&) = delete;
   event& operator=(event const&) = delete;
   ~event() { api_->ignore(api_->cudaEventDestroy.function(handle_)); }
-  /// All that s has been given so far.
+  /// Records all work given to s so far.
   void record(cudaStream_t s) const { (*api_)(api_->cudaEventRecord, handle_, s); }
-  /// What s does from now on comes after what was recorded last.
+  /// Makes later work on s wait for what was last recorded.
   void hold(cudaStream_t s) const { (*api_)(api_->cudaStreamWaitEvent, s, handle_, 0U); }
-  /// What `second` does from now on comes after all that `first` has been given.
+  /// Makes later work on `second` wait for all work given to `first`.
   void order(cudaStream_t first, cudaStream_t second) const {
     record(first);
     hold(second);
@@ -142,8 +142,9 @@ class event {
   cudaEvent_t handle_ = nullptr;
 };
 
-/// Work recorded once and replayed with one call: what `record` enqueues on s is not executed now. It is on the device
-/// when this returns: its first launch must not wait there for what another device's launch holds up.
+/// Work recorded once and replayed with one call: what `record` enqueues on s is not executed now. The graph is
+/// uploaded to the device at once, since its first launch must not wait there for what another device's launch holds
+/// up.
 class replay {
  public:
   template <class F>
@@ -158,7 +159,7 @@ class replay {
       throw;
     }
     a(a.cudaStreamEndCapture, s, &graph);
-    // Without the flag all of a graph has the priority of the stream that it is launched on.
+    // Without the flag the whole graph has the priority of the stream that it is launched on.
     cudaError_t const made = a.cudaGraphInstantiate.function(&graph_, graph, cudaGraphInstantiateFlagUseNodePriority);
     a.ignore(a.cudaGraphDestroy.function(graph));
     a.require(a.cudaGraphInstantiate, made);

@@ -20,13 +20,13 @@ struct engine_settings {
   bool deterministic = false;
   int device = 0;
   std::string cache = cache_folder();
-  int queues = 2;                                   // 1: no step goes on beside another
+  int queues = 2;                                   // number of streams that run steps concurrently
   long long workspace_limit = 64LL << 20;           // bytes that one convolution may use
-  device_collectives const* collectives = nullptr;  // of several towers; null: they meet on the host
+  device_collectives const* collectives = nullptr;  // for several towers; null: they communicate through the host
 };
 
-/// A network on one GPU. Convolutions through cuDNN, everything else through kernels of our own; every plan is recorded
-/// as one graph, or as several where towers meet on the host between them. Used by one thread at a time.
+/// A network on one GPU: convolutions through cuDNN, everything else through typenet's own kernels. A plan is recorded
+/// as one graph, or as several if towers communicate through the host in between. Used by one thread at a time.
 class engine final : public dsl::engine {
  public:
   [[gnu::cold]] engine(api const& a, graph_view const& g, engine_options const& o, engine_settings const& s)
@@ -82,7 +82,7 @@ class engine final : public dsl::engine {
     } catch (...) {
     }
     if (!link_ || link_->communicator->usable()) return;
-    // After a failure a collective may still hang here. Rather a leak than a destructor that never returns.
+    // After a failure a collective may still hang. A leak is better than a destructor that never returns.
     if (!link_->communicator->ended(stream_.get()) || !link_->communicator->ended(link_->aside.get()))
       api_.give_nothing_back();
   }
@@ -93,13 +93,13 @@ class engine final : public dsl::engine {
       throw executor_error("cuda: it trains towards classes only, not towards values; use an executor on the host");
     return programs_.on_all_or_none(m, [&](roll_call& ready) {
       enter();
-      // only training asks where a part lies
+      // only training depends on where a part begins
       return programs_.find_or_make({.mode = m, .part = m == mode::training ? part : batch_part(part.size)}, ready);
     });
   }
 
-  /// Not with a user's own augmentation, unless it describes itself, nor data that would fill more than half of the
-  /// device together with those that it keeps already.
+  /// Returns false for custom augmentation that does not describe itself, and for data that would fill more than half
+  /// of the device, together with the data already there.
   bool keeps(dataset const& data, augmentation const& augment) const override {
     augmentation_numbers numbers;
     if (!augment.describe(numbers) || !resident_data::takes(data)) return false;
@@ -110,8 +110,8 @@ class engine final : public dsl::engine {
     }
     return data.size <= 0x7fffffff && all <= device_.bytes / 2;
   }
-  /// A tower takes of each `part.whole` pictures in the epoch's order those from `part.first` on. Where there is no
-  /// memory for it -1, too; among towers that is an error, since others may have theirs already.
+  /// A tower takes the pictures from `part.first` on of each `part.whole` in the epoch's order. Returns -1 also if
+  /// memory does not suffice; with several towers that is an error, since others may have allocated theirs.
   [[gnu::cold]] int prepare_resident(dataset const& data, augmentation const& augment, batch_part part,
                                      bool shuffle) override {
     int const known = data_.size();
@@ -149,8 +149,8 @@ class engine final : public dsl::engine {
     p.state.position = static_cast<std::uint64_t>(step * p.part.whole + p.part.first);
   }
 
-  /// Of several engines each waits here for its device: whoever asks for the metrics later may be another thread, whose
-  /// calls would go to another device.
+  /// With several engines each waits here for its device: the metrics may later be read on another thread, whose calls
+  /// would go to another device.
   void run(int which, batch_view const& batch) override {
     program& p = programs_[which];
     bool const meets = link_ && p.plan.options.mode == mode::training;
@@ -169,7 +169,7 @@ class engine final : public dsl::engine {
       if (meets) running_ = false, link_->communicator->wait(stream_.get(), "a step");
       if (group_) wait();
     } catch (...) {
-      if (meets) link_->communicator->abort();  // for this device's sake; the group tells the others
+      if (meets) link_->communicator->abort();  // for this device; the group tells the others
       throw;
     }
     if (p.plan.options.mode == mode::training) ++version_;
@@ -219,8 +219,8 @@ class engine final : public dsl::engine {
     arena_.require_training();
     arena_.write(k, in, arena_.slot(s, k));
   }
-  /// Of the last training step, summed over all towers; for tests. Those that were made in the storage type come
-  /// rounded to it.
+  /// Reads a gradient of the last training step, summed over all towers, for tests. Gradients computed in the storage
+  /// type are rounded to it.
   void read_gradient(int k, float* out) {
     enter();
     auto const first = static_cast<std::size_t>(arena_.offset_of(k));
@@ -255,19 +255,19 @@ class engine final : public dsl::engine {
     return std::string(names[static_cast<int>(settings_.precision)]) +
            (settings_.deterministic ? ", deterministic" : "");
   }
-  /// Said as the network is compiled, before there is a driver or memory to ask for.
+  /// Called as the network is compiled, before a driver or memory is needed.
   [[gnu::cold]] static graph_view const& on_one_device(graph_view const& g, engine_options const& o) {
     require_kernels(g);
     if (g.size.devices > 1 || o.micro_batches > 1)
       throw executor_error("cuda: a network on several devices or in micro-batches is not possible yet; use onednn");
     return g;
   }
-  /// To this engine's device, and until it is idle.
+  /// Selects this engine's device and waits until it is idle.
   void enter() {
     api_(api_.cudaSetDevice, device_.number);
     wait();
   }
-  /// What runs here waits for no other device: steps that meet are waited for as they run.
+  /// Waits for this device alone: steps that communicate are waited for as they run.
   void wait() {
     if (link_ && !link_->communicator->usable())
       throw executor_error("cuda: an earlier step failed, on this device or another; make the engines anew");
@@ -300,7 +300,7 @@ class engine final : public dsl::engine {
     api_(api_.cudaMemcpyAsync, to.data(), from, to.size(), cudaMemcpyDeviceToHost, stream_.get());
     api_(api_.cudaStreamSynchronize, stream_.get());
   }
-  /// What is made of the parameters, where they have changed since.
+  /// Updates what is derived from the parameters, if they have changed.
   void refresh(program& p) {
     if (arena_.copies_are_old()) library_.launch(narrow_, stream_.get(), arena_.parameters(), arena_.copies());
     arena_.note_copies(false);
@@ -309,9 +309,9 @@ class engine final : public dsl::engine {
     p.refreshed = version_;
   }
 
-  communicator* group_;  // of several towers; null: this is the only one
-  roll_call roll_call_;  // the first to be made, so that it ends whatever fails after it
-  api api_;              // its own: see give_nothing_back
+  communicator* group_;  // null unless there are several towers
+  roll_call roll_call_;  // the first member to be constructed, so that it reports whatever fails later
+  api api_;              // a copy, see give_nothing_back
   device_facts device_;
   engine_settings settings_;
   storage type_;
@@ -329,7 +329,7 @@ class engine final : public dsl::engine {
   std::optional<running_momenta> keep_;
   engine_parts parts_;
   detail::chain<resident_data> data_;
-  std::optional<tower_link> link_;  // goes after the graphs that use it, and before the stream that they ran on
+  std::optional<tower_link> link_;  // destroyed after the graphs that use it, and before the stream that they ran on
   program_list programs_;
   int narrow_ = -1;
   bool running_ = false;

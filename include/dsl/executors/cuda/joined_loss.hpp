@@ -7,9 +7,9 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Whether step s is the network's last softmax, and the loss after it can be computed in the same launch. There a
-/// block writes its sample's gradient while others may still read their logits: the plan, to which the two are one
-/// after the other, must have put the gradient beside the logits, or each of its numbers onto its own logit.
+/// Whether step s is the network's last softmax and can be computed in one launch with the loss after it. In that
+/// launch a block writes its sample's gradient while others may still read their logits. The plan has the two one after
+/// the other; so its gradient must not overlap the logits, or must place each number on its own logit.
 [[gnu::cold]] inline bool joins_loss(graph_view const& g, plan const& p, int s) {
   step const& x = p.steps[s];
   if (x.what != action::forward || x.kind != op::softmax || x.node != g.size.nodes - 1) return false;
@@ -23,7 +23,7 @@ namespace dsl::cu::TYPENET_MODE {
   };
   operand const* const from = found(x, content::activation, access::read);
   operand const* const to = found(p.steps[s + 1], content::gradient, access::write);
-  if (!from || !to) return true;  // an evaluation has no gradient
+  if (!from || !to) return true;  // evaluation has no gradient
   buffer const &logits = p.buffers[from->buffer], &gradient = p.buffers[to->buffer];
   if (logits.offset + logits.bytes <= gradient.offset || gradient.offset + gradient.bytes <= logits.offset) return true;
   return logits.offset == gradient.offset && logits.shape.channels == gradient.shape.channels &&

@@ -14,7 +14,7 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// The kernels of one device: collect specs, build() them as one program, launch. Equal specs share a kernel.
+/// The kernels of one device: add specs, build() them as one program, launch. Equal specs share a kernel.
 ///   int const k = library.add(kernels::softmax_forward(storage::bf16, 64, 10, {10}, {10}));
 ///   library.build("sm_90a");
 ///   library.launch(k, stream, x, y);
@@ -27,7 +27,7 @@ class kernel_library {
     for (cudaLibrary_t l : libraries_) api_->ignore(api_->cudaLibraryUnload.function(l));
   }
 
-  /// The number to launch it by, from the next build() on.
+  /// Returns the number for launching the kernel after the next build().
   [[gnu::cold]] int add(kernel_spec spec) {
     auto const known = std::find(specs_.begin(), specs_.end(), spec);
     if (known != specs_.end()) return static_cast<int>(known - specs_.begin());
@@ -36,7 +36,7 @@ class kernel_library {
     return size() - 1;
   }
 
-  /// Compiles, or reads from the cache, what was added since the last time, and loads it on the current device.
+  /// Compiles, or reads from the cache, the kernels added since the last call, and loads them on the current device.
   [[gnu::cold]] void build(std::string const& architecture) {
     std::size_t const first = kernels_.size();
     if (first == specs_.size()) return;
@@ -49,7 +49,7 @@ class kernel_library {
     std::vector<cudaKernel_t> found(specs_.size() - first);
     for (std::size_t i = 0; i < found.size(); ++i) {
       (*api_)(api_->cudaLibraryGetKernel, &found[i], library, ("k" + std::to_string(first + i)).c_str());
-      // A kernel comes to the device when it is first asked about or launched, which a recording may not allow.
+      // A kernel is loaded when it is first queried or launched, which is not allowed while recording.
       cudaFuncAttributes facts{};
       (*api_)(api_->cudaFuncGetAttributes, &facts, static_cast<void const*>(found[i]));
     }
@@ -58,8 +58,8 @@ class kernel_library {
     compiled_ += program.from_cache ? 0 : 1;
   }
 
-  /// Enqueues kernel k. Arguments as the comment at its spec function lists them: pointers to device memory, or structs
-  /// by value. Throws executor_error on a wrong number of them.
+  /// Enqueues kernel k. Arguments are those in the comment at its spec function: pointers to device memory, or structs
+  /// by value. Throws executor_error if their number is wrong.
   template <class... Arguments>
   void launch(int k, cudaStream_t stream, Arguments const&... arguments) const {
     void* pointers[] = {const_cast<void*>(static_cast<void const*>(&arguments))..., nullptr};
@@ -68,10 +68,10 @@ class kernel_library {
 
   kernel_spec const& spec(int k) const { return specs_[static_cast<std::size_t>(k)]; }
   int size() const { return static_cast<int>(specs_.size()); }
-  /// Programs that were compiled, not found in the cache.
+  /// Returns the number of programs compiled and not found in the cache.
   int compiled() const { return compiled_; }
   long long code_bytes() const { return code_bytes_; }
-  /// What suffices for each kernel. Kernels that share it must not run at the same time.
+  /// Returns the scratch memory that suffices for every kernel. Kernels that share it must not run concurrently.
   long long scratch_bytes() const {
     long long most = 0;
     for (kernel_spec const& s : specs_) most = std::max(most, s.scratch_bytes);
@@ -91,7 +91,7 @@ class kernel_library {
     if (count != parameters_[k])
       throw executor_error(dsl::detail::message(
           {"cuda: ", std::string(s.function), " takes ", parameters_[k], " arguments; found ", count}));
-    // A cudaKernel_t may stand where cudaLaunchKernel wants a function's address (CUDA runtime API, 6.33).
+    // cudaLaunchKernel also accepts a cudaKernel_t in place of a function's address (CUDA runtime API, 6.33).
     (*api_)(api_->cudaLaunchKernel, static_cast<void const*>(kernels_[k]), dim3(s.blocks_x, s.blocks_y),
             dim3(s.threads), arguments, std::size_t{0}, stream);
   }
@@ -99,9 +99,9 @@ class kernel_library {
   api const* api_;
   std::string cache_;
   std::vector<kernel_spec> specs_;
-  std::vector<int> parameters_;  // per spec: how many arguments a launch takes
+  std::vector<int> parameters_;  // per spec: number of arguments of a launch
   std::vector<cudaLibrary_t> libraries_;
-  std::vector<cudaKernel_t> kernels_;  // per spec, as far as they are built
+  std::vector<cudaKernel_t> kernels_;  // per built spec
   long long code_bytes_ = 0;
   int compiled_ = 0;
 };

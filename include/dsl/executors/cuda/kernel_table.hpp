@@ -9,7 +9,7 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Whether some window of a pool begins or ends in padding.
+/// Whether a window of a pool begins or ends in padding.
 [[gnu::cold]] constexpr bool is_padded(graph_view const& g, node const& n) {
   shape const &in = g.input_shape(n), &out = g.output_shape(n);
   window const& w = n.window;

@@ -29,7 +29,7 @@ class product_handle {
   cublasLtHandle_t handle_ = nullptr;
 };
 
-/// Numbers on the device, one column after the other: element (r, c) at data[c * stride + r].
+/// A column-major matrix on the device: element (r, c) at data[c * stride + r].
 struct matrix {
   void* data = nullptr;
   storage type = storage::f32;
@@ -38,23 +38,24 @@ struct matrix {
   long long stride = 0;
 };
 
-/// d = a b, each factor transposed where asked for, plus d where it accumulates, plus a number for each row.
+/// d = a b, with each factor transposed if requested, plus d if it accumulates, plus a number for each row if there is
+/// a bias.
 struct matrix_product {
   matrix a{}, b{}, d{};
   bool transpose_a = false;
   bool transpose_b = false;
   bool accumulate = false;
   void* bias = nullptr;         // d.rows numbers of d's type, or null
-  bool rounds_to_tf32 = false;  // factors in float, rounded to 10 bits of mantissa
+  bool rounds_to_tf32 = false;  // float factors are rounded to 10 bits of mantissa
 };
 
-/// cublasLt asks for tensors that begin at 16 bytes where it is to read 16 at once.
+/// Whether an address is aligned to 16 bytes, as cublasLt requires for reading 16 bytes at once.
 inline bool begins_aligned(void const* p) { return reinterpret_cast<std::uintptr_t>(p) % 16 == 0; }
 
 /// The algorithm that the library's heuristics prefer for a product.
 class product_plan {
  public:
-  /// workspace_limit: bytes. found() is false where the library has no algorithm for it. Throws executor_error.
+  /// `workspace_limit` is in bytes. found() is false if the library has no algorithm. Throws executor_error.
   [[gnu::cold]] product_plan(product_handle const& h, matrix_product const& p, long long workspace_limit)
       : api_(&h.calls()), handle_(h.get()), product_(p), operation_{api_}, a_{api_}, b_{api_}, d_{api_} {
     api const& a = *api_;
@@ -73,7 +74,7 @@ class product_plan {
   product_plan& operator=(product_plan const&) = delete;
 
   bool found() const { return found_; }
-  /// Bytes that run() needs, at 16 bytes' alignment.
+  /// Returns the bytes that run() needs, aligned to 16 bytes.
   long long workspace() const { return static_cast<long long>(chosen_.workspaceSize); }
   void run(void* workspace, cudaStream_t s) const {
     float const alpha = 1, beta = product_.accumulate ? 1 : 0;
@@ -117,11 +118,11 @@ class product_plan {
       a(a.cublasLtMatmulPreferenceSetAttribute, wishes.handle, name, static_cast<void const*>(&value), sizeof value);
     };
     wish(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, limit);
-    // Where a sum is split, its parts stay in float up to the end.
+    // If a sum is split, its parts stay in float until the end.
     wish(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
     for (auto const name : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                             CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-      wish(name, std::uint32_t{16});  // it takes 256 for granted
+      wish(name, std::uint32_t{16});  // the default assumes 256
     int count = 0;
     cublasStatus_t const status = a.cublasLtMatmulAlgoGetHeuristic.function(
         handle_, operation_.handle, a_.handle, b_.handle, d_.handle, d_.handle, wishes.handle, 1, &chosen_, &count);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// Several GPUs that add up their gradients among themselves: target typenet::nccl.
+// Several GPUs that sum their gradients among themselves: link typenet::nccl.
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/nccl_aside.hpp>
 #include <dsl/executors/cuda/nccl_api.hpp>
@@ -10,9 +10,9 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// dsl::cuda{.collectives = &dsl::nccl}. NCCL recommends one process a GPU and warns that several in one may deadlock
-/// where graphs hold its collectives; what is done about that is in docs/cuda.md. Other deadlines than 30 s: a
-/// cu::nccl_collectives of your own.
+/// NCCL for dsl::cuda{.collectives = &dsl::nccl}. NCCL recommends one process per GPU, and warns that several GPUs in
+/// one may deadlock if graphs contain its collectives; docs/cuda.md says how that is avoided. For deadlines other than
+/// 30 s, make your own cu::nccl_collectives.
 inline constexpr cu::nccl_collectives nccl{};
 
 }  // namespace dsl::TYPENET_MODE

@@ -11,8 +11,8 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Every call to NCCL goes through this table, as all others go through `api`. A table of its own: a program for one
-/// GPU doesn't link the library.
+/// The table of all NCCL functions that the executor calls. It is separate from `api`, so that a program for one GPU
+/// does not link the library.
 struct nccl_api {
   entry<ncclResult_t(int*)> ncclGetVersion{"ncclGetVersion", ::ncclGetVersion};
   entry<char const*(ncclResult_t)> ncclGetErrorString{"ncclGetErrorString", ::ncclGetErrorString};
@@ -32,12 +32,12 @@ struct nccl_api {
   entry<ncclResult_t(void const*, void*, std::size_t, ncclDataType_t, ncclComm_t, cudaStream_t)> ncclAllGather{
       "ncclAllGather", ::ncclAllGather};
 
-  /// n(n.ncclGetVersion, &v) calls, and throws executor_error where that fails: "nccl: ncclGetVersion failed: ...".
+  /// Calls a function: n(n.ncclGetVersion, &v). Throws executor_error if it fails: "nccl: ncclGetVersion failed: ...".
   template <class... P>
   void operator()(entry<ncclResult_t(P...)> const& e, std::type_identity_t<P>... arguments) const {
     if (ncclResult_t const status = e.function(arguments...); status != ncclSuccess) fail(status, e.name);
   }
-  /// "remote process exited or there was a network error (what the library wrote last)"
+  /// Returns "remote process exited or there was a network error (the library's last message)".
   [[gnu::cold]] std::string reason(ncclResult_t status) const {
     std::string text = ncclGetErrorString.function(status);
     char const* const last = ncclGetLastError.function(nullptr);
@@ -51,10 +51,10 @@ struct nccl_api {
   }
 };
 
-/// What the ranks of one communicator share: made by one of them, brought to the others by a roll_call, used once.
+/// The id shared by the ranks of one communicator: made by one of them, sent to the others by a roll_call, used once.
 using nccl_id = roll_call::note;
 
-/// Needs no GPU, but a network interface, if only lo; throws executor_error.
+/// Makes an id. Needs no GPU, but a network interface, even if only lo; throws executor_error.
 [[gnu::cold]] inline nccl_id make_nccl_id(nccl_api const& n) {
   ncclUniqueId id{};
   n(n.ncclGetUniqueId, &id);
@@ -64,8 +64,7 @@ using nccl_id = roll_call::note;
   return bytes;
 }
 
-/// Throws executor_error where the library that was loaded is older than 2.28: before, a communicator that doesn't
-/// block had other rules.
+/// Throws executor_error if the loaded library is older than 2.28, where non-blocking communicators had other rules.
 [[gnu::cold]] inline int require_nccl(nccl_api const& n) {
   int version = 0;
   n(n.ncclGetVersion, &version);

@@ -12,12 +12,12 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// A call that may never return, on a thread of its own: ncclCommAbort and ncclCommDestroy wait for whatever graph
-/// still has the communicator's collectives in it. Whoever gives up waiting leaves the thread behind.
+/// A call that may never return, on its own thread: ncclCommAbort and ncclCommDestroy wait for any graph that still
+/// contains the communicator's collectives. If the wait is given up, the thread is left behind.
 class call_aside {
  public:
   call_aside() = default;
-  /// Throws std::system_error where the process may have no more threads.
+  /// Throws std::system_error if the process may have no more threads.
   template <class F>
   explicit call_aside(F f) : state_(std::make_shared<shared>()) {
     std::thread([s = state_, f = std::move(f)] {
@@ -28,7 +28,7 @@ class call_aside {
     }).detach();
   }
   explicit operator bool() const { return state_ != nullptr; }
-  /// Has it returned, at last after so long?
+  /// Waits for at most `longest`. Returns whether the call has returned.
   bool wait(std::chrono::milliseconds longest) const {
     std::unique_lock lock(state_->mutex);
     return state_->ended.wait_for(lock, longest, [this] { return state_->done; });
@@ -43,8 +43,7 @@ class call_aside {
   std::shared_ptr<shared> state_;
 };
 
-/// Between two looks at something that ends soon, or late: a step of training is looked at without a pause, whatever
-/// takes longer than some milliseconds every millisecond.
+/// Paces polling: the first milliseconds, enough for a step of training, without a pause, then once every millisecond.
 class patience {
  public:
   explicit patience(std::chrono::milliseconds longest) : end_(std::chrono::steady_clock::now() + longest) {}

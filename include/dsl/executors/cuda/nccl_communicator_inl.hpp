@@ -29,7 +29,7 @@ TYPENET_INLINE nccl_communicator::nccl_communicator(api const& a, nccl_api const
   char const* const call = n.ncclCommInitRankConfig.name;
   try {
     ncclResult_t const status = n.ncclCommInitRankConfig.function(place_.get(), ranks, raw, rank, &config);
-    comm_ = std::atomic_ref(*place_).load();  // which the background may be writing again
+    comm_ = std::atomic_ref(*place_).load();  // the background may be writing it again
     if (!comm_) fail(call, n.reason(status == ncclSuccess ? ncclInternalError : status));
     settle(status, call, "all ranks to come", deadlines_.start);
   } catch (...) {
@@ -70,7 +70,7 @@ TYPENET_INLINE void nccl_communicator::wait(cudaStream_t s, char const* what) {
     asked_again = true;
     if (p.over()) out_of_time(call, what, deadlines_.wait);
   }
-  if (asked_again) api_.cudaGetLastError.function();  // "not ready" is no error for whoever asks next
+  if (asked_again) api_.cudaGetLastError.function();  // "not ready" must not look like an error to the next caller
 }
 
 TYPENET_INLINE void nccl_communicator::abort() noexcept {

@@ -15,7 +15,7 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// A program as machine code for one architecture.
+/// A program compiled for one architecture.
 struct cubin {
   std::string code{};
   bool from_cache = false;
@@ -31,7 +31,7 @@ inline std::string hexadecimal(std::uint64_t n) {
   return text;
 }
 
-/// FNV-1a; two of them with different beginnings make a key of 128 bits.
+/// FNV-1a; two with different initial values make a key of 128 bits.
 inline std::uint64_t hash_of(std::string_view text, std::uint64_t begin = 0xcbf29ce484222325u) {
   for (char const c : text) begin = (begin ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return begin;
@@ -66,7 +66,7 @@ struct program {
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Compiles for an architecture as NVRTC spells it: "sm_80", "sm_90a". Throws executor_error with the compiler's log.
+/// Compiles for an architecture in NVRTC's notation: "sm_80", "sm_90a". Throws executor_error with the compiler's log.
 [[gnu::cold]] inline std::string compile(api const& a, std::string const& text, std::string const& architecture) {
   nvrtc::program const unit(a, text);
   std::vector<std::string> const options = nvrtc::compiler_options(architecture);
@@ -89,8 +89,8 @@ namespace dsl::cu::TYPENET_MODE {
   return code;
 }
 
-/// A compiled program on disk: a line that says what it is, of which text, options and compiler, and how long; then the
-/// code. Whatever is not exactly that (cut short, another program's, somebody else's file) counts as missing.
+/// A compiled program on disk: a line that names its text, options and compiler, and its length; then the code. Any
+/// other content (truncated, another program's, another format) counts as missing.
 class cubin_file {
  public:
   cubin_file(std::string folder, std::string const& text, std::string const& architecture, int major, int minor)
@@ -123,7 +123,8 @@ class cubin_file {
   std::string head_;
 };
 
-/// From the cache, or compiled and put there. An empty folder keeps nothing; one that can't be written to is no error.
+/// Returns a program from the cache, or compiles and stores it. An empty folder keeps nothing; a folder that cannot be
+/// written to is no error.
 [[gnu::cold]] inline cubin compile_cached(api const& a, std::string const& text, std::string const& architecture,
                                           std::string const& folder) {
   int major = 0;

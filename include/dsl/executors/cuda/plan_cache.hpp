@@ -20,14 +20,15 @@
 
 namespace dsl::cu::backend::TYPENET_MODE {
 
-// FNV-1a, to find a file and to notice one that was damaged; not against an adversary, who could write plans as well.
+// FNV-1a, for finding a file and detecting damage; it does not protect against an adversary, who could write plans
+// anyway.
 constexpr std::uint64_t checksum(std::string_view text) {
   std::uint64_t h = 0xcbf29ce484222325U;
   for (char const c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
   return h;
 }
 
-// What a file holds of a plan: cuDNN's own words, or, where it has none, the engine and its settings.
+// The content of a file: cuDNN's own description of a plan or, if it has none, the engine and its settings.
 struct stored_plan {
   plan_facts facts{};
   std::string json{};
@@ -37,7 +38,7 @@ inline constexpr char const* plan_magic = "typenet plan 1";
 
 inline std::string to_text(std::string const& key, stored_plan const& p) {
   std::ostringstream text;
-  text.imbue(std::locale::classic());  // the program's own may write 4 096
+  text.imbue(std::locale::classic());  // the program's own locale may write 4 096
   text << plan_magic << '\n' << key << '\n';
   text << p.facts.engine << ' ' << p.facts.numerical_notes << ' ' << p.facts.behavior_notes << ' ' << p.facts.workspace
        << ' ' << p.facts.knobs.size();
@@ -47,7 +48,7 @@ inline std::string to_text(std::string const& key, stored_plan const& p) {
   return body + std::to_string(checksum(body)) + '\n';
 }
 
-// Nothing where the text is not exactly what to_text() made for this key.
+// Returns nothing unless the text is exactly what to_text() made for this key.
 inline std::optional<stored_plan> from_text(std::string const& text, std::string const& key) {
   std::istringstream in(text);
   in.imbue(std::locale::classic());
@@ -62,12 +63,12 @@ inline std::optional<stored_plan> from_text(std::string const& text, std::string
   if (!(in >> bytes) || bytes > text.size() || in.get() != '\n') return std::nullopt;
   p.json.resize(bytes);
   in.read(p.json.data(), static_cast<std::streamsize>(bytes));
-  // Written again it must be the same, checksum and all: no field is damaged, nothing is missing and nothing follows.
+  // Writing it again must give the same text, checksum included: no field is damaged or missing, and nothing follows.
   if (!in || to_text(key, p) != text) return std::nullopt;
   return p;
 }
 
-// cuDNN's own words for a plan; empty where it has none for this engine.
+// Returns cuDNN's own description of a plan; empty if it has none for this engine.
 inline std::string to_json(convolution_plan const& p) {
   try {
     std::vector<char> const json = p.plan.get_all<char>(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION);
@@ -77,7 +78,7 @@ inline std::string to_json(convolution_plan const& p) {
   }
 }
 
-// Both ways back give no plan where cuDNN refuses, for whatever reason: then one is searched for, as ever.
+// Both conversions back return no plan if cuDNN refuses, for whatever reason; then one is searched for.
 inline std::optional<convolution_plan> from_json(plan_target const& on, convolution_options const& o,
                                                  stored_plan const& stored) {
   if (stored.json.empty()) return std::nullopt;
@@ -124,21 +125,22 @@ inline std::optional<convolution_plan> from_engine(plan_target const& on, convol
   }
 }
 
-// Where one plan after the other is tried, up to the first that runs.
+// How many plans to compile at most, one after the other, until one runs.
 inline constexpr int most_compiled_in_turn = 4;
 
 }  // namespace dsl::cu::backend::TYPENET_MODE
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Chosen plans, one file each, for the next run on the same device with the same cuDNN. A file that is missing,
-/// damaged, of another format or refused by cuDNN counts as none, and is replaced when its plan has been chosen anew.
+/// A cache of chosen plans, one file each, for later runs on the same device with the same cuDNN. A file that is
+/// missing, damaged, of another format or refused by cuDNN is ignored, and replaced when its plan has been chosen
+/// again.
 class plan_cache {
  public:
   /// An empty folder keeps nothing.
   explicit plan_cache(std::string folder = cache_folder()) : folder_(std::move(folder)) {}
 
-  /// `way` is how the plan was chosen: "first". Plans chosen in other ways are other entries.
+  /// `way` is how the plan was chosen, such as "first". Plans chosen in other ways are separate entries.
   std::optional<convolution_plan> find(plan_target const& on, convolution const& c, convolution_options const& o,
                                        char const* way) const {
     std::string const key = key_of(on, c, o, way);
@@ -151,7 +153,7 @@ class plan_cache {
     return p;
   }
 
-  /// False where nothing could be written, which is no error.
+  /// Returns false if nothing could be written, which is no error.
   bool store(plan_target const& on, convolution const& c, convolution_options const& o, char const* way,
              convolution_plan const& p) const {
     if (folder_.empty()) return false;
@@ -161,7 +163,7 @@ class plan_cache {
   }
 
   std::string const& folder() const { return folder_; }
-  /// "plan-1234567890.txt", in folder()
+  /// Returns a file name, "plan-1234567890.txt".
   static std::string file_of(std::string const& key) {
     return "plan-" + std::to_string(backend::checksum(key)) + ".txt";
   }
@@ -174,7 +176,8 @@ class plan_cache {
   std::string folder_;
 };
 
-/// What plans are timed with. `workspace` has the options' workspace_limit bytes; what the written tensor held is lost.
+/// What plans are timed with. `workspace` has the options' workspace_limit bytes; the content of the written tensor is
+/// lost.
 struct plan_bench {
   cudnn_handle& handle;
   cudaStream_t stream;
@@ -183,10 +186,10 @@ struct plan_bench {
   timing_options timing{};
 };
 
-/// The plan to use: from the cache, or the fastest on the bench, or, with no bench or where plans must be
-/// deterministic, the one that cuDNN ranks first: two runs that time plans may choose two that round differently. With
-/// a bench every plan has run once and been recorded once before it is chosen, as it is in a step; a stored one that
-/// can't be is missing, and replaced. Throws no_plan_error where there is none, and says why.
+/// Returns the plan to use: from the cache, or the fastest on the bench. Without a bench, or if plans must be
+/// deterministic, it is the one that cuDNN ranks first, since two runs that time plans may choose plans that round
+/// differently. With a bench every plan has been run and recorded once before it is chosen; a stored one that cannot be
+/// is ignored and replaced. Throws no_plan_error with the reason if there is none.
 [[gnu::cold]] inline convolution_plan choose_plan(plan_target const& on, convolution const& c,
                                                   convolution_options const& o, plan_cache const& cache,
                                                   plan_bench const* bench = nullptr) {
@@ -198,7 +201,7 @@ struct plan_bench {
     bench->handle.set_stream(bench->stream);
     backend_descriptor const pack = bind_tensors(p, bench->tensors, bench->workspace);
     bool const runs_once = try_execute(bench->handle, p, pack);
-    a(a.cudaStreamSynchronize, bench->stream);  // fails where the device has
+    a(a.cudaStreamSynchronize, bench->stream);  // fails if the device has failed
     return runs_once && backend::repeated_runs(bench->handle, bench->stream, p, pack, 1).runs();
   };
   if (std::optional<convolution_plan> known = cache.find(on, c, o, way); known && runs(*known))
@@ -218,7 +221,7 @@ struct plan_bench {
     best = static_cast<std::size_t>(std::min_element(times.begin(), times.end()) - times.begin());
     none_runs = times[best] == std::numeric_limits<double>::infinity();
   }
-  // Better any than none: those that there was no time to compile, and the fallback list.
+  // As a last resort, use the plans that there was no time to compile, and the fallback list.
   if (timed && (none_runs || (found.plans.empty() && found.skipped > 0))) found = first_that_runs(), best = 0;
   if (found.plans.empty())
     throw no_plan_error(

@@ -14,31 +14,31 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// cuDNN has no plan that a convolution's options allow.
+/// Thrown if cuDNN has no plan that a convolution's options allow.
 struct no_plan_error : executor_error {
   using executor_error::executor_error;
 };
 
-/// Whether a plan that was built may be used; none: all may.
+/// Whether a plan that was built may be used; if empty, all may.
 using plan_trial = std::function<bool(convolution_plan const&)>;
 
-/// What was found, best first as cuDNN ranks it, and why the other candidates are not there.
+/// The plans found, in cuDNN's order, best first, and why the other candidates were rejected.
 struct plan_search {
   std::vector<convolution_plan> plans{};
   int candidates = 0;
-  int forbidden = 0;     // by deterministic, or by the precision
-  int too_large = 0;     // workspace
+  int forbidden = 0;     // by `deterministic` or the precision
+  int too_large = 0;     // in workspace
   int skipped = 0;       // beyond most_compiled
-  int refused = 0;       // by cuDNN or the device, whatever they said
-  std::string reason{};  // of the last one
+  int refused = 0;       // by cuDNN or the device, for any reason
+  std::string reason{};  // for the last refusal
 
-  /// "32 candidates: 2 of forbidden arithmetic, 30 with too much workspace, 0 not compiled, 0 refused"
+  /// Returns "32 candidates: 2 of forbidden arithmetic, 30 with too much workspace, 0 not compiled, 0 refused".
   std::string summary() const {
     std::string text = detail::message({candidates, " candidates: ", forbidden, " of forbidden arithmetic, ", too_large,
                                         " with too much workspace, ", skipped, " not compiled, ", refused, " refused"});
     return refused > 0 ? text + " (the last: " + reason + ")" : text;
   }
-  /// Goes on without that one; what it left behind for the next call to find is forgotten.
+  /// Rejects a candidate, and clears the error that it left for the next call.
   void refuse(api const& a, std::string why) {
     a.cudaGetLastError.function();
     ++refused;
@@ -59,27 +59,27 @@ namespace dsl::cu::backend::TYPENET_MODE {
 constexpr unsigned forbidden_notes(convolution_options const& o) {
   auto const bit = [](cudnnBackendNumericalNote_t n) { return 1U << n; };
   unsigned notes = bit(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION);  // sums in less than float
-  // Winograd's transforms lose more bits than 16-bit numbers have to spare.
+  // Winograd's transforms lose more bits than 16-bit numbers can spare.
   if (o.precision != convolution_precision::tf32)
     notes |= bit(CUDNN_NUMERICAL_NOTE_FFT) | bit(CUDNN_NUMERICAL_NOTE_WINOGRAD) |
              bit(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4) | bit(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6) |
              bit(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13);
-  // Factors made 16 bits on the way would be fp16, too: gradients that are small would be 0. cuDNN 9.19 marks none so
-  // among the 8,900 tf32 plans that it has for MiniGoogLeNet's convolutions (batches of 64 and 1,024, compute
-  // capability 8.0, 9.0 and 10.0), and TENSOR_CORE alone marks 7,600.
+  // Factors converted to 16 bits could also be fp16, where small gradients would be 0. cuDNN 9.19 sets this note on
+  // none of the 8,900 tf32 plans that it has for MiniGoogLeNet's convolutions (batches of 64 and 1,024, compute
+  // capability 8.0, 9.0 and 10.0), and TENSOR_CORE without others on 7,600.
   if (bytes_of(o.precision) == 4) notes |= bit(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
   if (o.precision == convolution_precision::fp32_strict) notes |= bit(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
   if (o.deterministic) notes |= bit(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
   return notes;
 }
 
-// One search: both of the heuristics' lists may have the same candidate.
+// One search over the heuristics' lists, which may contain the same candidates.
 class plan_finder {
  public:
   plan_finder(plan_target const& on, convolution_options const& o, plan_trial runs = {})
       : on_(on), o_(o), runs_(std::move(runs)) {}
 
-  /// Adds the plans of one of the lists. Candidates fail in many ways, each only for itself.
+  /// Adds the plans of one list. A candidate that fails, in whatever way, does not affect the others.
   [[gnu::cold]] void search(std::shared_ptr<convolution_graph const> const& graph, cudnnBackendHeurMode_t mode) {
     api const& a = on_.calls();
     compiled_ = 0;
@@ -118,7 +118,7 @@ class plan_finder {
     }
     return std::nullopt;
   }
-  // Builds it, too; where it is not, it has been counted.
+  // Builds a candidate; if it is unwanted, counts why.
   bool is_wanted(convolution_plan& p) {
     if ((p.facts.numerical_notes & forbidden_notes(o_)) != 0)
       ++found.forbidden;
@@ -137,16 +137,16 @@ class plan_finder {
   convolution_options const& o_;
   plan_trial runs_;
   std::vector<std::string> seen_{};
-  int compiled_ = 0;  // of this list
+  int compiled_ = 0;  // in this list
 };
 
 }  // namespace dsl::cu::backend::TYPENET_MODE
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// The plans of a convolution that the options allow and that pass the trial, maybe none. Takes some milliseconds, and
-/// 0.3 to 2 seconds more for each that cuDNN compiles. Throws executor_error on contradicting shapes and options, where
-/// the trial throws, and where a call fails that is no candidate's own.
+/// Returns the plans of a convolution that the options allow and that pass the trial, possibly none. Takes some
+/// milliseconds, and 0.3 to 2 seconds more for each plan that cuDNN compiles. Throws executor_error for contradicting
+/// shapes and options, what the trial throws, and for a failed call that is not specific to a candidate.
 [[gnu::cold]] inline plan_search find_plans(plan_target const& on, convolution const& c, convolution_options const& o,
                                             plan_trial const& runs = {}) {
   auto const graph = std::make_shared<backend::convolution_graph const>(on, c, o);
@@ -157,8 +157,8 @@ namespace dsl::cu::TYPENET_MODE {
   }
   graph->get().check(graph->status(), on.calls().cudnnBackendFinalize.name);
   finder.search(graph, CUDNN_HEUR_MODE_A);
-  // On top of the ranked list are engines of rounded factors, which fp32_strict forbids: what is left of it is not the
-  // best there is.
+  // The ranked list begins with engines that round factors, which fp32_strict forbids, so the rest of it need not
+  // contain the best plans.
   bool const ranks_others = o.precision == convolution_precision::fp32_strict;
   if (finder.found.plans.empty() || (ranks_others && !finder.is_full())) finder.search(graph, CUDNN_HEUR_MODE_FALLBACK);
   return std::move(finder.found);

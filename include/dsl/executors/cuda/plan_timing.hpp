@@ -16,10 +16,10 @@ namespace dsl::cu::TYPENET_MODE {
 
 struct timing_options {
   int warm_ups = 2;    // kernels are loaded at their first run
-  int runs = 10;       // a sample is the mean of so many
-  int rounds = 5;      // each plan has one sample a round, and its best one counts: a disturbance spoils one of five
-  double seconds = 2;  // no plan is begun and no round repeated after that
-  double longest = 2;  // of the quickest warm-up: what takes longer has no samples; with one warm-up, all have
+  int runs = 10;       // a sample is the mean of so many runs
+  int rounds = 5;      // each plan has one sample per round, and its best one counts: a disturbance spoils one of five
+  double seconds = 2;  // afterwards no plan is begun and no round repeated
+  double longest = 2;  // multiple of the quickest warm-up: slower plans get no samples; with one warm-up, all do
 };
 
 }  // namespace dsl::cu::TYPENET_MODE
@@ -39,11 +39,11 @@ class timing_event {
   cudaEvent_t event_ = nullptr;
 };
 
-// Several runs of one plan as one launch. Plans of a few microseconds would otherwise measure how fast the CPU can
-// enqueue them; and in a training step they run out of a graph, too.
+// Several runs of one plan as one launch: otherwise plans of a few microseconds would measure how fast the CPU enqueues
+// them. In a training step they run from a graph, too.
 class repeated_runs {
  public:
-  // runs() is false where such a plan can't be recorded. Throws executor_error where that is not for the plan's sake.
+  // runs() is false if the plan cannot be recorded. Throws executor_error for failures that are not the plan's.
   repeated_runs(cudnn_handle const& h, cudaStream_t s, convolution_plan const& p, backend_descriptor const& pack,
                 int runs)
       : api_(&h.calls()) {
@@ -52,7 +52,7 @@ class repeated_runs {
     bool fine = true;
     for (int i = 0; i < runs && fine; ++i) fine = try_execute(h, p, pack);
     cudaGraph_t graph = nullptr;
-    fine = a.cudaStreamEndCapture.function(s, &graph) == cudaSuccess && fine && graph;  // in any case it has ended
+    fine = a.cudaStreamEndCapture.function(s, &graph) == cudaSuccess && fine && graph;  // ends the capture in any case
     cudaError_t made = cudaSuccess;
     if (fine) made = a.cudaGraphInstantiate.function(&graph_, graph, cudaGraphInstantiateFlagUseNodePriority);
     if (graph) a.cudaGraphDestroy.function(graph);
@@ -65,7 +65,7 @@ class repeated_runs {
   ~repeated_runs() { stop(); }
 
   bool runs() const { return graph_ != nullptr; }
-  // Those that can't be launched don't run any more.
+  // A graph that cannot be launched stops running.
   void launch(cudaStream_t s) {
     if (graph_ && api_->cudaGraphLaunch.function(graph_, s) != cudaSuccess) stop();
   }
@@ -81,26 +81,26 @@ class repeated_runs {
   cudaGraphExec_t graph_ = nullptr;
 };
 
-// A plan on its way through the timing.
+// A plan being timed.
 struct timed_plan {
   std::size_t index;
   convolution_plan const& plan;
   backend_descriptor pack;
   timing_event before, behind;
-  double warm = 0;  // milliseconds that its last warm-up took, enqueued by the CPU
+  double warm = 0;  // milliseconds of its last warm-up, enqueued by the CPU
   std::optional<repeated_runs> graph{};
 
   timed_plan(api const& a, std::size_t i, convolution_plan const& p, backend_descriptor tensors)
       : index(i), plan(p), pack(std::move(tensors)), before(a), behind(a) {}
 
-  // Of what lies between the two events, once it is done.
+  // Returns the milliseconds between the two events, after the second one.
   double milliseconds(api const& a) const {
     float between = 0;
     a(a.cudaEventElapsedTime, &between, before.get(), behind.get());
     return static_cast<double>(between);
   }
-  // False where it doesn't run. The stream is idle then, as it is after all of it; where that itself fails, the device
-  // has, and executor_error is thrown.
+  // Returns false if the plan does not run. The stream is idle afterwards; if waiting for it fails, the device has
+  // failed, and executor_error is thrown.
   bool warm_up(cudnn_handle const& h, cudaStream_t s) {
     api const& a = h.calls();
     a(a.cudaEventRecord, before.get(), s);
@@ -112,24 +112,24 @@ struct timed_plan {
   }
 };
 
-// A warm-up begins on an idle stream: of less than that the CPU's enqueuing may be a large part.
+// A warm-up begins on an idle stream; below this duration much of it may be the CPU's enqueuing.
 inline constexpr double enqueuing_milliseconds = 0.05;
 
 }  // namespace dsl::cu::backend::TYPENET_MODE
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Microseconds that each plan takes with these tensors, which stay in the cache where they fit; infinity for plans
-/// that fail in whatever way, that are slow, and that time did not suffice for (never the first that runs). `workspace`
-/// must suffice for every plan. What the written tensor held is lost. The stream must not be capturing. Throws
-/// executor_error where a call fails that is no plan's own, and where the device has failed.
+/// Returns the microseconds that each plan takes with these tensors, which stay in the cache if they fit; infinity for
+/// plans that fail in any way, that are slow, and for which there was no time (never the first that runs). `workspace`
+/// must suffice for every plan. The content of the written tensor is lost. The stream must not be capturing. Throws
+/// executor_error if the device fails, or a call that is not specific to a plan.
 [[gnu::cold]] inline std::vector<double> time_plans(cudnn_handle& h, cudaStream_t s,
                                                     std::vector<convolution_plan> const& plans,
                                                     convolution_tensors const& t, void* workspace,
                                                     timing_options const& o = {}) {
   using clock = std::chrono::steady_clock;
   api const& a = h.calls();
-  std::optional<clock::time_point> begin;  // after the first run, which pays for what cuDNN loads at its first one
+  std::optional<clock::time_point> begin;  // after the first run, which includes what cuDNN loads then
   auto const passed = [&](double share) {
     return begin && std::chrono::duration<double>(clock::now() - *begin).count() > share * o.seconds;
   };
@@ -150,7 +150,7 @@ namespace dsl::cu::TYPENET_MODE {
     if (c.warm > longest) break;
     c.graph.emplace(h, s, c.plan, c.pack, runs);
     a(a.cudaStreamSynchronize, s);
-    if (c.graph->runs() && o.warm_ups > 1)  // of the first, which is the quickest
+    if (c.graph->runs() && o.warm_ups > 1)  // of the first plan, which is the quickest
       longest = std::min(longest, o.longest * c.warm + backend::enqueuing_milliseconds);
   }
   auto const drop_failed = [&] {
@@ -160,7 +160,7 @@ namespace dsl::cu::TYPENET_MODE {
 
   std::vector<double> best(plans.size(), std::numeric_limits<double>::infinity());
   for (int round = 0; !candidates.empty() && round < std::max(o.rounds, 1) && (round == 0 || !passed(1)); ++round) {
-    candidates.front().graph->launch(s);  // not counted: the first sample, too, begins after other work
+    candidates.front().graph->launch(s);  // not counted, so that the first sample also follows other work
     for (backend::timed_plan& c : candidates) {
       a(a.cudaEventRecord, c.before.get(), s);
       c.graph->launch(s);

@@ -16,7 +16,7 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// A convolution's pass with its plan and tensors.
+/// A pass of a convolution with its plan and tensors.
 struct bound_convolution {
   convolution_plan plan;
   convolution_tensors tensors{};
@@ -32,10 +32,10 @@ struct bound_product {
       : plan(h, p, workspace_limit), queue(q) {}
 };
 
-/// What kernels of one queue use, one after the other.
+/// Memory used by the kernels of one queue, one after the other.
 struct work_memory {
-  std::optional<device_memory> workspace{};  // of convolutions and products
-  std::optional<device_memory> scratch{};    // of our kernels
+  std::optional<device_memory> workspace{};  // for convolutions and products
+  std::optional<device_memory> scratch{};    // for typenet's kernels
   std::optional<device_memory> counters{};
   long long bytes() const {
     long long all = 0;
@@ -45,7 +45,7 @@ struct work_memory {
   }
 };
 
-/// A convolution's kernel and bias with a batch_norm multiplied in.
+/// A convolution's kernel and bias with a batch_norm folded in.
 struct folded_kernel {
   device_memory kernel;
   device_memory bias;
@@ -53,15 +53,15 @@ struct folded_kernel {
       : kernel(a, kernel_bytes, s), bias(a, bias_bytes, s) {}
 };
 
-/// What a run enqueues up to where towers meet on the host, recorded as one graph. Without such meetings a program is
-/// one segment.
+/// The part of a run up to where towers communicate through the host, recorded as one graph. Without such communication
+/// a program is one segment.
 struct segment {
   std::vector<host::task> launches{};  // in order
-  std::optional<replay> graph{};       // of them
-  host::task meeting{};                // after it, once the device is done; none after the last
+  std::optional<replay> graph{};       // of the launches
+  host::task meeting{};                // what the host does when the device is done; empty for the last
 };
 
-/// Numbers on their way to other towers' and back.
+/// Numbers on their way to other towers and back.
 struct host_exchange {
   pinned_memory mine, all;
   std::vector<double> sent, received;
@@ -72,39 +72,39 @@ struct host_exchange {
         received(sent.size() * static_cast<std::size_t>(ranks)) {}
 };
 
-/// A plan with its memory on a device and everything that one run enqueues. What changes from run to run lies in pinned
+/// A plan with its memory on a device and everything that a run enqueues. What changes from run to run is in pinned
 /// memory, from which the graphs copy.
 struct program {
   dsl::plan plan{};
   batch_part part{1};
-  resident_data* data = nullptr;  // where batches come from; null: from the host
+  resident_data* data = nullptr;  // the source of batches; null: the host
   augmentation_numbers augment{};
   bool shuffle = true;
-  step_state state{};  // of the next run
+  step_state state{};  // for the next run
   device_memory const* activations = nullptr;
-  std::vector<host::task> refreshes{};  // when parameters have changed: kernels with a batch_norm folded in
-  std::uint64_t refreshed = 0;          // the version of the parameters they are of
+  std::vector<host::task> refreshes{};  // after parameters have changed: kernels with a batch_norm folded in
+  std::uint64_t refreshed = 0;          // the version of the parameters in them
 
   detail::chain<bound_convolution> convolutions{};
   detail::chain<bound_product> products{};
   detail::chain<folded_kernel> folded{};
-  detail::chain<device_memory> packed[2]{};  // by queue: for outputs that are then copied into their slices
+  detail::chain<device_memory> packed[2]{};  // per queue: outputs that are then copied into their slices
   detail::chain<device_memory> numbers{};    // that towers exchange
-  detail::chain<host_exchange> exchanges{};  // on the host
+  detail::chain<host_exchange> exchanges{};  // through the host
   detail::chain<pinned_memory> sums{};       // likewise
   detail::chain<event> events{};             // between the two queues
   work_memory work[2]{};
-  std::optional<device_memory> pictures{};   // as the host has them
+  std::optional<device_memory> pictures{};   // in the host's layout
   std::optional<device_memory> stage_map{};  // which gradients are staged
   std::optional<pinned_memory> images{};
   std::optional<pinned_memory> labels{};
   std::optional<pinned_memory> metrics{};
-  bool has_labels = false;  // a run that brings none keeps the last ones
+  bool has_labels = false;  // a run without labels uses the last ones
   detail::chain<segment> segments{};
 
-  /// Takes part in sums and update alone.
+  /// Whether it only takes part in sums and updates.
   bool idle() const { return part.size == 0; }
-  /// Beside the plan's arenas.
+  /// Returns the bytes besides the plan's arenas.
   long long extra_bytes() const {
     long long all = 0;
     for (work_memory const& w : work) all += w.bytes();
@@ -117,7 +117,7 @@ struct program {
   }
 };
 
-/// A tensor's buffer on the device and its place there.
+/// A tensor's buffer on the device, and its position there.
 struct tensor_at {
   void* data = nullptr;
   slice at{};
@@ -126,12 +126,12 @@ struct tensor_at {
   explicit operator bool() const { return data != nullptr; }
 };
 
-/// What a program's operands are in memory.
+/// The operands of a program in memory.
 class bound_operands {
  public:
   bound_operands(graph_view const& g, program const& p) : graph_(g), program_(p) {}
 
-  /// The i-th operand of a step that holds `what` and is read, or the one that is written.
+  /// Return the i-th operand of a step that holds `what` and is read, or the one that is written.
   tensor_at read(step const& s, content what, int skip = 0) const { return find(s, what, skip, true); }
   tensor_at written(step const& s, content what) const { return find(s, what, 0, false); }
   bool accumulates(step const& s) const {
@@ -139,7 +139,8 @@ class bound_operands {
       if (at(s, i).what == content::gradient && at(s, i).how == access::accumulate) return true;
     return false;
   }
-  /// The parameter of one role that a step reads: of two (a bias skipped in front of a batch_norm) the last; or -1.
+  /// Returns the parameter with a role that a step reads; of two (a bias skipped before a batch_norm) the last one; or
+  /// -1.
   int parameter(step const& s, role r, content what = content::parameter) const {
     int found = -1;
     for (int i = 0; i < s.operands; ++i)
@@ -147,7 +148,7 @@ class bound_operands {
     return found;
   }
   void* buffer(int b) const { return b < 0 ? nullptr : program_.activations->data() + program_.plan.buffers[b].offset; }
-  /// Statistics or argmax.
+  /// Returns the buffer of statistics or argmax.
   void* buffer(step const& s, content what) const {
     for (int i = 0; i < s.operands; ++i)
       if (at(s, i).what == what) return buffer(at(s, i).buffer);
@@ -156,7 +157,7 @@ class bound_operands {
   tensor_at place(int tensor, placement where) const {
     dsl::buffer const& b = program_.plan.buffers[where.buffer];
     shape const& s = graph_.shape_of(tensor);
-    // flatten: 2x3x3 as 18 channels of one pixel
+    // flatten: 2x3x3 is 18 channels of one pixel
     int const channels = static_cast<int>(b.shape.channels * b.shape.area() / s.area());
     return {buffer(where.buffer), {channels, where.channel}, s, program_.plan.options.batch * s.area()};
   }

@@ -15,20 +15,20 @@ namespace dsl::cu::TYPENET_MODE {
 struct program_purpose {
   dsl::mode mode;
   batch_part part;
-  resident_data* data = nullptr;   // it fetches its batches itself; null: they are brought
-  augmentation_numbers augment{};  // with data
-  bool shuffle = true;             // with data
+  resident_data* data = nullptr;   // a data set from which it fetches its batches; null: they are passed to run()
+  augmentation_numbers augment{};  // only with data
+  bool shuffle = true;             // only with data
 };
 
-/// An engine's programs, and the memory of their activations: programs never run at the same time, so they share one
-/// block where it is large enough. The engine has turned to its device, and that is idle.
+/// An engine's programs, and the memory of their activations: programs never run concurrently, so they share one block
+/// if it is large enough. The engine's device must be current and idle.
 class program_list {
  public:
   program_list(engine_parts const& e, std::string const& architecture, long long workspace_limit)
       : e_(e), architecture_(architecture), workspace_limit_(workspace_limit) {}
 
-  /// make(where ranks meet before they record): the program's number, or -1. In training with other towers all of them
-  /// get one, or none does: what only some had recorded would never fit together again.
+  /// Calls make(where ranks meet before they record), which returns a program's number, or -1. In training with other
+  /// towers all of them get a program, or none does: what only some have recorded would never match again.
   template <class F>
   [[gnu::cold]] int on_all_or_none(mode m, F make) {
     communicator* const others = m == mode::training ? e_.group : nullptr;
@@ -45,7 +45,7 @@ class program_list {
     }
     return which;
   }
-  /// The number of the program that is there for it, or of a new one.
+  /// Returns the number of an existing program for this purpose, or of a new one.
   [[gnu::cold]] int find_or_make(program_purpose const& wanted, roll_call& ready) {
     int count = 0;
     for (program const& p : programs_) {
@@ -68,7 +68,7 @@ class program_list {
     try {
       build_program(e_, p, architecture_, workspace_limit_, ready);
     } catch (...) {
-      drop_last();  // what is half made must not be found again
+      drop_last();  // a half-built program must not be found again
       throw;
     }
     return count;
@@ -95,8 +95,8 @@ class program_list {
     bool const idles = wanted.part.size == 0 && e_.group && wanted.mode == mode::training;
     if (wanted.part.size < 1 && !idles)
       throw option_error(detail::message({"batch: a program needs 1 sample or more; found ", wanted.part.size}));
-    // On the host nothing goes on meanwhile; and sums of a device take turns, so that one on its way would hold up the
-    // batch_norms after it.
+    // Early sums need a link, since on the host nothing runs meanwhile. Not with synchronized moments: a device's sums
+    // run one at a time, so that one under way would delay the batch_norms after it.
     bool const early = e_.link && e_.options.moments != tower_moments::synchronized;
     plan made = make_plan(e_.graph, {.batch = idles ? 1 : wanted.part.size,
                                      .mode = wanted.mode,
@@ -113,7 +113,7 @@ class program_list {
     return made;
   }
   [[gnu::cold]] void drop_last() {
-    e_.calls.ignore(e_.calls.cudaStreamSynchronize.function(e_.stream));  // nothing may use what goes now
+    e_.calls.ignore(e_.calls.cudaStreamSynchronize.function(e_.stream));  // nothing may use the memory released now
     programs_.drop_last();
   }
   device_memory const* memory_for(long long bytes) {

@@ -10,14 +10,14 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Throws executor_error where a step may come too early. Every program asks, since the compiler has not looked at its
-/// queues: 15 us for MiniGoogLeNet's 109 steps, 1 ms for a network's of 1,300.
+/// Throws executor_error if a step may run too early. It is called for every program, since the compiler has not
+/// checked its queues: 15 us for MiniGoogLeNet's 109 steps, 1 ms for a network's 1,300.
 [[gnu::cold]] inline void require_no_race(graph_view const& g, plan const& p, plan_streams const& queues) {
   if (int const s = first_race(g, p, queues); s >= 0)
     throw executor_error(detail::message({"plan: on two queues step ", s, " may come too early"}));
 }
 
-/// Puts each step of a program on its queue, after what it waits for on the other one.
+/// Puts each step of a program on its queue, after the step of the other queue that it waits for.
 class queue_turns {
  public:
   [[gnu::cold]] explicit queue_turns(recording& r)
@@ -32,28 +32,28 @@ class queue_turns {
       if (s >= 0) is_awaited_[static_cast<std::size_t>(s)] = true;
   }
 
-  /// To the queue of steps that share a launch, after what they wait for.
+  /// Switches to the queue of steps that share a launch, after what they wait for.
   void turn(int first, int count) {
     int last = -1;
     for (int s = first; s < first + count; ++s) last = std::max(last, queues_.wait[s]);
     r_.turn_to(queues_.stream[first], last < 0 ? nullptr : &points_[static_cast<std::size_t>(last)]);
   }
-  /// After their launch.
+  /// Call it after their launch: marks the point that other steps wait for.
   void note(int first, int count) {
     for (int s = first; s < first + count; ++s)
       if (is_awaited_[static_cast<std::size_t>(s)]) points_[static_cast<std::size_t>(s)] = r_.here();
   }
 
  private:
-  /// Layers whose devices add up among themselves in the middle of a pass: that happens on the engine's own stream,
-  /// wherever the layer's steps are.
+  /// Whether layers communicate in the middle of a pass. That uses the engine's own stream, whichever queue the layer's
+  /// steps are on.
   static bool meets_within(recording const& r) {
     return r.training() && r.parts.link && r.parts.options.moments == tower_moments::synchronized;
   }
 
   recording& r_;
   plan_streams queues_;
-  std::vector<bool> is_awaited_{};  // by step: the other queue waits for it
+  std::vector<bool> is_awaited_{};  // per step: whether the other queue waits for it
   std::vector<awaited> points_{};
 };
 

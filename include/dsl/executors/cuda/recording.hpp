@@ -11,8 +11,8 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// bf16: tensors in 16 bits, tensor cores. tf32: tensors in float, factors rounded to 10 bits of mantissa.
-/// fp32_strict: float throughout. Sums, statistics, parameters, gradients and losses are in float in all three.
+/// Arithmetic and storage. bf16: 16-bit tensors and tensor cores. tf32: float tensors, factors rounded to 10 bits of
+/// mantissa. fp32_strict: float throughout. Sums, statistics, parameters, gradients and losses are always float.
 enum class precision : unsigned char { bf16, tf32, fp32_strict };
 
 constexpr storage storage_of(precision p) { return p == precision::bf16 ? storage::bf16 : storage::f32; }
@@ -32,26 +32,26 @@ struct engine_parts {
   cudaStream_t stream;
   cu::arena& arena;
   kernel_library& library;
-  cudnn_handle& cudnn;                      // of the engine's stream
-  cudnn_handle* second_cudnn;               // of the second queue
-  cudaStream_t second;                      // for steps that may go on beside the others; null: there is one queue
-  std::optional<product_handle>& products;  // for the first that needs it
+  cudnn_handle& cudnn;                      // on the engine's stream
+  cudnn_handle* second_cudnn;               // on the second queue
+  cudaStream_t second;                      // for steps that may run concurrently; null: there is one queue
+  std::optional<product_handle>& products;  // made by the first one that needs it
   plan_target const& target;
   plan_cache const& plans;
   step_state* state;             // on the device
-  step_state const* host_state;  // where it is copied from
-  communicator* group;           // of several towers; null: there is one
-  tower_link* link = nullptr;    // where their devices meet without the host
-  float const* keep = nullptr;   // for each running moment: how much of it a step keeps
+  step_state const* host_state;  // from where it is copied
+  communicator* group;           // null unless there are several towers
+  tower_link* link = nullptr;    // by which their devices communicate without the host
+  float const* keep = nullptr;   // per running moment: the share that a step keeps
 };
 
-/// A point on one queue, in one part of a program.
+/// A point on one queue, in one segment of a program.
 struct awaited {
   event const* done = nullptr;
   segment const* part = nullptr;
 };
 
-/// What a program in the making enqueues.
+/// What a program under construction enqueues.
 class recording {
  public:
   recording(engine_parts const& e, program& p)
@@ -67,15 +67,15 @@ class recording {
   bool training() const { return made.plan.options.mode == mode::training; }
 
   void enqueue(host::task t) { current_->launches.push_back(std::move(t)); }
-  /// What comes next goes there.
+  /// Returns the stream for what comes next.
   cudaStream_t stream() const { return queue_ == 0 ? parts.stream : parts.second; }
   int queue() const { return queue_; }
   cudnn_handle& cudnn() const { return queue_ == 0 ? parts.cudnn : *parts.second_cudnn; }
 
-  /// To queue `which`, after `what`, an event of the other one; null: after nothing new.
+  /// Switches to queue `which`, after `what`, an event of the other queue; null: after nothing new.
   void turn_to(int which, awaited const* what) {
     queue_ = which;
-    if (what && what->part == current_) {  // an earlier part is done: the host has waited for it
+    if (what && what->part == current_) {  // the host has waited for earlier segments
       enqueue([e = what->done, s = stream()] { e->hold(s); });
       joined_ = joined_ && which == 0;
     } else if (which == 1 && joined_) {
@@ -83,25 +83,26 @@ class recording {
       joined_ = false;
     }
   }
-  /// What has been recorded so far on the current queue, for the other one to wait for.
+  /// Returns a point after all that has been recorded on the current queue, for the other one to wait for.
   awaited here() {
     event& e = made.events.emplace(parts.calls);
     enqueue([&e, s = stream()] { e.record(s); });
     return {&e, current_};
   }
-  /// From here on the engine's own stream is after all.
+  /// Returns to the engine's own stream, after all work on both queues.
   void join() {
     queue_ = 0;
     if (!joined_) order(parts.second, parts.stream);
     joined_ = true;
   }
 
-  /// Adds a kernel's launch; arguments are kept by value.
+  /// Adds a kernel's launch; arguments are stored by value.
   template <class... A>
   void launch(kernel_spec spec, A... arguments) {
     launch_on(stream(), std::move(spec), arguments...);
   }
-  /// Kernels whose blocks meet share memory for it: those stay on the current queue.
+  /// Adds a launch on a stream. Kernels whose blocks communicate share memory for it, so they stay on the current
+  /// queue.
   template <class... A>
   void launch_on(cudaStream_t s, kernel_spec spec, A... arguments) {
     bool const meets = spec.counters > 0;
@@ -127,18 +128,18 @@ class recording {
     });
   }
 
-  /// The device's work ends here; then the host does something, and what follows is another graph.
+  /// Ends a segment: the host calls `meeting` when the device is done, and what follows is another graph.
   void cut(host::task meeting) {
     join();
     current_->meeting = std::move(meeting);
     current_ = &made.segments.emplace();
   }
 
-  /// Floats of the program's own on the device, all 0.
+  /// Returns `count` floats, all 0, on the device, which the program owns.
   float* numbers(long long count) {
     return reinterpret_cast<float*>(made.numbers.emplace(parts.calls, 4 * count, parts.stream).data());
   }
-  /// Written once, now.
+  /// Writes a number now, once.
   void write(float* to, float value) const {
     parts.calls(parts.calls.cudaMemcpyAsync, to, &value, sizeof value, cudaMemcpyHostToDevice, parts.stream);
     parts.calls(parts.calls.cudaStreamSynchronize, parts.stream);
@@ -156,7 +157,7 @@ class recording {
 
   segment* current_;
   int queue_ = 0;
-  bool joined_ = true;  // nothing goes on beside the engine's own stream
+  bool joined_ = true;  // whether nothing runs beside the engine's own stream
 };
 
 }  // namespace dsl::cu::TYPENET_MODE

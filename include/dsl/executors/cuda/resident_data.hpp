@@ -34,7 +34,7 @@ class resident_data {
     std::vector<std::int32_t> labels(static_cast<std::size_t>(data.size));
     for (std::int64_t i = 0; i < data.size; ++i) labels[static_cast<std::size_t>(i)] = data.label(i);
     copy(labels_.data(), labels.data(), 4 * data.size);
-    long long const at_once = 4096;  // pictures need not lie one after the other
+    long long const at_once = 4096;  // pictures need not be contiguous
     std::vector<std::uint8_t> some(static_cast<std::size_t>(at_once * picture_));
     for (std::int64_t first = 0; first < data.size; first += at_once) {
       std::int64_t const count = data.size - first < at_once ? data.size - first : at_once;
@@ -44,18 +44,19 @@ class resident_data {
     }
   }
 
-  /// Copies of a data set share its storage.
+  /// Whether it holds this data set. Copies of a data set share its storage.
   bool is(dataset const& d) const {
     return d.storage == data_.storage && d.begin == data_.begin && d.size == data_.size && d.mean == data_.mean;
   }
-  /// Bytes with a class each, which is what the kernels gather. The loader brings all else, batch by batch.
+  /// Whether the kernels can gather this data: bytes, with a class each. The loader provides all other data, batch by
+  /// batch.
   static bool takes(dataset const& d) { return d.has_bytes() && d.has_classes() && !d.deviation; }
   static long long bytes_for(dataset const& d) { return d.size * (d.sample.size() + 8) + 4 * d.sample.size(); }
   long long bytes() const {
     return pictures_.bytes() + labels_.bytes() + order_.bytes() + (mean_ ? mean_->bytes() : 0);
   }
 
-  /// Where an epoch's order is; the same place for all.
+  /// Copies an epoch's order to the device, always to the same place.
   void load_order(std::uint64_t seed, int epoch, bool shuffle) {
     std::vector<std::int64_t> order(static_cast<std::size_t>(data_.size));
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);

@@ -11,7 +11,7 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// How much a step keeps of each running moment, as floats on the device, laid out like the moments.
+/// The share of each running moment that a step keeps, as floats on the device, laid out like the moments.
 class running_momenta {
  public:
   [[gnu::cold]] running_momenta(api const& a, arena const& all, graph_view const& g, engine_options const& o,

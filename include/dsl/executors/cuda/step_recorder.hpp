@@ -18,7 +18,7 @@ namespace dsl::cu::TYPENET_MODE {
 /// Turns a plan's steps into what a run enqueues.
 class step_recorder {
  public:
-  /// bench: memory that convolutions may use while they are timed.
+  /// `bench`: memory that convolutions may use while they are timed.
   step_recorder(engine_parts const& e, program& p, device_memory const& bench)
       : e_(e),
         p_(p),
@@ -35,7 +35,7 @@ class step_recorder {
 
   [[gnu::cold]] void record() {
     r_.copy(e_.state, e_.host_state, sizeof(step_state), cudaMemcpyHostToDevice);
-    if (p_.idle()) r_.clear(e_.arena.gradients(), 4 * e_.arena.count());  // it adds nothing to the sums
+    if (p_.idle()) r_.clear(e_.arena.gradients(), 4 * e_.arena.count());  // it contributes nothing to the sums
     for (int s = 0, count = 0; s < steps().size(); s += count) {
       count = together(s);
       if (p_.idle() && !meets_others(steps()[s])) continue;
@@ -59,7 +59,8 @@ class step_recorder {
   }
   [[noreturn]] static void unknown() { recording::unknown(); }
 
-  /// Where a tower's moments are its own, batch_norms leave the running ones to the update.
+  /// Returns the memory for a tower's own moments, with which batch_norms leave the running ones to the update; or
+  /// null.
   float* place_for_moments() {
     bool const own = e_.options.moments != tower_moments::synchronized;
     if (!training() || !meetings_.any() || !own || e_.arena.statistics_count() == 0) return nullptr;
@@ -67,7 +68,7 @@ class step_recorder {
     if (!p_.idle()) r_.write(place + e_.arena.statistics_count(), 1);
     return place;
   }
-  /// What a tower without samples does in a step.
+  /// Whether a tower without samples takes part in a step.
   bool meets_others(step const& x) const {
     bool const synchronized = x.kind == op::batch_norm && e_.options.moments == tower_moments::synchronized;
     bool const takes_gradients = x.what == action::measure || x.what == action::update;
@@ -76,7 +77,7 @@ class step_recorder {
 
   // ---- steps -------------------------------------------------------------------------------------------------------
   bool ends_in_loss(int s) const { return joins_loss(e_.graph, p_.plan, s); }
-  /// How many steps from s on share its launches.
+  /// Returns how many steps from s on share a launch.
   int together(int s) const {
     step const& x = steps()[s];
     if (x.kind == op::batch_norm && training()) return norms_.together(s);
@@ -104,9 +105,9 @@ class step_recorder {
         if (meetings_.any()) towers_.before_update();
         return measure(x);
       case action::update:
-        if (meetings_.any() && x.operands == 0) towers_.before_update();  // else done before they were measured
+        if (meetings_.any() && x.operands == 0) towers_.before_update();  // otherwise done before they were measured
         return update(x);
-      case action::add_gradients: break;  // of micro-batches, which the engine refuses
+      case action::add_gradients: break;  // only with micro-batches, which the engine refuses
     }
     unknown();
   }
@@ -174,7 +175,8 @@ class step_recorder {
       launch(kernels::sum(type_, out.pixels, out.shape.channels, slices, out.at, first > 0), in, out.data);
     }
   }
-  /// Between a concat's or add's tensor and one of its inputs: the wider one has its channels counted off already.
+  /// Copies between the tensor of a concat or add and one of its inputs; the wider one starts at the input's channels
+  /// already.
   void copy(step const& x, content what) {
     tensor_at const from = at_.read(x, what), to = at_.written(x, what);
     int const channels = std::min(from.shape.channels, to.shape.channels);
@@ -224,8 +226,8 @@ class step_recorder {
     }
   }
 
-  bool staged() const { return p_.stage_map && !meetings_.any(); }  // sums of towers are in float
-  /// The first number of the buffer becomes what the update scales gradients by.
+  bool staged() const { return p_.stage_map && !meetings_.any(); }  // towers sum in float
+  /// Sets the buffer's first number to the factor by which the update scales gradients.
   void measure(step const& x) {
     cu::arena const& a = e_.arena;
     launch(kernels::measure(type_, e_.options.update, a.count(), staged()), a.gradients(),

@@ -7,9 +7,9 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// How a GPU wants its tensors: channels last, in the storage type; state in float. Convolutions of 16-bit numbers are
-/// compiled by cuDNN, for a slice of a concat's buffer as for a whole one. Of those of floats only the plainest write
-/// slices; all others make a packed output in their workspace and copy it, which we can do as well.
+/// Returns a GPU's memory layout: channels last, in the storage type, with state in float. cuDNN compiles convolutions
+/// of 16-bit numbers for a slice of a concat's buffer as well as for a whole one. Of those for floats only the simplest
+/// write slices; all others make a packed output in their workspace and copy it, which typenet can do itself.
 constexpr target target_for(storage t) {
   return {.channel_block = channels_last,
           .alignment = 256,

@@ -9,12 +9,12 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// What a device needs to meet others without the host: a stream beside the steps' own, on which sums travel while the
-/// backward pass goes on: few blocks, which others' devices wait for, so they go before that pass's. The communicator
-/// goes first, before the stream of what it has queued.
+/// What a device needs to communicate with others without the host. `aside` is a stream for sums that run during the
+/// backward pass; they have few blocks, for which other devices wait, so they have priority over that pass. The
+/// communicator is destroyed before the stream on which it has queued work.
 struct tower_link {
   stream aside;
-  event turn;  // between the two streams, either way
+  event turn;  // between the two streams, in both directions
   std::unique_ptr<device_communicator> communicator;
 
   [[gnu::cold]] tower_link(api const& a, device_collectives const& how, roll_call& all)

@@ -9,9 +9,9 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// How a step meets those of other towers, as steps of a program. Where devices have a way of their own to add up
-/// numbers, that is part of the graph; elsewhere the graph is cut in two, and the host does it between them. All towers
-/// record the same meetings in the same order.
+/// Records the communication with other towers as steps of a program. If devices can sum among themselves, it is part
+/// of the graph; otherwise the graph is split, and the host does it in between. All towers record the same
+/// communication in the same order.
 class tower_meetings {
  public:
   explicit tower_meetings(recording& r) : r_(r) {}
@@ -19,21 +19,21 @@ class tower_meetings {
   bool any() const { return r_.parts.group != nullptr; }
   int towers() const { return r_.parts.group->ranks(); }
 
-  /// A stream for what need not be there before join(); it begins after all that was recorded so far.
+  /// Returns a stream for work that is not needed before join(); it begins after all that was recorded so far.
   cudaStream_t fork() {
     if (!r_.parts.link) return r_.parts.stream;
     forked_ = true;
     r_.enqueue([&e = r_.parts] { e.link->turn.order(e.stream, e.link->aside.get()); });
     return r_.parts.link->aside.get();
   }
-  /// From here on all that began is there.
+  /// Waits for all work begun with fork().
   void join() {
     meet();
     if (!forked_) return;
     forked_ = false;
     r_.enqueue([&e = r_.parts] { e.link->turn.order(e.link->aside.get(), e.stream); });
   }
-  /// The same for what began on the engine's own stream.
+  /// Waits for what began on the engine's own stream.
   void meet() {
     if (meetings_.empty()) return;
     r_.cut([all = std::move(meetings_)] {
@@ -44,7 +44,7 @@ class tower_meetings {
     back_.clear();
   }
 
-  /// `count` numbers on the device become the sums over all towers.
+  /// Replaces `count` numbers on the device by the sums over all towers.
   void sum(float* data, long long count, cudaStream_t s) {
     if (r_.parts.link)
       return r_.enqueue([&e = r_.parts, data, count, s] { e.link->communicator->all_reduce(data, count, s); });
@@ -53,7 +53,7 @@ class tower_meetings {
     meetings_.push_back([group = r_.parts.group, host, count] { group->all_reduce(host, count); });
     back_.push_back({data, host, 4 * count});
   }
-  /// all[0 ... towers * count), on the device, become tower 0's numbers, tower 1's, and so on.
+  /// Sets all[0 ... towers * count), on the device, to tower 0's numbers, tower 1's, and so on.
   void gather(float const* data, long long count, float* all, cudaStream_t s) {
     if (r_.parts.link)
       return r_.enqueue(

@@ -8,14 +8,13 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// What a step does beside its own part of the batch where several towers train one network.
+/// Records the communication of a step if several towers train one network.
 class tower_steps {
  public:
-  /// moments: where this tower's batch_norms put theirs, `arena.statistics_count()` numbers and one more; null:
-  /// nowhere.
+  /// `moments`: where this tower's batch_norms store theirs, `arena.statistics_count()` numbers and one more; or null.
   tower_steps(recording& r, tower_meetings& towers, float* moments) : r_(r), towers_(towers), moments_(moments) {}
 
-  /// Gradients of a bucket, once they are whole, are on their way from here on.
+  /// Begins to sum the gradients of a bucket, once they are complete.
   [[gnu::cold]] void all_reduce(step const& s) {
     buffer const& first = r_.made.plan.buffer_of(r_.made.plan.operands[s.first_operand]);
     buffer const& last = r_.made.plan.buffer_of(r_.made.plan.operands[s.first_operand + s.operands - 1]);
@@ -25,7 +24,7 @@ class tower_steps {
     if (r_.made.stage_map) widen(begin, count, aside);
     towers_.sum(r_.parts.arena.gradients() + begin, count, aside);
   }
-  /// From here on gradients are sums and running moments have moved.
+  /// Waits until gradients are summed, and updates the running moments.
   [[gnu::cold]] void before_update() {
     if (moments_ && !exchanged_) exchange_moments(towers_.fork());
     towers_.join();

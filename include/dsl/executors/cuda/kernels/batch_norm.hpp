@@ -13,7 +13,7 @@
 /// Specs of kernels/reduce.cuh, batch_norm.cuh and batch_norm_backward.cuh.
 namespace dsl::cu::kernels::detail::TYPENET_MODE {
 
-/// As in reduce.cuh: how a launch's blocks and threads share pixels and channels.
+/// How a launch's blocks and threads share pixels and channels, as in reduce.cuh.
 struct tiling {
   int chunk_pixels = 0;
   int columns = 0;
@@ -24,7 +24,7 @@ inline void append(std::vector<constant>& to, tiling const& t) {
   to.insert(to.end(), {t.chunk_pixels, t.columns, t.rows, t.tiles});
 }
 
-/// A tile has at most 256 channels; several are of about equal size.
+/// Returns tiles of at most 256 channels, of about equal size.
 inline tiling tiles_of(int channels, int lanes, int threads) {
   int const groups = channels / lanes;
   int const tiles = static_cast<int>(ceil_div(groups, 256 / lanes));
@@ -32,8 +32,9 @@ inline tiling tiles_of(int channels, int lanes, int threads) {
   return {0, columns, threads / columns, tiles};
 }
 
-/// Cuts the batch into chunks of pixels, the same for all tilings of a launch. A reduction wants few, since one block
-/// joins what they all found, but enough for every multiprocessor; without one, `chunks` is 0: any number will do.
+/// Splits the batch into chunks of pixels, the same for all tilings of a launch. A reduction wants few chunks, since
+/// one block joins their results, but enough for every multiprocessor; without one, `chunks` is 0 and any number will
+/// do.
 inline void cut(std::span<tiling> all, int pixels, int chunks, kernel_spec& s) {
   int rows = 1;
   int tiles = 0;
@@ -41,7 +42,7 @@ inline void cut(std::span<tiling> all, int pixels, int chunks, kernel_spec& s) {
     rows = std::max(rows, t.rows);
     tiles += t.tiles;
   }
-  long long size = 4LL * rows;  // less would not pay for reading what is the same for all pixels
+  long long size = 4LL * rows;  // fewer would not pay for reading what is the same for all pixels
   if (chunks > 0) size = std::max(size, ceil_div(pixels, std::max(1, chunks / tiles)));
   for (tiling& t : all) t.chunk_pixels = static_cast<int>(std::min<long long>(size, pixels));
   s.blocks_x = static_cast<unsigned>(ceil_div(pixels, all[0].chunk_pixels));
@@ -51,9 +52,9 @@ inline void cut(std::span<tiling> all, int pixels, int chunks, kernel_spec& s) {
 }
 
 inline constexpr int reduce_threads = 512;  // as in reduce.cuh
-inline constexpr int reduce_blocks = 128;   // about a multiprocessor each on today's large devices
+inline constexpr int reduce_blocks = 128;   // about one per multiprocessor on today's large devices
 
-/// Makes a spec a reduction over all pixels: its geometry, and the memory in which its blocks meet.
+/// Makes a spec a reduction over all pixels: its geometry, and the memory through which its blocks communicate.
 inline void reduce(std::span<tiling> all, int pixels, int lanes, kernel_spec& s) {
   cut(all, pixels, reduce_blocks, s);
   s.threads = reduce_threads;
@@ -65,7 +66,7 @@ inline void reduce(std::span<tiling> all, int pixels, int lanes, kernel_spec& s)
 
 namespace dsl::cu::kernels::TYPENET_MODE {
 
-/// The sum of each channel over all pixels: the gradient of a convolution's bias from dy.
+/// Sums each channel over all pixels: the gradient of a convolution's bias from dy.
 ///   launch(T const* y, float* to, float* scratch, unsigned* counters)
 inline kernel_spec channel_sums(storage t, long long pixels, int channels, slice y) {
   int const count = detail::checked_count("channel_sums", pixels);
@@ -77,11 +78,11 @@ inline kernel_spec channel_sums(storage t, long long pixels, int channels, slice
   return s;
 }
 
-/// One of up to four batch_norms that share a launch: same batch and picture size, neighbours in plan::step::group.
+/// One of up to four batch_norms that share a launch: same batch and picture size, in one group of plan steps.
 struct batch_norm_layer {
   int channels = 0;
   slice x{};
-  slice y{};   // and its gradient's
+  slice y{};   // also for its gradient
   slice dx{};  // backward only
   bool relu = false;
   bool accumulate = false;  // backward: dx += instead of dx =
@@ -91,7 +92,7 @@ struct batch_norm_layer {
 inline constexpr int batch_norm_group = 4;
 
 /// Pointers to the whole buffers, slices or not. statistics: 2 * channels floats, means and 1 / sqrt(variance +
-/// epsilon). bias: of a convolution whose arithmetic was skipped, or null.
+/// epsilon). bias: that of a convolution whose addition was skipped, or null.
 struct batch_norm_forward {
   void const* x = nullptr;
   void* y = nullptr;
@@ -106,7 +107,8 @@ struct batch_norm_forwards {
   batch_norm_forward layer[batch_norm_group];
 };
 
-/// dx may be x, and null where nobody wants it. sums: null, or where dgamma and dbeta go, too, one after the other.
+/// dx may be x, or null if it is not needed. sums: null, or where dgamma and dbeta are also stored, one after the
+/// other.
 struct batch_norm_gradient {
   void const* x = nullptr;
   void const* dy = nullptr;
@@ -133,7 +135,7 @@ struct batch_norm_call {
   bool running = false;
   bool unbiased = false;
   bool part = false;
-  long long values = 0;  // 0: as many as there are pixels
+  long long values = 0;  // 0: the number of pixels
 };
 
 inline kernel_spec batch_norm_spec(batch_norm_call const& call, storage t, long long pixels,
@@ -171,38 +173,38 @@ inline kernel_spec batch_norm_spec(batch_norm_call const& call, storage t, long 
 
 namespace dsl::cu::kernels::TYPENET_MODE {
 
-/// First of two launches in training: moments of the batch into `statistics`, and Keras's update of the running ones
-/// (unbiased: PyTorch's n / (n - 1)). Reads x, bias; writes statistics, moving_mean, moving_variance.
+/// The first of two launches in training: moments of the batch into `statistics`, and Keras's update of the running
+/// ones (unbiased: PyTorch's n / (n - 1)). Reads x, bias; writes statistics, moving_mean, moving_variance.
 ///   launch(batch_norm_forwards, float* scratch, unsigned* counters)
 inline kernel_spec batch_norm_statistics(storage t, long long pixels, std::span<batch_norm_layer const> layers,
                                          bool unbiased) {
   return detail::batch_norm_spec({.function = "batch_norm_statistics", .reduces = true, .unbiased = unbiased}, t,
                                  pixels, layers);
 }
-/// The same launch for a part of a batch: `statistics` receives each channel's mean and summed squares of deviations,
-/// for join_moments() (towers.hpp), and running moments stay as they are.
+/// The first launch for a part of a batch: `statistics` receives each channel's mean and sum of squared deviations, for
+/// join_moments() (towers.hpp), and running moments are not updated.
 inline kernel_spec batch_norm_part(storage t, long long pixels, std::span<batch_norm_layer const> layers) {
   return detail::batch_norm_spec({.function = "batch_norm_statistics", .reduces = true, .part = true}, t, pixels,
                                  layers);
 }
-/// Second: y = gamma * (x - mean) * inverse + beta, then relu.
+/// The second launch: y = gamma * (x - mean) * inverse + beta, then relu.
 ///   launch(batch_norm_forwards)
 inline kernel_spec batch_norm_apply(storage t, long long pixels, std::span<batch_norm_layer const> layers) {
   return detail::batch_norm_spec({.function = "batch_norm_apply"}, t, pixels, layers);
 }
-/// The same with the running moments, for evaluation and inference where no convolution takes it over.
+/// Like the second launch with running moments, for evaluation and inference, unless a convolution includes it.
 ///   launch(batch_norm_forwards)
 inline kernel_spec batch_norm_inference(storage t, long long pixels, std::span<batch_norm_layer const> layers) {
   return detail::batch_norm_spec({.function = "batch_norm_apply", .running = true}, t, pixels, layers);
 }
-/// First of two launches in the backward pass: dgamma and dbeta.
+/// The first of two launches in the backward pass: dgamma and dbeta.
 ///   launch(batch_norm_gradients_of, float* scratch, unsigned* counters)
 inline kernel_spec batch_norm_gradients(storage t, long long pixels, std::span<batch_norm_layer const> layers) {
   return detail::batch_norm_spec({.function = "batch_norm_gradients", .reduces = true, .backward = true}, t, pixels,
                                  layers);
 }
-/// Second, where some dx is wanted; reads dgamma and dbeta, sums over `values` values of each channel: the pixels, or
-/// more where these are a part of a batch.
+/// The second one, if some dx is needed. Reads dgamma and dbeta, which are sums over `values` values of each channel:
+/// the pixels, or more if these are a part of a batch.
 ///   launch(batch_norm_gradients_of)
 inline kernel_spec batch_norm_backward(storage t, long long pixels, std::span<batch_norm_layer const> layers,
                                        long long values = 0) {

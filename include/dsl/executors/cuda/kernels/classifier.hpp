@@ -12,7 +12,7 @@
 /// Specs of kernels/dense.cuh, softmax.cuh and loss.cuh: what is at the end of a classifier.
 namespace dsl::cu::kernels::detail::TYPENET_MODE {
 
-/// Threads that share a sample's outputs: a power of 2.
+/// Returns the number of threads that share a sample's outputs, a power of 2.
 inline int threads_for(int outputs) {
   int threads = 32;
   while (threads < outputs && threads < 256) threads *= 2;
@@ -92,16 +92,16 @@ inline kernel_spec loss_spec(std::string_view function, storage t, loss kind, bo
 
 namespace dsl::cu::kernels::TYPENET_MODE {
 
-/// host::compute_loss: metrics are two doubles, the sum of the losses and the number of right answers. The gradient is
-/// that of the mean over `whole` samples, these among them. from_logits: y comes out of a softmax, and the gradient is
-/// that of its input. gradient may be null where none is wanted.
+/// Does what host::compute_loss does: metrics are two doubles, the sum of the losses and the number of correct
+/// predictions. The gradient is that of the mean over `whole` samples, including these. from_logits: y is a softmax's
+/// output, and the gradient is with respect to its input. gradient may be null if it is not needed.
 ///   launch(T const* y, int const* labels, double* metrics, T* gradient, double* scratch, unsigned* counters)
 inline kernel_spec loss(storage t, dsl::loss kind, bool from_logits, int batch, int whole, shape const& s, slice y,
                         slice gradient, bool wants_gradient, double smoothing = 0) {
   return detail::loss_spec("loss", t, kind, from_logits, batch, whole, s, {}, y, gradient, wants_gradient, smoothing);
 }
-/// The network's last softmax and the loss after it in one launch: x are the logits. The gradient is that of x with
-/// categorical_crossentropy, of y with mean_squared_error.
+/// The network's last softmax and the loss after it in one launch; x are the logits. The gradient is with respect to x
+/// for categorical_crossentropy, and to y for mean_squared_error.
 ///   launch(T const* x, T* y, int const* labels, double* metrics, T* gradient, double* scratch, unsigned* counters)
 inline kernel_spec softmax_loss(storage t, dsl::loss kind, int batch, int whole, int outputs, slice x, slice y,
                                 slice gradient, bool wants_gradient, double smoothing = 0) {

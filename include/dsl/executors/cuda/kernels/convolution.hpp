@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string_view>
 
-/// Specs of kernels/convolution.cuh: direct convolutions for what cuDNN has no plan for. Tensors are packed, kernels
+/// Specs of kernels/convolution.cuh: direct convolutions for cases without a cuDNN plan. Tensors are packed, kernels
 /// (out, height, width, in).
 namespace dsl::cu::kernels::detail::TYPENET_MODE {
 
@@ -36,7 +36,7 @@ inline kernel_spec convolution_backward_data(storage t, int batch, shape const& 
   return detail::convolution_spec("convolution_backward_data", t, batch * in.size() / lanes, batch, in, out, w, lanes,
                                   false, accumulate);
 }
-/// In float, whatever the storage. The bias's gradient is channel_sums of dy.
+/// The gradient is float, whatever the storage. The bias's gradient is channel_sums of dy.
 ///   launch(T const* x, T const* dy, float* dkernel)
 inline kernel_spec convolution_backward_weights(storage t, int batch, shape const& in, shape const& out,
                                                 window const& w) {

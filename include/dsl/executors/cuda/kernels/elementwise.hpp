@@ -7,16 +7,16 @@
 #include <algorithm>
 #include <span>
 
-/// Specs of kernels/elementwise.cuh and dropout.cuh. pixels: of the whole batch, so batch * area; T is
-/// the storage's type. Each comment's last line lists the arguments of the launch; pointers are to device memory.
+/// Specs of kernels/elementwise.cuh and dropout.cuh. `pixels` counts those of the whole batch, batch * area; T is the
+/// storage's type. The last line of each comment lists the arguments of the launch; pointers are to device memory.
 namespace dsl::cu::kernels::TYPENET_MODE {
 
-/// Where the inputs of a sum begin (their buffers, not their slices).
+/// The inputs of a sum: their buffers, not their slices.
 struct sum_inputs {
   void const* x[8] = {};
 };
 
-/// y = the sum of 1 to 8 inputs, or y + that: add, and every copy between slices. y may be one of the inputs.
+/// y = the sum of 1 to 8 inputs, or y += that: for add, and for every copy between slices. y may be one of the inputs.
 ///   launch(sum_inputs, T* y)
 inline kernel_spec sum(storage t, long long pixels, int channels, std::span<slice const> x, slice y, bool accumulate) {
   if (x.empty() || x.size() > 8)
@@ -58,7 +58,7 @@ inline kernel_spec activation_forward(storage t, long long pixels, int channels,
                            static_cast<float>(alpha), x, y);
 }
 
-/// from: the output, or the input for silu. dx may be dy.
+/// `from` is the output, or the input for silu. dx may be dy.
 ///   launch(T const* from, T const* dy, T* dx)
 inline kernel_spec activation_backward(storage t, long long pixels, int channels, function f, double alpha, slice from,
                                        slice dy, slice dx, bool accumulate) {
@@ -68,7 +68,7 @@ inline kernel_spec activation_backward(storage t, long long pixels, int channels
                            static_cast<float>(alpha), from, dy, dx, accumulate);
 }
 
-/// Forward x -> y and backward dy -> dx alike; y may be x. The CPU's draws (executors/dropout.hpp).
+/// Forward x -> y, or backward dy -> dx; y may be x. Draws the same numbers as the CPU (executors/dropout.hpp).
 ///   launch(T const* x, T* y, step_state const*)
 inline kernel_spec dropout(storage t, int batch, shape const& s, double rate, int node, slice x, slice y,
                            bool accumulate) {
@@ -77,7 +77,7 @@ inline kernel_spec dropout(storage t, int batch, shape const& s, double rate, in
                            s.channels, lanes, node, static_cast<float>(rate), x, y, accumulate);
 }
 
-/// y = y + bias, then relu: after a convolution that could not do it itself.
+/// y = relu(y + bias), relu optional, after a convolution that could not include it.
 ///   launch(float const* bias, T* y)
 inline kernel_spec add_bias(storage t, long long pixels, int channels, slice y, bool relu) {
   int const lanes = detail::lanes_of(t, channels, {y});
@@ -85,7 +85,7 @@ inline kernel_spec add_bias(storage t, long long pixels, int channels, slice y, 
                            channels, lanes, relu, y);
 }
 
-/// A flat arena of floats to T: the working copy of the weights after they were loaded.
+/// Converts a flat arena of floats to T: makes the working copy of the weights after they were loaded.
 ///   launch(float const* from, T* to)
 inline kernel_spec narrow(storage t, long long count) {
   int const lanes = count % 4 == 0 ? 4 : 1;

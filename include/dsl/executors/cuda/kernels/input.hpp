@@ -8,16 +8,16 @@
 /// Specs of kernels/input.cuh.
 namespace dsl::cu::kernels::TYPENET_MODE {
 
-/// A batch of (sample, channel, row, column) floats, as the host has it, to packed channels-last.
+/// Converts a batch of (sample, channel, row, column) floats, the host's layout, to packed channels-last.
 ///   launch(float const* from, T* to)
 inline kernel_spec load_pictures(storage t, int batch, shape const& s) {
   return detail::pointwise("load_pictures", t, batch * s.size(), batch, s.channels, static_cast<int>(s.area()));
 }
 
-/// A batch from a data set in device memory: gathered, augmented, mean-subtracted, with its labels; the bits of
-/// data/pipeline.hpp where T is float. pictures: (all, channels, height, width) bytes; mean: one picture of floats, or
-/// null; order: the epoch's permutation, or null for pictures as they come; step_state says position, epoch and seed;
-/// labels and all_labels may be null together.
+/// A batch from a data set in device memory: gathered, augmented, mean-subtracted, with its labels; with T = float it
+/// has the bits of data/pipeline.hpp. pictures: (all, channels, height, width) bytes; mean: one picture of floats, or
+/// null; order: the epoch's permutation, or null for the stored order; step_state has position, epoch and seed; labels
+/// and all_labels may be null together.
 ///   launch(unsigned char const* pictures, int const* all_labels, float const* mean, unsigned const* order,
 ///          step_state const*, T* images, int* labels)
 inline kernel_spec gather_pictures(storage t, int batch, shape const& s, augmentation_numbers const& a) {

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <string_view>
 
-/// Specs of kernels/pool2d.cuh. `in` and `out` are the shapes of a sample, x and y say where its input (or that one's
-/// gradient) and its output (or that one's gradient) lie. The argmax is packed channels-last.
+/// Specs of kernels/pool2d.cuh. `in` and `out` are the shapes of a sample; x and y are the places of its input and its
+/// output, or of their gradients. The argmax is packed channels-last.
 namespace dsl::cu::kernels::TYPENET_MODE {
 
-/// Bytes of one argmax: a place in the window.
+/// Returns the bytes of one argmax, a position in the window.
 constexpr int argmax_bytes(window const& w) { return w.height * w.width <= 256 ? 1 : 2; }
 
 }  // namespace dsl::cu::kernels::TYPENET_MODE
@@ -31,7 +31,7 @@ inline kernel_spec pool2d_spec(std::string_view function, storage t, int batch, 
 
 namespace dsl::cu::kernels::TYPENET_MODE {
 
-/// The argmax is written only where `saves` (training); pass null otherwise.
+/// The argmax is written only if `saves` (training); pass null otherwise.
 ///   launch(T const* x, T* y, void* argmax)
 inline kernel_spec max_pool2d_forward(storage t, int batch, shape const& in, shape const& out, window const& w, slice x,
                                       slice y, bool saves) {

@@ -14,11 +14,11 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// A kernel's parameters as its text has them, without the shape: {"T const* x", "T* y"}.
+/// A kernel's parameters as in its text, without the shape: {"T const* x", "T* y"}.
 struct kernel_signature {
   std::string shape{};  // "activation_shape"
   std::vector<std::string> parameters{};
-  bool by_lanes = false;  // it has a second template parameter, for which shape.lanes may stand
+  bool by_lanes = false;  // it has a second template parameter, which is shape.lanes
 };
 
 }  // namespace dsl::cu::TYPENET_MODE
@@ -44,8 +44,8 @@ inline std::string trimmed(std::string_view text) {
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Looks up `KERNEL void function(shape s, ...)` in the kernels' text, the only place where parameters are written
-/// down. Throws executor_error where there is no such kernel.
+/// Looks up `KERNEL void function(shape s, ...)` in the kernels' text, the only place that lists parameters. Throws
+/// executor_error if there is no such kernel.
 [[gnu::cold]] inline kernel_signature signature_of(std::string_view function) {
   std::string const head = "KERNEL void " + std::string(function) + "(";
   for (source_file const& file : kernel_sources) {
@@ -68,7 +68,7 @@ namespace dsl::cu::TYPENET_MODE {
   throw executor_error("cuda: there is no kernel " + std::string(function));
 }
 
-/// As C++ and as the simulated device read it: 64, -1, 0x1p-3f. Never with another locale's decimal comma.
+/// Returns a number as both C++ and the simulated device read it: 64, -1, 0x1p-3f, independent of the locale.
 inline std::string text_of(constant const& c) {
   if (!c.is_float) return std::to_string(c.integer);
   char digits[32];
@@ -79,8 +79,7 @@ inline std::string text_of(constant const& c) {
   return text + "f";
 }
 
-/// The __global__ function for a spec. In front of it a comment that says the same in plain words, for a simulated
-/// device:
+/// Returns the __global__ function for a spec, preceded by a comment with the same content for a simulated device:
 ///   // dsl-kernel k7 sum bf16 64 96 8 1 0 96 0 96 0 0 0 ...
 ///   static_assert(sizeof(sum_shape) == 92);
 ///   extern "C" __global__ void __launch_bounds__(256) k7(sum_inputs<bf16> in, bf16* y) {
@@ -115,7 +114,7 @@ inline std::string text_of(constant const& c) {
          (signature.by_lanes ? ", shape.lanes" : "") + ">(shape" + names + ");\n}\n";
 }
 
-/// One program with a function k<first>, k<first + 1> ... for each spec. Compiler messages name the .cuh files.
+/// Returns a program with a function k<first>, k<first + 1> ... for each spec. Compiler messages name the .cuh files.
 [[gnu::cold]] inline std::string program_text(std::span<kernel_spec const> specs, int first = 0) {
   std::string text;
   for (source_file const& file : kernel_sources) text += "#line 1 \"" + std::string(file.name) + "\"" + file.text;

@@ -5,14 +5,14 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// A piece of the kernels' text. Each .cuh file is one string literal, so that headers need no file at run time; tests
-/// cut off its first and last line and compile the rest as C++.
+/// A piece of the kernels' text. Each .cuh file is one string literal, so that no file is needed at run time; tests cut
+/// off its first and last line and compile the rest as C++.
 struct source_file {
   char const* name;
   char const* text;
 };
 
-/// In the order in which they build on each other.
+/// In the order of their dependencies.
 inline constexpr source_file kernel_sources[] = {
     {
         "prelude.cuh",

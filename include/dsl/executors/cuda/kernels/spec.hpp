@@ -15,11 +15,11 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// What activations, their gradients and the working copy of the weights are kept in; arithmetic is always float.
+/// The type of activations, their gradients and the working copy of the weights; arithmetic is always float.
 enum class storage : unsigned char { bf16, f32 };
 
 constexpr int bytes_of(storage t) { return t == storage::bf16 ? 2 : 4; }
-/// The type in the kernels' text.
+/// Returns the type's name in the kernels' text.
 constexpr char const* name_of(storage t) { return t == storage::bf16 ? "bf16" : "float"; }
 
 /// A tensor's place in a channels-last buffer of `channels` channels: it begins at channel `offset`.
@@ -28,7 +28,7 @@ struct slice {
   int offset = 0;
 };
 
-/// One number of a kernel's shape: an int or a float, four bytes either way.
+/// A number of a kernel's shape: an int or a float, both of four bytes.
 struct constant {
   bool is_float = false;
   std::int32_t integer = 0;
@@ -40,8 +40,8 @@ struct constant {
   friend bool operator==(constant const&, constant const&) = default;
 };
 
-/// A kernel for one shape: which function of the kernels' text, its constants, and how to launch it. The functions that
-/// make one (kernels.hpp) say which arguments the launch takes.
+/// A kernel for one shape: the function of the kernels' text, its constants, and how to launch it. The functions that
+/// make specs (kernels.hpp) list the arguments of the launch.
 struct kernel_spec {
   std::string_view function{};
   cu::storage storage = cu::storage::f32;
@@ -49,21 +49,21 @@ struct kernel_spec {
   unsigned blocks_x = 1;
   unsigned blocks_y = 1;
   unsigned threads = 1;
-  long long scratch_bytes = 0;  // of device memory for partial results; anything may be in it
+  long long scratch_bytes = 0;  // device memory for partial results; its content does not matter
   int counters = 0;             // unsigned numbers in device memory: 0 before the first launch, and again after each
 
   friend bool operator==(kernel_spec const&, kernel_spec const&) = default;
 };
 
-/// What changes from step to step; lies in device memory, so that a captured graph can be replayed. As in tensors.cuh.
+/// What changes from step to step. It is in device memory, so that a captured graph can be replayed. As in tensors.cuh.
 struct step_state {
-  std::uint64_t step = 0;          // of the whole training: keys dropout. update counts it up
-  std::uint64_t seed = 0;          // the engine's, which kernels must not have in them: keys dropout and augmentation
-  std::uint64_t position = 0;      // in the epoch's order, of the batch's first picture. update moves it on
+  std::uint64_t step = 0;          // of the whole training: keys dropout. update increments it
+  std::uint64_t seed = 0;          // the engine's, no constant of the kernels: keys dropout and augmentation
+  std::uint64_t position = 0;      // of the batch's first picture in the epoch's order. update advances it
   std::int32_t epoch = 0;          // keys augmentation
-  float learning_rate = 0;         // of the update: Adam's with its corrections in it
-  std::uint32_t first_sample = 0;  // of this device's share within the whole batch: keys dropout
-  float shrink = 0;                // update_numbers
+  float learning_rate = 0;         // of the update; for Adam with its bias corrections
+  std::uint32_t first_sample = 0;  // of this device's share of the whole batch: keys dropout
+  float shrink = 0;                // see update_numbers
   float epsilon = 0;
 };
 static_assert(sizeof(step_state) == 48);
@@ -72,7 +72,7 @@ static_assert(sizeof(step_state) == 48);
 
 namespace dsl::cu::kernels::detail::TYPENET_MODE {
 
-/// Counts in kernels are ints; a launch's last block may reach a little beyond.
+/// The limit of counts, which are ints in kernels; a launch's last block may exceed it a little.
 inline constexpr long long largest_count = 2'000'000'000;
 
 [[gnu::cold]] inline int checked_count(std::string_view function, long long count) {
@@ -86,7 +86,7 @@ inline void append(std::vector<constant>& to, constant c) { to.push_back(c); }
 inline void append(std::vector<constant>& to, slice s) { to.insert(to.end(), {s.channels, s.offset}); }
 inline void append(std::vector<constant>& to, window const& w) { to.insert(to.end(), {w.height, w.width, w.stride}); }
 
-/// The members of a kernel's shape in their order, nested ones too.
+/// Returns the members of a kernel's shape in their order, nested ones included.
 template <class... Members>
 std::vector<constant> constants_of(Members const&... members) {
   std::vector<constant> all;
@@ -96,7 +96,7 @@ std::vector<constant> constants_of(Members const&... members) {
 
 constexpr long long ceil_div(long long n, long long by) { return (n + by - 1) / by; }
 
-/// One thread for each of `units`. Small launches take small blocks, to reach more multiprocessors.
+/// Returns a spec with one thread for each of `units`. Small launches get small blocks, to use more multiprocessors.
 template <class... Members>
 kernel_spec pointwise(std::string_view function, storage t, long long units, Members const&... members) {
   checked_count(function, units);
@@ -106,7 +106,7 @@ kernel_spec pointwise(std::string_view function, storage t, long long units, Mem
   return s;
 }
 
-/// How many neighbouring channels a thread takes: 16 bytes of them where every row begins at a multiple of that.
+/// Returns how many neighbouring channels a thread takes: 16 bytes of them if every row begins at a multiple of that.
 inline int lanes_of(storage t, int channels, std::initializer_list<slice> slices) {
   int const full = 16 / bytes_of(t);
   bool aligned = channels % full == 0;

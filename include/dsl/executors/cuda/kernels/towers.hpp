@@ -10,29 +10,30 @@
 /// Specs of kernels/towers.cuh.
 namespace dsl::cu::kernels::TYPENET_MODE {
 
-/// `count` gradients to floats where stage_map (as in update()) says that they were made in T.
+/// Converts `count` gradients to floats where stage_map, as in update(), says that they were computed in T.
 ///   launch(T const* stage, unsigned char const* stage_map, float* gradients)
 inline kernel_spec widen_staged(storage t, long long count) {
   int const lanes = count % 4 == 0 ? 4 : 1;
   return detail::pointwise("widen_staged", t, count / lanes, detail::checked_count("widen_staged", count), lanes);
 }
 
-/// Moves `count` running moments by those of each of `parts`, one after the other. A part is `count` numbers and the
+/// Updates `count` running moments by those of each of `parts`, one after the other. A part is `count` numbers and the
 /// number of towers that they are the sum of: 0 for none. keep: the momentum of each.
 ///   launch(float const* parts, float const* keep, float* running)
 inline kernel_spec move_moments(storage t, long long count, int parts) {
   return detail::pointwise("move_moments", t, count, detail::checked_count("move_moments", count), parts);
 }
 
-/// Numbers of one tower's part in join_moments(): each layer's means and summed squares of deviations, in turn, then
-/// how many values of a channel they are of.
+/// Returns the size of one tower's part in join_moments(): each layer's means and sums of squared deviations, in turn,
+/// then the number of values per channel.
 inline int moments_of_part(std::span<batch_norm_layer const> layers) {
   int all = 1;
   for (batch_norm_layer const& b : layers) all += 2 * b.channels;
   return all;
 }
 
-/// Statistics of a batch from those of its `parts`, and the update of the running ones, as batch_norm_statistics().
+/// Joins the statistics of a batch from those of its `parts`, and updates the running ones as batch_norm_statistics()
+/// does.
 ///   launch(batch_norm_forwards, float const* parts)
 inline kernel_spec join_moments(storage t, std::span<batch_norm_layer const> layers, int parts, bool unbiased) {
   if (layers.empty() || layers.size() > batch_norm_group)

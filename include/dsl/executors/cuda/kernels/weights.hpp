@@ -10,15 +10,15 @@
 namespace dsl::cu::kernels::TYPENET_MODE {
 
 struct update_options {
-  bool copies = false;  // the new weights also go to a working copy in T
+  bool copies = false;  // new weights are also written to a working copy in T
   bool staged = false;  // some gradients are read from a staging arena in T
-  int advance = 0;      // how far step_state::position moves
+  int advance = 0;      // by how much step_state::position increases
 };
 
 /// The optimizer's step on flat arenas of `count` numbers, with the bits of host::update, then step_state::step++. All
-/// arenas have the same offsets; slots lie one after the other. stage_map: a byte for every 16 numbers, not 0 where
-/// their gradient lies in `stage`. Null: slots that the rule does not have, scale where it clips no norm; copy, stage
-/// and stage_map where the options don't ask for them.
+/// arenas have the same offsets; slots lie one after the other. stage_map: a byte for every 16 numbers, not 0 if their
+/// gradient is in `stage`. These are null: slots that the rule does not have; scale if it clips no norm; copy, stage
+/// and stage_map unless the options ask for them.
 ///   launch(float* parameters, float const* gradients, float* slots, T* copy, T const* stage,
 ///          unsigned char const* stage_map, float const* scale, step_state*)
 inline kernel_spec update(storage t, update_rule const& rule, long long count, update_options const& o) {
@@ -31,7 +31,7 @@ inline kernel_spec update(storage t, update_rule const& rule, long long count, u
                            number(1 - rule.first_decay), number(rule.second_decay), number(1 - rule.second_decay),
                            number(rule.clip.value), rule.clip.norm > 0, o.copies, o.staged, o.advance);
 }
-/// What update() scales gradients by, so that all together have a length of at most rule.clip.norm.
+/// Computes the factor by which update() scales gradients, so that their norm is at most rule.clip.norm.
 ///   launch(float const* gradients, T const* stage, unsigned char const* stage_map, float* scale, double* scratch,
 ///          unsigned* counters)
 inline kernel_spec measure(storage t, update_rule const& rule, long long count, bool staged) {
@@ -45,8 +45,8 @@ inline kernel_spec measure(storage t, update_rule const& rule, long long count, 
   return s;
 }
 
-/// batch_norm with its running moments folded into the convolution in front of it: weights and bias for inference.
-/// inner: numbers of one filter, height * width * in. bias may be null.
+/// Folds a batch_norm with running moments into the convolution before it: weights and bias for inference. inner: size
+/// of one filter, height * width * in. bias may be null.
 ///   launch(float const* kernel, float const* bias, float const* gamma, float const* beta, float const* moving_mean,
 ///          float const* moving_variance, T* folded, float* folded_bias)
 inline kernel_spec fold_batch_norm(storage t, int out_channels, int inner, double epsilon) {
