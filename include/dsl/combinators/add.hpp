@@ -5,7 +5,7 @@
 
 namespace dsl {
 
-/// Several branches on the same input, summed. A residual block is add<identity, ...>.
+/// The sum of several branches on the same input. A residual block is add<identity, ...>.
 template <class... Branches>
 struct add {
   using children = types<Branches...>;

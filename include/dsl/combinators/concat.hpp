@@ -5,8 +5,8 @@
 
 namespace dsl {
 
-/// Several branches on the same input, their channels one after the other. Where our own kernel makes a branch's last
-/// value, as every batch_norm and pool in training does, it writes it where it belongs and nothing is copied; a
+/// Several branches on the same input, with their channels concatenated. If typenet's own kernel computes the last
+/// value of a branch, as for every batch_norm and pool in training, it writes directly into the result; the output of a
 /// library's convolution, as in inference, is copied.
 template <class... Branches>
 struct concat {

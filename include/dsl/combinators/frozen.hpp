@@ -17,7 +17,7 @@ struct frozen_each<types<Layers...>> {
   using type = types<frozen<Layers>...>;
 };
 
-/// In a list frozen<A, B> is frozen<A>, frozen<B>, so that weights keep their names.
+/// In a list, frozen<A, B> is frozen<A>, frozen<B>, so that weights keep their names.
 template <class First, class Second, class... Rest>
 inline constexpr bool stands_for_several<frozen<First, Second, Rest...>> = true;
 template <class First, class Second, class... Rest>
@@ -38,10 +38,10 @@ constexpr value lower_frozen(builder& b, value in) {
 
 }  // namespace detail
 
-/// Layers whose parameters training leaves as they are, one after the other. The plan has no gradients and no optimizer
-/// slots for them, and in front of the first layer that learns no backward pass. batch_norm normalises by its running
-/// statistics, which stay as they are; dropout still drops. Weights keep the names that they have without frozen<...>,
-/// so a body that was trained elsewhere loads:
+/// Layers in sequence whose parameters training does not change. The plan has no gradients and no optimizer slots for
+/// them, and no backward pass before the first layer that learns. batch_norm uses its running statistics, which do not
+/// change either; dropout still drops. Weights have the same names as without frozen<...>, so that the weights of a
+/// body trained elsewhere can be loaded:
 ///   using model = dsl::network<dsl::image<3, 32, 32>, dsl::frozen<body>, dsl::dense<5>, dsl::softmax>;
 template <class... Layers>
 struct frozen {

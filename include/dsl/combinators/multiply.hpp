@@ -5,8 +5,8 @@
 
 namespace dsl {
 
-/// Two branches on the same input, multiplied number by number. Where one has a single channel, or a single pixel, and
-/// the other more, it counts for all of them. multiply<identity, sequential<global_avg_pool2d, ..., sigmoid>> is a
+/// The elementwise product of two branches on the same input. If one has a single channel, or a single pixel, and the
+/// other more, it is broadcast. multiply<identity, sequential<global_avg_pool2d, ..., sigmoid>> is a
 /// squeeze-and-excitation block (Hu et al. 2018).
 template <class... Branches>
 struct multiply {

@@ -37,8 +37,7 @@ template <label Prefix, int Number>
   requires(Number >= 0)
 inline constexpr auto numbered_label = detail::numbered_label<Prefix, Number>();
 
-/// One layer after the other, whose weights are called 0, 1, ... within the next name around them, as those of an
-/// nn.Sequential are.
+/// Layers in sequence whose weights are named 0, 1, ... within the next outer name, as in an nn.Sequential.
 template <class... Layers>
 struct numbered : sequential<Layers...> {
   static constexpr value lower(builder& b, value in) {
@@ -47,10 +46,10 @@ struct numbered : sequential<Layers...> {
   }
 };
 
-/// One layer after the other under a name: the weights of named<"conv1", conv2d<64, 7>> are conv1.weight and conv1.bias
-/// in a file of PyTorch's. Names nest: within another name they follow it and a dot. Between two names the places of
-/// the layers around do not count, but for those of numbered<...>; several layers under one name are numbered. A
-/// layer with a name and a number has the name alone: named<"a", named<"b", L>, relu> is a.b.
+/// Layers in sequence under a name: the weights of named<"conv1", conv2d<64, 7>> are conv1.weight and conv1.bias in a
+/// PyTorch file. Names nest: an inner name follows the outer one and a dot. Places of layers between two names do not
+/// count, except within numbered<...>; several layers under one name are numbered. A layer with a name and a number has
+/// only the name: named<"a", named<"b", L>, relu> is a.b.
 template <label Name, class... Layers>
 struct named {
   using children = typename sequential<Layers...>::children;

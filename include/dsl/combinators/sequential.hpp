@@ -21,7 +21,7 @@ struct joined<types<Layers...>> {
 template <class... First, class... Second, class... Rest>
 struct joined<types<First...>, types<Second...>, Rest...> : joined<types<First..., Second...>, Rest...> {};
 
-/// The layers that stand for one in a list: repeat<2, A, B> is A, B, A, B, and all others are themselves.
+/// The layers that a layer stands for in a list: repeat<2, A, B> stands for A, B, A, B, most layers for themselves.
 template <class Layer>
 struct spread {
   using type = types<Layer>;
@@ -68,7 +68,7 @@ constexpr value lower_in_turn(builder& b, value in, types<Layers...>) {
 
 }  // namespace detail
 
-/// One layer after the other.
+/// Layers in sequence.
 template <class... Layers>
 struct sequential {
   using children = typename detail::flattened<Layers...>::type;
@@ -76,7 +76,7 @@ struct sequential {
   static constexpr value lower(builder& b, value in) { return detail::lower_in_turn(b, in, children{}); }
 };
 
-/// Layers, Count times one after the other: sequential<A, repeat<2, B, C>> is sequential<A, B, C, B, C>.
+/// Layers in sequence, Count times: sequential<A, repeat<2, B, C>> is sequential<A, B, C, B, C>.
 template <int Count, class... Layers>
 struct repeat {
   using children = typename detail::spread<repeat>::type;
