@@ -19,11 +19,11 @@ struct activation {
 
 /// max(x, 0)
 struct relu : detail::activation<function::relu> {};
-/// x for x > 0, else Alpha x
+/// x for x > 0, otherwise Alpha x
 template <number... Alpha>
   requires(sizeof...(Alpha) <= 1)
 struct leaky_relu : detail::activation<function::leaky_relu, detail::number_at<Alpha...>(0, 0.3)> {};
-/// x for x > 0, else Alpha (e^x - 1); leaky_relu<> and elu<> have Keras's defaults, 0.3 and 1
+/// x for x > 0, otherwise Alpha (e^x - 1); leaky_relu<> and elu<> have Keras's defaults, 0.3 and 1
 template <number... Alpha>
   requires(sizeof...(Alpha) <= 1)
 struct elu : detail::activation<function::elu, detail::number_at<Alpha...>(0, 1)> {};

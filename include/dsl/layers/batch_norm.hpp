@@ -9,8 +9,8 @@
 namespace dsl {
 
 /// Batch normalisation over batch, height and width (Ioffe & Szegedy 2015): batch_norm<Momentum = 0.99, Epsilon =
-/// 1e-3>, with Keras's defaults. Momentum is the share of the running statistics kept in each step; running variances
-/// come from the biased batch variance.
+/// 1e-3>, with Keras's defaults. Momentum is the share of the running statistics that each step keeps; running
+/// variances are computed from the biased batch variance.
 template <number... MomentumAndEpsilon>
   requires(sizeof...(MomentumAndEpsilon) <= 2)
 struct batch_norm {

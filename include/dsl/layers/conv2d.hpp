@@ -14,16 +14,16 @@ struct bias {
 };
 }  // namespace option
 
-/// conv2d<64, kernel<3>, groups<32>>: see conv2d.
+/// The number of groups: conv2d<64, kernel<3>, groups<32>>, see conv2d.
 template <int Count>
 inline constexpr option::groups groups{Count};
-/// conv2d<64, 3, bias<false>> has no bias.
+/// Whether a conv2d has a bias: conv2d<64, 3, bias<false>>.
 template <bool IsAdded>
 inline constexpr option::bias bias{IsAdded};
 
 namespace detail {
 
-/// Height, width, stride, padding and groups as numbers, or by name.
+/// Height, width, stride, padding and groups, as numbers or by name.
 struct conv2d_arguments : window_arguments {
   enum : unsigned { groups_bit = first_free_bit, bias_bit = 2 * first_free_bit };
   int groups = 1;
@@ -57,9 +57,9 @@ struct conv2d_arguments : window_arguments {
   }
 };
 
-/// Whether a kernel with padding::same is likely to be meant. A square, or a line, may be larger than its input while
-/// each of its numbers meets one of the input; up to 3x3 it may have any input, as at the end of deep networks. Others
-/// must fit into it: conv2d<3, 64, 3> is mostly meant to be conv2d<64, 3, 3>.
+/// Whether a kernel with padding::same is plausible. A square, or a line, may exceed its input as long as each of its
+/// elements meets a pixel; up to 3x3 any input will do, as at the end of deep networks. Other kernels must fit into the
+/// input: conv2d<3, 64, 3> probably should be conv2d<64, 3, 3>.
 constexpr bool meets(int kernel, int input) { return kernel <= 3 || kernel < 2LL * input; }
 constexpr bool meets(int height, int width, shape const& in) {
   bool const usual = height == width || height == 1 || width == 1 || (height <= 3 && width <= 3);
@@ -84,7 +84,7 @@ constexpr value lower_conv2d(builder& b, value in, int filters, conv2d_arguments
                                                           .first = {in.shape.channels, h.padded, w.padded},
                                                           .second = {filters, o.height, o.width}});
   long long const area = narrow(1LL * o.height * o.width);
-  int const channels = in.shape.channels / (o.groups > 0 ? o.groups : 1);  // of a group
+  int const channels = in.shape.channels / (o.groups > 0 ? o.groups : 1);  // of one group
   b.parameter({.role = role::kernel,
                .dims = {filters, channels, o.height, o.width},
                .fan_in = narrow(channels * area),
@@ -99,11 +99,11 @@ constexpr value lower_conv2d(builder& b, value in, int filters, conv2d_arguments
 }  // namespace detail
 
 /// Cross-correlation with Filters kernels over all input channels, plus a bias. The numbers after Filters are the
-/// kernel's height and width (the same if there is one number) and the stride, then come the padding and the groups:
-/// conv2d<64, 3>, conv2d<64, 3, 3, 2, padding::valid>. Instead, or after the first numbers, options go by name:
-/// kernel<H, W>, stride<S>, pad<...> or padding, groups<G>, bias<false>. With several groups the channels and the
-/// filters are cut into as many equal parts, and each filter sees its own part alone: as many groups as channels are a
-/// depthwise convolution. Kernels start from Glorot's uniform distribution, biases from 0.
+/// kernel's height and width (equal if only one is given) and the stride, followed by padding and groups: conv2d<64,
+/// 3>, conv2d<64, 3, 3, 2, padding::valid>. Instead, or after the first numbers, options can be named: kernel<H, W>,
+/// stride<S>, pad<...> or padding, groups<G>, bias<false>. Groups split channels and filters into as many equal parts,
+/// and each filter sees only its own part; with as many groups as channels it is a depthwise convolution. Kernels are
+/// initialised from Glorot's uniform distribution, biases with 0.
 template <int Filters, auto... Options>
 struct conv2d {
   static constexpr value lower(builder& b, value in) {

@@ -7,7 +7,7 @@
 namespace dsl {
 namespace detail {
 
-/// The facts that an operation states, or those that hold for all.
+/// Returns the facts that an operation states, or those that hold for any.
 template <class Op>
 constexpr operations::row facts_of_own() {
   if constexpr (requires { Op::facts; })
@@ -24,7 +24,7 @@ inline constexpr custom_op custom_op_of{Op::name,
                                         [](custom_call<double> const& c) { Op::backward(c); },
                                         facts_of_own<Op>()};
 
-/// Lifts a function of one number and its derivative to whole tensors.
+/// Applies a function of one number, and its derivative, to whole tensors.
 template <class F>
 struct elementwise_op {
   static constexpr char const* name = F::name;
@@ -48,13 +48,13 @@ struct elementwise_op {
 
 }  // namespace detail
 
-/// A user's own operation. Op names itself and has, for float and double:
+/// A custom operation. Op has a name and, for float and double, these members:
 ///   static constexpr char const* name;
 ///   static constexpr dsl::shape output(dsl::shape input);
 ///   template <class T> static void forward(dsl::custom_call<T> const&);   // writes y from x
 ///   template <class T> static void backward(dsl::custom_call<T> const&);  // writes or adds to dx from x, y and dy
-/// It may state its facts, so that the plan keeps less: `static constexpr dsl::operations::row facts`, which begins as
-/// dsl::operations::custom does. What it does not say that it reads is not there. Runs on the CPU executors.
+/// It may state its facts, so that the plan keeps less: `static constexpr dsl::operations::row facts`, starting from
+/// dsl::operations::custom. Tensors that it does not claim to read are absent. Runs on the CPU executors.
 template <class Op>
 struct custom {
   static constexpr value lower(builder& b, value in) {
@@ -62,7 +62,7 @@ struct custom {
   }
 };
 
-/// A user's own activation: F has name, value(x) and derivative(x).
+/// A custom activation: F has name, value(x) and derivative(x).
 template <class F>
 struct elementwise {
   static constexpr value lower(builder& b, value in) {

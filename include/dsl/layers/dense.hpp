@@ -17,7 +17,7 @@ constexpr value lower_dense(builder& b, value in, int units) {
 
 }  // namespace detail
 
-/// Every output is a weighted sum of all inputs plus a bias. Takes a flat input.
+/// A fully connected layer: every output is a weighted sum of all inputs plus a bias. Its input must be flat.
 template <int Units>
 struct dense {
   static constexpr value lower(builder& b, value in) { return detail::lower_dense(b, in, Units); }

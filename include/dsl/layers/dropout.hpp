@@ -6,9 +6,9 @@
 
 namespace dsl {
 
-/// In training zeroes a share Rate of the values and divides the others by 1 - Rate; does nothing in inference. The
-/// random numbers depend on (seed, step, sample, layer) alone, so every executor and tower draws the same, and the
-/// backward pass draws them again instead of storing a mask.
+/// Dropout: in training it zeroes values with probability Rate and divides the others by 1 - Rate; in inference it does
+/// nothing. The random numbers depend only on (seed, step, sample, layer), so every executor and tower draws the same
+/// ones, and the backward pass draws them again instead of storing a mask.
 template <number Rate>
 struct dropout {
   static constexpr value lower(builder& b, value in) {

@@ -5,7 +5,7 @@
 
 namespace dsl {
 
-/// Channels, height and width become one row of numbers, in that order.
+/// Flattens channels, height and width, in that order, into one row of numbers.
 struct flatten {
   static constexpr value lower(builder& b, value in) {
     long long const all = in.shape.size();
@@ -14,7 +14,7 @@ struct flatten {
 };
 // flatten on 64x8x8 -> 4096
 
-/// Passes its input on; the plain branch of a residual block: add<identity, ...>.
+/// Returns its input; the shortcut of a residual block: add<identity, ...>.
 struct identity {
   static constexpr value lower(builder&, value in) { return in; }
 };

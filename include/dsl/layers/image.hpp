@@ -5,14 +5,14 @@
 
 namespace dsl {
 
-/// What a network can start with: it has a lower() without a value, and a shape.
+/// Satisfied by the input of a network: it has a shape, and a lower() without a value.
 template <class T>
 concept network_input = requires(value (*lower)(builder&)) {
   lower = &T::lower;
   T::value_shape.channels;
 };
 
-/// What goes into a network: pictures of Channels x Height x Width. The batch is no part of the type.
+/// The input of a network: pictures of Channels x Height x Width. The batch is not part of the type.
 template <int Channels, int Height, int Width>
 struct image {
   static constexpr shape value_shape{Channels, Height, Width};

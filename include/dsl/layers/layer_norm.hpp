@@ -8,8 +8,8 @@
 
 namespace dsl {
 
-/// Layer normalisation (Ba et al. 2016), layer_norm<Epsilon = 1e-5>, over the channels of each pixel, as Keras and
-/// ConvNeXt have it; over all numbers of a flat input. Epsilon is PyTorch's and ONNX's; Keras's is 1e-3.
+/// Layer normalisation (Ba et al. 2016), layer_norm<Epsilon = 1e-5>, over the channels of each pixel, as in Keras and
+/// ConvNeXt; over all values of a flat input. The default is that of PyTorch and ONNX; Keras's is 1e-3.
 template <number... Epsilon>
   requires(sizeof...(Epsilon) <= 1)
 struct layer_norm {

@@ -12,15 +12,15 @@ struct count_padding {
 };
 }  // namespace option
 
-/// The last window of a pool may begin on the picture and end beyond its padding, as with PyTorch's ceil_mode.
+/// Lets the last window of a pool begin on the picture and end beyond its padding, as PyTorch's ceil_mode does.
 inline constexpr option::ceil_mode ceil_mode{};
-/// count_padding<false>: an avg_pool2d's means are over the numbers on the picture alone.
+/// count_padding<false> makes an avg_pool2d average only over pixels of the picture.
 template <bool Counts>
 inline constexpr option::count_padding count_padding{Counts};
 
 namespace detail {
 
-/// Size and stride as numbers, or by name.
+/// Size and stride, as numbers or by name.
 struct pool2d_arguments : window_arguments {
   enum : unsigned { ceil_bit = first_free_bit, count_bit = 2 * first_free_bit };
   bool rounds_up = false;
@@ -44,11 +44,12 @@ struct avg_pool2d_arguments : pool2d_arguments {
     counts_padding = c.counts;
     return once(count_bit);
   }
-  /// What lies beyond the padding could be counted or not, and libraries differ.
+  /// Pixels beyond the padding could be counted or not, and libraries differ, so ceil_mode needs count_padding<false>.
   constexpr bool take(option::ceil_mode) { return !counts_padding && (rounds_up = once(ceil_bit)); }
 };
 
-/// With rounds_up, ceil_mode's: a window more where it begins on the picture or in the padding before it.
+/// Returns the extent of a pool. With rounds_up, for ceil_mode, there is one more window if it begins on the picture or
+/// in the padding before it.
 constexpr extent pool_extent(int input, int size, int stride, int before, int behind, bool rounds_up) {
   extent e = extent_of(input, size, stride, before, behind);
   if (rounds_up && stride > 0 && e.padded >= size) {
@@ -71,7 +72,7 @@ constexpr value lower_pool2d(builder& b, value in, op kind, pool2d_arguments o) 
   b.require(o.height <= h.padded && o.width <= w.padded, {.broken = rule::pool_window_fits_input,
                                                           .first = {in.shape.channels, h.padded, w.padded},
                                                           .second = {1, o.height, o.width}});
-  // max_pool2d remembers where in the window the maximum was, in at most two bytes
+  // max_pool2d stores the position of the maximum in the window, in at most two bytes.
   b.require(kind != op::max_pool2d || 1LL * o.height * o.width <= 65'536,
             {.broken = rule::pool_window_fits_16_bits, .first = in.shape, .found = 1LL * o.height * o.width});
   return b.append(
@@ -81,9 +82,9 @@ constexpr value lower_pool2d(builder& b, value in, op kind, pool2d_arguments o) 
 
 }  // namespace detail
 
-/// The largest value of each window; padding is no candidate, and the first of equal values gets the gradient. The
-/// numbers are the window's size and the stride, which is the size where there is none: max_pool2d<3, 2>. By name there
-/// are kernel<H, W>, stride<S>, pad<...> and ceil_mode; a window that is not square needs a stride.
+/// The largest value of each window. Padding never is the maximum, and the first of equal values gets the gradient. The
+/// numbers are the window's size and the stride, which defaults to the size: max_pool2d<3, 2>. Named options are
+/// kernel<H, W>, stride<S>, pad<...> and ceil_mode; a window that is not square needs a stride.
 template <auto... Options>
 struct max_pool2d {
   static constexpr value lower(builder& b, value in) {
@@ -92,8 +93,8 @@ struct max_pool2d {
 };
 // max_pool2d<3, 2> on 80x32x32 -> 80x15x15;  max_pool2d<3, 2, pad<1>> on 64x112x112 -> 64x56x56
 
-/// The mean of each window. Options are those of max_pool2d, and count_padding<false>: as in PyTorch zeros of the
-/// padding are counted otherwise. ceil_mode has to come after count_padding<false>.
+/// The mean of each window. It has the options of max_pool2d, and count_padding<false>; by default zeros of the padding
+/// count, as in PyTorch. ceil_mode must come after count_padding<false>.
 template <auto... Options>
 struct avg_pool2d {
   static constexpr value lower(builder& b, value in) {
@@ -103,7 +104,7 @@ struct avg_pool2d {
 };
 // avg_pool2d<7> on 336x7x7 -> 336x1x1
 
-/// The mean of each channel, whatever its size.
+/// The mean of each channel.
 struct global_avg_pool2d {
   static constexpr value lower(builder& b, value in) {
     detail::pool2d_arguments all;

@@ -5,8 +5,8 @@
 
 namespace dsl {
 
-/// e^x over the sum of all e^x: the probabilities of a classifier. As the last layer it is computed together with the
-/// cross-entropy loss, from the logits: its gradient is probability minus target, whatever the logits.
+/// Softmax, e^x divided by the sum of all e^x: the probabilities of a classifier. As the last layer it is fused with
+/// the cross-entropy loss, whose gradient with respect to the logits is probability minus target.
 struct softmax {
   static constexpr value lower(builder& b, value in) {
     b.require(in.shape.is_flat(), {.broken = rule::softmax_takes_a_flat_input, .first = in.shape});

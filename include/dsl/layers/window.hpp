@@ -5,11 +5,11 @@
 
 namespace dsl {
 
-/// `same` pads with zeros as TensorFlow does: the output has ceil(input / stride) rows, and an odd row of padding goes
-/// after the last. `valid` does not pad.
+/// `same` pads with zeros as TensorFlow does: the output has ceil(input / stride) rows, and if the padding is odd, the
+/// extra row is at the end. `valid` does not pad.
 enum class padding : unsigned char { same, valid };
 
-/// The options of convolutions and pools that have a name, as errors print them.
+/// The named options of convolutions and pools, as errors print them.
 namespace option {
 
 struct kernel {
@@ -24,28 +24,28 @@ struct pad {
 
 }  // namespace option
 
-/// conv2d<64, kernel<7>, stride<2>, pad<3>> is a 7x7 convolution in steps of 2 with 3 rows and columns of zeros on each
-/// side. Options come after the numbers, in any order, each at most once.
+/// Named options: conv2d<64, kernel<7>, stride<2>, pad<3>> is a 7x7 convolution with stride 2 and 3 rows and columns of
+/// zeros on each side. They come after the numbers, in any order, each at most once.
 template <int Height, int Width = Height>
 inline constexpr option::kernel kernel{Height, Width};
 template <int Step>
 inline constexpr option::stride stride{Step};
-/// pad<1> is one on each side, as in PyTorch; pad<1, 2> is one above and below, two left and right; pad<0, 0, 1, 1> is
-/// one below and one at the right.
+/// Padding: pad<1> is one on each side, as in PyTorch; pad<1, 2> is one above and below, two left and right; pad<0, 0,
+/// 1, 1> is one below and one on the right.
 template <int Top, int Left = Top, int Bottom = Top, int Right = Left>
 inline constexpr option::pad pad{Top, Left, Bottom, Right};
 
 namespace detail {
 
-/// Returns n, or the largest int: what does not fit an int breaks a rule elsewhere.
+/// Returns n, or the largest int: a number that does not fit an int breaks another rule.
 constexpr int narrow(long long n) { return n > 0x7fffffffLL ? 0x7fffffff : static_cast<int>(n); }
 
-/// Integers as template arguments, of whatever type.
+/// Satisfied by template arguments of any integer type.
 template <class T>
 concept whole_number = requires(T n) { n % n; };
 
-/// The arguments that describe a layer's window, read one after the other. take() returns false for one that the layer
-/// does not have, has already, or wants in front of the options by name.
+/// The arguments that describe a layer's window, read one after the other. take() returns false for an argument that
+/// the layer does not have, has already, or accepts only before named options.
 struct window_arguments {
   int height = 0;
   int width = 0;
@@ -53,9 +53,9 @@ struct window_arguments {
   padding pads = padding::same;
   option::pad zeros{};
   bool has_zeros = false;
-  unsigned given = 0;  // a bit for each option
+  unsigned given = 0;  // a bit per option
   int numbers = 0;
-  int wrong = -1;  // the first argument that was not taken
+  int wrong = -1;  // the first argument that was refused
 
   enum : unsigned { by_name = 1, kernel_bit = 2, stride_bit = 4, pad_bit = 8, first_free_bit = 16 };
 
@@ -73,13 +73,13 @@ struct window_arguments {
   }
 
  protected:
-  /// Notes an option by name.
+  /// Records a named option; false if it has been given before.
   constexpr bool once(unsigned bit) {
     bool const first = (given & bit) == 0;
     given |= bit | by_name;
     return first;
   }
-  /// Notes a number, which stands for that option.
+  /// Records a number, which stands for that option.
   constexpr bool number(unsigned bit, int& to, long long n) {
     bool const fits = (given & by_name) == 0 && n == static_cast<int>(n);
     given |= bit;
@@ -97,14 +97,15 @@ constexpr Arguments read_arguments() {
   return all;
 }
 
-/// Output rows or columns, and the zeros around the input's.
+/// The number of output rows or columns, and the padding of the input.
 struct extent {
   int size;    // of the output
-  int before;  // zeros in front
+  int before;  // zeros before the input
   int padded;  // input with all its zeros
 };
 
-/// extent_of(32, 3, 2, padding::valid) -> {15, 0, 32};  extent_of(32, 3, 1, padding::same) -> {32, 1, 34}
+/// Returns the extent for a padding: extent_of(32, 3, 2, padding::valid) -> {15, 0, 32}; extent_of(32, 3, 1,
+/// padding::same) -> {32, 1, 34}.
 constexpr extent extent_of(int input, int kernel, int stride, padding pad) {
   if (stride < 1 || kernel < 1) return {1, 0, input};
   if (pad == padding::valid) return {input < kernel ? 1 : (input - kernel) / stride + 1, 0, input};
@@ -114,14 +115,14 @@ constexpr extent extent_of(int input, int kernel, int stride, padding pad) {
   return {static_cast<int>(size), static_cast<int>(zeros / 2), narrow(input + zeros)};
 }
 
-/// extent_of(224, 7, 2, 3, 3) -> {112, 3, 230}
+/// Returns the extent for zeros before and after the input: extent_of(224, 7, 2, 3, 3) -> {112, 3, 230}.
 constexpr extent extent_of(int input, int kernel, int stride, int before, int behind) {
   long long const padded = 1LL * input + before + behind;
   if (stride < 1 || kernel < 1 || padded < kernel) return {1, before, narrow(padded)};
   return {narrow((padded - kernel) / stride + 1), before, narrow(padded)};
 }
 
-/// Breaks the rule of zeros on each side.
+/// Requires that the padding on each side is less than the window.
 constexpr void require_pads(builder& b, value const& in, option::pad const& p, int height, int width) {
   auto const side = [&](int zeros, int size) {
     b.require(zeros >= 0 && zeros < size,
