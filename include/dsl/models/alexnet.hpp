@@ -5,7 +5,7 @@
 
 namespace dsl::models {
 
-/// AlexNet in one column (Krizhevsky 2014).
+/// The one-column variant of AlexNet (Krizhevsky 2014).
 template <int Classes = 1000>
 struct alexnet : sequential<named<"features",                                                             //
                                   conv2d<64, 11, stride<4>, pad<2>>, relu, max_pool2d<3, 2>,              // 64x27x27

@@ -5,7 +5,7 @@
 
 namespace dsl::models {
 
-/// Adds Growth channels to what there is.
+/// Concatenates Growth new channels to its input.
 template <int Number, int Growth>
 struct dense_layer
     : concat<identity,
@@ -18,12 +18,12 @@ struct dense_block : dense_block<Count - 1, Growth, dense_layer<Count, Growth>, 
 template <int Growth, class... Layers>
 struct dense_block<0, Growth, Layers...> : sequential<Layers...> {};
 
-/// Halves height and width, with so many filters.
+/// Halves height and width, and outputs Filters channels.
 template <int Filters>
 struct transition
     : sequential<named<"norm", torch_norm>, relu, named<"conv", conv2d<Filters, 1, bias<false>>>, avg_pool2d<2>> {};
 
-/// DenseNet (Huang et al. 2017), with so many layers in its blocks.
+/// DenseNet (Huang et al. 2017); First to Fourth are the numbers of layers in its blocks.
 template <int Classes, int First, int Second, int Third, int Fourth, int Growth = 32, int Start = 64>
 struct densenet {
  private:

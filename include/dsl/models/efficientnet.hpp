@@ -6,7 +6,8 @@
 
 namespace dsl::models {
 
-/// A 1x1 convolution to Expansion times Inputs channels, a depthwise one, squeeze-and-excitation, and a 1x1 one back.
+/// A 1x1 convolution to Expansion times Inputs channels, a depthwise one, squeeze-and-excitation, and a 1x1 convolution
+/// to Filters.
 template <int Inputs, int Filters, int Kernel, int Stride, int Expansion>
 struct mbconv_path : named<"block", conv_norm_activation<Expansion * Inputs, 1, 1, 1, silu>,
                            conv_norm_activation<Expansion * Inputs, Kernel, Stride, Expansion * Inputs, silu>,
@@ -17,12 +18,12 @@ struct mbconv_path<Inputs, Filters, Kernel, Stride, 1>
     : named<"block", conv_norm_activation<Inputs, Kernel, Stride, Inputs, silu>,
             squeeze_excitation<Inputs, Inputs / 4, silu, sigmoid>, conv_norm_activation<Filters, 1, 1, 1, identity>> {};
 
-/// A path that changes the shape, and Count - 1 that don't, with shortcuts.
+/// A path that changes the shape, and Count - 1 that keep it, with shortcuts.
 template <int Inputs, int Filters, int Kernel, int Stride, int Expansion, int Count>
 struct mbconv_stage : numbered<sequential<mbconv_path<Inputs, Filters, Kernel, Stride, Expansion>>,
                                repeat<Count - 1, residual<mbconv_path<Filters, Filters, Kernel, 1, Expansion>>>> {};
 
-/// EfficientNet-B0 (Tan & Le 2019). In training torchvision leaves out whole blocks at random, which this does not.
+/// EfficientNet-B0 (Tan & Le 2019), without the stochastic depth that torchvision uses in training.
 template <int Classes = 1000>
 struct efficientnet_b0
     : sequential<named<"features", conv_norm_activation<32, 3, 2, 1, silu>,  // 32x112x112

@@ -5,21 +5,21 @@
 
 namespace dsl::models {
 
-/// A convolution without bias, normalised, and a relu.
+/// A convolution without bias, batch normalisation and ReLU.
 template <int Filters, auto... Options>
 struct basic_conv2d
     : sequential<named<"conv", conv2d<Filters, Options..., bias<false>>>, named<"bn", batch_norm<0.9, 1e-3>>, relu> {};
 
-/// Four branches side by side: 1x1; 1x1 and 3x3, twice; pool and 1x1. The third branch has a 3x3 kernel where the paper
-/// has 5x5, as torchvision's.
+/// Four branches: 1x1; 1x1 and 3x3, twice; pool and 1x1. The third branch has a 3x3 kernel instead of the paper's 5x5,
+/// as in torchvision.
 template <int First, int Second1x1, int Second, int Third1x1, int Third, int Fourth>
 struct googlenet_inception : concat<named<"branch1", basic_conv2d<First, 1>>,
                                     named<"branch2", basic_conv2d<Second1x1, 1>, basic_conv2d<Second, 3, pad<1>>>,
                                     named<"branch3", basic_conv2d<Third1x1, 1>, basic_conv2d<Third, 3, pad<1>>>,
                                     named<"branch4", max_pool2d<3, 1, pad<1>, ceil_mode>, basic_conv2d<Fourth, 1>>> {};
 
-/// GoogLeNet (Szegedy et al. 2015) with batch_norm and without the auxiliary classifiers. Where torchvision's
-/// pretrained one has transform_input, it scales the channels of its pictures first.
+/// GoogLeNet (Szegedy et al. 2015) with batch_norm and without the auxiliary classifiers. torchvision's pretrained one
+/// also rescales the channels of pictures if transform_input is set.
 template <int Classes = 1000>
 struct googlenet : sequential<named<"conv1", basic_conv2d<64, 7, stride<2>, pad<3>>>, max_pool2d<3, 2, ceil_mode>,  //
                               named<"conv2", basic_conv2d<64, 1>>,                                                  //

@@ -14,12 +14,12 @@ struct mnasnet_path
           conv2d<Expansion * Inputs, Kernel, stride<Stride>, pad<Kernel / 2>, groups<Expansion * Inputs>, bias<false>>,
           mnasnet_norm, relu, conv2d<Filters, 1, bias<false>>, mnasnet_norm> {};
 
-/// A path that changes the shape, and Count - 1 that don't, with shortcuts.
+/// A path that changes the shape, and Count - 1 that keep it, with shortcuts.
 template <int Inputs, int Filters, int Kernel, int Stride, int Expansion, int Count>
 struct mnasnet_stack : numbered<sequential<mnasnet_path<Inputs, Filters, Kernel, Stride, Expansion>>,
                                 repeat<Count - 1, residual<mnasnet_path<Filters, Filters, Kernel, 1, Expansion>>>> {};
 
-/// MnasNet-B1 of full width (Tan et al. 2019).
+/// MnasNet-B1 with width multiplier 1 (Tan et al. 2019).
 template <int Classes = 1000>
 struct mnasnet1_0 : sequential<named<"layers",                                                            //
                                      conv2d<32, 3, stride<2>, pad<1>, bias<false>>, mnasnet_norm, relu,   // 32x112x112

@@ -5,14 +5,14 @@
 
 namespace dsl::models {
 
-/// A convolution without bias, padded so that it would keep height and width, normalised and activated.
+/// A convolution without bias, padded to keep height and width at stride 1, followed by Norm and Activation.
 template <int Filters, int Kernel, int Stride, int Groups, class Activation, class Norm = torch_norm>
 struct conv_norm_activation
     : sequential<conv2d<Filters, Kernel, stride<Stride>, pad<(Kernel - 1) / 2>, groups<Groups>, bias<false>>, Norm,
                  Activation> {};
 
-/// A 1x1 convolution to Expansion times Inputs channels, a depthwise one, and a 1x1 one back to Filters; with a
-/// shortcut where the shape stays (Sandler et al. 2018).
+/// A 1x1 convolution to Expansion times Inputs channels, a depthwise one, and a 1x1 convolution to Filters; with a
+/// shortcut if the shape is kept (Sandler et al. 2018).
 template <int Inputs, int Filters, int Stride, int Expansion>
 struct inverted_residual_path : named<"conv", conv_norm_activation<Expansion * Inputs, 1, 1, 1, relu6>,
                                       conv_norm_activation<Expansion * Inputs, 3, Stride, Expansion * Inputs, relu6>,

@@ -8,16 +8,16 @@ namespace dsl::models {
 
 using mobilenet_v3_norm = batch_norm<0.99, 1e-3>;
 
-/// A quarter of the channels, rounded to a multiple of 8 that is at least 8 and no more than a tenth less.
+/// Returns a quarter of the channels, rounded to a multiple of 8 that is at least 8 and at most a tenth less.
+/// mobilenet_v3_squeezed(72) -> 24
 constexpr int mobilenet_v3_squeezed(int channels) {
   int const quarter = channels / 4, rounded = (quarter + 4) / 8 * 8;
   int const most = rounded > 8 ? rounded : 8;
   return 10 * most < 9 * quarter ? most + 8 : most;
 }
-// mobilenet_v3_squeezed(72) -> 24
 
-/// A 1x1 convolution to Expanded channels where those are more than Inputs, a depthwise one, squeeze-and-excitation
-/// where Excites, and a 1x1 one to Filters.
+/// A 1x1 convolution to Expanded channels if that is more than Inputs, a depthwise one, squeeze-and-excitation if
+/// Excites, and a 1x1 convolution to Filters.
 template <int Inputs, int Kernel, int Expanded, int Filters, bool Excites, class Activation, int Stride>
 struct mobilenet_v3_path;
 template <int Inputs, int Kernel, int Expanded, int Filters, class Activation, int Stride>
@@ -41,7 +41,7 @@ struct mobilenet_v3_path<Inputs, Kernel, Inputs, Filters, true, Activation, Stri
             squeeze_excitation<Inputs, mobilenet_v3_squeezed(Inputs), relu, hard_sigmoid>,
             conv_norm_activation<Filters, 1, 1, 1, identity, mobilenet_v3_norm>> {};
 
-/// The same with a shortcut where the shape stays.
+/// The path with a shortcut if it keeps the shape.
 template <int Inputs, int Kernel, int Expanded, int Filters, bool Excites, class Activation, int Stride = 1>
 struct mobilenet_v3_block
     : sequential<mobilenet_v3_path<Inputs, Kernel, Expanded, Filters, Excites, Activation, Stride>> {};

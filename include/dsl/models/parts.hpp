@@ -13,11 +13,12 @@
 #include <dsl/layers/pool2d.hpp>
 #include <dsl/layers/softmax.hpp>
 
-/// Published networks for pictures of 224x224. Their weights have the names and shapes that torchvision's have, so that
-/// a state_dict of the model of the same name loads; a softmax follows, which torchvision leaves to the loss.
+/// Published networks for pictures of 224x224. Their weights have torchvision's names and shapes, so that a state_dict
+/// of the model of the same name can be loaded. They end with a softmax, which torchvision leaves to the loss.
 namespace dsl::models {
 
-/// PyTorch's default: it keeps 0.9 of the running statistics, where it says that it takes 0.1 of the new ones.
+/// PyTorch's defaults. PyTorch's momentum of 0.1 is the share of the new statistics; here 0.9 is the share that is
+/// kept.
 using torch_norm = batch_norm<0.9, 1e-5>;
 
 /// The end of most networks.

@@ -6,7 +6,7 @@
 
 namespace dsl::models {
 
-/// Squeeze-and-excitation, or none.
+/// Squeeze-and-excitation; none if Squeezed is 0.
 template <int Channels, int Squeezed>
 struct regnet_excitation : named<"se", squeeze_excitation<Channels, Squeezed, relu, sigmoid>> {};
 template <int Channels>
@@ -26,7 +26,7 @@ struct regnet_first : sequential<add<named<"proj", conv_norm_activation<Filters,
 template <int Filters, int GroupWidth, int Squeezed>
 struct regnet_block : sequential<residual<regnet_path<Filters, 1, GroupWidth, Squeezed>>, relu> {};
 
-/// "block2-": what the names of the blocks of stage 2 begin with.
+/// The prefix of block names in a stage: "block2-" for stage 2.
 template <int Stage>
 inline constexpr auto regnet_prefix = [] {
   label prefix("block0-");
@@ -42,8 +42,8 @@ struct regnet_blocks
 template <int Stage, int Filters, int GroupWidth, int Squeezed, class... Blocks>
 struct regnet_blocks<Stage, 0, Filters, GroupWidth, Squeezed, Blocks...> : sequential<Blocks...> {};
 
-/// Count blocks of Filters channels in groups of GroupWidth. First and Later are the channels to which excitations of
-/// the first and of the later blocks squeeze, or 0.
+/// Count blocks of Filters channels in groups of GroupWidth. First and Later are the channels to which
+/// squeeze-and-excitation squeezes in the first and in later blocks; 0: none.
 template <int Stage, int Count, int Filters, int GroupWidth, int First = 0, int Later = 0>
 struct regnet_stage
     : named<numbered_label<"block", Stage>,
@@ -54,7 +54,7 @@ template <int Classes, class... Stages>
 struct regnet : sequential<named<"stem", conv_norm_activation<32, 3, 2, 1, relu>>,
                            named<"trunk_output", sequential<Stages...>>, classifier<"fc", Classes>> {};
 
-/// RegNets (Radosavovic et al. 2020) of 400 million multiply-adds, with and without squeeze-and-excitation.
+/// RegNets (Radosavovic et al. 2020) with 400 million multiply-adds, with and without squeeze-and-excitation.
 template <int Classes = 1000>
 struct regnet_y_400mf : regnet<Classes,                              //
                                regnet_stage<1, 1, 48, 8, 8, 12>,     // 48x56x56

@@ -9,7 +9,7 @@ namespace dsl::models {
 template <int Filters, int Stride>
 struct projection : named<"downsample", conv2d<Filters, 1, stride<Stride>, pad<0>, bias<false>>, torch_norm> {};
 
-/// Two 3x3 convolutions beside a shortcut.
+/// Two 3x3 convolutions, and a shortcut.
 template <int Filters, int Stride = 1, class Shortcut = identity>
 struct basic_block
     : sequential<add<sequential<named<"conv1", conv2d<Filters, 3, stride<Stride>, pad<1>, bias<false>>>,
@@ -18,7 +18,7 @@ struct basic_block
                      Shortcut>,
                  relu> {};
 
-/// A 1x1 convolution to Width channels, a 3x3 one in groups, and a 1x1 one to Filters, beside a shortcut.
+/// A 1x1 convolution to Width channels, a 3x3 one with groups, and a 1x1 convolution to Filters, and a shortcut.
 template <int Filters, int Width, int Groups, int Stride = 1, class Shortcut = identity>
 struct bottleneck
     : sequential<add<sequential<named<"conv1", conv2d<Width, 1, bias<false>>>, named<"bn1", torch_norm>, relu,
@@ -32,12 +32,12 @@ template <int Classes, class... Stages>
 struct resnet : sequential<named<"conv1", conv2d<64, 7, stride<2>, pad<3>, bias<false>>>, named<"bn1", torch_norm>,
                            relu, max_pool2d<3, 2, pad<1>>, Stages..., classifier<"fc", Classes>> {};
 
-/// A stage that begins with a block that halves height and width.
+/// A stage whose first block halves height and width.
 template <label Name, int Count, int Filters>
 struct basic_stage
     : named<Name, basic_block<Filters, 2, projection<Filters, 2>>, repeat<Count - 1, basic_block<Filters>>> {};
 
-/// ResNet (He et al. 2016), with so many blocks in its stages.
+/// ResNet of basic blocks (He et al. 2016); First to Fourth are the numbers of blocks in its stages.
 template <int Classes, int First, int Second, int Third, int Fourth>
 struct basic_resnet : resnet<Classes,                                          //
                              named<"layer1", repeat<First, basic_block<64>>>,  // 64x56x56
@@ -49,8 +49,8 @@ template <label Name, int Count, int Filters, int Width, int Groups, int Stride>
 struct bottleneck_stage : named<Name, bottleneck<Filters, Width, Groups, Stride, projection<Filters, Stride>>,
                                 repeat<Count - 1, bottleneck<Filters, Width, Groups>>> {};
 
-/// The same of bottlenecks. Width is that of the first stage's 3x3 convolutions, which are cut into Groups (ResNeXt;
-/// Xie et al. 2017); a stride is in the 3x3 convolution.
+/// ResNet of bottlenecks. Width is that of the 3x3 convolutions in the first stage, which have Groups groups (ResNeXt;
+/// Xie et al. 2017); the stride is in the 3x3 convolution.
 template <int Classes, int First, int Second, int Third, int Fourth, int Width = 64, int Groups = 1>
 struct bottleneck_resnet : resnet<Classes,                                                             //
                                   bottleneck_stage<"layer1", First, 256, Width, Groups, 1>,            // 256x56x56

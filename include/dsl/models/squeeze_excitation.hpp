@@ -6,7 +6,7 @@
 
 namespace dsl::models {
 
-/// Multiplies each of Channels with a number between 0 and 1 that follows from the means of all of them (Hu et al.
+/// Multiplies each channel by a factor between 0 and 1 that is computed from the means of all channels (Hu et al.
 /// 2018); the names of the two convolutions are torchvision's.
 template <int Channels, int Squeezed, class Activation, class Gate>
 struct squeeze_excitation : multiply<identity, sequential<global_avg_pool2d, named<"fc1", conv2d<Squeezed, 1>>,

@@ -5,7 +5,7 @@
 
 namespace dsl::models {
 
-/// A 1x1 convolution narrows, a 1x1 and a 3x3 one widen again.
+/// A 1x1 convolution that reduces the channels, and a 1x1 and a 3x3 one that expand them.
 template <int Squeezed, int Expanded>
 struct fire : sequential<named<"squeeze", conv2d<Squeezed, 1>>, relu,
                          concat<sequential<named<"expand1x1", conv2d<Expanded, 1>>, relu>,
@@ -25,7 +25,7 @@ struct squeezenet1_0
                  fire<32, 128>, repeat<2, fire<48, 192>>, fire<64, 256>, max_pool2d<3, 2, ceil_mode>,  // 512x13x13
                  fire<64, 256>> {};
 
-/// The same with fewer computations.
+/// SqueezeNet with fewer multiply-adds.
 template <int Classes = 1000>
 struct squeezenet1_1 : squeezenet<Classes,                                                              //
                                   conv2d<64, 3, stride<2>, pad<0>>, relu, max_pool2d<3, 2, ceil_mode>,  // 64x55x55
