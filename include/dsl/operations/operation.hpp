@@ -3,8 +3,8 @@
 
 namespace dsl {
 
-/// What a node computes, and the number of its operation's row in operations/table.hpp. Files keep these numbers: new
-/// operations go to the end.
+/// What a node computes; also the number of the operation's row in operations/table.hpp. Files store these numbers, so
+/// new operations go to the end.
 enum class op : unsigned char {
   input,
   conv2d,
@@ -24,17 +24,17 @@ enum class op : unsigned char {
   layer_norm,
 };
 
-/// Elementwise functions of op::activation; alpha is the slope of leaky_relu and the scale of elu.
+/// The elementwise functions of op::activation; alpha is the slope of leaky_relu and the scale of elu.
 enum class function : unsigned char { relu, leaky_relu, elu, sigmoid, tanh, silu, relu6, hard_sigmoid, hard_swish };
 
-/// What a parameter is to its layer. The last two are batch_norm's running statistics: no optimizer changes them.
+/// The role of a parameter in its layer. The last two are batch_norm's running statistics, which no optimizer changes.
 enum class role : unsigned char { kernel, bias, gamma, beta, moving_mean, moving_variance };
 
 }  // namespace dsl
 
 namespace dsl::operations {
 
-/// Values of a forward pass, as a set of bits.
+/// Values of a forward pass, as a bit set.
 enum class values : unsigned char { none = 0, first_input = 1, second_input = 2, output = 4 };
 constexpr values operator|(values a, values b) {
   return static_cast<values>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
@@ -48,12 +48,12 @@ constexpr values input_number(int i) { return i == 0 ? values::first_input : val
 /// How an operation's gradients are computed.
 enum class gradient_steps : unsigned char {
   none,              // it has no gradient
-  one_an_input,      // a step for each input; that of the first one computes the parameters' gradients, too
+  one_an_input,      // a step for each input; the first one's also computes the parameters' gradients
   weights_and_data,  // a step for the parameters and a step for the input
   copies,            // an input's gradient is the output's, or a slice of it
 };
 
-/// What a forward step in training keeps for the backward step, beside its input and output.
+/// What a forward step in training saves for the backward step, besides its input and output.
 enum class kept : unsigned char { nothing, statistics, argmax };
 
 /// When an operation's output is its input under another name, so that no step computes it.
@@ -62,20 +62,20 @@ enum class renames : unsigned char { never, in_inference, without_blocks };
 /// Whether a step may write its output into channels of a larger buffer.
 enum class slices : unsigned char { never, in_training, where_the_library_does, always };
 
-/// What shape an operation makes of its operands.
+/// The shape of an operation's output.
 enum class makes : unsigned char {
-  any_shape,     // what its node says
+  any_shape,     // any shape that its node states
   same_shape,    // that of its input
-  windows,       // one number a filter and window
-  pooled,        // one number a channel and window
-  flat,          // all numbers as channels of one pixel
+  windows,       // one value per filter and window
+  pooled,        // one value per channel and window
+  flat,          // all values as channels of one pixel
   units,         // a flat output of any size
   joined,        // the channels of all operands
-  common_shape,  // that which all operands have
+  common_shape,  // the shape that all operands have
   broadcast,     // the larger of two operands in channels and in pixels; the other has as many, or one
 };
 
-/// What of a node an operation looks at, beside its operands and parameters, as a set of bits.
+/// The fields of a node that an operation uses, besides operands and parameters, as a bit set.
 enum class options : unsigned char {
   none = 0,
   window = 1,
@@ -95,16 +95,16 @@ constexpr bool contains(options all, options some) {
 
 inline constexpr int most_roles = 4;
 
-/// The facts of an operation: what rules, plan and checker know of it. A row has no pointer to code, so that it is a
-/// constant to every compiler; loops, ONNX's operators and names of weights are in tables of their own, by its number.
+/// The facts of an operation that rules, plan and checker need. A row has no pointer to code, so that every compiler
+/// takes it for a constant; loops, ONNX operators and weight names are in separate tables, indexed by op.
 struct row {
   char const* name = "";
-  int inputs = 1;        // operands
-  bool or_more = false;  // operands beyond those
+  int inputs = 1;        // number of operands
+  bool or_more = false;  // whether it accepts more operands
   int parameters = 0;
   role roles[most_roles] = {};  // of the parameters, in the order of their declaration
-  unsigned char optional = 0;   // of them, as many of the last ones a node may do without
-  bool takes_flat = false;      // inputs of one pixel alone
+  unsigned char optional = 0;   // how many of the last ones a node may lack
+  bool takes_flat = false;      // whether inputs must have a single pixel
   makes output = makes::same_shape;
   operations::options options = operations::options::none;
 
@@ -113,13 +113,13 @@ struct row {
   unsigned char parameters_read = 0;  // by the backward steps: bit i is parameter i
   operations::kept kept = operations::kept::nothing;
 
-  bool forward_in_place = false;     // the output may lie where the input is
-  bool gradient_in_place = false;    // the input's gradient may lie where the output's is
-  bool gradient_over_input = false;  // the input's gradient may lie where the input is
+  bool forward_in_place = false;     // the output may overwrite the input
+  bool gradient_in_place = false;    // the input's gradient may overwrite the output's
+  bool gradient_over_input = false;  // the input's gradient may overwrite the input
   operations::slices slices = operations::slices::never;
   operations::renames renames = operations::renames::never;
 
-  bool mixes_samples = false;        // a sample's output depends on the others of its batch
+  bool mixes_samples = false;        // a sample's output depends on the other samples of its batch
   bool gives_probabilities = false;  // a sample's outputs are positive and their sum is 1
 };
 

@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// A function of each number, whose derivative follows from `reads`.
+/// A function of each value, whose derivative is computed from `reads`.
 constexpr row activation(char const* name, values reads, options used = options::none) {
   return {.name = name,
           .options = used,
@@ -15,7 +15,7 @@ constexpr row activation(char const* name, values reads, options used = options:
           .slices = slices::always};
 }
 
-/// By enum class function.
+/// The rows of activations, indexed by function.
 inline constexpr row activations[] = {
     activation("relu", values::output),
     activation("leaky_relu", values::output, options::slope),

@@ -8,13 +8,13 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// max(0, min(6, x)); a NaN stays one.
+/// max(0, min(6, x)); NaN stays NaN.
 template <class T>
 T up_to_6(T x) {
   return x < 0 ? T(0) : x > 6 ? T(6) : x;
 }
 
-/// The slope of a line from 0 to `most`, where the output was y; 0 beyond.
+/// Returns `slope` if the output y is strictly between 0 and `most`, otherwise 0.
 template <class T>
 T slope_inside(T y, T most, T slope) {
   return y > 0 && y < most ? slope : T(0);
@@ -23,7 +23,7 @@ T slope_inside(T y, T most, T slope) {
 template <class T>
 T apply(function f, T x, T alpha) {
   switch (f) {
-    case function::relu: return x < 0 ? T(0) : x;  // a NaN stays one
+    case function::relu: return x < 0 ? T(0) : x;  // NaN stays NaN
     case function::leaky_relu: return x > 0 ? x : alpha * x;
     case function::elu: return x > 0 ? x : alpha * detail::expm1(x);
     case function::sigmoid: return T(1) / (T(1) + detail::exp(-x));
@@ -36,7 +36,7 @@ T apply(function f, T x, T alpha) {
   return x;
 }
 
-/// The derivative where the output was y; silu's and hard_swish's from the input x.
+/// Returns the derivative at the output y; silu's and hard_swish's at the input x.
 template <class T>
 T derivative(function f, T x, T y, T alpha) {
   switch (f) {

@@ -7,7 +7,7 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// One operand after the other, so that any number of them is rounded as a row of sums is.
+/// Adds one operand after the other, so that rounding does not depend on how many there are.
 template <class T>
 inline constexpr loops<T> add_loops{.forward = [](host::bound_step<T> const& b, step_context const&) {
   copy(b.x, b.to, false);

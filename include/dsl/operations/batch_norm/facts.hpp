@@ -5,19 +5,19 @@
 
 namespace dsl::operations {
 
-/// Normalises each channel by its moments over the batch, in inference by running ones.
+/// Normalises each channel by its moments over the batch, or by running ones in inference.
 inline constexpr row batch_norm{.name = "batch_norm",
                                 .parameters = 4,
                                 .roles = {role::gamma, role::beta, role::moving_mean, role::moving_variance},
                                 .options = options::epsilon | options::momentum,
                                 .reads = {values::first_input},
-                                .parameters_read = 1,  // and beta for the mask of a fused relu
+                                .parameters_read = 1,  // also beta, for the mask of a fused relu
                                 .kept = kept::statistics,
                                 .gradient_over_input = true,
                                 .slices = slices::always,
                                 .mixes_samples = true};
 
-/// Scales and shifts each channel by its running moments, which stay as they are: batch_norm within frozen<...>.
+/// Scales and shifts each channel by its running moments, which do not change: batch_norm within frozen<...>.
 inline constexpr row frozen_batch_norm{.name = "batch_norm",
                                        .parameters = 4,
                                        .roles = {role::gamma, role::beta, role::moving_mean, role::moving_variance},

@@ -13,7 +13,7 @@ batch_norm_parameters<T> batch_norm_operands_of(host::bound_step<T> const& b) {
           b.parameter(role::moving_variance), b.parameter(role::bias)};
 }
 
-/// Takes the moments of the samples that are here; those of a whole batch among towers are the tower's to take.
+/// Normalises by the moments of this engine's samples; a tower handles those of the whole batch.
 template <class T>
 inline constexpr loops<T> batch_norm_loops{
     .forward =

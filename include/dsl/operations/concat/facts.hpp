@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// The channels of all operands, one after the other.
+/// The concatenated channels of all operands.
 inline constexpr row concat{.name = "concat",
                             .inputs = 2,
                             .or_more = true,

@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// Cross-correlation with kernels (out, in / groups, height, width), plus a bias or none.
+/// Cross-correlation with kernels (out, in / groups, height, width), with an optional bias.
 inline constexpr row conv2d{.name = "conv2d",
                             .parameters = 2,
                             .roles = {role::kernel, role::bias},

@@ -7,7 +7,7 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// Numbers of one channel, `Step` apart; a constant 1 where they are contiguous, so that compilers use vectors.
+/// The distance between pixels of a channel: a constant 1 if they are contiguous, so that compilers vectorise.
 struct one_apart {
   constexpr operator long long() const { return 1; }  // NOLINT(google-explicit-constructor): it stands for a number
 };
@@ -19,8 +19,8 @@ void with_steps(int x_block, int y_block, F f) {
     f(static_cast<long long>(x_block), static_cast<long long>(y_block));
 }
 
-/// Calls f(x row, y row, first, last, shift) for every pair of rows a kernel element joins: y columns [first, last)
-/// meet x columns column * stride + shift. Padding is skipped here, once for all three passes.
+/// Calls f(x row, y row, first, last, shift) for every pair of rows that a kernel element connects: y columns [first,
+/// last) read x columns column * stride + shift. Padding is skipped here for all three passes.
 template <class X, class Y, class XStep, class YStep, class F>
 void for_each_row(X x, Y y, XStep xs, YStep ys, shape const& in, shape const& out, window const& w, int kh, int kw,
                   F f) {
@@ -118,7 +118,7 @@ void conv2d_backward_data(view<T const> dy, T const* kernel, view<T> dx, window 
   });
 }
 
-/// In inference a step computes the batch_norm and the relu after it, too.
+/// In inference a step also computes the batch_norm and the relu that follow.
 template <class T>
 inline constexpr loops<T> conv2d_loops{
     .forward =

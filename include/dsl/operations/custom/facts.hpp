@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// What is known of a user's own operation. Whether its outputs are probabilities is the user's to know.
+/// The facts of a custom operation. Its author must know whether its outputs are probabilities.
 inline constexpr row custom{.name = "custom",
                             .output = makes::any_shape,
                             .reads = {values::first_input | values::output},

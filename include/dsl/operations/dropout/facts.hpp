@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// Zeros at random, and the other numbers divided by their share; nothing in inference.
+/// Zeroes values at random and scales up the others; does nothing in inference.
 inline constexpr row dropout{.name = "dropout",
                              .options = options::share,
                              .forward_in_place = true,

@@ -10,7 +10,7 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// Kept values are divided by 1 - rate. The backward pass draws the same numbers again. y may be x.
+/// Zeroes values and divides the others by 1 - rate. The backward pass draws the same numbers again. y may be x.
 template <class T>
 [[gnu::cold]] void dropout(view<T const> x, view<T> y, dropout_draw const& draw, bool accumulate) {
   T const scale = T(1) / (T(1) - static_cast<T>(draw.rate));
@@ -19,7 +19,7 @@ template <class T>
     auto const in = x.pixels(n, c);
     auto const out = y.pixels(n, c);
     for (long long i = 0; i < y.shape.area(); ++i) {
-      auto const element = static_cast<std::uint32_t>(c * y.shape.area() + i);  // counts up by one
+      auto const element = static_cast<std::uint32_t>(c * y.shape.area() + i);  // increases by one
       if (element % 4 == 0) four = draw.four(static_cast<std::uint32_t>(n), element / 4);
       add_to(out[i], draw.keeps(four.x[element % 4]) ? in[i] * scale : T(0), accumulate);
     }

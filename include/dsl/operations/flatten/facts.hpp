@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// The numbers of a sample in one row: (channel, row, column).
+/// The values of a sample in one row, ordered (channel, row, column).
 inline constexpr row flatten{.name = "flatten", .output = makes::flat, .renames = renames::without_blocks};
 
 }  // namespace dsl::operations

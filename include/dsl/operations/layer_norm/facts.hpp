@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// Normalises the channels of each pixel by their own moments, which the backward step computes again.
+/// Normalises the channels of each pixel by their own moments, which the backward step recomputes.
 inline constexpr row layer_norm{.name = "layer_norm",
                                 .parameters = 2,
                                 .roles = {role::gamma, role::beta},

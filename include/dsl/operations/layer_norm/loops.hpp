@@ -46,12 +46,12 @@ template <class T>
 }
 
 /// With g = dy gamma and h the normalised x, dx = (g - mean(g) - h mean(g h)) / sqrt(variance + epsilon). dx may be x
-/// or dy; where nobody wants it there are only the gradients of gamma and beta, sums over samples and pixels in double.
+/// or dy, or absent; the gradients of gamma and beta are sums over samples and pixels in double.
 template <class T>
 [[gnu::cold]] void layer_norm_backward(host::bound_step<T> const& b, step_context const&) {
   int const channels = b.x.shape.channels;
   T const* const gamma = b.parameter(role::gamma);
-  constexpr int most = 256;  // channels at a time, whose sums need no memory but the stack's
+  constexpr int most = 256;  // channels at a time, whose sums fit on the stack
   for (int begin = 0; b.gradient(role::gamma) && begin < channels; begin += most) {
     int const count = channels - begin < most ? channels - begin : most;
     double products[most] = {}, sums[most] = {};

@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// The product of two operands, each broadcast along channels and pixels where it has one and the other more.
+/// The product of two operands; an operand with one channel, or one pixel, is broadcast.
 inline constexpr row multiply{.name = "multiply",
                               .inputs = 2,
                               .output = makes::broadcast,

@@ -6,7 +6,7 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// An operand of multiply as if it had the output's shape: row(n, c)[i * step] is its number for channel c, pixel i.
+/// An operand of multiply with the output's shape: row(n, c)[i * step] is its value for channel c, pixel i.
 template <class T>
 struct broadcast {
   view<T> const& from;
@@ -28,8 +28,8 @@ template <class T>
     }
 }
 
-/// The gradient of one operand is dy times the other one, which is what the step reads, summed over the channels and
-/// pixels along which it was broadcast. Pixels are summed in double.
+/// Computes the gradient of one operand: dy times the other one, which the step reads, summed over the channels and
+/// pixels to which it was broadcast. Pixels are summed in double.
 template <class T>
 [[gnu::cold]] void multiply_backward(host::bound_step<T> const& b, step_context const&) {
   broadcast<T const> const other{b.x};

@@ -5,14 +5,14 @@
 
 namespace dsl::operations {
 
-/// The largest number of each window, of those on the picture; the backward step knows its place.
+/// The largest value of each window on the picture; the backward step reads its position.
 inline constexpr row max_pool2d{.name = "max_pool2d",
                                 .output = makes::pooled,
                                 .options = options::window,
                                 .kept = kept::argmax,
                                 .slices = slices::always};
 
-/// The mean of each window; zeros of the padding count or not.
+/// The mean of each window, with or without zeros of the padding.
 inline constexpr row avg_pool2d{.name = "avg_pool2d",
                                 .output = makes::pooled,
                                 .options = options::window | options::counted_padding,

@@ -8,7 +8,7 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// The part of a window that lies on the picture.
+/// The part of a window on the picture.
 struct pool_patch {
   window_part rows{};
   window_part columns{};
@@ -33,8 +33,8 @@ void for_each_window(shape const& in, shape const& out, window const& w, F f) {
                    window_part_of(column, w.width, w.stride, w.pad_left, in.width), in.width});
 }
 
-/// y is the largest value of each window, the first of equals, and NaN where the window has one, as in PyTorch; argmax
-/// receives its place in the window, row by row. Padding is no candidate.
+/// Computes the largest value of each window, the first of equal ones, and NaN if the window has one, as in PyTorch;
+/// argmax receives its position in the window, row-major. Padding is never the maximum.
 template <class T>
 [[gnu::cold]] void max_pool2d_forward(host::bound_step<T> const& b, step_context const&) {
   window const& w = b.node->window;
@@ -68,7 +68,7 @@ template <class T>
   });
 }
 
-/// Over how many numbers the mean of a window is taken.
+/// Returns the divisor of a window's mean.
 template <class T>
 T numbers_in(pool_patch const& p, node const& n) {
   return static_cast<T>(n.counts_padding ? n.window.height * n.window.width : p.size());

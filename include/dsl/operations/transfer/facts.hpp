@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// The input, on another device.
+/// The input, copied to another device.
 inline constexpr row transfer{.name = "transfer", .slices = slices::always};
 
 }  // namespace dsl::operations
