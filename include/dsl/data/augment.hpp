@@ -13,15 +13,15 @@
 #include <utility>
 
 namespace dsl::detail::TYPENET_MODE {
-inline constexpr int largest_augmentation = 1 << 20;  // pixels; sums of such numbers stay far from int's end
+inline constexpr int largest_augmentation = 1 << 20;  // pixels; sums of such numbers stay far from int's limits
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
 
-/// An augmentation in plain numbers, from which a GPU's kernel draws the same transforms as draw(): at most one thing
-/// that moves a picture, then one more flip, then one hole. By default it does nothing.
+/// An augmentation in plain numbers, from which a GPU kernel draws the same transforms as draw() does: at most one
+/// operation that moves a picture, then one more flip, then one hole. The default does nothing.
 struct augmentation_numbers {
-  bool shifts = false;  // shift_and_flip: it moves by shares of the picture, and may flip
+  bool shifts = false;  // shift_and_flip: moves by shares of the picture, and may flip
   bool shift_flips = false;
   dsl::interpolation interpolation = dsl::interpolation::nearest;
   double shift_height = 0;
@@ -31,42 +31,42 @@ struct augmentation_numbers {
   dsl::outside outside = dsl::outside::edge;
   bool flips = false;  // random_flip
   float flip_probability = 0;
-  int hole = 0;         // cutout's side; 0: none
-  int hole_epochs = 0;  // only in so many first ones; 0: in all
+  int hole = 0;         // side of cutout's square; 0: none
+  int hole_epochs = 0;  // only in the first so many epochs; 0: in all
   friend bool operator==(augmentation_numbers const&, augmentation_numbers const&) = default;
 };
 
 /// Keras's ImageDataGenerator(width_shift_range, height_shift_range, horizontal_flip, fill_mode="nearest"). Shifts are
-/// fractions of the picture: height 0.1 of 32 rows draws dy uniformly from [-3.2, 3.2) pixels.
-/// Nearest is Keras 2.0.9's interpolation, bilinear that of 2.1.4 and later.
+/// fractions of the picture: height 0.1 with 32 rows draws dy uniformly from [-3.2, 3.2) pixels. `nearest` is the
+/// interpolation of Keras 2.0.9, `bilinear` that of 2.1.4 and later.
 struct shift_and_flip {
   double width = 0.1;
   double height = 0.1;
   bool horizontal_flip = true;
   dsl::interpolation interpolation = dsl::interpolation::nearest;
 
-  /// One Philox block: key = seed, counter = (epoch, augment, sample); words: dy, dx, flip. Each shift is one float
-  /// product of an exact number in [-1, 1), so a GPU that draws for itself gets the same bits.
+  /// Draws one Philox block: key = seed, counter = (epoch, augment, sample); words: dy, dx, flip. Each shift is the
+  /// float product of a factor with an exact number in [-1, 1), so a GPU that draws by itself gets the same bits.
   transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const;
-  /// Joins what `all` has been told so far; false where that can't be.
+  /// Adds itself to the augmentation that `all` describes; returns false if they cannot be combined.
   [[gnu::cold]] bool describe(augmentation_numbers& all) const;
-  /// Throws option_error. An augmentation does so with every policy that has a check().
+  /// Throws option_error for invalid options. `augmentation` calls check() of every policy that has one.
   [[gnu::cold]] void check() const;
   friend bool operator==(shift_and_flip const&, shift_and_flip const&) = default;
 };
 
-/// draw() is called from several threads at once, and always gives the same for the same numbers.
+/// Satisfied by a class with draw(), which several threads may call at once, and which depends only on its arguments.
 template <class T>
 concept augmentation_policy = requires(T const& policy, dsl::shape const& picture) {
   { policy.draw(std::uint64_t{}, int{}, std::int64_t{}, picture) } -> std::same_as<transform>;
 };
-/// describe() is T's own: one that it inherits knows nothing of its draw().
+/// Whether T declares describe() itself: an inherited one knows nothing of T's draw().
 template <class T>
 concept describes_itself = std::same_as<decltype(&T::describe), bool (T::*)(augmentation_numbers&) const> ||
                            std::same_as<decltype(&T::describe), bool (T::*)(augmentation_numbers&) const noexcept>;
 
-/// Any policy with shift_and_flip's draw(), or none: `augmentation{}`. A copy shares the policy. One that has
-/// shift_and_flip's describe() as well can be drawn by a device; others are drawn by the loader's threads.
+/// Any policy with shift_and_flip's draw(), or none: `augmentation{}`. Copies share the policy. One that also has
+/// shift_and_flip's describe() can be drawn on a device; others are drawn by the loader's threads.
 class augmentation {
  public:
   augmentation() = default;
@@ -77,7 +77,7 @@ class augmentation {
 
   explicit operator bool() const { return policy_ != nullptr; }
   transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const;
-  /// False: only draw() can tell. Two with the same numbers draw the same.
+  /// Returns false if only draw() knows. Two augmentations with the same numbers draw the same transforms.
   [[gnu::cold]] bool describe(augmentation_numbers& numbers) const;
 
  private:

@@ -11,9 +11,9 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-// Templates, as in dataset.hpp: instantiated only where CIFAR-10 is read.
+// Templates, as in dataset.hpp, so that they are instantiated only where CIFAR-10 is read.
 
-/// The script fetches nothing while all files have the right sizes, so what is wrong has to go first.
+/// Returns advice to remove a file and run the script: it downloads nothing while all files have the right sizes.
 std::string fetch_again(std::string const& path);
 
 }  // namespace dsl::detail::TYPENET_MODE
@@ -21,20 +21,20 @@ std::string fetch_again(std::string const& path);
 namespace dsl::TYPENET_MODE {
 
 /// Maps files in CIFAR-10's binary format, `records` records of 3,073 bytes each: a label 0..9, then 1,024 red, 1,024
-/// green and 1,024 blue bytes, row by row. Nothing is believed: sizes and every label are checked. No mean is set.
+/// green and 1,024 blue bytes, row by row. Checks sizes and every label. Sets no mean.
 dataset read_cifar_files(std::vector<std::string> const& paths, std::int64_t records);
 
 /// CIFAR-10 (Krizhevsky 2009): 50,000 training and 10,000 test pictures of 3x32x32, ten classes.
 struct cifar10 {
   dataset train;
-  dataset test;  // has the *training* set's mean, as the recipe wants
+  dataset test;  // has the *training* set's mean, as in the recipe
 
-  /// Where the files are: `directory` when given, else $TYPENET_DATA, else $XDG_CACHE_HOME/typenet (~/.cache/typenet);
-  /// in each case there or in its cifar-10-batches-bin. Empty when there is none. One file is enough to be found:
-  /// load() then names those that are missing.
+  /// Returns the directory of the files: `directory` if given, otherwise $TYPENET_DATA, otherwise
+  /// $XDG_CACHE_HOME/typenet (~/.cache/typenet); in each case that directory or its cifar-10-batches-bin. Empty if
+  /// there is none. It need contain only one of the files; load() then names those that are missing.
   static std::string find(std::string const& directory = {});
 
-  /// Maps the six files (0.05 s from the page cache: labels and mean read every page) or throws data_error.
+  /// Maps the six files, in 0.05 s from the page cache, since labels and mean read every page. Throws data_error.
   static cifar10 load(std::string const& directory = {});
 
  private:

@@ -12,9 +12,10 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// One Philox block for each (seed, epoch, sample) and use.
+/// Returns one Philox block for each (seed, epoch, sample) and purpose.
 philox_block augmentation_words(purpose what, std::uint64_t seed, int epoch, std::int64_t sample);
-/// 0 .. n-1 of one word, each as likely as the others but for n in 2^32; without a loop, so that a GPU could do it.
+/// Returns one of 0 .. n-1 from one word, with equal probability up to n in 2^32; without a loop, so that a GPU can do
+/// it.
 constexpr int scaled(std::uint32_t word, int n) {
   return static_cast<int>((std::uint64_t{word} * static_cast<std::uint32_t>(n)) >> 32);
 }
@@ -23,10 +24,10 @@ constexpr int scaled(std::uint32_t word, int n) {
 
 namespace dsl::TYPENET_MODE {
 
-/// Pads a picture on every side by so many pixels and cuts out one of its own size anywhere in that: dy and dx are each
-/// one of -padding .. padding, all equally likely. The padding is zero, and so, the mean being subtracted, the mean
-/// picture's colour: He et al. 2015, section 4.2 ("4 pixels are padded on each side"), which with random_flip is the
-/// usual recipe of CIFAR-10. Philox: key = seed, counter = (epoch, random_crop, sample); words: dy, dx.
+/// Pads a picture on every side by `padding` pixels and cuts out one of its own size anywhere: dy and dx are each one
+/// of -padding .. padding, all equally likely. The padding is zero and thus, since the mean is subtracted, the mean
+/// picture's colour: He et al. 2015, section 4.2 ("4 pixels are padded on each side"). With random_flip this is the
+/// usual recipe for CIFAR-10. Philox: key = seed, counter = (epoch, random_crop, sample); words: dy, dx.
 struct random_crop {
   int padding = 4;
   dsl::outside outside = dsl::outside::zero;
@@ -36,7 +37,7 @@ struct random_crop {
   [[gnu::cold]] void check() const;
 };
 
-/// Left becomes right. Philox: counter = (epoch, random_flip, sample); word 0.
+/// Flips a picture horizontally. Philox: counter = (epoch, random_flip, sample); word 0.
 struct random_flip {
   double probability = 0.5;
 
@@ -45,14 +46,14 @@ struct random_flip {
   [[gnu::cold]] void check() const;
 };
 
-/// A square of so many pixels a side becomes zero (DeVries and Taylor 2017). Its centre is any pixel, so part of the
-/// square may lie beside the picture: rows centre - size/2 .. centre - size/2 + size-1. Their size for CIFAR-10 is 16.
-/// Philox: counter = (epoch, cutout, sample); words: the centre's row, its column.
-/// With `epochs` only in the run's so many first ones: the last ones, at low rates, then see whole pictures, as those
-/// of a test are; batch_norm's statistics become theirs.
+/// Zeroes a square of `size` pixels a side (DeVries and Taylor 2017). Its centre is any pixel, so part of the square
+/// may lie outside of the picture: rows centre - size/2 .. centre - size/2 + size-1. The paper's size for CIFAR-10 is
+/// 16. Philox: counter = (epoch, cutout, sample); words: the centre's row, its column. `epochs` limits it to the first
+/// epochs of a run: the last ones, at low learning rates, then see whole pictures like those of a test, and
+/// batch_norm's statistics adapt to them.
 struct cutout {
   int size = 16;
-  int epochs = 0;  // 0: all
+  int epochs = 0;  // 0: all epochs
 
   transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const;
   [[gnu::cold]] bool describe(augmentation_numbers& all) const;
@@ -64,11 +65,11 @@ struct cutout {
 namespace dsl::detail::TYPENET_MODE {
 
 [[gnu::cold, noreturn]] void refuse_order(char const* does, char const* has);
-/// What `next` draws, after `before`, as one: a transform moves, then flips, then cuts.
+/// Returns one transform for what `next` draws after `before`: a transform moves, then flips, then cuts.
 transform then(transform const& before, transform const& next);
 
 template <class Policy>
-constexpr int place_in_order = 0;  // of a user's own: what it draws will tell
+constexpr int place_in_order = 0;  // for custom policies: decided by what they draw
 template <>
 inline constexpr int place_in_order<random_crop> = 1;
 template <>
@@ -82,12 +83,12 @@ inline constexpr int place_in_order<cutout> = 3;
 
 namespace dsl::TYPENET_MODE {
 
-/// Several policies, one after the other. What they draw is independent of each other.
+/// Several policies, one after the other, which draw independently.
 ///   .augment = dsl::in_order{dsl::random_crop{.padding = 4}, dsl::random_flip{}, dsl::cutout{.size = 16}}
 ///   .augment = dsl::in_order{dsl::shift_and_flip{}, dsl::cutout{}}
-/// One may move the picture, then one may flip it, then one may cut it: other orders are an option_error, at once for
-/// typenet's own policies, for others in the first epoch in which they draw one, but flips of those may follow flips. A
-/// second random_flip would draw the same numbers, and undo the first.
+/// One may move the picture, then one may flip it, then one may cut it. Another order is an option_error: at once for
+/// typenet's own policies, and for custom ones, which may also add flips, in the first epoch in which they draw it. A
+/// second random_flip would draw the same numbers and undo the first.
 template <augmentation_policy... Policies>
 class in_order {
  public:

@@ -10,7 +10,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// The numbers of all columns but some, row by row.
+/// Returns the numbers of all columns except those in `left_out`, row by row.
 [[gnu::cold]] std::vector<float> numbers_without(csv_table const& table, std::vector<std::string> const& left_out,
                                                  int& columns);
 
@@ -18,14 +18,14 @@ namespace dsl::detail::TYPENET_MODE {
 
 namespace dsl::TYPENET_MODE {
 
-/// Reads a table whose columns `targets` are the values to be learnt from all the others, which are a sample's numbers
-/// in the file's order. Throws data_error that names line and column for a missing file, a line with more or fewer
-/// fields than the first, and a field that is no finite number.
+/// Reads a table whose columns `targets` are the values to be learnt from all other columns, which become a sample's
+/// numbers in the file's order. Throws data_error, naming line and column, for a missing file, a line with more or
+/// fewer fields than the first, and a field that is not a finite number.
 ///   dsl::dataset const houses = dsl::read_csv_values("houses.csv", {"price"}, {.ignore = {"id"}});
 dataset read_csv_values(std::string const& path, std::vector<std::string> const& targets, csv_options const& o = {});
 
-/// Reads a table whose column `target` has each sample's class, as a name. The classes are `class_names`, or, where
-/// none are given, all names that occur, in alphabetical order; for a test set give the training set's, which are
+/// Reads a table whose column `target` has each sample's class, as a name. The classes are `class_names` or, if none
+/// are given, all names that occur, in alphabetical order; for a test set pass the training set's,
 /// train.storage->class_names. Throws data_error as read_csv_values does, and for a class that is not among them.
 ///   dsl::dataset const flowers = dsl::read_csv_classes("iris.csv", "species");
 dataset read_csv_classes(std::string const& path, std::string const& target, std::vector<std::string> class_names = {},

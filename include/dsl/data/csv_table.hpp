@@ -12,13 +12,13 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// How a table's file is read. Fields may stand in double quotes, a quote within them twice, as RFC 4180 has it; lines
+/// How a table's file is read. Fields may be in double quotes, with a quote inside written twice, as in RFC 4180; lines
 /// end with \n or \r\n.
 struct csv_options {
   char separator = ',';
-  bool header = true;                 // the first line has the columns' names; else these are "0", "1", ...
-  std::vector<std::string> ignore{};  // columns that are left out
-  /// Draws the rows' order, for a file that is sorted and that a part will be tested with; 0: the file's order.
+  bool header = true;                 // the first line has the columns' names; otherwise these are "0", "1", ...
+  std::vector<std::string> ignore{};  // columns to leave out
+  /// Shuffles the rows, for a sorted file of which a part will be used for testing; 0: the file's order.
   std::uint64_t shuffle_seed = 0;
 };
 
@@ -26,7 +26,7 @@ struct csv_options {
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// A file's fields, line by line. Every line has as many as the first.
+/// The fields of a file, line by line. Every line has as many as the first.
 class csv_table {
  public:
   csv_table(csv_table const&) = delete;
@@ -39,7 +39,7 @@ class csv_table {
   /// Returns the line of the file in which a row begins, from 1.
   std::int64_t line(std::size_t row) const { return lines_[static_cast<std::size_t>(rows_[row])]; }
 
-  /// The column of that name; throws data_error where there is none, or several.
+  /// Returns the column of that name; throws data_error if there is none, or several.
   [[gnu::cold]] std::size_t column(std::string const& name) const;
   [[gnu::cold]] float number(std::size_t row, std::size_t column) const;
 
@@ -49,8 +49,8 @@ class csv_table {
 
   [[gnu::cold]] void find_rows(csv_options const& o);
 
-  /// Appends a line's fields, without quotes and where they stand in the file. False at the end; empty lines are
-  /// skipped.
+  /// Appends the fields of a line, without quotes, as views of the file's text. Returns false at the end; skips empty
+  /// lines.
   [[gnu::cold]] bool next_line();
 
   std::string path_;
@@ -60,8 +60,8 @@ class csv_table {
   std::int64_t line_ = 1, began_ = 1;
   std::vector<std::string> names_;
   std::vector<std::string_view> fields_;  // of text_
-  std::vector<std::int64_t> lines_;       // of the file, as they come
-  std::vector<std::int64_t> rows_;        // which of them each row is
+  std::vector<std::int64_t> lines_;       // line numbers in the file, in its order
+  std::vector<std::int64_t> rows_;        // per row: the index of its line
 };
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -91,7 +91,7 @@ TYPENET_INLINE bool csv_table::next_line() {
   while (at_ < text_.size() && (text_[at_] == '\n' || text_[at_] == '\r')) line_ += text_[at_++] == '\n' ? 1 : 0;
   if (at_ >= text_.size()) return false;
   began_ = line_;
-  std::size_t begin = at_, end = at_;  // of the field, as it is without quotes
+  std::size_t begin = at_, end = at_;  // of the field, without quotes
   bool quoted = false;
   auto const add = [&] {
     fields_.emplace_back(text_.data() + begin, end - begin);

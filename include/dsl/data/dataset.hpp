@@ -12,10 +12,10 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// What a sample's numbers are stored as.
+/// The type in which samples are stored.
 enum class element : unsigned char { byte, real };  // std::uint8_t, float
 
-/// A run of samples in memory: `count` of them, channel-major, one every `stride` bytes; `first` points to bytes, or to
+/// A run of samples in memory: `count` samples, channel-major, one every `stride` bytes; `first` points to bytes or to
 /// floats. A CIFAR-10 file is {file + 1, 3073, 10000}: each record is one label byte and 3x32x32 pixels.
 struct picture_segment {
   std::uint8_t const* first = nullptr;
@@ -23,14 +23,14 @@ struct picture_segment {
   std::int64_t count = 0;
 };
 
-/// What the views of one data set share: the places, every label or value, and whatever keeps the memory alive.
+/// What the views of a data set share: the segments, every label or value, and the owners of the memory.
 struct dataset_storage {
   std::vector<picture_segment> segments{};
   std::vector<std::int32_t> labels{};  // a sample each; empty where there are values
   std::vector<std::string> class_names{};
   std::vector<std::shared_ptr<void const>> owners{};
   element elements = element::byte;
-  std::vector<float> values{};  // as many a sample as dataset::values says
+  std::vector<float> values{};  // dataset::values of them per sample
 };
 
 /// Samples of one shape, bytes or floats, channel-major (NCHW), each with a class or with values to be learnt. Copies
@@ -39,35 +39,36 @@ struct dataset {
   dsl::shape sample;
   std::int64_t size = 0;
   int classes = 0;  // 0 where samples have values
-  /// Subtracted from every sample: the mean of the *training* set, sample.size() floats; none if null.
+  /// Subtracted from every sample: the mean of the *training* set, sample.size() floats; null: nothing is subtracted.
   std::shared_ptr<std::vector<float> const> mean;
   std::shared_ptr<dataset_storage const> storage;
   std::int64_t begin = 0;  // sample 0 of this view is sample `begin` of the storage
-  /// What each number is then divided by: the training set's standard deviation, sample.size() floats; none if null.
+  /// The divisor of each number after that: the training set's standard deviation, sample.size() floats; null: none.
   std::shared_ptr<std::vector<float> const> deviation{};
   int values = 0;  // to be learnt, of each sample: as many as the network's outputs
 
   bool has_classes() const { return classes > 0; }
   bool has_bytes() const { return storage && storage->elements == element::byte; }
 
-  /// Sample i's C*H*W floats, 0 <= i < size, of a data set that has no bytes.
+  /// Returns sample i's C*H*W floats, 0 <= i < size. The data set must not have bytes.
   float const* reals(std::int64_t i) const { return reinterpret_cast<float const*>(pixels(i)); }
-  /// What is to be learnt of sample i: `values` floats, in the order of the network's outputs.
+  /// Returns the targets of sample i: `values` floats, in the order of the network's outputs.
   float const* wanted(std::int64_t i) const { return storage->values.data() + (begin + i) * values; }
-  /// Returns the address of sample i, 0 <= i < size: of its C*H*W bytes, or of floats, as reals() has them.
+  /// Returns the address of sample i, 0 <= i < size: of its C*H*W bytes, or of floats as in reals().
   std::uint8_t const* pixels(std::int64_t i) const;
   int label(std::int64_t i) const { return storage->labels[static_cast<std::size_t>(begin + i)]; }
 
   /// "frog" for label 6 of CIFAR-10; "6" where the data set gives no names.
   std::string class_name(int label) const;
 
-  /// Pictures first .. first+count-1 as a data set of their own, mean and all.
+  /// Returns samples first .. first+count-1 as a data set with the same mean and deviation.
   dataset subset(std::int64_t first, std::int64_t count) const;
-  /// cifar.train.first(1000): the first thousand.
+  /// Returns the first `count` samples: cifar.train.first(1000).
   dataset first(std::int64_t count) const { return subset(0, count); }
 };
 
-// What follows are templates so that what they instantiate of the standard library is only there where they are called.
+// The following are templates, so that what they use of the standard library is instantiated only where they are
+// called.
 
 }  // namespace dsl::TYPENET_MODE
 
@@ -80,16 +81,16 @@ void require_labels(std::vector<std::int32_t> const& labels, int classes);
 
 namespace dsl::TYPENET_MODE {
 
-/// Checks and wraps storage: every label in [0, classes), as many pictures as labels.
+/// Checks and wraps storage: every label must be in [0, classes), and there must be as many pictures as labels.
 dataset make_dataset(dsl::shape sample, int classes, dataset_storage storage);
 
-/// A data set that owns its pixels: labels.size() pictures of `sample`, one after another.
+/// Makes a data set that owns its pixels: labels.size() pictures of `sample`, one after another.
 /// in_memory_dataset({1, 2, 2}, 2, {0,0,0,0, 255,255,255,255}, {0, 1})
 dataset in_memory_dataset(dsl::shape sample, int classes, std::vector<std::uint8_t> pixels,
                           std::vector<std::int32_t> labels, std::vector<std::string> class_names = {});
 
-/// The per-pixel mean of a data set of bytes, C*H*W floats. Sums are exact integers, so the order of the pictures
-/// doesn't matter.
+/// Returns the per-pixel mean of a data set of bytes, C*H*W floats. Sums are exact integers, so the order of the
+/// pictures does not matter.
 std::shared_ptr<std::vector<float> const> mean_picture(dataset const& data);
 
 }  // namespace dsl::TYPENET_MODE

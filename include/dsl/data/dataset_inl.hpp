@@ -22,7 +22,7 @@ TYPENET_INLINE std::uint8_t const* dataset::pixels(std::int64_t i) const {
     if (i < s.count) return s.first + i * s.stride;
     i -= s.count;
   }
-  return nullptr;  // only for an i outside the set
+  return nullptr;  // only for an i outside of the set
 }
 
 TYPENET_INLINE std::string dataset::class_name(int label) const {
@@ -81,7 +81,7 @@ TYPENET_INLINE dataset in_memory_dataset(dsl::shape sample, int classes, std::ve
   std::int64_t const bytes = sample.size();
   auto const count = static_cast<std::int64_t>(labels.size());
   auto const found = static_cast<std::int64_t>(pixels.size());
-  if (found % bytes != 0 || found / bytes != count)  // the product may be no number
+  if (found % bytes != 0 || found / bytes != count)  // the product may overflow
     detail::refuse<data_error>({"dataset: there must be ", count, " pictures of ", bytes, " bytes; found ", found,
                                 " bytes; check the shape and the number of labels"});
   auto const owner = std::make_shared<std::vector<std::uint8_t> const>(std::move(pixels));

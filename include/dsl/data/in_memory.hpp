@@ -12,10 +12,10 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Throws data_error unless there are count x each numbers, none of them infinite or NaN. `what` names one of them.
+/// Throws data_error unless there are count x each finite numbers. `what` names one of them.
 void require_numbers(std::span<float const> numbers, std::int64_t count, std::int64_t each, char const* what);
 
-/// Checks and wraps floats whose labels, or `values` each to be learnt, are in the storage.
+/// Checks and wraps floats whose labels, or `values` targets per sample, are in the storage.
 dataset dataset_of_floats(dsl::shape sample, std::span<float const> numbers, int classes, int values,
                           dataset_storage storage);
 
@@ -23,23 +23,23 @@ dataset dataset_of_floats(dsl::shape sample, std::span<float const> numbers, int
 
 namespace dsl::TYPENET_MODE {
 
-/// Makes a data set of floats whose samples have a class each: labels.size() samples, channel-major, one after another.
-/// The numbers are not copied: they must outlive the data set and all its copies. Throws data_error for labels outside
-/// 0 to classes - 1, a wrong count, and for a number that is infinite or NaN; option_error without a class.
+/// Makes a data set of floats with a class per sample: labels.size() samples, channel-major, one after another. The
+/// numbers are not copied: they must outlive the data set and all its copies. Throws data_error for labels outside of 0
+/// to classes - 1, for a wrong count, and for infinities and NaNs; option_error if classes is below 1.
 dataset in_memory_classes(dsl::shape sample, std::span<float const> numbers, int classes,
                           std::vector<std::int32_t> labels, std::vector<std::string> class_names = {},
                           std::shared_ptr<void const> owner = nullptr);
-/// Makes one that owns its numbers: the vector is copied or moved into it.
+/// Makes one that owns its numbers: the vector is moved or copied into it.
 /// in_memory_classes({2}, {0, 0, 1, 1}, 2, {0, 1})
 dataset in_memory_classes(dsl::shape sample, std::vector<float> numbers, int classes, std::vector<std::int32_t> labels,
                           std::vector<std::string> class_names = {});
 
-/// Makes a data set of floats whose samples have `values` floats each to be learnt, in the order of the network's
-/// outputs. The numbers are not copied: they must outlive the data set and all its copies; the values are. Throws
-/// data_error for wrong counts, and for a number or value that is infinite or NaN.
+/// Makes a data set of floats with `values` target floats per sample, in the order of the network's outputs. The
+/// numbers are not copied: they must outlive the data set and all its copies; the targets are copied. Throws data_error
+/// for wrong counts, and for infinities and NaNs.
 dataset in_memory_values(dsl::shape sample, std::span<float const> numbers, int values, std::vector<float> wanted,
                          std::shared_ptr<void const> owner = nullptr);
-/// Makes one that owns its numbers: the vector is copied or moved into it.
+/// Makes one that owns its numbers: the vector is moved or copied into it.
 /// in_memory_values({2}, {0, 0, 1, 1}, 1, {0.5, 3})
 dataset in_memory_values(dsl::shape sample, std::vector<float> numbers, int values, std::vector<float> wanted);
 

@@ -6,22 +6,23 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Mean and standard deviation (of the population) of each number over all samples; of each channel, repeated for all
-/// its pixels, where `by_channel`. What never changes has the deviation 1. Sums are in double, in the samples' order.
+/// Sets the mean and the standard deviation (of the population) of each number over all samples; with `by_channel`
+/// those of each channel, repeated for all its pixels. Constant numbers get the deviation 1. Sums are in double, in the
+/// samples' order.
 void find_moments(dataset& data, bool by_channel);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
 
-/// Normalises each number of a sample: (number - mean) / deviation, with the training set's mean and deviation for the
-/// other sets, too:    normalize(train, validation, test);
+/// Normalises each number of a sample to (number - mean) / deviation, with the training set's mean and deviation also
+/// for the other sets: normalize(train, validation, test);
 template <class... Others>
 void normalize(dataset& train, Others&... others) {
   detail::find_moments(train, false);
   ((others.mean = train.mean, others.deviation = train.deviation), ...);
 }
-/// Normalises with one mean and one deviation a channel, as is usual for pictures.
+/// Normalises with one mean and one deviation per channel, as is usual for pictures.
 template <class... Others>
 void normalize_channels(dataset& train, Others&... others) {
   detail::find_moments(train, true);

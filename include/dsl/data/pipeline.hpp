@@ -15,21 +15,21 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Which batches a batch_loader makes of a data set, and who makes them. The same (seed, epoch) gives the same bits,
+/// The batches that a batch_loader makes of a data set, and its threads. Equal (seed, epoch) give the same bits,
 /// whatever prefetch and threads are.
 struct pipeline_options {
   int batch_size = 64;
   std::uint64_t seed = 0;
   bool shuffle = true;
-  bool drop_last = false;  // leave out the last batch of an epoch when it is short
+  bool drop_last = false;  // leaves out the last batch of an epoch if it is short
   augmentation augment{};
-  int prefetch = 2;  // batches made ready while the step runs; 0: made when asked for, without any thread
-  int threads = 1;   // that make them; a batch is one thread's work
-  /// Of each batch only pictures [part_first, part_first + part_size), where other processes bring the rest; -1: all.
+  int prefetch = 2;  // batches prepared while a step runs; 0: each is made on request, without threads
+  int threads = 1;   // that prepare batches; one thread makes a batch
+  /// Takes only pictures [part_first, part_first + part_size) of each batch, if other processes take the rest; -1: all.
   int part_first = 0;
   int part_size = -1;
-  bool cache = false;  // keep the normalised floats after the first pass: 4 bytes a number, 586 MiB for CIFAR-10
-  int values = 0;      // to be learnt of each sample, which batches bring; a class counts as described at batch::values
+  bool cache = false;  // keeps the normalised floats after the first pass: 4 bytes per number, 586 MiB for CIFAR-10
+  int values = 0;      // targets per sample in batches; for classes see batch::values
 };
 
 /// Valid until the next call of next() or start(). Samples are NCHW, augmented, normalised.
@@ -44,8 +44,8 @@ struct batch {
   float const* values = nullptr;
 };
 
-/// The order of one epoch: a permutation of 0 .. order.size()-1 that depends on (seed, epoch) alone (Fisher-Yates).
-/// order: a std::vector<std::int64_t>, or whatever has its size() and [].
+/// Sets `order` to a permutation of 0 .. order.size()-1 that depends only on (seed, epoch) (Fisher-Yates). `order` is a
+/// std::vector<std::int64_t>, or anything with size() and [].
 template <class Numbers>
 void epoch_order(std::uint64_t seed, int epoch, Numbers& order) {
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
@@ -54,11 +54,12 @@ void epoch_order(std::uint64_t seed, int epoch, Numbers& order) {
     std::swap(order[n - 1], order[random.below(static_cast<std::uint32_t>(n))]);
 }
 
-/// Batches of a data set in a fixed order, made ready by background threads. Order and augmentation depend on (seed,
-/// epoch, sample) alone, so every thread count and prefetch depth gives the same bits. Nothing is allocated per batch.
+/// Batches of a data set in a fixed order, prepared by background threads. Order and augmentation depend only on (seed,
+/// epoch, sample), so the number of threads and the prefetch depth do not change the bits. Nothing is allocated per
+/// batch.
 ///   batch_loader loader{cifar.train, {.batch_size = 64, .augment = shift_and_flip{}}};
 ///   for (loader.start(epoch); auto const* b = loader.next();) step(b->images, b->labels, b->size);
-/// One thread consumes; prefetch + 1 batches are kept, so 64 CIFAR pictures and prefetch 2 take 2.3 MiB.
+/// One thread consumes. It holds prefetch + 1 batches: 2.3 MiB for 64 CIFAR pictures and prefetch 2.
 class batch_loader {
  public:
   [[gnu::cold]] batch_loader(dataset data, pipeline_options options);
@@ -70,11 +71,12 @@ class batch_loader {
   dataset const& data() const { return data_; }
   pipeline_options const& options() const { return options_; }
 
-  /// Begins `epoch` (from 0) at batch `step`; whatever was left of an earlier one is dropped. A resumed run continues
-  /// in the middle of an epoch with start(epoch, step): the batches from there on are the same bits.
+  /// Begins `epoch` (from 0) at batch `step`, and drops what was left of an earlier epoch. A resumed run continues an
+  /// epoch with start(epoch, step), with the same bits from there on.
   [[gnu::cold]] void start(int epoch, std::int64_t step = 0);
 
-  /// The next batch, or null at the end of the epoch. What went wrong in making it is thrown here and ends the epoch.
+  /// Returns the next batch, or null at the end of the epoch. Throws what went wrong in making it, which ends the
+  /// epoch.
   [[gnu::cold]] batch const* next();
 
  private:
@@ -92,7 +94,7 @@ class batch_loader {
 
   slot& slot_of(std::int64_t step) { return slots_[static_cast<int>(step % slots_.size())]; }
 
-  // Batch `step` of the epoch into a slot that nobody else touches; errors are kept for the consumer.
+  // Makes batch `step` of the epoch in a slot that no other thread touches; stores errors for the consumer.
   [[gnu::cold]] void make(std::int64_t step, slot& s) noexcept;
 
   void put_values(std::int64_t sample, float* out) const;
@@ -109,16 +111,16 @@ class batch_loader {
 
   dataset data_;
   pipeline_options options_;
-  std::size_t picture_ = 0;            // floats of one picture
+  std::size_t picture_ = 0;            // number of floats per picture
   detail::zeros<std::int64_t> order_;  // written by start() while no worker is busy
-  detail::list<slot> slots_;           // batch k lives in slot k mod slots
+  detail::list<slot> slots_;           // batch k is in slot k mod slots
   detail::zeros<float> cache_;
-  detail::zeros<unsigned char> cached_;  // bytes: workers write neighbours at once
+  detail::zeros<unsigned char> cached_;  // bytes, not bits: workers write neighbouring ones concurrently
   int epoch_ = 0;
 
-  detail::mutex mutex_;                                // guards what follows and slot::ready
-  detail::condition room_, filled_, idle_;             // for workers; for next(); for start()
-  std::int64_t taken_ = 0, given_ = 0, released_ = 0;  // batches begun by workers, handed out, handed back
+  detail::mutex mutex_;                                // guards the members below and slot::ready
+  detail::condition room_, filled_, idle_;             // waited for by workers; by next(); by start()
+  std::int64_t taken_ = 0, given_ = 0, released_ = 0;  // number of batches begun by workers, handed out, handed back
   std::int64_t end_ = 0;                               // one past the last batch that may be begun; 0 before start()
   int busy_ = 0;
   bool stopping_ = false;

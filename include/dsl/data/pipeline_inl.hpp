@@ -25,7 +25,7 @@ TYPENET_INLINE batch_loader::batch_loader(dataset data, pipeline_options options
   if (options_.part_size < 0) options_.part_size = options_.batch_size;
   auto const pictures = static_cast<std::size_t>(data_.size);
   auto const part = static_cast<std::size_t>(options_.part_size);
-  std::size_t const batch_size = part < pictures ? part : pictures;  // no batch has more
+  std::size_t const batch_size = part < pictures ? part : pictures;  // no batch is larger
   picture_ = static_cast<std::size_t>(data_.sample.size());
   order_.allocate(pictures);
   if (options_.prefetch > steps_per_epoch()) options_.prefetch = static_cast<int>(steps_per_epoch());
@@ -57,7 +57,7 @@ TYPENET_INLINE void batch_loader::start(int epoch, std::int64_t step) {
     detail::refuse<option_error>({"batch_loader: epoch must be 0 or more and the step 0 to ", steps_per_epoch(),
                                   "; found epoch ", epoch, ", step ", step, "; check where the run resumes"});
   detail::lock const lock(mutex_);
-  end_ = 0;  // no worker takes another batch
+  end_ = 0;  // workers begin no more batches
   while (busy_ > 0) idle_.wait(mutex_);
   epoch_ = epoch;
   if (options_.shuffle)
@@ -75,7 +75,7 @@ TYPENET_INLINE void batch_loader::start(int epoch, std::int64_t step) {
 
 TYPENET_INLINE batch const* batch_loader::next() {
   detail::lock const lock(mutex_);
-  if (released_ < given_) {  // the caller is done with the batch before
+  if (released_ < given_) {  // the caller has finished with the previous batch
     slot_of(released_++).ready = false;
     room_.notify_one();
   }
@@ -157,7 +157,7 @@ TYPENET_INLINE void batch_loader::make_picture(std::int64_t sample, float* out) 
   auto const at = static_cast<std::size_t>(sample);
   float* const kept = cache_.data() + at * picture_;
   if (!cached_[at]) detail::transform_picture(transform{}, data_.sample, source, kept);
-  cached_[at] = 1;  // an epoch visits a sample once, so no other worker looks at this byte before the next start()
+  cached_[at] = 1;  // an epoch visits a sample once, so no other worker reads this byte before the next start()
   apply(t, kept, out, data_.sample);
 }
 

@@ -52,7 +52,7 @@ TYPENET_INLINE void draw_synthetic(std::uint64_t seed, std::uint64_t index, std:
   bool const pattern =
       what == figure::horizontal_stripes || what == figure::vertical_stripes || what == figure::checkerboard;
 
-  // Two colours, far enough apart to be seen: 240 of 765 levels. About one draw in two is too close.
+  // Two colours that differ visibly: by 240 of 765 levels. About one draw in two differs less.
   std::array<float, 3> ground{}, ink{};
   for (float apart = 0; apart < 240;) {
     apart = 0;
@@ -62,7 +62,8 @@ TYPENET_INLINE void draw_synthetic(std::uint64_t seed, std::uint64_t index, std:
       apart += detail::abs(ground[c] - ink[c]);
     }
   }
-  // Figures: any place that leaves them inside, any turn. Patterns: any phase, nearly upright, over the whole picture.
+  // Figures have any position that leaves them inside, and any rotation. Patterns have any phase, are nearly upright,
+  // and cover the whole picture.
   float const scale = pattern ? random.uniform(6, 12) : random.uniform(9, 13.5f);
   float const room = pattern ? scale : 16 - scale;
   float const cx = 15.5f + random.uniform(-room, room), cy = 15.5f + random.uniform(-room, room);

@@ -31,7 +31,7 @@ namespace dsl::detail::TYPENET_MODE {
     low_share = 1 - high_share;
     return;
   }
-  // farther away nothing changes, or the picture has been mirrored too often to be recognised
+  // Farther away nothing changes, or the picture has been mirrored beyond recognition.
   double const at = detail::fmin(detail::fmax(wanted, -4 * limit), 4 * limit);
   double const below = detail::floor(at);
   low = source_index(rule, static_cast<long long>(below), size);
@@ -50,7 +50,7 @@ TYPENET_INLINE float pixel_source::operator()(std::ptrdiff_t i) const {
 
 TYPENET_INLINE void move_row(pixel_source const& pixel, std::ptrdiff_t row, int dx, outside rule, int w, float* first,
                              std::ptrdiff_t step) {
-  // Columns from .. to-1 read inside the row, the others beside it.
+  // Columns from .. to-1 read inside the row, the others outside.
   int const from = row < 0 || dx < -w ? w : dx < 0 ? -dx : 0;
   int const to = row < 0 ? w : dx > w ? 0 : dx > 0 ? w - dx : w;
   if (from < to)
