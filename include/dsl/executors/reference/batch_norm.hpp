@@ -10,13 +10,13 @@ namespace dsl::plain::TYPENET_MODE {
 
 using host::batch_norm_parameters;
 
-/// The mean of one channel and the summed squares of the distances from it.
+/// The mean of a channel and the sum of squared deviations from it.
 struct channel_moments {
   double mean = 0;
   double squares = 0;
 };
 
-/// Computes them in double and in two passes, so that they are right to a float's last digit whatever the mean is.
+/// Computes the moments in double and in two passes, so that they are exact to a float's last digit for any mean.
 template <class T>
 [[gnu::cold]] channel_moments moments_of(view<T const> const& x, int c) {
   auto const for_each = [&](auto f) {
@@ -32,9 +32,10 @@ template <class T>
   return m;
 }
 
-/// y = gamma (x - mean) / sqrt(variance + epsilon) + beta, with the batch's own moments, biased variance, over (B, H,
-/// W); statistics receives the C means and then the C values of 1 / sqrt(variance + epsilon). Keras's update: moving =
-/// momentum * moving + (1 - momentum) * batch. Where statistics is null the running moments serve, as in inference.
+/// y = gamma (x - mean) / sqrt(variance + epsilon) + beta, with the batch's moments over (B, H, W) and the biased
+/// variance; `statistics` receives the C means and then the C values of 1 / sqrt(variance + epsilon). Running moments
+/// are updated as in Keras: moving = momentum * moving + (1 - momentum) * batch. If `statistics` is null, as in
+/// inference, the running moments are used.
 template <class T>
 [[gnu::cold]] void batch_norm_forward(view<T const> const& x, batch_norm_parameters<T> const& p, T* statistics,
                                       view<T> const& y, double epsilon, double momentum, bool unbiased, bool relu) {
@@ -67,8 +68,7 @@ template <class T>
   }
 }
 
-/// d with respect to what comes out of a batch_norm, after the relu fused with it where beta is given: its mask
-/// follows from x.
+/// The gradient of a batch_norm's output, before a fused relu if beta is given: the relu's mask is recomputed from x.
 template <class T>
 struct batch_norm_gradient {
   view<T const> const& x;
@@ -79,7 +79,7 @@ struct batch_norm_gradient {
 
   T mean(int c) const { return statistics[c]; }
   T inverse(int c) const { return statistics[x.shape.channels + c]; }
-  /// f(normalised x, gradient, n, i) for every value of channel c.
+  /// Calls f(normalised x, gradient, n, i) for every value of channel c.
   template <class F>
   void for_each(int c, F f) const {
     for (int n = 0; n < x.batch; ++n) {
@@ -93,7 +93,7 @@ struct batch_norm_gradient {
   }
 };
 
-/// Sums over (B, H, W): of the gradient times the normalised x, and of the gradient.
+/// Computes dgamma and dbeta, sums over (B, H, W): of the gradient times the normalised x, and of the gradient.
 template <class T>
 [[gnu::cold]] void batch_norm_sums(batch_norm_gradient<T> const& d, T* dgamma, T* dbeta) {
   for (int c = 0; c < d.x.shape.channels; ++c) {
@@ -108,7 +108,7 @@ template <class T>
   }
 }
 
-/// dx from those sums, over `count` values a channel. It may be x itself.
+/// Computes dx from those sums over `count` values per channel. It may be x itself.
 template <class T>
 [[gnu::cold]] void batch_norm_backward_data(batch_norm_gradient<T> const& d, T const* products, T const* sums, T count,
                                             view<T> const& dx, bool accumulate) {

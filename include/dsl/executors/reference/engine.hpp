@@ -8,7 +8,7 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// Plain loops for every step, in one thread, in NCHW: the oracle, and the executor that is always there.
+/// Runs every step in plain loops on one thread, in NCHW: the oracle for other executors, and always available.
 template <class T>
 class engine final : public steps<T> {
  public:

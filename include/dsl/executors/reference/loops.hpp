@@ -17,7 +17,7 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// The loops of each operation, by enum class op. None: input and concat, which no step computes, and a user's own.
+/// Returns the loops of an operation; none for input and concat, which no step computes, and for custom operations.
 template <class T>
 constexpr loops<T> loops_of(op kind) {
   switch (kind) {

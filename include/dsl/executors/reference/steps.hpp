@@ -18,8 +18,8 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// Plain loops, in one thread, for every step. Executors in host memory inherit the ones they have nothing faster for;
-/// only those of conv2d, batch_norm and pool2d are slow in channel blocks, all are right.
+/// Plain loops on one thread for every step. Executors in host memory inherit them for what they have no kernel for.
+/// All work in channel blocks; only those of conv2d, batch_norm and pool2d are slow there.
 template <class T>
 class steps : public host::engine<T> {
  public:
@@ -45,7 +45,7 @@ class steps : public host::engine<T> {
     }
   }
 
-  /// Whether batch_norm takes the moments of the whole batch, of which this engine has a part.
+  /// Whether batch_norm uses moments of the whole batch, of which this engine has a part.
   bool synchronizes() const { return this->tower() && !this->tower()->moments(); }
   batch_norm_parameters<T> batch_norm_operands(bound_step const& b) const {
     return {b.parameter(role::gamma), b.parameter(role::beta), b.parameter(role::moving_mean),
@@ -53,7 +53,7 @@ class steps : public host::engine<T> {
   }
   [[gnu::cold]] host::batch_norm_step<T> batch_norm_step(program const& p, bound_step const& b) const {
     return {.tower = b.statistics && synchronizes() ? this->tower() : nullptr,
-            .x = b.x.data ? b.x : b.dy,  // the backward step of a frozen one reads nothing else
+            .x = b.x.data ? b.x : b.dy,  // a frozen batch_norm's backward step reads nothing else
             .dy = b.dy,
             .to = b.to,
             .parameters = batch_norm_operands(b),
@@ -146,7 +146,7 @@ class steps : public host::engine<T> {
             static_cast<std::uint32_t>(p.part.first + p.plan.samples_of(*b.step).first)};
   }
 
-  /// A step's activations are those that the operation says it reads, the input first.
+  /// A step's activations are those that the operation reads according to its facts, the input first.
   [[gnu::cold]] static void call_backward(custom_op const& op, bound_step const& b) {
     using operations::values;
     bool const reads_input = contains(op.facts.reads[0], values::first_input);
