@@ -9,7 +9,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// base * factor^floor(epoch / every): PyTorch's StepLR.
+/// base * factor^floor(epoch / every), as PyTorch's StepLR.
 ///   step_decay{0.1, 30} -> 0.1 for epochs 0 to 29, 0.01 for 30 to 59, ...
 struct step_decay {
   double base = 0.1;
@@ -18,17 +18,17 @@ struct step_decay {
   double operator()(int epoch) const;
 };
 
-/// Half a cosine over the run, a step at a time, from base down to end (Loshchilov & Hutter 2017, without restarts;
-/// Keras's CosineDecay over all steps, with alpha = end / base).
+/// Half a cosine over the run from base down to end, changing with every step (Loshchilov & Hutter 2017, without
+/// restarts; Keras's CosineDecay over all steps, with alpha = end / base).
 struct cosine_decay {
   double base = 0.1;
   double end = 0;
   double operator()(schedule_point const& at) const;
 };
 
-/// Smith & Topin's "super-convergence", as PyTorch's OneCycleLR with its defaults computes it: in the first `rise` of
-/// the run's steps from max_rate / start_divisor up to max_rate, then down to that first rate / end_divisor, on
-/// cosines. The momentum stays as it is (OneCycleLR's cycle_momentum=False).
+/// Smith & Topin's "super-convergence", as PyTorch's OneCycleLR computes it with its defaults: during the first `rise`
+/// of the run's steps from max_rate / start_divisor up to max_rate, then down to max_rate / start_divisor /
+/// end_divisor, along cosines. Momentum does not change (OneCycleLR's cycle_momentum=False).
 struct one_cycle {
   double max_rate = 0.1;
   double rise = 0.3;
@@ -44,7 +44,7 @@ struct one_cycle {
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// A step's rate by a schedule of steps or of epochs.
+/// Returns a step's rate in a schedule of steps or of epochs.
 template <class F>
 double rate_at(F& schedule, schedule_point const& at) {
   if constexpr (std::invocable<F&, int>)
@@ -57,8 +57,8 @@ double rate_at(F& schedule, schedule_point const& at) {
 
 namespace dsl::TYPENET_MODE {
 
-/// Another schedule whose first `epochs` are scaled by a straight line that reaches 1 with their last step (Goyal et
-/// al. 2017, for large batches):
+/// Scales the first `epochs` of another schedule by a straight line that reaches 1 with their last step (Goyal et al.
+/// 2017, for large batches):
 ///   learning_rate_schedule{warm_up{cosine_decay{.base = 0.4}, 5}}
 template <class F>
 struct warm_up {
@@ -79,8 +79,8 @@ warm_up(F, int) -> warm_up<F>;
 template <class F>
 warm_up(F) -> warm_up<F>;
 
-/// Another schedule for `epochs` epochs, and from then on the rate that it has for the next one's first step: for
-/// weights that are averaged from there on.
+/// Follows another schedule for `epochs` epochs, and then keeps its rate of the next epoch's first step: for averaging
+/// weights from there on.
 ///   learning_rate_schedule{hold{one_cycle{.max_rate = 0.05}, 25}}
 template <class F>
 struct hold {

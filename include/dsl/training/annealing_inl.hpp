@@ -27,7 +27,7 @@ TYPENET_INLINE double one_cycle::operator()(schedule_point const& at) const {
         {"one_cycle: start_divisor and end_divisor must be above 0; found ", start_divisor, " and ", end_divisor});
   double const first = max_rate / start_divisor, last = first / end_divisor;
   auto const step = static_cast<double>(at.steps_before()), all = static_cast<double>(at.all_steps());
-  double const top = rise * all - 1;  // below 0 for short rises, as there
+  double const top = rise * all - 1;  // below 0 for short rises, as in PyTorch
   if (step <= top) return between(first, max_rate, top > 0 ? step / top : 1);
   return between(max_rate, last, (step - top) / (all - 1 - top));
 }

@@ -27,27 +27,27 @@ namespace dsl::detail::TYPENET_MODE {
 
 class weight_averager;  // <dsl/training/weight_average.hpp>
 
-/// One below 0 would climb, and one that is no number spoils every weight at once.
+/// A rate below 0 would climb, and NaN or infinity would spoil every weight at once.
 constexpr bool is_learning_rate(double r) { return r >= 0 && r < 1e30; }
 
-/// name_of() of a type that only the running program knows.
+/// Returns name_of() of a type that is only known at run time.
 [[gnu::cold]] std::string dynamic_name(std::type_info const& type);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
 
-/// Where a run is between two steps, and all that it needs to go on from there beside the trainer's state.
+/// The position of a run between two steps: what it needs, besides the trainer's state, to resume from there.
 struct fit_position {
   int epoch = 0;          // from 0
-  std::int64_t step = 0;  // done in that epoch; fit_run::steps: its validation is still to come
+  std::int64_t step = 0;  // steps done in that epoch; fit_run::steps: its validation is still to come
   double loss = 0;        // sums over these steps
   double correct = 0;
-  double learning_rate = 0;  // at that epoch's begin
+  double learning_rate = 0;  // at the beginning of that epoch
   double seconds = 0;        // since then
 };
 
-/// Means over so many samples.
+/// Returns the means over `samples` samples.
 constexpr scores mean_scores(double loss, double correct, double samples, bool has_acc) {
   return {loss / samples, has_acc ? correct / samples : __builtin_nan("")};
 }
@@ -58,37 +58,38 @@ struct callback;
 struct fit_run {
   dsl::trainer& trainer;
   int epochs = 0;          // the run ends before this one
-  std::int64_t steps = 0;  // of an epoch
+  std::int64_t steps = 0;  // steps per epoch
   int batch_size = 0;
   double learning_rate = 0;
-  double given_rate = 0;   // the learning rate that fit began with, compile's unless set_learning_rate gave another
-  bool stop = false;       // at any moment: ends the run after the epoch that has begun; in all processes, set in one
+  double given_rate = 0;   // the learning rate at the beginning of fit: compile's, or what set_learning_rate gave
+  bool stop = false;       // set at any time, in any process: ends the run in all of them after the current epoch
   int epoch = 0;           // from 0
   std::int64_t step = 0;   // in this epoch, from 0
   epoch_record current{};  // complete in on_epoch_end; in on_batch_end train holds the means so far
-  dsl::history past{};     // the epochs that have ended, those before a restart among them
-  bool validates = false;  // there is validation data
-  bool has_acc = true;     // answers are right or wrong: there are classes, or the loss is binary_crossentropy
-  bool failed = false;     // the loss is no number any more, and a callback has ended the run for it
-  bool leads = true;       // of several processes one prints and writes files: this one
-  fit_position next{};     // on_restore may change it: where the run begins
-  /// Points to a callback's number, which a signal's handler or another thread may set at any time, in one process or
-  /// in all. With a signal's number there, on_backup is called after the step under way, one more step or a batch of
+  dsl::history past{};     // the finished epochs, including those before a restart
+  bool validates = false;  // whether there is validation data
+  bool has_acc = true;     // whether predictions are right or wrong: with classes, or with binary_crossentropy
+  bool failed = false;     // whether the loss is no longer finite, and a callback has ended the run for it
+  bool leads = true;       // whether this is the process that prints and writes files
+  fit_position next{};     // the position after the last step; on_restore may change where the run begins
+  /// Points to a callback's number, which a signal handler or another thread may set at any time, in one process or in
+  /// all. If it is a signal's number, on_backup is called after the current step, then one more step or a batch of
   /// validation proves that state, and fit throws interrupted: in every process after the same step.
   int const* interrupt = nullptr;
-  int interrupted = 0;  // the number found there: the state of this on_backup is the one to go on from
-  bool proven = false;  // the weights of `next` have given a loss that is a number, or nothing will look at them
-  callback const* restored_by = nullptr;       // whose on_restore was the last to do so
-  process_checks* processes = nullptr;         // of several: for what all of them must know
-  detail::weight_averager* average = nullptr;  // of fit's .average
-  std::vector<std::shared_ptr<void>> held{};   // callbacks' locks and handlers: released as fit ends, whatever ends it
+  int interrupted = 0;  // the number found there: the state of this on_backup is the one to resume from
+  bool proven = false;  // whether the loss of `next`'s weights is known to be finite, or nothing will compute it
+  callback const* restored_by = nullptr;       // the callback whose on_restore was the last to restore the run
+  process_checks* processes = nullptr;         // null unless there are several processes, which must agree
+  detail::weight_averager* average = nullptr;  // null unless fit's .average is set
+  std::vector<std::shared_ptr<void>> held{};   // callbacks' locks and handlers, released when fit ends in any way
   callback_handle const* callbacks = nullptr;
   std::size_t callback_count = 0;
 };
 
-/// Derive from this, override what you need, and put it into fit's .callbacks:
+/// The base of callbacks. Derive from it, override what you need, and add it to fit's .callbacks:
 ///   struct halve : dsl::callback { void on_epoch_begin(dsl::fit_run& run) override { run.learning_rate /= 2; } };
-/// Of several processes each has its own; they must do the same to run.learning_rate, and only one of them prints.
+/// Each of several processes has its own callbacks; they must change run.learning_rate alike, and only one of them
+/// prints.
 struct callback {
   virtual ~callback() = default;
   virtual void on_train_begin(fit_run&) {}
@@ -96,23 +97,24 @@ struct callback {
   virtual void on_batch_end(fit_run&) {}
   virtual void on_epoch_end(fit_run&) {}
   virtual void on_train_end(fit_run&) {}
-  /// The loss has become no number. True: the run ends here, without this epoch; where no callback says so, fit throws.
+  /// Called when the loss is no longer finite. Returning true ends the run without this epoch; if no callback does, fit
+  /// throws.
   virtual bool on_bad_loss(fit_run&) { return false; }
 
-  /// What must survive a restart: s("best", best) for each variable saves or restores it.
+  /// Saves or restores the state that must survive a restart: call s("best", best) for each variable.
   virtual void state(callback_state&) {}
 
-  /// Before any other moment: the run may go on from a file.
+  /// Called first of all: the run may resume from a file.
   virtual void on_restore(fit_run&) {}
-  /// A callback has thrown in on_restore, on_train_begin or on_resume: the run does not begin, and whoever has changed
-  /// the trainer for it puts back what was there. In the reverse of the callbacks' order. Must not throw.
+  /// Called in the reverse order of the callbacks if one has thrown in on_restore, on_train_begin or on_resume, so that
+  /// the run does not begin. A callback that has changed the trainer must restore it. Must not throw.
   virtual void on_refused(fit_run&) {}
-  /// After every callback's on_train_begin; where the run goes on within an epoch, after on_epoch_begin too. Whoever
-  /// changed run.next in on_restore gives the others their state and the run its learning rate here.
+  /// Called after every callback's on_train_begin and, if the run resumes within an epoch, also after on_epoch_begin. A
+  /// callback that changed run.next in on_restore restores the others' state and the learning rate here.
   virtual void on_resume(fit_run&) {}
-  /// After every callback's on_batch_end, and after every on_epoch_end: all state is that of run.next, and may be
-  /// written. Then on_backup, for the file that a run goes on from: killed between the two it does once more, and the
-  /// same, what it has done.
+  /// Called after every callback's on_batch_end, and after every on_epoch_end: all state then belongs to run.next, and
+  /// may be written. on_backup follows, for the file from which a run resumes: if the process is killed in between, the
+  /// resumed run repeats on_saving_point with the same result.
   virtual void on_saving_point(fit_run&) {}
   virtual void on_backup(fit_run&) {}
 
@@ -122,7 +124,7 @@ struct callback {
   callback& operator=(callback const&) = default;
 };
 
-/// Any callback as a value: a copy of one, or shared with whoever wants to look at it afterwards.
+/// Any callback as a value: a copy of one, or one shared with its owner, who can inspect it afterwards.
 class callback_handle {
  public:
   template <std::derived_from<callback> C>
@@ -136,8 +138,8 @@ class callback_handle {
   }
 
   callback* operator->() const { return callback_.get(); }
-  /// Of its type, without arguments: early_stopping, by a pointer to callback, too. A checkpoint keeps its state under
-  /// this. Valid as long as the handle is.
+  /// Returns the name of the callback's type without arguments, such as early_stopping, also for a pointer to callback.
+  /// A checkpoint stores its state under this name. It is valid as long as the handle.
   detail::name name() const { return {name_.data(), static_cast<int>(name_.size())}; }
 
  private:

@@ -18,7 +18,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Bytes that mean the same in another process. A view's or a pointer's do not.
+/// Whether T's bytes mean the same in another process, unlike those of a view or a pointer.
 template <class T>
 inline constexpr bool is_number = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 template <class T, std::size_t N>
@@ -37,20 +37,20 @@ inline constexpr bool is_bool<std::array<T, N>> = is_bool<T>;
 
 namespace dsl::TYPENET_MODE {
 
-/// What callback::state is called with, to save and to restore:
+/// The argument of callback::state, which saves or restores:
 ///   struct best_so_far : dsl::callback {
 ///     double best = 0;
 ///     void state(dsl::callback_state& s) override { s("best", best); }
 ///   };
-/// A variable that the file does not have keeps its value. Throws file_error where the file has one of another size.
+/// A variable that the file lacks keeps its value. Throws file_error if the file's has another size.
 class callback_state {
  public:
   callback_state() = default;  // saves
-  /// Restores from what bytes() gave. `from` names the file and the callback in messages.
+  /// Restores from the result of bytes(). `from` names the file and the callback in messages.
   callback_state(std::string bytes, std::string from);
 
-  /// A number, an enumeration, or an array of a fixed size of them. What else can be written as text, as a generator of
-  /// random numbers can by <<, is kept in a std::string.
+  /// Saves or restores a number, an enumeration, or a fixed-size array of them. Anything else that can be written as
+  /// text, such as a random number generator by <<, can be saved as a std::string.
   template <class T>
   void operator()(char const* key, T& value) {
     static_assert(alignof(broken::states_are_numbers_or_text<T, detail::is_number<T>>) == 1);
@@ -59,7 +59,7 @@ class callback_state {
     else
       write(key, &value, sizeof value);
   }
-  /// Keeps or restores a counter or an index. Throws file_error if the file's is not in [least, most], so that it may
+  /// Saves or restores a counter or an index. Throws file_error if the file's is not in [least, most], so that it can
   /// be used unchecked afterwards.
   template <std::signed_integral T>
   void operator()(char const* key, T& value, std::int64_t least, std::int64_t most) {
@@ -74,13 +74,13 @@ class callback_state {
   void operator()(char const* key, std::vector<float>& value) { array(key, value); }
   void operator()(char const* key, std::vector<double>& value) { array(key, value); }
 
-  /// For what must be as it was: throws file_error where the file has another text here.
+  /// Checks what must not have changed: throws file_error if the file has another text.
   [[gnu::cold]] void same(char const* key, std::string const& value);
 
-  /// For what depends on more than one number: throws file_error where the file's can't be.
+  /// Checks what depends on several numbers: throws file_error if the file's are invalid.
   [[gnu::cold]] void need(bool holds, char const* what) const;
 
-  /// No run has more of anything: steps, bytes of a log.
+  /// The limit of all counts in a run: steps, bytes of a log.
   static constexpr std::int64_t largest_count = std::int64_t{1} << 53;
 
   bool restores() const { return restores_; }
@@ -102,7 +102,7 @@ class callback_state {
     value.resize(f.size / one);
     read(key, value.data(), value.size() * one, false);
   }
-  // Each field: its key and a zero byte, its size, its bytes.
+  // The format of a field: its key and a zero byte, its size, its bytes.
   [[gnu::cold]] void write(char const* key, void const* data, std::size_t size);
   [[gnu::cold]] void read(char const* key, void* data, std::size_t size, bool booleans) const;
   [[gnu::cold]] field find(char const* key) const;

@@ -45,7 +45,7 @@ TYPENET_INLINE void callback_state::read(char const* key, void* data, std::size_
   if (f.size != size)
     throw file_error(detail::message(
         {from_, " has ", f.size, " bytes of ", key, "; expected ", size, "; it is another program's: start without"}));
-  for (std::size_t i = 0; booleans && i < size; ++i)  // a bool that is neither can't even be looked at
+  for (std::size_t i = 0; booleans && i < size; ++i)  // reading any other value as bool is undefined
     if (auto const byte = static_cast<unsigned char>(bytes_[f.at + i]); byte > 1)
       throw file_error(detail::message(
           {from_, " has the ", key, " ", static_cast<int>(byte), "; expected 0 or 1; it is damaged: start without"}));

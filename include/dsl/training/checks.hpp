@@ -9,24 +9,24 @@
 #include <memory>
 #include <vector>
 
-/// Whether data and options fit a network, asked before the first step. All throw option_error; `what` begins the
-/// sentence.
+/// Checks, before the first step, that data and options fit a network. All throw option_error; `what` begins the
+/// message.
 namespace dsl::detail::TYPENET_MODE {
 
 [[gnu::cold]] void require_pictures(graph_view const& g, dataset const& data, char const* what);
 
-/// What the loss compares with: class numbers, where it is made for them, or values. binary_crossentropy and losses of
-/// a distance take a class for values of 0 and 1, as batch::values says.
+/// Returns what the loss compares with: class numbers if it is made for them, otherwise values. binary_crossentropy and
+/// distance losses take a class as values of 0 and 1, see batch::values.
 [[gnu::cold]] target_kind targets_for(loss l, dataset const& data);
 
-/// Samples with what the loss needs.
+/// Requires samples with what the loss needs.
 [[gnu::cold]] void require_samples(graph_view const& g, loss l, dataset const& data, char const* what);
 
-/// What to do about a loss that is no number: a NaN that came with the batch is none that training made.
+/// Returns what to do about a loss that is not finite: a NaN may have come with the batch.
 [[gnu::cold]] char const* advice_on_bad_loss(float const* samples, long long numbers, float const* values,
                                              long long targets);
 
-/// By its numbers: a set that was read anew has a mean of its own.
+/// Whether two means are equal in value: a data set that was read again has its own copy.
 [[gnu::cold]] bool same_mean(std::shared_ptr<std::vector<float> const> const& a,
                              std::shared_ptr<std::vector<float> const> const& b);
 

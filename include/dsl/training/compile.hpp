@@ -15,22 +15,23 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// What a network is trained for and from: the loss that fit lowers, and all that does not belong to one run of fit.
+/// The loss, and what else does not belong to a single run of fit.
 struct compile_options {
   dsl::loss loss = dsl::loss::categorical_crossentropy;
-  std::uint64_t seed = 0;                  // of weights, order, augmentation and dropout
-  double batch_norm_momentum = -1;         // replaces every layer's own; -1: does not
-  bool unbiased_running_variance = false;  // as PyTorch; Keras's is biased
-  double label_smoothing = 0;              // 0 to less than 1: what part of a cross-entropy's target all classes share
-  plan_checker verify = nullptr;           // &dsl::verify: check every plan once more as the program makes it
+  std::uint64_t seed = 0;                  // for weights, order, augmentation and dropout
+  double batch_norm_momentum = -1;         // replaces every layer's own unless -1
+  bool unbiased_running_variance = false;  // as in PyTorch; Keras's is biased
+  double label_smoothing = 0;              // in [0, 1): the share of a target that all classes share
+  plan_checker verify = nullptr;           // &dsl::verify: also checks every plan at run time
 };
 
 }  // namespace dsl::TYPENET_MODE
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Larger plans are checked when the engine makes them: the compiler would take longer than some six seconds, and on
-/// several devices, whose order is checked in one evaluation, more steps than Clang allows by default.
+/// Whether the compiler checks the plan. Larger plans are checked when the engine makes them: the compiler would take
+/// more than about six seconds and, on several devices, whose order is checked in one evaluation, more steps than Clang
+/// allows by default.
 template <class Network>
 inline constexpr bool checked_while_compiling =
     Network::view().size.nodes * micro_batches<Network> <= (Network::device_count > 1 ? 300 : 1000);
@@ -52,7 +53,7 @@ constexpr bool sound() {
     return true;
 }
 
-/// Where nobody names another loss it is cross-entropy.
+/// Requires that the default loss, cross-entropy, suits the network.
 template <class Network>
 constexpr void require_crossentropy_suits() {
   if constexpr (is_network<Network>)
@@ -61,11 +62,11 @@ constexpr void require_crossentropy_suits() {
           sizeof(broken::crossentropy_takes_probabilities<Network, last_of(Network::view()).kind, false>));
 }
 
-/// Returns what compile_options come to. Throws option_error for a loss that the network's output does not suit, and
-/// for numbers that make no sense.
+/// Returns the engine's options. Throws option_error for a loss that does not suit the network's output, and for
+/// invalid numbers.
 engine_options checked_options(graph_view const& g, update_rule const& update, compile_options const& o);
 
-/// What every engine of a network is made with.
+/// Returns the options of every engine of a network.
 template <class Network>
 [[gnu::cold]] engine_options options_of(update_rule const& update, compile_options const& o) {
   engine_options engine = checked_options(Network::view(), update, o);
@@ -76,7 +77,7 @@ template <class Network>
   return engine;
 }
 
-/// Names the class that says which of compile's arguments is of a wrong kind.
+/// Names the class that reports which argument of compile is of a wrong kind.
 template <class First = broken::nothing, class Second = broken::nothing, class Third = broken::nothing, class...>
 struct wrong_argument : rules::says<broken::compile_takes_an_executor<First, false>> {};
 template <executor First, class Second, class Third, class... Rest>
@@ -89,29 +90,29 @@ struct wrong_argument<First, Second, Third, Rest...> : rules::says<broken::compi
 
 namespace dsl::TYPENET_MODE {
 
-/// A network on an executor with fresh weights:
+/// Prepares a network for training on an executor, with fresh weights:
 ///   auto t = dsl::compile<model>(dsl::reference{}, dsl::sgd{.learning_rate = 5e-3, .momentum = 0.9});
-/// That the plan is sound (no read before its write, no buffer overwritten while needed) is checked as it compiles, for
-/// networks of more than 1,000 operations (300 on several devices) when the engine makes it. Throws option_error for
-/// options that make no sense, a loss that the network's output does not suit among them. The
-/// return type, trainer, is deduced so that editors look into the function and show what is wrong with the network.
+/// The compiler checks that the plan is sound (no read before its write, no live buffer overwritten); for networks of
+/// more than 1,000 operations (300 on several devices) the engine does at run time. Throws option_error for invalid
+/// options, and for a loss that does not suit the network's output. The return type, trainer, is deduced so that
+/// editors analyse the function and show what is wrong with the network.
 template <class Network, executor Executor, optimizer Optimizer>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, compile_options const& o) {
-  if constexpr (Network::is_sound)  // else the compiler has said what is wrong, and need not say it twice
+  if constexpr (Network::is_sound)  // otherwise the compiler has already reported what is wrong
     static_assert(detail::sound<Network, Executor>(),
                   "plan: typenet made a plan that its own checker refuses; please report the network");
   return trainer{on.make_engine(Network::view(), detail::options_of<Network>(optimizer.rule(), o)),
                  static_cast<double>(optimizer.learning_rate)};
 }
 
-/// Without options the loss is cross-entropy, and that the network suits it is checked as it compiles.
+/// Compiles with cross-entropy as the loss, and checks at compile time that it suits the network.
 template <class Network, executor Executor, optimizer Optimizer>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer) {
   detail::require_crossentropy_suits<Network>();
   return compile<Network>(on, optimizer, compile_options{});
 }
 
-/// Of what is no network, as minigooglenet<10> without network<image<...>, ...> around it: says so.
+/// Reports that Thing is not a network, such as minigooglenet<10> without network<image<...>, ...> around it.
 template <class Thing, executor Executor, optimizer Optimizer>
   requires(!is_network<Thing>)
 auto compile(Executor const&, Optimizer const&, compile_options const&) {
@@ -119,7 +120,7 @@ auto compile(Executor const&, Optimizer const&, compile_options const&) {
   return trainer{nullptr, 0};
 }
 
-/// Takes the arguments that no other compile() takes, and says which of them is wrong.
+/// Accepts the arguments that no other compile() accepts, and reports which of them is wrong.
 template <class Network, class... Given>
 auto compile(Given const&...) {
   static_cast<void>(sizeof(typename detail::wrong_argument<Given...>::type));

@@ -14,7 +14,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// How often a classifier took each class for each other one, counted by evaluate:
+/// Counts how often a classifier predicted each class for samples of each class, in evaluate:
 ///   dsl::confusion_matrix confusion;
 ///   dsl::scores const s = trainer.evaluate(cifar.test, 64, &confusion);
 ///   confusion.count(/*label=*/3, /*predicted=*/5);   // cats that it took for dogs
@@ -24,21 +24,21 @@ class confusion_matrix final : public evaluation_observer {
   int classes() const { return static_cast<int>(names_.size()); }
   std::vector<std::string> const& class_names() const { return names_; }
 
-  /// Samples of class `label` that were taken for class `predicted`. Throws option_error for classes that are not
-  /// there.
+  /// Returns the number of samples of class `label` that were predicted to be `predicted`. Throws option_error for
+  /// classes that do not exist.
   long long count(int label, int predicted) const { return counts_[index(label, predicted)]; }
   long long samples() const { return labelled(0, classes()); }
-  /// Of one class: all its samples.
+  /// Returns the number of samples of one class.
   long long samples(int label) const { return labelled(label, label + 1); }
-  /// Share of the samples on the diagonal: evaluate's accuracy. 0 without samples.
+  /// Returns the share of samples on the diagonal, which is evaluate's accuracy; 0 without samples.
   double accuracy() const;
-  /// Of the samples of a class, those that were taken for it; 0 where there are none.
+  /// Returns the share of a class's samples that were predicted correctly; 0 if there are none.
   double recall(int label) const { return share(count(label, label), samples(label)); }
-  /// Of the samples that were taken for a class, those that are of it; 0 where there are none.
+  /// Returns the share of the samples predicted to be of a class that are; 0 if there are none.
   double precision(int predicted) const;
 
   [[gnu::cold]] void on_begin(dataset const& data) override;
-  /// Of equal outputs the first one is the prediction, as it is for the accuracy.
+  /// Takes the first of equal outputs as the prediction, as the accuracy does.
   [[gnu::cold]] void on_batch(float const* outputs, std::int32_t const* labels, std::int64_t, int size) override;
   [[gnu::cold]] void on_end(process_checks* processes) override;
 
@@ -48,7 +48,7 @@ class confusion_matrix final : public evaluation_observer {
   std::size_t index(int label, int predicted) const;
 
   std::vector<std::string> names_;
-  std::vector<long long> counts_;  // (label, predicted)
+  std::vector<long long> counts_;  // index (label, predicted)
 };
 
 }  // namespace dsl::TYPENET_MODE

@@ -14,37 +14,37 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// As Keras's EarlyStopping has them.
+/// The options of Keras's EarlyStopping.
 struct early_stopping_options {
-  int patience = 0;      // epochs without a better value after which the run ends; 0 is as 1
-  double min_delta = 0;  // a value counts as better by more than this
+  int patience = 0;      // epochs without a better value after which the run ends; 0 means 1
+  double min_delta = 0;  // the amount by which a better value must differ
   monitor_mode mode = monitor_mode::automatic;
-  std::optional<double> baseline{};   // patience runs out until a value is better than this, too
-  bool restore_best_weights = false;  // at the run's end, whatever ended it; a loss that is no number, too
-  int start_from_epoch = 0;           // epochs before this one, from 0, are not looked at
-  bool verbose = false;               // says so on standard output
+  std::optional<double> baseline{};   // patience also runs out unless a value is better than this
+  bool restore_best_weights = false;  // at the end of the run in any way, also after a loss that is not finite
+  int start_from_epoch = 0;           // epochs before this one, from 0, are ignored
+  bool verbose = false;               // prints a line to standard output
 };
 
 }  // namespace dsl::TYPENET_MODE
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Not a template on the metric.
+/// The part of early_stopping that does not depend on the metric's type.
 class early_stopping_on : public callback {
  public:
   void on_train_begin(fit_run& run) override;
   [[gnu::cold]] void on_epoch_end(fit_run& run) override;
   [[gnu::cold]] void on_train_end(fit_run& run) override;
-  /// fit() throws after it, where no other callback ends the run.
+  /// Restores the best weights before fit() throws, unless another callback ends the run.
   [[gnu::cold]] bool on_bad_loss(fit_run& run) override;
   [[gnu::cold]] void state(callback_state& s) override;
 
-  /// The best value so far, from which epoch (from 0), and after which one it ended the run; 0: it did not. Of the
-  /// epochs that it has seen: where it was first given to a run that went on, those before do not count.
+  /// Return the best value so far, its epoch (from 0), and the epoch after which it ended the run (0: it did not). Only
+  /// epochs that it has seen count: if it is first used in a resumed run, earlier ones do not.
   double best() const { return best_; }
   int best_epoch() const { return best_epoch_; }
   int stopped_epoch() const { return stopped_epoch_; }
-  /// With restore_best_weights: whether it has seen an epoch, whose weights the network has after the run.
+  /// With restore_best_weights: whether it has seen an epoch, whose weights the network gets after the run.
   bool has_weights() const { return !best_weights_.empty(); }
 
  protected:
@@ -56,8 +56,8 @@ class early_stopping_on : public callback {
   early_stopping_options options_;
   monitor monitor_;
   int wait_ = 0, stopped_epoch_ = 0, best_epoch_ = 0;
-  int epochs_ = 0;           // before this run
-  std::size_t weights_ = 0;  // the network's
+  int epochs_ = 0;           // number of epochs before this run
+  std::size_t weights_ = 0;  // number of the network's weights
   double best_ = 0;
   std::vector<float> best_weights_;
 };
@@ -66,10 +66,10 @@ class early_stopping_on : public callback {
 
 namespace dsl::TYPENET_MODE {
 
-/// Ends a run whose metric has not become better for `patience` epochs, as Keras's EarlyStopping:
+/// Ends a run whose metric has not improved for `patience` epochs, as Keras's EarlyStopping does:
 ///   early_stopping<val_accuracy>({.patience = 10, .restore_best_weights = true})
-/// Best weights are parameters and running statistics, not the optimizer's; a checkpoint keeps them too. Throws
-/// option_error before the first step where the run does not have the metric.
+/// The best weights are parameters and running statistics, not the optimizer's state; checkpoints include them. Throws
+/// option_error before the first step if the run does not have the metric.
 template <class Monitor = val_loss>
 class early_stopping : public detail::early_stopping_on {
  public:

@@ -24,7 +24,7 @@ TYPENET_INLINE void early_stopping_on::on_epoch_end(fit_run& run) {
   if (run.epoch < options_.start_from_epoch) return;
   double const value = monitor_.what.of(run.current);
   bool const better = monitor_.better(value, best_);
-  if (options_.restore_best_weights && (better || best_weights_.empty())) {  // the first is the best so far
+  if (options_.restore_best_weights && (better || best_weights_.empty())) {  // the first epoch is the best so far
     best_weights_ = read_weights(run.trainer.engine());
     best_epoch_ = run.epoch;
   }

@@ -10,7 +10,8 @@ namespace dsl::TYPENET_MODE {
 struct dataset;
 class process_checks;
 
-/// Looks on while trainer::evaluate goes through a data set. Derive from it for what mean loss and accuracy don't tell.
+/// Observes the outputs while trainer::evaluate goes through a data set. Derive from it for more than mean loss and
+/// accuracy.
 class evaluation_observer {
  public:
   virtual ~evaluation_observer() = default;
@@ -19,9 +20,9 @@ class evaluation_observer {
   /// in. outputs: (size, outputs a sample); of one output for two classes (size, 2), 1 - it and it. Of several
   /// processes each sees its own part.
   virtual void on_batch(float const* outputs, std::int32_t const* labels, std::int64_t first, int size) = 0;
-  /// Looks at samples with values to be learnt, (size, outputs a sample) as well; on_batch does not see those.
+  /// Observes samples with values, (size, outputs per sample), for which on_batch is not called.
   virtual void on_values(float const* /*outputs*/, float const* /*values*/, std::int64_t /*first*/, int /*size*/) {}
-  /// processes: of several, for adding up what each has seen; else null.
+  /// `processes` sums what several processes have seen; null if there is only one.
   virtual void on_end(process_checks* /*processes*/) {}
 
  protected:

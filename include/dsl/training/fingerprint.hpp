@@ -14,12 +14,12 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Says which fields the fingerprints of networks and rules cover; files keep it beside them. 0 is that of files
-/// written before there were versions. Whoever adds a field increments it, and hashes the field from that version on,
-/// so that older files stay readable.
+/// The version of fingerprints of networks and rules, by the fields that they cover; files store it with them. Files
+/// written before there were versions have 0. If you add a field, increment it, and hash the field from that version
+/// on, so that older files stay readable.
 inline constexpr int fingerprint_version = 1;
 
-/// A number that stands for what is put into it (FNV-1a, eight bytes at a time).
+/// A hash of what is added to it (FNV-1a, eight bytes at a time).
 class fingerprint {
  public:
   fingerprint() = default;
@@ -39,30 +39,30 @@ class fingerprint {
   std::uint64_t value_ = 0xcbf29ce484222325u;
 };
 
-/// What version 1 adds: a user's own operation has its name and its facts, a parameter its role and where its first
-/// values come from. The lists of members are whole, or this does not compile: who adds one hashes it, too.
+/// Adds what version 1 hashes: a custom operation's name and facts, a parameter's role and initialisation. The lists of
+/// members are complete, or this does not compile: if you add a member, hash it, too.
 [[gnu::cold]] void add_operation(fingerprint& f, node const& x);
 
-/// Stands for nodes, shapes, their connections and numbers; not for names of layers, nor for what a custom operation
-/// computes, nor for what is frozen: weights are the same.
+/// Returns a hash of nodes, shapes, connections and numbers. It omits names of layers, what a custom operation
+/// computes, and what is frozen, since the weights are the same.
 [[gnu::cold]] std::uint64_t fingerprint_of(graph_view const& g, int version = fingerprint_version);
 
-/// Of an optimizer's rule, the clipping of gradients with it; a learning rate is not among it.
+/// Returns a hash of an optimizer's rule with its gradient clipping, without the learning rate.
 [[gnu::cold]] std::uint64_t fingerprint_of(update_rule const& u, int version = fingerprint_version);
 
-/// Stands for which nodes are frozen; 0: none.
+/// Returns a hash of which nodes are frozen; 0: none.
 [[gnu::cold]] std::uint64_t fingerprint_of_frozen(graph_view const& g);
 
-/// Of how parameters follow from gradients, which of them do, and running statistics from batches; the seed is not
-/// among it.
+/// Returns a hash of how parameters follow from gradients, which ones do, and how running statistics follow from
+/// batches; without the seed.
 [[gnu::cold]] std::uint64_t fingerprint_of(engine_options const& o, graph_view const& g,
                                            int version = fingerprint_version);
 
-/// The pictures that a fingerprint looks at: all of them up to 256 MiB, else as many, but the first and the last of
-/// whatever size, spread over the set.
+/// The samples that a fingerprint reads: all if they take at most 256 MiB, otherwise as many as that, spread over the
+/// set, but at least the first and the last.
 struct pictures_looked_at {
   std::int64_t size = 0;   // of the set
-  std::int64_t bytes = 1;  // of a picture
+  std::int64_t bytes = 1;  // per picture
 
   constexpr std::int64_t count() const {
     std::int64_t const fit = (std::int64_t{256} << 20) / bytes + 1;
@@ -75,23 +75,23 @@ struct pictures_looked_at {
 };
 // 10 of 300 MiB -> 0 and 9
 
-/// Of all labels, the mean, and some pictures.
+/// Returns a hash of all labels, the mean, and some pictures.
 [[gnu::cold]] std::uint64_t fingerprint_of(dataset const& data);
 
-/// Of parameters and optimizer slots.
+/// Returns a hash of parameters and optimizer slots.
 [[gnu::cold]] std::uint64_t fingerprint_of(engine& e);
 
-/// A number that stands for a policy, whose type says nothing to another process: what it draws for a few pictures, and
-/// for one in each later epoch of a run, up to the 10,000th.
+/// Returns a hash of a policy's behaviour, since its type means nothing to another process: what it draws for a few
+/// pictures, and for one in each later epoch of a run, up to the 10,000th.
 [[gnu::cold]] std::uint64_t fingerprint_of(augmentation const& policy, shape const& picture, int epochs);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
 
-/// 64 bits that stand for a data set's labels, mean and pictures (of more than 256 MiB as many, but two at least,
-/// spread over the set): the same for the same ones, in all likelihood others for others. To compare, as from run to
-/// run; not against forgery.
+/// Returns a 64-bit hash of a data set's labels, mean and pictures (of at most 256 MiB of them, but at least two,
+/// spread over the set). Equal data sets have equal hashes, and others almost certainly different ones. It is for
+/// comparing runs, not a protection against forgery.
 [[gnu::cold]] inline std::uint64_t fingerprint(dataset const& data) { return detail::fingerprint_of(data); }
 
 }  // namespace dsl::TYPENET_MODE

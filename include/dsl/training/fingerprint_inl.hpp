@@ -16,7 +16,7 @@
 namespace dsl::detail::TYPENET_MODE {
 
 TYPENET_INLINE fingerprint::fingerprint(int version) {
-  if (version > 0) add(version);  // version 0 hashed none
+  if (version > 0) add(version);  // version 0 did not hash its number
 }
 
 TYPENET_INLINE void fingerprint::add(void const* data, std::size_t bytes) {
@@ -33,15 +33,15 @@ TYPENET_INLINE void fingerprint::add(void const* data, std::size_t bytes) {
 
 TYPENET_INLINE void fingerprint::mix(std::uint64_t word) {
   value_ = (value_ ^ word) * 0x100000001b3u;
-  value_ ^= value_ >> 29;  // else a word's highest bits would stay among the highest
+  value_ ^= value_ >> 29;  // otherwise a word's highest bits would stay among the highest
 }
 
 TYPENET_INLINE void add_operation(fingerprint& f, node const& x) {
   auto const& [kind, function, device, first_input, inputs, output, first_parameter, parameters, scope, window, rate,
-               epsilon, momentum, custom, groups, frozen, counts_padding] = x;  // frozen ones have the same weights
+               epsilon, momentum, custom, groups, frozen, counts_padding] = x;  // frozen layers have the same weights
   f.add(parameters);
   f.add(groups);
-  if (!counts_padding) f.add(1);  // nothing where it does, so that files from before this member stay valid
+  if (!counts_padding) f.add(1);  // only hashed if false, so that older files stay valid
   if (!custom) return;
   std::string_view const own = word_of(x);
   f.add(own.data(), own.size());
@@ -56,8 +56,7 @@ TYPENET_INLINE void add_operation(fingerprint& f, node const& x) {
         static_cast<int>(renames), static_cast<int>(mixes_samples), static_cast<int>(gives_probabilities)})
     f.add(v);
   for (role r : roles) f.add(static_cast<int>(r));
-  if (optional > 0)
-    f.add(static_cast<int>(optional));  // nothing where there is none, so that files from before this member stay valid
+  if (optional > 0) f.add(static_cast<int>(optional));  // only hashed if not 0, so that older files stay valid
 }
 
 TYPENET_INLINE std::uint64_t fingerprint_of(graph_view const& g, int version) {
@@ -141,7 +140,7 @@ TYPENET_INLINE std::uint64_t fingerprint_of(engine& e) {
 TYPENET_INLINE std::uint64_t fingerprint_of(augmentation const& policy, shape const& picture, int epochs) {
   fingerprint f;
   f.add(static_cast<bool>(policy));
-  int const last = epochs < 10'000 ? epochs : 10'000;  // of 2,000,000,000 it would take minutes
+  int const last = epochs < 10'000 ? epochs : 10'000;  // 2,000,000,000 would take minutes
   for (int epoch = 0; epoch < 4 || epoch < last; ++epoch)
     for (std::int64_t sample = 0; sample < (epoch < 4 ? 64 : 1); ++sample) {
       transform const t = policy.draw(1, epoch, sample, picture);

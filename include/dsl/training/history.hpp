@@ -7,8 +7,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Mean loss per sample and share of right answers, 0 to 1; NaN where the network learns values, of which none is
-/// right.
+/// The mean loss per sample, and the share of correct predictions, 0 to 1; NaN if the network learns values, which are
+/// never exactly right.
 struct scores {
   double loss = 0;
   double acc = 0;
@@ -16,8 +16,8 @@ struct scores {
   constexpr bool has_acc() const { return acc == acc; }
 };
 
-/// What one epoch came to. Training scores are means over the epoch's batches while the weights changed, in training
-/// mode; validation's over the whole validation set afterwards, in inference mode.
+/// The result of one epoch. Training metrics are means over the epoch's batches while the weights changed, in training
+/// mode; validation metrics are over the whole validation set afterwards, in inference mode.
 struct epoch_record {
   int epoch = 0;  // from 0
   scores train{};
@@ -25,10 +25,10 @@ struct epoch_record {
   bool validated = false;
   double learning_rate = 0;
   double seconds = 0;            // training and validation
-  double images_per_second = 0;  // training alone
+  double images_per_second = 0;  // training only
 };
 
-/// What fit() returns: a record an epoch, in order, those before a resumed one among them.
+/// The result of fit(): a record per epoch, in order, including epochs before a restart.
 struct history {
   std::vector<epoch_record> epochs{};
 };

@@ -9,8 +9,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Fresh parameters, from the seed and each parameter's number alone: kernels uniform in +-sqrt(6 / (fan_in + fan_out))
-/// (Glorot & Bengio 2010), gammas and running variances 1, the rest 0.
+/// Initialises the parameters, depending only on the seed and each parameter's number: kernels uniform in +-sqrt(6 /
+/// (fan_in + fan_out)) (Glorot & Bengio 2010), gammas and running variances 1, all others 0.
 [[gnu::cold]] void initialize(engine& e, std::uint64_t seed);
 
 }  // namespace dsl::TYPENET_MODE

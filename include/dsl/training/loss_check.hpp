@@ -8,7 +8,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// The node whose values the loss takes. A flatten after it only renames them, a transfer moves them.
+/// Returns the node whose values the loss uses; a flatten after it only renames them, and a transfer copies them.
 constexpr node const& last_of(graph_view const& g) {
   node const* n = &g.nodes[g.size.nodes - 1];
   while (n->kind == op::flatten || n->kind == op::transfer) n = &g.nodes[g.tensors[g.input(*n)].producer];

@@ -10,7 +10,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// What callbacks watch: types, so that one which isn't there does not compile. One of your own looks the same.
+/// Metrics that callbacks monitor. They are types, so that one that does not exist does not compile. Your own look the
+/// same.
 struct train_loss {
   static constexpr char const* name = "loss";
   static constexpr bool more_is_better = false, of_validation = false;
@@ -21,7 +22,7 @@ struct train_accuracy {
   static constexpr bool more_is_better = true, of_validation = false;
   static double of(epoch_record const& e) { return e.train.acc; }
 };
-/// Of the validation data; a run without them is refused before its first step.
+/// The loss on the validation data; a run without such data is refused before its first step.
 struct val_loss {
   static constexpr char const* name = "val_loss";
   static constexpr bool more_is_better = false, of_validation = true;
@@ -33,7 +34,7 @@ struct val_accuracy {
   static double of(epoch_record const& e) { return e.validation.acc; }
 };
 
-/// What early_stopping and model_checkpoint may watch: a name, a direction, and a number of an epoch's record.
+/// Satisfied by a metric: a name, a direction, and a number in an epoch's record.
 template <class M>
 concept metric = requires(epoch_record const& e) {
   { M::name } -> std::convertible_to<char const*>;
@@ -42,7 +43,7 @@ concept metric = requires(epoch_record const& e) {
   { M::of(e) } -> std::convertible_to<double>;
 };
 
-/// A metric as a value, for one that is chosen when the program runs.
+/// A metric as a value, for one that is chosen at run time.
 struct any_metric {
   char const* name = "";
   bool more_is_better = false;
@@ -55,11 +56,11 @@ constexpr any_metric metric_value() {
   return {M::name, M::more_is_better, M::of_validation, [](epoch_record const& e) -> double { return M::of(e); }};
 }
 
-/// As on a command line: metric_named("val_acc"); Keras's longer names will do as well. Throws option_error that lists
-/// the known ones.
+/// Returns a metric by its name, as on a command line: metric_named("val_acc"); Keras's longer names are accepted.
+/// Throws option_error that lists the known ones.
 [[gnu::cold]] any_metric metric_named(std::string const& name);
 
-/// Which values are better; automatic: the metric knows.
+/// Which values are better; `automatic` asks the metric.
 enum class monitor_mode : unsigned char { automatic, min, max };
 
 }  // namespace dsl::TYPENET_MODE
@@ -78,7 +79,7 @@ struct monitored<any_metric> {
   static any_metric value(any_metric const& m) { return m; }
 };
 
-/// A metric, and what counts as better: strictly, and by more than min_delta.
+/// A metric and what counts as better: strictly, and by more than min_delta.
 struct monitor {
   any_metric what{};
   bool more = false;
@@ -89,7 +90,7 @@ struct monitor {
 
   double worst() const { return more ? -__builtin_inf() : __builtin_inf(); }
   bool better(double value, double than) const { return more ? value - min_delta > than : value + min_delta < than; }
-  /// Before step 0: throws option_error for a metric that this run won't have.
+  /// Throws option_error for a metric that this run will not have; called before the first step.
   [[gnu::cold]] void require(fit_run const& run, char const* who) const;
 };
 

@@ -9,7 +9,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// What all optimizers ask of their numbers. Throws option_error: "adam: beta_1 must be ...; found 2".
+/// Checks the numbers of optimizers. Throws option_error: "adam: beta_1 must be ...; found 2".
 struct optimizer_check : option_check {
   [[gnu::cold]] void numbers(double learning_rate, double weight_decay, gradient_clip const& clip) const;
   [[gnu::cold]] void epsilon(double e) const;
@@ -19,7 +19,7 @@ struct optimizer_check : option_check {
   [[gnu::cold]] void size(char const* must, double x) const { need(x >= 0 && x < 1e30, must, x); }
 };
 
-/// Adam's numbers, with and without its decay decoupled.
+/// Returns the rule of Adam, with or without decoupled decay.
 [[gnu::cold]] update_rule adam_rule(char const* name, double beta_1, double beta_2, double epsilon, bool corrects_root,
                                     double weight_decay, gradient_clip const& clip);
 
@@ -27,9 +27,10 @@ struct optimizer_check : option_check {
 
 namespace dsl::TYPENET_MODE {
 
-/// Stochastic gradient descent. With momentum, Keras's rule: v = momentum * v - rate * gradient, p += v. PyTorch keeps
-/// the rate out of the velocity, which differs once the rate changes: .rate_in_velocity = false. weight_decay is L2, a
-/// part of the gradient, as in PyTorch; Keras 3's takes rate * weight_decay of each parameter: .decoupled_decay = true.
+/// Stochastic gradient descent. With momentum it follows Keras's rule: v = momentum * v - rate * gradient, p += v.
+/// PyTorch keeps the rate out of the velocity, which differs once the rate changes: .rate_in_velocity = false.
+/// weight_decay is L2, a part of the gradient, as in PyTorch; Keras 3 removes rate * weight_decay of each parameter:
+/// .decoupled_decay = true.
 struct sgd {
   double learning_rate = 0.01;
   double momentum = 0;
@@ -39,14 +40,15 @@ struct sgd {
   bool rate_in_velocity = true;
   gradient_clip clip{};
 
-  /// Numbers a parameter that training keeps: training_bytes(batch, {}, sgd{.momentum = 0.9}.slots()).
+  /// Returns the number of slots per parameter: training_bytes(batch, {}, sgd{.momentum = 0.9}.slots()).
   constexpr int slots() const { return momentum != 0 ? 1 : 0; }
   [[gnu::cold]] update_rule rule() const;
 };
 
-/// Adam (Kingma, Ba 2015): m = beta_1 m + (1 - beta_1) g, v = beta_2 v + (1 - beta_2) g^2, both without their bias,
-/// p -= rate m / (sqrt(v) + epsilon). Keras adds epsilon to the root of v as it is, PyTorch after its correction, and
-/// with 1e-8: .corrected_epsilon = true. weight_decay is L2, as PyTorch's; Keras 3's is adamw's.
+/// Adam (Kingma, Ba 2015): m = beta_1 m + (1 - beta_1) g, v = beta_2 v + (1 - beta_2) g^2, both bias-corrected, p -=
+/// rate m / (sqrt(v) + epsilon). Keras adds epsilon to the root of the uncorrected v; PyTorch adds it after the
+/// correction, and its default is 1e-8: .corrected_epsilon = true. weight_decay is L2, as in PyTorch; for Keras 3's see
+/// adamw.
 struct adam {
   double learning_rate = 1e-3;
   double beta_1 = 0.9;
@@ -60,8 +62,9 @@ struct adam {
   [[gnu::cold]] update_rule rule() const;
 };
 
-/// Adam that takes rate * weight_decay of each parameter first, whatever its gradient (Loshchilov, Hutter 2019); the
-/// same in Keras, whose weight_decay is 0.004, and PyTorch, whose is 0.01. See adam for epsilon.
+/// Adam that first removes rate * weight_decay of each parameter, independent of its gradient (Loshchilov, Hutter
+/// 2019). The rule is the same in Keras, whose weight_decay is 0.004, and in PyTorch, whose is 0.01. See adam for
+/// epsilon.
 struct adamw {
   double learning_rate = 1e-3;
   double beta_1 = 0.9;
@@ -75,10 +78,10 @@ struct adamw {
   [[gnu::cold]] update_rule rule() const;
 };
 
-/// RMSprop (Tieleman, Hinton 2012): v = rho v + (1 - rho) g^2, p -= rate g / (sqrt(v) + epsilon), Keras 2's. Keras 3's
-/// has epsilon in the root: .epsilon_in_root = true. PyTorch's rate is 0.01, its rho (alpha) 0.99, its epsilon 1e-8.
-/// With momentum the steps go into a velocity, Keras's with the rate in it, PyTorch's without: .rate_in_velocity =
-/// false. centered: by the variance of gradients. weight_decay as in sgd.
+/// RMSprop (Tieleman, Hinton 2012) as in Keras 2: v = rho v + (1 - rho) g^2, p -= rate g / (sqrt(v) + epsilon). Keras 3
+/// has epsilon inside the root: .epsilon_in_root = true. PyTorch's rate is 0.01, its rho (alpha) 0.99, its epsilon
+/// 1e-8. With momentum, steps go into a velocity, in Keras including the rate, in PyTorch without: .rate_in_velocity =
+/// false. `centered` uses the variance of gradients. For weight_decay see sgd.
 struct rmsprop {
   double learning_rate = 1e-3;
   double rho = 0.9;
@@ -95,7 +98,8 @@ struct rmsprop {
   [[gnu::cold]] update_rule rule() const;
 };
 
-/// sgd, adam, adamw, rmsprop: a rate and a rule. Rules are those that update_rule knows; executors implement these.
+/// Satisfied by sgd, adam, adamw, rmsprop: a learning rate and a rule. Rules are values of update_rule, which executors
+/// implement.
 template <class O>
 concept optimizer = requires(O const& o) {
   { o.learning_rate } -> std::convertible_to<double>;

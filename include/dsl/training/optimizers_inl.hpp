@@ -16,7 +16,7 @@ TYPENET_INLINE void optimizer_check::numbers(double learning_rate, double weight
 }
 
 TYPENET_INLINE void optimizer_check::epsilon(
-    double e) const {  // below, it may become 0 in float, and 0 / 0 where a gradient is 0
+    double e) const {  // a smaller one may become 0 in float, and a gradient of 0 then 0 / 0
   need(e >= 1e-30 && e < 1e30, "epsilon must be a number of at least 1e-30", e);
 }
 

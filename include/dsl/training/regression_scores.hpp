@@ -11,17 +11,17 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// How far a network's outputs are from the values that it learns, over all samples and outputs of an evaluation:
+/// The distance of a network's outputs from the values that it learns, over all samples and outputs of an evaluation:
 ///   dsl::regression_scores scores;
 ///   trainer.evaluate(test, 64, &scores);
 ///   scores.mean_absolute_error();
 class regression_scores : public evaluation_observer {
  public:
-  /// 0 without samples; so are the others.
+  /// Returns 0 without samples, as the others do.
   double mean_absolute_error() const { return count_ > 0 ? sums_[distance] / count_ : 0; }
   double mean_squared_error() const { return count_ > 0 ? sums_[square] / count_ : 0; }
-  /// 1 - the squared error's part of the values' own spread around their mean, of one output: 1 for a perfect network,
-  /// 0 for one that always gives the mean. 0 where all values are equal.
+  /// Returns the coefficient of determination of one output: 1 - squared error / squared deviation of the values from
+  /// their mean. 1 for a perfect network, 0 for one that always outputs the mean; 0 if all values are equal.
   double r2(int output = 0) const;
   int outputs() const { return outputs_; }
 
@@ -32,11 +32,11 @@ class regression_scores : public evaluation_observer {
 
  private:
   enum { distance, square };
-  double count_ = 0;     // numbers seen
-  double sums_[2] = {};  // of distances and their squares
+  double count_ = 0;     // count of values seen
+  double sums_[2] = {};  // of absolute and squared distances
   int outputs_ = 1;
-  std::vector<float> origin_{};    // of the data set's first sample: sums of distances from it lose no digits
-  std::vector<double> moments_{};  // per output: the sums of these and of their squares, the squared error's sum
+  std::vector<float> origin_{};    // the first sample's values: sums of distances from them stay precise
+  std::vector<double> moments_{};  // per output: sums of these distances and of their squares, sum of squared errors
 };
 
 }  // namespace dsl::TYPENET_MODE

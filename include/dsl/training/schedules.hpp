@@ -17,8 +17,8 @@ namespace dsl::detail::TYPENET_MODE {
 
 namespace dsl::TYPENET_MODE {
 
-/// base * (1 - epoch / epochs)^power: Caffe's polynomial decay; power 1 is a straight line to 0. Throws option_error
-/// for an epoch after its end, where a line would go below 0 and a parabola would rise again.
+/// base * (1 - epoch / epochs)^power, Caffe's polynomial decay; with power 1 a straight line to 0. Throws option_error
+/// for an epoch after its end, where a line would become negative and a parabola would rise again.
 struct poly_decay {
   double base = 5e-3;
   int epochs = 70;
@@ -26,7 +26,7 @@ struct poly_decay {
   double operator()(int epoch) const;
 };
 
-/// Where in a run a schedule is asked for the next step's rate.
+/// The point in a run for which a schedule is asked: the next step.
 struct schedule_point {
   int epoch = 0;  // from 0
   int epochs = 1;
@@ -36,13 +36,13 @@ struct schedule_point {
   std::int64_t all_steps() const { return epochs * steps; }
 };
 
-/// Sets the learning rate: at the begin of each epoch, counted from 0, where the function takes a number, whatever else
-/// it takes; before each step where it takes a schedule_point alone, so [](auto x) is given an epoch. Throws
-/// option_error, before the step, where the function's result is none.
+/// Sets the learning rate. A function that accepts a number is called at the beginning of each epoch, counted from 0,
+/// even if it also accepts other arguments, as [](auto x) does; one that only accepts a schedule_point is called before
+/// each step. Throws option_error, before the step, if the result is not a valid rate.
 template <class F>
   requires(std::invocable<F&, int> || std::invocable<F&, schedule_point const&>)
 struct learning_rate_schedule : callback {
-  static constexpr bool each_step = !std::invocable<F&, int>;  // not asked of [](auto epoch), whose body is for numbers
+  static constexpr bool each_step = !std::invocable<F&, int>;  // not asked of [](auto epoch), whose body wants a number
   F rate;
   explicit learning_rate_schedule(F f) : rate(std::move(f)) {}
   void on_epoch_begin(fit_run& run) override { set(run, 0); }

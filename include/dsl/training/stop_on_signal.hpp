@@ -13,29 +13,30 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Ends a run in the middle of an epoch where its process is asked to end, with Ctrl-C or by kill:
+/// Ends a run in the middle of an epoch when its process is asked to end, by Ctrl-C or kill:
 ///   trainer.fit(data, {.callbacks = {backup_and_restore{"run.state"}, stop_on_signal{}}});
-/// After the step under way backup_and_restore takes the state; one more step, or a batch of validation, proves its
-/// weights; then fit throws interrupted. The run that is started again resumes there, to the same bits. A second signal
-/// ends the process at once, as it would without this callback. Of several processes it is enough that one is asked.
-/// Handlers are set from on_train_begin until fit returns or throws, and then those before are back. A signal that is
-/// ignored, as nohup and a shell's background jobs have it, stays ignored. The handler stores a number and calls
-/// nothing that may not be called there.
+/// After the current step backup_and_restore takes the state; one more step, or a batch of validation, proves its
+/// weights; then fit throws interrupted. The same command resumes there, with the same bits. A second signal ends the
+/// process at once, as without this callback. It is enough that one of several processes gets a signal. Handlers are
+/// set from on_train_begin until fit returns or throws; then the previous ones are restored. Ignored signals, as with
+/// nohup and in a shell's background jobs, stay ignored. The handler stores a number and otherwise only calls what is
+/// safe in a signal handler.
 class TYPENET_EXPORT stop_on_signal : public callback {
  public:
-  /// Throws option_error for a number that is no signal's, or one's that no process may handle.
+  /// Throws option_error for a number that is no signal, or a signal that no process may handle.
   [[gnu::cold]] stop_on_signal(std::initializer_list<int> signals = {SIGINT, SIGTERM, SIGHUP});
 
   [[gnu::cold]] void on_train_begin(fit_run& run) override;
 
-  /// The signal that came in the last run, 0 for none. Where fit has returned, it came too late to interrupt it.
+  /// Returns the signal received in the last run, 0 for none. If fit has returned, the signal came too late to
+  /// interrupt it.
   static int received() { return __atomic_load_n(&pending, __ATOMIC_RELAXED); }
 
  private:
   static inline int pending = 0;
   static inline struct sigaction before[NSIG] = {};  // NOLINT(modernize-avoid-c-arrays): the handler reads it
 
-  /// Process-wide, for as many runs as there are at a time.
+  /// Process-wide handlers, shared by concurrent runs.
   class handlers {
    public:
     [[gnu::cold]] explicit handlers(std::vector<int> const& signals) {
@@ -60,7 +61,7 @@ class TYPENET_EXPORT stop_on_signal : public callback {
       before[s] = found;
       struct sigaction mine{};
       mine.sa_handler = &stop_on_signal::handle;
-      mine.sa_flags = SA_RESTART;  // what is being written is not cut short
+      mine.sa_flags = SA_RESTART;  // does not interrupt a write
       ::sigemptyset(&mine.sa_mask);
       ours[s] = ::sigaction(s, &mine, nullptr) == 0;
     }
@@ -74,8 +75,8 @@ class TYPENET_EXPORT stop_on_signal : public callback {
   std::vector<int> signals_;
 };
 
-/// Ends the process by this signal, as if nobody had a handler for it: for after interrupted, so that whoever started
-/// the process, a shell's loop say, sees why it ended. Nothing is flushed and no destructor runs.
+/// Ends the process by this signal with its default action. Call it after interrupted, so that whoever started the
+/// process, such as a shell's loop, sees the reason. Nothing is flushed and no destructor runs.
 [[gnu::cold, noreturn]] void end_by_signal(int signal);
 
 }  // namespace dsl::TYPENET_MODE

@@ -38,7 +38,7 @@ TYPENET_INLINE void end_by_signal(int signal) {
   ::sigaddset(&only, signal);
   ::pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
   ::raise(signal);
-  ::_exit(128 + signal);  // one that ends nobody
+  ::_exit(128 + signal);  // for a signal that ends no process
 }
 
 }  // namespace dsl::TYPENET_MODE

@@ -38,7 +38,7 @@ TYPENET_INLINE history trainer::fit(dataset const& data, fit_options const& opti
   target_kind const targets = detail::targets_for(l, data);
   process_checks* const processes = engine_->processes();
   if (processes) processes->before_fit(terms_of(data, options));
-  detail::owner<batch_loader> loader;  // where the engine does not fetch batches itself
+  detail::owner<batch_loader> loader;  // unless the engine fetches batches itself
   batch_part const share = engine_->share_of(options.batch_size);
   int program =
       targets == target_kind::classes ? engine_->prepare_resident(data, options.augment, share, options.shuffle) : -1;
@@ -57,7 +57,7 @@ TYPENET_INLINE history trainer::fit(dataset const& data, fit_options const& opti
     program = engine_->prepare(mode::training, share, targets);
   }
   detail::weight_averager average(*engine_, options.average, options.epochs);
-  std::int64_t const steps = data.size / options.batch_size;  // of an epoch; callbacks may write into run
+  std::int64_t const steps = data.size / options.batch_size;  // steps per epoch; callbacks may change run's
   fit_run run{.trainer = *this,
               .epochs = options.epochs,
               .steps = steps,
@@ -304,7 +304,7 @@ TYPENET_INLINE scores trainer::evaluate(dataset const& data, int batch_size, eva
 
 TYPENET_INLINE void trainer::begin_epoch(fit_run& run) {
   tell(run, &callback::on_epoch_begin);
-  if (run.next.step > 0)  // a restart has cut this epoch; what on_epoch_begin did had been done before
+  if (run.next.step > 0)  // a restart within this epoch, whose on_epoch_begin has been called before
     tell(run, &callback::on_resume);
   else
     run.next.learning_rate = run.learning_rate;
@@ -328,7 +328,7 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, std:
   run.proven = false;
   for (run.step = at.step; steps > at.step; run.step = at.step) {
     check_rate(run);
-    bool const last = run.interrupted != 0;  // its loss says what the state before it is worth
+    bool const last = run.interrupted != 0;  // its loss proves the state before it
     batch const& b = loader ? *loader->next() : resident;
     engine_->run(program, {b.images, b.labels, b.size, step_++, run.learning_rate, b.values});
     batch_metrics const m = metrics(program, &run);

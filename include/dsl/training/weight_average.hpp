@@ -11,19 +11,20 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// For fit's .average: the weights of many steps are averaged, and running statistics likewise. The training goes on
-/// with its own weights; once there is an average, an epoch is validated with it, callbacks at the epoch's end find it
-/// in the network and write it to their files, and after the run the network keeps it. Stochastic weight averaging
+/// The options of fit's .average, which averages the weights, and running statistics, of many steps. Training continues
+/// with its own weights. Once there is an average, epochs are validated with it, callbacks at an epoch's end find it in
+/// the network and write it to their files, and the network keeps it after the run. Stochastic weight averaging
 /// (Izmailov et al. 2018) with a learning rate that stays high:
 ///   {.callbacks = {learning_rate_schedule{hold{one_cycle{.max_rate = 0.05}, 25}}}, .average{{.start_from_epoch = 25}}}
-/// With a momentum below 1 an exponential moving average, as Keras's SwapEMAWeights; until enough steps are in for that
-/// momentum, all weigh alike. A state that backup_and_restore goes on from has the average and the training's own
-/// weights; checkpoint_each_epoch is refused. What callbacks at an epoch's end write into the network is lost. A run
-/// that fails leaves its own weights. With reference<double> the average is kept as floats.
+/// A momentum below 1 makes it an exponential moving average, as in Keras's SwapEMAWeights; until there are enough
+/// steps for that momentum, all have equal weight. The state from which backup_and_restore resumes has the average and
+/// the training's own weights; checkpoint_each_epoch is refused. What callbacks at an epoch's end write into the
+/// network is lost. A run that fails leaves the training's own weights. With reference<double> the average is stored as
+/// floats.
 struct weight_average {
-  int start_from_epoch = 0;  // epochs before this one, from 0, are not looked at
-  double momentum = 1;  // what the average keeps of itself each step, as Keras's ema_momentum; 1: all taken weigh alike
-  int every = 4;        // steps from one whose weights are taken to the next; each epoch's last are taken, too
+  int start_from_epoch = 0;  // epochs before this one, from 0, are ignored
+  double momentum = 1;       // share of the average kept in each step, Keras's ema_momentum; 1: all steps count equally
+  int every = 4;             // steps between those whose weights are taken; also takes those of each epoch's last step
 };
 
 }  // namespace dsl::TYPENET_MODE
@@ -33,9 +34,9 @@ namespace dsl::detail::TYPENET_MODE {
 /// A run's average, and its own weights while the network has the average.
 class weight_averager {
  public:
-  /// Throws option_error for what can't be, a begin after the run's end among it.
+  /// Throws option_error for invalid options, including a start after the end of the run.
   [[gnu::cold]] weight_averager(engine& e, std::optional<weight_average> const& o, int epochs);
-  /// The training's own weights come back, whatever ends the run, unless it has come to its end.
+  /// Restores the training's own weights, in whatever way the run ends, unless keep() was called.
   ~weight_averager();
   weight_averager(weight_averager const&) = delete;
   weight_averager& operator=(weight_averager const&) = delete;
@@ -44,14 +45,15 @@ class weight_averager {
   std::vector<float> const& average() const { return average_; }
 
   void after_step(int epoch, bool last);
-  /// The network has the average from here on. False where it had it before, or where there is none.
+  /// Puts the average into the network. Returns false if it is there already, or if there is none.
   [[gnu::cold]] bool show();
-  /// The network has the training's own weights again.
+  /// Puts the training's own weights back into the network.
   [[gnu::cold]] void hide();
-  /// At the run's end: the network keeps the average.
+  /// Makes the network keep the average, at the end of the run.
   [[gnu::cold]] void keep();
 
-  /// A state that is restored finds the average in the network, as its file has it, and puts back the own weights.
+  /// Saves or restores the state. A restored file has put the average into the network; this puts the training's own
+  /// weights back.
   [[gnu::cold]] void state(callback_state& s);
 
  private:
@@ -60,9 +62,9 @@ class weight_averager {
   engine& engine_;
   weight_average options_;
   std::vector<float> average_, own_;  // in the graph's order
-  bool shown_ = false;                // the network has average_; own_ is what it had
+  bool shown_ = false;                // whether the network has average_; own_ then has its own
   bool kept_ = false;
-  std::int64_t since_ = 0;  // steps since the last one that was taken
+  std::int64_t since_ = 0;  // steps since weights were last taken
   std::int64_t taken_ = 0;
 };
 

@@ -9,11 +9,11 @@
 namespace dsl::detail::TYPENET_MODE {
 
 [[gnu::cold]] std::size_t count_weights(engine& e);
-/// Throws option_error for another number than read_weights() gives.
+/// Throws option_error unless there are as many numbers as read_weights() gives.
 [[gnu::cold]] void require_weights(engine& e, std::vector<float> const& all);
-/// All parameters and running statistics, one after the other in the graph's order.
+/// Returns all parameters and running statistics, one after the other in the graph's order.
 [[gnu::cold]] std::vector<float> read_weights(engine& e);
-/// Throws option_error for another number than read_weights() gives.
+/// Replaces them. Throws option_error unless there are as many numbers as read_weights() gives.
 [[gnu::cold]] void write_weights(engine& e, std::vector<float> const& all);
 
 }  // namespace dsl::detail::TYPENET_MODE
