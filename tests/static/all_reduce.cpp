@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gradients that are summed over several devices: in buckets, each as soon as it is whole, and each gradient once.
+// Gradients summed over several devices: in buckets, each as soon as it is complete, and each gradient once.
 #include <dsl/dsl.hpp>
 
 namespace {
@@ -29,7 +29,7 @@ static_assert(sound(plan_with<small>(1000), small::view()), "more buckets than p
 static_assert(count(make_plan(model::view(), {.mode = mode::inference, .all_reduce_buckets = 2}), action::all_reduce) ==
               0);
 
-// The first of two buckets begins with the dense layer, has half of the numbers, and is under way early.
+// The first of two buckets begins with the dense layer, has half of the numbers, and starts early.
 struct two_buckets {
   int begin[2] = {};  // the steps that sum them
   long long offset[2] = {};
@@ -65,7 +65,7 @@ static_assert(two.bytes[0] > two.bytes[1] && 10 * two.bytes[0] < 6 * two.all);
 static_assert(4 * (two.begin[0] - two.backward) < two.steps - two.backward);
 static_assert(two.begin[1] == two.steps - 2, "the update follows");
 
-// What the checker says of buckets that are not right.
+// Returns what the checker says about wrong buckets.
 template <class Change>
 constexpr plan_rule broken_by(Change change) {
   plan p = plan_with<small>(2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Networks of up to 1,000 nodes are planned and checked within what compilers evaluate by default, in parts, and the
-// parts say what one evaluation would.
+// Networks of up to 1,000 nodes are planned and checked, in parts, within the compilers' default limits, and the parts
+// agree with a single evaluation.
 #include <dsl/language.hpp>
 #include <dsl/placement.hpp>
 
@@ -40,12 +40,12 @@ using model = network<image<3, 32, 32>, minigooglenet<10>>;
 static_assert(parts_agree<model, plan_options{.batch = 64}>());
 static_assert(parts_agree<model, plan_options{.batch = 64, .mode = mode::inference}>());
 
-// Two devices, which wait for each other.
+// Two devices that wait for each other.
 using halves =
     network<image<3, 8, 8>, conv_module<8, 3>, on<device<1>, inception_module<8, 8>>, flatten, dense<10>, softmax>;
 static_assert(parts_agree<halves, plan_options{.batch = 8, .micro_batches = 4}>());
 
-// A guess that is too small: the sizes are then known.
+// A guess that is too small still gives the sizes.
 constexpr detail::plan_sizes too_small{
     .tensors = model::view().size.tensors, .parameters = model::view().size.parameters, .devices = 1};
 using guessed = detail::emitted_exactly<model, plan_options{.batch = 64}, too_small>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The published networks have as many parameters as torchvision says of its own, for 1000 classes. Running statistics
-// of batch_norm, which a network counts too, are no parameters there.
+// The published networks have the numbers of parameters that torchvision documents, for 1000 classes. torchvision does
+// not count batch_norm's running statistics, which parameter_count does.
 #include <dsl/language.hpp>
 #include <dsl/models.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Networks as a whole: MiniGoogLeNet's constants, layers of a user's own, and verdicts on broken networks.
+// Whole networks: MiniGoogLeNet's constants, custom layers, and verdicts on broken networks.
 #include "support/static_graph.hpp"
 
 using namespace dsl::literals;
@@ -37,7 +37,7 @@ struct stem : dsl::sequential<dsl::conv2d<8, 3>, dsl::relu> {};
 static_assert(equal<on<3, 8, 8, stem, dsl::flatten>, on<3, 8, 8, dsl::conv2d<8, 3>, dsl::relu, dsl::flatten>>);
 static_assert(equal<on<3, 8, 8, stem, stem>, on<3, 8, 8, dsl::sequential<stem, dsl::sequential<stem>>>>);
 
-// ---- layers of a user's own --------------------------------------------------------------------------------------
+// ---- custom layers ------------------------------------------------------------------------------------------------
 namespace mine {
 
 struct twice {  // x -> x + x
@@ -52,7 +52,7 @@ struct residual
     : dsl::sequential<dsl::add<dsl::identity, dsl::sequential<dsl::conv2d<Filters, 3>, dsl::batch_norm<>>>, dsl::relu> {
 };
 
-/// A block of another's: children chosen by a number, lowered without a combinator.
+/// A block of another library: children chosen by a number, lowered without a combinator.
 template <int Depth>
 struct stack {
   static constexpr dsl::value lower(dsl::builder& b, dsl::value in) {
@@ -150,7 +150,7 @@ static_assert(verdict_of<dsl::image<1, 1'024, 1'024>, dsl::conv2d<2'048, 1>>().f
 static_assert(verdict_of<dsl::image<1, 1'024, 1'024>, dsl::conv2d<2'047, 1>>().holds());
 static_assert(of<mine::even_channels>.broken == rule::own_rule && of<mine::even_channels>.found == 3);
 
-// The first fault is the one that is said, wherever it is; the rest are its consequences.
+// Only the first fault is reported, wherever it is; the others are its consequences.
 struct deep
     : dsl::sequential<dsl::relu, dsl::concat<dsl::relu, dsl::sequential<dsl::relu, dsl::dense<4>>>, dsl::dense<0>> {};
 constexpr verdict first = verdict_of<picture, dsl::relu, dsl::relu, deep, dsl::concat<>>();
@@ -170,7 +170,7 @@ constexpr bool require_keeps_the_first() {
 }
 static_assert(require_keeps_the_first());
 
-// Deeper than a verdict's path: the place ends where the path does, and the rule is still the right one.
+// Deeper than a verdict's path: the place ends where the path does, and the rule is still right.
 template <int Depth>
 struct nested : dsl::sequential<nested<Depth - 1>> {};
 template <>

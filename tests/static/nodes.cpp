@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Nodes that a user's own lower() appends: every mistake that would read beyond a tensor's end has its rule, and what
-// is right holds. tests/fail has the sentences.
+// Nodes appended by a custom lower(): every mistake that would make a kernel read beyond a tensor's end breaks a rule,
+// and correct nodes break none. tests/fail has the sentences.
 #include "support/static_graph.hpp"
 
 using dsl::builder;
@@ -13,7 +13,7 @@ using dsl::verdict;
 
 namespace {
 
-/// On a picture of 4x8x8, after a relu; what compile-time errors are made from.
+/// The verdict on a picture of 4x8x8 after a relu, from which compile-time errors are made.
 template <class... Layers>
 inline constexpr verdict on_picture = dsl::detail::judged<dsl::image<4, 8, 8>, dsl::relu, Layers...>::why;
 template <class... Layers>
@@ -290,12 +290,13 @@ struct deep : dsl::sequential<dsl::relu, dsl::concat<dsl::relu, dsl::sequential<
 constexpr verdict there = on_picture<dsl::relu, deep, dsl::dense<0>>;
 static_assert(there.broken == misfit && there.depth == 4);
 static_assert(there.path[0] == 2 && there.path[1] == 1 && there.path[2] == 1 && there.path[3] == 1);
-// a node's before what later layers said, which follows from it; what an earlier layer said before a node's
+// A wrong node is reported before what later layers reported, which follows from it; what an earlier layer reported
+// comes before the node.
 using taller = node_of<op::activation, 1, 4, 9, 8>;
 static_assert(on_picture<dsl::concat<dsl::relu, taller>>.broken == astray);
 static_assert(on_picture<dsl::dropout<1.0>, taller>.broken == rule::dropout_rate_is_a_probability);
 
-// What is broken is planned all the same, for who asks for its bytes after the error.
+// A broken network is planned all the same, for programs that ask for its bytes after the error.
 template <class... Layers>
 inline constexpr long long bytes_of =
     dsl::make_plan(dsl::detail::judged<dsl::image<4, 8, 8>, dsl::relu, Layers...>::result.graph.view(), {4}).bytes();

@@ -19,7 +19,7 @@ static_assert(unit_float(0) == 0.0f);
 static_assert(unit_float(0x80000000) == 0.5f);
 static_assert(unit_float(0xffffffff) == 1.0f - 0x1p-24f);
 
-// A stream is the blocks of its counter, in order, and nothing else.
+// A stream consists of the blocks of its counter, in order.
 constexpr bool stream_is_the_blocks() {
   random_stream stream{0x0000000200000001, purpose::shuffle, 0x0000000400000003};
   for (std::uint32_t block = 0; block < 3; ++block) {

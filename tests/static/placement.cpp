@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Placed networks as constants: where nodes are, what goes between them, what each device has, and plans that the
-// checker accepts with and without micro-batches.
+// Networks on several devices as constants: devices of nodes, transfers, shares of devices, and plans that the checker
+// accepts with and without micro-batches.
 #include <dsl/dsl.hpp>
 #include <dsl/placement.hpp>
 #include <dsl/towers.hpp>
@@ -31,7 +31,7 @@ static_assert(verified<pipeline<2, two>, 64, mode::inference> && verified<pipeli
 
 static_assert(verify(two::graph.view(), make_plan(two::graph.view(), {.batch = 8})).holds());
 
-// The innermost on<> decides; what is in none is on device 0; a picture arrives where it is read.
+// The innermost on<> decides; layers in none are on device 0; a picture is loaded where it is read.
 using nested = network<image<3, 8, 8>, on<device<1>, conv2d<4, 3>, on<device<0>, relu>, sigmoid>, flatten>;
 constexpr bool on_devices(graph_view const& g, op kind, int device) {
   for (int n = 0; n < g.size.nodes; ++n)
@@ -42,7 +42,7 @@ static_assert(on_devices(nested::view(), op::conv2d, 1) && on_devices(nested::vi
 static_assert(on_devices(nested::view(), op::input, 1));
 static_assert(nested::view().nodes[3].device == 0 && nested::view().nodes[5].device == 1);
 
-// One transfer for a tensor and a device, whoever reads it there.
+// There is one transfer per tensor and device, however many nodes read it there.
 using shared = network<image<3, 8, 8>, conv2d<4, 3>, on<device<1>, concat<conv2d<4, 1>, conv2d<4, 3>>>, flatten>;
 static_assert(test::count(shared::view(), op::transfer) == 2);
 
@@ -66,13 +66,13 @@ static_assert(traffic_bytes<pipeline<4, two>>(64) == traffic_bytes<two>(64));
 static_assert(traffic_bytes<one>(64) == 0);
 static_assert(pipeline<4, two>::training_bytes(64) < two::training_bytes(64));
 static_assert(replicate<2, pipeline<4, two>>::training_bytes(128) == pipeline<4, two>::training_bytes(64));
-// Of 31 samples a tower has 16, a micro-batch each, the other 15, in one piece: that needs more.
+// Of 31 samples one tower has 16, in micro-batches of one; the other has 15, in one piece, which needs more memory.
 using chain = network<image<3, 8, 8>, on<device<0>, conv2d<16, 3>, relu, conv2d<16, 3>, relu>,
                       on<device<1>, conv2d<16, 3>, relu, tail>>;
 static_assert(pipeline<16, chain>::training_bytes(15) > pipeline<16, chain>::training_bytes(16));
 static_assert(replicate<2, pipeline<16, chain>>::training_bytes(31) == pipeline<16, chain>::training_bytes(15));
 
-// Batch sizes that no part of them is a single sample for a batch_norm; without one, any that leaves no tower empty.
+// Batch sizes for which no part is a single sample before a batch_norm; without one, any that leaves no tower empty.
 static_assert(pipeline<4, two>::batch<8> == 8 && pipeline<4, two>::batch<3> == 3);
 static_assert(replicate<2, pipeline<4, two>>::batch<16> == 16 && replicate<2, pipeline<4, two>>::batch<4> == 4);
 using without_batch_norm = network<image<3, 8, 8>, conv2d<4, 3>, tail>;
@@ -81,7 +81,7 @@ static_assert(replicate<2, pipeline<4, without_batch_norm>>::batch<9> == 9);
 static_assert(detail::smallest_micro_batch(5, 4) == 1 && detail::smallest_micro_batch(3, 4) == 3);
 static_assert(detail::smallest_micro_batch_of<replicate<2, pipeline<4, two>, all_reduce>>(7) == 1);  // 3 and 1, 1, 1, 1
 
-// Of 10 samples in 4 parts the last takes the rest; of 3 there is one part.
+// Of 10 samples in 4 parts the last takes the rest; 3 samples are one part.
 static_assert(micro_batch(10, 4, 0).size == 2 && micro_batch(10, 4, 3).size == 4 && micro_batch(10, 4, 3).first == 6);
 static_assert(micro_batches_of({.batch = 3, .micro_batches = 4}) == 1);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A network that compiles has a plan without a use-after-free: the independent checker says so at compile time, and
-// finds what is wrong with a plan that somebody damaged.
+// A network that compiles has a plan without use-after-free: the independent checker proves it at compile time, and
+// finds what is wrong with a damaged plan.
 #include <dsl/dsl.hpp>
 
 namespace {

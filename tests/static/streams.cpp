@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Two queues of one device: what goes beside the main one, and that nothing comes too early.
+// The two streams of a device: which steps run on the second one, and that none runs too early.
 #include <dsl/dsl.hpp>
 #include <dsl/plan/verify/streams.hpp>
 
@@ -19,11 +19,11 @@ constexpr plan plan_for(mode m, target const& to = last) {
 }
 struct tally {
   int steps = 0;
-  int beside = 0;  // on the second queue
+  int beside = 0;  // on the second stream
   int gradients_of_kernels = 0;
   int waits = 0;
   int race = -1;
-  int unnoticed = 0;  // waits that could be left out, and nobody would say so
+  int unnoticed = 0;  // waits that could be removed without first_race() noticing
   bool operator==(tally const&) const = default;
 };
 template <class Network>
@@ -45,7 +45,8 @@ constexpr tally tally_of(mode m, bool drop = true, target const& to = last) {
   return t;
 }
 
-// The second branch, its relu fused into the convolution, is beside; the branches meet in the first copy.
+// The second branch, with its relu fused into the convolution, is on the second stream; the branches meet in the first
+// copy.
 constexpr tally inference = tally_of<branches>(mode::inference);
 static_assert(inference.beside == 1 && inference.race == -1 && inference.unnoticed == 0);
 static_assert(inference.waits == 2, "the second branch for the convolution in front, the concat for that branch");
@@ -54,20 +55,21 @@ constexpr tally training = tally_of<branches>(mode::training);
 static_assert(training.race == -1 && training.unnoticed == 0);
 static_assert(training.gradients_of_kernels == 4 && training.beside == 2 + 4);
 
-// 19 convolutions and a dense layer; beside: every kernel's gradient, an inception's second convolution, a
-// downsample's pool.
+// 19 convolutions and a dense layer. On the second stream are every kernel's gradient, an inception's second
+// convolution, and a downsample's pool.
 constexpr tally whole = tally_of<model>(mode::training, false);  // Clang's limit of steps
 static_assert(whole.race == -1);
 static_assert(whole.gradients_of_kernels == 20 && whole.beside == 20 + 8 + 2);
 
-// Convolutions that write their slices of one buffer don't wait for each other: an inception's second one goes beside,
-// as does a downsample's pool. Once a module each queue waits for the other; after the last inception one does.
+// Convolutions that write their slices of one buffer do not wait for each other: an inception's second one is on the
+// second stream, like a downsample's pool. Once per module each stream waits for the other; after the last inception
+// one of them does.
 constexpr target slices{
     .channel_block = channels_last, .alignment = 256, .element_bytes = 2, .library_writes_slices = true};
 constexpr tally in_place = tally_of<model>(mode::inference, false, slices);
 static_assert(in_place.race == -1 && in_place.beside == 8 + 2 && in_place.waits == 2 * (8 + 2));
 
-// What can't be.
+// Invalid streams.
 constexpr int broken(auto change) {
   plan const p = plan_for<branches>(mode::training);
   plan_streams q = find_streams(branches::view(), p);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every word of the language without dsl:: in front of it, beside the C library's functions at global scope.
+// Every word of the language without dsl::, beside the C library's functions at global scope.
 #include <dsl/language.hpp>
 
 #include <math.h>
@@ -28,14 +28,14 @@ static_assert(network<image<3, 32, 32>, minigooglenet<10>>::output == shape{10})
 static_assert(network<image<3, 16, 16>, inception_module<4, 4>, downsample_module<4>>::output == shape{12, 7, 7});
 static_assert(network<features<4>, dense<2>>::training_bytes(1) < 1_MiB);
 
-// Or, in a namespace of one's own, a declaration hides the function.
+// Or, in a user's namespace, a declaration hides the function.
 namespace mine {
 using dsl::tanh;
 using model = network<image<3, 8, 8>, conv2d<4, 3>, tanh, flatten, dense<10>, softmax>;
 static_assert(model::output == shape{10});
 }  // namespace mine
 
-// So it does in a function.
+// A declaration in a function does so, too.
 constexpr auto outputs() {
   using dsl::tanh;
   return network<features<4>, dense<3>, tanh>::output.channels;

@@ -3,7 +3,7 @@
 
 namespace dsl_test {
 
-/// Makes all kernels known to the simulated device. tests/cuda/kernels_test.cpp finds one that is missing there.
+/// Registers all kernels with the simulated device. tests/cuda/kernels_test.cpp finds a missing one.
 void add_all_kernels();
 
 }  // namespace dsl_test

@@ -5,7 +5,7 @@
 
 namespace dsl_test {
 
-/// Tells ranks, heads and numbers apart, and in which order they come.
+/// Gives different results for different ranks, heads and numbers, and for different orders of them.
 struct chained final : dsl::rank_fold {
   int ranks;
   explicit chained(int count) : ranks(count) {}

@@ -11,8 +11,8 @@
 
 namespace dsl::test {
 
-/// A directory of CIFAR-10's six files as the reader wants them: 10,000 records each, as many of every class. The five
-/// for training are one file with five names, so that all take 60 MB.
+/// A directory with CIFAR-10's six files as the reader expects them: 10,000 records each, equally many of every class.
+/// The five training files are one file under five names, so that all take 60 MB.
 struct cifar_files {
   temporary_directory directory;
 
@@ -25,7 +25,7 @@ struct cifar_files {
   }
   std::string path() const { return directory.path.string(); }
 
-  /// Of all training pictures; that of a few of them, or of the test's, is another one.
+  /// Returns the mean of all training pictures, which differs from that of a few of them and of the test set.
   static std::vector<float> mean() {
     std::vector<float> all(3072);
     for (std::size_t p = 0; p < all.size(); ++p) all[p] = static_cast<float>(20 * 4.5) + static_cast<float>(p % 50);

@@ -16,9 +16,9 @@
 #include <map>
 #include <memory>
 
-// Every step of an executor in channel blocks against reference's plain loops in double, tensor by tensor, on networks
-// chosen for what can go wrong there: odd channel counts, slices, copies, accumulated gradients, one pixel. A test file
-// includes this and defines the two functions below.
+// Compares every step of an executor in channel blocks with the plain loops of `reference` in double, tensor by tensor,
+// on networks chosen for likely mistakes: odd channel counts, slices, copies, accumulated gradients, one pixel. A test
+// file includes this and defines the two functions below.
 namespace dsl::test {
 
 struct setup {
@@ -27,16 +27,16 @@ struct setup {
   int threads = 0;
 };
 
-/// The engine that is checked, which keeps its state in host memory; and the blocks that it is checked with, of which
-/// each network gets all.
+/// Return the engine to check, whose state must be in host memory, and the channel blocks to check it with; each
+/// network is run with all of them.
 std::unique_ptr<dsl::engine> make_checked(graph_view const& g, engine_options const& o, setup const& c);
 std::vector<int> checked_blocks();
 
-/// The largest difference so far, relative to the largest number of its tensor, and where it was.
+/// The largest difference so far, relative to the largest number of its tensor, and its place.
 struct difference {
   double size = 0;
   std::string where = "nowhere";
-  /// Only the largest of millions is put into words.
+  /// Only the largest of millions is described.
   template <class Words>
   void take(double d, Words const& at) {
     if (!(d <= size)) size = std::isnan(d) ? HUGE_VAL : d, where = at();
@@ -51,7 +51,7 @@ inline double largest(numbers const& v) {
   return all;
 }
 
-/// Values by kind and number. A tensor that is all rounding (a gradient that cancels) is measured against a tenth
+/// Values by kind and number. A tensor that is all rounding (a gradient that cancels) is compared relative to a tenth
 /// of the largest of its kind.
 struct values {
   std::map<std::pair<int, int>, numbers> of;
@@ -76,7 +76,7 @@ struct values {
   }
 };
 
-/// One of the two engines and a batch.
+/// One of the two engines, with a batch.
 template <class T>
 class side {
  public:
@@ -86,13 +86,13 @@ class side {
   dsl::engine& engine() { return *engine_; }
   graph_view const& graph() const { return engine_->graph(); }
 
-  /// All memory of a step holds NaN before it: unused places of a channel block must be written or not matter.
+  /// Fills all memory of a step with NaN first: unused places of a channel block must be written or not matter.
   void run(mode m, batch_view const& b) {
     int const program = engine_->prepare(m, batch_);
     poison(program);
     engine_->run(program, b);
   }
-  /// Runs the last batch again, step by step, and keeps every tensor that a step reads, as it then is.
+  /// Runs the last batch again, step by step, and records every tensor when a step reads it.
   values replay(mode m) {
     int const program = engine_->prepare(m, batch_);
     poison(program);
@@ -160,8 +160,8 @@ class side {
   host::engine<T>& host_;
 };
 
-/// Three training steps of both executors from the same parameters and pictures; between them an evaluation and an
-/// inference, so that kernels packed for the one must not serve the other.
+/// Runs three training steps of both executors from the same parameters and pictures; between them an evaluation and an
+/// inference, which must not reuse kernels packed for training.
 inline difference compare(graph_view const& g, int batch, engine_options const& o, setup const& c, std::uint64_t seed) {
   side<double> theirs(reference<double>{}.make_engine(g, o), batch);
   side<float> ours(make_checked(g, o, c), batch);
@@ -181,7 +181,7 @@ inline difference compare(graph_view const& g, int batch, engine_options const& 
   for (float& v : x) v = uniform(1);
   std::vector<std::int32_t> labels;
   for (int n = 0; n < batch; ++n) labels.push_back(d.below(static_cast<int>(g.shape_of(g.result()).size())));
-  // a small rate: a loss driven to 1e-5 has gradients that are all rounding
+  // A small rate: a loss of 1e-5 has gradients that are all rounding.
   batch_view const pictures{x.data(), labels.data(), batch, 3, 1e-3};
 
   char const* const tensors[] = {"activation", "gradient of activation"};
@@ -203,7 +203,7 @@ inline difference compare(graph_view const& g, int batch, engine_options const& 
   return worst;
 }
 
-/// Returns how many additions one number of a training step follows from: the terms of each node's sums, forward and
+/// Returns the number of additions behind one number of a training step: the terms of each node's sums, forward and
 /// backward.
 inline double additions(graph_view const& g, int batch) {
   double all = 0;
@@ -224,8 +224,8 @@ inline double additions(graph_view const& g, int batch) {
   return all;
 }
 
-/// How much larger rounding is than where numbers are of the size of their sums: a batch_norm of a single value passes
-/// no gradient on, and what is there instead is the rounding of numbers that 1 / sqrt(epsilon) has multiplied.
+/// Returns how much rounding is amplified: a batch_norm of a single value has a gradient of zero, and instead of it one
+/// gets the rounding of numbers that 1 / sqrt(epsilon) has multiplied.
 inline double amplification(graph_view const& g, int batch) {
   double most = 1;
   for (int n = 0; n < g.size.nodes; ++n)
@@ -234,9 +234,9 @@ inline double amplification(graph_view const& g, int batch) {
   return most;
 }
 
-/// Returns how far float may be from double. Each addition rounds by 2^-24, and n of them by sqrt(n) as much;
-/// batch_norm subtracts a mean with such an error and divides by a deviation of sqrt(epsilon) or more, here 1/32.
-/// Winograd's transforms lose two digits more than direct convolutions.
+/// Returns how far float may be from double. Each addition rounds by 2^-24, and n of them by sqrt(n) times as much;
+/// batch_norm subtracts a mean with such an error and divides by a deviation of at least sqrt(epsilon), here 1/32.
+/// Winograd's transforms lose two more digits than direct convolutions.
 inline double tolerance(graph_view const& g, int batch, setup const& c) {
   return (c.winograd ? 1e-3 : 0x1p-24 * std::sqrt(additions(g, batch)) * 2 * 32) * amplification(g, batch);
 }
@@ -244,8 +244,8 @@ inline double tolerance(graph_view const& g, int batch, setup const& c) {
 inline int compared = 0;
 inline int compared_again = 0;
 
-/// A ReLU whose input is zero but for rounding may have the other sign, which changes a gradient for good. That is rare
-/// and a matter of luck: with other numbers the two must agree twice.
+/// Requires that two engines agree. A ReLU whose input is zero up to rounding may have the other sign, which changes a
+/// gradient completely. That is rare: with other numbers the two must then agree twice.
 inline void agree(graph_view const& g, int batch, engine_options const& o, setup const& c, double bound) {
   INFO("batch " << batch << ", blocks of " << c.block << (c.winograd ? ", Winograd" : ", direct") << ", threads "
                 << c.threads);
@@ -288,12 +288,12 @@ void agree_for(std::initializer_list<int> batches = {1, 2, 3, 7}) {
     even = !even;
   }
 }
-/// With a classifier after.
+/// Appends a classifier.
 template <class... Layers>
 void agree_on() {
   agree_for<Layers..., flatten, dense<5>, softmax>();
 }
-/// With a convolution of C channels before them, so that they see channel blocks and pass a gradient on.
+/// Precedes the layers by a convolution to C channels, so that they see channel blocks and propagate a gradient.
 template <int C, class... Layers>
 void agree_behind() {
   agree_for<image<3, 7, 6>, conv2d<C, 3>, Layers..., flatten, dense<5>, softmax>({2, 3});
@@ -419,7 +419,7 @@ inline void check_ends() {
   agree(network<image<3, 4, 5>, conv2d<4, 3>, flatten, dense<5>>::view(), 3, torch, {checked_blocks()[0]});
 }
 
-/// Random networks, drawn from seeds.
+/// Checks random networks, drawn from seeds.
 inline void check_random_networks(int count) {
   std::vector<int> const blocks = checked_blocks();
   for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(count); ++seed) {
@@ -433,10 +433,10 @@ inline void check_random_networks(int count) {
   }
 }
 
-/// Follows one training step of MiniGoogLeNet. A ReLU whose input is within float's error of zero, some 1e-5 of the
-/// deviation, may have the other sign: a share of 1e-5 of all gradients is then another, and the square root of that,
-/// 3e-3, of what they add up to. Transforms that round four times as much flip four times as many, which doubles it; so
-/// does a single flip among few gradients.
+/// Compares one training step of MiniGoogLeNet. A ReLU whose input is within float's error of zero, about 1e-5 of the
+/// deviation, may have the other sign: then a share of 1e-5 of all gradients differs, and their norm by the square root
+/// of that, 3e-3. Transforms that round four times as much flip four times as many, which doubles it; so does a single
+/// flip among few gradients.
 inline void check_minigooglenet(std::unique_ptr<dsl::engine> checked, double bound = 5e-3) {
   using model = network<image<3, 32, 32>, minigooglenet<10>>;
   int const batch = 4;
@@ -469,7 +469,7 @@ inline void check_minigooglenet(std::unique_ptr<dsl::engine> checked, double bou
   CHECK(worst.size < 1e-3);
 }
 
-/// Parameters, slots and gradients after some steps, as bits.
+/// Returns parameters, slots and gradients after some steps, for comparing their bits.
 inline std::vector<float> trained(graph_view const& g, int batch, setup const& c) {
   auto const e = make_checked(g, keras, c);
   initialize(*e, 21);

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-// What engines are compared on: three networks, two sets of rules, drawn batches and data sets; and what comes out.
+// Random inputs on which engines are compared: three networks, two sets of options, batches and data sets.
 
 namespace dsl::test {
 
@@ -15,7 +15,7 @@ using odd_network = network<image<3, 8, 7>, conv2d<5, 3>, leaky_relu<>, concat<i
                             add<conv2d<6, 1>, sequential<conv2d<6, 3>, dsl::tanh>>, max_pool2d<2, 2>,
                             conv2d<7, 3, 3, 2>, silu, flatten, dense<9>, sigmoid, dense<4>, softmax>;
 
-// Four dense layers are large enough for a library: two add to one gradient, one reads rows of 151 numbers.
+// Four dense layers are large enough for a library: two of them add to one gradient, one reads rows of 151 numbers.
 using wide_network = network<image<5, 4, 4>, flatten, dense<96>, leaky_relu<>, concat<dense<64>, dense<7>, dense<80>>,
                              dsl::tanh, dense<64>, dense<4>, softmax>;
 
@@ -27,7 +27,7 @@ inline engine_options const torch_rules{.seed = 12,
                                         .unbiased_running_variance = true,
                                         .verify = &verify};
 
-/// Pictures and labels of a batch, drawn from a seed.
+/// Random pictures and labels of a batch.
 struct drawn_batch {
   std::vector<float> images;
   std::vector<std::int32_t> labels;
@@ -43,7 +43,7 @@ struct drawn_batch {
   batch_view view(std::uint64_t step, double rate) const { return {images.data(), labels.data(), size, step, rate}; }
 };
 
-/// A data set of `count` drawn pictures whose brightness tells the class.
+/// Returns `count` random pictures whose brightness tells the class.
 inline dataset drawn_data(shape const& picture, int classes, int count) {
   dsl::detail::random_stream random(4, dsl::detail::purpose::user, 0);
   std::vector<std::uint8_t> pixels;

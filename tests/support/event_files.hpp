@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-// A reader of TensorBoard's files that shares nothing with what writes them, and refuses whatever it does not know.
+// A reader of TensorBoard's files that shares no code with their writer, and refuses whatever it does not know.
 
 namespace dsl::test {
 
@@ -21,7 +21,7 @@ inline std::uint32_t reversed(std::uint32_t value, int bits) {
   for (int i = 0; i < bits; ++i) result |= (value >> i & 1) << (bits - 1 - i);
   return result;
 }
-/// By the polynomial as textbooks have it, highest bit first.
+/// Computes the CRC by the polynomial as in textbooks, highest bit first.
 inline std::uint32_t textbook_crc32c(std::string const& bytes) {
   std::uint32_t rest = 0xffffffff;
   for (char const c : bytes) {
@@ -155,7 +155,8 @@ struct point {
   float value = 0;
   friend bool operator==(point const&, point const&) = default;
 };
-/// What TensorBoard shows of a folder: files by name; a session that is not the first discards points from its step on.
+/// Returns what TensorBoard shows of a folder: it reads files by name, and a session other than the first discards
+/// points from its step on.
 inline std::vector<point> shown(std::filesystem::path const& folder) {
   std::vector<point> all;
   bool started = false;

@@ -7,7 +7,7 @@
 #include "support/catch.hpp"
 #include "support/trajectory.hpp"
 
-// Replays a saved trajectory on any host engine: same weights, same pictures, same learning rates.
+// Replays a saved trajectory on any host engine, with the same weights, pictures and learning rates.
 
 namespace dsl::test {
 
@@ -15,7 +15,7 @@ using norm = batch_norm<0.9>;
 struct small_net
     : sequential<conv_module<8, 3, 3, 1, padding::same, norm>, inception_module<8, 8, norm>, downsample_module<8, norm>,
                  inception_module<16, 8, norm>, avg_pool2d<7>, flatten, dense<5>, softmax> {};
-/// MiniGoogLeNet without its dropout, whose random numbers are every framework's own.
+/// MiniGoogLeNet without dropout, whose random numbers differ between frameworks.
 struct plain_minigooglenet
     : sequential<conv_module<96, 3, 3, 1, padding::same, norm>, inception_module<32, 32, norm>,
                  inception_module<32, 48, norm>, downsample_module<80, norm>, inception_module<112, 48, norm>,
@@ -31,7 +31,7 @@ inline engine_options options_for(trajectory const& t) {
           .verify = &verify};
 }
 
-/// A host engine (reference or onednn, T its number type) at the trajectory's start.
+/// A host engine (reference or onednn, T is its number type) at the trajectory's start.
 template <class T>
 class follower {
  public:
@@ -58,7 +58,7 @@ class follower {
     return engine_->metrics(program_).loss / t_.batch;
   }
 
-  /// Probabilities for batch 0 with the weights and running statistics of now.
+  /// Returns the probabilities for batch 0 with the current weights and running statistics.
   std::vector<float> predict() {
     int const program = engine_->prepare(mode::inference, t_.batch);
     load(program, 0);
@@ -93,7 +93,8 @@ class follower {
   int step_ = 0;
 };
 
-/// The largest difference of any saved number of a state from ours, relative to the larger of 1 and the number.
+/// Returns the largest difference of a saved state's numbers from the engine's, relative to the larger of 1 and the
+/// number.
 template <class T>
 double difference(saved_state const& saved, follower<T>& f) {
   double worst = 0;
@@ -112,8 +113,7 @@ double difference(saved_state const& saved, follower<T>& f) {
   return worst;
 }
 
-/// Trains with an executor that computes in float beside a saved trajectory: losses, states and predictions may be off
-/// by the tolerance.
+/// Trains a float executor along a saved trajectory: losses, states and predictions may differ by the tolerance.
 template <class Model, class Executor>
 void follow(std::string const& file, int steps, Executor const& on, double tolerance) {
   trajectory const t = read_trajectory(std::string(TYPENET_TEST_DATA) + "/" + file);

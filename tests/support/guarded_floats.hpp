@@ -10,9 +10,9 @@
 
 namespace dsl::test {
 
-/// Floats that end where a page ends, every other time one float before that, so that they are not aligned for vectors.
-/// Nobody may touch the pages before and behind: a kernel that reads or writes past its memory ends the program. All
-/// are NaN at first.
+/// Floats that end at a page's end or, every other time, one float earlier, so that they are not aligned for vectors.
+/// The pages before and after are protected: a kernel that reads or writes outside of its memory ends the program. All
+/// floats are NaN at first.
 class guarded_floats {
  public:
   explicit guarded_floats(long long count) : count_(count) {

@@ -10,12 +10,12 @@
 #include <limits>
 #include <vector>
 
-// What every executor must make of numbers that are hard on sums and comparisons.
+// Checks with numbers that are hard for sums and comparisons, for every executor.
 namespace dsl::test {
 
-/// The batch's variance of a batch_norm whose momentum is 0, for numbers near `offset`, against the one in double of
-/// the same floats. The result is a float, so nothing but its own rounding is allowed for. Planes of 45 x 45 pixels are
-/// odd. The relu lets an executor lay the numbers out as it likes and, since all are positive, changes none; nor does a
+/// Checks the batch variance, from a batch_norm with momentum 0, for numbers near `offset`, against that of the same
+/// floats in double. The result is a float, so only its own rounding is allowed. Planes of 45 x 45 pixels are odd. The
+/// relu lets an executor choose the layout and, since all numbers are positive, changes none; neither does a
 /// convolution in its place that multiplies by 1, whose results an executor may sum while it writes them.
 template <int Channels, class First = relu, class Executor>
 void check_variance_near(float offset, Executor const& on, int towers = 1) {
@@ -54,8 +54,8 @@ void check_variance_near(float offset, Executor const& on, int towers = 1) {
   }
 }
 
-/// In inference, where a NaN is the second of four numbers in one window: a convolution with its batch_norm and relu
-/// fused, then a max pool, hand it on to the window's result in every channel, and to no other.
+/// Checks inference with a NaN as the second of four numbers in one window: a convolution fused with batch_norm and
+/// relu, then a max pool, must propagate it to that window's result in every channel, and to no other.
 template <int Filters, class Executor>
 void check_nan_is_kept(Executor const& on) {
   using model = network<image<16, 8, 8>, conv_module<Filters, 1, 1>, max_pool2d<2>>;
@@ -75,7 +75,7 @@ void check_nan_is_kept(Executor const& on) {
       }
 }
 
-/// The same of a relu and a max pool on their own.
+/// Checks the same for an unfused relu and max pool.
 template <class Executor>
 void check_nan_is_kept_unfused(Executor const& on) {
   using model = network<image<16, 4, 4>, relu, max_pool2d<4>>;

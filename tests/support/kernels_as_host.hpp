@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// The executor's own kernels as C++: the very files that NVRTC compiles, without their first and last line. CMake cuts
-// those off (kernels_as_host.cmake) and puts the rest into a folder typenet_kernels/ on the include path.
+// The executor's own kernels as C++: the files that NVRTC compiles, without their first and last line. CMake removes
+// those (kernels_as_host.cmake) and writes the rest to a folder typenet_kernels/ on the include path.
 
 #define DSL_SIMULATED 1
 #include "support/simulated_device/indices.hpp"

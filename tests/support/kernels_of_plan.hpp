@@ -10,8 +10,8 @@
 
 namespace dsl_test {
 
-/// The kernels that a network's plans need, without the engine: for each step of a plan those that could do it, library
-/// or not. Equal specs once.
+/// The kernels that a network's plans need, without the engine: for each step of a plan those that could do it, whether
+/// or not a library would. Equal specs appear once.
 class kernels_of_plan {
  public:
   kernels_of_plan(dsl::graph_view const& g, dsl::cu::storage t) : g_(g), t_(t) {}
@@ -40,7 +40,7 @@ class kernels_of_plan {
  private:
   using slice = dsl::cu::slice;
 
-  /// Where the tensor lies that a step's n-th operand of one content holds.
+  /// Returns the place of the tensor in a step's operand with that content.
   slice place(dsl::plan const& p, dsl::step const& s, dsl::content what, bool written) const {
     for (int i = 0; i < s.operands; ++i) {
       dsl::operand const& o = p.operands[s.first_operand + i];

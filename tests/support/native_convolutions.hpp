@@ -17,7 +17,7 @@ namespace dsl::test {
 
 using numbers = std::vector<double>;
 
-/// The instruction sets of this processor.
+/// Returns the instruction sets of this processor.
 inline std::vector<host::instructions> instruction_sets() {
   std::vector<host::instructions> all;
   for (auto set : {host::instructions::baseline, host::instructions::avx2, host::instructions::avx512})
@@ -25,8 +25,8 @@ inline std::vector<host::instructions> instruction_sets() {
   return all;
 }
 
-/// A tensor in double, NCHW, and as kernels have it: channels [first, first + shape.channels) of a buffer in blocks,
-/// whose other channels are not touched.
+/// A tensor in double, NCHW, and in a kernel's layout: channels [first, first + shape.channels) of a buffer in blocks,
+/// whose other channels must not change.
 class block_tensor {
  public:
   block_tensor(int batch, shape s, int block, int first = 0, int more = 0)
@@ -46,7 +46,7 @@ class block_tensor {
     }
     write();
   }
-  /// Puts the values into memory, and zeros into a last block's unused channels.
+  /// Writes the values to memory, with zeros in a last block's unused channels.
   void write() const {
     view<float> const v = floats();
     for (int n = 0; n < batch_; ++n)
@@ -61,7 +61,7 @@ class block_tensor {
   std::size_t index(int n, int c, long long i) const {
     return static_cast<std::size_t>((1LL * n * shape_.channels + c) * shape_.area() + i);
   }
-  /// What is in memory, NCHW.
+  /// Returns what is in memory, in NCHW.
   std::vector<float> found() const {
     std::vector<float> all(values.size());
     for (int n = 0; n < batch_; ++n)
@@ -69,7 +69,7 @@ class block_tensor {
         for (long long i = 0; i < shape_.area(); ++i) all[index(n, c, i)] = floats()(n, c, i);
     return all;
   }
-  /// Whether a last block's unused channels are 0, and channels of the buffer outside of the tensor as they were.
+  /// Whether a last block's unused channels are 0, and the buffer's other channels are unchanged.
   bool others_are_untouched() const {
     view<float> const v = floats();
     bool good = true;
@@ -99,7 +99,7 @@ inline numbers absolute(numbers v) {
   return v;
 }
 
-/// Compares floats with exact numbers: each may be off by `factor` times its bound.
+/// Compares floats with exact numbers: each may differ by `factor` times its bound.
 inline void check_within(std::vector<float> const& found, numbers const& wanted, numbers const& bound, double factor) {
   REQUIRE(found.size() == wanted.size());
   double worst = 0;
@@ -112,7 +112,7 @@ inline void check_within(std::vector<float> const& found, numbers const& wanted,
   CHECK(worst <= 1);
 }
 
-/// Memory of one pass.
+/// The memory of one pass.
 struct pass_memory {
   guarded_floats packed;
   guarded_floats scratch;

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-// What an ONNX file of float operators computes, by the operators' specification alone (opset 17): row-major tensors,
-// plain loops, double. It knows nothing of typenet.
+// Computes an ONNX file of float operators from the operators' specification alone (opset 17), with row-major tensors
+// and plain loops in double. It knows nothing of typenet.
 
 namespace dsl::test {
 
@@ -24,7 +24,7 @@ struct onnx_tensor {
   std::vector<double> values{};
 
   long long dim(std::size_t i) const { return i < dims.size() ? dims[i] : 1; }
-  /// All dimensions from this one on.
+  /// Returns the product of all dimensions from this one on.
   long long size(std::size_t from = 0) const {
     long long all = 1;
     for (std::size_t i = from; i < dims.size(); ++i) all *= dims[i];
@@ -51,7 +51,7 @@ class onnx_interpreter {
     }
   }
 
-  /// The graph's only output for its only input, `batch` samples of it.
+  /// Returns the graph's only output for `batch` samples of its only input.
   onnx_tensor run(std::vector<float> const& input, int batch) {
     require(graph_.input_size() == 1 && graph_.output_size() == 1, "one input, one output");
     onnx_tensor& x = known_[graph_.input(0).name()];
@@ -93,7 +93,8 @@ class onnx_interpreter {
     return a ? std::vector<long long>(a->ints().begin(), a->ints().end()) : otherwise;
   }
 
-  /// With multidirectional broadcasting: dimensions from the back, where one may be 1 or missing.
+  /// Multiplies with multidirectional broadcasting: dimensions are matched from the last one, and may be 1 or missing
+  /// in one operand.
   static onnx_tensor multiply(onnx_tensor const& a, onnx_tensor const& b) {
     std::size_t const rank = std::max(a.dims.size(), b.dims.size());
     auto const dim = [&](onnx_tensor const& t, std::size_t i) {
@@ -273,7 +274,7 @@ class onnx_interpreter {
       for (long long zeros : pads) require(zeros >= 0, "pads");
       for (char const* other : {"auto_pad", "dilations", "ceil_mode"}) require(!find(n, other), other);
     }
-    /// f(input row, input column, place in the window) for every value that is in the picture.
+    /// Calls f(input row, input column, place in the window) for every value inside the picture.
     template <class F>
     void each(onnx_tensor const& x, long long row, long long column, F f) const {
       for (long long i = 0; i < kernel[0]; ++i)

@@ -7,7 +7,7 @@
 
 #include "support/drawn.hpp"
 
-// A network for each layer and each of its variants that an ONNX file has to get right.
+// A network for each layer, and each variant of it, that an ONNX file has to represent.
 
 namespace dsl::test {
 
@@ -23,7 +23,7 @@ struct softplus {
   }
 };
 
-/// A sum of a value and itself, and a convolution after it, in one layer of a user's own.
+/// A custom layer that adds a value to itself, followed by a convolution.
 struct doubled {
   static constexpr value lower(builder& b, value in) {
     value const both[] = {in, in};
@@ -31,7 +31,7 @@ struct doubled {
   }
 };
 
-/// f.operator()<Network>(name)
+/// Calls f.operator()<Network>(name) for each network.
 template <class F>
 void for_each_onnx_network(F f) {
   using picture = image<3, 9, 8>;
@@ -106,7 +106,7 @@ void for_each_onnx_network(F f) {
   f.template operator()<odd_network>("odd");
 }
 
-/// On plain loops; drawn weights and running statistics, which keep values near 1.
+/// Returns a trainer on plain loops, with random weights and running statistics that keep values near 1.
 template <class Network>
 trainer drawn_trainer(std::uint64_t seed = 1) {
   trainer t(reference<float>{}.make_engine(Network::view(), {.loss = loss::mean_squared_error}), 0.01);

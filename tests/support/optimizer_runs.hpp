@@ -3,7 +3,7 @@
 
 #include "support/trajectory.hpp"
 
-// Runs of one small network by many optimizers, saved from PyTorch and Keras: tests/fixtures/*_optimizers.txt.
+// Runs of a small network with many optimizers, saved from PyTorch and Keras: tests/fixtures/*_optimizers.txt.
 
 namespace dsl::test {
 
@@ -13,7 +13,7 @@ struct optimizer_run {
   dsl::test::trajectory trajectory;
 };
 
-/// std::runtime_error with file, word number, found and expected if the file is damaged.
+/// Reads saved runs. Throws std::runtime_error with file, word number, found and expected if the file is damaged.
 inline std::vector<optimizer_run> read_optimizer_runs(std::string const& path) {
   detail::trajectory_reader in(path);
   trajectory common;

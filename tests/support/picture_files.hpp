@@ -18,7 +18,7 @@
 
 namespace dsl::test {
 
-/// A picture of random blocks, 4 pixels each.
+/// Returns a picture of random blocks of 4 pixels.
 inline rgb_picture drawn(int width, int height, unsigned seed) {
   rgb_picture p{width, height, {}};
   for (int i = 0; i < height; ++i)
@@ -34,7 +34,7 @@ struct png_options {
   bool interlaced = false;
 };
 
-/// Of lines of bytes as PNG packs them.
+/// Returns a PNG of lines of bytes as PNG packs them.
 inline std::string raw_png(unsigned width, unsigned height, int depth, int colour, std::vector<std::uint8_t> lines,
                            std::vector<std::array<std::uint8_t, 3>> const& palette = {}, png_options const& o = {}) {
   std::string file;
@@ -65,7 +65,7 @@ inline std::string png(rgb_picture const& p, png_options const& o = {}) {
                  o);
 }
 
-/// The same file with another size in its header, and the header's checksum made right.
+/// Returns the file with another size in its header, and the right checksum.
 inline std::string with_png_size(std::string file, unsigned width, unsigned height) {
   auto const put = [&](std::size_t at, std::uint32_t v) {
     for (std::size_t i = 0; i < 4; ++i) file[at + i] = static_cast<char>(v >> (24 - 8 * i));
@@ -84,11 +84,11 @@ struct jpeg_options {
   bool grey = false;
   bool progressive = false;
   int quality = 95;
-  std::vector<std::string> app1{};  // what segments of that name have, such as Exif's
-  bool four_inks = false;           // CMYK, of bytes that mean nothing
+  std::vector<std::string> app1{};  // the content of its APP1 segments, such as Exif's
+  bool four_inks = false;           // CMYK, with arbitrary content
 };
 
-/// Exif with three tags: orientation is the second.
+/// Returns Exif with three tags, of which orientation is the second.
 inline std::string exif(int orientation, bool little = true) {
   auto const number = [&](unsigned value, std::size_t bytes) {
     std::string text(bytes, '\0');
@@ -134,9 +134,9 @@ inline std::string jpeg(rgb_picture const& p, jpeg_options const& o = {}) {
   return file;
 }
 
-/// A grey JPEG of so many scans, the first of which makes it black, and the others say nothing: 12 bytes each, for a
-/// pass over all pixels. `kind` is the last byte of its frame's marker: 0xc2, progressive; 0xca, with arithmetic coding
-/// too.
+/// Returns a grey JPEG of `scans` scans. The first makes it black, and the others are empty: 12 bytes each, for a pass
+/// over all pixels. `kind` is the last byte of its frame's marker: 0xc2, progressive; 0xca, also with arithmetic
+/// coding.
 inline std::string jpeg_of_scans(int side, int scans, char kind = '\xc2') {
   auto const segment = [](char marker, std::string const& content) {
     std::string s{'\xff', marker, static_cast<char>((content.size() + 2) >> 8), static_cast<char>(content.size() + 2)};
@@ -161,7 +161,7 @@ inline std::string jpeg_of_scans(int side, int scans, char kind = '\xc2') {
   return file += "\xff\xd9";
 }
 
-/// A PNG with more chunks in front of its pixels: name and content.
+/// Returns a PNG with more chunks, of a name and a content, before its pixels.
 inline std::string with_png_chunks(std::string const& file, std::vector<std::array<std::string, 2>> const& chunks) {
   auto const number = [](std::size_t n) {
     std::string text;

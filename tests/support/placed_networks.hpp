@@ -10,16 +10,16 @@
 #include <cmath>
 #include <vector>
 
-// Networks that differ in nothing but their devices, and what 20 steps make of them.
+// Networks that differ only in their devices, and the result of 20 steps.
 
 namespace dsl::test {
 
-/// One layer after the other: every gradient has one contribution, and device 0's are the same in any placement.
+/// A sequence of layers: every gradient has one contribution, and device 0's gradients are the same in any placement.
 template <int A, int B>
 using chain_on = network<image<3, 8, 8>, on<device<A>, conv2d<4, 3>, relu, max_pool2d<2, 2>>,
                          on<device<B>, conv2d<5, 3>, sigmoid, flatten, dropout<0.5>, dense<3>, softmax>>;
 
-/// Neither a picture nor what two layers of one other device read gets gradients from two devices; a relu may be on
+/// Neither pictures nor tensors read by two layers of another device get gradients from two devices; a relu may be on
 /// another device than its batch_norm.
 template <int A, int B>
 using apart_on =
@@ -28,12 +28,12 @@ using apart_on =
             on<device<A>, concat<conv_module<16, 3>, conv2d<5, 1>, max_pool2d<1, 1>>>,
             on<device<B>, flatten, dropout<0.25>, on<device<A>, dense<3>>, softmax>>;
 
-/// A convolution whose bias the batch_norm after it would spare it on one device.
+/// A convolution whose bias is skipped on one device, because a batch_norm follows.
 template <int A, int B>
 using torn_on = network<image<3, 8, 8>, on<device<A>, conv2d<16, 3>>,
                         on<device<B>, batch_norm<>, relu, conv2d<5, 3>, flatten, dense<3>, softmax>>;
 
-/// As the issue has it: two branches in parallel on devices of their own, their sum on a third; and a concat.
+/// Two branches in parallel on their own devices, with their sum on a third; and a concat.
 template <int A, int B, int C>
 using branches_on =
     network<image<3, 8, 8>, on<device<A>, conv_module<4, 3>>,
@@ -66,7 +66,7 @@ inline double norm(std::vector<double> const& v) {
   for (double x : v) sum += x * x;
   return std::sqrt(sum);
 }
-/// Of losses and parameters, relative to b's.
+/// Returns the distance of losses and parameters, relative to b's.
 inline double distance(trained const& a, trained const& b) {
   auto const of = [](std::vector<double> x, std::vector<double> const& y) {
     if (x.size() != y.size()) return 1e30;
@@ -92,7 +92,7 @@ inline std::vector<double> parameters_of(engine& e) {
   return all;
 }
 
-/// Each device on a thread of its own; on several towers too.
+/// Trains with each device on its own thread, possibly on several towers.
 template <class Network, class Executor>
 trained trained_on(Executor const& on, towers const& t = {}, int size = 10, int steps = 20) {
   engine_options o;
@@ -115,8 +115,8 @@ trained trained_on(Executor const& on, towers const& t = {}, int size = 10, int 
   return result;
 }
 
-/// The same on one device by an engine that knows neither towers nor micro-batches: a part of the batch after the
-/// other, the gradients summed and the update made here.
+/// Trains on one device with an engine that knows neither towers nor micro-batches: one part of the batch after the
+/// other, with gradients summed and the update computed here.
 template <class Network>
 trained trained_by_hand(int micro_batches, int size = 10, int steps = 20, towers const& t = {}) {
   engine_options o;

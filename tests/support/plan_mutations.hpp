@@ -4,7 +4,7 @@
 #include <dsl/plan/plan.hpp>
 #include "support/random_graph.hpp"
 
-// What can go wrong in a plan, one mistake at a time.
+// Mistakes in a plan, one at a time.
 
 namespace dsl::test {
 
@@ -74,7 +74,7 @@ class mutator {
  public:
   mutator(graph_view const& g, plan& p, dice& d) : g_(g), p_(p), d_(d) {}
 
-  /// Applies one mistake of a kind; false where the plan has nothing to make it on.
+  /// Makes one mistake of a kind; returns false if the plan has no place for it.
   bool apply(mutation m) {
     switch (m) {
       case mutation::drop_step: p_.steps.erase(any_step()); return true;
@@ -250,7 +250,8 @@ class mutator {
     l[b] = kept;
     return a != b;
   }
-  /// Waits go on meaning the steps they meant, but for the one that went: else every later wait would be wrong, too.
+  /// Moves a step. Waits still mean the same steps, except for the one that moved: otherwise every later wait would be
+  /// wrong, too.
   void move(int from, int to) {
     step const s = p_.steps[from];
     p_.steps.erase(from);
@@ -269,7 +270,7 @@ class mutator {
     for (int tries = 0; tries < 60 && p_.steps[s].waits == 0; ++tries) s = any_step();
     return p_.steps[s];
   }
-  /// Two micro-batches' same step change places, buffers and all.
+  /// Exchanges the same step of two micro-batches, with its buffers.
   bool swap_micros() {
     for (int tries = 0; tries < 40; ++tries) {
       int const a = any_step(), b = any_step();
@@ -299,14 +300,14 @@ class mutator {
   operand& any_operand() { return p_.operands[d_.below(p_.operands.size())]; }
   int any_buffer() { return d_.below(p_.buffers.size()); }
   buffer& used_buffer() {
-    if (d_.percent(75)) {  // most operands' buffers, or there would be too many parameters
+    if (d_.percent(75)) {  // most operands' buffers: otherwise there would be too many parameters
       for (int tries = 0; tries < 20; ++tries)
         if (buffer& b = p_.buffers[any_operand().buffer]; b.where == region::activations) return b;
     }
     return p_.buffers[any_operand().buffer];
   }
   int index_of(buffer const& b) const { return static_cast<int>(&b - p_.buffers.begin()); }
-  /// A buffer that could be taken for this one, if there is any.
+  /// Returns a buffer that could be mistaken for this one, if there is one.
   int like(int b) {
     for (int tries = 0; tries < 40; ++tries) {
       int const other = any_buffer();
@@ -330,7 +331,7 @@ class mutator {
     int const to = d_.percent(50) ? -1 : d_.below(g_.size.nodes);
     return change(d_.percent(60) ? s.activation : s.batch_norm, to);
   }
-  /// A new group of two neighbours that do the same, or one step leaves its group.
+  /// Makes a new group of two neighbouring steps of a kind, or removes a step from its group.
   bool regroup() {
     int const s = any_step();
     if (p_.steps[s].group >= 0 && d_.percent(50)) return change(p_.steps[s].group, -1);
@@ -342,7 +343,7 @@ class mutator {
     }
     return false;
   }
-  /// Whatever was in one buffer is in the other, tables included: a plan may have meant that.
+  /// Puts everything from one buffer into the other, tables included, which a correct plan might also do.
   bool redirect(int from, int to) {
     for (operand& o : p_.operands)
       if (o.buffer == from) o.buffer = to;
@@ -372,7 +373,7 @@ class mutator {
     place(what, t, {to, at.channel});
     return to != at.buffer;
   }
-  /// An input of a concat that is copied becomes a slice of its output, and the copies go: sometimes that is right.
+  /// Makes a copied input of a concat a slice of its output, without the copies; sometimes that is correct.
   bool slice_tensor() {
     for (int i = 0, first = d_.below(g_.size.nodes); i < g_.size.nodes; ++i) {
       node const& x = g_.nodes[(first + i) % g_.size.nodes];

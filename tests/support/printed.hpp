@@ -9,7 +9,7 @@
 
 namespace dsl::test {
 
-/// What f writes to standard output.
+/// Returns what f writes to standard output.
 template <class F>
 std::string printed(F f) {
   std::fflush(stdout);

@@ -10,11 +10,11 @@
 #include <dsl/plan/plan.hpp>
 #include <dsl/view.hpp>
 
-// Small networks that nobody would write, as values: the planner and its checker must be right about them, too.
+// Small networks that nobody would write, as values: the planner and its checker must handle them, too.
 
 namespace dsl::test {
 
-/// The same numbers on every machine (splitmix64); std::uniform_int_distribution's are the library's own.
+/// Random numbers that are the same on every machine (splitmix64), unlike std::uniform_int_distribution's.
 class dice {
  public:
   explicit dice(std::uint64_t seed) : state_(seed) {}
@@ -37,10 +37,10 @@ class dice {
   std::uint64_t state_;
 };
 
-/// An operation of a user's own that is planned and never computed.
+/// A custom operation that is planned but never computed.
 inline constexpr custom_op planned{.name = "planned"};
 
-/// A graph that grows at run time; every function appends a node and returns its output.
+/// A graph built at run time; every function appends a node and returns its output.
 class graph_values {
  public:
   graph_view view() const {
@@ -96,7 +96,7 @@ class graph_values {
   int multiply(int a, int b) { return append({.kind = op::multiply}, {a, b}, broadcast(shape_of(a), shape_of(b))); }
   int add(std::vector<int> const& in) { return append({.kind = op::add}, in, shape_of(in[0])); }
 
-  /// Freezes what the first `count` nodes have.
+  /// Freezes the parameters of the first `count` nodes.
   void freeze(int count) {
     for (int n = 0; n < count; ++n) freeze_node(n);
   }
@@ -136,10 +136,10 @@ class graph_values {
   std::vector<dsl::parameter> parameters_;
 };
 
-/// Series, branches, and skips over them, from every operation; after them a classifier or a regression.
+/// Random series, branches, and skips over them, of every operation, followed by a classifier or a regression.
 class random_graph : public graph_values {
  public:
-  /// `everywhere`: of operations that every executor has.
+  /// `everywhere` restricts it to operations that every executor has.
   random_graph(dice& d, int channel_block, bool everywhere = true)
       : d_(d), block_(channel_block > 0 ? channel_block : 4), everywhere_(everywhere) {
     int t = image(shape{d_.of({1, 3, 4, block_}), d_.between(2, 4), d_.between(2, 4)});
@@ -158,7 +158,7 @@ class random_graph : public graph_values {
                   function::tanh, function::silu});
   }
 
-  // In statements of their own: the order of a call's arguments is the compiler's choice.
+  // Separate statements, since the order of evaluation of a call's arguments is unspecified.
   int random_conv(int in, int kernel) {
     int const f = filters();
     return conv(in, f, kernel);
@@ -177,7 +177,7 @@ class random_graph : public graph_values {
     return s.height == s.width ? pool(op::avg_pool2d, in, s.height, 1) : in;
   }
 
-  /// One operation that keeps height and width.
+  /// Appends an operation that keeps height and width.
   int layer(int in) {
     switch (d_.below(everywhere_ ? 11 : 11 + cpu_alone)) {
       case 14: return conv(in, filters(), 3, 1, padding::same, false);
@@ -205,7 +205,7 @@ class random_graph : public graph_values {
     for (int i = d_.between(1, 2); i > 0; --i) in = layer(in);
     return in;
   }
-  /// One operation that halves or cuts height and width: all branches of a downsampling have to agree.
+  /// Appends an operation that halves or reduces height and width: all branches of a downsampling must agree.
   int smaller(int in, bool halves) {
     int const stride = halves ? 2 : 1;
     int t = 0;
@@ -261,7 +261,7 @@ class random_graph : public graph_values {
     }
     return chain(in);
   }
-  /// A value from anywhere before, if it fits.
+  /// Adds an earlier value, if one fits.
   void skip(std::vector<int>& parts, bool same_channels) {
     shape const& s = shape_of(parts[0]);
     int const t = d_.below(tensors());
@@ -297,7 +297,7 @@ class random_graph : public graph_values {
   std::vector<int> drop_;
 };
 
-/// A graph whose nodes are on several devices, with the transfers between them.
+/// A graph with nodes on several devices, and the transfers between them.
 class placed_graph {
  public:
   placed_graph(graph_view const& g, dice& d, int devices) {

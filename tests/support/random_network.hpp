@@ -19,7 +19,7 @@ struct bump {  // smooth, and its derivative changes sign
   }
 };
 
-/// A random network whose own operations have something to do.
+/// A random network whose custom operations compute something.
 class random_network {
  public:
   random_network(dice& d, int channel_block, bool everywhere = true)

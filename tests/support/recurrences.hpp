@@ -8,12 +8,12 @@
 
 namespace dsl::test {
 
-/// What an optimizer remembers of one parameter.
+/// An optimizer's state for one parameter.
 struct recurrence_state {
   double m = 0, v = 0, mean = 0, buffer = 0;
 };
 
-/// An optimizer as its rule and as its source's own lines in double: t counts steps from 1, lr is the rate.
+/// An optimizer's rule, and its original source's formulas in double: t counts steps from 1, lr is the rate.
 struct recurrence {
   char const* name;
   update_rule rule;

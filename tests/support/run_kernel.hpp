@@ -17,8 +17,8 @@
 #include "support/kernels_as_host.hpp"
 #include "support/simulated_device/kernels.hpp"
 
-// What tests of single kernels need: tensors that exist twice, in the storage type for the kernel and in double for
-// the plain loops, and a launch that takes a spec to its C++ function.
+// Helpers for testing single kernels: tensors that exist twice, in the storage type for the kernel and in double for
+// the plain loops, and a launch that calls a spec's C++ function.
 
 namespace dsl_test {
 
@@ -45,7 +45,7 @@ inline double uniform(double low, double high) {
   return std::uniform_real_distribution<double>(low, high)(generator());
 }
 
-/// Launches a kernel as the engine would. Arguments count and shape are checked against the kernel's text.
+/// Launches a kernel as the engine would. The number of arguments and the shape are checked against the kernel's text.
 template <class... A>
 void run(dsl::cu::kernel_spec const& spec, A... arguments) {
   static bool const known = (add_all_kernels(), true);
@@ -61,7 +61,7 @@ void run(dsl::cu::kernel_spec const& spec, A... arguments) {
   at->second.bind(numbers, dim3(spec.blocks_x, spec.blocks_y), dim3(spec.threads), pointers)();
 }
 
-/// Memory in which the blocks of a launch meet: garbage, and counters that must be left at 0.
+/// Memory through which the blocks of a launch communicate: garbage, and counters that must be 0 afterwards.
 struct meeting_place {
   std::vector<double> memory;
   std::vector<unsigned> counts;
@@ -76,7 +76,7 @@ struct meeting_place {
   }
 };
 
-/// A tensor in a channels-last buffer, maybe wider than itself.
+/// A tensor in a channels-last buffer, which may be wider than the tensor.
 template <class T>
 struct tensor {
   int batch;
@@ -103,7 +103,7 @@ struct tensor {
     return {expected.data(), shape, batch, place.channels, place.channels, place.offset};
   }
   dsl::view<T const> got() const { return {values.data(), shape, batch, place.channels, place.channels, place.offset}; }
-  /// Gives every value anew, from (sample, channel, pixel).
+  /// Sets every value from (sample, channel, pixel).
   template <class F>
   void fill(F f) {
     for (int n = 0; n < batch; ++n)
@@ -116,8 +116,8 @@ struct tensor {
     before = values;
   }
 
-  /// A result was computed in float and rounded once: to bf16's 8 bits (by at most 2^-8 of it), or not at all.
-  /// `precision` is float's share of the error, relative to the largest value.
+  /// Checks a result that was computed in float and rounded once: to bf16's 8 bits (by at most 2^-8 of it), or not at
+  /// all. `precision` is float's share of the error, relative to the largest value.
   void check(double precision = 4e-6) const {
     double largest = 0;
     for (double const v : expected) largest = std::fmax(largest, std::fabs(v));
@@ -140,7 +140,7 @@ struct tensor {
   }
 };
 
-/// Float arrays beside the tensors: parameters, statistics.
+/// Float arrays besides tensors: parameters, statistics.
 struct numbers {
   std::vector<float> values;
   std::vector<double> expected;

@@ -8,7 +8,7 @@
 
 namespace dsl::test {
 
-/// A batch_norm of one channel that sees the picture's numbers, with a bias of 10 that plans leave to the running mean.
+/// A batch_norm of one channel on the picture's numbers, with a bias of 10 that only affects the running mean.
 template <double Momentum>
 using known_moments = network<image<1, 2, 2>, conv2d<1, 1>, batch_norm<Momentum>, flatten, dense<2>, softmax>;
 
@@ -17,7 +17,8 @@ struct running_moments {
   double variance = 1;
 };
 
-/// What a step at rate 0 on the numbers 0, 1, 2 ..., four a sample, makes of a mean 0 and a variance 1.
+/// Returns the running moments, from a mean of 0 and a variance of 1, after a step at rate 0 on the numbers 0, 1, 2
+/// ..., four per sample.
 inline running_moments moments_behind_step(trainer t, int samples) {
   graph_view const& g = t.graph();
   int mean = -1, variance = -1;
@@ -39,8 +40,8 @@ inline running_moments moments_behind_step(trainer t, int samples) {
   return {static_cast<double>(now[0]), static_cast<double>(now[1])};
 }
 
-/// compile's options, and where one sample then moves the moments of known_moments<0.8>: its mean is 1.5 and the bias,
-/// its squares of deviations come to 5, of 4 numbers or, unbiased, of 3.
+/// Options of compile, and where one sample then moves the moments of known_moments<0.8>: its mean is 1.5 plus the
+/// bias, and its squared deviations sum to 5, over 4 numbers or, unbiased, 3.
 struct moved_moments {
   compile_options options;
   running_moments to;

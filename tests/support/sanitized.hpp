@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// DSL_TEST_ASAN and DSL_TEST_TSAN: 1 where the test is built with that sanitizer, by GCC or by Clang, else 0.
+// DSL_TEST_ASAN and DSL_TEST_TSAN are 1 if the test is built with that sanitizer, by GCC or Clang, and otherwise 0.
 
 #if defined(__SANITIZE_ADDRESS__)
 #define DSL_TEST_ASAN 1

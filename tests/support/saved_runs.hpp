@@ -19,10 +19,10 @@
 
 namespace dsl::test {
 
-/// The runs whose files are in tests/fixtures/states/. The arithmetic of "sgd" and "adam" is +, -, *, / and square
-/// roots alone, which IEEE 754 rounds exactly: mean_squared_error without softmax, no function of a mathematical
-/// library, and no long sums whose precision is an executor's own affair. So they end with the same bits on every
-/// processor. "batch_norm" has such sums, of 8 * 36 numbers.
+/// The runs whose files are in tests/fixtures/states/. "sgd" and "adam" only use +, -, *, / and square roots, which
+/// IEEE 754 rounds exactly: mean_squared_error without softmax, no function of a mathematical library, and no long sums
+/// whose precision depends on the executor. So they end with the same bits on every processor. "batch_norm" has such
+/// sums, of 8 * 36 numbers.
 struct saved_run_of {
   using plain = network<image<2, 6, 6>, conv2d<4, 3>, relu, concat<conv2d<2, 1>, sequential<conv2d<3, 3>, relu>>,
                         max_pool2d<2>, flatten, dropout<0.25>, dense<3>>;
@@ -51,7 +51,7 @@ struct saved_run_of {
     if (!scheduled) average = weight_average{.start_from_epoch = 1, .every = 2};
   }
 
-  /// Five batches of 8 an epoch.
+  /// Trains with five batches of 8 per epoch.
   history fit(std::vector<callback_handle> more) {
     dataset const train = pictures(), validation = pictures(3);
     if (scheduled) more.insert(more.begin(), learning_rate_schedule{poly_decay{0.01, epochs, 1.0}});
@@ -63,7 +63,7 @@ struct saved_run_of {
                                .callbacks = more,
                                .average = average});
   }
-  /// Parameters and optimizer slots.
+  /// Returns parameters and optimizer slots.
   std::vector<float> numbers() {
     std::vector<float> all;
     engine& e = trainer.engine();
@@ -77,7 +77,7 @@ struct saved_run_of {
     }
     return all;
   }
-  /// They, then what every epoch came to as doubles; not the time it took.
+  /// Returns those, then the results of every epoch as doubles, without its duration.
   std::string outcome(history const& h) {
     std::vector<float> const all = numbers();
     std::string bytes(reinterpret_cast<char const*>(all.data()), all.size() * sizeof(float));
@@ -105,7 +105,7 @@ struct saved_run_of {
   std::shared_ptr<best_loss> best = std::make_shared<best_loss>();
 };
 
-/// Ends a run after `step` steps of epoch `epoch`, as a kill does.
+/// Ends a run after `step` steps of epoch `epoch`, as a kill would.
 struct killed_in : callback {
   int epoch;
   std::int64_t step;

@@ -9,7 +9,7 @@ namespace test {
 template <int Channels, int Height, int Width, class... Layers>
 using on = dsl::network<dsl::image<Channels, Height, Width>, Layers...>;
 
-/// What a network would say, as a value: lowers the layers as `network` does, and breaks no compilation.
+/// Returns the verdict on a network as a value: lowers the layers as `network` does, without a compile error.
 template <class Input, class... Layers>
 constexpr dsl::verdict verdict_of() {
   dsl::builder b;
@@ -47,7 +47,7 @@ constexpr bool stands_at(dsl::graph_view const& g, int n, char const* path) {
   return false;
 }
 
-/// The last node of one kind, and how many there are.
+/// Returns the last node of a kind.
 constexpr dsl::node last(dsl::graph_view const& g, dsl::op kind) {
   dsl::node found{};
   for (int i = 0; i < g.size.nodes; ++i)

@@ -7,15 +7,15 @@
 
 #include <dsl/plan/plan.hpp>
 
-// Arithmetic of an executor whose numbers are hashes, the same for plans and graphs: two executions end with the same
-// numbers only if they computed the same thing. Tensors are batch x channels x height x width.
+// Arithmetic on hashes instead of numbers, the same for plans and graphs: two executions end with the same hashes only
+// if they computed the same. Tensors are batch x channels x height x width.
 
 namespace dsl::test::symbolic {
 
 using number = std::uint64_t;
 using numbers = std::vector<number>;
 
-/// What a plan can get so wrong that it can't be executed.
+/// Thrown if a plan is so wrong that it cannot be executed.
 struct broken_plan {};
 
 inline void demand(bool holds) {
@@ -41,7 +41,7 @@ inline number digest(numbers const& v) { return digest(v, 0, v.size()); }
 
 enum : number { seed_image = 11, seed_label, seed_weight, seed_slot, seed_update, seed_running, seed_gradient };
 
-/// What of a node decides its results, whichever number it has; dropout draws by the layer.
+/// Returns a hash of what determines a node's results, whatever its number; dropout's depend on its layer.
 inline number attributes(graph_view const& g, int n) {
   node const& x = g.nodes[n];
   auto const scaled = [](double v) { return static_cast<number>(v * 1e6); };
@@ -51,7 +51,7 @@ inline number attributes(graph_view const& g, int n) {
   return x.kind == op::dropout ? mix(h, static_cast<number>(n)) : h;
 }
 
-/// Every result of a sample from everything of that sample, and some weights.
+/// Computes every result of a sample from all of that sample, and some weights.
 inline numbers by_sample(number what, std::vector<numbers const*> const& in, number weights, int batch,
                          long long size) {
   auto const samples = static_cast<std::size_t>(batch);
@@ -64,14 +64,14 @@ inline numbers by_sample(number what, std::vector<numbers const*> const& in, num
   }
   return out;
 }
-/// Every result from everything.
+/// Computes every result from all inputs.
 inline numbers by_batch(number what, std::vector<numbers const*> const& in, long long size) {
   for (numbers const* v : in) what = mix(what, digest(*v));
   numbers out(static_cast<std::size_t>(size));
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = mix(what, i);
   return out;
 }
-/// Element from element; dropout counts them from the batch's first sample on.
+/// Computes element from element; dropout counts elements from the batch's first sample on.
 inline constexpr std::size_t uncounted = ~std::size_t{0};
 inline numbers elementwise(number what, numbers const& a, numbers const* b, std::size_t first = uncounted) {
   demand(!b || b->size() == a.size());
@@ -113,7 +113,7 @@ inline numbers running(numbers const& old, numbers const& now, std::size_t begin
   return out;
 }
 
-/// What somebody outside can see of a step: parameters with their optimizer slots, running statistics, metrics, result.
+/// The visible results of a step: parameters with optimizer slots, running statistics, metrics, network output.
 struct outcome {
   std::vector<numbers> parameters;
   numbers metrics;
@@ -125,7 +125,7 @@ inline number initial_parameter(int k, std::size_t i) { return mix(seed_weight, 
 inline number initial_slot(int slot, int k, std::size_t i) {
   return mix(seed_slot, static_cast<number>(slot), static_cast<number>(k), i);
 }
-/// Samples of the batch: what the symbolic executor and the interpreter take for a micro-batch.
+/// A range of samples: what the symbolic executor and the interpreter take for a micro-batch.
 struct samples {
   int first = 0;
   int size = 0;
@@ -153,8 +153,7 @@ inline number updated(number parameter, number gradient, number const* slots, in
   return h;
 }
 
-/// What a gradient becomes where several devices train.
-/// Of some gradients; those of others are added.
+/// Returns what stands for the sum of squared gradients; those of others can be added.
 inline number squares_of(numbers const& gradients) {
   number all = 0;
   for (number g : gradients) all += mix(0x5C, g);

@@ -8,18 +8,18 @@
 
 #include "support/symbolic_memory.hpp"
 
-// Runs a plan over bytes, with hashes for numbers, by the fields that any executor uses. Nothing here calls the planner
-// or its checker.
+// Executes a plan on bytes, with hashes for numbers, from the fields that any executor uses. Nothing here calls the
+// planner or its checker.
 
 namespace dsl::test::symbolic {
 
 class executor {
  public:
-  /// `at_once`: the steps of a group all read before any of them writes, and write in the opposite order.
+  /// `at_once`: the steps of a group all read before any of them writes, and write in reverse order.
   executor(graph_view const& g, plan const& p, bool at_once) : g_(g), p_(p), memory_(p), at_once_(at_once) {}
 
-  /// Each device runs its steps as soon as its waits let it: always the first one in `favourites` that can, so that it
-  /// gets as far ahead of the others as it may.
+  /// Runs each device's steps as soon as their waits allow: always the first device in `favourites` that can run, so
+  /// that it gets as far ahead of the others as possible.
   outcome run_devices(std::vector<int> const& favourites) {
     set_up();
     std::vector<bool> done(static_cast<std::size_t>(p_.steps.size()));
@@ -42,7 +42,7 @@ class executor {
       int chosen = -1;
       for (int device : favourites)
         if (int const s = turn_to_next(device); chosen < 0 && s < p_.steps.size() && may_run(p_.steps[s])) chosen = s;
-      demand(chosen >= 0);  // else they wait for each other for ever
+      demand(chosen >= 0);  // otherwise they would wait for each other without end
       execute(p_.steps[chosen]);
       done[static_cast<std::size_t>(chosen)] = true;
       ++next[static_cast<std::size_t>(p_.steps[chosen].device)];
@@ -286,12 +286,12 @@ class executor {
     if (s.activation >= 0) y = elementwise(attributes_of(s.activation), y, nullptr);
     store_tensor(content::activation, y, in_place);
   }
-  /// Where dropout begins to count.
+  /// Returns where dropout begins to count.
   std::size_t count_of(step const& s, shape const& of) const {
     return s.kind == op::dropout ? part_.elements_before(of.size()) : uncounted;
   }
 
-  /// The operand that is part of the node's output has the input's channels.
+  /// The operand that is a part of the node's output has the input's channels.
   void copy(step const& s, content what) {
     operand const& from = next(what);
     operand const& to = next(what);
@@ -414,7 +414,7 @@ class executor {
     store(to, load(from, parameter_count(from), 1), parameter_count(to), 1);
   }
 
-  /// From the first operand's begin to the last one's end.
+  /// Sums from the first operand's beginning to the last one's end.
   void all_reduce() {
     demand(step_->operands > 0);
     auto const buffer_of = [&](int i) -> buffer const& {
@@ -431,7 +431,7 @@ class executor {
       memory_.set(r, at, bytes, over_all_devices(memory_.at(r, at, bytes)));
   }
 
-  /// The sum over what the device has of the gradients.
+  /// Sums the squares of all gradients of the device.
   void measure() {
     number all = 0;
     for (int k = 0; k < g_.size.parameters; ++k) {
@@ -444,7 +444,7 @@ class executor {
     store(to, {all}, 1, 1);
   }
 
-  /// One loop over the device's pieces of the regions of parameters, gradients and slots.
+  /// Runs one loop over the device's shares of the regions of parameters, gradients and slots.
   void update() {
     number squares = 0;
     while (peek(content::squares)) squares += load(next(content::squares), 1, 1)[0];
@@ -472,7 +472,7 @@ class executor {
     }
   }
 
-  // the host: weights go in before the first step, what it wants to know comes out after the last
+  // The host writes weights before the first step, and reads its results after the last one.
 
   template <class F>
   void each_slot(int k, F f) {
@@ -537,8 +537,8 @@ inline bool has_groups(plan const& p) {
   return false;
 }
 
-/// Executes a plan step by step, again with the steps of each group at once, and again with every device as far ahead
-/// of the others as can be. False where that is impossible or the results differ.
+/// Executes a plan step by step, then with the steps of each group at once, then with every device as far ahead of the
+/// others as possible. Returns false if that is impossible or the results differ.
 inline bool execute(graph_view const& g, plan const& p, outcome& result) {
   try {
     result = executor(g, p, false).run();

@@ -6,12 +6,12 @@
 
 #include "support/symbolic_arithmetic.hpp"
 
-// Runs the graph itself, without a plan, with the hashes of symbolic_executor.hpp for numbers.
+// Executes the graph itself, without a plan, with the hashes of symbolic_executor.hpp for numbers.
 
 namespace dsl::test::symbolic {
 
-/// One training step, evaluation or inference as the graph defines it, micro-batch by micro-batch, every value in a
-/// list of its own.
+/// Runs one training step, evaluation or inference as the graph defines it, micro-batch by micro-batch, with every
+/// value in a list of its own.
 class interpreter {
  public:
   interpreter(graph_view const& g, plan_options const& o) : g_(g), o_(o), training_(o.mode == mode::training) {}
@@ -47,7 +47,8 @@ class interpreter {
   numbers& value(int t) { return values_[static_cast<std::size_t>(t)]; }
   numbers& parameter(int k) { return parameters_[static_cast<std::size_t>(k)]; }
 
-  /// In training the bias of a convolution that only a batch_norm reads is left to the running mean.
+  /// Whether a node's bias only affects the running mean: in training that of a convolution that only a batch_norm
+  /// reads.
   bool cancelled(int n) const {
     node const& x = g_.nodes[n];
     if (!training_ || x.kind != op::conv2d || x.parameters < 2 || readers_[static_cast<std::size_t>(x.output)] != 1)

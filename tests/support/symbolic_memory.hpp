@@ -10,8 +10,8 @@
 
 namespace dsl::test::symbolic {
 
-/// Bytes, each a cell: an element's k-th byte holds the number times an odd constant, so that bytes of different
-/// elements never pass for one.
+/// Memory as bytes, each a cell: the k-th byte of an element holds the number times an odd constant, so that bytes of
+/// different elements are never confused.
 class memory {
  public:
   explicit memory(plan const& p) : p_(p) {
@@ -36,7 +36,7 @@ class memory {
     for (int k = 0; k < element_bytes; ++k) cells_[r][static_cast<std::size_t>(byte + k)] = v * odd(k);
   }
 
-  /// Calls visit(element, region, byte) for a tensor of so many samples in some channels of a buffer.
+  /// Calls visit(element, region, byte) for a tensor of `samples` samples in some channels of a buffer.
   template <class Visit>
   void walk(int buffer, int channel, long long size, int samples, Visit visit) const {
     demand(buffer >= 0 && buffer < p_.buffers.size());
@@ -57,10 +57,10 @@ class memory {
         visit(i++, r, b.offset + index * b.element_bytes);
       }
   }
-  /// Who asks for the padding around a tensor, and so how much of it.
+  /// Who uses the padding around a tensor, and thus how much of it.
   enum class pads { kernel, copy, reader };
-  /// Channels of the blocks that a tensor touches, but not its own. Kernels work on whole blocks: they write zeros
-  /// there. Copies go by channels: they do so after their own in a buffer's last block alone, whosever those are.
+  /// Visits the unused channels of the blocks that a tensor touches. Kernels work on whole blocks and write zeros
+  /// there. Copies work on channels, and write zeros only after their own in a buffer's last block, whoever owns those.
   template <class Visit>
   void walk_padding(int buffer, int channel, long long size, int samples, pads who, Visit visit) const {
     dsl::buffer const& b = p_.buffers[buffer];
@@ -77,7 +77,7 @@ class memory {
     if (who == pads::kernel) pad(channel / b.block * b.block, channel % b.block);
     pad(end, filled_up - end);
   }
-  /// Zeros after a tensor's last channel are part of what a kernel reads.
+  /// Whether the channels after a tensor's last one, which a kernel also reads, are zero.
   bool padding_is_zero(int buffer, int channel, long long size, int samples) const {
     bool zero = true;
     walk_padding(buffer, channel, size, samples, pads::reader, [&](std::size_t, int r, long long byte) {
@@ -100,7 +100,7 @@ class memory {
     return p_.buffers[buffer].element_bytes;
   }
 
-  /// A step that overwrites what it reads, and not element by element in place, computes rubbish.
+  /// Marks bytes that a step has read: overwriting them, except element by element in place, would give garbage.
   void mark(std::uint32_t epoch, int buffer, int channel, long long size, int samples) {
     walk(buffer, channel, size, samples, [&](std::size_t i, int r, long long byte) {
       if (r == static_cast<int>(region::activations))

@@ -10,7 +10,7 @@
 
 namespace dsl::test {
 
-/// A directory of one test's own, gone with all in it when the test ends.
+/// A directory for one test, removed with its content when the test ends.
 struct temporary_directory {
   std::filesystem::path path;
   temporary_directory() {

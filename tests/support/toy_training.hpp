@@ -10,8 +10,8 @@
 
 namespace dsl::test {
 
-/// 48 pictures that nobody can learn, and a network with batch_norm and dropout: a step takes no time, and all that a
-/// checkpoint must keep matters.
+/// 48 pictures that cannot be learned, and a network with batch_norm and dropout: a step takes no time, and everything
+/// that a checkpoint must keep matters.
 struct toy {
   using network = dsl::network<image<3, 8, 8>, conv_module<4, 3>, flatten, dropout<0.5>, dense<3>, softmax>;
 
@@ -27,7 +27,7 @@ struct toy {
     return compile<network>(reference{}, sgd{.learning_rate = 0.02, .momentum = 0.9},
                             towers{.count = count, .processes = processes}, {.seed = 1});
   }
-  /// Six steps an epoch.
+  /// Trains with six steps per epoch.
   static history fit(trainer& t, int epochs, std::vector<callback_handle> const& callbacks, bool validation = true,
                      std::optional<weight_average> const& average = {}) {
     dataset const train = pictures(), test = pictures(3);
@@ -40,7 +40,7 @@ struct toy {
   }
 };
 
-/// A metric of one's own, with values that the test chooses.
+/// A custom metric, with values that the test chooses.
 struct scripted {
   static constexpr char const* name = "scripted";
   static constexpr bool more_is_better = true, of_validation = false;
@@ -48,7 +48,7 @@ struct scripted {
   static double of(epoch_record const& e) { return values[static_cast<std::size_t>(e.epoch)]; }
 };
 
-/// What two histories must share: all but the time they took.
+/// Returns what two histories must have in common: all but the durations.
 inline std::vector<double> figures(history const& h) {
   std::vector<double> all;
   for (epoch_record const& e : h.epochs)

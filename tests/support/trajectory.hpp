@@ -12,15 +12,15 @@
 #include <string_view>
 #include <vector>
 
-// Trajectories saved from PyTorch and Keras (tests/fixtures): the formula that both sides take weights and pictures
-// from, bit for bit the one of trajectory_formula.py, and the reader of the files. tests/fixtures/README.md is the
-// definition of both.
+// Trajectories saved from PyTorch and Keras (tests/fixtures): the formula by which both sides compute weights and
+// pictures, equal bit by bit to that of trajectory_formula.py, and the reader of the files. tests/fixtures/README.md
+// defines both.
 
 namespace dsl::test {
 
 // ---- the formula ----
 
-/// One round of the hash: mix(1) == 0x5fbe51fa.
+/// Applies one round of the hash: mix(1) == 0x5fbe51fa.
 constexpr std::uint32_t mix(std::uint32_t x) {
   x ^= x >> 16;
   x *= 0x6A09E667u;  // sqrt(2) - 1
@@ -29,18 +29,19 @@ constexpr std::uint32_t mix(std::uint32_t x) {
   return x ^ (x >> 16);
 }
 
-/// 32 bits for element i of stream k. Two rounds, or streams would be shifted copies of one another.
+/// Returns 32 bits for element i of stream k. With one round streams would be shifted copies of one another.
 constexpr std::uint32_t hash32(std::uint32_t k, std::uint32_t i) { return mix(mix(i + 1) + (k + 1) * 0x9E3779B9u); }
 
-/// [0, 1), exact.
+/// Returns an exact number in [0, 1).
 constexpr double unit(std::uint32_t k, std::uint32_t i) { return hash32(k, i) * 0x1p-32; }
 
-/// [-1, 1), exact.
+/// Returns an exact number in [-1, 1).
 constexpr double symmetric(std::uint32_t k, std::uint32_t i) { return 2.0 * unit(k, i) - 1.0; }
 
 enum class parameter_kind { kernel, bias, gamma, beta, moving_mean, moving_variance };
 
-/// Parameter k's element i before step 0. The fans (I*KH*KW and O*KH*KW; dense: in and out) matter to kernels only.
+/// Returns parameter k's element i before step 0. The fans (I*KH*KW and O*KH*KW; dense: in and out) matter only for
+/// kernels.
 inline double initial_value(parameter_kind kind, std::uint32_t k, std::uint32_t i, int fan_in = 0, int fan_out = 0) {
   switch (kind) {
     case parameter_kind::kernel: return symmetric(k, i) * std::sqrt(6.0 / (fan_in + fan_out));
@@ -55,12 +56,12 @@ inline double initial_value(parameter_kind kind, std::uint32_t k, std::uint32_t 
 
 inline constexpr int trajectory_batches = 4;  // step s trains on batch s mod 4
 
-/// Element i (NCHW, counted through the whole batch) of the pictures that step s trains on.
+/// Returns element i (NCHW, counted over the whole batch) of the pictures that step s trains on.
 constexpr double picture(int step, std::uint32_t i) {
   return symmetric(1000u + static_cast<std::uint32_t>(step % trajectory_batches), i);
 }
 
-/// Class of sample n at step s.
+/// Returns the class of sample n at step s.
 constexpr int label(int step, int n, int classes) {
   std::uint32_t const bits =
       hash32(2000u + static_cast<std::uint32_t>(step % trajectory_batches), static_cast<std::uint32_t>(n));
@@ -69,18 +70,18 @@ constexpr int label(int step, int n, int classes) {
 
 inline constexpr int trajectory_samples = 8;
 
-/// Which element of parameter k is its j-th sample: sample_index(2, 3, 216) == 73.
+/// Returns which element of parameter k is its j-th sample: sample_index(2, 3, 216) == 73.
 constexpr std::int64_t sample_index(int j, int k, std::int64_t count) { return (std::int64_t{j} * 7919 + k) % count; }
 static_assert(mix(1) == 0x5fbe51fau && sample_index(2, 3, 216) == 73);
 
-/// What a file keeps of one parameter.
+/// What a file stores of a parameter.
 struct parameter_summary {
   double sum = 0;
   double sum_of_squares = 0;
   std::array<double, trajectory_samples> samples{};
 };
 
-/// The same of one's own parameter k. Sums in long double: the file's are exactly rounded.
+/// Returns the summary of your own parameter k. Sums are in long double, since the file's are exactly rounded.
 inline parameter_summary summarize(int k, std::span<double const> values) {
   long double sum = 0;
   long double squares = 0;
@@ -133,10 +134,10 @@ struct trajectory {
   std::vector<saved_state> states;
   std::vector<saved_prediction> predictions;
 
-  /// Of step s: 0.05 * (1 - s / 40).
+  /// Returns the rate of step s: 0.05 * (1 - s / 40).
   double learning_rate(int step) const { return first_learning_rate * (1.0 - double(step) / learning_rate_steps); }
 
-  /// Throws when the file has none after so many steps.
+  /// Throws if the file has no state after that many steps.
   saved_state const& after(int steps_done) const { return find(states, steps_done, "state"); }
   saved_prediction const& predicted_after(int steps_done) const { return find(predictions, steps_done, "prediction"); }
 
@@ -152,7 +153,7 @@ struct trajectory {
 
 namespace detail {
 
-/// Whitespace-separated words; every complaint names the file and the word's number.
+/// Reads whitespace-separated words; every error names the file and the word's number.
 class trajectory_reader {
  public:
   explicit trajectory_reader(std::string const& path) : path_(path), in_(path) {
@@ -170,7 +171,7 @@ class trajectory_reader {
     if (std::string const w = word(literal); w != literal) fail(literal, w);
   }
 
-  /// One of two words: true for the first.
+  /// Reads one of two words; returns true for the first.
   bool choice(char const* first, char const* second) {
     std::string const w = word(first);
     if (w != first && w != second) fail((std::string(first) + " or " + second).c_str(), w);
@@ -260,7 +261,8 @@ inline saved_prediction read_prediction(trajectory_reader& in) {
 
 }  // namespace detail
 
-/// Reads one file of tests/fixtures; std::runtime_error with file, word number, found and expected if it is damaged.
+/// Reads a file of tests/fixtures. Throws std::runtime_error with file, word number, found and expected if it is
+/// damaged.
 inline trajectory read_trajectory(std::string const& path) {
   detail::trajectory_reader in(path);
   trajectory t;

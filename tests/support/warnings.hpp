@@ -10,7 +10,7 @@
 
 namespace dsl::test {
 
-/// What the library warns of while this lives, from whichever thread.
+/// Collects the library's warnings during its lifetime, from any thread.
 struct warnings_kept {
   static inline std::mutex one_at_a_time{};
   static inline std::vector<std::string> said{};
@@ -24,7 +24,7 @@ struct warnings_kept {
   ~warnings_kept() { on_warning = before; }
 };
 
-/// What f warns of.
+/// Returns the warnings given while f runs.
 template <class F>
 std::vector<std::string> warnings(F f) {
   warnings_kept const kept;

@@ -11,7 +11,7 @@
 
 namespace dsl::test {
 
-/// A file's bytes; none where there is no file.
+/// Returns a file's bytes, or none if there is no file.
 inline std::string contents(std::string const& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
@@ -24,7 +24,7 @@ inline std::vector<std::string> lines(std::string const& text) {
 }
 inline bool has(std::string const& text, std::string const& words) { return text.find(words) != std::string::npos; }
 
-/// What the error says that f throws.
+/// Returns the message of the error that f throws.
 template <class E, class F>
 std::string thrown(F f) {
   try {
@@ -34,7 +34,7 @@ std::string thrown(F f) {
   }
   return "nothing";
 }
-/// f throws an error that says all of these.
+/// Requires that f throws an error whose message contains all of these.
 template <class E, class F>
 void refuses(F f, std::vector<std::string> const& words) {
   std::string const said = thrown<E>(f);
