@@ -5,17 +5,18 @@
 #include "support/follow_trajectory.hpp"
 #include "support/gpu/comparing.hpp"
 
-// The executor against others: the reference in double, PyTorch's and Keras's saved trajectories.
+// Compares the executor with others: the reference in double, and PyTorch's and Keras's saved trajectories.
 
 namespace dsl::test {
 
 using minigooglenet_network = network<image<3, 32, 32>, minigooglenet<10>>;
 
-/// How far apart may be: losses; parameters after some steps; results; gradients of one step. Factors are rounded to 8
-/// bits of mantissa in bf16, 11 in tf32, in every layer, and after a batch_norm little is left of a gradient. Most
-/// apart are betas that began at 0 and are as large as their few steps. Bounds are two to ten times what rounding alone
-/// made of it on the simulated device, since other sums in another order make something else: bf16 0.12, 0.003 and
-/// 0.17; tf32 0.07, 0.0003 and 0.002, and more where tensor cores drop bits instead, for which its bounds have room.
+/// The allowed differences of losses, of parameters after some steps, of results, and of the gradients of one step.
+/// Factors are rounded to 8 bits of mantissa in bf16, and 11 in tf32, in every layer, and after a batch_norm little is
+/// left of a gradient. Betas differ most, since they began at 0 and are as large as their few steps. Bounds are two to
+/// ten times what rounding alone gave on the simulated device, since sums in another order give other results: bf16
+/// 0.12, 0.003 and 0.17; tf32 0.07, 0.0003 and 0.002, and more if tensor cores drop bits instead, which its bounds
+/// allow.
 struct bounds {
   double loss, values, results, gradient;
 };
@@ -25,20 +26,20 @@ constexpr bounds bounds_of(precision p) {
                                 : bounds{1e-4, 1e-3, 1e-4, 1e-4};
 }
 
-/// What a run of training leaves behind.
+/// The result of a training run.
 struct trained {
   std::vector<double> losses;  // mean of each step
   std::vector<float> parameters;
 };
 
-/// Both train side by side, then evaluate and infer.
+/// Trains both side by side, then evaluates and infers.
 inline void check_agreement(gpu const& on, ledger& l, std::string const& name, graph_view const& g,
                             engine_options const& o, int batch, int steps, precision p) {
   auto const fast = on.make(g, o, p);
   auto const plain = reference<double>{}.make_engine(g, o);
   initialize(*fast, 5);
   initialize(*plain, 5);
-  // what it makes of the parameters for this is old later
+  // What it derives from the parameters here is out of date later.
   fast->run(fast->prepare(mode::inference, batch), drawn_batch(g, batch, 77).view(9, 0));
   int const a = fast->prepare(mode::training, batch), b = plain->prepare(mode::training, batch);
   comparison losses, values;
@@ -77,7 +78,7 @@ inline void check_layers(gpu const& on, ledger& l) {
   check_agreement(on, l, "all modules, timed", mixed_network::view(), keras_rules, 6, 4, precision::bf16);
 }
 
-/// Gradients of one step, by parameter: of a precision all together, and the one that differs most.
+/// Compares the gradients of one step, by parameter: those of a precision all together, and the one that differs most.
 inline void check_gradients(gpu const& on, ledger& l, std::string const& name, graph_view const& g, int batch,
                             std::initializer_list<std::pair<precision, double>> bounds_of_most) {
   auto const plain = reference<double>{}.make_engine(g, keras_rules);
@@ -94,7 +95,7 @@ inline void check_gradients(gpu const& on, ledger& l, std::string const& name, g
     std::vector<float> all_got, all_wanted;
     for (int k = 0; k < g.size.parameters; ++k) {
       parameter const& q = g.parameters[k];
-      // after a convolution's bias a batch_norm leaves nothing
+      // A batch_norm after a convolution's bias leaves no gradient for it.
       if (!q.trainable() || (q.role == role::bias && q.node != g.size.nodes - 2)) continue;
       std::vector<float> got(static_cast<std::size_t>(q.count())), wanted;
       fast->read_gradient(k, got.data());

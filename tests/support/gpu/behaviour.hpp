@@ -10,11 +10,11 @@
 #include "support/gpu/posed_convolutions.hpp"
 #include "support/gpu/watched_calls.hpp"
 
-// What the executor promises beside its numbers.
+// Checks what the executor promises besides its numbers.
 
 namespace dsl::test {
 
-/// `steps` steps from the same start: an engine may be asked again and again.
+/// Trains `steps` steps from the same start; an engine can be used again and again.
 inline trained train_again(engine& e, int batch, int steps) {
   initialize(e, 7);
   int const program = e.prepare(mode::training, batch);
@@ -28,7 +28,7 @@ inline trained train_again(engine& e, int batch, int steps) {
   return t;
 }
 
-/// The same bits in `runs` runs of one engine, and in a fresh one's.
+/// Checks for the same bits in `runs` runs of one engine, and in those of a new one.
 inline void check_determinism(gpu const& on, ledger& l, graph_view const& g, int batch, int steps, int runs) {
   for (precision p : all_precisions) {
     auto const first = on.untimed().make(g, keras_rules, p);
@@ -46,7 +46,7 @@ inline void check_determinism(gpu const& on, ledger& l, graph_view const& g, int
   }
 }
 
-/// Two epochs on batches that the device gathers and augments, and on the same ones from the CPU's loader.
+/// Trains two epochs on batches that the device gathers and augments, and on the same ones from the CPU's loader.
 inline void check_resident(gpu const& on, ledger& l, graph_view const& g, dataset const& data, int batch, precision p) {
   struct one {
     char const* name;
@@ -83,7 +83,7 @@ inline void check_resident(gpu const& on, ledger& l, graph_view const& g, datase
   }
 }
 
-/// Why cuDNN alone does not do what a plan asks of it: the first convolution without a plan.
+/// Returns why cuDNN alone does not do what a plan asks for: the first convolution without a plan.
 inline std::string without_plan(gpu const& on, std::vector<posed_convolution> const& asked) {
   cu::cudnn_handle const handle(on.calls);
   cu::plan_target const target(handle);
@@ -93,7 +93,7 @@ inline std::string without_plan(gpu const& on, std::vector<posed_convolution> co
     auto found = cu::find_plans(target, c.what, c.how);
     if (!found.plans.empty()) continue;
     std::string const said = describe(c.what, c.how) + ": " + found.summary();
-    c.what.output_pitch = 0;  // the executor does with less, too: no slice, then no fused bias
+    c.what.output_pitch = 0;  // the executor also does with less: no slice, then no fused bias
     if (!cu::find_plans(target, c.what, c.how).plans.empty()) continue;
     if (c.how.pass == cu::convolution_pass::forward_inference) {
       c.how.pass = cu::convolution_pass::forward, c.how.relu = false;
@@ -104,8 +104,8 @@ inline std::string without_plan(gpu const& on, std::vector<posed_convolution> co
   return "asked alone, cuDNN has a plan for each";
 }
 
-/// What a plan leaves to the libraries is done by them. Where one of them can't, a kernel of our own stands in, whose
-/// results are as right, and which is many times slower.
+/// Checks that the libraries do what a plan leaves to them. If one of them cannot, a kernel of typenet's takes over,
+/// whose results are as right, but which is many times slower.
 inline void check_libraries(gpu const& on, ledger& l, std::string const& what, watched_calls::recorded_step const& step,
                             cu::engine const& e, int batch, mode m, precision with) {
   graph_view const& g = e.graph();
@@ -165,7 +165,7 @@ inline void check_calls(gpu const& on, ledger& l, graph_view const& g, int batch
   }
 }
 
-/// Wide dense layers go through cublasLt, in each precision.
+/// Checks that wide dense layers use cublasLt, in each precision.
 inline void check_products(gpu const& on, ledger& l, int batch) {
   watched_calls const calls(on.calls);
   gpu const watched = on.with(calls.api());
@@ -197,7 +197,7 @@ inline void check_refusals(gpu const& on, ledger& l) {
   });
 }
 
-/// Every kind of kernel once or twice, and little else: for tools that make each access a hundred times slower.
+/// Runs every kind of kernel once or twice, for tools that make each access a hundred times slower.
 inline void exercise_small_networks(gpu const& on, ledger& l) {
   for (precision p : {precision::fp32_strict, precision::bf16})
     for (auto const& [g, o] :

@@ -23,7 +23,7 @@ struct gpu {
   cu::api const& calls;
   int device = 0;
   std::string cache{};                      // "": nothing is kept
-  long long workspace_limit = 64LL << 20;   // bytes of one convolution
+  long long workspace_limit = 64LL << 20;   // bytes that one convolution may use
   std::string fixtures = "tests/fixtures";  // the saved trajectories
 
   bool deterministic = false;  // plans are not timed, which takes most of the time there is
@@ -53,7 +53,7 @@ inline std::string name_of(precision p) {
   return p == precision::bf16 ? "bf16" : p == precision::tf32 ? "tf32" : "fp32_strict";
 }
 
-/// All of them, one after the other.
+/// Returns all parameters, one after the other.
 inline std::vector<float> parameters_of(engine& e) {
   std::vector<float> all;
   for (int k = 0; k < e.graph().size.parameters; ++k) {
@@ -62,7 +62,7 @@ inline std::vector<float> parameters_of(engine& e) {
   }
   return all;
 }
-/// The root of the mean square of what differs, as a part of the same of b; far apart where a is no number.
+/// Returns the root mean square of the difference relative to that of b; far apart if a is not finite.
 template <class T>
 comparison difference(std::vector<T> const& a, std::vector<T> const& b) {
   auto const values = static_cast<long long>(a.size());
@@ -76,11 +76,11 @@ comparison difference(std::vector<T> const& a, std::vector<T> const& b) {
   }
   return {std::sqrt(apart / size), values};
 }
-/// Of one number, relative to the larger of 1 and b.
+/// Compares one number, relative to the larger of 1 and b.
 inline comparison difference(double a, double b) {
   return {std::isfinite(a) && std::isfinite(b) ? std::abs(a - b) / std::max(1.0, std::abs(b)) : 1e30, 1};
 }
-/// How many of the numbers are not the same bits.
+/// Counts the numbers whose bits differ.
 inline comparison different_bits(std::vector<float> const& a, std::vector<float> const& b) {
   auto const values = static_cast<long long>(a.size());
   if (a.size() != b.size()) return {1e30, values};

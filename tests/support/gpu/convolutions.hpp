@@ -11,7 +11,7 @@
 #include "support/gpu/comparing.hpp"
 #include "support/gpu/posed_convolutions.hpp"
 
-// Every convolution that a network asks of cuDNN against our own direct kernels, bit for bit.
+// Compares every convolution that a network asks of cuDNN with typenet's own direct kernels, bit by bit.
 
 namespace dsl::test {
 
@@ -23,17 +23,17 @@ struct convolution_checks {
 };
 struct convolution_limits {
   int images = 64;       // that our kernels take at once: a batch of 1,024 needs none of its own
-  double seconds = 1e9;  // nothing is begun after that
+  double seconds = 1e9;  // afterwards nothing is begun
 };
 
 namespace detail {
 
-/// -1, 0 and 1 have exact products, and sums of fewer than 2^24 of them are exact in float, in whatever order and with
-/// factors rounded to bf16 or tf32. Most sums are below 256 besides, and need no rounding to be stored in bf16.
+/// Random -1, 0 and 1, which have exact products; sums of fewer than 2^24 of them are exact in float, in any order and
+/// with factors rounded to bf16 or tf32. Most sums are also below 256, and need no rounding to be stored in bf16.
 class drawn_signs {
  public:
   /// Of `among` numbers about 1,024 are not 0. Each `kind` has a period of its own, a prime, so that no two tensors
-  /// fall into step.
+  /// coincide.
   std::vector<float> const& draw(int kind, long long among) {
     constexpr int periods[] = {65537, 65539, 65543, 65551, 65557};
     auto const [at, fresh] = drawn_.try_emplace({kind, among});
@@ -75,7 +75,7 @@ class convolution_bench {
     cudnn_.set_stream(stream_.get());
   }
 
-  /// Our kernel for it, compiled with all others by build().
+  /// Adds the kernel for a convolution, which build() compiles with all others.
   int add(graph_view const& g, posed_convolution const& c, int images) {
     node const& n = g.nodes[c.node];
     shape const &in = g.input_shape(n), &out = g.output_shape(n);
@@ -90,7 +90,7 @@ class convolution_bench {
   }
   void build() { library_.build(facts_.architecture); }
 
-  /// One plan's result and what came of it; or that there is no plan, or one that the device does not run.
+  /// A plan's result and its comparison; or that there is no plan, or one that the device does not run.
   struct outcome {
     std::string plan{}, none{}, refused{};
     compared_rows rows{};
@@ -111,13 +111,13 @@ class convolution_bench {
     auto const out = memory(back || weights ? c.what.output_count() * each : 0);
     auto const bias = memory(4LL * c.what.out_channels);
     auto const got = memory(rows * widest * each + guard_bytes);
-    // Weights: in float, a sum for each part of the batch.
+    // Weights are floats: a sum for each part of the batch.
     long long const parts = weights ? c.what.batch / images : 1;
     auto const wanted = memory(weights ? 4 * parts * written : written * each);
     if (!back) fill(*in, t, c.what.input_count(), signs_.draw(0, 0));
     if (!weights) fill(*w, t, c.what.kernel_count(), signs_.draw(1, 0));
     if (back) fill(*out, t, c.what.output_count(), signs_.draw(2, 0));
-    // Sums over a million pixels would outgrow what bf16 holds exactly.
+    // Sums over a million pixels would exceed what bf16 holds exactly.
     if (weights) fill(*out, t, c.what.output_count(), signs_.draw(3, c.what.output_count() / c.what.out_channels));
     std::vector<float> biases(static_cast<std::size_t>(c.what.out_channels));
     for (std::size_t i = 0; i < biases.size(); ++i) biases[i] = static_cast<float>(i % 7) - 3;
@@ -140,7 +140,7 @@ class convolution_bench {
     std::vector<outcome> all;
     auto const compare = [&](cu::convolution_plan const& plan, bool slice) {
       long long const pitch = slice ? c.what.output_pitch : channels, offset = slice ? c.channel : 0;
-      poison(*got);  // no number, so that what is not written, or is read, shows
+      poison(*got);  // NaN, so that unwritten or stray values show
       if (c.how.accumulate) fill(*got, t, written, signs_.draw(4, 0));
       void* const to = pointer(*got, each * offset);
       cu::convolution_tensors const tensors{back ? to : pointer(*in), weights ? to : pointer(*w), pointer(*bias),
@@ -160,7 +160,7 @@ class convolution_bench {
       o.rows.beside += beside_end(*got, each * rows * pitch);
       return true;
     };
-    // As the executor chooses: for a slice where there is such a plan.
+    // As the executor chooses: for a slice if there is such a plan.
     bool slice = c.what.output_pitch > 0;
     std::optional<cu::convolution_plan> chosen = choose(c, *in, *w, *bias, *out, *got, all);
     if (!chosen && slice) {
@@ -183,8 +183,8 @@ class convolution_bench {
     long long rows, channels, pitch, offset;
   };
   static constexpr long long chunk_bytes = 16LL << 20, guard_bytes = 1024;
-  // Sums that come only near whole numbers; the nearest one must be right. Where the order of a sum changes from run to
-  // run a real device's are exact, too; a simulated one's are not.
+  // Plans whose sums only come near whole numbers; the nearest one must be right. If the order of a sum changes from
+  // run to run, a real device's sums are exact, too, but a simulated one's are not.
   static constexpr unsigned near_notes =
       1U << CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC | 1U << CUDNN_NUMERICAL_NOTE_FFT |
       1U << CUDNN_NUMERICAL_NOTE_WINOGRAD | 1U << CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4 |
@@ -218,7 +218,7 @@ class convolution_bench {
     }
   }
 
-  /// Only a period comes from the host.
+  /// Fills memory by copying one period from the host.
   void fill(cu::device_memory const& to, cu::storage t, long long count, std::vector<float> const& period) {
     long long const each = cu::bytes_of(t);
     long long have = std::min<long long>(count, static_cast<long long>(period.size()));
@@ -303,7 +303,7 @@ class convolution_bench {
   static bool poisoned(std::byte const* at, long long bytes) {
     return std::all_of(at, at + bytes, [](std::byte b) { return b == std::byte{0xff}; });
   }
-  /// Bytes written after the result.
+  /// Returns the number of bytes written after the result.
   long long beside_end(cu::device_memory const& got, long long end) const {
     std::vector<std::byte> rest(static_cast<std::size_t>(std::min(got.bytes() - end, guard_bytes)));
     copy(rest.data(), pointer(got, end), static_cast<long long>(rest.size()), cudaMemcpyDeviceToHost);
@@ -324,7 +324,7 @@ class convolution_bench {
   drawn_signs signs_;
 };
 
-/// "image 3, row 0, column 17, channel 5"
+/// Returns "image 3, row 0, column 17, channel 5".
 inline std::string place_in(posed_convolution const& c, long long at) {
   bool const back = c.how.pass == cu::convolution_pass::backward_data;
   bool const weights = c.how.pass == cu::convolution_pass::backward_weights;
@@ -338,8 +338,8 @@ inline std::string place_in(posed_convolution const& c, long long at) {
 
 }  // namespace detail
 
-/// Every pass that a plan of the network asks for, with the plan that the executor chooses, on numbers whose sums are
-/// exact: it must write what our kernels write, and nothing else.
+/// Runs every pass that a plan of the network asks for, with the plan that the executor chooses, on numbers whose sums
+/// are exact: it must write what typenet's kernels write, and nothing else.
 inline void check_convolutions(gpu const& on, ledger& l, graph_view const& g,
                                std::initializer_list<convolution_checks> checks,
                                convolution_limits const& limits = {}) {
@@ -396,7 +396,7 @@ inline void check_convolutions(gpu const& on, ledger& l, graph_view const& g,
       done += p.convolutions;
       std::string const of = what + ", " + pass + ", " + std::to_string(p.convolutions) + " convolutions, " +
                              std::to_string(p.plans) + " plans: ";
-      // Without a fused plan the executor adds the bias itself: slower, not wrong.
+      // Without a fused plan the executor adds the bias itself: slower, but not wrong.
       bool const has_some = k.with == precision::bf16 && !on.deterministic;
       bool const can_do_without =
           pass == cu::name_of(cu::convolution_pass::forward_inference) && (p.plans > 0 || !has_some);

@@ -7,8 +7,8 @@
 
 namespace dsl::test {
 
-/// For watched_calls on a real device: how many nodes a recorded graph has, and how many of them run a kernel. Straight
-/// to the runtime: the executor has no use for these calls.
+/// For watched_calls on a real device: counts a recorded graph's nodes, and those that run a kernel. It calls the
+/// runtime directly, since the executor does not use these calls.
 inline void count_graph_nodes(cudaGraph_t graph, watched_calls::recorded_step& to) {
   std::size_t count = 0;
   if (::cudaGraphGetNodes(graph, nullptr, &count) != cudaSuccess) return;

@@ -9,36 +9,36 @@
 
 namespace dsl::test {
 
-/// How far apart values are that should agree, and how many were looked at: the largest of all differences added.
+/// How far values are apart that should agree, and how many were compared: the largest of all differences added.
 struct comparison {
   double apart = 0;
   long long values = 0;
 
   void add(comparison const& other) {
-    // no number counts as far apart, and stays so
+    // NaN and infinity count as far apart, and stay so.
     double const d = std::isfinite(other.apart) ? other.apart : 1e30;
     if (d > apart) apart = d;
     values += other.values;
   }
 };
 
-/// One check and what came of it.
+/// A check and its result.
 struct finding {
   enum class verdict { good, bad, told };  // told: a figure without a bound
   std::string group, what;
   double measured = 0, bound = 0;
   verdict is = verdict::told;
   std::string note{};
-  long long values = 0;  // compared
+  long long values = 0;  // number compared
 };
 
-/// What a run on a device found. Each line is printed as it is known, so that a run which is killed tells how far it
-/// came; a failing comparison does not end the run, since the next ones tell where to look.
+/// The results of a run on a device. Each line is printed at once, so that a killed run shows how far it came; a
+/// failing comparison does not end the run, since the following ones help to find the cause.
 class ledger {
  public:
   void begin(std::string group) { group_ = std::move(group); }
 
-  /// They must be less apart than bound. No number is bad, and so is a comparison of nothing.
+  /// Records a comparison, which must be below the bound. A NaN is bad, and so is a comparison of nothing.
   bool within(std::string what, comparison const& c, double bound, std::string note = {}) {
     return add({group_, std::move(what), c.apart, bound, verdict_of(c.apart < bound && c.values > 0),
                 c.values > 0 ? std::move(note) : "nothing was compared", c.values});
@@ -60,14 +60,14 @@ class ledger {
     return count;
   }
 
-  /// Compared with a bound, by all findings together.
+  /// Returns the number of values compared with a bound by all findings.
   long long values() const {
     long long all = 0;
     for (finding const& f : findings_) all += f.bound > 0 ? f.values : 0;
     return all;
   }
 
-  /// An array of objects; numbers that JSON has no word for become null.
+  /// Returns an array of objects in JSON; numbers that JSON cannot express become null.
   std::string json() const {
     std::string text = "[";
     for (finding const& f : findings_) {

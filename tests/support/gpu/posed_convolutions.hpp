@@ -6,11 +6,11 @@
 
 #include <vector>
 
-// What a plan asks of cuDNN: the same rules as in executors/cuda/convolution_steps.hpp.
+// The convolutions that a plan asks of cuDNN, by the same rules as executors/cuda/convolution_steps.hpp.
 
 namespace dsl::test {
 
-/// A convolution's pass, as a step of a plan has it.
+/// A pass of a convolution, as a step of a plan has it.
 struct posed_convolution {
   cu::convolution what{};
   cu::convolution_options how{};
@@ -18,7 +18,7 @@ struct posed_convolution {
   int channel = 0;  // where the output begins, if it is a slice
 };
 
-/// In the order of the plan's steps. Fused ones have a bias: the batch_norm's, or their own.
+/// Returns convolutions in the order of the plan's steps. Fused ones have a bias: the batch_norm's, or their own.
 inline std::vector<posed_convolution> convolutions_of(graph_view const& g, plan const& p, precision with) {
   std::vector<posed_convolution> all;
   for (step const& s : p.steps) {

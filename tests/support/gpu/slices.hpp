@@ -3,11 +3,12 @@
 
 #include "support/gpu/comparing.hpp"
 
-// Convolutions that write their slices of a concat's buffer, one by one. A whole network's results would hide much.
+// Checks convolutions that write their slices of a concat's buffer, one by one; a whole network's results would hide
+// much.
 
 namespace dsl::test {
 
-/// A convolution of a plan for inference in bf16 whose output is a slice, and the channel where that begins.
+/// A convolution of a plan for inference in bf16 whose output is a slice, and the slice's first channel.
 struct sliced_convolution {
   cu::convolution what{};
   int channel = 0;
@@ -28,7 +29,7 @@ inline std::vector<sliced_convolution> slices_of(graph_view const& g, int batch)
 
 namespace detail {
 
-/// Sixteenths, which bf16 holds exactly: its numbers are the upper halves of floats.
+/// Returns random sixteenths, which bf16 holds exactly: its numbers are the upper halves of floats.
 inline std::vector<std::uint16_t> drawn_bf16(long long count, std::uint32_t seed) {
   std::vector<std::uint16_t> all(static_cast<std::size_t>(count));
   for (std::uint16_t& x : all) {
@@ -45,7 +46,7 @@ class slice_bench {
   explicit slice_bench(gpu const& on) : on_(on), a_(on.calls), stream_(selected(on)), cudnn_(a_), target_(cudnn_) {
     cudnn_.set_stream(stream_.get());
   }
-  /// The output's whole buffer after each plan.
+  /// Returns the output's whole buffer after each plan.
   std::vector<std::vector<std::uint16_t>> run(cu::convolution const& c, int channel, int most_plans) {
     cu::convolution_options const o{.pass = cu::convolution_pass::forward_inference,
                                     .relu = true,
@@ -94,8 +95,8 @@ class slice_bench {
 
 }  // namespace detail
 
-/// Each writes into its slice what it writes into a buffer of its own, and nothing beside it. Of each the first
-/// `most_plans` plans, in bf16 with bias and relu.
+/// Checks that each convolution writes into its slice what it writes into a separate buffer, and nothing beside it: the
+/// first `most_plans` plans of each, in bf16 with bias and relu.
 inline void check_slices(gpu const& on, ledger& l, graph_view const& g, int batch, int most_plans) {
   detail::slice_bench bench(on);
   comparison apart, beside;

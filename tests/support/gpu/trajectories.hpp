@@ -19,8 +19,8 @@ inline void begin_trajectory(engine& e) {
   }
 }
 
-/// The largest difference of any saved number of a state, in units of its parameter's root of the mean square: weights
-/// are a few hundredths, and what is far from one of them is far below 1.
+/// Returns the largest difference of a saved state's numbers, in units of its parameter's root mean square: weights are
+/// a few hundredths, and a large error in one of them is far below 1.
 inline comparison difference(saved_state const& saved, engine& e) {
   comparison worst;
   for (std::size_t k = 0; k < saved.parameters.size(); ++k) {
@@ -37,7 +37,7 @@ inline comparison difference(saved_state const& saved, engine& e) {
   return worst;
 }
 
-/// Follows one file for `steps` steps; what comes later is told without a bound: from the third step of MiniGoogLeNet
+/// Follows one file for `steps` steps; later steps are reported without a bound: from the third step of MiniGoogLeNet
 /// on, a ReLU's flipped sign moves losses more than any tolerance should allow.
 struct followed {
   double loss, state, probabilities;
@@ -79,7 +79,7 @@ void follow(gpu const& on, ledger& l, std::string const& file, int steps, precis
   if (steps < static_cast<int>(t.losses.size())) l.tell(what + "losses of the steps after those", far);
 }
 
-/// Rounding grows in 20 steps at rates of 0.05 and is the same for tf32 as for bf16 in the end: on the simulated device
+/// Rounding grows during 20 steps at rates of 0.05, and ends up the same for tf32 as for bf16: on the simulated device
 /// a weight was off by 0.09 or 0.13 of its parameter's size, a probability by 0.009 or 0.017, a loss by 0.005 or 0.008.
 /// An executor that never updates is off by more than 1.
 constexpr followed small_bounds(precision p) {
@@ -93,8 +93,8 @@ inline void check_small_trajectories(gpu const& on, ledger& l) {
       follow<small_model>(on.untimed(), l, file, 20, p, small_bounds(p));
 }
 /// The state is that after the first step, in which weights have moved by up to 0.5 of their parameter's size. The file
-/// says how far float was off, 2e-6; tf32 has 11 bits where float has 24, and 2^13 of that are 0.02, bf16 8, 0.13. The
-/// third loss has passed so many layers twice that rounded factors show.
+/// says how far float was off, 2e-6; tf32 has 11 bits where float has 24, and 2^13 times that is 0.02; bf16 has 8,
+/// which gives 0.13. The third loss has passed through so many layers twice that rounded factors show.
 inline void check_minigooglenet_trajectories(gpu const& on, ledger& l) {
   for (precision p : all_precisions)
     for (char const* file : {"keras_minigooglenet.txt", "torch_minigooglenet.txt"})
@@ -104,8 +104,8 @@ inline void check_minigooglenet_trajectories(gpu const& on, ledger& l) {
                                                               : followed{0.1, 0.3, 0.05});
 }
 
-/// Augmented steps through a data set, without the rest that is no whole batch. A small rate: with a large one rounding
-/// grows so fast, at four pictures a step, that no two executors agree for long.
+/// Augmented steps through a data set, without its last partial batch. The rate is small: with a large one rounding
+/// grows so fast, at four pictures per step, that no two executors agree for long.
 struct trained_from {
   std::vector<float> begin;
   trained end;
@@ -125,7 +125,7 @@ inline trained_from train_augmented(engine& e, dataset const& data, int batch) {
   return t;
 }
 
-/// How far trainable parameters have moved, or what the others (running statistics) are.
+/// Returns how far trainable parameters have moved, or the values of the others (running statistics).
 inline std::vector<float> moved(graph_view const& g, trained_from const& t, bool trainable) {
   std::vector<float> all;
   std::size_t i = 0;
@@ -142,8 +142,8 @@ inline void write_parameters(engine& e, std::vector<float> const& all) {
     at += e.graph().parameters[k].count();
   }
 }
-/// What softmax was given, but for a number that is the same for all classes of a picture. The probabilities of a
-/// network that has hardly learned are all alike, and would hide what is wrong.
+/// Returns the input of softmax, up to a number that is the same for all classes of a picture. The probabilities of a
+/// network that has hardly learned are all alike, and would hide errors.
 inline std::vector<float> class_scores(engine& e, drawn_batch const& pictures, int batch) {
   int const program = e.prepare(mode::inference, batch);
   e.run(program, {pictures.images.data(), nullptr, batch, 0, 0});
@@ -158,11 +158,11 @@ inline std::vector<float> class_scores(engine& e, drawn_batch const& pictures, i
   return y;
 }
 
-/// MiniGoogLeNet's, on the simulated device: losses are off by 0.0003, 0.0008 and 0.003 (strict, tf32, bf16), what
-/// parameters have moved by 0.06, 0.15 and 0.32 of it (1 for an executor that never updates), running statistics by
-/// 0.0002, 0.0005 and 0.002, scores by 3e-7 and 0.0001; in bf16, with three bits less in factors and in the
-/// probabilities, some 0.003 are to be expected, in tf32 more where tensor cores drop bits instead of rounding.
-/// Gradients after 19 batch_norms of four pictures are that delicate, even in float.
+/// Bounds for MiniGoogLeNet. On the simulated device losses are off by 0.0003, 0.0008 and 0.003 (strict, tf32, bf16),
+/// the movement of parameters by 0.06, 0.15 and 0.32 of it (1 for an executor that never updates), running statistics
+/// by 0.0002, 0.0005 and 0.002, scores by 3e-7 and 0.0001; in bf16, with three bits fewer in factors and in the
+/// probabilities, about 0.003 is expected, and in tf32 more if tensor cores drop bits instead of rounding. Gradients
+/// after 19 batch_norms of four pictures are that sensitive, even in float.
 struct beside_reference {
   double losses, moved, statistics, inference;
 };
@@ -172,9 +172,9 @@ constexpr beside_reference bounds_beside_reference(precision p) {
                                 : beside_reference{0.003, 0.4, 0.001, 1e-4};
 }
 
-/// A few steps of training, then inference with what the reference has learned: kernels with a batch_norm folded in,
-/// bias and relu fused, slices. In bf16 once more on one queue: on two, neighbouring slices of a buffer are written at
-/// once.
+/// Trains a few steps, then infers with what the reference has learned: with kernels with a batch_norm folded in, fused
+/// bias and relu, and slices. In bf16 it does so once more on one queue: on two, neighbouring slices of a buffer are
+/// written concurrently.
 inline void check_beside_reference(gpu const& on, ledger& l, graph_view const& g, dataset const& data, int batch,
                                    int inferred) {
   drawn_batch const pictures(g, inferred, 77);
@@ -182,7 +182,7 @@ inline void check_beside_reference(gpu const& on, ledger& l, graph_view const& g
     trained_from training;
     std::vector<float> inference;
   };
-  // The reference takes the time that everything else takes, so it works beside the device.
+  // The reference takes as long as everything else, so it runs beside the device.
   std::future<both> beside = std::async(std::launch::async, [&] {
     auto const e = reference<double>{}.make_engine(g, keras_rules);
     both b{train_augmented(*e, data, batch), {}};

@@ -8,24 +8,24 @@
 
 namespace dsl::test {
 
-/// A table of vendor calls that passes on to another one, counts, and remembers the graph that was launched last, so
-/// that a step can be replayed without the engine around it. One at a time: the functions carry no context.
+/// A table of vendor calls that forwards to another one, counts, and records the graph that was launched last, so that
+/// a step can be replayed without the engine. One at a time, since the functions have no context.
 ///   watched_calls calls(dsl::cu::api{});
 ///   dsl::cu::engine e(calls.api(), ...);
 class watched_calls {
  public:
   /// What one recorded step enqueues.
   struct recorded_step {
-    long kernels = 0;       // our own
-    long convolutions = 0;  // plans of cuDNN's, of one or more kernels each
+    long kernels = 0;       // typenet's own
+    long convolutions = 0;  // cuDNN plans, of one or more kernels each
     long copies = 0;
-    long products = 0;       // of cublasLt's
-    long nodes = -1;         // of the graph, by the runtime's own count; -1 where it was not asked
-    long kernel_nodes = -1;  // those among them that run a kernel
+    long products = 0;       // of cublasLt
+    long nodes = -1;         // of the graph, as the runtime counts; -1 if not counted
+    long kernel_nodes = -1;  // of those, the nodes that run a kernel
   };
   using counting = void (*)(cudaGraph_t, recorded_step&);
 
-  /// `count_nodes` is told each graph as it is recorded; null where the table is no real device's.
+  /// `count_nodes` is called with each graph as it is recorded; null unless the table is a real device's.
   explicit watched_calls(cu::api const& real, counting count_nodes = nullptr) : api_(real) {
     state() = {};
     state().count_nodes = count_nodes;
@@ -46,7 +46,8 @@ class watched_calls {
   }
 
   cu::api const& api() const { return api_; }
-  /// Of all watched calls (cudaSetDevice, which costs nothing on the same device, is none of them), or of one.
+  /// Returns the count of all watched calls, or of one. cudaSetDevice, which costs nothing on the same device, is not
+  /// watched.
   static long count(std::string_view name = {}) {
     long all = 0;
     for (counter const& c : state().counters) all += name.empty() || name == c.name ? *c.calls : 0;

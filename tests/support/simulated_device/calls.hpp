@@ -21,14 +21,14 @@ template <class R>
 inline constexpr bool is_status = std::is_same_v<R, cudaError_t> || std::is_same_v<R, nvrtcResult> ||
                                   std::is_same_v<R, cudnnStatus_t> || std::is_same_v<R, cublasStatus_t>;
 
-/// A call that gives something back does so even where it reports an error: the error is an earlier one's. So does the
-/// end of a capture, which ends it in any case.
+/// Whether a call releases something. It does so even if it reports an error, which is then an earlier call's. Ending a
+/// capture always ends it.
 constexpr bool gives_back(std::string_view name) {
   return name.find("Destroy") != name.npos || name.starts_with("cudaFree") || name == "cudaLibraryUnload" ||
          name == "cudaStreamEndCapture";
 }
 
-/// The status of the fault that strikes this call, or 0. Counts down all that wait for it.
+/// Returns the status of the fault injected into this call, or 0. Counts down all faults that wait for it.
 template <class R>
 R take_fault(state& s, std::string_view name) {
   R result{};
@@ -45,7 +45,8 @@ R take_fault(state& s, std::string_view name) {
   return result;
 }
 
-/// For cudaGetLastError, which tells a thread of its own calls; and a call in which a kernel goes wrong fails itself.
+/// Stores the result for cudaGetLastError, which reports errors of the calling thread; a call whose kernel goes wrong
+/// fails itself.
 template <class R>
 R remember(state& s, R result) {
   if constexpr (std::is_same_v<R, cudaError_t>) {
@@ -54,12 +55,12 @@ R remember(state& s, R result) {
   }
   return result;
 }
-/// What vendors' libraries ask after their launches: an error that this thread's earlier calls left is taken for
-/// theirs.
+/// Whether an earlier call of this thread has left an error. Vendors' libraries check this after their launches, and
+/// take the error for theirs.
 inline bool finds_an_error() { return state::last_error != cudaSuccess; }
 
-/// The function that stands in the table: counts, injects faults, remembers errors, then does the work. Deduction
-/// makes sure that Implementation takes what the real header's function takes.
+/// The function in the table: counts, injects faults, stores errors, then does the work. Deduction ensures that
+/// Implementation has the parameters of the real header's function.
 template <auto Member, auto Implementation>
 struct call;
 template <class R, class... P, dsl::cu::entry<R(P...)> dsl::cu::api::* Member, R (*Implementation)(state&, P...)>
@@ -88,7 +89,7 @@ struct call<Member, Implementation> {
   }
 };
 
-/// Fills the table, and counts: an entry that was added to it and forgotten here would call the real library.
+/// Fills the table and counts its entries: an entry forgotten here would call the real library.
 class installer {
  public:
   explicit installer(dsl::cu::api& a) : api_(a) {}

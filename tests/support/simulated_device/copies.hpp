@@ -28,7 +28,7 @@ inline cudaError_t host_malloc(state& s, void** p, std::size_t bytes) {
   *p = s.memory.allocate_pinned(bytes);
   return *p ? cudaSuccess : cudaErrorMemoryAllocation;
 }
-/// Like the driver's, these wait until nothing uses the memory.
+/// Frees memory; like the driver's, it waits until nothing uses the memory.
 template <bool Pinned>
 cudaError_t give_memory_back(state& s, void* p) {
   if (refused_by_capture(s)) return cudaErrorStreamCaptureUnsupported;
@@ -39,7 +39,7 @@ cudaError_t give_memory_back(state& s, void* p) {
   return cudaErrorInvalidValue;
 }
 
-/// Throws simulation_error unless [p, p + bytes) lies in one allocation that is still there.
+/// Throws simulation_error unless [p, p + bytes) is inside one live allocation.
 inline void expect_device(state& s, void const* p, std::size_t bytes, char const* what) {
   auto const* b = s.memory.find(p, bytes);
   if (!b || b->device < 0)
@@ -65,9 +65,9 @@ inline bool fits(cudaMemcpyKind kind, place to, place from) {
   return false;
 }
 
-/// Pageable memory as the manual's section "API synchronization behavior" has it: a source is staged before the call
-/// returns, a destination is complete when it returns, and a capture refuses both. Counted: such a copy overlaps
-/// nothing.
+/// Copies pageable memory as the manual's section "API synchronization behavior" says: a source is staged before the
+/// call returns, a destination is complete when it returns, and a capture refuses both. Such copies are counted,
+/// because they overlap nothing.
 inline cudaError_t memcpy_async(state& s, void* to, void const* from, std::size_t bytes, cudaMemcpyKind kind,
                                 cudaStream_t in) {
   cudaError_t error;

@@ -59,7 +59,7 @@ inline cudnnStatus_t destroy_descriptor(state& s, cudnnBackendDescriptor_t handl
   return CUDNN_STATUS_SUCCESS;
 }
 
-/// Null and a status where there is no such attribute, or of another type.
+/// Returns null and sets the status if there is no such attribute, or it has another type.
 inline attribute_rule const* find_rule(state& s, descriptor const& d, int name, cudnnBackendAttributeType_t type,
                                        cudnnStatus_t& status) {
   for (attribute_rule const& r : rules_of(d.type)) {
@@ -101,8 +101,8 @@ inline cudnnStatus_t set_attribute(state& s, cudnnBackendDescriptor_t handle, cu
   return CUDNN_STATUS_SUCCESS;
 }
 
-/// With no room it says how many there are. Descriptors are written into ones that the caller has created. What the
-/// heuristics found can be fetched once: 9.19 then reports none.
+/// Reads an attribute. Without room it returns the number of elements. Descriptors are written into ones created by the
+/// caller. The heuristics' results can be fetched once: cuDNN 9.19 then reports none.
 inline cudnnStatus_t get_attribute(state& s, cudnnBackendDescriptor_t handle, cudnnBackendAttributeName_t name,
                                    cudnnBackendAttributeType_t type, std::int64_t room, std::int64_t* count,
                                    void* values) {

@@ -17,7 +17,7 @@
 
 namespace dsl_test::simulated {
 
-/// A tensor as floats, packed, channels last.
+/// A tensor as packed floats, channels last.
 struct values {
   std::array<std::int64_t, 4> size{};
   std::vector<float> v;
@@ -32,7 +32,7 @@ inline values make_values(std::array<std::int64_t, 4> const& size) {
   return {size, std::vector<float>(static_cast<std::size_t>(size[0] * size[1] * size[2] * size[3]))};
 }
 
-/// Calls f(float&, place in memory) for every element.
+/// Calls f(float&, index in memory) for every element.
 template <class F>
 void for_each_element(tensor_info const& t, values& x, F f) {
   std::size_t i = 0;
@@ -53,7 +53,7 @@ DSL_TEST_FAST inline void add_scaled(float* to, float const* from, float by, std
 }
 
 /// Calls f(n, y row, y column, x row, x column, kernel row, kernel column) for every pair of pixels that a kernel
-/// element joins.
+/// element connects.
 template <class F>
 void for_each_pair(operation const& o, values const& x, values const& y, std::int64_t kh, std::int64_t kw, F f) {
   for (std::int64_t n = 0; n < y.size[0]; ++n)
@@ -69,7 +69,7 @@ void for_each_pair(operation const& o, values const& x, values const& y, std::in
       }
 }
 
-/// The inner loop always runs over neighbouring channels.
+/// Convolves with the inner loop over neighbouring channels.
 inline void convolve_forward(operation const& o, values const& x, values const& w, values& y) {
   std::int64_t const in = x.size[1], out = y.size[1], kh = w.size[2], kw = w.size[3];
   std::vector<float> turned(w.v.size());  // (row, column, in, out)
@@ -95,7 +95,7 @@ inline void convolve_backward_filter(operation const& o, values const& x, values
   });
 }
 
-/// One operation on values; old: what the output held (for beta).
+/// Computes one operation on values; `old` is the output's previous content (for beta).
 inline values compute(operation const& o, values const& a, values const* b, std::array<std::int64_t, 4> const& size) {
   values out = make_values(size);
   switch (o.kind) {
@@ -119,7 +119,7 @@ inline values compute(operation const& o, values const& a, values const* b, std:
   return out;
 }
 
-/// Runs a plan's operations on the memory that the pointers (one a tensor, null for virtual ones) lead to.
+/// Runs a plan's operations on the memory at the pointers, one per tensor, null for virtual ones.
 inline void run_program(conv_program const& p, std::vector<void*> const& memory, std::uint64_t& random,
                         bool truncates_tf32) {
   engine_info const& e = *find_engine(p.engine);
@@ -141,7 +141,7 @@ inline void run_program(conv_program const& p, std::vector<void*> const& memory,
       if (convolution) {
         f *= o.alpha;
         if (o.beta != 0) f += o.beta * load(memory[out_at], at, t.type);
-        // Adding in another order each time shows up in the last bits.
+        // Adding in another order each time changes the last bits.
         if (has_note(e, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC))
           f *= 1 + 1e-6f * (static_cast<float>(random_below(random, 3)) - 1);
       }

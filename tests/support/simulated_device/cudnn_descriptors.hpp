@@ -13,8 +13,8 @@
 
 #include "support/simulated_device/state.hpp"
 
-// The backend API's descriptors: a bag of attributes each, checked as cuDNN 9.19 checks them (what it answers was
-// probed; where it crashes instead, an error is returned), and by its manual where the library is laxer.
+// The backend API's descriptors: each a bag of attributes, checked as cuDNN 9.19 checks them (its answers were probed;
+// where it crashes, an error is returned), and as its manual says where the library is laxer.
 
 namespace dsl_test::simulated {
 
@@ -86,7 +86,7 @@ struct attribute_rule {
   bool settable = true;  // or computed
 };
 
-/// What a descriptor of a type consists of; empty for a type that the simulated device doesn't know.
+/// Returns the attributes of a descriptor type; empty if the simulated device does not know the type.
 inline std::span<attribute_rule const> rules_of(cudnnBackendDescriptorType_t type) {
   using r = attribute_rule;
   constexpr int many = 1 << 20, tensor_type = CUDNN_BACKEND_TENSOR_DESCRIPTOR;

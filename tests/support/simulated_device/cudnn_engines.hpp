@@ -21,7 +21,7 @@ struct engine_info {
   std::vector<cudnnBackendNumericalNote_t> notes;
   std::vector<cudnnBackendBehaviorNote_t> behavior;
   enum { none, some, packed_output, too_much } workspace;
-  double microseconds;              // what it claims to take; the quickest are nondeterministic, too large or refused
+  double microseconds;              // claimed duration; the quickest are nondeterministic, too large or refused
   bool listed_but_refused = false;  // heuristics offer it, a plan can't be made of it
 };
 
@@ -36,7 +36,7 @@ inline std::vector<engine_info> const& all_engines() {
       {5, {CUDNN_NUMERICAL_NOTE_WINOGRAD}, {}, e::some, 8},
       {6, {}, {}, e::none, 60},
       {8, {CUDNN_NUMERICAL_NOTE_TENSOR_CORE}, {}, e::none, 50},
-      // Whether compiled kernels are deterministic the table doesn't know.
+      // The table does not say whether compiled kernels are deterministic.
       {7,
        {CUDNN_NUMERICAL_NOTE_TENSOR_CORE, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC},
        {CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION},
@@ -67,8 +67,8 @@ inline std::int64_t workspace_of(engine_info const& e, conv_program const& p) {
   return 0;
 }
 
-/// Real engines differ by graph and by type as the table of tests/cuda/cudnn_support.txt says: what it lacks is
-/// refused.
+/// Whether an engine runs a program. Real engines differ by graph and type, as the table of
+/// tests/cuda/cudnn_support.txt says: what it lacks is refused.
 inline bool runs(engine_info const& e, conv_program const& p) {
   support const s = support_of(p);
   auto const& o = p.operations.front();
@@ -110,7 +110,7 @@ inline std::string to_json(conv_program const& p, std::size_t version, int devic
   return out.str();
 }
 
-/// False where the text is not what to_json() wrote.
+/// Returns false unless to_json() has written the text.
 inline bool from_json(std::string const& text, conv_program& p, std::size_t& version, int& device) {
   std::size_t at = 0;
   bool good = true;

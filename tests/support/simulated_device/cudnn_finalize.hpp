@@ -10,7 +10,7 @@
 
 namespace dsl_test::simulated {
 
-/// Compute capability times 100, of a described device or of the simulated one.
+/// Returns the compute capability times 100 of a described device, or of the simulated one.
 inline int device_of(state& s, std::shared_ptr<descriptor> const& properties) {
   int const own = s.options.major * 100 + s.options.minor * 10;
   if (!properties || !properties->has(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION)) return own;
@@ -79,7 +79,7 @@ inline cudnnStatus_t finalize_graph(state& s, descriptor& d) {
   d.built = p;
   return status;
 }
-/// Mode A ranks; the fallback list has only what always works.
+/// Mode A ranks engines; the fallback list has only those that always work.
 inline cudnnStatus_t finalize_heuristics(state& s, descriptor& d) {
   auto const graph = d.child(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
   auto const properties = d.has(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP) ? d.child(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP) : nullptr;
@@ -115,13 +115,13 @@ inline engine_trouble const* trouble_of(state const& s, std::int64_t engine, int
     if (t.engine == engine && t.when == when) return &t;
   return nullptr;
 }
-/// As a kernel that can't be loaded or launched does: the runtime remembers, too.
+/// Fails like a kernel that cannot be loaded or launched: the runtime also stores the error.
 inline cudnnStatus_t refuse_like(state& s, engine_trouble const& t) {
   state::last_error = cudaErrorInvalidValue;
   return refuse(s, static_cast<cudnnStatus_t>(t.status), "the engine is in trouble");
 }
 
-/// A plan comes from a configuration, or from the text of an earlier one for the same version and device.
+/// Makes a plan from a configuration, or from the text of an earlier plan for the same version and device.
 inline cudnnStatus_t finalize_plan(state& s, descriptor& d) {
   auto p = std::make_shared<conv_program>();
   std::shared_ptr<descriptor> properties =

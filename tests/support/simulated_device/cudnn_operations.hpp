@@ -22,15 +22,15 @@ struct tensor_info {
   std::int64_t alignment = 1;
   std::array<std::int64_t, 4> size{}, stride{};
 
-  /// With channels last: numbers from one pixel to the next. Those of a whole buffer lie close together, those of a
-  /// slice leave room for other channels. 0: some other layout.
+  /// With channels last, the distance between pixels: for a whole buffer the number of channels, for a slice more. 0
+  /// for any other layout.
   std::int64_t pitch() const {
     std::int64_t const p = stride[3];
     return p >= size[1] && stride == std::array{p * size[2] * size[3], std::int64_t{1}, p * size[3], p} ? p : 0;
   }
   bool packed_channels_last() const { return pitch() == size[1]; }
   std::int64_t elements() const { return size[0] * size[1] * size[2] * size[3]; }
-  /// From the first to after the last.
+  /// Returns the distance from the first element to behind the last one.
   std::size_t reach() const {
     std::int64_t last = 0;
     for (std::size_t d = 0; d < 4; ++d) last += (size[d] - 1) * stride[d];
@@ -42,7 +42,7 @@ struct tensor_info {
 enum class operation_kind { forward, backward_data, backward_filter, identity, add, relu };
 
 /// forward: out(y) from a(x), b(w). backward_data: out(dx) from a(dy), b(w). backward_filter: out(dw) from a(x), b(dy).
-/// The pointwise ones: out from a, and b for add. Places in conv_program::tensors; -1: none.
+/// Pointwise operations: out from a, and b for add. Values are indices of conv_program::tensors; -1: none.
 struct operation {
   operation_kind kind{};
   int a = -1, b = -1, out = -1;
@@ -50,7 +50,7 @@ struct operation {
   std::array<std::int64_t, 2> stride{1, 1}, dilation{1, 1}, before{}, behind{};
 };
 
-/// An operation graph, and for a plan what runs it.
+/// An operation graph and, for a plan, what runs it.
 struct conv_program {
   std::vector<tensor_info> tensors;
   std::vector<operation> operations;
@@ -65,7 +65,7 @@ inline bool read_storage(cudnnDataType_t t, storage& s) {
   return t == CUDNN_DATA_FLOAT || t == CUDNN_DATA_HALF || t == CUDNN_DATA_BFLOAT16;
 }
 
-/// False for a type or a rank that the simulated device doesn't know.
+/// Returns false for a type or a rank that the simulated device does not know.
 inline bool read_tensor(descriptor const& d, tensor_info& t) {
   auto const size = d.all<std::int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS);
   auto const stride = d.all<std::int64_t>(CUDNN_ATTR_TENSOR_STRIDES);
@@ -78,7 +78,7 @@ inline bool read_tensor(descriptor const& d, tensor_info& t) {
   return read_storage(d.one(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_DATA_FLOAT), t.type);
 }
 
-/// "" where a convolution's three tensors fit each other.
+/// Returns an empty string if a convolution's three tensors fit each other.
 inline std::string check_shapes(tensor_info const& x, tensor_info const& w, tensor_info const& y, operation const& o) {
   if (x.size[0] != y.size[0]) return "the batch of x and y";
   if (w.size[0] != y.size[1]) return "the channels of y";
@@ -91,7 +91,7 @@ inline std::string check_shapes(tensor_info const& x, tensor_info const& w, tens
   return "";
 }
 
-// Which attribute of a convolution is which, in the order x, w, y, window, alpha, beta.
+// Returns a convolution's attributes in the order x, w, y, window, alpha, beta.
 inline std::array<int, 6> convolution_attributes(operation_kind k) {
   switch (k) {
     case operation_kind::forward:
@@ -109,7 +109,7 @@ inline std::array<int, 6> convolution_attributes(operation_kind k) {
   }
 }
 
-/// Alpha and beta come as floats or doubles.
+/// Reads alpha or beta, a float or a double.
 inline float read_scale(descriptor const& d, int name, float otherwise) {
   auto const at = d.attributes.find(name);
   if (at == d.attributes.end()) return otherwise;
@@ -134,7 +134,7 @@ inline bool kind_of(descriptor const& d, operation_kind& k) {
   }
 }
 
-/// Reads an operation and its tensors (a, b, out). A status with a message where it is wrong or unknown.
+/// Reads an operation and its tensors (a, b, out). Returns a status with a message if it is wrong or unknown.
 inline cudnnStatus_t read_operation(state& s, descriptor const& d, operation& o, std::vector<tensor_info>& tensors) {
   tensors.clear();
   if (!kind_of(d, o.kind)) return refuse(s, CUDNN_STATUS_NOT_SUPPORTED, "an operation that is not simulated");
@@ -177,7 +177,7 @@ inline cudnnStatus_t read_operation(state& s, descriptor const& d, operation& o,
   return CUDNN_STATUS_SUCCESS;
 }
 
-/// Joins operations by the ids of their tensors. What is read must be in memory or written by an earlier operation.
+/// Connects operations by the ids of their tensors. An input must be in memory or written by an earlier operation.
 inline cudnnStatus_t read_graph(state& s, descriptor const& d, conv_program& p) {
   std::map<std::int64_t, int> places;
   std::set<int> written;

@@ -11,13 +11,13 @@
 
 namespace dsl_test::simulated {
 
-/// A line of tests/cuda/cudnn_support.txt: what the real cuDNN says to a graph.
+/// A line of tests/cuda/cudnn_support.txt: how the real cuDNN answers a graph.
 struct support {
   enum { none, compiled, plan } verdict = none;
   bool deterministic = false, strict = false, asymmetric = false;
 };
 
-/// By "graph type layout channels beta". Beside the sources; throws if it isn't there.
+/// Returns the table, by "graph type layout channels beta". It is a file beside the sources; throws if it is missing.
 inline std::map<std::string, support> const& support_table() {
   static std::map<std::string, support> const table = [] {
 #ifdef TYPENET_CUDA_TEST_DATA
@@ -50,8 +50,9 @@ inline bool writes_slice(conv_program const& p) {
   return !p.tensors[static_cast<std::size_t>(p.operations.back().out)].packed_channels_last();
 }
 
-/// The graph as the table names it; "" where it has a form that the table doesn't know: strides other than a result's
-/// in a slice of whole 16 bytes, groups, dilations, types mixed in another way, results of inner operations in memory.
+/// Returns the graph's name in the table; empty for a form that the table does not know: strides other than those of a
+/// result in a slice of whole 16 bytes, groups, dilations, other mixtures of types, results of inner operations in
+/// memory.
 inline std::string name_of(conv_program const& p) {
   static char const* const names[] = {"conv_forward", "conv_backward_data", "conv_backward_weights", "identity", "add",
                                       "relu"};

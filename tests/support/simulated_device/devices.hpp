@@ -63,7 +63,7 @@ inline cudaError_t driver_version(state& s, int* version) {
   return cudaSuccess;
 }
 inline char const* cuda_error_string(state&, cudaError_t error) { return ::cudaGetErrorString(error); }
-/// Forgets the last error, but not what a kernel did.
+/// Forgets the last error, but not a failed kernel's.
 inline cudaError_t get_last_error(state& s) {
   cudaError_t const error = state::last_error;
   state::last_error = s.sticky;

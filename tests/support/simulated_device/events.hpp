@@ -40,7 +40,7 @@ inline cudaError_t event_record(state& s, cudaEvent_t handle, cudaStream_t in) {
   return s.sticky;
 }
 
-/// A capturing stream may only wait for what the same capture recorded; a stream that doesn't capture joins by waiting.
+/// A capturing stream may only wait for events of the same capture; a stream that does not capture joins by waiting.
 inline cudaError_t stream_wait_event(state& s, cudaStream_t stream_handle, cudaEvent_t handle, unsigned flags) {
   cudaError_t error;
   auto const q = find_stream(s, stream_handle, "cudaStreamWaitEvent", error);
@@ -97,7 +97,7 @@ inline cudaError_t event_query(state& s, cudaEvent_t handle) {
   if (error == cudaErrorNotReady) s.poll(e->at);
   return error;
 }
-/// By the costs that the pieces of work claim: the same in every run, and a made-up number.
+/// Returns the time by the claimed costs of the pieces of work: a made-up number that is the same in every run.
 inline cudaError_t event_elapsed_time(state& s, float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
   auto const a = s.find<event>(from, "cudaEventElapsedTime");
   auto const b = s.find<event>(to, "cudaEventElapsedTime");

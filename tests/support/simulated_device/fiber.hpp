@@ -13,8 +13,8 @@
 #include "support/simulated_device/sanitizers.hpp"
 
 #if defined(__x86_64__)
-// void typenet_switch_stack(void** save_here, void* go_there): what a call must preserve is pushed on the old stack
-// and popped from the new one. swapcontext does the same with two system calls, 190 ns instead of 5; a launch of a
+// void typenet_switch_stack(void** save_here, void* go_there): pushes callee-saved registers on the old stack and pops
+// them from the new one. swapcontext does the same with two system calls, in 190 ns instead of 5; a launch of a
 // thousand blocks with a few barriers switches a million times.
 asm(R"(
 .pushsection .text.typenet_switch_stack, "axG", @progbits, typenet_switch_stack, comdat
@@ -44,20 +44,20 @@ extern "C" void typenet_switch_stack(void** save_here, void* go_there);
 
 namespace dsl_test {
 
-/// A stack with a function running on it, entered and left by hand. The sanitizers are told about every switch:
-/// without that ASan takes the other stack for a wild pointer.
+/// A stack with a function running on it, entered and left explicitly. The sanitizers are told about every switch:
+/// otherwise ASan would take the other stack for a wild pointer.
 class fiber {
  public:
 #if DSL_TEST_ASAN
-  static constexpr std::size_t stack_bytes = 256 * 1024;  // redzones around every local
+  static constexpr std::size_t stack_bytes = 256 * 1024;  // ASan puts redzones around every local
 #else
   static constexpr std::size_t stack_bytes = 64 * 1024;
 #endif
   using function = void (*)(fiber&);
 
-  /// f must not return: it calls leave() whenever it has nothing to do.
+  /// f must not return: it calls leave() when it has nothing to do.
   explicit fiber(function f) : entry_(f) {
-    // Tops of stacks at one distance of whole pages would all fight for the same few lines of the cache.
+    // Tops of stacks at a distance of whole pages would all use the same few cache lines.
     static thread_local std::size_t stacks = 0;
     colour_ = stacks++ % 61 * 64;
     void* const p = ::mmap(nullptr, guard_bytes + stack_bytes, PROT_READ | PROT_WRITE,
@@ -76,7 +76,7 @@ class fiber {
     ::munmap(base_, guard_bytes + stack_bytes);
   }
 
-  /// From the thread's own stack: runs the fiber until it calls leave().
+  /// Runs the fiber, from the thread's own stack, until it calls leave().
   void enter() {
     void* fake = nullptr;
     tsan_home_ = sanitizers::current_fiber();
@@ -84,14 +84,14 @@ class fiber {
     swap(home_, here_);
     sanitizers::finish_switch(fake, nullptr, nullptr);
   }
-  /// From the fiber: goes back to enter()'s caller.
+  /// Returns, from the fiber, to enter()'s caller.
   void leave() {
     void* fake = nullptr;
     sanitizers::start_switch(&fake, home_stack_, home_bytes_, tsan_home_);
     swap(here_, home_);
     sanitizers::finish_switch(fake, &home_stack_, &home_bytes_);
   }
-  /// Drops whatever the fiber was in the middle of (its locals are not destroyed); the next enter() starts f again.
+  /// Abandons what the fiber was doing (its locals are not destroyed); the next enter() starts f again.
   void reset() {
     sanitizers::unpoison(stack_, stack_bytes);
     sanitizers::forget_fiber(tsan_);

@@ -17,12 +17,12 @@
 
 namespace dsl_test {
 
-/// Something the simulated device was asked to do that a GPU would not do, or not reliably.
+/// Thrown for a request that a GPU would not fulfil, or not reliably.
 struct simulation_error : std::logic_error {
   using std::logic_error::logic_error;
 };
 
-/// The order of blocks and of a block's threads is drawn from this; every launch moves it on (xorshift64*).
+/// The order of blocks and of a block's threads is drawn from this seed; every launch advances it (xorshift64*).
 inline thread_local constinit std::uint64_t launch_seed = 0x9E3779B97F4A7C15u;
 
 inline std::uint32_t random_below(std::uint64_t& state, std::uint32_t n) {
@@ -34,9 +34,9 @@ inline std::uint32_t random_below(std::uint64_t& state, std::uint32_t n) {
 
 namespace detail {
 
-/// Runs the threads of one block. A fiber takes threads one after the other for as long as they run through; a thread
-/// that waits keeps its fiber, and the next thread gets another one. So a kernel without barriers costs two switches a
-/// block, and only fibers that are needed ever exist.
+/// Runs the threads of one block. A fiber runs threads one after the other as long as they do not wait; a thread that
+/// waits keeps its fiber, and the next thread gets another one. So a kernel without barriers costs two switches per
+/// block, and only the fibers that are needed exist.
 class block_of_threads {
  public:
   using body = void (*)(void*);
@@ -53,7 +53,7 @@ class block_of_threads {
     threads_ = block.x * block.y * block.z;
     started_ = ended_ = 0;
     error_ = nullptr;
-    // Threads start at a random one, upwards or downwards: a missing barrier shows up in one of the two.
+    // Threads start at a random one, upwards or downwards: a missing barrier shows in one of the two.
     first_ = random_below(launch_seed, threads_);
     step_ = random_below(launch_seed, 2) ? 1 : threads_ - 1;
     used_ = 0;
@@ -140,9 +140,9 @@ class block_of_threads {
 }  // namespace detail
 
 /// Calls f() once per thread of the grid, with dsl_simulated's indices set: blocks one after the other, each with its
-/// threads as fibers that may call dsl_simulated::barrier(). The same seed gives the same order.
-/// Throws simulation_error if a thread ends while others of its block wait, if a size is 0 or above 1024 threads, and
-/// whatever f throws (then the other threads of that block are dropped where they stand).
+/// threads as fibers that may call dsl_simulated::barrier(). The same seed gives the same order. Throws
+/// simulation_error if a thread ends while others of its block wait, and for a size of 0 or above 1024 threads;
+/// exceptions of f are rethrown, and the other threads of that block are abandoned.
 template <class F>
 void launch(dim3 grid, dim3 block, F&& f) {
   std::uint64_t const threads = std::uint64_t{block.x} * block.y * block.z;

@@ -34,7 +34,7 @@ inline cudaError_t stream_end_capture(state& s, cudaStream_t handle, cudaGraph_t
 inline cudaError_t graph_instantiate(state& s, cudaGraphExec_t* result, cudaGraph_t handle, unsigned long long flags) {
   auto const g = s.find<graph>(handle, "cudaGraphInstantiate");
   if (!g) return cudaErrorInvalidResourceHandle;
-  // With other flags, or none, it would ignore the priorities that streams had while they were recorded.
+  // With other flags, or none, it would ignore the priorities of the recorded streams.
   if (!result || flags != cudaGraphInstantiateFlagUseNodePriority) return cudaErrorInvalidValue;
   auto e = std::make_shared<graph_exec>();
   e->nodes = g->nodes;
@@ -46,7 +46,7 @@ inline cudaError_t graph_destroy(state& s, cudaGraph_t handle) {
   s.remove(handle);
   return cudaSuccess;
 }
-/// A launch that hasn't ended yet keeps the work alive.
+/// A launch that has not ended keeps the work alive.
 inline cudaError_t graph_exec_destroy(state& s, cudaGraphExec_t handle) {
   if (!s.find<graph_exec>(handle, "cudaGraphExecDestroy")) return cudaErrorInvalidResourceHandle;
   s.remove(handle);
@@ -75,7 +75,7 @@ inline cudaError_t graph_upload(state& s, cudaGraphExec_t handle, cudaStream_t i
   return s.sticky;
 }
 
-/// Queues what was recorded, with the recorded pointers, after the stream and the graph's last launch.
+/// Queues the recorded work, with the recorded pointers, after the stream and the graph's last launch.
 inline cudaError_t graph_launch(state& s, cudaGraphExec_t handle, cudaStream_t in) {
   std::shared_ptr<stream> q;
   cudaError_t error;

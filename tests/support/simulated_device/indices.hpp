@@ -3,8 +3,8 @@
 
 #include <stdexcept>
 
-/// What a kernel's text needs from its "device" when it is compiled as C++ (DSL_SIMULATED): who am I, and a barrier.
-/// dsl_test::launch in fiber_launch.hpp sets both. No CUDA header here: kernels don't include any either.
+/// What a kernel's text needs from its "device" when it is compiled as C++ (DSL_SIMULATED): its indices, and a barrier.
+/// dsl_test::launch in fiber_launch.hpp sets both. It includes no CUDA header, as kernels do not either.
 namespace dsl_simulated {
 
 struct index3 {

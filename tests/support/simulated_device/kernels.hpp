@@ -19,20 +19,20 @@
 
 #include "support/simulated_device/fiber_launch.hpp"
 
-// Our kernels on the simulated device: the very text that NVRTC would compile, compiled as C++ by the test.
+// typenet's kernels on the simulated device: the text that NVRTC would compile, compiled as C++ by the test.
 //   add_kernel("sum", "bf16", &dsl_kernels::sum<dsl_kernels::bf16>);
-// The first parameter is the kernel's shape, an aggregate of numbers (with nested aggregates and arrays); it comes from
-// the numbers of a `// dsl-kernel` line, in order, as C++ would spell them.
+// The first parameter is the kernel's shape, an aggregate of numbers (with nested aggregates and arrays). It is made
+// from the numbers of a `// dsl-kernel` line, in order, in C++ notation.
 
 namespace dsl_test {
 namespace simulated {
 
-/// A number of a `// dsl-kernel` line: 64, -1, 0.5f, 0x1.8p-3, 18446744073709551615ull. Integers only go into integers
-/// that hold them, and anything goes into a float.
+/// A number of a `// dsl-kernel` line: 64, -1, 0.5f, 0x1.8p-3, 18446744073709551615ull. Integers only convert to
+/// integers that hold them, and all numbers convert to floats.
 struct literal {
   bool whole = true;
   bool negative = false;
-  unsigned long long size = 0;  // of a whole number
+  unsigned long long size = 0;  // of an integer
   double real = 0;
 
   template <class T>
@@ -76,7 +76,7 @@ template <class S, std::size_t... I>
 constexpr bool takes(std::index_sequence<I...>) {
   return requires { S{(static_cast<void>(I), any_number{})...}; };
 }
-/// How many numbers an aggregate consists of: numbers_in<struct { int a; float b[3]; }>() == 4.
+/// Returns how many numbers an aggregate consists of: numbers_in<struct { int a; float b[3]; }>() == 4.
 template <class S, std::size_t N = 0>
 constexpr std::size_t numbers_in() {
   if constexpr (takes<S>(std::make_index_sequence<N + 1>{}))
@@ -84,7 +84,7 @@ constexpr std::size_t numbers_in() {
   else
     return N;
 }
-// Aggregates inside an aggregate take their numbers without braces of their own: how many there are is not known here.
+// Nested aggregates take their numbers without braces, because their sizes are not known here.
 #if defined(__clang__)
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wmissing-braces"
@@ -101,7 +101,7 @@ struct kernel {
   char const* name = "";
   std::size_t numbers = 0;             // of its shape
   std::vector<std::size_t> arguments;  // after it: the bytes of each
-  /// Copies the arguments, as cudaLaunchKernel does; what it returns runs the kernel.
+  /// Copies the arguments, as cudaLaunchKernel does, and returns a function that runs the kernel.
   std::function<std::function<void()>(std::vector<literal> const&, dim3, dim3, void**)> bind;
 };
 
@@ -113,7 +113,7 @@ inline std::map<kernel_key, kernel>& all_kernels() {
 
 }  // namespace simulated
 
-/// Makes a kernel known to every simulated device of this program.
+/// Registers a kernel with every simulated device of this program.
 template <class Shape, class... P>
 void add_kernel(std::string function, std::string storage, void (*f)(Shape, P...)) {
   using namespace simulated;

@@ -9,7 +9,8 @@
 
 namespace dsl_test {
 
-/// True if f() ends its process: a bad access, an abort, a report of ASan. It runs in a copy of this one.
+/// Returns whether f() ends its process, by a bad access, an abort or a report of ASan. It runs in a copy of this
+/// process.
 template <class F>
 bool kills(F f) {
   std::fflush(nullptr);

@@ -22,7 +22,7 @@ struct library_kernel : object {
   bool loaded = false;  // lazily, as CUDA does by default
 };
 
-/// Refuses what no compilation of the simulated NVRTC gave, and kernels for another generation of GPUs.
+/// Refuses code that the simulated NVRTC has not compiled, and kernels for another generation of GPUs.
 inline cudaError_t library_load(state& s, cudaLibrary_t* handle, void const* code, cudaJitOption*, void**,
                                 unsigned jit_options, cudaLibraryOption*, void**, unsigned options) {
   if (refused_by_capture(s)) return cudaErrorStreamCaptureUnsupported;
@@ -69,8 +69,8 @@ inline cudaError_t library_get_kernel(state& s, cudaKernel_t* result, cudaLibrar
   return cudaSuccess;
 }
 
-/// Where an argument, or a pointer in a struct of them, lies in another device's memory: no kernel may touch that. Any
-/// 8 bytes that look like such a pointer are taken for one.
+/// Whether an argument, or a pointer in a struct, points to another device's memory, which no kernel may access. Any 8
+/// bytes that look like such a pointer count as one.
 inline bool reaches_elsewhere(state const& s, std::vector<std::size_t> const& sizes, void** arguments, int device) {
   for (std::size_t a = 0; a < sizes.size(); ++a)
     for (std::size_t at = 0; at + sizeof(void*) <= sizes[a]; at += sizeof(void*)) {
@@ -92,7 +92,8 @@ inline cudaError_t kernel_attributes(state& s, cudaFuncAttributes* facts, void c
   return cudaSuccess;
 }
 
-/// Limits of compute capability 9.0; shared memory beyond 48 KiB would need an attribute that the table doesn't have.
+/// Enforces the limits of compute capability 9.0; shared memory beyond 48 KiB would need an attribute that the table
+/// lacks.
 inline cudaError_t launch_kernel(state& s, void const* function, dim3 grid, dim3 block, void** arguments,
                                  std::size_t shared_bytes, cudaStream_t in) {
   cudaError_t error;

@@ -11,7 +11,7 @@
 #include "support/simulated_device/numbers.hpp"
 #include "support/simulated_device/workspace.hpp"
 
-// cublasLt: D = alpha op(A) op(B) + beta C, then a bias for each row of D and ReLU where asked for. No batches.
+// cublasLt: D = alpha op(A) op(B) + beta C, then an optional bias for each row of D and an optional ReLU. No batches.
 
 namespace dsl_test::simulated {
 
@@ -150,7 +150,7 @@ inline bool has_bias(matmul_settings const& m) {
 inline bool has_relu(matmul_settings const& m) {
   return m.epilogue == CUBLASLT_EPILOGUE_RELU || m.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
 }
-/// A status where shapes contradict each other (invalid) or no algorithm knows them (not supported).
+/// Returns a status if shapes contradict each other (invalid) or no algorithm supports them (not supported).
 inline cublasStatus_t read_product(state& s, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
                                    cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
                                    product& p) {
@@ -181,7 +181,7 @@ inline cublasStatus_t read_product(state& s, cublasLtMatmulDesc_t desc, cublasLt
 }
 
 inline constexpr std::uint64_t algorithm_mark = 0x51D0'A190'0000'0000u;
-/// Made-up algorithms, best first. The first two split a sum in two; the first keeps the halves in the result's type.
+/// Made-up algorithms, best first. The first two split a sum in two; the first stores the halves in the result's type.
 struct algorithm_info {
   std::size_t workspace;
   cublasLtReductionScheme_t reduction;
@@ -216,7 +216,7 @@ inline cublasStatus_t find_algorithms(state& s, cublasLtHandle_t handle, cublasL
 }
 
 inline float rounded(float x, storage type) {
-  float held = 0;  // of any type's size
+  float held = 0;  // large enough for any type
   store(&held, 0, type, x);
   return load(&held, 0, type);
 }

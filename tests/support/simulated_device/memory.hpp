@@ -17,10 +17,10 @@
 
 namespace dsl_test::simulated {
 
-/// Device memory: only simulated work may touch it. At other times its pages have no access, so that host code which
+/// Device memory that only simulated work may access. At other times its pages are inaccessible, so that host code that
 /// dereferences a device pointer dies (by SIGSEGV, or with ASan's report). Every allocation begins at an odd multiple
-/// of 256 bytes, the alignment CUDA promises and no more, is full of NaN, and lies between redzones and guard pages.
-/// Pinned memory is ordinary memory that is known here.
+/// of 256 bytes, the alignment that CUDA promises, is full of NaN, and lies between redzones and guard pages. Pinned
+/// memory is ordinary memory that is registered here.
 class device_memory {
  public:
   struct block {
@@ -39,7 +39,7 @@ class device_memory {
     for (block const& b : freed_) ::munmap(b.map, b.mapped);
   }
 
-  /// Null if the process has no such memory.
+  /// Returns null if the process has no such memory.
   void* allocate(std::size_t bytes, int device) {
     std::size_t const used = (redzone + bytes + page - 1) / page * page;
     block b;
@@ -67,7 +67,7 @@ class device_memory {
     live_.emplace(address(b.data), b);
     return b.data;
   }
-  /// False where p is not the start of a live allocation of that kind.
+  /// Returns false unless p is the start of a live allocation of that kind.
   bool free(void* p, bool pinned) {
     auto const at = live_.find(address(p));
     if (at == live_.end() || (at->second.device < 0) != pinned) return false;
@@ -75,7 +75,7 @@ class device_memory {
     return true;
   }
 
-  /// The allocation that holds all of [p, p + bytes), or null.
+  /// Returns the allocation that contains all of [p, p + bytes), or null.
   block const* find(void const* p, std::size_t bytes) const {
     auto at = live_.upper_bound(address(p));
     if (at == live_.begin()) return nullptr;
@@ -83,7 +83,7 @@ class device_memory {
     std::size_t const offset = address(p) - address(b.data);
     return offset <= b.bytes && bytes <= b.bytes - offset ? &b : nullptr;
   }
-  /// Is p inside device memory, live or freed, or its redzones?
+  /// Whether p is inside device memory, live or freed, or its redzones.
   bool is_device(void const* p) const {
     auto const inside = [p](block const& b) {
       return b.device >= 0 && address(p) >= address(b.map) && address(p) < address(b.map) + b.mapped;
@@ -102,12 +102,12 @@ class device_memory {
     return sum;
   }
 
-  /// Work begins. Nests.
+  /// Makes the memory accessible to work. Calls nest.
   void open() {
     if (open_++ == 0)
       for (auto const& [key, b] : live_) show(b, true);
   }
-  /// Work ends; returns what it wrote outside of its allocations.
+  /// Makes it inaccessible again; returns what work wrote outside of its allocations.
   std::vector<std::string> close() {
     std::vector<std::string> damage;
     if (--open_ > 0) return damage;
@@ -144,7 +144,7 @@ class device_memory {
     sanitizers::poison(b.map + page, used);
     if (accessible) sanitizers::unpoison(b.data, b.bytes);
   }
-  /// ASan reports the write itself, so only without it must the redzones be looked at.
+  /// ASan reports the write itself, so the redzones need checking only without it.
   static bool overwritten(block const& b) {
     if (sanitizers::address) return false;
     bool bad = false;
@@ -159,7 +159,7 @@ class device_memory {
     check(b.data + b.bytes, b.map + b.mapped - page);
     return bad;
   }
-  /// Freed addresses are never given out again, so that work which still uses them dies.
+  /// Frees an allocation. Its addresses are never reused, so that work which still uses them dies.
   void release(void* p) {
     auto const at = live_.find(address(p));
     block const b = at->second;
@@ -169,7 +169,7 @@ class device_memory {
       std::free(b.data);
       return;
     }
-    sanitizers::unpoison(b.map, b.mapped);  // the pages may serve another purpose after munmap
+    sanitizers::unpoison(b.map, b.mapped);  // the pages may be reused after munmap
     ::mprotect(b.map, b.mapped, PROT_NONE);
     ::madvise(b.map, b.mapped, MADV_DONTNEED);
     freed_.push_back(b);

@@ -17,14 +17,14 @@ void install_nccl_device(dsl::cu::nccl_api& nccl, dsl::cu::api& device);
 
 namespace dsl_test {
 
-/// A test double for NCCL among the GPUs of one simulated device, ranks being threads of this process:
+/// A test double for NCCL among the GPUs of one simulated device, whose ranks are threads of this process:
 ///   dsl_test::simulated_device device{{.devices = 2}};
 ///   dsl_test::simulated_nccl nccl(device);
 ///   // in each rank's thread: cudaSetDevice(rank), then nccl.api() and nccl.nccl()
-/// Use its api(), not the device's: calls that wait for a device there may have to wait for another rank. What would
-/// hang is reported by device.report(), after nccl_options::patience.
-/// What it can't: ranks that are processes (here each frees its own communicator, as processes do); types other than
-/// float; two collectives of equal size in different order give wrong sums unseen, as they do on GPUs.
+/// Use its api(), not the device's: calls that wait for a device may have to wait for another rank. device.report()
+/// reports what would hang, after nccl_options::patience. It does not simulate ranks that are processes (here each
+/// frees its own communicator, as processes do) or types other than float; two collectives of equal size in different
+/// order give wrong sums without a report, as on GPUs.
 class simulated_nccl {
  public:
   explicit simulated_nccl(simulated_device& device, nccl_options options = {}) : api_(device.api()) {
@@ -47,23 +47,23 @@ class simulated_nccl {
   dsl::cu::api const& api() const { return api_; }
   dsl::cu::nccl_api const& nccl() const { return nccl_; }
 
-  /// From now on ncclCommGetAsyncError says so on this rank.
+  /// Makes ncclCommGetAsyncError return this error on this rank from now on.
   void break_rank(int rank, ncclResult_t error) {
     std::lock_guard const lock(simulated::state::active->mutex);
     for (auto const& [id, clique] : world_.cliques)
       for (auto const& m : clique->members)
         if (m && m->rank == rank && !m->gone) m->result = error;
   }
-  /// Collectives that all ranks came to.
+  /// Returns the number of collectives that all ranks have reached.
   long done() const {
     std::lock_guard const lock(simulated::state::active->mutex);
     return world_.done;
   }
-  /// With nccl_options::aborts_last, once there is one.
+  /// Lets aborts end once there is one, with nccl_options::aborts_last.
   void let_aborts_end() {
     wait_until([this] { return world_.aborts_may_end = world_.aborts > 0; });
   }
-  /// Until no thread is inside a call that waits: aborts go on in the background.
+  /// Waits until no thread is inside a call that waits: aborts continue in the background.
   void wait_until_quiet() const {
     wait_until([this] { return world_.waiting == 0; });
   }

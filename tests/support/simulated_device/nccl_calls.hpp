@@ -32,7 +32,8 @@ inline ncclResult_t nccl_get_unique_id(state& s, ncclUniqueId* id) {
   return ncclSuccess;
 }
 
-/// When the last one comes: two ranks on one GPU are refused, as by every NCCL before 2.30; the rest hear of that.
+/// Called when the last rank comes: two ranks on one GPU are refused, as by every NCCL before 2.30, and the others are
+/// told.
 inline void look_for_duplicates(nccl_clique& clique) {
   bool found = false;
   for (auto const& a : clique.members)
@@ -75,7 +76,7 @@ inline ncclResult_t nccl_init(state& s, ncclComm_t* comm, int ranks, ncclUniqueI
   if (c.members.empty()) c.members.resize(static_cast<std::size_t>(ranks));
   me->place = comm;
   *comm = s.add<ncclComm_t>("communicator", me);
-  // The real root writes a warning, gives up, and the ranks wait for ever.
+  // The real root writes a warning and gives up, and the ranks wait without end.
   if (c.members.size() != static_cast<std::size_t>(ranks) || c.members[static_cast<std::size_t>(rank)]) {
     c.spoiled = true;
     return me->result;
@@ -93,7 +94,7 @@ inline ncclResult_t nccl_get_async_error(state& s, ncclComm_t comm, ncclResult_t
   return ncclSuccess;
 }
 
-/// As ncclCommEnsureReady.
+/// Does what ncclCommEnsureReady does.
 inline ncclResult_t ensure_ready(nccl_rank& me) {
   if (me.result == ncclInProgress)
     me.result = nccl_error(ncclInvalidArgument,
@@ -109,7 +110,7 @@ inline ncclResult_t nccl_finalize(state& s, ncclComm_t comm) {
   me->polls = world().options.polls;
   return me->result = ncclInProgress;
 }
-/// Both ways to end block, whatever the communicator does otherwise, until no graph has its collectives any more.
+/// Both ways to end block, even for a non-blocking communicator, until no graph has its collectives any more.
 inline ncclResult_t end_communicator(state& s, ncclComm_t comm, nccl_rank& me, char const* call) {
   bool const over = wait_for_others(s, [&] { return work_is_done(s, me) && !recorded_in_a_graph(s, me); });
   if (!over) {

@@ -9,7 +9,7 @@
 
 namespace dsl_test::simulated {
 
-/// What all ranks' parts do together. Sums begin at any rank: NCCL promises no order, only the same bits for all.
+/// Does what all ranks' parts do together. Sums begin at any rank: NCCL promises no order, only the same bits for all.
 inline void run_collective(state& s, nccl_clique const& clique, meeting const& m) {
   std::size_t const ranks = m.parts.size(), count = m.parts[0]->count, received = m.parts[0]->received(ranks);
   auto const expect = [&](std::size_t r, void const* p, std::size_t floats) {
@@ -50,15 +50,15 @@ inline meeting& meet(state& s, std::shared_ptr<nccl_clique> const& clique, std::
   return m;
 }
 
-/// Puts `to` in the place of `from` among what n waits for.
+/// Replaces `from` by `to` among what n waits for.
 inline void wait_instead(node& n, std::shared_ptr<node> const& from, std::shared_ptr<node> const& to) {
   std::replace(n.before.begin(), n.before.end(), from, to);
   std::erase(from->after, &n);
   to->after.push_back(&n);
 }
 
-/// Queues a rank's part in its next collective; returns what everything after it comes after. A part that doesn't fit
-/// the others' is a deadlock, or worse: on a GPU, too, nobody would get out again.
+/// Queues a rank's part of its next collective; returns what everything later must wait for. A part that does not fit
+/// the others' is a deadlock, or worse, on a GPU, too.
 inline std::shared_ptr<node> join(state& s, nccl_rank& me, collective const& c,
                                   std::vector<std::shared_ptr<node>> before) {
   std::size_t const number = me.launched++, r = static_cast<std::size_t>(me.rank);
@@ -80,14 +80,14 @@ inline std::shared_ptr<node> join(state& s, nccl_rank& me, collective const& c,
   return me.last;
 }
 
-/// What a recorded collective is in a graph: not work that could run alone.
+/// A recorded collective in a graph, which is not work that could run alone.
 struct recorded_collective {
   std::weak_ptr<nccl_rank> rank;
   collective c;
   void operator()() const { throw simulation_error("this launch can't take a collective along"); }
 };
 
-/// Puts a collective into its stream, at last.
+/// Finally puts a collective into its stream.
 inline ncclResult_t launch_collective(state& s, nccl_rank& me, collective const& c) {
   cudaError_t error;
   auto const q = find_stream(s, c.stream, c.name, error);
@@ -114,7 +114,7 @@ inline ncclResult_t launch_collective(state& s, nccl_rank& me, collective const&
   return ncclSuccess;
 }
 
-/// A rank's kernels end without the others, and what it waited for comes to nobody any more.
+/// Ends a rank's kernels without the others; nobody completes what it waited for.
 inline void release(state& s, nccl_rank& me) {
   if (!world().options.aborts_end_kernels) return;
   std::size_t const r = static_cast<std::size_t>(me.rank);
@@ -153,8 +153,8 @@ inline bool work_is_done(state& s, nccl_rank const& me) {
   return !me.last || me.last->done;
 }
 
-/// Ranks connect at the first collective of a kind, be it recorded: it is in progress until all of them have come to
-/// it.
+/// Ranks connect at the first collective of a kind, even a recorded one, which is in progress until all of them have
+/// reached it.
 inline bool connected(nccl_rank& me) {
   for (collective const& c : me.queued)
     for (auto const& m : me.clique->members)
@@ -162,7 +162,7 @@ inline bool connected(nccl_rank& me) {
   return true;
 }
 
-/// The background thread of a call that doesn't block gets on; at a question, so that a loop of them ends.
+/// Advances the background thread of a non-blocking call whenever it is polled, so that a polling loop ends.
 inline void progress(state& s, nccl_rank& me) {
   if (me.result != ncclInProgress) return;
   if (me.doing == nccl_rank::starting && !me.clique->complete()) return;
@@ -171,7 +171,7 @@ inline void progress(state& s, nccl_rank& me) {
   if (me.doing == nccl_rank::launching && !connected(me)) return;
   if (me.polls-- > 0) return;
   me.result = ncclSuccess;
-  me.place = nullptr;  // it has been stored again, which could not be told apart here
+  me.place = nullptr;  // it has been stored again, which cannot be distinguished here
   for (collective const& c : std::exchange(me.queued, {}))
     if (me.result == ncclSuccess) me.result = launch_collective(s, me, c);
 }

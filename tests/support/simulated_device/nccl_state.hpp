@@ -29,7 +29,7 @@ struct nccl_options {
 
 namespace simulated {
 
-/// One rank's part in a collective.
+/// One rank's part of a collective.
 struct collective {
   char const* name = "";
   void const* send = nullptr;
@@ -48,14 +48,14 @@ inline std::string describe(collective const& c) {
 
 struct nccl_clique;
 
-/// What an ncclComm_t stands for.
+/// The object behind an ncclComm_t.
 struct nccl_rank : object {
   std::shared_ptr<nccl_clique> clique;
   int rank = 0, device = 0;
   enum { starting, launching, finalizing } doing = starting;
-  ncclResult_t result = ncclInProgress;  // what ncclCommGetAsyncError says
+  ncclResult_t result = ncclInProgress;  // what ncclCommGetAsyncError returns
   int polls = 0;                         // before what is in progress ends
-  ncclComm_t* place = nullptr;           // where its start stores it again at its end
+  ncclComm_t* place = nullptr;           // where its start stores it again when it ends
   bool gone = false;                     // aborted or destroyed
   std::vector<collective> queued;        // the background has not launched them yet
   std::set<std::string> connects;        // the kinds of collectives it has come to, queued or recorded
@@ -65,8 +65,8 @@ struct nccl_rank : object {
   std::size_t last_recorded = 0;
 };
 
-/// The n-th collective of all ranks. Work that has two ends per rank: `gate` waits for every rank's own work and does
-/// what the collective does; after it goes on what `leave` of each rank keeps back.
+/// The n-th collective of all ranks. Its work has two ends per rank: `gate` waits for every rank's own work and does
+/// what the collective does; after it, what each rank's `leave` holds back continues.
 struct meeting {
   std::vector<std::optional<collective>> parts;
   std::vector<std::shared_ptr<node>> absent;  // stands in gate->before for a rank that hasn't come; never done
@@ -86,7 +86,7 @@ struct nccl_clique {
   }
 };
 
-/// As with the simulated device: one at a time, since functions in a table carry no context. Guarded by its mutex.
+/// The state of the simulated NCCL; one at a time, since functions in a table have no context. Guarded by its mutex.
 struct nccl_world {
   nccl_options options;
   std::map<std::uint64_t, std::shared_ptr<nccl_clique>> cliques;  // by id
@@ -94,14 +94,14 @@ struct nccl_world {
   int waiting = 0;  // calls that wait for other threads
   int aborts = 0;
   bool aborts_may_end = false;
-  long done = 0;  // collectives
+  long done = 0;  // number of finished collectives
 
   inline static nccl_world* active = nullptr;
 };
 inline nccl_world& world() { return *nccl_world::active; }
 
-/// Lets other threads in until something is so; false when that takes longer than anybody's patience. The caller holds
-/// the mutex once: its one call is in the table.
+/// Lets other threads in until a condition holds; returns false after `patience`. The caller must hold the mutex
+/// exactly once.
 template <class F>
 bool wait_for_others(state& s, F so) {
   auto const end = std::chrono::steady_clock::now() + world().options.patience;
@@ -115,7 +115,7 @@ bool wait_for_others(state& s, F so) {
   return came;
 }
 
-/// "collective 3 (ncclAllReduce of 10) waits for rank 1; ..."
+/// Returns "collective 3 (ncclAllReduce of 10) waits for rank 1; ..."
 inline std::string stalled() {
   std::string text;
   for (auto const& [id, clique] : world().cliques)

@@ -10,7 +10,7 @@
 
 namespace dsl_test::simulated {
 
-/// As `call` for CUDA's functions: counts, injects faults, does the work.
+/// Does what `call` does for CUDA's functions: counts, injects faults, does the work.
 template <auto Member, auto Implementation>
 struct nccl_call;
 template <class R, class... P, dsl::cu::entry<R(P...)> dsl::cu::nccl_api::* Member, R (*Implementation)(state&, P...)>

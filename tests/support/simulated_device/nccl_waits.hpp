@@ -10,7 +10,7 @@
 #include "support/simulated_device/nccl_collectives.hpp"
 
 // CUDA's calls that wait for a device: with collectives queued they may wait for another rank's thread. On a GPU they
-// then wait for ever; here, until the patience ends, which is a misuse.
+// would then wait without end; here only for `patience`, after which it is a misuse.
 
 namespace dsl_test::simulated {
 
@@ -38,7 +38,7 @@ inline cudaError_t event_synchronize_with_others(state& s, cudaEvent_t handle) {
   if (error != cudaErrorNotReady) return error;
   return finish_with_others(s, {e->at}, "cudaEventSynchronize");
 }
-/// Waits for this device alone: another rank may well be waiting for us.
+/// Frees memory; waits only for this device, since another rank may be waiting for this one.
 template <bool Pinned>
 cudaError_t give_memory_back_with_others(state& s, void* p) {
   if (refused_by_capture(s)) return cudaErrorStreamCaptureUnsupported;
@@ -59,7 +59,7 @@ inline cudaError_t memcpy_async_with_others(state& s, void* to, void const* from
   return finish_with_others(s, {q->last}, "cudaMemcpyAsync");
 }
 
-/// graph_launch, but recorded collectives meet other ranks' launches.
+/// Does what graph_launch does, with recorded collectives that communicate with other ranks' launches.
 inline cudaError_t graph_launch_with_others(state& s, cudaGraphExec_t handle, cudaStream_t in) {
   std::shared_ptr<stream> q;
   cudaError_t error;

@@ -10,7 +10,7 @@
 
 #include <library_types.h>
 
-// Storage types of tensors on the host. Rounding is to nearest, ties to even, as the GPU's conversions do it.
+// Storage types of tensors on the host. Rounding is to nearest, ties to even, like the GPU's conversions.
 
 namespace dsl_test::simulated {
 
@@ -27,8 +27,8 @@ inline float round_mantissa(float x, int bits) {
   return std::bit_cast<float>((u + half) >> dropped << dropped);
 }
 
-/// What of a float reaches a multiplier. Some kernels round for TF32, others leave it to the tensor core, which drops
-/// the last 13 bits.
+/// How floats reach a multiplier. Some kernels round for TF32, others leave it to the tensor core, which drops the last
+/// 13 bits.
 enum class factors { whole, rounded_to_tf32, truncated_to_tf32 };
 inline factors factors_in(bool tf32, bool truncates) {
   return !tf32 ? factors::whole : truncates ? factors::truncated_to_tf32 : factors::rounded_to_tf32;
@@ -44,7 +44,7 @@ inline std::uint16_t to_bf16(float x) {
 }
 inline float from_bf16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
-/// half: 5 bits of exponent, 10 of mantissa.
+/// Converts to half precision: 5 bits of exponent, 10 of mantissa.
 inline std::uint16_t to_half(float x) {
   std::uint16_t const sign = static_cast<std::uint16_t>(std::signbit(x) ? 0x8000 : 0);
   float const a = std::fabs(x);
@@ -63,7 +63,7 @@ inline float from_half(std::uint16_t bits) {
   return bits & 0x8000u ? -x : x;
 }
 
-/// Element i of an array in device memory.
+/// Returns element i of an array in device memory.
 inline float load(void const* data, std::int64_t i, storage s) {
   if (s == storage::f32) {
     float x;

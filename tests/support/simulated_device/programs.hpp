@@ -15,7 +15,7 @@
 
 namespace dsl_test::simulated {
 
-/// One wrapper of a program: `// dsl-kernel NAME FUNCTION STORAGE NUMBERS...`.
+/// A wrapper of a program: `// dsl-kernel NAME FUNCTION STORAGE NUMBERS...`.
 struct kernel_line {
   std::string name, function, storage;
   std::vector<literal> numbers;
@@ -34,7 +34,7 @@ inline std::vector<std::string_view> words_of(std::string_view line) {
     line.remove_prefix(end);
   }
 }
-/// Throws simulation_error where the line doesn't fit a kernel that the test knows.
+/// Throws simulation_error if the line does not fit a kernel that the test has registered.
 inline kernel_line parse_kernel_line(std::string_view line) {
   auto const words = words_of(line.substr(kernel_mark.size()));
   if (words.size() < 3) throw simulation_error("too short: " + std::string(line));
@@ -63,7 +63,7 @@ struct program : object {
   std::string source, log, image;
 };
 
-/// What a compilation gives, in place of a cubin: a header, then the kernels' lines.
+/// The result of a compilation, instead of a cubin: a header, then the kernels' lines.
 struct image_header {
   char magic[16] = "SIMULATED-CUBIN";
   std::uint64_t bytes = 0;  // of the text after it
@@ -91,7 +91,7 @@ inline nvrtcResult create_program(state& s, nvrtcProgram* handle, char const* so
   *handle = s.add<nvrtcProgram>("nvrtc program", p);
   return NVRTC_SUCCESS;
 }
-/// sm_90 and sm_90a give 9, 0.
+/// Parses an architecture: sm_90 and sm_90a give 9, 0.
 inline bool parse_architecture(std::string_view option, image_header& h) {
   for (std::string_view const key : {"--gpu-architecture=sm_", "-arch=sm_"}) {
     if (!option.starts_with(key)) continue;

@@ -13,7 +13,7 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-/// The sanitizers' entry points, empty where the test is built without them.
+/// The sanitizers' entry points, empty if the test is built without them.
 namespace dsl_test::sanitizers {
 
 inline constexpr bool address = DSL_TEST_ASAN != 0;

@@ -16,8 +16,7 @@
 
 namespace dsl_test::simulated {
 
-/// Fills the table of vendor calls. Defined in simulated_device.cpp, so that each test does not compile the device
-/// anew.
+/// Fills the table of vendor calls. Defined in simulated_device.cpp, so that tests need not compile the device.
 void install_device(dsl::cu::api& table);
 
 }  // namespace dsl_test::simulated
@@ -29,12 +28,12 @@ namespace dsl_test {
 ///   dsl::cu::api const& a = device.api();
 ///   { ... what is tested ... }
 ///   CHECK(device.report() == "");
-/// The report lists what was not given back and what a real GPU would have punished; a test that does not ask for it
-/// is ended by the destructor if there is anything to report. One simulated device at a time: the table's functions
-/// carry no context.
-/// What it can't: kernels and blocks run one after the other, so a race shows only where another order gives another
-/// result, and atomics are never tested; shared memory keeps the last block's values; a kernel may read host memory
-/// unseen; cuDNN's real numbers and workspaces differ; times are made up. No figure comes from it.
+/// The report lists what was not released and what a real GPU would not have tolerated; if there is anything to report
+/// and the test has not asked for it, the destructor ends the test. There is one simulated device at a time, since the
+/// table's functions have no context. Its limits: kernels and blocks run one after the other, so a race shows only if
+/// another order gives another result, and atomics are never tested; shared memory keeps the last block's values; a
+/// kernel may read host memory without a report; cuDNN's real numbers and workspaces differ; times are made up. No
+/// published figure comes from it.
 class simulated_device {
  public:
   explicit simulated_device(device_options options = {})
@@ -58,19 +57,19 @@ class simulated_device {
 
   dsl::cu::api const& api() const { return api_; }
 
-  /// Empty, or lines: "leak: stream #7", "leak: device memory, 512 bytes", "misuse: cudaFree: ...".
+  /// Returns an empty string, or lines: "leak: stream #7", "leak: device memory, 512 bytes", "misuse: cudaFree: ...".
   std::string report() {
     reported_ = true;
     std::string text;
     for (auto const& m : state_->misuses) text += "misuse: " + m + "\n";
     return text + state_->leaks();
   }
-  /// What was misused so far, which is then forgotten; for tests that do it on purpose.
+  /// Returns the misuses so far and forgets them, for tests that misuse on purpose.
   std::vector<std::string> take_misuses() { return std::exchange(state_->misuses, {}); }
-  /// As a new process would begin: for tests that make a kernel go wrong.
+  /// Forgets errors, as a new process would, for tests that make a kernel go wrong.
   void forget_errors() { state_->sticky = simulated::state::last_error = cudaSuccess; }
 
-  /// How often a call was made since the last reset; without a name, all calls together.
+  /// Returns how often a call was made since the last reset; without a name, all calls together.
   long calls(std::string_view name = {}) const {
     if (!name.empty()) {
       auto const at = state_->calls.find(name);
@@ -82,19 +81,19 @@ class simulated_device {
   }
   std::map<std::string, long, std::less<>> const& calls_by_name() const { return state_->calls; }
   void reset_calls() { state_->calls.clear(); }
-  /// Copies to or from memory that isn't pinned: they make the host wait.
+  /// Returns the number of copies to or from memory that is not pinned, for which the host waits.
   long pageable_copies() const { return state_->pageable_copies; }
 
-  /// The n-th call from now on (1: the next) that returns a status fails; with 0 as its library's "unknown error". A
-  /// failing call that gives something back does so all the same. Several faults may wait at once.
+  /// Makes the n-th call from now on (1: the next) that returns a status fail; status 0 is its library's "unknown
+  /// error". A failing call that releases something still does so. Several faults may wait at once.
   void fail_call(long n, int status = 0) { fail_call("", n, status); }
   void fail_call(std::string name, long n, int status = 0) { state_->faults.push_back({std::move(name), n, status}); }
-  /// The same, of the calls that one device's threads make.
+  /// Makes a call fail among those made by one device's threads.
   void fail_call_on(int device, std::string name, long n, int status = 0) {
     state_->faults.push_back({std::move(name), n, status, device});
   }
   void cancel_faults() { state_->faults.clear(); }
-  /// For loops over n that end when nothing fails any more.
+  /// Returns the number of faults injected so far, for loops over n that end when nothing fails any more.
   long faults_struck() const { return state_->faults_struck; }
 
  private:

@@ -22,15 +22,14 @@
 
 namespace dsl_test {
 
-/// When queued work runs. All three are legal; late is the one that finds a missing wait.
+/// When queued work runs. All three are legal; `late` is the one that finds a missing wait.
 enum class timing {
   late,   // only what a wait needs, when it needs it
   early,  // at once: finds buffers that the host fills after the copy was queued
-  random  // each call tosses a coin
+  random  // each call decides at random
 };
 
-/// A made-up engine of cuDNN's (simulated_device/cudnn_engines.hpp) that the heuristics list and that then fails, each
-/// time.
+/// A made-up cuDNN engine (simulated_device/cudnn_engines.hpp) that the heuristics list and that then fails, each time.
 struct engine_trouble {
   int engine = 0;
   enum { when_built, when_run, when_recorded } when = when_run;
@@ -55,7 +54,7 @@ struct device_options {
 
 namespace simulated {
 
-/// What an opaque handle stands for.
+/// The object behind an opaque handle.
 struct object {
   char const* kind = "";
   std::uint64_t id = 0;
@@ -70,13 +69,13 @@ struct capture;
 
 struct fault {
   std::string call;  // empty: any call
-  long in;           // calls until it strikes
+  long in;           // number of calls until it is injected
   int status;        // 0: the library's "something went wrong"
   int device = -1;   // of the thread that calls; -1: any
 };
 
-/// Everything the simulated device knows. Its functions are plain function pointers, which carry no context, so there
-/// is one at a time.
+/// The state of the simulated device. Its functions are plain function pointers without context, so there is one at a
+/// time.
 struct state {
   explicit state(device_options o) : options(std::move(o)), work(options.seed), random(options.seed * 2 + 1) {}
 
@@ -92,7 +91,7 @@ struct state {
   long faults_struck = 0;
   std::vector<std::string> misuses;
   bool failing = false;              // the call in progress will report an error, whatever it does
-  cudaError_t sticky = cudaSuccess;  // a kernel went wrong: every later call says so, as on a GPU
+  cudaError_t sticky = cudaSuccess;  // a kernel went wrong: every later call reports it, as on a GPU
   std::string cudnn_message;
   std::uint64_t next_id = 1;
   long pageable_copies = 0;
@@ -113,10 +112,10 @@ struct state {
     return d < options.memory_of.size() ? options.memory_of[d] : options.memory_bytes;
   }
 
-  /// For what a GPU would answer with undefined behaviour, or silently accept and sometimes get wrong.
+  /// Records what on a GPU would be undefined behaviour, or be accepted and sometimes go wrong.
   void misuse(std::string text) { misuses.push_back(std::move(text)); }
 
-  /// Handles are numbers that are never used twice, at addresses that no process can map.
+  /// Adds an object. Handles are numbers that are never reused, at addresses that no process can map.
   template <class H>
   H add(char const* kind, std::shared_ptr<object> o) {
     o->kind = kind;
@@ -125,7 +124,7 @@ struct state {
     handles.emplace(key, std::move(o));
     return reinterpret_cast<H>(key);
   }
-  /// Null where the handle is none of that type; then `call` has misused it.
+  /// Returns null if the handle is not of that type; then `call` has misused it.
   template <class T, class H>
   std::shared_ptr<T> find(H handle, char const* call) {
     auto const at = handles.find(reinterpret_cast<std::uintptr_t>(handle));
@@ -148,7 +147,7 @@ struct state {
     return found;
   }
 
-  /// Runs what the nodes need; with the memory accessible.
+  /// Runs what the nodes need, with the memory accessible.
   void finish(std::vector<std::shared_ptr<node>> const& targets) {
     run([&] { work.finish(targets, options.when == timing::random && random_below(random, 2) == 0); });
   }
@@ -174,7 +173,7 @@ struct state {
     if (options.when == timing::early || (options.when == timing::random && random_below(random, 4) == 0)) finish_all();
   }
 
-  /// One line for each kind of thing that was not given back.
+  /// Returns one line for each kind of object that was not released.
   std::string leaks() const {
     std::map<std::string, std::string> by_kind;
     for (auto const& [key, o] : handles) by_kind[o->kind] += " #" + std::to_string(o->id);

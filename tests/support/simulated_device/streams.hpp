@@ -13,7 +13,7 @@
 
 namespace dsl_test::simulated {
 
-/// A piece of work that a capture recorded; `before` are places in the graph.
+/// A piece of work recorded by a capture; `before` are indices in the graph.
 struct recorded_node {
   char const* what = "";
   double milliseconds = 0;
@@ -24,7 +24,8 @@ struct recorded_node {
 
 struct stream;
 
-/// A capture in progress: the stream it began in, and what was recorded in that and in those that joined it by events.
+/// A capture in progress: the stream where it began, and what was recorded in it and in streams that joined it by
+/// events.
 struct capture {
   stream* origin = nullptr;
   cudaStreamCaptureMode mode = cudaStreamCaptureModeThreadLocal;
@@ -50,8 +51,8 @@ struct event : object {
   std::vector<std::size_t> captured_at;
 };
 
-/// A call that may wait for the device, or allocate: refused while capturing, and it spoils the capture. The rule of
-/// cudaThreadExchangeStreamCaptureMode for a thread in its default mode.
+/// Whether a call that may wait for the device, or allocate, is refused, because a capture is in progress, which it
+/// also invalidates. This is the rule of cudaThreadExchangeStreamCaptureMode for a thread in its default mode.
 inline bool refused_by_capture(state& s) {
   bool refused = false;
   for (auto const& c : s.captures)
@@ -61,8 +62,8 @@ inline bool refused_by_capture(state& s) {
   return refused;
 }
 
-/// Null, and the reason in `error`, where the handle can't be used. The legacy and the per-thread default stream are
-/// refused: their order with other streams is not what a queue of one's own has, and a capture forbids the first.
+/// Returns null, and the reason in `error`, if the handle cannot be used. The legacy and the per-thread default stream
+/// are refused: their order relative to other streams is special, and a capture forbids the first.
 inline std::shared_ptr<stream> find_stream(state& s, cudaStream_t handle, char const* call, cudaError_t& error) {
   error = cudaErrorInvalidResourceHandle;
   if (reinterpret_cast<std::uintptr_t>(handle) <= 2) {
@@ -74,7 +75,7 @@ inline std::shared_ptr<stream> find_stream(state& s, cudaStream_t handle, char c
   return q;
 }
 
-/// Queues work, or records it where the stream captures.
+/// Queues work, or records it if the stream captures.
 inline cudaError_t enqueue(state& s, stream& q, char const* what, double milliseconds, std::function<void()> run,
                            std::vector<std::shared_ptr<object>> uses = {}) {
   if (!q.capturing) {
@@ -106,7 +107,7 @@ inline cudaError_t stream_create_with_priority(state& s, cudaStream_t* handle, u
 inline cudaError_t stream_create(state& s, cudaStream_t* handle, unsigned flags) {
   return stream_create_with_priority(s, handle, flags, 0);
 }
-/// What is still queued runs all the same.
+/// Queued work still runs.
 inline cudaError_t stream_destroy(state& s, cudaStream_t handle) {
   cudaError_t error;
   auto const q = find_stream(s, handle, "cudaStreamDestroy", error);
@@ -118,7 +119,7 @@ inline cudaError_t stream_destroy(state& s, cudaStream_t handle) {
   s.remove(handle);
   return cudaSuccess;
 }
-/// What both ways to ask after a stream refuse; cudaErrorNotReady: there is work.
+/// The common part of both stream queries; cudaErrorNotReady means that there is work.
 inline cudaError_t look_at_stream(state& s, cudaStream_t handle, char const* call, std::shared_ptr<stream>& q) {
   cudaError_t error;
   q = find_stream(s, handle, call, error);
@@ -137,7 +138,7 @@ inline cudaError_t stream_synchronize(state& s, cudaStream_t handle) {
   s.finish({q->last});
   return s.sticky;
 }
-/// Every question lets the device do one piece of work, so that a loop of questions ends.
+/// Every query lets the device do one piece of work, so that a polling loop ends.
 inline cudaError_t stream_query(state& s, cudaStream_t handle) {
   std::shared_ptr<stream> q;
   cudaError_t const error = look_at_stream(s, handle, "cudaStreamQuery", q);
@@ -173,7 +174,7 @@ inline cudaError_t stream_begin_capture(state& s, cudaStream_t handle, cudaStrea
   return cudaSuccess;
 }
 
-/// Ends the capture for every stream that takes part; null and the reason where the capture is no good.
+/// Ends the capture for every stream that takes part; returns null and the reason if the capture is invalid.
 inline std::shared_ptr<capture> end_capture(state& s, cudaStream_t handle, cudaError_t& error) {
   auto const q = find_stream(s, handle, "cudaStreamEndCapture", error);
   if (!q) return nullptr;

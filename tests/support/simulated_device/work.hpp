@@ -13,7 +13,7 @@
 
 namespace dsl_test::simulated {
 
-/// A piece of queued work. A stream is the last of a chain of them, an event points at one.
+/// A piece of queued work. A stream is the last of a chain of them, an event points to one.
 struct node {
   char const* what = "";
   std::function<void()> run;  // empty: only an order
@@ -26,8 +26,8 @@ struct node {
   double finished_at = 0;
 };
 
-/// Queued work as one graph of dependencies, whatever streams, events and graphs it came from. It runs when somebody
-/// waits, and then in a random order among what may run.
+/// Queued work as one graph of dependencies, from all streams, events and graphs. It runs when somebody waits, in a
+/// random order among what may run.
 class scheduler {
  public:
   explicit scheduler(std::uint64_t seed) : random_(seed * 0x9E3779B97F4A7C15u + 1) {}
@@ -53,13 +53,14 @@ class scheduler {
     return n;
   }
 
-  /// Runs until all targets are done: what they need, or anything that may run.
+  /// Runs until all targets are finished: what they need, or anything that may run.
   void finish(std::vector<std::shared_ptr<node>> const& targets, bool anything) {
     mark(targets);
     while (node* n = choose(anything)) run(*n);
     tidy();
   }
-  /// Runs some pieces of what the target needs, if it isn't done: a device gets on with its work while the host polls.
+  /// Runs some pieces of what the target needs, if it is not finished: a device continues its work while the host
+  /// polls.
   void poll(std::shared_ptr<node> const& target) {
     mark({target});
     for (std::uint32_t left = 1 + random_below(random_, 16); left > 0; --left)
@@ -69,7 +70,7 @@ class scheduler {
 
   std::vector<std::shared_ptr<node>> const& pending() const { return pending_; }
 
-  /// After an error nothing runs any more.
+  /// Nothing runs after an error.
   void abandon() {
     for (auto& n : pending_) {
       n->done = true;
@@ -136,7 +137,7 @@ class scheduler {
   }
 
   std::uint64_t random_;
-  double clock_ = 0;  // milliseconds: by the costs that the pieces claim, so that timings are the same in every run
+  double clock_ = 0;  // milliseconds, by the costs that the pieces claim, so that timings are the same in every run
   std::vector<std::shared_ptr<node>> pending_;
   std::vector<node*> ready_;
 };

@@ -14,9 +14,9 @@
 
 namespace dsl_test::simulated {
 
-/// Library work with a workspace runs in two pieces: the first fills the workspace, the second expects to find it as
-/// it was left. Between them other streams get their turn, so two that share a workspace show up: `spoil` runs instead
-/// of `compute`, and the misuse is noted. `expect` throws where memory isn't there.
+/// Queues library work with a workspace, as two pieces: the first fills the workspace, the second expects to find it
+/// unchanged. Other streams may run in between, so two that share a workspace are detected: `spoil` runs instead of
+/// `compute`, and the misuse is recorded. `expect` throws if memory is not there.
 inline cudaError_t enqueue_with_workspace(state& s, stream& q, char const* what, double milliseconds, void* workspace,
                                           std::size_t bytes, std::function<void()> expect,
                                           std::function<void()> compute, std::function<void()> spoil,
