@@ -11,17 +11,18 @@ struct shape {
 
   friend constexpr bool operator==(shape const&, shape const&) = default;
 
-  /// Elements of one sample: shape{96, 32, 32}.size() == 98'304; the largest number there is where they are more.
+  /// Returns the elements of one sample, shape{96, 32, 32}.size() == 98'304, or the largest long long if there are
+  /// more.
   constexpr long long size() const {
     constexpr long long most = 0x7fffffffffffffffLL;
     return area() > 0 && channels > most / area() ? most : channels * area();
   }
-  /// Pixels of one channel: shape{96, 32, 32}.area() == 1'024.
+  /// Returns the pixels of one channel: shape{96, 32, 32}.area() == 1'024.
   constexpr long long area() const { return 1LL * height * width; }
   constexpr bool is_flat() const { return height == 1 && width == 1; }
 };
 
-/// Whether each of two shapes has as many channels as the other or one, and the same height and width or one pixel.
+/// Whether two shapes can be broadcast: their channels are equal or one of them is 1, and likewise their pixels.
 constexpr bool broadcasts(shape const& a, shape const& b) {
   bool const channels = a.channels == b.channels || a.channels == 1 || b.channels == 1;
   return channels && ((a.height == b.height && a.width == b.width) || a.is_flat() || b.is_flat());
@@ -33,7 +34,7 @@ constexpr shape broadcast(shape const& a, shape const& b) {
 }
 
 namespace literals {
-/// 256_MiB == 268'435'456, for budgets in static_assert.
+/// Binary units for budgets in static_assert: 256_MiB == 268'435'456.
 consteval long long operator""_KiB(unsigned long long n) { return static_cast<long long>(n) << 10; }
 consteval long long operator""_MiB(unsigned long long n) { return static_cast<long long>(n) << 20; }
 consteval long long operator""_GiB(unsigned long long n) { return static_cast<long long>(n) << 30; }

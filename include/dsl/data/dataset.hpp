@@ -58,7 +58,7 @@ struct dataset {
   std::uint8_t const* pixels(std::int64_t i) const;
   int label(std::int64_t i) const { return storage->labels[static_cast<std::size_t>(begin + i)]; }
 
-  /// "frog" for label 6 of CIFAR-10; "6" where the data set gives no names.
+  /// Returns a class's name: "frog" for label 6 of CIFAR-10, or "6" if the data set has no names.
   std::string class_name(int label) const;
 
   /// Returns samples first .. first+count-1 as a data set with the same mean and deviation.

@@ -68,13 +68,15 @@ class engine {
  public:
   virtual ~engine() = default;
 
-  /// Can prepare_resident() work with these? Of several engines that train together all are asked before one begins.
+  /// Whether prepare_resident() can keep such data. If several engines train together, all are asked before one begins.
   virtual bool keeps(dataset const&, augmentation const&) const { return false; }
-  /// For training on batches that the engine fetches itself, from a data set it keeps beside the network: gathered in
-  /// the loader's order (or as they come, without shuffle), augmented, mean-subtracted, with its labels. Returns a
-  /// program whose runs take no pictures and no labels, or -1 where it doesn't keep them: the caller brings each batch.
+  /// Prepares training on batches that the engine fetches itself, from a copy of the data set on the device: gathered
+  /// in the loader's order (or the stored one, without shuffle), augmented, mean-subtracted, with labels. Returns a
+  /// program whose runs take no pictures and no labels, or -1 if the engine does not keep such data and the caller must
+  /// provide each batch.
   virtual int prepare_resident(dataset const&, augmentation const&, batch_part, bool /*shuffle*/) { return -1; }
-  /// Such a program's next run takes batch `step` of epoch `epoch`, both from 0, the ones after it what follows.
+  /// Makes such a program's next run take batch `step` of epoch `epoch`, both from 0, and later runs the following
+  /// batches.
   virtual void start_epoch(int /*program*/, int /*epoch*/, std::int64_t /*step*/) {}
 
   /// Builds a plan's primitives and memory, and returns the program's number; equal arguments give the same number. The

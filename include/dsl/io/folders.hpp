@@ -27,7 +27,7 @@ template <class F>
     return true;
   } catch (executor_error const&) {
     throw;
-  } catch (std::exception const& e) {  // a writer of one's own throws what it likes
+  } catch (std::exception const& e) {  // a custom writer may throw anything
     if (!std::exchange(warned, true))
       on_warning(message({e.what(), "; training goes on, and tries again the next time"}).c_str());
     return false;

@@ -20,7 +20,7 @@ constexpr node const& last_of(graph_view const& g) {
 /// user's to know.
 constexpr bool gives_probabilities(graph_view const& g) { return facts_of(last_of(g)).gives_probabilities; }
 
-/// binary_crossentropy takes each output for a probability of its own.
+/// Whether each output is a probability of its own, as binary_crossentropy requires.
 constexpr bool gives_shares(graph_view const& g) {
   node const& last = last_of(g);
   return gives_probabilities(g) || (last.kind == op::activation && last.function == function::sigmoid);

@@ -89,7 +89,7 @@ class recording {
     enqueue([&e, s = stream()] { e.record(s); });
     return {&e, current_};
   }
-  /// Returns to the engine's own stream, after all work on both queues.
+  /// Continues on the engine's own stream, after all work on both queues.
   void join() {
     queue_ = 0;
     if (!joined_) order(parts.second, parts.stream);

@@ -26,14 +26,14 @@ class tower_meetings {
     r_.enqueue([&e = r_.parts] { e.link->turn.order(e.stream, e.link->aside.get()); });
     return r_.parts.link->aside.get();
   }
-  /// Waits for all work begun with fork().
+  /// Makes later steps wait for all work begun with fork().
   void join() {
     meet();
     if (!forked_) return;
     forked_ = false;
     r_.enqueue([&e = r_.parts] { e.link->turn.order(e.link->aside.get(), e.stream); });
   }
-  /// Waits for what began on the engine's own stream.
+  /// Makes later steps wait for what began on the engine's own stream.
   void meet() {
     if (meetings_.empty()) return;
     r_.cut([all = std::move(meetings_)] {

@@ -24,7 +24,7 @@ class tower_steps {
     if (r_.made.stage_map) widen(begin, count, aside);
     towers_.sum(r_.parts.arena.gradients() + begin, count, aside);
   }
-  /// Waits until gradients are summed, and updates the running moments.
+  /// Makes the update wait for summed gradients, and updates the running moments.
   [[gnu::cold]] void before_update() {
     if (moments_ && !exchanged_) exchange_moments(towers_.fork());
     towers_.join();
