@@ -159,6 +159,7 @@ struct network : rules::explain<detail::judged<Input, Layers...>::why.broken, de
   /// The types of the constants below: dsl::shape and long long. In a broken network they compare equal to anything.
   using constants = rules::constants<is_sound>;
 
+  /// The shapes of the input and of the output of one sample.
   static constexpr shape input = graph.view().shape_of(0);
   static constexpr typename constants::shape output{graph.view().shape_of(graph.view().result())};
   /// The number of parameters as Keras counts them: trainable ones and the running statistics of batch_norm.
@@ -177,6 +178,8 @@ struct network : rules::explain<detail::judged<Input, Layers...>::why.broken, de
   static constexpr typename constants::count training_bytes(int batch, target to = {}, int optimizer_slots = 1) {
     return bytes({batch, mode::training, to, optimizer_slots});
   }
+  /// Returns the bytes of the inference arena: parameters, running statistics, activations. A batch below 1 is an error
+  /// as above.
   static constexpr typename constants::count inference_bytes(int batch, target to = {}) {
     return bytes({batch, mode::inference, to, 0});
   }

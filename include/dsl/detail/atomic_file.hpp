@@ -69,6 +69,7 @@ class atomic_file {
     if (descriptor_ >= 0) ::close(descriptor_);
     if (!temporary_.empty()) ::unlink(temporary_.c_str());
   }
+  /// Appends text. Throws file_error, for example if the disk is full.
 
   void write(std::string_view text) {
     while (!text.empty()) {
@@ -77,6 +78,7 @@ class atomic_file {
       if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
     }
   }
+  /// Syncs the file, gives it its name and syncs the folder. Throws file_error; then an existing file is unchanged.
   void commit() {
     if (::fsync(descriptor_) != 0) fail(reason(errno), "free some space, or give another path");
     commit_unsynced();

@@ -62,18 +62,21 @@ constexpr long long forward_macs(graph_view const& g, node const& n) {
   return g.parameters[n.first_parameter].count() * g.output_shape(n).area();
 }
 
+/// Returns the multiply-adds of a forward pass for one sample.
 constexpr long long forward_macs(graph_view const& g) {
   long long macs = 0;
   for (int i = 0; i < g.size.nodes; ++i) macs += forward_macs(g, g.nodes[i]);
   return macs;
 }
 
+/// Returns the number of all parameters, running statistics of batch_norm included, as Keras counts them.
 constexpr long long parameter_count(graph_view const& g) {
   long long count = 0;
   for (int i = 0; i < g.size.parameters; ++i) count += g.parameters[i].count();
   return count;
 }
 
+/// Returns the number of parameters that the optimizer changes.
 constexpr long long trainable_parameter_count(graph_view const& g) {
   long long count = 0;
   for (int i = 0; i < g.size.parameters; ++i)

@@ -77,6 +77,7 @@ struct fault {
   constexpr bool holds() const { return broken == rule::holds; }
 };
 
+/// The number of child indices that a verdict's place has room for.
 inline constexpr int deepest_layer = 24;
 
 /// The first broken rule of a network: the fault, its place as child indices from the network down, and the kind, the

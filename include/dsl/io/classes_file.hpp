@@ -20,6 +20,8 @@ struct picture_classes {
   std::vector<float> mean;         // subtracted from every picture, sample.size() floats; empty: nothing is subtracted
 };
 
+/// Returns a data set's shape, class names and mean. Throws option_error if it also has a deviation, for which the file
+/// has no field.
 [[gnu::cold]] picture_classes classes_of(dataset const& data);
 
 }  // namespace dsl::TYPENET_MODE

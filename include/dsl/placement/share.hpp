@@ -13,6 +13,7 @@ struct device_share {
   long long bytes = 0;
 };
 
+/// Returns a device's share of a network with this plan.
 constexpr device_share share_of(graph_view const& g, plan const& p, int device) {
   device_share share;
   for (int n = 0; n < g.size.nodes; ++n) {

@@ -51,6 +51,7 @@ struct any_metric {
   double (*of)(epoch_record const&) = nullptr;
 };
 
+/// Returns a metric's type as a value.
 template <metric M>
 constexpr any_metric metric_value() {
   return {M::name, M::more_is_better, M::of_validation, [](epoch_record const& e) -> double { return M::of(e); }};
