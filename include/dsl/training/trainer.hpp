@@ -57,8 +57,8 @@ class trainer {
   double learning_rate() const { return learning_rate_; }
   /// Sets the learning rate of the next step, also during a run, where callbacks may instead set run.learning_rate.
   /// Throws option_error if it is negative or not finite.
-  /// Returns the seed given to compile().
   void set_learning_rate(double rate);
+  /// Returns the seed given to compile().
   std::uint64_t seed() const { return engine_->options().seed; }
   /// Returns the number of steps trained so far, over all calls.
   std::uint64_t steps() const { return step_; }
