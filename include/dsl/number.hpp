@@ -15,8 +15,8 @@ struct number {
 namespace detail {
 
 /// Returns the template argument at a position, or the default if fewer are given. Layers take such arguments as a pack
-/// because compilers print a pack as it was written, batch_norm<>, but fill in default arguments: batch_norm<0.99,
-/// 0.001>.
+/// because compilers print a pack as it was written, batch_norm<>, but fill in default arguments:
+/// batch_norm<0.99, 0.001>.
 template <number... Given>
 constexpr double number_at(int position, double otherwise) {
   double const all[] = {Given.value..., 0};

@@ -27,8 +27,8 @@ struct window_part {
   int first = 0;
   int last = 0;
 };
-/// Returns the part of window number `place` inside a picture of `input` rows. window_part_of(0, 3, 2, 1, 8) -> {-1, 1,
-/// 3}: the first window of 3 rows begins in one row of padding.
+/// Returns the part of window number `place` inside a picture of `input` rows. window_part_of(0, 3, 2, 1, 8) ->
+/// {-1, 1, 3}: the first window of 3 rows begins in one row of padding.
 constexpr window_part window_part_of(int place, int size, int stride, int before, int input) {
   int const begin = place * stride - before;
   return {begin, begin < 0 ? -begin : 0, size < input - begin ? size : input - begin};

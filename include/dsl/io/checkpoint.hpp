@@ -61,9 +61,9 @@ namespace dsl::TYPENET_MODE {
 /// bytes are not a whole checkpoint of such a training. `name` is the file's, for messages.
 [[gnu::cold]] saved_run restore_run(trainer& t, std::string const& bytes, std::string const& name);
 
-/// Restores a trainer from a checkpoint after an epoch and returns the history: continue with fit(..., {.initial_epoch
-/// = past.epochs.size()}). Only backup_and_restore can use one within an epoch, and the state of callbacks. Throws
-/// file_error if epochs that .initial_epoch skipped are missing from the history.
+/// Restores a trainer from a checkpoint after an epoch and returns the history: continue with
+/// fit(..., {.initial_epoch = past.epochs.size()}). Only backup_and_restore can use one within an epoch, and the state
+/// of callbacks. Throws file_error if epochs that .initial_epoch skipped are missing from the history.
 [[gnu::cold]] history restore(trainer& t, std::string const& bytes, std::string const& name);
 
 /// Writes a checkpoint to a file. Throws file_error, whose message begins with `kind`, and leaves an existing file as

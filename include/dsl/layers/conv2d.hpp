@@ -99,11 +99,11 @@ constexpr value lower_conv2d(builder& b, value in, int filters, conv2d_arguments
 }  // namespace detail
 
 /// Cross-correlation with Filters kernels over all input channels, plus a bias. The numbers after Filters are the
-/// kernel's height and width (equal if only one is given) and the stride, followed by padding and groups: conv2d<64,
-/// 3>, conv2d<64, 3, 3, 2, padding::valid>. Instead, or after the first numbers, options can be named: kernel<H, W>,
-/// stride<S>, pad<...> or padding, groups<G>, bias<false>. Groups split channels and filters into as many equal parts,
-/// and each filter sees only its own part; with as many groups as channels it is a depthwise convolution. Kernels are
-/// initialised from Glorot's uniform distribution, biases with 0.
+/// kernel's height and width (equal if only one is given) and the stride, followed by padding and groups:
+/// conv2d<64, 3>, conv2d<64, 3, 3, 2, padding::valid>. Instead, or after the first numbers, options can be named:
+/// kernel<H, W>, stride<S>, pad<...> or padding, groups<G>, bias<false>. Groups split channels and filters into as many
+/// equal parts, and each filter sees only its own part; with as many groups as channels it is a depthwise convolution.
+/// Kernels are initialised from Glorot's uniform distribution, biases with 0.
 template <int Filters, auto... Options>
 struct conv2d {
   static constexpr value lower(builder& b, value in) {

@@ -30,8 +30,8 @@ template <int Height, int Width = Height>
 inline constexpr option::kernel kernel{Height, Width};
 template <int Step>
 inline constexpr option::stride stride{Step};
-/// Padding: pad<1> is one on each side, as in PyTorch; pad<1, 2> is one above and below, two left and right; pad<0, 0,
-/// 1, 1> is one below and one on the right.
+/// Padding: pad<1> is one on each side, as in PyTorch; pad<1, 2> is one above and below, two left and right;
+/// pad<0, 0, 1, 1> is one below and one on the right.
 template <int Top, int Left = Top, int Bottom = Top, int Right = Left>
 inline constexpr option::pad pad{Top, Left, Bottom, Right};
 

@@ -6,8 +6,8 @@
 
 namespace dsl {
 
-/// The place of a layer, counted from 0: at<3, 0, 1> is child 1 of child 0 of the network's layer 3, and at<3, 0,
-/// 1>::in<inception_module<32, 48>, ...> also names the enclosing modules from the outermost inwards.
+/// The place of a layer, counted from 0: at<3, 0, 1> is child 1 of child 0 of the network's layer 3, and
+/// at<3, 0, 1>::in<inception_module<32, 48>, ...> also names the enclosing modules from the outermost inwards.
 template <int... Path>
 struct at {
   template <class... Modules>

@@ -73,8 +73,8 @@ namespace dsl::TYPENET_MODE {
 ///   dot -Tsvg network.dot -o network.svg
 std::string dot(graph_view const& g, dot_options const& o = {});
 
-/// Returns a network's picture. dot<dsl::replicate<4, model>>() has a frame for the towers, dot<dsl::pipeline<4,
-/// model>>() one for the micro-batches.
+/// Returns a network's picture. dot<dsl::replicate<4, model>>() has a frame for the towers,
+/// dot<dsl::pipeline<4, model>>() one for the micro-batches.
 template <class Network>
   requires is_network<Network>
 std::string dot(dot_options o = {}) {

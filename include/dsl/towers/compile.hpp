@@ -73,8 +73,9 @@ template <class Network>
 
 namespace dsl::TYPENET_MODE {
 
-/// Prepares a network for training on several devices. Throws option_error if there are too few, and if a replicate<G,
-/// ...> is given another number or policy than its own; the defaults, 1 and host_merge, count as not given.
+/// Prepares a network for training on several devices. Throws option_error if there are too few, and if a
+/// replicate<G, ...> is given another number or policy than its own; the defaults, 1 and host_merge, count as not
+/// given.
 template <class Network, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, Towers const& t, compile_options const& o) {
   if constexpr (Network::is_sound)
