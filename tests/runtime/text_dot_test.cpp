@@ -195,6 +195,9 @@ struct odd_op {
   template <class T>
   static void backward(custom_call<T> const&) {}
 };
+struct block : residual<conv2d<4, 3>, relu, conv2d<4, 3>> {};
+struct stage : sequential<block, block, relu> {};
+
 struct two_nodes {
   static constexpr value lower(builder& b, value in) { return relu::lower(b, custom<odd_op>::lower(b, in)); }
 };
@@ -232,6 +235,38 @@ TEST_CASE("dot: the picture of a network with branches", "[dot]") {
 }
 )");
   CHECK(has(dot(model::view(), {.title = "mine"}), "label=\"mine\\n257 parameters"));
+}
+
+TEST_CASE("dot: equal blocks in a row are drawn once", "[dot]") {
+  using model = network<image<3, 8, 8>, conv2d<4, 3>, repeat<3, block>, flatten, dense<2>>;
+  dot_parser const picture(dot<model>());
+  std::vector<std::string> labels;
+  for (auto const& [scope, label] : picture.clusters)
+    if (has(label, "block")) labels.push_back(label);
+  CHECK(labels == std::vector<std::string>{"1 block\n3 equal blocks, to 3"});
+  std::size_t const of_a_block = 4;  // two convolutions, a relu, a sum
+  CHECK(picture.nodes.size() == 2 + of_a_block + 2);
+  CHECK(std::count(picture.edges.begin(), picture.edges.end(), std::pair<std::string, std::string>("n5", "n14")) == 1);
+  CHECK(dot_parser(dot<replicate<2, model>>()).nodes.count("outputs") == 1);
+  CHECK(dot_parser(dot<model>({.collapse = false})).nodes.size() == 2 + 3 * of_a_block + 2);
+}
+
+TEST_CASE("dot: equal blocks within equal blocks, and at the end", "[dot]") {
+  dot_parser const inside(dot<network<image<4, 8, 8>, repeat<2, stage>, flatten, dense<2>>>());
+  std::vector<std::string> labels;
+  for (auto const& [scope, label] : inside.clusters)
+    if (has(label, "equal")) labels.push_back(label);
+  CHECK(labels == std::vector<std::string>{"0 stage\n2 equal blocks, to 1", "0.0 block\n2 equal blocks, to 0.1"});
+  CHECK(inside.nodes.size() == 1 + 5 + 2);
+  dot_parser const last(dot<replicate<2, network<image<4, 8, 8>, repeat<3, block>>>>());
+  CHECK(std::count(last.edges.begin(), last.edges.end(), std::pair<std::string, std::string>("n4", "outputs")) == 1);
+}
+
+TEST_CASE("dot: blocks that are not equal, or that others read, are drawn each", "[dot]") {
+  auto const count = [](std::string const& text) { return dot_parser(text).nodes.size(); };
+  CHECK(count(dot<network<image<4, 8, 8>, sequential<conv2d<4, 3>, relu>, sequential<conv2d<4, 3>, sigmoid>>>()) == 5);
+  CHECK(count(dot<network<image<4, 8, 8>, sequential<conv2d<4, 3>, relu>, sequential<conv2d<4, 5>, relu>>>()) == 5);
+  CHECK(count(dot<network<image<4, 8, 8>, add<block, block>>>()) == 1 + 2 * 4 + 1);  // side by side
 }
 
 TEST_CASE("dot: devices are frames and colours, copies between them are dashed", "[dot]") {

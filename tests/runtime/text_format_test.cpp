@@ -465,7 +465,7 @@ TEST_CASE("no text on a plot runs a command", "[text][plot][hostile]") {
   dsl::history h;
   h.epochs.push_back({});
   using namespace std::string_literals;
-  for (std::string const& end : {"\\\0"s, "\\\n"s, "\0"s, "'\n"s, "\r"s, "\x1b[2J"s, "\xc2\x9b"s, "\xe9"s}) {
+  for (std::string const& end : {"\\"s, "\\\0"s, "\\\n"s, "\0"s, "'\n"s, "\r"s, "\x1b[2J"s, "\xc2\x9b"s, "\xe9"s}) {
     CAPTURE(end);
     dsl::plot_options const texts{
         .title = "a'" + end, .x_label = command + end, .y_label = command + end, .accuracy_label = command + end};

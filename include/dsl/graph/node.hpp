@@ -15,6 +15,8 @@ struct window {
   int stride = 1;
   int pad_top = 0;
   int pad_left = 0;
+
+  friend constexpr bool operator==(window const&, window const&) = default;
 };
 
 /// Whether `all` channels can be split into `groups` equal groups.
@@ -55,6 +57,8 @@ struct node {
   int groups = 1;              // conv2d: number of independent groups of channels
   bool frozen = false;         // the optimizer skips its parameters, and batch_norm uses its running statistics
   bool counts_padding = true;  // avg_pool2d: the mean is over the whole window, padding included
+
+  friend constexpr bool operator==(node const&, node const&) = default;
 };
 
 /// A value that flows between nodes, the output of exactly one of them.

@@ -3,6 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/network.hpp>
+#include <dsl/text/repeated_blocks.hpp>
 #include <dsl/text/summary.hpp>
 
 #include <cstddef>
@@ -17,6 +18,7 @@ struct dot_options {
   std::string title{};    // above the counts of parameters and multiply-adds
   int towers = 1;         // replicate<G, ...> sets it
   int micro_batches = 1;  // pipeline<M, ...> sets it
+  bool collapse = true;   // equal blocks in a row are drawn once, with their number
 };
 
 }  // namespace dsl::TYPENET_MODE
@@ -35,13 +37,16 @@ std::string dot_details(graph_view const& g, node const& n);
 /// no cluster is left and entered again.
 class dot_writer {
  public:
-  explicit dot_writer(graph_view const& g);
+  dot_writer(graph_view const& g, bool collapses);
 
   /// Returns nodes and clusters, each line after `indent` blanks.
   std::string layers(int indent);
 
   /// Returns the edges, dashed if a value goes to another device.
   std::string edges(int indent);
+
+  /// Returns the node that is drawn for another one: of equal blocks, the first one's.
+  int shown(int node) const { return collapses_ ? blocks_.shown(node) : node; }
 
  private:
   static constexpr int nobody = -1, several = -2;
@@ -59,6 +64,8 @@ class dot_writer {
 
   graph_view graph_;
   layer_names names_;
+  repeated_blocks blocks_;
+  bool collapses_;
   std::vector<int> device_;  // per scope: the device of all its nodes
   std::vector<int> open_{};  // the open clusters
   std::string text_{};

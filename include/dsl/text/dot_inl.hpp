@@ -48,8 +48,12 @@ TYPENET_INLINE std::string dot_details(graph_view const& g, node const& n) {
   return text;
 }
 
-TYPENET_INLINE dot_writer::dot_writer(graph_view const& g)
-    : graph_(g), names_(g), device_(static_cast<std::size_t>(g.size.scopes), nobody) {
+TYPENET_INLINE dot_writer::dot_writer(graph_view const& g, bool collapses)
+    : graph_(g),
+      names_(g),
+      blocks_(g),
+      collapses_(collapses),
+      device_(static_cast<std::size_t>(g.size.scopes), nobody) {
   for (int i = 0; i < g.size.nodes; ++i)
     for (int s = g.nodes[i].scope; s >= 0 && g.nodes[i].kind != op::transfer; s = g.scopes[s].parent) {
       int& d = device_[static_cast<std::size_t>(s)];
@@ -60,7 +64,7 @@ TYPENET_INLINE dot_writer::dot_writer(graph_view const& g)
 TYPENET_INLINE std::string dot_writer::layers(int indent) {
   for (int i = 0; i < graph_.size.nodes; ++i) {
     node const& n = graph_.nodes[i];
-    if (n.kind == op::transfer) continue;
+    if (n.kind == op::transfer || shown(i) != i) continue;
     std::vector<int> around;  // the clusters that contain the node, from the outermost
     for (int s = n.scope; s > 0; s = graph_.scopes[s].parent)
       if (!names_.is_one_node(s)) around.insert(around.begin(), s);
@@ -77,8 +81,8 @@ TYPENET_INLINE std::string dot_writer::layers(int indent) {
 TYPENET_INLINE std::string dot_writer::edges(int indent) {
   for (int i = 0; i < graph_.size.nodes; ++i) {
     node const& n = graph_.nodes[i];
-    for (int k = 0; k < n.inputs && n.kind != op::transfer; ++k) {
-      int const from = maker_of(graph_, graph_.input(n, k));
+    for (int k = 0; k < n.inputs && n.kind != op::transfer && shown(i) == i; ++k) {
+      int const from = shown(maker_of(graph_, graph_.input(n, k)));
       int const before = graph_.nodes[from].device;
       line(indent,
            fmt::format("n{} -> n{}{};", from, i,
@@ -113,6 +117,8 @@ TYPENET_INLINE std::string dot_writer::look(node const& n) const {
 
 TYPENET_INLINE void dot_writer::enter(int scope, int indent) {
   std::string what = names_.path(scope) + " " + names_.name(scope);
+  if (int const times = blocks_.count(scope); collapses_ && times > 1)
+    what += fmt::format("\n{} equal blocks, to {}", times, names_.path(blocks_.last(scope)));
   int const device = device_of(scope);
   if (placed() && device >= 0 && device_of(graph_.scopes[scope].parent) == several)
     what += fmt::format("\ndevice {}", device);
@@ -135,7 +141,7 @@ TYPENET_INLINE void dot_writer::line(int indent, std::string const& words) {
 namespace dsl::TYPENET_MODE {
 
 TYPENET_INLINE std::string dot(graph_view const& g, dot_options const& o) {
-  text::dot_writer writer(g);
+  text::dot_writer writer(g, o.collapse);
   bool const framed = o.towers > 1 || o.micro_batches > 1;
   std::string const title = (o.title.empty() ? "" : o.title + "\n") + text::thousands(parameter_count(g)) +
                             " parameters, " + text::thousands(forward_macs(g)) + " multiply-adds a sample";
@@ -164,7 +170,7 @@ TYPENET_INLINE std::string dot(graph_view const& g, dot_options const& o) {
     all += fmt::format(
         "  }}\n  outputs [label=\"outputs, in order\", shape=ellipse, fillcolor=\"#ffffff\"];\n"
         "  batch -> n0;\n  n{} -> outputs;\n",
-        text::maker_of(g, g.result()));
+        writer.shown(text::maker_of(g, g.result())));
   return all + writer.edges(2) + "}\n";
 }
 
