@@ -752,7 +752,7 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   piped.micro_batches = 2;
   device.reset_calls();
   CHECK_THROWS_WITH(cu::engine(device.api(), placed::view(), keras_rules, settings(precision::bf16)),
-                    Catch::Contains("not possible yet; use onednn"));
+                    Catch::Contains("not supported yet; use onednn"));
   CHECK_THROWS_AS(cu::engine(device.api(), small::view(), piped, settings(precision::bf16)), executor_error);
   using gated =
       network<image<3, 8, 8>, conv2d<4, 3>, multiply<identity, global_avg_pool2d>, flatten, dense<3>, softmax>;
@@ -769,7 +769,7 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
                                       std::pair{hanging::view(), "cuda: max_pool2d with padding has no kernel"}})
     CHECK_THROWS_WITH(cu::engine(device.api(), network, keras_rules, settings(precision::bf16)), Catch::Contains(word));
   CHECK(device.calls() == 0);  // whether there is a driver or not
-  CHECK_THROWS_WITH(compile<placed>(cuda{}, sgd{}), Catch::Contains("not possible yet; use onednn"));
+  CHECK_THROWS_WITH(compile<placed>(cuda{}, sgd{}), Catch::Contains("not supported yet; use onednn"));
   {
     cu::engine e(device.api(), small::view(), keras_rules, settings(precision::bf16));
     int const p = e.prepare(mode::training, 4);

@@ -48,9 +48,9 @@ TEST_CASE("a rank that never comes: the others say so in time") {
   });
   CHECK(thrown[1] == "");
   // Who gives up first ends it for the other, too.
-  std::string const first = "nccl: rank 0 of 3: ncclCommInitRankConfig: waited 100 ms for all ranks to come; another ";
-  CHECK_THAT(thrown[0], Contains(first) || Contains("waiting for all ranks to come: remote process"));
-  CHECK_THAT(thrown[0] + thrown[2], Contains("waited 100 ms for all ranks to come"));
+  std::string const first = "nccl: rank 0 of 3: ncclCommInitRankConfig: waited 100 ms for all ranks to join; another ";
+  CHECK_THAT(thrown[0], Contains(first) || Contains("waiting for all ranks to join: remote process"));
+  CHECK_THAT(thrown[0] + thrown[2], Contains("waited 100 ms for all ranks to join"));
   CHECK_THAT(thrown[2], Contains("nccl: rank 2 of 3: ncclCommInitRankConfig: "));
   CHECK(device.calls("ncclCommAbort") == 2);
   CHECK(device.report() == "");
@@ -62,7 +62,7 @@ TEST_CASE("a start that is given up writes nothing where its communicator was") 
   alignas(nccl_communicator) std::byte room[sizeof(nccl_communicator)];
   nccl_deadlines const at_once{10ms, 10ms, 10ms};
   CHECK_THROWS_WITH(::new (room) nccl_communicator(nccl.api(), nccl.nccl(), make_nccl_id(nccl.nccl()), 0, 2, at_once),
-                    Contains("waited 10 ms for all ranks to come"));
+                    Contains("waited 10 ms for all ranks to join"));
   std::fill(std::begin(room), std::end(room), std::byte{7});  // somebody else's now
   nccl.let_aborts_end();
   nccl.wait_until_quiet();

@@ -60,7 +60,7 @@ TEST_CASE("cuda towers with NCCL: who can't be made tells the others before they
       },
       [](int) {});
   CHECK_THAT(said[1], Contains("device must be 0 to 2; found 17"));
-  for (std::size_t r : {0U, 2U}) CHECK_THAT(said[r], Contains("rank 1 of 3 failed before the devices met"));
+  for (std::size_t r : {0U, 2U}) CHECK_THAT(said[r], Contains("rank 1 of 3 failed before the devices synchronised"));
   CHECK(seconds_since(start) < 10);
   CHECK(all.device.report() == "");
 }

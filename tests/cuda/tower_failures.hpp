@@ -126,7 +126,7 @@ inline void check_retry(simulated_device& device, cu::api const& a, cu::device_c
       CHECK_THAT(said, Catch::Contains(call));  // what failed, not that a tower heard of it
       CHECK(graphs() == each);
       if (collectives && call == "cudaLaunchKernel") {  // while others wait for the collective recorded next
-        CHECK_THROWS_WITH(e->prepare(mode::training, 3), Catch::Contains("make the engines anew"));
+        CHECK_THROWS_WITH(e->prepare(mode::training, 3), Catch::Contains("create the engines again"));
         continue;
       }
       int const program = e->prepare(mode::training, 3);
@@ -177,7 +177,7 @@ inline void check_broken_step(simulated_device& device, cu::api const& a, cu::de
   CHECK_THROWS_WITH(e->run(program, data.view(2, 0.01)), Catch::Contains("failed in an earlier step"));
   if (!collectives) return;
   // what the others have got of the sums nobody knows
-  auto const refused = Catch::Contains("an earlier step failed, on this device or another; make the engines anew");
+  auto const refused = Catch::Contains("an earlier step failed, on this device or another; create the engines again");
   for (int i = 0; i < 2; ++i) {
     std::vector<float> any(1000);
     CHECK_THROWS_WITH(e->at(i).metrics(program), refused);

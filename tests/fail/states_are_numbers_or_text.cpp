@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: state: a variable must be a number, an enumeration, an array of them, a std::string, or a std::vector of float or double; give each member of others a key of its own, or keep others as text
+// EXPECT: state: a variable must be a number, an enumeration, an array of them, a std::string, or a std::vector of float or double; save each member of another type under its own key, or save it as text
 // EXPECT-RE: states_are_numbers_or_text<.*(string_view|word).*(false|\(bool\)0|0)
 // Restored in another process, a view would point to where its text was in this one.
 #include <dsl/callbacks.hpp>

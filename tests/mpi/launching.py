@@ -54,7 +54,7 @@ class Job:
         """Without what onednn says on processors without AVX2."""
         file.seek(0)
         lines = file.read().decode(errors="replace").splitlines(keepends=True)
-        return "".join(line for line in lines if not line.startswith("[WARNING] onednn: no fast kernel fits"))
+        return "".join(line for line in lines if not line.startswith("[WARNING] onednn: there is no fast kernel for"))
 
     def ranks(self):
         """{rank: pid} of its processes that live: those whose environment the mpirun with our pid has made."""

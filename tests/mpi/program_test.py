@@ -122,7 +122,7 @@ class Program(unittest.TestCase):
                 _, err = self.run_in("a", tiny, 1, variables)
                 self.assertRegex(err, f"^error: rank {rank}: mpi: the launcher says that this is rank {rank}.* but MPI knows of no other; ")
                 if rank == "0":
-                    self.assertRegex(err, "rank 0 of 2,.* where it is to run by itself unset (PMI|PMIX)_RANK$")
+                    self.assertRegex(err, "rank 0 of 2,.* to run it as a single process, unset (PMI|PMIX)_RANK$")
                 self.assertEqual(len(err.splitlines()), 1)
                 self.assertEqual(self.files("a"), [])
         # what is no launch: a job's script, that has room for tasks; one process that may find others
@@ -230,7 +230,7 @@ class Program(unittest.TestCase):
         self.interrupted("a", [program, *averages], 3)
         state = (self.here / "a/plot.svg.checkpoint").read_bytes()
         for arguments, said in ((["--swa", "2"], "'s average has the start_from_epoch 1, this one has 2; "),
-                                ([], " is of a run whose weights were averaged; ")):
+                                ([], " is from a run with averaged weights; ")):
             _, err = self.run_in("a", [program, *SMALL, "--epochs", "12", *arguments, "--resume"], code=1)
             self.assertIn(f"error: checkpoint: plot.svg.checkpoint{said}", err)
             self.assertEqual((self.here / "a/plot.svg.checkpoint").read_bytes(), state)
@@ -303,7 +303,7 @@ class Program(unittest.TestCase):
         flipped[len(good) // 2] ^= 1
         for bytes_, words in ((b"", "must begin as typenet's checkpoints do"), (b"x" * 200, "must begin as typenet's"),
                               (good[:100], "must have"), (good[:-1], f"must have {len(good)} bytes; found {len(good) - 1}: it is cut short or damaged"),
-                              (good + b"x", "must have"), (bytes(flipped), "is damaged: its checksum does not fit")):
+                              (good + b"x", "must have"), (bytes(flipped), "is damaged: its checksum is wrong")):
             path.write_bytes(bytes_)
             _, err = self.run_in("a", [*command, "--resume"], 1)
             self.assertIn("error: checkpoint: plot.svg.checkpoint " + words, err)

@@ -98,13 +98,13 @@ class Refused(unittest.TestCase):
                                   ("the optimizer: adam and sgd", "optimizer=adamw"),
                                   ("the norm that gradients are clipped to: 2", "clip_norm=2"),
                                   ("the value that gradients are clipped to: 0.5", "clip_value=0.5"),
-                                  ("whether pictures are shuffled", "shuffle=0"), ("the augmentation", "augment=1"),
+                                  ("whether the data is shuffled", "shuffle=0"), ("the augmentation", "augment=1"),
                                   ("the number of training pictures: 61 and 60", "size=61"),
                                   ("the training pictures", "pictures=1"), ("the training pictures", "mean=1"),
                                   ("the number of validation pictures: 24 and 25", "validation=24"),
                                   ("the number of validation pictures: 0 and 25", "validation=0"),
-                                  ("how the towers cut a batch: 1 and 0", "merge=all_reduce"),
-                                  ("what becomes of the towers' moments", "synchronized=1"),
+                                  ("how the towers split a batch: 1 and 0", "merge=all_reduce"),
+                                  ("how the towers' moments are merged", "synchronized=1"),
                                   ("the parameters", "parameter=2")):
             with self.subTest(words):
                 self.refused(words, *differing)
@@ -198,7 +198,7 @@ class Callbacks(unittest.TestCase):
             mine = [f"backup={folder}/state", "epochs=3"]
             finished([program, "towers=2", *mine, "kill=6"])
             _, err = self.train(mpirun((3, program, *mine, "batch=12")))
-            self.assertEqual(err.count("is of 2 towers, this training has 3"), 1, err)
+            self.assertEqual(err.count("is of 2 towers, this one has 3"), 1, err)
             self.assertEqual(err.count("it goes on, but not to the same bits"), 1, err)
 
     def test_early_stopping(self):

@@ -128,11 +128,11 @@ TEST_CASE("a file is synced before it is renamed, and its folder after that", "[
   CHECK(w.seen[1].path_was == "after");
 }
 
-TEST_CASE("no output has a name that the next writer would remove", "[files][hostile]") {
+TEST_CASE("no output has a name that is reserved for temporary files", "[files][hostile]") {
   temporary_directory const here;
   std::string const path = here / "plot.png.1-0.typenet.tmp";
   CHECK(has(thrown<dsl::file_error>([&] { dsl::atomic_file{path, "weights"}; }),
-            "found a name that the next writer would remove; give another name"));
+            "found a name that is reserved for temporary files; give another name"));
   CHECK(fs::is_empty(here.path));
 }
 
@@ -142,8 +142,8 @@ TEST_CASE("a disk that fails after the rename is a warning; a folder that can't 
   for (int code : {EIO, ENOSPC, EDQUOT}) {
     int const next = next_descriptor();
     auto const said = warnings([&] { file_then_folder(replace(path, path, code), path, here.path.string()); });
-    CHECK(said == std::vector{"test: " + path + " is written, but its folder could not be synced: " +
-                              std::generic_category().message(code) + "; it may be lost with the power"});
+    CHECK(said == std::vector{"test: " + path + " was written, but its folder could not be synced: " +
+                              std::generic_category().message(code) + "; a power failure may lose it"});
     CHECK(next_descriptor() == next);
     CHECK(std::distance(fs::directory_iterator(here.path), {}) == 1);
   }

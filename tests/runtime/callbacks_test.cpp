@@ -86,7 +86,7 @@ TEST_CASE("monitors: what this run does not have is known before its first step"
   trainer t = toy::compiled();
   std::string const said = thrown<option_error>([&] { toy::fit(t, 2, {early_stopping<val_accuracy>()}, false); });
   CHECK(said ==
-        "early_stopping: its monitor is val_acc, and this run has no validation data; give fit .validation, or watch "
+        "early_stopping: its monitor is val_acc, but this run has no validation data; give fit .validation, or monitor "
         "loss or acc");
   CHECK(t.steps() == 0);
   CHECK(toy::fit(t, 1, {early_stopping<train_loss>()}, false).epochs.size() == 1);
@@ -501,7 +501,7 @@ TEST_CASE("a callback's state: what it saves is what it gets", "[callbacks]") {
   CHECK((c.n == 0 && c.word == "a"));
   float narrow = 0;
   CHECK(thrown<file_error>([&] { restored("best", narrow); }) ==
-        "x's counter 0 has 8 bytes of best; expected 4; it is another program's: start without");
+        "x's counter 0 has 8 bytes of best; expected 4; it is from another program: start without it");
   CHECK(has(thrown<file_error>([&] { restored.same("word", "other"); }),
             "has the word several words, this one has other"));
   for (std::size_t size = 0; size < saved.bytes().size(); ++size) {  // cut short: never read beyond

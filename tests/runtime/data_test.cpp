@@ -146,10 +146,10 @@ TEST_CASE("a data set's views share its memory", "[data]") {
   REQUIRE(data.first(0).size == 0);
   require_error<dsl::option_error>(
       [&] { data.first(11); },
-      {"dataset: a part must lie within its 10 pictures; found 11 from picture 0 on; ask for fewer"});
+      {"dataset: a subset must be within the 10 samples; found 11 samples from sample 0; ask for fewer"});
   require_error<dsl::option_error>([&] { view.subset(2, 2); }, {"its 3 pictures; found 2 from picture 2 on"});
-  require_error<dsl::option_error>([&] { data.subset(-1, 2); }, {"found 2 from picture -1 on; ask for others"});
-  require_error<dsl::option_error>([&] { data.first(-2); }, {"found -2 from picture 0 on; ask for 0 or more"});
+  require_error<dsl::option_error>([&] { data.subset(-1, 2); }, {"found 2 samples from sample -1; ask for others"});
+  require_error<dsl::option_error>([&] { data.first(-2); }, {"found -2 samples from sample 0; ask for 0 or more"});
 }
 
 TEST_CASE("a data set refuses what doesn't fit", "[data]") {
@@ -170,7 +170,8 @@ TEST_CASE("a data set whose bytes are more than any number refuses them", "[data
                 {"65536 pictures of 281474976710656 bytes; found 0 bytes"});
   require_error([&] { dsl::in_memory_dataset({most, most, most}, 1, {}, {0, 0, 0}); }, {"3 pictures of 9223372036854"});
   for (dsl::shape const none : {dsl::shape{0, 4, 4}, {-1, -4, 4}, {1, -1, -1}})
-    require_error([&] { dsl::in_memory_dataset(none, 1, bytes_of(16, 0), {0}); }, {"must have a pixel; found "});
+    require_error([&] { dsl::in_memory_dataset(none, 1, bytes_of(16, 0), {0}); },
+                  {"must have at least one number; found "});
   std::int64_t const all = std::numeric_limits<std::int64_t>::max();
   require_error(
       [&] { dsl::make_dataset({1, 1, 1}, 1, {{{nullptr, 1, all}, {nullptr, 1, all}, {nullptr, 1, 2}}, {}, {}, {}}); },
@@ -530,7 +531,7 @@ TEST_CASE("a small file that is cut short after it was opened ends no program", 
   fs::resize_file(path, 1000);
   REQUIRE(std::string(file.data(), file.data() + file.size()) == content);
   std::vector<char> bytes(opened.size());
-  require_error([&] { opened.read(bytes.data(), bytes.size()); }, {"test: ", path, "became shorter while it was read"});
+  require_error([&] { opened.read(bytes.data(), bytes.size()); }, {"test: ", path, "was truncated while it was read"});
 }
 
 TEST_CASE("a mapped file", "[cifar10]") {

@@ -136,7 +136,7 @@ TEST_CASE("keras_h5: activations that are layers, or not, where that changes the
     said = e.what();
   }
   CHECK(
-      said.ends_with("must have 2 layers that are activations; found 0; say .fused_activations = true, or give the "
+      said.ends_with("must have 2 activation layers; found 0; set .fused_activations = true, or give the "
                      "groups"));
   CHECK_NOTHROW(load_keras_h5(t, here / "x", {.fused_activations = true}));
   CHECK_NOTHROW(load_keras_h5(t, here / "x", {.groups = {"layers/conv2d", "layers/conv2d_1", "layers/dense"}}));
@@ -197,7 +197,7 @@ TEST_CASE("keras_h5: other weights than the network's are refused, and nothing c
   refused(made<longer>(), h5::fault::unsuitable_weights, "layers/dense_2/vars/0",
           "\"layers/dense_2/vars/0\"; found 26 of the network's 28 weights");
   refused(made<shorter>(), h5::fault::unsuitable_weights, "layers/batch_normalization_1/vars/0",
-          "weights alone; found \"layers/batch_normalization_1/vars/0\" as well");
+          "weights; found \"layers/batch_normalization_1/vars/0\" as well");
   refused(made<other>(), h5::fault::shape, "layers/conv2d/vars/0", "of [3, 3, 2, 4]; found [3, 3, 2, 3]");
 
   dsl::trainer more = made<longer>();

@@ -89,8 +89,7 @@ TEST_CASE("errors and warnings quote what a file has, without its escapes", "[na
   };
   CHECK(thrown<dsl::file_error>([&] { callback_state_with(evil).same("monitor", "acc"); }) ==
         "checkpoint: run.state's early_stopping 0 has the monitor val_loss\\x1b]0;x\\x07\\x0a[INFO] all is well, this "
-        "one "
-        "has acc; choose the same one, or start without");
+        "one has acc; use the same one, or start without it");
 
   std::string const monitor(1 << 20, '\x1b');  // and not all of it
   callback_state_with(monitor).same("monitor", monitor);
@@ -271,24 +270,24 @@ TEST_CASE("a lock that can't be is an error that says why", "[names]") {
     return thrown<dsl::file_error>([&] { dsl::file_lock const mine(path, "plot"); });
   };
   CHECK(has(refused(here / "missing/plot.png"),
-            "plot.png.lock must be a lock or a name that is free; found No such file"));
+            "plot.png.lock must be a lock file or an unused name; found No such file"));
   fs::create_directory(here / "a.lock");
   CHECK(has(refused(here / "a"), "found Is a directory; remove it"));
   std::ofstream(here / "precious") << "text";
   fs::create_symlink(here / "precious", here / "b.lock");  // whoever may write here must not choose what is emptied
   CHECK(has(refused(here / "b"),
-            "b.lock must be a lock or a name that is free; found Too many levels of symbolic links"));
+            "b.lock must be a lock file or an unused name; found Too many levels of symbolic links"));
   CHECK(contents(here / "precious") == "text");
   REQUIRE(::mkfifo((here / "c.lock").c_str(), 0600) == 0);
   CHECK(has(refused(here / "c"), "found something that is not a regular file"));
   fs::create_hard_link(here / "precious", here / "d.lock");
-  CHECK(has(refused(here / "d"), "found a file with another name, too"));
+  CHECK(has(refused(here / "d"), "found a file with several hard links"));
   CHECK(contents(here / "precious") == "text");
   std::ofstream(here / "e.lock") << "a file of somebody's that only has this name\n";
-  CHECK(has(refused(here / "e"), "found a file that is no lock"));
+  CHECK(has(refused(here / "e"), "found a file that is not a lock"));
   CHECK(has(contents(here / "e.lock"), "somebody's"));
   std::string const notes = "process 1 of my notes on processes\n" + std::string(400, 'x');
   std::ofstream(here / "e.lock") << notes;
-  CHECK(has(refused(here / "e"), "found a file that is no lock"));
+  CHECK(has(refused(here / "e"), "found a file that is not a lock"));
   CHECK(contents(here / "e.lock") == notes);
 }

@@ -202,7 +202,7 @@ TEST_CASE("native: plain loops that take time are named, and warned of once", "[
   });
   CHECK_THAT(e->description(), Catch::Matchers::Contains(", plain loops for load, relu"));
   REQUIRE(warned.size() == 1);
-  CHECK_THAT(warned[0], Catch::Matchers::Contains("native: no fast kernel fits load, relu"));
+  CHECK_THAT(warned[0], Catch::Matchers::Contains("native: there is no fast kernel for load, relu"));
 }
 
 TEST_CASE("native: layer_norm, multiply, and groups have kernels", "[conformance]") {

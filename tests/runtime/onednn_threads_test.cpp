@@ -84,7 +84,7 @@ TEST_CASE("onednn: within a parallel region, where it would wait for ever, it is
         all.step(all.one);
       },
       &s, 2, 0);
-  CHECK(test::has(s.refused, "onednn: it must have its 2 threads; found an OpenMP parallel region"));
+  CHECK(test::has(s.refused, "onednn: it needs its 2 threads; found an OpenMP parallel region"));
   CHECK(s.one.steps() == 1);
   s.step(s.two);
 }

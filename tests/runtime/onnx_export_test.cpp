@@ -346,8 +346,8 @@ TEST_CASE("onnx: what can't be a file is a typed error, and leaves the file that
   trainer custom = drawn_trainer<own>();
   std::string const said = refused<onnx_error>(custom.engine(), {}, here / "x");
   CHECK(
-      said.starts_with("onnx: layer 1.1 (sequential > elementwise) must be made of operators that ONNX has; found "
-                       "\"softplus\", an operation of its own; use typenet's layers there"));
+      said.starts_with("onnx: layer 1.1 (sequential > elementwise) must consist of ONNX operators; found "
+                       "\"softplus\", a custom operation; use typenet's layers"));
   try {
     static_cast<void>(serialize_onnx(custom.engine()));
   } catch (onnx_error const& e) {
@@ -371,9 +371,9 @@ TEST_CASE("onnx: what can't be a file is a typed error, and leaves the file that
 
   trainer t = drawn_trainer<network<image<2, 3, 3>, conv2d<1, 1>>>();
   CHECK(refused<option_error>(t.engine(), {.input = "x", .output = "x"}, here / "x") ==
-        "onnx: each output must have a name of its own; found two \"x\"; choose others for .input, .output or .prefix");
+        "onnx: each output must have a unique name; found two \"x\"; choose others for .input, .output or .prefix");
   CHECK(refused<option_error>(t.engine(), {.input = "0.weight"}, here / "x") ==
-        "onnx: each weight must have a name of its own; found two \"0.weight\"; choose others for .input, .output or "
+        "onnx: each weight must have a unique name; found two \"0.weight\"; choose others for .input, .output or "
         ".prefix");
   CHECK(refused<option_error>(t.engine(), {.output = ""}, here / "x").find("found an empty one") != std::string::npos);
   CHECK(refused<option_error>(t.engine(), {.metadata = {{"a", "1"}, {"a", "2"}}}, here / "x") ==

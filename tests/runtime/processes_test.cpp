@@ -463,7 +463,7 @@ TEST_CASE("processes that evaluate or train on other batches are told so", "[pro
          }))
       CHECK_THAT(s, Contains(differ_in(what)));
   };
-  told("the number of pictures to evaluate: 5 and 4;", [&](trainer& t, int q) { t.evaluate(data.first(4 + q), 64); });
+  told("the number of samples to evaluate: 5 and 4;", [&](trainer& t, int q) { t.evaluate(data.first(4 + q), 64); });
   told("the batch size: 65 and 64;", [&](trainer& t, int q) { t.evaluate(data, 64 + q); });
   told("the batch size: 5 and 4;", [&](trainer& t, int q) { t.train_on_batch(images.data(), labels.data(), 4 + q); });
 }

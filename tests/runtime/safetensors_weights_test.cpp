@@ -230,7 +230,7 @@ TEST_CASE("weights: names of networks of other forms", "[weights]") {
       dsl::weight_layout(
           dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::conv2d<4, 1, 1, 1, dsl::padding::same, 2>>::view(),
           dsl::weight_convention::keras),
-      Catch::Matchers::StartsWith("conv2d: after a flattened picture its groups are of other channels"));
+      Catch::Matchers::StartsWith("conv2d: after a flattened image its groups have other channels"));
   CHECK(names_of<dsl::relu, twice>() == strings{"1.weight", "1.bias", "1.node1.weight", "1.node1.bias"});
 }
 

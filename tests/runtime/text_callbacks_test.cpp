@@ -166,14 +166,14 @@ TEST_CASE("model_checkpoint: what can't be is known before the first step", "[ca
     return said;
   };
   CHECK(has(refused(model_checkpoint<val_accuracy>(here / "x", {.save_best_only = true}), false),
-            "model_checkpoint: its monitor is val_acc, and this run has no validation data"));
+            "model_checkpoint: its monitor is val_acc, but this run has no validation data"));
   CHECK(has(refused(model_checkpoint(here / "x", {.save_best_only = true, .save_freq = every_batches(2)})),
-            "every_batches has no val_loss within an epoch"));
+            "with every_batches there is no val_loss within an epoch"));
   std::string const unknown = refused(model_checkpoint(here / "x.{val_f1}"));
   CHECK(has(unknown, "{val_loss:.2f}, {val_acc:.2f}"));
   CHECK(has(refused(model_checkpoint(here / "x.{val_loss}"), false), "{loss:.2f}, {acc:.2f}"));
-  CHECK(has(refused(model_checkpoint(here / "x.{epoch:q}")), "must be made of text and"));
-  CHECK(has(refused(model_checkpoint(here / "x.{epoch")), "must be made of text and"));
+  CHECK(has(refused(model_checkpoint(here / "x.{epoch:q}")), "may contain only text and"));
+  CHECK(has(refused(model_checkpoint(here / "x.{epoch")), "may contain only text and"));
   for (char const* wide :
        {"x.{epoch:2000000000d}", "{epoch:256}", "x{loss:.2000000000f}", "{loss:0<99999999999999999999.3f}",
         "{epoch:{batch}d}", "{epoch:{}d}"})  // before anything is formatted
@@ -181,7 +181,7 @@ TEST_CASE("model_checkpoint: what can't be is known before the first step", "[ca
               "must have widths that are numbers of at most 255; found "));
   for (char const* narrow : {"20261123-{epoch:02d}", "{{999}}{epoch:7<255d}-300", "{loss:.2f}{{{{1000", "}}9999"})
     CHECK(thrown<option_error>([&] { model_checkpoint{std::string(narrow)}; }) == "nothing");
-  CHECK(has(thrown<option_error>([] { model_checkpoint("x.safetensors"); }), "must have a .writer"));
+  CHECK(has(thrown<option_error>([] { model_checkpoint("x.safetensors"); }), "needs a .writer"));
   CHECK(has(thrown<option_error>([] { model_checkpoint("x.h5", {.writer = [](trainer&, std::string const&) {}}); }),
             ".save_weights_only = true"));
   CHECK_THROWS_AS(every_epochs(0), option_error);
@@ -725,7 +725,7 @@ TEST_CASE("backup_and_restore: what does not fit is refused, and nothing changes
   dataset const data = toy::pictures();
   CHECK(has(thrown<option_error>(
                 [&] { t.fit(data, {.epochs = 4, .batch_size = 12, .callbacks = {backup_and_restore(path)}}); }),
-            "is of the middle of an epoch of 6 batches of 8; this run's have 4 of 12"));
+            "is from the middle of an epoch of 6 batches of 8; those of this run have 4 of 12"));
   trainer u = toy::compiled();
   CHECK(t.steps() == 0);
   CHECK(detail::fingerprint_of(t.engine()) == detail::fingerprint_of(u.engine()));
@@ -739,7 +739,7 @@ TEST_CASE("backup_and_restore: what does not fit is refused, and nothing changes
   CHECK(has(thrown<file_error>([&] { toy::fit(u, 4, {backup_and_restore(here / "weights")}); }),
             "found weights alone, as save_weights writes them"));
   CHECK(exists(here / "weights"));
-  CHECK(has(thrown<file_error>([&] { restore(t, read_checkpoint(path), path); }), "is of the middle of epoch 3"));
+  CHECK(has(thrown<file_error>([&] { restore(t, read_checkpoint(path), path); }), "is from the middle of epoch 3"));
   std::string const good = read_checkpoint(path);
   detail::checkpoint_head head;
   for (auto const& [member, value] : {std::pair(&detail::checkpoint_head::step, std::int64_t{7}),
@@ -758,8 +758,8 @@ TEST_CASE("backup_and_restore: what does not fit is refused, and nothing changes
   std::ofstream(path)
       << "typenet checkpoint 2 and more than enough of bytes, so that it may be one of an earlier version, "
          "which has another layout, and had a shorter head than these here";
-  CHECK(
-      has(thrown<file_error>([&] { toy::fit(u, 4, {backup_and_restore(path)}); }), "is of another version of typenet"));
+  CHECK(has(thrown<file_error>([&] { toy::fit(u, 4, {backup_and_restore(path)}); }),
+            "is from another version of typenet"));
   std::filesystem::remove(path);
 
   scripted::values = {1, 2, 3, 4};
@@ -777,7 +777,9 @@ TEST_CASE("backup_and_restore: what does not fit is refused, and nothing changes
     CHECK(x.fit(data, {.epochs = 4, .batch_size = 12, .callbacks = {backup_and_restore(path)}}).epochs.size() == 4);
   });
   REQUIRE(said.size() == 1);
-  CHECK(has(said[0], "is of epochs of 6 batches of 8; this run's have 4 of 12; it goes on, but not to the same bits"));
+  CHECK(
+      has(said[0],
+          "is from epochs of 6 batches of 8; those of this run have 4 of 12; the run continues, but with other bits"));
 }
 
 namespace {
@@ -862,14 +864,14 @@ TEST_CASE("backup_and_restore: nothing of a forged state is a place, a size or a
   refused(with_head(good, &head::steps, std::uint64_t{1} << 63), {"damaged"});
   for (auto const member : {&head::loss, &head::correct, &head::first_rate, &head::seconds})
     for (double bad : {no_number, std::numeric_limits<double>::infinity()})
-      refused(with_head(good, member, bad), {"what its epoch has come to can't be"});
+      refused(with_head(good, member, bad), {"its totals of the current epoch are impossible"});
   refused(with_head(good, &head::seconds, 1e300),
-          {"what its epoch has come to can't be"});  // would be counted in integers
+          {"its totals of the current epoch are impossible"});  // would be counted in integers
   for (double epoch : {-1.0, 1e9, 1e300, no_number}) {
-    refused(with_record(good, 0, epoch), {"record 0 is of epoch "});
+    refused(with_record(good, 0, epoch), {"record 0 is for epoch "});
     refused(with_record(good, 9, epoch), {"record 1 is of epoch "});
   }
-  refused(with_record(good, 9, 2.0), {"is after epoch 2 and its last record of epoch 3"});
+  refused(with_record(good, 9, 2.0), {"is from after epoch 2 but its last record is of epoch 3"});
 
   std::ofstream(path, std::ios::binary) << good;  // and that is none of its faults
   trainer u = toy::compiled();
@@ -912,9 +914,9 @@ TEST_CASE("a hole that is larger than memory is an error of the file's", "[callb
   std::filesystem::resize_file(log, static_cast<std::uintmax_t>(hole));
   little_memory const limit(rlim_t{1} << 30);
   test::refuses<file_error>([&] { load_weights(t, here / "w"); },
-                            {"checkpoint: " + here / "w must be a readable file; found no room in memory"});
+                            {"checkpoint: " + here / "w must be a readable file; found not enough memory"});
   test::refuses<file_error>([&] { toy::fit(t, 1, {csv_logger(log, {.append = true})}); },
-                            {"csv_logger: " + log + " must be a readable file; found no room in memory"});
+                            {"csv_logger: " + log + " must be a readable file; found not enough memory"});
   CHECK(test::warnings([&] { toy::fit(t, 1, {csv_logger(log)}); }).empty());  // what it writes over it does not read
   CHECK(test::lines(contents(log)).size() == 2);
 }
@@ -1264,7 +1266,7 @@ TEST_CASE("restore: a state without its first epochs is refused by what counts t
   trainer t = toy::compiled(), u = toy::compiled();
   fit(t, 2);
   CHECK(has(thrown<file_error>([&] { restore(u, read_checkpoint(path), path); }),
-            "is after epoch 4 and has 2 of them: its run began with .initial_epoch"));
+            "is from after epoch 4 but has the records of 2: its run began with .initial_epoch"));
   CHECK(u.steps() == 0);
   CHECK(restore_run(u, read_checkpoint(path), path).next.epoch == 4);
   std::filesystem::remove(path);

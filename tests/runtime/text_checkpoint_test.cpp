@@ -371,9 +371,9 @@ TEST_CASE("checkpoint: an average goes on as it was begun, or not at all", "[che
     return "";
   };
   using Catch::Matchers::Contains;
-  CHECK_THAT(said({}), Contains("is of a run whose weights were averaged; give fit .average as that one had it"));
+  CHECK_THAT(said({}), Contains("is from a run with averaged weights; give fit the same .average"));
   CHECK_THAT(said(dsl::weight_average{.start_from_epoch = 2, .every = 4}),
-             Contains("'s average has the start_from_epoch 1, this one has 2; choose the same one"));
+             Contains("'s average has the start_from_epoch 1, this one has 2; use the same one"));
   CHECK_THAT(said(dsl::weight_average{.start_from_epoch = 1, .momentum = 0.5, .every = 4}),
              Contains("'s average has the momentum 1, this one has 0.5"));
   CHECK_THAT(said(dsl::weight_average{.start_from_epoch = 1, .every = 5}), Contains("has the every 4, this one has 5"));
@@ -383,10 +383,10 @@ TEST_CASE("checkpoint: an average goes on as it was begun, or not at all", "[che
     dsl::restore(t, state, path);
     FAIL("restore() took it");
   } catch (dsl::file_error const& e) {
-    CHECK_THAT(e.what(), Contains("whose weights were averaged; go on from it with backup_and_restore"));
+    CHECK_THAT(e.what(), Contains("with averaged weights; resume it with backup_and_restore"));
   }
   CHECK_THROWS_WITH(fit_averaged(t, {dsl::checkpoint_each_epoch{here / "other"}}),
-                    "checkpoint_each_epoch: it can't keep fit's .average; take backup_and_restore");
+                    "checkpoint_each_epoch: it cannot save fit's .average; use backup_and_restore");
   // before the average begins there is none
   CHECK_THROWS_AS(fit_averaged(t, {dsl::backup_and_restore(here / "early"), killed_at(0, 0)}), std::runtime_error);
   dsl::trainer u = made();
@@ -476,11 +476,11 @@ TEST_CASE("checkpoint: one that says another size than it has is not read", "[ch
     return said;
   };
   CHECK(refused() == "checkpoint: " + path + " must have " + std::to_string(size) +
-                         " bytes; found 1099511627776: it is cut short or damaged; start without");
+                         " bytes; found 1099511627776: it is truncated or damaged; start without it");
   std::fstream(path, std::ios::in | std::ios::out | std::ios::binary)
       .seekp(64)
       .write("\xff\xff\xff\xff\xff\xff\xff\xff", 8);
-  CHECK(refused().find("must have sizes and counts that can be") != std::string::npos);  // -1 epochs
+  CHECK(refused().find("must have sizes and counts that are possible") != std::string::npos);  // -1 epochs
 }
 
 TEST_CASE("checkpoint: fingerprints of a later version are refused by that name", "[checkpoint]") {
@@ -534,8 +534,8 @@ TEST_CASE("checkpoint: what is no whole one of this training is refused, and not
 
   dsl::trainer other = made<same_sizes>(), slotless = made(0.0F), slower = made(0.8F), seeded = made(0.9F, 2);
   refused(other, good, "another network's");
-  refused(slotless, good, "of another optimizer, loss, batch_norm or frozen part");
-  refused(slower, good, "of another optimizer, loss, batch_norm or frozen part");
+  refused(slotless, good, "with another optimizer, loss, batch_norm or frozen part");
+  refused(slower, good, "with another optimizer, loss, batch_norm or frozen part");
   refused(seeded, good, "has the seed 1, this training has 2");
   dsl::restore(fresh, good, "good");  // none of that was the trainer's fault
 
@@ -543,7 +543,7 @@ TEST_CASE("checkpoint: what is no whole one of this training is refused, and not
   dsl::trainer wider = made(0.9F, 1, 2);
   auto const warned = dsl::test::warnings([&] { dsl::restore(wider, good, "good"); });
   REQUIRE(warned.size() == 1);
-  CHECK(warned[0].starts_with("checkpoint: good is of 1 towers, this training has 2"));
+  CHECK(warned[0].starts_with("checkpoint: good is of 1 towers, this one has 2"));
 }
 
 TEST_CASE("checkpoint: files that can't be read or written", "[checkpoint]") {

@@ -411,10 +411,9 @@ TEST_CASE("a file appears whole or not at all", "[text][files]") {
   CHECK_THROWS_AS(dsl::check_writable("/dev/null", "test"), dsl::file_error);
   CHECK_THROWS_AS(dsl::check_writable("", "test"), dsl::file_error);
   std::string const message = thrown<dsl::file_error>([&] { dsl::check_writable(here / "no/such/file", "test"); });
-  CHECK(message ==
-        "test: " + (here / "no/such/file") +
-            " must be a file that can be written; found No such file or directory; make the directory first, "
-            "or give another path");
+  CHECK(message == "test: " + (here / "no/such/file") +
+                       " must be a file that can be written; found No such file or directory; create the directory "
+                       "first, or give another path");
 }
 
 TEST_CASE("a history becomes a picture", "[text][plot]") {
@@ -545,7 +544,7 @@ TEST_CASE("a plot that can't be is known before the training, and leaves nothing
   fails(here / "plot", ".png or .svg");
   fails("", "found nothing");
   fails(".png", ".png or .svg");
-  fails(here / "missing/plot.png", "make the directory first");
+  fails(here / "missing/plot.png", "create the directory first");
   fails("/proc/plot.png", "/proc/plot.png must be a file that can be written");
   environment_variable const path("PATH", here.path.c_str());
   fails(here / "plot.png", "apt-get install gnuplot-nox");
@@ -556,7 +555,7 @@ TEST_CASE("a plot that can't be is known before the training, and leaves nothing
   CHECK(has(thrown<dsl::file_error>([&] { dsl::check_plot(here / "plot.png"); }), "204 bytes of it; is the disk full"));
   CHECK_FALSE(fs::exists(here.path / "plot.png"));
   std::ofstream(here / "gnuplot") << "#!/bin/sh\necho $$ >" << (here / "process") << "\nexec /bin/sleep 300\n";
-  CHECK(has(thrown<dsl::file_error>([] { dsl::detail::run_gnuplot("plot x", 1, 2); }), "within 2 s; it had not"));
+  CHECK(has(thrown<dsl::file_error>([] { dsl::detail::run_gnuplot("plot x", 1, 2); }), "within 2 s; it did not"));
   pid_t process = 0;
   std::ifstream(here / "process") >> process;
   REQUIRE(process > 0);

@@ -168,7 +168,7 @@ TEST_CASE("plot_each_epoch: where it fails it says so once, and training goes on
   test::warnings_kept const warned;
   CHECK(toy::fit(t, 4, {plot_each_epoch(here / "run.png", always)}).epochs.size() == 4);
   REQUIRE(test::warnings_kept::said.size() == 1);
-  CHECK(test::warnings_kept::said[0].starts_with("plot: gnuplot 5 or later must draw it; it failed: no ink"));
+  CHECK(test::warnings_kept::said[0].starts_with("plot: gnuplot failed (version 5 or later is needed): no ink"));
   CHECK(contents(here / "run.png").ends_with("1<svg></svg>IEND"));  // the first epoch's
   CHECK(gnuplot.drawn().size() == 5);                               // it tried again
 }

@@ -315,8 +315,8 @@ TEMPLATE_TEST_CASE("towers that can't be are refused with what there is", "[towe
   refused({.count = 1, .devices = {0, 1}},
           "1 tower needs as many devices; found 2 in the list; list 1 or use 2 towers");
   refused({.count = 2, .devices = {0, 0}}, "device 0 is in the list twice; give each tower one of its own");
-  refused({.count = 2, .devices = {0, 4096}}, "tower 1 is to be on device 4096; there ");
-  refused({.count = 1, .devices = {-1}}, "tower 0 is to be on device -1; use 0 or more");
+  refused({.count = 2, .devices = {0, 4096}}, "tower 1 should be on device 4096; there ");
+  refused({.count = 1, .devices = {-1}}, "tower 0 should be on device -1; use 0 or more");
   int const cores = dsl::detail::core_set::available().cores.size();
   if (cores > 0)
     CHECK_THROWS_WITH(make<without>(onednn{.threads = cores + 1}, {.count = 1, .devices = {0}}),
@@ -348,7 +348,7 @@ struct elsewhere final : communicator {
 TEST_CASE("towers: an engine in host memory refuses a group that is not", "[towers]") {
   elsewhere group;
   CHECK_THROWS_WITH(reference{}.make_engine(without::view(), {.group = &group}),
-                    "towers: this group's engines are not in host memory");
+                    "towers: the engines of this group are not in host memory");
 }
 
 namespace {
@@ -379,11 +379,11 @@ struct noted {
 
 TEST_CASE("towers that are too many for their devices are told how many may be", "[towers]") {
   CHECK_THROWS_WITH(noted{.devices_there = 2}.make({.count = 4}),
-                    "towers: 4 towers want devices 0 to 3; there are 0 to 1; use 2 towers or fewer");
+                    "towers: 4 towers need devices 0 to 3; there are 0 to 1; use 2 towers or fewer");
   CHECK_THROWS_WITH(noted{.devices_there = 1}.make({.count = 2}),
-                    "towers: 2 towers want devices 0 to 1; there is 0 alone; use 1 tower");
+                    "towers: 2 towers need devices 0 to 1; there is only device 0; use 1 tower");
   CHECK_THROWS_WITH(noted{.devices_there = 2}.make({.count = 2, .devices = {1, 2}}),
-                    "towers: tower 1 is to be on device 2; there are 0 to 1; choose among them");
+                    "towers: tower 1 should be on device 2; there are 0 to 1; choose among them");
   noted{.devices_there = 3}.make({.count = 2, .devices = {2, 0}});
   CHECK(noted::devices == std::vector<int>{2, 0});
 }
@@ -407,7 +407,7 @@ TEST_CASE("towers on the host stay on the cores that a list of devices says", "[
   }
   // devices are few where each has many cores
   CHECK_THROWS_WITH(noted{.cores_each = all.size()}.make({.count = 2, .devices = {0, 1}}),
-                    Catch::Matchers::Contains("tower 1 is to be on device 1; there is 0 alone, with " +
+                    Catch::Matchers::Contains("tower 1 should be on device 1; there is only device 0, with " +
                                               std::to_string(all.size()) + " of " + std::to_string(all.size()) +
                                               " cores; choose among them, or use fewer threads"));
   CHECK_THROWS_WITH(
@@ -456,7 +456,7 @@ TEST_CASE("a tower that fails ends the step for all, with its own reason, and th
     e->run(program, {b.images.data(), b.labels.data(), 6, 0, 0.1});
     FAIL("went on");
   } catch (executor_error const& error) {
-    CHECK_THAT(error.what(), Catch::Matchers::Contains("failed in an earlier step: batch: it has no labels"));
+    CHECK_THAT(error.what(), Catch::Matchers::Contains("failed in an earlier step: batch: it must have labels"));
   }
 }
 
@@ -530,10 +530,11 @@ TEST_CASE("compile takes towers as a type, as a value, or none", "[towers]") {
   using two = replicate<2, without>;
   CHECK(compile<two>(reference{}, sgd{}, towers{}).engine().replicas() == 2);
   CHECK(compile<two>(reference{}, sgd{}, towers{.count = 2}, {.seed = 5}).seed() == 5);
-  CHECK_THROWS_WITH(compile<two>(reference{}, sgd{}, towers{.count = 3}),
-                    "compile: replicate<2, ...> has its number of towers; found 3 in towers{.count}; leave .count out");
+  CHECK_THROWS_WITH(
+      compile<two>(reference{}, sgd{}, towers{.count = 3}),
+      "compile: replicate<2, ...> already sets the number of towers; found 3 in towers{.count}; leave out .count");
   CHECK_THROWS_WITH(compile<two>(reference{}, sgd{}, towers{.policy = all_reduce}),
-                    Catch::Matchers::Contains("replicate<2, ...> has its policy; found another one"));
+                    Catch::Matchers::Contains("replicate<2, ...> already sets the policy; found another one"));
   CHECK_THROWS_AS(compile<two>(reference{}, sgd{}, towers{.devices = {0}}), option_error);  // the list is looked at
   using even = replicate<3, without, all_reduce>;
   CHECK(compile<even>(reference{}, sgd{}, towers{.count = 3, .policy = all_reduce}).engine().replicas() == 3);

@@ -392,9 +392,9 @@ TEST_CASE("options that make no sense are refused before the first step", "[trai
   dataset bare = data;
   bare.mean = nullptr;
   must_throw<option_error>([&] { t.fit(data, {.batch_size = 8, .validation = &bare}); },
-                           {"same mean", "for the training's alone", "validation.mean = train.mean"});
+                           {"same mean", "for the training data only", "validation.mean = train.mean"});
   must_throw<option_error>([&] { t.fit(bare, {.batch_size = 8, .validation = &data}); },
-                           {"same mean", "for the validation's alone"});
+                           {"same mean", "for the validation data only"});
   dataset const own_mean = toys(20, 2);
   must_throw<option_error>([&] { t.fit(data, {.batch_size = 8, .validation = &own_mean}); },
                            {"same mean", "two different ones", "validation.mean = train.mean"});
@@ -476,12 +476,12 @@ TEST_CASE("pictures without the mean that fit's had are warned of, once", "[trai
   CHECK(test::warnings([&] { t.fit(train, {.batch_size = 8, .validation = &same_numbers}); }).empty());
   CHECK(evaluates(t, same_numbers).empty());
   CHECK(predicts(t, same_numbers).empty());
-  CHECK(evaluates(t, bare) == sentences{"evaluate: the pictures must have the mean subtracted that fit's had; found "
+  CHECK(evaluates(t, bare) == sentences{"evaluate: the data set must have the same mean as that of fit; found "
                                         "none; set test.mean = train.mean"});
   CHECK(evaluates(t, bare).empty());
   CHECK(predicts(t, another).empty());
   t.fit(train, {.batch_size = 8});  // and of another fit again
-  CHECK(predicts(t, another) == sentences{"predict: the pictures must have the mean subtracted that fit's had; found "
+  CHECK(predicts(t, another) == sentences{"predict: the data set must have the same mean as that of fit; found "
                                           "another one; set test.mean = train.mean"});
   t.fit(bare, {.batch_size = 8});
   CHECK(evaluates(t, bare).empty());

@@ -234,10 +234,10 @@ TEST_CASE("a NaN in the data is called that") {
   trainer t = compile<hidden>(reference{}, sgd{.learning_rate = 0.1}, {.loss = loss::mean_squared_error});
   std::vector<float> x(12, 0.5F), y(8, 1.0F);
   y[3] = NAN;
-  refuses<training_error>([&] { t.train_on_batch(x, y); }, {"nan", "value to be learnt", "mend the data"});
+  refuses<training_error>([&] { t.train_on_batch(x, y); }, {"nan", "target value", "correct the data"});
   t = compile<hidden>(reference{}, sgd{.learning_rate = 0.1}, {.loss = loss::mean_squared_error});
   y[3] = 1, x[5] = INFINITY;
-  refuses<training_error>([&] { t.train_on_batch(x, y); }, {"samples", "mend the data"});
+  refuses<training_error>([&] { t.train_on_batch(x, y); }, {"samples", "correct the data"});
   dataset bad = line(8, 2);
   bad.mean = std::make_shared<std::vector<float> const>(std::vector<float>{0, NAN, 0});
   refuses<training_error>([&] { t.fit(bad, {.batch_size = 4}); }, {"epoch 1, batch 1", "mean"});
@@ -375,7 +375,7 @@ TEST_CASE("a table is read, column by column") {
                          {"b,b\n1,3\n", {"one column b"}},
                          {"a,b\n", {"line of data"}},
                          {"", {"line of data"}},
-                         {"b\n1\n", {"column must be left"}},
+                         {"b\n1\n", {"there must be an input column"}},
                          {"a,b\n\"1,2\n", {"quote", "line 2"}}}) {
     INFO(w.text);
     write(w.text);

@@ -108,7 +108,7 @@ TYPENET_INLINE void cifar10::check_classes(dataset const& data, int expected, st
   for (int c = 0; c < 10; ++c)
     if (int const found = counts[static_cast<std::size_t>(c)]; found != expected)
       throw data_error("cifar10: " + files + " must have " + std::to_string(expected) +
-                       " pictures of each class; found " + std::to_string(found) + " of class " + std::to_string(c) +
+                       " images of each class; found " + std::to_string(found) + " of class " + std::to_string(c) +
                        " (" + data.class_name(c) + "); " + detail::fetch_again(again));
 }
 

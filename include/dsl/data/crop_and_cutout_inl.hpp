@@ -94,8 +94,8 @@ TYPENET_INLINE void cutout::check() const {
 namespace dsl::detail::TYPENET_MODE {
 
 TYPENET_INLINE void refuse_order(char const* does, char const* has) {
-  throw option_error(message({"in_order: a policy ", does, " a picture that an earlier one has ", has,
-                              "; give first what moves it, then what flips it, then what cuts it, each once"}));
+  throw option_error(message({"in_order: a policy ", does, " an image that an earlier one has ", has,
+                              "; order the policies as shift, flip, cutout, with at most one of each"}));
 }
 
 TYPENET_INLINE transform then(transform const& before, transform const& next) {

@@ -26,7 +26,8 @@ TYPENET_INLINE csv_table::csv_table(std::string const& path, csv_options const& 
   try {
     find_rows(o);
   } catch (std::bad_alloc const&) {
-    file.fail(message({"no room in memory for the places of its fields, ", sizeof(std::string_view), " bytes each"}));
+    file.fail(
+        message({"not enough memory for the positions of its fields, ", sizeof(std::string_view), " bytes each"}));
   }
 }
 
@@ -55,7 +56,7 @@ TYPENET_INLINE float csv_table::number(std::size_t row, std::size_t column) cons
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() ||
       !isfinite(static_cast<double>(static_cast<float>(value))))
-    fail("must have a number that a float can have as ", names_[column],
+    fail("must have a number in the range of float in column ", names_[column],
          text.empty() ? "an empty field" : excerpt(text), line(row));
   return static_cast<float>(value);
 }
@@ -63,7 +64,7 @@ TYPENET_INLINE float csv_table::number(std::size_t row, std::size_t column) cons
 TYPENET_INLINE void csv_table::fail(char const* must, std::string const& what, std::string const& found,
                                     std::int64_t line) const {
   refuse<data_error>(
-      {"csv: ", path_, " ", must, what, "; found ", found, " in line ", line, "; mend the line or leave it out"});
+      {"csv: ", path_, " ", must, what, "; found ", found, " in line ", line, "; correct the line or remove it"});
 }
 
 TYPENET_INLINE void csv_table::find_rows(csv_options const& o) {
@@ -76,7 +77,8 @@ TYPENET_INLINE void csv_table::find_rows(csv_options const& o) {
       if (o.header) continue;
     }
     if (found != names_.size())
-      fail("must have ", std::to_string(names_.size()) + " fields a line, as the first", std::to_string(found), began_);
+      fail("must have ", std::to_string(names_.size()) + " fields per line, like the first line", std::to_string(found),
+           began_);
     lines_.push_back(began_);
   }
   if (lines_.empty()) refuse<data_error>({"csv: ", path_, " must have a line of data; found none; check the file"});

@@ -28,7 +28,7 @@ TYPENET_INLINE void require_numbers(std::span<float const> numbers, std::int64_t
   for (std::int64_t i = 0; i < found; ++i)
     if (float const x = numbers[static_cast<std::size_t>(i)]; !isfinite(x))
       refuse<data_error>({"dataset: all ", what, " must be finite; found ", static_cast<double>(x), " as number ",
-                          i % each, " of sample ", i / each, "; mend it or leave the sample out"});
+                          i % each, " of sample ", i / each, "; correct it or remove the sample"});
 }
 
 TYPENET_INLINE dataset dataset_of_floats(dsl::shape sample, std::span<float const> numbers, int classes, int values,

@@ -98,17 +98,17 @@ TYPENET_INLINE void batch_loader::check() const {
   auto const need = [&](bool holds, char const* must, std::int64_t found, char const* advice) {
     loader.need(holds, must, found, advice);
   };
-  need(data_.size > 0 && data_.storage, "the data set must have a picture", data_.size, "load one first");
-  need(data_.size <= 0xffffffff, "a data set must have at most 4,294,967,295 pictures", data_.size, "split it");
+  need(data_.size > 0 && data_.storage, "the data set must have at least one sample", data_.size, "load one first");
+  need(data_.size <= 0xffffffff, "a data set must have at most 4,294,967,295 samples", data_.size, "split it");
   need(options_.batch_size > 0, "batch_size must be 1 or more", options_.batch_size, "try 64");
-  need(options_.prefetch >= 0, "prefetch must be 0 or more", options_.prefetch, "try 2, or 0 for no thread");
-  need(options_.threads > 0, "threads must be 1 or more", options_.threads, "prefetch = 0 is how to have none");
+  need(options_.prefetch >= 0, "prefetch must be 0 or more", options_.prefetch, "try 2, or 0 for no threads");
+  need(options_.threads > 0, "threads must be 1 or more", options_.threads, "for none, use prefetch = 0");
   need(options_.part_size < 0 || (options_.part_first >= 0 && options_.drop_last &&
                                   options_.part_first <= options_.batch_size - options_.part_size),
-       "a part must lie within every batch, and the last one be left out where it is short", options_.part_first,
+       "a part must be within every batch, and a short last batch must be dropped", options_.part_first,
        "use the part that the engine asks for");
   need(!options_.drop_last || options_.batch_size <= data_.size,
-       "batch_size must be at most the data set's size where a short batch is dropped", options_.batch_size,
+       "batch_size must be at most the size of the data set if short batches are dropped", options_.batch_size,
        "choose a smaller batch");
   if (data_.mean && static_cast<long long>(data_.mean->size()) != data_.sample.size())
     need(false, "the mean must have one number per pixel", static_cast<std::int64_t>(data_.mean->size()),
@@ -118,11 +118,12 @@ TYPENET_INLINE void batch_loader::check() const {
          "use normalize(train)");
   if (data_.has_classes() && options_.values > 0)
     need(options_.values == data_.classes || (options_.values == 1 && data_.classes == 2),
-         "a class must become as many values as there are classes, or one of two classes one value", options_.values,
+         "a class must become one value per class, or a single value if there are two classes", options_.values,
          "change the last layer or the loss");
   else
-    need(options_.values == 0 || options_.values == data_.values, "batches must bring the values that the data set has",
-         options_.values, "change the last layer or the data");
+    need(options_.values == 0 || options_.values == data_.values,
+         "batches must have as many values per sample as the data set", options_.values,
+         "change the last layer or the data");
 }
 
 TYPENET_INLINE void batch_loader::make(std::int64_t step, slot& s) noexcept try {

@@ -93,8 +93,8 @@ TYPENET_INLINE synthetic synthetic_pictures(std::int64_t train, std::int64_t tes
   constexpr std::int64_t most = 10'000'000;  // 29 GiB
   if (train < 1 || test < 0 || train > most || test > most)
     throw option_error(
-        "synthetic_pictures: there must be 1 to 10,000,000 training and up to 10,000,000 test pictures; found " +
-        std::to_string(train) + " and " + std::to_string(test) + "; ask for 4000 and 1000");
+        "synthetic_pictures: there must be 1 to 10,000,000 training and up to 10,000,000 test images; found " +
+        std::to_string(train) + " and " + std::to_string(test) + "; use, for example, 4000 and 1000");
   constexpr dsl::shape sample{3, 32, 32};
   auto const bytes = static_cast<std::size_t>(sample.size());
   std::vector<std::uint8_t> pixels(static_cast<std::size_t>(train + test) * bytes);

@@ -34,7 +34,7 @@ class atomic_file {
   atomic_file(std::string path, char const* kind) : path_(std::move(path)), kind_(kind) {
     struct stat status{};
     if (path_.empty()) fail("an empty name", "give a file name");
-    if (path_.ends_with(temporary_end)) fail("a name that the next writer would remove", "give another name");
+    if (path_.ends_with(temporary_end)) fail("a name that is reserved for temporary files", "give another name");
     bool const replaces = ::stat(path_.c_str(), &status) == 0;
     if (replaces) {
       if (!S_ISREG(status.st_mode))
@@ -58,7 +58,7 @@ class atomic_file {
     }
     if (descriptor_ < 0) {
       int const code = errno;
-      fail(reason(code), code == ENOENT ? "make the directory first, or give another path"
+      fail(reason(code), code == ENOENT ? "create the directory first, or give another path"
                                         : "give a path in a directory that you may write to");
     }
     if (replaces) ::fchmod(descriptor_, permissions);  // umask may have removed some bits
@@ -133,8 +133,8 @@ class atomic_file {
     int const code = ::fsync(descriptor) == 0 ? 0 : errno;
     ::close(descriptor);
     if (code == EIO || code == ENOSPC || code == EDQUOT)
-      on_warning((std::string(kind_) + ": " + path_ + " is written, but its folder could not be synced: " +
-                  reason(code) + "; it may be lost with the power")
+      on_warning((std::string(kind_) + ": " + path_ +
+                  " was written, but its folder could not be synced: " + reason(code) + "; a power failure may lose it")
                      .c_str());
   }
   void remove_stale() const {

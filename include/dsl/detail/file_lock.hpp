@@ -58,7 +58,7 @@ class file_lock {
   [[gnu::cold]] file_lock(std::string const& path, char const* kind) : path_(path + ".lock"), owner_(::getpid()) {
     auto const fail = [&](std::string const& found) {
       if (descriptor_ >= 0) ::close(descriptor_);
-      throw file_error(std::string(kind) + ": " + path_ + " must be a lock or a name that is free; found " + found +
+      throw file_error(std::string(kind) + ": " + path_ + " must be a lock file or an unused name; found " + found +
                        "; remove it, or give another path");
     };
     while (true) {
@@ -69,20 +69,20 @@ class file_lock {
       struct stat status{};
       if (::fstat(descriptor_, &status) != 0) fail(std::generic_category().message(errno));
       if (!S_ISREG(status.st_mode)) fail("something that is not a regular file");
-      if (status.st_nlink > 1) fail("a file with another name, too");
+      if (status.st_nlink > 1) fail("a file with several hard links");
       if (detail::lock_named_file(descriptor_, path_)) break;
       if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         std::string const who = text();
         ::close(descriptor_);
         throw file_error(std::string(kind) + ": " + path + " must be written by one run at a time; found " +
                          (who.empty() ? "another process" : who) +
-                         " at it; wait until that one ends, or give another path");
+                         " writing it; wait until that one ends, or give another path");
       }
       ::close(descriptor_);  // its previous owner has removed its name
     }
     struct stat status{};
     bool const is_lock = ::fstat(descriptor_, &status) == 0 && status.st_size <= longest && text().starts_with(begin);
-    if (status.st_size > 0 && !is_lock) fail("a file that is no lock");
+    if (status.st_size > 0 && !is_lock) fail("a file that is not a lock");
     char host[256] = {};
     ::gethostname(host, sizeof host - 1);
     std::string const mine = begin + std::to_string(owner_) + " of " + host + "\n";

@@ -49,7 +49,7 @@ class input_file {
       ssize_t const n = ::read(descriptor_, at, bytes);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) fail(reason(errno));
-      if (n == 0) fail("one that became shorter while it was read");
+      if (n == 0) fail("a file that was truncated while it was read");
       at += n;
       bytes -= static_cast<std::size_t>(n);
     }
@@ -61,7 +61,7 @@ class input_file {
     try {
       to.resize(before + bytes);
     } catch (std::bad_alloc const&) {
-      fail(message({"no room in memory for its ", bytes, " bytes"}));
+      fail(message({"not enough memory for its ", bytes, " bytes"}));
     }
     read(to.data() + before, bytes);
   }

@@ -15,15 +15,15 @@ TYPENET_INLINE void engine::require_targets(mode m, target_kind targets) const {
   constexpr char const* names[] = {"categorical_crossentropy", "mean_squared_error", "mean_absolute_error", "huber",
                                    "binary_crossentropy"};
   bool const classes = targets == target_kind::classes;
-  detail::refuse<option_error>(
-      {"loss: ", names[static_cast<int>(options_.loss)],
-       classes ? " compares with values; found a class a sample" : " compares with a class a sample; found values",
-       "; give compile() another loss, or the batch other targets"});
+  detail::refuse<option_error>({"loss: ", names[static_cast<int>(options_.loss)],
+                                classes ? " compares with values; found one class per sample"
+                                        : " compares with one class per sample; found values",
+                                "; change the loss in compile() or the targets of the batch"});
 }
 
 TYPENET_INLINE void engine::require_parameter(int k) const {
   if (k < 0 || k >= graph_.size.parameters)
-    detail::refuse<option_error>({"engine: parameters are 0 to ", graph_.size.parameters - 1, "; found ", k});
+    detail::refuse<option_error>({"engine: the parameter must be 0 to ", graph_.size.parameters - 1, "; found ", k});
 }
 
 TYPENET_INLINE void engine::require_slot(int s, int k) const {

@@ -34,10 +34,10 @@ TYPENET_INLINE void backup_and_restore::on_restore(fit_run& run) {
     wrong = e.what();
   }
   if (run.processes) {
-    run.processes->broadcast("why there can be no state", wrong);
+    run.processes->broadcast("why no state can be written", wrong);
     if (!wrong.empty()) throw file_error(wrong);
-    run.processes->broadcast("whether there is a state to go on from", there);
-    run.processes->broadcast("the state to go on from", bytes);
+    run.processes->broadcast("whether there is a state to resume from", there);
+    run.processes->broadcast("the state to resume from", bytes);
   }
   if (there.empty()) return;
   check(run, detail::checkpoint_reader(run.trainer, bytes, path()).head);
@@ -150,14 +150,14 @@ TYPENET_INLINE void backup_and_restore::check(fit_run const& run, detail::checkp
                                         at.step > 0 ? " and a part of the next" : "", " already; this run has ",
                                         run.epochs, "; give it ", at.step > 0 ? "more" : "as many or more"}));
   if (at.batch_size == run.batch_size && at.steps_an_epoch == run.steps) return;
-  std::string const differ = detail::message(
-      {at.steps_an_epoch, " batches of ", at.batch_size, "; this run's have ", run.steps, " of ", run.batch_size});
+  std::string const differ = detail::message({at.steps_an_epoch, " batches of ", at.batch_size,
+                                              "; those of this run have ", run.steps, " of ", run.batch_size});
   if (at.step > 0)
-    throw option_error(detail::message({"backup_and_restore: ", path(), " is of the middle of an epoch of ", differ,
-                                        "; choose the same, or remove the file"}));
+    throw option_error(detail::message({"backup_and_restore: ", path(), " is from the middle of an epoch of ", differ,
+                                        "; use the same, or remove the file"}));
   if (at.batch_size > 0 && run.leads)
-    on_warning(detail::message({"backup_and_restore: ", path(), " is of epochs of ", differ,
-                                "; it goes on, but not to the same bits"})
+    on_warning(detail::message({"backup_and_restore: ", path(), " is from epochs of ", differ,
+                                "; the run continues, but with other bits"})
                    .c_str());
 }
 

@@ -91,15 +91,15 @@ TYPENET_INLINE std::string checkpoint_bytes(trainer& t, checkpoint_head head, hi
 }
 
 TYPENET_INLINE std::string wrong_size(std::size_t expected, std::size_t found) {
-  return expected > 0
-             ? message({"must have ", expected, " bytes; found ", found, ": it is cut short or damaged; start without"})
-             : "must have sizes and counts that can be: it is cut short or damaged; start without";
+  return expected > 0 ? message({"must have ", expected, " bytes; found ", found,
+                                 ": it is truncated or damaged; start without it"})
+                      : "must have sizes and counts that are possible: it is truncated or damaged; start without it";
 }
 
 TYPENET_INLINE char const* advice_for_begin(std::string const& bytes) {
   if (bytes.size() > 8 && bytes[8] == '{') return "this one looks like safetensors: load_safetensors reads it";
   if (bytes.compare(0, 4, "\x89HDF") == 0) return "this one is HDF5: load_keras_h5 reads Keras's weights";
-  return "give another file, or start without";
+  return "give another file, or start without it";
 }
 
 TYPENET_INLINE checkpoint_reader::checkpoint_reader(trainer& t, std::string const& bytes, std::string const& name)
@@ -108,23 +108,23 @@ TYPENET_INLINE checkpoint_reader::checkpoint_reader(trainer& t, std::string cons
   need(bytes.size() >= sizeof own.magic && std::memcmp(bytes.data(), own.magic, version_at) == 0,
        message({"must begin as typenet's checkpoints do; ", advice_for_begin(bytes)}));
   need(std::memcmp(bytes.data(), own.magic, sizeof own.magic) == 0,
-       "is of another version of typenet; go on with the program that began it, or start without");
+       "is from another version of typenet; resume with the program that wrote it, or start without it");
   need(bytes.size() >= sizeof head, message({"must have ", sizeof head, " bytes or more; found ", bytes.size(),
-                                             ": it is cut short or damaged; start without"}));
+                                             ": it is truncated or damaged; start without it"}));
   std::memcpy(&head, bytes.data(), sizeof head);
   std::size_t const size = checkpoint_size(head);
   need(size == bytes.size(), wrong_size(size, bytes.size()));
   std::uint64_t sum = 0;
   std::memcpy(&sum, bytes.data() + size - sizeof sum, sizeof sum);
-  need(sum == checksum(bytes, size - sizeof sum), "is damaged: its checksum does not fit; start without");
+  need(sum == checksum(bytes, size - sizeof sum), "is damaged: its checksum is wrong; start without it");
   need(head.fingerprints >= 0 && head.fingerprints <= fingerprint_version,
        message({"has fingerprints of version ", head.fingerprints, "; this typenet knows 0 to ", fingerprint_version,
-                "; resume with the program that wrote it, or start without"}));
+                "; resume with the program that wrote it, or start without it"}));
   need(head.network == fingerprint_of(t.graph(), head.fingerprints),
-       "is another network's; give another file, or start without");
+       "is from another network; give another file, or start without it");
   long long expected = 0;
   for_each_array(t.graph(), head.slots, [&](int, int, long long count) { expected += count; });
-  need(head.numbers == expected, "has another number of weights than its network; start without");
+  need(head.numbers == expected, "has a different number of weights than its network; start without it");
   callbacks_ = size - sizeof sum - static_cast<std::size_t>(head.callbacks);
   arrays_ = callbacks_ - static_cast<std::size_t>(head.numbers) * sizeof(float);
   check_position();
@@ -165,17 +165,18 @@ TYPENET_INLINE void checkpoint_reader::read_record(std::int64_t i, double (&to)[
 TYPENET_INLINE void checkpoint_reader::check_position() const {
   need(is_learning_rate(head.first_rate) && isfinite(head.loss) && isfinite(head.correct) && head.seconds >= 0 &&
            head.seconds < 1e12,
-       "is damaged: what its epoch has come to can't be; start without");
+       "is damaged: its totals of the current epoch are impossible; start without it");
   need(head.epoch == 0 || head.step > 0 || head.epochs > 0,
-       message({"is damaged: it is after epoch ", head.epoch, " and has none of its epochs; start without"}));
+       message(
+           {"is damaged: it is from after epoch ", head.epoch, " but has no record of any epoch; start without it"}));
   double record[epoch_numbers] = {};
   for (std::int64_t i = 0; i < head.epochs; ++i) {
     read_record(i, record);
-    need(is_epoch(record[0]), message({"is damaged: record ", i, " is of epoch ", record[0], "; start without"}));
+    need(is_epoch(record[0]), message({"is damaged: record ", i, " is for epoch ", record[0], "; start without it"}));
   }
   need(record[0] < static_cast<double>(head.epoch) || head.epochs == 0,
-       message({"is damaged: it is after epoch ", head.epoch, " and its last record of epoch ", record[0] + 1,
-                "; start without"}));
+       message({"is damaged: it is from after epoch ", head.epoch, " but its last record is of epoch ", record[0] + 1,
+                "; start without it"}));
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

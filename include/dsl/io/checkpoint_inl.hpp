@@ -70,9 +70,9 @@ TYPENET_INLINE void restore_callbacks(fit_run& run, std::string const& bytes, st
   all(detail::average_key, average);
   if (!average.empty()) {
     if (!run.average)
-      throw file_error(detail::message({"checkpoint: ", name,
-                                        " is of a run whose weights were averaged; give fit "
-                                        ".average as that one had it, or start without"}));
+      throw file_error(
+          detail::message({"checkpoint: ", name,
+                           " is from a run with averaged weights; give fit the same .average, or start without it"}));
     callback_state one(std::move(average), detail::message({"checkpoint: ", name, "'s average"}));
     run.average->state(one);
   }
@@ -103,17 +103,19 @@ TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::
   detail::checkpoint_reader const file(t, bytes, name);
   detail::checkpoint_head const& head = file.head;
   engine_options const& own = t.engine().options();
-  file.need(head.slots == own.update.slots() && head.rules == detail::fingerprint_of(own, t.graph(), head.fingerprints),
-            "is of another optimizer, loss, batch_norm or frozen part; choose the same ones, or start without");
+  file.need(
+      head.slots == own.update.slots() && head.rules == detail::fingerprint_of(own, t.graph(), head.fingerprints),
+      "is from a training with another optimizer, loss, batch_norm or frozen part; use the same, or start without it");
   file.need(head.seed == t.seed(),
             message({"has the seed ", static_cast<long long>(head.seed), ", this training has ",
-                     static_cast<long long>(t.seed()), "; choose the same one, or start without"}));
+                     static_cast<long long>(t.seed()), "; use the same one, or start without it"}));
   process_checks const* const processes = t.engine().processes();
   if (head.replicas != t.engine().replicas() && (!processes || processes->process() == 0))
-    on_warning(message({"checkpoint: ", name, " is of ", static_cast<long long>(head.replicas),
-                        " towers, this training has ", t.engine().replicas(),
-                        "; with the same batch for each of them steps and learning rate mean something else"})
-                   .c_str());
+    on_warning(
+        message({"checkpoint: ", name, " is from a training with ", static_cast<long long>(head.replicas),
+                 " towers, this one has ", t.engine().replicas(),
+                 "; with the same batch per tower, the steps per epoch and the effect of the learning rate change"})
+            .c_str());
   file.give_arrays(t.engine(), true);
   t.set_steps(head.steps);
   t.set_learning_rate(head.learning_rate);
@@ -124,17 +126,17 @@ TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::
 TYPENET_INLINE history restore(trainer& t, std::string const& bytes, std::string const& name) {
   detail::checkpoint_reader const file(t, bytes, name);
   file.need(file.head.step == 0,
-            detail::message({"is of the middle of epoch ", static_cast<long long>(file.head.epoch + 1),
-                             "; go on from it with backup_and_restore, or start without"}));
+            detail::message({"is from the middle of epoch ", static_cast<long long>(file.head.epoch + 1),
+                             "; resume it with backup_and_restore, or start without it"}));
   file.need(file.head.epoch == file.head.epochs,
-            detail::message({"is after epoch ", file.head.epoch, " and has ", file.head.epochs,
-                             " of them: its run began with .initial_epoch; go on from it with backup_and_restore, or "
-                             "with restore_run and .initial_epoch = ",
+            detail::message({"is from after epoch ", file.head.epoch, " but has the records of ", file.head.epochs,
+                             ": its run began with .initial_epoch; resume it with backup_and_restore, or with "
+                             "restore_run and .initial_epoch = ",
                              file.head.epoch}));
   callback_state callbacks(file.callbacks(), name);
   std::string average;
   callbacks(detail::average_key, average);
-  file.need(average.empty(), "is of a run whose weights were averaged; go on from it with backup_and_restore");
+  file.need(average.empty(), "is from a run with averaged weights; resume it with backup_and_restore");
   return restore_run(t, bytes, name).past;
 }
 
@@ -170,7 +172,7 @@ namespace dsl::TYPENET_MODE {
 
 TYPENET_INLINE std::string read_checkpoint(std::string const& path) {
   try {
-    detail::input_file file(path, "checkpoint", "give another file, or start without");
+    detail::input_file file(path, "checkpoint", "give another file, or start without it");
     detail::checkpoint_head head{}, found{};
     std::string bytes;
     file.append(bytes, file.size() < sizeof head ? file.size() : sizeof head);
@@ -198,7 +200,7 @@ TYPENET_INLINE checkpoint_each_epoch::checkpoint_each_epoch(std::string to, hist
     : path(std::move(to)), earlier(std::move(before)), file_(path) {}
 
 TYPENET_INLINE void checkpoint_each_epoch::on_train_begin(fit_run& run) {
-  if (run.average) throw option_error("checkpoint_each_epoch: it can't keep fit's .average; take backup_and_restore");
+  if (run.average) throw option_error("checkpoint_each_epoch: it cannot save fit's .average; use backup_and_restore");
   file_ = detail::state_file(path);
   if (run.leads) check_writable(path, "checkpoint");
 }

@@ -20,8 +20,7 @@ namespace dsl::TYPENET_MODE {
 TYPENET_INLINE picture_classes classes_of(dataset const& data) {
   if (data.deviation)
     throw option_error(
-        "classes: the file has room for a mean, not for a deviation; found a data set that has both; "
-        "keep its mean and deviation yourself");
+        "classes: the file can hold a mean but no deviation; found a data set with both; store them yourself");
   picture_classes all{data.sample, {}, {}};
   for (int c = 0; c < data.classes; ++c) all.names.push_back(data.class_name(c));
   if (data.mean) all.mean = *data.mean;
@@ -117,12 +116,12 @@ TYPENET_INLINE picture_classes read_classes(std::string const& path) {
   int shape[3] = {}, count = 0;
   in.exact("typenet classes 1");
   in.numbers("'picture' and three sizes", "picture", 1, shape, 3);
-  in.numbers("'classes' and how many", "classes", 1, &count, 1);
+  in.numbers("'classes' and a count", "classes", 1, &count, 1);
   all.sample = {shape[0], shape[1], shape[2]};
   for (int i = 0; i < count; ++i) all.names.emplace_back(in.name());
-  in.numbers("'mean' and how many numbers", "mean", 0, &count, 1);
+  in.numbers("'mean' and a count", "mean", 0, &count, 1);
   if (count != 0 && count != all.sample.size())
-    in.refuse("a mean of the picture's size, or of none", std::to_string(count));
+    in.refuse("a mean of the size of the image, or none", std::to_string(count));
   for (int i = 0; i < count; ++i) all.mean.push_back(in.number("a number of the mean"));
   in.exact("end");
   if (!in.at_end()) in.refuse("the last line", "more after it");

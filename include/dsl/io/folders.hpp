@@ -29,7 +29,7 @@ template <class F>
     throw;
   } catch (std::exception const& e) {  // a custom writer may throw anything
     if (!std::exchange(warned, true))
-      on_warning(message({e.what(), "; training goes on, and tries again the next time"}).c_str());
+      on_warning(message({e.what(), "; the training continues and will try again"}).c_str());
     return false;
   }
 }

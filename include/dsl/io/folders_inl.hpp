@@ -20,8 +20,8 @@ TYPENET_INLINE void make_folders(std::string const& path, char const* kind) {
     int const code = errno;
     struct stat status{};
     if (::stat(folder.c_str(), &status) == 0) continue;  // also on a read-only file system
-    throw file_error(message({kind, ": the folder ", folder, " must be one that can be made; found ",
-                              std::generic_category().message(code), "; give another path"}));
+    throw file_error(message({kind, ": the folder ", folder,
+                              " cannot be created: ", std::generic_category().message(code), "; give another path"}));
   }
 }
 

@@ -55,7 +55,7 @@ TYPENET_INLINE std::string checkpoint_path(std::string const& pattern, fit_run c
                        fmt::arg("val_acc", e.validation.acc), fmt::arg("val_accuracy", e.validation.acc));
   } catch (std::runtime_error const& x) {
     throw option_error(
-        message({"model_checkpoint: the file name ", pattern, " must be made of text and {epoch:02d}, ",
+        message({"model_checkpoint: the file name ", pattern, " may contain only text and {epoch:02d},  ",
                  in_epoch ? "{batch}, " : "", "{loss:.2f}, {acc:.2f}, {learning_rate}",
                  run.validates && !in_epoch ? ", {val_loss:.2f}, {val_acc:.2f}" : "", "; found: ", x.what()}));
   }
@@ -66,8 +66,8 @@ TYPENET_INLINE void model_checkpoint_on::on_train_begin(fit_run& run) {
   if (options_.save_best_only) {
     monitor_.require(run, "model_checkpoint");
     if (in_epochs && monitor_.what.of_validation)
-      throw option_error(message({"model_checkpoint: every_batches has no ", monitor_.what.name,
-                                  " within an epoch; watch loss or acc, or save every_epochs"}));
+      throw option_error(message({"model_checkpoint: with every_batches there is no ", monitor_.what.name,
+                                  " within an epoch; monitor loss or acc, or use every_epochs"}));
   }
   batches_ = 0;
   warned_ = due_ = caught_up_ = false;
@@ -133,12 +133,12 @@ TYPENET_INLINE model_checkpoint_on::model_checkpoint_on(std::string pattern, mod
   o.save_freq.require();
   if (best_ != best_) throw option_error("model_checkpoint: initial_value_threshold must be a number; found NaN");
   if (options_.writer && !options_.save_weights_only)
-    throw option_error("model_checkpoint: a writer saves weights alone; add .save_weights_only = true");
+    throw option_error("model_checkpoint: a writer saves only weights; set .save_weights_only = true");
   for (char const* other : {".safetensors", ".h5", ".keras", ".onnx", ".pt"})
     if (!options_.writer && pattern_.ends_with(other))
-      throw option_error(message({"model_checkpoint: ", pattern_,
-                                  " must have a .writer of that format, and "
-                                  ".save_weights_only = true; or choose another name"}));
+      throw option_error(
+          message({"model_checkpoint: ", pattern_,
+                   " needs a .writer for that format and .save_weights_only = true; or choose another name"}));
 }
 
 TYPENET_INLINE void model_checkpoint_on::decide(fit_run const& run, bool in_epoch) {

@@ -163,7 +163,7 @@ TYPENET_INLINE void run_gnuplot(std::string const& script, int picture, double s
     ~copy() { ::close(descriptor); }
   } const from(::fileno(input.get())), to(picture), says(::fileno(errors.get()));
   if (from.descriptor < 0 || to.descriptor < 0 || says.descriptor < 0)
-    throw file_error("plot: three more files must be open for gnuplot; close some");
+    throw file_error("plot: three more files cannot be opened for gnuplot; close some");
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, from.descriptor, 0);
@@ -182,7 +182,7 @@ TYPENET_INLINE void run_gnuplot(std::string const& script, int picture, double s
   std::optional<int> const ended = failed == 0 ? wait_for(child, seconds) : 0;
   if (!ended)
     throw file_error(fmt::format(
-        "plot: gnuplot must draw a plot within {} s; it had not, and was ended; try: echo 'plot x' | gnuplot -d",
+        "plot: gnuplot must draw a plot within {} s; it did not and was ended; try: echo 'plot x' | gnuplot -d",
         seconds));
   int const status = *ended;
   if (failed != 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
@@ -194,7 +194,7 @@ TYPENET_INLINE void run_gnuplot(std::string const& script, int picture, double s
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     for (char& c : said)
       if (c == '\n') c = ' ';
-    throw file_error("plot: gnuplot 5 or later must draw it; it failed: " + said);
+    throw file_error("plot: gnuplot failed (version 5 or later is needed): " + said);
   }
 }
 
@@ -206,8 +206,8 @@ TYPENET_INLINE void draw_script(std::string const& script, plot_format format, i
   bool const whole = size > 100 && ::pread(picture, end.data(), end.size(), size - 32) == 32 &&
                      end.find(format == plot_format::png ? "IEND" : "</svg>") != std::string::npos;
   if (!whole)
-    throw file_error("plot: " + path + " must be drawn by gnuplot to the end; found " + std::to_string(size) +
-                     " bytes of it; is the disk full, or gnuplot built without this format?");
+    throw file_error("plot: " + path + " is incomplete: gnuplot wrote " + std::to_string(size) +
+                     " bytes; is the disk full, or was gnuplot built without this format?");
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -46,8 +46,8 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
     case op::conv2d:
       if (n.groups > 1 && !order_of(graph_.input(n)).empty())
         throw option_error(
-            "conv2d: after a flattened picture its groups are of other channels in Keras, since it flattens height, "
-            "width and channels; weights can't be moved there or from there");
+            "conv2d: after a flattened image its groups have other channels in Keras, which flattens in the order "
+            "height, width, channels; these weights cannot be converted");
       return {};
     case op::flatten: return flattened(n);
     case op::concat: return joined(n);
@@ -55,15 +55,15 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
       for (int i = 1; i < n.inputs; ++i)
         if (order_of(graph_.input(n, i)) != order_of(graph_.input(n)))
           throw option_error(
-              "add: Keras has its operands in different orders, since it flattens height, width and "
-              "channels; weights can't be moved there or from there");
+              "add: its operands have different orders in Keras, which flattens in the order height, width, channels; "
+              "these weights cannot be converted");
       break;
     case op::multiply: return broadcast_order(n);
     case op::custom:
       if (!order_of(graph_.input(n)).empty() && !(graph_.input_shape(n) == graph_.output_shape(n)))
         throw option_error(
-            "custom: after a flattened picture it makes another shape, whose order in Keras is unknown; weights "
-            "can't be moved there or from there");
+            "custom: after a flattened image it changes the shape, and the order in Keras is unknown; these weights "
+            "cannot be converted");
       break;
     default: break;  // one number per channel, or one channel
   }
@@ -75,8 +75,8 @@ TYPENET_INLINE weight_layout::order weight_layout::broadcast_order(node const& n
   if (graph_.shape_of(first).channels == 1) return order_of(second);
   if (graph_.shape_of(second).channels > 1 && order_of(first) != order_of(second))
     throw option_error(
-        "multiply: Keras has its operands in different orders, since it flattens height, width and channels; weights "
-        "can't be moved there or from there");
+        "multiply: its operands have different orders in Keras, which flattens in the order height, width, channels; "
+        "these weights cannot be converted");
   return order_of(first);
 }
 

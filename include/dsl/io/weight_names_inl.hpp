@@ -92,7 +92,7 @@ TYPENET_INLINE std::vector<std::string> weight_names(graph_view const& g, weight
     for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
       names.push_back(naming.prefix + layer + detail::role_name(g.parameters[k].role, naming.convention));
       if (!taken.insert(names.back()).second)
-        throw option_error("weights: each must have a name of its own; found two called \"" + names.back() +
+        throw option_error("weights: each must have a unique name; found two called \"" + names.back() +
                            "\"; give their layers different names, or put numbered<...> around them");
     }
   }

@@ -72,7 +72,7 @@ TYPENET_INLINE rgb_picture decode_jpeg(std::uint8_t const* data, std::size_t siz
   jpeg_reader jpeg(limits.scans);
   auto const need = [&](bool done) {
     if (jpeg.has_too_many_scans())
-      refuse_picture(name, message({"must have at most ", limits.scans, " scans; found more; save it again"}));
+      refuse_picture(name, message({"must have at most ", limits.scans, " scans; found more; save it with fewer"}));
     if (!done)
       refuse_picture(
           name, message({"must be a whole JPEG, grey or in colour; libjpeg says: ", jpeg.said(), "; save it again"}));

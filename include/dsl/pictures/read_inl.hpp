@@ -25,7 +25,7 @@ TYPENET_INLINE rgb_picture decode_picture(std::uint8_t const* data, std::size_t 
   if (begins("\x89PNG\r\n\x1a\n", 8)) return detail::decode_png(data, size, name, limits);
   if (begins("\xff\xd8\xff", 3)) return detail::decode_jpeg(data, size, name, limits);
   detail::refuse_picture(name, size == 0 ? "must be a PNG or a JPEG; found an empty file"
-                                         : "must be a PNG or a JPEG, and does not begin as they do; convert it");
+                                         : "must be a PNG or a JPEG; found another format; convert it");
 }
 
 TYPENET_INLINE rgb_picture read_picture(std::string const& path, picture_limits const& limits) {

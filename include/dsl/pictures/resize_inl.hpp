@@ -52,7 +52,7 @@ TYPENET_INLINE rgb_picture centre_square(rgb_picture const& p) {
 
 TYPENET_INLINE rgb_picture resized(rgb_picture const& p, int width, int height) {
   if (width < 1 || height < 1 || width > most_pixels / height)
-    throw option_error(detail::message({"resized: a picture must have 1 pixel or more; found ", width, " x ", height}));
+    throw option_error(detail::message({"resized: an image must have 1 pixel or more; found ", width, " x ", height}));
   auto const columns = detail::taps_for(p.width, width), rows = detail::taps_for(p.height, height);
   rgb_picture out{width, height,
                   std::vector<std::uint8_t>(3 * static_cast<std::size_t>(width) * static_cast<std::size_t>(height))};

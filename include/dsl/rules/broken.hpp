@@ -33,7 +33,7 @@ struct network_has_a_layer {
 template <class At, class Layer>
 struct children_are_layers {
   static_assert(layer<Layer>,
-                "layer: this type is none; a layer has a public static constexpr value lower(builder&, value)");
+                "layer: this type is not a layer; a layer has a public static constexpr value lower(builder&, value)");
 };
 
 template <class At, class Layer, shape In, long long Wanted, long long Found, bool LayerSaysWhich = false>
@@ -43,9 +43,9 @@ struct own_rule {
 
 template <class At, class Layer, bool Said>
 struct own_rule_is_said {
-  static_assert(
-      Said,
-      "layer: its own rule is broken, and its class broken must say so; let it assert a static constexpr bool holds");
+  static_assert(Said,
+                "layer: its own rule is broken, but its class broken does not say so; assert a static constexpr bool "
+                "holds in it");
 };
 
 template <class Thing, bool IsNetwork>
@@ -71,7 +71,7 @@ struct image_has_positive_size {
 template <class Image, shape Size>
 struct channels_come_first {
   static_assert(Size.channels < Size.height || Size.width > 4,
-                "image: channels come first; write image<3, 32, 32> for pictures of 32x32 in three colours");
+                "image: channels come first; write image<3, 32, 32> for 32x32 images in three colours");
 };
 
 template <class At, class Layer, shape Output, long long Elements>
@@ -115,13 +115,14 @@ struct kernel_fits_padded_input {
 template <class At, class Layer, int Pad, int Window>
 struct pad_is_less_than_the_window {
   static_assert(Pad >= 0 && Pad < Window,
-                "pad: zeros on a side must be fewer than the window's rows or columns there, and not negative");
+                "pad: the padding on each side must be at least 0 and less than the rows or columns of the window");
 };
 
 template <class At, class Layer, int Argument>
 struct options_belong_to_the_layer {
-  static_assert(Argument == 0,
-                "options: the layer does not have this one, or has it twice; numbers come first, then options by name");
+  static_assert(
+      Argument == 0,
+      "options: the layer does not have this option, or it is given twice; numbers come first, then options by name");
 };
 
 /// Reported for kernels that detail::meets() rejects, all of which are larger than their input.
@@ -151,7 +152,7 @@ struct pool_window_fits_16_bits {
 template <class At, class Layer, number Epsilon>
 struct epsilon_is_positive {
   static_assert(Epsilon >= 1e-30 && Epsilon < 1e30,
-                "batch_norm: epsilon must be at least 1e-30, or float has none; 1e-3 is usual");
+                "batch_norm: epsilon must be at least 1e-30, to be above 0 in float; 1e-3 is usual");
 };
 
 template <class At, class Layer, number Epsilon>

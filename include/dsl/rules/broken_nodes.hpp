@@ -44,9 +44,8 @@ struct nodes_own_their_parameters {
 
 template <class At, class Layer, op Kind, role Wanted, role Found>
 struct parameters_come_in_order {
-  static_assert(
-      Found == Wanted,
-      "parameter: it is in another's place; declare kernel, bias, or gamma, beta, moving_mean, moving_variance");
+  static_assert(Found == Wanted,
+                "parameter: the order is wrong; declare kernel, bias, or gamma, beta, moving_mean, moving_variance");
 };
 
 template <class At, class Layer, op Kind, role Parameter, int Dimension, int Wanted, int Found>
@@ -64,7 +63,7 @@ struct parameters_have_a_node {
 template <class At, class Layer, op Kind, int FanIn, int FanOut>
 struct kernels_have_fans {
   static_assert(FanIn > 0 && FanOut > 0,
-                "parameter: a kernel's fan_in and fan_out must be at least 1; its first values follow from them");
+                "parameter: a kernel's fan_in and fan_out must be at least 1; its initial values depend on them");
 };
 
 template <class At, class Layer, op Kind, shape Output>
@@ -76,13 +75,13 @@ struct outputs_have_a_size {
 template <class At, class Layer, op Kind, shape Wanted, shape Found>
 struct shapes_follow_from_operands {
   static_assert(Found.channels == Wanted.channels && Found.height == Wanted.height && Found.width == Wanted.width,
-                "node: its output must have the shape that its operation makes of its operands; give append() that");
+                "node: its output must have the shape that its operation makes of its operands; pass that to append()");
 };
 
 template <class At, class Layer, op Kind, window Window, shape In, shape Output>
 struct windows_lead_to_their_output {
   static_assert(detail::window_leads(Window, In, Output),
-                "window: it must end at the input's last row and column, in less padding than its size");
+                "window: it must end at the input's last row and column, with less padding than its size");
 };
 
 template <class At, class Layer, bool Complete = false>

@@ -21,8 +21,9 @@ struct towers_go_around_pipelines {
 /// Checks a constant batch size: that of pipeline<...>::batch<256>, and of towers around it.
 template <class Pipeline, int Batch, int Fewest, int Needed>
 struct micro_batches_have_samples {
-  static_assert(Fewest >= Needed,
-                "pipeline: a batch_norm needs two samples of each part; use a larger batch or fewer micro-batches");
+  static_assert(
+      Fewest >= Needed,
+      "pipeline: a batch_norm needs two samples in each micro-batch; use a larger batch or fewer micro-batches");
 };
 
 }  // namespace dsl::broken

@@ -54,7 +54,7 @@ struct compile_takes_an_optimizer {
 template <class Found, bool AreOptions>
 struct compile_takes_options {
   static_assert(AreOptions,
-                "compile: behind the optimizer there may be towers{...}, of <dsl/towers.hpp>, and options, such as "
+                "compile: after the optimizer there may be towers{...}, of <dsl/towers.hpp>, and options, such as "
                 "{.seed = 1}");
 };
 

@@ -32,14 +32,14 @@ TYPENET_INLINE void agree_on_text(process_group& all, char const* what, std::str
 
 TYPENET_INLINE void agree_on_data(process_group& all, dataset const* data, char const* what) {
   std::string const name = what;
-  all.agree(("the number of " + name + " pictures").c_str(), data ? static_cast<double>(data->size) : 0);
-  if (data) all.agree_on_fingerprint(("the " + name + " pictures").c_str(), fingerprint_of(*data));
+  all.agree(("the number of " + name + " samples").c_str(), data ? static_cast<double>(data->size) : 0);
+  if (data) all.agree_on_fingerprint(("the " + name + " data").c_str(), fingerprint_of(*data));
 }
 
 TYPENET_INLINE void agree_on_network(process_group& all, engine& e) {
   engine_options const& o = e.options();
   all.agree_on_fingerprint("the network", fingerprint_of(e.graph()));
-  all.agree_on_fingerprint("what is frozen", fingerprint_of_frozen(e.graph()));
+  all.agree_on_fingerprint("the frozen layers", fingerprint_of_frozen(e.graph()));
   all.agree("the seed", static_cast<double>(o.seed));
   all.agree_on_fingerprint("the seed", o.seed);  // a double holds only 53 of its bits
   all.agree("the loss", static_cast<int>(o.loss));
@@ -65,7 +65,7 @@ TYPENET_INLINE void agreement::before_fit(fit_terms const& t) {
   all_->agree("the number of epochs", t.epochs);
   all_->agree("the first epoch", t.initial_epoch);
   all_->agree("the learning rate", t.learning_rate);
-  all_->agree("whether pictures are shuffled", t.shuffle);
+  all_->agree("whether the data is shuffled", t.shuffle);
   all_->agree_on_fingerprint("the augmentation", fingerprint_of(t.augment, t.data.sample, t.epochs));
   all_->agree("the steps trained so far", static_cast<double>(t.steps));
   all_->agree("the epoch from which weights are averaged", t.average_from_epoch);
@@ -78,7 +78,7 @@ TYPENET_INLINE void agreement::before_fit(fit_terms const& t) {
 
 TYPENET_INLINE void agreement::before_evaluation(dataset const& data, int batch_size) {
   meet();
-  all_->agree("the number of pictures to evaluate", static_cast<double>(data.size));
+  all_->agree("the number of samples to evaluate", static_cast<double>(data.size));
   all_->agree("the batch size", batch_size);
   agree_on_parameters();
 }

@@ -59,11 +59,12 @@ template <class Network>
   if constexpr (replicated<Network>) {
     towers const own{.count = Network::replicas, .policy = Network::policy};
     if (t.count != 1 && t.count != own.count)
-      throw option_error(message({"compile: replicate<", own.count, ", ...> has its number of towers; found ", t.count,
-                                  " in towers{.count}; leave .count out"}));
+      throw option_error(message({"compile: replicate<", own.count, ", ...> already sets the number of towers; found ",
+                                  t.count, " in towers{.count}; leave out .count"}));
     if (t.policy != tower_policy{} && t.policy != own.policy)
-      throw option_error(message({"compile: replicate<", own.count,
-                                  ", ...> has its policy; found another one in towers{.policy}; leave .policy out"}));
+      throw option_error(
+          message({"compile: replicate<", own.count,
+                   ", ...> already sets the policy; found another one in towers{.policy}; leave out .policy"}));
     t.count = own.count, t.policy = own.policy;
   }
   return t;

@@ -187,8 +187,8 @@ TYPENET_INLINE void towers_engine::require_samples(batch_part const& part) const
 }
 
 TYPENET_INLINE void towers_engine::meet_others() {
-  world_->agree("how the towers cut a batch", policy_.even);
-  world_->agree("what becomes of the towers' moments", static_cast<int>(policy_.moments));
+  world_->agree("how the towers split a batch", policy_.even);
+  world_->agree("how the towers' moments are merged", static_cast<int>(policy_.moments));
   metrics_sent_ = metrics_received_ = list<process_message>(world_->processes());
   auto const bytes = static_cast<long long>(sizeof(report));
   report* const own = metrics_.begin() + group_.first_rank();
@@ -200,7 +200,8 @@ TYPENET_INLINE void towers_engine::meet_others() {
 }
 
 TYPENET_INLINE towers_engine::program const& towers_engine::program_of(int which) const {
-  if (which < 0 || which >= programs_.size()) throw option_error("engine: there is no such program; prepare() it");
+  if (which < 0 || which >= programs_.size())
+    throw option_error("engine: this program does not exist; call prepare() first");
   return programs_[which];
 }
 
@@ -215,7 +216,7 @@ TYPENET_INLINE void towers_engine::warn_of_single_samples(program const& p) {
     warned_ = true;
     on_warning(
         message({tower_of_rank(rank), part > 1 ? " has micro-batches of" : " has", " a single sample of a ",
-                 "batch of ", p.part.whole, ", and batch_norm takes its moments alone; use a larger batch, ", "fewer ",
+                 "batch of ", p.part.whole, ", which batch_norm normalises by itself; use a larger batch, ", "fewer ",
                  options_.micro_batches > 1 ? "towers or micro-batches" : "towers, or synchronized batch_norm"})
             .c_str());
   }
@@ -227,7 +228,7 @@ TYPENET_INLINE std::string towers_engine::cause() {
   } catch (std::exception const& e) {
     return e.what();
   } catch (...) {
-    return "it threw what is no std::exception";
+    return "it threw something that is not a std::exception";
   }
 }
 

@@ -37,9 +37,9 @@ namespace dsl::detail::TYPENET_MODE {
 TYPENET_INLINE std::string why_alone(launch const& before, int processes) {
   if (processes > 1 || (before.size < 2 && before.rank < 1)) return {};
   std::string const of = before.size > 1 ? message({" of ", before.size}) : std::string();
-  return message({"mpi: the launcher says that this is rank ", before.rank, of, ", but MPI knows of no other; ",
+  return message({"mpi: the launcher says that this is rank ", before.rank, of, ", but MPI knows of no others; ",
                   "use the mpirun that belongs to this MPI, or srun --mpi=pmix; ",
-                  "where it is to run by itself unset ", before.variable});
+                  "to run it as a single process, unset ", before.variable});
 }
 
 TYPENET_INLINE std::string text_of_process(char const* process, char const* file) {

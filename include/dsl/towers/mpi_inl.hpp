@@ -34,7 +34,7 @@ TYPENET_INLINE mpi::mpi(mpi_options const& o)
   launch const before = launched();  // MPI_Init changes the environment
   int flag = 0;
   MPI_Initialized(&flag);
-  if (flag) throw executor_error("mpi: it is initialized already; make one dsl::mpi in main() and no other");
+  if (flag) throw executor_error("mpi: MPI is initialized already; create a single dsl::mpi, in main()");
   {
     doing_ = "MPI_Init";
     detail::last_resort const watchdog(patience(), &mpi::why_late, this);
@@ -143,7 +143,7 @@ TYPENET_INLINE std::string mpi::why_late(void const* self) {
 TYPENET_INLINE std::string mpi::why_not_aborted(void const* self) {
   mpi const& m = *static_cast<mpi const*>(self);
   return detail::message({m.who(), "MPI_Abort has not ended the job within ", text_of(m.abort_s()),
-                          "; this process ends by itself; stop mpirun where others go on"});
+                          "; this process ends by itself; stop mpirun if others continue"});
 }
 
 TYPENET_INLINE void mpi::check(int result, char const* what) {
@@ -203,7 +203,7 @@ TYPENET_INLINE void mpi::compare(char const* what, process_message const* in) {
     header const& h = received_[q];
     if (q == process_) continue;
     if (h.call == call_ && h.bytes == in[q].bytes && std::strncmp(h.what, what, sizeof h.what - 1) == 0) continue;
-    fail(detail::message({"calls ", what, " and awaits ", in[q].bytes, " bytes, rank ", q, " calls ",
+    fail(detail::message({"calls ", what, " and expects ", in[q].bytes, " bytes, rank ", q, " calls ",
                           std::string(h.what), " and sends ", h.bytes,
                           "; all ranks must make the same calls in the same order"}));
   }

@@ -15,7 +15,7 @@
 namespace dsl::detail::TYPENET_MODE {
 
 TYPENET_INLINE std::string devices_there(int devices, int each, int cores) {
-  std::string found = devices == 1 ? "there is 0 alone" : message({"there are 0 to ", devices - 1});
+  std::string found = devices == 1 ? "there is only device 0" : message({"there are 0 to ", devices - 1});
   if (each == 0) return found;
   return message({found, ", with ", each, " of ", cores, devices == 1 ? " cores" : " cores each"});
 }
@@ -25,14 +25,14 @@ TYPENET_INLINE void require_devices(towers const& t, int devices, int each, int 
   char const* const whose = t.processes ? "this process's " : "";
   if (given == 0 && devices > 0 && t.count > devices)
     throw option_error(
-        message({"towers: ", whose, of_towers(t.count), " want devices 0 to ", t.count - 1, "; ",
+        message({"towers: ", whose, of_towers(t.count), " need devices 0 to ", t.count - 1, "; ",
                  devices_there(devices, 0, 0), "; use ", of_towers(devices), devices == 1 ? "" : " or fewer"}));
   for (int i = 0; i < given; ++i) {
     int const device = t.devices[static_cast<std::size_t>(i)];
     if (device < 0)
-      throw option_error(message({"towers: ", whose, "tower ", i, " is to be on device ", device, "; use 0 or more"}));
+      throw option_error(message({"towers: ", whose, "tower ", i, " should be on device ", device, "; use 0 or more"}));
     if (devices > 0 && device >= devices)
-      throw option_error(message({"towers: ", whose, "tower ", i, " is to be on device ", device, "; ",
+      throw option_error(message({"towers: ", whose, "tower ", i, " should be on device ", device, "; ",
                                   devices_there(devices, each, cores), "; choose among them",
                                   each > 1 ? ", or use fewer threads" : ""}));
     for (int j = 0; j < i; ++j)
@@ -55,7 +55,7 @@ TYPENET_INLINE list<core_set> places_of(tower_factory const& factory, towers con
         message({"towers: ", of_towers(t.count), t.count == 1 ? " needs" : " need", " as many devices; found ", given,
                  " in the list; list ", t.count, " or use ", of_towers(given)}));
   if (each > cores && given > 0 && cores > 0)
-    throw option_error(message({"towers: each wants ", each, " cores; there are ", cores, "; use fewer threads"}));
+    throw option_error(message({"towers: each needs ", each, " cores; there are ", cores, "; use fewer threads"}));
   require_devices(t, each > 0 && given > 0 ? cores / each : factory.devices, each, cores);
   list<core_set> places(t.count);
   for (int i = 0; i < t.count; ++i) {

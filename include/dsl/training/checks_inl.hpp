@@ -20,10 +20,10 @@ TYPENET_INLINE void require_pictures(graph_view const& g, dataset const& data, c
   shape const& in = g.shape_of(g.nodes[0].output);
   shape const& found = data.sample;
   if (!(found == in))
-    refuse<option_error>({what, ": the network takes pictures of ", in.channels, "x", in.height, "x", in.width,
-                          ", the data set's are ", found.channels, "x", found.height, "x", found.width,
+    refuse<option_error>({what, ": the network takes samples of ", in.channels, "x", in.height, "x", in.width,
+                          ", but the data set has ", found.channels, "x", found.height, "x", found.width,
                           "; change image<...> or the data"});
-  if (data.size < 1) refuse<option_error>({what, ": the data set has no picture; load one first"});
+  if (data.size < 1) refuse<option_error>({what, ": the data set has no samples; load some first"});
 }
 
 TYPENET_INLINE target_kind targets_for(loss l, dataset const& data) {
@@ -35,30 +35,30 @@ TYPENET_INLINE void require_samples(graph_view const& g, loss l, dataset const& 
   auto const outputs = g.shape_of(g.result()).size();
   bool const one_of_two = outputs == 1 && data.classes == 2 && targets_for(l, data) == target_kind::values;
   if (data.has_classes() && data.classes != outputs && !one_of_two)
-    refuse<option_error>({what, ": the network has ", outputs, " outputs, the data set ", data.classes,
+    refuse<option_error>({what, ": the network has ", outputs, " outputs, but the data set has ", data.classes,
                           " classes; the last dense layer must have one unit per class"});
   if (data.has_classes() && targets_for(l, data) == target_kind::classes && !g.shape_of(g.result()).is_flat()) {
     shape const& out = g.shape_of(g.result());
-    refuse<option_error>({what, ": the network's output must be a flat row where there is a class a sample; found ",
-                          out.channels, "x", out.height, "x", out.width, "; end it with flatten or global_avg_pool2d"});
+    refuse<option_error>({what, ": the network's output must be flat if each sample has a class; found ", out.channels,
+                          "x", out.height, "x", out.width, "; end it with flatten or global_avg_pool2d"});
   }
   if (data.has_classes()) return;
   if (l == loss::categorical_crossentropy)
-    refuse<option_error>({what, ": categorical_crossentropy needs a class a sample, the data set has ", data.values,
-                          " values; give compile() another loss, such as mean_squared_error"});
+    refuse<option_error>({what, ": categorical_crossentropy needs one class per sample, but the data set has ",
+                          data.values, " values; give compile() another loss, such as mean_squared_error"});
   if (data.values != outputs)
-    refuse<option_error>({what, ": the network has ", outputs, " outputs, the data set ", data.values,
-                          " values a sample; the last dense layer must have one unit per value"});
+    refuse<option_error>({what, ": the network has ", outputs, " outputs, but the data set has ", data.values,
+                          " values per sample; the last dense layer must have one unit per value"});
 }
 
 TYPENET_INLINE char const* advice_on_bad_loss(float const* samples, long long numbers, float const* values,
                                               long long targets) {
   for (long long i = 0; samples && i < numbers; ++i)
     if (!isfinite(static_cast<double>(samples[i])))
-      return "; a number of the batch's samples is infinite or NaN already: mend the data, its mean or deviation";
+      return "; a number in the batch is infinite or NaN already: correct the data, its mean or deviation";
   for (long long i = 0; values && i < targets; ++i)
     if (!isfinite(static_cast<double>(values[i])))
-      return "; a value to be learnt is infinite or NaN already: mend the data";
+      return "; a target value is infinite or NaN already: correct the data";
   return "; try a smaller learning rate";
 }
 
@@ -75,7 +75,7 @@ TYPENET_INLINE void require_fit(graph_view const& g, loss l, dataset const& data
   fit.need(o.batch_size >= 1, "batch_size must be 1 or more", o.batch_size, "try 64");
   if (o.batch_size > data.size)
     refuse<option_error>(
-        {"fit: batch_size is ", o.batch_size, ", but there are only ", data.size, " pictures; use a smaller batch"});
+        {"fit: batch_size is ", o.batch_size, ", but there are only ", data.size, " samples; use a smaller batch"});
   if (parameter_count(g) > 0 && trainable_parameter_count(g) == 0)
     refuse<option_error>({"fit: the network must have a parameter to train; found ", parameter_count(g),
                           ", all of them frozen; take a layer out of frozen<...>"});
@@ -83,15 +83,14 @@ TYPENET_INLINE void require_fit(graph_view const& g, loss l, dataset const& data
   require_samples(g, l, *o.validation, "validation");
   if (!same_mean(data.deviation, o.validation->deviation))
     refuse<option_error>(
-        {"fit: the training's samples and the validation's must be divided by the same deviation; use "
+        {"fit: training and validation data must be divided by the same deviation; use "
          "normalize(train, validation)"});
   if (!same_mean(data.mean, o.validation->mean))
-    refuse<option_error>(
-        {"fit: the training's pictures and the validation's must have the same mean subtracted; found ",
-         !data.mean            ? "one for the validation's alone"
-         : !o.validation->mean ? "one for the training's alone"
-                               : "two different ones",
-         "; set validation.mean = train.mean"});
+    refuse<option_error>({"fit: training and validation data must have the same mean; found ",
+                          !data.mean            ? "one for the validation data only"
+                          : !o.validation->mean ? "one for the training data only"
+                                                : "two different ones",
+                          "; set validation.mean = train.mean"});
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -28,8 +28,8 @@ TYPENET_INLINE double confusion_matrix::precision(int predicted) const {
 
 TYPENET_INLINE void confusion_matrix::on_begin(dataset const& data) {
   if (!data.has_classes())
-    detail::refuse<option_error>({"confusion_matrix: it counts classes, and the data set has ", data.values,
-                                  " values a sample; use regression_scores"});
+    detail::refuse<option_error>({"confusion_matrix: it counts classes, but the data set has ", data.values,
+                                  " values per sample; use regression_scores"});
   names_.clear();
   for (int c = 0; c < data.classes; ++c) names_.push_back(data.class_name(c));
   auto const n = static_cast<std::size_t>(data.classes);

@@ -28,16 +28,16 @@ TYPENET_INLINE monitor::monitor(any_metric const& m, monitor_mode mode, double d
     : what(m), more(mode == monitor_mode::automatic ? m.more_is_better : mode == monitor_mode::max), min_delta(delta) {}
 
 TYPENET_INLINE void monitor::require(fit_run const& run, char const* who) const {
-  if (!what.of)
-    throw option_error(message({who, ": its monitor is empty; take metric_named(...), or a metric's type"}));
+  if (!what.of) throw option_error(message({who, ": its monitor is empty; use metric_named(...), or a metric's type"}));
   if (what.of_validation && !run.validates)
-    throw option_error(message({who, ": its monitor is ", what.name,
-                                ", and this run has no validation data; give fit .validation, or watch loss or acc"}));
+    throw option_error(
+        message({who, ": its monitor is ", what.name,
+                 ", but this run has no validation data; give fit .validation, or monitor loss or acc"}));
   epoch_record none;
   none.train = {1, __builtin_nan("")}, none.validation = {2, __builtin_nan("")};
   if (double const without = what.of(none); !run.has_acc && without != without)
     throw option_error(message({who, ": its monitor is ", what.name,
-                                ", and a network that learns values has no accuracy; watch loss or val_loss"}));
+                                ", but a network that learns values has no accuracy; monitor loss or val_loss"}));
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

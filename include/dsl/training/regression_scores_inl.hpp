@@ -26,8 +26,8 @@ TYPENET_INLINE double regression_scores::r2(int output) const {
 
 TYPENET_INLINE void regression_scores::on_begin(dataset const& data) {
   if (data.values < 1)
-    detail::refuse<option_error>({"regression_scores: samples must have values to be learnt; found ", data.classes,
-                                  " classes; use confusion_matrix"});
+    detail::refuse<option_error>(
+        {"regression_scores: samples must have target values; found ", data.classes, " classes; use confusion_matrix"});
   outputs_ = data.values;
   count_ = sums_[distance] = sums_[square] = 0;
   moments_.assign(3 * static_cast<std::size_t>(outputs_), 0);

@@ -15,7 +15,7 @@ namespace dsl::detail::TYPENET_MODE {
 TYPENET_INLINE void refuse_rate(double rate, int epoch, name schedule) {
   std::string const who(schedule.data, static_cast<std::size_t>(schedule.size));
   throw option_error(message({"learning_rate_schedule: ", who.empty() ? "its function" : who,
-                              " must give a number of at least 0; found ", rate, " for epoch ", epoch + 1,
+                              " must return a number of at least 0; found ", rate, " for epoch ", epoch + 1,
                               "; change it, or the number of epochs"}));
 }
 

@@ -149,13 +149,13 @@ TYPENET_INLINE scores trainer::train_on_batch(float const* images, std::int32_t 
   check_size(size);
   if (!takes(engine_->options().loss, target_kind::classes))
     detail::refuse<option_error>(
-        {"train_on_batch: this loss compares with values; found a class a sample; give values, "
-         "or compile() another loss"});
+        {"train_on_batch: this loss compares with values; found one class per sample; pass values, "
+         "or change the loss in compile()"});
   auto const outputs = graph_.shape_of(graph_.result()).size();
   for (int n = 0; n < size; ++n)
     if (labels[n] < 0 || labels[n] >= outputs)
       detail::refuse<data_error>({"train_on_batch: labels must be 0 to ", outputs - 1, "; found ", labels[n],
-                                  " for picture ", n, "; the last layer must have one unit per class"});
+                                  " for sample ", n, "; the last layer must have one unit per class"});
   return train_on(images, labels, nullptr, size);
 }
 
@@ -418,11 +418,11 @@ TYPENET_INLINE void trainer::look_at_mean(dataset const& data, char const* what)
   process_checks const* const processes = engine_->processes();
   if (processes && processes->process() > 0) return;
   if (same_deviation)
-    on_warning(detail::message({what, ": the pictures must have the mean subtracted that fit's had; found ",
+    on_warning(detail::message({what, ": the data set must have the same mean as that of fit; found ",
                                 data.mean ? "another one" : "none", "; set test.mean = train.mean"})
                    .c_str());
   else
-    on_warning(detail::message({what, ": the samples must be divided by the deviation that fit's were; found ",
+    on_warning(detail::message({what, ": the data set must have the same deviation as that of fit; found ",
                                 data.deviation ? "another one" : "none", "; use normalize(train, test)"})
                    .c_str());
 }

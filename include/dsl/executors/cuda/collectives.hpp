@@ -45,8 +45,8 @@ class roll_call {
  public:
   using note = std::array<std::byte, 128>;
 
-  /// `group` is null if there is no other rank. `what` completes the message "rank 1 of 2 failed before <what>".
-  explicit roll_call(communicator* group, char const* what = "the devices met") : group_(group), what_(what) {}
+  /// group null: there is nobody else. what: of the message, "rank 1 of 2 failed before <what>".
+  explicit roll_call(communicator* group, char const* what = "the devices synchronised") : group_(group), what_(what) {}
   roll_call(roll_call const&) = delete;
   roll_call& operator=(roll_call const&) = delete;
   [[gnu::cold]] ~roll_call();

@@ -16,7 +16,7 @@
 #include <vector>
 
 #if CUDNN_VERSION < 91100
-#error "typenet needs cuDNN 9.11 or later: earlier ones can't build plans for a described device"
+#error "typenet needs cuDNN 9.11 or later: earlier versions cannot build plans for a device description"
 #endif
 
 // cuDNN's backend API in C++: a handle, a descriptor, and the target of plans. NVIDIA's own C++ front end would cost

@@ -90,7 +90,7 @@ class engine final : public dsl::engine {
   [[gnu::cold]] int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) override {
     require_targets(m, targets);
     if (targets == target_kind::values)
-      throw executor_error("cuda: it trains towards classes only, not towards values; use an executor on the host");
+      throw executor_error("cuda: it can learn classes only, not values; use a CPU executor");
     return programs_.on_all_or_none(m, [&](roll_call& ready) {
       enter();
       // only training depends on where a part begins
@@ -259,7 +259,7 @@ class engine final : public dsl::engine {
   [[gnu::cold]] static graph_view const& on_one_device(graph_view const& g, engine_options const& o) {
     require_kernels(g);
     if (g.size.devices > 1 || o.micro_batches > 1)
-      throw executor_error("cuda: a network on several devices or in micro-batches is not possible yet; use onednn");
+      throw executor_error("cuda: networks on several devices or in micro-batches are not supported yet; use onednn");
     return g;
   }
   /// Selects this engine's device and waits until it is idle.
@@ -270,7 +270,7 @@ class engine final : public dsl::engine {
   /// Waits for this device alone: steps that communicate are waited for as they run.
   void wait() {
     if (link_ && !link_->communicator->usable())
-      throw executor_error("cuda: an earlier step failed, on this device or another; make the engines anew");
+      throw executor_error("cuda: an earlier step failed, on this device or another; create the engines again");
     if (!running_) return;
     running_ = false;
     stream_.wait();
@@ -279,7 +279,7 @@ class engine final : public dsl::engine {
     if (batch.size != p.part.size)
       throw option_error(detail::message({"batch: this program takes ", p.part.size, " samples, not ", batch.size}));
     if (p.labels && !batch.labels && !p.has_labels)
-      throw option_error("batch: it has no labels; only a program for inference runs without");
+      throw option_error("batch: it must have labels; only inference runs without them");
   }
   void set_batch(program& p, batch_view const& batch) {
     if (batch.images && p.images)

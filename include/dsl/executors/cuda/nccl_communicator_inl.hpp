@@ -31,7 +31,7 @@ TYPENET_INLINE nccl_communicator::nccl_communicator(api const& a, nccl_api const
     ncclResult_t const status = n.ncclCommInitRankConfig.function(place_.get(), ranks, raw, rank, &config);
     comm_ = std::atomic_ref(*place_).load();  // the background may be writing it again
     if (!comm_) fail(call, n.reason(status == ncclSuccess ? ncclInternalError : status));
-    settle(status, call, "all ranks to come", deadlines_.start);
+    settle(status, call, "all ranks to join", deadlines_.start);
   } catch (...) {
     if (ending_) ending_.wait(deadlines_.close);
     throw;
@@ -51,7 +51,7 @@ TYPENET_INLINE void nccl_communicator::all_reduce(float* data, long long count, 
 
 TYPENET_INLINE void nccl_communicator::all_gather(float const* data, long long count, float* all, cudaStream_t s) {
   require("all_gather", data, count, s);
-  if (!all) throw option_error("nccl: all_gather: the place for the result must not be null");
+  if (!all) throw option_error("nccl: all_gather: the pointer to the result must not be null");
   enqueue(nccl_.ncclAllGather, data, all, static_cast<std::size_t>(count), ncclFloat32, comm_, s);
 }
 
@@ -88,7 +88,8 @@ TYPENET_INLINE void nccl_communicator::require(char const* what, float const* da
                                                cudaStream_t s) const {
   if (!data) throw option_error(detail::message({"nccl: ", what, ": data must not be null"}));
   if (count < 1) throw option_error(detail::message({"nccl: ", what, ": count must be 1 or more; found ", count}));
-  if (!s) throw option_error(detail::message({"nccl: ", what, ": the default stream can't be recorded; make one"}));
+  if (!s)
+    throw option_error(detail::message({"nccl: ", what, ": the default stream cannot be recorded; create another"}));
 }
 
 TYPENET_INLINE void nccl_communicator::require_usable(char const* call) const {
@@ -119,7 +120,7 @@ TYPENET_INLINE void nccl_communicator::out_of_time(char const* call, char const*
                                                    std::chrono::milliseconds longest) {
   fail(call,
        detail::message({"waited ", static_cast<long long>(longest.count()), " ms for ", what,
-                        "; another rank has stopped, or calls something else"}),
+                        "; another rank has stopped, or makes another call"}),
        true);
 }
 

@@ -75,7 +75,8 @@ class program_list {
   }
 
   program& operator[](int which) const {
-    if (which < 0 || which >= programs_.size()) throw option_error("engine: there is no such program; prepare() it");
+    if (which < 0 || which >= programs_.size())
+      throw option_error("engine: this program does not exist; call prepare() first");
     return programs_[which];
   }
   auto begin() const { return programs_.begin(); }

@@ -40,7 +40,7 @@ class engine : public dsl::engine {
     if (o.make_crew && g.size.devices > 1) crew_ = o.make_crew(g.size.devices, cores_a_device, o.group);
     auto* const group = dynamic_cast<host::group*>(o.group);
     if (group) tower_ = group->make_tower(g, o, state_.layout(), T{});
-    if (o.group && !group) detail::refuse<executor_error>({"towers: this group's engines are not in host memory"});
+    if (o.group && !group) detail::refuse<executor_error>({"towers: the engines of this group are not in host memory"});
   }
 
   [[gnu::cold]] int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) override {
@@ -84,7 +84,7 @@ class engine : public dsl::engine {
     bool const has_values = p.plan.options.targets == target_kind::values;
     if (p.plan.labels >= 0 && batch.size > 0 && !(has_values ? batch.values != nullptr : batch.labels != nullptr))
       detail::refuse<option_error>(
-          {"batch: it has no ", has_values ? "values" : "labels", "; only a program for inference runs without"});
+          {"batch: it must have ", has_values ? "values" : "labels", "; only inference runs without them"});
     p.batch = batch;
     bool const trains = p.plan.options.mode == mode::training;
     if (trains) ++parameters_version_;  // running statistics change before the update, and a step in between may throw
@@ -229,7 +229,7 @@ class engine : public dsl::engine {
  private:
   program& program_of(int which) const {
     if (which < 0 || which >= programs_.size())
-      detail::refuse<option_error>({"engine: there is no such program; prepare() it"});
+      detail::refuse<option_error>({"engine: this program does not exist; call prepare() first"});
     return programs_[which];
   }
   /// Warns of single samples, as towers' engines do, once. With towers, those warn.
@@ -237,9 +237,9 @@ class engine : public dsl::engine {
     if (warned_ || detail::smallest_micro_batch(batch, options_.micro_batches) > 1 || !detail::has_batch_norm(graph_))
       return;
     warned_ = true;
-    on_warning(detail::message({"pipeline: of a batch of ", batch,
-                                ", micro-batches have a single sample, and "
-                                "batch_norm takes its moments alone; use a larger batch or fewer micro-batches"})
+    on_warning(detail::message({"pipeline: with a batch of ", batch,
+                                ", some micro-batches have a single sample, which batch_norm normalises by itself; use "
+                                "a larger batch or fewer micro-batches"})
                    .c_str());
   }
   [[gnu::noinline]] void run_if_needed(program& p, bound_step const& b) {

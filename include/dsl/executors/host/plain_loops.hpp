@@ -42,9 +42,8 @@ class plain_loops {
   /// Warns in an executor's name and refers to its page. Of several towers only the first one warns.
   [[gnu::cold]] void warn(char const* executor, char const* page, engine_options const& o) const {
     if (o.group && o.group->rank() != 0) return;
-    on_warning(detail::message({executor, ": no fast kernel fits ", words_,
-                                " here; plain loops take their place, and a step takes longer; ", page,
-                                " says what has kernels"})
+    on_warning(detail::message({executor, ": there is no fast kernel for ", words_,
+                                " here, so slower plain loops are used; ", page, " lists what has kernels"})
                    .c_str());
   }
   /// Returns the names, "tanh, update", or an empty string if nothing slow matters.

@@ -7,7 +7,7 @@
 
 // Reassociated sums have other bits, and all bits here are promised to be the same whatever a program is compiled with.
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__)
-#error "dsl::native gives the same bits with any flags, so it can't be compiled with -ffast-math; leave that out"
+#error "dsl::native must give the same bits with any flags, so it cannot be compiled with -ffast-math; remove that flag"
 #endif
 
 namespace dsl::cpu::TYPENET_MODE {

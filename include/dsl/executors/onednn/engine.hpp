@@ -101,8 +101,9 @@ class engine final : public plain::steps<float> {
     if (threads_ > 1 && omp_get_active_level() >= omp_get_max_active_levels()) refuse_region();
   }
   [[gnu::cold, noreturn]] void refuse_region() const {
-    detail::refuse<option_error>({"onednn: it must have its ", threads_, " threads; found an OpenMP parallel region ",
-                                  "around it, which gives it one; call it outside, or compile with .threads = 1"});
+    detail::refuse<option_error>(
+        {"onednn: it needs its ", threads_, " threads; found an OpenMP parallel region ",
+         "around the call, which provides only one; call it outside of the region, or compile with .threads = 1"});
   }
   /// Warns once of each operation without a fast kernel.
   [[gnu::cold]] void look_for_plain_loops(program const& p) {

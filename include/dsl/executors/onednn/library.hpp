@@ -15,7 +15,7 @@
 // handles in v3, and v3 has no operation descriptors. It uses the C API, since dnnl.hpp costs 700 ms per file.
 
 #if defined(DNNL_RUNTIME_OMP) && DNNL_CPU_RUNTIME != DNNL_RUNTIME_OMP
-#error "typenet needs a oneDNN that runs on OpenMP: its own kernels share the threads, and nothing waits for a queue"
+#error "typenet needs a oneDNN that is built with OpenMP, because its own kernels share those threads"
 #endif
 
 namespace dsl::dnn::TYPENET_MODE {

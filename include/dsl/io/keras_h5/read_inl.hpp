@@ -139,7 +139,7 @@ TYPENET_INLINE detail::handle file::open(detail::handle const& group, std::strin
 }
 
 TYPENET_INLINE void file::fail_endless(std::string const& name) const {
-  fail(fault::damaged, name, "must have an end of groups below " + detail::shown(name) + "; found none", another);
+  fail(fault::damaged, name, "must not nest groups endlessly below " + detail::shown(name) + "; found none", another);
 }
 
 TYPENET_INLINE std::vector<std::string> file::names_in(detail::handle const& group, std::string const& name,
@@ -195,8 +195,8 @@ TYPENET_INLINE void file::check_storage(detail::handle const& dataset, std::stri
                             : H5Pget_external_count(how.id()) != 0              ? "numbers in another file"
                                                                                 : nullptr;
   if (found)
-    fail(fault::storage, name, "must have the numbers of " + detail::shown(name) + " in one piece; found " + found,
-         another);
+    fail(fault::storage, name,
+         "must have the numbers of " + detail::shown(name) + " in contiguous storage; found " + found, another);
 }
 
 TYPENET_INLINE void file::check_shape(detail::handle const& dataset, std::string const& name,
@@ -212,7 +212,7 @@ TYPENET_INLINE void file::check_shape(detail::handle const& dataset, std::string
     fail(fault::shape, name,
          "must have " + detail::shown(name) + " of " + detail::shown(shape) + "; found " +
              (rank < 0 ? "no shape" : detail::shown(found)),
-         "give another file, or the network that it is of");
+         "give another file, or the network that it belongs to");
 }
 
 TYPENET_INLINE file::number file::number_of(detail::handle const& dataset, detail::handle const& type,
@@ -230,7 +230,7 @@ TYPENET_INLINE file::number file::number_of(detail::handle const& dataset, detai
   }
   if (kind == H5T_OPAQUE && bytes == 2 && says_bfloat16(dataset)) return number::bf16;
   fail(fault::dtype, name,
-       "must have " + detail::shown(name) + " in float, or in 16 bits of one; found " +
+       "must have " + detail::shown(name) + " in float32, float16 or bfloat16; found " +
            (kind == H5T_FLOAT     ? "numbers of " + std::to_string(8 * bytes) + " bits"
             : kind == H5T_INTEGER ? "integers"
                                   : "something else"),

@@ -22,14 +22,14 @@ TYPENET_INLINE dataset_names::dataset_names(graph_view const& g, keras_h5_option
   std::size_t layers = 0;
   for (int n = 0; n < g.size.nodes; ++n) layers += g.nodes[n].parameters > 0;
   if (groups_.size() != layers)
-    throw option_error("keras_h5: groups must be one for each of the network's " + std::to_string(layers) +
+    throw option_error("keras_h5: groups must have one entry for each of the network's " + std::to_string(layers) +
                        " layers with weights; found " + std::to_string(groups_.size()) +
-                       "; give keras_h5::groups(), changed");
+                       "; start from keras_h5::groups()");
   std::vector<std::string> sorted = groups_;
   std::sort(sorted.begin(), sorted.end());
   for (std::size_t i = 0; i < sorted.size(); ++i)
     if (!is_path(sorted[i]) || (i > 0 && sorted[i] == sorted[i - 1]))
-      throw option_error("keras_h5: each group must be a path of its own, \"layers/conv2d\"; found " +
+      throw option_error("keras_h5: each group must be a unique path, such as \"layers/conv2d\"; found " +
                          shown(sorted[i]) + (is_path(sorted[i]) ? " twice" : "") + "; leave out slashes at its ends");
 }
 
@@ -75,9 +75,10 @@ TYPENET_INLINE std::vector<std::vector<float>> weight_reader::read(loaded_weight
   if (options_.strict || found.loaded == 0) require_all(found);
   if (found.loaded == 0 && !found.mismatched.empty())
     file_.fail(fault::unsuitable_weights, found.mismatched[0],
-               "must have one weight of the network's shape; found " + std::to_string(found.mismatched.size()) +
-                   " of other shapes, " + shown(found.mismatched[0]) + " the first",
-               "give another file, or the network that it is of");
+               "must have at least one weight of the network's shape; found " +
+                   std::to_string(found.mismatched.size()) + " of other shapes, the first of them " +
+                   shown(found.mismatched[0]),
+               "give another file, or the network that it belongs to");
   return all;
 }
 
@@ -100,11 +101,11 @@ TYPENET_INLINE void weight_reader::require_all(loaded_weights const& found) cons
   if (!found.missing.empty())
     file_.fail(fault::unsuitable_weights, found.missing[0],
                "must have " + shown(found.missing[0]) + "; found " + std::to_string(found.loaded) + of,
-               "give the network that it is of, its groups, or .strict = false");
+               "give the network that it belongs to, its groups, or .strict = false");
   if (!found.unexpected.empty())
     file_.fail(fault::unsuitable_weights, found.unexpected[0],
-               "must have the network's weights alone; found " + shown(found.unexpected[0]) + " as well",
-               "give the network that it is of, or .strict = false");
+               "must have only the network's weights; found " + shown(found.unexpected[0]) + " as well",
+               "give the network that it belongs to, or .strict = false");
 }
 
 TYPENET_INLINE void weight_reader::check_activations() const {
@@ -126,8 +127,8 @@ TYPENET_INLINE void weight_reader::check_activations() const {
   bool const ends_in_one = graph_.nodes[graph_.size.nodes - 1].kind == op::softmax;
   if (there != wanted && (!ends_in_one || there != wanted + (fused ? 1 : -1)))
     file_.fail(fault::unsuitable_weights, "layers",
-               "must have " + std::to_string(wanted) + " layers that are activations; found " + std::to_string(there),
-               std::string("say .fused_activations = ") + (fused ? "false" : "true") + ", or give the groups");
+               "must have " + std::to_string(wanted) + " activation layers; found " + std::to_string(there),
+               std::string("set .fused_activations = ") + (fused ? "false" : "true") + ", or give the groups");
 }
 
 }  // namespace dsl::keras_h5::detail::TYPENET_MODE

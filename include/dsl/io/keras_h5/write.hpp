@@ -38,7 +38,7 @@ class image {
   template <class Result>
   static Result need(Result r, std::string const& name) {
     if (r < 0)
-      throw file_error("keras_h5: HDF5 must be able to make " + (name.empty() ? "a file" : shown(name)) + "; found " +
+      throw file_error("keras_h5: HDF5 must be able to create " + (name.empty() ? "a file" : shown(name)) + "; found " +
                        reason() + "; give other groups, or free some memory");
     return r;
   }

@@ -48,7 +48,7 @@ TYPENET_INLINE std::string onnx_names::unused(std::string const& name) {
 TYPENET_INLINE void onnx_names::take(std::string const& name, char const* what) {
   require_onnx_text(name, "every name");
   if (name.empty() || !taken_.insert(name).second)
-    throw option_error(std::string("onnx: each ") + what + " must have a name of its own; found " +
+    throw option_error(std::string("onnx: each ") + what + " must have a unique name; found " +
                        (name.empty() ? "an empty one" : "two " + shown(name)) +
                        "; choose others for .input, .output or .prefix");
 }

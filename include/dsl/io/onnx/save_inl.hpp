@@ -97,7 +97,7 @@ TYPENET_INLINE std::string serialize_onnx(engine& e, onnx_options const& o) {
 
   detail::require_onnx_size(static_cast<long long>(model.ByteSizeLong()), "network");
   std::string bytes;
-  if (!model.SerializeToString(&bytes)) throw error("onnx: protobuf must write the network; it could not");
+  if (!model.SerializeToString(&bytes)) throw error("onnx: protobuf could not serialise the network");
   return bytes;
 }
 

@@ -125,9 +125,9 @@ TYPENET_INLINE void onnx_writer::write_custom() {
       return;
     }
   throw onnx_error(onnx_fault::no_operator, "onnx: " + onnx_place(graph_, node_->scope) +
-                                                " must be made of operators that ONNX has; found \"" + operation +
-                                                "\", an operation of its own; use typenet's layers there, or say in "
-                                                ".operators which of ONNX's it is, if it keeps its input's shape");
+                                                " must consist of ONNX operators; found \"" + operation +
+                                                "\", a custom operation; use typenet's layers, or name its ONNX "
+                                                "operator in .operators, if it keeps its input's shape");
 }
 
 TYPENET_INLINE onnx_messages::NodeProto& onnx_writer::join(char const* type) {

@@ -55,9 +55,9 @@ TYPENET_INLINE loaded_weights weight_reader::check(engine const& e, weight_layou
     if (!std::binary_search(used.begin(), used.end(), t.name)) found.unexpected.push_back(t.name);
   if (options_.strict || found.loaded == 0) require_all(found, e.graph());
   if (found.loaded == 0 && !found.mismatched.empty())
-    fail("must have one weight of the network's shape; found " + std::to_string(found.mismatched.size()) +
-             " of other shapes, " + shown(found.mismatched[0]) + " the first",
-         "give another file, or the network that it is of");
+    fail("must have at least one weight of the network's shape; found " + std::to_string(found.mismatched.size()) +
+             " of other shapes, the first of them " + shown(found.mismatched[0]),
+         "give another file, or the network that it belongs to");
   return found;
 }
 
@@ -75,7 +75,7 @@ TYPENET_INLINE void weight_reader::fits(safetensors::tensor const& t, std::vecto
   if (t.shape != shape)
     fail("must have " + shown(t.name) + " of " + safetensors::detail::shown(shape) + "; found " +
              safetensors::detail::shown(t.shape),
-         "give another file, or the network that it is of");
+         "give another file, or the network that it belongs to");
 }
 
 TYPENET_INLINE long long weight_reader::read_batches(safetensors::tensor const& t) const {
@@ -101,9 +101,9 @@ TYPENET_INLINE void weight_reader::require_all(loaded_weights const& found, grap
     fail("must have " + shown(found.missing[0]) + "; found " + std::to_string(found.loaded) + " of the network's " +
              std::to_string(g.size.parameters) + " weights" +
              (found.unexpected.empty() ? "" : ", and " + shown(found.unexpected[0])),
-         "give the network that it is of, other names, or .strict = false");
-  fail("must have the network's weights alone; found " + shown(found.unexpected[0]) + " as well",
-       "give the network that it is of, or .strict = false");
+         "give the network that it belongs to, other names, or .strict = false");
+  fail("must have only the network's weights; found " + shown(found.unexpected[0]) + " as well",
+       "give the network that it belongs to, or .strict = false");
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

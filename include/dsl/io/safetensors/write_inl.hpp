@@ -54,8 +54,7 @@ TYPENET_INLINE std::string make_header(std::vector<source>& tensors, text_by_nam
   }
   std::sort(names.begin(), names.end());
   auto const two = std::adjacent_find(names.begin(), names.end());
-  need(two == names.end(),
-       "each tensor must have a name of its own; found two " + (two == names.end() ? "" : shown(*two)));
+  need(two == names.end(), "each tensor must have a unique name; found two " + (two == names.end() ? "" : shown(*two)));
   json += "}";
   json.append((8 - json.size() % 8) % 8, ' ');
   std::uint64_t const length = json.size();
