@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Says what is on pictures, by weights that minigooglenet_cifar has trained. --help has the options.
+// Classifies images with weights that minigooglenet_cifar has trained. --help has the options.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
@@ -37,18 +37,17 @@ struct settings {
 void declare(CLI::App& app, settings& s) {
   app.option_defaults()->always_capture_default();
   app.add_option("-w,--weights", s.weights,
-                 "what minigooglenet_cifar --weights wrote, or --best, or its checkpoint; or a .safetensors of\n"
-                 "PyTorch's [required]")
+                 "a file that minigooglenet_cifar wrote (--weights, --best or a checkpoint), or a .safetensors\n"
+                 "file from PyTorch [required]")
       ->type_name("FILE");
-  app.add_option("-k,--top", s.top, "how many classes to print of each picture, the likeliest first")->type_name("K");
-  app.add_option(
-         "--classes", s.classes,
-         "the classes' names and the mean of the training pictures; default: WEIGHTS.classes, which is written\n"
-         "with the weights; where that is not there, those of CIFAR-10's files")
+  app.add_option("-k,--top", s.top, "number of classes to print for each image, most likely first")->type_name("K");
+  app.add_option("--classes", s.classes,
+                 "file with the class names and the mean of the training images; default: WEIGHTS.classes, which is\n"
+                 "written with the weights; if that does not exist, those of the CIFAR-10 files")
       ->type_name("FILE");
   app.add_option("-d,--data", s.data,
-                 "directory of CIFAR-10's *.bin files, for a checkpoint that has no classes beside it; default:\n"
-                 "$TYPENET_DATA, then ~/.cache/typenet")
+                 "directory of CIFAR-10's *.bin files, for weights without a .classes file; default:\n$TYPENET_DATA, "
+                 "then ~/.cache/typenet")
       ->type_name("DIR");
   app.add_option("pictures", s.files, "PNG or JPEG files [required]")->type_name("PICTURE");
   app.footer(R"(
@@ -72,7 +71,7 @@ void check(settings const& s) {
   need(s.top >= 1 && s.top <= model::output.size(),
        fmt::format("--top: it must be 1 to {}; found {}", model::output.size(), s.top));
   need(!s.files.empty(), "pictures: there must be one or more; add the names of PNG or JPEG files");
-  need(s.classes.empty() || s.data.empty(), "--classes and --data: only one of them can be; leave one out");
+  need(s.classes.empty() || s.data.empty(), "--classes and --data: only one of them may be given; leave one out");
 }
 
 dsl::picture_classes classes(settings const& s) {
@@ -82,16 +81,16 @@ dsl::picture_classes classes(settings const& s) {
     all = dsl::read_classes(s.classes.empty() ? beside : s.classes);
   else if (!s.data.empty() || !dsl::cifar10::find().empty()) {
     if (s.data.empty())
-      fmt::print(stderr, "warning: there is no {}; taking the classes and mean of CIFAR-10\n",
+      fmt::print(stderr, "warning: there is no {}; using the classes and mean of CIFAR-10\n",
                  dsl::detail::printable(beside));
     all = dsl::classes_of(dsl::cifar10::load(s.data).train);
   } else
     throw dsl::data_error("classes: " + beside +
-                          " must be there, with the classes' names and the training pictures' mean; found none, and no "
-                          "CIFAR-10 either; give --classes FILE or --data DIR");
+                          " must exist, with the class names and the mean of the training images; found neither it nor "
+                          "CIFAR-10; give --classes FILE or --data DIR");
   if (!(all.sample == dsl::shape{3, 32, 32}) || static_cast<long long>(all.names.size()) != model::output.size())
     throw dsl::data_error(
-        fmt::format("classes: they must be {} of pictures of 3x32x32; found {} of {}; give the file that "
+        fmt::format("classes: there must be {} for images of 3x32x32; found {} for {}; give the file that "
                     "was written beside the weights",
                     model::output.size(), all.names.size(), dsl::text::shape(all.sample)));
   return all;
@@ -110,7 +109,8 @@ void load(dsl::trainer& trainer, std::string const& weights) {
 #ifdef TYPENET_HAS_SAFETENSORS
   dsl::load_safetensors(trainer, weights);
 #else
-  throw dsl::option_error("--weights: this program has no safetensors; install nlohmann_json and build again");
+  throw dsl::option_error(
+      "--weights: this program was built without safetensors; install nlohmann_json and build again");
 #endif
 }
 
@@ -122,7 +122,7 @@ void classify(dsl::trainer& trainer, dsl::picture_classes const& classes, std::s
   trainer.predict_on_batch(input.data(), 1, p.data());
   for (float const x : p)
     if (!std::isfinite(x))
-      throw dsl::training_error("weights: they must give probabilities; found one that is no number; train again");
+      throw dsl::training_error("weights: they must give probabilities; found one that is not a number; train again");
   std::vector<std::size_t> order(p.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(),
@@ -131,8 +131,7 @@ void classify(dsl::trainer& trainer, dsl::picture_classes const& classes, std::s
   for (std::size_t i = 0; i < static_cast<std::size_t>(top); ++i)
     text += fmt::format("  {:6.2f} %  {}\n", 100 * p[order[i]], dsl::detail::printable(classes.names[order[i]]));
   if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
-    throw dsl::file_error(
-        "standard output: it must take the answers; found that it can't be written to; free some space");
+    throw dsl::file_error("standard output: it must be writable; found an error while writing; free some space");
 }
 
 int fail(int code, std::string message) {
@@ -159,7 +158,7 @@ int run(settings const& s) {
 
 int main(int argc, char** argv) {
   settings s;
-  CLI::App app{"Says what is on pictures, by weights that minigooglenet_cifar has trained."};
+  CLI::App app{"Classifies images with weights that minigooglenet_cifar has trained."};
   declare(app, s);
   try {
     app.parse(argc, argv);

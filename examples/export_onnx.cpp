@@ -24,7 +24,7 @@ void load(dsl::trainer& trainer, std::string const& weights) {
 #ifdef TYPENET_HAS_SAFETENSORS
   dsl::load_safetensors(trainer, weights);
 #else
-  throw dsl::option_error("this program has no safetensors; install nlohmann_json and build again");
+  throw dsl::option_error("this program was built without safetensors; install nlohmann_json and build again");
 #endif
 }
 
@@ -36,9 +36,8 @@ int main(int count, char** word) {
   try {
     std::error_code unknown;  // of one that is not there
     if (std::filesystem::equivalent(word[1], word[2], unknown))
-      throw dsl::option_error(
-          std::string("OUTPUT: it must be another file than WEIGHTS, which it would replace; found ") + word[2] +
-          " for both; give another name");
+      throw dsl::option_error(std::string("OUTPUT: it must not be the file WEIGHTS, which it would replace; found ") +
+                              word[2] + " for both; give another name");
     dsl::trainer trainer = dsl::compile<model>(dsl::reference{}, dsl::sgd{});
     load(trainer, word[1]);
     dsl::save_onnx(trainer.engine(), word[2],

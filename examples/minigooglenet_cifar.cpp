@@ -85,11 +85,11 @@ pictures load(settings const& s) {
       auto const first = [](dsl::dataset const& all, std::int64_t count) { return count > 0 ? all.first(count) : all; };
       return {first(data.train, s.train_size), first(data.test, s.test_size), "CIFAR-10"};
     }
-    say("no CIFAR-10 in $TYPENET_DATA or ~/.cache/typenet; scripts/download_cifar10 fetches it. Until then:");
+    say("no CIFAR-10 in $TYPENET_DATA or ~/.cache/typenet; scripts/download_cifar10 downloads it");
   }
   std::int64_t const train = s.train_size > 0 ? s.train_size : 3840;
   std::int64_t const test = s.test_size > 0 ? s.test_size : 1000;
-  say(fmt::format("drawing {} + {} synthetic pictures...", train, test));
+  say(fmt::format("drawing {} + {} synthetic images...", train, test));
   dsl::synthetic const data = dsl::synthetic_pictures(train, test, s.key());
   return {data.train, data.test, "synthetic pictures"};
 }
@@ -257,7 +257,7 @@ struct says_what_differs : dsl::callback {
     }
     if (differ.empty() || !speaks() || std::exchange(said, true)) return;
     dsl::on_warning(
-        fmt::format("--resume: {} is of a run with {}; it goes on, but not to the same bits", checkpoint, differ)
+        fmt::format("--resume: {} is from a run with {}; the run continues, but with other bits", checkpoint, differ)
             .c_str());
   }
 };
@@ -323,7 +323,7 @@ void write(settings const& s, dsl::trainer& trainer, dsl::history const& history
   attempt([&] { dsl::plot(history, s.output, style(data.name)); });
   if (!s.confusion.empty()) attempt([&] { write_confusion(s, confusion, data.name); });
   if (!failed.empty())
-    throw dsl::file_error(failed + (kept_in.empty() ? "" : "; every epoch's numbers are kept in " + kept_in));
+    throw dsl::file_error(failed + (kept_in.empty() ? "" : "; the numbers of every epoch are in " + kept_in));
   std::error_code left;  // one that is left over is no reason to fail now; what it is for is over
   std::filesystem::remove(s.checkpoint(), left);
   say(fmt::format("test accuracy {:.4f}; plot in {}, numbers in {}{}", kept.validation.acc, s.output, s.history(),
@@ -389,8 +389,8 @@ void run(settings const& s) {
                   s.executor == "cuda" ? "" : "on the CPU: ", trainer.engine().description()));
   if (speaks() && !s.resume && std::filesystem::exists(s.checkpoint()))
     say(fmt::format(
-        "an unfinished run's {0} is replaced by this one's, and is {0}.before until then; "
-        "to resume from it end this run first: mv {1} {2}",
+        "{0} of an unfinished run is replaced by that of this run, and kept as {0}.before until then; to resume from "
+        "it, end this run first, then: mv {1} {2}",
         s.checkpoint(), dsl::detail::shell_path(s.checkpoint() + ".before"), dsl::detail::shell_path(s.checkpoint())));
 
   std::shared_ptr<best_weights> stopping;
@@ -492,7 +492,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   command_line.assign(argv, argv + argc);
   settings s;
-  CLI::App app{"Trains MiniGoogLeNet, a network of 1,656,250 parameters, on CIFAR-10 and plots how it went."};
+  CLI::App app{"Trains MiniGoogLeNet, a network of 1,656,250 parameters, on CIFAR-10 and plots the progress."};
   declare(app, s);
   bool const first = launched.rank <= 0;  // of several processes, or the only one
   try {

@@ -116,65 +116,66 @@ struct settings {
 inline void declare(CLI::App& app, settings& s) {
   app.option_defaults()->always_capture_default();  // --help shows what is in `s`
   app.add_option("-o,--output", s.output,
-                 "where the plot goes: a .png or .svg, of all epochs so far while it trains;\n"
-                 "PLOT.history.csv goes beside it [required]")
+                 "file for the plot, .png or .svg, which is updated while training;\nPLOT.history.csv is written "
+                 "beside it [required]")
       ->type_name("PLOT");
   CLI::Option const* const gpus =
-      app.add_option("-g,--gpus,--towers", s.gpus, "towers, one a device, that each take a part of every batch")
+      app.add_option("-g,--gpus,--towers", s.gpus,
+                     "number of towers (replicas), one per device; each takes a part of every batch")
           ->type_name("G");
   app.add_option("--devices", s.devices,
-                 "which ones: numbers, with commas between them; says --gpus, too, where that is left out;\n"
-                 "default: 0 to G - 1")
+                 "device numbers, separated by commas; also sets --gpus if that is not given;\ndefault: 0 to G - 1")
       ->type_name("LIST")
       ->delimiter(',');
   app.callback([gpus, &s] {  // when all is read
     if (gpus->count() == 0 && !s.devices.empty()) s.gpus = static_cast<int>(s.devices.size());
   });
-  app.add_option("--merge", s.merge,
-                 "of the towers: host_merge, as Keras's multi_gpu_model, or all_reduce, as MirroredStrategy")
+  app.add_option(
+         "--merge", s.merge,
+         "how towers are merged: host_merge, like Keras's multi_gpu_model, or all_reduce, like MirroredStrategy")
       ->type_name("NAME");
   app.add_option("--collectives", s.collectives,
-                 "how the executor cuda's towers add up gradients: on the host, or nccl, from GPU to GPU")
+                 "how towers on GPUs sum their gradients: on the host, or with NCCL from GPU to GPU")
       ->type_name("host|nccl");
   app.add_flag("--synchronized", s.synchronized,
-               "batch_norm over the whole batch instead of each tower's part; slower");
-  app.add_option("-e,--epochs", s.epochs, "passes over the training pictures")->type_name("N");
-  app.add_option("-b,--batch-size", s.batch_size, "pictures a step, per tower")->type_name("N");
-  app.add_option("-l,--learning-rate", s.learning_rate, "the highest; --schedule says how it changes")
-      ->type_name("RATE");
+               "batch_norm over the whole batch instead of the part of each tower; slower");
+  app.add_option("-e,--epochs", s.epochs, "passes over the training images")->type_name("N");
+  app.add_option("-b,--batch-size", s.batch_size, "images per step and tower")->type_name("N");
+  app.add_option("-l,--learning-rate", s.learning_rate, "maximum learning rate; see --schedule")->type_name("RATE");
   app.add_option("--schedule", s.schedule,
-                 "of the learning rate: poly (a straight line to 0), cosine, step (a tenth after each\n"
-                 "third of the epochs) or one_cycle (up in the first 30 % of the steps, then down)")
+                 "learning rate schedule: poly (linear to 0), cosine, step (divided by 10 after each third\n"
+                 "of the epochs) or one_cycle (up in the first 30 % of the steps, then down)")
       ->type_name("NAME");
   app.add_option("--swa", s.swa,
-                 "stochastic weight averaging: after N epochs the learning rate stays as it is, and the mean of\n"
-                 "the weights since then, taken every 4 steps, is what is validated and written; 0: never")
+                 "stochastic weight averaging: after N epochs the learning rate stays constant, and the mean of\nthe "
+                 "weights since then, sampled every 4 steps, is validated and saved; 0: off")
       ->type_name("N");
   app.add_option("--ema", s.ema,
-                 "exponential average of the weights: what it keeps of itself each step, such as 0.998; from the\n"
-                 "first step on, with --swa N after N epochs; 1: a plain mean with --swa N, else no average")
+                 "exponential moving average of the weights: its decay, such as 0.998; starts with the\nfirst step or, "
+                 "with --swa N, after N epochs; 1: a plain mean with --swa N, otherwise off")
       ->type_name("M");
   app.add_option("--bn-momentum", s.bn_momentum,
-                 "what batch_norm's running statistics keep each step; for runs of few steps 0.9")
+                 "momentum of batch_norm's running statistics; use 0.9 for runs of few steps")
       ->type_name("M");
   std::string const optimizer = "Optimizer";
   app.add_option("--optimizer", s.optimizer,
                  "sgd, adam, adamw or rmsprop; for the last three try --learning-rate 0.001")
       ->type_name("NAME")
       ->group(optimizer);
-  app.add_option("--momentum", s.momentum, "of sgd")->type_name("M")->group(optimizer);
-  app.add_flag("--nesterov", s.nesterov, "sgd looks ahead by its momentum")->group(optimizer);
-  app.add_option("--weight-decay", s.weight_decay, "L2, a part of the gradients; of adamw: rate * D of each weight")
+  app.add_option("--momentum", s.momentum, "momentum of sgd")->type_name("M")->group(optimizer);
+  app.add_flag("--nesterov", s.nesterov, "use Nesterov momentum in sgd")->group(optimizer);
+  app.add_option("--weight-decay", s.weight_decay,
+                 "L2 penalty, added to the gradients; adamw subtracts rate * D * weight instead")
       ->type_name("D")
       ->group(optimizer);
-  app.add_option("--clip-norm", s.clip_norm, "bring all gradients together down to this length; 0: as they are")
+  app.add_option("--clip-norm", s.clip_norm, "scale all gradients down to this global norm; 0: off")
       ->type_name("L")
       ->group(optimizer);
   app.add_option("--label-smoothing", s.label_smoothing,
-                 "what part of the target all classes share; losses are then those of the smoothed target")
+                 "share of the target that is spread over all classes; losses are those of the smoothed target")
       ->type_name("S")
       ->group(optimizer);
-  app.add_option("--seed", s.seed, "of weights, order, augmentation and dropout")->type_name("N");
+  app.add_option("--seed", s.seed, "seed of weights, order of the data, augmentation and dropout")->type_name("N");
   app.add_option("--executor", s.executor, "onednn, cuda (a GPU) or reference (plain loops, very slow)")
       ->type_name("NAME");
   app.add_option_function<std::string>(
@@ -184,106 +185,107 @@ inline void declare(CLI::App& app, settings& s) {
              throw CLI::ValidationError("--towers-on", "it must be cpu or cuda; found " + where);
            s.executor = where == "cuda" ? "cuda" : has_onednn ? "onednn" : "reference";
          },
-         "what a tower is: cpu (processor cores) or cuda (a GPU); chooses the executor")
+         "what a tower runs on: cpu (processor cores) or cuda (a GPU); selects the executor")
       ->type_name("cpu|cuda")
       ->excludes("--executor");
-  app.add_option("--threads", s.threads, "of the executor; 0: one per core")->type_name("N");
-  app.add_option("--precision", s.precision, "of the executor cuda: bf16, tf32 or fp32_strict")->type_name("P");
-  app.add_flag("--deterministic", s.deterministic, "the executor cuda gives the same bits in every run, maybe slower");
-  app.add_option("--verbose", s.verbose, "while it trains: 0 nothing, 1 a progress bar, 2 a line an epoch")
+  app.add_option("--threads", s.threads, "threads of the executor; 0: one per core")->type_name("N");
+  app.add_option("--precision", s.precision, "precision on GPUs: bf16, tf32 or fp32_strict")->type_name("P");
+  app.add_flag("--deterministic", s.deterministic, "the same bits in every run on GPUs; may be slower");
+  app.add_option("--verbose", s.verbose, "output while training: 0 none, 1 a progress bar, 2 one line per epoch")
       ->type_name("0|1|2");
   CLI::Option* const augment =
-      app.add_option(
-             "--augment", s.augment,
-             "shift_flip, the tutorials'; crop_flip: 4 pixels of padding, then a crop; crop_flip_cutout: and a\n"
-             "hole; none")
+      app.add_option("--augment", s.augment,
+                     "shift_flip, as in the tutorials; crop_flip: 4 pixels of padding, then a crop;\n"
+                     "crop_flip_cutout: also cuts out a square; none")
           ->type_name("NAME");
-  app.add_option("--crop-border", s.crop_border,
-                 "what crops see beside a picture: zero, which is the mean picture, edge or mirror")
+  app.add_option("--crop-border", s.crop_border, "padding of crops: zero, which is the mean image, edge or mirror")
       ->type_name("NAME");
-  app.add_option("--cutout", s.cutout, "side in pixels of the hole of --augment crop_flip_cutout")->type_name("N");
+  app.add_option("--cutout", s.cutout, "side in pixels of the square that --augment crop_flip_cutout cuts out")
+      ->type_name("N");
   app.add_option("--cutout-epochs", s.cutout_epochs,
-                 "holes in the first N epochs alone, so that the last ones see whole pictures; 0: in all")
+                 "cut out squares only in the first N epochs, so that the last ones see whole images; 0: in all")
       ->type_name("N");
   app.add_flag_callback(
-         "--no-augment", [&s] { s.augment = "none"; }, "train on the pictures as they are: --augment none")
+         "--no-augment", [&s] { s.augment = "none"; }, "train on unchanged images: --augment none")
       ->excludes(augment);
   app.add_flag("--resume", s.resume,
-               "go on from PLOT.checkpoint, which a run that did not end has left, to the same bits;\n"
-               "where there is none: from the beginning");
+               "resume from PLOT.checkpoint, which an unfinished run leaves, and end with the same bits;\n"
+               "without a checkpoint, start from the beginning");
   app.add_option("--confusion", s.confusion,
-                 "where the test set's confusion matrix goes: a .png or .svg, or a .txt with the counts as a table")
+                 "file for the confusion matrix of the test set: .png or .svg, or .txt for a table of counts")
       ->type_name("FILE");
   app.add_option("--deadline", s.deadline,
-                 "under mpirun: seconds in which the job ends when a process has died or hangs;\n"
-                 "with --collectives nccl: for which GPUs wait for one that does not come")
+                 "under mpirun: seconds until the job ends if a process dies or hangs;\n"
+                 "with --collectives nccl: seconds that GPUs wait for one that does not respond")
       ->type_name("SECONDS");
-  app.add_flag("--summary", s.summary, "print the table of layers and end");
-  app.add_option("--graph", s.graph, "write the picture of the network, for Graphviz, and end: dot -Tsvg FILE")
+  app.add_flag("--summary", s.summary, "print the table of layers and exit");
+  app.add_option("--graph", s.graph, "write a diagram of the network for Graphviz (dot -Tsvg FILE) and exit")
       ->type_name("FILE");
 
   std::string const callbacks = "While it trains";
-  app.add_option("--monitor", s.monitor, "which metric is watched: loss, acc, val_loss or val_acc")
+  app.add_option("--monitor", s.monitor, "the metric to monitor: loss, acc, val_loss or val_acc")
       ->type_name("NAME")
       ->group(callbacks);
   app.add_option("--early-stopping", s.early_stopping,
-                 "end when --monitor has not become better for N epochs, and take the best one's weights;\n"
-                 "0: never")
+                 "stop when --monitor has not improved for N epochs, and restore the weights of the best one;\n"
+                 "0: off")
       ->type_name("N")
       ->group(callbacks);
   app.add_option("--best", s.best,
-                 "keep the weights of the epoch with the best --monitor, as in best-{epoch:02d}-{val_acc:.4f};\n"
-                 "formats, and FILE.classes, as for --weights")
+                 "file for the weights of the epoch with the best --monitor; may be a pattern such as\n"
+                 "best-{epoch:02d}-{val_acc:.4f}; formats and FILE.classes as for --weights")
       ->type_name("FILE")
       ->group(callbacks);
   app.add_option("--weights", s.weights,
-                 "where the weights go at the end; those in a .safetensors PyTorch can load, others the program\n"
-                 "classify, for which FILE.classes beside it has the classes' names and the pictures' mean")
+                 "file for the final weights: PyTorch can load a .safetensors file, the program classify any;\n"
+                 "for classify, FILE.classes beside it has the class names and the mean image")
       ->type_name("FILE")
       ->group(callbacks);
-  app.add_option("--csv", s.csv, "a row an epoch, as it ends")->type_name("FILE")->group(callbacks);
-  app.add_option("--tensorboard", s.tensorboard, "curves that TensorBoard shows: tensorboard --logdir DIR")
+  app.add_option("--csv", s.csv, "file for a row of metrics after each epoch")->type_name("FILE")->group(callbacks);
+  app.add_option("--tensorboard", s.tensorboard, "directory for TensorBoard event files: tensorboard --logdir DIR")
       ->type_name("DIR")
       ->group(callbacks);
-  app.add_option("--save-every", s.save_every, "write PLOT.checkpoint every N steps, too; 0: after each epoch alone")
+  app.add_option("--save-every", s.save_every, "also write PLOT.checkpoint every N steps; 0: only after each epoch")
       ->type_name("N")
       ->group(callbacks);
 
   std::string const data = "Data";
   app.add_option("-d,--data", s.data,
                  "directory of CIFAR-10's *.bin files; default: $TYPENET_DATA if set, else ~/.cache/typenet, where\n"
-                 "scripts/download_cifar10 puts them, or else synthetic pictures")
+                 "scripts/download_cifar10 puts them, or else synthetic images")
       ->type_name("DIR")
       ->group(data);
-  app.add_flag("--synthetic", s.synthetic, "ten kinds of drawn pictures instead: no download, quickly learnt")
+  app.add_flag("--synthetic", s.synthetic, "use synthetic images of ten classes: no download, quickly learnt")
       ->group(data);
-  app.add_option("--train-size", s.train_size, "training pictures; 0: all of CIFAR-10's, or 3,840 drawn ones")
+  app.add_option("--train-size", s.train_size, "number of training images; 0: all of CIFAR-10, or 3,840 synthetic ones")
       ->type_name("N")
       ->group(data);
-  app.add_option("--test-size", s.test_size, "test pictures; 0: all of CIFAR-10's, or 1,000 drawn ones")
+  app.add_option("--test-size", s.test_size, "number of test images; 0: all of CIFAR-10, or 1,000 synthetic ones")
       ->type_name("N")
       ->group(data);
 
   app.footer(R"(
 Examples:
-  The tutorials' run, 70 epochs; in Keras it ended with 90.65 % on the test set. Hours on a CPU.
+  The training of the tutorials, 70 epochs, which reached 90.65 % on the test set in Keras. Takes hours on a CPU:
     scripts/download_cifar10 && minigooglenet_cifar --output plot.png
-  A look at real data in three epochs, with a progress bar:
+  Three epochs on CIFAR-10, with a progress bar:
     minigooglenet_cifar -o plot.png --epochs 3 --bn-momentum 0.9 --verbose 1
-  The same on two towers, one a core, with the same batch of 64 in all:
+  The same on two towers with one core each, and the same total batch of 64:
     minigooglenet_cifar -o plot.png --epochs 3 --bn-momentum 0.9 --gpus 2 --batch-size 32
-  On two machines with two towers each, and a batch of 256 in all (docs/several_machines.md):
+  On two machines with two towers each, and a total batch of 256 (docs/several_machines.md):
     mpirun -n 2 --host a,b --bind-to none minigooglenet_cifar -o plot.png --gpus 2
-  A minute without any data: 480 small steps, over 90 % on the synthetic test set.
+  A minute on synthetic images: 480 small steps, over 90 % on the test set:
     minigooglenet_cifar -o plot.png --synthetic --epochs 4 --batch-size 32 --learning-rate 0.02 --bn-momentum 0.9
 
-It exits with 0 when plot and history are written, 2 for options that can't be, 1 for everything else that goes
-wrong; then one line on standard error says what and what to do, and no history is left, unless the
-training was over: PLOT.history.csv is written first, whole, should the disk be full for weights or plot. Ctrl-C,
-SIGTERM, SIGHUP and SIGUSR1 stop a training at its next step; it writes PLOT.checkpoint, says how to resume, and
-ends by that signal; a second one ends it at once. A training that was killed after its first epoch (with --swa or --ema a step later), or with --save-every after its
-first N steps and one more, leaves PLOT.checkpoint: add --resume to go on from there; and PLOT, with its epochs.
-Where these can't be written while it trains, it warns and goes on.)");
+The exit code is 0 if plot and history were written, 2 for invalid options, and 1 for any other error. After an
+error, one line on standard error says what is wrong and what to do, and no history is left unless the training had
+finished: PLOT.history.csv is written first, in case the disk is full for weights or plot.
+
+Ctrl-C, SIGTERM, SIGHUP and SIGUSR1 stop a training after the current step: it writes PLOT.checkpoint, prints how to
+resume, and ends by that signal. A second signal ends it at once. A training that is killed leaves PLOT with the epochs
+so far and, after its first epoch (with --swa or --ema one step later) or with --save-every N after N + 1 steps,
+PLOT.checkpoint: add --resume to continue from there. If these files cannot be written while training, the program
+warns and continues.)");
   CLI::Validator const whole(
       [](std::string& text) -> std::string {
         std::size_t const digits = text.size() - (text.starts_with('-') ? 1 : 0);
@@ -393,10 +395,10 @@ inline void check(settings const& s) {
   need(s.output.empty() || is_picture(s.output),
        "--output: the name must end in .png or .svg" + found(s.output) + "; rename it to plot.png");
   need(s.gpus >= 1, "--gpus: it must be 1 or more" + found(s.gpus) + "; leave it out for 1");
-  need(s.gpus <= 1024, "--gpus: there can't be more than 1024" + found(s.gpus) + "; use fewer");
+  need(s.gpus <= 1024, "--gpus: there must be at most 1024" + found(s.gpus) + "; use fewer");
   int const cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   need(s.gpus <= 8 * cores || s.executor == "cuda" || !s.graph.empty(),
-       fmt::format("--gpus: on the CPU there can't be more than 8 towers a core, {} here", 8 * cores) + found(s.gpus) +
+       fmt::format("--gpus: on the CPU there must be at most 8 towers per core, {} here", 8 * cores) + found(s.gpus) +
            "; use fewer");
   need(s.merge == "host_merge" || s.merge == "all_reduce",
        "--merge: it must be host_merge or all_reduce" + found(s.merge));
@@ -423,13 +425,13 @@ inline void check(settings const& s) {
   dsl::metric_named(s.monitor);
   need(s.early_stopping >= 0, "--early-stopping: it must be 0 (never) or more" + found(s.early_stopping) + "; try 10");
   for (std::string const& file : {s.best, s.weights})
-    need(writer(file), "--best and --weights: this program has no safetensors" + found(file) +
+    need(writer(file), "--best and --weights: this program was built without safetensors" + found(file) +
                            "; install nlohmann_json and build again, or choose another name");
   for (std::string const& file : {s.best, s.weights})
-    need(foreign_format(file).empty(), "--best and --weights: " + file +
-                                           " must be a name for weights of this program or " +
-                                           "end in .safetensors; found " + foreign_format(file) +
-                                           "; choose another: docs/moving_weights.md says how to bring them elsewhere");
+    need(foreign_format(file).empty(),
+         "--best and --weights: " + file + " must be a name for weights of this program or " +
+             "end in .safetensors; found " + foreign_format(file) +
+             "; choose another name: docs/moving_weights.md explains how to convert weights");
   need(s.confusion.empty() || is_picture(s.confusion) || s.confusion_as_text(),
        "--confusion: the name must end in .png, .svg or .txt; found " + s.confusion + "; rename it to confusion.png");
   if (!s.best.empty())  // refuses widths
@@ -456,7 +458,7 @@ inline void check(settings const& s) {
   need(s.cutout_epochs == 0 || s.augment == "crop_flip_cutout",
        "--cutout-epochs is for --augment crop_flip_cutout" + found(s.augment) + "; leave it out");
   need(s.cutout_epochs >= 0, "--cutout-epochs: it must be 0 (all) or more" + found(s.cutout_epochs) + "; try 25");
-  need(!s.synthetic || s.data.empty(), "--synthetic and --data: only one of them can be; leave one out");
+  need(!s.synthetic || s.data.empty(), "--synthetic and --data: only one of them may be given; leave one out");
   need(s.executor == "reference" || (s.executor == "onednn" && has_onednn) || (s.executor == "cuda" && has_cuda),
        "--executor: it must be one that is built in" + found(s.executor) + "; this program has " +
            (has_onednn ? "onednn, " : "") + (has_cuda ? "cuda, " : "") +
@@ -470,7 +472,8 @@ inline void check(settings const& s) {
   need(s.executor == "cuda" || s.collectives == "host",
        "--collectives nccl is for --executor cuda" + found(s.executor) + "; leave it out");
   need(!s.deterministic || s.collectives == "host",
-       "--deterministic and --collectives nccl: NCCL chooses in which order it adds up; leave one out");
-  need(s.collectives == "host" || has_nccl, "--collectives: this program has no nccl; install it and build again");
+       "--deterministic and --collectives nccl: NCCL chooses the order of its sums; leave one out");
+  need(s.collectives == "host" || has_nccl,
+       "--collectives: this program was built without NCCL; install it and build again");
   need(s.executor == "onednn" || s.threads <= 1, "--threads: " + s.executor + " has one thread" + found(s.threads));
 }

@@ -54,7 +54,7 @@ int main() try {
   dsl::save_safetensors(trainer, "transfer_learning.safetensors");
   double const from_scratch = learn_three<scratch>(data, nullptr);
   double const transferred = learn_three<transfer>(data, "transfer_learning.safetensors");
-  std::printf("15 pictures of 3 new figures: %.1f %% right with the frozen body, %.1f %% from scratch\n", transferred,
+  std::printf("15 images of 3 new classes: %.1f %% accuracy with the frozen body, %.1f %% from scratch\n", transferred,
               from_scratch);
   return transferred >= from_scratch + 10 ? 0 : 1;
 } catch (dsl::error const& e) {

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Weights of a Keras model from and to .safetensors files, as typenet names them ("conv2d_1/kernel"). Needs numpy.
+"""Loads and saves the weights of a Keras model as .safetensors files with typenet's names ("conv2d_1/kernel"). Needs numpy.
 
     import keras_safetensors
     keras_safetensors.load(model, "weights.safetensors")   # every weight, or ValueError and nothing changed
     keras_safetensors.save(model, "weights.safetensors")
 
-Layers are counted for each class, in the order in which the data goes through them, a Concatenate's or Add's branches
-one after the other: the order of typenet's. Of a subclassed model nobody knows it: give layers=[model.stem, ...].
+Each class of layers is counted separately, in the order of the data flow, with the branches of a Concatenate or Add one
+after the other, as in typenet. The order in a subclassed model is unknown: pass layers=[model.stem, ...].
 """
 import json
 import os

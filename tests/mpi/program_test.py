@@ -120,7 +120,7 @@ class Program(unittest.TestCase):
             with self.subTest(variables):
                 rank = variables.get("PMI_RANK") or variables["SLURM_PROCID"]
                 _, err = self.run_in("a", tiny, 1, variables)
-                self.assertRegex(err, f"^error: rank {rank}: mpi: the launcher says that this is rank {rank}.* but MPI knows of no other; ")
+                self.assertRegex(err, f"^error: rank {rank}: mpi: the launcher says that this is rank {rank}.* but MPI knows of no others; ")
                 if rank == "0":
                     self.assertRegex(err, "rank 0 of 2,.* to run it as a single process, unset (PMI|PMIX)_RANK$")
                 self.assertEqual(len(err.splitlines()), 1)
@@ -196,10 +196,10 @@ class Program(unittest.TestCase):
         _, err = self.run_in("a", mpirun((2, program, *other, "--resume", "--merge", "all_reduce")))
         lines = [line for line in err.splitlines() if "--resume: " in line]
         self.assertEqual(len(lines), 1, err)  # one of them warns, once
-        self.assertRegex(lines[0], r"^\[WARNING\] --resume: plot.svg.checkpoint is of a run with "
+        self.assertRegex(lines[0], r"^\[WARNING\] --resume: plot.svg.checkpoint is from a run with "
                          r"data synthetic pictures, 32 \+ 10 pictures \([0-9a-f]{8}\), now .*, 36 \+ 10 .*; "
                          "--augment shift_flip, now none; --learning-rate 0.005, now 0.001; --schedule cosine, now poly; "
-                         "--epochs 30, now 31; --merge host_merge, now all_reduce; it goes on, but not to the same bits$")
+                         "--epochs 30, now 31; --merge host_merge, now all_reduce; the run continues, but with other bits$")
 
     def test_a_state_of_before_an_option_was_there_is_one_of_its_default(self):
         arguments = [*SMALL, "--epochs", "12", "--augment", "crop_flip_cutout"]
@@ -209,8 +209,7 @@ class Program(unittest.TestCase):
         self.assertEqual(unknown.count(b"--cutout-epochz"), 1)
         state.write_bytes(unknown + struct.pack("<Q", checksum(unknown)))
         _, err = self.run_in("a", [program, *arguments, "--cutout-epochs", "25", "--resume"])
-        self.assertEqual(err, "[WARNING] --resume: plot.svg.checkpoint is of a run with --cutout-epochs 0, now 25; it "
-                              "goes on, but not to the same bits\n")
+        self.assertEqual(err, "[WARNING] --resume: plot.svg.checkpoint is from a run with --cutout-epochs 0, now 25; the run continues, but with other bits\n")
 
     def test_a_text_of_a_state_fills_no_warning(self):
         self.interrupted("a", [program, *SMALL, "--epochs", "12"], 2)
@@ -222,7 +221,7 @@ class Program(unittest.TestCase):
         state[at + 8:at + 8 + len(text)] = value
         path.write_bytes(state + struct.pack("<Q", checksum(bytes(state))))
         _, err = self.run_in("a", [program, *SMALL, "--epochs", "12", "--resume"])
-        self.assertIn(r"is of a run with --augment \x1b\x1b", err)
+        self.assertIn(r"is from a run with --augment \x1b\x1b", err)
         self.assertLess(len(err), 2000)
 
     def test_weights_that_are_averaged_are_as_the_run_was_begun(self):
@@ -302,7 +301,7 @@ class Program(unittest.TestCase):
         flipped = bytearray(good)
         flipped[len(good) // 2] ^= 1
         for bytes_, words in ((b"", "must begin as typenet's checkpoints do"), (b"x" * 200, "must begin as typenet's"),
-                              (good[:100], "must have"), (good[:-1], f"must have {len(good)} bytes; found {len(good) - 1}: it is cut short or damaged"),
+                              (good[:100], "must have"), (good[:-1], f"must have {len(good)} bytes; found {len(good) - 1}: it is truncated or damaged"),
                               (good + b"x", "must have"), (bytes(flipped), "is damaged: its checksum is wrong")):
             path.write_bytes(bytes_)
             _, err = self.run_in("a", [*command, "--resume"], 1)
@@ -315,9 +314,9 @@ class Program(unittest.TestCase):
         _, err = self.run_in("a", [*command[:-1], "1", "--resume"], 2)
         self.assertRegex(err, "plot.svg.checkpoint has [0-9]+ epochs already; this run has 1")
         out, _ = self.run_in("a", [*command[:-1], "1"])
-        self.assertIn("an unfinished run's plot.svg.checkpoint is replaced", out)
+        self.assertIn("plot.svg.checkpoint of an unfinished run is replaced", out)
         self.assertFalse(path.exists())
-        for bytes_, words in ((good[:-1], "it is cut short or damaged"), (b"", "must begin as typenet's")):
+        for bytes_, words in ((good[:-1], "it is truncated or damaged"), (b"", "must begin as typenet's")):
             path.write_bytes(bytes_)
             _, err = self.run_in("a", mpirun((2, program, *SMALL, "--epochs", "40", "--resume")), 1)
             self.assertIn(words, err)

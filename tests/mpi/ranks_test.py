@@ -99,8 +99,8 @@ class Refused(unittest.TestCase):
                                   ("the norm that gradients are clipped to: 2", "clip_norm=2"),
                                   ("the value that gradients are clipped to: 0.5", "clip_value=0.5"),
                                   ("whether the data is shuffled", "shuffle=0"), ("the augmentation", "augment=1"),
-                                  ("the number of training pictures: 61 and 60", "size=61"),
-                                  ("the training pictures", "pictures=1"), ("the training pictures", "mean=1"),
+                                  ("the number of training samples: 61 and 60", "size=61"),
+                                  ("the training data", "pictures=1"), ("the training data", "mean=1"),
                                   ("the number of validation pictures: 24 and 25", "validation=24"),
                                   ("the number of validation pictures: 0 and 25", "validation=0"),
                                   ("how the towers split a batch: 1 and 0", "merge=all_reduce"),
@@ -198,8 +198,8 @@ class Callbacks(unittest.TestCase):
             mine = [f"backup={folder}/state", "epochs=3"]
             finished([program, "towers=2", *mine, "kill=6"])
             _, err = self.train(mpirun((3, program, *mine, "batch=12")))
-            self.assertEqual(err.count("is of 2 towers, this one has 3"), 1, err)
-            self.assertEqual(err.count("it goes on, but not to the same bits"), 1, err)
+            self.assertEqual(err.count("is from a training with 2 towers, this one has 3"), 1, err)
+            self.assertEqual(err.count("the run continues, but with other bits"), 1, err)
 
     def test_early_stopping(self):
         options = ("epochs=30", "patience=2", "learning_rate=0.1")

@@ -43,5 +43,5 @@ for flag in -ffast-math -Ofast; do
     echo "$flag compiles"
     exit 1
   fi
-  grep -q "can't be compiled with -ffast-math" "$folder/error" || { cat "$folder/error"; exit 1; }
+  grep -q "cannot be compiled with -ffast-math" "$folder/error" || { cat "$folder/error"; exit 1; }
 done

@@ -147,19 +147,19 @@ TEST_CASE("a data set's views share its memory", "[data]") {
   require_error<dsl::option_error>(
       [&] { data.first(11); },
       {"dataset: a subset must be within the 10 samples; found 11 samples from sample 0; ask for fewer"});
-  require_error<dsl::option_error>([&] { view.subset(2, 2); }, {"its 3 pictures; found 2 from picture 2 on"});
+  require_error<dsl::option_error>([&] { view.subset(2, 2); }, {"within the 3 samples; found 2 samples from sample 2"});
   require_error<dsl::option_error>([&] { data.subset(-1, 2); }, {"found 2 samples from sample -1; ask for others"});
   require_error<dsl::option_error>([&] { data.first(-2); }, {"found -2 samples from sample 0; ask for 0 or more"});
 }
 
 TEST_CASE("a data set refuses what doesn't fit", "[data]") {
   require_error([] { dsl::in_memory_dataset({1, 2, 2}, 2, bytes_of(7, 0), {0, 1}); },
-                {"2 pictures of 4 bytes", "found 7"});
+                {"2 samples of 4 bytes each", "found 7"});
   require_error([] { dsl::in_memory_dataset({1, 2, 2}, 2, bytes_of(8, 0), {0, 2}); },
-                {"0 to 1", "found 2", "picture 1"});
+                {"0 to 1", "found 2", "sample 1"});
   require_error([] { dsl::in_memory_dataset({1, 2, 2}, 2, bytes_of(8, 0), {-1, 0}); }, {"found -1"});
   require_error([] { dsl::make_dataset({1, 2, 2}, 2, {{{nullptr, 4, 3}}, {0, 1}, {}, {}}); },
-                {"3 pictures and 2 labels"});
+                {"3 samples and 2 labels"});
 }
 
 TEST_CASE("a data set whose bytes are more than any number refuses them", "[data][hostile]") {
@@ -167,15 +167,15 @@ TEST_CASE("a data set whose bytes are more than any number refuses them", "[data
   constexpr int most = 0x7fffffff;
   // 2^16 pictures of 2^48 bytes: as a product of 64 bits they would be as many as there are, none.
   require_error([&] { dsl::in_memory_dataset({65536, 65536, 65536}, 1, {}, labels); },
-                {"65536 pictures of 281474976710656 bytes; found 0 bytes"});
-  require_error([&] { dsl::in_memory_dataset({most, most, most}, 1, {}, {0, 0, 0}); }, {"3 pictures of 9223372036854"});
+                {"65536 samples of 281474976710656 bytes each; found 0 bytes"});
+  require_error([&] { dsl::in_memory_dataset({most, most, most}, 1, {}, {0, 0, 0}); }, {"3 samples of 9223372036854"});
   for (dsl::shape const none : {dsl::shape{0, 4, 4}, {-1, -4, 4}, {1, -1, -1}})
     require_error([&] { dsl::in_memory_dataset(none, 1, bytes_of(16, 0), {0}); },
                   {"must have at least one number; found "});
   std::int64_t const all = std::numeric_limits<std::int64_t>::max();
   require_error(
       [&] { dsl::make_dataset({1, 1, 1}, 1, {{{nullptr, 1, all}, {nullptr, 1, all}, {nullptr, 1, 2}}, {}, {}, {}}); },
-      {"found 9223372036854775807 pictures and 0 labels"});
+      {"found 9223372036854775807 samples and 0 labels"});
   require_error([&] { dsl::make_dataset({1, 1, 1}, 1, {{{nullptr, 1, -1}, {nullptr, 1, 1}}, {}, {}, {}}); },
                 {"found -1"});
 }

@@ -173,9 +173,9 @@ TEST_CASE("a lock is one writer's, ends with its process, and leaves nothing", "
     CHECK(refused() != "nothing");
     // Who writes into it what a terminal would obey, makes nobody's terminal do so.
     std::ofstream(path + ".lock") << "\x1b[2Jprocess 1\nmore";
-    CHECK(has(refused(), "found \\x1b[2Jprocess 1 at it"));
+    CHECK(has(refused(), "found \\x1b[2Jprocess 1 writing it"));
     std::ofstream(path + ".lock").close();
-    CHECK(has(refused(), "found another process at it"));
+    CHECK(has(refused(), "found another process writing it"));
   }
   CHECK(fs::is_empty(here.path));
 

@@ -91,7 +91,7 @@ TEST_CASE("classes: a damaged file is refused, with the line", "[classes]") {
   bad(changed("picture 1 1 2", "picture 1 1 99999999999"), {"line 2"});
   bad(changed("classes 3", "classes 4"), {"line "});
   bad(changed("classes 3", "classes -3"), {"line 3"});
-  bad(changed("mean 2", "mean 1"), {"line 7", "picture's size"});
+  bad(changed("mean 2", "mean 1"), {"line 7", "size of the image"});
   bad(changed("0.1", "nan"), {"line 8", "found nan"});
   bad(changed("0.1", "0.1x"), {"line 8"});
   bad(changed("0.1", "1e99"), {"line 8"});
@@ -263,13 +263,13 @@ TEST_CASE("classify: names and mean of CIFAR-10's own files", "[program]") {
   fs::remove(k.here / "w.classes");
   outcome const found = run(k.here, "env TYPENET_DATA=" + cifar.path() + " " TYPENET_CLASSIFY, "-w w -k 10 a.png");
   CHECK(found.code == 0);
-  CHECK(found.err == "warning: there is no w.classes; taking the classes and mean of CIFAR-10\n");
+  CHECK(found.err == "warning: there is no w.classes; using the classes and mean of CIFAR-10\n");
   same_answer(found.out, expected);
 
   fs::rename(k.here / "w", k.here / "\x1b[2J");
   outcome const evil =
       run(k.here, "env TYPENET_DATA=" + cifar.path() + " " TYPENET_CLASSIFY, "-w '\x1b[2J' -k 10 a.png");
-  CHECK(evil.err == "warning: there is no \\x1b[2J.classes; taking the classes and mean of CIFAR-10\n");
+  CHECK(evil.err == "warning: there is no \\x1b[2J.classes; using the classes and mean of CIFAR-10\n");
   same_answer(evil.out, expected);
 }
 
@@ -330,11 +330,11 @@ TEST_CASE("classify: options and weights that can't be", "[program]") {
   write(k.here / "bare", weights);
   fails(1, "-w bare a.png", {"bare.classes", "--classes FILE or --data DIR"});
   dsl::write_classes(three, k.here / "three");
-  fails(1, "-w w --classes three a.png", {"10 of pictures of 3x32x32", "found 3 of 1x1x2"});
+  fails(1, "-w w --classes three a.png", {"10 for images of 3x32x32", "found 3 of 1x1x2"});
 
   outcome const full = run(k.here, "sh -c '" TYPENET_CLASSIFY " -w w a.png >/dev/full'", "");
   CHECK(full.code == 1);
-  CHECK(has(full.err, "standard output: it must take the answers"));
+  CHECK(has(full.err, "standard output: it must be writable"));
 
   outcome const help = classify(k.here, "--help");
   CHECK(help.code == 0);

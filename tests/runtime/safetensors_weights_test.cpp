@@ -359,7 +359,7 @@ TEST_CASE("weights: other weights than the network's are refused, and nothing ch
   missing.remove("6.bias");
   changed_refused(missing, R"("6.bias"; found 25 of the network's 26 weights;)");
   more.tensors.push_back({"7.weight", st::dtype::u8, {1}, "a"});
-  changed_refused(more, R"(weights alone; found "7.weight" as well)");
+  changed_refused(more, R"(weights; found "7.weight" as well)");
   shape["6.weight"].shape = {6, 3};
   changed_refused(shape, R"("6.weight" of [3, 6]; found [6, 3])");
   changed_refused(shape, R"("6.weight" of [3, 6]; found [6, 3])", {.strict = false});

@@ -752,7 +752,7 @@ TEST_CASE("backup_and_restore: what does not fit is refused, and nothing changes
     std::uint64_t const sum = detail::checksum(forged, forged.size() - sizeof sum);
     std::memcpy(forged.data() + forged.size() - sizeof sum, &sum, sizeof sum);
     std::ofstream(path, std::ios::binary) << forged;
-    CHECK(has(thrown<file_error>([&] { toy::fit(u, 4, {backup_and_restore(path)}); }), "cut short or damaged"));
+    CHECK(has(thrown<file_error>([&] { toy::fit(u, 4, {backup_and_restore(path)}); }), "truncated or damaged"));
     CHECK(u.steps() == 0);
   }
   std::ofstream(path)
@@ -869,7 +869,7 @@ TEST_CASE("backup_and_restore: nothing of a forged state is a place, a size or a
           {"its totals of the current epoch are impossible"});  // would be counted in integers
   for (double epoch : {-1.0, 1e9, 1e300, no_number}) {
     refused(with_record(good, 0, epoch), {"record 0 is for epoch "});
-    refused(with_record(good, 9, epoch), {"record 1 is of epoch "});
+    refused(with_record(good, 9, epoch), {"record 1 is for epoch "});
   }
   refused(with_record(good, 9, 2.0), {"is from after epoch 2 but its last record is of epoch 3"});
 

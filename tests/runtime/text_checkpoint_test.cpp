@@ -526,14 +526,14 @@ TEST_CASE("checkpoint: what is no whole one of this training is refused, and not
   }
   std::string negative = good;
   std::memset(negative.data() + 64, 0xff, 8);  // -1 epochs
-  refused(fresh, negative, "cut short or damaged");
+  refused(fresh, negative, "truncated or damaged");
   refused(fresh, std::string("\2\0\0\0\0\0\0\0{}", 10),
           "checkpoints do; this one looks like safetensors: load_safetensors");
   refused(fresh, "\x89HDF\r\n\x1a\n and more", "checkpoints do; this one is HDF5: load_keras_h5");
   refused(fresh, "some other thing", "checkpoints do; give another file");
 
   dsl::trainer other = made<same_sizes>(), slotless = made(0.0F), slower = made(0.8F), seeded = made(0.9F, 2);
-  refused(other, good, "another network's");
+  refused(other, good, "from another network");
   refused(slotless, good, "with another optimizer, loss, batch_norm or frozen part");
   refused(slower, good, "with another optimizer, loss, batch_norm or frozen part");
   refused(seeded, good, "has the seed 1, this training has 2");
@@ -543,7 +543,7 @@ TEST_CASE("checkpoint: what is no whole one of this training is refused, and not
   dsl::trainer wider = made(0.9F, 1, 2);
   auto const warned = dsl::test::warnings([&] { dsl::restore(wider, good, "good"); });
   REQUIRE(warned.size() == 1);
-  CHECK(warned[0].starts_with("checkpoint: good is of 1 towers, this one has 2"));
+  CHECK(warned[0].starts_with("checkpoint: good is from a training with 1 towers, this one has 2"));
 }
 
 TEST_CASE("checkpoint: files that can't be read or written", "[checkpoint]") {

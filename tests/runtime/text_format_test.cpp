@@ -550,9 +550,9 @@ TEST_CASE("a plot that can't be is known before the training, and leaves nothing
   fails(here / "plot.png", "apt-get install gnuplot-nox");
   std::ofstream(here / "gnuplot") << "#!/bin/sh\necho too old >&2\nexit 3\n";
   fs::permissions(here.path / "gnuplot", fs::perms::owner_all);
-  CHECK(has(thrown<dsl::file_error>([&] { dsl::check_plot(here / "plot.png"); }), "it failed: too old"));
+  CHECK(has(thrown<dsl::file_error>([&] { dsl::check_plot(here / "plot.png"); }), "is needed): too old"));
   std::ofstream(here / "gnuplot") << "#!/bin/sh\nprintf '\\211PNG%200s'\n";
-  CHECK(has(thrown<dsl::file_error>([&] { dsl::check_plot(here / "plot.png"); }), "204 bytes of it; is the disk full"));
+  CHECK(has(thrown<dsl::file_error>([&] { dsl::check_plot(here / "plot.png"); }), "wrote 204 bytes; is the disk full"));
   CHECK_FALSE(fs::exists(here.path / "plot.png"));
   std::ofstream(here / "gnuplot") << "#!/bin/sh\necho $$ >" << (here / "process") << "\nexec /bin/sleep 300\n";
   CHECK(has(thrown<dsl::file_error>([] { dsl::detail::run_gnuplot("plot x", 1, 2); }), "within 2 s; it did not"));

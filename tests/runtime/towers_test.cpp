@@ -320,7 +320,7 @@ TEMPLATE_TEST_CASE("towers that can't be are refused with what there is", "[towe
   int const cores = dsl::detail::core_set::available().cores.size();
   if (cores > 0)
     CHECK_THROWS_WITH(make<without>(onednn{.threads = cores + 1}, {.count = 1, .devices = {0}}),
-                      Catch::Matchers::Contains("wants " + std::to_string(cores + 1) + " cores") &&
+                      Catch::Matchers::Contains("needs " + std::to_string(cores + 1) + " cores") &&
                           Catch::Matchers::Contains("use fewer threads"));
   auto const e = make<without>(reference{}, {.count = 2});
   CHECK_THROWS_AS(e->prepare(mode::training, 0), option_error);
@@ -450,7 +450,7 @@ TEST_CASE("a tower that fails ends the step for all, with its own reason, and th
     e->run(program, {b.images.data(), nullptr, 6, 0, 0.1});
     FAIL("accepted");
   } catch (option_error const& error) {
-    CHECK_THAT(error.what(), Catch::Matchers::Contains("no labels"));
+    CHECK_THAT(error.what(), Catch::Matchers::Contains("must have labels"));
   }
   try {
     e->run(program, {b.images.data(), b.labels.data(), 6, 0, 0.1});

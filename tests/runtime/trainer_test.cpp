@@ -388,7 +388,7 @@ TEST_CASE("options that make no sense are refused before the first step", "[trai
   };
   both(wide, {"1x4x4", "1x2x8"});
   both(classes, {"3", "4", "classes"});
-  both(empty, {"no picture"});
+  both(empty, {"no samples"});
   dataset bare = data;
   bare.mean = nullptr;
   must_throw<option_error>([&] { t.fit(data, {.batch_size = 8, .validation = &bare}); },
@@ -399,7 +399,7 @@ TEST_CASE("options that make no sense are refused before the first step", "[trai
   must_throw<option_error>([&] { t.fit(data, {.batch_size = 8, .validation = &own_mean}); },
                            {"same mean", "two different ones", "validation.mean = train.mean"});
   must_throw<option_error>([&] { t.predict(wide); }, {"1x4x4", "1x2x8"});
-  must_throw<option_error>([&] { t.predict(empty); }, {"no picture"});
+  must_throw<option_error>([&] { t.predict(empty); }, {"no samples"});
   CHECK(t.predict(classes).size() == 20 * 3);  // labels don't matter there
   must_throw<option_error>([&] { t.evaluate(data, 0); }, {"batch_size", "0"});
   must_throw<option_error>([&] { t.predict(data, -2); }, {"batch_size", "-2"});
@@ -413,8 +413,8 @@ TEST_CASE("a batch of one's own is checked", "[trainer]") {
   float out[3];
   must_throw<option_error>([&] { t.train_on_batch(x.data(), negative, 0); }, {"size", "0"});
   must_throw<option_error>([&] { t.predict_on_batch(x.data(), -1, out); }, {"size", "-1"});
-  must_throw<data_error>([&] { t.train_on_batch(x.data(), negative, 2); }, {"labels", "0 to 2", "-1", "picture 1"});
-  must_throw<data_error>([&] { t.train_on_batch(x.data(), large, 2); }, {"labels", "0 to 2", "3", "picture 0"});
+  must_throw<data_error>([&] { t.train_on_batch(x.data(), negative, 2); }, {"labels", "0 to 2", "-1", "sample 1"});
+  must_throw<data_error>([&] { t.train_on_batch(x.data(), large, 2); }, {"labels", "0 to 2", "3", "sample 0"});
   int const program = t.engine().prepare(mode::inference, 2);
   must_throw<option_error>([&] { t.engine().run(program, {x.data(), nullptr, 3}); }, {"2", "3"});
 }
