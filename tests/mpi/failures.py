@@ -128,7 +128,7 @@ def main():
     bad = [s for s in strikes if s["wrong"]]
     text = "\n\n".join([
         "# A rank that dies or stops",
-        f"MiniGoogLeNet under `mpirun {' '.join(AT_ONCE)}` with a deadline of {o.deadline:g} s; each rank in turn, struck at "
+        f"MiniGoogLeNet under `mpirun {' '.join(AT_ONCE)}` with a deadline of {o.deadline:g} s; each rank in turn is killed or stopped at "
         f"{o.points} random points in the first {o.span:g} s (seed {o.seed}). The job must end within "
         f"{o.deadline + o.grace:g} s, "
         "with an exit code that is not 0, a message that names rank and cause, and no process left.",

@@ -150,11 +150,12 @@ def main():
         rows.append([f"{ranks} ranks under mpirun" if ranks else "one process", f"{span:.1f} s", len(k), *at,
                      sum(x["resumed"] for x in k), f"{same} of {len(r)}"])
     text = "\n\n".join([
-        "# A training that is killed and goes on",
+        "# A training that is killed and resumed",
         f"MiniGoogLeNet, {EPOCHS} epochs of {STEPS} steps, a checkpoint every 3 steps and after each epoch; SIGKILL, SIGINT or "
-        f"SIGTERM at random moments (seed {o.seed}), then the same command with --resume, until it ends. Weights, best weights, plot, history and "
-        "log must be those of an undisturbed run, to the byte; of the last two all columns but the two that are times.",
-        measuring.table(["run", "undisturbed", "kills", "starting", "within an epoch", "after one",
+        f"SIGTERM at random moments (seed {o.seed}), then the same command with --resume, until it finishes. Weights, best weights, plot, "
+        "history and log must have the same bytes as those of an uninterrupted run, except for the two columns of the "
+        "last two that contain times.",
+        measuring.table(["run", "uninterrupted", "kills", "starting", "within an epoch", "after one",
                          "of a resumed run", "runs with the same bytes"], rows),
         measuring.circumstances(finished := session.finish())])
     measuring.publish({"what": "a training that is killed and goes on", "seed": o.seed, "kills": kills, "runs": runs,
