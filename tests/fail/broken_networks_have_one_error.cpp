@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // EXPECT: pool2d: the window is larger than its input; use a smaller window or global_avg_pool2d
 // EXPECT-RE: pool_window_fits_input<.*at<0, 11>.*dsl::avg_pool2d<7
-// What is asserted of a broken network is no second error.
+// An assertion about a broken network adds no second error.
 #include <dsl/language.hpp>
 
 using namespace dsl::literals;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // EXPECT: a_batch_must_have_at_least_one_sample
-// The bytes of a batch without samples are asked for.
+// This asks for the bytes of a batch without samples.
 #include <dsl/language.hpp>
 
 #ifdef FIXED

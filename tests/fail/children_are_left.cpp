@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: layer: each enter() must have its leave(), with what enter() returned; call lower_child()
+// EXPECT: layer: each enter() needs a leave() with the value that enter() returned; call lower_child() instead
 // EXPECT-RE: children_are_left<.*dsl::at<1>, (Layer=)?twice<dsl::relu>
-// A combinator that brackets its child by hand, and forgets the second bracket.
+// A combinator enters its child by hand and forgets to leave it.
 #include <dsl/language.hpp>
 
 template <class Child>

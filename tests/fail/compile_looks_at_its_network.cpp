@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // LINES: 8
 // EXPECT: dense: the input still has a height and a width; put flatten before it
-// Its return type is deduced: naming the call is enough, and so clangd sees what is wrong.
+// The return type is deduced, so naming the call is enough; clangd therefore reports the error.
 #include <dsl/dsl.hpp>
 
 #ifdef FIXED

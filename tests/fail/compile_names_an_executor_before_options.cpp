@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // EXPECT: compile: its first argument must be an executor, such as reference{} or onednn{}
-// With options, too.
+// The same error occurs with options.
 #include <dsl/dsl.hpp>
 
 using model = dsl::network<dsl::image<3, 9, 9>, dsl::conv2d<4, 3>, dsl::flatten, dsl::dense<10>, dsl::softmax>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LINES: 7
-// What is wrong is said once, wherever the network is first used.
+// The error is reported once, wherever the network is first used.
 // EXPECT: dense: the input still has a height and a width; put flatten before it
 #include <dsl/dsl.hpp>
 

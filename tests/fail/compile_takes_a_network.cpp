@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // EXPECT: compile: it takes a network; give it network<image<3, 32, 32>, ...> with your layers in it
 // EXPECT-RE: compile_takes_a_network<.*(dsl::minigooglenet<10|Thing=model)
-// Layers alone don't know what comes in.
+// Layers alone don't have an input shape.
 #include <dsl/dsl.hpp>
 
 #ifdef FIXED

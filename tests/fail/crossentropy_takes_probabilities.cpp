@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // LINES: 5
-// EXPECT: loss: categorical_crossentropy takes probabilities; end in softmax, or ask compile() for mean_squared_error
+// EXPECT: loss: categorical_crossentropy takes probabilities; end the network in softmax, or give compile() the loss mean_squared_error
 // EXPECT-RE: crossentropy_takes_probabilities<.*(dsl::network<.*dsl::dense<10>>|Network=model), (Last=)?.*(dense|op\)8)
-// Without options the loss is known: it is cross-entropy. With options compile() throws the same as an option_error.
+// Without options, the loss is known to be cross-entropy. With options, compile() throws an option_error instead.
 #include <dsl/dsl.hpp>
 
 #ifdef FIXED

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // EXPECT: node: op::custom must have a custom_op with its four functions and facts of one input; let custom<Op> append it
 // EXPECT-RE: custom_operations_are_complete<.*dsl::at<1>, (Layer=)?negate
-// One of them is enough for predictions in float, and a null pointer is called in training.
+// One function is enough for predictions in float, but training would call a null pointer.
 #include <dsl/language.hpp>
 
 template <class T>

@@ -2,7 +2,7 @@
 // EXPECT: conv2d: the kernel is larger than its padded input; use a smaller kernel or padding::same
 // EXPECT-RE: dsl::at<1, 1, 1, 1, 0>::in<backbone<9>, stage<32, 9>, dsl::conv_module<32, 9, 9
 // EXPECT-RE: (Layer=)?dsl::conv2d<32, 9, 9.*, (KernelH=)?9, (KernelW=)?9, .*shape\{16, 8, 8\}
-// Deep inside a user's modules: the place, the modules on the way, and the innermost layer.
+// An error deep inside modules shows the position, the modules on the way, and the innermost layer.
 #include <dsl/language.hpp>
 
 template <int Filters, int Kernel>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // EXPECT: parameter: a kernel's fan_in and fan_out must be at least 1; its initial values depend on them
 // EXPECT-RE: kernels_have_fans<.*dsl::at<0>, (Layer=)?score, (Kind=)?.*(dense|op\)8), (FanIn=)?0, (FanOut=)?0
-// Without them the first values would be infinite.
+// Without them, the initial values would be infinite.
 #include <dsl/language.hpp>
 
 struct score {

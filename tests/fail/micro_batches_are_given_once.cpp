@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LINES: 8
-// EXPECT: pipeline: the network has its micro-batches already; write pipeline<M, ...> once
+// EXPECT: pipeline: the network already has micro-batches; write pipeline<M, ...> once
 // EXPECT-RE: micro_batches_are_given_once<(2, dsl::pipeline<4, .*, true>|.*Parts=2, Network=.*, HasParts=true)
 #include <dsl/dsl.hpp>
 #include <dsl/placement.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // LINES: 5
-// EXPECT: monitor: it must be a metric: train_loss, train_accuracy, val_loss, val_accuracy, or one made like them
+// EXPECT: monitor: it must be a metric: train_loss, train_accuracy, val_loss, val_accuracy, or a type with the same members
 // EXPECT-RE: monitors_are_metrics<.*f1_score, (IsMetric=)?(false|\(bool\)0|0)
-// One that is not declared at all is an error without our help.
+// A name that is not declared at all is an error of the compiler itself.
 #include <dsl/callbacks.hpp>
 #include <dsl/dsl.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // LINES: 7
-// EXPECT: move_to: values must get from device to device; include <dsl/placement.hpp>
+// EXPECT: move_to: moving values between devices needs a header; include <dsl/placement.hpp>
 // EXPECT-RE: moves_need_placement<.*on_device_1>, (Devices=)?2
-// A layer of one's own moves to another device, without the header whose on<device<1>, ...> would.
+// A custom layer moves to another device without including the header of on<device<1>, ...>.
 #include <dsl/language.hpp>
 #ifdef FIXED
 #include <dsl/placement.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: network: the first type must be the input; put image<3, 32, 32> or the like there
+// EXPECT: network: the first type must be the input; put an input such as image<3, 32, 32> there
 // EXPECT-RE: network_starts_with_an_input<.*conv2d<8, 3
 #include <dsl/language.hpp>
 

@@ -2,7 +2,7 @@
 // EXPECT: node: it must own its operation's parameters; declare all of them before it, and no others
 // EXPECT-RE: nodes_own_their_parameters<.*dsl::at<1>, (Layer=)?mix<3>
 // EXPECT-RE: (Kind=)?.*(conv2d|op\)1), (Wanted=)?2, (Found=)?0
-// A convolution without its kernel. What is asked for after the error is no second one.
+// A convolution has no kernel. Using the network after the error adds no second one.
 #include <dsl/language.hpp>
 
 template <int Kernel>

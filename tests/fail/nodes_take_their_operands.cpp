@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: node: it must have the operands of its operation; give append() as many as that takes
+// EXPECT: node: it must have as many operands as its operation takes; pass that many to append()
 // EXPECT-RE: nodes_take_their_operands<.*dsl::at<1>, (Layer=)?sum
 // EXPECT-RE: (Kind=)?.*(activation|op\)3), (Wanted=)?1, (Found=)?2
-// An activation of two values.
+// An activation has two operands.
 #include <dsl/language.hpp>
 
 struct sum {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Arithmetic on a network's numbers must not overflow: the compiler would say that, and not what is wrong.
+// Arithmetic on a network's numbers must not overflow: the compiler would report the overflow instead of the mistake.
 // EXPECT: layer: its kernel has more than 2,147,483,647 numbers; make it smaller
 // EXPECT-RE: dsl::at<0>, (Layer=)?dsl::conv2d<2147483647
 #include <dsl/language.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // EXPECT: options: the layer does not have this option, or it is given twice; numbers come first, then options by name
 // EXPECT-RE: dsl::at<0>, (Layer=)?dsl::conv2d<64, .*kernel.*>, (Argument=)?3
-// A kernel and a stride have been given when the second kernel comes.
+// A kernel and a stride are given, and then a second kernel.
 #include <dsl/language.hpp>
 
 #ifdef FIXED

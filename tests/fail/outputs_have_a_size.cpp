@@ -2,7 +2,7 @@
 // EXPECT: node: its output must have at least one channel, one row and one column; change the shape
 // EXPECT-RE: outputs_have_a_size<.*dsl::at<1>, (Layer=)?halve
 // EXPECT-RE: (Kind=)?.*(max_pool2d|op\)4), (Output=)?.*shape\{3, 0, 0\}
-// Half of one row is none.
+// Halving a single row leaves none.
 #include <dsl/language.hpp>
 
 struct halve {

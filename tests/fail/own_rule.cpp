@@ -2,7 +2,7 @@
 // LINES: 6
 // EXPECT: grouped: the channels must be a multiple of the groups
 // EXPECT-RE: (grouped<4>::broken<|Groups=4, ).*dsl::at<1>, (In=)?.*shape\{18, 32, 32\}, (Wanted=)?4(LL)?, (Found=)?18
-// A user's own layer says its own sentence.
+// A custom layer has its own message.
 #include <dsl/language.hpp>
 
 /// Splits its channels into groups, which the number of channels must allow.

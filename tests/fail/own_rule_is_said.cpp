@@ -2,7 +2,7 @@
 // LINES: 5
 // EXPECT: layer: its own rule is broken, but its class broken does not say so; assert a static constexpr bool holds in it
 // EXPECT-RE: own_rule_is_said<.*dsl::at<1>, (Layer=)?grouped<4>, (Said=)?(false|0|\(bool\)0)
-// The sentence is about other numbers than the rule: its static_assert holds.
+// The message tests other numbers than the rule, so its static_assert holds.
 #include <dsl/language.hpp>
 
 /// Splits its channels into groups, which the number of channels must allow.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: layer: a rule of its own is broken; give it a class template broken that says which
+// EXPECT: layer: one of its own rules is broken; add a class template broken that says which
 // EXPECT-RE: dsl::at<1>, (Layer=)?grouped<4>, (In=)?.*shape\{18, 32, 32\}, (Wanted=)?4(LL)?, (Found=)?18
-// A user's own layer requires something and does not say what.
+// A custom layer requires something but has no message.
 #include <dsl/language.hpp>
 
 /// Splits its channels into groups, which the number of channels must allow.

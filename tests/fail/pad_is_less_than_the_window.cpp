@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // EXPECT: pad: the padding on each side must be at least 0 and less than the rows or columns of the window
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::conv2d<64, .*7.*>, (Pad=)?7, (Window=)?7
-// A window of 7 rows above 7 rows of zeros would see nothing of the picture.
+// With 7 rows of padding, the first window of 7 rows would not see the image.
 #include <dsl/language.hpp>
 
 #ifdef FIXED

@@ -2,7 +2,7 @@
 // EXPECT: parameter: the order is wrong; declare kernel, bias, or gamma, beta, moving_mean, moving_variance
 // EXPECT-RE: parameters_come_in_order<.*dsl::at<1>, (Layer=)?normalised, (Kind=)?.*(batch_norm|op\)2)
 // EXPECT-RE: (Wanted=)?.*(gamma|role\)2), (Found=)?.*(beta|role\)3)
-// Gamma and beta as large as each other are easily mistaken.
+// Gamma and beta have the same size, so they are easily exchanged.
 #include <dsl/language.hpp>
 
 struct normalised {

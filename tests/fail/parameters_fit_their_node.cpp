@@ -2,7 +2,7 @@
 // EXPECT: parameter: its dims must fit its node; a kernel has {out, in, height, width}, others {channels, 1, 1, 1}
 // EXPECT-RE: parameters_fit_their_node<.*dsl::at<1>, (Layer=)?widen<32>, (Kind=)?.*(conv2d|op\)1)
 // EXPECT-RE: (Parameter=)?.*(kernel|role\)0), (Dimension=)?0, (Wanted=)?32, (Found=)?16
-// A kernel whose first two dims were mistaken for each other.
+// The first two dims of the kernel are exchanged.
 #include <dsl/language.hpp>
 
 template <int Filters>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LINES: 14
-// EXPECT: pipeline: it goes around a network; write pipeline<M, network<image<3, 32, 32>, ...>>
+// EXPECT: pipeline: its second argument must be a network; write pipeline<M, network<image<3, 32, 32>, ...>>
 // EXPECT-RE: pipeline_takes_a_network<.*(Parts=)?4, (Thing=)?(dsl::minigooglenet<10|layers)
 #include <dsl/dsl.hpp>
 #include <dsl/placement.hpp>

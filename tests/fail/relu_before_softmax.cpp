@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: softmax: no relu, dropout or other softmax may come right before it; leave that out
+// EXPECT: softmax: there must be no relu, dropout or other softmax directly before it; remove that layer
 // EXPECT-RE: softmax_takes_logits<.*dsl::at<3>, (Layer=)?dsl::softmax, (Before=)?(dsl::op::activation|\(dsl::op\)3)
-// Behind a flatten, too; tanh gives any sign.
+// A flatten in between does not help. After tanh, which gives both signs, softmax is allowed.
 #include <dsl/language.hpp>
 
 #ifdef FIXED

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LINES: 14
-// EXPECT: replicate: it goes around a network; write replicate<G, network<image<3, 32, 32>, ...>>
+// EXPECT: replicate: its second argument must be a network; write replicate<G, network<image<3, 32, 32>, ...>>
 // EXPECT-RE: replicate_takes_a_network<.*(Towers=)?4, (Thing=)?(dsl::minigooglenet<10|layers)
 #include <dsl/towers.hpp>
 #include <dsl/dsl.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: softmax: of one number it is always 1; use two units or more, or sigmoid
+// EXPECT: softmax: the softmax of one number is always 1; use two or more units, or sigmoid
 // EXPECT-RE: softmax_has_classes<.*dsl::at<2>, (Layer=)?dsl::softmax, (Classes=)?1
 #include <dsl/language.hpp>
 

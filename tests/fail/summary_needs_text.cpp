@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // EXPECT: summary: <dsl/text.hpp> prints it; include that header
-// The language prints nothing by itself.
+// The language itself prints nothing.
 #include <dsl/language.hpp>
 
 #ifdef FIXED

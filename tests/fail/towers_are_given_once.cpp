@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LINES: 5
-// EXPECT: replicate: the network has its towers already; write replicate<G, ...> once
+// EXPECT: replicate: the network already has towers; write replicate<G, ...> once
 // EXPECT-RE: towers_are_given_once<(2, dsl::replicate<4, .*, true>|.*Towers=2, Network=.*, HasTowers=true)
 #include <dsl/dsl.hpp>
 #include <dsl/towers.hpp>

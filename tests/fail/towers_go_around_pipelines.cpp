@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LINES: 5
-// EXPECT: pipeline: towers go around it; write replicate<G, pipeline<M, ...>>
+// EXPECT: pipeline: towers must be outside of it; write replicate<G, pipeline<M, ...>>
 // EXPECT-RE: towers_go_around_pipelines<(4, dsl::replicate<2, .*, true>|.*Parts=4, Network=.*, HasTowers=true)
 #include <dsl/dsl.hpp>
 #include <dsl/placement.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: value: somebody must read it; return it, give it to another node, or leave its node out
+// EXPECT: value: it must be used; return it, pass it to another node, or remove its node
 // EXPECT-RE: values_are_read<.*dsl::at<1>, (Layer=)?gated, (Kind=)?.*(activation|op\)3), (Output=)?.*shape\{3, 8, 8\}
-// The last node is forgotten in the return.
+// The return value ignores the last node.
 #include <dsl/language.hpp>
 
 struct gated {

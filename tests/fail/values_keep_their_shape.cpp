@@ -2,7 +2,7 @@
 // EXPECT: value: it must keep the shape that its node gave it; append a node that makes the other shape
 // EXPECT-RE: values_keep_their_shape<.*dsl::at<1>, (Layer=)?reshaped
 // EXPECT-RE: (Given=)?.*shape\{12, 4, 4\}, (Made=)?.*shape\{3, 8, 8\}
-// As many numbers in another shape are another tensor.
+// The same numbers in another shape are a different tensor.
 #include <dsl/language.hpp>
 
 struct reshaped {

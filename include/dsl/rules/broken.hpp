@@ -22,7 +22,7 @@ namespace broken {
 template <class First>
 struct network_starts_with_an_input {
   static_assert(network_input<First>,
-                "network: the first type must be the input; put image<3, 32, 32> or the like there");
+                "network: the first type must be the input; put an input such as image<3, 32, 32> there");
 };
 
 template <class Network, int Layers>
@@ -38,7 +38,7 @@ struct children_are_layers {
 
 template <class At, class Layer, shape In, long long Wanted, long long Found, bool LayerSaysWhich = false>
 struct own_rule {
-  static_assert(LayerSaysWhich, "layer: a rule of its own is broken; give it a class template broken that says which");
+  static_assert(LayerSaysWhich, "layer: one of its own rules is broken; add a class template broken that says which");
 };
 
 template <class At, class Layer, bool Said>
@@ -56,9 +56,9 @@ struct compile_takes_a_network {
 
 template <class Network, op Last, bool GivesProbabilities>
 struct crossentropy_takes_probabilities {
-  static_assert(
-      GivesProbabilities,
-      "loss: categorical_crossentropy takes probabilities; end in softmax, or ask compile() for mean_squared_error");
+  static_assert(GivesProbabilities,
+                "loss: categorical_crossentropy takes probabilities; end the network in softmax, or give compile() the "
+                "loss mean_squared_error");
 };
 
 template <class Image, shape Size>
@@ -192,12 +192,13 @@ struct softmax_takes_a_flat_input {
 
 template <class At, class Layer, int Classes>
 struct softmax_has_classes {
-  static_assert(Classes > 1, "softmax: of one number it is always 1; use two units or more, or sigmoid");
+  static_assert(Classes > 1, "softmax: the softmax of one number is always 1; use two or more units, or sigmoid");
 };
 
 template <class At, class Layer, op Before, bool GivesLogits>
 struct softmax_takes_logits {
-  static_assert(GivesLogits, "softmax: no relu, dropout or other softmax may come right before it; leave that out");
+  static_assert(GivesLogits,
+                "softmax: there must be no relu, dropout or other softmax directly before it; remove that layer");
 };
 
 template <class At, class Layer, int Branches>
@@ -253,7 +254,7 @@ struct devices_have_layers {
 /// Reported for a network without other errors if <dsl/placement.hpp> is not included.
 template <class Network, int Devices, bool IsThere = false>
 struct moves_need_placement {
-  static_assert(IsThere, "move_to: values must get from device to device; include <dsl/placement.hpp>");
+  static_assert(IsThere, "move_to: moving values between devices needs a header; include <dsl/placement.hpp>");
 };
 
 template <class At, class Layer, number Alpha>

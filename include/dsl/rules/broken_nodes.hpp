@@ -27,13 +27,13 @@ struct values_keep_their_shape {
 
 template <class At, class Layer, op Kind, shape Output, int Readers = 0>
 struct values_are_read {
-  static_assert(Readers > 0, "value: somebody must read it; return it, give it to another node, or leave its node out");
+  static_assert(Readers > 0, "value: it must be used; return it, pass it to another node, or remove its node");
 };
 
 template <class At, class Layer, op Kind, int Wanted, int Found>
 struct nodes_take_their_operands {
   static_assert(Found == Wanted,
-                "node: it must have the operands of its operation; give append() as many as that takes");
+                "node: it must have as many operands as its operation takes; pass that many to append()");
 };
 
 template <class At, class Layer, op Kind, int Wanted, int Found>
@@ -93,7 +93,8 @@ struct custom_operations_are_complete {
 
 template <class At, class Layer, bool Left = false>
 struct children_are_left {
-  static_assert(Left, "layer: each enter() must have its leave(), with what enter() returned; call lower_child()");
+  static_assert(Left,
+                "layer: each enter() needs a leave() with the value that enter() returned; call lower_child() instead");
 };
 
 }  // namespace dsl::broken

@@ -10,12 +10,12 @@ struct micro_batches_are_positive {
 
 template <int Parts, class Network, bool HasParts>
 struct micro_batches_are_given_once {
-  static_assert(!HasParts, "pipeline: the network has its micro-batches already; write pipeline<M, ...> once");
+  static_assert(!HasParts, "pipeline: the network already has micro-batches; write pipeline<M, ...> once");
 };
 
 template <int Parts, class Network, bool HasTowers>
 struct towers_go_around_pipelines {
-  static_assert(!HasTowers, "pipeline: towers go around it; write replicate<G, pipeline<M, ...>>");
+  static_assert(!HasTowers, "pipeline: towers must be outside of it; write replicate<G, pipeline<M, ...>>");
 };
 
 /// Checks a constant batch size: that of pipeline<...>::batch<256>, and of towers around it.

@@ -10,15 +10,16 @@ struct towers_are_positive {
 
 template <int Towers, class Network, bool HasTowers>
 struct towers_are_given_once {
-  static_assert(!HasTowers, "replicate: the network has its towers already; write replicate<G, ...> once");
+  static_assert(!HasTowers, "replicate: the network already has towers; write replicate<G, ...> once");
 };
 
 /// Checks a constant batch size: that of replicate<...>::batch<256>.
 template <class Towers, int Batch, int Fewest, int Needed>
 struct towers_have_samples {
-  static_assert(Fewest >= Needed,
-                "towers: each needs a sample of the batch, and two for a batch_norm of its own; use a larger batch or "
-                "fewer towers");
+  static_assert(
+      Fewest >= Needed,
+      "towers: each needs a sample of the batch, or two if it has a batch_norm of its own; use a larger batch or "
+      "fewer towers");
 };
 
 }  // namespace dsl::broken

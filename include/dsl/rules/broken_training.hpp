@@ -5,9 +5,9 @@ namespace dsl::broken {
 
 template <class Thing, bool IsMetric>
 struct monitors_are_metrics {
-  static_assert(
-      IsMetric,
-      "monitor: it must be a metric: train_loss, train_accuracy, val_loss, val_accuracy, or one made like them");
+  static_assert(IsMetric,
+                "monitor: it must be a metric: train_loss, train_accuracy, val_loss, val_accuracy, or a type with the "
+                "same members");
 };
 
 template <class Variable, bool IsKept>

@@ -28,12 +28,14 @@ struct verified_takes_a_network {
 
 template <int Towers, class Thing, bool IsNetwork>
 struct replicate_takes_a_network {
-  static_assert(IsNetwork, "replicate: it goes around a network; write replicate<G, network<image<3, 32, 32>, ...>>");
+  static_assert(IsNetwork,
+                "replicate: its second argument must be a network; write replicate<G, network<image<3, 32, 32>, ...>>");
 };
 
 template <int Parts, class Thing, bool IsNetwork>
 struct pipeline_takes_a_network {
-  static_assert(IsNetwork, "pipeline: it goes around a network; write pipeline<M, network<image<3, 32, 32>, ...>>");
+  static_assert(IsNetwork,
+                "pipeline: its second argument must be a network; write pipeline<M, network<image<3, 32, 32>, ...>>");
 };
 
 /// A placeholder for an absent argument.
