@@ -15,6 +15,7 @@
 #include <dsl/layers/layer_norm.hpp>
 #include <dsl/layers/activation.hpp>
 #include <dsl/layers/pool2d.hpp>
+#include <dsl/layers/upsample2d.hpp>
 #include <dsl/layers/dropout.hpp>
 #include <dsl/layers/flatten.hpp>
 #include <dsl/layers/dense.hpp>

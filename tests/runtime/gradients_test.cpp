@@ -346,6 +346,31 @@ TEST_CASE("gradients: layer_norm", "[gradients]") {
   check_network<features<6>, dense<5>, layer_norm<>, dsl::tanh, dense<3>, softmax>({.batch = 1});
 }
 
+TEST_CASE("gradients: upsample2d", "[gradients]") {
+  using enum interpolation;
+  through<upsample2d<2>, conv2d<2, 3>>();
+  through<upsample2d<3, bilinear>, dsl::tanh>();
+  through<concat<upsample2d<2>, upsample2d<2, bilinear>>, conv2d<2, 1>>();  // adds to a gradient, into slices
+  through<global_avg_pool2d, upsample2d<4, bilinear>, conv2d<2, 3>>();      // of one pixel
+  check_network<image<2, 3, 4>, conv2d<2, 1>, upsample2d<2, bilinear>>({.loss = loss::mean_squared_error});
+}
+
+TEST_CASE("upsample2d: numbers by hand", "[gradients]") {
+  // PyTorch's nn.Upsample(scale_factor=2) of [[1, 2], [5, 9]], with mode nearest and bilinear.
+  auto const upsampled = [](graph_view const& g) {
+    trainer t(reference<float>{}.make_engine(g, {.loss = loss::mean_squared_error}), 0.1);
+    std::vector<float> const x{1, 2, 5, 9};
+    std::vector<float> y(16);
+    t.predict_on_batch(x.data(), 1, y.data());
+    return y;
+  };
+  using wanted = std::vector<float>;
+  CHECK(upsampled(network<image<1, 2, 2>, upsample2d<2>>::view()) ==
+        wanted{1, 1, 2, 2, 1, 1, 2, 2, 5, 5, 9, 9, 5, 5, 9, 9});
+  CHECK(upsampled(network<image<1, 2, 2>, upsample2d<2, interpolation::bilinear>>::view()) ==
+        wanted{1, 1.25F, 1.75F, 2, 2, 2.4375F, 3.3125F, 3.75F, 4, 4.8125F, 6.4375F, 7.25F, 5, 6, 8, 9});
+}
+
 TEST_CASE("gradients: both losses, with and without a softmax before them", "[gradients]") {
   for (loss l : {loss::categorical_crossentropy, loss::mean_squared_error}) {
     check_network<features<4>, dense<5>, dsl::tanh, dense<3>, softmax>({.loss = l});

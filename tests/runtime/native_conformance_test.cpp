@@ -56,6 +56,8 @@ TEST_CASE("native agrees with reference: batch_norm", "[conformance]") {
 }
 TEST_CASE("native agrees with reference: pools", "[conformance]") {
   check_pools<5>();
+  check_upsampling<5>();
+  check_upsampling<16>();
   check_pools<32>();
 }
 TEST_CASE("native agrees with reference: concat and add", "[conformance]") {

@@ -44,12 +44,14 @@ std::string bytes_of(std::string const& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// "batch,3,9,8"
+/// "batch,3,9,8". Resize could enlarge the batch, too: shape inference gives what comes out a name of its own.
 std::string shape_of(pb::ValueInfoProto const& v) {
   REQUIRE(v.type().tensor_type().elem_type() == pb::TensorProto::FLOAT);
   std::string all;
   for (auto const& d : v.type().tensor_type().shape().dim())
-    all += (all.empty() ? "" : ",") + (d.has_dim_param() ? d.dim_param() : std::to_string(d.dim_value()));
+    all += (all.empty() ? "" : ",") + (d.dim_param().starts_with("unk__") ? "batch"
+                                       : d.has_dim_param()                ? d.dim_param()
+                                                                          : std::to_string(d.dim_value()));
   return all;
 }
 using shapes = std::map<std::string, std::string>;

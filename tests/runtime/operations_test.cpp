@@ -130,6 +130,14 @@ std::vector<example> examples() {
        {s},
        s,
        {"layer_norm", makes::same_shape, 1, false, true, true, true, always, no}},
+      {{.kind = op::upsample_nearest},
+       {s},
+       {4, 6, 6},
+       {"upsample2d", makes::enlarged, 1, false, false, false, false, always, no}},
+      {{.kind = op::upsample_bilinear},
+       {s},
+       {4, 9, 4},
+       {"bilinear upsample2d", makes::enlarged, 1, false, false, false, false, always, no}},
       {{.kind = op::input}, {}, s, {"input", makes::any_shape, 0, false, false, false, false, never, no}},
       {{.kind = op::concat}, {s, s}, {8, 3, 2}, {"concat", makes::joined, 2, true, false, false, false, always, no}},
       {{.kind = op::custom, .custom = &detail::custom_op_of<grown>},
@@ -503,7 +511,7 @@ std::vector<mutant> mutants_of(row const& r) {
       if (k != r.roles[i]) change("roles", [&](row& x) { x.roles[i] = k; });
   others("optional", &row::optional, most_roles);
   others("takes_flat", &row::takes_flat, 1);
-  others("output", &row::output, static_cast<int>(makes::broadcast));
+  others("output", &row::output, static_cast<int>(makes::enlarged));
   bits("options", 1, static_cast<int>(options::counted_padding),
        [](row& x, int v) { x.options = static_cast<options>(static_cast<int>(x.options) ^ v); });
   others("gradients", &row::gradients, static_cast<int>(gradient_steps::copies));

@@ -178,6 +178,10 @@ static_assert(on<64, 8, 8, grouped>::forward_macs == 3 * 3 * 16 * 32 * 64);
 static_assert(on<64, 8, 8, grouped>::view().parameters[0].fan_in == 3 * 3 * 16);
 static_assert(on<64, 8, 8, dsl::conv2d<64, 3, 3, 1, padding::same, 64>>::parameter_count == 3 * 3 * 64 + 64);
 
+static_assert(on<64, 8, 6, dsl::upsample2d<2>>::output == shape{64, 16, 12});
+static_assert(on<64, 8, 6, dsl::upsample2d<3, dsl::interpolation::bilinear>>::output == shape{64, 24, 18});
+static_assert(on<64, 8, 6, dsl::upsample2d<2>>::parameter_count == 0);
+
 static_assert(on<64, 8, 8, dsl::layer_norm<>>::output == shape{64, 8, 8});
 static_assert(on<64, 8, 8, dsl::layer_norm<>>::parameter_count == 2 * 64);
 static_assert(on<64, 8, 8, dsl::layer_norm<>>::trainable_parameter_count == 2 * 64);

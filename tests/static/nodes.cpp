@@ -174,6 +174,12 @@ static_assert(given<op::activation, -1, 4> == miscounted);
 static_assert(given<op::multiply, 2, 4> == rule::holds && given<op::multiply, 2, 4, 1, 1> == astray);
 static_assert(given<op::multiply, 1, 4> == miscounted && given<op::multiply, 3, 4> == miscounted);
 static_assert(given<op::dropout, 1, 4> == rule::holds && given<op::dropout, 1, 4, 8, 9> == astray);
+static_assert(given<op::upsample_nearest, 1, 4, 16, 24> == rule::holds &&
+              given<op::upsample_bilinear, 1, 4> == rule::holds);
+static_assert(given<op::upsample_nearest, 1, 4, 12, 8> == astray &&
+              given<op::upsample_nearest, 1, 8, 16, 16> == astray);
+static_assert(given<op::upsample_bilinear, 1, 4, 4, 8> == astray &&
+              given<op::upsample_bilinear, 1, 4, 8, 15> == astray);
 static_assert(given<op::flatten, 1, 256, 1, 1> == rule::holds && given<op::flatten, 1, 255, 1, 1> == astray);
 static_assert(given<op::flatten, 1, 4, 64, 1> == astray && given<op::flatten, 1, 1, 256, 1> == astray);
 static_assert(given<op::softmax, 1, 4> == rule::softmax_takes_a_flat_input);

@@ -372,6 +372,14 @@ void check_pools() {
   agree_behind<C, add<max_pool2d<3, 1>, avg_pool2d<3, 1>, conv2d<C, 3, 3, 1, padding::valid>>, batch_norm<>>();
 }
 template <int C>
+void check_upsampling() {
+  using enum interpolation;
+  agree_behind<C, upsample2d<2>, conv2d<3, 3>>();
+  agree_behind<C, max_pool2d<2>, conv2d<C, 1>, upsample2d<3, bilinear>, batch_norm<>, relu, conv2d<4, 1>>();
+  agree_behind<C, concat<upsample2d<2>, upsample2d<2, bilinear>>, conv2d<4, 1>>();
+  agree_behind<C, add<upsample2d<1>, upsample2d<1, bilinear>, identity>, global_avg_pool2d, upsample2d<4, bilinear>>();
+}
+template <int C>
 void check_joins() {
   using enum padding;
   agree_behind<C, concat<conv2d<C, 1>, conv2d<7, 3>>, conv2d<4, 1>>();

@@ -138,7 +138,7 @@ class onnx_interpreter {
   onnx_tensor compute(pb::NodeProto const& n) const {
     std::string const& type = n.op_type();
     std::vector<onnx_tensor const*> in;
-    for (std::string const& name : n.input()) in.push_back(&known_.at(name));
+    for (std::string const& name : n.input()) in.push_back(name.empty() ? nullptr : &known_.at(name));
     onnx_tensor const& x = *in.at(0);
     auto const each = [&](auto f) {
       onnx_tensor y = x;
@@ -219,6 +219,7 @@ class onnx_interpreter {
       }
       return y;
     }
+    if (type == "Resize") return resize(n, x, *in.at(2));
     if (type == "Concat") {
       require(integer(n, "axis", 0) == 1, "Concat");
       onnx_tensor y{x.dims, {}};
@@ -284,6 +285,41 @@ class onnx_interpreter {
         }
     }
   };
+
+  static std::string text(pb::NodeProto const& n, char const* name) {
+    auto const* a = find(n, name);
+    return a ? a->s() : "";
+  }
+  /// By the specification's formulas: where a place of the output lies in the input, and what is there.
+  static onnx_tensor resize(pb::NodeProto const& n, onnx_tensor const& x, onnx_tensor const& scales) {
+    bool const linear = text(n, "mode") == "linear";
+    require(n.input(1).empty() && scales.dims == std::vector<long long>{4} && scales.values[0] == 1 &&
+                scales.values[1] == 1 && x.dims.size() == 4,
+            "Resize");
+    require(linear ? text(n, "coordinate_transformation_mode") == "half_pixel"
+                   : text(n, "coordinate_transformation_mode") == "asymmetric" && text(n, "nearest_mode") == "floor",
+            "Resize's places");
+    onnx_tensor y{x.dims, {}};
+    for (std::size_t d : {2, 3})
+      y.dims[d] = static_cast<long long>(std::floor(static_cast<double>(x.dims[d]) * scales.values[d]));
+    auto const value = [&](long long plane, double row, double column) {
+      auto const r = static_cast<long long>(std::fmax(0, std::fmin(row, static_cast<double>(x.dim(2) - 1))));
+      auto const c = static_cast<long long>(std::fmax(0, std::fmin(column, static_cast<double>(x.dim(3) - 1))));
+      return x.values[at(plane * x.size(2) + r * x.dim(3) + c)];
+    };
+    for (long long plane = 0; plane < x.dim(0) * x.dim(1); ++plane)
+      for (long long i = 0; i < y.dim(2); ++i)
+        for (long long j = 0; j < y.dim(3); ++j) {
+          auto const place = [&](long long to, double scale) {
+            return linear ? (static_cast<double>(to) + 0.5) / scale - 0.5 : std::floor(static_cast<double>(to) / scale);
+          };
+          double const row = place(i, scales.values[2]), column = place(j, scales.values[3]);
+          double const r = std::floor(row), c = std::floor(column), below = row - r, right = column - c;
+          y.values.push_back((1 - below) * ((1 - right) * value(plane, r, c) + right * value(plane, r, c + 1)) +
+                             below * ((1 - right) * value(plane, r + 1, c) + right * value(plane, r + 1, c + 1)));
+        }
+    return y;
+  }
 
   static onnx_tensor convolve(pb::NodeProto const& n, onnx_tensor const& x, onnx_tensor const& w,
                               onnx_tensor const* bias) {

@@ -79,6 +79,10 @@ void for_each_onnx_network(F f) {
   f.template operator()<network<picture, global_avg_pool2d>>("global_avg_pool2d");
   f.template operator()<network<picture, global_avg_pool2d, dense<4>, softmax>>("global_avg_pool2d_dense");
 
+  f.template operator()<network<picture, upsample2d<2>, upsample2d<3>>>("upsample2d");
+  f.template operator()<network<picture, upsample2d<2, interpolation::bilinear>>>("upsample2d_bilinear");
+  f.template operator()<network<features<5>, upsample2d<3, interpolation::bilinear>, conv2d<2, 3>>>("upsample2d_flat");
+
   f.template operator()<network<picture, concat<identity, conv2d<2, 3>, max_pool2d<1>>>>("concat");
   f.template operator()<network<image<3, 2, 2>, concat<flatten, global_avg_pool2d, sequential<flatten, dense<2>>>>>(
       "concat_flat");

@@ -93,6 +93,10 @@ class graph_values {
     for (role r : {role::gamma, role::beta}) parameter(r, {s.channels, 1, 1, 1});
     return append({.kind = op::layer_norm, .epsilon = 1e-3}, {in}, s);
   }
+  int upsample(op kind, int in, int factor) {
+    shape const& s = shape_of(in);
+    return append({.kind = kind}, {in}, {s.channels, factor * s.height, factor * s.width});
+  }
   int multiply(int a, int b) { return append({.kind = op::multiply}, {a, b}, broadcast(shape_of(a), shape_of(b))); }
   int add(std::vector<int> const& in) { return append({.kind = op::add}, in, shape_of(in[0])); }
 
@@ -182,6 +186,10 @@ class random_graph : public graph_values {
     switch (d_.below(everywhere_ ? 11 : 11 + cpu_alone)) {
       case 14: return conv(in, filters(), 3, 1, padding::same, false);
       case 15: return act(norm(conv(in, filters(), 1, 1, padding::same, false)));
+      case 16: {  // and back to its size
+        int const larger = upsample(d_.of({op::upsample_nearest, op::upsample_bilinear}), in, 2);
+        return random_pool(d_.percent(50) ? larger : chain(larger), 2, 2);
+      }
       case 13: return pool(d_.of({op::max_pool2d, op::avg_pool2d}), in, 3, 1, 1);
       case 12: return layer_norm(in);
       case 11: {  // by one number a pixel, or a channel, or by itself
@@ -289,7 +297,7 @@ class random_graph : public graph_values {
       random_act(t);
   }
 
-  static constexpr int cpu_alone = 5;  // further choices of layer()
+  static constexpr int cpu_alone = 6;  // further choices of layer()
 
   dice& d_;
   int block_;

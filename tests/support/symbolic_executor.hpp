@@ -271,6 +271,8 @@ class executor {
       case op::flatten: y = x.values; break;
       case op::max_pool2d:
       case op::avg_pool2d:
+      case op::upsample_nearest:
+      case op::upsample_bilinear:
       case op::custom:
       case op::softmax: {
         operand const& out = p_.operands[step_->first_operand + step_->operands - 1];
@@ -370,6 +372,8 @@ class executor {
       case op::flatten: store_tensor(content::gradient, dy); break;
       case op::max_pool2d:
       case op::softmax: store_tensor(content::gradient, by_sample(what, {&value, &dy}, 0, batch, size)); break;
+      case op::upsample_nearest:
+      case op::upsample_bilinear:
       case op::avg_pool2d: store_tensor(content::gradient, by_sample(what, {&dy}, 0, batch, size)); break;
       case op::multiply:
         store_tensor(content::gradient,

@@ -2,15 +2,13 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
+#include <dsl/interpolation.hpp>
 #include <dsl/shape.hpp>
 
 #include <cstddef>
 #include <cstdint>
 
 namespace dsl::TYPENET_MODE {
-
-/// What stands between pixels: the nearest one, or a mean of the four around, weighted by how near they are.
-enum class interpolation { nearest, bilinear };
 
 /// The value outside of a picture: that of the nearest edge; zero, which is the mean picture's colour, since the mean
 /// has been subtracted by then; or the picture mirrored at its outermost pixels: ... c b | a b c | b a ...

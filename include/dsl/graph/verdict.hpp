@@ -26,6 +26,7 @@ enum class rule : unsigned char {
   pool_window_is_positive,
   pool_window_fits_input,
   pool_window_fits_16_bits,
+  factor_is_positive,
   epsilon_is_positive,
   epsilon_is_small,
   momentum_keeps_less_than_all,

@@ -22,6 +22,8 @@ enum class op : unsigned char {
   transfer,  // its input, on another device
   multiply,
   layer_norm,
+  upsample_nearest,
+  upsample_bilinear,
 };
 
 /// The elementwise functions of op::activation; alpha is the slope of leaky_relu and the scale of elu.
@@ -73,6 +75,7 @@ enum class makes : unsigned char {
   joined,        // the channels of all operands
   common_shape,  // the shape that all operands have
   broadcast,     // the larger of two operands in channels and in pixels; the other has as many, or one
+  enlarged,      // the channels of its input, and a multiple of its rows and of its columns
 };
 
 /// The fields of a node that an operation uses, besides operands and parameters, as a bit set.

@@ -16,28 +16,31 @@
 #include <dsl/operations/pool2d/facts.hpp>
 #include <dsl/operations/softmax/facts.hpp>
 #include <dsl/operations/transfer/facts.hpp>
+#include <dsl/operations/upsample2d/facts.hpp>
 
 namespace dsl::operations {
 
 /// The row of each operation, indexed by op. An op::activation has that of its function, in `activations`.
 inline constexpr row table[] = {
-    input,           // 0
-    conv2d,          // 1
-    batch_norm,      // 2
-    activations[0],  // 3
-    max_pool2d,      // 4
-    avg_pool2d,      // 5
-    dropout,         // 6
-    flatten,         // 7
-    dense,           // 8
-    softmax,         // 9
-    concat,          // 10
-    add,             // 11
-    custom,          // 12
-    transfer,        // 13
-    multiply,        // 14
-    layer_norm,      // 15
+    input,              // 0
+    conv2d,             // 1
+    batch_norm,         // 2
+    activations[0],     // 3
+    max_pool2d,         // 4
+    avg_pool2d,         // 5
+    dropout,            // 6
+    flatten,            // 7
+    dense,              // 8
+    softmax,            // 9
+    concat,             // 10
+    add,                // 11
+    custom,             // 12
+    transfer,           // 13
+    multiply,           // 14
+    layer_norm,         // 15
+    upsample_nearest,   // 16
+    upsample_bilinear,  // 17
 };
-static_assert(sizeof table / sizeof(row) == static_cast<int>(op::layer_norm) + 1);  // a row for each enumerator
+static_assert(sizeof table / sizeof(row) == static_cast<int>(op::upsample_bilinear) + 1);  // a row for each enumerator
 
 }  // namespace dsl::operations

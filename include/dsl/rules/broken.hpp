@@ -149,6 +149,11 @@ struct pool_window_fits_16_bits {
   static_assert(WindowSize <= 65536, "max_pool2d: the window has more than 65,536 values; pool in two steps");
 };
 
+template <class At, class Layer, int Factor>
+struct factor_is_positive {
+  static_assert(Factor > 0, "upsample2d: the factor must be at least 1; 2 is usual");
+};
+
 template <class At, class Layer, number Epsilon>
 struct epsilon_is_positive {
   static_assert(Epsilon >= 1e-30 && Epsilon < 1e30,

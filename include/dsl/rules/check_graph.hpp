@@ -90,6 +90,9 @@ class graph_check {
   static constexpr bool is_between(double x, double least, double below) { return x >= least && x < below; }
   static constexpr int narrowed(long long n) { return n > 0x7fffffffLL ? 0x7fffffff : static_cast<int>(n); }
 
+  /// The largest multiple of `size` up to `most`, and at least `size`.
+  static constexpr int multiple(int size, int most) { return most < size ? size : most - most % size; }
+
   constexpr bool fits(dsl::node const& n, operations::row const& row) {
     shape const out = g_.tensors[n.output].shape;
     if (out.channels < 1 || out.height < 1 || out.width < 1) return breaks(rule::outputs_have_a_size, out, out);
@@ -127,6 +130,11 @@ class graph_check {
         shape const other = g_.input_shape(n, 1);
         if (!broadcasts(in, other)) return breaks(rule::branches_broadcast, in, other);
         if (broadcast(in, other) != out) return breaks(rule::shapes_follow_from_operands, broadcast(in, other), out);
+        break;
+      }
+      case makes::enlarged: {
+        shape const whole{in.channels, multiple(in.height, out.height), multiple(in.width, out.width)};
+        if (whole != out) return breaks(rule::shapes_follow_from_operands, whole, out);
         break;
       }
       case makes::any_shape: break;  // the author of a custom operation chooses its output

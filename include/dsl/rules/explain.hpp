@@ -167,6 +167,8 @@ template <class J>
 struct explain<rule::pool_window_fits_16_bits, J>
     : says<broken::pool_window_fits_16_bits<at_of<J>, layer_of<J>, J::why.found>> {};
 template <class J>
+struct explain<rule::factor_is_positive, J> : says<broken::factor_is_positive<at_of<J>, layer_of<J>, J::why.found>> {};
+template <class J>
 struct explain<rule::epsilon_is_positive, J> : says<broken::epsilon_is_positive<at_of<J>, layer_of<J>, J::why.number>> {
 };
 template <class J>

@@ -14,6 +14,7 @@
 #include <dsl/operations/pool2d/loops.hpp>
 #include <dsl/operations/softmax/loops.hpp>
 #include <dsl/operations/transfer/loops.hpp>
+#include <dsl/operations/upsample2d/loops.hpp>
 
 namespace dsl::plain::TYPENET_MODE {
 
@@ -34,6 +35,8 @@ constexpr loops<T> loops_of(op kind) {
     case op::transfer: return transfer_loops<T>;
     case op::multiply: return multiply_loops<T>;
     case op::layer_norm: return layer_norm_loops<T>;
+    case op::upsample_nearest: return upsample2d_loops<T, false>;
+    case op::upsample_bilinear: return upsample2d_loops<T, true>;
     default: return {};
   }
 }

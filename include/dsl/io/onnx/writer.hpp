@@ -72,6 +72,8 @@ class onnx_writer {
   /// Appends a Mul, which broadcasts as multiply does if both operands have four dimensions.
   [[gnu::cold]] void write_product();
 
+  [[gnu::cold]] void write_upsampling();
+
   std::string as_it_is() { return form(0, operand().rank); }
   /// Returns the name of operand i in a form, after appending the operators that make it.
   [[gnu::cold]] std::string form(int i, int rank);
@@ -81,6 +83,8 @@ class onnx_writer {
   /// Adds the constants 0 and 6, the bounds of a relu6, once, and returns the name of the first.
   [[gnu::cold]] std::string const& zero_and_six();
   [[gnu::cold]] std::string number(char const* name, float value);
+  /// Adds a tensor of one dimension that is the same for every input, and returns its name.
+  [[gnu::cold]] std::string numbers(char const* name, std::initializer_list<float> values);
 
   [[gnu::cold]] onnx_messages::NodeProto& add_node(std::string const& type, std::vector<std::string> const& inputs);
   [[gnu::cold]] std::string output_of(onnx_messages::NodeProto& n, dsl::shape const& s, int rank);
@@ -97,6 +101,7 @@ class onnx_writer {
 
   [[gnu::cold]] static onnx_messages::AttributeProto& attribute(char const* name, onnx_messages::NodeProto& n);
   [[gnu::cold]] static void set(char const* name, int value, onnx_messages::NodeProto& n);
+  [[gnu::cold]] static void set(char const* name, char const* value, onnx_messages::NodeProto& n);
   [[gnu::cold]] static void set(char const* name, double value, onnx_messages::NodeProto& n);
   [[gnu::cold]] static void set(char const* name, std::initializer_list<long long> values, onnx_messages::NodeProto& n);
 

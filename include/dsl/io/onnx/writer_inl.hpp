@@ -43,6 +43,8 @@ TYPENET_INLINE void onnx_writer::write_node() {
     case op::add: join(node_->inputs == 2 ? "Add" : "Sum"); return;
     case op::multiply: return write_product();
     case op::layer_norm: return write_layer_norm();
+    case op::upsample_nearest:
+    case op::upsample_bilinear: return write_upsampling();
     case op::custom: return write_custom();
   }
 }
@@ -168,6 +170,17 @@ TYPENET_INLINE void onnx_writer::write_product() {
   append("Mul", {first, form(1, 4)}, 4);
 }
 
+TYPENET_INLINE void onnx_writer::write_upsampling() {
+  bool const bilinear = node_->kind == op::upsample_bilinear;
+  std::string const x = form(0, 4);
+  std::string const factors = numbers("scales", {1.0F, 1.0F, static_cast<float>(out().height / in().height),
+                                                 static_cast<float>(out().width / in().width)});
+  onnx_messages::NodeProto& n = append("Resize", {x, "", factors}, 4);  // without a region of interest
+  set("mode", bilinear ? "linear" : "nearest", n);
+  set("coordinate_transformation_mode", bilinear ? "half_pixel" : "asymmetric", n);
+  if (!bilinear) set("nearest_mode", "floor", n);
+}
+
 TYPENET_INLINE std::string onnx_writer::form(int i, int rank) {
   forms& f = operand(i);
   std::string& name = f.name[rank == 4];
@@ -201,6 +214,15 @@ TYPENET_INLINE std::string onnx_writer::number(char const* name, float value) {
   t.set_name(names_.unused(name));
   t.set_data_type(onnx_messages::TensorProto::FLOAT);
   t.set_raw_data(&value, sizeof value);
+  return t.name();
+}
+
+TYPENET_INLINE std::string onnx_writer::numbers(char const* name, std::initializer_list<float> values) {
+  onnx_messages::TensorProto& t = *to_.add_initializer();
+  t.set_name(names_.unused(name));
+  t.set_data_type(onnx_messages::TensorProto::FLOAT);
+  t.add_dims(static_cast<std::int64_t>(values.size()));
+  t.set_raw_data(values.begin(), values.size() * sizeof(float));
   return t.name();
 }
 
@@ -276,6 +298,12 @@ TYPENET_INLINE void onnx_writer::set(char const* name, int value, onnx_messages:
   onnx_messages::AttributeProto& a = attribute(name, n);
   a.set_type(onnx_messages::AttributeProto::INT);
   a.set_i(value);
+}
+
+TYPENET_INLINE void onnx_writer::set(char const* name, char const* value, onnx_messages::NodeProto& n) {
+  onnx_messages::AttributeProto& a = attribute(name, n);
+  a.set_type(onnx_messages::AttributeProto::STRING);
+  a.set_s(value);
 }
 
 TYPENET_INLINE void onnx_writer::set(char const* name, double value, onnx_messages::NodeProto& n) {

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/interpolation.hpp>
+#include <dsl/layers/window.hpp>
+
+namespace dsl {
+
+/// Factor times as many rows and columns: each pixel Factor times Factor times, or with interpolation::bilinear means
+/// of the four pixels around, as PyTorch's nn.Upsample (align_corners=False) and Keras's UpSampling2D have them.
+template <int Factor, interpolation Between = interpolation::nearest>
+struct upsample2d {
+  static constexpr value lower(builder& b, value in) {
+    constexpr op kind = Between == interpolation::bilinear ? op::upsample_bilinear : op::upsample_nearest;
+    b.require(Factor > 0, {.broken = rule::factor_is_positive, .first = in.shape, .found = Factor});
+    constexpr int times = Factor > 0 ? Factor : 1;
+    return b.append({.kind = kind}, in,
+                    {in.shape.channels, detail::narrow(1LL * times * in.shape.height),
+                     detail::narrow(1LL * times * in.shape.width)});
+  }
+};
+// upsample2d<2> on 64x8x8 -> 64x16x16
+
+}  // namespace dsl
