@@ -5,6 +5,7 @@
 #include <dsl/models/vgg.hpp>
 #include <dsl/models/squeezenet.hpp>
 #include <dsl/models/googlenet.hpp>
+#include <dsl/models/inception_v3.hpp>
 #include <dsl/models/resnet.hpp>
 #include <dsl/models/densenet.hpp>
 #include <dsl/models/mobilenet_v2.hpp>

@@ -23,14 +23,15 @@ except ImportError as missing:
     sys.exit(77)
 
 # The large ones take the same layers.
-QUICK = ("squeezenet1_0,googlenet,resnet18,resnet50,resnext50_32x4d,densenet121,mobilenet_v2,mobilenet_v3_small,"
-         "mnasnet1_0,efficientnet_b0,regnet_y_400mf,regnet_x_400mf")
+QUICK = ("squeezenet1_0,googlenet,inception_v3,resnet18,resnet50,resnext50_32x4d,densenet121,mobilenet_v2,"
+         "mobilenet_v3_small,mnasnet0_5,efficientnet_b0,efficientnet_v2_s,regnet_y_400mf,regnet_x_400mf")
+SIZES = {"inception_v3": 299}
 BOUND = 1e-4
 
 
 def make(name, pictures):
     """A model whose outputs are about 1 in size, so that no probability is nearly 1 and hides the others."""
-    options = {"aux_logits": False, "init_weights": False} if name == "googlenet" else {}
+    options = {"aux_logits": False, "init_weights": False} if name in ("googlenet", "inception_v3") else {}
     model = getattr(torchvision.models, name)(**options).eval()
     for key, value in model.state_dict().items():
         if key.endswith("running_mean"):
@@ -60,7 +61,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         weights, pictures, out = (str(Path(folder) / n) for n in ("weights", "pictures", "probabilities"))
         for name in names:
-            x = torch.randn(2, 3, 224, 224)
+            size = SIZES.get(name, 224)
+            x = torch.randn(2, 3, size, size)
             model = make(name, x)
             save_file({k: v.contiguous() for k, v in model.state_dict().items()}, weights)
             save_file({"pictures": x}, pictures)

@@ -72,6 +72,9 @@ TEST_CASE("models: the number of names, and names from the depth of each model",
   CHECK(has<models::googlenet<>>("inception4d.branch2.1.bn.bias"));
   CHECK(has<models::googlenet<>>("inception5b.branch4.1.conv.weight"));
   CHECK(names_of<models::densenet121<>>().size() == 727 - 121);
+  CHECK(names_of<models::inception_v3<>>().size() == 94 * 5 + 2);
+  CHECK(has<models::inception_v3<>>("Conv2d_4a_3x3.conv.weight"));
+  CHECK(has<models::inception_v3<>>("Mixed_7c.branch3x3dbl_3b.bn.running_var"));
   CHECK(has<models::densenet121<>>("features.conv0.weight"));
   CHECK(has<models::densenet121<>>("features.denseblock3.denselayer24.conv2.weight"));
   CHECK(has<models::densenet121<>>("features.transition3.norm.running_var"));
@@ -86,6 +89,10 @@ TEST_CASE("models: the number of names, and names from the depth of each model",
   CHECK(has<models::mnasnet1_0<>>("layers.13.0.layers.7.running_mean"));
   CHECK(has<models::efficientnet_b0<>>("features.1.0.block.1.fc2.weight"));
   CHECK(has<models::efficientnet_b0<>>("features.6.3.block.3.1.weight"));
+  CHECK(has<models::efficientnet_b7<>>("features.8.0.weight"));
+  CHECK(has<models::efficientnet_v2_s<>>("features.1.1.block.0.0.weight"));
+  CHECK(has<models::efficientnet_v2_s<>>("features.3.3.block.1.1.running_mean"));
+  CHECK(has<models::efficientnet_v2_s<>>("features.6.14.block.2.fc1.bias"));
   CHECK(has<models::regnet_y_400mf<>>("trunk_output.block1.block1-0.proj.0.weight"));
   CHECK(has<models::regnet_y_400mf<>>("trunk_output.block4.block4-5.f.se.fc2.bias"));
   CHECK(has<models::regnet_x_400mf<>>("trunk_output.block3.block3-6.f.c.1.running_var"));

@@ -19,20 +19,29 @@ template <int Inputs, int Filters, int Kernel, int Stride, int Expansion, int Co
 struct mnasnet_stack : numbered<sequential<mnasnet_path<Inputs, Filters, Kernel, Stride, Expansion>>,
                                 repeat<Count - 1, residual<mnasnet_path<Filters, Filters, Kernel, 1, Expansion>>>> {};
 
+/// MnasNet-B1 (Tan et al. 2019), whose convolutions before the stacks have Stem and Separable filters, and whose stacks
+/// have First to Sixth.
+template <int Classes, int Stem, int Separable, int First, int Second, int Third, int Fourth, int Fifth, int Sixth>
+struct mnasnet : sequential<named<"layers",                                                                //
+                                  conv2d<Stem, 3, stride<2>, pad<1>, bias<false>>, mnasnet_norm, relu,     // 112x112
+                                  conv2d<Stem, 3, pad<1>, groups<Stem>, bias<false>>, mnasnet_norm, relu,  //
+                                  conv2d<Separable, 1, bias<false>>, mnasnet_norm,                         //
+                                  mnasnet_stack<Separable, First, 3, 2, 3, 3>,                             // 56x56
+                                  mnasnet_stack<First, Second, 5, 2, 3, 3>,                                // 28x28
+                                  mnasnet_stack<Second, Third, 5, 2, 6, 3>,                                // 14x14
+                                  mnasnet_stack<Third, Fourth, 3, 1, 6, 2>,                                //
+                                  mnasnet_stack<Fourth, Fifth, 5, 2, 6, 4>,                                // 7x7
+                                  mnasnet_stack<Fifth, Sixth, 3, 1, 6, 1>,                                 //
+                                  conv2d<1280, 1, bias<false>>, mnasnet_norm, relu>,                       //
+                            global_avg_pool2d, flatten, named<"classifier", dropout<0.2>, dense<Classes>>, softmax> {};
 /// MnasNet-B1 with width multiplier 1 (Tan et al. 2019).
 template <int Classes = 1000>
-struct mnasnet1_0 : sequential<named<"layers",                                                            //
-                                     conv2d<32, 3, stride<2>, pad<1>, bias<false>>, mnasnet_norm, relu,   // 32x112x112
-                                     conv2d<32, 3, pad<1>, groups<32>, bias<false>>, mnasnet_norm, relu,  //
-                                     conv2d<16, 1, bias<false>>, mnasnet_norm,                            // 16x112x112
-                                     mnasnet_stack<16, 24, 3, 2, 3, 3>,                                   // 24x56x56
-                                     mnasnet_stack<24, 40, 5, 2, 3, 3>,                                   // 40x28x28
-                                     mnasnet_stack<40, 80, 5, 2, 6, 3>,                                   // 80x14x14
-                                     mnasnet_stack<80, 96, 3, 1, 6, 2>,                                   //
-                                     mnasnet_stack<96, 192, 5, 2, 6, 4>,                                  // 192x7x7
-                                     mnasnet_stack<192, 320, 3, 1, 6, 1>,                                 //
-                                     conv2d<1280, 1, bias<false>>, mnasnet_norm, relu>,                   //
-                               global_avg_pool2d, flatten, named<"classifier", dropout<0.2>, dense<Classes>>, softmax> {
-};
+struct mnasnet0_5 : mnasnet<Classes, 16, 8, 16, 24, 40, 48, 96, 160> {};
+template <int Classes = 1000>
+struct mnasnet0_75 : mnasnet<Classes, 24, 16, 24, 32, 64, 72, 144, 240> {};
+template <int Classes = 1000>
+struct mnasnet1_0 : mnasnet<Classes, 32, 16, 24, 40, 80, 96, 192, 320> {};
+template <int Classes = 1000>
+struct mnasnet1_3 : mnasnet<Classes, 40, 24, 32, 56, 104, 128, 248, 416> {};
 
 }  // namespace dsl::models

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/models/googlenet.hpp>
+
+namespace dsl::models {
+
+/// A kernel of 1xSize or Sizex1, padded to keep height and width.
+template <int Filters, int Size>
+struct row_conv2d : basic_conv2d<Filters, 1, Size, pad<0, Size / 2>> {};
+template <int Filters, int Size>
+struct column_conv2d : basic_conv2d<Filters, Size, 1, pad<Size / 2, 0>> {};
+
+template <int Filters>
+struct inception_pool : sequential<avg_pool2d<3, 1, pad<1>>, named<"branch_pool", basic_conv2d<Filters, 1>>> {};
+
+/// 1x1, 5x5, two of 3x3, and a pool.
+template <int Pooled>
+struct inception_a
+    : concat<
+          named<"branch1x1", basic_conv2d<64, 1>>,
+          sequential<named<"branch5x5_1", basic_conv2d<48, 1>>, named<"branch5x5_2", basic_conv2d<64, 5, pad<2>>>>,
+          sequential<named<"branch3x3dbl_1", basic_conv2d<64, 1>>, named<"branch3x3dbl_2", basic_conv2d<96, 3, pad<1>>>,
+                     named<"branch3x3dbl_3", basic_conv2d<96, 3, pad<1>>>>,
+          inception_pool<Pooled>> {};
+
+/// Halves height and width.
+struct inception_b
+    : concat<
+          named<"branch3x3", basic_conv2d<384, 3, stride<2>, pad<0>>>,
+          sequential<named<"branch3x3dbl_1", basic_conv2d<64, 1>>, named<"branch3x3dbl_2", basic_conv2d<96, 3, pad<1>>>,
+                     named<"branch3x3dbl_3", basic_conv2d<96, 3, stride<2>, pad<0>>>>,
+          max_pool2d<3, 2>> {};
+
+/// 7x7 as 1x7 and 7x1, once and twice, by way of Narrow channels.
+template <int Narrow>
+struct inception_c
+    : concat<
+          named<"branch1x1", basic_conv2d<192, 1>>,
+          sequential<named<"branch7x7_1", basic_conv2d<Narrow, 1>>, named<"branch7x7_2", row_conv2d<Narrow, 7>>,
+                     named<"branch7x7_3", column_conv2d<192, 7>>>,
+          sequential<named<"branch7x7dbl_1", basic_conv2d<Narrow, 1>>,
+                     named<"branch7x7dbl_2", column_conv2d<Narrow, 7>>, named<"branch7x7dbl_3", row_conv2d<Narrow, 7>>,
+                     named<"branch7x7dbl_4", column_conv2d<Narrow, 7>>, named<"branch7x7dbl_5", row_conv2d<192, 7>>>,
+          inception_pool<192>> {};
+
+/// Halves height and width.
+struct inception_d
+    : concat<sequential<named<"branch3x3_1", basic_conv2d<192, 1>>,
+                        named<"branch3x3_2", basic_conv2d<320, 3, stride<2>, pad<0>>>>,
+             sequential<named<"branch7x7x3_1", basic_conv2d<192, 1>>, named<"branch7x7x3_2", row_conv2d<192, 7>>,
+                        named<"branch7x7x3_3", column_conv2d<192, 7>>,
+                        named<"branch7x7x3_4", basic_conv2d<192, 3, stride<2>, pad<0>>>>,
+             max_pool2d<3, 2>> {};
+
+/// Two of its branches end in a 1x3 and a 3x1 convolution side by side.
+struct inception_e
+    : concat<
+          named<"branch1x1", basic_conv2d<320, 1>>,
+          sequential<named<"branch3x3_1", basic_conv2d<384, 1>>,
+                     concat<named<"branch3x3_2a", row_conv2d<384, 3>>, named<"branch3x3_2b", column_conv2d<384, 3>>>>,
+          sequential<
+              named<"branch3x3dbl_1", basic_conv2d<448, 1>>, named<"branch3x3dbl_2", basic_conv2d<384, 3, pad<1>>>,
+              concat<named<"branch3x3dbl_3a", row_conv2d<384, 3>>, named<"branch3x3dbl_3b", column_conv2d<384, 3>>>>,
+          inception_pool<192>> {};
+
+/// Inception v3 (Szegedy et al. 2016) for pictures of 299x299, without the auxiliary classifier. Where torchvision's
+/// pretrained one has transform_input, it scales the channels of its pictures first.
+template <int Classes = 1000>
+struct inception_v3 : sequential<named<"Conv2d_1a_3x3", basic_conv2d<32, 3, stride<2>, pad<0>>>,            // 149x149
+                                 named<"Conv2d_2a_3x3", basic_conv2d<32, 3, pad<0>>>,                       //
+                                 named<"Conv2d_2b_3x3", basic_conv2d<64, 3, pad<1>>>, max_pool2d<3, 2>,     // 73x73
+                                 named<"Conv2d_3b_1x1", basic_conv2d<80, 1>>,                               //
+                                 named<"Conv2d_4a_3x3", basic_conv2d<192, 3, pad<0>>>, max_pool2d<3, 2>,    // 192x35x35
+                                 named<"Mixed_5b", inception_a<32>>, named<"Mixed_5c", inception_a<64>>,    //
+                                 named<"Mixed_5d", inception_a<64>>,                                        // 288x35x35
+                                 named<"Mixed_6a", inception_b>,                                            // 768x17x17
+                                 named<"Mixed_6b", inception_c<128>>, named<"Mixed_6c", inception_c<160>>,  //
+                                 named<"Mixed_6d", inception_c<160>>, named<"Mixed_6e", inception_c<192>>,  //
+                                 named<"Mixed_7a", inception_d>,                                            // 1280x8x8
+                                 named<"Mixed_7b", inception_e>, named<"Mixed_7c", inception_e>,            // 2048x8x8
+                                 global_avg_pool2d, dropout<0.5>, flatten, named<"fc", dense<Classes>>, softmax> {};
+
+}  // namespace dsl::models
