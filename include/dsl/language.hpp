@@ -16,6 +16,7 @@
 #include <dsl/layers/activation.hpp>
 #include <dsl/layers/pool2d.hpp>
 #include <dsl/layers/upsample2d.hpp>
+#include <dsl/layers/channels.hpp>
 #include <dsl/layers/dropout.hpp>
 #include <dsl/layers/flatten.hpp>
 #include <dsl/layers/dense.hpp>
@@ -24,6 +25,7 @@
 #include <dsl/combinators/sequential.hpp>
 #include <dsl/combinators/named.hpp>
 #include <dsl/combinators/concat.hpp>
+#include <dsl/combinators/channel_split.hpp>
 #include <dsl/combinators/add.hpp>
 #include <dsl/combinators/residual.hpp>
 #include <dsl/combinators/multiply.hpp>

@@ -10,6 +10,7 @@
 #include <dsl/models/densenet.hpp>
 #include <dsl/models/mobilenet_v2.hpp>
 #include <dsl/models/mobilenet_v3.hpp>
+#include <dsl/models/shufflenet_v2.hpp>
 #include <dsl/models/mnasnet.hpp>
 #include <dsl/models/efficientnet.hpp>
 #include <dsl/models/regnet.hpp>

@@ -24,7 +24,7 @@ except ImportError as missing:
 
 # The large ones take the same layers.
 QUICK = ("squeezenet1_0,googlenet,inception_v3,resnet18,resnet50,resnext50_32x4d,densenet121,mobilenet_v2,"
-         "mobilenet_v3_small,mnasnet0_5,efficientnet_b0,efficientnet_v2_s,regnet_y_400mf,regnet_x_400mf")
+         "mobilenet_v3_small,shufflenet_v2_x0_5,mnasnet0_5,efficientnet_b0,efficientnet_v2_s,regnet_y_400mf,regnet_x_400mf")
 SIZES = {"inception_v3": 299}
 BOUND = 1e-4
 

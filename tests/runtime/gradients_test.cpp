@@ -355,6 +355,14 @@ TEST_CASE("gradients: upsample2d", "[gradients]") {
   check_network<image<2, 3, 4>, conv2d<2, 1>, upsample2d<2, bilinear>>({.loss = loss::mean_squared_error});
 }
 
+TEST_CASE("gradients: slices of channels, and their order", "[gradients]") {
+  through<channel_slice<1, 2>, conv2d<2, 3>>();
+  through<conv2d<6, 1>, channel_shuffle<3>, conv2d<4, 1, groups<2>>>();
+  through<conv2d<4, 1>, channel_split<identity, conv2d<2, 3>>, channel_shuffle<2>>();
+  through<conv2d<4, 1>, concat<channel_slice<0, 3>, channel_slice<2, 2>, identity>,
+          dsl::tanh>();  // some channels twice
+}
+
 TEST_CASE("upsample2d: numbers by hand", "[gradients]") {
   // PyTorch's nn.Upsample(scale_factor=2) of [[1, 2], [5, 9]], with mode nearest and bilinear.
   auto const upsampled = [](graph_view const& g) {

@@ -85,6 +85,8 @@ TEST_CASE("models: the number of names, and names from the depth of each model",
   CHECK(has<models::mobilenet_v2<>>("classifier.1.weight"));
   CHECK(has<models::mobilenet_v3_large<>>("features.4.block.2.fc1.bias"));
   CHECK(has<models::mobilenet_v3_small<>>("features.12.0.weight"));
+  CHECK(has<models::shufflenet_v2_x1_0<>>("stage2.0.branch1.3.running_mean"));
+  CHECK(has<models::shufflenet_v2_x1_0<>>("stage3.7.branch2.5.weight"));
   CHECK(has<models::mnasnet1_0<>>("layers.8.2.layers.3.weight"));
   CHECK(has<models::mnasnet1_0<>>("layers.13.0.layers.7.running_mean"));
   CHECK(has<models::efficientnet_b0<>>("features.1.0.block.1.fc2.weight"));

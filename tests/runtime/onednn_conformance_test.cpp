@@ -57,6 +57,8 @@ TEST_CASE("onednn agrees with reference: batch_norm", "[conformance]") {
 TEST_CASE("onednn agrees with reference: pools", "[conformance]") {
   check_pools<5>();
   check_upsampling<5>();
+  check_channels<6>();
+  check_channels<32>();
   check_upsampling<16>();
   check_pools<20>();
   check_pools<32>();

@@ -130,6 +130,14 @@ std::vector<example> examples() {
        {s},
        s,
        {"layer_norm", makes::same_shape, 1, false, true, true, true, always, no}},
+      {{.kind = op::channel_slice, .first_channel = 1},
+       {s},
+       {2, 3, 2},
+       {"channel_slice", makes::sliced, 1, false, false, false, false, always, no}},
+      {{.kind = op::channel_shuffle, .groups = 2},
+       {s},
+       s,
+       {"channel_shuffle", makes::same_shape, 1, false, false, false, false, always, no}},
       {{.kind = op::upsample_nearest},
        {s},
        {4, 6, 6},
@@ -378,6 +386,7 @@ std::string fault_of(example const& e, row const& r) {
   if (!option(options::groups, matters([](bench& b) { b.of().groups = 1; }))) return "groups";
   if (!option(options::counted_padding, matters([](bench& b) { b.of().counts_padding = !b.of().counts_padding; })))
     return "counted_padding";
+  if (!option(options::first_channel, matters([](bench& b) { b.of().first_channel = 0; }))) return "first_channel";
 
   // ---- what depends on what
   numbers const other = y_of([](bench& b) { b.in[0].back() += 5; });
@@ -512,7 +521,7 @@ std::vector<mutant> mutants_of(row const& r) {
   others("optional", &row::optional, most_roles);
   others("takes_flat", &row::takes_flat, 1);
   others("output", &row::output, static_cast<int>(makes::enlarged));
-  bits("options", 1, static_cast<int>(options::counted_padding),
+  bits("options", 1, static_cast<int>(options::first_channel),
        [](row& x, int v) { x.options = static_cast<options>(static_cast<int>(x.options) ^ v); });
   others("gradients", &row::gradients, static_cast<int>(gradient_steps::copies));
   for (int edge = 0; edge < 2; ++edge)

@@ -231,6 +231,13 @@ TEST_CASE("weights: names of networks of other forms", "[weights]") {
           dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::conv2d<4, 1, 1, 1, dsl::padding::same, 2>>::view(),
           dsl::weight_convention::keras),
       Catch::Matchers::StartsWith("conv2d: after a flattened image its groups have other channels"));
+  using sliced = dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::channel_slice<1, 2>, dsl::dense<2>>;
+  CHECK_THROWS_WITH(dsl::weight_layout(sliced::view(), dsl::weight_convention::keras),
+                    Catch::Matchers::StartsWith("channel_slice: after a flattened picture its channels are others"));
+  CHECK_NOTHROW(dsl::weight_layout(sliced::view(), dsl::weight_convention::torch));
+  using shuffled = dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::channel_shuffle<2>, dsl::dense<2>>;
+  CHECK_THROWS_WITH(dsl::weight_layout(shuffled::view(), dsl::weight_convention::keras),
+                    Catch::Matchers::StartsWith("channel_shuffle: after a flattened picture"));
   CHECK(names_of<dsl::relu, twice>() == strings{"1.weight", "1.bias", "1.node1.weight", "1.node1.bias"});
 }
 

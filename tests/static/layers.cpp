@@ -178,6 +178,11 @@ static_assert(on<64, 8, 8, grouped>::forward_macs == 3 * 3 * 16 * 32 * 64);
 static_assert(on<64, 8, 8, grouped>::view().parameters[0].fan_in == 3 * 3 * 16);
 static_assert(on<64, 8, 8, dsl::conv2d<64, 3, 3, 1, padding::same, 64>>::parameter_count == 3 * 3 * 64 + 64);
 
+static_assert(on<64, 8, 6, dsl::channel_slice<60, 4>>::output == shape{4, 8, 6});
+static_assert(on<64, 8, 6, dsl::channel_shuffle<4>>::output == shape{64, 8, 6});
+static_assert(on<64, 8, 6, dsl::channel_split<dsl::identity, dsl::conv2d<5, 1>>>::output == shape{37, 8, 6});
+static_assert(on<64, 8, 6, dsl::channel_split<dsl::identity, dsl::conv2d<5, 1>>>::parameter_count == 32 * 5 + 5);
+
 static_assert(on<64, 8, 6, dsl::upsample2d<2>>::output == shape{64, 16, 12});
 static_assert(on<64, 8, 6, dsl::upsample2d<3, dsl::interpolation::bilinear>>::output == shape{64, 24, 18});
 static_assert(on<64, 8, 6, dsl::upsample2d<2>>::parameter_count == 0);

@@ -180,6 +180,21 @@ static_assert(given<op::upsample_nearest, 1, 4, 12, 8> == astray &&
               given<op::upsample_nearest, 1, 8, 16, 16> == astray);
 static_assert(given<op::upsample_bilinear, 1, 4, 4, 8> == astray &&
               given<op::upsample_bilinear, 1, 4, 8, 15> == astray);
+static_assert(given<op::channel_slice, 1, 4> == rule::holds && given<op::channel_slice, 1, 3> == rule::holds);
+static_assert(given<op::channel_slice, 1, 5> == rule::slice_is_in_the_channels);
+static_assert(given<op::channel_slice, 1, 4, 8, 7> == astray && given<op::channel_shuffle, 1, 3> == astray);
+template <int First, int Count, int Groups>
+struct sliced_and_shuffled {
+  static constexpr value lower(builder& b, value in) {
+    value const some = b.append({.kind = op::channel_slice, .first_channel = First}, in, {Count, 8, 8});
+    return b.append({.kind = op::channel_shuffle, .groups = Groups}, some, some.shape);
+  }
+};
+static_assert(on_picture<sliced_and_shuffled<2, 2, 2>>.broken == rule::holds);
+static_assert(on_picture<sliced_and_shuffled<3, 2, 2>>.broken == rule::slice_is_in_the_channels);
+static_assert(on_picture<sliced_and_shuffled<-1, 2, 2>>.broken == rule::slice_is_in_the_channels);
+static_assert(on_picture<sliced_and_shuffled<0, 4, 3>>.broken == rule::shuffle_divides_the_channels);
+static_assert(on_picture<sliced_and_shuffled<0, 4, 0>>.broken == rule::shuffle_divides_the_channels);
 static_assert(given<op::flatten, 1, 256, 1, 1> == rule::holds && given<op::flatten, 1, 255, 1, 1> == astray);
 static_assert(given<op::flatten, 1, 4, 64, 1> == astray && given<op::flatten, 1, 1, 256, 1> == astray);
 static_assert(given<op::softmax, 1, 4> == rule::softmax_takes_a_flat_input);

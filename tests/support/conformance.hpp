@@ -379,6 +379,15 @@ void check_upsampling() {
   agree_behind<C, concat<upsample2d<2>, upsample2d<2, bilinear>>, conv2d<4, 1>>();
   agree_behind<C, add<upsample2d<1>, upsample2d<1, bilinear>, identity>, global_avg_pool2d, upsample2d<4, bilinear>>();
 }
+/// C is even.
+template <int C>
+void check_channels() {
+  agree_behind<C, channel_slice<1, C - 1>, conv2d<3, 3>>();
+  agree_behind<C, add<channel_slice<0, C / 2>, channel_slice<C / 2, C / 2>>, batch_norm<>, relu>();
+  agree_behind<C, channel_shuffle<2>, conv2d<C, 3, groups<2>>, channel_shuffle<C / 2>>();
+  agree_behind<C, channel_split<identity, conv_module<C / 2, 3, 3>>, channel_shuffle<2>, conv2d<4, 1>>();
+  agree_behind<C, concat<channel_slice<0, 1>, relu, channel_slice<C - 1, 1>>, conv2d<4, 1>>();
+}
 template <int C>
 void check_joins() {
   using enum padding;

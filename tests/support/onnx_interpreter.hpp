@@ -219,6 +219,16 @@ class onnx_interpreter {
       }
       return y;
     }
+    if (type == "Slice") {
+      require(in.size() == 4 && in.at(3)->values == std::vector<double>{1}, "Slice");
+      std::vector<double> some;
+      for (double c = in.at(1)->values.at(0); c < in.at(2)->values.at(0); ++c) some.push_back(c);
+      return gather(x, some);
+    }
+    if (type == "Gather") {
+      require(integer(n, "axis", 0) == 1 && in.at(1)->dims.size() == 1, "Gather");
+      return gather(x, in.at(1)->values);
+    }
     if (type == "Resize") return resize(n, x, *in.at(2));
     if (type == "Concat") {
       require(integer(n, "axis", 0) == 1, "Concat");
@@ -286,6 +296,18 @@ class onnx_interpreter {
     }
   };
 
+  /// Some of the channels.
+  static onnx_tensor gather(onnx_tensor const& x, std::vector<double> const& channels) {
+    onnx_tensor y{x.dims, {}};
+    y.dims.at(1) = static_cast<long long>(channels.size());
+    for (long long b = 0; b < x.dim(0); ++b)
+      for (double c : channels) {
+        require(c >= 0 && c < static_cast<double>(x.dim(1)), "channel");
+        auto const from = x.values.begin() + b * x.size(1) + static_cast<long long>(c) * x.size(2);
+        y.values.insert(y.values.end(), from, from + x.size(2));
+      }
+    return y;
+  }
   static std::string text(pb::NodeProto const& n, char const* name) {
     auto const* a = find(n, name);
     return a ? a->s() : "";

@@ -83,6 +83,11 @@ void for_each_onnx_network(F f) {
   f.template operator()<network<picture, upsample2d<2, interpolation::bilinear>>>("upsample2d_bilinear");
   f.template operator()<network<features<5>, upsample2d<3, interpolation::bilinear>, conv2d<2, 3>>>("upsample2d_flat");
 
+  f.template operator()<network<picture, conv2d<5, 1>, channel_slice<1, 3>>>("channel_slice");
+  f.template operator()<network<features<6>, dense<6>, channel_slice<2, 4>, channel_shuffle<2>>>("channels_flat");
+  f.template operator()<network<picture, conv2d<6, 1>, channel_shuffle<3>>>("channel_shuffle");
+  f.template operator()<network<picture, conv2d<4, 1>, channel_split<identity, conv2d<3, 1>>>>("channel_split");
+
   f.template operator()<network<picture, concat<identity, conv2d<2, 3>, max_pool2d<1>>>>("concat");
   f.template operator()<network<image<3, 2, 2>, concat<flatten, global_avg_pool2d, sequential<flatten, dense<2>>>>>(
       "concat_flat");

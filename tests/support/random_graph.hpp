@@ -97,6 +97,13 @@ class graph_values {
     shape const& s = shape_of(in);
     return append({.kind = kind}, {in}, {s.channels, factor * s.height, factor * s.width});
   }
+  int channels(int in, int first, int count) {
+    shape const& s = shape_of(in);
+    return append({.kind = op::channel_slice, .first_channel = first}, {in}, {count, s.height, s.width});
+  }
+  int shuffle(int in, int groups) {
+    return append({.kind = op::channel_shuffle, .groups = groups}, {in}, shape_of(in));
+  }
   int multiply(int a, int b) { return append({.kind = op::multiply}, {a, b}, broadcast(shape_of(a), shape_of(b))); }
   int add(std::vector<int> const& in) { return append({.kind = op::add}, in, shape_of(in[0])); }
 
@@ -186,9 +193,17 @@ class random_graph : public graph_values {
     switch (d_.below(everywhere_ ? 11 : 11 + cpu_alone)) {
       case 14: return conv(in, filters(), 3, 1, padding::same, false);
       case 15: return act(norm(conv(in, filters(), 1, 1, padding::same, false)));
+      case 17: {  // split, and joined again
+        int const count = shape_of(in).channels, first = count / 2;
+        if (count < 2) return layer_norm(in);
+        int const low = channels(in, 0, first), high = chain(channels(in, first, count - first));
+        int const all = d_.percent(50) ? concat({low, high}) : concat({high, low});
+        return shape_of(all).channels % 2 == 0 ? shuffle(all, 2) : all;
+      }
       case 16: {  // and back to its size
-        int const larger = upsample(d_.of({op::upsample_nearest, op::upsample_bilinear}), in, 2);
-        return random_pool(d_.percent(50) ? larger : chain(larger), 2, 2);
+        int const larger =
+            upsample(op::upsample_nearest, in, 2);  // bilinear would part equal numbers by their rounding
+        return pool(op::avg_pool2d, d_.percent(50) ? larger : act(larger, function::tanh), 2, 2);
       }
       case 13: return pool(d_.of({op::max_pool2d, op::avg_pool2d}), in, 3, 1, 1);
       case 12: return layer_norm(in);
@@ -297,7 +312,7 @@ class random_graph : public graph_values {
       random_act(t);
   }
 
-  static constexpr int cpu_alone = 6;  // further choices of layer()
+  static constexpr int cpu_alone = 7;  // further choices of layer()
 
   dice& d_;
   int block_;

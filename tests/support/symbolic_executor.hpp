@@ -271,6 +271,8 @@ class executor {
       case op::flatten: y = x.values; break;
       case op::max_pool2d:
       case op::avg_pool2d:
+      case op::channel_slice:
+      case op::channel_shuffle:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::custom:
@@ -372,6 +374,8 @@ class executor {
       case op::flatten: store_tensor(content::gradient, dy); break;
       case op::max_pool2d:
       case op::softmax: store_tensor(content::gradient, by_sample(what, {&value, &dy}, 0, batch, size)); break;
+      case op::channel_slice:
+      case op::channel_shuffle:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::avg_pool2d: store_tensor(content::gradient, by_sample(what, {&dy}, 0, batch, size)); break;

@@ -112,6 +112,8 @@ class interpreter {
         break;
       case op::max_pool2d:
       case op::avg_pool2d:
+      case op::channel_slice:
+      case op::channel_shuffle:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::custom:
@@ -174,6 +176,8 @@ class interpreter {
         numbers const where = by_sample(mix(attributes(g_, n), 1), {&v}, 0, batch_, g_.output_shape(x).size());
         return contribute(in, by_sample(what, {&where, &dy}, 0, batch_, size));
       }
+      case op::channel_slice:
+      case op::channel_shuffle:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::avg_pool2d: return contribute(in, by_sample(what, {&dy}, 0, batch_, size));

@@ -5,6 +5,38 @@
 
 namespace dsl {
 
+namespace detail {
+
+/// Lowers each branch on `in`, or on its own of as many equal parts of the channels, and joins their channels.
+template <class... Branches>
+constexpr value lower_branches(builder& b, value in, bool splits) {
+  int const count = sizeof...(Branches);
+  value out[sizeof...(Branches) + 1]{};
+  shape joined{0, 1, 1};
+  long long channels = 0;
+  int i = 0;
+  if constexpr (sizeof...(Branches) > 0)
+    for (lowering const* branch : {&lowering_of<Branches>...}) {
+      value from = in;
+      if (splits) {
+        int const each = in.shape.channels < count ? 1 : in.shape.channels / count;
+        from = b.append({.kind = op::channel_slice, .first_channel = i * each}, in,
+                        {each, in.shape.height, in.shape.width});
+      }
+      out[i] = (*branch)(b, from, i);
+      shape const& first = out[0].shape;
+      shape const& this_one = out[i].shape;
+      b.require(first.height == this_one.height && first.width == this_one.width,
+                {.broken = rule::branches_share_height_and_width, .first = first, .second = this_one, .found = i});
+      channels += this_one.channels;
+      b.require(channels <= 0x7fffffffLL, {.broken = rule::tensor_fits_32_bits, .first = first, .found = channels});
+      joined = {channels <= 0x7fffffffLL ? static_cast<int>(channels) : 1, first.height, first.width};
+      ++i;
+    }
+  return b.append({.kind = op::concat}, out, count, joined);
+}
+
+}  // namespace detail
 /// Several branches on the same input, with their channels concatenated. If typenet's own kernel computes the last
 /// value of a branch, as for every batch_norm and pool in training, it writes directly into the result; the output of a
 /// library's convolution, as in inference, is copied.
@@ -15,23 +47,7 @@ struct concat {
   static constexpr value lower(builder& b, value in) {
     int const count = sizeof...(Branches);
     b.require(count >= 2, {.broken = rule::concat_joins_two_or_more, .first = in.shape, .found = count});
-    value out[sizeof...(Branches) + 1]{};
-    shape joined{0, 1, 1};
-    long long channels = 0;
-    int i = 0;
-    if constexpr (sizeof...(Branches) > 0)
-      for (detail::lowering const* branch : {&detail::lowering_of<Branches>...}) {
-        out[i] = (*branch)(b, in, i);
-        shape const& first = out[0].shape;
-        shape const& this_one = out[i].shape;
-        b.require(first.height == this_one.height && first.width == this_one.width,
-                  {.broken = rule::branches_share_height_and_width, .first = first, .second = this_one, .found = i});
-        channels += this_one.channels;
-        b.require(channels <= 0x7fffffffLL, {.broken = rule::tensor_fits_32_bits, .first = first, .found = channels});
-        joined = {channels <= 0x7fffffffLL ? static_cast<int>(channels) : 1, first.height, first.width};
-        ++i;
-      }
-    return b.append({.kind = op::concat}, out, count, joined);
+    return detail::lower_branches<Branches...>(b, in, false);
   }
 };
 // concat<conv2d<32, 1>, conv2d<48, 3>> on 64x32x32 -> 80x32x32

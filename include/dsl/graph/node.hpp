@@ -54,9 +54,10 @@ struct node {
   double epsilon = 0;   // batch_norm
   double momentum = 0;  // batch_norm: share of the running statistics that a step keeps
   custom_op const* custom = nullptr;
-  int groups = 1;              // conv2d: number of independent groups of channels
+  int groups = 1;              // conv2d and channel_shuffle: number of independent groups of channels
   bool frozen = false;         // the optimizer skips its parameters, and batch_norm uses its running statistics
   bool counts_padding = true;  // avg_pool2d: the mean is over the whole window, padding included
+  int first_channel = 0;       // channel_slice: the first channel of its input
 
   friend constexpr bool operator==(node const&, node const&) = default;
 };

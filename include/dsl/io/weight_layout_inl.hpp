@@ -3,11 +3,13 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
+#include <dsl/graph/facts.hpp>
 #include <dsl/io/weight_layout.hpp>
 #include <dsl/io/weight_names.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace dsl::TYPENET_MODE {
@@ -58,6 +60,14 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
               "add: its operands have different orders in Keras, which flattens in the order height, width, channels; "
               "these weights cannot be converted");
       break;
+    case op::channel_slice:
+    case op::channel_shuffle:
+      if (!order_of(graph_.input(n)).empty())
+        throw option_error(
+            std::string(detail::word_of(n)) +
+            ": after a flattened picture its channels are others in Keras, since it flattens height, width and "
+            "channels; weights can't be moved there or from there");
+      return {};
     case op::multiply: return broadcast_order(n);
     case op::custom:
       if (!order_of(graph_.input(n)).empty() && !(graph_.input_shape(n) == graph_.output_shape(n)))

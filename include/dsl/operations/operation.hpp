@@ -24,6 +24,8 @@ enum class op : unsigned char {
   layer_norm,
   upsample_nearest,
   upsample_bilinear,
+  channel_slice,
+  channel_shuffle,
 };
 
 /// The elementwise functions of op::activation; alpha is the slope of leaky_relu and the scale of elu.
@@ -75,6 +77,7 @@ enum class makes : unsigned char {
   joined,        // the channels of all operands
   common_shape,  // the shape that all operands have
   broadcast,     // the larger of two operands in channels and in pixels; the other has as many, or one
+  sliced,        // some of the channels of its input
   enlarged,      // the channels of its input, and a multiple of its rows and of its columns
 };
 
@@ -87,7 +90,8 @@ enum class options : unsigned char {
   epsilon = 8,
   momentum = 16,
   groups = 32,
-  counted_padding = 64
+  counted_padding = 64,
+  first_channel = 128
 };
 constexpr options operator|(options a, options b) {
   return static_cast<options>(static_cast<unsigned>(a) | static_cast<unsigned>(b));

@@ -4,6 +4,8 @@
 #include <dsl/operations/activation/facts.hpp>
 #include <dsl/operations/add/facts.hpp>
 #include <dsl/operations/batch_norm/facts.hpp>
+#include <dsl/operations/channel_shuffle/facts.hpp>
+#include <dsl/operations/channel_slice/facts.hpp>
 #include <dsl/operations/concat/facts.hpp>
 #include <dsl/operations/conv2d/facts.hpp>
 #include <dsl/operations/custom/facts.hpp>
@@ -40,7 +42,9 @@ inline constexpr row table[] = {
     layer_norm,         // 15
     upsample_nearest,   // 16
     upsample_bilinear,  // 17
+    channel_slice,      // 18
+    channel_shuffle,    // 19
 };
-static_assert(sizeof table / sizeof(row) == static_cast<int>(op::upsample_bilinear) + 1);  // a row for each enumerator
+static_assert(sizeof table / sizeof(row) == static_cast<int>(op::channel_shuffle) + 1);  // a row for each enumerator
 
 }  // namespace dsl::operations

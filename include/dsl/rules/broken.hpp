@@ -154,6 +154,26 @@ struct factor_is_positive {
   static_assert(Factor > 0, "upsample2d: the factor must be at least 1; 2 is usual");
 };
 
+template <class At, class Layer, int First, int Count, int Channels>
+struct slice_is_in_the_channels {
+  static_assert(First >= 0 && Count > 0 && Count <= Channels && First <= Channels - Count,
+                "channel_slice: it must have channels of its input alone, and at least one; change its first one or "
+                "how many they are");
+};
+
+template <class At, class Layer, int Groups, int Channels>
+struct shuffle_divides_the_channels {
+  static_assert(divides(Groups, Channels),
+                "channel_shuffle: the number of groups must divide the input's channels; change one of them");
+};
+
+template <class At, class Layer, int Branches, int Channels>
+struct split_divides_the_channels {
+  static_assert(Branches >= 2 && Channels % (Branches > 0 ? Branches : 1) == 0,
+                "channel_split: there must be at least two branches, and their number must divide the input's "
+                "channels");
+};
+
 template <class At, class Layer, number Epsilon>
 struct epsilon_is_positive {
   static_assert(Epsilon >= 1e-30 && Epsilon < 1e30,

@@ -132,6 +132,16 @@ class graph_check {
         if (broadcast(in, other) != out) return breaks(rule::shapes_follow_from_operands, broadcast(in, other), out);
         break;
       }
+      case makes::sliced: {
+        int const from = n.first_channel;
+        if (from < 0 || out.channels > in.channels || from > in.channels - out.channels) {
+          why.first = in;
+          return breaks(rule::slice_is_in_the_channels, out.channels, from);
+        }
+        shape const slice{out.channels, in.height, in.width};
+        if (slice != out) return breaks(rule::shapes_follow_from_operands, slice, out);
+        break;
+      }
       case makes::enlarged: {
         shape const whole{in.channels, multiple(in.height, out.height), multiple(in.width, out.width)};
         if (whole != out) return breaks(rule::shapes_follow_from_operands, whole, out);
@@ -140,8 +150,13 @@ class graph_check {
       case makes::any_shape: break;  // the author of a custom operation chooses its output
     }
     if (row.parameters > 0 && !parameters_fit(n, row, in, out)) return false;
-    constexpr auto checked = static_cast<unsigned>(operations::options::window | operations::options::groups |
-                                                   operations::options::counted_padding);
+    if (n.kind == op::channel_shuffle && !divides(n.groups, in.channels)) {
+      why.first = in;
+      return breaks(rule::shuffle_divides_the_channels, n.groups, 0);
+    }
+    constexpr auto checked =
+        static_cast<unsigned>(operations::options::window | operations::options::groups |
+                              operations::options::counted_padding | operations::options::first_channel);
     auto const used = static_cast<unsigned>(row.options) & ~checked;
     return used == 0 || options_fit(n, used);
   }

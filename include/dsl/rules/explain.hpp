@@ -169,6 +169,17 @@ struct explain<rule::pool_window_fits_16_bits, J>
 template <class J>
 struct explain<rule::factor_is_positive, J> : says<broken::factor_is_positive<at_of<J>, layer_of<J>, J::why.found>> {};
 template <class J>
+struct explain<rule::slice_is_in_the_channels, J>
+    : says<
+          broken::slice_is_in_the_channels<at_of<J>, layer_of<J>, J::why.found, J::why.wanted, J::why.first.channels>> {
+};
+template <class J>
+struct explain<rule::shuffle_divides_the_channels, J>
+    : says<broken::shuffle_divides_the_channels<at_of<J>, layer_of<J>, J::why.wanted, J::why.first.channels>> {};
+template <class J>
+struct explain<rule::split_divides_the_channels, J>
+    : says<broken::split_divides_the_channels<at_of<J>, layer_of<J>, J::why.wanted, J::why.first.channels>> {};
+template <class J>
 struct explain<rule::epsilon_is_positive, J> : says<broken::epsilon_is_positive<at_of<J>, layer_of<J>, J::why.number>> {
 };
 template <class J>

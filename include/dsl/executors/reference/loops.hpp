@@ -5,6 +5,8 @@
 #include <dsl/operations/activation/loops.hpp>
 #include <dsl/operations/add/loops.hpp>
 #include <dsl/operations/batch_norm/loops.hpp>
+#include <dsl/operations/channel_shuffle/loops.hpp>
+#include <dsl/operations/channel_slice/loops.hpp>
 #include <dsl/operations/conv2d/loops.hpp>
 #include <dsl/operations/dense/loops.hpp>
 #include <dsl/operations/dropout/loops.hpp>
@@ -37,6 +39,8 @@ constexpr loops<T> loops_of(op kind) {
     case op::layer_norm: return layer_norm_loops<T>;
     case op::upsample_nearest: return upsample2d_loops<T, false>;
     case op::upsample_bilinear: return upsample2d_loops<T, true>;
+    case op::channel_slice: return channel_slice_loops<T>;
+    case op::channel_shuffle: return channel_shuffle_loops<T>;
     default: return {};
   }
 }

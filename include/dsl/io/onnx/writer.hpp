@@ -73,6 +73,8 @@ class onnx_writer {
   [[gnu::cold]] void write_product();
 
   [[gnu::cold]] void write_upsampling();
+  [[gnu::cold]] void write_slice();
+  [[gnu::cold]] void write_shuffle();
 
   std::string as_it_is() { return form(0, operand().rank); }
   /// Returns the name of operand i in a form, after appending the operators that make it.
@@ -84,6 +86,7 @@ class onnx_writer {
   [[gnu::cold]] std::string const& zero_and_six();
   [[gnu::cold]] std::string number(char const* name, float value);
   /// Adds a tensor of one dimension that is the same for every input, and returns its name.
+  [[gnu::cold]] std::string integers(char const* name, std::vector<std::int64_t> const& values);
   [[gnu::cold]] std::string numbers(char const* name, std::initializer_list<float> values);
 
   [[gnu::cold]] onnx_messages::NodeProto& add_node(std::string const& type, std::vector<std::string> const& inputs);

@@ -45,6 +45,8 @@ TYPENET_INLINE void onnx_writer::write_node() {
     case op::layer_norm: return write_layer_norm();
     case op::upsample_nearest:
     case op::upsample_bilinear: return write_upsampling();
+    case op::channel_slice: return write_slice();
+    case op::channel_shuffle: return write_shuffle();
     case op::custom: return write_custom();
   }
 }
@@ -170,6 +172,22 @@ TYPENET_INLINE void onnx_writer::write_product() {
   append("Mul", {first, form(1, 4)}, 4);
 }
 
+TYPENET_INLINE void onnx_writer::write_slice() {
+  std::string const x = as_it_is();
+  int const rank = operand().rank, first = node_->first_channel;
+  std::string const begin = integers("begin", {first}), end = integers("end", {first + out().channels});
+  append("Slice", {x, begin, end, integers("axis", {1})}, rank);
+}
+
+TYPENET_INLINE void onnx_writer::write_shuffle() {
+  std::string const x = as_it_is();
+  int const rank = operand().rank, channels = in().channels, each = channels / node_->groups;
+  std::vector<std::int64_t> from;
+  from.reserve(at(channels));
+  for (int c = 0; c < channels; ++c) from.push_back(c % node_->groups * each + c / node_->groups);
+  set("axis", 1, append("Gather", {x, integers("order", from)}, rank));
+}
+
 TYPENET_INLINE void onnx_writer::write_upsampling() {
   bool const bilinear = node_->kind == op::upsample_bilinear;
   std::string const x = form(0, 4);
@@ -194,14 +212,17 @@ TYPENET_INLINE std::string onnx_writer::form(int i, int rank) {
 }
 
 TYPENET_INLINE std::string const& onnx_writer::height_and_width() {
-  if (!axes_.empty()) return axes_;
-  onnx_messages::TensorProto& t = *to_.add_initializer();
-  t.set_name(axes_ = names_.unused("height_and_width"));
-  t.set_data_type(onnx_messages::TensorProto::INT64);
-  t.add_dims(2);
-  std::int64_t const axes[] = {2, 3};
-  t.set_raw_data(axes, sizeof axes);
+  if (axes_.empty()) axes_ = integers("height_and_width", {2, 3});
   return axes_;
+}
+
+TYPENET_INLINE std::string onnx_writer::integers(char const* name, std::vector<std::int64_t> const& values) {
+  onnx_messages::TensorProto& t = *to_.add_initializer();
+  t.set_name(names_.unused(name));
+  t.set_data_type(onnx_messages::TensorProto::INT64);
+  t.add_dims(static_cast<std::int64_t>(values.size()));
+  t.set_raw_data(values.data(), values.size() * sizeof(std::int64_t));
+  return t.name();
 }
 
 TYPENET_INLINE std::string const& onnx_writer::zero_and_six() {

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/layer.hpp>
+
+namespace dsl {
+
+/// Count of the input's channels, from First on.
+template <int First, int Count>
+struct channel_slice {
+  static constexpr value lower(builder& b, value in) {
+    b.require(First >= 0 && Count > 0 && Count <= in.shape.channels && First <= in.shape.channels - Count,
+              {.broken = rule::slice_is_in_the_channels, .first = in.shape, .wanted = Count, .found = First});
+    return b.append({.kind = op::channel_slice, .first_channel = First}, in,
+                    {Count > 0 ? Count : 1, in.shape.height, in.shape.width});
+  }
+};
+// channel_slice<0, 16> on 64x8x8 -> 16x8x8
+
+/// The channels in another order: the first one of each of Groups equal parts, then the second one of each, and so on,
+/// so that convolutions in groups see channels of all groups before them (Zhang et al. 2018; PyTorch's
+/// nn.ChannelShuffle).
+template <int Groups>
+struct channel_shuffle {
+  static constexpr value lower(builder& b, value in) {
+    b.require(divides(Groups, in.shape.channels),
+              {.broken = rule::shuffle_divides_the_channels, .first = in.shape, .wanted = Groups});
+    return b.append({.kind = op::channel_shuffle, .groups = Groups}, in, in.shape);
+  }
+};
+// channel_shuffle<2> on 64x8x8 -> 64x8x8, in the order 0, 32, 1, 33, ...
+
+}  // namespace dsl

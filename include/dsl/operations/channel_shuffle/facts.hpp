@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/operations/operation.hpp>
+
+namespace dsl::operations {
+
+/// The first channel of each group, then the second one of each, and so on.
+inline constexpr row channel_shuffle{.name = "channel_shuffle", .options = options::groups, .slices = slices::always};
+
+}  // namespace dsl::operations

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/executors/reference/elementwise.hpp>
+#include <dsl/executors/reference/step_loops.hpp>
+
+namespace dsl::plain::TYPENET_MODE {
+
+template <class T>
+[[gnu::cold]] void channel_slice_forward(host::bound_step<T> const& b, step_context const&) {
+  for_each_channel(b.to, [&](int n, int c) {
+    auto const in = b.x.pixels(n, b.node->first_channel + c);
+    auto const out = b.to.pixels(n, c);
+    for (long long i = 0; i < b.to.shape.area(); ++i) out[i] = in[i];
+  });
+}
+
+/// The other channels get no gradient from here: where the step writes, it writes zeros there.
+template <class T>
+[[gnu::cold]] void channel_slice_backward(host::bound_step<T> const& b, step_context const&) {
+  int const first = b.node->first_channel, last = first + b.dy.shape.channels;
+  for_each_channel(b.to, [&](int n, int c) {
+    bool const sliced = c >= first && c < last;
+    auto const from = b.dy.pixels(n, sliced ? c - first : 0);
+    auto const to = b.to.pixels(n, c);
+    if (sliced || !b.accumulate)
+      for (long long i = 0; i < b.to.shape.area(); ++i) add_to(to[i], sliced ? from[i] : T(0), b.accumulate);
+  });
+}
+
+template <class T>
+inline constexpr loops<T> channel_slice_loops{.forward = channel_slice_forward<T>,
+                                              .backward = channel_slice_backward<T>};
+
+}  // namespace dsl::plain::TYPENET_MODE

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: channel_slice: it must have channels of its input alone, and at least one; change its first one or how many they are
+// EXPECT-RE: dsl::at<1>, (Layer=)?dsl::channel_slice<6, 4>, (First=)?6, (Count=)?4, (Channels=)?8
+#include <dsl/language.hpp>
+
+#ifdef FIXED
+constexpr int number = 4;
+#else
+constexpr int number = 6;
+#endif
+using model = dsl::network<dsl::image<3, 8, 8>, dsl::conv2d<8, 3>, dsl::channel_slice<number, 4>>;
+constexpr dsl::shape output = model::output;
