@@ -763,7 +763,9 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   using shuffled = network<image<4, 8, 8>, channel_shuffle<2>, flatten, dense<3>, softmax>;
   using enlarged = network<image<3, 8, 8>, upsample2d<2>, flatten, dense<3>, softmax>;
   using capped = network<image<3, 8, 8>, relu6, flatten, dense<3>, softmax>;
-  for (auto const& [network, word] : {std::pair{gated::view(), "cuda: multiply has no kernel for this device"},
+  using mapped = network<image<3, 8, 8>, softmax2d, flatten, dense<3>, softmax>;
+  for (auto const& [network, word] : {std::pair{mapped::view(), "cuda: softmax2d has no kernel for this device"},
+                                      std::pair{gated::view(), "cuda: multiply has no kernel for this device"},
                                       std::pair{normed::view(), "cuda: layer_norm has no kernel"},
                                       std::pair{grouped::view(), "cuda: conv2d with groups has no kernel"},
                                       std::pair{capped::view(), "cuda: relu6 has no kernel"},

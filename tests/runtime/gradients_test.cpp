@@ -297,6 +297,7 @@ TEST_CASE("gradients: pools", "[gradients]") {
 
 TEST_CASE("gradients: dense, flatten and softmax", "[gradients]") {
   check_network<features<4>, dense<3>, softmax>();
+  check_network<image<2, 4, 3>, conv2d<3, 3>, softmax2d, conv2d<2, 1>, flatten, dense<3>, softmax>();
   check_network<features<4>, dense<5>, dsl::tanh, dense<4>, dense<3>, softmax>({.batch = 1});
   check_network<features<4>, dense<5>, softmax, dense<3>, softmax>();  // in the middle
   check_network<features<4>, dense<5>, softmax, dense<4>, softmax>();

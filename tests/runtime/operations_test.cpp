@@ -117,7 +117,7 @@ std::vector<example> examples() {
        {24},
        {"flatten", makes::flat, 1, false, false, false, false, never, renames::without_blocks}},
       {{.kind = op::dense}, {{4}}, {3}, {"dense", makes::units, 1, false, false, false, false, never, no}},
-      {{.kind = op::softmax}, {{4}}, {4}, {"softmax", makes::same_shape, 1, false, false, false, false, never, no}},
+      {{.kind = op::softmax}, {s}, s, {"softmax", makes::same_shape, 1, false, false, false, false, never, no}},
       {{.kind = op::add}, {s, s}, s, {"add", makes::common_shape, 2, true, false, false, false, always, no}},
       {{.kind = op::add}, {s, s, s}, s, {"add", makes::common_shape, 2, true, false, false, false, always, no}},
       {{.kind = op::transfer}, {s}, s, {"transfer", makes::same_shape, 1, false, false, false, false, always, no}},
@@ -351,7 +351,7 @@ std::string fault_of(example const& e, row const& r) {
   }
   if (parameters != r.parameters) return "parameters";
   example deep = e;
-  if (e.of.kind == op::dense || e.of.kind == op::softmax) deep.in[0].width = 2;
+  if (e.of.kind == op::dense) deep.in[0].width = 2;
   auto const area = static_cast<std::size_t>(deep.in[0].area());
   numbers const changed = y_of(
       [&](bench& b) {
@@ -394,11 +394,14 @@ std::string fault_of(example const& e, row const& r) {
   for (std::size_t i = 0; i < bench::count(e.out) / batch; ++i) mixes = mixes || other[i] != y[i];
   if (r.mixes_samples != mixes) return "mixes_samples";
   bool probabilities = true;
-  for (std::size_t n = 0, each = bench::count(e.out) / batch; n < batch; ++n) {
-    double sum = 0;
-    for (std::size_t i = n * each; i < (n + 1) * each; ++i) sum += y[i], probabilities = probabilities && y[i] > 0;
-    probabilities = probabilities && std::abs(sum - 1) < 1e-12;
-  }
+  auto const pixels = static_cast<std::size_t>(e.out.area());
+  for (std::size_t n = 0, each = bench::count(e.out) / batch; n < batch; ++n)
+    for (std::size_t p = 0; p < pixels; ++p) {
+      double sum = 0;
+      for (std::size_t i = n * each + p; i < (n + 1) * each; i += pixels)
+        sum += y[i], probabilities = probabilities && y[i] > 0;
+      probabilities = probabilities && std::abs(sum - 1) < 1e-12;
+    }
   if (e.of.kind != op::custom && r.gives_probabilities != probabilities) return "gives_probabilities";
 
   // ---- permissions

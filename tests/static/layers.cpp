@@ -160,6 +160,7 @@ constexpr auto dense = dsl::network<dsl::features<336>, dsl::dense<10>>::view();
 static_assert(dense.parameters[0].rank == 2 && dense.parameters[0].dims[0] == 10 && dense.parameters[0].dims[1] == 336);
 static_assert(dense.parameters[0].fan_in == 336 && dense.parameters[0].fan_out == 10);
 static_assert(dsl::network<dsl::features<10>, dsl::softmax>::output == shape{10});
+static_assert(on<3, 4, 5, dsl::softmax2d>::output == shape{3, 4, 5});
 static_assert(on<3, 4, 5, dsl::identity, dsl::relu>::view().size.nodes == 2);  // the input and the relu
 
 // ---- combinators -------------------------------------------------------------------------------------------------

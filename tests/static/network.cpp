@@ -138,6 +138,7 @@ static_assert(of<dsl::dense<10>>.broken == rule::dense_takes_a_flat_input &&
               of<dsl::dense<10>>.first == shape{3, 8, 8});
 static_assert(verdict_of<dsl::features<4>, dsl::dense<0>>().broken == rule::units_are_positive);
 static_assert(of<dsl::softmax>.broken == rule::softmax_takes_a_flat_input);
+static_assert(verdict_of<picture, dsl::softmax2d>().holds());
 static_assert(of<dsl::concat<>>.broken == rule::concat_joins_two_or_more && of<dsl::concat<>>.found == 0);
 static_assert(of<dsl::concat<dsl::relu>>.found == 1);
 static_assert(of<dsl::concat<dsl::relu, dsl::conv2d<4, 3, 3, 2>>>.broken == rule::branches_share_height_and_width);

@@ -197,7 +197,7 @@ static_assert(on_picture<sliced_and_shuffled<0, 4, 3>>.broken == rule::shuffle_d
 static_assert(on_picture<sliced_and_shuffled<0, 4, 0>>.broken == rule::shuffle_divides_the_channels);
 static_assert(given<op::flatten, 1, 256, 1, 1> == rule::holds && given<op::flatten, 1, 255, 1, 1> == astray);
 static_assert(given<op::flatten, 1, 4, 64, 1> == astray && given<op::flatten, 1, 1, 256, 1> == astray);
-static_assert(given<op::softmax, 1, 4> == rule::softmax_takes_a_flat_input);
+static_assert(given<op::softmax, 1, 4> == rule::softmax_takes_logits);
 static_assert(given<op::concat, 2, 8> == rule::holds && given<op::concat, 3, 12> == rule::holds);
 static_assert(given<op::concat, 3, 8> == astray && given<op::concat, 2, 8, 8, 7> == astray);
 static_assert(given<op::concat, 1, 4> == miscounted && given<op::concat, 0, 4> == miscounted);

@@ -418,6 +418,7 @@ void check_on_pictures() {
   agree_on<picture, avg_pool2d<2>, batch_norm<>, relu>();
   agree_on<picture, global_avg_pool2d>();
   agree_on<picture, relu, conv2d<4, 1>>();
+  agree_on<picture, conv2d<C, 3>, softmax2d, conv2d<4, 1>>();
   agree_on<picture, silu, dropout<0.4>>();
   agree_on<picture, dropout<0.4>, conv2d<4, 3>>();
   agree_on<picture, elementwise<bump>, conv2d<4, 3>>();

@@ -256,13 +256,16 @@ class onnx_interpreter {
       return y;
     }
     if (type == "Softmax") {
-      require(x.dims.size() == 2 && (integer(n, "axis", -1) == 1 || integer(n, "axis", -1) == -1), "Softmax");
+      bool const last = x.dims.size() == 2 && integer(n, "axis", -1) == -1;
+      require(last || integer(n, "axis", -1) == 1, "Softmax");
       onnx_tensor y = x;
-      for (long long b = 0; b < x.dim(0); ++b) {
+      long long const area = x.size(2);
+      for (long long i = 0; i < x.dim(0) * area; ++i) {
+        long long const first = i / area * x.dim(1) * area + i % area;
         double sum = 0;
-        for (long long c = 0; c < x.dim(1); ++c) sum += std::exp(x.values[at(b * x.dim(1) + c)]);
+        for (long long c = 0; c < x.dim(1); ++c) sum += std::exp(x.values[at(first + c * area)]);
         for (long long c = 0; c < x.dim(1); ++c)
-          y.values[at(b * x.dim(1) + c)] = std::exp(x.values[at(b * x.dim(1) + c)]) / sum;
+          y.values[at(first + c * area)] = std::exp(x.values[at(first + c * area)]) / sum;
       }
       return y;
     }

@@ -105,6 +105,7 @@ void for_each_onnx_network(F f) {
   f.template operator()<network<picture, flatten, flatten, dense<4>>>("dense");
   f.template operator()<network<features<7>, dense<5>, relu, dense<3>, softmax>>("dense_of_features");
   f.template operator()<network<features<7>, softmax>>("softmax");
+  f.template operator()<network<picture, conv2d<5, 1>, softmax2d>>("softmax2d");
   f.template operator()<network<picture, dropout<0.5>, relu, dropout<0.2>>>("dropout");
   f.template operator()<network<picture, dropout<0.5>>>("dropout_alone");
   f.template operator()<network<picture, conv2d<2, 1>, doubled>>("own_layer");

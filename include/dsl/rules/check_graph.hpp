@@ -98,8 +98,7 @@ class graph_check {
     if (out.channels < 1 || out.height < 1 || out.width < 1) return breaks(rule::outputs_have_a_size, out, out);
     if (n.kind == op::input) return true;
     shape const in = g_.input_shape(n);
-    if (row.takes_flat && !in.is_flat())
-      return breaks(n.kind == op::dense ? rule::dense_takes_a_flat_input : rule::softmax_takes_a_flat_input, in, out);
+    if (row.takes_flat && !in.is_flat()) return breaks(rule::dense_takes_a_flat_input, in, out);
     if (n.kind == op::softmax && !softmax_fits(in, g_.input(n))) return false;
     using operations::makes;
     switch (row.output) {

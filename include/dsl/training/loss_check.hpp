@@ -18,12 +18,16 @@ constexpr node const& last_of(graph_view const& g) {
 /// Cross-entropy is -log of what it takes for a probability. Outputs that need not add up to 1 are none: training would
 /// raise all of them, or stand still where they are below 0, and never say so. What a user's own operation gives is the
 /// user's to know.
-constexpr bool gives_probabilities(graph_view const& g) { return facts_of(last_of(g)).gives_probabilities; }
+constexpr bool gives_probabilities(graph_view const& g) {
+  node const& last = last_of(g);
+  bool const of_pixels_in_a_row = last.kind == op::softmax && !(g.output_shape(last) == g.shape_of(g.result()));
+  return facts_of(last).gives_probabilities && !of_pixels_in_a_row;  // a flattened softmax2d adds up to its pixels
+}
 
 /// Whether each output is a probability of its own, as binary_crossentropy requires.
 constexpr bool gives_shares(graph_view const& g) {
   node const& last = last_of(g);
-  return gives_probabilities(g) || (last.kind == op::activation && last.function == function::sigmoid);
+  return facts_of(last).gives_probabilities || (last.kind == op::activation && last.function == function::sigmoid);
 }
 
 [[gnu::cold]] void require_probabilities(graph_view const& g, loss l);

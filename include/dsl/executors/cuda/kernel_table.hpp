@@ -25,12 +25,12 @@ namespace dsl::cu::TYPENET_MODE {
     case op::dropout:
     case op::flatten:
     case op::dense:
-    case op::softmax:
     case op::concat:
     case op::add:
     case op::transfer: return true;
     case op::max_pool2d:
     case op::avg_pool2d: return !is_padded(g, n);
+    case op::softmax: return g.input_shape(n).is_flat();
     case op::activation: return n.function <= function::silu;
     case op::conv2d: return n.groups == 1;
     default: return false;
@@ -45,7 +45,9 @@ namespace dsl::cu::TYPENET_MODE {
                                             detail::word_of(x), "; use another executor"}));
     else if (!has_kernels(g, x))
       throw executor_error(detail::message({"cuda: ", detail::kernel_word_of(x),
-                                            facts_of(x).output == operations::makes::pooled ? " with padding" : "",
+                                            facts_of(x).output == operations::makes::pooled ? " with padding"
+                                            : x.kind == op::softmax                         ? "2d"
+                                                                                            : "",
                                             " has no kernel for this device; use another executor"}));
 }
 

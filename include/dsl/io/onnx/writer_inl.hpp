@@ -38,7 +38,7 @@ TYPENET_INLINE void onnx_writer::write_node() {
     case op::transfer: made_[at(node_->output)] = operand(); return;
     case op::flatten: made_[at(node_->output)] = {{form(0, 2), ""}, 2}; return;
     case op::dense: set("transB", 1, parameters(append("Gemm", {form(0, 2)}, 2))); return;
-    case op::softmax: set("axis", 1, append("Softmax", {form(0, 2)}, 2)); return;
+    case op::softmax: return write_softmax();
     case op::concat: set("axis", 1, join("Concat")); return;
     case op::add: join(node_->inputs == 2 ? "Add" : "Sum"); return;
     case op::multiply: return write_product();
@@ -161,6 +161,11 @@ TYPENET_INLINE onnx_messages::NodeProto& onnx_writer::finish(onnx_messages::Node
   set("axis", -1, n);
   set("epsilon", node_->epsilon, n);
   return n;
+}
+
+TYPENET_INLINE void onnx_writer::write_softmax() {
+  int const rank = out().is_flat() ? 2 : 4;
+  set("axis", 1, append("Softmax", {form(0, rank)}, rank));
 }
 
 TYPENET_INLINE void onnx_writer::write_product() {

@@ -5,8 +5,7 @@
 
 namespace dsl::operations {
 
-/// e^x over the sum of all e^x.
-inline constexpr row softmax{
-    .name = "softmax", .takes_flat = true, .reads = {values::output}, .gives_probabilities = true};
+/// e^x over the sum of all e^x, at each pixel over its channels.
+inline constexpr row softmax{.name = "softmax", .reads = {values::output}, .gives_probabilities = true};
 
 }  // namespace dsl::operations

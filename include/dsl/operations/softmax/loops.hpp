@@ -10,23 +10,25 @@ namespace dsl::plain::TYPENET_MODE {
 
 template <class T>
 [[gnu::cold]] void softmax_forward(view<T const> x, view<T> y) {
-  for (int n = 0; n < y.batch; ++n) {
-    T largest = x(n, 0, 0);
-    for (int c = 1; c < x.shape.channels; ++c)
-      if (x(n, c, 0) > largest) largest = x(n, c, 0);
-    T sum = 0;
-    for (int c = 0; c < x.shape.channels; ++c) sum += y(n, c, 0) = detail::exp(x(n, c, 0) - largest);
-    for (int c = 0; c < x.shape.channels; ++c) y(n, c, 0) /= sum;
-  }
+  for (int n = 0; n < y.batch; ++n)
+    for (long long i = 0; i < y.shape.area(); ++i) {
+      T largest = x(n, 0, i);
+      for (int c = 1; c < x.shape.channels; ++c)
+        if (x(n, c, i) > largest) largest = x(n, c, i);
+      T sum = 0;
+      for (int c = 0; c < x.shape.channels; ++c) sum += y(n, c, i) = detail::exp(x(n, c, i) - largest);
+      for (int c = 0; c < x.shape.channels; ++c) y(n, c, i) /= sum;
+    }
 }
 
 template <class T>
 [[gnu::cold]] void softmax_backward(view<T const> y, view<T const> dy, view<T> dx, bool accumulate) {
-  for (int n = 0; n < y.batch; ++n) {
-    T product = 0;
-    for (int c = 0; c < y.shape.channels; ++c) product += y(n, c, 0) * dy(n, c, 0);
-    for (int c = 0; c < y.shape.channels; ++c) add_to(dx(n, c, 0), y(n, c, 0) * (dy(n, c, 0) - product), accumulate);
-  }
+  for (int n = 0; n < y.batch; ++n)
+    for (long long i = 0; i < y.shape.area(); ++i) {
+      T product = 0;
+      for (int c = 0; c < y.shape.channels; ++c) product += y(n, c, i) * dy(n, c, i);
+      for (int c = 0; c < y.shape.channels; ++c) add_to(dx(n, c, i), y(n, c, i) * (dy(n, c, i) - product), accumulate);
+    }
 }
 
 template <class T>
