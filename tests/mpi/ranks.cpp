@@ -2,6 +2,7 @@
 // Trains a small network and prints what came out, to the bit: one process with towers, or under mpirun several.
 //   ranks KEY=VALUE...: every key below; a rank may have other values than the others.
 #include <dsl/callbacks.hpp>
+#include <dsl/data/pixel_classes.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/io/backup_and_restore.hpp>
 #include <dsl/towers.hpp>
@@ -69,11 +70,17 @@ using different = dsl::network<dsl::image<3, 8, 8>, dsl::conv_module<4, 3>, dsl:
 using eventful =
     dsl::network<dsl::image<3, 8, 8>, dsl::conv2d<4, 3>, dsl::custom<event>, dsl::flatten, dsl::dense<3>, dsl::softmax>;
 
-/// 3x8x8 pictures of three classes.
+using mapped = dsl::network<dsl::image<3, 8, 8>, dsl::conv_module<4, 3>, dsl::conv2d<3, 1>, dsl::softmax2d>;
+
+/// 3x8x8 pictures of three classes; network=mapped: a class a pixel, and none for some.
 dsl::dataset pictures(int size, int salt) {
   std::vector<std::uint8_t> pixels;
   std::vector<std::int32_t> labels;
   for (int i = 0; i < size * 192; ++i) pixels.push_back(static_cast<std::uint8_t>((i * 37 + i / 7 + salt) % 251));
+  if (text("network", "small") == "mapped") {
+    for (int i = 0; i < size * 64; ++i) labels.push_back(i % 11 < i / 64 % 8 ? -1 : i % 3);
+    return dsl::in_memory_pixel_classes({3, 8, 8}, std::move(pixels), 3, std::move(labels));
+  }
   for (int i = 0; i < size; ++i) labels.push_back(i % 3);
   return dsl::in_memory_dataset({3, 8, 8}, 3, std::move(pixels), std::move(labels));
 }
@@ -158,6 +165,7 @@ void run(dsl::process_group* processes) {
   if (whole("mean", 0)) data.mean = validation.mean = dsl::mean_picture(data);
   std::string const network = text("network", "small");
   dsl::trainer t = network == "other"      ? compiled<different>(processes)
+                   : network == "mapped"   ? compiled<mapped>(processes)
                    : network == "eventful" ? compiled<eventful>(processes)
                                            : compiled<small>(processes);
   if (given.count("parameter")) {
@@ -172,7 +180,7 @@ void run(dsl::process_group* processes) {
                    .callbacks = callbacks(),
                    .shuffle = whole("shuffle", 1) != 0});
   dsl::scores const last = t.train_on_batch(std::vector<float>(7 * 192, 0.5F).data(),
-                                            std::vector<std::int32_t>(7, 1).data(), 7);  // no process has as many
+                                            std::vector<std::int32_t>(7 * 64, 1).data(), 7);  // no process has as many
   if (processes && processes->process() != 0) return;
   if (h.epochs.empty()) {
     std::puts("no epochs");

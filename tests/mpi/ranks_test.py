@@ -56,6 +56,10 @@ class Equal(unittest.TestCase):
         self.assertEqual(len(results), 3)
         self.assertNotEqual(self.train(["towers=3"]), self.train(["towers=3", "clip_norm=0.1"]))
 
+    def test_a_class_a_pixel(self):
+        one = self.same(3, "network=mapped", "augment=1", "executor=double")
+        self.assertNotEqual(one, self.same(2, "network=mapped", "label_smoothing=0.1", "batch=11"))
+
     def test_ranks_with_several_towers(self):
         self.same(2, "batch=11", towers=2)
         self.same(2, "batch=11", "executor=onednn", towers=2)

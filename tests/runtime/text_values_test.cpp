@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <dsl/data/pixel_classes.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/io/backup_and_restore.hpp>
 #include <dsl/io/history_csv.hpp>
@@ -42,6 +43,38 @@ struct killed_after : dsl::callback {
   bool killed_ = false;
 };
 
+/// Kills a training at three places, and compares what it ends with where it resumes.
+template <class Make>
+void resumes(Make make, dsl::dataset const& data, dsl::augmentation const& augment = {}) {
+  using namespace dsl;
+  auto const fit = [&](trainer& t, std::vector<callback_handle> callbacks) {
+    return t.fit(
+        data,
+        {.epochs = 4, .batch_size = 10, .validation = &data, .augment = augment, .callbacks = std::move(callbacks)});
+  };
+  trainer whole = make();
+  history const wanted = fit(whole, {});
+  for (auto const& [epoch, step] : {std::pair{0, 4}, {2, 0}, {3, 5}}) {
+    INFO("epoch " << epoch << ", step " << step);
+    test::temporary_directory const here;
+    trainer first = make(), second = make();
+    auto const backup = [&] {
+      return std::make_shared<backup_and_restore>(here / "state", backup_options{.save_freq = every_batches(1)});
+    };
+    CHECK_THROWS_AS(fit(first, {backup(), killed_after(epoch, step)}), std::runtime_error);
+    auto const restored = backup();
+    history const got = fit(second, {restored});
+    CHECK(restored->restored());
+    REQUIRE(got.epochs.size() == 4);
+    for (std::size_t e = 0; e < 4; ++e) {
+      CHECK(got.epochs[e].train.loss == wanted.epochs[e].train.loss);
+      CHECK(got.epochs[e].train.has_acc() == data.has_classes());
+      CHECK(got.epochs[e].validation.loss == wanted.epochs[e].validation.loss);
+    }
+    CHECK(second.predict(data) == whole.predict(data));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("without an accuracy none is shown") {
@@ -66,29 +99,19 @@ TEST_CASE("a training towards values that was killed ends with the bits of one t
   }
   dataset data = in_memory_values({2}, std::move(x), 1, y);
   normalize(data);
-  auto const make = [] { return compile<model>(reference{}, adam{.learning_rate = 0.02}, {.loss = loss::huber}); };
-  auto const fit = [&](trainer& t, std::vector<callback_handle> callbacks) {
-    return t.fit(data, {.epochs = 4, .batch_size = 10, .validation = &data, .callbacks = std::move(callbacks)});
-  };
-  trainer whole = make();
-  history const wanted = fit(whole, {});
-  for (auto const& [epoch, step] : {std::pair{0, 4}, {2, 0}, {3, 5}}) {
-    INFO("epoch " << epoch << ", step " << step);
-    test::temporary_directory const here;
-    trainer first = make(), second = make();
-    auto const backup = [&] {
-      return std::make_shared<backup_and_restore>(here / "state", backup_options{.save_freq = every_batches(1)});
-    };
-    CHECK_THROWS_AS(fit(first, {backup(), killed_after(epoch, step)}), std::runtime_error);
-    auto const restored = backup();
-    history const got = fit(second, {restored});
-    CHECK(restored->restored());
-    REQUIRE(got.epochs.size() == 4);
-    for (std::size_t e = 0; e < 4; ++e) {
-      CHECK(got.epochs[e].train.loss == wanted.epochs[e].train.loss);
-      CHECK_FALSE(got.epochs[e].train.has_acc());
-      CHECK(got.epochs[e].validation.loss == wanted.epochs[e].validation.loss);
-    }
-    CHECK(second.predict(data) == whole.predict(data));
+  resumes([] { return compile<model>(reference{}, adam{.learning_rate = 0.02}, {.loss = loss::huber}); }, data);
+}
+
+TEST_CASE("a training towards a class a pixel that was killed ends with the bits of one that was not") {
+  using namespace dsl;
+  using model = network<image<1, 4, 4>, conv2d<6, 3>, relu, dropout<0.1>, conv2d<3, 1>, softmax2d>;
+  test::dice d(2);
+  std::vector<float> x;
+  std::vector<std::int32_t> labels;
+  for (int i = 0; i < 60 * 16; ++i) {
+    x.push_back(static_cast<float>(d.below(100)) / 100);
+    labels.push_back(d.percent(10) ? -1 : x.back() < 0.3F ? 0 : x.back() < 0.6F ? 1 : 2);
   }
+  resumes([] { return compile<model>(reference{}, adam{.learning_rate = 0.02}); },
+          in_memory_pixel_classes({1, 4, 4}, std::move(x), 3, labels), shift_and_flip{});
 }

@@ -26,15 +26,15 @@ struct picture_segment {
 /// What the views of a data set share: the segments, every label or value, and the owners of the memory.
 struct dataset_storage {
   std::vector<picture_segment> segments{};
-  std::vector<std::int32_t> labels{};  // a sample each; empty where there are values
+  std::vector<std::int32_t> labels{};  // one a sample, or one a pixel; empty where there are values
   std::vector<std::string> class_names{};
   std::vector<std::shared_ptr<void const>> owners{};
   element elements = element::byte;
   std::vector<float> values{};  // dataset::values of them per sample
 };
 
-/// Samples of one shape, bytes or floats, channel-major (NCHW), each with a class or with values to be learnt. Copies
-/// and views share the memory: about 100 bytes each.
+/// Samples of one shape, bytes or floats, channel-major (NCHW), each with a class, a class a pixel, or values to be
+/// learnt. Copies and views share the memory: about 100 bytes each.
 struct dataset {
   dsl::shape sample;
   std::int64_t size = 0;
@@ -45,9 +45,11 @@ struct dataset {
   std::int64_t begin = 0;  // sample 0 of this view is sample `begin` of the storage
   /// The divisor of each number after that: the training set's standard deviation, sample.size() floats; null: none.
   std::shared_ptr<std::vector<float> const> deviation{};
-  int values = 0;  // to be learnt, of each sample: as many as the network's outputs
+  int values = 0;              // to be learnt, of each sample: as many as the network's outputs
+  bool pixel_classes = false;  // labels are (samples, height, width): a class a pixel, or -1 for none
 
   bool has_classes() const { return classes > 0; }
+  std::int64_t labels_each() const { return pixel_classes ? sample.area() : 1; }
   bool has_bytes() const { return storage && storage->elements == element::byte; }
 
   /// Returns sample i's C*H*W floats, 0 <= i < size. The data set must not have bytes.
@@ -56,7 +58,10 @@ struct dataset {
   float const* wanted(std::int64_t i) const { return storage->values.data() + (begin + i) * values; }
   /// Returns the address of sample i, 0 <= i < size: of its C*H*W bytes, or of floats as in reals().
   std::uint8_t const* pixels(std::int64_t i) const;
+  /// Returns the class of sample i of a data set without pixel_classes.
   int label(std::int64_t i) const { return storage->labels[static_cast<std::size_t>(begin + i)]; }
+  /// Returns the address of sample i's label, or of its height x width labels.
+  std::int32_t const* labels(std::int64_t i) const { return storage->labels.data() + (begin + i) * labels_each(); }
 
   /// Returns a class's name: "frog" for label 6 of CIFAR-10, or "6" if the data set has no names.
   std::string class_name(int label) const;

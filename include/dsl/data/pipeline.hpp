@@ -35,13 +35,15 @@ struct pipeline_options {
 /// Valid until the next call of next() or start(). Samples are NCHW, augmented, normalised.
 struct batch {
   float const* images = nullptr;          // size x sample.size()
-  std::int32_t const* labels = nullptr;   // size; null where the data set has no classes
+  std::int32_t const* labels = nullptr;   // size x labels_each() of the data set; null where it has no classes
   std::int64_t const* samples = nullptr;  // size: where in the data set they came from
   int size = 0;
   std::int64_t first = 0;  // position within the epoch of the batch's first sample
   /// size x pipeline_options::values. Of a class, 1 in the place of its number and 0 in the others; where there is one
   /// value only, the number of the class, which is 0 or 1.
   float const* values = nullptr;
+  /// Where there is a class a pixel: how many pixels of the whole batch, other processes' parts too, have one; else -1.
+  std::int64_t labelled = -1;
 };
 
 /// Sets `order` to a permutation of 0 .. order.size()-1 that depends only on (seed, epoch) (Fisher-Yates). `order` is a
@@ -98,6 +100,8 @@ class batch_loader {
   [[gnu::cold]] void make(std::int64_t step, slot& s) noexcept;
 
   void put_values(std::int64_t sample, float* out) const;
+  /// As they lie in the transformed picture; returns how many there are, without those of -1.
+  std::int64_t put_labels(std::int64_t sample, std::int32_t* out) const;
 
   void make_picture(std::int64_t sample, float* out);
 

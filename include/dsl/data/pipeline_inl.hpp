@@ -32,7 +32,7 @@ TYPENET_INLINE batch_loader::batch_loader(dataset data, pipeline_options options
   slots_ = detail::list<slot>(options_.prefetch + 1);
   for (auto& s : slots_) {
     s.images.allocate(batch_size * picture_);
-    s.labels.allocate(batch_size);
+    s.labels.allocate((batch_size + 1) * static_cast<std::size_t>(data_.labels_each()));  // and one of others' parts
     s.samples.allocate(batch_size);
     s.values.allocate(batch_size * static_cast<std::size_t>(options_.values));
   }
@@ -116,7 +116,9 @@ TYPENET_INLINE void batch_loader::check() const {
   if (data_.deviation && static_cast<long long>(data_.deviation->size()) != data_.sample.size())
     need(false, "the deviation must have one number per pixel", static_cast<std::int64_t>(data_.deviation->size()),
          "use normalize(train)");
-  if (data_.has_classes() && options_.values > 0)
+  if (data_.pixel_classes)
+    need(options_.values == 0, "a class a pixel does not become values", options_.values, "leave .values at 0");
+  else if (data_.has_classes() && options_.values > 0)
     need(options_.values == data_.classes || (options_.values == 1 && data_.classes == 2),
          "a class must become one value per class, or a single value if there are two classes", options_.values,
          "change the last layer or the loss");
@@ -130,18 +132,43 @@ TYPENET_INLINE void batch_loader::make(std::int64_t step, slot& s) noexcept try 
   std::int64_t const first = step * options_.batch_size + options_.part_first;
   auto const left = data_.size - first;
   int const size = left < options_.part_size ? static_cast<int>(left) : options_.part_size;
+  auto const labels_each = static_cast<std::size_t>(data_.labels_each());
+  std::int64_t labelled = 0;
   for (int i = 0; i < size; ++i) {
     auto const at = static_cast<std::size_t>(i);
     auto const sample = order_[static_cast<std::size_t>(first + i)];
     s.samples[at] = sample;
-    if (data_.has_classes()) s.labels[at] = data_.label(sample);
+    if (data_.has_classes()) labelled += put_labels(sample, s.labels.data() + at * labels_each);
     put_values(sample, s.values.data() + at * static_cast<std::size_t>(options_.values));
     make_picture(sample, s.images.data() + at * picture_);
   }
-  s.view = {s.images.data(), data_.has_classes() ? s.labels.data() : nullptr, s.samples.data(), size,
-            first,           options_.values > 0 ? s.values.data() : nullptr};
+  if (data_.pixel_classes) {  // the other parts' pixels count, too
+    std::int32_t* const scratch = s.labels.data() + static_cast<std::size_t>(size) * labels_each;
+    std::int64_t const begin = step * options_.batch_size, end = begin + options_.batch_size;
+    for (std::int64_t i = begin; i < end && options_.part_size < options_.batch_size; ++i)
+      if (i < first || i >= first + size) labelled += put_labels(order_[static_cast<std::size_t>(i)], scratch);
+  }
+  s.view = {s.images.data(),
+            data_.has_classes() ? s.labels.data() : nullptr,
+            s.samples.data(),
+            size,
+            first,
+            options_.values > 0 ? s.values.data() : nullptr,
+            data_.pixel_classes ? labelled : -1};
 } catch (...) {
   s.failure = std::current_exception();
+}
+
+TYPENET_INLINE std::int64_t batch_loader::put_labels(std::int64_t sample, std::int32_t* out) const {
+  if (!data_.pixel_classes) {
+    *out = data_.label(sample);
+    return 1;
+  }
+  detail::transform_labels(options_.augment.draw(options_.seed, epoch_, sample, data_.sample), data_.sample,
+                           data_.labels(sample), out);
+  std::int64_t labelled = 0;
+  for (std::int64_t i = 0; i < data_.labels_each(); ++i) labelled += out[i] >= 0 ? 1 : 0;
+  return labelled;
 }
 
 TYPENET_INLINE void batch_loader::put_values(std::int64_t sample, float* out) const {

@@ -123,6 +123,21 @@ TYPENET_INLINE void cut(rectangle const& hole, dsl::shape const& s, float* out) 
   if (t.cuts()) cut(t.hole, s, out);
 }
 
+TYPENET_INLINE void transform_labels(transform const& t, dsl::shape const& s, std::int32_t const* labels,
+                                     std::int32_t* out) {
+  int const w = s.width;
+  int const dy = whole_shift(t.dy, s.height);
+  int const dx = whole_shift(t.dx, w);
+  for (int i = 0; i < s.height; ++i) {
+    int const row = source_index(t.outside, static_cast<long long>(i) + dy, s.height);
+    for (int j = 0; j < w; ++j) {
+      int const column = source_index(t.outside, static_cast<long long>(j) + dx, w);
+      std::ptrdiff_t const to = std::ptrdiff_t{i} * w + (t.flip ? w - 1 - j : j);
+      out[to] = row < 0 || column < 0 ? -1 : labels[std::ptrdiff_t{row} * w + column];
+    }
+  }
+}
+
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {

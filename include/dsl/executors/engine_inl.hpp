@@ -14,10 +14,10 @@ TYPENET_INLINE void engine::require_targets(mode m, target_kind targets) const {
   if (m == mode::inference || takes(options_.loss, targets)) return;
   constexpr char const* names[] = {"categorical_crossentropy", "mean_squared_error", "mean_absolute_error", "huber",
                                    "binary_crossentropy"};
-  bool const classes = targets == target_kind::classes;
-  detail::refuse<option_error>({"loss: ", names[static_cast<int>(options_.loss)],
-                                classes ? " compares with values; found one class per sample"
-                                        : " compares with one class per sample; found values",
+  constexpr char const* found[] = {" compares with values; found one class per sample",
+                                   " compares with one class per sample; found values",
+                                   " does not compare with one class per pixel, as categorical_crossentropy does"};
+  detail::refuse<option_error>({"loss: ", names[static_cast<int>(options_.loss)], found[static_cast<int>(targets)],
                                 "; change the loss in compile() or the targets of the batch"});
 }
 

@@ -141,9 +141,7 @@ class emitter {
         end();
         begin_on(last, action::load);
       }
-      bool const values = p_.options.targets == target_kind::values;
-      labels_ = add_buffer(p_, region::activations, values ? g_.shape_of(g_.result()) : shape{1, 1, 1}, 1, samples(), 4,
-                           last);
+      labels_ = add_buffer(p_, region::activations, shape_of_targets(), 1, samples(), 4, last);
       p_.operands.push({content::labels, access::write, 0, labels_});
       if (micro_ == 0) {
         p_.labels = labels_;
@@ -151,6 +149,15 @@ class emitter {
       }
     }
     end();
+  }
+  [[gnu::cold]] constexpr shape shape_of_targets() const {
+    shape const& result = g_.shape_of(g_.result());
+    switch (p_.options.targets) {
+      case target_kind::values: return result;
+      case target_kind::pixel_classes: return {1, result.height, result.width};
+      case target_kind::classes: break;
+    }
+    return {1, 1, 1};
   }
   /// Returns the number of samples in the current micro-batch.
   [[gnu::cold]] constexpr int samples() const { return micro_batch(p_.options.batch, p_.micro_batches, micro_).size; }

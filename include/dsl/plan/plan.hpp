@@ -20,11 +20,13 @@ enum class loss : unsigned char {
   binary_crossentropy,       // -t log y - (1 - t) log(1 - y); after a sigmoid its gradient is that of the logits
 };
 
-/// What a sample's outputs are compared with: a class number, or one value per output.
-enum class target_kind : unsigned char { classes, values };
+/// What the loss compares a sample's outputs with: a class number, as many values as there are outputs, or a class
+/// number a pixel of the output, whose channels are the classes; the mean is then over the batch's labelled pixels.
+enum class target_kind : unsigned char { classes, values, pixel_classes };
 
 /// Whether a loss accepts such targets.
 constexpr bool takes(loss l, target_kind targets) {
+  if (targets == target_kind::pixel_classes) return l == loss::categorical_crossentropy;
   return targets == target_kind::classes ? l == loss::categorical_crossentropy || l == loss::mean_squared_error
                                          : l != loss::categorical_crossentropy;
 }

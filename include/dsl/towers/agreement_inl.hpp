@@ -94,7 +94,7 @@ TYPENET_INLINE void agreement::before_batch(int size, double learning_rate, std:
   bool written = false;
   for (int q = 0; q < all_->processes(); ++q) {
     process_group::require_same("the batch size", q, each[q].size, each[0].size);
-    process_group::require_same("whether the batch has values", q, static_cast<double>(each[q].targets),
+    process_group::require_same("the kind of the batch's targets", q, static_cast<double>(each[q].targets),
                                 static_cast<double>(each[0].targets));
     process_group::require_same("the learning rate", q, each[q].learning_rate, each[0].learning_rate);
     process_group::require_same("the steps trained so far", q, static_cast<double>(each[q].steps),

@@ -96,7 +96,8 @@ TYPENET_INLINE void towers_engine::run(int which, batch_view const& batch) {
   if (batch.size != p.part.size)
     throw option_error(message({"batch: this program takes ", p.part.size, " samples, not ", batch.size}));
   long long const picture = graph_.output_shape(graph_.nodes[0]).size();
-  long long const outputs = graph_.shape_of(graph_.result()).size();
+  shape const& result = graph_.shape_of(graph_.result());
+  long long const labels_each = p.targets == target_kind::pixel_classes ? result.area() : 1;
   auto const step = [&](int i) {
     share const& s = p.each[i];
     if (s.program < 0) return;
@@ -104,8 +105,8 @@ TYPENET_INLINE void towers_engine::run(int which, batch_view const& batch) {
     batch_view mine = batch;
     mine.size = s.part.size;
     if (batch.images) mine.images += begin * picture;
-    if (batch.labels) mine.labels += begin;
-    if (batch.values) mine.values += begin * outputs;
+    if (batch.labels) mine.labels += begin * labels_each;
+    if (batch.values) mine.values += begin * result.size();
     at(i).run(s.program, mine);
   };
   if (p.mode == dsl::mode::training) {

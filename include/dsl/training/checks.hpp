@@ -19,6 +19,7 @@ namespace dsl::detail::TYPENET_MODE {
 /// distance losses take a class as values of 0 and 1, see batch::values.
 [[gnu::cold]] target_kind targets_for(loss l, dataset const& data);
 
+[[gnu::cold]] void require_pixel_classes(graph_view const& g, loss l, dataset const& data, char const* what);
 /// Requires samples with what the loss needs.
 [[gnu::cold]] void require_samples(graph_view const& g, loss l, dataset const& data, char const* what);
 

@@ -27,21 +27,36 @@ TYPENET_INLINE void require_pictures(graph_view const& g, dataset const& data, c
 }
 
 TYPENET_INLINE target_kind targets_for(loss l, dataset const& data) {
+  if (data.pixel_classes) return target_kind::pixel_classes;
   return data.has_classes() && takes(l, target_kind::classes) ? target_kind::classes : target_kind::values;
+}
+
+TYPENET_INLINE void require_pixel_classes(graph_view const& g, loss l, dataset const& data, char const* what) {
+  if (l != loss::categorical_crossentropy)
+    refuse<option_error>({what,
+                          ": the data set has a class a pixel, which categorical_crossentropy alone compares with; "
+                          "give compile() that loss"});
+  shape const &out = g.shape_of(g.result()), &in = data.sample;
+  if (!(out == shape{data.classes, in.height, in.width}))
+    refuse<option_error>({what, ": the network's output must be ", data.classes, "x", in.height, "x", in.width,
+                          ", a probability for each class and pixel of the data set; found ", out.channels, "x",
+                          out.height, "x", out.width, "; end it with conv2d<", data.classes, ", 1> and softmax2d"});
 }
 
 TYPENET_INLINE void require_samples(graph_view const& g, loss l, dataset const& data, char const* what) {
   require_pictures(g, data, what);
+  if (data.pixel_classes) return require_pixel_classes(g, l, data, what);
   auto const outputs = g.shape_of(g.result()).size();
   bool const one_of_two = outputs == 1 && data.classes == 2 && targets_for(l, data) == target_kind::values;
-  if (data.has_classes() && data.classes != outputs && !one_of_two)
-    refuse<option_error>({what, ": the network has ", outputs, " outputs, but the data set has ", data.classes,
-                          " classes; the last dense layer must have one unit per class"});
   if (data.has_classes() && targets_for(l, data) == target_kind::classes && !g.shape_of(g.result()).is_flat()) {
     shape const& out = g.shape_of(g.result());
     refuse<option_error>({what, ": the network's output must be flat if each sample has a class; found ", out.channels,
-                          "x", out.height, "x", out.width, "; end it with flatten or global_avg_pool2d"});
+                          "x", out.height, "x", out.width,
+                          "; end it with flatten or global_avg_pool2d, or give each pixel a class"});
   }
+  if (data.has_classes() && data.classes != outputs && !one_of_two)
+    refuse<option_error>({what, ": the network has ", outputs, " outputs, but the data set has ", data.classes,
+                          " classes; the last dense layer must have one unit per class"});
   if (data.has_classes()) return;
   if (l == loss::categorical_crossentropy)
     refuse<option_error>({what, ": categorical_crossentropy needs one class per sample, but the data set has ",

@@ -21,15 +21,30 @@ TYPENET_INLINE double confusion_matrix::accuracy() const {
 }
 
 TYPENET_INLINE double confusion_matrix::precision(int predicted) const {
-  long long all = 0;
-  for (int c = 0; c < classes(); ++c) all += count(c, predicted);
-  return share(count(predicted, predicted), all);
+  return share(count(predicted, predicted), taken_for(predicted));
+}
+
+TYPENET_INLINE double confusion_matrix::iou(int label) const {
+  long long const both = count(label, label);
+  return share(both, samples(label) + taken_for(label) - both);
+}
+
+TYPENET_INLINE double confusion_matrix::mean_iou() const {
+  double sum = 0;
+  int there = 0;
+  for (int c = 0; c < classes(); ++c) {
+    if (samples(c) + taken_for(c) == 0) continue;
+    sum += iou(c);
+    ++there;
+  }
+  return there > 0 ? sum / there : 0;
 }
 
 TYPENET_INLINE void confusion_matrix::on_begin(dataset const& data) {
   if (!data.has_classes())
     detail::refuse<option_error>({"confusion_matrix: it counts classes, but the data set has ", data.values,
                                   " values per sample; use regression_scores"});
+  pixels_ = data.labels_each();
   names_.clear();
   for (int c = 0; c < data.classes; ++c) names_.push_back(data.class_name(c));
   auto const n = static_cast<std::size_t>(data.classes);
@@ -38,12 +53,15 @@ TYPENET_INLINE void confusion_matrix::on_begin(dataset const& data) {
 
 TYPENET_INLINE void confusion_matrix::on_batch(float const* outputs, std::int32_t const* labels, std::int64_t,
                                                int size) {
-  for (int n = 0; n < size; ++n, outputs += classes()) {
-    int best = 0;
-    for (int c = 1; c < classes(); ++c)
-      if (outputs[c] > outputs[best]) best = c;
-    ++counts_[index(labels[n], best)];
-  }
+  for (int n = 0; n < size; ++n, outputs += classes() * pixels_)
+    for (std::int64_t i = 0; i < pixels_; ++i) {
+      std::int32_t const label = *labels++;
+      if (label < 0) continue;  // a pixel without a class
+      int best = 0;
+      for (int c = 1; c < classes(); ++c)
+        if (outputs[c * pixels_ + i] > outputs[best * pixels_ + i]) best = c;
+      ++counts_[index(label, best)];
+    }
 }
 
 TYPENET_INLINE void confusion_matrix::on_end(process_checks* processes) {
@@ -58,6 +76,12 @@ TYPENET_INLINE long long confusion_matrix::labelled(int first, int end) const {
   long long all = 0;
   for (int label = first; label < end; ++label)
     for (int c = 0; c < classes(); ++c) all += count(label, c);
+  return all;
+}
+
+TYPENET_INLINE long long confusion_matrix::taken_for(int predicted) const {
+  long long all = 0;
+  for (int c = 0; c < classes(); ++c) all += count(c, predicted);
   return all;
 }
 

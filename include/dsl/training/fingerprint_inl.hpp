@@ -114,7 +114,7 @@ TYPENET_INLINE std::uint64_t fingerprint_of(engine_options const& o, graph_view 
 TYPENET_INLINE std::uint64_t fingerprint_of(dataset const& data) {
   fingerprint f;
   if (data.has_classes())
-    for (std::int64_t i = 0; i < data.size; ++i) f.add(data.label(i));
+    for (std::int64_t i = 0; i < data.size * data.labels_each(); ++i) f.add(data.labels(0)[i]);
   else if (data.values > 0)
     f.add(data.wanted(0), static_cast<std::size_t>(data.size * data.values) * sizeof(float));
   auto const bytes = static_cast<std::int64_t>(data.sample.size()) * (data.has_bytes() ? 1 : 4);

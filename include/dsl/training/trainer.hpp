@@ -39,7 +39,8 @@ class trainer {
   [[gnu::cold]] std::vector<float> predict(dataset const& data, int batch_size = 64);
 
   /// Trains one step on a batch of the caller's own and returns its mean loss and accuracy. samples is (batch,
-  /// channels, height, width), normalised; there is a label a sample. Of several processes each brings the whole batch,
+  /// channels, height, width), normalised; there is a label a sample, or where the output is not flat a label a pixel,
+  /// -1 for none. Of several processes each brings the whole batch,
   /// the same one; it trains on its part of it. Throws data_error where a count or a label does not fit the network.
   scores train_on_batch(std::span<float const> samples, std::span<std::int32_t const> labels);
   /// Trains one step towards target values, as many per sample as the network has outputs, in their order.
@@ -109,6 +110,10 @@ class trainer {
   /// Throws data_error unless there are `batch` samples of this shape, and at least one.
   [[gnu::cold]] static void require_count(char const* what, std::size_t found, std::size_t batch, shape const& each);
   int values_of(target_kind targets) const;
+  /// What numbers of classes are a class of: each sample, or each pixel of an output that is not flat.
+  target_kind targets_of_labels() const;
+  /// A step's sums, as of samples: with a class a pixel each sample counts as the mean of the batch's labelled pixels.
+  static batch_metrics by_sample(batch_metrics const& m, std::int64_t labelled, int size);
   bool has_acc(target_kind targets) const;
 
   /// Checks the learning rate, which callbacks may set at any time.

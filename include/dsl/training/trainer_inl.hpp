@@ -134,8 +134,15 @@ TYPENET_INLINE std::vector<float> trainer::predict(dataset const& data, int batc
 }
 
 TYPENET_INLINE scores trainer::train_on_batch(std::span<float const> samples, std::span<std::int32_t const> labels) {
-  require_count("train_on_batch: samples", samples.size(), labels.size(), graph_.output_shape(graph_.nodes[0]));
-  return train_on_batch(samples.data(), labels.data(), static_cast<int>(labels.size()));
+  shape const& result = graph_.shape_of(graph_.result());
+  shape const each{1, result.height, result.width};
+  std::size_t size = labels.size();
+  if (targets_of_labels() == target_kind::pixel_classes) {
+    size /= static_cast<std::size_t>(each.area());
+    require_count("train_on_batch: labels", labels.size(), size, each);
+  }
+  require_count("train_on_batch: samples", samples.size(), size, graph_.output_shape(graph_.nodes[0]));
+  return train_on_batch(samples.data(), labels.data(), static_cast<int>(size));
 }
 
 TYPENET_INLINE scores trainer::train_on_batch(std::span<float const> samples, std::span<float const> values) {
@@ -147,15 +154,20 @@ TYPENET_INLINE scores trainer::train_on_batch(std::span<float const> samples, st
 
 TYPENET_INLINE scores trainer::train_on_batch(float const* images, std::int32_t const* labels, int size) {
   check_size(size);
-  if (!takes(engine_->options().loss, target_kind::classes))
+  target_kind const targets = targets_of_labels();
+  if (!takes(engine_->options().loss, targets))
     detail::refuse<option_error>(
         {"train_on_batch: this loss compares with values; found one class per sample; pass values, "
          "or change the loss in compile()"});
-  auto const outputs = graph_.shape_of(graph_.result()).size();
-  for (int n = 0; n < size; ++n)
-    if (labels[n] < 0 || labels[n] >= outputs)
-      detail::refuse<data_error>({"train_on_batch: labels must be 0 to ", outputs - 1, "; found ", labels[n],
-                                  " for sample ", n, "; the last layer must have one unit per class"});
+  shape const& result = graph_.shape_of(graph_.result());
+  bool const of_pixels = targets == target_kind::pixel_classes;
+  long long const classes = of_pixels ? result.channels : result.size(), each = of_pixels ? result.area() : 1;
+  for (long long i = 0; i < size * each; ++i)
+    if (labels[i] < (of_pixels ? -1 : 0) || labels[i] >= classes)
+      detail::refuse<data_error>({"train_on_batch: labels must be ", of_pixels ? -1 : 0, " to ", classes - 1,
+                                  "; found ", labels[i], " for ", of_pixels ? "pixel " : "sample ",
+                                  of_pixels ? i % each : i, of_pixels ? detail::message({" of sample ", i / each}) : "",
+                                  "; the last layer must have one ", of_pixels ? "channel" : "unit", " per class"});
   return train_on(images, labels, nullptr, size);
 }
 
@@ -184,14 +196,23 @@ TYPENET_INLINE void trainer::set_learning_rate(double rate) {
 TYPENET_INLINE scores trainer::train_on(float const* samples, std::int32_t const* labels, float const* values,
                                         int size) {
   batch_part const share = engine_->share_of(size);
-  target_kind const targets = values ? target_kind::values : target_kind::classes;
+  target_kind const targets = values ? target_kind::values : targets_of_labels();
   if (engine_->processes()) engine_->processes()->before_batch(size, learning_rate_, step_, targets);
   int const program = engine_->prepare(mode::training, share, targets);
   long long const outputs = graph_.shape_of(graph_.result()).size();
   auto const picture = graph_.output_shape(graph_.nodes[0]).size();
-  engine_->run(program, {samples + share.first * picture, labels ? labels + share.first : nullptr, share.size, step_++,
-                         learning_rate_, values ? values + share.first * outputs : nullptr});
-  batch_metrics const m = engine_->metrics(program);
+  bool const of_pixels = targets == target_kind::pixel_classes;
+  long long const labels_each = of_pixels ? graph_.shape_of(graph_.result()).area() : 1;
+  long long labelled = of_pixels ? 0 : -1;
+  for (long long i = 0; of_pixels && i < size * labels_each; ++i) labelled += labels[i] >= 0 ? 1 : 0;
+  engine_->run(program, {.images = samples + share.first * picture,
+                         .labels = labels ? labels + share.first * labels_each : nullptr,
+                         .size = share.size,
+                         .step = step_++,
+                         .learning_rate = learning_rate_,
+                         .values = values ? values + share.first * outputs : nullptr,
+                         .labelled = labelled});
+  batch_metrics const m = by_sample(engine_->metrics(program), labelled, size);
   if (!detail::isfinite(m.loss))
     detail::refuse<training_error>({"loss: it became ", m.loss, " in step ", static_cast<long long>(step_),
                                     ", with learning rate ", learning_rate_,
@@ -268,6 +289,7 @@ TYPENET_INLINE scores trainer::evaluate(dataset const& data, int batch_size, eva
   process_checks* const processes = engine_->processes();
   if (processes) processes->before_evaluation(data, batch_size);
   batch_metrics sum;
+  std::int64_t counted = data.pixel_classes ? 0 : data.size;
   detail::zeros<float> outputs;  // of what this process brings of a batch
   if (seen) seen->on_begin(data);
   auto const outputs_each = static_cast<std::size_t>(graph_.shape_of(graph_.result()).size());
@@ -275,6 +297,7 @@ TYPENET_INLINE scores trainer::evaluate(dataset const& data, int batch_size, eva
     batch_metrics const m = metrics(program, run);
     sum.loss += m.loss;
     sum.correct += m.correct;
+    if (data.pixel_classes) counted += b.labelled;
     if (run && run->interrupted && !averages(*run) && detail::isfinite(sum.loss)) {
       run->proven = true;
       return false;
@@ -291,7 +314,7 @@ TYPENET_INLINE scores trainer::evaluate(dataset const& data, int batch_size, eva
       }
     }
     if (b.labels)
-      seen->on_batch(outputs.data(), b.labels + share.first, b.first + share.first, share.size);
+      seen->on_batch(outputs.data(), b.labels + share.first * data.labels_each(), b.first + share.first, share.size);
     else
       seen->on_values(outputs.data(), b.values + share.first * static_cast<std::int64_t>(outputs_each),
                       b.first + share.first, share.size);
@@ -299,7 +322,10 @@ TYPENET_INLINE scores trainer::evaluate(dataset const& data, int batch_size, eva
   });
   if (seen) seen->on_end(processes);
   if (run && run->proven) tell(*run, &callback::on_backup);
-  return mean_scores(sum.loss, sum.correct, static_cast<double>(data.size), has_acc(targets));
+  if (counted == 0 && !(run && run->proven))
+    detail::refuse<data_error>({"evaluate: a pixel must have a class; found ", data.size,
+                                " pictures without a labelled pixel; choose another part of the data"});
+  return mean_scores(sum.loss, sum.correct, static_cast<double>(counted), has_acc(targets));
 }
 
 TYPENET_INLINE void trainer::begin_epoch(fit_run& run) {
@@ -330,8 +356,8 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, std:
     check_rate(run);
     bool const last = run.interrupted != 0;  // its loss proves the state before it
     batch const& b = loader ? *loader->next() : resident;
-    engine_->run(program, {b.images, b.labels, b.size, step_++, run.learning_rate, b.values});
-    batch_metrics const m = metrics(program, &run);
+    engine_->run(program, {b.images, b.labels, b.size, step_++, run.learning_rate, b.values, b.labelled});
+    batch_metrics const m = by_sample(metrics(program, &run), b.labelled, options.batch_size);
     if (!detail::isfinite(m.loss)) {
       if (ends_for_bad_loss(run)) return false;
       detail::refuse<training_error>(
@@ -377,8 +403,12 @@ void trainer::for_each_batch(dataset const& data, int batch_size, mode m, target
     // every process predicts for itself
     batch_part const share = m == mode::inference ? batch_part(b->size) : engine_->share_of(b->size);
     int const program = engine_->prepare(m, share, targets);
-    engine_->run(program, {b->images + share.first * data.sample.size(), b->labels ? b->labels + share.first : nullptr,
-                           share.size, step_, 0, b->values ? b->values + std::int64_t{share.first} * values : nullptr});
+    engine_->run(program, {.images = b->images + share.first * data.sample.size(),
+                           .labels = b->labels ? b->labels + share.first * data.labels_each() : nullptr,
+                           .size = share.size,
+                           .step = step_,
+                           .values = b->values ? b->values + std::int64_t{share.first} * values : nullptr,
+                           .labelled = b->labelled});
     if (!f(program, *b)) return;
   }
 }
@@ -393,8 +423,19 @@ TYPENET_INLINE int trainer::values_of(target_kind targets) const {
   return targets == target_kind::values ? static_cast<int>(graph_.shape_of(graph_.result()).size()) : 0;
 }
 
+TYPENET_INLINE target_kind trainer::targets_of_labels() const {
+  return engine_->options().loss == loss::categorical_crossentropy && !graph_.shape_of(graph_.result()).is_flat()
+             ? target_kind::pixel_classes
+             : target_kind::classes;
+}
+
+TYPENET_INLINE batch_metrics trainer::by_sample(batch_metrics const& m, std::int64_t labelled, int size) {
+  double const share = labelled < 0 ? 1 : labelled > 0 ? size / static_cast<double>(labelled) : 0;
+  return {m.loss * share, m.correct * share};
+}
+
 TYPENET_INLINE bool trainer::has_acc(target_kind targets) const {
-  return targets == target_kind::classes || engine_->options().loss == loss::binary_crossentropy;
+  return targets != target_kind::values || engine_->options().loss == loss::binary_crossentropy;
 }
 
 TYPENET_INLINE void trainer::check_rate(fit_run const& run) {

@@ -89,8 +89,9 @@ class engine final : public dsl::engine {
 
   [[gnu::cold]] int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) override {
     require_targets(m, targets);
-    if (targets == target_kind::values)
-      throw executor_error("cuda: it can learn classes only, not values; use a CPU executor");
+    if (targets != target_kind::classes)
+      throw executor_error(
+          "cuda: it can learn one class per sample only, not values or classes of pixels; use a CPU executor");
     return programs_.on_all_or_none(m, [&](roll_call& ready) {
       enter();
       // only training depends on where a part begins

@@ -5,6 +5,7 @@
 #include <dsl/executors/host/batch_norm_step.hpp>
 #include <dsl/executors/host/engine.hpp>
 #include <dsl/executors/host/loss.hpp>
+#include <dsl/executors/host/pixel_loss.hpp>
 #include <dsl/executors/host/squares.hpp>
 #include <dsl/executors/host/update.hpp>
 #include <dsl/executors/host/value_loss.hpp>
@@ -81,13 +82,20 @@ class steps : public host::engine<T> {
         for (long long i = 0; i < b.to.shape.area(); ++i) to[i] = static_cast<T>(*from++);
       });
     }
-    if (b.labels)
-      for (int n = 0; n < part.size; ++n) b.labels[n] = p.batch.labels[part.first + n];
+    if (b.labels) {
+      long long const each = labels_each(p);
+      for (long long i = 0; i < part.size * each; ++i) b.labels[i] = p.batch.labels[part.first * each + i];
+    }
     if (b.values) {
       long long const outputs = this->graph_.shape_of(this->graph_.result()).size();
       std::memcpy(b.values, p.batch.values + part.first * outputs,
                   static_cast<std::size_t>(part.size * outputs) * sizeof(float));
     }
+  }
+
+  long long labels_each(program const& p) const {
+    return p.plan.options.targets == target_kind::pixel_classes ? this->graph_.shape_of(this->graph_.result()).area()
+                                                                : 1;
   }
 
   [[gnu::cold]] void loss(program const& p, bound_step const& b) const {
@@ -96,6 +104,9 @@ class steps : public host::engine<T> {
     bool const adds = b.step->micro > 0;
     if (b.values)
       host::compute_value_loss<T>(kind, from_logits, b.x, b.values, b.metrics, b.to, p.part.whole, adds);
+    else if (p.plan.options.targets == target_kind::pixel_classes)
+      host::compute_pixel_loss<T>(from_logits, b.x, b.labels, b.metrics, b.to, p.batch.labelled, adds,
+                                  this->options_.label_smoothing);
     else
       host::compute_loss<T>(kind, from_logits, b.x, b.labels, b.metrics, b.to, p.part.whole, adds,
                             this->options_.label_smoothing);

@@ -157,9 +157,10 @@ class step_checker {
     if (with_pictures && !memory_.write_activation(g_.nodes[0].output)) return false;
     if (with_pictures) now_->batch.pictures = now_->nodes[0].forward = true;
     if (!with_labels) return true;
-    contents const c{.shape = p_.options.targets == target_kind::values ? g_.shape_of(g_.result()) : shape{},
-                     .samples = samples_in(p_, micro_),
-                     .device = g_.nodes[g_.size.nodes - 1].device};
+    shape targets{};
+    if (p_.options.targets != target_kind::classes) targets = g_.shape_of(g_.result());
+    if (p_.options.targets == target_kind::pixel_classes) targets.channels = 1;
+    contents const c{.shape = targets, .samples = samples_in(p_, micro_), .device = g_.nodes[g_.size.nodes - 1].device};
     if (p_.options.mode == mode::inference || !memory_.write_other(content::labels, 0, c))
       return memory_.verdict().holds() ? breaks(plan_rule::the_batch_is_loaded_first) : false;
     now_->batch.labels = true;

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/data/dataset.hpp>
+#include <dsl/detail/mode.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dsl::TYPENET_MODE {
+
+/// Makes a data set of pictures of floats in which every pixel has a class, 0 to classes - 1, for segmentation: labels
+/// are (samples, height, width). A pixel labelled -1 or `ignored` has none: losses and accuracies leave it out. The
+/// numbers are not copied: they must outlive the data set and all its copies. Throws data_error for a wrong count, a
+/// number that is infinite or NaN, a label outside of that range, and where no pixel has a class; option_error for
+/// fewer than two classes.
+dataset in_memory_pixel_classes(dsl::shape sample, std::span<float const> numbers, int classes,
+                                std::vector<std::int32_t> labels, int ignored = -1,
+                                std::vector<std::string> class_names = {}, std::shared_ptr<void const> owner = nullptr);
+/// Makes one that owns its numbers: the vector is copied or moved into it.
+dataset in_memory_pixel_classes(dsl::shape sample, std::vector<float> numbers, int classes,
+                                std::vector<std::int32_t> labels, int ignored = -1,
+                                std::vector<std::string> class_names = {});
+/// Makes one of bytes, which it owns.
+dataset in_memory_pixel_classes(dsl::shape sample, std::vector<std::uint8_t> pixels, int classes,
+                                std::vector<std::int32_t> labels, int ignored = -1,
+                                std::vector<std::string> class_names = {});
+
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/data/pixel_classes_inl.hpp>
+#endif

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/math.hpp>
+#include <dsl/detail/mode.hpp>
+#include <dsl/view.hpp>
+
+#include <cstdint>
+
+namespace dsl::host::TYPENET_MODE {
+
+/// Adds up the pixels' cross-entropies and right answers in metrics[0] and [1], in double and in order. The channels of
+/// y are classes; labels are (samples, height, width), and a pixel of class -1 counts for nothing and gets no gradient.
+/// The mean is over `labelled` pixels, those of the whole batch that have a class, as PyTorch's with its ignore_index
+/// and Keras's with its ignore_class. The other arguments are those of compute_loss.
+template <class T>
+[[gnu::cold]] void compute_pixel_loss(bool from_logits, view<T const> y, std::int32_t const* labels, double* metrics,
+                                      view<T> gradient, long long labelled, bool adds, double smoothing) {
+  int const classes = y.shape.channels;
+  double const targets[2] = {smoothing / classes, 1 - smoothing + smoothing / classes};  // of others, of the label's
+  double const least = from_logits ? 1e-37 : 1e-7;
+  T const share = labelled > 0 ? T(1) / static_cast<T>(labelled) : T(0);
+  if (!adds) metrics[0] = metrics[1] = 0;
+  for (int n = 0; n < y.batch; ++n)
+    for (long long i = 0; i < y.shape.area(); ++i) {
+      int const label = *labels++;
+      int best = 0;
+      for (int c = 0; c < classes; ++c) {
+        T const p = y(n, c, i);
+        if (p > y(n, best, i)) best = c;
+        double const target = label < 0 ? 0 : targets[c == label];
+        if (target > 0) {
+          auto const known = static_cast<double>(p);
+          metrics[0] -= target * detail::log(known < least ? least : known);  // a NaN stays one
+        }
+        if (!gradient.data) continue;
+        T const wanted = static_cast<T>(target);
+        T& to = gradient(n, c, i);
+        if (label < 0)
+          to = T(0);
+        else if (from_logits)
+          to = (p - wanted) * share;
+        else
+          to = target > 0 ? -wanted * share / (p < T(1e-7) ? T(1e-7) : p) : T(0);
+      }
+      metrics[1] += label >= 0 && best == label ? 1 : 0;
+    }
+}
+
+}  // namespace dsl::host::TYPENET_MODE

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+#include "support/catch.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <dsl/data/crop_and_cutout.hpp>
+#include <dsl/data/pixel_classes.hpp>
+#include <dsl/dsl.hpp>
+#include <dsl/executors/host/engine.hpp>
+#include <dsl/executors/host/pixel_loss.hpp>
+#include <dsl/executors/native.hpp>
+#include <dsl/placement.hpp>
+#include <dsl/towers.hpp>
+#include <dsl/training/confusion_matrix.hpp>
+#include <dsl/training/initialize.hpp>
+#include "support/random_graph.hpp"
+
+// A class a pixel: what batches bring, what the loss is, and that every way of computing it gives the same.
+
+namespace {
+
+using namespace dsl;
+using namespace dsl::test;
+
+/// Pictures of 2x6x5 whose pixels have the class 0 to classes - 1 that their two numbers say; some have none.
+dataset maps(int samples, int classes, int none_in_a_hundred = 20) {
+  dice d(3);
+  std::vector<float> numbers;
+  std::vector<std::int32_t> labels;
+  for (int n = 0; n < samples; ++n) {
+    std::size_t const begin = numbers.size();
+    numbers.resize(begin + 60);
+    for (std::size_t i = 0; i < 30; ++i) {
+      float const a = static_cast<float>(d.below(1000)) / 1000, b = static_cast<float>(d.below(1000)) / 1000;
+      numbers[begin + i] = a, numbers[begin + 30 + i] = b;
+      int const label = static_cast<int>((a + b) / 2 * static_cast<float>(classes));
+      labels.push_back(d.percent(n % 3 == 0 ? 3 * none_in_a_hundred : none_in_a_hundred) ? 255 : label);
+    }
+  }
+  return in_memory_pixel_classes({2, 6, 5}, std::move(numbers), classes, std::move(labels), /*ignored=*/255);
+}
+
+template <int Classes>
+using mapper = network<image<2, 6, 5>, conv2d<8, 1>, relu, conv2d<Classes, 1>, softmax2d>;
+
+template <class Error, class F>
+void refuses(F f, std::vector<std::string> const& words) {
+  try {
+    f();
+  } catch (Error const& e) {
+    INFO(e.what());
+    for (std::string const& word : words) CHECK_THAT(e.what(), Catch::Contains(word));
+    return;
+  }
+  FAIL("nothing was thrown");
+}
+
+}  // namespace
+
+TEST_CASE("pixels: the loss is the mean cross-entropy of the labelled ones") {
+  shape const s{3, 1, 2};
+  double const y[] = {0.5, 0.1, 0.2, 0.6, 0.3, 0.3, /* sample 1 */ 0.25, 0.2, 0.25, 0.2, 0.5, 0.6};
+  std::int32_t const labels[] = {0, -1, 2, 1};
+  double metrics[2], gradient[12];
+  view<double> const to{gradient, s, 2, 1, 3, 0};
+  host::compute_pixel_loss<double>(true, {y, s, 2, 1, 3, 0}, labels, metrics, to, 3, false, 0);
+  CHECK(metrics[0] == approx(-std::log(0.5) - std::log(0.5) - std::log(0.2)));
+  CHECK(metrics[1] == 2);  // pixel 0 of both samples
+  CHECK(gradient[0] == approx((0.5 - 1) / 3));
+  CHECK(gradient[2] == approx(0.2 / 3));
+  for (int c = 0; c < 3; ++c) CHECK(gradient[2 * c + 1] == 0);  // of the pixel without a class
+  CHECK(gradient[6 + 2 * 2] == approx((0.5 - 1) / 3));
+  host::compute_pixel_loss<double>(true, {y, s, 2, 1, 3, 0}, labels, metrics, to, 3, true, 0);
+  CHECK(metrics[1] == 4);  // of a later micro-batch it adds up
+  double const smoothed = -(0.8 * std::log(0.5) + 0.1 * std::log(0.2) + 0.1 * std::log(0.3));
+  host::compute_pixel_loss<double>(false, {y, s, 1, 1, 3, 0}, labels, metrics, to, 1, false, 0.3);
+  CHECK(metrics[0] == approx(smoothed));
+  CHECK(gradient[0] == approx(-0.8 / 0.5));
+  std::int32_t const none[] = {-1, -1, -1, -1};
+  host::compute_pixel_loss<double>(true, {y, s, 2, 1, 3, 0}, none, metrics, to, 0, false, 0);
+  CHECK((metrics[0] == 0 && metrics[1] == 0 && gradient[0] == 0 && gradient[11] == 0));
+}
+
+TEST_CASE("pixels: gradients are the loss's slopes") {
+  dataset const data = maps(5, 4);
+  batch_loader loader(data, {.batch_size = 5, .shuffle = false});
+  loader.start(0);
+  batch const& b = *loader.next();
+  graph_view const g = mapper<4>::view();
+  for (double const smoothing : {0.0, 0.2}) {
+    auto const owned = reference<double>{}.make_engine(g, {.verify = &verify, .label_smoothing = smoothing});
+    auto& e = dynamic_cast<host::engine<double>&>(*owned);
+    initialize(e, 7);
+    int const training = e.prepare(mode::training, 5, target_kind::pixel_classes);
+    int const looking = e.prepare(mode::evaluation, 5, target_kind::pixel_classes);
+    batch_view const v{.images = b.images, .labels = b.labels, .size = 5, .labelled = b.labelled};
+    e.run(training, v);  // a learning rate of 0
+    auto const loss_now = [&] {
+      e.run(looking, v);
+      return e.metrics(looking).loss / static_cast<double>(b.labelled);
+    };
+    for (int k = 0; k < g.size.parameters; ++k)
+      for (int i = 0; i < 4; ++i) {
+        double& w = e.parameter_data(k)[i];
+        double const slope = e.parameter_gradient_data(k)[i], at = w, step = 1e-5;
+        w = at + step;
+        double const above = loss_now();
+        w = at - step;
+        double const below = loss_now();
+        w = at;
+        CHECK(slope == approx((above - below) / (2 * step)).epsilon(1e-5).margin(1e-8));
+      }
+  }
+}
+
+TEST_CASE("pixels: labels move with their pictures") {
+  std::vector<float> numbers;
+  std::vector<std::int32_t> labels;
+  for (int i = 0; i < 3 * 30; ++i) numbers.push_back(static_cast<float>(i % 30 + 1)), labels.push_back(i % 30);
+  dataset const data = in_memory_pixel_classes({1, 6, 5}, numbers, 30, labels);
+  augmentation const recipe =
+      in_order{random_crop{.padding = 3}, random_flip{}, cutout{.size = 2}};  // what is outside has no class
+  batch_loader loader(data, {.batch_size = 3, .augment = recipe});
+  int moved = 0, outside = 0;
+  for (int epoch = 0; epoch < 20; ++epoch) {
+    loader.start(epoch);
+    batch const& b = *loader.next();
+    std::int64_t with_class = 0;
+    for (int i = 0; i < 90; ++i) {
+      if (b.images[i] != 0) CHECK(b.images[i] == static_cast<float>(b.labels[i] + 1));
+      with_class += b.labels[i] >= 0;
+      moved += b.labels[i] >= 0 && b.labels[i] != i % 30;
+      outside += b.labels[i] < 0;
+    }
+    CHECK(b.labelled == with_class);
+    for (int first = 0; first < 3; ++first) {  // a process that has a part of the batch counts all of it
+      batch_loader part(
+          data,
+          {.batch_size = 3, .drop_last = true, .augment = recipe, .prefetch = 0, .part_first = first, .part_size = 1});
+      part.start(epoch);
+      batch const& p = *part.next();
+      CHECK(p.labelled == with_class);
+      CHECK(std::vector<std::int32_t>(p.labels, p.labels + 30) ==
+            std::vector<std::int32_t>(b.labels + 30 * first, b.labels + 30 * first + 30));
+    }
+  }
+  CHECK((moved > 100 && outside > 100));
+  dataset const second = data.subset(1, 2);
+  CHECK(second.labels(1) == data.labels(2));
+  CHECK(fingerprint(second) != fingerprint(data));
+}
+
+TEST_CASE("pixels: towers and micro-batches learn what one device learns, to rounding") {
+  dataset const train = maps(66, 4), test = maps(10, 4);
+  fit_options const fit{.epochs = 3, .batch_size = 22, .validation = &test, .augment = random_crop{.padding = 1}};
+  compile_options const checked{.verify = &verify};
+  trainer one = compile<mapper<4>>(reference<double>{}, sgd{.learning_rate = 0.5}, checked);
+  trainer three = compile<replicate<3, mapper<4>>>(reference<double>{}, sgd{.learning_rate = 0.5}, checked);
+  trainer piped = compile<pipeline<4, mapper<4>>>(reference<double>{}, sgd{.learning_rate = 0.5}, checked);
+  history const a = one.fit(train, fit);
+  for (trainer* t : {&three, &piped}) {
+    history const b = t->fit(train, fit);
+    for (std::size_t e = 0; e < 3; ++e) {
+      CHECK(a.epochs[e].train.loss == approx(b.epochs[e].train.loss).epsilon(1e-9));
+      CHECK(a.epochs[e].train.acc == approx(b.epochs[e].train.acc).epsilon(1e-9));
+      CHECK(a.epochs[e].validation.loss == approx(b.epochs[e].validation.loss).epsilon(1e-9));
+    }
+  }
+  std::vector<float> x(train.reals(0), train.reals(0) + 5 * 60);
+  std::vector<std::int32_t> const labels(train.labels(0), train.labels(0) + 5 * 30);
+  double const alone = one.train_on_batch(x, labels).loss;
+  CHECK(three.train_on_batch(x, labels).loss == approx(alone).epsilon(1e-9));
+}
+
+TEST_CASE("pixels: executors agree, in channel blocks too") {
+  auto const agree = [](auto net, int classes) {
+    using model = decltype(net);
+    dataset const train = maps(24, classes);
+    trainer plain = compile<model>(reference<double>{}, sgd{.learning_rate = 0.1}, {.label_smoothing = 0.1});
+    trainer fast = compile<model>(native{}, sgd{.learning_rate = 0.1}, {.label_smoothing = 0.1, .verify = &verify});
+    history const a = plain.fit(train, {.epochs = 2, .batch_size = 8}),
+                  b = fast.fit(train, {.epochs = 2, .batch_size = 8});
+    CHECK(a.epochs[1].train.loss == approx(b.epochs[1].train.loss).epsilon(1e-4));
+    CHECK(plain.evaluate(train).loss == approx(fast.evaluate(train).loss).epsilon(1e-4));
+  };
+  agree(mapper<4>{}, 4);
+  agree(mapper<19>{}, 19);  // more than a block of 16 channels
+}
+
+TEST_CASE("pixels: it learns, and accuracy and mean IoU are those of labelled pixels") {
+  dataset const train = maps(120, 3), test = maps(20, 3);
+  trainer t = compile<mapper<3>>(reference{}, adam{.learning_rate = 0.02});
+  history const h = t.fit(train, {.epochs = 30, .batch_size = 12, .validation = &test});
+  CHECK(h.epochs.back().validation.acc > 0.9);
+  confusion_matrix counts;
+  scores const s = t.evaluate(test, 7, &counts);
+  long long labelled = 0;
+  for (int i = 0; i < 20 * 30; ++i) labelled += test.labels(0)[i] >= 0;
+  CHECK(labelled < 20 * 30);
+  CHECK(counts.samples() == labelled);
+  CHECK(counts.accuracy() == approx(s.acc));
+  std::vector<float> const y = t.predict(test);
+  long long both[3] = {}, either[3] = {};
+  double loss = 0;
+  for (std::size_t n = 0; n < 20; ++n)
+    for (std::size_t i = 0; i < 30; ++i) {
+      int const label = test.labels(static_cast<std::int64_t>(n))[i];
+      if (label < 0) continue;
+      int best = 0;
+      for (int c = 1; c < 3; ++c)
+        if (y[n * 90 + static_cast<std::size_t>(c) * 30 + i] > y[n * 90 + static_cast<std::size_t>(best) * 30 + i])
+          best = c;
+      loss -= std::log(static_cast<double>(y[n * 90 + static_cast<std::size_t>(label) * 30 + i]));
+      both[label] += best == label;
+      ++either[label];
+      either[best] += best != label;
+    }
+  double iou = 0;
+  for (int c = 0; c < 3; ++c) {
+    CHECK(counts.iou(c) == approx(static_cast<double>(both[c]) / static_cast<double>(either[c])));
+    iou += counts.iou(c) / 3;
+  }
+  CHECK(counts.mean_iou() == approx(iou));
+  CHECK(s.loss == approx(loss / static_cast<double>(labelled)).epsilon(1e-5));
+  CHECK(confusion_matrix{}.mean_iou() == 0);
+}
+
+TEST_CASE("pixels: bytes are the same pictures as floats") {
+  dice d(5);
+  std::vector<std::uint8_t> bytes;
+  std::vector<std::int32_t> labels;
+  for (int i = 0; i < 4 * 60; ++i) bytes.push_back(static_cast<std::uint8_t>(d.below(256)));
+  for (int i = 0; i < 4 * 30; ++i) labels.push_back(d.below(3));
+  std::vector<float> const floats(bytes.begin(), bytes.end());
+  fit_options const fit{.epochs = 2, .batch_size = 2};
+  trainer a = compile<mapper<3>>(reference{}, sgd{.learning_rate = 1e-5});
+  trainer b = compile<mapper<3>>(reference{}, sgd{.learning_rate = 1e-5});
+  CHECK(a.fit(in_memory_pixel_classes({2, 6, 5}, bytes, 3, labels), fit).epochs[1].train.loss ==
+        b.fit(in_memory_pixel_classes({2, 6, 5}, floats, 3, labels), fit).epochs[1].train.loss);
+}
+
+TEST_CASE("pixels: what does not fit is refused") {
+  auto const make = [](int classes, std::vector<std::int32_t> labels, int ignored = -1) {
+    return in_memory_pixel_classes({1, 2, 3}, std::vector<float>(12), classes, std::move(labels), ignored);
+  };
+  refuses<data_error>([&] { make(2, {0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 2, 1}); },
+                      {"found 2 in row 1, column 1 of sample 1", "0 to 1, or -1"});
+  refuses<data_error>([&] { make(2, {0, 1, 0, 1, 0, -2, 0, 1, 0, 1, 1, 1}); }, {"found -2 in row 1, column 2"});
+  refuses<data_error>([&] { make(2, std::vector<std::int32_t>(11)); }, {"2x3 labels", "11"});
+  refuses<data_error>([&] { make(2, std::vector<std::int32_t>(6)); }, {"1 samples", "12"});
+  refuses<data_error>([&] { make(2, std::vector<std::int32_t>(12, 9), 9); }, {"pixel must have a class", "2 pictures"});
+  refuses<option_error>([&] { make(1, std::vector<std::int32_t>(12)); }, {"2 or more"});
+  refuses<data_error>(
+      [] { in_memory_pixel_classes({1, 0, 3}, std::vector<float>(2), 2, std::vector<std::int32_t>(2)); }, {"1x0x3"});
+  refuses<data_error>(
+      [] { in_memory_pixel_classes({1, 1, 2}, std::vector<std::uint8_t>(3), 2, std::vector<std::int32_t>(2)); },
+      {"1 pictures of 2 bytes; found 3"});
+
+  dataset const data = maps(8, 4);
+  trainer three = compile<mapper<3>>(reference{}, sgd{});
+  refuses<option_error>([&] { three.fit(data, {.batch_size = 4}); },
+                        {"4x6x5", "found 3x6x5", "conv2d<4, 1>", "softmax2d"});
+  using half = network<image<2, 6, 5>, max_pool2d<2>, conv2d<4, 1>, softmax2d>;
+  refuses<option_error>([&] { compile<half>(reference{}, sgd{}).evaluate(data); }, {"4x6x5", "4x3x2"});
+  using squares = network<image<2, 6, 5>, conv2d<4, 1>>;
+  trainer other = compile<squares>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
+  refuses<option_error>([&] { other.fit(data, {.batch_size = 4}); }, {"class a pixel", "categorical_crossentropy"});
+  refuses<option_error>([&] { other.engine().prepare(mode::training, 4, target_kind::pixel_classes); },
+                        {"mean_squared_error", "class a pixel"});
+  dataset const rows = in_memory_classes({2, 6, 5}, std::vector<float>(60), 4, {1});
+  trainer four = compile<mapper<4>>(reference{}, sgd{});
+  refuses<option_error>([&] { four.fit(rows, {.batch_size = 1}); }, {"flat row", "4x6x5", "give each pixel a class"});
+  refuses<option_error>([&] { compile<squares>(reference{}, sgd{}, compile_options{}); }, {"categorical_crossentropy"});
+  using rows_of_pixels = network<image<2, 6, 5>, conv2d<4, 1>, softmax2d, flatten>;  // 30 ones in all
+  refuses<option_error>([&] { compile<rows_of_pixels>(reference{}, sgd{}, compile_options{}); }, {"probabilities"});
+  refuses<option_error>([&] { batch_loader wrong(data, {.batch_size = 4, .values = 4}); }, {"class a pixel", "values"});
+
+  std::vector<float> const x(60);
+  std::vector<std::int32_t> labels(30);
+  CHECK(std::isfinite(four.train_on_batch(x, labels).loss));
+  labels[7] = 4;
+  refuses<data_error>([&] { four.train_on_batch(x, labels); }, {"-1 to 3", "found 4 for pixel 7 of picture 0"});
+  labels.resize(29);
+  refuses<data_error>([&] { four.train_on_batch(x, labels); }, {"labels", "30", "29"});
+  dataset const bare = [] {
+    std::vector<std::int32_t> some(60, -1);
+    some[59] = 1;
+    return in_memory_pixel_classes({2, 6, 5}, std::vector<float>(120), 4, std::move(some));
+  }();
+  refuses<data_error>([&] { four.evaluate(bare.first(1)); }, {"1 pictures without a labelled pixel"});
+  history const h = four.fit(bare, {.epochs = 2, .batch_size = 1});  // a batch without a label teaches nothing
+  CHECK(std::isfinite(h.epochs.back().train.loss));
+}
