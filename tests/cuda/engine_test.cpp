@@ -764,7 +764,9 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   using enlarged = network<image<3, 8, 8>, upsample2d<2>, flatten, dense<3>, softmax>;
   using capped = network<image<3, 8, 8>, relu6, flatten, dense<3>, softmax>;
   using mapped = network<image<3, 8, 8>, softmax2d, flatten, dense<3>, softmax>;
-  for (auto const& [network, word] : {std::pair{mapped::view(), "cuda: softmax2d has no kernel for this device"},
+  using joined = network<features<3>, concat<identity, named_input<"other", features<2>>>, dense<3>, softmax>;
+  for (auto const& [network, word] : {std::pair{joined::view(), "cuda: named_input has no kernel for this device"},
+                                      std::pair{mapped::view(), "cuda: softmax2d has no kernel for this device"},
                                       std::pair{gated::view(), "cuda: multiply has no kernel for this device"},
                                       std::pair{normed::view(), "cuda: layer_norm has no kernel"},
                                       std::pair{grouped::view(), "cuda: conv2d with groups has no kernel"},

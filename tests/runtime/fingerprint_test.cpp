@@ -59,6 +59,14 @@ std::uint64_t with(void (*change)(engine_options&)) {
 
 }  // namespace
 
+TEST_CASE("fingerprints: a further input's name counts") {
+  using one = dsl::network<dsl::features<3>, dsl::concat<dsl::identity, dsl::named_input<"a", dsl::features<2>>>,
+                           dsl::dense<1>>;
+  using other = dsl::network<dsl::features<3>, dsl::concat<dsl::identity, dsl::named_input<"b", dsl::features<2>>>,
+                             dsl::dense<1>>;
+  CHECK(dsl::detail::fingerprint_of(one::view()) != dsl::detail::fingerprint_of(other::view()));
+}
+
 TEST_CASE("fingerprints: networks that differ in one layer, or in what it reads", "[fingerprint]") {
   all_differ({
       {"relu", made_of<relu>()},

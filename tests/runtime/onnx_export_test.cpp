@@ -105,6 +105,29 @@ TEST_CASE("onnx: every layer's file is sound and computes what the network does"
   });
 }
 
+TEST_CASE("onnx: each further input is one of the file, under its name", "[onnx]") {
+  using namespace dsl;
+  using model = network<image<2, 4, 4>,
+                        concat<sequential<conv2d<3, 3>, flatten>, sequential<named_input<"row", features<3>>, dense<4>>,
+                               sequential<named_input<"map", image<1, 4, 4>>, conv2d<2, 3>, flatten>>,
+                        dense<2>>;
+  trainer t = drawn_trainer<model>();
+  pb::ModelProto const file = parsed(serialize_onnx(t.engine(), {}));
+  check_model(file);
+  REQUIRE(file.graph().input_size() == 3);
+  CHECK((file.graph().input(1).name() == "row" && shape_of(file.graph().input(1)) == "batch,3"));
+  CHECK((file.graph().input(2).name() == "map" && shape_of(file.graph().input(2)) == "batch,1,4,4"));
+  std::vector<float> pictures, rows, maps, ours(4);
+  for (int i = 0; i < 64; ++i) pictures.push_back(static_cast<float>(i % 7) / 7);
+  for (int i = 0; i < 6; ++i) rows.push_back(static_cast<float>(i) / 6);
+  for (int i = 0; i < 32; ++i) maps.push_back(static_cast<float>(i % 5) / 5);
+  t.predict_on_batch({{"", pictures}, {"row", rows}, {"map", maps}}, ours);
+  auto const theirs = dsl::test::onnx_interpreter(file).run(pictures, 2, {{"row", rows}, {"map", maps}});
+  REQUIRE(theirs.values.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(ours[i] == approx(theirs.values[i]).epsilon(1e-5));
+  CHECK_THROWS_WITH(serialize_onnx(t.engine(), {.input = "map"}), Catch::Contains("found map twice"));
+}
+
 TEST_CASE("onnx: MiniGoogLeNet's file after some steps of training", "[onnx]") {
   auto const data = dsl::synthetic_pictures(8, 8, 1);
 #ifdef TYPENET_HAS_ONEDNN

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <dsl/data/pixel_classes.hpp>
+#include <dsl/data/with_input.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/io/backup_and_restore.hpp>
 #include <dsl/io/history_csv.hpp>
@@ -114,4 +115,20 @@ TEST_CASE("a training towards a class a pixel that was killed ends with the bits
   }
   resumes([] { return compile<model>(reference{}, adam{.learning_rate = 0.02}); },
           in_memory_pixel_classes({1, 4, 4}, std::move(x), 3, labels), shift_and_flip{});
+}
+
+TEST_CASE("a training of two inputs that was killed ends with the bits of one that was not") {
+  using namespace dsl;
+  using model = network<features<2>, concat<dense<6>, sequential<named_input<"other", features<3>>, dense<6>>>, relu,
+                        dropout<0.1>, dense<1>>;
+  test::dice d(4);
+  std::vector<float> x, other, y;
+  for (int i = 0; i < 60; ++i) {
+    for (int k = 0; k < 2; ++k) x.push_back(static_cast<float>(d.below(100)) / 50);
+    for (int k = 0; k < 3; ++k) other.push_back(static_cast<float>(d.below(100)));
+    y.push_back(x.back() * other.back() / 10);
+  }
+  dataset data = with_input(in_memory_values({2}, std::move(x), 1, y), "other", {3}, std::move(other));
+  normalize(data);
+  resumes([] { return compile<model>(reference{}, adam{.learning_rate = 0.02}, {.loss = loss::huber}); }, data);
 }

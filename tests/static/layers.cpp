@@ -163,6 +163,14 @@ static_assert(dsl::network<dsl::features<10>, dsl::softmax>::output == shape{10}
 static_assert(on<3, 4, 5, dsl::softmax2d>::output == shape{3, 4, 5});
 static_assert(on<3, 4, 5, dsl::identity, dsl::relu>::view().size.nodes == 2);  // the input and the relu
 
+// ---- further inputs ----------------------------------------------------------------------------------------------
+using joined =
+    dsl::network<dsl::features<3>, dsl::concat<dsl::identity, dsl::named_input<"b", dsl::features<2>>>, dsl::dense<4>>;
+static_assert(joined::output == shape{4} && joined::parameter_count == 5 * 4 + 4);
+static_assert(dsl::is_further_input(joined::view(), 1) && !dsl::is_further_input(joined::view(), 0));
+static_assert(joined::view().scopes[joined::view().nodes[1].scope].name.size == 1);
+static_assert(dsl::further_inputs(joined::view(), 1) == 0 && dsl::further_inputs(joined::view(), 2) == 1);
+
 // ---- combinators -------------------------------------------------------------------------------------------------
 using two = dsl::concat<dsl::conv2d<32, 1>, dsl::conv2d<48, 3>>;
 static_assert(on<64, 32, 32, two>::output == shape{80, 32, 32});

@@ -51,15 +51,20 @@ class onnx_interpreter {
     }
   }
 
-  /// Returns the graph's only output for `batch` samples of its only input.
-  onnx_tensor run(std::vector<float> const& input, int batch) {
-    require(graph_.input_size() == 1 && graph_.output_size() == 1, "one input, one output");
-    onnx_tensor& x = known_[graph_.input(0).name()];
-    x.dims.clear();
-    for (auto const& d : graph_.input(0).type().tensor_type().shape().dim())
-      x.dims.push_back(d.has_dim_param() ? batch : d.dim_value());
-    x.values.assign(input.begin(), input.end());
-    require(x.size() == static_cast<long long>(input.size()), "input's shape");
+  /// The graph's only output for `batch` samples of its first input, and of the further ones by their names.
+  onnx_tensor run(std::vector<float> const& input, int batch,
+                  std::map<std::string, std::vector<float>> const& further = {}) {
+    require(graph_.input_size() == 1 + static_cast<int>(further.size()) && graph_.output_size() == 1,
+            "inputs, one output");
+    for (int i = 0; i < graph_.input_size(); ++i) {
+      std::vector<float> const& numbers = i == 0 ? input : further.at(graph_.input(i).name());
+      onnx_tensor& x = known_[graph_.input(i).name()];
+      x.dims.clear();
+      for (auto const& d : graph_.input(i).type().tensor_type().shape().dim())
+        x.dims.push_back(d.has_dim_param() ? batch : d.dim_value());
+      x.values.assign(numbers.begin(), numbers.end());
+      require(x.size() == static_cast<long long>(numbers.size()), "input's shape");
+    }
     for (pb::NodeProto const& n : graph_.node()) {
       require(n.output_size() == 1 && known_.count(n.output(0)) == 0, "a value is made twice: " + n.output(0));
       onnx_tensor made = compute(n);

@@ -33,6 +33,16 @@ struct dataset_storage {
   std::vector<float> values{};  // dataset::values of them per sample
 };
 
+/// Another input of each sample, for a network with named_input<...>: floats, channel-major, one sample after another.
+struct further_input {
+  std::string name;
+  dsl::shape sample;
+  float const* numbers = nullptr;
+  std::int64_t begin = 0;                                         // the sample of the storage whose numbers come first
+  std::shared_ptr<std::vector<float> const> mean{}, deviation{};  // as a data set's own; none if null
+  std::shared_ptr<void const> owner{};
+};
+
 /// Samples of one shape, bytes or floats, channel-major (NCHW), each with a class, a class a pixel, or values to be
 /// learnt. Copies and views share the memory: about 100 bytes each.
 struct dataset {
@@ -48,6 +58,8 @@ struct dataset {
   int values = 0;              // to be learnt, of each sample: as many as the network's outputs
   bool pixel_classes = false;  // labels are (samples, height, width): a class a pixel, or -1 for none
 
+  std::shared_ptr<std::vector<further_input> const> further{};  // null where samples have one input
+
   bool has_classes() const { return classes > 0; }
   std::int64_t labels_each() const { return pixel_classes ? sample.area() : 1; }
   bool has_bytes() const { return storage && storage->elements == element::byte; }
@@ -56,6 +68,12 @@ struct dataset {
   float const* reals(std::int64_t i) const { return reinterpret_cast<float const*>(pixels(i)); }
   /// Returns the targets of sample i: `values` floats, in the order of the network's outputs.
   float const* wanted(std::int64_t i) const { return storage->values.data() + (begin + i) * values; }
+  int further_inputs() const { return further ? static_cast<int>(further->size()) : 0; }
+  /// Returns the address of sample i's numbers of a further input.
+  float const* further_numbers(int input, std::int64_t i) const {
+    dsl::further_input const& f = (*further)[static_cast<std::size_t>(input)];
+    return f.numbers + (begin + i - f.begin) * f.sample.size();
+  }
   /// Returns the address of sample i, 0 <= i < size: of its C*H*W bytes, or of floats as in reals().
   std::uint8_t const* pixels(std::int64_t i) const;
   /// Returns the class of sample i of a data set without pixel_classes.

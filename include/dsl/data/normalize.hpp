@@ -10,6 +10,8 @@ namespace dsl::detail::TYPENET_MODE {
 /// those of each channel, repeated for all its pixels. Constant numbers get the deviation 1. Sums are in double, in the
 /// samples' order.
 void find_moments(dataset& data, bool by_channel);
+/// Gives a data set the mean and deviation of another one, of each further input that both have, too.
+void take_moments(dataset& data, dataset const& from);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
@@ -17,16 +19,18 @@ namespace dsl::TYPENET_MODE {
 
 /// Normalises each number of a sample to (number - mean) / deviation, with the training set's mean and deviation also
 /// for the other sets: normalize(train, validation, test);
+/// Normalises each number of a sample, those of further inputs too: (number - mean) / deviation, with the training
+/// set's mean and deviation for the other sets, too:    normalize(train, validation, test);
 template <class... Others>
 void normalize(dataset& train, Others&... others) {
   detail::find_moments(train, false);
-  ((others.mean = train.mean, others.deviation = train.deviation), ...);
+  (detail::take_moments(others, train), ...);
 }
 /// Normalises with one mean and one deviation per channel, as is usual for pictures.
 template <class... Others>
 void normalize_channels(dataset& train, Others&... others) {
   detail::find_moments(train, true);
-  ((others.mean = train.mean, others.deviation = train.deviation), ...);
+  (detail::take_moments(others, train), ...);
 }
 
 }  // namespace dsl::TYPENET_MODE

@@ -9,21 +9,27 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace dsl::detail::TYPENET_MODE {
 
-TYPENET_INLINE void find_moments(dataset& data, bool by_channel) {
-  auto const numbers = static_cast<std::size_t>(data.sample.size());
-  auto const area = static_cast<std::size_t>(data.sample.area());
+using moments_of_numbers =
+    std::pair<std::shared_ptr<std::vector<float> const>, std::shared_ptr<std::vector<float> const>>;
+
+/// at(i, p): number p of sample i.
+template <class At>
+moments_of_numbers moments_of(std::int64_t samples, dsl::shape const& sample, bool by_channel, At at) {
+  auto const numbers = static_cast<std::size_t>(sample.size());
+  auto const area = static_cast<std::size_t>(sample.area());
   auto const group = [&](std::size_t p) { return by_channel ? p / area : p; };
-  std::size_t const groups = by_channel ? static_cast<std::size_t>(data.sample.channels) : numbers;
-  double const count = static_cast<double>(data.size) * static_cast<double>(numbers) / static_cast<double>(groups);
+  std::size_t const groups = by_channel ? static_cast<std::size_t>(sample.channels) : numbers;
+  double const count = static_cast<double>(samples) * static_cast<double>(numbers) / static_cast<double>(groups);
   std::vector<double> sums(groups), squares(groups);
   auto const each = [&](auto f) {
-    for (std::int64_t i = 0; i < data.size; ++i)
-      for (std::size_t p = 0; p < numbers; ++p)
-        f(group(p), data.has_bytes() ? static_cast<double>(data.pixels(i)[p]) : static_cast<double>(data.reals(i)[p]));
+    for (std::int64_t i = 0; i < samples; ++i)
+      for (std::size_t p = 0; p < numbers; ++p) f(group(p), at(i, p));
   };
   each([&](std::size_t g, double x) { sums[g] += x; });
   for (double& sum : sums) sum /= count > 0 ? count : 1;
@@ -35,7 +41,32 @@ TYPENET_INLINE void find_moments(dataset& data, bool by_channel) {
     auto const d = static_cast<float>(squares[group(p)] > 0 ? detail::sqrt(squares[group(p)] / count) : 1.0);
     (*deviation)[p] = d > 0 ? d : 1;
   }
-  data.mean = mean, data.deviation = deviation;
+  return {mean, deviation};
+}
+
+TYPENET_INLINE void find_moments(dataset& data, bool by_channel) {
+  std::tie(data.mean, data.deviation) =
+      moments_of(data.size, data.sample, by_channel, [&](std::int64_t i, std::size_t p) {
+        return data.has_bytes() ? static_cast<double>(data.pixels(i)[p]) : static_cast<double>(data.reals(i)[p]);
+      });
+  if (!data.further) return;
+  std::vector<further_input> all = *data.further;
+  for (std::size_t k = 0; k < all.size(); ++k)
+    std::tie(all[k].mean, all[k].deviation) =
+        moments_of(data.size, all[k].sample, by_channel, [&](std::int64_t i, std::size_t p) {
+          return static_cast<double>(data.further_numbers(static_cast<int>(k), i)[p]);
+        });
+  data.further = std::make_shared<std::vector<further_input> const>(std::move(all));
+}
+
+TYPENET_INLINE void take_moments(dataset& data, dataset const& from) {
+  data.mean = from.mean, data.deviation = from.deviation;
+  if (!data.further || !from.further) return;
+  std::vector<further_input> all = *data.further;
+  for (further_input& to : all)
+    for (further_input const& f : *from.further)
+      if (f.name == to.name) to.mean = f.mean, to.deviation = f.deviation;
+  data.further = std::make_shared<std::vector<further_input> const>(std::move(all));
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -44,6 +44,7 @@ struct batch {
   float const* values = nullptr;
   /// Where there is a class a pixel: how many pixels of the whole batch, other processes' parts too, have one; else -1.
   std::int64_t labelled = -1;
+  float const* const* further = nullptr;  // of each further input of the data set: size x its numbers, normalised
 };
 
 /// Sets `order` to a permutation of 0 .. order.size()-1 that depends only on (seed, epoch) (Fisher-Yates). `order` is a
@@ -87,6 +88,8 @@ class batch_loader {
     detail::zeros<std::int32_t> labels;
     detail::zeros<std::int64_t> samples;
     detail::zeros<float> values;
+    detail::list<detail::zeros<float>> further;
+    detail::list<float const*> inputs;  // where those are
     batch view;
     std::exception_ptr failure;
     bool ready = false;
@@ -99,6 +102,7 @@ class batch_loader {
   // Makes batch `step` of the epoch in a slot that no other thread touches; stores errors for the consumer.
   [[gnu::cold]] void make(std::int64_t step, slot& s) noexcept;
 
+  void put_further(int input, std::int64_t sample, float* out) const;
   void put_values(std::int64_t sample, float* out) const;
   /// As they lie in the transformed picture; returns how many there are, without those of -1.
   std::int64_t put_labels(std::int64_t sample, std::int32_t* out) const;

@@ -35,6 +35,12 @@ TYPENET_INLINE batch_loader::batch_loader(dataset data, pipeline_options options
     s.labels.allocate((batch_size + 1) * static_cast<std::size_t>(data_.labels_each()));  // and one of others' parts
     s.samples.allocate(batch_size);
     s.values.allocate(batch_size * static_cast<std::size_t>(options_.values));
+    s.further = detail::list<detail::zeros<float>>(data_.further_inputs());
+    for (int k = 0; k < data_.further_inputs(); ++k) {
+      s.further[k].allocate(batch_size *
+                            static_cast<std::size_t>((*data_.further)[static_cast<std::size_t>(k)].sample.size()));
+      s.inputs.push(s.further[k].data());
+    }
   }
   if (options_.cache) {
     cache_.allocate(pictures * picture_);
@@ -141,6 +147,8 @@ TYPENET_INLINE void batch_loader::make(std::int64_t step, slot& s) noexcept try 
     if (data_.has_classes()) labelled += put_labels(sample, s.labels.data() + at * labels_each);
     put_values(sample, s.values.data() + at * static_cast<std::size_t>(options_.values));
     make_picture(sample, s.images.data() + at * picture_);
+    for (int k = 0; k < s.further.size(); ++k)
+      put_further(k, sample, s.further[k].data() + i * (*data_.further)[static_cast<std::size_t>(k)].sample.size());
   }
   if (data_.pixel_classes) {  // the other parts' pixels count, too
     std::int32_t* const scratch = s.labels.data() + static_cast<std::size_t>(size) * labels_each;
@@ -154,9 +162,18 @@ TYPENET_INLINE void batch_loader::make(std::int64_t step, slot& s) noexcept try 
             size,
             first,
             options_.values > 0 ? s.values.data() : nullptr,
-            data_.pixel_classes ? labelled : -1};
+            data_.pixel_classes ? labelled : -1,
+            s.inputs.size() > 0 ? s.inputs.begin() : nullptr};
 } catch (...) {
   s.failure = std::current_exception();
+}
+
+TYPENET_INLINE void batch_loader::put_further(int input, std::int64_t sample, float* out) const {
+  further_input const& f = (*data_.further)[static_cast<std::size_t>(input)];
+  detail::pixel_source const from{.floats = data_.further_numbers(input, sample),
+                                  .mean = f.mean ? f.mean->data() : nullptr,
+                                  .deviation = f.deviation ? f.deviation->data() : nullptr};
+  from.copy<1>(0, static_cast<int>(f.sample.size()), out);
 }
 
 TYPENET_INLINE std::int64_t batch_loader::put_labels(std::int64_t sample, std::int32_t* out) const {

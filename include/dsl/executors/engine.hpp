@@ -53,6 +53,8 @@ struct batch_view {
   std::uint64_t step = 0;  // of the whole training, from 0; keys dropout, and is what Adam corrects its bias by
   double learning_rate = 0;
   float const* values = nullptr;
+  /// The batch's samples of each further input, (size, channels, height, width), in the order of the graph's nodes.
+  float const* const* further = nullptr;
   long long labelled = -1;  // where there is a class a pixel: pixels of the whole batch, of all devices, that have one
 };
 

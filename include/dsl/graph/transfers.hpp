@@ -19,10 +19,9 @@ class transfer_pass {
     list<int> device(g.size.tensors);
     list<int> inputs;
     int made = 0;
-    short const first = device_of_pictures(g);
     for (int n = 0; n < g.size.nodes; ++n) {
       node x = g.nodes[n];
-      if (x.kind == op::input) x.device = first;
+      if (x.kind == op::input) x.device = device_of_input(g, x.output);
       inputs.clear();
       for (int i = 0; i < x.inputs; ++i) {
         int const t = g.input(x, i);
@@ -43,11 +42,11 @@ class transfer_pass {
   }
 
  private:
-  /// Returns the device that first reads the pictures; they are loaded there.
-  static constexpr short device_of_pictures(graph_view const& g) {
+  /// An input arrives where it is read first.
+  static constexpr short device_of_input(graph_view const& g, int tensor) {
     for (int n = 1; n < g.size.nodes; ++n)
       for (int i = 0; i < g.nodes[n].inputs; ++i)
-        if (g.input(g.nodes[n], i) == g.nodes[0].output) return g.nodes[n].device;
+        if (g.input(g.nodes[n], i) == tensor) return g.nodes[n].device;
     return 0;
   }
 };

@@ -52,6 +52,7 @@ enum class rule : unsigned char {
   own_rule,
   // rules for a lower() that appends nodes by itself
   inputs_come_first,
+  inputs_have_names_of_their_own,
   values_are_in_the_graph,
   values_keep_their_shape,
   values_are_read,

@@ -132,6 +132,8 @@ class emitter {
 
   /// Emits the steps that load pictures, where the network begins, and labels, where it ends: one step if both are on
   /// one device.
+  /// Pictures where the network begins, labels where it ends; one step where that is the same device. Then a step for
+  /// each further input.
   [[gnu::cold]] constexpr void load() {
     int const last = g_.nodes[g_.size.nodes - 1].device;
     begin_on(g_.nodes[0].device, action::load);
@@ -149,6 +151,12 @@ class emitter {
       }
     }
     end();
+    for (int n = 1; n < g_.size.nodes; ++n) {
+      if (!is_further_input(g_, n)) continue;
+      begin({.what = action::load, .node = n, .device = g_.nodes[n].device});
+      put(content::activation, access::write, g_.nodes[n].output);
+      end();
+    }
   }
   [[gnu::cold]] constexpr shape shape_of_targets() const {
     shape const& result = g_.shape_of(g_.result());
@@ -173,7 +181,7 @@ class emitter {
         if (a_.parent[g_.input(x, i)] != x.output) copy(action::copy_forward, n, i);
       return;
     }
-    if (renames_input(g_, p_.options, x)) return;
+    if (x.kind == op::input || renames_input(g_, p_.options, x)) return;
     forward_step(n, -1);
   }
 

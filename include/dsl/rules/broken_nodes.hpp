@@ -10,7 +10,13 @@ namespace dsl::broken {
 template <class At, class Layer, op Kind, int Node>
 struct inputs_come_first {
   static_assert((Kind == op::input) == (Node == 0),
-                "node: a network must begin with its op::input and have no other; let image<...> append it");
+                "node: a network must begin with its op::input and have no other; let image<...> append it, or "
+                "named_input<...> another one");
+};
+
+template <class At, class Layer, int First, int Second>
+struct inputs_have_names_of_their_own {
+  static_assert(First == Second, "named_input: each must have a name of its own; give one of them another name");
 };
 
 template <class At, class Layer, long long Tensor, long long Tensors>

@@ -69,7 +69,10 @@ class graph_check {
       op const kind = n.kind;
       if (kind == op::custom && !is_complete(n.custom)) return breaks(rule::custom_operations_are_complete, 1, 0);
       operations::row const& row = facts_of(n);
-      if ((kind == op::input) != (node == 0)) return breaks(rule::inputs_come_first, 0, node);
+      if ((kind == op::input) != (node == 0) && !is_named_input(n)) return breaks(rule::inputs_come_first, 0, node);
+      for (int other = 1; kind == op::input && other < node; ++other)
+        if (is_named_input(g_.nodes[other]) && same_name(n, g_.nodes[other]))
+          return breaks(rule::inputs_have_names_of_their_own, other, node);
       if (n.inputs != row.inputs && !takes_enough(row, n.inputs))
         return breaks(rule::nodes_take_their_operands, row.inputs, n.inputs);
       for (int i = 0; i < n.inputs; ++i)
@@ -86,6 +89,14 @@ class graph_check {
   }
 
  private:
+  /// named_input<...> gives its scope the name.
+  constexpr bool is_named_input(dsl::node const& n) const { return n.kind == op::input && g_.scopes[n.scope].is_named; }
+  constexpr bool same_name(dsl::node const& a, dsl::node const& b) const {
+    detail::name const &one = g_.scopes[a.scope].name, &two = g_.scopes[b.scope].name;
+    bool same = one.size == two.size;
+    for (int i = 0; same && i < one.size; ++i) same = one.data[i] == two.data[i];
+    return same;
+  }
   /// Whether x is in [least, below); false for NaN.
   static constexpr bool is_between(double x, double least, double below) { return x >= least && x < below; }
   static constexpr int narrowed(long long n) { return n > 0x7fffffffLL ? 0x7fffffff : static_cast<int>(n); }

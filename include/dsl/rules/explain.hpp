@@ -237,6 +237,9 @@ template <class J>
 struct explain<rule::inputs_come_first, J>
     : says<broken::inputs_come_first<at_of<J>, layer_of<J>, J::why.kind, J::why.found>> {};
 template <class J>
+struct explain<rule::inputs_have_names_of_their_own, J>
+    : says<broken::inputs_have_names_of_their_own<at_of<J>, layer_of<J>, J::why.wanted, J::why.found>> {};
+template <class J>
 struct explain<rule::values_are_in_the_graph, J>
     : says<broken::values_are_in_the_graph<at_of<J>, layer_of<J>, J::why.found, J::why.wanted>> {};
 template <class J>

@@ -53,7 +53,7 @@ constexpr void make_harmless(node* nodes, int* edges, int count) {
   for (int i = 0; i < count; ++i) {
     node& n = nodes[i];
     n.device = 0;
-    bool whole = (n.kind == op::input) == (i == 0) && (n.kind != op::custom || is_complete(n.custom)) &&
+    bool whole = (i > 0 || n.kind == op::input) && (n.kind != op::custom || is_complete(n.custom)) &&
                  takes_enough(facts_of(n), n.inputs) && owns_enough(facts_of(n), n.parameters);
     for (int k = n.first_input; k < n.first_input + n.inputs; ++k) {
       whole = whole && edges[k] >= 0 && edges[k] < i;

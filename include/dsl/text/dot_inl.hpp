@@ -95,7 +95,7 @@ TYPENET_INLINE std::string dot_writer::edges(int indent) {
 TYPENET_INLINE std::string dot_writer::label(int i) const {
   node const& n = graph_.nodes[i];
   bool const whole = n.kind != op::input && names_.is_one_node(n.scope);
-  std::string text = n.kind == op::input ? "input" : names_.reference(i) + " ";
+  std::string text = n.kind == op::input ? names_.reference(i) : names_.reference(i) + " ";
   if (facts_of(n).inputs > 1 || (n.kind != op::input && !whole))
     text = operation(n);
   else if (n.kind != op::input)

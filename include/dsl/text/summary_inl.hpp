@@ -36,13 +36,13 @@ TYPENET_INLINE std::string layer_names::name(int scope) const {
 
 TYPENET_INLINE std::string layer_names::reference(int n) const {
   int const scope = graph_.nodes[n].scope;
-  if (graph_.nodes[n].kind == op::input) return "input";
+  if (graph_.nodes[n].kind == op::input) return n == 0 ? "input" : "input " + name(scope);
   return own_[at(scope)] > 1 ? fmt::format("{}:{}", path(scope), rank_[at(n)]) : path(scope);
 }
 
 TYPENET_INLINE std::string layer_names::line(int n) const {
   node const& x = graph_.nodes[n];
-  if (x.kind == op::input) return "input";
+  if (x.kind == op::input) return reference(n);
   if (is_one_node(x.scope)) return fmt::format("{:{}}{} {}", "", 2 * depth(x.scope) - 2, path(x.scope), name(x.scope));
   std::string const which = own_[at(x.scope)] > 1 ? reference(n) + " " : "";
   return fmt::format("{:{}}{}{}", "", 2 * depth(x.scope), which, operation(x));

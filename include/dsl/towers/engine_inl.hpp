@@ -107,6 +107,11 @@ TYPENET_INLINE void towers_engine::run(int which, batch_view const& batch) {
     if (batch.images) mine.images += begin * picture;
     if (batch.labels) mine.labels += begin * labels_each;
     if (batch.values) mine.values += begin * result.size();
+    list<float const*> further;
+    for (int n = 1; batch.further && n < graph_.size.nodes; ++n)
+      if (is_further_input(graph_, n))
+        further.push(batch.further[further.size()] + begin * graph_.output_shape(graph_.nodes[n]).size());
+    if (further.size() > 0) mine.further = further.begin();
     at(i).run(s.program, mine);
   };
   if (p.mode == dsl::mode::training) {

@@ -7,6 +7,7 @@
 #include <dsl/training/fit_options.hpp>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 /// Checks, before the first step, that data and options fit a network. All throw option_error; `what` begins the
@@ -15,6 +16,12 @@ namespace dsl::detail::TYPENET_MODE {
 
 [[gnu::cold]] void require_pictures(graph_view const& g, dataset const& data, char const* what);
 
+/// Samples with the inputs that the network has beside the first one, by their names, and no others.
+[[gnu::cold]] void require_further_inputs(graph_view const& g, dataset const& data, char const* what);
+/// The name of node n, a further input.
+[[gnu::cold]] std::string name_of_input(graph_view const& g, int n);
+/// Returns the data set with its further inputs in the order of the network's.
+[[gnu::cold]] dataset in_order_of_inputs(graph_view const& g, dataset data);
 /// Returns what the loss compares with: class numbers if it is made for them, otherwise values. binary_crossentropy and
 /// distance losses take a class as values of 0 and 1, see batch::values.
 [[gnu::cold]] target_kind targets_for(loss l, dataset const& data);

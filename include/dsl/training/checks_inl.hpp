@@ -12,6 +12,8 @@
 #include <dsl/training/fit_options.hpp>
 
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace dsl::detail::TYPENET_MODE {
@@ -24,6 +26,46 @@ TYPENET_INLINE void require_pictures(graph_view const& g, dataset const& data, c
                           ", but the data set has ", found.channels, "x", found.height, "x", found.width,
                           "; change image<...> or the data"});
   if (data.size < 1) refuse<option_error>({what, ": the data set has no samples; load some first"});
+  require_further_inputs(g, data, what);
+}
+
+TYPENET_INLINE std::string name_of_input(graph_view const& g, int n) {
+  name const& own = g.scopes[g.nodes[n].scope].name;
+  return {own.data, static_cast<std::size_t>(own.size)};
+}
+
+TYPENET_INLINE void require_further_inputs(graph_view const& g, dataset const& data, char const* what) {
+  std::string names;
+  for (int k = 0; k < data.further_inputs(); ++k)
+    names += (k > 0 ? ", " : "") + (*data.further)[static_cast<std::size_t>(k)].name;
+  for (int n = 1; n < g.size.nodes; ++n) {
+    if (!is_further_input(g, n)) continue;
+    shape const& wanted = g.output_shape(g.nodes[n]);
+    shape const* found = nullptr;
+    for (int k = 0; k < data.further_inputs(); ++k)
+      if (further_input const& f = (*data.further)[static_cast<std::size_t>(k)]; f.name == name_of_input(g, n))
+        found = &f.sample;
+    if (!found)
+      refuse<option_error>({what, ": the network takes an input ", name_of_input(g, n), "; the data set has ",
+                            names.empty() ? "none beside the first" : names, "; add it by with_input()"});
+    if (!(*found == wanted))
+      refuse<option_error>({what, ": the network takes an input ", name_of_input(g, n), " of ", wanted.channels, "x",
+                            wanted.height, "x", wanted.width, ", the data set's is ", found->channels, "x",
+                            found->height, "x", found->width, "; change named_input<...> or the data"});
+  }
+  if (int const wanted = further_inputs(g, g.size.nodes); data.further_inputs() != wanted)
+    refuse<option_error>({what, ": the network takes ", wanted, " inputs beside the first, the data set has ",
+                          data.further_inputs(), ": ", names, "; add named_input<...>, or leave them out"});
+}
+
+TYPENET_INLINE dataset in_order_of_inputs(graph_view const& g, dataset data) {
+  if (!data.further) return data;
+  std::vector<further_input> all;
+  for (int n = 1; n < g.size.nodes; ++n)
+    for (further_input const& f : *data.further)
+      if (is_further_input(g, n) && f.name == name_of_input(g, n)) all.push_back(f);
+  data.further = std::make_shared<std::vector<further_input> const>(std::move(all));
+  return data;
 }
 
 TYPENET_INLINE target_kind targets_for(loss l, dataset const& data) {
@@ -100,6 +142,13 @@ TYPENET_INLINE void require_fit(graph_view const& g, loss l, dataset const& data
     refuse<option_error>(
         {"fit: training and validation data must be divided by the same deviation; use "
          "normalize(train, validation)"});
+  for (int k = 0; k < data.further_inputs(); ++k)
+    for (further_input const& other : *o.validation->further)
+      if (further_input const& own = (*data.further)[static_cast<std::size_t>(k)];
+          own.name == other.name && !(same_mean(own.mean, other.mean) && same_mean(own.deviation, other.deviation)))
+        refuse<option_error>({"fit: the training's input ", own.name,
+                              " and the validation's must have the same mean and deviation; use "
+                              "normalize(train, validation)"});
   if (!same_mean(data.mean, o.validation->mean))
     refuse<option_error>({"fit: training and validation data must have the same mean; found ",
                           !data.mean            ? "one for the validation data only"

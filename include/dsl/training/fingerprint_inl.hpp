@@ -73,6 +73,8 @@ TYPENET_INLINE std::uint64_t fingerprint_of(graph_view const& g, int version) {
     for (double v : {x.rate, x.epsilon, x.momentum}) f.add(v);
     for (int i = 0; i < x.inputs; ++i) f.add(g.input(x, i));
     if (version > 0) add_operation(f, x);
+    if (is_further_input(g, n))
+      f.add(g.scopes[x.scope].name.data, static_cast<std::size_t>(g.scopes[x.scope].name.size));
   }
   for (int k = 0; k < g.size.parameters; ++k) {
     auto const& [role, node, dims, rank, fan_in, fan_out, frozen] = g.parameters[k];
@@ -122,6 +124,13 @@ TYPENET_INLINE std::uint64_t fingerprint_of(dataset const& data) {
   for (std::int64_t i = 0; i < some.count(); ++i) f.add(data.pixels(some[i]), static_cast<std::size_t>(bytes));
   if (data.mean) f.add(data.mean->data(), data.mean->size() * sizeof(float));
   if (data.deviation) f.add(data.deviation->data(), data.deviation->size() * sizeof(float));
+  for (int k = 0; k < data.further_inputs(); ++k) {
+    further_input const& x = (*data.further)[static_cast<std::size_t>(k)];
+    f.add(x.name.data(), x.name.size());
+    f.add(data.further_numbers(k, 0), static_cast<std::size_t>(data.size * x.sample.size()) * sizeof(float));
+    if (x.mean) f.add(x.mean->data(), x.mean->size() * sizeof(float));
+    if (x.deviation) f.add(x.deviation->data(), x.deviation->size() * sizeof(float));
+  }
   return f.value();
 }
 

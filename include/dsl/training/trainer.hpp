@@ -13,10 +13,16 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace dsl::TYPENET_MODE {
 
+/// One of a batch's inputs: the network's first one where the name is empty, else that of named_input<"name", ...>.
+struct batch_input {
+  std::string_view name;
+  std::span<float const> numbers;  // (batch, channels, height, width), normalised
+};
 /// A network on an executor, with Keras's words: fit, evaluate, predict. Not a template, so that a second network costs
 /// only its lowering. compile() makes one. Only one thread at a time may use it, even for reading; trainers of other
 /// networks are independent of it. A moved-from trainer can only be assigned to or destroyed.
@@ -45,11 +51,17 @@ class trainer {
   scores train_on_batch(std::span<float const> samples, std::span<std::int32_t const> labels);
   /// Trains one step towards target values, as many per sample as the network has outputs, in their order.
   scores train_on_batch(std::span<float const> samples, std::span<float const> values);
+  /// Trains one step of a network with several inputs:
+  ///   t.train_on_batch({{"", pictures}, {"weather", rows}}, labels);
+  scores train_on_batch(std::vector<batch_input> const& inputs, std::span<std::int32_t const> labels);
+  scores train_on_batch(std::vector<batch_input> const& inputs, std::span<float const> values);
   /// Trains one step on `size` samples and labels, whose number is not checked.
   scores train_on_batch(float const* images, std::int32_t const* labels, int size);
   /// Computes the network's outputs, (batch, outputs), for your own batch, normalised and NCHW. Throws data_error
   /// unless there is an output for every sample.
   void predict_on_batch(std::span<float const> samples, std::span<float> outputs);
+  /// Computes the outputs of a network with several inputs.
+  void predict_on_batch(std::vector<batch_input> const& inputs, std::span<float> outputs);
   /// Computes the outputs of `size` samples, size * outputs floats; the room for them is not checked.
   void predict_on_batch(float const* images, int size, float* outputs);
 
@@ -69,7 +81,18 @@ class trainer {
   dsl::engine& engine() { return *engine_; }
 
  private:
-  scores train_on(float const* samples, std::int32_t const* labels, float const* values, int size);
+  scores train_on(float const* samples, std::int32_t const* labels, float const* values, int size,
+                  float const* const* further = nullptr);
+  /// How many samples so many labels or values are for; throws data_error where that is no whole number.
+  std::size_t samples_of(std::span<std::int32_t const> labels) const;
+  std::size_t samples_of(std::span<float const> values) const;
+  void require_labels(std::int32_t const* labels, int size) const;
+  /// The inputs' numbers in the order of the graph's nodes, the first input's first. Throws data_error unless each
+  /// input is there once and has `size` samples.
+  [[gnu::cold]] std::vector<float const*> arranged(char const* what, std::vector<batch_input> const& inputs,
+                                                   std::size_t size) const;
+  /// Further inputs from sample `first` on; empty where there are none.
+  std::vector<float const*> further_from(float const* const* all, int first) const;
   [[gnu::cold]] static std::unique_ptr<dsl::engine> require(std::unique_ptr<dsl::engine> e);
   [[gnu::cold]] fit_terms terms_of(dataset const& data, fit_options const& o) const;
   /// Whether the run goes on. Callbacks may have set stop at any time, in one process or in all; the current epoch is

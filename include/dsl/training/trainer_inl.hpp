@@ -21,6 +21,7 @@
 #include <ctime>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -43,17 +44,18 @@ TYPENET_INLINE history trainer::fit(dataset const& data, fit_options const& opti
   int program =
       targets == target_kind::classes ? engine_->prepare_resident(data, options.augment, share, options.shuffle) : -1;
   if (program < 0) {
-    loader = detail::make_owner<batch_loader>(data, pipeline_options{.batch_size = options.batch_size,
-                                                                     .seed = seed(),
-                                                                     .shuffle = options.shuffle,
-                                                                     .drop_last = true,
-                                                                     .augment = options.augment,
-                                                                     .prefetch = options.prefetch,
-                                                                     .threads = options.loader_threads,
-                                                                     .part_first = share.first,
-                                                                     .part_size = share.size,
-                                                                     .cache = options.cache,
-                                                                     .values = values_of(targets)});
+    loader = detail::make_owner<batch_loader>(detail::in_order_of_inputs(graph_, data),
+                                              pipeline_options{.batch_size = options.batch_size,
+                                                               .seed = seed(),
+                                                               .shuffle = options.shuffle,
+                                                               .drop_last = true,
+                                                               .augment = options.augment,
+                                                               .prefetch = options.prefetch,
+                                                               .threads = options.loader_threads,
+                                                               .part_first = share.first,
+                                                               .part_size = share.size,
+                                                               .cache = options.cache,
+                                                               .values = values_of(targets)});
     program = engine_->prepare(mode::training, share, targets);
   }
   detail::weight_averager average(*engine_, options.average, options.epochs);
@@ -134,41 +136,34 @@ TYPENET_INLINE std::vector<float> trainer::predict(dataset const& data, int batc
 }
 
 TYPENET_INLINE scores trainer::train_on_batch(std::span<float const> samples, std::span<std::int32_t const> labels) {
-  shape const& result = graph_.shape_of(graph_.result());
-  shape const each{1, result.height, result.width};
-  std::size_t size = labels.size();
-  if (targets_of_labels() == target_kind::pixel_classes) {
-    size /= static_cast<std::size_t>(each.area());
-    require_count("train_on_batch: labels", labels.size(), size, each);
-  }
+  std::size_t const size = samples_of(labels);
   require_count("train_on_batch: samples", samples.size(), size, graph_.output_shape(graph_.nodes[0]));
   return train_on_batch(samples.data(), labels.data(), static_cast<int>(size));
 }
 
 TYPENET_INLINE scores trainer::train_on_batch(std::span<float const> samples, std::span<float const> values) {
-  auto const each = static_cast<std::size_t>(graph_.shape_of(graph_.result()).size());
-  require_count("train_on_batch: values", values.size(), values.size() / each, graph_.shape_of(graph_.result()));
-  require_count("train_on_batch: samples", samples.size(), values.size() / each, graph_.output_shape(graph_.nodes[0]));
-  return train_on(samples.data(), nullptr, values.data(), static_cast<int>(values.size() / each));
+  std::size_t const size = samples_of(values);
+  require_count("train_on_batch: samples", samples.size(), size, graph_.output_shape(graph_.nodes[0]));
+  return train_on(samples.data(), nullptr, values.data(), static_cast<int>(size));
 }
 
 TYPENET_INLINE scores trainer::train_on_batch(float const* images, std::int32_t const* labels, int size) {
-  check_size(size);
-  target_kind const targets = targets_of_labels();
-  if (!takes(engine_->options().loss, targets))
-    detail::refuse<option_error>(
-        {"train_on_batch: this loss compares with values; found one class per sample; pass values, "
-         "or change the loss in compile()"});
-  shape const& result = graph_.shape_of(graph_.result());
-  bool const of_pixels = targets == target_kind::pixel_classes;
-  long long const classes = of_pixels ? result.channels : result.size(), each = of_pixels ? result.area() : 1;
-  for (long long i = 0; i < size * each; ++i)
-    if (labels[i] < (of_pixels ? -1 : 0) || labels[i] >= classes)
-      detail::refuse<data_error>({"train_on_batch: labels must be ", of_pixels ? -1 : 0, " to ", classes - 1,
-                                  "; found ", labels[i], " for ", of_pixels ? "pixel " : "sample ",
-                                  of_pixels ? i % each : i, of_pixels ? detail::message({" of sample ", i / each}) : "",
-                                  "; the last layer must have one ", of_pixels ? "channel" : "unit", " per class"});
+  require_labels(labels, size);
   return train_on(images, labels, nullptr, size);
+}
+
+TYPENET_INLINE scores trainer::train_on_batch(std::vector<batch_input> const& inputs,
+                                              std::span<std::int32_t const> labels) {
+  std::size_t const size = samples_of(labels);
+  auto const all = arranged("train_on_batch", inputs, size);
+  require_labels(labels.data(), static_cast<int>(size));
+  return train_on(all[0], labels.data(), nullptr, static_cast<int>(size), all.data() + 1);
+}
+
+TYPENET_INLINE scores trainer::train_on_batch(std::vector<batch_input> const& inputs, std::span<float const> values) {
+  std::size_t const size = samples_of(values);
+  auto const all = arranged("train_on_batch", inputs, size);
+  return train_on(all[0], nullptr, values.data(), static_cast<int>(size), all.data() + 1);
 }
 
 TYPENET_INLINE void trainer::predict_on_batch(std::span<float const> samples, std::span<float> outputs) {
@@ -179,10 +174,20 @@ TYPENET_INLINE void trainer::predict_on_batch(std::span<float const> samples, st
   predict_on_batch(samples.data(), static_cast<int>(outputs.size() / each), outputs.data());
 }
 
+TYPENET_INLINE void trainer::predict_on_batch(std::vector<batch_input> const& inputs, std::span<float> outputs) {
+  shape const& result = graph_.shape_of(graph_.result());
+  std::size_t const size = outputs.size() / static_cast<std::size_t>(result.size());
+  require_count("predict_on_batch: outputs", outputs.size(), size, result);
+  auto const all = arranged("predict_on_batch", inputs, size);
+  int const program = engine_->prepare(mode::inference, static_cast<int>(size));
+  engine_->run(program, {.images = all[0], .size = static_cast<int>(size), .step = step_, .further = all.data() + 1});
+  engine_->read_result(program, outputs.data());
+}
+
 TYPENET_INLINE void trainer::predict_on_batch(float const* images, int size, float* outputs) {
   check_size(size);
   int const program = engine_->prepare(mode::inference, size);
-  engine_->run(program, {images, nullptr, size, step_, 0});
+  engine_->run(program, {.images = images, .size = size, .step = step_});
   engine_->read_result(program, outputs);
 }
 
@@ -193,8 +198,8 @@ TYPENET_INLINE void trainer::set_learning_rate(double rate) {
   if (run_) run_->learning_rate = rate;
 }
 
-TYPENET_INLINE scores trainer::train_on(float const* samples, std::int32_t const* labels, float const* values,
-                                        int size) {
+TYPENET_INLINE scores trainer::train_on(float const* samples, std::int32_t const* labels, float const* values, int size,
+                                        float const* const* further) {
   batch_part const share = engine_->share_of(size);
   target_kind const targets = values ? target_kind::values : targets_of_labels();
   if (engine_->processes()) engine_->processes()->before_batch(size, learning_rate_, step_, targets);
@@ -211,6 +216,7 @@ TYPENET_INLINE scores trainer::train_on(float const* samples, std::int32_t const
                          .step = step_++,
                          .learning_rate = learning_rate_,
                          .values = values ? values + share.first * outputs : nullptr,
+                         .further = further_from(further, share.first).data(),
                          .labelled = labelled});
   batch_metrics const m = by_sample(engine_->metrics(program), labelled, size);
   if (!detail::isfinite(m.loss))
@@ -218,6 +224,71 @@ TYPENET_INLINE scores trainer::train_on(float const* samples, std::int32_t const
                                     ", with learning rate ", learning_rate_,
                                     detail::advice_on_bad_loss(samples, picture * size, values, outputs * size)});
   return mean_scores(m.loss, m.correct, size, has_acc(targets));
+}
+
+TYPENET_INLINE std::size_t trainer::samples_of(std::span<std::int32_t const> labels) const {
+  if (targets_of_labels() != target_kind::pixel_classes) return labels.size();
+  shape const& result = graph_.shape_of(graph_.result());
+  shape const each{1, result.height, result.width};
+  std::size_t const size = labels.size() / static_cast<std::size_t>(each.area());
+  require_count("train_on_batch: labels", labels.size(), size, each);
+  return size;
+}
+
+TYPENET_INLINE std::size_t trainer::samples_of(std::span<float const> values) const {
+  shape const& each = graph_.shape_of(graph_.result());
+  std::size_t const size = values.size() / static_cast<std::size_t>(each.size());
+  require_count("train_on_batch: values", values.size(), size, each);
+  return size;
+}
+
+TYPENET_INLINE void trainer::require_labels(std::int32_t const* labels, int size) const {
+  check_size(size);
+  target_kind const targets = targets_of_labels();
+  if (!takes(engine_->options().loss, targets))
+    detail::refuse<option_error>(
+        {"train_on_batch: this loss compares with values; found one class per sample; pass values, "
+         "or change the loss in compile()"});
+  shape const& result = graph_.shape_of(graph_.result());
+  bool const of_pixels = targets == target_kind::pixel_classes;
+  long long const classes = of_pixels ? result.channels : result.size(), each = of_pixels ? result.area() : 1;
+  for (long long i = 0; i < size * each; ++i)
+    if (labels[i] < (of_pixels ? -1 : 0) || labels[i] >= classes)
+      detail::refuse<data_error>({"train_on_batch: labels must be ", of_pixels ? -1 : 0, " to ", classes - 1,
+                                  "; found ", labels[i], " for ", of_pixels ? "pixel " : "sample ",
+                                  of_pixels ? i % each : i, of_pixels ? detail::message({" of sample ", i / each}) : "",
+                                  "; the last layer must have one ", of_pixels ? "channel" : "unit", " per class"});
+}
+
+TYPENET_INLINE std::vector<float const*> trainer::arranged(char const* what, std::vector<batch_input> const& inputs,
+                                                           std::size_t size) const {
+  std::vector<float const*> all;
+  for (int n = 0; n < graph_.size.nodes; ++n) {
+    if (graph_.nodes[n].kind != op::input) continue;
+    std::string const name = n > 0 ? detail::name_of_input(graph_, n) : "";
+    batch_input const* found = nullptr;
+    int times = 0;
+    for (batch_input const& one : inputs)
+      if (one.name == name) found = &one, ++times;
+    if (times != 1)
+      detail::refuse<data_error>({what, ": each input must be there once; found ", name.empty() ? "the first" : name,
+                                  " ", times, " times; give the inputs by the names of named_input<...>"});
+    require_count(detail::message({what, ": ", name.empty() ? "samples" : name}).c_str(), found->numbers.size(), size,
+                  graph_.output_shape(graph_.nodes[n]));
+    all.push_back(found->numbers.data());
+  }
+  if (inputs.size() != all.size())
+    detail::refuse<data_error>({what, ": the network takes ", static_cast<long long>(all.size()), " inputs; found ",
+                                static_cast<long long>(inputs.size()), "; leave out those of other names"});
+  return all;
+}
+
+TYPENET_INLINE std::vector<float const*> trainer::further_from(float const* const* all, int first) const {
+  std::vector<float const*> from;
+  for (int n = 1; all && n < graph_.size.nodes; ++n)
+    if (is_further_input(graph_, n))
+      from.push_back(all[from.size()] + first * graph_.output_shape(graph_.nodes[n]).size());
+  return from;
 }
 
 TYPENET_INLINE std::unique_ptr<dsl::engine> trainer::require(std::unique_ptr<dsl::engine> e) {
@@ -356,7 +427,14 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, std:
     check_rate(run);
     bool const last = run.interrupted != 0;  // its loss proves the state before it
     batch const& b = loader ? *loader->next() : resident;
-    engine_->run(program, {b.images, b.labels, b.size, step_++, run.learning_rate, b.values, b.labelled});
+    engine_->run(program, {.images = b.images,
+                           .labels = b.labels,
+                           .size = b.size,
+                           .step = step_++,
+                           .learning_rate = run.learning_rate,
+                           .values = b.values,
+                           .further = b.further,
+                           .labelled = b.labelled});
     batch_metrics const m = by_sample(metrics(program, &run), b.labelled, options.batch_size);
     if (!detail::isfinite(m.loss)) {
       if (ends_for_bad_loss(run)) return false;
@@ -397,7 +475,8 @@ void trainer::for_each_batch(dataset const& data, int batch_size, mode m, target
   detail::option_check{"batch_size"}.need(batch_size >= 1, "it must be 1 or more", batch_size, "try 64");
   if (batch_size > data.size) batch_size = static_cast<int>(data.size);
   int const values = values_of(targets);
-  batch_loader loader(data, {.batch_size = batch_size, .shuffle = false, .values = values});
+  batch_loader loader(detail::in_order_of_inputs(graph_, data),
+                      {.batch_size = batch_size, .shuffle = false, .values = values});
   loader.start(0);
   while (batch const* b = loader.next()) {
     // every process predicts for itself
@@ -408,6 +487,7 @@ void trainer::for_each_batch(dataset const& data, int batch_size, mode m, target
                            .size = share.size,
                            .step = step_,
                            .values = b->values ? b->values + std::int64_t{share.first} * values : nullptr,
+                           .further = further_from(b->further, share.first).data(),
                            .labelled = b->labelled});
     if (!f(program, *b)) return;
   }

@@ -85,6 +85,7 @@ class engine : public dsl::engine {
     if (p.plan.labels >= 0 && batch.size > 0 && !(has_values ? batch.values != nullptr : batch.labels != nullptr))
       detail::refuse<option_error>(
           {"batch: it must have ", has_values ? "values" : "labels", "; only inference runs without them"});
+    if (!batch.further && batch.size > 0 && further_inputs(graph_, graph_.size.nodes) > 0) refuse_without_inputs();
     p.batch = batch;
     bool const trains = p.plan.options.mode == mode::training;
     if (trains) ++parameters_version_;  // running statistics change before the update, and a step in between may throw
@@ -227,6 +228,10 @@ class engine : public dsl::engine {
   host::crew* crew() const { return crew_.get(); }
 
  private:
+  [[gnu::cold, noreturn]] void refuse_without_inputs() const {
+    detail::refuse<option_error>({"batch: the network has ", further_inputs(graph_, graph_.size.nodes),
+                                  " further inputs, by named_input<...>; found none of them; give each its numbers"});
+  }
   program& program_of(int which) const {
     if (which < 0 || which >= programs_.size())
       detail::refuse<option_error>({"engine: this program does not exist; call prepare() first"});

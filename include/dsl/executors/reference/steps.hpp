@@ -75,7 +75,9 @@ class steps : public host::engine<T> {
  private:
   [[gnu::cold]] void load(program& p, bound_step const& b) {
     sample_range const part = p.plan.samples_of(*b.step);
-    if (float const* from = p.batch.images; from && b.to.data) {
+    bool const is_first = !b.node;
+    if (float const* from = is_first ? p.batch.images : p.batch.further[further_inputs(this->graph_, b.step->node)];
+        from && b.to.data) {
       from += part.first * b.to.shape.size();
       for_each_channel(b.to, [&](int n, int c) {
         auto const to = b.to.pixels(n, c);

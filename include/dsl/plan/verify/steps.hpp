@@ -8,6 +8,7 @@ namespace dsl::detail::checking {
 /// Checks which steps there are and which operands each has, from the graph alone:
 ///   load             -> input, labels, or one of them
 ///   forward          inputs, parameters, a cancelled bias before batch_norm -> statistics or argmax, output
+///   load             -> input, labels, or one of them; a further input
 ///   copy_forward     input -> its slice of the output
 ///   loss             result, labels -> metrics, gradient
 ///   backward         input and output as the derivative needs them, statistics, gamma, beta, their gradients,
@@ -121,7 +122,8 @@ class step_checker {
     bool const of_no_node =
         s.what == action::load || s.what == action::all_reduce || s.what == action::measure || s.what == action::update;
     bool const computes_a_node = !of_no_node && s.what != action::loss;
-    bool const right = of_no_node ? s.node == -1 : is_node(s.node);
+    bool const of_further_input = s.what == action::load && is_node(s.node) && is_further_input(g_, s.node);
+    bool const right = of_no_node ? s.node == -1 || of_further_input : is_node(s.node);
     op const kind = right && computes_a_node ? g_.nodes[s.node].kind : op::input;
     bool const alone = computes_a_node || (s.batch_norm < 0 && s.activation < 0);
     return (right && s.kind == kind && alone) || breaks(plan_rule::steps_fit_their_node, s.node);
@@ -150,6 +152,8 @@ class step_checker {
   }
 
   [[gnu::cold]] constexpr bool load(step const& s) {
+    if (s.node >= 0)
+      return once(now_->nodes[s.node].forward, s.node) && memory_.write_activation(g_.nodes[s.node].output);
     bool const with_pictures = s.operands > 0 && p_.operands[s.first_operand].what == content::activation;
     bool const with_labels = s.operands > (with_pictures ? 1 : 0);
     if ((with_pictures && now_->batch.pictures) || (with_labels && now_->batch.labels) || s.operands == 0)

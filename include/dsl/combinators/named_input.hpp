@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/combinators/named.hpp>
+#include <dsl/layers/image.hpp>
+
+namespace dsl {
+
+/// Another input of each sample, beside the one that the network begins with, by its name in the data set. It stands
+/// where a branch begins, and leaves what comes in to the other branches:
+///   concat<sequential<conv_module<32, 3, 3>, global_avg_pool2d>,
+///          sequential<named_input<"weather", features<5>>, dense<16>, relu>>
+template <label Name, class Input>
+struct named_input {
+  static_assert(network_input<Input>, "named_input: it takes a name and image<...> or features<...>");
+
+  static constexpr value lower(builder& b, value) {
+    b.name_layer({own.text, own.size});
+    return Input::lower(b);
+  }
+
+ private:
+  static constexpr auto own = Name;
+};
+
+}  // namespace dsl
