@@ -367,7 +367,7 @@ TEST_CASE("onnx: what can't be a file is a typed error, and leaves the file that
   test::temporary_directory const here;
   std::ofstream(here / "x") << "before";
 
-  using own = network<image<2, 3, 3>, relu, sequential<relu, elementwise<test::softplus>>, conv2d<1, 1>>;
+  using own = network<image<2, 3, 3>, relu, sequential<relu, elementwise<test::own_softplus>>, conv2d<1, 1>>;
   trainer custom = drawn_trainer<own>();
   std::string const said = refused<onnx_error>(custom.engine(), {}, here / "x");
   CHECK(

@@ -154,8 +154,8 @@ std::vector<example> examples() {
        {"custom", makes::any_shape, 1, false, false, false, false, never, no},
        own_loops()},
   };
-  char const* const words[] = {"relu", "leaky_relu", "elu",          "sigmoid",   "tanh",
-                               "silu", "relu6",      "hard_sigmoid", "hard_swish"};
+  char const* const words[] = {"relu",         "leaky_relu", "elu",  "sigmoid",   "tanh", "silu",    "relu6",
+                               "hard_sigmoid", "hard_swish", "gelu", "gelu_tanh", "mish", "softplus"};
   for (int f = 0; f < static_cast<int>(std::size(words)); ++f)
     all.push_back({{.kind = op::activation, .function = static_cast<function>(f), .rate = 0.3},
                    {s},

@@ -113,6 +113,10 @@ static_assert(is_elementwise<dsl::silu, dsl::function::silu>);
 static_assert(is_elementwise<dsl::relu6, dsl::function::relu6>);
 static_assert(is_elementwise<dsl::hard_sigmoid, dsl::function::hard_sigmoid>);
 static_assert(is_elementwise<dsl::hard_swish, dsl::function::hard_swish>);
+static_assert(is_elementwise<dsl::gelu, dsl::function::gelu>);
+static_assert(is_elementwise<dsl::gelu_tanh, dsl::function::gelu_tanh>);
+static_assert(is_elementwise<dsl::mish, dsl::function::mish>);
+static_assert(is_elementwise<dsl::softplus, dsl::function::softplus>);
 static_assert(test::last(on<3, 4, 5, dsl::leaky_relu<0.1>>::view(), op::activation).rate == 0.1);
 static_assert(test::last(on<3, 4, 5, dsl::leaky_relu<>>::view(), op::activation).rate == 0.3);  // Keras's
 

@@ -332,6 +332,7 @@ void check_elementwise() {
   agree_behind<C, leaky_relu<>, elu<>, sigmoid, conv2d<3, 3>>();
   agree_behind<C, dsl::tanh, silu, conv2d<C, 1>>();
   agree_behind<C, relu6, conv2d<C, 1>, hard_sigmoid, conv2d<C, 3>, hard_swish, conv2d<3, 1>>();
+  agree_behind<C, gelu, conv2d<C, 1>, gelu_tanh, conv2d<C, 3>, mish, conv2d<C, 1>, softplus, conv2d<3, 1>>();
   agree_behind<C, add<silu, dsl::tanh, identity>, conv2d<4, 3>>();
   agree_behind<C, elementwise<bump>, conv2d<4, 3>>();
   agree_behind<C, dropout<0.3>, conv2d<C, 3>, dropout<0.5>>();

@@ -164,6 +164,7 @@ class onnx_interpreter {
         return std::fmin(most, std::fmax(least, v));
       });
     if (type == "Tanh") return each([](double v) { return std::tanh(v); });
+    if (type == "Erf") return each([](double v) { return std::erf(v); });
     if (type == "Softplus") return each([](double v) { return std::log(std::exp(v) + 1); });
     if (type == "Identity") return x;
     if (type == "Flatten") {
@@ -179,8 +180,9 @@ class onnx_interpreter {
       onnx_tensor y = x;
       require(type == "Sum" || in.size() == 2, type);
       for (std::size_t k = 1; k < in.size(); ++k) {
-        require(in[k]->dims == x.dims, type + " of different shapes");
-        for (std::size_t i = 0; i < y.values.size(); ++i) y.values[i] += in[k]->values[i];
+        bool const one = in[k]->dims.empty();  // a number for all
+        require(one || in[k]->dims == x.dims, type + " of different shapes");
+        for (std::size_t i = 0; i < y.values.size(); ++i) y.values[i] += in[k]->values[one ? 0 : i];
       }
       return y;
     }

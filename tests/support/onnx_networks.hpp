@@ -11,7 +11,7 @@
 
 namespace dsl::test {
 
-struct softplus {
+struct own_softplus {
   static constexpr char const* name = "softplus";
   template <class T>
   static T value(T x) {
@@ -64,7 +64,11 @@ void for_each_onnx_network(F f) {
   f.template operator()<network<picture, relu6, conv2d<4, 1>, relu6>>("relu6");
   f.template operator()<network<picture, hard_sigmoid, flatten, hard_sigmoid>>("hard_sigmoid");
   f.template operator()<network<picture, hard_swish, flatten, hard_swish>>("hard_swish");
-  f.template operator()<network<picture, elementwise<softplus>>>("elementwise");
+  f.template operator()<network<picture, gelu, flatten, gelu>>("gelu");
+  f.template operator()<network<picture, gelu_tanh>>("gelu_tanh");
+  f.template operator()<network<picture, mish, flatten, mish>>("mish");
+  f.template operator()<network<picture, softplus>>("softplus");
+  f.template operator()<network<picture, elementwise<own_softplus>>>("elementwise");
 
   f.template operator()<network<picture, max_pool2d<2>>>("max_pool2d");
   f.template operator()<network<picture, max_pool2d<3, 2>, max_pool2d<2, 1>>>("max_pool2d_strided");

@@ -16,6 +16,10 @@ inline float exp(float x) { return __builtin_expf(x); }
 inline double exp(double x) { return __builtin_exp(x); }
 inline float expm1(float x) { return __builtin_expm1f(x); }
 inline double expm1(double x) { return __builtin_expm1(x); }
+inline float erfc(float x) { return __builtin_erfcf(x); }
+inline double erfc(double x) { return __builtin_erfc(x); }
+inline float log1p(float x) { return __builtin_log1pf(x); }
+inline double log1p(double x) { return __builtin_log1p(x); }
 inline float log(float x) { return __builtin_logf(x); }
 inline double log(double x) { return __builtin_log(x); }
 inline float tanh(float x) { return __builtin_tanhf(x); }

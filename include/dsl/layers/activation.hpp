@@ -39,5 +39,13 @@ struct relu6 : detail::activation<function::relu6> {};
 struct hard_sigmoid : detail::activation<function::hard_sigmoid> {};
 /// x relu6(x + 3) / 6
 struct hard_swish : detail::activation<function::hard_swish> {};
+/// x times the share of a normal distribution below x (Hendrycks & Gimpel 2016): PyTorch's nn.GELU
+struct gelu : detail::activation<function::gelu> {};
+/// x sigmoid(1.5958 (x + 0.044715 x^3)), nearly the same: PyTorch's nn.GELU("tanh")
+struct gelu_tanh : detail::activation<function::gelu_tanh> {};
+/// x tanh(log(1 + e^x)) (Misra 2019)
+struct mish : detail::activation<function::mish> {};
+/// log(1 + e^x)
+struct softplus : detail::activation<function::softplus> {};
 
 }  // namespace dsl

@@ -28,8 +28,22 @@ enum class op : unsigned char {
   channel_shuffle,
 };
 
-/// The elementwise functions of op::activation; alpha is the slope of leaky_relu and the scale of elu.
-enum class function : unsigned char { relu, leaky_relu, elu, sigmoid, tanh, silu, relu6, hard_sigmoid, hard_swish };
+/// Elementwise functions of op::activation; alpha is the slope of leaky_relu and the scale of elu.
+enum class function : unsigned char {
+  relu,
+  leaky_relu,
+  elu,
+  sigmoid,
+  tanh,
+  silu,
+  relu6,
+  hard_sigmoid,
+  hard_swish,
+  gelu,
+  gelu_tanh,
+  mish,
+  softplus
+};
 
 /// The role of a parameter in its layer. The last two are batch_norm's running statistics, which no optimizer changes.
 enum class role : unsigned char { kernel, bias, gamma, beta, moving_mean, moving_variance };

@@ -14,6 +14,8 @@ namespace dsl::host::TYPENET_MODE {
 
 /// Arguments for an activation of `count` consecutive vectors; with dy its gradient, where x is the activation's
 /// output, or silu's or hard_swish's input.
+/// An activation of numbers that follow each other, `count` vectors; with dy its gradient, where x is what the
+/// function's row reads: the activation's output or its input.
 struct activation_call {
   dsl::function function = dsl::function::relu;
   float alpha = 0;
@@ -27,8 +29,12 @@ struct activation_call {
 /// y = exp(x) - 1: x = n ln 2 + r with |r| <= ln 2 / 2; exp(r) - 1 by its Taylor series up to r^7, whose remainder is
 /// below 2^-25 r; then times 2^n. x is first clamped to -87 ... 88: below, the result is -1 to a float's last place;
 /// above, it is 1.7e38 or more. A NaN stays NaN.
+/// exp(x) = power (1 + r): x = n ln 2 + r with |r| <= ln 2 / 2, where r becomes exp(r) - 1 by its Taylor series up to
+/// r^7, whose rest is below 2^-25 r; power is 2^n. x is brought to -87 ... 88 first, and a NaN to 0, which has an
+/// integer.
 template <int L>
-[[gnu::always_inline]] inline void exp_minus_1(typename vector<L>::type& y, typename vector<L>::type const& of) {
+[[gnu::always_inline]] inline void exp_parts(typename vector<L>::type& power, typename vector<L>::type& r,
+                                             typename vector<L>::type const& of) {
   using floats = typename vector<L>::type;
   using ints = typename vector<L>::ints;
   floats const none{}, highest = 88.0F - none, lowest = -87.0F - none;
@@ -39,7 +45,7 @@ template <int L>
   floats n = round;
   multiply_add<L>(n, x, per_log);
   n -= round;
-  floats r = x;
+  r = x;
   floats const high = -0.693359375F - none, low = 2.12194440e-4F - none;  // the first has 10 bits, so n high is exact
   multiply_add<L>(r, n, high);
   multiply_add<L>(r, n, low);
@@ -53,8 +59,28 @@ template <int L>
   multiply<L>(square, r, r);
   multiply_add<L>(r, square, series);
   ints const bits = (__builtin_convertvector(n, ints) + 127) << 23;
-  floats const power = reinterpret_cast<floats>(bits);
+  power = reinterpret_cast<floats>(bits);
+}
+
+/// y = exp(x) - 1. Below -87 it is -1 to a float's last place; above 88 it stays at 1.7e38. A NaN stays one.
+template <int L>
+[[gnu::always_inline]] inline void exp_minus_1(typename vector<L>::type& y, typename vector<L>::type const& of) {
+  using floats = typename vector<L>::type;
+  floats const none{};
+  floats power, r;
+  exp_parts<L>(power, r, of);
   y = power - (1.0F - none);
+  multiply_add<L>(y, power, r);
+  y = of != of ? of : y;
+}
+
+/// y = exp(x), of -87 ... 88 as above. A NaN stays one.
+template <int L>
+[[gnu::always_inline]] inline void exponential(typename vector<L>::type& y, typename vector<L>::type const& of) {
+  using floats = typename vector<L>::type;
+  floats power, r;
+  exp_parts<L>(power, r, of);
+  y = power;
   multiply_add<L>(y, power, r);
   y = of != of ? of : y;
 }
@@ -66,6 +92,70 @@ template <int L>
   typename vector<L>::type e;
   exp_minus_1<L>(e, minus);
   y = (1.0F - none) / (e + (2.0F - none));
+}
+
+/// share: of a normal distribution below x; bell: exp(-x^2 / 2). With z = |x| / sqrt(2) and t = 1 / (1 + z / 2) the
+/// share below -|x| is exp(-z^2) t p(t), whose p was fitted to erfc(z) exp(z^2) / (2 t) for z up to 9.5: it is right to
+/// 3e-9 of it. Beyond, where the share is below 1e-40, it is at most 1e-38.
+template <int L>
+[[gnu::always_inline]] inline void normal_distribution(typename vector<L>::type& share, typename vector<L>::type& bell,
+                                                       typename vector<L>::type const& x) {
+  using floats = typename vector<L>::type;
+  floats const none{}, one = 1.0F - none, root = 0.353553391F - none, half = -0.5F - none;
+  floats const magnitude = x < none ? -x : x;
+  floats sum = one, square, exponent;
+  multiply_add<L>(sum, magnitude, root);
+  floats const t = one / sum;
+  constexpr float p[] = {0.0171523158F, -0.091159496F, 0.179323874F, -0.127650088F, -0.0274200622F, 0.0281650022F,
+                         0.0229749148F, 0.0940554575F, 0.12236603F,  0.141148774F,  0.141043278F};
+  floats tail = p[0] - none;
+#pragma GCC unroll 10
+  for (int i = 1; i <= 10; ++i) {
+    sum = p[i] - none;
+    multiply_add<L>(sum, tail, t);
+    tail = sum;
+  }
+  multiply<L>(square, x, x);
+  multiply<L>(exponent, square, half);
+  exponential<L>(bell, exponent);
+  multiply<L>(sum, tail, t);
+  multiply<L>(tail, sum, bell);
+  share = x < none ? tail : one - tail;
+}
+
+/// y = log(1 + exp(x)) = max(x, 0) + 2 atanh(e / (2 + e)) with e = exp(-|x|), by the series of atanh up to s^15, whose
+/// rest is below 2^-25 of it since s <= 1/3.
+template <int L>
+[[gnu::always_inline]] inline void soft_ramp(typename vector<L>::type& y, typename vector<L>::type const& x) {
+  using floats = typename vector<L>::type;
+  floats const none{}, two = 2.0F - none;
+  floats const minus = x < none ? x : -x;
+  floats e, square, sum;
+  exponential<L>(e, minus);
+  floats const s = e / (e + two);
+  multiply<L>(square, s, s);
+  floats series = 2.0F / 15 - none;
+#pragma GCC unroll 6
+  for (int i = 13; i > 1; i -= 2) {
+    sum = 2.0F / static_cast<float>(i) - none;
+    multiply_add<L>(sum, series, square);
+    series = sum;
+  }
+  multiply<L>(sum, series, square);  // 2 atanh(s) / s - 2
+  y = x > none ? x : none;
+  multiply_add<L>(y, s, two);
+  multiply_add<L>(y, s, sum);
+}
+
+/// v = 2 sqrt(2 / pi) (x + 0.044715 x^3)
+template <int L>
+[[gnu::always_inline]] inline void gelu_argument(typename vector<L>::type& v, typename vector<L>::type const& x) {
+  using floats = typename vector<L>::type;
+  floats const none{}, scale = 1.59576912F - none, cubic = 0.0713548163F - none;
+  floats square, factor = scale;
+  multiply<L>(square, x, x);
+  multiply_add<L>(factor, square, cubic);
+  multiply<L>(v, x, factor);
 }
 
 template <int L>
@@ -127,6 +217,24 @@ struct activation {
       hard_logistic(x, e);
       multiply<L>(y, x, e);
       y = x < none - 3.0F ? none : y;
+    } else if (f == dsl::function::gelu) {
+      floats share;
+      normal_distribution<L>(share, e, x);
+      multiply<L>(y, x, share);
+      y = x < none - 14.0F ? none : y;
+    } else if (f == dsl::function::gelu_tanh) {
+      floats argument;
+      gelu_argument<L>(argument, x);
+      logistic<L>(e, argument);
+      multiply<L>(y, x, e);
+      y = x < none - 14.0F ? none : y;
+    } else if (f == dsl::function::mish) {
+      floats part, rest;
+      tanh_of_soft_ramp(x, part, rest);
+      multiply<L>(y, x, part);
+      y = x < none - 88.0F ? none : y;
+    } else if (f == dsl::function::softplus) {
+      soft_ramp<L>(y, x);
     } else {
       y = x;
       clamp_below<L>(y);
@@ -144,7 +252,22 @@ struct activation {
     up_to_6(sum, y);
     y = y / six;
   }
+  /// part = tanh(log(1 + e^x)) = w / (w + 2) with w = e^x (e^x + 2), and rest, its derivative: 4 e^x (1 + e^x) / (w +
+  /// 2)^2. Beyond 20 they are 1 and nearly 0.
+  [[gnu::always_inline]] static inline void tanh_of_soft_ramp(floats const& x, floats& part, floats& rest) {
+    floats const none{}, one = 1.0F - none, two = 2.0F - none, most = 20.0F - none;
+    floats const held = x > most ? most : x;
+    floats e, w, twice;
+    exponential<L>(e, held);
+    floats const sum = e + two, next = e + one, four = e + e + e + e;
+    multiply<L>(w, e, sum);
+    floats const below = w + two;
+    part = w / below;
+    multiply<L>(twice, four, next);
+    rest = twice / below / below;
+  }
   /// The derivative at the output x; silu's and hard_swish's at their input.
+  /// The slope where the function's row reads x.
   [[gnu::always_inline]] static inline void derivative(dsl::function f, floats const& alpha, floats const& x,
                                                        floats& slope) {
     floats const none{}, one = 1.0F - none, minus = -x;
@@ -177,6 +300,38 @@ struct activation {
       multiply_add<L>(slope, x, third);
       slope = x > three ? one : slope;
       slope = x < -three ? none : slope;
+    } else if (f == dsl::function::gelu) {
+      floats share, bell, height, limit = 14.0F - none;
+      normal_distribution<L>(share, bell, x);
+      height = 0.398942280F - none;
+      multiply<L>(slope, bell, height);
+      multiply<L>(height, x, slope);
+      slope = height + share;
+      slope = x > limit ? one : slope;
+      slope = x < -limit ? none : slope;
+    } else if (f == dsl::function::gelu_tanh) {
+      floats v, s, square, product, limit = 14.0F - none;
+      gelu_argument<L>(v, x);
+      logistic<L>(s, v);
+      floats const rest = one - s, cubic = 0.214064449F - none;
+      floats inner = 1.59576912F - none;
+      multiply<L>(square, x, x);
+      multiply_add<L>(inner, square, cubic);
+      multiply<L>(product, x, inner);
+      multiply<L>(inner, product, rest);
+      slope = s;
+      multiply_add<L>(slope, s, inner);
+      slope = x > limit ? one : slope;
+      slope = x < -limit ? none : slope;
+    } else if (f == dsl::function::mish) {
+      floats part, rest, most = 20.0F - none;
+      tanh_of_soft_ramp(x, part, rest);
+      slope = part;
+      multiply_add<L>(slope, x, rest);
+      slope = x > most ? one : slope;
+      slope = x < none - 88.0F ? none : slope;
+    } else if (f == dsl::function::softplus) {
+      logistic<L>(slope, x);
     } else {
       slope = x > none ? one : none;
     }

@@ -57,6 +57,8 @@ class onnx_writer {
   [[gnu::cold]] void write_batch_norm();
 
   [[gnu::cold]] void write_activation();
+  /// Appends a product with a number that is the same for every input, and returns its name.
+  [[gnu::cold]] std::string multiplied(std::string const& x, char const* name, float by, int rank);
 
   [[gnu::cold]] void write_pool(char const* type);
 

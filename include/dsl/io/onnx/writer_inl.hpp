@@ -114,7 +114,32 @@ TYPENET_INLINE void onnx_writer::write_activation() {
       return;
     }
     case function::hard_swish: append("HardSwish", {x}, rank); return;
+    case function::gelu: {  // no operator of its own before opset 20
+      std::string const scaled = multiplied(x, "root_of_half", 0.70710678F, rank);
+      std::string const share = append("Erf", {scaled}, rank).output(0);
+      std::string const sum = append("Add", {share, number("one", 1.0F)}, rank).output(0);
+      multiplied(append("Mul", {x, sum}, rank).output(0), "half", 0.5F, rank);
+      return;
+    }
+    case function::gelu_tanh: {
+      std::string const square = append("Mul", {x, x}, rank).output(0);
+      std::string const cubic = multiplied(square, "cubic", 0.07135482F, rank);
+      std::string const factor = append("Add", {cubic, number("linear", 1.5957691F)}, rank).output(0);
+      std::string const share = append("Sigmoid", {append("Mul", {x, factor}, rank).output(0)}, rank).output(0);
+      append("Mul", {x, share}, rank);
+      return;
+    }
+    case function::mish: {  // none before opset 18
+      std::string const ramp = append("Softplus", {x}, rank).output(0);
+      append("Mul", {x, append("Tanh", {ramp}, rank).output(0)}, rank);
+      return;
+    }
+    case function::softplus: append("Softplus", {x}, rank); return;
   }
+}
+
+TYPENET_INLINE std::string onnx_writer::multiplied(std::string const& x, char const* name, float by, int rank) {
+  return append("Mul", {x, number(name, by)}, rank).output(0);
 }
 
 TYPENET_INLINE void onnx_writer::write_pool(char const* type) {

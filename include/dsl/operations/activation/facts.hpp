@@ -26,6 +26,10 @@ inline constexpr row activations[] = {
     activation("relu6", values::output),
     activation("hard_sigmoid", values::output),
     activation("hard_swish", values::first_input),
+    activation("gelu", values::first_input),
+    activation("gelu_tanh", values::first_input),
+    activation("mish", values::first_input),
+    activation("softplus", values::first_input),
 };
 
 }  // namespace dsl::operations

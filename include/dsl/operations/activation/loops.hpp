@@ -20,6 +20,34 @@ T slope_inside(T y, T most, T slope) {
   return y > 0 && y < most ? slope : T(0);
 }
 
+inline constexpr double half_root = 0.70710678118654752440;  // sqrt(1 / 2)
+inline constexpr double gelu_scale = 1.5957691216057307118;  // 2 sqrt(2 / pi)
+inline constexpr double gelu_cubic = 0.044715;
+inline constexpr double bell_height = 0.39894228040143267794;  // 1 / sqrt(2 pi)
+
+/// The share of a normal distribution below x.
+template <class T>
+T normal_share(T x) {
+  return T(0.5) * detail::erfc(-x * static_cast<T>(half_root));
+}
+
+/// log(1 + e^x), which does not overflow.
+template <class T>
+T soft_ramp(T x) {
+  return (x > 0 ? x : T(0)) + detail::log1p(detail::exp(x > 0 ? -x : x));
+}
+
+template <class T>
+T logistic(T x) {
+  return T(1) / (T(1) + detail::exp(-x));
+}
+
+/// What gelu_tanh takes the logistic function of: 2 sqrt(2 / pi) (x + 0.044715 x^3).
+template <class T>
+T gelu_argument(T x) {
+  return static_cast<T>(gelu_scale) * (x + static_cast<T>(gelu_cubic) * x * x * x);
+}
+
 template <class T>
 T apply(function f, T x, T alpha) {
   switch (f) {
@@ -32,11 +60,16 @@ T apply(function f, T x, T alpha) {
     case function::relu6: return up_to_6(x);
     case function::hard_sigmoid: return up_to_6(x + T(3)) / T(6);
     case function::hard_swish: return x < -3 ? T(0) : x * (up_to_6(x + T(3)) / T(6));
+    case function::gelu: return x * normal_share(x);
+    case function::gelu_tanh: return x * logistic(gelu_argument(x));
+    case function::mish: return x * detail::tanh(soft_ramp(x));
+    case function::softplus: return soft_ramp(x);
   }
   return x;
 }
 
 /// Returns the derivative at the output y; silu's and hard_swish's at the input x.
+/// The derivative where the output was y, or the input x where the function's row says that it is from the input.
 template <class T>
 T derivative(function f, T x, T y, T alpha) {
   switch (f) {
@@ -52,6 +85,16 @@ T derivative(function f, T x, T y, T alpha) {
     case function::relu6: return slope_inside(y, T(6), T(1));
     case function::hard_sigmoid: return slope_inside(y, T(1), T(1) / T(6));
     case function::hard_swish: return x < -3 ? T(0) : x > 3 ? T(1) : x / T(3) + T(0.5);
+    case function::gelu: return normal_share(x) + x * static_cast<T>(bell_height) * detail::exp(x * x * T(-0.5));
+    case function::gelu_tanh: {
+      T const s = logistic(gelu_argument(x));
+      return s + x * s * (T(1) - s) * static_cast<T>(gelu_scale) * (T(1) + static_cast<T>(3 * gelu_cubic) * x * x);
+    }
+    case function::mish: {
+      T const t = detail::tanh(soft_ramp(x));
+      return t + x * (T(1) - t * t) * logistic(x);
+    }
+    case function::softplus: return logistic(x);
   }
   return T(1);
 }
@@ -66,7 +109,7 @@ template <class T>
   });
 }
 
-/// x is the activation's output, or silu's or hard_swish's input; dx may be dy.
+/// x is what the function's row reads: the activation's output or its input. dx may be dy.
 template <class T>
 [[gnu::cold]] void activation_backward(view<T const> const& x, view<T const> const& dy, view<T> const& dx, function f,
                                        T alpha, bool accumulate) {
