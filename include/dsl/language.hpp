@@ -13,6 +13,7 @@
 #include <dsl/layers/conv2d.hpp>
 #include <dsl/layers/batch_norm.hpp>
 #include <dsl/layers/layer_norm.hpp>
+#include <dsl/layers/channel_scale.hpp>
 #include <dsl/layers/activation.hpp>
 #include <dsl/layers/pool2d.hpp>
 #include <dsl/layers/upsample2d.hpp>

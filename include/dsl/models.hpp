@@ -14,3 +14,4 @@
 #include <dsl/models/mnasnet.hpp>
 #include <dsl/models/efficientnet.hpp>
 #include <dsl/models/regnet.hpp>
+#include <dsl/models/convnext.hpp>

@@ -24,7 +24,7 @@ except ImportError as missing:
 
 # The large ones take the same layers.
 QUICK = ("squeezenet1_0,googlenet,inception_v3,resnet18,resnet50,resnext50_32x4d,densenet121,mobilenet_v2,"
-         "mobilenet_v3_small,shufflenet_v2_x0_5,mnasnet0_5,efficientnet_b0,efficientnet_v2_s,regnet_y_400mf,regnet_x_400mf")
+         "mobilenet_v3_small,shufflenet_v2_x0_5,mnasnet0_5,efficientnet_b0,efficientnet_v2_s,regnet_y_400mf,regnet_x_400mf,convnext_tiny")
 SIZES = {"inception_v3": 299}
 BOUND = 1e-4
 
@@ -38,6 +38,8 @@ def make(name, pictures):
             value.normal_(0, 0.1)
         elif key.endswith("running_var"):
             value.uniform_(0.5, 1.5)
+        elif key.endswith("layer_scale"):
+            value.uniform_(-0.5, 0.5)  # it starts from 1e-6, which would hide the block
     last = [m for m in model.modules() if isinstance(m, (torch.nn.Linear, torch.nn.Conv2d))][-1]
     with torch.no_grad():
         size = model(pictures).std()

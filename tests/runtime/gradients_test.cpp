@@ -356,6 +356,14 @@ TEST_CASE("gradients: upsample2d", "[gradients]") {
   check_network<image<2, 3, 4>, conv2d<2, 1>, upsample2d<2, bilinear>>({.loss = loss::mean_squared_error});
 }
 
+TEST_CASE("gradients: channel_scale and stochastic_depth", "[gradients]") {
+  alone_in_place_and_in_concat<channel_scale>();
+  alone_in_place_and_in_concat<stochastic_depth<0.3>>();
+  through<residual<conv2d<3, 3>, gelu, channel_scale, stochastic_depth<0.5>>, conv2d<2, 1>>();
+  through<frozen<channel_scale>, mish, channel_scale, softplus, gelu_tanh>();
+  check_network<image<3, 4, 4>, channel_scale, flatten, dense<3>, softmax>();  // nothing before wants a gradient
+}
+
 TEST_CASE("gradients: slices of channels, and their order", "[gradients]") {
   through<channel_slice<1, 2>, conv2d<2, 3>>();
   through<conv2d<6, 1>, channel_shuffle<3>, conv2d<4, 1, groups<2>>>();

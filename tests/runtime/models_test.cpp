@@ -95,6 +95,12 @@ TEST_CASE("models: the number of names, and names from the depth of each model",
   CHECK(has<models::efficientnet_v2_s<>>("features.1.1.block.0.0.weight"));
   CHECK(has<models::efficientnet_v2_s<>>("features.3.3.block.1.1.running_mean"));
   CHECK(has<models::efficientnet_v2_s<>>("features.6.14.block.2.fc1.bias"));
+  CHECK(has<models::convnext_tiny<>>("features.0.1.weight"));
+  CHECK(has<models::convnext_tiny<>>("features.5.8.block.5.bias"));
+  CHECK(has<models::convnext_tiny<>>("features.1.0.layer_scale"));
+  CHECK(has<models::convnext_tiny<>>("features.6.1.weight"));
+  CHECK(has<models::convnext_tiny<>>("classifier.2.weight"));
+  CHECK(names_of<conv2d<3, 1, bias<false>>, channel_scale>() == names{"0.weight", "1.weight"});
   CHECK(has<models::regnet_y_400mf<>>("trunk_output.block1.block1-0.proj.0.weight"));
   CHECK(has<models::regnet_y_400mf<>>("trunk_output.block4.block4-5.f.se.fc2.bias"));
   CHECK(has<models::regnet_x_400mf<>>("trunk_output.block3.block3-6.f.c.1.running_var"));

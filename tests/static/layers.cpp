@@ -196,6 +196,11 @@ static_assert(on<64, 8, 6, dsl::channel_shuffle<4>>::output == shape{64, 8, 6});
 static_assert(on<64, 8, 6, dsl::channel_split<dsl::identity, dsl::conv2d<5, 1>>>::output == shape{37, 8, 6});
 static_assert(on<64, 8, 6, dsl::channel_split<dsl::identity, dsl::conv2d<5, 1>>>::parameter_count == 32 * 5 + 5);
 
+static_assert(on<64, 8, 6, dsl::channel_scale>::output == shape{64, 8, 6});
+static_assert(on<64, 8, 6, dsl::channel_scale>::trainable_parameter_count == 64);
+static_assert(on<64, 8, 6, dsl::stochastic_depth<0.25>>::output == shape{64, 8, 6});
+static_assert(test::last(on<64, 8, 6, dsl::stochastic_depth<0.25>>::view(), op::stochastic_depth).rate == 0.25);
+
 static_assert(on<64, 8, 6, dsl::upsample2d<2>>::output == shape{64, 16, 12});
 static_assert(on<64, 8, 6, dsl::upsample2d<3, dsl::interpolation::bilinear>>::output == shape{64, 24, 18});
 static_assert(on<64, 8, 6, dsl::upsample2d<2>>::parameter_count == 0);

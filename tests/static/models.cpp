@@ -74,6 +74,10 @@ static_assert(parameters_of<models::regnet_x_3_2gf<>> == 15'296'552);
 static_assert(parameters_of<models::regnet_x_8gf<>> == 39'572'648);
 static_assert(parameters_of<models::regnet_x_16gf<>> == 54'278'536);
 static_assert(parameters_of<models::regnet_x_32gf<>> == 107'811'560);
+static_assert(parameters_of<models::convnext_tiny<>> == 28'589'128);
+static_assert(parameters_of<models::convnext_small<>> == 50'223'688);
+static_assert(parameters_of<models::convnext_base<>> == 88'591'464);
+static_assert(parameters_of<models::convnext_large<>> == 197'767'336);
 
 static_assert(network<image<3, 299, 299>, models::inception_v3<>>::trainable_parameter_count == 23'834'568);
 

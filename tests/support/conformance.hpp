@@ -215,6 +215,7 @@ inline double additions(graph_view const& g, int batch) {
       case op::conv2d: all += (d[0] + d[1]) * d[2] * d[3] + pixels; break;
       case op::dense: all += d[0] + d[1] + batch; break;
       case op::batch_norm: all += 4 * pixels; break;  // mean, variance and the two sums of its backward pass
+      case op::channel_scale: all += pixels; break;
       case op::layer_norm: all += 4 * d[0] + pixels; break;
       case op::max_pool2d:
       case op::avg_pool2d: all += 2 * n.window.height * n.window.width; break;
@@ -336,6 +337,9 @@ void check_elementwise() {
   agree_behind<C, add<silu, dsl::tanh, identity>, conv2d<4, 3>>();
   agree_behind<C, elementwise<bump>, conv2d<4, 3>>();
   agree_behind<C, dropout<0.3>, conv2d<C, 3>, dropout<0.5>>();
+  agree_behind<C, channel_scale, conv2d<C, 1>, stochastic_depth<0.4>, conv2d<4, 1>>();
+  agree_behind<C, residual<conv2d<C, 1>, channel_scale, stochastic_depth<0.5>>, conv2d<4, 1>>();
+  agree_behind<C, concat<channel_scale, stochastic_depth<0.3>>, conv2d<4, 1>>();
   agree_behind<C, concat<dropout<0.3>, sequential<dropout<0.6>, conv2d<C, 1>>>, conv2d<4, 1>>();
 }
 template <int C>

@@ -104,6 +104,11 @@ class graph_values {
   int shuffle(int in, int groups) {
     return append({.kind = op::channel_shuffle, .groups = groups}, {in}, shape_of(in));
   }
+  int scale(int in) {
+    parameter(role::gamma, {shape_of(in).channels, 1, 1, 1});
+    return append({.kind = op::channel_scale}, {in}, shape_of(in));
+  }
+  int stochastic_depth(int in) { return append({.kind = op::stochastic_depth, .rate = 0.5}, {in}, shape_of(in)); }
   int multiply(int a, int b) { return append({.kind = op::multiply}, {a, b}, broadcast(shape_of(a), shape_of(b))); }
   int add(std::vector<int> const& in) { return append({.kind = op::add}, in, shape_of(in[0])); }
 
@@ -193,6 +198,7 @@ class random_graph : public graph_values {
     switch (d_.below(everywhere_ ? 11 : 11 + cpu_alone)) {
       case 14: return conv(in, filters(), 3, 1, padding::same, false);
       case 15: return act(norm(conv(in, filters(), 1, 1, padding::same, false)));
+      case 18: return d_.percent(50) ? scale(in) : stochastic_depth(scale(in));
       case 17: {  // split, and joined again
         int const count = shape_of(in).channels, first = count / 2;
         if (count < 2) return layer_norm(in);
@@ -312,7 +318,7 @@ class random_graph : public graph_values {
       random_act(t);
   }
 
-  static constexpr int cpu_alone = 7;  // further choices of layer()
+  static constexpr int cpu_alone = 8;  // further choices of layer()
 
   dice& d_;
   int block_;

@@ -48,7 +48,7 @@ inline number attributes(graph_view const& g, int n) {
   number const h = mix(static_cast<number>(x.kind), static_cast<number>(x.function), x.window.height, x.window.width,
                        x.window.stride, x.window.pad_top, x.window.pad_left, scaled(x.rate), scaled(x.epsilon),
                        scaled(x.momentum), x.groups, x.first_channel);
-  return x.kind == op::dropout ? mix(h, static_cast<number>(n)) : h;
+  return x.kind == op::dropout || x.kind == op::stochastic_depth ? mix(h, static_cast<number>(n)) : h;
 }
 
 /// Computes every result of a sample from all of that sample, and some weights.

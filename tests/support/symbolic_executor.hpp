@@ -244,6 +244,7 @@ class executor {
       }
       case op::activation:
       case op::dropout:
+      case op::stochastic_depth:
         y = elementwise(what, x.values, nullptr, count_of(s, x.shape));
         in_place = true;
         break;
@@ -261,6 +262,10 @@ class executor {
         in_place = true;
         break;
       }
+      case op::channel_scale:
+        y = by_sample(what, {&x.values}, digest(parameter_values()), batch, x.shape.size());
+        in_place = true;
+        break;
       case op::multiply: {
         demand(in.size() == 2);
         operand const& out = p_.operands[step_->first_operand + step_->operands - 1];
@@ -292,7 +297,7 @@ class executor {
   }
   /// Returns where dropout begins to count.
   std::size_t count_of(step const& s, shape const& of) const {
-    return s.kind == op::dropout ? part_.elements_before(of.size()) : uncounted;
+    return s.kind == op::dropout || s.kind == op::stochastic_depth ? part_.elements_before(of.size()) : uncounted;
   }
 
   /// The operand that is a part of the node's output has the input's channels.
@@ -355,6 +360,16 @@ class executor {
         store_tensor(content::gradient, by_sample(what, {&value, &dy}, gamma, batch, tensor_shape(*in).size()), true);
       return;
     }
+    if (s.kind == op::channel_scale) {
+      number const gamma = digest(parameter_values());
+      operand const* const d_gamma = take(content::parameter_gradient);
+      numbers const dy = tensor(content::gradient).values;
+      if (d_gamma)
+        store(*d_gamma, by_batch(what, {&value, &dy}, parameter_count(*d_gamma)), parameter_count(*d_gamma), 1);
+      if (operand const* const in = peek(content::gradient))
+        store_tensor(content::gradient, by_sample(what, {&dy}, gamma, batch, tensor_shape(*in).size()), true);
+      return;
+    }
     if (s.kind == op::max_pool2d) {
       operand const& o = next(content::argmax);
       operand const* dy = peek(content::gradient);
@@ -368,6 +383,7 @@ class executor {
     switch (s.kind) {
       case op::activation: store_tensor(content::gradient, elementwise(what, value, &dy), true); break;
       case op::dropout:
+      case op::stochastic_depth:
         store_tensor(content::gradient, elementwise(what, dy, nullptr, count_of(s, tensor_shape(*in))), true);
         break;
       case op::transfer:

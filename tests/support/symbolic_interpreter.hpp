@@ -90,6 +90,7 @@ class interpreter {
         break;
       }
       case op::activation: y = elementwise(what, *in, nullptr); break;
+      case op::stochastic_depth:
       case op::dropout: y = training_ ? elementwise(what, *in, nullptr, part_.elements_before(size)) : *in; break;
       case op::transfer:
       case op::flatten: y = *in; break;
@@ -101,6 +102,7 @@ class interpreter {
       case op::layer_norm:
         y = by_sample(what, {in}, mix(digest(parameter(k)), digest(parameter(k + 1))), batch_, size);
         break;
+      case op::channel_scale: y = by_sample(what, {in}, digest(parameter(k)), batch_, size); break;
       case op::multiply: y = by_sample(what, {in, &value(g_.input(x, 1))}, 0, batch_, size); break;
       case op::concat:
         for (int s = 0; s < batch_; ++s)
@@ -169,6 +171,7 @@ class interpreter {
         return contribute(
             in, elementwise(what, contains(facts_of(x).reads[0], operations::values::first_input) ? v : value(x.output),
                             &dy));
+      case op::stochastic_depth:
       case op::dropout: return contribute(in, elementwise(what, dy, nullptr, part_.elements_before(size)));
       case op::transfer:
       case op::flatten: return contribute(in, dy);
@@ -202,6 +205,9 @@ class interpreter {
         add(gradient(k), by_batch(what, {&v, &dy}, g_.parameters[k].count()));
         add(gradient(k + 1), by_batch(mix(what, 1), {&v, &dy}, g_.parameters[k].count()));
         return contribute(in, by_sample(what, {&v, &dy}, digest(parameter(k)), batch_, size));
+      case op::channel_scale:
+        add(gradient(k), by_batch(what, {&v, &dy}, g_.parameters[k].count()));
+        return contribute(in, by_sample(what, {&dy}, digest(parameter(k)), batch_, size));
       case op::multiply:
         for (int i = 0; i < 2; ++i)
           contribute(g_.input(x, i), by_sample(mix(what, static_cast<number>(i)), {&value(g_.input(x, 1 - i)), &dy}, 0,

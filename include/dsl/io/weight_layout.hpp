@@ -44,9 +44,10 @@ class weight_layout {
     parameter const& p = graph_.parameters[k];
     node const& n = graph_.nodes[p.node];
     order const inputs = keras() && p.role != role::bias ? order_of(graph_.input(n)) : order{};
-    if (!keras() || (p.rank == 1 && inputs.empty())) {
+    bool const by_channel = p.rank == 1 || p.rank == 3;
+    if (!keras() || (by_channel && inputs.empty())) {
       for (long long i = 0; i < p.count(); ++i) f(i, i);
-    } else if (p.rank == 1) {
+    } else if (by_channel) {
       for (int c = 0; c < p.dims[0]; ++c) f(c, inputs[static_cast<std::size_t>(c)]);
     } else {
       long long here = 0;

@@ -70,6 +70,8 @@ class torch_tree {
   /// is the model itself. A name is appended to the next outer name, whatever lies between, and a single layer that has
   /// been given a name adds nothing.
   [[gnu::cold]] std::string path(int s) const;
+  /// Whether a scope is the one layer of a named<>.
+  [[gnu::cold]] bool has_its_name_alone(int s) const;
 
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }

@@ -33,6 +33,7 @@ TYPENET_INLINE std::string keras_class(graph_view const& g, node const& n) {
     case op::batch_norm: return "batch_normalization";
     case op::dense: return "dense";
     case op::layer_norm: return "layer_normalization";
+    case op::channel_scale: return "layer_scale";
     default: return "layer";
   }
 }
@@ -62,6 +63,11 @@ TYPENET_INLINE std::string torch_tree::path(int s) const {
   return path(parent) + list + std::to_string(graph_.scopes[s].index) + ".";
 }
 
+TYPENET_INLINE bool torch_tree::has_its_name_alone(int s) const {
+  int const parent = s > 0 ? graph_.scopes[s].parent : 0;
+  return parent > 0 && graph_.scopes[parent].is_named && children_[at(parent)] == 1;
+}
+
 TYPENET_INLINE int torch_tree::name_around(int s) const {
   while (s > 0 && !graph_.scopes[s].is_named && !graph_.scopes[graph_.scopes[s].parent].numbers_children)
     s = graph_.scopes[s].parent;
@@ -89,8 +95,13 @@ TYPENET_INLINE std::vector<std::string> weight_names(graph_view const& g, weight
     } else {
       layer = layers.next(g, x) + "/";
     }
+    // A channel_scale is no module in PyTorch, but a parameter of the one around.
+    bool const is_parameter = naming.convention == weight_convention::torch && x.kind == op::channel_scale &&
+                              tree.has_its_name_alone(x.scope);
+    if (is_parameter) layer.pop_back();
     for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
-      names.push_back(naming.prefix + layer + detail::role_name(g.parameters[k].role, naming.convention));
+      names.push_back(naming.prefix + layer +
+                      (is_parameter ? "" : detail::role_name(g.parameters[k].role, naming.convention)));
       if (!taken.insert(names.back()).second)
         throw option_error("weights: each must have a unique name; found two called \"" + names.back() +
                            "\"; give their layers different names, or put numbered<...> around them");

@@ -18,4 +18,16 @@ struct dropout {
   }
 };
 
+/// In training leaves out a share Rate of the samples, whose values become zeros, and divides the others by 1 - Rate;
+/// does nothing in inference. In front of the sum of a residual it leaves out the block for those samples (Huang et al.
+/// 2016). The random numbers are drawn as dropout's.
+template <number Rate>
+struct stochastic_depth {
+  static constexpr value lower(builder& b, value in) {
+    b.require(Rate >= 0 && Rate < 1 && static_cast<float>(Rate) < 1,
+              {.broken = rule::dropout_rate_is_a_probability, .number = Rate});
+    return b.append({.kind = op::stochastic_depth, .rate = Rate}, in, in.shape);
+  }
+};
+
 }  // namespace dsl

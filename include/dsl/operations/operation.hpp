@@ -26,6 +26,8 @@ enum class op : unsigned char {
   upsample_bilinear,
   channel_slice,
   channel_shuffle,
+  channel_scale,
+  stochastic_depth,
 };
 
 /// Elementwise functions of op::activation; alpha is the slope of leaky_relu and the scale of elu.

@@ -4,6 +4,7 @@
 #include <dsl/operations/activation/facts.hpp>
 #include <dsl/operations/add/facts.hpp>
 #include <dsl/operations/batch_norm/facts.hpp>
+#include <dsl/operations/channel_scale/facts.hpp>
 #include <dsl/operations/channel_shuffle/facts.hpp>
 #include <dsl/operations/channel_slice/facts.hpp>
 #include <dsl/operations/concat/facts.hpp>
@@ -17,6 +18,7 @@
 #include <dsl/operations/multiply/facts.hpp>
 #include <dsl/operations/pool2d/facts.hpp>
 #include <dsl/operations/softmax/facts.hpp>
+#include <dsl/operations/stochastic_depth/facts.hpp>
 #include <dsl/operations/transfer/facts.hpp>
 #include <dsl/operations/upsample2d/facts.hpp>
 
@@ -44,7 +46,9 @@ inline constexpr row table[] = {
     upsample_bilinear,  // 17
     channel_slice,      // 18
     channel_shuffle,    // 19
+    channel_scale,      // 20
+    stochastic_depth,   // 21
 };
-static_assert(sizeof table / sizeof(row) == static_cast<int>(op::channel_shuffle) + 1);  // a row for each enumerator
+static_assert(sizeof table / sizeof(row) == static_cast<int>(op::stochastic_depth) + 1);  // a row for each enumerator
 
 }  // namespace dsl::operations

@@ -195,7 +195,7 @@ struct momentum_keeps_less_than_all {
 template <class At, class Layer, number Rate>
 struct dropout_rate_is_a_probability {
   static_assert(Rate >= 0 && Rate < 1 && static_cast<float>(Rate) < 1,
-                "dropout: the rate must be at least 0 and less than 1; 0.5 is usual");
+                "dropout, stochastic_depth: the rate must be at least 0 and less than 1; 0.5 is usual");
 };
 
 template <class At, class Layer, shape Input>

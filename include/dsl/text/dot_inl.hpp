@@ -40,7 +40,7 @@ TYPENET_INLINE std::string dot_details(graph_view const& g, node const& n) {
     text = fmt::format(" {}x{}", dims[2], dims[3]);
   } else if (n.kind == op::max_pool2d || n.kind == op::avg_pool2d) {
     text = fmt::format(" {}x{}", n.window.height, n.window.width);
-  } else if (n.kind == op::dropout) {
+  } else if (n.kind == op::dropout || n.kind == op::stochastic_depth) {
     return fmt::format(" {:g}", n.rate);
   }
   if (!text.empty() && n.window.stride > 1) text += fmt::format(", stride {}", n.window.stride);

@@ -5,6 +5,7 @@
 #include <dsl/operations/activation/loops.hpp>
 #include <dsl/operations/add/loops.hpp>
 #include <dsl/operations/batch_norm/loops.hpp>
+#include <dsl/operations/channel_scale/loops.hpp>
 #include <dsl/operations/channel_shuffle/loops.hpp>
 #include <dsl/operations/channel_slice/loops.hpp>
 #include <dsl/operations/conv2d/loops.hpp>
@@ -15,6 +16,7 @@
 #include <dsl/operations/multiply/loops.hpp>
 #include <dsl/operations/pool2d/loops.hpp>
 #include <dsl/operations/softmax/loops.hpp>
+#include <dsl/operations/stochastic_depth/loops.hpp>
 #include <dsl/operations/transfer/loops.hpp>
 #include <dsl/operations/upsample2d/loops.hpp>
 
@@ -41,6 +43,8 @@ constexpr loops<T> loops_of(op kind) {
     case op::upsample_bilinear: return upsample2d_loops<T, true>;
     case op::channel_slice: return channel_slice_loops<T>;
     case op::channel_shuffle: return channel_shuffle_loops<T>;
+    case op::channel_scale: return channel_scale_loops<T>;
+    case op::stochastic_depth: return stochastic_depth_loops<T>;
     default: return {};
   }
 }

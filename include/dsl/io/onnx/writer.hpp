@@ -77,6 +77,7 @@ class onnx_writer {
   [[gnu::cold]] void write_product();
 
   [[gnu::cold]] void write_upsampling();
+  [[gnu::cold]] void write_scale();
   [[gnu::cold]] void write_slice();
   [[gnu::cold]] void write_shuffle();
 

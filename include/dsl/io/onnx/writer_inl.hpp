@@ -35,6 +35,7 @@ TYPENET_INLINE void onnx_writer::write_node() {
     case op::max_pool2d: return write_pool("MaxPool");
     case op::avg_pool2d: return write_pool("AveragePool");
     case op::dropout:
+    case op::stochastic_depth:
     case op::transfer: made_[at(node_->output)] = operand(); return;
     case op::flatten: made_[at(node_->output)] = {{form(0, 2), ""}, 2}; return;
     case op::dense: set("transB", 1, parameters(append("Gemm", {form(0, 2)}, 2))); return;
@@ -45,6 +46,7 @@ TYPENET_INLINE void onnx_writer::write_node() {
     case op::layer_norm: return write_layer_norm();
     case op::upsample_nearest:
     case op::upsample_bilinear: return write_upsampling();
+    case op::channel_scale: return write_scale();
     case op::channel_slice: return write_slice();
     case op::channel_shuffle: return write_shuffle();
     case op::custom: return write_custom();
@@ -209,6 +211,8 @@ TYPENET_INLINE void onnx_writer::write_product() {
   std::string const first = form(0, 4);
   append("Mul", {first, form(1, 4)}, 4);
 }
+
+TYPENET_INLINE void onnx_writer::write_scale() { parameters(append("Mul", {form(0, 4)}, 4)); }
 
 TYPENET_INLINE void onnx_writer::write_slice() {
   std::string const x = as_it_is();

@@ -40,7 +40,7 @@ TYPENET_INLINE loaded_weights weight_reader::check(engine const& e, weight_layou
       if (auto const* const t = file_.find(used.back())) found.batches_tracked = read_batches(*t);
     }
     if (safetensors::tensor const* const t = file_.find(name)) {
-      if (options_.skip_mismatch && t->shape != layout.shape(k)) {
+      if (options_.skip_mismatch && !has_shape(*t, layout.shape(k))) {
         found.mismatched.push_back(name);
         continue;
       }
@@ -72,10 +72,20 @@ TYPENET_INLINE void weight_reader::fits(safetensors::tensor const& t, std::vecto
   if (t.type != dtype::f32 && t.type != dtype::f16 && t.type != dtype::bf16)
     fail("must have " + shown(t.name) + " in F32, F16 or BF16; found " + safetensors::facts_of(t.type).name,
          "save it as float there");
-  if (t.shape != shape)
+  if (!has_shape(t, shape))
     fail("must have " + shown(t.name) + " of " + safetensors::detail::shown(shape) + "; found " +
              safetensors::detail::shown(t.shape),
          "give another file, or the network that it belongs to");
+}
+
+TYPENET_INLINE bool weight_reader::has_shape(safetensors::tensor const& t,
+                                             std::vector<std::uint64_t> const& shape) const {
+  auto const without_ones = [](std::vector<std::uint64_t> s) {
+    while (!s.empty() && s.back() == 1) s.pop_back();
+    return s;
+  };
+  bool const torch = options_.naming.convention == weight_convention::torch;
+  return t.shape == shape || (torch && without_ones(t.shape) == without_ones(shape));
 }
 
 TYPENET_INLINE long long weight_reader::read_batches(safetensors::tensor const& t) const {

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/layers/channel_scale.hpp>
+#include <dsl/layers/layer_norm.hpp>
+#include <dsl/models/parts.hpp>
+
+namespace dsl::models {
+
+using convnext_norm = layer_norm<1e-6>;
+
+/// A depthwise 7x7 convolution, and two 1x1 ones to four times the channels and back, which are nn.Linear in
+/// torchvision. Its identities are torchvision's permutations of axes, which count in the names.
+template <int Filters, number Rate>
+struct convnext_block : residual<named<"block", conv2d<Filters, 7, pad<3>, groups<Filters>>, identity, convnext_norm,
+                                       conv2d<4 * Filters, 1>, gelu, conv2d<Filters, 1>, identity>,
+                                 named<"layer_scale", channel_scale>, stochastic_depth<Rate>> {};
+
+/// Blocks First to First + Left - 1 of All. The last one of all is left out at a rate of Most, the earlier ones at
+/// rates that rise evenly from 0.
+template <int Filters, int First, int Left, int All, number Most, class... Blocks>
+struct convnext_stage : convnext_stage<Filters, First, Left - 1, All, Most,
+                                       convnext_block<Filters, Most*(First + Left - 1) / (All - 1)>, Blocks...> {};
+template <int Filters, int First, int All, number Most, class... Blocks>
+struct convnext_stage<Filters, First, 0, All, Most, Blocks...> : numbered<Blocks...> {};
+
+/// Halves height and width.
+template <int Filters>
+struct convnext_downsample : numbered<convnext_norm, conv2d<Filters, 2, stride<2>, pad<0>>> {};
+
+/// ConvNeXt (Liu et al. 2022) with 3 blocks in each stage but the third one, which has Third.
+template <int Classes, int Third, number Most, int A, int B, int C, int D>
+struct convnext : sequential<named<"features", numbered<conv2d<A, 4, stride<4>, pad<0>>, convnext_norm>,  // 56x56
+                                   convnext_stage<A, 0, 3, Third + 9, Most>, convnext_downsample<B>,      // 28x28
+                                   convnext_stage<B, 3, 3, Third + 9, Most>, convnext_downsample<C>,      // 14x14
+                                   convnext_stage<C, 6, Third, Third + 9, Most>, convnext_downsample<D>,  // 7x7
+                                   convnext_stage<D, Third + 6, 3, Third + 9, Most>>,
+                             global_avg_pool2d, named<"classifier", convnext_norm, flatten, dense<Classes>>, softmax> {
+};
+
+template <int Classes = 1000>
+struct convnext_tiny : convnext<Classes, 9, 0.1, 96, 192, 384, 768> {};
+template <int Classes = 1000>
+struct convnext_small : convnext<Classes, 27, 0.4, 96, 192, 384, 768> {};
+template <int Classes = 1000>
+struct convnext_base : convnext<Classes, 27, 0.5, 128, 256, 512, 1024> {};
+template <int Classes = 1000>
+struct convnext_large : convnext<Classes, 27, 0.5, 192, 384, 768, 1536> {};
+
+}  // namespace dsl::models

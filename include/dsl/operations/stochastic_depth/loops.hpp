@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/executors/dropout.hpp>
+#include <dsl/executors/reference/elementwise.hpp>
+#include <dsl/executors/reference/step_loops.hpp>
+
+#include <cstdint>
+
+namespace dsl::plain::TYPENET_MODE {
+
+/// One draw a sample: samples that are kept are divided by 1 - rate. The backward pass draws again. y may be x.
+template <class T>
+[[gnu::cold]] void stochastic_depth(view<T const> x, view<T> y, dropout_draw const& draw, bool accumulate) {
+  T const scale = T(1) / (T(1) - static_cast<T>(draw.rate));
+  for_each_channel(y, [&](int n, int c) {
+    bool const keeps = draw.keeps(draw.four(static_cast<std::uint32_t>(n), 0).x[0]);
+    auto const in = x.pixels(n, c);
+    auto const out = y.pixels(n, c);
+    for (long long i = 0; i < y.shape.area(); ++i) add_to(out[i], keeps ? in[i] * scale : T(0), accumulate);
+  });
+}
+
+template <class T>
+inline constexpr loops<T> stochastic_depth_loops{
+    .forward = [](host::bound_step<T> const& b, step_context const& c) { stochastic_depth(b.x, b.to, c.draw, false); },
+    .backward = [](host::bound_step<T> const& b,
+                   step_context const& c) { stochastic_depth(b.dy, b.to, c.draw, b.accumulate); }};
+
+}  // namespace dsl::plain::TYPENET_MODE
