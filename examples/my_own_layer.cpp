@@ -119,6 +119,6 @@ int main() {
     std::snprintf(shape, sizeof shape, "%dx%dx%d", out.channels, out.height, out.width);
     std::printf("%-40s %14s %12lld\n", path, shape, parameters);
   }
-  std::printf("\n%lld parameters, %lld multiply-adds a picture, %lld bytes to train 32 at a time\n",
+  std::printf("\n%lld parameters, %lld multiply-adds per image, %lld bytes to train with batch 32\n",
               model::parameter_count, model::forward_macs, model::training_bytes(32));
 }

@@ -207,7 +207,7 @@ struct two_nodes {
 TEST_CASE("dot: the picture of a network with branches", "[dot]") {
   using model = network<image<3, 8, 8>, conv2d<4, 3, 3, 2>, concat<batch_norm<>, sequential<max_pool2d<1, 1>, relu>>,
                         dropout<0.25>, flatten, dense<1>>;
-  CHECK(dot<model>() == std::string(head) + R"(  label="257 parameters, 1,856 multiply-adds a sample";
+  CHECK(dot<model>() == std::string(head) + R"(  label="257 parameters, 1,856 multiply-adds per sample";
   n0 [label="input\n3x8x8", fillcolor="#f4f4f4", shape=ellipse];
   n1 [label="0 conv2d 3x3, stride 2\n4x4x4\n112 parameters", fillcolor="#dbe9f6"];
   subgraph cluster_2 {

@@ -145,7 +145,7 @@ input                  3x8x8           0
 Total params:                        329
 Trainable params:                    311
 Non-trainable params:                 18
-Forward MACs a sample:            14,386
+Forward MACs per sample:          14,386
 )" + ("Training memory, batch 64:" + fmt::format("{:>14}\n", dsl::text::bytes(model::training_bytes(64)))));
   STATIC_REQUIRE(model::parameter_count == 329);
   STATIC_REQUIRE(model::forward_macs == 14'386);
@@ -181,11 +181,11 @@ input              1x4x4           0       0
 Total params:                        157
 Trainable params:                    157
 Non-trainable params:                  0
-Forward MACs a sample:               960
+Forward MACs per sample:             960
 Training memory, batch 64:      48.4 KiB
 Device 0: 20 params, 288 MACs, 28.6 KiB
 Device 1: 137 params, 672 MACs, 19.9 KiB
-Between devices, a step:        48.0 KiB
+Between devices, per step:      48.0 KiB
 )");
 }
 

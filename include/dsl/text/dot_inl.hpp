@@ -144,7 +144,7 @@ TYPENET_INLINE std::string dot(graph_view const& g, dot_options const& o) {
   text::dot_writer writer(g, o.collapse);
   bool const framed = o.towers > 1 || o.micro_batches > 1;
   std::string const title = (o.title.empty() ? "" : o.title + "\n") + text::thousands(parameter_count(g)) +
-                            " parameters, " + text::thousands(forward_macs(g)) + " multiply-adds a sample";
+                            " parameters, " + text::thousands(forward_macs(g)) + " multiply-adds per sample";
   std::string all =
       "digraph network {\n"
       "  graph [fontname=\"DejaVu Sans,sans-serif\", fontsize=11, labelloc=t, labeljust=l, style=rounded, "

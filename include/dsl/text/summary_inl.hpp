@@ -118,7 +118,7 @@ TYPENET_INLINE std::string summary(graph_view const& g, int micro_batches) {
   table += rule + total("Total params:", text::thousands(all)) +
            total("Trainable params:", text::thousands(trainable)) +
            total("Non-trainable params:", text::thousands(all - trainable)) +
-           total("Forward MACs a sample:", text::thousands(forward_macs(g)));
+           total("Forward MACs per sample:", text::thousands(forward_macs(g)));
   if (training.micro_batches > 1) table += total("Micro-batches:", text::thousands(training.micro_batches));
   table += total("Training memory, batch 64:", text::bytes(training.bytes()));
   for (int d = 0; placed && d < g.size.devices; ++d) {
@@ -126,7 +126,7 @@ TYPENET_INLINE std::string summary(graph_view const& g, int micro_batches) {
     table += fmt::format("Device {}: {} params, {} MACs, {}\n", d, text::thousands(s.parameters),
                          text::thousands(s.forward_macs), text::bytes(s.bytes));
   }
-  if (placed) table += total("Between devices, a step:", text::bytes(traffic_of(g, training)));
+  if (placed) table += total("Between devices, per step:", text::bytes(traffic_of(g, training)));
   return table;
 }
 
