@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Kills a training with SIGKILL, or asks it to end with SIGINT or SIGTERM, at random moments and goes on with --resume, until
-it ends by itself: what it leaves must be what an undisturbed one does, to the byte.
+"""Kills a training with SIGKILL, or ends it with SIGINT or SIGTERM, at random moments and resumes it with --resume, until it
+finishes. Its output files must have the same bytes as those of an uninterrupted training.
 
     tests/runtime/resume_test.py build/gcc/examples/minigooglenet_cifar                                   4 moments
     tests/runtime/resume_test.py PROGRAM --moments 50 --output benchmarks/results/DATE_resume.json        as the docs quote
 
-A moment is a time since the program (or mpirun, which then loses one rank) was called, drawn up to the length of a whole
-run: starting, drawing pictures, steps, validation, checkpoints, weights, plot. A run that ends before its moment is
-compared, and another one begins. More are drawn until a run has gone on within an epoch, and one after an epoch; where
-that never happens the test fails. Of history and log only seconds and images_per_second may differ. Standard library only.
+A moment is a random time after the start of the program (or of mpirun, which then loses one rank), within the duration of
+a whole run: start-up, drawing images, steps, validation, checkpoints, weights, plot. If a run finishes before its moment,
+it is compared, and another run starts. This is repeated until one run was resumed within an epoch and one after an epoch;
+if that never happens, the test fails. In history and log, only seconds and images_per_second may differ. Needs only
+Python's standard library.
 """
 import argparse
 import os
