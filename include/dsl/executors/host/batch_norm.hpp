@@ -20,7 +20,7 @@ class batch_norm : batch_norm_step<float> {
   /// channel.
   long long floats() const { return 4LL * x.batch * padded() + 5LL * padded(); }
 
-  void forward() const {
+  [[gnu::cold]] void forward() const {
     if (!statistics) {
       at_->run(blocks(), [&](int b) { take_running(b); });
       return at_->run(blocks() * x.batch, [&](int i) { normalize(i / x.batch, i % x.batch); });
@@ -38,7 +38,7 @@ class batch_norm : batch_norm_step<float> {
     }
     run(sum, [&](int b, joined const& all) { join_moments(b, all); }, [&](int b, int n) { normalize(b, n); });
   }
-  void backward() const {
+  [[gnu::cold]] void backward() const {
     if (!statistics) {
       at_->run(blocks(), [&](int b) { take_running_scale(b); });
       return at_->run(blocks() * x.batch, [&](int i) { scale_gradient(i / x.batch, i % x.batch); });
@@ -79,7 +79,7 @@ class batch_norm : batch_norm_step<float> {
   /// Calls sum(block, sample) for all, join(block, joined) for each block, and apply(block, sample) for all. With
   /// enough blocks each thread takes whole blocks, so that the second pass finds them in the cache.
   template <class F, class G, class H>
-  void run(F sum, G join, H apply) const {
+  [[gnu::cold]] void run(F sum, G join, H apply) const {
     int const n = x.batch;
     if (!tower && blocks() >= 4 * at_->threads())
       return at_->run(blocks(), [&](int b) {

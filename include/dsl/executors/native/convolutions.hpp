@@ -139,7 +139,7 @@ class convolutions {
         p.parts.emplace(s, new direct_pass(at_.kernels(), one, grid(one, p.data, i, unrolled), p.data, unrolled));
     }
   }
-  static gathering grid(convolution const& c, bool data, int phase, bool unrolled) {
+  [[gnu::cold]] static gathering grid(convolution const& c, bool data, int phase, bool unrolled) {
     int const stride = c.window.stride;
     return data ? data_gathering(c, phase / stride, phase % stride) : forward_gathering(c, unrolled);
   }
@@ -170,7 +170,7 @@ class convolutions {
   }
   static long long most(long long a, long long b) { return a > b ? a : b; }
 
-  void run(pass& p, bool training) {
+  [[gnu::cold]] void run(pass& p, bool training) {
     float* const packed = training ? at_.shared() : reinterpret_cast<float*>(p.own->data());
     if (training || p.version != *version_) {
       pack(p, packed);
@@ -200,7 +200,7 @@ class convolutions {
     if (p.to) p.to.write(at_, s.to, adds);
   }
 
-  void pack(pass& p, float* packed) {
+  [[gnu::cold]] void pack(pass& p, float* packed) {
     host::bound_step<float> const& s = *p.step;
     float const* kernel = s.parameter(role::kernel);
     float const* const bias = s.parameter(role::bias);
@@ -269,7 +269,7 @@ class convolutions {
     return [this, &p] { run(p); };
   }
 
-  void run(weights_pass const& p) {
+  [[gnu::cold]] void run(weights_pass const& p) {
     host::bound_step<float> const& s = *p.step;
     view<float const> const x = p.x.read(at_, s.x), dy = p.dy.read(at_, s.dy);
     float* const parameter = s.gradient(role::kernel);

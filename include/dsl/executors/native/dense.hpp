@@ -32,7 +32,7 @@ class dense {
     at.need(scratch, numbers(x_) + numbers(y_) + packed);
   }
 
-  void operator()() const {
+  [[gnu::cold]] void operator()() const {
     float *const x = at_.shared(), *const y = x + numbers(x_), *const rest = y + numbers(y_);
     view<float> const bx = blocks(x_, x), by = blocks(y_, y);
     thread_pool& pool = at_.pool();

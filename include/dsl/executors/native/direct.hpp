@@ -55,7 +55,7 @@ struct gathering {
     return p;
   }
   /// Returns the offset of each place's number in the panel of grid rows and columns that begins with (i, j).
-  detail::list<long long> offsets(panel const& p, int lanes) const {
+  [[gnu::cold]] detail::list<long long> offsets(panel const& p, int lanes) const {
     detail::list<long long> all;
     panel const origin = reads(0, 1, 0, 1);
     for (kernel_place const& q : places)
@@ -110,7 +110,7 @@ inline gathering data_gathering(convolution const& c, int phase_row, int phase_c
 class direct_pass final : public convolution_pass {
  public:
   /// `turned`: the data gradient, where `from` is dy and `to` is dx.
-  direct_pass(kernels const& k, convolution const& c, gathering const& g, bool turned, bool unrolled)
+  [[gnu::cold]] direct_pass(kernels const& k, convolution const& c, gathering const& g, bool turned, bool unrolled)
       : kernels_(k),
         gathering_(g),
         convolution_(c),

@@ -11,7 +11,7 @@ namespace dsl::cpu::TYPENET_MODE {
 /// depend on the threads.
 class direct_weights final : public convolution_weights {
  public:
-  direct_weights(kernels const& k, convolution const& c, bool unrolled, int threads)
+  [[gnu::cold]] direct_weights(kernels const& k, convolution const& c, bool unrolled, int threads)
       : kernels_(k),
         gathering_(forward_gathering(c, unrolled)),
         convolution_(c),

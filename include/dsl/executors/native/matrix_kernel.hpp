@@ -39,6 +39,8 @@ struct product {
 
   [[gnu::always_inline]] static inline void run(product_call const& p) {
     using floats = typename vector<L>::type;
+    // Longer bodies are no faster than these, but take the compiler longer.
+    constexpr int unroll = L == 8 ? 4 : Rows * Vectors > 12 ? 1 : 2;
     floats c[Rows][Vectors];
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r)
@@ -48,9 +50,9 @@ struct product {
     for (int t = 0; t < p.tap_count; ++t) {
       float const* a = p.a + p.taps[t];
       for (int block = 0; block < p.blocks; ++block, a += p.a_block)
-        for (int i = 0; i < L; i += 4)
+        for (int i = 0; i < L; i += unroll)
 #pragma GCC unroll 4
-          for (int k = i; k < i + 4; ++k, b += Vectors * L) {
+          for (int k = i; k < i + unroll; ++k, b += Vectors * L) {
             floats y[Vectors];
 #pragma GCC unroll 4
             for (int v = 0; v < Vectors; ++v) load<L>(y[v], b + v * L);

@@ -35,17 +35,7 @@ class thread_pool {
   /// Threads have the numbers 0 ... threads() - 1; no two calls with the same one run at once.
   template <class F>
   void run(int items, F const& f) {
-    frame const* const around = own_frame();
-    if (!around && threads_ > 1 && items > 1)
-      return share_out(
-          {[](void const* g, int item, int thread) { (*static_cast<F const*>(g))(item, thread); }, &f, items});
-    if (around) {
-      for (int i = 0; i < items; ++i) f(i, around->thread);
-      return;
-    }
-    detail::lock const one_at_a_time(callers_);
-    frame const mine(this, 0);
-    for (int i = 0; i < items; ++i) f(i, 0);
+    run_loop({[](void const* g, int item, int thread) { (*static_cast<F const*>(g))(item, thread); }, &f, items});
   }
 
  private:
@@ -123,7 +113,18 @@ class thread_pool {
     delete meeting_;
   }
 
-  [[gnu::noinline]] void share_out(loop const& what) {
+  [[gnu::noinline]] void run_loop(loop const& what) {
+    frame const* const around = own_frame();
+    if (!around && threads_ > 1 && what.items > 1) return share_out(what);
+    if (around) {
+      for (int i = 0; i < what.items; ++i) what.body(what.f, i, around->thread);
+      return;
+    }
+    detail::lock const one_at_a_time(callers_);
+    frame const mine(this, 0);
+    for (int i = 0; i < what.items; ++i) what.body(what.f, i, 0);
+  }
+  void share_out(loop const& what) {
     detail::lock const one_at_a_time(callers_);
     if (process_ != getpid()) start();
     meeting& m = *meeting_;

@@ -151,7 +151,6 @@ template <int L, class Matrix, class Get, class Put>
   using floats = typename vector<L>::type;
   constexpr int rows = Matrix::map.rows, columns = Matrix::map.columns;
   floats t[rows][columns];  // M X
-#pragma GCC unroll 8
   for (int j = 0; j < columns; ++j) {
     floats column[columns], made[rows];
 #pragma GCC unroll 8
@@ -160,7 +159,6 @@ template <int L, class Matrix, class Get, class Put>
 #pragma GCC unroll 8
     for (int i = 0; i < rows; ++i) t[i][j] = made[i];
   }
-#pragma GCC unroll 8
   for (int i = 0; i < rows; ++i) {
     floats made[rows];
     apply<L, Matrix>(t[i], made);
