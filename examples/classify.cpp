@@ -8,9 +8,6 @@
 #include <dsl/pictures.hpp>
 #include <dsl/text.hpp>
 #include <dsl/text/format.hpp>
-#ifdef TYPENET_HAS_ONEDNN
-#include <dsl/executors/onednn.hpp>
-#endif
 #ifdef TYPENET_HAS_SAFETENSORS
 #include <dsl/io/safetensors.hpp>
 #endif
@@ -96,13 +93,7 @@ dsl::picture_classes classes(settings const& s) {
   return all;
 }
 
-dsl::trainer compile() {
-#ifdef TYPENET_HAS_ONEDNN
-  return dsl::compile<model>(dsl::onednn{}, dsl::sgd{});
-#else
-  return dsl::compile<model>(dsl::reference{}, dsl::sgd{});
-#endif
-}
+dsl::trainer compile() { return dsl::compile<model>(dsl::sgd{}); }
 
 void load(dsl::trainer& trainer, std::string const& weights) {
   if (!weights.ends_with(".safetensors")) return dsl::load_weights(trainer, weights);

@@ -157,7 +157,8 @@ dsl::trainer compile(settings const& s) {
 #ifdef TYPENET_HAS_CUDA
   if (s.executor == "cuda") return compile(s, on_gpus(s));
 #endif
-  return compile(s, dsl::reference{});
+  if (s.executor == "reference") return compile(s, dsl::reference{});
+  return compile(s, dsl::native{.threads = s.threads});
 }
 
 /// What the processes have in --gpus together.

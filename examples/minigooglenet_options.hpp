@@ -78,7 +78,7 @@ struct settings {
   double label_smoothing = 0;
   double bn_momentum = 0.99;
   std::int64_t seed = 0;
-  std::string executor = has_onednn ? "onednn" : "reference";
+  std::string executor = "native";
   int threads = 0;
   std::string precision = "bf16";
   bool deterministic = false;
@@ -176,14 +176,14 @@ inline void declare(CLI::App& app, settings& s) {
       ->type_name("S")
       ->group(optimizer);
   app.add_option("--seed", s.seed, "seed of weights, order of the data, augmentation and dropout")->type_name("N");
-  app.add_option("--executor", s.executor, "onednn, cuda (a GPU) or reference (plain loops, very slow)")
+  app.add_option("--executor", s.executor, "native, onednn, cuda (a GPU) or reference (plain loops, very slow)")
       ->type_name("NAME");
   app.add_option_function<std::string>(
          "--towers-on",
          [&s](std::string const& where) {
            if (where != "cpu" && where != "cuda")
              throw CLI::ValidationError("--towers-on", "it must be cpu or cuda; found " + where);
-           s.executor = where == "cuda" ? "cuda" : has_onednn ? "onednn" : "reference";
+           s.executor = where == "cuda" ? "cuda" : "native";
          },
          "what a tower runs on: cpu (processor cores) or cuda (a GPU); selects the executor")
       ->type_name("cpu|cuda")
@@ -459,8 +459,9 @@ inline void check(settings const& s) {
        "--cutout-epochs is for --augment crop_flip_cutout" + found(s.augment) + "; leave it out");
   need(s.cutout_epochs >= 0, "--cutout-epochs: it must be 0 (all) or more" + found(s.cutout_epochs) + "; try 25");
   need(!s.synthetic || s.data.empty(), "--synthetic and --data: only one of them may be given; leave one out");
-  need(s.executor == "reference" || (s.executor == "onednn" && has_onednn) || (s.executor == "cuda" && has_cuda),
-       "--executor: it must be one that is built in" + found(s.executor) + "; this program has " +
+  bool const needs_nothing = s.executor == "native" || s.executor == "reference";
+  need(needs_nothing || (s.executor == "onednn" && has_onednn) || (s.executor == "cuda" && has_cuda),
+       "--executor: it must be one that is built in" + found(s.executor) + "; this program has native, " +
            (has_onednn ? "onednn, " : "") + (has_cuda ? "cuda, " : "") +
            "reference; for others install their libraries and build again");
   bool const known = s.precision == "bf16" || s.precision == "tf32" || s.precision == "fp32_strict";
@@ -475,5 +476,6 @@ inline void check(settings const& s) {
        "--deterministic and --collectives nccl: NCCL chooses the order of its sums; leave one out");
   need(s.collectives == "host" || has_nccl,
        "--collectives: this program was built without NCCL; install it and build again");
-  need(s.executor == "onednn" || s.threads <= 1, "--threads: " + s.executor + " has one thread" + found(s.threads));
+  need(s.executor == "native" || s.executor == "onednn" || s.threads <= 1,
+       "--threads: " + s.executor + " has one thread" + found(s.threads));
 }

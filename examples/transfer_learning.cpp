@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <dsl/dsl.hpp>
-#include <dsl/executors/native.hpp>
 #include <dsl/io/safetensors.hpp>
 
 namespace {
@@ -37,8 +36,7 @@ dsl::dataset figures(dsl::dataset const& all, int first, int classes, std::size_
 
 template <class Model>
 double learn_three(dsl::synthetic const& data, char const* weights) {
-  dsl::trainer trainer =
-      dsl::compile<Model>(dsl::native{}, dsl::adam{.learning_rate = 1e-2}, {.batch_norm_momentum = 0.9});
+  dsl::trainer trainer = dsl::compile<Model>(dsl::adam{.learning_rate = 1e-2}, {.batch_norm_momentum = 0.9});
   if (weights) dsl::load_safetensors(trainer, weights, {.skip_mismatch = true});  // all but the head
   trainer.fit(figures(data.train, 7, 3, 15), {.epochs = 20, .batch_size = 5});
   return 100 * trainer.evaluate(figures(data.test, 7, 3, 500)).acc;
@@ -48,8 +46,7 @@ double learn_three(dsl::synthetic const& data, char const* weights) {
 
 int main() try {
   dsl::synthetic const data = dsl::synthetic_pictures(3000, 2000, 1);
-  dsl::trainer trainer =
-      dsl::compile<before>(dsl::native{}, dsl::adam{.learning_rate = 2e-3}, {.batch_norm_momentum = 0.9});
+  dsl::trainer trainer = dsl::compile<before>(dsl::adam{.learning_rate = 2e-3}, {.batch_norm_momentum = 0.9});
   trainer.fit(figures(data.train, 0, 7, 3000), {.epochs = 8, .batch_size = 32});
   dsl::save_safetensors(trainer, "transfer_learning.safetensors");
   double const from_scratch = learn_three<scratch>(data, nullptr);

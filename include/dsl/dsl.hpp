@@ -15,6 +15,7 @@
 #include <dsl/data/synthetic.hpp>
 // training
 #include <dsl/executors/reference.hpp>
+#include <dsl/executors/native.hpp>
 #include <dsl/training/history.hpp>
 #include <dsl/training/callback.hpp>
 #include <dsl/training/schedules.hpp>

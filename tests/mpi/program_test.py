@@ -106,11 +106,8 @@ class Program(unittest.TestCase):
         self.assertEqual([f for f in self.files("a") if not f.endswith((".tmp", ".lock"))], [])
 
     def test_another_executor(self):
-        help_ = self.run_in("a", [program, "--help"])[0]
-        if "=onednn" not in help_:
-            self.skipTest("this program has one executor")
         _, err = self.run_in("a", mpirun((1, program, *SMALL), (1, program, *SMALL, "--executor", "reference")), 1)
-        self.assertIn("rank 1 and rank 0 differ in the executor: reference, plain loops in float and onednn;", err)
+        self.assertIn("rank 1 and rank 0 differ in the executor: reference, plain loops in float and native, ", err)
 
     def test_a_launcher_that_this_mpi_does_not_know(self):
         """Each would train by itself and write the same files."""

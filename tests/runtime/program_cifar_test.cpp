@@ -413,7 +413,7 @@ TEST_CASE("program: towers share every batch and train as one does", "[program]"
 }
 
 TEST_CASE("program: an executor that is not built in", "[program]") {
-  refuses(2, with(tiny({"--executor", "tpu"})), {"--executor", "built in", "found tpu", "reference"});
+  refuses(2, with(tiny({"--executor", "tpu"})), {"--executor", "built in", "found tpu", "native", "reference"});
 }
 
 TEST_CASE("program: a plot path that can't be written is known before anything is loaded", "[program]") {
@@ -909,7 +909,7 @@ TEST_CASE("program: the progress bar in a pipe, an SVG, history beside it, and o
   CHECK_FALSE(has(silent.out, "Epoch"));
 }
 
-TEST_CASE("program: both executors start alike", "[program]") {
+TEST_CASE("program: all executors start alike", "[program]") {
   auto const loss = [](char const* executor) {
     temporary_directory const here;
     outcome const o =
@@ -920,6 +920,7 @@ TEST_CASE("program: both executors start alike", "[program]") {
     return std::strtod(lines(contents(here / "plot.png.history.csv")).at(1).c_str() + 2, nullptr);
   };
   double const plain = loss("reference");
+  CHECK(loss("native") == approx(plain).epsilon(0.01));
 #ifdef TYPENET_HAS_ONEDNN
   CHECK(loss("onednn") == approx(plain).epsilon(0.01));
 #endif

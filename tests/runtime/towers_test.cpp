@@ -557,3 +557,22 @@ TEST_CASE("compile takes towers as a type, as a value, or none", "[towers]") {
   static_assert(replicate<1, with_batch_norm>::batch<1> == 1 && replicate<2, with_batch_norm>::batch<4> == 4);
   static_assert(two::fills_towers(4) && !two::fills_towers(3) && !replicate<4, without, all_reduce>::fills_towers(7));
 }
+
+TEST_CASE("compile takes native where no executor is named", "[towers][native]") {
+  auto const describes = [](trainer&& t, std::string const& what) {
+    INFO(t.engine().description());
+    return t.engine().description().find(what) != std::string::npos;
+  };
+  compile_options const seeded{.seed = 3};
+  CHECK(describes(compile<without>(sgd{}), "native"));
+  trainer trained = compile<without>(adam{}, seeded);
+  CHECK(trained.engine().description().starts_with("native, "));
+  CHECK(trained.seed() == 3);
+  CHECK(trained.learning_rate() == adam{}.learning_rate);
+  CHECK(describes(compile<without>(sgd{}, towers{.count = 2}), "2 towers, each native"));
+  CHECK(compile<without>(sgd{}, towers{.count = 2}, seeded).seed() == 3);
+  CHECK(describes(compile<replicate<2, without>>(sgd{}), "2 towers, each native"));
+  CHECK(compile<replicate<2, without>>(sgd{}, seeded).engine().replicas() == 2);
+  CHECK(compile<replicate<2, without>>(sgd{}, towers{}).engine().replicas() == 2);
+  CHECK(parameters_of(trained.engine()) == parameters_of(compile<without>(native{}, adam{}, seeded).engine()));
+}

@@ -43,14 +43,17 @@ struct nothing;
 
 template <class Found, bool IsExecutor>
 struct compile_takes_an_executor {
-  static_assert(IsExecutor, "compile: its first argument must be an executor, such as reference{} or onednn{}");
+  static_assert(IsExecutor,
+                "compile: its first argument must be an executor, such as native{} or reference{}, or the optimizer: "
+                "then native{} computes");
 };
 
 template <class Found, bool IsOptimizer>
 struct compile_takes_an_optimizer {
-  static_assert(IsOptimizer,
-                "compile: its second argument must be an optimizer, such as sgd{.learning_rate = 5e-3, .momentum = "
-                "0.9}");
+  static_assert(
+      IsOptimizer,
+      "compile: behind the executor there must be an optimizer, such as sgd{.learning_rate = 5e-3, .momentum = "
+      "0.9}");
 };
 
 template <class Found, bool AreOptions>

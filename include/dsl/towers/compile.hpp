@@ -100,6 +100,15 @@ template <detail::replicated Network, executor Executor, optimizer Optimizer>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer) {
   return compile<Network>(on, optimizer, towers{});
 }
+/// Without an executor the towers share out native{}'s processors.
+template <class Network, optimizer Optimizer, std::same_as<towers> Towers>
+[[gnu::cold]] auto compile(Optimizer const& optimizer, Towers const& t, compile_options const& o) {
+  return compile<Network>(native{}, optimizer, t, o);
+}
+template <class Network, optimizer Optimizer, std::same_as<towers> Towers>
+[[gnu::cold]] auto compile(Optimizer const& optimizer, Towers const& t) {
+  return compile<Network>(native{}, optimizer, t);
+}
 template <class Thing, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
   requires(!is_network<Thing>)
 auto compile(Executor const& on, Optimizer const& optimizer, Towers const&, compile_options const& o) {

@@ -4,6 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/option_check.hpp>
 #include <dsl/executors/host/make_crew.hpp>
+#include <dsl/executors/native.hpp>
 #include <dsl/network.hpp>
 #include <dsl/rules/broken_uses.hpp>
 #include <dsl/training/loss_check.hpp>
@@ -80,6 +81,9 @@ template <class Network>
 /// Names the class that reports which argument of compile is of a wrong kind.
 template <class First = broken::nothing, class Second = broken::nothing, class Third = broken::nothing, class...>
 struct wrong_argument : rules::says<broken::compile_takes_an_executor<First, false>> {};
+template <optimizer First, class Second, class Third, class... Rest>
+  requires(!executor<Second>)
+struct wrong_argument<First, Second, Third, Rest...> : rules::says<broken::compile_takes_options<Second, false>> {};
 template <executor First, class Second, class Third, class... Rest>
 struct wrong_argument<First, Second, Third, Rest...> : rules::says<broken::compile_takes_an_optimizer<Second, false>> {
 };
@@ -91,7 +95,7 @@ struct wrong_argument<First, Second, Third, Rest...> : rules::says<broken::compi
 namespace dsl::TYPENET_MODE {
 
 /// Prepares a network for training on an executor, with fresh weights:
-///   auto t = dsl::compile<model>(dsl::reference{}, dsl::sgd{.learning_rate = 5e-3, .momentum = 0.9});
+///   auto t = dsl::compile<model>(dsl::native{}, dsl::sgd{.learning_rate = 5e-3, .momentum = 0.9});
 /// The compiler checks that the plan is sound (no read before its write, no live buffer overwritten); for networks of
 /// more than 1,000 operations (300 on several devices) the engine does at run time. Throws option_error for invalid
 /// options, and for a loss that does not suit the network's output. The return type, trainer, is deduced so that
@@ -110,6 +114,16 @@ template <class Network, executor Executor, optimizer Optimizer>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer) {
   detail::require_crossentropy_suits<Network>();
   return compile<Network>(on, optimizer, compile_options{});
+}
+
+/// Without an executor dsl::native{} computes, on all processors that this process may use.
+template <class Network, optimizer Optimizer>
+[[gnu::cold]] auto compile(Optimizer const& optimizer, compile_options const& o) {
+  return compile<Network>(native{}, optimizer, o);
+}
+template <class Network, optimizer Optimizer>
+[[gnu::cold]] auto compile(Optimizer const& optimizer) {
+  return compile<Network>(native{}, optimizer);
 }
 
 /// Reports that Thing is not a network, such as minigooglenet<10> without network<image<...>, ...> around it.
