@@ -3,7 +3,7 @@
 
 namespace dsl {
 
-/// What stands between pixels: the nearest one, or a mean of the four around, weighted by how near they are.
+/// The value between pixels: that of the nearest one, or a mean of the four nearest, weighted by distance.
 enum class interpolation { nearest, bilinear };
 
 }  // namespace dsl

@@ -5,8 +5,7 @@
 
 namespace dsl {
 
-/// Cuts the channels into as many equal parts as there are branches, gives each branch its own, and joins what comes
-/// out as concat does.
+/// Splits the channels into equal parts, one for each branch, and concatenates the branches' outputs.
 template <class... Branches>
 struct channel_split {
   using children = types<Branches...>;

@@ -7,7 +7,7 @@ namespace dsl {
 
 namespace detail {
 
-/// Lowers each branch on `in`, or on its own of as many equal parts of the channels, and joins their channels.
+/// Lowers each branch on `in`, or on its own equal part of the channels, and concatenates their outputs.
 template <class... Branches>
 constexpr value lower_branches(builder& b, value in, bool splits) {
   int const count = sizeof...(Branches);

@@ -26,7 +26,7 @@ struct picture_segment {
 /// What the views of a data set share: the segments, every label or value, and the owners of the memory.
 struct dataset_storage {
   std::vector<picture_segment> segments{};
-  std::vector<std::int32_t> labels{};  // one a sample, or one a pixel; empty where there are values
+  std::vector<std::int32_t> labels{};  // one per sample, or one per pixel; empty if there are values
   std::vector<std::string> class_names{};
   std::vector<std::shared_ptr<void const>> owners{};
   element elements = element::byte;
@@ -38,27 +38,27 @@ struct further_input {
   std::string name;
   dsl::shape sample;
   float const* numbers = nullptr;
-  std::int64_t begin = 0;                                         // the sample of the storage whose numbers come first
-  std::shared_ptr<std::vector<float> const> mean{}, deviation{};  // as a data set's own; none if null
+  std::int64_t begin = 0;                                         // the storage's sample with which the numbers begin
+  std::shared_ptr<std::vector<float> const> mean{}, deviation{};  // like the data set's own; null: none
   std::shared_ptr<void const> owner{};
 };
 
-/// Samples of one shape, bytes or floats, channel-major (NCHW), each with a class, a class a pixel, or values to be
-/// learnt. Copies and views share the memory: about 100 bytes each.
+/// Samples of one shape, bytes or floats, channel-major (NCHW), each with a class, a class per pixel, or target values.
+/// Copies and views take about 100 bytes and share the memory.
 struct dataset {
   dsl::shape sample;
   std::int64_t size = 0;
-  int classes = 0;  // 0 where samples have values
+  int classes = 0;  // 0 if samples have values
   /// Subtracted from every sample: the mean of the *training* set, sample.size() floats; null: nothing is subtracted.
   std::shared_ptr<std::vector<float> const> mean;
   std::shared_ptr<dataset_storage const> storage;
   std::int64_t begin = 0;  // sample 0 of this view is sample `begin` of the storage
   /// The divisor of each number after that: the training set's standard deviation, sample.size() floats; null: none.
   std::shared_ptr<std::vector<float> const> deviation{};
-  int values = 0;              // to be learnt, of each sample: as many as the network's outputs
-  bool pixel_classes = false;  // labels are (samples, height, width): a class a pixel, or -1 for none
+  int values = 0;              // target values per sample: as many as the network's outputs
+  bool pixel_classes = false;  // labels are (samples, height, width): a class per pixel, or -1 for none
 
-  std::shared_ptr<std::vector<further_input> const> further{};  // null where samples have one input
+  std::shared_ptr<std::vector<further_input> const> further{};  // null if samples have one input
 
   bool has_classes() const { return classes > 0; }
   std::int64_t labels_each() const { return pixel_classes ? sample.area() : 1; }
@@ -69,7 +69,7 @@ struct dataset {
   /// Returns the targets of sample i: `values` floats, in the order of the network's outputs.
   float const* wanted(std::int64_t i) const { return storage->values.data() + (begin + i) * values; }
   int further_inputs() const { return further ? static_cast<int>(further->size()) : 0; }
-  /// Returns the address of sample i's numbers of a further input.
+  /// Returns the address of sample i of a further input.
   float const* further_numbers(int input, std::int64_t i) const {
     dsl::further_input const& f = (*further)[static_cast<std::size_t>(input)];
     return f.numbers + (begin + i - f.begin) * f.sample.size();

@@ -10,7 +10,7 @@ namespace dsl::detail::TYPENET_MODE {
 /// those of each channel, repeated for all its pixels. Constant numbers get the deviation 1. Sums are in double, in the
 /// samples' order.
 void find_moments(dataset& data, bool by_channel);
-/// Gives a data set the mean and deviation of another one, of each further input that both have, too.
+/// Gives a data set the mean and deviation of another one, also for each further input that both have.
 void take_moments(dataset& data, dataset const& from);
 
 }  // namespace dsl::detail::TYPENET_MODE
@@ -18,9 +18,9 @@ void take_moments(dataset& data, dataset const& from);
 namespace dsl::TYPENET_MODE {
 
 /// Normalises each number of a sample to (number - mean) / deviation, with the training set's mean and deviation also
-/// for the other sets: normalize(train, validation, test);
-/// Normalises each number of a sample, those of further inputs too: (number - mean) / deviation, with the training
-/// set's mean and deviation for the other sets, too:    normalize(train, validation, test);
+/// for the other sets: normalize(train, validation, test); Normalises each number of a sample, and of further inputs,
+/// to (number - mean) / deviation, with the training set's mean and deviation also for the other sets: normalize(train,
+/// validation, test);
 template <class... Others>
 void normalize(dataset& train, Others&... others) {
   detail::find_moments(train, false);

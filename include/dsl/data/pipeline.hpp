@@ -32,19 +32,20 @@ struct pipeline_options {
   int values = 0;      // targets per sample in batches; for classes see batch::values
 };
 
-/// Valid until the next call of next() or start(). Samples are NCHW, augmented, normalised.
+/// A batch, valid until the next call of next() or start(). Samples are NCHW, augmented, normalised.
 struct batch {
   float const* images = nullptr;          // size x sample.size()
-  std::int32_t const* labels = nullptr;   // size x labels_each() of the data set; null where it has no classes
-  std::int64_t const* samples = nullptr;  // size: where in the data set they came from
+  std::int32_t const* labels = nullptr;   // size x labels_each() of the data set; null if it has no classes
+  std::int64_t const* samples = nullptr;  // size: indices in the data set
   int size = 0;
-  std::int64_t first = 0;  // position within the epoch of the batch's first sample
-  /// size x pipeline_options::values. Of a class, 1 in the place of its number and 0 in the others; where there is one
-  /// value only, the number of the class, which is 0 or 1.
+  std::int64_t first = 0;  // the first sample's position within the epoch
+  /// Target values, size x pipeline_options::values. A class is 1 at its number and 0 elsewhere; with a single value it
+  /// is the class's number, 0 or 1.
   float const* values = nullptr;
-  /// Where there is a class a pixel: how many pixels of the whole batch, other processes' parts too, have one; else -1.
+  /// With a class per pixel: how many pixels of the whole batch, including other processes' parts, have one; otherwise
+  /// -1.
   std::int64_t labelled = -1;
-  float const* const* further = nullptr;  // of each further input of the data set: size x its numbers, normalised
+  float const* const* further = nullptr;  // per further input of the data set: size x its numbers, normalised
 };
 
 /// Sets `order` to a permutation of 0 .. order.size()-1 that depends only on (seed, epoch) (Fisher-Yates). `order` is a
@@ -89,7 +90,7 @@ class batch_loader {
     detail::zeros<std::int64_t> samples;
     detail::zeros<float> values;
     detail::list<detail::zeros<float>> further;
-    detail::list<float const*> inputs;  // where those are
+    detail::list<float const*> inputs;  // their addresses
     batch view;
     std::exception_ptr failure;
     bool ready = false;
@@ -104,7 +105,7 @@ class batch_loader {
 
   void put_further(int input, std::int64_t sample, float* out) const;
   void put_values(std::int64_t sample, float* out) const;
-  /// As they lie in the transformed picture; returns how many there are, without those of -1.
+  /// Writes a sample's labels in the transformed picture's order. Returns their number, without those of -1.
   std::int64_t put_labels(std::int64_t sample, std::int32_t* out) const;
 
   void make_picture(std::int64_t sample, float* out);

@@ -32,7 +32,7 @@ TYPENET_INLINE batch_loader::batch_loader(dataset data, pipeline_options options
   slots_ = detail::list<slot>(options_.prefetch + 1);
   for (auto& s : slots_) {
     s.images.allocate(batch_size * picture_);
-    s.labels.allocate((batch_size + 1) * static_cast<std::size_t>(data_.labels_each()));  // and one of others' parts
+    s.labels.allocate((batch_size + 1) * static_cast<std::size_t>(data_.labels_each()));  // and one for others' parts
     s.samples.allocate(batch_size);
     s.values.allocate(batch_size * static_cast<std::size_t>(options_.values));
     s.further = detail::list<detail::zeros<float>>(data_.further_inputs());

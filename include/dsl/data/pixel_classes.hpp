@@ -12,15 +12,14 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Makes a data set of pictures of floats in which every pixel has a class, 0 to classes - 1, for segmentation: labels
-/// are (samples, height, width). A pixel labelled -1 or `ignored` has none: losses and accuracies leave it out. The
-/// numbers are not copied: they must outlive the data set and all its copies. Throws data_error for a wrong count, a
-/// number that is infinite or NaN, a label outside of that range, and where no pixel has a class; option_error for
-/// fewer than two classes.
+/// Makes a data set of float pictures with a class per pixel, 0 to classes - 1, for segmentation: labels are (samples,
+/// height, width). A pixel labelled -1 or `ignored` has no class: losses and accuracies omit it. The numbers are not
+/// copied: they must outlive the data set and all its copies. Throws data_error for a wrong count, an infinity or NaN,
+/// a label outside of that range, and if no pixel has a class; option_error for fewer than two classes.
 dataset in_memory_pixel_classes(dsl::shape sample, std::span<float const> numbers, int classes,
                                 std::vector<std::int32_t> labels, int ignored = -1,
                                 std::vector<std::string> class_names = {}, std::shared_ptr<void const> owner = nullptr);
-/// Makes one that owns its numbers: the vector is copied or moved into it.
+/// Makes one that owns its numbers: the vector is moved or copied into it.
 dataset in_memory_pixel_classes(dsl::shape sample, std::vector<float> numbers, int classes,
                                 std::vector<std::int32_t> labels, int ignored = -1,
                                 std::vector<std::string> class_names = {});

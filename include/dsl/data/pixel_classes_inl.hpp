@@ -19,7 +19,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Checks (samples, height, width) labels, writes -1 for those that are ignored, and returns the number of samples.
+/// Checks (samples, height, width) labels, replaces ignored ones by -1, and returns the number of samples.
 [[gnu::cold]] inline std::int64_t check_pixel_labels(dsl::shape const& sample, int classes,
                                                      std::vector<std::int32_t>& labels, int ignored) {
   option_check{"in_memory_pixel_classes"}.need(classes >= 2, "classes must be 2 or more", classes);
@@ -48,7 +48,7 @@ namespace dsl::detail::TYPENET_MODE {
   return found / area;
 }
 
-/// Checks and wraps samples that `storage` knows the places of.
+/// Checks and wraps samples whose segments are in `storage`.
 [[gnu::cold]] inline dataset dataset_of_pixel_classes(dsl::shape const& sample, int classes, std::int64_t samples,
                                                       dataset_storage storage) {
   return {.sample = sample,
@@ -93,7 +93,7 @@ TYPENET_INLINE dataset in_memory_pixel_classes(dsl::shape sample, std::vector<st
   std::int64_t const count = detail::check_pixel_labels(sample, classes, labels, ignored);
   std::int64_t const bytes = sample.size();
   auto const found = static_cast<std::int64_t>(pixels.size());
-  if (found % bytes != 0 || found / bytes != count)  // the product may be no number
+  if (found % bytes != 0 || found / bytes != count)  // the product may overflow
     detail::refuse<data_error>({"dataset: there must be ", count, " pictures of ", bytes, " bytes; found ", found,
                                 " bytes; check the shape and the number of labels"});
   auto const owner = std::make_shared<std::vector<std::uint8_t> const>(std::move(pixels));

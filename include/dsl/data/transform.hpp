@@ -91,8 +91,8 @@ int whole_shift(float shift, double size);
 
 void transform_picture(transform const& t, dsl::shape const& s, pixel_source const& pixel, float* out);
 
-/// Moves a picture's height x width labels with it, to whole pixels. What comes from outside::zero has no class, -1; a
-/// hole leaves the labels as they are.
+/// Moves a picture's height x width labels with it, by whole pixels. Pixels from outside::zero have no class, -1; a
+/// hole does not change labels.
 void transform_labels(transform const& t, dsl::shape const& s, std::int32_t const* labels, std::int32_t* out);
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -42,28 +42,27 @@ struct engine_options {
   crew_maker make_crew = nullptr;
 };
 
-/// One batch, or a device's part of it, in host memory. images is (size, channels, height, width), or null where the
-/// caller has put the samples into the engine's input itself. What the loss compares outputs with is in labels, a class
-/// number a sample or (size, height, width) of them, -1 where a pixel has no class; or in values, (size, channels,
-/// height, width) as the network's output. Inference needs neither.
+/// A batch, or a device's part of it, in host memory. images is (size, channels, height, width), or null if the caller
+/// has written the samples into the engine's input. Targets are in labels, a class number per sample, or (size, height,
+/// width) of them with -1 for a pixel without a class; or in values, (size, channels, height, width) like the network's
+/// output. Inference needs neither.
 struct batch_view {
   float const* images = nullptr;
   std::int32_t const* labels = nullptr;
   int size = 0;
-  std::uint64_t step = 0;  // of the whole training, from 0; keys dropout, and is what Adam corrects its bias by
+  std::uint64_t step = 0;  // of the whole training, from 0: keys dropout, and is used by Adam's bias correction
   double learning_rate = 0;
   float const* values = nullptr;
   /// The batch's samples of each further input, (size, channels, height, width), in the order of the graph's nodes.
   float const* const* further = nullptr;
-  long long labelled = -1;  // where there is a class a pixel: pixels of the whole batch, of all devices, that have one
+  long long labelled = -1;  // with a class per pixel: number of labelled pixels of the whole batch
 };
 
 /// Sums over a batch; divide by the number of samples. A sample is correct if its largest output is its label's; with
 /// binary_crossentropy and values, each counts the share of its outputs that are on the target's side of 1/2; otherwise
-/// `correct` is 0.
-/// Sums over a batch; divide by the samples, or by the labelled pixels. What counts as correct: a largest output that
-/// is the label's; with binary_crossentropy and values, the share of the outputs that are on their value's side of 1/2;
-/// else nothing.
+/// `correct` is 0. Sums over a batch; divide by the number of samples, or of labelled pixels. A sample is correct if
+/// its largest output is its label's; with binary_crossentropy and values, each counts the share of its outputs that
+/// are on the target's side of 1/2; otherwise `correct` is 0.
 struct batch_metrics {
   double loss = 0;
   double correct = 0;

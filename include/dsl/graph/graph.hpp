@@ -44,9 +44,9 @@ struct graph {
   constexpr graph_view view() const { return {nodes, edges, tensors, parameters, scopes, Sizes}; }
 };
 
-/// Whether a node is an input beside the first one, of named_input<...>; its scope has the input's name.
+/// Whether a node is a further input, that of a named_input<...>; its scope has the input's name.
 constexpr bool is_further_input(graph_view const& g, int n) { return n > 0 && g.nodes[n].kind == op::input; }
-/// How many further inputs there are before node n; all of them where n is the number of nodes.
+/// Returns the number of further inputs before node n, or of all if n is the number of nodes.
 constexpr int further_inputs(graph_view const& g, int n) {
   int count = 0;
   for (int i = 1; i < n; ++i) count += is_further_input(g, i) ? 1 : 0;

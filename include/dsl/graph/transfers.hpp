@@ -42,7 +42,7 @@ class transfer_pass {
   }
 
  private:
-  /// An input arrives where it is read first.
+  /// Returns the device that first reads an input; it is loaded there.
   static constexpr short device_of_input(graph_view const& g, int tensor) {
     for (int n = 1; n < g.size.nodes; ++n)
       for (int i = 0; i < g.nodes[n].inputs; ++i)

@@ -5,7 +5,7 @@
 
 namespace dsl {
 
-/// Count of the input's channels, from First on.
+/// Selects Count of the input's channels, from First on.
 template <int First, int Count>
 struct channel_slice {
   static constexpr value lower(builder& b, value in) {
@@ -17,9 +17,8 @@ struct channel_slice {
 };
 // channel_slice<0, 16> on 64x8x8 -> 16x8x8
 
-/// The channels in another order: the first one of each of Groups equal parts, then the second one of each, and so on,
-/// so that convolutions in groups see channels of all groups before them (Zhang et al. 2018; PyTorch's
-/// nn.ChannelShuffle).
+/// Reorders the channels: the first one of each of Groups equal parts, then the second one of each, and so on, so that
+/// grouped convolutions see channels of all previous groups (Zhang et al. 2018; PyTorch's nn.ChannelShuffle).
 template <int Groups>
 struct channel_shuffle {
   static constexpr value lower(builder& b, value in) {

@@ -14,7 +14,7 @@ struct softmax {
   }
 };
 
-/// Softmax over the channels of each pixel, as PyTorch's Softmax2d: the probabilities of a class a pixel.
+/// Softmax over the channels of each pixel, as in PyTorch's Softmax2d: the probabilities of each pixel's class.
 ///   softmax2d on 5x64x64 -> 5x64x64, whose five numbers add up to 1 at each pixel
 struct softmax2d {
   static constexpr value lower(builder& b, value in) { return b.append({.kind = op::softmax}, in, in.shape); }

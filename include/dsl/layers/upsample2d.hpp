@@ -6,8 +6,8 @@
 
 namespace dsl {
 
-/// Factor times as many rows and columns: each pixel Factor times Factor times, or with interpolation::bilinear means
-/// of the four pixels around, as PyTorch's nn.Upsample (align_corners=False) and Keras's UpSampling2D have them.
+/// Enlarges height and width by Factor: repeats each pixel or, with interpolation::bilinear, interpolates between the
+/// four nearest ones, as PyTorch's nn.Upsample (align_corners=False) and Keras's UpSampling2D do.
 template <int Factor, interpolation Between = interpolation::nearest>
 struct upsample2d {
   static constexpr value lower(builder& b, value in) {

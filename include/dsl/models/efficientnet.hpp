@@ -18,7 +18,7 @@ struct mbconv_path<Inputs, Filters, Kernel, Stride, 1, Norm>
             squeeze_excitation<Inputs, Inputs / 4, silu, sigmoid>,
             conv_norm_activation<Filters, 1, 1, 1, identity, Norm>> {};
 
-/// The same with one convolution in place of the first two, and without squeeze-and-excitation.
+/// The fused variant: one convolution instead of the first two, and no squeeze-and-excitation.
 template <int Inputs, int Filters, int Kernel, int Stride, int Expansion, class Norm>
 struct fused_mbconv_path : named<"block", conv_norm_activation<Expansion * Inputs, Kernel, Stride, 1, silu, Norm>,
                                  conv_norm_activation<Filters, 1, 1, 1, identity, Norm>> {};
@@ -26,7 +26,7 @@ template <int Inputs, int Filters, int Kernel, int Stride, class Norm>
 struct fused_mbconv_path<Inputs, Filters, Kernel, Stride, 1, Norm>
     : named<"block", numbered<conv_norm_activation<Filters, Kernel, Stride, 1, silu, Norm>>> {};
 
-/// Count paths, with a shortcut beside each that keeps the shape: all but the first, and that one where it can.
+/// Count paths, with a shortcut around each that keeps the shape: all but the first one, and possibly that.
 template <template <int, int, int, int, int, class> class Path, int Inputs, int Filters, int Kernel, int Stride,
           int Expansion, int Count, class Norm>
 struct efficientnet_stage : numbered<sequential<Path<Inputs, Filters, Kernel, Stride, Expansion, Norm>>,
@@ -49,13 +49,13 @@ struct efficientnet_of
                        conv_norm_activation<Last, 1, 1, 1, silu, Norm>>,
                  global_avg_pool2d, flatten, named<"classifier", dropout<Dropout>, dense<Classes>>, softmax> {};
 
-/// A stage's output channels, and how many paths it has.
+/// A stage's output channels and number of paths.
 struct efficientnet_size {
   int filters;
   int count;
 };
 
-/// EfficientNets (Tan & Le 2019). In training torchvision leaves out whole blocks at random, which these do not.
+/// EfficientNets (Tan & Le 2019), without the stochastic depth that torchvision uses in training.
 template <int Classes, number Dropout, int Stem, class Norm, efficientnet_size A, efficientnet_size B,
           efficientnet_size C, efficientnet_size D, efficientnet_size E, efficientnet_size F, efficientnet_size G>
 struct efficientnet : efficientnet_of<Classes, Dropout, Stem, 4 * G.filters, Norm,                 // 112x112

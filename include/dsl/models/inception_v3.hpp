@@ -14,7 +14,7 @@ struct column_conv2d : basic_conv2d<Filters, Size, 1, pad<Size / 2, 0>> {};
 template <int Filters>
 struct inception_pool : sequential<avg_pool2d<3, 1, pad<1>>, named<"branch_pool", basic_conv2d<Filters, 1>>> {};
 
-/// 1x1, 5x5, two of 3x3, and a pool.
+/// Four branches: 1x1, 5x5, two 3x3, and a pool.
 template <int Pooled>
 struct inception_a
     : concat<
@@ -32,7 +32,7 @@ struct inception_b
                      named<"branch3x3dbl_3", basic_conv2d<96, 3, stride<2>, pad<0>>>>,
           max_pool2d<3, 2>> {};
 
-/// 7x7 as 1x7 and 7x1, once and twice, by way of Narrow channels.
+/// 7x7 convolutions as 1x7 and 7x1, once and twice, with Narrow channels in between.
 template <int Narrow>
 struct inception_c
     : concat<
@@ -53,7 +53,7 @@ struct inception_d
                         named<"branch7x7x3_4", basic_conv2d<192, 3, stride<2>, pad<0>>>>,
              max_pool2d<3, 2>> {};
 
-/// Two of its branches end in a 1x3 and a 3x1 convolution side by side.
+/// Two of its branches end in a 1x3 and a 3x1 convolution, concatenated.
 struct inception_e
     : concat<
           named<"branch1x1", basic_conv2d<320, 1>>,
@@ -64,8 +64,8 @@ struct inception_e
               concat<named<"branch3x3dbl_3a", row_conv2d<384, 3>>, named<"branch3x3dbl_3b", column_conv2d<384, 3>>>>,
           inception_pool<192>> {};
 
-/// Inception v3 (Szegedy et al. 2016) for pictures of 299x299, without the auxiliary classifier. Where torchvision's
-/// pretrained one has transform_input, it scales the channels of its pictures first.
+/// Inception v3 (Szegedy et al. 2016) for pictures of 299x299, without the auxiliary classifier. torchvision's
+/// pretrained one also rescales the channels of pictures if transform_input is set.
 template <int Classes = 1000>
 struct inception_v3 : sequential<named<"Conv2d_1a_3x3", basic_conv2d<32, 3, stride<2>, pad<0>>>,            // 149x149
                                  named<"Conv2d_2a_3x3", basic_conv2d<32, 3, pad<0>>>,                       //

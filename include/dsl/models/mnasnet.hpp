@@ -19,8 +19,7 @@ template <int Inputs, int Filters, int Kernel, int Stride, int Expansion, int Co
 struct mnasnet_stack : numbered<sequential<mnasnet_path<Inputs, Filters, Kernel, Stride, Expansion>>,
                                 repeat<Count - 1, residual<mnasnet_path<Filters, Filters, Kernel, 1, Expansion>>>> {};
 
-/// MnasNet-B1 (Tan et al. 2019), whose convolutions before the stacks have Stem and Separable filters, and whose stacks
-/// have First to Sixth.
+/// MnasNet-B1 (Tan et al. 2019). Its first convolutions have Stem and Separable filters, its stacks First to Sixth.
 template <int Classes, int Stem, int Separable, int First, int Second, int Third, int Fourth, int Fifth, int Sixth>
 struct mnasnet : sequential<named<"layers",                                                                //
                                   conv2d<Stem, 3, stride<2>, pad<1>, bias<false>>, mnasnet_norm, relu,     // 112x112

@@ -7,13 +7,13 @@
 
 namespace dsl::models {
 
-/// A 1x1 convolution, a depthwise 3x3 one and another 1x1 one.
+/// A 1x1 convolution, a depthwise 3x3 one, and another 1x1 one.
 template <int Filters, int Stride>
 struct shuffle_path : named<"branch2", conv2d<Filters, 1, bias<false>>, torch_norm, relu,
                             conv2d<Filters, 3, stride<Stride>, pad<1>, groups<Filters>, bias<false>>, torch_norm,
                             conv2d<Filters, 1, bias<false>>, torch_norm, relu> {};
 
-/// Half of the channels pass through such a path, and all change places.
+/// Applies a path to half of the channels, and shuffles all.
 template <int Filters>
 struct shuffle_block : sequential<channel_split<identity, shuffle_path<Filters / 2, 1>>, channel_shuffle<2>> {};
 
@@ -28,7 +28,7 @@ struct shuffle_first
 template <label Name, int Count, int Inputs, int Filters>
 struct shuffle_stage : named<Name, shuffle_first<Inputs, Filters>, repeat<Count - 1, shuffle_block<Filters>>> {};
 
-/// ShuffleNetV2 (Ma et al. 2018), with so many channels in its stages.
+/// ShuffleNetV2 (Ma et al. 2018); First to Third are the numbers of channels in its stages.
 template <int Classes, int First, int Second, int Third, int Last>
 struct shufflenet_v2
     : sequential<named<"conv1", conv2d<24, 3, stride<2>, pad<1>, bias<false>>, torch_norm, relu>,  // 24x112x112

@@ -5,12 +5,12 @@
 
 namespace dsl::models {
 
-/// Count 3x3 convolutions, each with a ReLU behind it, and with what Norm names, if anything, between the two.
+/// Count 3x3 convolutions, each followed by Norm, if given, and a ReLU.
 template <int Count, int Filters, class... Norm>
 using vgg_stage = repeat<Count, conv2d<Filters, 3, pad<1>>, Norm..., relu>;
 
-/// VGG (Simonyan & Zisserman 2015): five stages of First to Fifth convolutions, and three dense layers. Norm is empty,
-/// or the batch_norm that follows each convolution.
+/// VGG (Simonyan & Zisserman 2015): five stages with First to Fifth convolutions, and three dense layers. Norm is
+/// empty, or the batch_norm after each convolution.
 template <int Classes, int First, int Second, int Third, int Fourth, int Fifth, class... Norm>
 struct vgg
     : sequential<named<"features",                                      //

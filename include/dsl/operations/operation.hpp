@@ -94,7 +94,7 @@ enum class makes : unsigned char {
   common_shape,  // the shape that all operands have
   broadcast,     // the larger of two operands in channels and in pixels; the other has as many, or one
   sliced,        // some of the channels of its input
-  enlarged,      // the channels of its input, and a multiple of its rows and of its columns
+  enlarged,      // its input's channels, with a multiple of its rows and columns
 };
 
 /// The fields of a node that an operation uses, besides operands and parameters, as a bit set.

@@ -20,8 +20,8 @@ enum class loss : unsigned char {
   binary_crossentropy,       // -t log y - (1 - t) log(1 - y); after a sigmoid its gradient is that of the logits
 };
 
-/// What the loss compares a sample's outputs with: a class number, as many values as there are outputs, or a class
-/// number a pixel of the output, whose channels are the classes; the mean is then over the batch's labelled pixels.
+/// What a sample's outputs are compared with: a class number, one value per output, or a class number per pixel of the
+/// output, whose channels are the classes; the mean is then over the batch's labelled pixels.
 enum class target_kind : unsigned char { classes, values, pixel_classes };
 
 /// Whether a loss accepts such targets.

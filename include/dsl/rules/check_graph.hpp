@@ -89,7 +89,7 @@ class graph_check {
   }
 
  private:
-  /// named_input<...> gives its scope the name.
+  /// Whether an input's scope has a name, which named_input<...> gives it.
   constexpr bool is_named_input(dsl::node const& n) const { return n.kind == op::input && g_.scopes[n.scope].is_named; }
   constexpr bool same_name(dsl::node const& a, dsl::node const& b) const {
     detail::name const &one = g_.scopes[a.scope].name, &two = g_.scopes[b.scope].name;
@@ -101,7 +101,7 @@ class graph_check {
   static constexpr bool is_between(double x, double least, double below) { return x >= least && x < below; }
   static constexpr int narrowed(long long n) { return n > 0x7fffffffLL ? 0x7fffffff : static_cast<int>(n); }
 
-  /// The largest multiple of `size` up to `most`, and at least `size`.
+  /// Returns the largest multiple of `size` up to `most`, and at least `size`.
   static constexpr int multiple(int size, int most) { return most < size ? size : most - most % size; }
 
   constexpr bool fits(dsl::node const& n, operations::row const& row) {

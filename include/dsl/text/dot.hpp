@@ -18,7 +18,7 @@ struct dot_options {
   std::string title{};    // above the counts of parameters and multiply-adds
   int towers = 1;         // replicate<G, ...> sets it
   int micro_batches = 1;  // pipeline<M, ...> sets it
-  bool collapse = true;   // equal blocks in a row are drawn once, with their number
+  bool collapse = true;   // draws consecutive equal blocks once, with their number
 };
 
 }  // namespace dsl::TYPENET_MODE
@@ -45,7 +45,7 @@ class dot_writer {
   /// Returns the edges, dashed if a value goes to another device.
   std::string edges(int indent);
 
-  /// Returns the node that is drawn for another one: of equal blocks, the first one's.
+  /// Returns the node drawn for another one: that of the first of equal blocks.
   int shown(int node) const { return collapses_ ? blocks_.shown(node) : node; }
 
  private:

@@ -9,18 +9,18 @@
 
 namespace dsl::text::TYPENET_MODE {
 
-/// Finds equal blocks in a row: layers of the same parent that follow each other, each of several operations, with the
-/// same structure, attributes and shapes, where each reads only what the one before it returns. A picture shows the
-/// first of them for all. Networks with layers on several devices have none.
+/// Finds consecutive equal blocks: layers of one parent, each with several operations and with the same structure,
+/// attributes and shapes, that read only the previous one's output. A picture shows the first one for all. Networks
+/// with layers on several devices have none.
 class repeated_blocks {
  public:
   explicit repeated_blocks(graph_view const& g);
 
-  /// Returns how many equal blocks the scope stands for: 1 for most, 0 for one that an earlier one stands for.
+  /// Returns how many equal blocks the scope stands for: usually 1, and 0 for a block that an earlier one stands for.
   int count(int scope) const { return count_[at(scope)]; }
-  /// Returns the last of the blocks that the scope stands for; itself for most.
+  /// Returns the last of the blocks that the scope stands for, usually itself.
   int last(int scope) const { return last_[at(scope)]; }
-  /// Returns the node that stands for another one; itself for most.
+  /// Returns the node that stands for another one, usually itself.
   int shown(int node) const;
 
  private:
@@ -30,18 +30,18 @@ class repeated_blocks {
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
   void find_in(std::vector<int> const& layers);
-  /// Whether a block has several operations that read nothing but each other and what the operation before it returns.
+  /// Whether a block has several operations that read only each other and the output of the operation before them.
   bool stands_alone(int scope) const;
-  /// Whether two blocks that stand alone do the same.
+  /// Whether two such blocks compute the same.
   bool equal(int a, int b) const;
-  /// Whether nothing but the block `next` reads what a block returns, and nobody what is inside it.
+  /// Whether only the block `next` reads a block's output, and nobody else its inner values.
   bool leads_only_to(int scope, int next) const;
   int producer(node const& n, int input) const { return graph_.tensors[graph_.input(n, input)].producer; }
 
   graph_view graph_;
   std::vector<range> ranges_;      // per scope
   std::vector<int> count_, last_;  // per scope
-  std::vector<int> same_;          // per node: the equal one of the first block, or itself
+  std::vector<int> same_;          // per node: the corresponding one of the first block, or itself
 };
 
 }  // namespace dsl::text::TYPENET_MODE

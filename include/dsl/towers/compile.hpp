@@ -100,7 +100,7 @@ template <detail::replicated Network, executor Executor, optimizer Optimizer>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer) {
   return compile<Network>(on, optimizer, towers{});
 }
-/// Without an executor the towers share out native{}'s processors.
+/// Prepares it on native{}, whose processors the towers share.
 template <class Network, optimizer Optimizer, std::same_as<towers> Towers>
 [[gnu::cold]] auto compile(Optimizer const& optimizer, Towers const& t, compile_options const& o) {
   return compile<Network>(native{}, optimizer, t, o);

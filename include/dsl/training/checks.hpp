@@ -16,11 +16,11 @@ namespace dsl::detail::TYPENET_MODE {
 
 [[gnu::cold]] void require_pictures(graph_view const& g, dataset const& data, char const* what);
 
-/// Samples with the inputs that the network has beside the first one, by their names, and no others.
+/// Requires samples with the network's further inputs, by name, and no others.
 [[gnu::cold]] void require_further_inputs(graph_view const& g, dataset const& data, char const* what);
-/// The name of node n, a further input.
+/// Returns the name of node n, a further input.
 [[gnu::cold]] std::string name_of_input(graph_view const& g, int n);
-/// Returns the data set with its further inputs in the order of the network's.
+/// Returns the data set with its further inputs in the network's order.
 [[gnu::cold]] dataset in_order_of_inputs(graph_view const& g, dataset data);
 /// Returns what the loss compares with: class numbers if it is made for them, otherwise values. binary_crossentropy and
 /// distance losses take a class as values of 0 and 1, see batch::values.

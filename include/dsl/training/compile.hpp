@@ -116,7 +116,7 @@ template <class Network, executor Executor, optimizer Optimizer>
   return compile<Network>(on, optimizer, compile_options{});
 }
 
-/// Without an executor dsl::native{} computes, on all processors that this process may use.
+/// Prepares it on dsl::native{}, with all processors that this process may use.
 template <class Network, optimizer Optimizer>
 [[gnu::cold]] auto compile(Optimizer const& optimizer, compile_options const& o) {
   return compile<Network>(native{}, optimizer, o);

@@ -18,8 +18,8 @@ namespace dsl::TYPENET_MODE {
 ///   dsl::confusion_matrix confusion;
 ///   dsl::scores const s = trainer.evaluate(cifar.test, 64, &confusion);
 ///   confusion.count(/*label=*/3, /*predicted=*/5);   // cats that it took for dogs
-/// It holds the last evaluation's counts; those of all processes, where there are several. Of a data set with a class a
-/// pixel it counts labelled pixels in place of samples.
+/// It holds the counts of the last evaluation, over all processes. With a class per pixel it counts labelled pixels
+/// instead of samples.
 class confusion_matrix final : public evaluation_observer {
  public:
   int classes() const { return static_cast<int>(names_.size()); }
@@ -37,10 +37,11 @@ class confusion_matrix final : public evaluation_observer {
   double recall(int label) const { return share(count(label, label), samples(label)); }
   /// Returns the share of the samples predicted to be of a class that are; 0 if there are none.
   double precision(int predicted) const;
-  /// Intersection over union of a class: of the samples that are of it or were taken for it, those of which both is
-  /// true; 0 where there are none.
+  /// Returns a class's intersection over union: the share of the samples that are of the class and were predicted so
+  /// among those that are either; 0 if there are none.
   double iou(int label) const;
-  /// Mean of iou() over the classes that are or were taken for: the mean IoU of a segmentation. 0 without samples.
+  /// Returns the mean of iou() over the classes that occur or were predicted: the mean IoU of a segmentation; 0 without
+  /// samples.
   double mean_iou() const;
 
   [[gnu::cold]] void on_begin(dataset const& data) override;
@@ -56,7 +57,7 @@ class confusion_matrix final : public evaluation_observer {
 
   std::vector<std::string> names_;
   std::vector<long long> counts_;  // index (label, predicted)
-  std::int64_t pixels_ = 1;        // labels of a sample
+  std::int64_t pixels_ = 1;        // labels per sample
 };
 
 }  // namespace dsl::TYPENET_MODE

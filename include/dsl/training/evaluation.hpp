@@ -16,10 +16,10 @@ class evaluation_observer {
  public:
   virtual ~evaluation_observer() = default;
   virtual void on_begin(dataset const&) {}
-  /// Samples first .. first+size-1 of the data set, each of it once, whatever batches, towers or micro-batches it came
-  /// in. outputs: (size, outputs a sample); of one output for two classes (size, 2), 1 - it and it. Where there is a
-  /// class a pixel outputs are (size, classes, height, width), labels (size, height, width), -1 for a pixel without.
-  /// Of several processes each sees its own part.
+  /// Called with samples first .. first+size-1 of the data set, each of them once, whatever batches, towers or
+  /// micro-batches they were in. outputs: (size, outputs per sample); for two classes with a single output (size, 2), 1
+  /// - it and it. With a class per pixel outputs are (size, classes, height, width), and labels (size, height, width)
+  /// with -1 for none. Each of several processes sees its own part.
   virtual void on_batch(float const* outputs, std::int32_t const* labels, std::int64_t first, int size) = 0;
   /// Observes samples with values, (size, outputs per sample), for which on_batch is not called.
   virtual void on_values(float const* /*outputs*/, float const* /*values*/, std::int64_t /*first*/, int /*size*/) {}

@@ -39,7 +39,7 @@ TYPENET_INLINE void fingerprint::mix(std::uint64_t word) {
 TYPENET_INLINE void add_operation(fingerprint& f, node const& x) {
   auto const& [kind, function, device, first_input, inputs, output, first_parameter, parameters, scope, window, rate,
                epsilon, momentum, custom, groups, frozen, counts_padding, first_channel] =
-      x;  // frozen ones have the same weights
+      x;  // frozen layers have the same weights
   f.add(parameters);
   f.add(groups);
   if (!counts_padding) f.add(1);  // only hashed if false, so that older files stay valid

@@ -15,13 +15,13 @@ constexpr node const& last_of(graph_view const& g) {
   return *n;
 }
 
-/// Cross-entropy is -log of what it takes for a probability. Outputs that need not add up to 1 are none: training would
-/// raise all of them, or stand still where they are below 0, and never say so. What a user's own operation gives is the
-/// user's to know.
+/// Whether the outputs are probabilities, of which cross-entropy is -log. Outputs that need not sum to 1 are not:
+/// training would raise all of them, or stand still if they are negative, without an error. The author of a custom
+/// operation must know about its outputs.
 constexpr bool gives_probabilities(graph_view const& g) {
   node const& last = last_of(g);
   bool const of_pixels_in_a_row = last.kind == op::softmax && !(g.output_shape(last) == g.shape_of(g.result()));
-  return facts_of(last).gives_probabilities && !of_pixels_in_a_row;  // a flattened softmax2d adds up to its pixels
+  return facts_of(last).gives_probabilities && !of_pixels_in_a_row;  // a flattened softmax2d sums to its area
 }
 
 /// Whether each output is a probability of its own, as binary_crossentropy requires.

@@ -18,7 +18,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// One of a batch's inputs: the network's first one where the name is empty, else that of named_input<"name", ...>.
+/// An input of a batch: the network's first one if the name is empty, otherwise that of named_input<"name", ...>.
 struct batch_input {
   std::string_view name;
   std::span<float const> numbers;  // (batch, channels, height, width), normalised
@@ -44,10 +44,10 @@ class trainer {
   /// Returns the network's outputs, (size, outputs): a classifier's probabilities.
   [[gnu::cold]] std::vector<float> predict(dataset const& data, int batch_size = 64);
 
-  /// Trains one step on a batch of the caller's own and returns its mean loss and accuracy. samples is (batch,
-  /// channels, height, width), normalised; there is a label a sample, or where the output is not flat a label a pixel,
-  /// -1 for none. Of several processes each brings the whole batch,
-  /// the same one; it trains on its part of it. Throws data_error where a count or a label does not fit the network.
+  /// Trains one step on your own batch and returns its mean loss and accuracy. samples is (batch, channels, height,
+  /// width), normalised, with one label per sample or, if the output is not flat, per pixel, -1 for none. Each of
+  /// several processes passes the same whole batch, and trains on its part. Throws data_error if a count or a label
+  /// does not fit the network.
   scores train_on_batch(std::span<float const> samples, std::span<std::int32_t const> labels);
   /// Trains one step towards target values, as many per sample as the network has outputs, in their order.
   scores train_on_batch(std::span<float const> samples, std::span<float const> values);
@@ -83,15 +83,15 @@ class trainer {
  private:
   scores train_on(float const* samples, std::int32_t const* labels, float const* values, int size,
                   float const* const* further = nullptr);
-  /// How many samples so many labels or values are for; throws data_error where that is no whole number.
+  /// Returns the number of samples for so many labels or values; throws data_error if it is not an integer.
   std::size_t samples_of(std::span<std::int32_t const> labels) const;
   std::size_t samples_of(std::span<float const> values) const;
   void require_labels(std::int32_t const* labels, int size) const;
-  /// The inputs' numbers in the order of the graph's nodes, the first input's first. Throws data_error unless each
-  /// input is there once and has `size` samples.
+  /// Returns the inputs' numbers in the order of the graph's nodes, the first input's first. Throws data_error unless
+  /// each input is given once and has `size` samples.
   [[gnu::cold]] std::vector<float const*> arranged(char const* what, std::vector<batch_input> const& inputs,
                                                    std::size_t size) const;
-  /// Further inputs from sample `first` on; empty where there are none.
+  /// Returns further inputs from sample `first` on; empty if there are none.
   std::vector<float const*> further_from(float const* const* all, int first) const;
   [[gnu::cold]] static std::unique_ptr<dsl::engine> require(std::unique_ptr<dsl::engine> e);
   [[gnu::cold]] fit_terms terms_of(dataset const& data, fit_options const& o) const;
@@ -133,9 +133,10 @@ class trainer {
   /// Throws data_error unless there are `batch` samples of this shape, and at least one.
   [[gnu::cold]] static void require_count(char const* what, std::size_t found, std::size_t batch, shape const& each);
   int values_of(target_kind targets) const;
-  /// What numbers of classes are a class of: each sample, or each pixel of an output that is not flat.
+  /// Returns what class numbers belong to: each sample, or each pixel of an output that is not flat.
   target_kind targets_of_labels() const;
-  /// A step's sums, as of samples: with a class a pixel each sample counts as the mean of the batch's labelled pixels.
+  /// Returns a step's sums over samples: with a class per pixel each sample counts as the mean of the batch's labelled
+  /// pixels.
   static batch_metrics by_sample(batch_metrics const& m, std::int64_t labelled, int size);
   bool has_acc(target_kind targets) const;
 

@@ -9,15 +9,15 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Adds up the pixels' cross-entropies and right answers in metrics[0] and [1], in double and in order. The channels of
-/// y are classes; labels are (samples, height, width), and a pixel of class -1 counts for nothing and gets no gradient.
-/// The mean is over `labelled` pixels, those of the whole batch that have a class, as PyTorch's with its ignore_index
-/// and Keras's with its ignore_class. The other arguments are those of compute_loss.
+/// Sums the pixels' cross-entropies and correct predictions in metrics[0] and [1], in double and in order. The channels
+/// of y are classes; labels are (samples, height, width), and a pixel of class -1 does not count and gets no gradient.
+/// The mean is over `labelled` pixels, those of the whole batch that have a class, as with PyTorch's ignore_index and
+/// Keras's ignore_class. For the other arguments see compute_loss.
 template <class T>
 [[gnu::cold]] void compute_pixel_loss(bool from_logits, view<T const> y, std::int32_t const* labels, double* metrics,
                                       view<T> gradient, long long labelled, bool adds, double smoothing) {
   int const classes = y.shape.channels;
-  double const targets[2] = {smoothing / classes, 1 - smoothing + smoothing / classes};  // of others, of the label's
+  double const targets[2] = {smoothing / classes, 1 - smoothing + smoothing / classes};  // other classes, the label
   double const least = from_logits ? 1e-37 : 1e-7;
   T const share = labelled > 0 ? T(1) / static_cast<T>(labelled) : T(0);
   if (!adds) metrics[0] = metrics[1] = 0;
@@ -31,7 +31,7 @@ template <class T>
         double const target = label < 0 ? 0 : targets[c == label];
         if (target > 0) {
           auto const known = static_cast<double>(p);
-          metrics[0] -= target * detail::log(known < least ? least : known);  // a NaN stays one
+          metrics[0] -= target * detail::log(known < least ? least : known);  // NaN stays NaN
         }
         if (!gradient.data) continue;
         T const wanted = static_cast<T>(target);

@@ -90,7 +90,7 @@ class onnx_writer {
   /// Adds the constants 0 and 6, the bounds of a relu6, once, and returns the name of the first.
   [[gnu::cold]] std::string const& zero_and_six();
   [[gnu::cold]] std::string number(char const* name, float value);
-  /// Adds a tensor of one dimension that is the same for every input, and returns its name.
+  /// Adds a constant tensor of one dimension, and returns its name.
   [[gnu::cold]] std::string integers(char const* name, std::vector<std::int64_t> const& values);
   [[gnu::cold]] std::string numbers(char const* name, std::initializer_list<float> values);
 

@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// The first channel of each group, then the second one of each, and so on.
+/// Reorders channels: the first of each group, then the second of each, and so on.
 inline constexpr row channel_shuffle{.name = "channel_shuffle", .options = options::groups, .slices = slices::always};
 
 }  // namespace dsl::operations

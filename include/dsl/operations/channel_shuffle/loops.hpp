@@ -7,7 +7,8 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// shuffled_from(1, 2, 6) -> 3: of six channels in two groups the second is the fourth one's
+/// Returns the source of an output channel. shuffled_from(1, 2, 6) -> 3: of six channels in two groups, the second one
+/// of the output is the fourth one of the input.
 constexpr int shuffled_from(int channel, int groups, int channels) {
   return channel % groups * (channels / groups) + channel / groups;
 }

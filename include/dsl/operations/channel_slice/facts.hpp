@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// As many channels as the output has, from the node's first one on.
+/// Selects the output's number of channels, from the node's first_channel on.
 inline constexpr row channel_slice{
     .name = "channel_slice", .output = makes::sliced, .options = options::first_channel, .slices = slices::always};
 

@@ -16,7 +16,7 @@ template <class T>
   });
 }
 
-/// The other channels get no gradient from here: where the step writes, it writes zeros there.
+/// The other channels get no gradient from this step: unless it accumulates, it writes zeros there.
 template <class T>
 [[gnu::cold]] void channel_slice_backward(host::bound_step<T> const& b, step_context const&) {
   int const first = b.node->first_channel, last = first + b.dy.shape.channels;

@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// e^x over the sum of all e^x, at each pixel over its channels.
+/// e^x divided by the sum of all e^x, over the channels of each pixel.
 inline constexpr row softmax{.name = "softmax", .reads = {values::output}, .gives_probabilities = true};
 
 }  // namespace dsl::operations

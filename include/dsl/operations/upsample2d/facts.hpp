@@ -5,10 +5,10 @@
 
 namespace dsl::operations {
 
-/// Each pixel several times, as often as the output has more rows and columns.
+/// Repeats each pixel by the ratio of output to input rows and columns.
 inline constexpr row upsample_nearest{.name = "upsample2d", .output = makes::enlarged, .slices = slices::always};
 
-/// Means of the four pixels around; beyond the outermost pixels, those.
+/// Interpolates between the four nearest pixels; beyond the outermost ones it repeats those.
 inline constexpr row upsample_bilinear{
     .name = "bilinear upsample2d", .output = makes::enlarged, .slices = slices::always};
 

@@ -7,17 +7,18 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// The two input rows, or columns, between which an output row lies: it is (1 - share) of `low` and share of `high`.
+/// The two input rows, or columns, between which an output row lies: it is (1 - share) * low + share * high.
 struct neighbours {
   int low = 0;
   int high = 0;
   double share = 0;
 };
 
-/// nearest_of(5, 2, 4) -> {2, 2, 0}: the sixth of eight rows is the third of four
+/// Returns the nearest row. nearest_of(5, 2, 4) -> {2, 2, 0}: the sixth of eight rows is the third of four.
 constexpr neighbours nearest_of(int place, int factor, int /*size*/) { return {place / factor, place / factor, 0}; }
 
-/// bilinear_of(4, 2, 4) -> {1, 2, 0.75}: pixels are squares whose centres are compared (PyTorch's align_corners=False)
+/// Returns the neighbours for bilinear interpolation. bilinear_of(4, 2, 4) -> {1, 2, 0.75}: pixels are squares whose
+/// centres are compared (PyTorch's align_corners=False).
 constexpr neighbours bilinear_of(int place, int factor, int size) {
   long long const from_centre = 2LL * place + 1 - factor;  // to the centre of the first pixel, in 1 / (2 factor) pixels
   if (from_centre <= 0) return {0, 0, 0};
@@ -58,7 +59,7 @@ template <class T, bool Bilinear>
   });
 }
 
-/// Each input pixel gets the gradients of the output pixels that read it, with the weights with which they did.
+/// Adds to each input pixel the gradients of the output pixels that read it, with the same weights.
 template <class T, bool Bilinear>
 [[gnu::cold]] void upsample2d_backward(host::bound_step<T> const& b, step_context const&) {
   for_each_channel(b.to, [&](int n, int c) {
