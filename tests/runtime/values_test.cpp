@@ -126,7 +126,7 @@ TEST_CASE("a class becomes values where the loss wants them") {
   bits.start(0);
   float const* const w = bits.next()->values;
   CHECK(std::vector<float>(w, w + 2) == std::vector<float>{1, 0});
-  refuses<option_error>([&] { batch_loader wrong(three, {.batch_size = 3, .values = 2}); }, {"values", "2"});
+  refuses<option_error>([&] { batch_loader wrong(three, {.batch_size = 3, .values = 2}); }, {"value per class", "2"});
 }
 
 TEST_CASE("pictures of floats are shifted and flipped as pictures of bytes are") {
@@ -237,7 +237,7 @@ TEST_CASE("a NaN in the data is called that") {
   refuses<training_error>([&] { t.train_on_batch(x, y); }, {"nan", "target value", "correct the data"});
   t = compile<hidden>(reference{}, sgd{.learning_rate = 0.1}, {.loss = loss::mean_squared_error});
   y[3] = 1, x[5] = INFINITY;
-  refuses<training_error>([&] { t.train_on_batch(x, y); }, {"samples", "correct the data"});
+  refuses<training_error>([&] { t.train_on_batch(x, y); }, {"in the batch", "correct the data"});
   dataset bad = line(8, 2);
   bad.mean = std::make_shared<std::vector<float> const>(std::vector<float>{0, NAN, 0});
   refuses<training_error>([&] { t.fit(bad, {.batch_size = 4}); }, {"epoch 1, batch 1", "mean"});
@@ -365,11 +365,11 @@ TEST_CASE("a table is read, column by column") {
   };
   for (wrong const& w : {wrong{"a,b\n1,2\n3\n", {"2 fields", "found 1", "line 3"}},
                          {"a,b\n1,2,3\n", {"found 3"}},
-                         {"a,b\n\n,3\n", {"as a; found an empty", "line 3"}},
+                         {"a,b\n\n,3\n", {"column a; found an empty", "line 3"}},
                          {"a,b\n1x,3\n", {"1x"}},
                          {"a,b\n+-5,3\n", {"+-5"}},
                          {"a,b\n1\r2,3\n", {"1\\x0d2"}},
-                         {"a,b\n1,nan\n", {"as b; found nan"}},
+                         {"a,b\n1,nan\n", {"column b; found nan"}},
                          {"a,b\n1e99,3\n", {"1e99"}},
                          {"a,c\n1,3\n", {"column b", "a, c"}},
                          {"b,b\n1,3\n", {"one column b"}},
