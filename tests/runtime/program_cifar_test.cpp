@@ -709,7 +709,7 @@ TEST_CASE("program: a reader of its output that goes away ends no training", "[p
   temporary_directory const here;
   for (int const both : {0, 1}) {
     int ends[2] = {};
-    REQUIRE(::pipe(ends) == 0);
+    REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);  // else the program would hold the reading end, too
     running o(here, tiny({"-o", "plot.svg", "--epochs", "2", "--verbose", "2"}), {}, 0, ends[1], both ? ends[1] : -1);
     ::close(ends[1]);
     char begin[8];
