@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # `conan create .` without a remote, with Debian's own fmt, oneDNN and onnx, in a Conan home of its own: the recipe, the
 # package and test_package. Then again with oneDNN and onnx asked for: the package must be the same one. Then compiled: the
-# package must be another one.
+# package must be another one. All of it without optimization.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../../compilers.sh"
@@ -26,6 +26,7 @@ system_version() { pkg-config --modversion "$1" 2>/dev/null || echo "$2"; }
 root=$here/../../..
 create() { # FILE OPTION...: creates, tests, keeps the package id in FILE; nothing is written into the source tree
   "$conan" create "$root" -pr:a "$scratch/profile" --no-remote -c tools.cmake.cmaketoolchain:user_presets= \
+    -c "tools.cmake.cmaketoolchain:extra_variables={'CMAKE_CXX_FLAGS_RELEASE': '-O0'}" \
     -c tools.cmake.cmake_layout:test_folder="$scratch/test" -c tools.cmake.cmaketoolchain:generator="$CMAKE_GENERATOR" \
     "${@:2}" 2>&1 | tee "$scratch/log"
   grep -oE "Package '[0-9a-f]+' created" "$scratch/log" >"$1"
