@@ -103,14 +103,16 @@ class device_memory {
   }
 
   /// Makes the memory accessible to work. Calls nest.
+  /// Work begins; again, it changes nothing.
   void open() {
-    if (open_++ == 0)
+    if (!std::exchange(open_, true))
       for (auto const& [key, b] : live_) show(b, true);
   }
   /// Makes it inaccessible again; returns what work wrote outside of its allocations.
+  /// Work ends, if any has begun; returns what it wrote outside of its allocations.
   std::vector<std::string> close() {
     std::vector<std::string> damage;
-    if (--open_ > 0) return damage;
+    if (!std::exchange(open_, false)) return damage;
     for (auto const& [key, b] : live_) {
       if (b.device < 0) continue;
       if (overwritten(b))
@@ -177,7 +179,7 @@ class device_memory {
 
   std::map<std::uintptr_t, block> live_;
   std::vector<block> freed_;
-  int open_ = 0;
+  bool open_ = false;
 };
 
 }  // namespace dsl_test::simulated

@@ -77,12 +77,14 @@ struct fault {
 /// The state of the simulated device. Its functions are plain function pointers without context, so there is one at a
 /// time.
 struct state {
-  explicit state(device_options o) : options(std::move(o)), work(options.seed), random(options.seed * 2 + 1) {}
+  explicit state(device_options o)
+      : options(std::move(o)), work(options.seed, [this] { memory.open(); }), random(options.seed * 2 + 1) {}
 
   device_options const options;
   std::recursive_mutex mutex;  // a call at a time, whichever thread it comes from
   device_memory memory;
   scheduler work;
+  int working = 0;  // calls of work_through() in progress
   std::uint64_t random;
   std::map<std::uintptr_t, std::shared_ptr<object>> handles;
   std::vector<std::shared_ptr<capture>> captures;  // in progress
@@ -148,18 +150,28 @@ struct state {
   }
 
   /// Runs what the nodes need, with the memory accessible.
+  /// Runs what the nodes need. The memory becomes accessible when the first piece of work runs: that takes a system
+  /// call for every allocation, and most polls run nothing.
   void finish(std::vector<std::shared_ptr<node>> const& targets) {
-    run([&] { work.finish(targets, options.when == timing::random && random_below(random, 2) == 0); });
+    work_through([&] { work.finish(targets, options.when == timing::random && random_below(random, 2) == 0); });
   }
   void finish_all() {
     if (!work.pending().empty()) finish(std::vector(work.pending()));
   }
   void poll(std::shared_ptr<node> const& target) {
-    run([&] { work.poll(target); });
+    work_through([&] { work.poll(target); });
   }
+  /// Runs f with the memory accessible.
   template <class F>
   void run(F f) {
-    memory.open();
+    work_through([&] {
+      memory.open();
+      f();
+    });
+  }
+  template <class F>
+  void work_through(F f) {
+    ++working;
     try {
       f();
     } catch (std::exception const& e) {
@@ -167,6 +179,7 @@ struct state {
       sticky = cudaErrorLaunchFailure;
       work.abandon();
     }
+    if (--working > 0) return;  // a piece of work may wait for others
     for (auto& damage : memory.close()) misuse(std::move(damage));
   }
   void after_enqueue() {

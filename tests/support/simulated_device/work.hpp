@@ -30,7 +30,9 @@ struct node {
 /// random order among what may run.
 class scheduler {
  public:
-  explicit scheduler(std::uint64_t seed) : random_(seed * 0x9E3779B97F4A7C15u + 1) {}
+  /// begin() is called before each piece of work.
+  scheduler(std::uint64_t seed, std::function<void()> begin)
+      : random_(seed * 0x9E3779B97F4A7C15u + 1), begin_(std::move(begin)) {}
   ~scheduler() { abandon(); }
 
   std::shared_ptr<node> add(char const* what, double milliseconds, std::vector<std::shared_ptr<node>> before,
@@ -116,6 +118,7 @@ class scheduler {
   }
   void run(node& n) {
     if (n.run) {
+      begin_();
       try {
         n.run();
       } catch (std::exception const& e) {
@@ -137,6 +140,7 @@ class scheduler {
   }
 
   std::uint64_t random_;
+  std::function<void()> begin_;
   double clock_ = 0;  // milliseconds, by the costs that the pieces claim, so that timings are the same in every run
   std::vector<std::shared_ptr<node>> pending_;
   std::vector<node*> ready_;
