@@ -7,6 +7,7 @@
 #      them. White space counts as one blank, `> >` as `>>`. `// EXPECT[gcc]: text` holds for that compiler only.
 #      Lines are counted from the first one that is about the error, without the source that nvcc quotes: 4, or as many
 #      as `// LINES: n` allows.
+# What the compiler said goes to $TYPENET_MESSAGES/<name of FILE>.txt, where that folder is named: for docs.compiler_messages.
 set -euo pipefail
 . "$(dirname "$0")/../compilers.sh"
 kind=$1 file=$3
@@ -18,6 +19,10 @@ say() { printf '%s: %s\n' "$(basename "$file")" "$*"; }
 if output=$("${check[@]}" "$file" 2>&1); then
   say "compiles with $kind, and should not"
   exit 1
+fi
+if [ -n "${TYPENET_MESSAGES:-}" ]; then
+  mkdir -p "$TYPENET_MESSAGES"
+  printf '%s\n' "$output" >"$TYPENET_MESSAGES/$(basename "$file" .cpp).txt"
 fi
 
 bad=0
