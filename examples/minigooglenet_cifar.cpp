@@ -234,7 +234,9 @@ named_values decisive(settings const& s, pictures const& data, dsl::trainer& tra
   all.insert(all.begin(),
              {"data", fmt::format("{}, {} + {} pictures ({:08x})", data.name, data.train.size, data.test.size,
                                   (dsl::fingerprint(data.train) ^ dsl::fingerprint(data.test) << 1) & 0xffffffff)});
-  all.emplace_back("executor", each == executor.npos ? executor : executor.substr(each + 7));
+  all.emplace_back("executor", s.executor == "native"  ? trainer.engine().arithmetic()  // whatever its threads
+                               : each == executor.npos ? executor
+                                                       : executor.substr(each + 7));
   return all;
 }
 

@@ -227,8 +227,9 @@ TEST_CASE("native: a description says what computes; options that make no sense 
                         conv2d<8, 3, 3, 2, padding::same, 4>, flatten, dense<3>, softmax>;
   for (auto set : sets()) {
     auto const e = native{.threads = 3, .instructions = set}.make_engine(model::view(), keras);
-    CHECK(e->description() == std::string("native, ") + host::name_of(set) + ", 3 threads");
-    CHECK(e->arithmetic() == std::string("native, ") + host::name_of(set));
+    std::string const arithmetic = detail::message({"native ", dsl::cpu::algorithm_version, ", ", host::name_of(set)});
+    CHECK(e->description() == arithmetic + ", 3 threads");
+    CHECK(e->arithmetic() == arithmetic);
     CHECK(e->executor_bytes() == 0);
     e->prepare(mode::training, 2);
     CHECK(e->executor_bytes() > 0);
@@ -242,6 +243,7 @@ TEST_CASE("native: a description says what computes; options that make no sense 
     }
     auto const direct = native{.instructions = set, .winograd = false}.make_engine(model::view(), keras);
     direct->prepare(mode::training, 2);
+    CHECK(direct->arithmetic() == arithmetic + ", direct");
     CHECK(dynamic_cast<dsl::cpu::engine&>(*direct).algorithms().find("F(") == std::string::npos);
   }
   for (int threads : {-1, 1025})

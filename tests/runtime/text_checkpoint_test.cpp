@@ -676,3 +676,34 @@ TEST_CASE("checkpoint: what killed processes left beside it is removed, and noth
   }
   CHECK_FALSE(std::filesystem::exists(used));
 }
+
+TEST_CASE("checkpoint: native's instruction set and algorithms are in it; another warns once", "[checkpoint][native]") {
+  using dsl::instructions;
+  using network = dsl::network<dsl::image<3, 8, 8>, dsl::conv_module<16, 3>, dsl::conv_module<16, 3>, dsl::flatten,
+                               dsl::dense<3>, dsl::softmax>;
+  auto const with = [](auto const& executor) {
+    return dsl::compile<network>(executor, dsl::sgd{.learning_rate = 0.05, .momentum = 0.9});
+  };
+  for (instructions set : {instructions::baseline, instructions::avx2, instructions::avx512}) {
+    if (!dsl::host::has(set)) continue;
+    dsl::native const on{.threads = 2, .instructions = set};
+    dsl::trainer whole = with(on), begun = with(on), resumed = with(dsl::native{.threads = 3, .instructions = set});
+    fit(whole, 2);
+    std::string const state = dsl::checkpoint(begun, fit(begun, 1));
+    auto const resume = [&](dsl::trainer& t) { return dsl::test::warnings([&] { dsl::restore(t, state, "state"); }); };
+    CHECK(resume(resumed).empty());
+    fit(resumed, 2, 1);
+    CHECK(dsl::detail::fingerprint_of(resumed.engine()) == dsl::detail::fingerprint_of(whole.engine()));
+
+    std::string const own = begun.engine().arithmetic();
+    auto const warns = [&](dsl::trainer t) {
+      std::vector<std::string> const said = resume(t);
+      REQUIRE(said.size() == 1);
+      CHECK(said[0] == "checkpoint: state was computed by " + own + ", this training computes by " +
+                           t.engine().arithmetic() + "; it resumes, but not to the same bits");
+    };
+    warns(with(dsl::reference{}));
+    warns(with(dsl::native{.instructions = set, .winograd = false}));
+    if (set != instructions::baseline) warns(with(dsl::native{.instructions = instructions::baseline}));
+  }
+}

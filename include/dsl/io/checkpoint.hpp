@@ -29,6 +29,8 @@ struct saved_run {
 /// Returns the state of a training after an epoch as bytes: parameters, running statistics, optimizer slots, counters,
 /// and the metrics of every epoch. An executor that computes in float resumes from it bit by bit, since order,
 /// augmentation and dropout depend only on seed, epoch and step. `learning_rate` is that of the next epoch.
+/// augmentation and dropout depend on seed, epoch and step alone; it also names that executor's arithmetic. The rate is
+/// the next epoch's.
 [[gnu::cold]] std::string checkpoint(trainer& t, history const& past, double learning_rate);
 [[gnu::cold]] std::string checkpoint(trainer& t, history const& past);
 
@@ -40,6 +42,12 @@ namespace dsl::detail::TYPENET_MODE {
 [[gnu::cold]] std::string state_name(fit_run const& run, std::size_t i);
 
 inline constexpr char const* average_key = "fit's average";  // cannot be a callback's name
+inline constexpr char const* arithmetic_key = "the engine's arithmetic";
+
+/// Returns what engine::arithmetic() says, as bytes to follow the callbacks' state.
+[[gnu::cold]] std::string state_of_arithmetic(trainer& t);
+/// Warns where a file's training computed with another arithmetic; files of earlier versions do not say.
+[[gnu::cold]] void compare_arithmetic(trainer& t, std::string const& callbacks, std::string const& name);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
@@ -59,6 +67,9 @@ namespace dsl::TYPENET_MODE {
 
 /// Restores a trainer from a checkpoint and returns the rest of it. Throws file_error, and changes nothing, if the
 /// bytes are not a whole checkpoint of such a training. `name` is the file's, for messages.
+/// Gives a trainer that state, and returns the rest. Warns where the state was computed with another arithmetic. Throws
+/// file_error for bytes that are no whole checkpoint of such a training, and has changed nothing then. `name` is the
+/// file's, for messages.
 [[gnu::cold]] saved_run restore_run(trainer& t, std::string const& bytes, std::string const& name);
 
 /// Restores a trainer from a checkpoint after an epoch and returns the history: continue with

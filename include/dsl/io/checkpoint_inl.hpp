@@ -5,6 +5,7 @@
 #include <dsl/detail/input_file.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
+#include <dsl/detail/printable.hpp>
 #include <dsl/io/checkpoint.hpp>
 #include <dsl/io/checkpoint_format.hpp>
 #include <dsl/io/folders.hpp>
@@ -22,7 +23,8 @@ TYPENET_INLINE std::string checkpoint(trainer& t, history const& past, double le
   auto epoch = static_cast<std::int64_t>(past.epochs.size());
   if (!past.epochs.empty() && past.epochs.back().epoch >= epoch) epoch = past.epochs.back().epoch + 1;
   return detail::checkpoint_bytes(
-      t, {.slots = t.engine().options().update.slots(), .learning_rate = learning_rate, .epoch = epoch}, past, {});
+      t, {.slots = t.engine().options().update.slots(), .learning_rate = learning_rate, .epoch = epoch}, past,
+      detail::state_of_arithmetic(t));
 }
 
 TYPENET_INLINE std::string checkpoint(trainer& t, history const& past) {
@@ -41,6 +43,25 @@ TYPENET_INLINE std::string state_name(fit_run const& run, std::size_t i) {
   int before = 0;
   for (std::size_t k = 0; k < i; ++k) before += text(k) == text(i);
   return message({text(i), " ", before});
+}
+
+TYPENET_INLINE std::string state_of_arithmetic(trainer& t) {
+  callback_state own;
+  std::string arithmetic = t.engine().arithmetic();
+  own(arithmetic_key, arithmetic);
+  return own.bytes();
+}
+
+TYPENET_INLINE void compare_arithmetic(trainer& t, std::string const& callbacks, std::string const& name) {
+  callback_state all(callbacks, name);
+  std::string const own = t.engine().arithmetic();
+  std::string found = own;
+  all(arithmetic_key, found);
+  process_checks const* const processes = t.engine().processes();
+  if (found == own || (processes && processes->process() != 0)) return;
+  on_warning(message({"checkpoint: ", name, " was computed by ", excerpt(found), ", this training computes by ", own,
+                      "; it resumes, but not to the same bits"})
+                 .c_str());
 }
 
 }  // namespace dsl::detail::TYPENET_MODE
@@ -94,7 +115,8 @@ TYPENET_INLINE std::string checkpoint(fit_run const& run) {
                                .steps_an_epoch = run.steps};
   head.set(run.next);
   bool const averages = run.average && !run.average->is_empty();
-  return detail::checkpoint_bytes(run.trainer, head, run.past, state_of_callbacks(run),
+  return detail::checkpoint_bytes(run.trainer, head, run.past,
+                                  state_of_callbacks(run) + detail::state_of_arithmetic(run.trainer),
                                   averages ? &run.average->average() : nullptr);
 }
 
@@ -116,6 +138,7 @@ TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::
                  " towers, this one has ", t.engine().replicas(),
                  "; with the same batch per tower, the steps per epoch and the effect of the learning rate change"})
             .c_str());
+  detail::compare_arithmetic(t, file.callbacks(), name);
   file.give_arrays(t.engine(), true);
   t.set_steps(head.steps);
   t.set_learning_rate(head.learning_rate);

@@ -42,6 +42,9 @@ struct engine_settings {
   return set;
 }
 
+/// Stands for the order and the rounding of all sums: whoever changes a bit of a result increments it.
+inline constexpr int algorithm_version = 1;
+
 /// Everything through our own kernels, on threads of our own, without a library. Activations in blocks of as many
 /// channels as a vector has lanes. Whatever is rare runs through reference's plain loops.
 class engine final : public plain::steps<float> {
@@ -49,6 +52,7 @@ class engine final : public plain::steps<float> {
   [[gnu::cold]] engine(graph_view const& g, engine_options const& o, target const& to, engine_settings const& s)
       : plain::steps<float>(g, o, to, s.threads_a_device(g.size.devices)),
         set_(s.set),
+        winograd_(s.winograd),
         threads_(s.threads_a_device(g.size.devices)) {
     for (int d = 0; d < g.size.devices; ++d) devices_.emplace(g, s, threads_, parameters_version());
   }
@@ -70,7 +74,9 @@ class engine final : public plain::steps<float> {
     return detail::message({arithmetic(), ", ", threads_, threads_ == 1 ? " thread" : " threads",
                             graph_.size.devices > 1 ? " a device" : "", slow_.described()});
   }
-  std::string arithmetic() const override { return detail::message({"native, ", host::name_of(set_)}); }
+  std::string arithmetic() const override {
+    return detail::message({"native ", algorithm_version, ", ", host::name_of(set_), winograd_ ? "" : ", direct"});
+  }
   /// Which algorithm each convolution's pass has, a line each, one device's after the other's.
   [[gnu::cold]] std::string algorithms() const {
     std::string all;
@@ -106,6 +112,7 @@ class engine final : public plain::steps<float> {
   }
 
   instructions set_;
+  bool winograd_;
   int threads_;
   detail::chain<unit> devices_;
   host::plain_loops slow_;
