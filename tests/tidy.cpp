@@ -4,6 +4,10 @@
 #include <dsl/callbacks.hpp>
 #include <dsl/data/crop_and_cutout.hpp>
 #include <dsl/data/csv.hpp>
+#include <dsl/data/npy.hpp>
+#include <dsl/data/pixel_classes.hpp>
+#include <dsl/data/with_input.hpp>
+#include <dsl/data/with_weights.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/io/tensorboard.hpp>
 #include <dsl/models.hpp>

@@ -60,6 +60,10 @@ struct dataset {
 
   std::shared_ptr<std::vector<further_input> const> further{};  // null if samples have one input
 
+  /// What each sample's loss is multiplied with, from sample weights_begin of the storage on; null: 1.
+  std::shared_ptr<std::vector<float> const> weights{};
+  std::int64_t weights_begin = 0;
+
   bool has_classes() const { return classes > 0; }
   std::int64_t labels_each() const { return pixel_classes ? sample.area() : 1; }
   bool has_bytes() const { return storage && storage->elements == element::byte; }
@@ -68,6 +72,9 @@ struct dataset {
   float const* reals(std::int64_t i) const { return reinterpret_cast<float const*>(pixels(i)); }
   /// Returns the targets of sample i: `values` floats, in the order of the network's outputs.
   float const* wanted(std::int64_t i) const { return storage->values.data() + (begin + i) * values; }
+  float weight(std::int64_t i) const {
+    return weights ? (*weights)[static_cast<std::size_t>(begin + i - weights_begin)] : 1.0F;
+  }
   int further_inputs() const { return further ? static_cast<int>(further->size()) : 0; }
   /// Returns the address of sample i of a further input.
   float const* further_numbers(int input, std::int64_t i) const {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <exception>
 #include <utility>
+#include <vector>
 
 namespace dsl::TYPENET_MODE {
 
@@ -30,6 +31,7 @@ struct pipeline_options {
   int part_size = -1;
   bool cache = false;  // keeps the normalised floats after the first pass: 4 bytes per number, 586 MiB for CIFAR-10
   int values = 0;      // targets per sample in batches; for classes see batch::values
+  std::vector<float> class_weights{};  // factors of the losses of each class; empty: all are 1
 };
 
 /// A batch, valid until the next call of next() or start(). Samples are NCHW, augmented, normalised.
@@ -45,6 +47,8 @@ struct batch {
   /// With a class per pixel: how many pixels of the whole batch, including other processes' parts, have one; otherwise
   /// -1.
   std::int64_t labelled = -1;
+  /// The weight of each label, or of each sample with values: the sample's times its class's; null if all are 1.
+  float const* weights = nullptr;
   float const* const* further = nullptr;  // per further input of the data set: size x its numbers, normalised
 };
 
@@ -89,6 +93,7 @@ class batch_loader {
     detail::zeros<std::int32_t> labels;
     detail::zeros<std::int64_t> samples;
     detail::zeros<float> values;
+    detail::zeros<float> weights;
     detail::list<detail::zeros<float>> further;
     detail::list<float const*> inputs;  // their addresses
     batch view;
@@ -103,6 +108,8 @@ class batch_loader {
   // Makes batch `step` of the epoch in a slot that no other thread touches; stores errors for the consumer.
   [[gnu::cold]] void make(std::int64_t step, slot& s) noexcept;
 
+  bool weighs() const { return data_.weights || !options_.class_weights.empty(); }
+  void put_weights(std::int64_t sample, std::int32_t const* labels, float* out) const;
   void put_further(int input, std::int64_t sample, float* out) const;
   void put_values(std::int64_t sample, float* out) const;
   /// Writes a sample's labels in the transformed picture's order. Returns their number, without those of -1.

@@ -35,6 +35,7 @@ TYPENET_INLINE batch_loader::batch_loader(dataset data, pipeline_options options
     s.labels.allocate((batch_size + 1) * static_cast<std::size_t>(data_.labels_each()));  // and one for others' parts
     s.samples.allocate(batch_size);
     s.values.allocate(batch_size * static_cast<std::size_t>(options_.values));
+    if (weighs()) s.weights.allocate(batch_size * static_cast<std::size_t>(data_.labels_each()));
     s.further = detail::list<detail::zeros<float>>(data_.further_inputs());
     for (int k = 0; k < data_.further_inputs(); ++k) {
       s.further[k].allocate(batch_size *
@@ -122,6 +123,9 @@ TYPENET_INLINE void batch_loader::check() const {
   if (data_.deviation && static_cast<long long>(data_.deviation->size()) != data_.sample.size())
     need(false, "the deviation must have one number per pixel", static_cast<std::int64_t>(data_.deviation->size()),
          "use normalize(train)");
+  if (data_.has_classes() && !options_.class_weights.empty())
+    need(static_cast<int>(options_.class_weights.size()) == data_.classes, "each class must have a weight",
+         static_cast<std::int64_t>(options_.class_weights.size()), "give as many as the data set has classes");
   if (data_.pixel_classes)
     need(options_.values == 0, "a class a pixel does not become values", options_.values, "leave .values at 0");
   else if (data_.has_classes() && options_.values > 0)
@@ -146,6 +150,7 @@ TYPENET_INLINE void batch_loader::make(std::int64_t step, slot& s) noexcept try 
     s.samples[at] = sample;
     if (data_.has_classes()) labelled += put_labels(sample, s.labels.data() + at * labels_each);
     put_values(sample, s.values.data() + at * static_cast<std::size_t>(options_.values));
+    if (weighs()) put_weights(sample, s.labels.data() + at * labels_each, s.weights.data() + at * labels_each);
     make_picture(sample, s.images.data() + at * picture_);
     for (int k = 0; k < s.further.size(); ++k)
       put_further(k, sample, s.further[k].data() + i * (*data_.further)[static_cast<std::size_t>(k)].sample.size());
@@ -163,9 +168,17 @@ TYPENET_INLINE void batch_loader::make(std::int64_t step, slot& s) noexcept try 
             first,
             options_.values > 0 ? s.values.data() : nullptr,
             data_.pixel_classes ? labelled : -1,
+            weighs() ? s.weights.data() : nullptr,
             s.inputs.size() > 0 ? s.inputs.begin() : nullptr};
 } catch (...) {
   s.failure = std::current_exception();
+}
+
+TYPENET_INLINE void batch_loader::put_weights(std::int64_t sample, std::int32_t const* labels, float* out) const {
+  for (std::int64_t i = 0; i < data_.labels_each(); ++i) {
+    bool const counts = data_.has_classes() && !options_.class_weights.empty() && labels[i] >= 0;
+    out[i] = data_.weight(sample) * (counts ? options_.class_weights[static_cast<std::size_t>(labels[i])] : 1.0F);
+  }
 }
 
 TYPENET_INLINE void batch_loader::put_further(int input, std::int64_t sample, float* out) const {

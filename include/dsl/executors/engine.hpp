@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace dsl::TYPENET_MODE {
 
@@ -38,6 +39,7 @@ struct engine_options {
   tower_moments moments = tower_moments::in_turn;  // of batch_norm, with a group
   int micro_batches = 1;                           // parts of each batch that run one after the other
   double label_smoothing = 0;                      // the target of cross-entropy is (1 - s) onehot + s / classes
+  std::vector<float> class_weights{};              // factors of the losses of each class in training; empty: all are 1
   /// Makes the threads of executors on the host; if null, one thread runs the steps of all devices in the plan's order.
   crew_maker make_crew = nullptr;
 };
@@ -55,7 +57,8 @@ struct batch_view {
   float const* values = nullptr;
   /// The batch's samples of each further input, (size, channels, height, width), in the order of the graph's nodes.
   float const* const* further = nullptr;
-  long long labelled = -1;  // with a class per pixel: number of labelled pixels of the whole batch
+  float const* weights = nullptr;  // factors of the losses, one per label or per sample with values; null: all are 1
+  long long labelled = -1;         // with a class per pixel: number of labelled pixels of the whole batch
 };
 
 /// Sums over a batch; divide by the number of samples. A sample is correct if its largest output is its label's; with

@@ -107,6 +107,7 @@ TYPENET_INLINE void towers_engine::run(int which, batch_view const& batch) {
     if (batch.images) mine.images += begin * picture;
     if (batch.labels) mine.labels += begin * labels_each;
     if (batch.values) mine.values += begin * result.size();
+    if (batch.weights) mine.weights += begin * labels_each;
     list<float const*> further;
     for (int n = 1; batch.further && n < graph_.size.nodes; ++n)
       if (is_further_input(graph_, n))

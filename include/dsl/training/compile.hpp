@@ -13,6 +13,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <vector>
 
 namespace dsl::TYPENET_MODE {
 
@@ -23,6 +24,7 @@ struct compile_options {
   double batch_norm_momentum = -1;         // replaces every layer's own unless -1
   bool unbiased_running_variance = false;  // as in PyTorch; Keras's is biased
   double label_smoothing = 0;              // in [0, 1): the share of a target that all classes share
+  std::vector<float> class_weights{};      // factors of the losses of each class in training; empty: all are 1
   plan_checker verify = nullptr;           // &dsl::verify: also checks every plan at run time
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/math.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/option_check.hpp>
 #include <dsl/training/compile.hpp>
@@ -18,13 +19,27 @@ TYPENET_INLINE engine_options checked_options(graph_view const& g, update_rule c
       o.label_smoothing == 0 ||
           (o.loss == loss::categorical_crossentropy && o.label_smoothing > 0 && o.label_smoothing < 1),
       "it must be at least 0 and less than 1, and 0 unless the loss is categorical_crossentropy", o.label_smoothing);
+  shape const& out = g.shape_of(g.result());
+  auto const classes = out.is_flat() ? out.size() : out.channels;
+  bool weighs = o.class_weights.empty();
+  for (float const w : o.class_weights) {
+    option_check{"class_weights"}.need(isfinite(w) && w >= 0, "each must be a number of at least 0",
+                                       static_cast<double>(w));
+    weighs = weighs || w > 0;
+  }
+  option_check{"class_weights"}.need(
+      o.class_weights.empty() || (o.loss == loss::categorical_crossentropy && weighs &&
+                                  static_cast<long long>(o.class_weights.size()) == classes),
+      "there must be one for each class, not all of them 0, and none unless the loss is categorical_crossentropy",
+      static_cast<double>(o.class_weights.size()));
   return {.seed = o.seed,
           .update = update,
           .loss = o.loss,
           .batch_norm_momentum = o.batch_norm_momentum,
           .unbiased_running_variance = o.unbiased_running_variance,
           .verify = o.verify,
-          .label_smoothing = o.label_smoothing};
+          .label_smoothing = o.label_smoothing,
+          .class_weights = o.class_weights};
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

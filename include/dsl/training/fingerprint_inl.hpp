@@ -109,6 +109,7 @@ TYPENET_INLINE std::uint64_t fingerprint_of(engine_options const& o, graph_view 
   if (std::uint64_t const frozen = fingerprint_of_frozen(g)) f.add(frozen);
   f.add(fingerprint_of(o.update, version));
   for (double v : {o.batch_norm_momentum, o.label_smoothing}) f.add(v);
+  for (float w : o.class_weights) f.add(static_cast<double>(w));  // nothing where there are none
   for (int v : {static_cast<int>(o.loss), static_cast<int>(o.unbiased_running_variance), o.micro_batches}) f.add(v);
   return f.value();
 }
@@ -124,6 +125,7 @@ TYPENET_INLINE std::uint64_t fingerprint_of(dataset const& data) {
   for (std::int64_t i = 0; i < some.count(); ++i) f.add(data.pixels(some[i]), static_cast<std::size_t>(bytes));
   if (data.mean) f.add(data.mean->data(), data.mean->size() * sizeof(float));
   if (data.deviation) f.add(data.deviation->data(), data.deviation->size() * sizeof(float));
+  for (std::int64_t i = 0; data.weights && i < data.size; ++i) f.add(static_cast<double>(data.weight(i)));
   for (int k = 0; k < data.further_inputs(); ++k) {
     further_input const& x = (*data.further)[static_cast<std::size_t>(k)];
     f.add(x.name.data(), x.name.size());

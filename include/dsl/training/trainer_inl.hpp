@@ -41,8 +41,11 @@ TYPENET_INLINE history trainer::fit(dataset const& data, fit_options const& opti
   if (processes) processes->before_fit(terms_of(data, options));
   detail::owner<batch_loader> loader;  // unless the engine fetches batches itself
   batch_part const share = engine_->share_of(options.batch_size);
-  int program =
-      targets == target_kind::classes ? engine_->prepare_resident(data, options.augment, share, options.shuffle) : -1;
+  std::vector<float> const& class_weights = engine_->options().class_weights;
+  bool const weighs = data.weights || !class_weights.empty();
+  int program = targets == target_kind::classes && !weighs
+                    ? engine_->prepare_resident(data, options.augment, share, options.shuffle)
+                    : -1;
   if (program < 0) {
     loader = detail::make_owner<batch_loader>(detail::in_order_of_inputs(graph_, data),
                                               pipeline_options{.batch_size = options.batch_size,
@@ -55,7 +58,8 @@ TYPENET_INLINE history trainer::fit(dataset const& data, fit_options const& opti
                                                                .part_first = share.first,
                                                                .part_size = share.size,
                                                                .cache = options.cache,
-                                                               .values = values_of(targets)});
+                                                               .values = values_of(targets),
+                                                               .class_weights = class_weights});
     program = engine_->prepare(mode::training, share, targets);
   }
   detail::weight_averager average(*engine_, options.average, options.epochs);
@@ -434,6 +438,7 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, std:
                            .learning_rate = run.learning_rate,
                            .values = b.values,
                            .further = b.further,
+                           .weights = b.weights,
                            .labelled = b.labelled});
     batch_metrics const m = by_sample(metrics(program, &run), b.labelled, options.batch_size);
     if (!detail::isfinite(m.loss)) {
@@ -488,6 +493,7 @@ void trainer::for_each_batch(dataset const& data, int batch_size, mode m, target
                            .step = step_,
                            .values = b->values ? b->values + std::int64_t{share.first} * values : nullptr,
                            .further = further_from(b->further, share.first).data(),
+                           .weights = b->weights ? b->weights + share.first * data.labels_each() : nullptr,
                            .labelled = b->labelled});
     if (!f(program, *b)) return;
   }

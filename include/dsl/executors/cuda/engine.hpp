@@ -279,6 +279,8 @@ class engine final : public dsl::engine {
   void check(program const& p, batch_view const& batch) const {
     if (batch.size != p.part.size)
       throw option_error(detail::message({"batch: this program takes ", p.part.size, " samples, not ", batch.size}));
+    if (batch.weights)
+      throw executor_error("cuda: it has no weights of samples or classes; use an executor on the host");
     if (p.labels && !batch.labels && !p.has_labels)
       throw option_error("batch: it must have labels; only inference runs without them");
   }

@@ -15,14 +15,15 @@ namespace dsl::host::TYPENET_MODE {
 /// `whole` samples, or B if that is 0. `adds` accumulates onto earlier micro-batches. Without a softmax before it,
 /// cross-entropy clamps probabilities to at least 1e-7, as Keras does, so that loss and gradient stay finite; Keras
 /// also divides by their sum. `smoothing`: the target of cross-entropy is (1 - smoothing) onehot + smoothing / outputs,
-/// as with Keras's and PyTorch's label_smoothing (Szegedy et al. 2016).
+/// as with Keras's and PyTorch's label_smoothing (Szegedy et al. 2016). `weights` multiply the samples' losses, as
+/// Keras's class_weight and sample_weight do; the mean divides by the number of samples, whatever their weights.
 template <class T>
 [[gnu::cold]] void compute_loss(loss kind, bool from_logits, view<T const> y, std::int32_t const* labels,
                                 double* metrics, view<T> gradient, int whole = 0, bool adds = false,
-                                double smoothing = 0) {
+                                double smoothing = 0, float const* weights = nullptr) {
   int const outputs = static_cast<int>(y.shape.size());
   long long const area = y.shape.area();
-  T const share = T(1) / static_cast<T>(whole > 0 ? whole : y.batch);
+  T const equal = T(1) / static_cast<T>(whole > 0 ? whole : y.batch);
   double const targets[2] = {smoothing / outputs, 1 - smoothing + smoothing / outputs};  // other classes, the label
   double const least = from_logits ? 1e-37 : 1e-7;
   bool const squared = kind == loss::mean_squared_error;
@@ -30,6 +31,8 @@ template <class T>
   for (int n = 0; n < y.batch; ++n) {
     int best = 0;
     double cost = 0;
+    double const weight = weights ? static_cast<double>(weights[n]) : 1;
+    T const share = weights ? equal * static_cast<T>(weight) : equal;
     auto const value = [&](int i) -> T { return y(n, static_cast<int>(i / area), i % area); };
     for (int i = 0; i < outputs; ++i) {
       if (value(i) > value(best)) best = i;
@@ -51,7 +54,7 @@ template <class T>
       else
         to = target > 0 ? -wanted * share / (value(i) < T(1e-7) ? T(1e-7) : value(i)) : T(0);
     }
-    metrics[0] += squared ? cost / outputs : cost;
+    metrics[0] += weight * (squared ? cost / outputs : cost);
     metrics[1] += best == labels[n] ? 1 : 0;
   }
 }

@@ -37,17 +37,21 @@ inline value_loss value_loss_at(loss kind, bool from_logits, double y, double wa
 
 /// Sums the samples' losses, each the mean over its outputs, in metrics[0], in double and in order, and what
 /// batch_metrics calls correct in metrics[1]. `wanted` is (samples, outputs) in NCHW. `gradient`, if it has memory,
-/// receives d(mean loss)/dy or d(mean loss)/d(logits); for `whole` and `adds` see compute_loss.
+/// receives d(mean loss)/dy or d(mean loss)/d(logits); for `whole`, `adds` and
+/// `weights` see compute_loss.
 template <class T>
 [[gnu::cold]] void compute_value_loss(loss kind, bool from_logits, view<T const> y, float const* wanted,
-                                      double* metrics, view<T> gradient, int whole = 0, bool adds = false) {
+                                      double* metrics, view<T> gradient, int whole = 0, bool adds = false,
+                                      float const* weights = nullptr) {
   bool const binary = kind == loss::binary_crossentropy;
   auto const outputs = static_cast<double>(y.shape.size());
-  double const share = 1.0 / (outputs * (whole > 0 ? whole : y.batch));
+  double const equal = 1.0 / (outputs * (whole > 0 ? whole : y.batch));
   if (!adds) metrics[0] = metrics[1] = 0;
   for (int n = 0; n < y.batch; ++n) {
     double cost = 0;
     long long right = 0;
+    double const weight = weights ? static_cast<double>(weights[n]) : 1;
+    double const share = weight * equal;
     for (int c = 0; c < y.shape.channels; ++c)
       for (long long i = 0; i < y.shape.area(); ++i) {
         double const target = static_cast<double>(*wanted++);
@@ -57,7 +61,7 @@ template <class T>
         right += binary && (output > 0.5) == (target > 0.5) ? 1 : 0;
         if (gradient.data) gradient(n, c, i) = static_cast<T>(at.slope * share);
       }
-    metrics[0] += cost / outputs;
+    metrics[0] += weight * cost / outputs;
     metrics[1] += static_cast<double>(right) / outputs;
   }
 }

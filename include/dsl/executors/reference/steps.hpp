@@ -104,14 +104,16 @@ class steps : public host::engine<T> {
     dsl::loss const kind = p.plan.options.loss;
     bool const from_logits = is_of_logits(kind, this->graph_.nodes[this->graph_.size.nodes - 1]);
     bool const adds = b.step->micro > 0;
+    float const* weights = p.batch.weights;
+    if (weights) weights += p.plan.samples_of(*b.step).first * labels_each(p);
     if (b.values)
-      host::compute_value_loss<T>(kind, from_logits, b.x, b.values, b.metrics, b.to, p.part.whole, adds);
+      host::compute_value_loss<T>(kind, from_logits, b.x, b.values, b.metrics, b.to, p.part.whole, adds, weights);
     else if (p.plan.options.targets == target_kind::pixel_classes)
       host::compute_pixel_loss<T>(from_logits, b.x, b.labels, b.metrics, b.to, p.batch.labelled, adds,
-                                  this->options_.label_smoothing);
+                                  this->options_.label_smoothing, weights);
     else
       host::compute_loss<T>(kind, from_logits, b.x, b.labels, b.metrics, b.to, p.part.whole, adds,
-                            this->options_.label_smoothing);
+                            this->options_.label_smoothing, weights);
   }
 
   [[gnu::cold]] void measure(program const& p, step const& s) {

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/data/dataset.hpp>
+#include <dsl/data/npy_array.hpp>
+#include <dsl/detail/mode.hpp>
+
+#include <string>
+#include <vector>
+
+namespace dsl::TYPENET_MODE {
+
+// Arrays that numpy.save has written, format 1.0 to 3.0, in C order: little-endian float32, float64, or integers of 1
+// to 8 bytes. Samples are (samples, features), (samples, height, width) or (samples, channels, height, width); unsigned
+// bytes stay bytes, other integers and float64 become floats, and float32 is used where it is, mapped if it is large.
+// All throw data_error that names the file, what it must have and what it has.
+
+/// Reads samples and their classes, (samples) or (samples, 1) integers from 0 on. The number of classes is that of the
+/// names, or, without names, one more than the largest label.
+///   dsl::dataset const digits = dsl::read_npy_classes("images.npy", "labels.npy");
+dataset read_npy_classes(std::string const& samples, std::string const& labels,
+                         std::vector<std::string> class_names = {});
+
+/// Reads samples and the values to be learnt of each: (samples), (samples, values), or of more dimensions.
+dataset read_npy_values(std::string const& samples, std::string const& values);
+
+/// Reads pictures and a class a pixel, (samples, height, width) integers, as in_memory_pixel_classes takes them.
+dataset read_npy_pixel_classes(std::string const& pictures, std::string const& labels, int classes, int ignored = -1,
+                               std::vector<std::string> class_names = {});
+
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/data/npy_inl.hpp>
+#endif

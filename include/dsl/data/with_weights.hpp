@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/data/dataset.hpp>
+#include <dsl/detail/mode.hpp>
+
+#include <vector>
+
+namespace dsl::TYPENET_MODE {
+
+/// Returns a data set whose samples' losses are multiplied with these numbers, one a sample, as with Keras's
+/// sample_weight: the mean is over the samples, whatever they weigh. Accuracies and confusion matrices count samples.
+/// Throws data_error for a wrong count and for a weight that is below 0, infinite or NaN.
+dataset with_weights(dataset data, std::vector<float> weights);
+
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/data/with_weights_inl.hpp>
+#endif
