@@ -32,6 +32,7 @@
 #include <dsl/combinators/residual.hpp>
 #include <dsl/combinators/multiply.hpp>
 #include <dsl/combinators/frozen.hpp>
+#include <dsl/combinators/initialized.hpp>
 // sentences
 #include <dsl/network.hpp>
 #include <dsl/modules/conv_module.hpp>

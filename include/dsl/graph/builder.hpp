@@ -68,6 +68,7 @@ class builder {
   constexpr void parameter(dsl::parameter p) {
     p.node = sizes_.nodes;
     p.frozen = frozen_;
+    p.initial = initial_;
     long long count = 1;
     for (int d : p.dims) count = d > 0 && count > 0xffffffffffLL / d ? 0xffffffffffLL : count * d;
     require(count <= 0x7fffffffLL,
@@ -93,6 +94,12 @@ class builder {
     return before;
   }
 
+  /// Says what kernels declared from now on begin with. Returns what held before, for the way out.
+  constexpr initializer initialize_with(initializer const& initial) {
+    initializer const before = initial_;
+    initial_ = initial;
+    return before;
+  }
   /// Records `why` and its place if `holds` is false and no rule has been broken before; later faults may be
   /// consequences. lower() continues with any shape.
   constexpr bool require(bool holds, fault const& why) {
@@ -178,6 +185,7 @@ class builder {
   int scope_ = 0;
   int device_ = 0;
   bool frozen_ = false;
+  initializer initial_{};
   int depth_ = 0;
   int path_[deepest_layer] = {};
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/name.hpp>
+#include <dsl/graph/initializer.hpp>
 #include <dsl/operations/operation.hpp>
 #include <dsl/shape.hpp>
 
@@ -78,6 +79,7 @@ struct parameter {
   int fan_in = 0;
   int fan_out = 0;
   bool frozen = false;  // as its node
+  initializer initial{};
 
   constexpr long long count() const { return 1LL * dims[0] * dims[1] * dims[2] * dims[3]; }
   /// Whether it is a running statistic of a batch_norm.

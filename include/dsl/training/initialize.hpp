@@ -5,12 +5,23 @@
 #include <dsl/detail/philox.hpp>
 #include <dsl/executors/engine.hpp>
 
+#include <cstddef>
 #include <cstdint>
+
+namespace dsl::detail::TYPENET_MODE {
+
+/// Draws a kernel's first values, as its initializer says.
+void draw_kernel(parameter const& p, random_stream& random, float* values, std::size_t count);
+
+}  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
 
 /// Initialises the parameters, depending only on the seed and each parameter's number: kernels uniform in +-sqrt(6 /
 /// (fan_in + fan_out)) (Glorot & Bengio 2010), gammas and running variances 1, all others 0.
+/// Writes fresh parameters, from the seed and each parameter's number alone: kernels as initialized<...> around them
+/// says, or else uniform in +-sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio 2010), gammas and running variances 1, the
+/// rest 0.
 [[gnu::cold]] void initialize(engine& e, std::uint64_t seed);
 
 }  // namespace dsl::TYPENET_MODE

@@ -11,6 +11,39 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace dsl::detail::TYPENET_MODE {
+
+/// A standard normal number between -2 and 2, by Box and Muller's method from two uniform ones.
+inline double draw_within_two(random_stream& random) {
+  for (;;) {
+    double const u = 1 - static_cast<double>(random.uniform()), v = static_cast<double>(random.uniform());  // u above 0
+    double const x = sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
+    if (x > -2 && x < 2) return x;
+  }
+}
+
+TYPENET_INLINE void draw_kernel(parameter const& p, random_stream& random, float* values, std::size_t count) {
+  // what a standard normal distribution's deviation becomes when it is cut off at 2
+  constexpr double cut = 0.8796256610342398;
+  double const in = p.fan_in, both = 1.0 * p.fan_in + p.fan_out;
+  double limit = 0, deviation = 0;
+  switch (p.initial.kind) {
+    case distribution::glorot_uniform: limit = sqrt(6.0 / both); break;
+    case distribution::he_uniform: limit = sqrt(6.0 / in); break;
+    case distribution::glorot_normal: deviation = sqrt(2.0 / both) / cut; break;
+    case distribution::he_normal: deviation = sqrt(2.0 / in) / cut; break;
+    case distribution::truncated_normal: deviation = p.initial.number; break;
+    case distribution::constant: break;
+  }
+  auto const edge = static_cast<float>(limit);
+  for (std::size_t i = 0; i < count; ++i)
+    values[i] = p.initial.kind == distribution::constant ? static_cast<float>(p.initial.number)
+                : deviation > 0                          ? static_cast<float>(deviation * draw_within_two(random))
+                                                         : random.uniform(-edge, edge);
+}
+
+}  // namespace dsl::detail::TYPENET_MODE
+
 namespace dsl::TYPENET_MODE {
 
 TYPENET_INLINE void initialize(engine& e, std::uint64_t seed) {
@@ -21,9 +54,8 @@ TYPENET_INLINE void initialize(engine& e, std::uint64_t seed) {
     values.allocate(static_cast<std::size_t>(p.count()));
     for (std::size_t i = 0; one && i < values.size(); ++i) values[i] = 1;
     if (p.role == role::kernel) {
-      auto const limit = static_cast<float>(detail::sqrt(6.0 / (1.0 * p.fan_in + p.fan_out)));
       detail::random_stream random(seed, detail::purpose::initial_weights, static_cast<std::uint64_t>(k));
-      for (std::size_t i = 0; i < values.size(); ++i) values[i] = random.uniform(-limit, limit);
+      detail::draw_kernel(p, random, values.data(), values.size());
     }
     e.write_parameter(k, values.data());
     values.allocate(values.size());
