@@ -3,6 +3,7 @@
 // graphs.
 #include <dsl/training/initialize.hpp>
 #include "support/catch.hpp"
+#include "support/extent.hpp"
 
 #include "cuda/nccl_towers.hpp"
 
@@ -12,7 +13,9 @@ using Catch::Contains;
 TEST_CASE("cuda towers with NCCL agree with the reference's", "[cuda][towers]") {
   add_all_kernels();
   int const count = GENERATE(2, 4);
+  if (dsl::test::only_a_sample() && count == 2) return;
   timing const when = GENERATE(timing::late, timing::random);
+  if (dsl::test::only_a_sample() && when == timing::late) return;
   connected all({.seed = 3, .when = when, .devices = count});
   for (tower_policy const& policy : all_policies) check_against_reference(all.api(), count, policy, &all.collectives);
   CHECK(all.device.report() == "");
@@ -21,7 +24,7 @@ TEST_CASE("cuda towers with NCCL agree with the reference's", "[cuda][towers]") 
 TEST_CASE("cuda towers with NCCL train as one device does", "[cuda][towers]") {
   add_all_kernels();
   connected all({.seed = 4, .devices = 4});
-  for (int count : {2, 4})
+  for (int count : dsl::test::sampled({2, 4}))
     for (tower_policy const& policy : {host_merge, all_reduce})
       check_against_one(all.api(), count, policy, &all.collectives);
   CHECK(all.device.report() == "");
@@ -55,7 +58,7 @@ TEST_CASE("cuda towers with NCCL: a synchronized batch_norm beside another branc
 TEST_CASE("cuda towers with NCCL add up gradients", "[cuda][towers]") {
   add_all_kernels();
   connected all({.seed = 5, .when = timing::random, .devices = 4});
-  for (int count : {2, 4})
+  for (int count : dsl::test::sampled({2, 4}))
     for (precision p : {precision::fp32_strict, precision::bf16})
       check_gradients(all.api(), count, p, &all.collectives, 1e-6);
   CHECK(all.device.report() == "");

@@ -17,7 +17,7 @@ import launching
 from launching import finished, mpirun
 
 program = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else None
-SMALL = ["--output", "plot.svg", "--synthetic", "--train-size", "32", "--test-size", "10", "--batch-size", "4",
+SMALL = ["--output", "plot.svg", "--synthetic", "--train-size", "16", "--test-size", "10", "--batch-size", "4",
          "--bn-momentum", "0.9", "--threads", "1"]
 
 
@@ -144,14 +144,14 @@ class Program(unittest.TestCase):
             job.end()
 
     def test_a_resumed_run_ends_as_one_that_was_not_interrupted(self):
-        arguments = [*SMALL, "--epochs", "30"]
+        arguments = [*SMALL, "--epochs", "16"]
         self.run_in("whole", [program, *arguments, "--gpus", "2"])
         for name, command in (("alone", [program, *arguments, "--gpus", "2"]), ("ranks", mpirun((2, program, *arguments)))):
             with self.subTest(name):
                 self.interrupted(name, command, 2)
                 out, err = self.run_in(name, [*command, "--resume"])
                 self.assertIn("[INFO] resuming after epoch ", out)
-                self.assertNotIn("Epoch 1/30", out)
+                self.assertNotIn("Epoch 1/16", out)
                 self.assertEqual(self.numbers(name), self.numbers("whole"))
                 self.assertEqual(err, "")
                 self.assertNotIn("plot.svg.checkpoint", self.files(name))  # it has ended
@@ -189,12 +189,12 @@ class Program(unittest.TestCase):
         arguments = [*SMALL, "--epochs", "30", "--schedule", "cosine"]
         self.interrupted("a", mpirun((2, program, *arguments)), 2)
         other = [*SMALL[:-2], "--epochs", "31", "--learning-rate", "0.001", "--augment", "none", "--threads", "1"]
-        other[other.index("32")] = "36"
+        other[other.index("16")] = "20"
         _, err = self.run_in("a", mpirun((2, program, *other, "--resume", "--merge", "all_reduce")))
         lines = [line for line in err.splitlines() if "--resume: " in line]
         self.assertEqual(len(lines), 1, err)  # one of them warns, once
         self.assertRegex(lines[0], r"^\[WARNING\] --resume: plot.svg.checkpoint is from a run with "
-                         r"data synthetic pictures, 32 \+ 10 pictures \([0-9a-f]{8}\), now .*, 36 \+ 10 .*; "
+                         r"data synthetic pictures, 16 \+ 10 pictures \([0-9a-f]{8}\), now .*, 20 \+ 10 .*; "
                          "--augment shift_flip, now none; --learning-rate 0.005, now 0.001; --schedule cosine, now poly; "
                          "--epochs 30, now 31; --merge host_merge, now all_reduce; the run continues, but with other bits$")
 

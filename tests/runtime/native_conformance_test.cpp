@@ -22,7 +22,7 @@ std::vector<instructions> sets() {
   for (int lanes : checked_blocks()) all.push_back(set_with(lanes));
   return all;
 }
-constexpr int thread_counts[] = {2, 3, 4, 7, 16};
+constexpr std::initializer_list<int> thread_counts{2, 3, 4, 16, 7};
 
 }  // namespace
 
@@ -77,8 +77,8 @@ TEST_CASE("native agrees with reference: networks that nobody would write", "[co
 }
 TEST_CASE("native agrees with reference: MiniGoogLeNet", "[conformance]") {
   using model = network<image<3, 32, 32>, minigooglenet<10>>;
-  for (auto set : sets())
-    for (bool winograd : {true, false}) {
+  for (auto set : only_a_sample() ? std::vector{sets().front()} : sets())
+    for (bool winograd : sampled({false, true})) {
       INFO(host::name_of(set) << (winograd ? ", Winograd" : ", direct"));
       check_minigooglenet(
           native{.threads = 2, .instructions = set, .winograd = winograd}.make_engine(model::view(), keras), 1e-2);
@@ -86,7 +86,7 @@ TEST_CASE("native agrees with reference: MiniGoogLeNet", "[conformance]") {
 }
 TEST_CASE("native agrees with reference: few comparisons needed other numbers", "[conformance]") {
   WARN(compared_again << " of " << compared << " comparisons made again with other numbers");
-  CHECK(compared_again <= compared / 100);
+  if (!only_a_sample()) CHECK(compared_again <= compared / 100);
 }
 
 TEST_CASE("native: the same bits for any number of threads", "[conformance]") {
@@ -96,12 +96,12 @@ TEST_CASE("native: the same bits for any number of threads", "[conformance]") {
                         multiply<identity, sequential<global_avg_pool2d, conv2d<36, 1>, sigmoid>>, conv2d<33, 5>,
                         dropout<0.4>, avg_pool2d<2>, flatten, dense<70>, relu, dense<7>, softmax>;
   for (int lanes : checked_blocks())
-    for (int batch : {1, 2, 5, 19})
+    for (int batch : sampled({1, 2, 19, 5}))
       for (bool winograd : {true, false}) {
         INFO("batch " << batch << ", " << lanes << " lanes" << (winograd ? ", Winograd" : ", direct"));
         auto const one = trained(model::view(), batch, {lanes, winograd, 1});
         CHECK(same_bits(one, trained(model::view(), batch, {lanes, winograd, 1})));
-        for (int threads : thread_counts)
+        for (int threads : sampled(thread_counts))
           CHECK(same_bits(one, trained(model::view(), batch, {lanes, winograd, threads})));
       }
 }

@@ -193,7 +193,7 @@ TEST_CASE("onednn: compile's options decide how the running moments of four numb
 
 TEST_CASE("onednn agrees with reference: few comparisons needed other numbers", "[conformance]") {
   WARN(compared_again << " of " << compared << " comparisons made again with other numbers");
-  CHECK(compared_again <= compared / 100);
+  if (!only_a_sample()) CHECK(compared_again <= compared / 100);
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include <onnx/shape_inference/implementation.h>
 
 #include "support/catch.hpp"
+#include "support/extent.hpp"
 #include "support/onnx_interpreter.hpp"
 #include "support/onnx_networks.hpp"
 #include "support/temporary_directory.hpp"
@@ -129,6 +130,7 @@ TEST_CASE("onnx: each further input is one of the file, under its name", "[onnx]
 }
 
 TEST_CASE("onnx: MiniGoogLeNet's file after some steps of training", "[onnx]") {
+  if (dsl::test::only_a_sample()) return;  // the code of the small networks
   auto const data = dsl::synthetic_pictures(8, 8, 1);
 #ifdef TYPENET_HAS_ONEDNN
   dsl::trainer t = dsl::compile<minigooglenet>(dsl::onednn{.threads = 1, .winograd = false},
