@@ -251,3 +251,45 @@ TEST_CASE("native: a description says what computes; options that make no sense 
   for (auto set : {instructions::avx2, instructions::avx512})
     if (!host::has(set)) CHECK_THROWS_AS(native{.instructions = set}.make_engine(model::view(), keras), option_error);
 }
+
+TEST_CASE("native: packed kernels are kept until their parameters change, once for all batch sizes", "[conformance]") {
+  using model =
+      network<image<16, 9, 9>, frozen<conv2d<32, 3>, conv2d<32, 1>>, conv2d<16, 3>, flatten, dense<3>, softmax>;
+  std::vector<float> const pictures(4 * 16 * 81, 0.25F);
+  std::int32_t const labels[4] = {0, 1, 2, 1};
+  auto const e = native{.threads = 2}.make_engine(model::view(), keras);
+  auto& own = dynamic_cast<dsl::cpu::engine&>(*e);
+  auto const reference_engine = reference{}.make_engine(model::view(), keras);
+  int const frozen_kernel = 0;
+  REQUIRE(model::view().parameters[frozen_kernel].frozen);
+  std::vector<float> kernel(static_cast<std::size_t>(model::view().parameters[frozen_kernel].count()));
+  auto const write = [&](float scale) {
+    for (std::size_t i = 0; i < kernel.size(); ++i) kernel[i] = scale * static_cast<float>(i % 7);
+    for (engine* one : {e.get(), reference_engine.get()}) one->write_parameter(frozen_kernel, kernel.data());
+  };
+  for (int k = 1; k < model::view().size.parameters; ++k) {
+    std::vector<float> some(static_cast<std::size_t>(model::view().parameters[k].count()));
+    for (std::size_t i = 0; i < some.size(); ++i) some[i] = 0.01F * static_cast<float>(i % 5);
+    for (engine* one : {e.get(), reference_engine.get()}) one->write_parameter(k, some.data());
+  }
+  auto const loss = [&](engine& one) {
+    int const program = one.prepare(mode::training, 4);
+    one.run(program, {pictures.data(), labels, 4, 0, 0});
+    return one.metrics(program).loss;
+  };
+  write(0.01F);
+  CHECK(loss(*e) == Approx(loss(*reference_engine)).epsilon(1e-4));
+  write(0.02F);
+  double const second = loss(*e);
+  CHECK(second == Approx(loss(*reference_engine)).epsilon(1e-4));
+  // Behind the engine's back: nothing packs the kernel anew before it is written.
+  own.parameter_data(frozen_kernel)[0] += 1;
+  CHECK(loss(*e) == second);
+  write(0.02F);
+  CHECK(loss(*e) == second);
+
+  e->prepare(mode::inference, 4);
+  long long const bytes = e->executor_bytes();
+  e->prepare(mode::inference, 3);
+  CHECK(e->executor_bytes() == bytes);
+}

@@ -132,6 +132,7 @@ class engine : public dsl::engine {
     this->require_parameter(k);
     copy(in, parameter_data(k), k);
     ++parameters_version_;
+    ++written_version_;
   }
   [[gnu::cold]] void read_slot(int s, int k, float* out) override {
     this->require_slot(s, k);
@@ -224,6 +225,8 @@ class engine : public dsl::engine {
   /// Returns a counter of changes to the parameters. An update is counted at the end of its run: nobody reads them in
   /// between.
   std::uint64_t const* parameters_version() const { return &parameters_version_; }
+  /// Counts the calls of write_parameter, which alone changes what is frozen.
+  std::uint64_t const* written_version() const { return &written_version_; }
   /// Returns null if one thread runs everything.
   host::crew* crew() const { return crew_.get(); }
 
@@ -344,6 +347,7 @@ class engine : public dsl::engine {
   detail::chain<memory_block> blocks_;
   detail::chain<program> programs_;
   std::uint64_t parameters_version_ = 1;
+  std::uint64_t written_version_ = 1;
   bool warned_ = false;
   detail::owner<host::crew> crew_;
 };

@@ -19,12 +19,17 @@
 
 namespace dsl::cpu::TYPENET_MODE {
 
+/// Counts of the changes of an engine's parameters: of all, and of those that are frozen.
+struct parameter_versions {
+  std::uint64_t const* all = nullptr;
+  std::uint64_t const* frozen = nullptr;
+};
+
 /// The convolutions of one device: which algorithm each pass takes, where its packed kernel is, and what runs.
 class convolutions {
  public:
-  /// version counts the changes of the parameters.
-  convolutions(graph_view const& g, workplace& at, bool winograd, std::uint64_t const* version)
-      : graph_(g), at_(at), winograd_(winograd), version_(version) {}
+  convolutions(graph_view const& g, workplace& at, bool winograd, parameter_versions const& versions)
+      : graph_(g), at_(at), winograd_(winograd), versions_(versions) {}
 
   /// Returns the task of a conv2d's step: forward, backward_data or backward_weights.
   [[gnu::cold]] host::task build(host::bound_step<float> const& s, bool training) {
@@ -53,12 +58,13 @@ class convolutions {
     return {made->moments.data(), only.algorithm->records()};
   }
 
-  /// Returns the bytes of inference's packed kernels and of sums for batch_norm; packed kernels of training are made in
-  /// the workplace's memory.
+  /// Returns the bytes of packed kernels that are kept and of sums for batch_norm; packed kernels that the next step
+  /// changes are made in the workplace's memory.
   long long bytes() const {
     long long all = 0;
-    for (pass const& p : passes_)
-      all += (p.own ? p.own->bytes() : 0) + static_cast<long long>(4 * p.bias.size() + 8 * p.moments.size());
+    for (packed_kernel const& k : kernels_)
+      all += (k.memory ? k.memory->bytes() : 0) + static_cast<long long>(4 * k.bias.size());
+    for (pass const& p : passes_) all += static_cast<long long>(8 * p.moments.size());
     return all;
   }
   /// Returns which algorithm each step has, a line each: "3 forward: F(4x4, 3x3)".
@@ -71,17 +77,26 @@ class convolutions {
     detail::owner<convolution_pass> algorithm;
     part(group_slices const& s, convolution_pass* a) : slices(s), algorithm(a) {}
   };
+  /// A kernel as the passes of a node want it, whatever their batch. One that only inference reads, or that is frozen,
+  /// is kept until its parameters change; the other passes pack it in each step.
+  struct packed_kernel {
+    node const* of = nullptr;
+    int batch_norm = -1;                         // which is multiplied into it
+    bool data = false;                           // for the data gradient
+    detail::owner<host::memory_block> memory{};  // where it is kept; zeros<float> isn't aligned
+    detail::zeros<float> bias{};                 // in whole blocks
+    std::uint64_t const* newest = nullptr;       // version of the parameters
+    std::uint64_t version = 0;                   // that it was packed from
+  };
   struct pass {
     host::bound_step<float> const* step = nullptr;
     convolution shape{};
     bool data = false;
     detail::chain<part> parts{};
     blocked_copy from{}, to{};
-    long long folded = 0, dense = 0;          // where kernels are on their way to be packed, in the workplace
-    detail::owner<host::memory_block> own{};  // the packed kernel, where it is kept; zeros<float> isn't aligned
-    detail::zeros<float> bias{};              // in whole blocks
-    detail::zeros<double> moments{};          // where a batch_norm wants them
-    std::uint64_t version = 0;                // of the parameters that it was packed from
+    packed_kernel* kernel = nullptr;
+    long long folded = 0, dense = 0;  // where kernels are on their way to be packed, in the workplace
+    detail::zeros<double> moments{};  // where a batch_norm wants them
   };
   struct weights_part {
     group_slices slices;
@@ -157,30 +172,43 @@ class convolutions {
       if (q.slices.groups > 1) dense = most(dense, dense_kernel(q.slices, area(c)));
     }
     bool const folds = s.step->batch_norm >= 0;
-    if (!data && (folds || s.parameter(role::bias)))
-      p.bias.allocate(static_cast<std::size_t>(blocks_of(c.out.channels, at_.lanes()) * at_.lanes()));
-    if (!training) p.own = detail::make_owner<host::memory_block>(4 * packed);
+    p.kernel = &kernel_of(s, data, !training);
+    if (!data && (folds || s.parameter(role::bias)) && p.kernel->bias.size() == 0)
+      p.kernel->bias.allocate(static_cast<std::size_t>(blocks_of(c.out.channels, at_.lanes()) * at_.lanes()));
+    if (!training && !p.kernel->memory) p.kernel->memory = detail::make_owner<host::memory_block>(4 * packed);
     p.folded = workplace::rounded(training ? packed : 0);
     p.dense = p.folded + workplace::rounded(folds ? kernel_numbers(c) : 0);
     long long shared = p.dense + workplace::rounded(dense);
     if (!unrolled) p.from = blocked_copy(at_, data ? s.dy : s.x, shared);
     p.to = blocked_copy(at_, plain::read_only(s.to), shared);
     at_.need(scratch, shared);
-    return [this, &p, training] { run(p, training); };
+    return [this, &p] { run(p); };
+  }
+  /// Returns the kernel that a step's pass reads: of one that is kept, the same for all programs.
+  [[gnu::cold]] packed_kernel& kernel_of(host::bound_step<float> const& s, bool data, bool kept) {
+    int const norm = data ? -1 : s.step->batch_norm;
+    for (packed_kernel& k : kernels_)
+      if (kept && k.newest && k.of == s.node && k.batch_norm == norm && k.data == data) return k;
+    packed_kernel& made = kernels_.emplace();
+    made.of = s.node, made.batch_norm = norm, made.data = data;
+    bool const frozen = s.node->frozen && (norm < 0 || graph_.nodes[norm].frozen);
+    if (kept) made.newest = frozen ? versions_.frozen : versions_.all;
+    return made;
   }
   static long long most(long long a, long long b) { return a > b ? a : b; }
 
-  [[gnu::cold]] void run(pass& p, bool training) {
-    float* const packed = training ? at_.shared() : reinterpret_cast<float*>(p.own->data());
-    if (training || p.version != *version_) {
+  [[gnu::cold]] void run(pass const& p) {
+    packed_kernel& k = *p.kernel;
+    float* const packed = k.memory ? reinterpret_cast<float*>(k.memory->data()) : at_.shared();
+    if (!k.memory || k.version != *k.newest) {
       pack(p, packed);
-      p.version = *version_;
+      if (k.memory) k.version = *k.newest;
     }
     host::bound_step<float> const& s = *p.step;
     view<float const> const from = p.from.read(at_, p.data ? s.dy : s.x);
     view<float> const to = p.to ? p.to.memory(at_, plain::read_only(s.to)) : s.to;
     bool const adds = p.data && s.accumulate;
-    float const* const bias = p.bias.size() > 0 ? p.bias.data() : nullptr;
+    float const* const bias = k.bias.size() > 0 ? k.bias.data() : nullptr;
     bool const relu = !p.data && s.step->activation >= 0;
     float const* kernel = packed;
     for (part const& q : p.parts) {
@@ -190,8 +218,8 @@ class convolutions {
       int const first_read = p.data ? l.first_out : l.first_in, first_written = p.data ? l.first_in : l.first_out;
       int const items = a.items();
       at_.pool().run(l.count * items, [&](int i, int thread) {
-        int const k = i / items, written_first = first_written + k * written;
-        a.run(i % items, channels_of(from, first_read + k * read, read), kernel + k * a.packed(),
+        int const j = i / items, written_first = first_written + j * written;
+        a.run(i % items, channels_of(from, first_read + j * read, read), kernel + j * a.packed(),
               bias ? bias + written_first : nullptr, channels_of(to, written_first, written), adds && !p.to, relu,
               at_.scratch(thread), p.moments.data());
       });
@@ -200,12 +228,13 @@ class convolutions {
     if (p.to) p.to.write(at_, s.to, adds);
   }
 
-  [[gnu::cold]] void pack(pass& p, float* packed) {
+  [[gnu::cold]] void pack(pass const& p, float* packed) {
     host::bound_step<float> const& s = *p.step;
     float const* kernel = s.parameter(role::kernel);
     float const* const bias = s.parameter(role::bias);
-    if (p.bias.size() > 0 && bias)
-      for (int o = 0; o < p.shape.out.channels; ++o) p.bias[static_cast<std::size_t>(o)] = bias[o];
+    detail::zeros<float>& whole_bias = p.kernel->bias;
+    if (whole_bias.size() > 0 && bias)
+      for (int o = 0; o < p.shape.out.channels; ++o) whole_bias[static_cast<std::size_t>(o)] = bias[o];
     if (s.step->batch_norm >= 0) kernel = fold(p, at_.shared() + p.folded);
     for (part const& q : p.parts)
       for (int k = 0; k < q.slices.count; ++k, packed += q.algorithm->packed()) {
@@ -218,7 +247,7 @@ class convolutions {
       }
   }
   /// Multiplies a batch_norm with running moments into the kernel and the bias.
-  [[gnu::cold]] float const* fold(pass& p, float* to) const {
+  [[gnu::cold]] float const* fold(pass const& p, float* to) const {
     host::bound_step<float> const& s = *p.step;
     double const epsilon = graph_.nodes[s.step->batch_norm].epsilon;
     float const* const bias = s.parameter(role::bias);
@@ -230,7 +259,7 @@ class convolutions {
         to[o * each + i] = static_cast<float>(static_cast<double>(s.parameter(role::kernel)[o * each + i]) * scale);
       double const middle =
           (bias ? static_cast<double>(bias[o]) : 0) - static_cast<double>(s.parameter(role::moving_mean)[o]);
-      p.bias[static_cast<std::size_t>(o)] =
+      p.kernel->bias[static_cast<std::size_t>(o)] =
           static_cast<float>(product_of(middle, scale) + static_cast<double>(s.parameter(role::beta)[o]));
     }
     return to;
@@ -293,7 +322,8 @@ class convolutions {
   graph_view graph_;
   workplace& at_;
   bool winograd_;
-  std::uint64_t const* version_;
+  parameter_versions versions_;
+  detail::chain<packed_kernel> kernels_;
   detail::chain<pass> passes_;
   detail::chain<weights_pass> weights_;
   std::string algorithms_;

@@ -54,7 +54,8 @@ class engine final : public plain::steps<float> {
         set_(s.set),
         winograd_(s.winograd),
         threads_(s.threads_a_device(g.size.devices)) {
-    for (int d = 0; d < g.size.devices; ++d) devices_.emplace(g, s, threads_, parameters_version());
+    for (int d = 0; d < g.size.devices; ++d)
+      devices_.emplace(g, s, threads_, parameter_versions{parameters_version(), written_version()});
   }
 
   int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) override {
@@ -89,8 +90,8 @@ class engine final : public plain::steps<float> {
   struct unit {
     workplace at;
     cpu::convolutions convolutions;
-    unit(graph_view const& g, engine_settings const& s, int threads, std::uint64_t const* version)
-        : at(s.set, threads), convolutions(g, at, s.winograd, version) {}
+    unit(graph_view const& g, engine_settings const& s, int threads, parameter_versions const& versions)
+        : at(s.set, threads), convolutions(g, at, s.winograd, versions) {}
   };
 
   /// Empty where only the plain loops fit: tensors without channel blocks, rare operations.
