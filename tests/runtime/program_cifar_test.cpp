@@ -573,7 +573,7 @@ TEST_CASE("program: where the plot fails after the training, the history is kept
   REQUIRE(lines(o.err).size() == 2);
   CHECK(std::stol(contents(bin / "gnuplot.group")) != ::getpgrp());  // a terminal's Ctrl-C is not for it
   CHECK(lines(o.err)[0].starts_with("[WARNING] plot: "));
-  CHECK(has(lines(o.err)[0], "no ink ; training goes on"));
+  CHECK(has(lines(o.err)[0], "no ink ; the training continues"));
   CHECK(lines(o.err)[1].starts_with("error: plot: "));
   CHECK(has(lines(o.err)[1], "are in plot.png.history.csv"));
   CHECK(lines(contents(here / "plot.png.history.csv")).size() == 3);

@@ -237,7 +237,7 @@ TEST_CASE("model_checkpoint: a writer of another format; one that fails is a war
                              if (n > 1) throw std::runtime_error("writer: the disk is full");
                            })}) {
     REQUIRE(said.size() == 1);
-    CHECK(said[0].starts_with("writer: the disk is full; training goes on"));
+    CHECK(said[0].starts_with("writer: the disk is full; the training continues"));
   }
   // What is told of each file may fail as the writer may.
   std::vector<std::string> told;
@@ -250,7 +250,7 @@ TEST_CASE("model_checkpoint: a writer of another format; one that fails is a war
   auto const said_then = test::warnings([&] { toy::fit(t, 2, {telling}); });
   CHECK(told == std::vector<std::string>{here / "1.told", here / "2.told"});
   REQUIRE(said_then.size() == 1);
-  CHECK(said_then[0].starts_with("told: the disk is full; training goes on"));
+  CHECK(said_then[0].starts_with("told: the disk is full; the training continues"));
   for (std::string const& path : told) std::remove(path.c_str());
   // what the device says ends the run all the same
   CHECK_THROWS_AS(toy::fit(t, 2, {with([n = paths.size()](std::size_t m) {
