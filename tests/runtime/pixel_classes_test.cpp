@@ -270,10 +270,11 @@ TEST_CASE("pixels: what does not fit is refused") {
   trainer other = compile<squares>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
   refuses<option_error>([&] { other.fit(data, {.batch_size = 4}); }, {"class a pixel", "categorical_crossentropy"});
   refuses<option_error>([&] { other.engine().prepare(mode::training, 4, target_kind::pixel_classes); },
-                        {"mean_squared_error", "class a pixel"});
+                        {"mean_squared_error", "one class per pixel"});
   dataset const rows = in_memory_classes({2, 6, 5}, std::vector<float>(60), 4, {1});
   trainer four = compile<mapper<4>>(reference{}, sgd{});
-  refuses<option_error>([&] { four.fit(rows, {.batch_size = 1}); }, {"flat row", "4x6x5", "give each pixel a class"});
+  refuses<option_error>([&] { four.fit(rows, {.batch_size = 1}); },
+                        {"must be flat if each sample", "4x6x5", "give each pixel a class"});
   refuses<option_error>([&] { compile<squares>(reference{}, sgd{}, compile_options{}); }, {"categorical_crossentropy"});
   using rows_of_pixels = network<image<2, 6, 5>, conv2d<4, 1>, softmax2d, flatten>;  // 30 ones in all
   refuses<option_error>([&] { compile<rows_of_pixels>(reference{}, sgd{}, compile_options{}); }, {"probabilities"});
@@ -283,7 +284,7 @@ TEST_CASE("pixels: what does not fit is refused") {
   std::vector<std::int32_t> labels(30);
   CHECK(std::isfinite(four.train_on_batch(x, labels).loss));
   labels[7] = 4;
-  refuses<data_error>([&] { four.train_on_batch(x, labels); }, {"-1 to 3", "found 4 for pixel 7 of picture 0"});
+  refuses<data_error>([&] { four.train_on_batch(x, labels); }, {"-1 to 3", "found 4 for pixel 7 of sample 0"});
   labels.resize(29);
   refuses<data_error>([&] { four.train_on_batch(x, labels); }, {"labels", "30", "29"});
   dataset const bare = [] {

@@ -17,10 +17,8 @@ void take_moments(dataset& data, dataset const& from);
 
 namespace dsl::TYPENET_MODE {
 
-/// Normalises each number of a sample to (number - mean) / deviation, with the training set's mean and deviation also
-/// for the other sets: normalize(train, validation, test); Normalises each number of a sample, and of further inputs,
-/// to (number - mean) / deviation, with the training set's mean and deviation also for the other sets: normalize(train,
-/// validation, test);
+/// Normalises each number of a sample, and of further inputs, to (number - mean) / deviation, with the training set's
+/// mean and deviation also for the other sets: normalize(train, validation, test);
 template <class... Others>
 void normalize(dataset& train, Others&... others) {
   detail::find_moments(train, false);

@@ -61,11 +61,9 @@ struct batch_view {
   long long labelled = -1;         // with a class per pixel: number of labelled pixels of the whole batch
 };
 
-/// Sums over a batch; divide by the number of samples. A sample is correct if its largest output is its label's; with
-/// binary_crossentropy and values, each counts the share of its outputs that are on the target's side of 1/2; otherwise
-/// `correct` is 0. Sums over a batch; divide by the number of samples, or of labelled pixels. A sample is correct if
-/// its largest output is its label's; with binary_crossentropy and values, each counts the share of its outputs that
-/// are on the target's side of 1/2; otherwise `correct` is 0.
+/// Sums over a batch; divide by the number of samples, or of labelled pixels. A sample is correct if its largest output
+/// is its label's; with binary_crossentropy and values, each counts the share of its outputs that are on the target's
+/// side of 1/2; otherwise `correct` is 0.
 struct batch_metrics {
   double loss = 0;
   double correct = 0;

@@ -131,8 +131,7 @@ class emitter {
   }
 
   /// Emits the steps that load pictures, where the network begins, and labels, where it ends: one step if both are on
-  /// one device. Emits the steps that load pictures, where the network begins, and labels, where it ends: one step if
-  /// both are on one device. Then a step for each further input.
+  /// one device. Then a step for each further input.
   [[gnu::cold]] constexpr void load() {
     int const last = g_.nodes[g_.size.nodes - 1].device;
     begin_on(g_.nodes[0].device, action::load);

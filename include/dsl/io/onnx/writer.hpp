@@ -71,7 +71,6 @@ class onnx_writer {
   [[gnu::cold]] void write_layer_norm();
   [[gnu::cold]] onnx_messages::NodeProto& finish(onnx_messages::NodeProto& n);
 
-  /// Mul broadcasts as multiply does, if both operands have four dimensions.
   [[gnu::cold]] void write_softmax();
   /// Appends a Mul, which broadcasts as multiply does if both operands have four dimensions.
   [[gnu::cold]] void write_product();

@@ -6,9 +6,8 @@
 namespace dsl::detail::checking {
 
 /// Checks which steps there are and which operands each has, from the graph alone:
-///   load             -> input, labels, or one of them
-///   forward          inputs, parameters, a cancelled bias before batch_norm -> statistics or argmax, output
 ///   load             -> input, labels, or one of them; a further input
+///   forward          inputs, parameters, a cancelled bias before batch_norm -> statistics or argmax, output
 ///   copy_forward     input -> its slice of the output
 ///   loss             result, labels -> metrics, gradient
 ///   backward         input and output as the derivative needs them, statistics, gamma, beta, their gradients,
