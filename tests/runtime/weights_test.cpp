@@ -104,6 +104,14 @@ TEST_CASE("weights: twice the weight is a sample that is there twice") {
   auto const d = gradients_of(with_weights(data, of_classes), {}, 1);
   CHECK(c == d);
   CHECK(c != gradients_of(data, {}, 1));
+
+  trainer fitted = compile<model>(reference<double>{}, sgd{.learning_rate = 1}, {.class_weights = {1, 0.5F, 5}});
+  trainer stepped =
+      compile<replicate<2, model>>(reference<double>{}, sgd{.learning_rate = 1}, {.class_weights = {1, 0.5F, 5}});
+  std::vector<float> const x(data.reals(0), data.reals(0) + 30);
+  std::vector<std::int32_t> const labels(data.labels(0), data.labels(0) + 10);
+  double const loss_of_fit = fitted.fit(data, {.batch_size = 10, .shuffle = false}).epochs[0].train.loss;
+  CHECK(stepped.train_on_batch(x, labels).loss == approx(loss_of_fit));
 }
 
 TEST_CASE("weights: towers, micro-batches and epochs' scores") {

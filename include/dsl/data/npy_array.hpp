@@ -27,9 +27,7 @@ class npy_array {
   /// Numbers in all.
   std::int64_t count() const { return count_; }
   bool is_bytes() const { return kind_ == npy_kind::natural && width_ == 1; }
-  bool is_floats() const { return kind_ == npy_kind::real; }
   std::uint8_t const* bytes() const { return file_->data() + begin_; }
-  std::string const& path() const { return file_->path(); }
   std::shared_ptr<void const> owner() const { return file_; }
 
   /// Returns the numbers as floats: where they are that already, in the file's memory, else as a copy in `copy`.

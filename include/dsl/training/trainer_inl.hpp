@@ -214,6 +214,12 @@ TYPENET_INLINE scores trainer::train_on(float const* samples, std::int32_t const
   long long const labels_each = of_pixels ? graph_.shape_of(graph_.result()).area() : 1;
   long long labelled = of_pixels ? 0 : -1;
   for (long long i = 0; of_pixels && i < size * labels_each; ++i) labelled += labels[i] >= 0 ? 1 : 0;
+  std::vector<float> weights;
+  if (std::vector<float> const& of_classes = engine_->options().class_weights; labels && !of_classes.empty()) {
+    weights.reserve(static_cast<std::size_t>(size * labels_each));
+    for (long long i = 0; i < size * labels_each; ++i)
+      weights.push_back(labels[i] < 0 ? 1.0F : of_classes[static_cast<std::size_t>(labels[i])]);
+  }
   engine_->run(program, {.images = samples + share.first * picture,
                          .labels = labels ? labels + share.first * labels_each : nullptr,
                          .size = share.size,
@@ -221,6 +227,7 @@ TYPENET_INLINE scores trainer::train_on(float const* samples, std::int32_t const
                          .learning_rate = learning_rate_,
                          .values = values ? values + share.first * outputs : nullptr,
                          .further = further_from(further, share.first).data(),
+                         .weights = weights.empty() ? nullptr : weights.data() + share.first * labels_each,
                          .labelled = labelled});
   batch_metrics const m = by_sample(engine_->metrics(program), labelled, size);
   if (!detail::isfinite(m.loss))
