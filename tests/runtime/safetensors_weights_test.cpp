@@ -238,6 +238,18 @@ TEST_CASE("weights: names of networks of other forms", "[weights]") {
   using shuffled = dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::channel_shuffle<2>, dsl::dense<2>>;
   CHECK_THROWS_WITH(dsl::weight_layout(shuffled::view(), dsl::weight_convention::keras),
                     Catch::Matchers::StartsWith("channel_shuffle: after a flattened picture"));
+  CHECK(names_of<dsl::named<"a", dsl::channel_scale>>() == strings{"a"});
+  using scaled = dsl::network<dsl::image<2, 2, 1>, dsl::channel_scale, dsl::flatten, dsl::channel_scale>;
+  CHECK(dsl::weight_names(scaled::view(), {.convention = dsl::weight_convention::keras}) ==
+        strings{"layer_scale/gamma", "layer_scale_1/gamma"});
+  dsl::weight_layout const torch_scales(scaled::view(), dsl::weight_convention::torch);
+  CHECK(torch_scales.shape(0) == std::vector<std::uint64_t>{2, 1, 1});
+  dsl::weight_layout const keras_scales(scaled::view(), dsl::weight_convention::keras);
+  CHECK(keras_scales.shape(1) == std::vector<std::uint64_t>{4});
+  float const scales[] = {0, 1, 2, 3};
+  float reordered[4];
+  keras_scales.from_ours(1, scales, reordered);  // (channel, row) here, (row, channel) there
+  CHECK(std::vector<float>(reordered, reordered + 4) == std::vector<float>{0, 2, 1, 3});
   CHECK(names_of<dsl::relu, twice>() == strings{"1.weight", "1.bias", "1.node1.weight", "1.node1.bias"});
 }
 
@@ -382,6 +394,25 @@ TEST_CASE("weights: other weights than the network's are refused, and nothing ch
   CHECK(found.missing == strings{"6.bias"});
   CHECK(dsl::detail::fingerprint_of(t.engine()) != before);
   CHECK(prediction_error(t) > 1e-3);  // the bias is 0
+}
+
+TEST_CASE("weights: the weight of an nn.Linear fits a 1x1 convolution, and the other way round", "[weights]") {
+  using namespace dsl;
+  test::temporary_directory const here;
+  trainer flat = compile<network<features<3>, dense<2>, softmax>>(reference{}, sgd{.learning_rate = 0.1});
+  trainer deep = compile<network<image<3, 4, 4>, conv2d<2, 1>, global_avg_pool2d, softmax>>(
+      reference{}, sgd{.learning_rate = 0.1}, {.seed = 2});
+  save_safetensors(flat, here / "flat");
+  save_safetensors(deep, here / "deep");
+  CHECK(load_safetensors(deep, here / "flat").loaded == 2);
+  CHECK(detail::fingerprint_of(deep.engine()) == detail::fingerprint_of(flat.engine()));
+  CHECK(load_safetensors(flat, here / "deep").loaded == 2);
+  trainer wide = compile<network<image<3, 4, 4>, conv2d<2, 1, 2>, global_avg_pool2d, softmax>>(
+      reference{}, sgd{.learning_rate = 0.1});
+  CHECK_THROWS_AS(load_safetensors(wide, here / "flat"), safetensors::format_error);
+  weights_options const keras{.naming = {weight_convention::keras}};
+  save_safetensors(flat, here / "keras", keras);
+  CHECK_THROWS_AS(load_safetensors(deep, here / "keras", keras), safetensors::format_error);
 }
 
 TEST_CASE("weights: a body for another classifier, and a file with nothing for the network", "[weights]") {
