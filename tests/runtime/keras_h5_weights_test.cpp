@@ -142,6 +142,43 @@ TEST_CASE("keras_h5: activations that are layers, or not, where that changes the
   CHECK_NOTHROW(load_keras_h5(t, here / "x", {.groups = {"layers/conv2d", "layers/conv2d_1", "layers/dense"}}));
 }
 
+// In Keras a ZeroPadding2D makes the second branch the longer one, whose first kernel then comes before that of the
+// first branch. The two have one shape.
+TEST_CASE("keras_h5: explicit padding in branches needs groups", "[keras_h5]") {
+  using namespace dsl;
+  using branches =
+      network<image<3, 8, 8>,
+              concat<sequential<conv2d<3, 3>, conv2d<3, 3>>, sequential<conv2d<3, 3>, conv2d<3, 3, pad<2, 0, 0, 2>>>>,
+              global_avg_pool2d, softmax>;
+  using pools = network<image<3, 8, 8>,
+                        concat<sequential<conv2d<3, 3>, conv2d<3, 3, 3, 2>>,
+                               sequential<conv2d<3, 3>, max_pool2d<3, 2, pad<1>>, conv2d<3, 1>>>,
+                        global_avg_pool2d, softmax>;
+  test::temporary_directory const here;
+  trainer t = made<branches>();
+  auto const refuses = Catch::Contains("ZeroPadding2D changes Keras's order; give .groups");
+  CHECK_THROWS_AS(save_keras_h5(t, here / "x"), option_error);
+  CHECK_THROWS_WITH(save_keras_h5(t, here / "x"), refuses);
+  keras_h5_options const said{.groups = h5::groups(branches::view())};
+  save_keras_h5(t, here / "x", said);
+  trainer u = made<branches>();
+  CHECK_THROWS_AS(load_keras_h5(u, here / "x"), option_error);
+  CHECK_THROWS_WITH(load_keras_h5(u, here / "x"), refuses);
+  CHECK(load_keras_h5(u, here / "x", said).loaded == 8);
+  CHECK(detail::fingerprint_of(u.engine()) == detail::fingerprint_of(t.engine()));
+  trainer pooled = made<pools>();  // whose branches are of one length before the padding is counted
+  CHECK_THROWS_WITH(save_keras_h5(pooled, here / "y"), refuses);
+  // where there is one way alone, and where `same` pads as much, nothing changes
+  trainer chain = made<network<image<3, 8, 8>, conv2d<3, 3, stride<2>, pad<1>>, conv2d<3, 3, stride<2>, pad<1>>,
+                               global_avg_pool2d, softmax>>();
+  CHECK_NOTHROW(save_keras_h5(chain, here / "z"));
+  trainer same =
+      made<network<image<3, 8, 8>,
+                   concat<sequential<conv2d<3, 3>, conv2d<3, 3>>, sequential<conv2d<3, 3>, conv2d<3, 3, pad<1>>>>,
+                   global_avg_pool2d, softmax>>();
+  CHECK_NOTHROW(save_keras_h5(same, here / "z"));
+}
+
 TEST_CASE("keras_h5: a model inside of a model has its layers where its groups say", "[keras_h5]") {
   dsl::test::temporary_directory const here;
   dsl::trainer t = made<saved_network>(), u = made<saved_network>();

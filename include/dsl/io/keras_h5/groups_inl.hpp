@@ -21,14 +21,30 @@ TYPENET_INLINE bool keras_layers::is_layer(node const& n) const {
   return before->kind != op::conv2d && before->kind != op::dense;
 }
 
+TYPENET_INLINE bool keras_layers::needs_zero_padding(node const& n) const {
+  if (n.kind != op::conv2d && n.kind != op::max_pool2d && n.kind != op::avg_pool2d) return false;
+  auto const keras_has = [s = n.window.stride](int in, int out, int size, int before) {
+    long long const zeros = (out - 1LL) * s + size - in, all = zeros > 0 ? zeros : 0;  // that the last window needs
+    bool const valid = before == 0 && zeros <= 0;
+    bool const same = out == (in + s - 1) / s && before == all / 2;
+    return valid || same;
+  };
+  shape const &in = graph_.input_shape(n), &out = graph_.output_shape(n);
+  return !keras_has(in.height, out.height, n.window.height, n.window.pad_top) ||
+         !keras_has(in.width, out.width, n.window.width, n.window.pad_left);
+}
+
 TYPENET_INLINE std::vector<int> keras_layers::in_order() const {
   auto const nodes = static_cast<std::size_t>(graph_.size.nodes);
   std::vector<int> distance(nodes), met(nodes, -1), order, waiting{graph_.size.nodes - 1};
-  for (int n = graph_.size.nodes - 1; n >= 0; --n)
-    for (int i = 0; i < graph_.nodes[n].inputs; ++i) {
+  for (int n = graph_.size.nodes - 1; n >= 0; --n) {
+    node const& x = graph_.nodes[n];
+    int const layers = (is_layer(x) ? 1 : 0) + (padded_ && needs_zero_padding(x) ? 1 : 0);
+    for (int i = 0; i < x.inputs; ++i) {
       int& before = distance[at(producer(n, i))];
-      before = std::max(before, distance[at(n)] + (is_layer(graph_.nodes[n]) ? 1 : 0));
+      before = std::max(before, distance[at(n)] + layers);
     }
+  }
   for (int count = 0; !waiting.empty();) {
     int const n = waiting.back();
     waiting.pop_back();

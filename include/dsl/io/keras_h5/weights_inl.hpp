@@ -19,6 +19,12 @@ namespace dsl::keras_h5::detail::TYPENET_MODE {
 
 TYPENET_INLINE dataset_names::dataset_names(graph_view const& g, keras_h5_options const& o)
     : groups_(o.groups.empty() ? groups(g, o.fused_activations) : o.groups) {
+  bool const fused = o.fused_activations;
+  if (o.groups.empty() && keras_layers(g, fused).in_order() != keras_layers(g, fused, true).in_order())
+    throw option_error(
+        "keras_h5: without groups the order of layers must follow from the network; found explicit padding in "
+        "branches, where a ZeroPadding2D changes Keras's order; give .groups: keras_h5::groups(), changed to that of "
+        "the model, or as it is for a file of typenet's own");
   std::size_t layers = 0;
   for (int n = 0; n < g.size.nodes; ++n) layers += g.nodes[n].parameters > 0;
   if (groups_.size() != layers)
