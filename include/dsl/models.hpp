@@ -13,5 +13,6 @@
 #include <dsl/models/shufflenet_v2.hpp>
 #include <dsl/models/mnasnet.hpp>
 #include <dsl/models/efficientnet.hpp>
+#include <dsl/models/efficientnet_v2.hpp>
 #include <dsl/models/regnet.hpp>
 #include <dsl/models/convnext.hpp>

@@ -59,6 +59,17 @@ static_assert(parameters_of<models::efficientnet_b7<>> == 66'347'960);
 static_assert(parameters_of<models::efficientnet_v2_s<>> == 21'458'488);
 static_assert(parameters_of<models::efficientnet_v2_m<>> == 54'139'356);
 static_assert(parameters_of<models::efficientnet_v2_l<>> == 118'515'272);
+
+constexpr double rate_of_last_path(graph_view const& g) {
+  double rate = 0;
+  for (int n = 0; n < g.size.nodes; ++n)
+    if (g.nodes[n].kind == op::stochastic_depth) rate = g.nodes[n].rate;
+  return rate;
+}
+static_assert(rate_of_last_path(on_pictures<models::efficientnet_b0<>>::view()) == 0.2 * 14 / 16);  // the 15th of 16
+static_assert(rate_of_last_path(on_pictures<models::efficientnet_v2_s<>>::view()) == 0.2 * 39 / 40);
+static_assert(rate_of_last_path(on_pictures<models::convnext_tiny<>>::view()) == 0.1);
+
 static_assert(parameters_of<models::regnet_y_400mf<>> == 4'344'144);
 static_assert(parameters_of<models::regnet_y_800mf<>> == 6'432'512);
 static_assert(parameters_of<models::regnet_y_1_6gf<>> == 11'202'430);

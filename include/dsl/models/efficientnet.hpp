@@ -18,37 +18,60 @@ struct mbconv_path<Inputs, Filters, Kernel, Stride, 1, Norm>
             squeeze_excitation<Inputs, Inputs / 4, silu, sigmoid>,
             conv_norm_activation<Filters, 1, 1, 1, identity, Norm>> {};
 
-/// The fused variant: one convolution instead of the first two, and no squeeze-and-excitation.
-template <int Inputs, int Filters, int Kernel, int Stride, int Expansion, class Norm>
-struct fused_mbconv_path : named<"block", conv_norm_activation<Expansion * Inputs, Kernel, Stride, 1, silu, Norm>,
-                                 conv_norm_activation<Filters, 1, 1, 1, identity, Norm>> {};
-template <int Inputs, int Filters, int Kernel, int Stride, class Norm>
-struct fused_mbconv_path<Inputs, Filters, Kernel, Stride, 1, Norm>
-    : named<"block", numbered<conv_norm_activation<Filters, Kernel, Stride, 1, silu, Norm>>> {};
+/// Paths First to First + Left - 1 of All, with a shortcut beside each that keeps the shape: all but the first of a
+/// stage, and that one where it can. In training such a path is left out at a rate that rises evenly from 0 to 0.2.
+template <template <int, int, int, int, int, class> class Path, int Filters, int Kernel, int Expansion, class Norm,
+          int Number, int All>
+struct efficientnet_block
+    : residual<Path<Filters, Filters, Kernel, 1, Expansion, Norm>, stochastic_depth<0.2 * Number / All>> {};
+template <template <int, int, int, int, int, class> class Path, int Filters, int Kernel, int Expansion, class Norm,
+          int First, int Left, int All, class Head, class... Blocks>
+struct efficientnet_blocks
+    : efficientnet_blocks<Path, Filters, Kernel, Expansion, Norm, First, Left - 1, All, Head,
+                          efficientnet_block<Path, Filters, Kernel, Expansion, Norm, First + Left - 1, All>,
+                          Blocks...> {};
+template <template <int, int, int, int, int, class> class Path, int Filters, int Kernel, int Expansion, class Norm,
+          int First, int All, class... Head, class... Blocks>
+struct efficientnet_blocks<Path, Filters, Kernel, Expansion, Norm, First, 0, All, types<Head...>, Blocks...>
+    : numbered<Head..., Blocks...> {};
 
 /// Count paths, with a shortcut around each that keeps the shape: all but the first one, and possibly that.
+/// A stage, before it is known how many paths stand before it, and how many there are in all.
 template <template <int, int, int, int, int, class> class Path, int Inputs, int Filters, int Kernel, int Stride,
-          int Expansion, int Count, class Norm>
-struct efficientnet_stage : numbered<sequential<Path<Inputs, Filters, Kernel, Stride, Expansion, Norm>>,
-                                     repeat<Count - 1, residual<Path<Filters, Filters, Kernel, 1, Expansion, Norm>>>> {
+          int Expansion, int Count>
+struct efficientnet_stage {
+  static constexpr int count = Count;
+  template <class Norm, int First, int All>
+  using layers = efficientnet_blocks<Path, Filters, Kernel, Expansion, Norm, First + 1, Count - 1, All,
+                                     types<sequential<Path<Inputs, Filters, Kernel, Stride, Expansion, Norm>>>>;
 };
-template <template <int, int, int, int, int, class> class Path, int Filters, int Kernel, int Expansion, int Count,
-          class Norm>
-struct efficientnet_stage<Path, Filters, Filters, Kernel, 1, Expansion, Count, Norm>
-    : numbered<repeat<Count, residual<Path<Filters, Filters, Kernel, 1, Expansion, Norm>>>> {};
-
-template <int Inputs, int Filters, int Kernel, int Stride, int Expansion, int Count, class Norm>
-struct mbconv_stage : efficientnet_stage<mbconv_path, Inputs, Filters, Kernel, Stride, Expansion, Count, Norm> {};
-template <int Inputs, int Filters, int Stride, int Expansion, int Count, class Norm>
-struct fused_mbconv_stage : efficientnet_stage<fused_mbconv_path, Inputs, Filters, 3, Stride, Expansion, Count, Norm> {
+template <template <int, int, int, int, int, class> class Path, int Filters, int Kernel, int Expansion, int Count>
+struct efficientnet_stage<Path, Filters, Filters, Kernel, 1, Expansion, Count> {
+  static constexpr int count = Count;
+  template <class Norm, int First, int All>
+  using layers = efficientnet_blocks<Path, Filters, Kernel, Expansion, Norm, First, Count, All, types<>>;
 };
 
-template <int Classes, number Dropout, int Stem, int Last, class Norm, class... Stages>
-struct efficientnet_of
-    : sequential<named<"features", conv_norm_activation<Stem, 3, 2, 1, silu, Norm>, Stages...,
+template <int Inputs, int Filters, int Kernel, int Stride, int Expansion, int Count>
+struct mbconv_stage : efficientnet_stage<mbconv_path, Inputs, Filters, Kernel, Stride, Expansion, Count> {};
+
+/// The stages after each other, between a first convolution to Stem and a last one to Last channels.
+template <int Classes, number Dropout, int Stem, int Last, class Norm, int First, int All, class Done, class... Stages>
+struct efficientnet_of;
+template <int Classes, number Dropout, int Stem, int Last, class Norm, int First, int All, class... Done, class Stage,
+          class... Stages>
+struct efficientnet_of<Classes, Dropout, Stem, Last, Norm, First, All, types<Done...>, Stage, Stages...>
+    : efficientnet_of<Classes, Dropout, Stem, Last, Norm, First + Stage::count, All,
+                      types<Done..., typename Stage::template layers<Norm, First, All>>, Stages...> {};
+template <int Classes, number Dropout, int Stem, int Last, class Norm, int First, int All, class... Done>
+struct efficientnet_of<Classes, Dropout, Stem, Last, Norm, First, All, types<Done...>>
+    : sequential<named<"features", conv_norm_activation<Stem, 3, 2, 1, silu, Norm>, Done...,
                        conv_norm_activation<Last, 1, 1, 1, silu, Norm>>,
                  global_avg_pool2d, flatten, named<"classifier", dropout<Dropout>, dense<Classes>>, softmax> {};
 
+template <int Classes, number Dropout, int Stem, int Last, class Norm, class... Stages>
+struct efficientnet_stages
+    : efficientnet_of<Classes, Dropout, Stem, Last, Norm, 0, (Stages::count + ...), types<>, Stages...> {};
 /// A stage's output channels and number of paths.
 struct efficientnet_size {
   int filters;
@@ -56,16 +79,17 @@ struct efficientnet_size {
 };
 
 /// EfficientNets (Tan & Le 2019), without the stochastic depth that torchvision uses in training.
+/// EfficientNets (Tan & Le 2019).
 template <int Classes, number Dropout, int Stem, class Norm, efficientnet_size A, efficientnet_size B,
           efficientnet_size C, efficientnet_size D, efficientnet_size E, efficientnet_size F, efficientnet_size G>
-struct efficientnet : efficientnet_of<Classes, Dropout, Stem, 4 * G.filters, Norm,                 // 112x112
-                                      mbconv_stage<Stem, A.filters, 3, 1, 1, A.count, Norm>,       //
-                                      mbconv_stage<A.filters, B.filters, 3, 2, 6, B.count, Norm>,  // 56x56
-                                      mbconv_stage<B.filters, C.filters, 5, 2, 6, C.count, Norm>,  // 28x28
-                                      mbconv_stage<C.filters, D.filters, 3, 2, 6, D.count, Norm>,  // 14x14
-                                      mbconv_stage<D.filters, E.filters, 5, 1, 6, E.count, Norm>,  //
-                                      mbconv_stage<E.filters, F.filters, 5, 2, 6, F.count, Norm>,  // 7x7
-                                      mbconv_stage<F.filters, G.filters, 3, 1, 6, G.count, Norm>> {};
+struct efficientnet : efficientnet_stages<Classes, Dropout, Stem, 4 * G.filters, Norm,           // 112x112
+                                          mbconv_stage<Stem, A.filters, 3, 1, 1, A.count>,       //
+                                          mbconv_stage<A.filters, B.filters, 3, 2, 6, B.count>,  // 56x56
+                                          mbconv_stage<B.filters, C.filters, 5, 2, 6, C.count>,  // 28x28
+                                          mbconv_stage<C.filters, D.filters, 3, 2, 6, D.count>,  // 14x14
+                                          mbconv_stage<D.filters, E.filters, 5, 1, 6, E.count>,  //
+                                          mbconv_stage<E.filters, F.filters, 5, 2, 6, F.count>,  // 7x7
+                                          mbconv_stage<F.filters, G.filters, 3, 1, 6, G.count>> {};
 
 /// EfficientNet-B0 (Tan & Le 2019), without the stochastic depth that torchvision uses in training.
 template <int Classes = 1000>
@@ -103,35 +127,5 @@ struct efficientnet_b7
     : efficientnet<Classes, 0.5, 64, batch_norm<>, efficientnet_size{32, 4}, efficientnet_size{48, 7},
                    efficientnet_size{80, 7}, efficientnet_size{160, 10}, efficientnet_size{224, 10},
                    efficientnet_size{384, 13}, efficientnet_size{640, 4}> {};
-
-using efficientnet_v2_norm = batch_norm<0.9, 1e-3>;
-
-/// EfficientNetV2 (Tan & Le 2021), whose first stages are fused.
-template <int Classes = 1000>
-struct efficientnet_v2_s : efficientnet_of<Classes, 0.2, 24, 1280, efficientnet_v2_norm,               //
-                                           fused_mbconv_stage<24, 24, 1, 1, 2, efficientnet_v2_norm>,  //
-                                           fused_mbconv_stage<24, 48, 2, 4, 4, efficientnet_v2_norm>,  //
-                                           fused_mbconv_stage<48, 64, 2, 4, 4, efficientnet_v2_norm>,  //
-                                           mbconv_stage<64, 128, 3, 2, 4, 6, efficientnet_v2_norm>,    //
-                                           mbconv_stage<128, 160, 3, 1, 6, 9, efficientnet_v2_norm>,   //
-                                           mbconv_stage<160, 256, 3, 2, 6, 15, efficientnet_v2_norm>> {};
-template <int Classes = 1000>
-struct efficientnet_v2_m : efficientnet_of<Classes, 0.3, 24, 1280, efficientnet_v2_norm,               //
-                                           fused_mbconv_stage<24, 24, 1, 1, 3, efficientnet_v2_norm>,  //
-                                           fused_mbconv_stage<24, 48, 2, 4, 5, efficientnet_v2_norm>,  //
-                                           fused_mbconv_stage<48, 80, 2, 4, 5, efficientnet_v2_norm>,  //
-                                           mbconv_stage<80, 160, 3, 2, 4, 7, efficientnet_v2_norm>,    //
-                                           mbconv_stage<160, 176, 3, 1, 6, 14, efficientnet_v2_norm>,  //
-                                           mbconv_stage<176, 304, 3, 2, 6, 18, efficientnet_v2_norm>,  //
-                                           mbconv_stage<304, 512, 3, 1, 6, 5, efficientnet_v2_norm>> {};
-template <int Classes = 1000>
-struct efficientnet_v2_l : efficientnet_of<Classes, 0.4, 32, 1280, efficientnet_v2_norm,               //
-                                           fused_mbconv_stage<32, 32, 1, 1, 4, efficientnet_v2_norm>,  //
-                                           fused_mbconv_stage<32, 64, 2, 4, 7, efficientnet_v2_norm>,  //
-                                           fused_mbconv_stage<64, 96, 2, 4, 7, efficientnet_v2_norm>,  //
-                                           mbconv_stage<96, 192, 3, 2, 4, 10, efficientnet_v2_norm>,   //
-                                           mbconv_stage<192, 224, 3, 1, 6, 19, efficientnet_v2_norm>,  //
-                                           mbconv_stage<224, 384, 3, 2, 6, 25, efficientnet_v2_norm>,  //
-                                           mbconv_stage<384, 640, 3, 1, 6, 7, efficientnet_v2_norm>> {};
 
 }  // namespace dsl::models
