@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What torchvision_test.py asks: loads a model's weights, every one of them, and predicts; or lists the models.
+// What torchvision_test.py asks: loads a model's weights, every one of them, and predicts; or lists the models, each
+// with its weights, multiply-adds, nodes, and the height of its pictures.
 //   torchvision
 //   torchvision MODEL reference|onednn|native WEIGHTS PICTURES PROBABILITIES
 #include <dsl/dsl.hpp>
@@ -97,6 +98,14 @@ model const all[] = {
     {"regnet_x_32gf", view_of<models::regnet_x_32gf<>>},
 };
 
+/// The numbers that are learnt; running statistics are none of them.
+long long weight_count(graph_view const& g) {
+  long long count = 0;
+  for (int k = 0; k < g.size.parameters; ++k)
+    if (!g.parameters[k].is_statistic()) count += g.parameters[k].count();
+  return count;
+}
+
 std::unique_ptr<engine> engine_of(graph_view const& g, std::string const& executor) {
   engine_options const o{.update = sgd{.learning_rate = 0.1}.rule()};
   if (executor == "reference") return reference{}.make_engine(g, o);
@@ -128,7 +137,9 @@ void run(graph_view const& g, char** word) {
 
 int main(int words, char** word) try {
   for (model const& m : all) {
-    if (words == 1) std::printf("%s\n", m.name);
+    if (words == 1)
+      std::printf("%s %lld %lld %d %d\n", m.name, weight_count(m.view), forward_macs(m.view), m.view.size.nodes,
+                  m.view.shape_of(0).height);
     if (words != 6 || std::string(m.name) != word[1]) continue;
     run(m.view, word);
     return 0;

@@ -3,9 +3,11 @@
 """Published networks against torchvision's, where that is installed.
 
     torchvision_test.py PROGRAM [--models resnet18,... | all] [--executors onednn,native,reference]
+    torchvision_test.py PROGRAM --table   writes docs/models.md, and nothing else
 
 Each model gets random weights and running statistics; its state_dict is saved as .safetensors and loaded here, where
 every weight must be found by its name. The probabilities of two pictures must differ by at most 1e-4 of the largest one.
+The numbers of weights and of multiply-adds must be those of PyTorch, and docs/models.md must say them.
 Exit 77: there is no torchvision.
 """
 import argparse
@@ -14,10 +16,47 @@ import sys
 import tempfile
 from pathlib import Path
 
+root = Path(__file__).resolve().parents[2]
+page = root / "docs/models.md"
+intro = """\
+# Published networks
+
+<!-- Written by tests/interchange/torchvision_test.py --table. -->
+
+The types of `<dsl/models.hpp>`, with 1000 classes, as torchvision has them. Weights are the numbers that are learnt,
+without running statistics, and multiply-adds those of convolutions and dense layers for one picture; both are
+PyTorch's numbers, too (`parameters()`, and half of `FlopCounterMode`'s). Nodes are what the compiler checks and plans.
+`scripts/test models` loads random weights of each by name and compares what they predict.
+
+| Model | Picture | Weights | Multiply-adds | Nodes |
+|---|---|---|---|---|
+"""
+missing = """
+Of torchvision's classifiers those with attention are missing: `vit` (5), `swin` and `swin_v2` (6), and `maxvit`.
+"""
+
+
+def listed(program):
+    """What the program knows of each model: weights, multiply-adds, nodes, and the height of a picture."""
+    lines = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
+    return {line.split()[0]: tuple(map(int, line.split()[1:])) for line in lines}
+
+
+def table(models):
+    rows = [f"| `{name}` | {size}x{size} | {weights:,} | {macs:,} | {nodes} |"
+            for name, (weights, macs, nodes, size) in models.items()]
+    return intro + "\n".join(rows) + "\n" + missing
+
+
+if sys.argv[2:] == ["--table"]:
+    page.write_text(table(listed(sys.argv[1])))
+    sys.exit(0)
+
 try:
     import torch
     import torchvision
     from safetensors.torch import load_file, save_file
+    from torch.utils.flop_counter import FlopCounterMode
 except ImportError as missing:
     print("skipped:", missing)
     sys.exit(77)
@@ -25,7 +64,6 @@ except ImportError as missing:
 # The large ones take the same layers.
 QUICK = ("squeezenet1_0,googlenet,inception_v3,resnet18,resnet50,resnext50_32x4d,densenet121,mobilenet_v2,"
          "mobilenet_v3_small,shufflenet_v2_x0_5,mnasnet0_5,efficientnet_b0,efficientnet_v2_s,regnet_y_400mf,regnet_x_400mf,convnext_tiny")
-SIZES = {"inception_v3": 299}
 BOUND = 1e-4
 
 
@@ -56,20 +94,29 @@ def main():
     options = parser.parse_args()
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    names = options.models.split(",")
-    if names == ["all"]:
-        names = subprocess.run([options.program], capture_output=True, text=True, check=True).stdout.split()
+    models = listed(options.program)
+    names = list(models) if options.models == "all" else options.models.split(",")
     bad = 0
+    if page.read_text() != table(models):
+        print("docs/models.md is out of date: write it with --table")
+        bad += 1
     with tempfile.TemporaryDirectory() as folder:
         weights, pictures, out = (str(Path(folder) / n) for n in ("weights", "pictures", "probabilities"))
         for name in names:
-            size = SIZES.get(name, 224)
+            weights_here, macs_here, _, size = models[name]
             x = torch.randn(2, 3, size, size)
             model = make(name, x)
             save_file({k: v.contiguous() for k, v in model.state_dict().items()}, weights)
             save_file({"pictures": x}, pictures)
-            with torch.no_grad():
+            counter = FlopCounterMode(display=False)
+            with torch.no_grad(), counter:
                 wanted = model(x).softmax(1)
+            weights_there = sum(p.numel() for p in model.parameters())
+            macs_there = counter.get_total_flops() // (2 * len(x))
+            if (weights_here, macs_here) != (weights_there, macs_there):
+                print(f"{name}: {weights_here} weights and {macs_here} multiply-adds; {weights_there} and {macs_there} "
+                      "in PyTorch")
+                bad += 1
             for executor in options.executors.split(","):
                 run = subprocess.run([options.program, name, executor, weights, pictures, out], capture_output=True,
                                      text=True)
