@@ -373,6 +373,15 @@ TEST_CASE("gradients: slices of channels, and their order", "[gradients]") {
           dsl::tanh>();  // some channels twice
 }
 
+TEST_CASE("gradients: conv2d_transpose", "[gradients]") {
+  through<conv2d_transpose<4, 2, stride<2>>, conv2d<2, 3>>();
+  through<conv2d_transpose<3, 3, 2, stride<2>, pad<1, 0>, bias<false>>, dsl::tanh>();
+  through<conv2d<4, 1>, conv2d_transpose<6, 3, stride<3>, pad<2, 1, 0, 0>, groups<2>>, conv2d<2, 1>>();
+  through<add<conv2d_transpose<3, 3, pad<1>>, identity>, batch_norm<>>();  // adds to a gradient
+  through<concat<conv2d_transpose<2, 1>, identity>, conv2d_transpose<2, 1, bias<false>>>();
+  check_network<image<2, 3, 4>, conv2d_transpose<2, 2>>({.loss = loss::mean_squared_error});
+}
+
 TEST_CASE("upsample2d: numbers by hand", "[gradients]") {
   // PyTorch's nn.Upsample(scale_factor=2) of [[1, 2], [5, 9]], with mode nearest and bilinear.
   auto const upsampled = [](graph_view const& g) {

@@ -191,6 +191,17 @@ static_assert(on<64, 8, 8, grouped>::forward_macs == 3 * 3 * 16 * 32 * 64);
 static_assert(on<64, 8, 8, grouped>::view().parameters[0].fan_in == 3 * 3 * 16);
 static_assert(on<64, 8, 8, dsl::conv2d<64, 3, 3, 1, padding::same, 64>>::parameter_count == 3 * 3 * 64 + 64);
 
+using unpooled = dsl::conv2d_transpose<32, 2, dsl::stride<2>>;
+static_assert(on<64, 8, 6, unpooled>::output == shape{32, 16, 12});
+static_assert(on<64, 8, 6, unpooled>::parameter_count == 64 * 32 * 4 + 32);
+static_assert(on<64, 8, 6, unpooled>::forward_macs == 64LL * 32 * 4 * 48);
+static_assert(on<64, 8, 6, unpooled>::view().parameters[0].rank == 4);
+static_assert(on<64, 8, 6, dsl::conv2d_transpose<32, 3, 5, 2>>::output == shape{32, 17, 15});
+static_assert(on<64, 8, 6, dsl::conv2d_transpose<32, 3, dsl::stride<2>, dsl::pad<1, 1, 0, 0>>>::output ==
+              shape{32, 16, 12});
+static_assert(on<64, 8, 6, dsl::conv2d_transpose<32, 3, dsl::groups<4>, dsl::bias<false>>>::parameter_count ==
+              64 * 8 * 9);
+
 static_assert(on<64, 8, 6, dsl::channel_slice<60, 4>>::output == shape{4, 8, 6});
 static_assert(on<64, 8, 6, dsl::channel_shuffle<4>>::output == shape{64, 8, 6});
 static_assert(on<64, 8, 6, dsl::channel_split<dsl::identity, dsl::conv2d<5, 1>>>::output == shape{37, 8, 6});

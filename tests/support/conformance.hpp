@@ -214,6 +214,7 @@ inline double additions(graph_view const& g, int batch) {
     int const* const d = n.parameters > 0 ? g.parameters[n.first_parameter].dims : nullptr;
     switch (n.kind) {
       case op::conv2d: all += (d[0] + d[1]) * d[2] * d[3] + pixels; break;
+      case op::conv2d_transpose: all += (d[0] + d[1]) * d[2] * d[3] + pixels; break;
       case op::dense: all += d[0] + d[1] + batch; break;
       case op::batch_norm: all += 4 * pixels; break;  // mean, variance and the two sums of its backward pass
       case op::channel_scale: all += pixels; break;
@@ -386,6 +387,9 @@ void check_upsampling() {
   using enum interpolation;
   agree_behind<C, upsample2d<2>, conv2d<3, 3>>();
   agree_behind<C, max_pool2d<2>, conv2d<C, 1>, upsample2d<3, bilinear>, batch_norm<>, relu, conv2d<4, 1>>();
+  agree_behind<C, max_pool2d<2>, conv2d_transpose<7, 2, stride<2>>, batch_norm<>, relu, conv2d<4, 1>>();
+  agree_behind<C, conv2d_transpose<C, 3, stride<2>, pad<1, 1, 0, 0>, bias<false>>, conv2d<3, 3>>();
+  agree_behind<C, concat<conv2d_transpose<C, 3, pad<1>, groups<C>>, identity>, conv2d<4, 1>>();
   agree_behind<C, concat<upsample2d<2>, upsample2d<2, bilinear>>, conv2d<4, 1>>();
   agree_behind<C, add<upsample2d<1>, upsample2d<1, bilinear>, identity>, global_avg_pool2d, upsample2d<4, bilinear>>();
 }

@@ -204,6 +204,7 @@ class onnx_interpreter {
       return y;
     }
     if (type == "Conv") return convolve(n, x, *in.at(1), in.size() > 2 ? in[2] : nullptr);
+    if (type == "ConvTranspose") return spread(n, x, *in.at(1), in.size() > 2 ? in[2] : nullptr);
     if (type == "BatchNormalization") {
       onnx_tensor y = x;
       for (std::size_t i = 0; i < y.values.size(); ++i) {
@@ -306,6 +307,32 @@ class onnx_interpreter {
     }
   };
 
+  /// Each number of the input, times the kernel, is added to the output around its place.
+  static onnx_tensor spread(pb::NodeProto const& n, onnx_tensor const& x, onnx_tensor const& w,
+                            onnx_tensor const* bias) {
+    long long const groups = integer(n, "group", 1), each_in = x.dim(1) / groups, each_out = w.dim(1);
+    auto const stride = integers(n, "strides", {1, 1}), pads = integers(n, "pads", {0, 0, 0, 0});
+    auto const more = integers(n, "output_padding", {0, 0});
+    require(w.dim(0) == x.dim(1) && !find(n, "auto_pad") && !find(n, "dilations"), "ConvTranspose");
+    onnx_tensor y{{x.dim(0), each_out * groups, 0, 0}, {}};
+    for (std::size_t d : {0, 1})
+      y.dims[2 + d] = (x.dim(2 + d) - 1) * stride[d] + more[d] + w.dim(2 + d) - pads[d] - pads[d + 2];
+    y.values.resize(at(y.size()));
+    for (long long i = 0; bias && i < y.size(); ++i) y.values[at(i)] = bias->values[at(i / y.size(2) % y.dim(1))];
+    for (long long i = 0; i < x.size(); ++i) {
+      long long const b = i / x.size(1), c = i / x.size(2) % x.dim(1);
+      for (long long o = 0; o < each_out; ++o)
+        for (long long k = 0; k < w.size(2); ++k) {
+          long long const row = i / x.dim(3) % x.dim(2) * stride[0] + k / w.dim(3) - pads[0];
+          long long const column = i % x.dim(3) * stride[1] + k % w.dim(3) - pads[1];
+          if (row < 0 || column < 0 || row >= y.dim(2) || column >= y.dim(3)) continue;
+          long long const to = b * y.dim(1) + c / each_in * each_out + o;
+          y.values[at(to * y.size(2) + row * y.dim(3) + column)] +=
+              x.values[at(i)] * w.values[at((c * each_out + o) * w.size(2) + k)];
+        }
+    }
+    return y;
+  }
   /// Some of the channels.
   static onnx_tensor gather(onnx_tensor const& x, std::vector<double> const& channels) {
     onnx_tensor y{x.dims, {}};

@@ -49,6 +49,11 @@ void for_each_onnx_network(F f) {
   f.template operator()<network<features<5>, conv2d<4, 1>, flatten, dense<3>, conv2d<2, 3>>>("conv2d_of_flat");
   f.template operator()<network<picture, conv2d<4, 1>, conv2d<6, 3, 3, 2, padding::same, 2>>>("conv2d_groups");
   f.template operator()<network<picture, conv2d<6, 2, 3, 1, padding::same, 3>>>("conv2d_depthwise");
+  f.template operator()<network<picture, conv2d_transpose<4, 2, stride<2>>>>("conv2d_transpose");
+  f.template operator()<network<picture, conv2d_transpose<4, 3, 4, stride<3>, pad<1, 2, 0, 0>, bias<false>>>>(
+      "conv2d_transpose_padded");
+  f.template operator()<network<picture, conv2d<4, 1>, conv2d_transpose<6, 3, pad<0, 0, 1, 1>, groups<2>>>>(
+      "conv2d_transpose_groups");
   f.template operator()<network<picture, batch_norm<>>>("batch_norm");
   f.template operator()<network<picture, batch_norm<0.9, 1e-5>, flatten, batch_norm<0.5, 0.1>>>("batch_norm_flat");
 

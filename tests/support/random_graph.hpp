@@ -60,6 +60,13 @@ class graph_values {
     if (biased) parameter(role::bias, {filters, 1, 1, 1});
     return append({.kind = op::conv2d, .window = {kernel, kernel, stride, h.before, w.before}}, {in}, out);
   }
+  int conv_transpose(int in, int filters, int kernel, int stride) {
+    shape const& s = shape_of(in);
+    shape const out{filters, (s.height - 1) * stride + kernel, (s.width - 1) * stride + kernel};
+    parameter(role::kernel, {s.channels, filters, kernel, kernel});
+    parameter(role::bias, {filters, 1, 1, 1});
+    return append({.kind = op::conv2d_transpose, .window = {kernel, kernel, stride, 0, 0}}, {in}, out);
+  }
   int norm(int in) {
     shape const s = shape_of(in);
     for (role r : {role::gamma, role::beta, role::moving_mean, role::moving_variance})
@@ -198,6 +205,7 @@ class random_graph : public graph_values {
     switch (d_.below(everywhere_ ? 11 : 11 + cpu_alone)) {
       case 14: return conv(in, filters(), 3, 1, padding::same, false);
       case 15: return act(norm(conv(in, filters(), 1, 1, padding::same, false)));
+      case 19: return pool(op::avg_pool2d, conv_transpose(in, filters(), 2, 2), 2, 2);
       case 18: return d_.percent(50) ? scale(in) : stochastic_depth(scale(in));
       case 17: {  // split, and joined again
         int const count = shape_of(in).channels, first = count / 2;
@@ -318,7 +326,7 @@ class random_graph : public graph_values {
       random_act(t);
   }
 
-  static constexpr int cpu_alone = 8;  // further choices of layer()
+  static constexpr int cpu_alone = 9;  // further choices of layer()
 
   dice& d_;
   int block_;

@@ -205,6 +205,7 @@ class executor {
     bool in_place = false;
     switch (s.kind) {
       case op::conv2d:
+      case op::conv2d_transpose:
       case op::dense: {
         number weights = digest(parameter_values());
         operand const* const bias = peek(content::parameter);
@@ -321,7 +322,7 @@ class executor {
   }
 
   void backward_weights(step const& s) {
-    demand(s.kind == op::conv2d || s.kind == op::dense);
+    demand(s.kind == op::conv2d || s.kind == op::conv2d_transpose || s.kind == op::dense);
     number const what = mix(attributes_of(s.node), seed_gradient);
     numbers const x = tensor(content::activation).values;
     numbers const dy = tensor(content::gradient).values;
@@ -329,7 +330,7 @@ class executor {
     if (peek(content::parameter_gradient)) store_parameter_gradient(mix(what, 1), {&dy});
   }
   void backward_data(step const& s) {
-    demand(s.kind == op::conv2d || s.kind == op::dense);
+    demand(s.kind == op::conv2d || s.kind == op::conv2d_transpose || s.kind == op::dense);
     numbers const dy = tensor(content::gradient).values;
     number const weights = digest(parameter_values());
     operand const* in = peek(content::gradient);

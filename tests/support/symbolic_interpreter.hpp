@@ -68,6 +68,7 @@ class interpreter {
     switch (x.kind) {
       case op::input: y = picture(size, part_); break;
       case op::conv2d:
+      case op::conv2d_transpose:
       case op::dense: {
         number const kernel = digest(parameter(k));
         y = by_sample(what, {in}, x.parameters < 2 || cancelled(n) ? kernel : mix(kernel, digest(parameter(k + 1))),
@@ -153,6 +154,7 @@ class interpreter {
     int const k = x.first_parameter;
     switch (x.kind) {
       case op::conv2d:
+      case op::conv2d_transpose:
       case op::dense:
         add(gradient(k), by_batch(what, {&v, &dy}, g_.parameters[k].count()));
         if (x.parameters > 1 && !cancelled(n))

@@ -49,8 +49,8 @@ class builder {
       for (int k = n.first_parameter; k < sizes_.parameters; ++k)
         parameters_[k].rank = n.kind == op::channel_scale           ? 3  // as PyTorch has it, for broadcasting
                               : parameters_[k].role != role::kernel ? 1
-                              : n.kind == op::conv2d                ? 4
-                                                                    : 2;
+                              : n.kind == op::dense                 ? 2
+                                                                    : 4;
     }
     sizes_.edges += n.inputs;
     ++sizes_.nodes;

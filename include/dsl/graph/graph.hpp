@@ -66,8 +66,9 @@ constexpr int number_of(graph_view const& g, int n) {
 /// Returns the multiply-adds of one node's forward pass for one sample; by convention only convolutions and dense
 /// layers count.
 constexpr long long forward_macs(graph_view const& g, node const& n) {
-  if (n.kind != op::conv2d && n.kind != op::dense) return 0;
-  return g.parameters[n.first_parameter].count() * g.output_shape(n).area();
+  if (n.kind != op::conv2d && n.kind != op::dense && n.kind != op::conv2d_transpose) return 0;
+  shape const& kernels_are_for = n.kind == op::conv2d_transpose ? g.input_shape(n) : g.output_shape(n);
+  return g.parameters[n.first_parameter].count() * kernels_are_for.area();
 }
 
 /// Returns the multiply-adds of a forward pass for one sample.

@@ -52,6 +52,12 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
             "conv2d: after a flattened image its groups have other channels in Keras, which flattens in the order "
             "height, width, channels; these weights cannot be converted");
       return {};
+    case op::conv2d_transpose:
+      if (!order_of(graph_.input(n)).empty())
+        throw option_error(
+            "conv2d_transpose: after a flattened picture its channels are others in Keras, since it flattens height, "
+            "width and channels; weights can't be moved there or from there");
+      return {};
     case op::flatten: return flattened(n);
     case op::concat: return joined(n);
     case op::add:

@@ -30,6 +30,7 @@ TYPENET_INLINE char const* role_name(role r, weight_convention c) {
 TYPENET_INLINE std::string keras_class(graph_view const& g, node const& n) {
   switch (n.kind) {
     case op::conv2d: return is_depthwise(g, n) ? "depthwise_conv2d" : "conv2d";
+    case op::conv2d_transpose: return "conv2d_transpose";
     case op::batch_norm: return "batch_normalization";
     case op::dense: return "dense";
     case op::layer_norm: return "layer_normalization";

@@ -28,6 +28,7 @@ enum class op : unsigned char {
   channel_shuffle,
   channel_scale,
   stochastic_depth,
+  conv2d_transpose,
 };
 
 /// Elementwise functions of op::activation; alpha is the slope of leaky_relu and the scale of elu.
@@ -93,6 +94,7 @@ enum class makes : unsigned char {
   joined,        // the channels of all operands
   common_shape,  // the shape that all operands have
   broadcast,     // the larger of two operands in channels and in pixels; the other has as many, or one
+  stretched,     // a number a filter and pixel; its windows would lead back to its input
   sliced,        // some of the channels of its input
   enlarged,      // its input's channels, with a multiple of its rows and columns
 };

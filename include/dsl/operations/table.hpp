@@ -9,6 +9,7 @@
 #include <dsl/operations/channel_slice/facts.hpp>
 #include <dsl/operations/concat/facts.hpp>
 #include <dsl/operations/conv2d/facts.hpp>
+#include <dsl/operations/conv2d_transpose/facts.hpp>
 #include <dsl/operations/custom/facts.hpp>
 #include <dsl/operations/dense/facts.hpp>
 #include <dsl/operations/dropout/facts.hpp>
@@ -48,7 +49,8 @@ inline constexpr row table[] = {
     channel_shuffle,    // 19
     channel_scale,      // 20
     stochastic_depth,   // 21
+    conv2d_transpose,   // 22
 };
-static_assert(sizeof table / sizeof(row) == static_cast<int>(op::stochastic_depth) + 1);  // a row for each enumerator
+static_assert(sizeof table / sizeof(row) == static_cast<int>(op::conv2d_transpose) + 1);  // a row for each enumerator
 
 }  // namespace dsl::operations

@@ -142,6 +142,9 @@ class graph_check {
         if (broadcast(in, other) != out) return breaks(rule::shapes_follow_from_operands, broadcast(in, other), out);
         break;
       }
+      case makes::stretched:
+        if (!window_fits(n, out, in)) return false;
+        break;
       case makes::sliced: {
         int const from = n.first_channel;
         if (from < 0 || out.channels > in.channels || from > in.channels - out.channels) {
@@ -182,12 +185,14 @@ class graph_check {
   }
 
   constexpr bool parameters_fit(dsl::node const& n, operations::row const& row, shape const& in, shape const& out) {
-    int const groups = row.output == operations::makes::windows ? n.groups : 1;
+    bool const stretches = row.output == operations::makes::stretched;
+    int const groups = stretches || row.output == operations::makes::windows ? n.groups : 1;
     if (groups != 1 && (!divides(groups, in.channels) || !divides(groups, out.channels))) {
       why.first = in;
       return breaks(rule::groups_divide_the_channels, groups, out.channels);
     }
-    int const kernel[] = {out.channels, in.channels / groups, n.window.height, n.window.width};
+    int const kernel[] = {stretches ? in.channels : out.channels, (stretches ? out : in).channels / groups,
+                          n.window.height, n.window.width};
     for (int i = 0; i < n.parameters; ++i)
       if (!(row.roles[i] == role::kernel ? kernel_fits(n, i, kernel) : row_fits(n, i, row.roles[i], out.channels)))
         return false;
@@ -207,11 +212,12 @@ class graph_check {
     return true;
   }
 
+  static constexpr bool is_pool(dsl::node const& n) { return n.kind == op::max_pool2d || n.kind == op::avg_pool2d; }
+  /// The windows of `in` are `out`.
   constexpr bool window_fits(dsl::node const& n, shape const& in, shape const& out) {
     window const w = n.window;
     if (w.height < 1 || w.width < 1)
-      return breaks(n.kind == op::conv2d ? rule::kernel_is_positive : rule::pool_window_is_positive, in,
-                    {1, w.height, w.width});
+      return breaks(is_pool(n) ? rule::pool_window_is_positive : rule::kernel_is_positive, in, {1, w.height, w.width});
     if (w.stride < 1) return breaks(rule::stride_is_positive, 1, w.stride);
     if (n.kind == op::max_pool2d && 1LL * w.height * w.width > 65'536)
       return breaks(rule::pool_window_fits_16_bits, 65'536, 1LL * w.height * w.width);

@@ -35,7 +35,7 @@ TYPENET_INLINE std::string dot_string(std::string_view s) {
 
 TYPENET_INLINE std::string dot_details(graph_view const& g, node const& n) {
   std::string text;
-  if (n.kind == op::conv2d) {
+  if (n.kind == op::conv2d || n.kind == op::conv2d_transpose) {
     int const* const dims = g.parameters[n.first_parameter].dims;
     text = fmt::format(" {}x{}", dims[2], dims[3]);
   } else if (n.kind == op::max_pool2d || n.kind == op::avg_pool2d) {

@@ -9,6 +9,7 @@
 #include <dsl/operations/channel_shuffle/loops.hpp>
 #include <dsl/operations/channel_slice/loops.hpp>
 #include <dsl/operations/conv2d/loops.hpp>
+#include <dsl/operations/conv2d_transpose/loops.hpp>
 #include <dsl/operations/dense/loops.hpp>
 #include <dsl/operations/dropout/loops.hpp>
 #include <dsl/operations/flatten/loops.hpp>
@@ -45,6 +46,7 @@ constexpr loops<T> loops_of(op kind) {
     case op::channel_shuffle: return channel_shuffle_loops<T>;
     case op::channel_scale: return channel_scale_loops<T>;
     case op::stochastic_depth: return stochastic_depth_loops<T>;
+    case op::conv2d_transpose: return conv2d_transpose_loops<T>;
     default: return {};
   }
 }

@@ -18,7 +18,7 @@ TYPENET_INLINE bool keras_layers::is_layer(node const& n) const {
   if (!fused_ || (n.kind != op::activation && n.kind != op::softmax)) return true;
   node const* before = &graph_.nodes[graph_.tensors[graph_.input(n)].producer];
   while (before->kind == op::transfer) before = &graph_.nodes[graph_.tensors[graph_.input(*before)].producer];
-  return before->kind != op::conv2d && before->kind != op::dense;
+  return before->kind != op::conv2d && before->kind != op::conv2d_transpose && before->kind != op::dense;
 }
 
 TYPENET_INLINE bool keras_layers::needs_zero_padding(node const& n) const {

@@ -54,6 +54,8 @@ class onnx_writer {
   /// in no window.
   [[gnu::cold]] void set_window(onnx_messages::NodeProto& n, bool always_pads);
 
+  [[gnu::cold]] void write_transposed();
+
   [[gnu::cold]] void write_batch_norm();
 
   [[gnu::cold]] void write_activation();

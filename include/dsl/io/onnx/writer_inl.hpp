@@ -30,6 +30,7 @@ TYPENET_INLINE void onnx_writer::write_node() {
   switch (node_->kind) {
     case op::input: return write_input();
     case op::conv2d: return write_convolution();
+    case op::conv2d_transpose: return write_transposed();
     case op::batch_norm: return write_batch_norm();
     case op::activation: return write_activation();
     case op::max_pool2d: return write_pool("MaxPool");
@@ -70,6 +71,21 @@ TYPENET_INLINE void onnx_writer::write_input() {
 TYPENET_INLINE void onnx_writer::write_convolution() {
   onnx_messages::NodeProto& n = parameters(append("Conv", {form(0, 4)}, 4));
   set_window(n, true);
+  if (node_->groups > 1) set("group", node_->groups, n);
+}
+
+TYPENET_INLINE void onnx_writer::write_transposed() {
+  onnx_messages::NodeProto& n = parameters(append("ConvTranspose", {form(0, 4)}, 4));
+  window const& w = node_->window;
+  auto const taken = [&](int from, int to, int kernel, int before) {  // of the last rows; fewer than none: added
+    return (from - 1LL) * w.stride + kernel - before - to;
+  };
+  long long const bottom = taken(in().height, out().height, w.height, w.pad_top);
+  long long const right = taken(in().width, out().width, w.width, w.pad_left);
+  set("kernel_shape", {w.height, w.width}, n);
+  set("strides", {w.stride, w.stride}, n);
+  set("pads", {w.pad_top, w.pad_left, bottom > 0 ? bottom : 0, right > 0 ? right : 0}, n);
+  if (bottom < 0 || right < 0) set("output_padding", {bottom < 0 ? -bottom : 0, right < 0 ? -right : 0}, n);
   if (node_->groups > 1) set("group", node_->groups, n);
 }
 
