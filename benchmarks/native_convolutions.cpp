@@ -139,14 +139,14 @@ class native_pass {
   double run() const { return least_of(task_); }
 
  private:
-  long long padded(int channels) const { return 1LL * dsl::cpu::blocks_of(channels, at_.lanes()) * at_.lanes(); }
+  long long padded(int channels) const { return 1LL * dsl::native_cpu::blocks_of(channels, at_.lanes()) * at_.lanes(); }
   dsl::view<float> view_of(numbers const& v, dsl::shape const& s, int batch) const {
     return {v.data(), s, batch, at_.lanes(), static_cast<int>(padded(s.channels)), 0};
   }
 
-  dsl::cpu::workplace at_;
+  dsl::native_cpu::workplace at_;
   std::uint64_t version_ = 1;
-  dsl::cpu::convolutions convolutions_;
+  dsl::native_cpu::convolutions convolutions_;
   numbers x_, y_, kernel_;
   dsl::node node_{};
   dsl::step step_{};

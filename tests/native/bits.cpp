@@ -47,15 +47,16 @@ floats numbers(long long count, unsigned seed) {
 
 floats empty(long long count) { return floats(static_cast<std::size_t>(count)); }
 
-std::uint64_t direct(cpu::kernels const& k, dsl::window const& w, std::uint64_t h) {
+std::uint64_t direct(native_cpu::kernels const& k, dsl::window const& w, std::uint64_t h) {
   shape const in{32, 13, 15};
   shape const out{48, (13 + 2 * w.pad_top - w.height) / w.stride + 1, (15 + 2 * w.pad_left - w.width) / w.stride + 1};
-  cpu::convolution const c{3, in, out, w};
+  native_cpu::convolution const c{3, in, out, w};
   floats x = numbers(3 * in.size(), 1), dy = numbers(3 * out.size(), 2), bias = numbers(48, 4);
   floats const kernel = numbers(48LL * 32 * w.height * w.width, 3);
   view<float> const xv{x.data(), in, 3, k.lanes, 32, 0}, dyv{dy.data(), out, 3, k.lanes, 48, 0};
   view<float const> const xr{x.data(), in, 3, k.lanes, 32, 0}, dyr{dy.data(), out, 3, k.lanes, 48, 0};
-  auto const run = [&](cpu::direct_pass const& p, view<float const> const& from, view<float> const& to, bool add) {
+  auto const run = [&](native_cpu::direct_pass const& p, view<float const> const& from, view<float> const& to,
+                       bool add) {
     floats packed = empty(p.packed()), scratch = empty(p.scratch());
     for (int i = 0; i < p.pack_items(); ++i) p.pack(i, kernel.data(), packed.data());
     std::vector<double> moments(static_cast<std::size_t>(p.moments()));
@@ -64,23 +65,24 @@ std::uint64_t direct(cpu::kernels const& k, dsl::window const& w, std::uint64_t 
             add ? nullptr : moments.data());
     h = hash_of(moments, h);
   };
-  cpu::direct_weights const dw(k, c, false, 1);
+  native_cpu::direct_weights const dw(k, c, false, 1);
   floats sums = empty(dw.sums()), scratch = empty(dw.scratch()), gradient = kernel;
   for (int i = 0; i < dw.items(); ++i) dw.run(i, xr, dyr, sums.data(), scratch.data());
   for (int i = 0; i < dw.finish_items(); ++i) dw.finish(i, sums.data(), gradient.data());
-  run({k, c, cpu::data_gathering(c, 0, 0), true, false}, dyr, xv, true);
-  run({k, c, cpu::forward_gathering(c, false), false, false}, xr, dyv, false);
+  run({k, c, native_cpu::data_gathering(c, 0, 0), true, false}, dyr, xv, true);
+  run({k, c, native_cpu::forward_gathering(c, false), false, false}, xr, dyv, false);
   return hash_of(gradient, hash_of(x, hash_of(dy, h)));
 }
 
-std::uint64_t winograd(cpu::kernels const& k, std::uint64_t h) {
+std::uint64_t winograd(native_cpu::kernels const& k, std::uint64_t h) {
   shape const in{32, 13, 15}, out{48, 13, 15};
-  cpu::convolution3x3 const c{3, in, out, 1, 1};
+  native_cpu::convolution3x3 const c{3, in, out, 1, 1};
   floats x = numbers(3 * in.size(), 1), dy = numbers(3 * out.size(), 2), bias = numbers(48, 4);
   floats const kernel = numbers(48LL * 32 * 9, 3);
   view<float> const xv{x.data(), in, 3, k.lanes, 32, 0}, dyv{dy.data(), out, 3, k.lanes, 48, 0};
   view<float const> const xr{x.data(), in, 3, k.lanes, 32, 0}, dyr{dy.data(), out, 3, k.lanes, 48, 0};
-  auto const run = [&](cpu::winograd_forward const& p, view<float const> const& from, view<float> const& to, bool add) {
+  auto const run = [&](native_cpu::winograd_forward const& p, view<float const> const& from, view<float> const& to,
+                       bool add) {
     floats packed = empty(p.packed()), scratch = empty(p.scratch());
     for (int i = 0; i < p.pack_items(); ++i) p.pack(i, kernel.data(), packed.data());
     std::vector<double> moments(static_cast<std::size_t>(p.moments()));
@@ -89,7 +91,7 @@ std::uint64_t winograd(cpu::kernels const& k, std::uint64_t h) {
             add ? nullptr : moments.data());
     h = hash_of(moments, h);
   };
-  cpu::winograd_weights const dw(k, c, 1);
+  native_cpu::winograd_weights const dw(k, c, 1);
   floats sums = empty(dw.sums()), scratch = empty(dw.scratch()), gradient = kernel;
   for (int i = 0; i < dw.items(); ++i) dw.run(i, xr, dyr, sums.data(), scratch.data());
   for (int i = 0; i < dw.finish_items(); ++i) dw.finish(i, sums.data(), gradient.data());
@@ -102,20 +104,20 @@ view<float const> read_only(view<float> const& v) {
   return {v.data, v.shape, v.batch, v.block, v.buffer_channels, v.channel};
 }
 
-std::uint64_t depthwise(cpu::kernels const& k, dsl::window const& w, std::uint64_t h) {
+std::uint64_t depthwise(native_cpu::kernels const& k, dsl::window const& w, std::uint64_t h) {
   shape const in{32, 13, 15},
       out{32, (13 + 2 * w.pad_top - w.height) / w.stride + 1, (15 + 2 * w.pad_left - w.width) / w.stride + 1};
-  cpu::convolution const c{3, in, out, w, 32};
+  native_cpu::convolution const c{3, in, out, w, 32};
   floats x = numbers(3 * in.size(), 1), dy = numbers(3 * out.size(), 2);
   floats const kernel = numbers(32LL * w.height * w.width, 3);
   view<float> const xv{x.data(), in, 3, k.lanes, 32, 0}, dyv{dy.data(), out, 3, k.lanes, 32, 0};
-  auto const run = [&](cpu::depthwise_pass const& p, view<float> const& from, view<float> const& to) {
+  auto const run = [&](native_cpu::depthwise_pass const& p, view<float> const& from, view<float> const& to) {
     floats packed = empty(p.packed()), scratch = empty(p.scratch());
     for (int i = 0; i < p.pack_items(); ++i) p.pack(i, kernel.data(), packed.data());
     for (int i = 0; i < p.items(); ++i)
       p.run(i, read_only(from), packed.data(), nullptr, to, true, false, scratch.data(), nullptr);
   };
-  cpu::depthwise_weights const dw(k, c);
+  native_cpu::depthwise_weights const dw(k, c);
   floats sums = empty(dw.sums()), scratch = empty(dw.scratch()), gradient = kernel;
   for (int i = 0; i < dw.items(); ++i) dw.run(i, read_only(xv), read_only(dyv), sums.data(), scratch.data());
   for (int i = 0; i < dw.finish_items(); ++i) dw.finish(i, sums.data(), gradient.data());
@@ -191,7 +193,7 @@ std::uint64_t normalization(host::memory_kernels const& k, std::uint64_t h) {
 int main() {
   for (auto set : {host::instructions::baseline, host::instructions::avx2, host::instructions::avx512}) {
     if (!host::has(set)) continue;
-    cpu::kernels const& k = cpu::kernels_of(set);
+    native_cpu::kernels const& k = native_cpu::kernels_of(set);
     std::uint64_t h = 14695981039346656037U;
     h = direct(k, {1, 1, 1, 0, 0}, h);
     h = direct(k, {3, 3, 2, 1, 1}, h);

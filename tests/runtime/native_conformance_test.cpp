@@ -227,13 +227,14 @@ TEST_CASE("native: a description says what computes; options that make no sense 
                         conv2d<8, 3, 3, 2, padding::same, 4>, flatten, dense<3>, softmax>;
   for (auto set : sets()) {
     auto const e = native{.threads = 3, .instructions = set}.make_engine(model::view(), keras);
-    std::string const arithmetic = detail::message({"native ", dsl::cpu::algorithm_version, ", ", host::name_of(set)});
+    std::string const arithmetic =
+        detail::message({"native ", dsl::native_cpu::algorithm_version, ", ", host::name_of(set)});
     CHECK(e->description() == arithmetic + ", 3 threads");
     CHECK(e->arithmetic() == arithmetic);
     CHECK(e->executor_bytes() == 0);
     e->prepare(mode::training, 2);
     CHECK(e->executor_bytes() > 0);
-    std::string const chosen = dynamic_cast<dsl::cpu::engine&>(*e).algorithms();
+    std::string const chosen = dynamic_cast<dsl::native_cpu::engine&>(*e).algorithms();
     CHECK(chosen.find("1 forward: F(4x4, 3x3)\n") != std::string::npos);
     CHECK(chosen.find("2 forward: direct\n") != std::string::npos);
     CHECK(chosen.find("2 backward data: direct\n") != std::string::npos);
@@ -244,7 +245,7 @@ TEST_CASE("native: a description says what computes; options that make no sense 
     auto const direct = native{.instructions = set, .winograd = false}.make_engine(model::view(), keras);
     direct->prepare(mode::training, 2);
     CHECK(direct->arithmetic() == arithmetic + ", direct");
-    CHECK(dynamic_cast<dsl::cpu::engine&>(*direct).algorithms().find("F(") == std::string::npos);
+    CHECK(dynamic_cast<dsl::native_cpu::engine&>(*direct).algorithms().find("F(") == std::string::npos);
   }
   for (int threads : {-1, 1025})
     CHECK_THROWS_AS(native{.threads = threads}.make_engine(model::view(), keras), option_error);
@@ -258,7 +259,7 @@ TEST_CASE("native: packed kernels are kept until their parameters change, once f
   std::vector<float> const pictures(4 * 16 * 81, 0.25F);
   std::int32_t const labels[4] = {0, 1, 2, 1};
   auto const e = native{.threads = 2}.make_engine(model::view(), keras);
-  auto& own = dynamic_cast<dsl::cpu::engine&>(*e);
+  auto& own = dynamic_cast<dsl::native_cpu::engine&>(*e);
   auto const reference_engine = reference{}.make_engine(model::view(), keras);
   int const frozen_kernel = 0;
   REQUIRE(model::view().parameters[frozen_kernel].frozen);

@@ -21,7 +21,7 @@ struct layer {
     auto const size = [&](int from, int kernel, int pad) { return (from + 2 * pad - kernel) / window.stride + 1; };
     return {filters(), size(in.height, window.height, window.pad_top), size(in.width, window.width, window.pad_left)};
   }
-  cpu::convolution convolution() const { return {batch, in, out(), window, in.channels}; }
+  native_cpu::convolution convolution() const { return {batch, in, out(), window, in.channels}; }
   double taps() const { return window.height * window.width; }
 };
 
@@ -51,7 +51,7 @@ struct data {
   }
 };
 
-void run(cpu::depthwise_pass const& pass, data const& d, view<float const> const& from, float const* bias,
+void run(native_cpu::depthwise_pass const& pass, data const& d, view<float const> const& from, float const* bias,
          view<float> const& to, bool accumulate, bool relu, double* moments = nullptr) {
   guarded_floats packed(pass.packed()), scratch(pass.scratch());
   for (int i = 0; i < pass.pack_items(); ++i) pass.pack(i, d.kernel_floats.data(), packed.data());
@@ -59,11 +59,11 @@ void run(cpu::depthwise_pass const& pass, data const& d, view<float const> const
     pass.run(i, from, packed.data(), bias, to, accumulate, relu, scratch.data(), moments);
 }
 
-void check_forward(layer const& l, cpu::kernels const& k, bool relu) {
+void check_forward(layer const& l, native_cpu::kernels const& k, bool relu) {
   data d(l, k.lanes);
-  cpu::convolution const c = l.convolution();
-  cpu::depthwise_pass const pass(k, c, false);
-  int const padded = cpu::blocks_of(l.filters(), k.lanes) * k.lanes;
+  native_cpu::convolution const c = l.convolution();
+  native_cpu::depthwise_pass const pass(k, c, false);
+  int const padded = native_cpu::blocks_of(l.filters(), k.lanes) * k.lanes;
   guarded_floats bias(padded);
   for (int o = 0; o < padded; ++o)
     bias[o] = o < l.filters() ? static_cast<float>(d.bias[static_cast<std::size_t>(o)]) : 0;
@@ -96,12 +96,12 @@ void check_forward(layer const& l, cpu::kernels const& k, bool relu) {
   }
 }
 
-void check_data(layer const& l, cpu::kernels const& k, bool accumulate) {
+void check_data(layer const& l, native_cpu::kernels const& k, bool accumulate) {
   data d(l, k.lanes);
-  cpu::convolution const c = l.convolution();
+  native_cpu::convolution const c = l.convolution();
   block_tensor dx(l.batch, l.in, k.lanes, 0, k.lanes), size(l.batch, l.in, k.lanes);
   if (accumulate) dx.draw(9);
-  run(cpu::depthwise_pass(k, c, true), d, d.dy.read(), nullptr, dx.floats(), accumulate, false);
+  run(native_cpu::depthwise_pass(k, c, true), d, d.dy.read(), nullptr, dx.floats(), accumulate, false);
   if (accumulate) size.values = absolute(dx.values);
   plain::conv2d_backward_data<double>(d.dy.exact(), d.kernel.data(), dx.result(), l.window, accumulate, c.groups);
   numbers const kernel = absolute(d.kernel);
@@ -111,10 +111,10 @@ void check_data(layer const& l, cpu::kernels const& k, bool accumulate) {
   CHECK(dx.others_are_untouched());
 }
 
-void check_weights(layer const& l, cpu::kernels const& k) {
+void check_weights(layer const& l, native_cpu::kernels const& k) {
   data d(l, k.lanes);
-  cpu::convolution const c = l.convolution();
-  cpu::depthwise_weights const pass(k, c);
+  native_cpu::convolution const c = l.convolution();
+  native_cpu::depthwise_weights const pass(k, c);
   guarded_floats sums(pass.sums()), scratch(pass.scratch()), gradient(static_cast<long long>(d.kernel.size()));
   for (int i = pass.items(); i-- > 0;) pass.run(i, d.x.read(), d.dy.read(), sums.data(), scratch.data());
   for (int i = pass.finish_items(); i-- > 0;) pass.finish(i, sums.data(), gradient.data());
@@ -130,7 +130,7 @@ void check_weights(layer const& l, cpu::kernels const& k) {
 
 TEST_CASE("depthwise convolutions against double, with every instruction set", "[native]") {
   for (auto set : instruction_sets()) {
-    cpu::kernels const& k = cpu::kernels_of(set);
+    native_cpu::kernels const& k = native_cpu::kernels_of(set);
     for (layer const& l : layers) {
       INFO(host::name_of(set) << ", " << l.batch << " pictures of " << l.in.channels << "x" << l.in.height << "x"
                               << l.in.width << ", " << l.multiplier << " filters each, " << l.window.height << "x"
@@ -145,7 +145,7 @@ TEST_CASE("depthwise convolutions against double, with every instruction set", "
 TEST_CASE("groups are cut into slices of whole channel blocks, and a rest", "[native]") {
   auto const slices = [](int in, int out, int groups, int lanes) {
     std::vector<std::vector<int>> all;
-    for (cpu::group_slices const& s : cpu::slices_of({1, {in, 4, 4}, {out, 4, 4}, {}, groups}, lanes))
+    for (native_cpu::group_slices const& s : native_cpu::slices_of({1, {in, 4, 4}, {out, 4, 4}, {}, groups}, lanes))
       all.push_back({s.first_in, s.first_out, s.count, s.groups, s.in, s.out});
     return all;
   };
@@ -156,12 +156,12 @@ TEST_CASE("groups are cut into slices of whole channel blocks, and a rest", "[na
   CHECK(slices(120, 120, 5, 16) == table{{0, 0, 2, 2, 48, 48}, {96, 96, 1, 1, 24, 24}});
   CHECK(slices(6, 9, 3, 8) == table{{0, 0, 1, 3, 6, 9}});
 
-  cpu::group_slices const s{8, 6, 1, 2, 4, 6};  // 2 groups of 2 channels and 3 filters
-  CHECK(cpu::parameter_offset(s, 0, 1) == 12);
+  native_cpu::group_slices const s{8, 6, 1, 2, 4, 6};  // 2 groups of 2 channels and 3 filters
+  CHECK(native_cpu::parameter_offset(s, 0, 1) == 12);
   std::vector<float> part(12), dense(24, -1.0F), back(12);
   for (std::size_t i = 0; i < part.size(); ++i) part[i] = static_cast<float>(i + 1);
-  cpu::spread_kernel(s, 1, part.data(), dense.data());
+  native_cpu::spread_kernel(s, 1, part.data(), dense.data());
   CHECK(dense == std::vector<float>{1, 2, 0, 0, 3, 4, 0, 0, 5, 6, 0, 0, 0, 0, 7, 8, 0, 0, 9, 10, 0, 0, 11, 12});
-  cpu::collect_kernel(s, 1, dense.data(), back.data());
+  native_cpu::collect_kernel(s, 1, dense.data(), back.data());
   CHECK(back == part);
 }

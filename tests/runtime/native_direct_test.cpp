@@ -17,7 +17,7 @@ struct layer {
     auto const size = [&](int from, int kernel, int pad) { return (from + 2 * pad - kernel) / window.stride + 1; };
     return {filters, size(in.height, window.height, window.pad_top), size(in.width, window.width, window.pad_left)};
   }
-  cpu::convolution convolution() const { return {batch, in, out(), window}; }
+  native_cpu::convolution convolution() const { return {batch, in, out(), window}; }
 };
 
 // {height, width, stride, top, left}
@@ -49,11 +49,12 @@ struct data {
   }
 };
 
-void check_forward(layer const& l, cpu::kernels const& k, bool plain, bool relu) {
+void check_forward(layer const& l, native_cpu::kernels const& k, bool plain, bool relu) {
   data d(l, k.lanes, plain);
-  cpu::convolution const c = l.convolution();
-  cpu::direct_pass const pass(k, c, cpu::forward_gathering(c, plain), false, plain);
-  guarded_floats packed(pass.packed()), scratch(pass.scratch()), bias(cpu::blocks_of(l.filters, k.lanes) * k.lanes);
+  native_cpu::convolution const c = l.convolution();
+  native_cpu::direct_pass const pass(k, c, native_cpu::forward_gathering(c, plain), false, plain);
+  guarded_floats packed(pass.packed()), scratch(pass.scratch()),
+      bias(native_cpu::blocks_of(l.filters, k.lanes) * k.lanes);
   for (int i = 0; i < pass.pack_items(); ++i) pass.pack(i, d.kernel_floats.data(), packed.data());
   for (int o = 0; o < bias.size(); ++o)
     bias[o] = o < l.filters ? static_cast<float>(d.bias[static_cast<std::size_t>(o)]) : 0;
@@ -70,14 +71,14 @@ void check_forward(layer const& l, cpu::kernels const& k, bool plain, bool relu)
   CHECK(y.others_are_untouched());
 }
 
-void check_data(layer const& l, cpu::kernels const& k, bool accumulate) {
+void check_data(layer const& l, native_cpu::kernels const& k, bool accumulate) {
   data d(l, k.lanes, false);
-  cpu::convolution const c = l.convolution();
+  native_cpu::convolution const c = l.convolution();
   block_tensor dx(l.batch, l.in, k.lanes, 0, k.lanes), size(l.batch, l.in, k.lanes);
   if (accumulate) dx.draw(9);
   for (int a = 0; a < l.window.stride; ++a)
     for (int b = 0; b < l.window.stride; ++b) {
-      cpu::direct_pass const pass(k, c, cpu::data_gathering(c, a, b), true, false);
+      native_cpu::direct_pass const pass(k, c, native_cpu::data_gathering(c, a, b), true, false);
       guarded_floats packed(pass.packed()), scratch(pass.scratch());
       for (int i = 0; i < pass.pack_items(); ++i) pass.pack(i, d.kernel_floats.data(), packed.data());
       for (int i = 0; i < pass.items(); ++i)
@@ -92,20 +93,21 @@ void check_data(layer const& l, cpu::kernels const& k, bool accumulate) {
   CHECK(dx.others_are_untouched());
 }
 
-std::vector<float> weights(layer const& l, cpu::kernels const& k, bool plain, int threads, data const& d) {
-  cpu::direct_weights const pass(k, l.convolution(), plain, threads);
+std::vector<float> weights(layer const& l, native_cpu::kernels const& k, bool plain, int threads, data const& d) {
+  native_cpu::direct_weights const pass(k, l.convolution(), plain, threads);
   guarded_floats sums(pass.sums()), scratch(pass.scratch()), gradient(static_cast<long long>(d.kernel.size()));
   for (int i = pass.items(); i-- > 0;) pass.run(i, d.x.read(), d.dy.read(), sums.data(), scratch.data());
   for (int i = pass.finish_items(); i-- > 0;) pass.finish(i, sums.data(), gradient.data());
   return {gradient.data(), gradient.data() + gradient.size()};
 }
 
-void check_weights(layer const& l, cpu::kernels const& k, bool plain) {
+void check_weights(layer const& l, native_cpu::kernels const& k, bool plain) {
   data d(l, k.lanes, plain);
   numbers wanted(d.kernel.size()), size(d.kernel.size()), bias(d.bias.size()), bias_size(d.bias.size());
   auto const found = weights(l, k, plain, 1, d);
   std::vector<float> found_bias(d.bias.size());
-  for (int i = 0; i < cpu::blocks_of(l.filters, k.lanes); ++i) cpu::bias_gradient(i, d.dy.read(), found_bias.data());
+  for (int i = 0; i < native_cpu::blocks_of(l.filters, k.lanes); ++i)
+    native_cpu::bias_gradient(i, d.dy.read(), found_bias.data());
   plain::conv2d_backward_weights<double>(d.x.exact(), d.dy.exact(), wanted.data(), bias.data(), l.window);
   for (int threads : {2, 3, 4, 7, 16}) {
     auto const again = weights(l, k, plain, threads, d);
@@ -121,7 +123,7 @@ void check_weights(layer const& l, cpu::kernels const& k, bool plain) {
 
 TEST_CASE("direct convolutions against double, with every instruction set", "[native]") {
   for (auto set : instruction_sets()) {
-    cpu::kernels const& k = cpu::kernels_of(set);
+    native_cpu::kernels const& k = native_cpu::kernels_of(set);
     for (layer const& l : layers) {
       INFO(host::name_of(set) << ", " << l.batch << " pictures of " << l.in.channels << "x" << l.in.height << "x"
                               << l.in.width << ", " << l.filters << " filters " << l.window.height << "x"
@@ -139,13 +141,13 @@ TEST_CASE("direct convolutions against double, with every instruction set", "[na
 
 TEST_CASE("a sample's result does not depend on its neighbours in the batch", "[native]") {
   for (auto set : instruction_sets()) {
-    cpu::kernels const& k = cpu::kernels_of(set);
+    native_cpu::kernels const& k = native_cpu::kernels_of(set);
     layer const many{5, {20, 9, 9}, 40, {3, 3, 2, 1, 1}};
     layer const one{1, many.in, many.filters, many.window};
     data const d(many, k.lanes, false);
     auto const run = [&](layer const& l, view<float const> const& x, block_tensor const& y) {
-      cpu::convolution const c = l.convolution();
-      cpu::direct_pass const pass(k, c, cpu::forward_gathering(c, false), false, false);
+      native_cpu::convolution const c = l.convolution();
+      native_cpu::direct_pass const pass(k, c, native_cpu::forward_gathering(c, false), false, false);
       guarded_floats packed(pass.packed()), scratch(pass.scratch());
       for (int i = 0; i < pass.pack_items(); ++i) pass.pack(i, d.kernel_floats.data(), packed.data());
       for (int i = pass.items(); i-- > 0;)

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-using dsl::cpu::thread_pool;
+using dsl::native_cpu::thread_pool;
 
 namespace {
 
@@ -121,7 +121,7 @@ TEST_CASE("a pool works on both sides of a fork", "[native]") {
 }
 
 TEST_CASE("a container's quota limits the processors", "[native]") {
-  using dsl::cpu::processors_of;
+  using dsl::native_cpu::processors_of;
   CHECK(processors_of(150000, 100000) == 1);
   CHECK(processors_of(250000, 100000) == 2);
   CHECK(processors_of(10000, 100000) == 1);
@@ -134,7 +134,7 @@ TEST_CASE("a container's quota limits the processors", "[native]") {
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file) << text;
   };
-  auto const found = [&] { return dsl::cpu::processors_of_control_groups(root.path.string()); };
+  auto const found = [&] { return dsl::native_cpu::processors_of_control_groups(root.path.string()); };
   CHECK(found() == 0);
   write("proc/self/cgroup", "0::/a/b\n");
   CHECK(found() == 0);
@@ -151,5 +151,5 @@ TEST_CASE("a container's quota limits the processors", "[native]") {
   CHECK(found() == 4);
   write("proc/self/cgroup", "nonsense\n0::\n:::\n");
   CHECK(found() == 2);
-  CHECK(dsl::cpu::available_processors() >= 1);
+  CHECK(dsl::native_cpu::available_processors() >= 1);
 }

@@ -15,14 +15,14 @@ struct layer {
   int pad;  // on all sides
   shape out() const { return {filters, in.height + 2 * pad - 2, in.width + 2 * pad - 2}; }
   dsl::window window() const { return {3, 3, 1, pad, pad}; }
-  cpu::convolution3x3 convolution() const { return {batch, in, out(), pad, pad}; }
+  native_cpu::convolution3x3 convolution() const { return {batch, in, out(), pad, pad}; }
 };
 
 layer const layers[] = {{3, {16, 15, 15}, 32, 1}, {2, {20, 7, 7}, 17, 1},  {1, {64, 32, 32}, 48, 1},
                         {1, {5, 1, 1}, 80, 1},    {2, {33, 6, 9}, 112, 0}, {7, {16, 7, 7}, 160, 1},
                         {2, {8, 5, 4}, 16, 2},    {1, {3, 3, 3}, 1, 0},    {30, {9, 13, 16}, 24, 1}};
 
-constexpr auto& f = cpu::f43::matrices;
+constexpr auto& f = native_cpu::f43::matrices;
 using tile = std::vector<double>;
 
 /// |M| x |M|^T.
@@ -86,8 +86,8 @@ numbers forward_bound(int batch, numbers const& x, shape const& in, numbers cons
 }
 
 numbers weights_bound(layer const& l, numbers const& x, numbers const& dy) {
-  cpu::transposed<4, 6> const a(f.at);
-  cpu::transposed<6, 3> const g(f.g);
+  native_cpu::transposed<4, 6> const a(f.at);
+  native_cpu::transposed<6, 3> const g(f.g);
   shape const out = l.out();
   numbers bound(static_cast<std::size_t>(l.filters * l.in.channels * 9));
   std::vector<tile> sums(static_cast<std::size_t>(l.filters * l.in.channels), tile(36));
@@ -126,7 +126,7 @@ struct data {
   }
 };
 
-void run(cpu::winograd_forward const& pass, data const& d, view<float const> const& from, float const* bias,
+void run(native_cpu::winograd_forward const& pass, data const& d, view<float const> const& from, float const* bias,
          view<float> const& to, bool accumulate, bool relu) {
   guarded_floats packed(pass.packed()), scratch(pass.scratch());
   for (int i = pass.pack_items(); i-- > 0;) pass.pack(i, d.kernel_floats.data(), packed.data());
@@ -134,9 +134,9 @@ void run(cpu::winograd_forward const& pass, data const& d, view<float const> con
     pass.run(i, from, packed.data(), bias, to, accumulate, relu, scratch.data(), nullptr);
 }
 
-void check_forward(layer const& l, cpu::kernels const& k, bool relu) {
+void check_forward(layer const& l, native_cpu::kernels const& k, bool relu) {
   data d(l, k.lanes);
-  guarded_floats bias(cpu::blocks_of(l.filters, k.lanes) * k.lanes);
+  guarded_floats bias(native_cpu::blocks_of(l.filters, k.lanes) * k.lanes);
   numbers exact_bias(static_cast<std::size_t>(l.filters));
   for (int o = 0; o < bias.size(); ++o) bias[o] = o < l.filters ? static_cast<float>(o % 5) - 2 : 0;
   for (int o = 0; o < l.filters; ++o) exact_bias[static_cast<std::size_t>(o)] = o % 5 - 2;
@@ -151,7 +151,7 @@ void check_forward(layer const& l, cpu::kernels const& k, bool relu) {
   CHECK(y.others_are_untouched());
 }
 
-void check_data(layer const& l, cpu::kernels const& k, bool accumulate) {
+void check_data(layer const& l, native_cpu::kernels const& k, bool accumulate) {
   data d(l, k.lanes);
   block_tensor dx(l.batch, l.in, k.lanes, 0, k.lanes);
   if (accumulate) dx.draw(9);
@@ -163,8 +163,8 @@ void check_data(layer const& l, cpu::kernels const& k, bool accumulate) {
   CHECK(dx.others_are_untouched());
 }
 
-std::vector<float> weights(layer const& l, cpu::kernels const& k, int threads, data const& d) {
-  cpu::winograd_weights const pass(k, l.convolution(), threads);
+std::vector<float> weights(layer const& l, native_cpu::kernels const& k, int threads, data const& d) {
+  native_cpu::winograd_weights const pass(k, l.convolution(), threads);
   guarded_floats sums(pass.sums()), scratch(pass.scratch()), gradient(static_cast<long long>(d.kernel.size()));
   for (int i = pass.items(); i-- > 0;) pass.run(i, d.x.read(), d.dy.read(), sums.data(), scratch.data());
   for (int i = pass.finish_items(); i-- > 0;) pass.finish(i, sums.data(), gradient.data());
@@ -175,7 +175,7 @@ std::vector<float> weights(layer const& l, cpu::kernels const& k, int threads, d
 
 TEST_CASE("F(4x4, 3x3) against double, with every instruction set", "[native]") {
   for (auto set : instruction_sets()) {
-    cpu::kernels const& k = cpu::kernels_of(set);
+    native_cpu::kernels const& k = native_cpu::kernels_of(set);
     for (layer const& l : layers) {
       INFO(host::name_of(set) << ", " << l.batch << " pictures of " << l.in.channels << "x" << l.in.height << "x"
                               << l.in.width << ", " << l.filters << " filters, padding " << l.pad);
@@ -199,7 +199,7 @@ TEST_CASE("F(4x4, 3x3) against double, with every instruction set", "[native]") 
 
 TEST_CASE("a tile's numbers do not depend on the other samples of the batch", "[native]") {
   for (auto set : instruction_sets()) {
-    cpu::kernels const& k = cpu::kernels_of(set);
+    native_cpu::kernels const& k = native_cpu::kernels_of(set);
     layer const many{9, {24, 7, 9}, 80, 1}, one{1, many.in, many.filters, many.pad};
     data const d(many, k.lanes);
     block_tensor const y(many.batch, many.out(), k.lanes);
@@ -221,7 +221,7 @@ namespace {
 
 /// How far an algorithm is from the convolution of numbers 1, 2, 3 ... with 1, -2, 4 ....
 template <int M, int R>
-double worst_of(cpu::bilinear_algorithm<M, R> const& a) {
+double worst_of(native_cpu::bilinear_algorithm<M, R> const& a) {
   constexpr int n = M + R - 1;
   double x[n], w[R], products[n], worst = 0;
   for (int i = 0; i < n; ++i) x[i] = i + 1;
@@ -244,10 +244,10 @@ double worst_of(cpu::bilinear_algorithm<M, R> const& a) {
 }  // namespace
 
 TEST_CASE("Toom and Cook's matrices convolve", "[native]") {
-  constexpr auto small = cpu::toom_cook<2, 3>({{0, 1, -1}});
-  constexpr cpu::bilinear_algorithm<2, 3> known{{{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, -1, 0, 1}},
-                                                {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}},
-                                                {{1, 1, 1, 0}, {0, 1, -1, 1}}};
+  constexpr auto small = native_cpu::toom_cook<2, 3>({{0, 1, -1}});
+  constexpr native_cpu::bilinear_algorithm<2, 3> known{{{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, -1, 0, 1}},
+                                                       {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}},
+                                                       {{1, 1, 1, 0}, {0, 1, -1, 1}}};
   for (int i = 0; i < 4; ++i) {
     for (int j = 0; j < 4; ++j) CHECK(small.bt[i][j] == known.bt[i][j]);
     for (int j = 0; j < 3; ++j) CHECK(small.g[i][j] == known.g[i][j]);
@@ -255,7 +255,7 @@ TEST_CASE("Toom and Cook's matrices convolve", "[native]") {
   }
   CHECK(worst_of(small) == 0);
   CHECK(worst_of(f) < 1e-12);
-  CHECK(worst_of(cpu::toom_cook<5, 3>({{0, 1, -1, .5, -.5, 2}})) < 1e-12);
-  CHECK(worst_of(cpu::toom_cook<3, 5>({{0, 1, -1, .5, -.5, 2}})) < 1e-12);
-  CHECK(worst_of(cpu::toom_cook<4, 1>({{0, 1, -1}})) < 1e-12);
+  CHECK(worst_of(native_cpu::toom_cook<5, 3>({{0, 1, -1, .5, -.5, 2}})) < 1e-12);
+  CHECK(worst_of(native_cpu::toom_cook<3, 5>({{0, 1, -1, .5, -.5, 2}})) < 1e-12);
+  CHECK(worst_of(native_cpu::toom_cook<4, 1>({{0, 1, -1}})) < 1e-12);
 }

@@ -35,7 +35,7 @@ class block_tensor {
         batch_(batch),
         block_(block),
         first_(first),
-        channels_(cpu::blocks_of(first + s.channels, block) * block + more),
+        channels_(native_cpu::blocks_of(first + s.channels, block) * block + more),
         memory_(1LL * batch * channels_ * s.area()) {}
 
   void draw(std::uint64_t seed) {
@@ -50,7 +50,7 @@ class block_tensor {
   void write() const {
     view<float> const v = floats();
     for (int n = 0; n < batch_; ++n)
-      for (int c = 0; c < cpu::blocks_of(shape_.channels, block_) * block_; ++c)
+      for (int c = 0; c < native_cpu::blocks_of(shape_.channels, block_) * block_; ++c)
         for (long long i = 0; i < shape_.area(); ++i)
           v(n, c, i) = c < shape_.channels ? static_cast<float>(values[index(n, c, i)]) : 0.0F;
   }
@@ -77,8 +77,9 @@ class block_tensor {
       for (int c = -first_; first_ + c < channels_; ++c)
         for (long long i = 0; i < shape_.area(); ++i) {
           float const x = v(n, c, i);
-          if (c < 0 || c >= cpu::blocks_of(shape_.channels, block_) * block_) good = good && std::isnan(x);
-          if (c >= shape_.channels && c < cpu::blocks_of(shape_.channels, block_) * block_) good = good && x == 0;
+          if (c < 0 || c >= native_cpu::blocks_of(shape_.channels, block_) * block_) good = good && std::isnan(x);
+          if (c >= shape_.channels && c < native_cpu::blocks_of(shape_.channels, block_) * block_)
+            good = good && x == 0;
         }
     return good;
   }

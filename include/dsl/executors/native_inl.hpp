@@ -10,10 +10,10 @@
 
 namespace dsl::TYPENET_MODE {
 
-TYPENET_INLINE dsl::target native::target() const { return target_of(cpu::resolve(instructions)); }
+TYPENET_INLINE dsl::target native::target() const { return target_of(native_cpu::resolve(instructions)); }
 
 TYPENET_INLINE int native::cores_a_tower(int towers) const {
-  cpu::require_threads(threads);
+  native_cpu::require_threads(threads);
   return share_of(towers);
 }
 
@@ -24,9 +24,9 @@ TYPENET_INLINE native native::for_tower(detail::tower_place const& at) const {
 }
 
 TYPENET_INLINE std::unique_ptr<engine> native::make_engine(graph_view const& g, engine_options const& o) const {
-  cpu::require_threads(threads);
-  auto const set = cpu::resolve(instructions);
-  return std::unique_ptr<engine>(new cpu::engine(g, o, target_of(set), {set, threads, winograd}));
+  native_cpu::require_threads(threads);
+  auto const set = native_cpu::resolve(instructions);
+  return std::unique_ptr<engine>(new native_cpu::engine(g, o, target_of(set), {set, threads, winograd}));
 }
 
 TYPENET_INLINE dsl::target native::target_of(dsl::instructions set) {
@@ -34,7 +34,7 @@ TYPENET_INLINE dsl::target native::target_of(dsl::instructions set) {
 }
 
 TYPENET_INLINE int native::share_of(int towers) const {
-  int const all = cpu::engine_settings{.threads = threads}.all_threads();
+  int const all = native_cpu::engine_settings{.threads = threads}.all_threads();
   return towers > 0 && all > towers ? all / towers : 1;
 }
 

@@ -5,7 +5,7 @@
 #include <dsl/executors/native/workplace.hpp>
 #include <dsl/executors/reference/elementwise.hpp>
 
-namespace dsl::cpu::TYPENET_MODE {
+namespace dsl::native_cpu::TYPENET_MODE {
 
 /// A copy in channel blocks, in the workplace's shared memory, of a tensor that the plan keeps without, such as one of
 /// a single pixel. A tensor with blocks needs none.
@@ -47,4 +47,4 @@ class blocked_copy {
   long long at_ = -1;
 };
 
-}  // namespace dsl::cpu::TYPENET_MODE
+}  // namespace dsl::native_cpu::TYPENET_MODE

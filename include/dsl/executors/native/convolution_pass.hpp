@@ -5,7 +5,7 @@
 #include <dsl/graph/node.hpp>
 #include <dsl/view.hpp>
 
-namespace dsl::cpu::TYPENET_MODE {
+namespace dsl::native_cpu::TYPENET_MODE {
 
 /// An algorithm for a convolution's forward pass or data gradient. Items may run in any order, on several threads.
 class convolution_pass {
@@ -55,4 +55,4 @@ class convolution_weights {
   virtual void finish(int item, float const* sums, float* gradient) const = 0;
 };
 
-}  // namespace dsl::cpu::TYPENET_MODE
+}  // namespace dsl::native_cpu::TYPENET_MODE

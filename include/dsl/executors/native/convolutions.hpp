@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <string>
 
-namespace dsl::cpu::TYPENET_MODE {
+namespace dsl::native_cpu::TYPENET_MODE {
 
 /// Counts of the changes of an engine's parameters: of all, and of those that are frozen.
 struct parameter_versions {
@@ -329,4 +329,4 @@ class convolutions {
   std::string algorithms_;
 };
 
-}  // namespace dsl::cpu::TYPENET_MODE
+}  // namespace dsl::native_cpu::TYPENET_MODE

@@ -7,7 +7,7 @@
 #include <dsl/executors/native/workplace.hpp>
 #include <dsl/executors/reference/elementwise.hpp>
 
-namespace dsl::cpu::TYPENET_MODE {
+namespace dsl::native_cpu::TYPENET_MODE {
 
 /// A dense layer as a 1x1 convolution of one picture, whose row of pixels are the batch's samples: x, (B, features), is
 /// copied into channel blocks, the result from there.
@@ -103,4 +103,4 @@ class dense {
   direct_weights weights_;
 };
 
-}  // namespace dsl::cpu::TYPENET_MODE
+}  // namespace dsl::native_cpu::TYPENET_MODE

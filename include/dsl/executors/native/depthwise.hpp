@@ -4,7 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/native/direct.hpp>
 
-namespace dsl::cpu::TYPENET_MODE {
+namespace dsl::native_cpu::TYPENET_MODE {
 
 /// Which channels of `from` the channels of a result are made of, in a convolution of groups: result r has the sources
 /// r / results * sources ... + sources - 1.
@@ -279,4 +279,4 @@ class depthwise_weights final : public convolution_weights, depthwise_regions {
   int parts_;
 };
 
-}  // namespace dsl::cpu::TYPENET_MODE
+}  // namespace dsl::native_cpu::TYPENET_MODE

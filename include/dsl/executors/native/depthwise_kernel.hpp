@@ -9,7 +9,7 @@
 #pragma nv_diag_suppress 1675
 #endif
 
-namespace dsl::cpu::TYPENET_MODE {
+namespace dsl::native_cpu::TYPENET_MODE {
 
 /// A place of a depthwise kernel: the number of x that it meets, and the vector that it multiplies it with.
 struct depthwise_tap {
@@ -140,7 +140,7 @@ struct depthwise_weights_product {
   }
 };
 
-}  // namespace dsl::cpu::TYPENET_MODE
+}  // namespace dsl::native_cpu::TYPENET_MODE
 
 #ifdef __CUDACC__
 #pragma nv_diagnostic pop

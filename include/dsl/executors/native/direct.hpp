@@ -7,7 +7,7 @@
 #include <dsl/executors/native/kernels.hpp>
 #include <dsl/executors/native/panel.hpp>
 
-namespace dsl::cpu::TYPENET_MODE {
+namespace dsl::native_cpu::TYPENET_MODE {
 
 /// A convolution with any kernel, stride and padding, as its kernel's parameter has it.
 struct convolution {
@@ -242,4 +242,4 @@ class direct_pass final : public convolution_pass {
   int groups_ = 1;  // of output channels
 };
 
-}  // namespace dsl::cpu::TYPENET_MODE
+}  // namespace dsl::native_cpu::TYPENET_MODE

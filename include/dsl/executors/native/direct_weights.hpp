@@ -4,7 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/native/direct.hpp>
 
-namespace dsl::cpu::TYPENET_MODE {
+namespace dsl::native_cpu::TYPENET_MODE {
 
 /// The gradient of a convolution's kernel by the matrix kernel, for any kernel, stride and padding. The batch is cut
 /// into parts, whose sums are added up in their order: how many parts follows from the shapes alone, so the bits do not
@@ -154,4 +154,4 @@ inline void bias_gradient(int item, view<float const> const& dy, float* gradient
   for (int l = 0; l < channels; ++l) gradient[item * L + l] = static_cast<float>(sums[l]);
 }
 
-}  // namespace dsl::cpu::TYPENET_MODE
+}  // namespace dsl::native_cpu::TYPENET_MODE

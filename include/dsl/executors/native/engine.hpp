@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <string>
 
-namespace dsl::cpu::TYPENET_MODE {
+namespace dsl::native_cpu::TYPENET_MODE {
 
 struct engine_settings {
   instructions set = instructions::automatic;
@@ -89,7 +89,7 @@ class engine final : public plain::steps<float> {
   /// What our kernels need on a device: nothing that another device's thread would touch.
   struct unit {
     workplace at;
-    cpu::convolutions convolutions;
+    native_cpu::convolutions convolutions;
     unit(graph_view const& g, engine_settings const& s, int threads, parameter_versions const& versions)
         : at(s.set, threads), convolutions(g, at, s.winograd, versions) {}
   };
@@ -120,4 +120,4 @@ class engine final : public plain::steps<float> {
   int looked_at_ = 0;  // programs
 };
 
-}  // namespace dsl::cpu::TYPENET_MODE
+}  // namespace dsl::native_cpu::TYPENET_MODE

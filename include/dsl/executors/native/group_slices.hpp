@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-namespace dsl::cpu::TYPENET_MODE {
+namespace dsl::native_cpu::TYPENET_MODE {
 
 /// Slices of a convolution's channels that follow each other and are convolutions of their own. A slice is a group, or
 /// several, computed together with a kernel that is 0 between them, since less than a channel block can't be computed
@@ -71,4 +71,4 @@ inline void collect_kernel(group_slices const& s, int area, float const* dense, 
   });
 }
 
-}  // namespace dsl::cpu::TYPENET_MODE
+}  // namespace dsl::native_cpu::TYPENET_MODE

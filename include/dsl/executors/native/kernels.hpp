@@ -9,7 +9,7 @@
 #include <dsl/executors/native/tiles.hpp>
 #include <dsl/executors/native/toom_cook.hpp>
 
-namespace dsl::cpu::TYPENET_MODE {
+namespace dsl::native_cpu::TYPENET_MODE {
 
 inline constexpr int most_rows = 12;
 inline constexpr int most_vectors = 3;
@@ -32,9 +32,9 @@ struct kernels {
   void (*kernels_out)(kernels_out_call const&);  // to a kernel's gradient
 };
 
-}  // namespace dsl::cpu::TYPENET_MODE
+}  // namespace dsl::native_cpu::TYPENET_MODE
 
-namespace dsl::cpu::widths::TYPENET_MODE {
+namespace dsl::native_cpu::widths::TYPENET_MODE {
 
 using namespace host::widths;
 
@@ -127,9 +127,9 @@ constexpr kernels make_kernels() {
 template <class Width>
 inline constexpr kernels of = make_kernels<Width>();
 
-}  // namespace dsl::cpu::widths::TYPENET_MODE
+}  // namespace dsl::native_cpu::widths::TYPENET_MODE
 
-namespace dsl::cpu::TYPENET_MODE {
+namespace dsl::native_cpu::TYPENET_MODE {
 
 /// Returns the kernels of an instruction set, which the processor must have.
 inline kernels const& kernels_of([[maybe_unused]] instructions set) {
@@ -161,4 +161,4 @@ constexpr int next_rows(int left, int most) {
   return (left + tiles - 1) / tiles;
 }
 
-}  // namespace dsl::cpu::TYPENET_MODE
+}  // namespace dsl::native_cpu::TYPENET_MODE

@@ -9,7 +9,7 @@
 #pragma nv_diag_suppress 1675
 #endif
 
-namespace dsl::cpu::TYPENET_MODE {
+namespace dsl::native_cpu::TYPENET_MODE {
 
 /// A tile of a matrix product, C = start + A B, that fits into registers: some rows, some vectors of columns. Each
 /// number's sum is made in the order of k, so its bits depend neither on the tile's size nor on its neighbours.
@@ -149,7 +149,7 @@ struct tile_sizes<16> {
   static constexpr int outer_rows = 8;
 };
 
-}  // namespace dsl::cpu::TYPENET_MODE
+}  // namespace dsl::native_cpu::TYPENET_MODE
 
 #ifdef __CUDACC__
 #pragma nv_diagnostic pop

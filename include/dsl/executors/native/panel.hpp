@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-namespace dsl::cpu::TYPENET_MODE {
+namespace dsl::native_cpu::TYPENET_MODE {
 
 /// A part of one picture with what a convolution reads around it, in memory of its own: channel blocks of rows x
 /// columns vectors, 0 outside of the picture. So kernels need no bounds, and planes whose size is a power of two don't
@@ -70,4 +70,4 @@ inline void unroll(view<float const> const& v, int n, window const& w, int first
     }
 }
 
-}  // namespace dsl::cpu::TYPENET_MODE
+}  // namespace dsl::native_cpu::TYPENET_MODE

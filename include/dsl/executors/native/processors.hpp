@@ -10,7 +10,7 @@
 #include <sched.h>
 #endif
 
-namespace dsl::cpu::TYPENET_MODE {
+namespace dsl::native_cpu::TYPENET_MODE {
 
 /// Returns a small file's text, empty where there is none.
 [[gnu::cold]] inline std::string text_of(std::string const& path) {
@@ -77,4 +77,4 @@ namespace dsl::cpu::TYPENET_MODE {
   return paid > 0 && paid < count ? paid : count;
 }
 
-}  // namespace dsl::cpu::TYPENET_MODE
+}  // namespace dsl::native_cpu::TYPENET_MODE

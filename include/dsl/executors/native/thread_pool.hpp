@@ -9,7 +9,7 @@
 #include <ctime>
 #include <unistd.h>
 
-namespace dsl::cpu::TYPENET_MODE {
+namespace dsl::native_cpu::TYPENET_MODE {
 
 /// Threads that share out the items of a loop; the caller is the first of them. Whoever is free takes the next item, so
 /// items must not depend on each other, and on a busy machine a thread that gets no processor holds up nobody: a loop
@@ -204,4 +204,4 @@ class thread_pool {
   detail::list<worker> workers_;
 };
 
-}  // namespace dsl::cpu::TYPENET_MODE
+}  // namespace dsl::native_cpu::TYPENET_MODE

@@ -9,7 +9,7 @@
 #pragma nv_diag_suppress 1675
 #endif
 
-namespace dsl::cpu::TYPENET_MODE {
+namespace dsl::native_cpu::TYPENET_MODE {
 
 /// A matrix, and how few operations a product with it takes. Points p and -p give an algorithm's matrices pairs of
 /// rows, or of columns, that differ in signs alone. Of two rows what they share is `even`, the rest `odd`, and they are
@@ -177,7 +177,7 @@ struct transposed {
   }
 };
 
-}  // namespace dsl::cpu::TYPENET_MODE
+}  // namespace dsl::native_cpu::TYPENET_MODE
 
 #ifdef __CUDACC__
 #pragma nv_diagnostic pop

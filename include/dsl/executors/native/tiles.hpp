@@ -9,7 +9,7 @@
 #pragma nv_diag_suppress 1675
 #endif
 
-namespace dsl::cpu::TYPENET_MODE {
+namespace dsl::native_cpu::TYPENET_MODE {
 
 /// Tiles of a tensor in channel blocks, counted through all pictures: first ... first + count. Tile (i, j) of a picture
 /// begins at row i * step - top, column j * step - left.
@@ -242,7 +242,7 @@ template <int L, class Matrix>
     for (int i = 0; i < Rows * Rows; ++i) c.to[l * c.out + i] = w[i * L + l];
 }
 
-}  // namespace dsl::cpu::TYPENET_MODE
+}  // namespace dsl::native_cpu::TYPENET_MODE
 
 #ifdef __CUDACC__
 #pragma nv_diagnostic pop

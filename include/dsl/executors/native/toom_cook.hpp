@@ -3,7 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 
-namespace dsl::cpu::TYPENET_MODE {
+namespace dsl::native_cpu::TYPENET_MODE {
 
 /// Three matrices that make m outputs of a one-dimensional convolution with r weights from n = m + r - 1 inputs by n
 /// products: y = A^T [(G w) * (B^T x)]. The gradients are transposes: dx = B [(G w) * (A dy)], dw = G^T [(B^T x) * (A
@@ -73,4 +73,4 @@ struct f43 {
   static constexpr auto matrices = toom_cook<4, 3>({{0, 0.625, -0.625, 1.5, -1.5}});
 };
 
-}  // namespace dsl::cpu::TYPENET_MODE
+}  // namespace dsl::native_cpu::TYPENET_MODE

@@ -10,7 +10,7 @@
 #error "dsl::native must give the same bits with any flags, so it cannot be compiled with -ffast-math; remove that flag"
 #endif
 
-namespace dsl::cpu::TYPENET_MODE {
+namespace dsl::native_cpu::TYPENET_MODE {
 
 using host::add_moments;
 using host::blocks_of;
@@ -27,4 +27,4 @@ using host::share;
 using host::store;
 using host::vector;
 
-}  // namespace dsl::cpu::TYPENET_MODE
+}  // namespace dsl::native_cpu::TYPENET_MODE

@@ -7,7 +7,7 @@
 #include <dsl/executors/native/panel.hpp>
 #include <dsl/view.hpp>
 
-namespace dsl::cpu::TYPENET_MODE {
+namespace dsl::native_cpu::TYPENET_MODE {
 
 /// A 3x3 convolution of stride 1, as its kernel's parameter has it.
 struct convolution3x3 {
@@ -227,4 +227,4 @@ class winograd_weights final : public convolution_weights, winograd_tiles {
   int groups_;  // of output channels
 };
 
-}  // namespace dsl::cpu::TYPENET_MODE
+}  // namespace dsl::native_cpu::TYPENET_MODE

@@ -8,7 +8,7 @@
 #include <dsl/executors/native/kernels.hpp>
 #include <dsl/executors/native/thread_pool.hpp>
 
-namespace dsl::cpu::TYPENET_MODE {
+namespace dsl::native_cpu::TYPENET_MODE {
 
 /// What the steps of one device use one after the other: kernels, threads, and memory beside the plan's, as much as the
 /// step that needs most. Addresses are only known when a step runs, since a later one may need more.
@@ -17,7 +17,7 @@ class workplace {
   [[gnu::cold]] workplace(instructions set, int threads)
       : kernels_(kernels_of(set)), memory_(host::memory_kernels_of(set)), pool_(threads) {}
 
-  cpu::kernels const& kernels() const { return kernels_; }
+  native_cpu::kernels const& kernels() const { return kernels_; }
   host::memory_kernels const& memory() const { return memory_; }
   int lanes() const { return kernels_.lanes; }
   thread_pool& pool() { return pool_; }
@@ -47,7 +47,7 @@ class workplace {
   [[gnu::cold]] static block make(long long floats) { return detail::make_owner<host::memory_block>(4 * floats); }
   static float* data(block const& m) { return m ? reinterpret_cast<float*>(m->data()) : nullptr; }
 
-  cpu::kernels const& kernels_;
+  native_cpu::kernels const& kernels_;
   host::memory_kernels const& memory_;
   thread_pool pool_;
   block scratch_{};
@@ -56,4 +56,4 @@ class workplace {
   long long shared_floats_ = 0;
 };
 
-}  // namespace dsl::cpu::TYPENET_MODE
+}  // namespace dsl::native_cpu::TYPENET_MODE
