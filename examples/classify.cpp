@@ -48,16 +48,16 @@ void declare(CLI::App& app, settings& s) {
       ->type_name("DIR");
   app.add_option("pictures", s.files, "PNG or JPEG files [required]")->type_name("PICTURE");
   app.footer(R"(
-A JPEG is turned as its Exif says. The largest square in the middle of a picture is shrunk, or stretched, to 32x32 by a
-triangle filter (bilinear where a picture grows; where it shrinks every pixel counts). What is transparent shows white.
-Then the training pictures' mean is subtracted, as in the training.
+Each image is rotated as its Exif data says and cropped to the largest square in its middle, which is resized to 32x32 by
+a triangle filter (bilinear to enlarge, the average of all pixels to shrink). Transparent pixels become white. Then the
+mean of the training images is subtracted, as in training.
 
 Examples:
     minigooglenet_cifar -o plot.png --epochs 30 --weights cifar.weights
     classify --weights cifar.weights cat.jpg ship.png
 
-It exits with 0 when all pictures were classified; with 1 when one of them, or the weights, could not be read: a line on
-standard error says which and why, and the other pictures are classified nevertheless; with 2 for options that can't be.)");
+The exit code is 0 if all images were classified, 2 for invalid options, and 1 if the weights or an image could not be
+read: a line on standard error says which and why, and the other images are classified nevertheless.)");
 }
 
 void check(settings const& s) {

@@ -222,7 +222,7 @@ inline void declare(CLI::App& app, settings& s) {
   app.add_option("--graph", s.graph, "write a diagram of the network for Graphviz (dot -Tsvg FILE) and exit")
       ->type_name("FILE");
 
-  std::string const callbacks = "While it trains";
+  std::string const callbacks = "While training";
   app.add_option("--monitor", s.monitor, "the metric to monitor: loss, acc, val_loss or val_acc")
       ->type_name("NAME")
       ->group(callbacks);

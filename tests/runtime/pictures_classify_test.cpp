@@ -330,7 +330,7 @@ TEST_CASE("classify: options and weights that can't be", "[program]") {
   write(k.here / "bare", weights);
   fails(1, "-w bare a.png", {"bare.classes", "--classes FILE or --data DIR"});
   dsl::write_classes(three, k.here / "three");
-  fails(1, "-w w --classes three a.png", {"10 for images of 3x32x32", "found 3 of 1x1x2"});
+  fails(1, "-w w --classes three a.png", {"10 for images of 3x32x32", "found 3 for 1x1x2"});
 
   outcome const full = run(k.here, "sh -c '" TYPENET_CLASSIFY " -w w a.png >/dev/full'", "");
   CHECK(full.code == 1);
