@@ -27,10 +27,9 @@ struct saved_run {
 };
 
 /// Returns the state of a training after an epoch as bytes: parameters, running statistics, optimizer slots, counters,
-/// and the metrics of every epoch. An executor that computes in float resumes from it bit by bit, since order,
-/// augmentation and dropout depend only on seed, epoch and step. `learning_rate` is that of the next epoch.
-/// augmentation and dropout depend on seed, epoch and step alone; it also names that executor's arithmetic. The rate is
-/// the next epoch's.
+/// the metrics of every epoch, and the name of the executor's arithmetic. An executor that computes in float resumes
+/// from it bit by bit, since order, augmentation and dropout depend only on seed, epoch and step. `learning_rate` is
+/// that of the next epoch.
 [[gnu::cold]] std::string checkpoint(trainer& t, history const& past, double learning_rate);
 [[gnu::cold]] std::string checkpoint(trainer& t, history const& past);
 
@@ -65,11 +64,9 @@ namespace dsl::TYPENET_MODE {
 /// the training's own.
 [[gnu::cold]] std::string checkpoint(fit_run const& run);
 
-/// Restores a trainer from a checkpoint and returns the rest of it. Throws file_error, and changes nothing, if the
-/// bytes are not a whole checkpoint of such a training. `name` is the file's, for messages.
-/// Gives a trainer that state, and returns the rest. Warns where the state was computed with another arithmetic. Throws
-/// file_error for bytes that are no whole checkpoint of such a training, and has changed nothing then. `name` is the
-/// file's, for messages.
+/// Restores a trainer from a checkpoint and returns the rest of it. Warns if the state was computed with another
+/// arithmetic. Throws file_error, and changes nothing, if the bytes are not a whole checkpoint of such a training.
+/// `name` is the file's, for messages.
 [[gnu::cold]] saved_run restore_run(trainer& t, std::string const& bytes, std::string const& name);
 
 /// Restores a trainer from a checkpoint after an epoch and returns the history: continue with
