@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: compile: its first argument must be an executor, such as native{} or reference{}, or the optimizer: then native{} computes
+// EXPECT: compile: the executor must come before the optimizer; swap them: compile<model>(native{}, sgd{})
 // The same error occurs with options.
 #include <dsl/dsl.hpp>
 

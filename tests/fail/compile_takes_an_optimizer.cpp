@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: compile: behind the executor there must be an optimizer, such as sgd{.learning_rate = 5e-3, .momentum = 0.9}
+// EXPECT: compile: after the executor there must be an optimizer, such as sgd{.learning_rate = 5e-3, .momentum = 0.9}
 // EXPECT-RE: compile_takes_an_optimizer<.*nothing
 #include <dsl/dsl.hpp>
 

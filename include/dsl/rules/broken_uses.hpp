@@ -48,11 +48,17 @@ struct compile_takes_an_executor {
                 "then native{} computes");
 };
 
+template <class Optimizer, class Executor, bool ExecutorIsFirst>
+struct compile_takes_the_executor_first {
+  static_assert(ExecutorIsFirst,
+                "compile: the executor must come before the optimizer; swap them: compile<model>(native{}, sgd{})");
+};
+
 template <class Found, bool IsOptimizer>
 struct compile_takes_an_optimizer {
   static_assert(
       IsOptimizer,
-      "compile: behind the executor there must be an optimizer, such as sgd{.learning_rate = 5e-3, .momentum = "
+      "compile: after the executor there must be an optimizer, such as sgd{.learning_rate = 5e-3, .momentum = "
       "0.9}");
 };
 

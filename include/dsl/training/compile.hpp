@@ -86,6 +86,9 @@ struct wrong_argument : rules::says<broken::compile_takes_an_executor<First, fal
 template <optimizer First, class Second, class Third, class... Rest>
   requires(!executor<Second>)
 struct wrong_argument<First, Second, Third, Rest...> : rules::says<broken::compile_takes_options<Second, false>> {};
+template <optimizer First, executor Second, class Third, class... Rest>
+struct wrong_argument<First, Second, Third, Rest...>
+    : rules::says<broken::compile_takes_the_executor_first<First, Second, false>> {};
 template <executor First, class Second, class Third, class... Rest>
 struct wrong_argument<First, Second, Third, Rest...> : rules::says<broken::compile_takes_an_optimizer<Second, false>> {
 };
