@@ -442,6 +442,20 @@ TEST_CASE("weights: a body for another classifier, and a file with nothing for t
   CHECK_THROWS_AS(dsl::load_safetensors(t, here / "alone", {.strict = false, .skip_mismatch = true}), dsl::file_error);
 }
 
+TEST_CASE("weights: skip_mismatch loads a 1x1 convolution from an nn.Linear", "[weights]") {
+  dsl::test::temporary_directory const here;
+  edited linear;
+  linear["1.branches.0.0.weight"].shape = {2, 3};
+  linear["6.weight"].shape = {6, 3};
+  st::write(here / "x", linear.tensors);
+  dsl::trainer t = made<saved_network>(), whole = made<saved_network>();
+  dsl::loaded_weights const found = dsl::load_safetensors(t, here / "x", {.skip_mismatch = true});
+  CHECK(found.loaded == 25);
+  CHECK(found.mismatched == strings{"6.weight"});
+  dsl::load_safetensors(whole, fixture("weights_torch.safetensors"));
+  CHECK(parameter(t.engine(), 6) == parameter(whole.engine(), 6));
+}
+
 TEST_CASE("weights: a file without num_batches_tracked, and one of 16 bits", "[weights]") {
   dsl::test::temporary_directory const here;
   edited halves;

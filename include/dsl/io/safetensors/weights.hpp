@@ -41,15 +41,15 @@ class weight_reader {
   /// Compares the file with the network. Throws format_error if the options do not allow a difference.
   [[gnu::cold]] loaded_weights check(engine const& e, weight_layout const& layout,
                                      std::vector<std::string> const& names);
+  /// Whether a tensor has that shape; ones at the end don't count in PyTorch's files, where the kernel of a 1x1
+  /// convolution may be that of an nn.Linear.
+  [[gnu::cold]] bool has_shape(safetensors::tensor const& t, std::vector<std::uint64_t> const& shape) const;
   [[gnu::cold]] void read(safetensors::tensor const& t, std::vector<float>& out) const;
 
  private:
   static std::string shown(std::string const& name) { return safetensors::detail::shown(name); }
 
   [[gnu::cold]] void fits(safetensors::tensor const& t, std::vector<std::uint64_t> const& shape) const;
-  /// Whether a tensor has that shape; ones at the end don't count in PyTorch's files, where the kernel of a 1x1
-  /// convolution may be that of an nn.Linear.
-  [[gnu::cold]] bool has_shape(safetensors::tensor const& t, std::vector<std::uint64_t> const& shape) const;
   [[gnu::cold]] long long read_batches(safetensors::tensor const& t) const;
   [[gnu::cold]] void require_all(loaded_weights const& found, graph_view const& g) const;
 

@@ -161,7 +161,7 @@ TYPENET_INLINE loaded_weights load_safetensors(engine& e, std::string const& pat
   std::vector<float> theirs, ours;
   for (int k = 0; k < e.graph().size.parameters; ++k)
     if (safetensors::tensor const* const t = file.find(names[static_cast<std::size_t>(k)]);
-        t && (!options.skip_mismatch || t->shape == layout.shape(k))) {
+        t && reader.has_shape(*t, layout.shape(k))) {
       reader.read(*t, theirs);
       ours.resize(theirs.size());
       layout.to_ours(k, theirs.data(), ours.data());
