@@ -180,6 +180,8 @@ static_assert(given<op::upsample_nearest, 1, 4, 12, 8> == astray &&
               given<op::upsample_nearest, 1, 8, 16, 16> == astray);
 static_assert(given<op::upsample_bilinear, 1, 4, 4, 8> == astray &&
               given<op::upsample_bilinear, 1, 4, 8, 15> == astray);
+static_assert(on_picture<dsl::upsample2d<500'000'000>>.broken == rule::tensor_fits_32_bits);
+static_assert(on_picture<dsl::upsample2d<-2>>.broken == rule::factor_is_positive);
 static_assert(given<op::channel_slice, 1, 4> == rule::holds && given<op::channel_slice, 1, 3> == rule::holds);
 static_assert(given<op::channel_slice, 1, 5> == rule::slice_is_in_the_channels);
 static_assert(given<op::channel_slice, 1, 4, 8, 7> == astray && given<op::channel_shuffle, 1, 3> == astray);

@@ -14,9 +14,10 @@ struct upsample2d {
     constexpr op kind = Between == interpolation::bilinear ? op::upsample_bilinear : op::upsample_nearest;
     b.require(Factor > 0, {.broken = rule::factor_is_positive, .first = in.shape, .found = Factor});
     constexpr int times = Factor > 0 ? Factor : 1;
-    return b.append({.kind = kind}, in,
-                    {in.shape.channels, detail::narrow(1LL * times * in.shape.height),
-                     detail::narrow(1LL * times * in.shape.width)});
+    shape const out{in.shape.channels, detail::narrow(1LL * times * in.shape.height),
+                    detail::narrow(1LL * times * in.shape.width)};
+    b.require(out.size() <= 0x7fffffffLL, {.broken = rule::tensor_fits_32_bits, .first = out, .found = out.size()});
+    return b.append({.kind = kind}, in, out);
   }
 };
 // upsample2d<2> on 64x8x8 -> 64x16x16
