@@ -10,7 +10,10 @@ namespace dsl::models {
 using convnext_norm = layer_norm<1e-6>;
 
 /// A depthwise 7x7 convolution, and two 1x1 ones to four times the channels and back, which are nn.Linear in
-/// torchvision. Its identities are torchvision's permutations of axes, which count in the names.
+/// torchvision: their kernels load from (out, in), but are saved as (out, in, 1, 1), so PyTorch needs .flatten(1)
+/// before load_state_dict; docs/moving_weights.md has the line. Its identities are torchvision's permutations of axes,
+/// which count in the names. The scales start from 1, in torchvision from 1e-6: load weights, or set them, to train as
+/// there.
 template <int Filters, number Rate>
 struct convnext_block : residual<named<"block", conv2d<Filters, 7, pad<3>, groups<Filters>>, identity, convnext_norm,
                                        conv2d<4 * Filters, 1>, gelu, conv2d<Filters, 1>, identity>,
