@@ -54,7 +54,6 @@ template <int Classes, class... Stages>
 struct regnet : sequential<named<"stem", conv_norm_activation<32, 3, 2, 1, relu>>,
                            named<"trunk_output", sequential<Stages...>>, classifier<"fc", Classes>> {};
 
-/// RegNets (Radosavovic et al. 2020) with 400 million multiply-adds, with and without squeeze-and-excitation.
 /// RegNets (Radosavovic et al. 2020), named by their multiply-adds: Y with squeeze-and-excitation, X without. Stages
 /// halve height and width, to 56x56, 28x28, 14x14 and 7x7.
 template <int Classes = 1000>
