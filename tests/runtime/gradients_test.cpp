@@ -382,16 +382,20 @@ TEST_CASE("gradients: conv2d_transpose", "[gradients]") {
   check_network<image<2, 3, 4>, conv2d_transpose<2, 2>>({.loss = loss::mean_squared_error});
 }
 
-TEST_CASE("upsample2d: numbers by hand", "[gradients]") {
-  // PyTorch's nn.Upsample(scale_factor=2) of [[1, 2], [5, 9]], with mode nearest and bilinear.
-  auto const upsampled = [](graph_view const& g) {
+TEST_CASE("upsample2d and the order of channels: numbers by hand", "[gradients]") {
+  auto const predicted = [](graph_view const& g, std::vector<float> const& x) {
     trainer t(reference<float>{}.make_engine(g, {.loss = loss::mean_squared_error}), 0.1);
-    std::vector<float> const x{1, 2, 5, 9};
-    std::vector<float> y(16);
+    std::vector<float> y(static_cast<std::size_t>(g.tensors[g.size.tensors - 1].shape.size()));
     t.predict_on_batch(x.data(), 1, y.data());
     return y;
   };
   using wanted = std::vector<float>;
+  wanted const six{0, 1, 2, 3, 4, 5};
+  CHECK(predicted(network<image<6, 1, 1>, channel_shuffle<2>>::view(), six) == wanted{0, 3, 1, 4, 2, 5});
+  CHECK(predicted(network<image<6, 1, 1>, channel_shuffle<3>>::view(), six) == wanted{0, 2, 4, 1, 3, 5});
+  CHECK(predicted(network<image<3, 1, 2>, channel_slice<1, 2>>::view(), six) == wanted{2, 3, 4, 5});
+  // PyTorch's nn.Upsample(scale_factor=2) of [[1, 2], [5, 9]], with mode nearest and bilinear.
+  auto const upsampled = [&](graph_view const& g) { return predicted(g, {1, 2, 5, 9}); };
   CHECK(upsampled(network<image<1, 2, 2>, upsample2d<2>>::view()) ==
         wanted{1, 1, 2, 2, 1, 1, 2, 2, 5, 5, 9, 9, 5, 5, 9, 9});
   CHECK(upsampled(network<image<1, 2, 2>, upsample2d<2, interpolation::bilinear>>::view()) ==

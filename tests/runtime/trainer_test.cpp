@@ -13,6 +13,7 @@
 #include <dsl/executors/reference/engine.hpp>
 #include <dsl/training/initialize.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -667,6 +668,47 @@ TEST_CASE("dropout keeps its share and scales it up", "[trainer]") {
     double same = 0;
     for (std::size_t i = 0; i < y.size(); ++i) same += y[i] == z[i];
     CHECK(same / count == approx(0.5).margin(0.01));
+  }
+}
+
+TEST_CASE("stochastic_depth keeps its share of whole samples and scales them up", "[trainer]") {
+  int const samples = 20'000;
+  shape const s{3, 1, 2};
+  std::vector<double> x(static_cast<std::size_t>(samples * s.size()));
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1 + static_cast<double>(i % 7);
+  // whether each sample is kept, of which all values must be the same multiple
+  auto const kept_by = [&](dropout_draw const& draw) {
+    std::vector<double> y(x.size());
+    plain::stochastic_depth<double>({x.data(), s, samples, 1, 3, 0}, {y.data(), s, samples, 1, 3, 0}, draw, false);
+    std::vector<bool> kept;
+    int wrong = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      if (i % 6 == 0) kept.push_back(y[i] != 0);
+      double const wanted = kept.back() ? x[i] / (1 - static_cast<double>(draw.rate)) : 0;
+      wrong += std::abs(y[i] - wanted) > 1e-12;
+    }
+    CHECK(wrong == 0);
+    return kept;
+  };
+  for (float rate : {0.0F, 0.1F, 0.5F, 0.75F}) {
+    std::vector<bool> const kept = kept_by({.seed = 3, .step = 8, .node = 2, .rate = rate});
+    double const q = static_cast<double>(rate), share = static_cast<double>(std::ranges::count(kept, true)) / samples;
+    CHECK(std::abs(share - (1 - q)) <= 4 * std::sqrt(q * (1 - q) / samples));  // four standard deviations
+  }
+  // a tower that begins at another sample of the batch draws what the whole batch draws for its samples
+  dropout_draw const draw{.seed = 3, .step = 8, .node = 2, .rate = 0.5F};
+  std::vector<bool> const kept = kept_by(draw);
+  dropout_draw later = draw;
+  later.first = 100;
+  std::vector<bool> const shifted = kept_by(later);
+  CHECK(std::equal(kept.begin() + 100, kept.end(), shifted.begin()));
+  CHECK(kept == kept_by(draw));
+  for (dropout_draw other :
+       {dropout_draw{4, 8, 2, 0.5F}, {3, 9, 2, 0.5F}, {3, 8, 5, 0.5F}, {3ULL + (1ULL << 32), 8, 2, 0.5F}}) {
+    std::vector<bool> const z = kept_by(other);
+    double same = 0;
+    for (std::size_t i = 0; i < kept.size(); ++i) same += kept[i] == z[i];
+    CHECK(std::abs(same / samples - 0.5) <= 4 * std::sqrt(0.25 / samples));
   }
 }
 
