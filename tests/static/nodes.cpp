@@ -200,6 +200,12 @@ static_assert(on_picture<sliced_and_shuffled<0, 4, 0>>.broken == rule::shuffle_d
 static_assert(given<op::flatten, 1, 256, 1, 1> == rule::holds && given<op::flatten, 1, 255, 1, 1> == astray);
 static_assert(given<op::flatten, 1, 4, 64, 1> == astray && given<op::flatten, 1, 1, 256, 1> == astray);
 static_assert(given<op::softmax, 1, 4> == rule::softmax_takes_logits);
+template <class... Layers>
+inline constexpr bool takes_logits = on_picture<Layers..., dsl::softmax2d>.broken != rule::softmax_takes_logits;
+static_assert(!takes_logits<dsl::stochastic_depth<0.5>> && !takes_logits<dsl::dropout<0.5>>);
+static_assert(!takes_logits<dsl::relu, dsl::channel_shuffle<2>> && takes_logits<dsl::tanh, dsl::channel_shuffle<2>>);
+static_assert(!takes_logits<dsl::relu, dsl::channel_slice<0, 2>, dsl::flatten>);
+static_assert(takes_logits<dsl::dropout<0.5>, dsl::upsample2d<2>, dsl::tanh, dsl::channel_slice<0, 2>, dsl::flatten>);
 static_assert(given<op::concat, 2, 8> == rule::holds && given<op::concat, 3, 12> == rule::holds);
 static_assert(given<op::concat, 3, 8> == astray && given<op::concat, 2, 8, 8, 7> == astray);
 static_assert(given<op::concat, 1, 4> == miscounted && given<op::concat, 0, 4> == miscounted);

@@ -225,7 +225,8 @@ struct softmax_has_classes {
 template <class At, class Layer, op Before, bool GivesLogits>
 struct softmax_takes_logits {
   static_assert(GivesLogits,
-                "softmax: there must be no relu, dropout or other softmax directly before it; remove that layer");
+                "softmax: there must be no relu, dropout, stochastic_depth or other softmax directly before it; remove "
+                "that layer");
 };
 
 template <class At, class Layer, int Branches>

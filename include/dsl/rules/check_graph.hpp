@@ -174,13 +174,20 @@ class graph_check {
     return used == 0 || options_fit(n, used);
   }
 
-  /// A softmax needs at least two inputs, and inputs of any sign: no relu, dropout or softmax before it.
+  /// Whether an operation moves values without changing them, so that whatever precedes it still reaches a softmax.
+  static constexpr bool only_moves(op kind) {
+    return kind == op::flatten || kind == op::channel_slice || kind == op::channel_shuffle;
+  }
+
+  /// A softmax needs at least two inputs, and inputs of any sign: no relu, dropout, stochastic_depth or softmax before
+  /// it.
   constexpr bool softmax_fits(shape const& in, int tensor) {
     if (in.channels < 2) return breaks(rule::softmax_has_classes, in, in);
     dsl::node const* from = &g_.nodes[g_.tensors[tensor].producer];
-    while (from->kind == op::flatten) from = &g_.nodes[g_.tensors[g_.input(*from)].producer];
+    while (only_moves(from->kind)) from = &g_.nodes[g_.tensors[g_.input(*from)].producer];
     bool const is_relu = from->kind == op::activation && from->function == function::relu;
-    return (from->kind != op::softmax && from->kind != op::dropout && !is_relu) ||
+    bool const drops = from->kind == op::dropout || from->kind == op::stochastic_depth;
+    return (from->kind != op::softmax && !drops && !is_relu) ||
            breaks(rule::softmax_takes_logits, 0, static_cast<int>(from->kind));
   }
 
