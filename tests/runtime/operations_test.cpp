@@ -573,6 +573,16 @@ TEST_CASE("operations: every row is what its loops do", "[operations]") {
   }
 }
 
+TEST_CASE("operations: activations and their slopes far from 0 are numbers", "[operations]") {
+  for (std::size_t f = 0; f < std::size(activations); ++f)
+    for (float x : {-1e20F, -100.0F, 100.0F, 1e20F}) {
+      INFO(activations[f].name << " of " << x);
+      float const y = plain::apply(static_cast<function>(f), x, 0.5F);
+      CHECK(std::isfinite(y));
+      CHECK(std::isfinite(plain::derivative(static_cast<function>(f), x, y, 0.5F)));
+    }
+}
+
 TEST_CASE("operations: a row with any field changed is noticed", "[operations]") {
   int by_loops = 0, all = 0;
   for (example const& e : examples())

@@ -215,8 +215,8 @@ class random_graph : public graph_values {
         return shape_of(all).channels % 2 == 0 ? shuffle(all, 2) : all;
       }
       case 16: {  // and back to its size
-        int const larger =
-            upsample(op::upsample_nearest, in, 2);  // bilinear would part equal numbers by their rounding
+        // Bilinear means of equal numbers differ by their rounding, and a max pool after them would take any.
+        int const larger = upsample(op::upsample_nearest, in, 2);
         return pool(op::avg_pool2d, d_.percent(50) ? larger : act(larger, function::tanh), 2, 2);
       }
       case 13: return pool(d_.of({op::max_pool2d, op::avg_pool2d}), in, 3, 1, 1);

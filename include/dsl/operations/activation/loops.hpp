@@ -88,6 +88,7 @@ T derivative(function f, T x, T y, T alpha) {
     case function::gelu: return normal_share(x) + x * static_cast<T>(bell_height) * detail::exp(x * x * T(-0.5));
     case function::gelu_tanh: {
       T const s = logistic(gelu_argument(x));
+      if (s == T(0) || s == T(1)) return s;  // else 0 times an x^2 that has overflowed
       return s + x * s * (T(1) - s) * static_cast<T>(gelu_scale) * (T(1) + static_cast<T>(3 * gelu_cubic) * x * x);
     }
     case function::mish: {
