@@ -126,7 +126,13 @@ TEST_CASE("onnx: each further input is one of the file, under its name", "[onnx]
   auto const theirs = dsl::test::onnx_interpreter(file).run(pictures, 2, {{"row", rows}, {"map", maps}});
   REQUIRE(theirs.values.size() == 4);
   for (std::size_t i = 0; i < 4; ++i) CHECK(ours[i] == approx(theirs.values[i]).epsilon(1e-5));
-  CHECK_THROWS_WITH(serialize_onnx(t.engine(), {.input = "map"}), Catch::Contains("found map twice"));
+  using named_like_a_weight =
+      network<features<3>, dense<2>, concat<identity, named_input<"0.weight", features<3>>>, dense<2>>;
+  CHECK_THROWS_WITH(serialize_onnx(drawn_trainer<named_like_a_weight>().engine(), {}),
+                    Catch::Contains("each named_input must have a unique name; found two \"0.weight\""));
+  CHECK_NOTHROW(serialize_onnx(drawn_trainer<named_like_a_weight>().engine(), {.prefix = "net."}));
+  CHECK_THROWS_WITH(serialize_onnx(t.engine(), {.input = "map"}),
+                    Catch::Contains("each named_input must have a unique name") && Catch::Contains("map"));
 }
 
 TEST_CASE("onnx: MiniGoogLeNet's file after some steps of training", "[onnx]") {

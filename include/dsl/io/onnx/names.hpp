@@ -21,7 +21,7 @@ namespace dsl::detail::TYPENET_MODE {
 /// modules, as PyTorch's exporter does: "/1/branches/0/0/Conv", with the output "/1/branches/0/0/Conv_output_0".
 class onnx_names {
  public:
-  /// Throws option_error for names of input, output and weights that are empty, not unique, or not UTF-8.
+  /// Throws option_error for names of inputs, output and weights that are empty, not unique, or not UTF-8.
   [[gnu::cold]] onnx_names(graph_view const& g, onnx_options const& o);
 
   std::vector<std::string> weights;  // per parameter

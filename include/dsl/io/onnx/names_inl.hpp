@@ -30,6 +30,11 @@ TYPENET_INLINE onnx_names::onnx_names(graph_view const& g, onnx_options const& o
   take(o.input, "input");
   take(o.output, "output");
   for (std::string const& name : weights) take(name, "weight");
+  for (int n = 1; n < g.size.nodes; ++n)
+    if (is_further_input(g, n)) {
+      name const& own = g.scopes[g.nodes[n].scope].name;
+      take({own.data, static_cast<std::size_t>(own.size)}, "named_input");
+    }
 }
 
 TYPENET_INLINE std::string onnx_names::operation(int scope, std::string const& type) {

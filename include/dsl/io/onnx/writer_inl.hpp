@@ -60,10 +60,6 @@ TYPENET_INLINE void onnx_writer::write_input() {
   bool const further = node_ != graph_.nodes;
   std::string const name =
       further ? std::string(own.name.data, static_cast<std::size_t>(own.name.size)) : options_.input;
-  require_onnx_text(name, "named_input");
-  if (further && (name == options_.input || name == options_.output))
-    refuse<option_error>({"onnx: each input and output must have a name of its own; found ", name,
-                          " twice; give .input or .output another one"});
   describe({name, out(), rank}, *to_.add_input());
   keep(node_->output, name, rank);
 }
