@@ -267,6 +267,12 @@ TEST_CASE("dot: blocks that are not equal, or that others read, are drawn each",
   CHECK(count(dot<network<image<4, 8, 8>, sequential<conv2d<4, 3>, relu>, sequential<conv2d<4, 3>, sigmoid>>>()) == 5);
   CHECK(count(dot<network<image<4, 8, 8>, sequential<conv2d<4, 3>, relu>, sequential<conv2d<4, 5>, relu>>>()) == 5);
   CHECK(count(dot<network<image<4, 8, 8>, add<block, block>>>()) == 1 + 2 * 4 + 1);  // side by side
+  CHECK(count(dot<network<image<4, 8, 8>, named<"a", block>, named<"b", block>>>()) == 1 + 2 * 4);
+  CHECK(count(dot<network<image<4, 8, 8>, named<"a", block>, block>>()) == 1 + 2 * 4);
+  using one = sequential<named<"a", conv2d<4, 3>>, relu>;
+  using other = sequential<named<"b", conv2d<4, 3>>, relu>;
+  CHECK(count(dot<network<image<4, 8, 8>, one, other>>()) == 1 + 2 * 2);
+  CHECK(count(dot<network<image<4, 8, 8>, one, one>>()) == 1 + 2);
 }
 
 TEST_CASE("dot: devices are frames and colours, copies between them are dashed", "[dot]") {

@@ -32,8 +32,9 @@ class repeated_blocks {
   void find_in(std::vector<int> const& layers);
   /// Whether a block has several operations that read only each other and the output of the operation before them.
   bool stands_alone(int scope) const;
-  /// Whether two such blocks compute the same.
+  /// Whether two such blocks compute the same, and their parts have the same names.
   bool equal(int a, int b) const;
+  bool same_name(int a, int b) const;
   /// Whether only the block `next` reads a block's output, and nobody else its inner values.
   bool leads_only_to(int scope, int next) const;
   int producer(node const& n, int input) const { return graph_.tensors[graph_.input(n, input)].producer; }

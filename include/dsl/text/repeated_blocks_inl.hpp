@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <numeric>
+#include <string_view>
 #include <vector>
 
 namespace dsl::text::TYPENET_MODE {
@@ -64,6 +65,7 @@ TYPENET_INLINE bool repeated_blocks::stands_alone(int scope) const {
 TYPENET_INLINE bool repeated_blocks::equal(int a, int b) const {
   range const &of_a = ranges_[at(a)], &of_b = ranges_[at(b)];
   if (of_a.end - of_a.first != of_b.end - of_b.first) return false;
+  if ((graph_.scopes[a].is_named || graph_.scopes[b].is_named) && !same_name(a, b)) return false;
   for (int i = 0; i < of_a.end - of_a.first; ++i) {
     node x = graph_.nodes[of_a.first + i], y = graph_.nodes[of_b.first + i];
     if (x.inputs != y.inputs || graph_.output_shape(x) != graph_.output_shape(y)) return false;
@@ -73,12 +75,18 @@ TYPENET_INLINE bool repeated_blocks::equal(int a, int b) const {
         return false;
     int s = x.scope, t = y.scope;
     for (; s != a && t != b; s = graph_.scopes[s].parent, t = graph_.scopes[t].parent)
-      if (graph_.scopes[s].index != graph_.scopes[t].index) return false;
+      if (graph_.scopes[s].index != graph_.scopes[t].index || !same_name(s, t)) return false;
     if (s != a || t != b) return false;
     for (node* n : {&x, &y}) n->first_input = n->output = n->first_parameter = n->scope = 0;
     if (x != y) return false;
   }
   return true;
+}
+
+TYPENET_INLINE bool repeated_blocks::same_name(int a, int b) const {
+  scope const &x = graph_.scopes[a], &y = graph_.scopes[b];
+  return x.is_named == y.is_named &&
+         std::string_view(x.name.data, at(x.name.size)) == std::string_view(y.name.data, at(y.name.size));
 }
 
 TYPENET_INLINE bool repeated_blocks::leads_only_to(int scope, int next) const {
