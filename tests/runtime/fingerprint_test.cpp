@@ -3,6 +3,7 @@
 // for each other.
 #include "support/catch.hpp"
 
+#include <dsl/data/with_input.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/placement.hpp>
 #include <dsl/training/fingerprint.hpp>
@@ -316,4 +317,12 @@ TEST_CASE("the fingerprint of an augmentation takes no longer for a run of two b
   CHECK(*draws == 4 * 64 + 9'996);
   CHECK(detail::fingerprint_of(policy, {3, 32, 32}, 10'000) == most);
   CHECK(detail::fingerprint_of(policy, {3, 32, 32}, 9'999) != most);
+}
+
+TEST_CASE("fingerprints of data do not depend on the order of with_input", "[fingerprint]") {
+  dataset const data = in_memory_values({1}, {1, 3}, 1, {0, 0});
+  auto const add = [](dataset const& to, char const* name, float x) { return with_input(to, name, {1}, {x, 2}); };
+  std::uint64_t const both = detail::fingerprint_of(add(add(data, "a", 5), "b", 7));
+  CHECK(detail::fingerprint_of(add(add(data, "b", 7), "a", 5)) == both);
+  CHECK(detail::fingerprint_of(add(add(data, "a", 7), "b", 5)) != both);
 }

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -126,9 +127,11 @@ TYPENET_INLINE std::uint64_t fingerprint_of(dataset const& data) {
   if (data.mean) f.add(data.mean->data(), data.mean->size() * sizeof(float));
   if (data.deviation) f.add(data.deviation->data(), data.deviation->size() * sizeof(float));
   for (std::int64_t i = 0; data.weights && i < data.size; ++i) f.add(static_cast<double>(data.weight(i)));
-  for (int k = 0; k < data.further_inputs(); ++k) {
+  std::map<std::string_view, int> by_name;  // the order of the calls of with_input does not matter to fit
+  for (int k = 0; k < data.further_inputs(); ++k) by_name[(*data.further)[static_cast<std::size_t>(k)].name] = k;
+  for (auto const& [name, k] : by_name) {
     further_input const& x = (*data.further)[static_cast<std::size_t>(k)];
-    f.add(x.name.data(), x.name.size());
+    f.add(name.data(), name.size());
     f.add(data.further_numbers(k, 0), static_cast<std::size_t>(data.size * x.sample.size()) * sizeof(float));
     if (x.mean) f.add(x.mean->data(), x.mean->size() * sizeof(float));
     if (x.deviation) f.add(x.deviation->data(), x.deviation->size() * sizeof(float));
