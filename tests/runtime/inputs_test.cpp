@@ -14,6 +14,7 @@
 #include <dsl/placement.hpp>
 #include <dsl/towers.hpp>
 #include "support/random_graph.hpp"
+#include "support/warnings.hpp"
 
 // Samples with several inputs: what a network takes, what batches bring, and that every way of computing it agrees.
 
@@ -115,6 +116,42 @@ TEST_CASE("inputs: batches bring all of them, normalised") {
   CHECK(fingerprint(train) != fingerprint(with_input(in_memory_values({1}, {1, 3}, 1, {0, 0}), "c", {1}, {1, 2})));
 }
 
+TEST_CASE("inputs: mean and deviation must fit the numbers, and be those of fit") {
+  auto const with = [](dsl::shape const& sample, std::size_t numbers) {
+    return with_input(in_memory_values({1}, {1, 3}, 1, {0, 0}), "b", sample, std::vector<float>(numbers, 4));
+  };
+  dataset train = with({2}, 4), large = with({3000}, 6000), turned = with({1, 2, 1}, 4);
+  dataset const before = large;
+  refuses<data_error>([&] { normalize(train, large); }, {"input b", "2x1x1", "found 3000x1x1"});
+  CHECK((large.mean == before.mean && large.further == before.further));
+  refuses<data_error>([&] { normalize_channels(train, turned); }, {"input b", "1x2x1"});
+  for (bool const deviation : {false, true}) {
+    std::vector<further_input> wrong = *large.further;
+    (deviation ? wrong[0].deviation : wrong[0].mean) = std::make_shared<std::vector<float> const>(2, 1.0F);
+    dataset other = large;
+    other.further = std::make_shared<std::vector<further_input> const>(wrong);
+    refuses<option_error>([&] { batch_loader loader(other, {.batch_size = 1, .values = 1}); }, {"input", "found 2"});
+  }
+
+  using model = network<features<1>, concat<identity, named_input<"b", features<2>>>, dense<1>>;
+  trainer t = compile<model>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
+  dataset const plain = with({2}, 4);
+  dataset other = plain;
+  normalize(train);
+  other.mean = train.mean, other.deviation = train.deviation;
+  auto const quiet = warnings([&] {
+    t.fit(train, {.batch_size = 2});
+    t.evaluate(train);
+  });
+  CHECK(quiet.empty());
+  auto const said = warnings([&] {
+    t.predict(other);
+    t.predict(other);
+  });
+  REQUIRE(said.size() == 1);
+  CHECK_THAT(said[0], Catch::Contains("predict") && Catch::Contains("input b") && Catch::Contains("normalize"));
+}
+
 TEST_CASE("inputs: towers, micro-batches, devices and executors learn the same, to rounding") {
   dataset const train = drawn(66), test = drawn(7);
   fit_options const fit{.epochs = 2, .batch_size = 11, .validation = &test};
@@ -173,8 +210,14 @@ TEST_CASE("inputs: what does not fit is refused") {
   refuses<data_error>([&] { with_input(half, "more", {1}, {1, 2, NAN, 3}); }, {"nan", "sample 2"});
 
   std::vector<float> y(8);
-  refuses<option_error>([&] { t.train_on_batch(p.pictures, p.labels); }, {"2 further inputs", "none of them"});
-  refuses<option_error>([&] { t.predict_on_batch(p.pictures, y); }, {"2 further inputs"});
+  std::uint64_t const steps = t.steps();
+  refuses<option_error>([&] { t.train_on_batch(p.pictures, p.labels); },
+                        {"train_on_batch", "2 inputs beside the first (row, map)", "found none"});
+  CHECK(t.steps() == steps);
+  refuses<option_error>([&] { t.predict_on_batch(p.pictures, y); }, {"predict_on_batch", "2 inputs beside the first"});
+  int const program = t.engine().prepare(mode::inference, 4);
+  refuses<option_error>([&] { t.engine().run(program, {.images = p.pictures.data(), .size = 4}); },
+                        {"2 inputs beside the first", ".further"});
   refuses<data_error>([&] { t.predict_on_batch({{"", p.pictures}, {"row", p.rows}}, y); }, {"map 0 times"});
   refuses<data_error>(
       [&] { t.predict_on_batch({{"", p.pictures}, {"row", p.rows}, {"map", p.pairs}, {"map", p.pairs}}, y); },

@@ -10,7 +10,8 @@ namespace dsl::detail::TYPENET_MODE {
 /// those of each channel, repeated for all its pixels. Constant numbers get the deviation 1. Sums are in double, in the
 /// samples' order.
 void find_moments(dataset& data, bool by_channel);
-/// Gives a data set the mean and deviation of another one, also for each further input that both have.
+/// Gives a data set the mean and deviation of another one, also for each further input that both have. Throws
+/// data_error if such an input has another shape.
 void take_moments(dataset& data, dataset const& from);
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -4,7 +4,9 @@
 #include <dsl/data/dataset.hpp>
 #include <dsl/data/normalize.hpp>
 #include <dsl/detail/math.hpp>
+#include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
+#include <dsl/error.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -60,13 +62,19 @@ TYPENET_INLINE void find_moments(dataset& data, bool by_channel) {
 }
 
 TYPENET_INLINE void take_moments(dataset& data, dataset const& from) {
-  data.mean = from.mean, data.deviation = from.deviation;
-  if (!data.further || !from.further) return;
-  std::vector<further_input> all = *data.further;
+  std::vector<further_input> all;
+  if (data.further && from.further) all = *data.further;
   for (further_input& to : all)
-    for (further_input const& f : *from.further)
-      if (f.name == to.name) to.mean = f.mean, to.deviation = f.deviation;
-  data.further = std::make_shared<std::vector<further_input> const>(std::move(all));
+    for (further_input const& f : *from.further) {
+      if (f.name != to.name) continue;
+      if (f.sample != to.sample)
+        refuse<data_error>({"normalize: input ", to.name, " must have the training set's shape, ", f.sample.channels,
+                            "x", f.sample.height, "x", f.sample.width, "; found ", to.sample.channels, "x",
+                            to.sample.height, "x", to.sample.width, "; correct one of the data sets"});
+      to.mean = f.mean, to.deviation = f.deviation;
+    }
+  data.mean = from.mean, data.deviation = from.deviation;
+  if (!all.empty()) data.further = std::make_shared<std::vector<further_input> const>(std::move(all));
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -126,6 +126,13 @@ TYPENET_INLINE void batch_loader::check() const {
   if (data_.has_classes() && !options_.class_weights.empty())
     need(static_cast<int>(options_.class_weights.size()) == data_.classes, "each class must have a weight",
          static_cast<std::int64_t>(options_.class_weights.size()), "give as many as the data set has classes");
+  for (int k = 0; k < data_.further_inputs(); ++k) {
+    further_input const& f = (*data_.further)[static_cast<std::size_t>(k)];
+    for (auto const& numbers : {f.mean, f.deviation})
+      if (numbers && static_cast<long long>(numbers->size()) != f.sample.size())
+        need(false, "an input's mean and deviation must have one number for each of its own",
+             static_cast<std::int64_t>(numbers->size()), "use normalize(train)");
+  }
   if (data_.pixel_classes)
     need(options_.values == 0, "a class a pixel does not become values", options_.values, "leave .values at 0");
   else if (data_.has_classes() && options_.values > 0)

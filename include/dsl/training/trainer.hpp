@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/data/dataset.hpp>
 #include <dsl/data/pipeline.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
@@ -91,6 +92,8 @@ class trainer {
   /// each input is given once and has `size` samples.
   [[gnu::cold]] std::vector<float const*> arranged(char const* what, std::vector<batch_input> const& inputs,
                                                    std::size_t size) const;
+  /// Throws option_error if the network has further inputs, which such a call cannot pass.
+  [[gnu::cold]] void require_one_input(char const* what) const;
   /// Returns further inputs from sample `first` on; empty if there are none.
   std::vector<float const*> further_from(float const* const* all, int first) const;
   [[gnu::cold]] static std::unique_ptr<dsl::engine> require(std::unique_ptr<dsl::engine> e);
@@ -160,6 +163,7 @@ class trainer {
 
 }  // namespace dsl::TYPENET_MODE
 
+  std::vector<further_input> normalized_;                       // the last fit's, without numbers
 #ifndef TYPENET_COMPILED
 #include <dsl/training/trainer_inl.hpp>
 #endif

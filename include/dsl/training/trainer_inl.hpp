@@ -86,6 +86,10 @@ TYPENET_INLINE history trainer::fit(dataset const& data, fit_options const& opti
   begin_run(run);
   mean_ = data.mean;
   deviation_ = data.deviation;
+  normalized_.clear();
+  for (int k = 0; k < data.further_inputs(); ++k)
+    if (further_input const& f = (*data.further)[static_cast<std::size_t>(k)]; f.mean || f.deviation)
+      normalized_.push_back({.name = f.name, .sample = f.sample, .mean = f.mean, .deviation = f.deviation});
   while (goes_on(run, options)) {
     double const begin = seconds() - run.next.seconds;
     begin_epoch(run);
@@ -190,6 +194,7 @@ TYPENET_INLINE void trainer::predict_on_batch(std::vector<batch_input> const& in
 
 TYPENET_INLINE void trainer::predict_on_batch(float const* images, int size, float* outputs) {
   check_size(size);
+  require_one_input("predict_on_batch");
   int const program = engine_->prepare(mode::inference, size);
   engine_->run(program, {.images = images, .size = size, .step = step_});
   engine_->read_result(program, outputs);
@@ -204,6 +209,7 @@ TYPENET_INLINE void trainer::set_learning_rate(double rate) {
 
 TYPENET_INLINE scores trainer::train_on(float const* samples, std::int32_t const* labels, float const* values, int size,
                                         float const* const* further) {
+  if (!further) require_one_input("train_on_batch");
   batch_part const share = engine_->share_of(size);
   target_kind const targets = values ? target_kind::values : targets_of_labels();
   if (engine_->processes()) engine_->processes()->before_batch(size, learning_rate_, step_, targets);
@@ -292,6 +298,16 @@ TYPENET_INLINE std::vector<float const*> trainer::arranged(char const* what, std
     detail::refuse<data_error>({what, ": the network takes ", static_cast<long long>(all.size()), " inputs; found ",
                                 static_cast<long long>(inputs.size()), "; leave out those of other names"});
   return all;
+}
+
+TYPENET_INLINE void trainer::require_one_input(char const* what) const {
+  std::string names;
+  for (int n = 1; n < graph_.size.nodes; ++n)
+    if (is_further_input(graph_, n)) names += (names.empty() ? "" : ", ") + detail::name_of_input(graph_, n);
+  if (!names.empty())
+    detail::refuse<option_error>({what, ": the network takes ", further_inputs(graph_, graph_.size.nodes),
+                                  " inputs beside the first (", names,
+                                  "); found none; pass all inputs by name, the first by \"\""});
 }
 
 TYPENET_INLINE std::vector<float const*> trainer::further_from(float const* const* all, int first) const {
@@ -545,13 +561,24 @@ TYPENET_INLINE void trainer::check_size(int batch) {
 }
 
 TYPENET_INLINE void trainer::look_at_mean(dataset const& data, char const* what) {
-  if (!mean_ && !deviation_) return;
+  if (!mean_ && !deviation_ && normalized_.empty()) return;
   bool const same_deviation = detail::same_mean(deviation_, data.deviation);
-  if (same_deviation && detail::same_mean(mean_, data.mean)) return;
+  bool const same = same_deviation && detail::same_mean(mean_, data.mean);
+  std::string other;  // the first further input with other numbers
+  for (further_input const& own : normalized_)
+    for (int k = 0; k < data.further_inputs() && other.empty(); ++k)
+      if (further_input const& f = (*data.further)[static_cast<std::size_t>(k)];
+          f.name == own.name && !(detail::same_mean(f.mean, own.mean) && detail::same_mean(f.deviation, own.deviation)))
+        other = f.name;
+  if (same && other.empty()) return;
   mean_ = deviation_ = nullptr;
   process_checks const* const processes = engine_->processes();
   if (processes && processes->process() > 0) return;
-  if (same_deviation)
+  if (same)
+    on_warning(detail::message({what, ": the data set's input ", other,
+                                " must have the same mean and deviation as that of fit; use normalize(train, test)"})
+                   .c_str());
+  else if (same_deviation)
     on_warning(detail::message({what, ": the data set must have the same mean as that of fit; found ",
                                 data.mean ? "another one" : "none", "; set test.mean = train.mean"})
                    .c_str());
@@ -562,6 +589,7 @@ TYPENET_INLINE void trainer::look_at_mean(dataset const& data, char const* what)
 }
 
 TYPENET_INLINE double trainer::seconds() {
+  normalized_.clear();
   std::timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);

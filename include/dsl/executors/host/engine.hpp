@@ -232,8 +232,8 @@ class engine : public dsl::engine {
 
  private:
   [[gnu::cold, noreturn]] void refuse_without_inputs() const {
-    detail::refuse<option_error>({"batch: the network has ", further_inputs(graph_, graph_.size.nodes),
-                                  " further inputs, by named_input<...>; found none of them; give each its numbers"});
+    detail::refuse<option_error>({"batch: the network takes ", further_inputs(graph_, graph_.size.nodes),
+                                  " inputs beside the first; found none; set .further"});
   }
   program& program_of(int which) const {
     if (which < 0 || which >= programs_.size())
