@@ -79,7 +79,7 @@ dsl::dataset pictures(int size, int salt) {
   for (int i = 0; i < size * 192; ++i) pixels.push_back(static_cast<std::uint8_t>((i * 37 + i / 7 + salt) % 251));
   if (text("network", "small") == "mapped") {
     for (int i = 0; i < size * 64; ++i) labels.push_back(i % 11 < i / 64 % 8 ? -1 : i % 3);
-    return dsl::in_memory_pixel_classes({3, 8, 8}, std::move(pixels), 3, std::move(labels));
+    return dsl::in_memory_pixel_dataset({3, 8, 8}, std::move(pixels), 3, std::move(labels));
   }
   for (int i = 0; i < size; ++i) labels.push_back(i % 3);
   return dsl::in_memory_dataset({3, 8, 8}, 3, std::move(pixels), std::move(labels));

@@ -239,8 +239,10 @@ TEST_CASE("pixels: bytes are the same pictures as floats") {
   fit_options const fit{.epochs = 2, .batch_size = 2};
   trainer a = compile<mapper<3>>(reference{}, sgd{.learning_rate = 1e-5});
   trainer b = compile<mapper<3>>(reference{}, sgd{.learning_rate = 1e-5});
-  CHECK(a.fit(in_memory_pixel_classes({2, 6, 5}, bytes, 3, labels), fit).epochs[1].train.loss ==
+  CHECK(a.fit(in_memory_pixel_dataset({2, 6, 5}, bytes, 3, labels), fit).epochs[1].train.loss ==
         b.fit(in_memory_pixel_classes({2, 6, 5}, floats, 3, labels), fit).epochs[1].train.loss);
+  CHECK(in_memory_pixel_dataset({1, 1, 2}, {0, 255}, 2, {0, 1}).pixels(0)[1] == 255);
+  CHECK(in_memory_pixel_classes({1, 1, 2}, {0.5F, 1}, 2, {0, 1}).reals(0)[0] == 0.5F);
 }
 
 TEST_CASE("pixels: what does not fit is refused") {

@@ -122,7 +122,7 @@ TYPENET_INLINE dataset read_npy_pixel_classes(std::string const& pictures, std::
     y.refuse(detail::message({"be (samples, ", sample.height, ", ", sample.width,
                               "), a label a pixel of the pictures; found ", detail::npy_dims(y)}));
   if (x.is_bytes())
-    return in_memory_pixel_classes(sample, std::vector<std::uint8_t>(x.bytes(), x.bytes() + x.count()), classes,
+    return in_memory_pixel_dataset(sample, std::vector<std::uint8_t>(x.bytes(), x.bytes() + x.count()), classes,
                                    y.labels(), ignored, std::move(class_names));
   std::shared_ptr<std::vector<float>> copy;
   std::span<float const> const numbers = x.floats(copy);

@@ -24,7 +24,7 @@ dataset in_memory_pixel_classes(dsl::shape sample, std::vector<float> numbers, i
                                 std::vector<std::int32_t> labels, int ignored = -1,
                                 std::vector<std::string> class_names = {});
 /// Makes one of bytes, which it owns.
-dataset in_memory_pixel_classes(dsl::shape sample, std::vector<std::uint8_t> pixels, int classes,
+dataset in_memory_pixel_dataset(dsl::shape sample, std::vector<std::uint8_t> pixels, int classes,
                                 std::vector<std::int32_t> labels, int ignored = -1,
                                 std::vector<std::string> class_names = {});
 

@@ -87,7 +87,7 @@ TYPENET_INLINE dataset in_memory_pixel_classes(dsl::shape sample, std::vector<fl
                                  std::move(class_names), owner);
 }
 
-TYPENET_INLINE dataset in_memory_pixel_classes(dsl::shape sample, std::vector<std::uint8_t> pixels, int classes,
+TYPENET_INLINE dataset in_memory_pixel_dataset(dsl::shape sample, std::vector<std::uint8_t> pixels, int classes,
                                                std::vector<std::int32_t> labels, int ignored,
                                                std::vector<std::string> class_names) {
   std::int64_t const count = detail::check_pixel_labels(sample, classes, labels, ignored);
