@@ -259,7 +259,7 @@ TEST_CASE("pixels: what does not fit is refused") {
   refuses<data_error>(
       [] { in_memory_pixel_classes({1, 0, 3}, std::vector<float>(2), 2, std::vector<std::int32_t>(2)); }, {"1x0x3"});
   refuses<data_error>(
-      [] { in_memory_pixel_classes({1, 1, 2}, std::vector<std::uint8_t>(3), 2, std::vector<std::int32_t>(2)); },
+      [] { in_memory_pixel_dataset({1, 1, 2}, std::vector<std::uint8_t>(3), 2, std::vector<std::int32_t>(2)); },
       {"1 pictures of 2 bytes; found 3"});
 
   dataset const data = maps(8, 4);
@@ -295,6 +295,56 @@ TEST_CASE("pixels: what does not fit is refused") {
     return in_memory_pixel_classes({2, 6, 5}, std::vector<float>(120), 4, std::move(some));
   }();
   refuses<data_error>([&] { four.evaluate(bare.first(1)); }, {"1 pictures without a labelled pixel"});
-  history const h = four.fit(bare, {.epochs = 2, .batch_size = 1});  // a batch without a label teaches nothing
-  CHECK(std::isfinite(h.epochs.back().train.loss));
+  refuses<data_error>([&] { four.fit(bare.first(1), {.batch_size = 1}); }, {"fit", "without a labelled pixel"});
+  std::uint64_t const steps = four.steps();
+  dataset const empty = bare.first(1);
+  refuses<data_error>([&] { four.fit(data, {.batch_size = 4, .validation = &empty}); }, {"validation", "labelled"});
+  CHECK(four.steps() == steps);
+  for (mode const m : {mode::training, mode::evaluation}) {
+    int const program = four.engine().prepare(m, 2, target_kind::pixel_classes);
+    refuses<option_error>(
+        [&] { four.engine().run(program, {.images = bare.reals(0), .labels = bare.labels(0), .size = 2}); },
+        {".labelled", "found -1"});
+  }
+  int const predicting = four.engine().prepare(mode::inference, 2);
+  four.engine().run(predicting, {.images = bare.reals(0), .size = 2});
+}
+
+TEST_CASE("pixels: a batch without a labelled pixel changes nothing") {
+  using model = network<image<2, 6, 5>, conv2d<8, 3>, batch_norm<>, relu, conv2d<4, 1>, softmax2d>;
+  auto const unchanged = [](trainer t) {
+    dataset const data = maps(6, 4);
+    t.fit(data, {.batch_size = 3});  // fills the optimizer's slots
+    auto const state = [&] { return detail::fingerprint_of(t.engine()); };
+    std::uint64_t const before = state();
+    CHECK(t.train_on_batch(std::vector<float>(5 * 60, 0.5F), std::vector<std::int32_t>(5 * 30, -1)).loss == 0);
+    CHECK(state() == before);
+    std::vector<std::int32_t> labels(90, -1);
+    labels[89] = 3;
+    dataset const one = in_memory_pixel_classes({2, 6, 5}, std::vector<float>(180, 0.5F), 4, labels);
+    t.fit(one, {.batch_size = 2, .shuffle = false});  // the labelled pixel is in a batch that is dropped
+    CHECK(state() == before);
+    t.fit(one, {.batch_size = 3});
+    CHECK(state() != before);
+  };
+  sgd const momentum{.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 0.01};
+  adam const decay{.learning_rate = 0.01, .weight_decay = 0.1};
+  unchanged(compile<model>(reference{}, momentum));
+  unchanged(compile<model>(native{}, decay, {.verify = &verify}));
+  unchanged(compile<replicate<2, model>>(reference{}, decay));
+  unchanged(compile<pipeline<2, model>>(reference{}, momentum));
+}
+
+TEST_CASE("pixels: an epoch's loss and accuracy are those of its labelled pixels, as in evaluate") {
+  dataset const all = maps(9, 4, 33);  // every third picture has almost no label
+  std::vector<std::int32_t> labels(all.labels(0), all.labels(0) + 9 * 30);
+  for (std::size_t i = 30; i < 90; ++i) labels[i] = -1;
+  dataset const data =
+      in_memory_pixel_classes({2, 6, 5}, std::vector<float>(all.reals(0), all.reals(0) + 9 * 60), 4, labels);
+  for (int const batch : {1, 3}) {
+    trainer t = compile<mapper<4>>(reference{}, sgd{.learning_rate = 0});
+    scores const trained = t.fit(data, {.batch_size = batch}).epochs[0].train, seen = t.evaluate(data);
+    CHECK(trained.loss == approx(seen.loss).epsilon(1e-5));
+    CHECK(trained.acc == approx(seen.acc));
+  }
 }

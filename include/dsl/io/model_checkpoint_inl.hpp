@@ -193,7 +193,7 @@ TYPENET_INLINE fit_run model_checkpoint_on::moment_before(fit_run run) {
   fit_position const& at = run.next;
   run.epoch = at.step > 0 ? at.epoch : at.epoch - 1;
   run.step = (at.step > 0 ? at.step : run.steps) - 1;
-  auto const samples = static_cast<double>(at.step) * run.batch_size;
+  auto const samples = static_cast<double>(at.counted > 0 ? at.counted : 1);
   if (at.step > 0)
     run.current = {.epoch = at.epoch,
                    .train = mean_scores(at.loss, at.correct, samples, run.has_acc),

@@ -45,6 +45,9 @@ struct fit_position {
   double correct = 0;
   double learning_rate = 0;  // at the beginning of that epoch
   double seconds = 0;        // since then
+  /// The samples of these steps, or their labelled pixels: what the sums are divided by. Not in checkpoints: fit counts
+  /// them again.
+  std::int64_t counted = 0;
 };
 
 /// Returns the means over `samples` samples.

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-/// Checks, before the first step, that data and options fit a network. All throw option_error; `what` begins the
-/// message.
+/// Checks, before the first step, that data and options fit a network. All throw option_error, or data_error if no
+/// pixel has a class; `what` begins the message.
 namespace dsl::detail::TYPENET_MODE {
 
 [[gnu::cold]] void require_pictures(graph_view const& g, dataset const& data, char const* what);

@@ -11,6 +11,7 @@
 #include <dsl/training/checks.hpp>
 #include <dsl/training/fit_options.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -83,6 +84,10 @@ TYPENET_INLINE void require_pixel_classes(graph_view const& g, loss l, dataset c
     refuse<option_error>({what, ": the network's output must be ", data.classes, "x", in.height, "x", in.width,
                           ", a probability for each class and pixel of the data set; found ", out.channels, "x",
                           out.height, "x", out.width, "; end it with conv2d<", data.classes, ", 1> and softmax2d"});
+  for (std::int64_t i = 0; i < data.size * data.labels_each(); ++i)
+    if (data.labels(0)[i] >= 0) return;
+  refuse<data_error>({what, ": a pixel must have a class; found ", data.size,
+                      " pictures without a labelled pixel; choose another part of the data"});
 }
 
 TYPENET_INLINE void require_samples(graph_view const& g, loss l, dataset const& data, char const* what) {

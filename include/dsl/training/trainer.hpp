@@ -104,7 +104,12 @@ class trainer {
   [[gnu::cold]] static void agree_to_stop(fit_run& run);
 
   /// Begins a run. Until the first epoch a callback may refuse it; then the trainer is as it was.
-  [[gnu::cold]] static void begin_run(fit_run& run);
+  /// `of_pixels` loads batches with a class per pixel; otherwise it is null.
+  [[gnu::cold]] static void begin_run(fit_run& run, batch_loader* of_pixels);
+  /// Returns fit_position::counted of a position where a run begins.
+  [[gnu::cold]] static std::int64_t counted_before(fit_position const& at, int batch_size, batch_loader* of_pixels);
+  /// Returns the program of a training step: without a labelled pixel it is evaluation, which changes nothing.
+  [[gnu::cold]] int program_for(std::int64_t labelled, int training, batch_part share);
 
   /// Returns the metrics of a run's last step. In all processes alike it learns whether the run has been interrupted.
   batch_metrics metrics(int program, fit_run* run);
@@ -158,12 +163,12 @@ class trainer {
   double learning_rate_;
   std::uint64_t step_ = 0;
   std::shared_ptr<std::vector<float> const> mean_, deviation_;  // those of the last fit
+  std::vector<further_input> normalized_;                       // the last fit's, without numbers
   fit_run* run_ = nullptr;                                      // null unless fit is running
 };
 
 }  // namespace dsl::TYPENET_MODE
 
-  std::vector<further_input> normalized_;                       // the last fit's, without numbers
 #ifndef TYPENET_COMPILED
 #include <dsl/training/trainer_inl.hpp>
 #endif

@@ -83,7 +83,7 @@ TYPENET_INLINE history trainer::fit(dataset const& data, fit_options const& opti
     fit_run* before;
     ~until_it_ends() { now = before; }
   } const under_way{run_, std::exchange(run_, &run)};
-  begin_run(run);
+  begin_run(run, targets == target_kind::pixel_classes ? loader.get() : nullptr);
   mean_ = data.mean;
   deviation_ = data.deviation;
   normalized_.clear();
@@ -213,7 +213,6 @@ TYPENET_INLINE scores trainer::train_on(float const* samples, std::int32_t const
   batch_part const share = engine_->share_of(size);
   target_kind const targets = values ? target_kind::values : targets_of_labels();
   if (engine_->processes()) engine_->processes()->before_batch(size, learning_rate_, step_, targets);
-  int const program = engine_->prepare(mode::training, share, targets);
   long long const outputs = graph_.shape_of(graph_.result()).size();
   auto const picture = graph_.output_shape(graph_.nodes[0]).size();
   bool const of_pixels = targets == target_kind::pixel_classes;
@@ -226,6 +225,7 @@ TYPENET_INLINE scores trainer::train_on(float const* samples, std::int32_t const
     for (long long i = 0; i < size * labels_each; ++i)
       weights.push_back(labels[i] < 0 ? 1.0F : of_classes[static_cast<std::size_t>(labels[i])]);
   }
+  int const program = program_for(labelled, engine_->prepare(mode::training, share, targets), share);
   engine_->run(program, {.images = samples + share.first * picture,
                          .labels = labels ? labels + share.first * labels_each : nullptr,
                          .size = share.size,
@@ -348,16 +348,30 @@ TYPENET_INLINE void trainer::agree_to_stop(fit_run& run) {
   if (run.processes) run.stop = run.processes->any("whether a callback ends the run", run.stop);
 }
 
-TYPENET_INLINE void trainer::begin_run(fit_run& run) {
+TYPENET_INLINE void trainer::begin_run(fit_run& run, batch_loader* of_pixels) {
   try {
     tell(run, &callback::on_restore);
     run.epoch = run.next.epoch;
+    run.next.counted = counted_before(run.next, run.batch_size, of_pixels);
     tell(run, &callback::on_train_begin);
     tell(run, &callback::on_resume);
   } catch (...) {
     for (std::size_t i = run.callback_count; i-- > 0;) run.callbacks[i]->on_refused(run);
     throw;
   }
+}
+
+TYPENET_INLINE std::int64_t trainer::counted_before(fit_position const& at, int batch_size, batch_loader* of_pixels) {
+  if (!of_pixels || at.step == 0) return at.step * batch_size;
+  std::int64_t counted = 0;
+  of_pixels->start(at.epoch);
+  for (std::int64_t i = 0; i < at.step; ++i)
+    if (batch const* const b = of_pixels->next()) counted += b->labelled;
+  return counted;
+}
+
+TYPENET_INLINE int trainer::program_for(std::int64_t labelled, int training, batch_part share) {
+  return labelled == 0 ? engine_->prepare(mode::evaluation, share, target_kind::pixel_classes) : training;
 }
 
 TYPENET_INLINE batch_metrics trainer::metrics(int program, fit_run* run) {
@@ -420,9 +434,6 @@ TYPENET_INLINE scores trainer::evaluate(dataset const& data, int batch_size, eva
   });
   if (seen) seen->on_end(processes);
   if (run && run->proven) tell(*run, &callback::on_backup);
-  if (counted == 0 && !(run && run->proven))
-    detail::refuse<data_error>({"evaluate: a pixel must have a class; found ", data.size,
-                                " pictures without a labelled pixel; choose another part of the data"});
   return mean_scores(sum.loss, sum.correct, static_cast<double>(counted), has_acc(targets));
 }
 
@@ -440,7 +451,7 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, std:
                                          fit_run& run, fit_options const& options) {
   fit_position at = run.next;
   auto const means = [&] {
-    auto const samples = static_cast<double>(at.step) * options.batch_size;
+    auto const samples = static_cast<double>(at.counted > 0 ? at.counted : 1);
     run.current.train = mean_scores(at.loss, at.correct, samples, run.has_acc);
   };
   if (at.step > 0) means();
@@ -452,9 +463,10 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, std:
   run.proven = false;
   for (run.step = at.step; steps > at.step; run.step = at.step) {
     check_rate(run);
-    bool const last = run.interrupted != 0;  // its loss proves the state before it
     batch const& b = loader ? *loader->next() : resident;
-    engine_->run(program, {.images = b.images,
+    bool const last = run.interrupted != 0 && b.labelled != 0;  // its loss proves the state before it
+    int const running = program_for(b.labelled, program, engine_->share_of(options.batch_size));
+    engine_->run(running, {.images = b.images,
                            .labels = b.labels,
                            .size = b.size,
                            .step = step_++,
@@ -463,7 +475,7 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, std:
                            .further = b.further,
                            .weights = b.weights,
                            .labelled = b.labelled});
-    batch_metrics const m = by_sample(metrics(program, &run), b.labelled, options.batch_size);
+    batch_metrics const m = metrics(running, &run);
     if (!detail::isfinite(m.loss)) {
       if (ends_for_bad_loss(run)) return false;
       detail::refuse<training_error>(
@@ -474,6 +486,7 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, std:
     }
     at.loss += m.loss;
     at.correct += m.correct;
+    at.counted += b.labelled < 0 ? options.batch_size : b.labelled;
     ++at.step;
     means();
     tell(run, &callback::on_batch_end);
@@ -572,6 +585,7 @@ TYPENET_INLINE void trainer::look_at_mean(dataset const& data, char const* what)
         other = f.name;
   if (same && other.empty()) return;
   mean_ = deviation_ = nullptr;
+  normalized_.clear();
   process_checks const* const processes = engine_->processes();
   if (processes && processes->process() > 0) return;
   if (same)
@@ -589,7 +603,6 @@ TYPENET_INLINE void trainer::look_at_mean(dataset const& data, char const* what)
 }
 
 TYPENET_INLINE double trainer::seconds() {
-  normalized_.clear();
   std::timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);

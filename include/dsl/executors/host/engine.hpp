@@ -85,6 +85,10 @@ class engine : public dsl::engine {
     if (p.plan.labels >= 0 && batch.size > 0 && !(has_values ? batch.values != nullptr : batch.labels != nullptr))
       detail::refuse<option_error>(
           {"batch: it must have ", has_values ? "values" : "labels", "; only inference runs without them"});
+    if (p.plan.labels >= 0 && p.plan.options.targets == target_kind::pixel_classes && batch.labelled < 0)
+      detail::refuse<option_error>(
+          {"batch: with a class per pixel, .labelled must be the number of labelled pixels of the whole batch; found ",
+           batch.labelled, "; count the labels of 0 and more"});
     if (!batch.further && batch.size > 0 && further_inputs(graph_, graph_.size.nodes) > 0) refuse_without_inputs();
     p.batch = batch;
     bool const trains = p.plan.options.mode == mode::training;
