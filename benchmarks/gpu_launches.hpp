@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/dsl.hpp>
-#include <dsl/executors/cuda/joined_loss.hpp>
+#include <dsl/executors/cuda/fused_softmax_loss.hpp>
 #include <dsl/executors/cuda/kernels/batch_norm.hpp>
 #include <dsl/executors/cuda/target.hpp>
 #include <dsl/plan/streams.hpp>

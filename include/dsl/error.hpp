@@ -59,7 +59,7 @@ namespace detail {
 
 // weak, not inline: every file emits it, also one that does not call it.
 [[gnu::weak, noreturn, gnu::cold]] void refuse_batch(int found) {  // NOLINT(misc-definitions-in-headers)
-  refuse<option_error>({"bytes: a batch must have at least one sample; found ", found});
+  throw_error<option_error>({"bytes: a batch must have at least one sample; found ", found});
 }
 
 }  // namespace detail

@@ -46,7 +46,7 @@ struct lowered {
 /// A network's graph and its verdict. A first pass of the builder counts; a second one fills the arrays that are
 /// checked.
 template <class Input, class... Layers>
-struct judged {
+struct checked {
   using input = Input;
   using whole = sequential<Layers...>;
   static constexpr graph_sizes sizes = [] {
@@ -67,26 +67,26 @@ struct judged {
   static constexpr verdict const& why = result.why;
 };
 
-template <class Judged, bool Moves = (Judged::sizes.devices > 1 && Judged::why.holds())>
-struct as_lowered {
-  static constexpr auto const& graph = Judged::result.graph;
+template <class Checked, bool Moves = (Checked::sizes.devices > 1 && Checked::why.holds())>
+struct checked_graph {
+  static constexpr auto const& graph = Checked::result.graph;
 };
 /// The graph with every node on device 0, so that a later request for a plan adds no second error.
-template <class Judged>
-struct as_lowered<Judged, true> : broken::moves_need_placement<typename Judged::whole, Judged::sizes.devices> {
+template <class Checked>
+struct checked_graph<Checked, true> : broken::moves_need_placement<typename Checked::whole, Checked::sizes.devices> {
   static constexpr auto graph = [] {
-    auto g = Judged::result.graph;
+    auto g = Checked::result.graph;
     for (node& n : g.nodes) n.device = 0;
     return g;
   }();
 };
 
-/// The network as it runs: the lowered graph or, on several devices, the graph with transfers (placement/placed.hpp).
-/// It derives from as_lowered so that an error there comes before `graph` is initialised; within that initialiser Clang
-/// would no longer take it for a constant.
-template <class Judged>
-struct placed : as_lowered<Judged> {
-  static constexpr auto const& graph = as_lowered<Judged>::graph;
+/// The network as it runs: the lowered graph or, on several devices, the graph with transfers
+/// (placement/with_transfers.hpp). It derives from checked_graph so that an error there comes before `graph` is
+/// initialised; within that initialiser Clang would no longer take it for a constant.
+template <class Checked>
+struct with_transfers : checked_graph<Checked> {
+  static constexpr auto const& graph = checked_graph<Checked>::graph;
   static constexpr graph_view view() {
     graph_view g = graph.view();
     g.size.devices = 1;  // a broken network may have more, but its error has already been reported
@@ -144,17 +144,18 @@ namespace dsl {
 /// A network: the type of the input, then the layers. Instantiating it lowers the layers and checks them; the first
 /// broken rule is one compile error. Everything it knows is a constant.
 template <class Input, class... Layers>
-struct network : rules::explain<detail::judged<Input, Layers...>::why.broken, detail::judged<Input, Layers...>>::type {
+struct network
+    : rules::explain<detail::checked<Input, Layers...>::why.broken, detail::checked<Input, Layers...>>::type {
   /// The layers as values, in topological order.
-  static constexpr auto const& graph = detail::placed<detail::judged<Input, Layers...>>::graph;
+  static constexpr auto const& graph = detail::with_transfers<detail::checked<Input, Layers...>>::graph;
 
-  static constexpr graph_view view() { return detail::placed<detail::judged<Input, Layers...>>::view(); }
+  static constexpr graph_view view() { return detail::with_transfers<detail::checked<Input, Layers...>>::view(); }
   /// Whether no rule is broken. If one is, the compiler has reported it, and what follows from it is not reported
   /// again.
-  static constexpr bool is_sound = detail::judged<Input, Layers...>::why.holds();
+  static constexpr bool is_sound = detail::checked<Input, Layers...>::why.holds();
 
   /// Number of devices that the layers are placed on: one more than the highest I of on<device<I>, ...>.
-  static constexpr int device_count = detail::placed<detail::judged<Input, Layers...>>::view().size.devices;
+  static constexpr int device_count = detail::with_transfers<detail::checked<Input, Layers...>>::view().size.devices;
 
   /// The types of the constants below: dsl::shape and long long. In a broken network they compare equal to anything.
   using constants = rules::constants<is_sound>;

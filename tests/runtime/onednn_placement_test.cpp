@@ -53,7 +53,7 @@ struct choices {
 template <class Network>
 choices choices_of(onednn const& on) {
   engine_options o;
-  o.make_crew = &host::make_crew;
+  o.make_thread_team = &host::make_thread_team;
   std::unique_ptr<engine> const made = on.make_engine(Network::view(), o);
   auto& e = dynamic_cast<dnn::engine&>(*made);
   initialize(e, 3);
@@ -117,7 +117,7 @@ TEST_CASE("oneDNN: towers of placed networks") {
 
 TEST_CASE("oneDNN: a device has its share of the threads, and evaluation and inference run on the devices, too") {
   engine_options o;
-  o.make_crew = &host::make_crew;
+  o.make_thread_team = &host::make_thread_team;
   auto const e = onednn{.threads = 4}.make_engine(wide_on<0, 1, 2>::view(), o);
   CHECK(e->description().find("1 thread a device") != std::string::npos);
   auto const one = onednn{.threads = 1}.make_engine(wide_on<0, 0, 0>::view(), {});

@@ -12,7 +12,7 @@
 #include <dsl/io/checkpoint.hpp>
 #include <dsl/placement.hpp>
 #include <dsl/towers.hpp>
-#include <dsl/towers/agreement.hpp>
+#include <dsl/towers/consistency_check.hpp>
 #include <dsl/training/initialize.hpp>
 
 #include <algorithm>
@@ -99,7 +99,7 @@ void train_step(engine& e, int s, int size, double rate = 0.05) {
 template <class Network>
 std::vector<double> trained(update_rule const& rule, towers const& t, int steps = 12, int size = 10) {
   engine_options o = options_for<Network>(rule);
-  if (Network::device_count > 1) o.make_crew = &host::make_crew;
+  if (Network::device_count > 1) o.make_thread_team = &host::make_thread_team;
   std::unique_ptr<engine> const e = make_towers(reference<double>{}, Network::view(), o, t);
   initialize(*e, 3);
   for (int s = 0; s < steps; ++s) train_step(*e, s, size);

@@ -154,7 +154,7 @@ TEST_CASE("micro-batches of a single sample in front of a batch_norm are warned 
     said.clear();
     engine_options o;
     o.micro_batches = detail::micro_batches<model>;
-    o.make_crew = &host::make_crew;
+    o.make_thread_team = &host::make_thread_team;
     auto const e = make_towers(reference<double>{}, model::view(), o, t);
     for (int size : sizes) {
       e->prepare(mode::training, size);
@@ -189,7 +189,7 @@ TEST_CASE("with micro-batches the devices of a chain run at the same time") {
   using model =
       network<image<1, 2, 2>, conv2d<1, 1>, custom<meets>, on<device<1>, custom<meets>, flatten, dense<3>, softmax>>;
   engine_options o;
-  o.make_crew = &host::make_crew;
+  o.make_thread_team = &host::make_thread_team;
   o.micro_batches = 3;
   auto const e = reference<float>{}.make_engine(model::view(), o);
   initialize(*e, 1);

@@ -842,7 +842,7 @@ TEST_CASE("towers end while a sum is under way", "[processes]") {
 
 TEST_CASE("processes: an exchange that another's failure interrupts tells of that one", "[processes]") {
   world w(1);
-  dsl::detail::common_fate fate(&w.at(0));
+  dsl::detail::abort_state fate(&w.at(0));
   // what a thread beside it does, and what the interrupted call throws then
   CHECK_THROWS_AS(fate.exchange([&] {
     {
@@ -852,7 +852,7 @@ TEST_CASE("processes: an exchange that another's failure interrupts tells of tha
     throw executor_error("interrupted");
   }),
                   dsl::peer_error);
-  dsl::detail::common_fate other(&w.at(0));
+  dsl::detail::abort_state other(&w.at(0));
   CHECK_THROWS_WITH(other.exchange([] { throw dsl::option_error("its own"); }), "its own");
   CHECK_THROWS_AS(other.exchange([] {}), dsl::peer_error);
 }

@@ -15,9 +15,9 @@ namespace {
 
 /// The verdict on a picture of 4x8x8 after a relu, from which compile-time errors are made.
 template <class... Layers>
-inline constexpr verdict on_picture = dsl::detail::judged<dsl::image<4, 8, 8>, dsl::relu, Layers...>::why;
+inline constexpr verdict on_picture = dsl::detail::checked<dsl::image<4, 8, 8>, dsl::relu, Layers...>::why;
 template <class... Layers>
-inline constexpr verdict on_flat = dsl::detail::judged<dsl::features<4>, dsl::relu, Layers...>::why;
+inline constexpr verdict on_flat = dsl::detail::checked<dsl::features<4>, dsl::relu, Layers...>::why;
 
 constexpr void kernel(builder& b, int out, int in, int height = 1, int width = 1) {
   b.parameter({.role = role::kernel, .dims = {out, in, height, width}, .fan_in = 1, .fan_out = 1});
@@ -62,7 +62,7 @@ static_assert(avg_pool<0, 1, 0, 8> == rule::pool_window_is_positive &&
 static_assert(on_picture<slide<op::avg_pool2d, 3, 3, 1, 0, 0, 9, 9>>.window.height == 3);
 template <op Kind, int Height, int Width>
 inline constexpr rule large_window =
-    dsl::detail::judged<dsl::image<4, 300, 300>, slide<Kind, Height, Width, 1, 0, 0, 301 - Height, 301 - Width>>::why
+    dsl::detail::checked<dsl::image<4, 300, 300>, slide<Kind, Height, Width, 1, 0, 0, 301 - Height, 301 - Width>>::why
         .broken;
 static_assert(large_window<op::max_pool2d, 256, 256> == rule::holds);
 static_assert(large_window<op::max_pool2d, 257, 256> == rule::pool_window_fits_16_bits);
@@ -306,7 +306,7 @@ struct starts_empty {  // an input that is none
   static constexpr shape value_shape{4, 8, 8};
   static constexpr value lower(builder& b) { return b.append({.kind = op::activation}, nullptr, 0, value_shape); }
 };
-static_assert(dsl::detail::judged<starts_empty, dsl::relu>::why.broken == rule::inputs_come_first);
+static_assert(dsl::detail::checked<starts_empty, dsl::relu>::why.broken == rule::inputs_come_first);
 
 struct starts_normalised {  // one that does more than begin
   static constexpr shape value_shape{4, 8, 8};
@@ -328,7 +328,7 @@ static_assert(on_picture<dsl::dropout<1.0>, taller>.broken == rule::dropout_rate
 // A broken network is planned all the same, for programs that ask for its bytes after the error.
 template <class... Layers>
 inline constexpr long long bytes_of =
-    dsl::make_plan(dsl::detail::judged<dsl::image<4, 8, 8>, dsl::relu, Layers...>::result.graph.view(), {4}).bytes();
+    dsl::make_plan(dsl::detail::checked<dsl::image<4, 8, 8>, dsl::relu, Layers...>::result.graph.view(), {4}).bytes();
 static_assert(bytes_of<pointwise<slip::nothing>> > 0 && bytes_of<returns_tensor<-1>, taller> > 0);
 static_assert(bytes_of<dsl::dropout<1.0>, pointwise<slip::nothing>, node_of<op::input, 1, 4, 8, 8>> > 0);
 static_assert(bytes_of<node_of<op::activation, 0, 4, 8, 8>, node_of<op::batch_norm, 1, 4, 8, 8>> > 0);

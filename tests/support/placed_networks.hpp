@@ -99,7 +99,7 @@ trained trained_on(Executor const& on, towers const& t = {}, int size = 10, int 
   o.seed = 3;
   o.update = momentum;
   o.micro_batches = detail::micro_batches<Network>;
-  o.make_crew = &host::make_crew;
+  o.make_thread_team = &host::make_thread_team;
   o.verify = &verify;
   std::unique_ptr<engine> const e = make_towers(on, Network::view(), o, t);
   initialize(*e, 3);

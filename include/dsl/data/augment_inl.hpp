@@ -38,8 +38,9 @@ TYPENET_INLINE bool shift_and_flip::describe(augmentation_numbers& all) const {
 TYPENET_INLINE void shift_and_flip::check() const {
   auto const is_share = [](double x) { return x >= 0 && x <= 1; };
   if (!is_share(width) || !is_share(height))
-    detail::refuse<option_error>({"shift_and_flip: width and height must be fractions of the image, 0 to 1; found ",
-                                  width, " and ", height, "; 0.1 shifts an image of 32 pixels by up to 3.2"});
+    detail::throw_error<option_error>(
+        {"shift_and_flip: width and height must be fractions of the image, 0 to 1; found ", width, " and ", height,
+         "; 0.1 shifts an image of 32 pixels by up to 3.2"});
 }
 
 TYPENET_INLINE transform augmentation::draw(std::uint64_t seed, int epoch, std::int64_t sample,

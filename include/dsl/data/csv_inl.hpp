@@ -25,7 +25,8 @@ TYPENET_INLINE std::vector<float> numbers_without(csv_table const& table, std::v
   columns = 0;
   for (bool const takes_it : takes) columns += takes_it ? 1 : 0;
   if (columns == 0)
-    refuse<data_error>({"csv: there must be an input column besides the targets; found none; ignore fewer columns"});
+    throw_error<data_error>(
+        {"csv: there must be an input column besides the targets; found none; ignore fewer columns"});
   std::vector<float> numbers;
   numbers.reserve(table.rows() * static_cast<std::size_t>(columns));
   for (std::size_t row = 0; row < table.rows(); ++row)
@@ -65,8 +66,8 @@ TYPENET_INLINE dataset read_csv_classes(std::string const& path, std::string con
   std::map<std::string_view, std::int32_t> classes;
   for (std::string const& name : class_names) classes.emplace(name, static_cast<std::int32_t>(classes.size()));
   if (classes.size() != class_names.size())
-    detail::refuse<data_error>({"csv: class names must be unique; found ", class_names.size(), " names, ",
-                                classes.size(), " of them distinct; name each class once"});
+    detail::throw_error<data_error>({"csv: class names must be unique; found ", class_names.size(), " names, ",
+                                     classes.size(), " of them distinct; name each class once"});
   if (class_names.empty()) {
     for (std::size_t row = 0; row < table.rows(); ++row) classes.emplace(table.field(row, column), 0);
     for (auto& [name, number] : classes) {
@@ -78,9 +79,9 @@ TYPENET_INLINE dataset read_csv_classes(std::string const& path, std::string con
   for (std::size_t row = 0; row < table.rows(); ++row) {
     auto const found = classes.find(table.field(row, column));
     if (found == classes.end())
-      detail::refuse<data_error>({"csv: ", path, " must have one of the ", class_names.size(), " known classes as ",
-                                  target, "; found ", detail::excerpt(table.field(row, column)), " in line ",
-                                  table.line(row), "; add it to class_names"});
+      detail::throw_error<data_error>(
+          {"csv: ", path, " must have one of the ", class_names.size(), " known classes as ", target, "; found ",
+           detail::excerpt(table.field(row, column)), " in line ", table.line(row), "; add it to class_names"});
     labels.push_back(found->second);
   }
   int const count = static_cast<int>(class_names.size());

@@ -42,7 +42,8 @@ TYPENET_INLINE std::size_t csv_table::column(std::string const& name) const {
   if (count != 1) {
     std::string all;
     for (std::string const& n : names_) all += (all.empty() ? "" : ", ") + n;
-    refuse<data_error>({"csv: ", path_, " must have one column ", name, "; found ", excerpt(all), "; check the name"});
+    throw_error<data_error>(
+        {"csv: ", path_, " must have one column ", name, "; found ", excerpt(all), "; check the name"});
   }
   return found;
 }
@@ -63,7 +64,7 @@ TYPENET_INLINE float csv_table::number(std::size_t row, std::size_t column) cons
 
 TYPENET_INLINE void csv_table::fail(char const* must, std::string const& what, std::string const& found,
                                     std::int64_t line) const {
-  refuse<data_error>(
+  throw_error<data_error>(
       {"csv: ", path_, " ", must, what, "; found ", found, " in line ", line, "; correct the line or remove it"});
 }
 
@@ -81,7 +82,8 @@ TYPENET_INLINE void csv_table::find_rows(csv_options const& o) {
            began_);
     lines_.push_back(began_);
   }
-  if (lines_.empty()) refuse<data_error>({"csv: ", path_, " must have a line of data; found none; check the file"});
+  if (lines_.empty())
+    throw_error<data_error>({"csv: ", path_, " must have a line of data; found none; check the file"});
   rows_.resize(lines_.size());
   if (o.shuffle_seed > 0)
     epoch_order(o.shuffle_seed, 0, rows_);

@@ -32,11 +32,11 @@ TYPENET_INLINE std::string dataset::class_name(int label) const {
 
 TYPENET_INLINE dataset dataset::subset(std::int64_t first, std::int64_t count) const {
   if (first < 0 || count < 0 || first > size || count > size - first)
-    detail::refuse<option_error>({"dataset: a subset must be within the ", size, " samples; found ", count,
-                                  " samples from sample ", first, "; ask for ",
-                                  first < 0 || first > size ? "others"
-                                  : count < 0               ? "0 or more"
-                                                            : "fewer"});
+    detail::throw_error<option_error>({"dataset: a subset must be within the ", size, " samples; found ", count,
+                                       " samples from sample ", first, "; ask for ",
+                                       first < 0 || first > size ? "others"
+                                       : count < 0               ? "0 or more"
+                                                                 : "fewer"});
   dataset view = *this;
   view.begin += first;
   view.size = count;
@@ -50,8 +50,8 @@ namespace dsl::detail::TYPENET_MODE {
 TYPENET_INLINE void require_labels(std::vector<std::int32_t> const& labels, int classes) {
   for (std::size_t i = 0; i < labels.size(); ++i)
     if (labels[i] < 0 || labels[i] >= classes)
-      refuse<data_error>({"dataset: labels must be 0 to ", classes - 1, "; found ", labels[i], " for sample ", i,
-                          "; correct the label or the number of classes"});
+      throw_error<data_error>({"dataset: labels must be 0 to ", classes - 1, "; found ", labels[i], " for sample ", i,
+                               "; correct the label or the number of classes"});
 }
 
 }  // namespace dsl::detail::TYPENET_MODE
@@ -63,12 +63,13 @@ TYPENET_INLINE dataset make_dataset(dsl::shape sample, int classes, dataset_stor
   std::int64_t pictures = 0;
   auto const labels = static_cast<std::int64_t>(storage.labels.size());
   for (auto const& s : storage.segments) {
-    if (s.count < 0) detail::refuse<data_error>({"dataset: a segment must have 0 or more samples; found ", s.count});
+    if (s.count < 0)
+      detail::throw_error<data_error>({"dataset: a segment must have 0 or more samples; found ", s.count});
     pictures = s.count > most - pictures ? most : pictures + s.count;
   }
   if (pictures != labels)
-    detail::refuse<data_error>({"dataset: there must be one label per sample; found ", pictures, " samples and ",
-                                labels, " labels; check how the data was read"});
+    detail::throw_error<data_error>({"dataset: there must be one label per sample; found ", pictures, " samples and ",
+                                     labels, " labels; check how the data was read"});
   detail::require_labels(storage.labels, classes);
   return {sample, labels, classes, nullptr, std::make_shared<dataset_storage const>(std::move(storage)), 0};
 }
@@ -76,14 +77,14 @@ TYPENET_INLINE dataset make_dataset(dsl::shape sample, int classes, dataset_stor
 TYPENET_INLINE dataset in_memory_dataset(dsl::shape sample, int classes, std::vector<std::uint8_t> pixels,
                                          std::vector<std::int32_t> labels, std::vector<std::string> class_names) {
   if (sample.channels < 1 || sample.height < 1 || sample.width < 1)
-    detail::refuse<data_error>({"dataset: samples must have at least one number; found ", sample.channels, "x",
-                                sample.height, "x", sample.width, "; check the shape"});
+    detail::throw_error<data_error>({"dataset: samples must have at least one number; found ", sample.channels, "x",
+                                     sample.height, "x", sample.width, "; check the shape"});
   std::int64_t const bytes = sample.size();
   auto const count = static_cast<std::int64_t>(labels.size());
   auto const found = static_cast<std::int64_t>(pixels.size());
   if (found % bytes != 0 || found / bytes != count)  // the product may overflow
-    detail::refuse<data_error>({"dataset: there must be ", count, " samples of ", bytes, " bytes each; found ", found,
-                                " bytes; check the shape and the number of labels"});
+    detail::throw_error<data_error>({"dataset: there must be ", count, " samples of ", bytes, " bytes each; found ",
+                                     found, " bytes; check the shape and the number of labels"});
   auto const owner = std::make_shared<std::vector<std::uint8_t> const>(std::move(pixels));
   return make_dataset(sample, classes,
                       {{{owner->data(), bytes, count}}, std::move(labels), std::move(class_names), {owner}});
@@ -91,7 +92,7 @@ TYPENET_INLINE dataset in_memory_dataset(dsl::shape sample, int classes, std::ve
 
 TYPENET_INLINE std::shared_ptr<std::vector<float> const> mean_picture(dataset const& data) {
   if (!data.has_bytes())
-    detail::refuse<data_error>(
+    detail::throw_error<data_error>(
         {"mean_picture: the data set must consist of bytes; found floats; use normalize(train)"});
   std::vector<std::uint64_t> sums(static_cast<std::size_t>(data.sample.size()));
   for (std::int64_t i = 0; i < data.size; ++i) {

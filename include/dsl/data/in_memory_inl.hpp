@@ -23,12 +23,12 @@ TYPENET_INLINE void require_numbers(std::span<float const> numbers, std::int64_t
                                     char const* what) {
   auto const found = static_cast<std::int64_t>(numbers.size());
   if (each < 1 || found / each != count || found % each != 0)
-    refuse<data_error>({"dataset: ", count, " samples must have ", each, " ", what, " each; found ", found,
-                        " in all; check the shape and the number of samples"});
+    throw_error<data_error>({"dataset: ", count, " samples must have ", each, " ", what, " each; found ", found,
+                             " in all; check the shape and the number of samples"});
   for (std::int64_t i = 0; i < found; ++i)
     if (float const x = numbers[static_cast<std::size_t>(i)]; !isfinite(x))
-      refuse<data_error>({"dataset: all ", what, " must be finite; found ", static_cast<double>(x), " as number ",
-                          i % each, " of sample ", i / each, "; correct it or remove the sample"});
+      throw_error<data_error>({"dataset: all ", what, " must be finite; found ", static_cast<double>(x), " as number ",
+                               i % each, " of sample ", i / each, "; correct it or remove the sample"});
 }
 
 TYPENET_INLINE dataset dataset_of_floats(dsl::shape sample, std::span<float const> numbers, int classes, int values,

@@ -68,9 +68,10 @@ TYPENET_INLINE void take_moments(dataset& data, dataset const& from) {
     for (further_input const& f : *from.further) {
       if (f.name != to.name) continue;
       if (f.sample != to.sample)
-        refuse<data_error>({"normalize: input ", to.name, " must have the training set's shape, ", f.sample.channels,
-                            "x", f.sample.height, "x", f.sample.width, "; found ", to.sample.channels, "x",
-                            to.sample.height, "x", to.sample.width, "; correct one of the data sets"});
+        throw_error<data_error>({"normalize: input ", to.name, " must have the training set's shape, ",
+                                 f.sample.channels, "x", f.sample.height, "x", f.sample.width, "; found ",
+                                 to.sample.channels, "x", to.sample.height, "x", to.sample.width,
+                                 "; correct one of the data sets"});
       to.mean = f.mean, to.deviation = f.deviation;
     }
   data.mean = from.mean, data.deviation = from.deviation;

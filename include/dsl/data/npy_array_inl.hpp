@@ -161,7 +161,7 @@ TYPENET_INLINE void npy_array::read_header(char const* text, std::size_t size) {
 }
 
 TYPENET_INLINE void npy_array::refuse(std::string const& what) const {
-  detail::refuse<data_error>({"npy: ", file_->path(), " must ", what});
+  detail::throw_error<data_error>({"npy: ", file_->path(), " must ", what});
 }
 
 TYPENET_INLINE std::int64_t npy_array::whole_at(std::int64_t i) const {

@@ -61,8 +61,8 @@ TYPENET_INLINE std::int64_t batch_loader::steps_per_epoch() const {
 
 TYPENET_INLINE void batch_loader::start(int epoch, std::int64_t step) {
   if (epoch < 0 || step < 0 || step > steps_per_epoch())
-    detail::refuse<option_error>({"batch_loader: epoch must be 0 or more and the step 0 to ", steps_per_epoch(),
-                                  "; found epoch ", epoch, ", step ", step, "; check where the run resumes"});
+    detail::throw_error<option_error>({"batch_loader: epoch must be 0 or more and the step 0 to ", steps_per_epoch(),
+                                       "; found epoch ", epoch, ", step ", step, "; check where the run resumes"});
   detail::lock const lock(mutex_);
   end_ = 0;  // workers begin no more batches
   while (busy_ > 0) idle_.wait(mutex_);

@@ -20,10 +20,10 @@ TYPENET_INLINE dataset with_input(dataset data, std::string name, dsl::shape sam
                                   std::shared_ptr<void const> owner) {
   std::vector<further_input> all;
   if (data.further) all = *data.further;
-  if (name.empty()) detail::refuse<data_error>({"with_input: an input must have a name; found an empty one"});
+  if (name.empty()) detail::throw_error<data_error>({"with_input: an input must have a name; found an empty one"});
   for (further_input const& f : all)
     if (f.name == name)
-      detail::refuse<data_error>({"with_input: each input must have a name of its own; found ", name, " twice"});
+      detail::throw_error<data_error>({"with_input: each input must have a name of its own; found ", name, " twice"});
   detail::require_numbers(numbers, data.size, sample.size(), "numbers");
   all.push_back({.name = std::move(name),
                  .sample = sample,

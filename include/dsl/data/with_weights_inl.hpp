@@ -19,9 +19,9 @@ TYPENET_INLINE dataset with_weights(dataset data, std::vector<float> weights) {
   detail::require_numbers(weights, data.size, 1, "weights");
   for (std::size_t i = 0; i < weights.size(); ++i)
     if (weights[i] < 0)
-      detail::refuse<data_error>({"dataset: a sample's weight must be 0 or more; found ",
-                                  static_cast<double>(weights[i]), " for sample ", static_cast<long long>(i),
-                                  "; correct it or leave the sample out"});
+      detail::throw_error<data_error>({"dataset: a sample's weight must be 0 or more; found ",
+                                       static_cast<double>(weights[i]), " for sample ", static_cast<long long>(i),
+                                       "; correct it or leave the sample out"});
   data.weights = std::make_shared<std::vector<float> const>(std::move(weights));
   data.weights_begin = data.begin;
   return data;

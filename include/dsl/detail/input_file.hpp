@@ -66,7 +66,7 @@ class input_file {
     read(to.data() + before, bytes);
   }
   [[noreturn, gnu::cold]] void fail(std::string const& found) const {
-    refuse<data_error>({kind_, ": ", path_, " must be a readable file; found ", found, "; ", advice_});
+    throw_error<data_error>({kind_, ": ", path_, " must be a readable file; found ", found, "; ", advice_});
   }
   static std::string reason(int code) { return std::strerror(code); }  // thread-safe in glibc
 

@@ -73,7 +73,7 @@ struct piece {
 
 /// Throws an Error with that message. Out of line, because a throw with a string of its own is 200 bytes at each place.
 template <class Error>
-[[gnu::cold, gnu::noinline, noreturn]] void refuse(std::initializer_list<piece> pieces) {
+[[gnu::cold, gnu::noinline, noreturn]] void throw_error(std::initializer_list<piece> pieces) {
   throw Error(message(pieces));
 }
 

@@ -14,7 +14,8 @@ struct option_check {
 
   [[gnu::cold, gnu::noinline]] void need(bool holds, char const* must, piece const& found,
                                          char const* advice = nullptr) const {
-    if (!holds) refuse<option_error>({name, ": ", must, "; found ", found, advice ? "; " : "", advice ? advice : ""});
+    if (!holds)
+      throw_error<option_error>({name, ": ", must, "; found ", found, advice ? "; " : "", advice ? advice : ""});
   }
 };
 

@@ -75,7 +75,7 @@ class thread_group {
     threads_.reserve(threads_.size() + 1);  // a started thread must be joined, so nothing may fail in between
     pthread_t made{};
     if (pthread_create(&made, nullptr, body, context) != 0)
-      refuse<option_error>({"threads: the system cannot start another thread; use fewer"});
+      throw_error<option_error>({"threads: the system cannot start another thread; use fewer"});
     threads_.push(made);
   }
   void join() {

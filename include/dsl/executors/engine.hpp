@@ -5,7 +5,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/batch_part.hpp>
 #include <dsl/executors/communicator.hpp>
-#include <dsl/executors/crew.hpp>
+#include <dsl/executors/thread_team.hpp>
 #include <dsl/executors/process_checks.hpp>
 #include <dsl/executors/update_rule.hpp>
 #include <dsl/plan/plan.hpp>
@@ -41,7 +41,7 @@ struct engine_options {
   double label_smoothing = 0;                      // the target of cross-entropy is (1 - s) onehot + s / classes
   std::vector<float> class_weights{};              // factors of the losses of each class in training; empty: all are 1
   /// Makes the threads of executors on the host; if null, one thread runs the steps of all devices in the plan's order.
-  crew_maker make_crew = nullptr;
+  thread_team_maker make_thread_team = nullptr;
 };
 
 /// A batch, or a device's part of it, in host memory. images is (size, channels, height, width), or null if the caller

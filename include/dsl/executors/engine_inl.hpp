@@ -17,19 +17,20 @@ TYPENET_INLINE void engine::require_targets(mode m, target_kind targets) const {
   constexpr char const* found[] = {" compares with values; found one class per sample",
                                    " compares with one class per sample; found values",
                                    " does not compare with one class per pixel, as categorical_crossentropy does"};
-  detail::refuse<option_error>({"loss: ", names[static_cast<int>(options_.loss)], found[static_cast<int>(targets)],
-                                "; change the loss in compile() or the targets of the batch"});
+  detail::throw_error<option_error>({"loss: ", names[static_cast<int>(options_.loss)], found[static_cast<int>(targets)],
+                                     "; change the loss in compile() or the targets of the batch"});
 }
 
 TYPENET_INLINE void engine::require_parameter(int k) const {
   if (k < 0 || k >= graph_.size.parameters)
-    detail::refuse<option_error>({"engine: the parameter must be 0 to ", graph_.size.parameters - 1, "; found ", k});
+    detail::throw_error<option_error>(
+        {"engine: the parameter must be 0 to ", graph_.size.parameters - 1, "; found ", k});
 }
 
 TYPENET_INLINE void engine::require_slot(int s, int k) const {
   require_parameter(k);
   if (s < 0 || s >= options_.update.slots() || !graph_.parameters[k].trainable())
-    detail::refuse<option_error>({"engine: parameter ", k, " has no optimizer slot ", s});
+    detail::throw_error<option_error>({"engine: parameter ", k, " has no optimizer slot ", s});
 }
 
 }  // namespace dsl::TYPENET_MODE

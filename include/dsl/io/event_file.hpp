@@ -32,7 +32,7 @@ double wall_time();
 /// of other runs, and files that a process still writes to and therefore locks, stay as they are. Throws file_error.
 class event_file {
  public:
-  [[gnu::cold]] event_file(std::string const& folder, std::uint64_t run, event_place const& goes_on);
+  [[gnu::cold]] event_file(std::string const& folder, std::uint64_t run, event_place const& resume_at);
   event_file(event_file const&) = delete;
   event_file& operator=(event_file const&) = delete;
   ~event_file();

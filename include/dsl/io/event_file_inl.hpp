@@ -35,14 +35,14 @@ TYPENET_INLINE std::uint64_t number_for_run() {
   return number == 0 ? 1 : number;
 }
 
-TYPENET_INLINE event_file::event_file(std::string const& folder, std::uint64_t run, event_place const& goes_on) {
+TYPENET_INLINE event_file::event_file(std::string const& folder, std::uint64_t run, event_place const& resume_at) {
   std::string const end = end_of(run);
   found const there = look_into(folder, end);
-  bool const takes_over = !goes_on.is_begin() && !there.ours.empty();
+  bool const takes_over = !resume_at.is_begin() && !there.ours.empty();
   double const now = wall_time();
   std::string all = first_records(now);
   auto const beginning = static_cast<off_t>(all.size());
-  if (takes_over) all += kept(folder + "/" + there.ours, goes_on);
+  if (takes_over) all += kept(folder + "/" + there.ours, resume_at);
   path_ =
       folder + "/" + name(static_cast<long long>(now) > there.time ? static_cast<long long>(now) : there.time + 1, end);
   // It gets its final name last: a file that begins a session without points would hide those of the file before.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/combinators/sequential.hpp>
-#include <dsl/placement/placed.hpp>
+#include <dsl/placement/with_transfers.hpp>
 
 namespace dsl {
 

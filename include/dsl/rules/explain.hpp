@@ -72,8 +72,8 @@ struct says {
 /// The base of a network that breaks no rule.
 struct nothing {};
 
-/// Chooses the sentence for a rule. Judged is the network with its verdict `why`.
-template <rule Rule, class Judged>
+/// Chooses the sentence for a rule. Checked is the network with its verdict `why`.
+template <rule Rule, class Checked>
 struct explain : says<nothing> {};
 
 template <class J>

@@ -3,7 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/pinned_threads.hpp>
-#include <dsl/towers/agreement.hpp>
+#include <dsl/towers/consistency_check.hpp>
 #include <dsl/towers/in_process.hpp>
 #include <dsl/towers/places.hpp>
 #include <dsl/towers/towers.hpp>
@@ -49,7 +49,7 @@ class towers_engine final : public engine {
   std::string arithmetic() const override { return at(0).arithmetic(); }
   int channel_block() const override { return at(0).channel_block(); }
   int replicas() const override { return group_.ranks(); }
-  process_checks* processes() override { return world_ ? &agreement_ : nullptr; }
+  process_checks* processes() override { return world_ ? &consistency_ : nullptr; }
   /// Returns one tower's engine, for tests.
   engine& at(int tower) const { return *engines_[static_cast<std::size_t>(tower)]; }
 
@@ -112,7 +112,7 @@ class towers_engine final : public engine {
   int towers_;
   list<core_set> places_;
   process_group* world_;  // null unless there are several processes
-  agreement agreement_;
+  consistency_check consistency_;
   in_process_group group_;
   std::vector<std::unique_ptr<engine>> engines_;
   chain<program> programs_;

@@ -5,7 +5,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/pinned_threads.hpp>
 #include <dsl/placement/parts.hpp>
-#include <dsl/towers/agreement.hpp>
+#include <dsl/towers/consistency_check.hpp>
 #include <dsl/towers/engine.hpp>
 #include <dsl/towers/in_process.hpp>
 #include <dsl/towers/places.hpp>
@@ -27,7 +27,7 @@ TYPENET_INLINE towers_engine::towers_engine(tower_factory const& factory, graph_
       towers_(t.count),
       places_(places_of(factory, t)),
       world_(t.processes && t.processes->processes() > 1 ? t.processes : nullptr),
-      agreement_(world_, *this),
+      consistency_(world_, *this),
       group_(t.count, world_),
       metrics_(group_.ranks()),
       threads_(towers_, places_.begin()) {
@@ -116,7 +116,7 @@ TYPENET_INLINE void towers_engine::run(int which, batch_view const& batch) {
     at(i).run(s.program, mine);
   };
   if (p.mode == dsl::mode::training) {
-    agreement_.parameters_trained();
+    consistency_.parameters_trained();
     // the others must not wait for the one that failed
     threads_.run(step, [this](int i) { group_.abort(message({tower(i), " failed in an earlier step: ", cause()})); });
   } else {
@@ -128,7 +128,7 @@ TYPENET_INLINE batch_metrics towers_engine::metrics(int which) {
   program const& p = program_of(which);
   report* const own = metrics_.begin() + group_.first_rank();
   for (int i = 0; i < towers_; ++i)
-    own[i] = {p.each[i].part.size > 0 ? at(i).metrics(p.each[i].program) : batch_metrics{}, agreement_.own_request()};
+    own[i] = {p.each[i].part.size > 0 ? at(i).metrics(p.each[i].program) : batch_metrics{}, consistency_.own_request()};
   if (world_) world_->exchange("metrics", metrics_sent_.begin(), metrics_received_.begin());
   batch_metrics sum;
   int asked = 0;
@@ -136,7 +136,7 @@ TYPENET_INLINE batch_metrics towers_engine::metrics(int which) {
     sum.loss += r.metrics.loss, sum.correct += r.metrics.correct;
     if (r.asks > asked) asked = static_cast<int>(r.asks);
   }
-  agreement_.requested(asked);
+  consistency_.requested(asked);
   return sum;
 }
 
@@ -156,12 +156,12 @@ TYPENET_INLINE void towers_engine::read_result(int which, float* out) {
 }
 
 TYPENET_INLINE void towers_engine::write_parameter(int k, float const* in) {
-  agreement_.parameters_written();
+  consistency_.parameters_written();
   for (int i = 0; i < towers_; ++i) at(i).write_parameter(k, in);
 }
 
 TYPENET_INLINE void towers_engine::write_slot(int s, int k, float const* in) {
-  agreement_.parameters_written();
+  consistency_.parameters_written();
   for (int i = 0; i < towers_; ++i) at(i).write_slot(s, k, in);
 }
 

@@ -8,7 +8,7 @@
 #include <dsl/detail/owner.hpp>
 #include <dsl/detail/pinned_threads.hpp>
 #include <dsl/detail/threads.hpp>
-#include <dsl/towers/common_fate.hpp>
+#include <dsl/towers/abort_state.hpp>
 #include <dsl/towers/host_tower.hpp>
 #include <dsl/towers/overlapped_sums.hpp>
 #include <dsl/towers/process_group.hpp>
@@ -174,7 +174,7 @@ class in_process_group {
 
   [[gnu::cold, noreturn]] void differ(int seat);
 
-  detail::common_fate fate_;
+  detail::abort_state fate_;
   detail::process_sums between_;
   detail::list<call> calls_;  // the current call of each rank of this process
   detail::list<void*> data_;  // the numbers to sum, likewise

@@ -9,7 +9,7 @@
 #include <dsl/detail/pinned_threads.hpp>
 #include <dsl/detail/threads.hpp>
 #include <dsl/error.hpp>
-#include <dsl/towers/common_fate.hpp>
+#include <dsl/towers/abort_state.hpp>
 #include <dsl/towers/host_tower.hpp>
 #include <dsl/towers/in_process.hpp>
 #include <dsl/towers/overlapped_sums.hpp>

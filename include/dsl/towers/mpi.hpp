@@ -5,7 +5,7 @@
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
-#include <dsl/towers/last_resort.hpp>
+#include <dsl/towers/watchdog.hpp>
 #include <dsl/towers/mpi_requests.hpp>
 #include <dsl/towers/process_group.hpp>
 

@@ -6,7 +6,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
 #include <dsl/error.hpp>
-#include <dsl/towers/last_resort.hpp>
+#include <dsl/towers/watchdog.hpp>
 #include <dsl/towers/launcher.hpp>
 #include <dsl/towers/mpi.hpp>
 #include <dsl/towers/mpi_requests.hpp>
@@ -37,7 +37,7 @@ TYPENET_INLINE mpi::mpi(mpi_options const& o)
   if (flag) throw executor_error("mpi: MPI is initialized already; create a single dsl::mpi, in main()");
   {
     doing_ = "MPI_Init";
-    detail::last_resort const watchdog(patience(), &mpi::why_late, this);
+    detail::watchdog const guard(patience(), &mpi::why_late, this);
     int provided = 0;
     if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS)
       throw executor_error("mpi: MPI_Init_thread failed");
@@ -68,7 +68,7 @@ TYPENET_INLINE mpi::~mpi() {
     abort(e.what());
   }
   doing_ = "MPI_Finalize";
-  detail::last_resort const watchdog(patience(), &mpi::why_late, this);
+  detail::watchdog const guard(patience(), &mpi::why_late, this);
   MPI_Finalize();
 }
 
@@ -102,9 +102,9 @@ TYPENET_INLINE void mpi::meet(char const* what) {
 }
 
 TYPENET_INLINE void mpi::abort(std::string const& why, int code) {
-  detail::owner<detail::last_resort> watchdog;
+  detail::owner<detail::watchdog> watchdog;
   try {
-    watchdog = detail::make_owner<detail::last_resort>(abort_s(), &mpi::why_not_aborted, this);
+    watchdog = detail::make_owner<detail::watchdog>(abort_s(), &mpi::why_not_aborted, this);
   } catch (std::exception const&) {  // NOLINT(bugprone-empty-catch): there is no thread for it
   }
   detail::last_words* said = nullptr;

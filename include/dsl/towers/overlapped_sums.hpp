@@ -4,7 +4,7 @@
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/threads.hpp>
-#include <dsl/towers/common_fate.hpp>
+#include <dsl/towers/abort_state.hpp>
 #include <dsl/towers/process_sums.hpp>
 
 namespace dsl::detail::TYPENET_MODE {
@@ -14,7 +14,7 @@ namespace dsl::detail::TYPENET_MODE {
 /// have waited for their sums.
 class overlapped_sums {
  public:
-  [[gnu::cold]] overlapped_sums(common_fate& fate, process_sums& sums, process_group& world);
+  [[gnu::cold]] overlapped_sums(abort_state& fate, process_sums& sums, process_group& world);
   overlapped_sums(overlapped_sums const&) = delete;
   overlapped_sums& operator=(overlapped_sums const&) = delete;
   ~overlapped_sums();
@@ -70,7 +70,7 @@ class overlapped_sums {
 
   [[gnu::cold, noreturn]] void differ(sum const& x, int seat, unsigned long number_bytes, long long count);
 
-  common_fate& fate_;
+  abort_state& fate_;
   process_sums& sums_;
   process_group& world_;
   list<long long> handed_, waited_;  // per seat: number of sums since the beginning

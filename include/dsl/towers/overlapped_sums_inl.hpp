@@ -5,7 +5,7 @@
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/threads.hpp>
-#include <dsl/towers/common_fate.hpp>
+#include <dsl/towers/abort_state.hpp>
 #include <dsl/towers/overlapped_sums.hpp>
 #include <dsl/towers/process_sums.hpp>
 
@@ -13,7 +13,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-TYPENET_INLINE overlapped_sums::overlapped_sums(common_fate& fate, process_sums& sums, process_group& world)
+TYPENET_INLINE overlapped_sums::overlapped_sums(abort_state& fate, process_sums& sums, process_group& world)
     : fate_(fate), sums_(sums), world_(world), handed_(sums.own()), waited_(sums.own()), now_(sums.own()) {
   // Started here and not at first use: the first rank's thread is pinned to cores, and the new thread would inherit
   // that.

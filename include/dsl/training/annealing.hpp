@@ -69,7 +69,7 @@ struct warm_up {
 
  private:
   double scaled(double rate, schedule_point const& at) const {
-    if (epochs < 0) detail::refuse<option_error>({"warm_up: epochs must be 0 or more; found ", epochs});
+    if (epochs < 0) detail::throw_error<option_error>({"warm_up: epochs must be 0 or more; found ", epochs});
     std::int64_t const rising = epochs * at.steps, step = at.steps_before() + 1;
     return step < rising ? rate * static_cast<double>(step) / static_cast<double>(rising) : rate;
   }
@@ -91,7 +91,7 @@ struct hold {
 
  private:
   schedule_point until(schedule_point at) const {
-    if (epochs < 0) detail::refuse<option_error>({"hold: epochs must be 0 or more; found ", epochs});
+    if (epochs < 0) detail::throw_error<option_error>({"hold: epochs must be 0 or more; found ", epochs});
     if (at.epoch >= epochs) at.epoch = epochs, at.step = 0;
     return at;
   }

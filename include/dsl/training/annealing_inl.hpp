@@ -21,9 +21,9 @@ TYPENET_INLINE double cosine_decay::operator()(schedule_point const& at) const {
 
 TYPENET_INLINE double one_cycle::operator()(schedule_point const& at) const {
   bool const rises = rise >= 0 && rise <= 1, divides = start_divisor > 0 && end_divisor > 0;
-  if (!rises) detail::refuse<option_error>({"one_cycle: rise must be 0 to 1; found ", rise});
+  if (!rises) detail::throw_error<option_error>({"one_cycle: rise must be 0 to 1; found ", rise});
   if (!divides)
-    detail::refuse<option_error>(
+    detail::throw_error<option_error>(
         {"one_cycle: start_divisor and end_divisor must be above 0; found ", start_divisor, " and ", end_divisor});
   double const first = max_rate / start_divisor, last = first / end_divisor;
   auto const step = static_cast<double>(at.steps_before()), all = static_cast<double>(at.all_steps());

@@ -23,10 +23,10 @@ TYPENET_INLINE void require_pictures(graph_view const& g, dataset const& data, c
   shape const& in = g.shape_of(g.nodes[0].output);
   shape const& found = data.sample;
   if (!(found == in))
-    refuse<option_error>({what, ": the network takes samples of ", in.channels, "x", in.height, "x", in.width,
-                          ", but the data set has ", found.channels, "x", found.height, "x", found.width,
-                          "; change image<...> or the data"});
-  if (data.size < 1) refuse<option_error>({what, ": the data set has no samples; load some first"});
+    throw_error<option_error>({what, ": the network takes samples of ", in.channels, "x", in.height, "x", in.width,
+                               ", but the data set has ", found.channels, "x", found.height, "x", found.width,
+                               "; change image<...> or the data"});
+  if (data.size < 1) throw_error<option_error>({what, ": the data set has no samples; load some first"});
   require_further_inputs(g, data, what);
 }
 
@@ -47,16 +47,16 @@ TYPENET_INLINE void require_further_inputs(graph_view const& g, dataset const& d
       if (further_input const& f = (*data.further)[static_cast<std::size_t>(k)]; f.name == name_of_input(g, n))
         found = &f.sample;
     if (!found)
-      refuse<option_error>({what, ": the network takes an input ", name_of_input(g, n), "; the data set has ",
-                            names.empty() ? "none beside the first" : names, "; add it by with_input()"});
+      throw_error<option_error>({what, ": the network takes an input ", name_of_input(g, n), "; the data set has ",
+                                 names.empty() ? "none beside the first" : names, "; add it by with_input()"});
     if (!(*found == wanted))
-      refuse<option_error>({what, ": the network takes an input ", name_of_input(g, n), " of ", wanted.channels, "x",
-                            wanted.height, "x", wanted.width, ", the data set's is ", found->channels, "x",
-                            found->height, "x", found->width, "; change named_input<...> or the data"});
+      throw_error<option_error>({what, ": the network takes an input ", name_of_input(g, n), " of ", wanted.channels,
+                                 "x", wanted.height, "x", wanted.width, ", the data set's is ", found->channels, "x",
+                                 found->height, "x", found->width, "; change named_input<...> or the data"});
   }
   if (int const wanted = further_inputs(g, g.size.nodes); data.further_inputs() != wanted)
-    refuse<option_error>({what, ": the network takes ", wanted, " inputs beside the first, the data set has ",
-                          data.further_inputs(), ": ", names, "; add named_input<...>, or leave them out"});
+    throw_error<option_error>({what, ": the network takes ", wanted, " inputs beside the first, the data set has ",
+                               data.further_inputs(), ": ", names, "; add named_input<...>, or leave them out"});
 }
 
 TYPENET_INLINE dataset in_order_of_inputs(graph_view const& g, dataset data) {
@@ -76,18 +76,20 @@ TYPENET_INLINE target_kind targets_for(loss l, dataset const& data) {
 
 TYPENET_INLINE void require_pixel_classes(graph_view const& g, loss l, dataset const& data, char const* what) {
   if (l != loss::categorical_crossentropy)
-    refuse<option_error>({what,
-                          ": the data set has a class a pixel, which categorical_crossentropy alone compares with; "
-                          "give compile() that loss"});
+    throw_error<option_error>(
+        {what,
+         ": the data set has a class a pixel, which categorical_crossentropy alone compares with; "
+         "give compile() that loss"});
   shape const &out = g.shape_of(g.result()), &in = data.sample;
   if (!(out == shape{data.classes, in.height, in.width}))
-    refuse<option_error>({what, ": the network's output must be ", data.classes, "x", in.height, "x", in.width,
-                          ", a probability for each class and pixel of the data set; found ", out.channels, "x",
-                          out.height, "x", out.width, "; end it with conv2d<", data.classes, ", 1> and softmax2d"});
+    throw_error<option_error>({what, ": the network's output must be ", data.classes, "x", in.height, "x", in.width,
+                               ", a probability for each class and pixel of the data set; found ", out.channels, "x",
+                               out.height, "x", out.width, "; end it with conv2d<", data.classes,
+                               ", 1> and softmax2d"});
   for (std::int64_t i = 0; i < data.size * data.labels_each(); ++i)
     if (data.labels(0)[i] >= 0) return;
-  refuse<data_error>({what, ": a pixel must have a class; found ", data.size,
-                      " pictures without a labelled pixel; choose another part of the data"});
+  throw_error<data_error>({what, ": a pixel must have a class; found ", data.size,
+                           " pictures without a labelled pixel; choose another part of the data"});
 }
 
 TYPENET_INLINE void require_samples(graph_view const& g, loss l, dataset const& data, char const* what) {
@@ -97,20 +99,20 @@ TYPENET_INLINE void require_samples(graph_view const& g, loss l, dataset const& 
   bool const one_of_two = outputs == 1 && data.classes == 2 && targets_for(l, data) == target_kind::values;
   if (data.has_classes() && targets_for(l, data) == target_kind::classes && !g.shape_of(g.result()).is_flat()) {
     shape const& out = g.shape_of(g.result());
-    refuse<option_error>({what, ": the network's output must be flat if each sample has a class; found ", out.channels,
-                          "x", out.height, "x", out.width,
-                          "; end it with flatten or global_avg_pool2d, or give each pixel a class"});
+    throw_error<option_error>({what, ": the network's output must be flat if each sample has a class; found ",
+                               out.channels, "x", out.height, "x", out.width,
+                               "; end it with flatten or global_avg_pool2d, or give each pixel a class"});
   }
   if (data.has_classes() && data.classes != outputs && !one_of_two)
-    refuse<option_error>({what, ": the network has ", outputs, " outputs, but the data set has ", data.classes,
-                          " classes; the last dense layer must have one unit per class"});
+    throw_error<option_error>({what, ": the network has ", outputs, " outputs, but the data set has ", data.classes,
+                               " classes; the last dense layer must have one unit per class"});
   if (data.has_classes()) return;
   if (l == loss::categorical_crossentropy)
-    refuse<option_error>({what, ": categorical_crossentropy needs one class per sample, but the data set has ",
-                          data.values, " values; give compile() another loss, such as mean_squared_error"});
+    throw_error<option_error>({what, ": categorical_crossentropy needs one class per sample, but the data set has ",
+                               data.values, " values; give compile() another loss, such as mean_squared_error"});
   if (data.values != outputs)
-    refuse<option_error>({what, ": the network has ", outputs, " outputs, but the data set has ", data.values,
-                          " values per sample; the last dense layer must have one unit per value"});
+    throw_error<option_error>({what, ": the network has ", outputs, " outputs, but the data set has ", data.values,
+                               " values per sample; the last dense layer must have one unit per value"});
 }
 
 TYPENET_INLINE char const* advice_on_bad_loss(float const* samples, long long numbers, float const* values,
@@ -136,30 +138,30 @@ TYPENET_INLINE void require_fit(graph_view const& g, loss l, dataset const& data
            o.initial_epoch);
   fit.need(o.batch_size >= 1, "batch_size must be 1 or more", o.batch_size, "try 64");
   if (o.batch_size > data.size)
-    refuse<option_error>(
+    throw_error<option_error>(
         {"fit: batch_size is ", o.batch_size, ", but there are only ", data.size, " samples; use a smaller batch"});
   if (parameter_count(g) > 0 && trainable_parameter_count(g) == 0)
-    refuse<option_error>({"fit: the network must have a parameter to train; found ", parameter_count(g),
-                          ", all of them frozen; take a layer out of frozen<...>"});
+    throw_error<option_error>({"fit: the network must have a parameter to train; found ", parameter_count(g),
+                               ", all of them frozen; take a layer out of frozen<...>"});
   if (!o.validation) return;
   require_samples(g, l, *o.validation, "validation");
   if (!same_mean(data.deviation, o.validation->deviation))
-    refuse<option_error>(
+    throw_error<option_error>(
         {"fit: training and validation data must be divided by the same deviation; use "
          "normalize(train, validation)"});
   for (int k = 0; k < data.further_inputs(); ++k)
     for (further_input const& other : *o.validation->further)
       if (further_input const& own = (*data.further)[static_cast<std::size_t>(k)];
           own.name == other.name && !(same_mean(own.mean, other.mean) && same_mean(own.deviation, other.deviation)))
-        refuse<option_error>({"fit: the training's input ", own.name,
-                              " and the validation's must have the same mean and deviation; use "
-                              "normalize(train, validation)"});
+        throw_error<option_error>({"fit: the training's input ", own.name,
+                                   " and the validation's must have the same mean and deviation; use "
+                                   "normalize(train, validation)"});
   if (!same_mean(data.mean, o.validation->mean))
-    refuse<option_error>({"fit: training and validation data must have the same mean; found ",
-                          !data.mean            ? "one for the validation data only"
-                          : !o.validation->mean ? "one for the training data only"
-                                                : "two different ones",
-                          "; set validation.mean = train.mean"});
+    throw_error<option_error>({"fit: training and validation data must have the same mean; found ",
+                               !data.mean            ? "one for the validation data only"
+                               : !o.validation->mean ? "one for the training data only"
+                                                     : "two different ones",
+                               "; set validation.mean = train.mean"});
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -3,7 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/option_check.hpp>
-#include <dsl/executors/host/make_crew.hpp>
+#include <dsl/executors/host/make_thread_team.hpp>
 #include <dsl/executors/native.hpp>
 #include <dsl/network.hpp>
 #include <dsl/rules/broken_uses.hpp>
@@ -74,7 +74,7 @@ template <class Network>
 [[gnu::cold]] engine_options options_of(update_rule const& update, compile_options const& o) {
   engine_options engine = checked_options(Network::view(), update, o);
   engine.micro_batches = micro_batches<Network>;
-  if constexpr (Network::device_count > 1) engine.make_crew = &host::make_crew;
+  if constexpr (Network::device_count > 1) engine.make_thread_team = &host::make_thread_team;
   if constexpr (!checked_while_compiling<Network>)
     if (!engine.verify) engine.verify = &verify;
   return engine;

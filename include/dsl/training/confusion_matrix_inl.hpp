@@ -42,8 +42,8 @@ TYPENET_INLINE double confusion_matrix::mean_iou() const {
 
 TYPENET_INLINE void confusion_matrix::on_begin(dataset const& data) {
   if (!data.has_classes())
-    detail::refuse<option_error>({"confusion_matrix: it counts classes, but the data set has ", data.values,
-                                  " values per sample; use regression_scores"});
+    detail::throw_error<option_error>({"confusion_matrix: it counts classes, but the data set has ", data.values,
+                                       " values per sample; use regression_scores"});
   pixels_ = data.labels_each();
   names_.clear();
   for (int c = 0; c < data.classes; ++c) names_.push_back(data.class_name(c));

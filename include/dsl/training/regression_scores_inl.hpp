@@ -26,7 +26,7 @@ TYPENET_INLINE double regression_scores::r2(int output) const {
 
 TYPENET_INLINE void regression_scores::on_begin(dataset const& data) {
   if (data.values < 1)
-    detail::refuse<option_error>(
+    detail::throw_error<option_error>(
         {"regression_scores: samples must have target values; found ", data.classes, " classes; use confusion_matrix"});
   outputs_ = data.values;
   count_ = sums_[distance] = sums_[square] = 0;

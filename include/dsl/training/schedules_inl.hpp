@@ -24,7 +24,7 @@ TYPENET_INLINE void refuse_rate(double rate, int epoch, name schedule) {
 namespace dsl::TYPENET_MODE {
 
 TYPENET_INLINE double poly_decay::operator()(int epoch) const {
-  if (epochs < 1) detail::refuse<option_error>({"poly_decay: epochs must be 1 or more; found ", epochs});
+  if (epochs < 1) detail::throw_error<option_error>({"poly_decay: epochs must be 1 or more; found ", epochs});
   if (epoch < 0 || epoch > epochs)
     throw option_error(detail::message({"poly_decay: its epochs must be those of the run; found epoch ", epoch + 1,
                                         " of ", epochs, "; give both the same number"}));

@@ -16,7 +16,7 @@ namespace dsl::TYPENET_MODE {
 TYPENET_INLINE stop_on_signal::stop_on_signal(std::initializer_list<int> signals) : signals_(signals) {
   for (int const s : signals)
     if (s < 1 || s >= NSIG || s == SIGKILL || s == SIGSTOP)
-      detail::refuse<option_error>({"stop_on_signal: it must be a signal that a process may handle; found ", s});
+      detail::throw_error<option_error>({"stop_on_signal: it must be a signal that a process may handle; found ", s});
 }
 
 TYPENET_INLINE void stop_on_signal::on_train_begin(fit_run& run) {

@@ -100,7 +100,7 @@ class trainer {
   [[gnu::cold]] fit_terms terms_of(dataset const& data, fit_options const& o) const;
   /// Whether the run goes on. Callbacks may have set stop at any time, in one process or in all; the current epoch is
   /// finished first.
-  [[gnu::cold]] static bool goes_on(fit_run& run, fit_options const& options);
+  [[gnu::cold]] static bool should_continue(fit_run& run, fit_options const& options);
   [[gnu::cold]] static void agree_to_stop(fit_run& run);
 
   /// Begins a run. Until the first epoch a callback may refuse it; then the trainer is as it was.
@@ -130,7 +130,7 @@ class trainer {
 
   /// Calls one function of every callback, in their order. One loop for all of them: inlined into fit() each costs 10
   /// ms.
-  [[gnu::cold]] static void tell(fit_run& run, void (callback::*moment)(fit_run&));
+  [[gnu::cold]] static void notify(fit_run& run, void (callback::*moment)(fit_run&));
   /// Calls on_bad_loss of all callbacks. Returns whether one ends the run.
   [[gnu::cold]] static bool ends_for_bad_loss(fit_run& run);
 
@@ -154,7 +154,7 @@ class trainer {
   static void check_size(int batch);
   /// Warns once if the data lack the mean of fit's data: the network would see pictures of another brightness, and its
   /// scores would be about those.
-  [[gnu::cold]] void look_at_mean(dataset const& data, char const* what);
+  [[gnu::cold]] void warn_if_mean_differs(dataset const& data, char const* what);
   /// Returns the time of a monotonic clock.
   static double seconds();
 

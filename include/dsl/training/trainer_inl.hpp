@@ -78,10 +78,10 @@ TYPENET_INLINE history trainer::fit(dataset const& data, fit_options const& opti
               .average = options.average ? &average : nullptr,
               .callbacks = options.callbacks.data(),
               .callback_count = options.callbacks.size()};
-  struct until_it_ends {
+  struct scope_exit {
     fit_run*& now;
     fit_run* before;
-    ~until_it_ends() { now = before; }
+    ~scope_exit() { now = before; }
   } const under_way{run_, std::exchange(run_, &run)};
   begin_run(run, targets == target_kind::pixel_classes ? loader.get() : nullptr);
   mean_ = data.mean;
@@ -90,7 +90,7 @@ TYPENET_INLINE history trainer::fit(dataset const& data, fit_options const& opti
   for (int k = 0; k < data.further_inputs(); ++k)
     if (further_input const& f = (*data.further)[static_cast<std::size_t>(k)]; f.mean || f.deviation)
       normalized_.push_back({.name = f.name, .sample = f.sample, .mean = f.mean, .deviation = f.deviation});
-  while (goes_on(run, options)) {
+  while (should_continue(run, options)) {
     double const begin = seconds() - run.next.seconds;
     begin_epoch(run);
     if (!train_epoch(loader.get(), program, steps, begin, run, options)) break;
@@ -103,27 +103,27 @@ TYPENET_INLINE history trainer::fit(dataset const& data, fit_options const& opti
       if (!detail::isfinite(run.current.validation.loss)) {
         average.hide();
         if (ends_for_bad_loss(run)) break;
-        detail::refuse<training_error>({"val_loss: it became ", run.current.validation.loss, " in epoch ",
-                                        run.epoch + 1, "; try a smaller learning rate"});
+        detail::throw_error<training_error>({"val_loss: it became ", run.current.validation.loss, " in epoch ",
+                                             run.epoch + 1, "; try a smaller learning rate"});
       }
       run.current.validated = true;
       run.current.seconds = seconds() - begin;
     }
     if (processes) processes->after_epoch();
     run.past.epochs.push_back(run.current);
-    tell(run, &callback::on_epoch_end);
+    notify(run, &callback::on_epoch_end);
     if (detail::is_learning_rate(run.learning_rate)) learning_rate_ = run.learning_rate;
     agree_to_stop(run);  // for the state that is written now
     run.next = {.epoch = run.epoch + 1};
     run.proven = (run.current.validated && !averages(run)) || run.stop || run.next.epoch >= run.epochs;
-    tell(run, &callback::on_saving_point);
+    notify(run, &callback::on_saving_point);
     average.hide();
-    tell(run, &callback::on_backup);
+    notify(run, &callback::on_backup);
     if (run.interrupted && run.proven) leave(run);
     ++run.epoch;
   }
   if (!run.failed) average.keep();
-  tell(run, &callback::on_train_end);
+  notify(run, &callback::on_train_end);
   return std::move(run.past);
 }
 
@@ -133,7 +133,7 @@ TYPENET_INLINE scores trainer::evaluate(dataset const& data, int batch_size, eva
 
 TYPENET_INLINE std::vector<float> trainer::predict(dataset const& data, int batch_size) {
   detail::require_pictures(graph_, data, "predict");
-  look_at_mean(data, "predict");
+  warn_if_mean_differs(data, "predict");
   auto const outputs = graph_.shape_of(graph_.result()).size();
   std::vector<float> all(static_cast<std::size_t>(data.size * outputs));
   for_each_batch(data, batch_size, mode::inference, target_kind::classes, [&](int program, batch const& b) {
@@ -202,7 +202,7 @@ TYPENET_INLINE void trainer::predict_on_batch(float const* images, int size, flo
 
 TYPENET_INLINE void trainer::set_learning_rate(double rate) {
   if (!detail::is_learning_rate(rate))
-    detail::refuse<option_error>({"set_learning_rate: it must be a number of at least 0; found ", rate});
+    detail::throw_error<option_error>({"set_learning_rate: it must be a number of at least 0; found ", rate});
   learning_rate_ = rate;
   if (run_) run_->learning_rate = rate;
 }
@@ -237,9 +237,9 @@ TYPENET_INLINE scores trainer::train_on(float const* samples, std::int32_t const
                          .labelled = labelled});
   batch_metrics const m = by_sample(engine_->metrics(program), labelled, size);
   if (!detail::isfinite(m.loss))
-    detail::refuse<training_error>({"loss: it became ", m.loss, " in step ", static_cast<long long>(step_),
-                                    ", with learning rate ", learning_rate_,
-                                    detail::advice_on_bad_loss(samples, picture * size, values, outputs * size)});
+    detail::throw_error<training_error>({"loss: it became ", m.loss, " in step ", static_cast<long long>(step_),
+                                         ", with learning rate ", learning_rate_,
+                                         detail::advice_on_bad_loss(samples, picture * size, values, outputs * size)});
   return mean_scores(m.loss, m.correct, size, has_acc(targets));
 }
 
@@ -263,7 +263,7 @@ TYPENET_INLINE void trainer::require_labels(std::int32_t const* labels, int size
   check_size(size);
   target_kind const targets = targets_of_labels();
   if (!takes(engine_->options().loss, targets))
-    detail::refuse<option_error>(
+    detail::throw_error<option_error>(
         {"train_on_batch: this loss compares with values; found one class per sample; pass values, "
          "or change the loss in compile()"});
   shape const& result = graph_.shape_of(graph_.result());
@@ -271,10 +271,11 @@ TYPENET_INLINE void trainer::require_labels(std::int32_t const* labels, int size
   long long const classes = of_pixels ? result.channels : result.size(), each = of_pixels ? result.area() : 1;
   for (long long i = 0; i < size * each; ++i)
     if (labels[i] < (of_pixels ? -1 : 0) || labels[i] >= classes)
-      detail::refuse<data_error>({"train_on_batch: labels must be ", of_pixels ? -1 : 0, " to ", classes - 1,
-                                  "; found ", labels[i], " for ", of_pixels ? "pixel " : "sample ",
-                                  of_pixels ? i % each : i, of_pixels ? detail::message({" of sample ", i / each}) : "",
-                                  "; the last layer must have one ", of_pixels ? "channel" : "unit", " per class"});
+      detail::throw_error<data_error>(
+          {"train_on_batch: labels must be ", of_pixels ? -1 : 0, " to ", classes - 1, "; found ", labels[i], " for ",
+           of_pixels ? "pixel " : "sample ", of_pixels ? i % each : i,
+           of_pixels ? detail::message({" of sample ", i / each}) : "", "; the last layer must have one ",
+           of_pixels ? "channel" : "unit", " per class"});
 }
 
 TYPENET_INLINE std::vector<float const*> trainer::arranged(char const* what, std::vector<batch_input> const& inputs,
@@ -288,15 +289,17 @@ TYPENET_INLINE std::vector<float const*> trainer::arranged(char const* what, std
     for (batch_input const& one : inputs)
       if (one.name == name) found = &one, ++times;
     if (times != 1)
-      detail::refuse<data_error>({what, ": each input must be there once; found ", name.empty() ? "the first" : name,
-                                  " ", times, " times; give the inputs by the names of named_input<...>"});
+      detail::throw_error<data_error>({what, ": each input must be there once; found ",
+                                       name.empty() ? "the first" : name, " ", times,
+                                       " times; give the inputs by the names of named_input<...>"});
     require_count(detail::message({what, ": ", name.empty() ? "samples" : name}).c_str(), found->numbers.size(), size,
                   graph_.output_shape(graph_.nodes[n]));
     all.push_back(found->numbers.data());
   }
   if (inputs.size() != all.size())
-    detail::refuse<data_error>({what, ": the network takes ", static_cast<long long>(all.size()), " inputs; found ",
-                                static_cast<long long>(inputs.size()), "; leave out those of other names"});
+    detail::throw_error<data_error>({what, ": the network takes ", static_cast<long long>(all.size()),
+                                     " inputs; found ", static_cast<long long>(inputs.size()),
+                                     "; leave out those of other names"});
   return all;
 }
 
@@ -305,9 +308,9 @@ TYPENET_INLINE void trainer::require_one_input(char const* what) const {
   for (int n = 1; n < graph_.size.nodes; ++n)
     if (is_further_input(graph_, n)) names += (names.empty() ? "" : ", ") + detail::name_of_input(graph_, n);
   if (!names.empty())
-    detail::refuse<option_error>({what, ": the network takes ", further_inputs(graph_, graph_.size.nodes),
-                                  " inputs beside the first (", names,
-                                  "); found none; pass all inputs by name, the first by \"\""});
+    detail::throw_error<option_error>({what, ": the network takes ", further_inputs(graph_, graph_.size.nodes),
+                                       " inputs beside the first (", names,
+                                       "); found none; pass all inputs by name, the first by \"\""});
 }
 
 TYPENET_INLINE std::vector<float const*> trainer::further_from(float const* const* all, int first) const {
@@ -319,7 +322,7 @@ TYPENET_INLINE std::vector<float const*> trainer::further_from(float const* cons
 }
 
 TYPENET_INLINE std::unique_ptr<dsl::engine> trainer::require(std::unique_ptr<dsl::engine> e) {
-  if (!e) detail::refuse<option_error>({"trainer: it needs an engine; found none; compile<...>() makes both"});
+  if (!e) detail::throw_error<option_error>({"trainer: it needs an engine; found none; compile<...>() makes both"});
   return e;
 }
 
@@ -339,7 +342,7 @@ TYPENET_INLINE fit_terms trainer::terms_of(dataset const& data, fit_options cons
           .average_every = average.every};
 }
 
-TYPENET_INLINE bool trainer::goes_on(fit_run& run, fit_options const& options) {
+TYPENET_INLINE bool trainer::should_continue(fit_run& run, fit_options const& options) {
   agree_to_stop(run);
   return run.epoch < options.epochs && (!run.stop || run.next.step > 0);
 }
@@ -350,11 +353,11 @@ TYPENET_INLINE void trainer::agree_to_stop(fit_run& run) {
 
 TYPENET_INLINE void trainer::begin_run(fit_run& run, batch_loader* of_pixels) {
   try {
-    tell(run, &callback::on_restore);
+    notify(run, &callback::on_restore);
     run.epoch = run.next.epoch;
     run.next.counted = counted_before(run.next, run.batch_size, of_pixels);
-    tell(run, &callback::on_train_begin);
-    tell(run, &callback::on_resume);
+    notify(run, &callback::on_train_begin);
+    notify(run, &callback::on_resume);
   } catch (...) {
     for (std::size_t i = run.callback_count; i-- > 0;) run.callbacks[i]->on_refused(run);
     throw;
@@ -397,7 +400,7 @@ TYPENET_INLINE scores trainer::evaluate(dataset const& data, int batch_size, eva
   loss const l = engine_->options().loss;
   detail::require_samples(graph_, l, data, "evaluate");
   target_kind const targets = detail::targets_for(l, data);
-  look_at_mean(data, "evaluate");
+  warn_if_mean_differs(data, "evaluate");
   process_checks* const processes = engine_->processes();
   if (processes) processes->before_evaluation(data, batch_size);
   batch_metrics sum;
@@ -433,14 +436,14 @@ TYPENET_INLINE scores trainer::evaluate(dataset const& data, int batch_size, eva
     return true;
   });
   if (seen) seen->on_end(processes);
-  if (run && run->proven) tell(*run, &callback::on_backup);
+  if (run && run->proven) notify(*run, &callback::on_backup);
   return mean_scores(sum.loss, sum.correct, static_cast<double>(counted), has_acc(targets));
 }
 
 TYPENET_INLINE void trainer::begin_epoch(fit_run& run) {
-  tell(run, &callback::on_epoch_begin);
+  notify(run, &callback::on_epoch_begin);
   if (run.next.step > 0)  // a restart within this epoch, whose on_epoch_begin has been called before
-    tell(run, &callback::on_resume);
+    notify(run, &callback::on_resume);
   else
     run.next.learning_rate = run.learning_rate;
   run.current = {.epoch = run.epoch, .learning_rate = run.next.learning_rate};
@@ -478,7 +481,7 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, std:
     batch_metrics const m = metrics(running, &run);
     if (!detail::isfinite(m.loss)) {
       if (ends_for_bad_loss(run)) return false;
-      detail::refuse<training_error>(
+      detail::throw_error<training_error>(
           {"loss: it became ", m.loss, " in epoch ", run.epoch + 1, ", batch ", run.step + 1, ", with learning rate ",
            run.learning_rate,
            detail::advice_on_bad_loss(b.images, b.size * graph_.output_shape(graph_.nodes[0]).size(), b.values,
@@ -489,20 +492,20 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, std:
     at.counted += b.labelled < 0 ? options.batch_size : b.labelled;
     ++at.step;
     means();
-    tell(run, &callback::on_batch_end);
+    notify(run, &callback::on_batch_end);
     if (last) leave(run);
     if (run.average) run.average->after_step(run.epoch, at.step == steps);
     at.seconds = seconds() - begin;
     run.next = at;
-    tell(run, &callback::on_saving_point);
-    tell(run, &callback::on_backup);
+    notify(run, &callback::on_saving_point);
+    notify(run, &callback::on_backup);
   }
   check_rate(run);
   learning_rate_ = run.learning_rate;
   return true;
 }
 
-[[gnu::noinline]] TYPENET_INLINE void trainer::tell(fit_run& run, void (callback::*moment)(fit_run&)) {
+[[gnu::noinline]] TYPENET_INLINE void trainer::notify(fit_run& run, void (callback::*moment)(fit_run&)) {
   for (std::size_t i = 0; i < run.callback_count; ++i) (run.callbacks[i].operator->()->*moment)(run);
 }
 
@@ -537,8 +540,8 @@ void trainer::for_each_batch(dataset const& data, int batch_size, mode m, target
 
 TYPENET_INLINE void trainer::require_count(char const* what, std::size_t found, std::size_t batch, shape const& each) {
   if (batch < 1 || batch > 0x7fffffff || found != batch * static_cast<std::size_t>(each.size()))
-    detail::refuse<data_error>({what, " of a batch of ", batch, " must be ", batch, " times ", each.size(),
-                                " floats; found ", found, "; check the shape and the batch"});
+    detail::throw_error<data_error>({what, " of a batch of ", batch, " must be ", batch, " times ", each.size(),
+                                     " floats; found ", found, "; check the shape and the batch"});
 }
 
 TYPENET_INLINE int trainer::values_of(target_kind targets) const {
@@ -565,15 +568,16 @@ TYPENET_INLINE void trainer::check_rate(fit_run const& run) {
 }
 
 TYPENET_INLINE void trainer::refuse_rate(fit_run const& run) {
-  detail::refuse<option_error>({"learning_rate: it must be a number of at least 0; found ", run.learning_rate,
-                                " in epoch ", run.epoch + 1, " after ", run.step, " batches; a callback has set it"});
+  detail::throw_error<option_error>({"learning_rate: it must be a number of at least 0; found ", run.learning_rate,
+                                     " in epoch ", run.epoch + 1, " after ", run.step,
+                                     " batches; a callback has set it"});
 }
 
 TYPENET_INLINE void trainer::check_size(int batch) {
   detail::option_check{"batch"}.need(batch >= 1, "its size must be 1 or more", batch);
 }
 
-TYPENET_INLINE void trainer::look_at_mean(dataset const& data, char const* what) {
+TYPENET_INLINE void trainer::warn_if_mean_differs(dataset const& data, char const* what) {
   if (!mean_ && !deviation_ && normalized_.empty()) return;
   bool const same_deviation = detail::same_mean(deviation_, data.deviation);
   bool const same = same_deviation && detail::same_mean(mean_, data.mean);

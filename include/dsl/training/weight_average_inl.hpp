@@ -18,12 +18,13 @@ TYPENET_INLINE weight_averager::weight_averager(engine& e, std::optional<weight_
     : engine_(e), options_(o.value_or(weight_average{})) {
   if (!o) return;
   if (o->start_from_epoch < 0 || o->start_from_epoch >= epochs)
-    refuse<option_error>(
+    throw_error<option_error>(
         {"average: start_from_epoch must be 0 to ", epochs - 1, ", the run's last epoch; found ", o->start_from_epoch});
-  if (o->every < 1) refuse<option_error>({"average: every must be 1 step or more; found ", o->every});
+  if (o->every < 1) throw_error<option_error>({"average: every must be 1 step or more; found ", o->every});
   bool const keeps_some = o->momentum > 0 && o->momentum <= 1;
   if (!keeps_some)
-    refuse<option_error>({"average: momentum must be above 0 and at most 1; found ", o->momentum, "; try 0.999, or 1"});
+    throw_error<option_error>(
+        {"average: momentum must be above 0 and at most 1; found ", o->momentum, "; try 0.999, or 1"});
 }
 
 TYPENET_INLINE weight_averager::~weight_averager() {

@@ -15,7 +15,7 @@ namespace dsl::cu::TYPENET_MODE {
 /// just before, since the first collective of each kind waits for all ranks, and timing plans may take one rank minutes
 /// longer than another.
 [[gnu::cold]] inline void build_program(engine_parts const& e, program& p, std::string const& architecture,
-                                        long long workspace_limit, roll_call& ready) {
+                                        long long workspace_limit, handshake& ready) {
   auto const wait = [&] { e.calls(e.calls.cudaStreamSynchronize, e.stream); };
   p.metrics.emplace(e.calls, 16);
   std::memset(p.metrics->as<void>(), 0, 16);

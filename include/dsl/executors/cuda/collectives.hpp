@@ -40,16 +40,16 @@ class device_communicator {
 };
 
 /// Where ranks meet on the host before their devices do, to exchange what those need. If a rank fails before, its
-/// roll_call's destructor says so, so that no rank waits for it; the others throw peer_error.
-class roll_call {
+/// handshake's destructor says so, so that no rank waits for it; the others throw peer_error.
+class handshake {
  public:
   using note = std::array<std::byte, 128>;
 
   /// group null: there is nobody else. what: of the message, "rank 1 of 2 failed before <what>".
-  explicit roll_call(communicator* group, char const* what = "the devices synchronised") : group_(group), what_(what) {}
-  roll_call(roll_call const&) = delete;
-  roll_call& operator=(roll_call const&) = delete;
-  [[gnu::cold]] ~roll_call();
+  explicit handshake(communicator* group, char const* what = "the devices synchronised") : group_(group), what_(what) {}
+  handshake(handshake const&) = delete;
+  handshake& operator=(handshake const&) = delete;
+  [[gnu::cold]] ~handshake();
 
   int rank() const { return group_->rank(); }
   int ranks() const { return group_->ranks(); }
@@ -72,7 +72,7 @@ class roll_call {
 /// Makes device_communicators, on each rank's current device: dsl::nccl. It must outlive the executor's engines.
 class device_collectives {
  public:
-  virtual std::unique_ptr<device_communicator> join(api const&, roll_call&) const = 0;
+  virtual std::unique_ptr<device_communicator> join(api const&, handshake&) const = 0;
 
  protected:
   ~device_collectives() = default;  // objects are constants that nobody owns

@@ -9,7 +9,7 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-TYPENET_INLINE roll_call::~roll_call() {
+TYPENET_INLINE handshake::~handshake() {
   if (!group_ || answered_) return;
   try {
     exchange(false, {});
@@ -17,11 +17,11 @@ TYPENET_INLINE roll_call::~roll_call() {
   }
 }
 
-TYPENET_INLINE void roll_call::pass() {
+TYPENET_INLINE void handshake::pass() {
   if (group_ && !answered_) answer({});
 }
 
-TYPENET_INLINE roll_call::note roll_call::answer(note const& mine) {
+TYPENET_INLINE handshake::note handshake::answer(note const& mine) {
   std::vector<double> const all = exchange(true, mine);
   for (int r = 0; r < ranks(); ++r)
     if (all[static_cast<std::size_t>(r) * length] == 0)
@@ -32,7 +32,7 @@ TYPENET_INLINE roll_call::note roll_call::answer(note const& mine) {
   return first;
 }
 
-TYPENET_INLINE std::vector<double> roll_call::exchange(bool here, note const& mine) {
+TYPENET_INLINE std::vector<double> handshake::exchange(bool here, note const& mine) {
   answered_ = true;
   std::vector<double> sent(length), all(length * static_cast<std::size_t>(ranks()));
   sent[0] = here ? 1 : 0;

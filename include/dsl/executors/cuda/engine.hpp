@@ -32,7 +32,7 @@ class engine final : public dsl::engine {
   [[gnu::cold]] engine(api const& a, graph_view const& g, engine_options const& o, engine_settings const& s)
       : dsl::engine(on_one_device(g, o), o),
         group_(o.group && o.group->ranks() > 1 ? o.group : nullptr),
-        roll_call_(s.collectives ? group_ : nullptr),
+        handshake_(s.collectives ? group_ : nullptr),
         api_(a),
         device_(select_device(api_, s.device)),
         settings_(s),
@@ -74,7 +74,7 @@ class engine final : public dsl::engine {
     }
     if (arena_.copies()) narrow_ = library_.add(kernels::narrow(type_, arena_.count()));
     if (group_) parts_.keep = reinterpret_cast<float const*>(keep_.emplace(api_, arena_, g, o, stream_.get()).data());
-    if (group_ && s.collectives) parts_.link = &link_.emplace(api_, *s.collectives, roll_call_);
+    if (group_ && s.collectives) parts_.link = &link_.emplace(api_, *s.collectives, handshake_);
   }
   [[gnu::cold]] ~engine() override {
     try {
@@ -83,7 +83,7 @@ class engine final : public dsl::engine {
     }
     if (!link_ || link_->communicator->usable()) return;
     // After a failure a collective may still hang. A leak is better than a destructor that never returns.
-    if (!link_->communicator->ended(stream_.get()) || !link_->communicator->ended(link_->aside.get()))
+    if (!link_->communicator->ended(stream_.get()) || !link_->communicator->ended(link_->comm_stream.get()))
       api_.give_nothing_back();
   }
 
@@ -92,7 +92,7 @@ class engine final : public dsl::engine {
     if (targets != target_kind::classes)
       throw executor_error(
           "cuda: it can learn one class per sample only, not values or classes of pixels; use a CPU executor");
-    return programs_.on_all_or_none(m, [&](roll_call& ready) {
+    return programs_.on_all_or_none(m, [&](handshake& ready) {
       enter();
       // only training depends on where a part begins
       return programs_.find_or_make({.mode = m, .part = m == mode::training ? part : batch_part(part.size)}, ready);
@@ -116,7 +116,7 @@ class engine final : public dsl::engine {
   [[gnu::cold]] int prepare_resident(dataset const& data, augmentation const& augment, batch_part part,
                                      bool shuffle) override {
     int const known = data_.size();
-    auto const make = [&](roll_call& ready) {
+    auto const make = [&](handshake& ready) {
       if (!keeps(data, augment)) return -1;
       enter();
       resident_data* kept = nullptr;
@@ -313,7 +313,7 @@ class engine final : public dsl::engine {
   }
 
   communicator* group_;  // null unless there are several towers
-  roll_call roll_call_;  // the first member to be constructed, so that it reports whatever fails later
+  handshake handshake_;  // the first member to be constructed, so that it reports whatever fails later
   api api_;              // a copy, see give_nothing_back
   device_facts device_;
   engine_settings settings_;

@@ -51,8 +51,8 @@ struct nccl_api {
   }
 };
 
-/// The id shared by the ranks of one communicator: made by one of them, sent to the others by a roll_call, used once.
-using nccl_id = roll_call::note;
+/// The id shared by the ranks of one communicator: made by one of them, sent to the others by a handshake, used once.
+using nccl_id = handshake::note;
 
 /// Makes an id. Needs no GPU, but a network interface, even if only lo; throws executor_error.
 [[gnu::cold]] inline nccl_id make_nccl_id(nccl_api const& n) {

@@ -44,9 +44,9 @@ class call_aside {
 };
 
 /// Paces polling: the first milliseconds, enough for a step of training, without a pause, then once every millisecond.
-class patience {
+class backoff {
  public:
-  explicit patience(std::chrono::milliseconds longest) : end_(std::chrono::steady_clock::now() + longest) {}
+  explicit backoff(std::chrono::milliseconds longest) : end_(std::chrono::steady_clock::now() + longest) {}
   bool over() const { return std::chrono::steady_clock::now() >= end_; }
   void pause() {
     if (++looks_ < 5000)

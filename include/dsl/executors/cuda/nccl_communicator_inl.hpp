@@ -59,7 +59,7 @@ TYPENET_INLINE void nccl_communicator::wait(cudaStream_t s, char const* what) {
   char const* const call = api_.cudaStreamQuery.name;
   require_usable(call);
   bool asked_again = false;
-  for (patience p(deadlines_.wait);; p.pause()) {
+  for (backoff p(deadlines_.wait);; p.pause()) {
     cudaError_t const work = api_.cudaStreamQuery.function(s);
     if (work != cudaSuccess && work != cudaErrorNotReady)
       fail(call, detail::message({"waiting for ", what, ": ", api_.cudaGetErrorString.function(work)}));
@@ -79,7 +79,7 @@ TYPENET_INLINE void nccl_communicator::abort() noexcept {
 }
 
 TYPENET_INLINE bool nccl_communicator::ended(cudaStream_t s) noexcept {
-  for (patience p(deadlines_.close); api_.cudaStreamQuery.function(s) == cudaErrorNotReady; p.pause())
+  for (backoff p(deadlines_.close); api_.cudaStreamQuery.function(s) == cudaErrorNotReady; p.pause())
     if (p.over()) return false;
   return true;
 }
@@ -98,7 +98,7 @@ TYPENET_INLINE void nccl_communicator::require_usable(char const* call) const {
 
 TYPENET_INLINE void nccl_communicator::settle(ncclResult_t r, char const* call, char const* what,
                                               std::chrono::milliseconds longest) {
-  for (patience p(longest); r == ncclInProgress; p.pause()) {
+  for (backoff p(longest); r == ncclInProgress; p.pause()) {
     r = progress(what);
     if (r == ncclInProgress && p.over()) out_of_time(call, what, longest);
   }
@@ -133,7 +133,7 @@ TYPENET_INLINE void nccl_communicator::fail(char const* call, std::string const&
 
 TYPENET_INLINE void nccl_communicator::finish() noexcept {
   ncclResult_t r = nccl_.ncclCommFinalize.function(comm_);
-  for (patience p(deadlines_.close); r == ncclInProgress && !p.over(); p.pause())
+  for (backoff p(deadlines_.close); r == ncclInProgress && !p.over(); p.pause())
     if (nccl_.ncclCommGetAsyncError.function(comm_, &r) != ncclSuccess) return;
   if (r == ncclSuccess) end_with(nccl_.ncclCommDestroy);
 }

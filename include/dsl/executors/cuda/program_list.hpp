@@ -32,8 +32,8 @@ class program_list {
   template <class F>
   [[gnu::cold]] int on_all_or_none(mode m, F make) {
     communicator* const others = m == mode::training ? e_.group : nullptr;
-    roll_call made(others, "its program was made");
-    roll_call ready(e_.link ? others : nullptr, "it was ready to record a program");
+    handshake made(others, "its program was made");
+    handshake ready(e_.link ? others : nullptr, "it was ready to record a program");
     int const known = programs_.size(), which = make(ready);
     if (which < 0) return which;
     try {
@@ -46,7 +46,7 @@ class program_list {
     return which;
   }
   /// Returns the number of an existing program for this purpose, or of a new one.
-  [[gnu::cold]] int find_or_make(program_purpose const& wanted, roll_call& ready) {
+  [[gnu::cold]] int find_or_make(program_purpose const& wanted, handshake& ready) {
     int count = 0;
     for (program const& p : programs_) {
       if (serves(p, wanted)) return count;

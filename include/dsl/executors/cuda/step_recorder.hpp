@@ -4,8 +4,8 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/convolution_steps.hpp>
 #include <dsl/executors/cuda/dense_steps.hpp>
-#include <dsl/executors/cuda/joined_loss.hpp>
-#include <dsl/executors/cuda/queue_turns.hpp>
+#include <dsl/executors/cuda/fused_softmax_loss.hpp>
+#include <dsl/executors/cuda/stream_schedule.hpp>
 #include <dsl/executors/cuda/tower_steps.hpp>
 #include <dsl/view.hpp>
 
@@ -247,7 +247,7 @@ class step_recorder {
   recording r_;
   bound_operands const& at_;
   storage type_;
-  queue_turns queues_;
+  stream_schedule queues_;
   convolution_steps convolutions_;
   dense_steps dense_;
   tower_meetings meetings_;

@@ -13,12 +13,12 @@ namespace dsl::cu::TYPENET_MODE {
 /// backward pass; they have few blocks, for which other devices wait, so they have priority over that pass. The
 /// communicator is destroyed before the stream on which it has queued work.
 struct tower_link {
-  stream aside;
-  event turn;  // between the two streams, in both directions
+  stream comm_stream;
+  event fence;  // between the two streams, in both directions
   std::unique_ptr<device_communicator> communicator;
 
-  [[gnu::cold]] tower_link(api const& a, device_collectives const& how, roll_call& all)
-      : aside(a, first_in_line(a)), turn(a), communicator(how.join(a, all)) {}
+  [[gnu::cold]] tower_link(api const& a, device_collectives const& how, handshake& all)
+      : comm_stream(a, first_in_line(a)), fence(a), communicator(how.join(a, all)) {}
 };
 
 }  // namespace dsl::cu::TYPENET_MODE

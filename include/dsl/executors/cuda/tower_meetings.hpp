@@ -23,15 +23,15 @@ class tower_meetings {
   cudaStream_t fork() {
     if (!r_.parts.link) return r_.parts.stream;
     forked_ = true;
-    r_.enqueue([&e = r_.parts] { e.link->turn.order(e.stream, e.link->aside.get()); });
-    return r_.parts.link->aside.get();
+    r_.enqueue([&e = r_.parts] { e.link->fence.order(e.stream, e.link->comm_stream.get()); });
+    return r_.parts.link->comm_stream.get();
   }
   /// Makes later steps wait for all work begun with fork().
   void join() {
     meet();
     if (!forked_) return;
     forked_ = false;
-    r_.enqueue([&e = r_.parts] { e.link->turn.order(e.link->aside.get(), e.stream); });
+    r_.enqueue([&e = r_.parts] { e.link->fence.order(e.link->comm_stream.get(), e.stream); });
   }
   /// Makes later steps wait for what began on the engine's own stream.
   void meet() {

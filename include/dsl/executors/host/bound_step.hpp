@@ -41,7 +41,7 @@ struct bound_step {
   float* values = nullptr;  // or values: (samples, outputs), NCHW
   double* metrics = nullptr;
   argmax_view argmax{};
-  task faster{};  // replaces the plain loops
+  task kernel{};  // replaces the plain loops
 
   T* parameter(role r) const { return parameters[static_cast<int>(r)]; }
   T* gradient(role r) const { return gradients[static_cast<int>(r)]; }

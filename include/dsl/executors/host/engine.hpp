@@ -6,7 +6,7 @@
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
-#include <dsl/executors/crew.hpp>
+#include <dsl/executors/thread_team.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/executors/host/binding.hpp>
 #include <dsl/executors/host/bound_step.hpp>
@@ -37,10 +37,11 @@ class engine : public dsl::engine {
 
   [[gnu::cold]] engine(graph_view const& g, engine_options const& o, target const& to, int cores_a_device = 1)
       : dsl::engine(g, o), target_(to), state_(make_plan(g, {1, mode::training, to, o.update.slots(), o.loss})) {
-    if (o.make_crew && g.size.devices > 1) crew_ = o.make_crew(g.size.devices, cores_a_device, o.group);
+    if (o.make_thread_team && g.size.devices > 1) team_ = o.make_thread_team(g.size.devices, cores_a_device, o.group);
     auto* const group = dynamic_cast<host::group*>(o.group);
     if (group) tower_ = group->make_tower(g, o, state_.layout(), T{});
-    if (o.group && !group) detail::refuse<executor_error>({"towers: the engines of this group are not in host memory"});
+    if (o.group && !group)
+      detail::throw_error<executor_error>({"towers: the engines of this group are not in host memory"});
   }
 
   [[gnu::cold]] int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) override {
@@ -52,7 +53,7 @@ class engine : public dsl::engine {
     this->require_targets(m, targets);
     bool const idles = part.size == 0 && options_.group && m == mode::training;
     if (part.size < 1 && !idles)
-      detail::refuse<option_error>({"batch: a program needs 1 sample or more; found ", part.size});
+      detail::throw_error<option_error>({"batch: a program needs 1 sample or more; found ", part.size});
     plan made = make_plan(graph_, {.batch = idles ? 1 : part.size,
                                    .mode = m,
                                    .target = target_,
@@ -64,7 +65,7 @@ class engine : public dsl::engine {
                                    .targets = targets});
     if (options_.verify)
       if (plan_verdict const v = options_.verify(graph_, made); !v.holds())
-        detail::refuse<executor_error>({"plan: ", explain(v.broken), " (step ", v.step, ")"});
+        detail::throw_error<executor_error>({"plan: ", explain(v.broken), " (step ", v.step, ")"});
     program& p = programs_.emplace();
     p.part = part;
     try {
@@ -80,13 +81,13 @@ class engine : public dsl::engine {
   [[gnu::cold]] void run(int which, batch_view const& batch) override {
     program& p = program_of(which);
     if (batch.size != p.part.size)
-      detail::refuse<option_error>({"batch: this program takes ", p.part.size, " samples, not ", batch.size});
+      detail::throw_error<option_error>({"batch: this program takes ", p.part.size, " samples, not ", batch.size});
     bool const has_values = p.plan.options.targets == target_kind::values;
     if (p.plan.labels >= 0 && batch.size > 0 && !(has_values ? batch.values != nullptr : batch.labels != nullptr))
-      detail::refuse<option_error>(
+      detail::throw_error<option_error>(
           {"batch: it must have ", has_values ? "values" : "labels", "; only inference runs without them"});
     if (p.plan.labels >= 0 && p.plan.options.targets == target_kind::pixel_classes && batch.labelled < 0)
-      detail::refuse<option_error>(
+      detail::throw_error<option_error>(
           {"batch: with a class per pixel, .labelled must be the number of labelled pixels of the whole batch; found ",
            batch.labelled, "; count the labels of 0 and more"});
     if (!batch.further && batch.size > 0 && further_inputs(graph_, graph_.size.nodes) > 0) refuse_without_inputs();
@@ -94,8 +95,8 @@ class engine : public dsl::engine {
     bool const trains = p.plan.options.mode == mode::training;
     if (trains) ++parameters_version_;  // running statistics change before the update, and a step in between may throw
     if (batch.size == 0) clear_sums(p);
-    if (crew_)
-      run_on_crew(p);
+    if (team_)
+      run_on_team(p);
     else
       for (bound_step const& b : p.steps) run_if_needed(p, b);
     if (!trains) return;
@@ -174,7 +175,7 @@ class engine : public dsl::engine {
 
  protected:
   /// Returns a task that replaces a step's plain loops, or an empty one if the executor has nothing better.
-  virtual task accelerate(program&, bound_step const&) { return {}; }
+  virtual task select_kernel(program&, bound_step const&) { return {}; }
   /// Executes a step in plain loops.
   virtual void execute(program& p, bound_step const& b) = 0;
 
@@ -232,16 +233,16 @@ class engine : public dsl::engine {
   /// Counts the calls of write_parameter, which alone changes what is frozen.
   std::uint64_t const* written_version() const { return &written_version_; }
   /// Returns null if one thread runs everything.
-  host::crew* crew() const { return crew_.get(); }
+  host::thread_team* team() const { return team_.get(); }
 
  private:
   [[gnu::cold, noreturn]] void refuse_without_inputs() const {
-    detail::refuse<option_error>({"batch: the network takes ", further_inputs(graph_, graph_.size.nodes),
-                                  " inputs beside the first; found none; set .further"});
+    detail::throw_error<option_error>({"batch: the network takes ", further_inputs(graph_, graph_.size.nodes),
+                                       " inputs beside the first; found none; set .further"});
   }
   program& program_of(int which) const {
     if (which < 0 || which >= programs_.size())
-      detail::refuse<option_error>({"engine: this program does not exist; call prepare() first"});
+      detail::throw_error<option_error>({"engine: this program does not exist; call prepare() first"});
     return programs_[which];
   }
   /// Warns of single samples, as towers' engines do, once. With towers, those warn.
@@ -257,12 +258,12 @@ class engine : public dsl::engine {
   [[gnu::noinline]] void run_if_needed(program& p, bound_step const& b) {
     if (p.part.size > 0 || meets_others(b)) run(p, b);
   }
-  [[gnu::cold]] void run_on_crew(program& p) {
+  [[gnu::cold]] void run_on_team(program& p) {
     struct work {
       engine& self;
       program& p;
     } context{*this, p};
-    crew_->run(
+    team_->run(
         p.plan,
         [](void* c, int i) {
           auto const& w = *static_cast<work*>(c);
@@ -279,7 +280,7 @@ class engine : public dsl::engine {
     if (b.step->what == action::all_reduce) return all_reduce(p, *b.step);
     if (takes_gradients(b) && options_.group) options_.group->finish_all_reduces();
     if (b.step->what == action::add_gradients) return add_gradients(p, *b.step);
-    if (b.faster) return b.faster();
+    if (b.kernel) return b.kernel();
     execute(p, b);
     if (b.ends_block) zero_rest_of_block(b.to);
   }
@@ -328,7 +329,7 @@ class engine : public dsl::engine {
       binding_of(p).bind(p.plan.steps[i], b, tower_.get());
       // Without samples only the update runs, with the same kernel as on every other tower, since another loop rounds
       // differently.
-      if (p.part.size > 0 || takes_gradients(b)) b.faster = accelerate(p, b);
+      if (p.part.size > 0 || takes_gradients(b)) b.kernel = select_kernel(p, b);
     }
   }
   binding<T> binding_of(program const& p) const { return {graph_, state_, p}; }
@@ -353,7 +354,7 @@ class engine : public dsl::engine {
   std::uint64_t parameters_version_ = 1;
   std::uint64_t written_version_ = 1;
   bool warned_ = false;
-  detail::owner<host::crew> crew_;
+  detail::owner<host::thread_team> team_;
 };
 
 }  // namespace dsl::host::TYPENET_MODE

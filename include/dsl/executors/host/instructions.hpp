@@ -43,7 +43,7 @@ inline bool has(instructions set) {
     if (name == "avx2") most = instructions::avx2;
     if (name == "baseline") most = instructions::baseline;
     if (name != "avx512" && most == instructions::avx512)
-      detail::refuse<option_error>({"TYPENET_MAX_ISA must be avx512, avx2 or baseline; found '", held, "'"});
+      detail::throw_error<option_error>({"TYPENET_MAX_ISA must be avx512, avx2 or baseline; found '", held, "'"});
   }
   while (!has(most)) most = most == instructions::avx512 ? instructions::avx2 : instructions::baseline;
   return most;

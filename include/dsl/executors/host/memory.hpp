@@ -23,7 +23,7 @@ class memory_block {
     std::size_t const alignment = bytes_ >= static_cast<long long>(huge) ? huge : 64;
     std::size_t const size = (static_cast<std::size_t>(bytes_) + alignment - 1) / alignment * alignment;
     data_ = static_cast<std::byte*>(std::aligned_alloc(alignment, size > 0 ? size : alignment));
-    if (!data_) detail::refuse<executor_error>({"memory: can't allocate ", bytes_, " bytes; use a smaller batch"});
+    if (!data_) detail::throw_error<executor_error>({"memory: can't allocate ", bytes_, " bytes; use a smaller batch"});
 #ifdef __linux__
     if (alignment == huge) madvise(data_, size, MADV_HUGEPAGE);  // fewer page table walks, as a step reads it all
 #endif

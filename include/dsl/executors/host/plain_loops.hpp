@@ -58,7 +58,7 @@ class plain_loops {
 
   template <class T>
   static bool is_plain(bound_step<T> const& b) {
-    return !b.faster && b.step->what != action::all_reduce;
+    return !b.kernel && b.step->what != action::all_reduce;
   }
   template <class T>
   [[gnu::cold]] static char const* word_of(bound_step<T> const& b) {

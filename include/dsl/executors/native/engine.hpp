@@ -30,14 +30,14 @@ struct engine_settings {
 [[gnu::cold]] inline void require_threads(int threads) {
   constexpr int most = 1024;
   if (threads < 0 || threads > most)
-    detail::refuse<option_error>({"native: threads must be 0 (all) to ", most, "; found ", threads});
+    detail::throw_error<option_error>({"native: threads must be 0 (all) to ", most, "; found ", threads});
 }
 /// Returns the instruction set that was asked for, or the widest here. Throws option_error where the processor lacks
 /// it.
 [[gnu::cold]] inline instructions resolve(instructions set) {
   if (set == instructions::automatic) return host::widest();
   if (!host::has(set))
-    detail::refuse<option_error>(
+    detail::throw_error<option_error>(
         {"native: this processor has no ", host::name_of(set), "; use instructions::automatic"});
   return set;
 }
@@ -95,7 +95,7 @@ class engine final : public plain::steps<float> {
   };
 
   /// Empty where only the plain loops fit: tensors without channel blocks, rare operations.
-  [[gnu::cold]] host::task accelerate(program& p, bound_step const& b) override {
+  [[gnu::cold]] host::task select_kernel(program& p, bound_step const& b) override {
     action const what = b.step->what;
     bool const multiplies =
         what == action::forward || what == action::backward_weights || what == action::backward_data;

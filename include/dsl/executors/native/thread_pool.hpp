@@ -22,7 +22,7 @@ class thread_pool {
  public:
   /// Throws option_error where `threads` is less than 1, and where the system gives no more threads.
   [[gnu::cold]] explicit thread_pool(int threads) : threads_(threads) {
-    if (threads < 1) detail::refuse<option_error>({"threads: there must be at least 1; found ", threads});
+    if (threads < 1) detail::throw_error<option_error>({"threads: there must be at least 1; found ", threads});
     start();
   }
   thread_pool(thread_pool const&) = delete;

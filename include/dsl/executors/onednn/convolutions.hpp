@@ -251,10 +251,10 @@ class convolutions {
     bool const slice = v.batch == 1 && whole_blocks < left;
     long long const channels = slice ? whole_blocks : 1LL * v.batch * v.buffer_channels - v.channel;
     if (long long const room = 4 * channels * v.shape.area(); static_cast<long long>(l.bytes()) != room)
-      detail::refuse<executor_error>({"onednn: ", v.batch, " samples of ", v.shape.channels, "x", v.shape.height, "x",
-                                      v.shape.width, " in blocks of ", v.block, " must take the plan's ", room,
-                                      " bytes; found that the library takes ", static_cast<long long>(l.bytes()),
-                                      "; please report the network"});
+      detail::throw_error<executor_error>({"onednn: ", v.batch, " samples of ", v.shape.channels, "x", v.shape.height,
+                                           "x", v.shape.width, " in blocks of ", v.block, " must take the plan's ",
+                                           room, " bytes; found that the library takes ",
+                                           static_cast<long long>(l.bytes()), "; please report the network"});
   }
 
   [[gnu::cold]] void bind_kernel_gradient(pass_call& c, host::bound_step<float> const& s, layout const& packed,

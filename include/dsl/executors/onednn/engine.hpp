@@ -41,7 +41,7 @@ struct engine_settings {
 [[gnu::cold]] inline void require_threads(int threads) {
   int const most = most_threads();
   if (threads < 0 || threads > most)
-    detail::refuse<option_error>({"onednn: threads must be 0 (all) to ", most, " here; found ", threads});
+    detail::throw_error<option_error>({"onednn: threads must be 0 (all) to ", most, " here; found ", threads});
 }
 
 /// Runs convolutions and dense layers through oneDNN, memory-bound operations through typenet's shared kernels, and the
@@ -58,7 +58,7 @@ class engine final : public plain::steps<float> {
     settings_.threads = settings.threads_a_device(g.size.devices);
     thread_count const scope(settings_.threads);
     threads_ = omp_get_max_threads();
-    if (crew()) crew()->on_each([](void* threads) { thread_count::set(*static_cast<int const*>(threads)); }, &threads_);
+    if (team()) team()->on_each([](void* threads) { thread_count::set(*static_cast<int const*>(threads)); }, &threads_);
   }
 
   int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) override {
@@ -101,7 +101,7 @@ class engine final : public plain::steps<float> {
     if (threads_ > 1 && omp_get_active_level() >= omp_get_max_active_levels()) refuse_region();
   }
   [[gnu::cold, noreturn]] void refuse_region() const {
-    detail::refuse<option_error>(
+    detail::throw_error<option_error>(
         {"onednn: it needs its ", threads_, " threads; found an OpenMP parallel region ",
          "around the call, which provides only one; call it outside of the region, or compile with .threads = 1"});
   }
@@ -120,7 +120,7 @@ class engine final : public plain::steps<float> {
         : convolutions(g, winograd, version), at(block) {}
   };
   /// Returns an empty task if only the plain loops fit: for tensors without channel blocks and for rare operations.
-  [[gnu::cold]] host::task accelerate(program& p, bound_step const& b) override {
+  [[gnu::cold]] host::task select_kernel(program& p, bound_step const& b) override {
     action const what = b.step->what;
     bool const multiplies =
         what == action::forward || what == action::backward_weights || what == action::backward_data;

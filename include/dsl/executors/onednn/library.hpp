@@ -25,7 +25,7 @@ namespace dsl::dnn::TYPENET_MODE {
                            : status == dnnl_invalid_arguments ? "invalid arguments"
                            : status == dnnl_unimplemented     ? "not implemented for this processor or shape"
                                                               : "runtime error";
-  detail::refuse<executor_error>({"onednn: ", call, " failed: ", what});
+  detail::throw_error<executor_error>({"onednn: ", call, " failed: ", what});
 }
 inline void check(dnnl_status_t status, char const* call) {
   if (status != dnnl_success) fail(status, call);

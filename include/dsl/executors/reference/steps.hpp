@@ -69,7 +69,7 @@ class steps : public host::engine<T> {
             .accumulate = b.accumulate};
   }
   [[noreturn, gnu::cold]] static void unknown() {
-    detail::refuse<executor_error>({"plan: a step of an operation this executor doesn't know"});
+    detail::throw_error<executor_error>({"plan: a step of an operation this executor doesn't know"});
   }
 
  private:

@@ -7,13 +7,13 @@
 namespace dsl::detail {
 
 /// A sound network on several devices: the graph with transfers.
-template <class Judged>
-  requires(Judged::sizes.devices > 1 && Judged::why.holds())
-struct placed<Judged> {
-  static constexpr graph_sizes sizes = sizes_with_transfers(Judged::result.graph.view());
+template <class Checked>
+  requires(Checked::sizes.devices > 1 && Checked::why.holds())
+struct with_transfers<Checked> {
+  static constexpr graph_sizes sizes = sizes_with_transfers(Checked::result.graph.view());
   static constexpr auto graph = [] {
     dsl::graph<sizes> g = {};
-    graph_view const from = Judged::result.graph.view();
+    graph_view const from = Checked::result.graph.view();
     insert_transfers(from, g.nodes, g.edges, g.tensors, g.parameters);
     for (int s = 0; s < sizes.scopes; ++s) g.scopes[s] = from.scopes[s];
     return g;

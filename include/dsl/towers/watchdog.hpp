@@ -13,13 +13,13 @@ namespace dsl::detail::TYPENET_MODE {
 
 /// A watchdog: unless it is destroyed in time, its thread prints a reason to standard error and ends the process with
 /// exit code 1. For calls that wait for other processes without a deadline; the launcher then ends those.
-class last_resort {
+class watchdog {
  public:
   /// The watchdog's thread calls why(context) when the time is over.
-  [[gnu::cold]] last_resort(double seconds, std::string (*why)(void const*), void const* context);
-  last_resort(last_resort const&) = delete;
-  last_resort& operator=(last_resort const&) = delete;
-  ~last_resort();
+  [[gnu::cold]] watchdog(double seconds, std::string (*why)(void const*), void const* context);
+  watchdog(watchdog const&) = delete;
+  watchdog& operator=(watchdog const&) = delete;
+  ~watchdog();
 
  private:
   [[gnu::cold]] static void* watch(void* self);
@@ -37,7 +37,7 @@ class last_resort {
 /// A watchdog for a process that has told others that it ends, and has `seconds` to do so by itself.
 struct last_words {
   std::string why;
-  last_resort after;
+  watchdog after;
 
   [[gnu::cold]] last_words(double seconds, std::string const& reason);
 };
@@ -45,5 +45,5 @@ struct last_words {
 }  // namespace dsl::detail::TYPENET_MODE
 
 #ifndef TYPENET_COMPILED
-#include <dsl/towers/last_resort_inl.hpp>
+#include <dsl/towers/watchdog_inl.hpp>
 #endif

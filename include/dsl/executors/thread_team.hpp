@@ -12,10 +12,10 @@ class communicator;
 namespace dsl::host::TYPENET_MODE {
 
 /// The threads of a network on several devices, one per device. An interface, so that engines for one device need not
-/// compile threads; executors/host/core_crew.hpp implements it.
-class crew {
+/// compile threads; executors/host/core_team.hpp implements it.
+class thread_team {
  public:
-  virtual ~crew() = default;
+  virtual ~thread_team() = default;
 
   /// Calls step(context, i) for each step i of a plan: each device's steps on its thread and in the plan's order, once
   /// the steps that they wait for are finished. Throws the first exception of a thread, which also ends the others.
@@ -30,7 +30,7 @@ class crew {
 namespace dsl::TYPENET_MODE {
 
 /// Makes the threads of a network on several devices, each with `cores_a_device` processor cores:
-/// &dsl::host::make_crew. If a thread fails, `group` is told.
-using crew_maker = detail::owner<host::crew> (*)(int devices, int cores_a_device, communicator* group);
+/// &dsl::host::make_thread_team. If a thread fails, `group` is told.
+using thread_team_maker = detail::owner<host::thread_team> (*)(int devices, int cores_a_device, communicator* group);
 
 }  // namespace dsl::TYPENET_MODE

@@ -12,9 +12,9 @@
 namespace dsl::detail::TYPENET_MODE {
 
 /// The state shared by the ranks of a process: once one of them has failed, no other waits for it.
-class common_fate {
+class abort_state {
  public:
-  explicit common_fate(process_group* world) : world_(world) {}
+  explicit abort_state(process_group* world) : world_(world) {}
 
   mutex guard;  // protects all that ranks wait for; callers hold it if a function says so
   condition changed;
@@ -34,8 +34,8 @@ class common_fate {
   template <class F>
   void exchange(F work) {
     struct turn {
-      common_fate& f;
-      explicit turn(common_fate& fate) : f(fate) {
+      abort_state& f;
+      explicit turn(abort_state& fate) : f(fate) {
         lock const held(f.guard);
         f.require();
         f.exchanging_ = true;
@@ -72,5 +72,5 @@ class common_fate {
 }  // namespace dsl::detail::TYPENET_MODE
 
 #ifndef TYPENET_COMPILED
-#include <dsl/towers/common_fate_inl.hpp>
+#include <dsl/towers/abort_state_inl.hpp>
 #endif

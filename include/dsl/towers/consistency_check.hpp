@@ -26,9 +26,9 @@ namespace dsl::detail::TYPENET_MODE {
 
 /// The checks that processes make around a training. What cannot change is compared once; parameters, whose comparison
 /// reads all of them, only after a process has changed them.
-class agreement final : public process_checks {
+class consistency_check final : public process_checks {
  public:
-  agreement(process_group* all, engine& e) : all_(all), engine_(e) {}
+  consistency_check(process_group* all, engine& e) : all_(all), engine_(e) {}
 
   /// Called by the engine: parameters or slots were written from outside, or a step is about to update them.
   void parameters_written() { written_ = true; }
@@ -86,5 +86,5 @@ class agreement final : public process_checks {
 }  // namespace dsl::detail::TYPENET_MODE
 
 #ifndef TYPENET_COMPILED
-#include <dsl/towers/agreement_inl.hpp>
+#include <dsl/towers/consistency_check_inl.hpp>
 #endif

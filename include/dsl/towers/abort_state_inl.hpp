@@ -3,18 +3,18 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/threads.hpp>
-#include <dsl/towers/common_fate.hpp>
+#include <dsl/towers/abort_state.hpp>
 #include <dsl/towers/process_group.hpp>
 
 #include <string>
 
 namespace dsl::detail::TYPENET_MODE {
 
-TYPENET_INLINE void common_fate::require() const {
+TYPENET_INLINE void abort_state::require() const {
   if (broken_) refuse();
 }
 
-TYPENET_INLINE void common_fate::break_with(std::string const& why) {
+TYPENET_INLINE void abort_state::break_with(std::string const& why) {
   if (broken_) return;  // the first reason is the cause
   broken_ = true;
   why_ = why;
@@ -22,7 +22,7 @@ TYPENET_INLINE void common_fate::break_with(std::string const& why) {
   changed.notify_all();
 }
 
-TYPENET_INLINE void common_fate::wait_for_exchange() {
+TYPENET_INLINE void abort_state::wait_for_exchange() {
   while (exchanging_) changed.wait(guard);
 }
 

@@ -3,7 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/threads.hpp>
-#include <dsl/towers/last_resort.hpp>
+#include <dsl/towers/watchdog.hpp>
 
 #include <cstdio>
 #include <string>
@@ -13,17 +13,17 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-TYPENET_INLINE last_resort::last_resort(double seconds, std::string (*why)(void const*), void const* context)
+TYPENET_INLINE watchdog::watchdog(double seconds, std::string (*why)(void const*), void const* context)
     : seconds_(seconds), why_(why), context_(context) {
   pthread_condattr_t monotonic{};
   pthread_condattr_init(&monotonic);
   pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
   pthread_cond_init(&over_, &monotonic);
   pthread_condattr_destroy(&monotonic);
-  thread_.start(&last_resort::watch, this);
+  thread_.start(&watchdog::watch, this);
 }
 
-TYPENET_INLINE last_resort::~last_resort() {
+TYPENET_INLINE watchdog::~watchdog() {
   pthread_mutex_lock(&mutex_);
   done_ = true;
   pthread_cond_signal(&over_);
@@ -33,12 +33,12 @@ TYPENET_INLINE last_resort::~last_resort() {
   pthread_mutex_destroy(&mutex_);
 }
 
-TYPENET_INLINE void* last_resort::watch(void* self) {
-  static_cast<last_resort*>(self)->watch();
+TYPENET_INLINE void* watchdog::watch(void* self) {
+  static_cast<watchdog*>(self)->watch();
   return nullptr;
 }
 
-TYPENET_INLINE void last_resort::watch() {
+TYPENET_INLINE void watchdog::watch() {
   timespec end{};
   clock_gettime(CLOCK_MONOTONIC, &end);
   auto const whole = static_cast<time_t>(seconds_);

@@ -18,9 +18,9 @@ namespace dsl::cu::TYPENET_MODE {
 }
 
 /// Puts each step of a program on its queue, after the step of the other queue that it waits for.
-class queue_turns {
+class stream_schedule {
  public:
-  [[gnu::cold]] explicit queue_turns(recording& r)
+  [[gnu::cold]] explicit stream_schedule(recording& r)
       : r_(r), queues_{detail::list<int>(r.steps().size()), detail::list<int>(r.steps().size(), -1)} {
     if (r.parts.second && !meets_within(r)) {
       queues_ = find_streams(r.parts.graph, r.made.plan);

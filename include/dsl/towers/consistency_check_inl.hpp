@@ -6,7 +6,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 #include <dsl/executors/engine.hpp>
-#include <dsl/towers/agreement.hpp>
+#include <dsl/towers/consistency_check.hpp>
 #include <dsl/towers/process_group.hpp>
 #include <dsl/training/fingerprint.hpp>
 
@@ -59,7 +59,7 @@ TYPENET_INLINE void agree_on_network(process_group& all, engine& e) {
   all.agree("batch_norm's running variance", o.unbiased_running_variance);
 }
 
-TYPENET_INLINE void agreement::before_fit(fit_terms const& t) {
+TYPENET_INLINE void consistency_check::before_fit(fit_terms const& t) {
   meet();
   all_->agree("the batch size", t.batch_size);
   all_->agree("the number of epochs", t.epochs);
@@ -76,14 +76,15 @@ TYPENET_INLINE void agreement::before_fit(fit_terms const& t) {
   agree_on_parameters();
 }
 
-TYPENET_INLINE void agreement::before_evaluation(dataset const& data, int batch_size) {
+TYPENET_INLINE void consistency_check::before_evaluation(dataset const& data, int batch_size) {
   meet();
   all_->agree("the number of samples to evaluate", static_cast<double>(data.size));
   all_->agree("the batch size", batch_size);
   agree_on_parameters();
 }
 
-TYPENET_INLINE void agreement::before_batch(int size, double learning_rate, std::uint64_t steps, target_kind targets) {
+TYPENET_INLINE void consistency_check::before_batch(int size, double learning_rate, std::uint64_t steps,
+                                                    target_kind targets) {
   struct call {
     double size, learning_rate;
     std::uint64_t steps, written, targets;
@@ -106,7 +107,7 @@ TYPENET_INLINE void agreement::before_batch(int size, double learning_rate, std:
   compare_parameters();
 }
 
-TYPENET_INLINE bool agreement::any(char const* what, bool here) {
+TYPENET_INLINE bool consistency_check::any(char const* what, bool here) {
   list<int> each(all_->processes());
   all_->gather(what, static_cast<int>(here), each.begin());
   bool found = false;
@@ -114,18 +115,18 @@ TYPENET_INLINE bool agreement::any(char const* what, bool here) {
   return found;
 }
 
-TYPENET_INLINE void agreement::meet() {
+TYPENET_INLINE void consistency_check::meet() {
   if (met_) return;
   agree_on_text(*all_, "the executor", engine_.arithmetic());
   agree_on_network(*all_, engine_);
   met_ = true;
 }
 
-TYPENET_INLINE void agreement::agree_on_parameters() {
+TYPENET_INLINE void consistency_check::agree_on_parameters() {
   if (any("whether parameters have changed", written_ || trained_)) compare_parameters();
 }
 
-TYPENET_INLINE void agreement::compare_parameters() {
+TYPENET_INLINE void consistency_check::compare_parameters() {
   all_->agree_on_fingerprint("the parameters", fingerprint_of(engine_));
   written_ = trained_ = false;
 }

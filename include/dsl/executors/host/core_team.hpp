@@ -5,7 +5,7 @@
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/pinned_threads.hpp>
-#include <dsl/executors/crew.hpp>
+#include <dsl/executors/thread_team.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/plan/plan.hpp>
 
@@ -16,11 +16,11 @@ namespace dsl::host::TYPENET_MODE {
 
 /// Devices that are sets of processor cores. Each thread runs its device's steps, and sleeps while it waits for another
 /// device's.
-class core_crew final : public crew {
+class core_team final : public thread_team {
  public:
   /// Each device gets its own cores if the calling thread has exactly as many as needed; otherwise the threads are not
   /// pinned.
-  [[gnu::cold]] core_crew(int devices, int cores_a_device, communicator* group)
+  [[gnu::cold]] core_team(int devices, int cores_a_device, communicator* group)
       : places_(places_of(devices, cores_a_device)), group_(group), done_(devices), threads_(devices, places_.begin()) {
     for (int d = 0; d < devices; ++d) posts_.emplace();
   }
