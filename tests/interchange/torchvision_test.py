@@ -23,16 +23,16 @@ intro = """\
 
 <!-- Written by tests/interchange/torchvision_test.py --table. -->
 
-The types of `<dsl/models.hpp>`, with 1000 classes, as torchvision has them. Weights are the numbers that are learnt,
-without running statistics, and multiply-adds those of convolutions and dense layers for one picture; both are
-PyTorch's numbers, too (`parameters()`, and half of `FlopCounterMode`'s). Nodes are what the compiler checks and plans.
-`scripts/test models` loads random weights of each by name and compares what they predict.
+The types of `<dsl/models.hpp>`, with 1000 classes as in torchvision. Weights are the trainable parameters, without
+running statistics; multiply-adds are those of convolutions and dense layers for one image. Both numbers are equal to
+PyTorch's (`parameters()`, and half of `FlopCounterMode`'s). Nodes are the operations of the graph that the compiler
+checks and plans. `scripts/test models` loads random weights of each network by name and compares the predictions.
 
-| Model | Picture | Weights | Multiply-adds | Nodes |
+| Model | Image | Weights | Multiply-adds | Nodes |
 |---|---|---|---|---|
 """
 missing = """
-Of torchvision's classifiers those with attention are missing: `vit` (5), `swin` and `swin_v2` (6), and `maxvit`.
+torchvision's classifiers with attention are not available: `vit` (5), `swin` and `swin_v2` (6), and `maxvit`.
 """
 
 
