@@ -54,7 +54,8 @@ class list {
   }
   constexpr int push(T const& value) {
     if (size_ >= capacity_) {
-      T const copy = value;  // value may live in the array that reserve() is about to free
+      // value may live in the array that reserve() is about to free
+      T const copy = value;  // NOLINT(performance-unnecessary-copy-initialization)
       reserve(size_ < 8 ? 16 : 2 * size_);
       data_[size_] = copy;
     } else {

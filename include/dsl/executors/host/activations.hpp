@@ -71,7 +71,7 @@ template <int L>
   exp_parts<L>(power, r, of);
   y = power - (1.0F - none);
   multiply_add<L>(y, power, r);
-  y = of != of ? of : y;
+  y = of != of ? of : y;  // NOLINT(misc-redundant-expression): a NaN stays one
 }
 
 /// y = exp(x), of -87 ... 88 as above. A NaN stays one.

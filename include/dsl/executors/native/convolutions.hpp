@@ -174,7 +174,7 @@ class convolutions {
     bool const folds = s.step->batch_norm >= 0;
     p.kernel = &kernel_of(s, data, !training);
     if (!data && (folds || s.parameter(role::bias)) && p.kernel->bias.size() == 0)
-      p.kernel->bias.allocate(static_cast<std::size_t>(blocks_of(c.out.channels, at_.lanes()) * at_.lanes()));
+      p.kernel->bias.allocate(static_cast<std::size_t>(1LL * blocks_of(c.out.channels, at_.lanes()) * at_.lanes()));
     if (!training && !p.kernel->memory) p.kernel->memory = detail::make_owner<host::memory_block>(4 * packed);
     p.folded = workplace::rounded(training ? packed : 0);
     p.dense = p.folded + workplace::rounded(folds ? kernel_numbers(c) : 0);

@@ -71,12 +71,10 @@ class depthwise_regions {
     if (copies_)
       for (gathering const& g : grids) widen(g);
     for (gathering const& g : grids)
-      for (int i = 0, next = 0; i < g.rows; i = next) {
-        while (++next < g.rows && same(g, i, next, true)) {
-        }
-        for (int j = 0, end = 0; j < g.columns; j = end) {
-          while (++end < g.columns && same(g, j, end, false)) {
-          }
+      for (int i = 0, next = 1; i < g.rows; i = next++) {
+        while (next < g.rows && same(g, i, next, true)) ++next;
+        for (int j = 0, end = 1; j < g.columns; j = end++) {
+          while (end < g.columns && same(g, j, end, false)) ++end;
           add(g, i, next - i, j, end - j, to.width);
         }
       }

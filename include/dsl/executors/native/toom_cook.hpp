@@ -59,7 +59,7 @@ constexpr bilinear_algorithm<M, R> toom_cook(interpolation_points<M + R - 2> con
       continue;
     }
     double power = 1;
-    for (int k = 0; k < M || k < R; ++k, power *= points.at[i]) {
+    for (int k = 0; k < (M < R ? R : M); ++k, power *= points.at[i]) {
       if (k < M) a.at[k][i] = power;
       if (k < R) a.g[i][k] = power * moved / norm;
     }
