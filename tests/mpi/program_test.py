@@ -186,9 +186,9 @@ class Program(unittest.TestCase):
                 self.assertEqual(self.numbers(name), self.numbers("whole"))
 
     def test_a_resumed_run_with_other_options_says_which(self):
-        arguments = [*SMALL, "--epochs", "30", "--schedule", "cosine"]
+        arguments = [*SMALL, "--epochs", "12", "--schedule", "cosine"]
         self.interrupted("a", mpirun((2, program, *arguments)), 2)
-        other = [*SMALL[:-2], "--epochs", "31", "--learning-rate", "0.001", "--augment", "none", "--threads", "1"]
+        other = [*SMALL[:-2], "--epochs", "13", "--learning-rate", "0.001", "--augment", "none", "--threads", "1"]
         other[other.index("16")] = "20"
         _, err = self.run_in("a", mpirun((2, program, *other, "--resume", "--merge", "all_reduce")))
         lines = [line for line in err.splitlines() if "--resume: " in line]
@@ -196,7 +196,7 @@ class Program(unittest.TestCase):
         self.assertRegex(lines[0], r"^\[WARNING\] --resume: plot.svg.checkpoint is from a run with "
                          r"data synthetic pictures, 16 \+ 10 pictures \([0-9a-f]{8}\), now .*, 20 \+ 10 .*; "
                          "--augment shift_flip, now none; --learning-rate 0.005, now 0.001; --schedule cosine, now poly; "
-                         "--epochs 30, now 31; --merge host_merge, now all_reduce; the run continues, but with other bits$")
+                         "--epochs 12, now 13; --merge host_merge, now all_reduce; the run continues, but with other bits$")
 
     def test_a_state_of_before_an_option_was_there_is_one_of_its_default(self):
         arguments = [*SMALL, "--epochs", "12", "--augment", "crop_flip_cutout"]
