@@ -215,9 +215,10 @@ class random_graph : public graph_values {
         return shape_of(all).channels % 2 == 0 ? shuffle(all, 2) : all;
       }
       case 16: {  // and back to its size
-        // Bilinear means of equal numbers differ by their rounding, and a max pool after them would take any.
-        int const larger = upsample(op::upsample_nearest, in, 2);
-        return pool(op::avg_pool2d, d_.percent(50) ? larger : act(larger, function::tanh), 2, 2);
+        // Bilinear means of equal numbers differ by their rounding, and a max pool right after them would take any.
+        bool const bilinear = d_.percent(50);
+        int const larger = upsample(bilinear ? op::upsample_bilinear : op::upsample_nearest, in, 2);
+        return pool(op::avg_pool2d, bilinear ? larger : act(larger, function::tanh), 2, 2);
       }
       case 13: return pool(d_.of({op::max_pool2d, op::avg_pool2d}), in, 3, 1, 1);
       case 12: return layer_norm(in);
