@@ -787,6 +787,12 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
     int const p = e.prepare(mode::training, 4);
     drawn_batch const data(small::view(), 3, 1);
     CHECK_THROWS_AS(e.run(p, data.view(0, 0)), option_error);
+    drawn_batch const four(small::view(), 4, 1);
+    float const weights[] = {1, 2, 1, 1};
+    batch_view weighted = four.view(0, 0);
+    weighted.weights = weights;
+    CHECK_THROWS_WITH(e.run(p, weighted), Catch::Contains("cuda: it has no weights"));
+    CHECK_THROWS_WITH(e.prepare(mode::training, 4, target_kind::pixel_classes), Catch::Contains("class a pixel"));
   }
   CHECK(device.report() == "");
 }

@@ -151,7 +151,7 @@ TEST_CASE("keras_h5: explicit padding in branches needs groups", "[keras_h5]") {
               concat<sequential<conv2d<3, 3>, conv2d<3, 3>>, sequential<conv2d<3, 3>, conv2d<3, 3, pad<2, 0, 0, 2>>>>,
               global_avg_pool2d, softmax>;
   using pools = network<image<3, 8, 8>,
-                        concat<sequential<conv2d<3, 3>, conv2d<3, 3, 3, 2>>,
+                        concat<sequential<conv2d<3, 3>, relu, conv2d<3, 3, 3, 2>>,
                                sequential<conv2d<3, 3>, max_pool2d<3, 2, pad<1>>, conv2d<3, 1>>>,
                         global_avg_pool2d, softmax>;
   test::temporary_directory const here;
