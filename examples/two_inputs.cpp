@@ -11,7 +11,6 @@
 
 #include <dsl/data/with_input.hpp>
 #include <dsl/dsl.hpp>
-#include <dsl/executors/native.hpp>
 
 namespace {
 

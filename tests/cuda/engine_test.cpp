@@ -792,7 +792,7 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
     batch_view weighted = four.view(0, 0);
     weighted.weights = weights;
     CHECK_THROWS_WITH(e.run(p, weighted), Catch::Contains("cuda: it has no weights"));
-    CHECK_THROWS_WITH(e.prepare(mode::training, 4, target_kind::pixel_classes), Catch::Contains("class a pixel"));
+    CHECK_THROWS_WITH(e.prepare(mode::training, 4, target_kind::pixel_classes), Catch::Contains("classes of pixels"));
   }
   CHECK(device.report() == "");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: softmax: the input still has a height and a width; put flatten and dense before it, or use softmax2d for a class a pixel
+// EXPECT: softmax: the input still has a height and a width; put flatten and dense before it, or use softmax2d for one class per pixel
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::softmax, (Input=)?.*shape\{10, 8, 8\}
 #include <dsl/language.hpp>
 

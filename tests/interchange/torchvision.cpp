@@ -4,7 +4,6 @@
 //   torchvision
 //   torchvision MODEL reference|onednn|native WEIGHTS PICTURES PROBABILITIES
 #include <dsl/dsl.hpp>
-#include <dsl/executors/native.hpp>
 #include <dsl/io/safetensors.hpp>
 #include <dsl/models.hpp>
 #ifdef TYPENET_HAS_ONEDNN

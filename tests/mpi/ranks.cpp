@@ -72,7 +72,7 @@ using eventful =
 
 using mapped = dsl::network<dsl::image<3, 8, 8>, dsl::conv_module<4, 3>, dsl::conv2d<3, 1>, dsl::softmax2d>;
 
-/// 3x8x8 pictures of three classes; network=mapped: a class a pixel, and none for some.
+/// 3x8x8 pictures of three classes; network=mapped: one class per pixel, and none for some.
 dsl::dataset pictures(int size, int salt) {
   std::vector<std::uint8_t> pixels;
   std::vector<std::int32_t> labels;

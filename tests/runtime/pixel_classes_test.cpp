@@ -19,7 +19,7 @@
 #include <dsl/training/initialize.hpp>
 #include "support/random_graph.hpp"
 
-// A class a pixel: what batches bring, what the loss is, and that every way of computing it gives the same.
+// One class per pixel: what batches bring, what the loss is, and that every way of computing it gives the same.
 
 namespace {
 
@@ -270,7 +270,7 @@ TEST_CASE("pixels: what does not fit is refused") {
   refuses<option_error>([&] { compile<half>(reference{}, sgd{}).evaluate(data); }, {"4x6x5", "4x3x2"});
   using squares = network<image<2, 6, 5>, conv2d<4, 1>>;
   trainer other = compile<squares>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
-  refuses<option_error>([&] { other.fit(data, {.batch_size = 4}); }, {"class a pixel", "categorical_crossentropy"});
+  refuses<option_error>([&] { other.fit(data, {.batch_size = 4}); }, {"class per pixel", "categorical_crossentropy"});
   refuses<option_error>([&] { other.engine().prepare(mode::training, 4, target_kind::pixel_classes); },
                         {"mean_squared_error", "one class per pixel"});
   dataset const rows = in_memory_classes({2, 6, 5}, std::vector<float>(60), 4, {1});
@@ -280,7 +280,8 @@ TEST_CASE("pixels: what does not fit is refused") {
   refuses<option_error>([&] { compile<squares>(reference{}, sgd{}, compile_options{}); }, {"categorical_crossentropy"});
   using rows_of_pixels = network<image<2, 6, 5>, conv2d<4, 1>, softmax2d, flatten>;  // 30 ones in all
   refuses<option_error>([&] { compile<rows_of_pixels>(reference{}, sgd{}, compile_options{}); }, {"probabilities"});
-  refuses<option_error>([&] { batch_loader wrong(data, {.batch_size = 4, .values = 4}); }, {"class a pixel", "values"});
+  refuses<option_error>([&] { batch_loader wrong(data, {.batch_size = 4, .values = 4}); },
+                        {"classes of pixels", "values"});
 
   std::vector<float> const x(60);
   std::vector<std::int32_t> labels(30);

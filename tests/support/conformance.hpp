@@ -227,13 +227,18 @@ inline double additions(graph_view const& g, int batch) {
   return all;
 }
 
-/// Returns how much rounding is amplified: a batch_norm of a single value has a gradient of zero, and instead of it one
-/// gets the rounding of numbers that 1 / sqrt(epsilon) has multiplied.
+/// Returns how much larger rounding may be than for numbers of the size of their sums. Two layers turn rounding into
+/// numbers, which a batch_norm then multiplies by 1 / sqrt(epsilon): a batch_norm of a single value, whose gradient is
+/// zero, and a layer_norm over a single channel, whose outputs are all equal.
 inline double amplification(graph_view const& g, int batch) {
   double most = 1;
-  for (int n = 0; n < g.size.nodes; ++n)
-    if (node const& x = g.nodes[n]; x.kind == op::batch_norm && !x.frozen && batch * g.output_shape(x).area() == 1)
+  bool constant = false;
+  for (int n = 0; n < g.size.nodes; ++n) {
+    node const& x = g.nodes[n];
+    constant = constant || (x.kind == op::layer_norm && g.output_shape(x).channels == 1);
+    if (x.kind == op::batch_norm && !x.frozen && (constant || batch * g.output_shape(x).area() == 1))
       most = std::max(most, 1 / std::sqrt(x.epsilon));
+  }
   return most;
 }
 

@@ -24,7 +24,7 @@ dataset read_npy_classes(std::string const& samples, std::string const& labels,
 /// Reads samples and the values to be learnt of each: (samples), (samples, values), or of more dimensions.
 dataset read_npy_values(std::string const& samples, std::string const& values);
 
-/// Reads pictures and a class a pixel, (samples, height, width) integers, as in_memory_pixel_classes takes them.
+/// Reads images and one class per pixel, (samples, height, width) integers, as in_memory_pixel_classes takes them.
 dataset read_npy_pixel_classes(std::string const& pictures, std::string const& labels, int classes, int ignored = -1,
                                std::vector<std::string> class_names = {});
 

@@ -117,10 +117,10 @@ TYPENET_INLINE dataset read_npy_pixel_classes(std::string const& pictures, std::
                                               int ignored, std::vector<std::string> class_names) {
   detail::npy_array const x(pictures), y(labels);
   dsl::shape const sample = detail::npy_sample(x);
-  detail::require_as_many(x, y, "a label a pixel");
+  detail::require_as_many(x, y, "one label per pixel");
   if (y.dims().size() != 3 || y.dims()[1] != sample.height || y.dims()[2] != sample.width)
     y.refuse(detail::message({"be (samples, ", sample.height, ", ", sample.width,
-                              "), a label a pixel of the pictures; found ", detail::npy_dims(y)}));
+                              "), one label per pixel of the images; found ", detail::npy_dims(y)}));
   if (x.is_bytes())
     return in_memory_pixel_dataset(sample, std::vector<std::uint8_t>(x.bytes(), x.bytes() + x.count()), classes,
                                    y.labels(), ignored, std::move(class_names));

@@ -134,7 +134,7 @@ TYPENET_INLINE void batch_loader::check() const {
              static_cast<std::int64_t>(numbers->size()), "use normalize(train)");
   }
   if (data_.pixel_classes)
-    need(options_.values == 0, "a class a pixel does not become values", options_.values, "leave .values at 0");
+    need(options_.values == 0, "classes of pixels do not become values", options_.values, "leave .values at 0");
   else if (data_.has_classes() && options_.values > 0)
     need(options_.values == data_.classes || (options_.values == 1 && data_.classes == 2),
          "a class must become one value per class, or a single value if there are two classes", options_.values,

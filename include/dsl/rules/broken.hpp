@@ -213,8 +213,8 @@ template <class At, class Layer, shape Input>
 struct softmax_takes_a_flat_input {
   static_assert(
       Input.height == 1 && Input.width == 1,
-      "softmax: the input still has a height and a width; put flatten and dense before it, or use softmax2d for a "
-      "class a pixel");
+      "softmax: the input still has a height and a width; put flatten and dense before it, or use softmax2d for "
+      "one class per pixel");
 };
 
 template <class At, class Layer, int Classes>

@@ -78,7 +78,7 @@ TYPENET_INLINE void require_pixel_classes(graph_view const& g, loss l, dataset c
   if (l != loss::categorical_crossentropy)
     throw_error<option_error>(
         {what,
-         ": the data set has a class a pixel, which categorical_crossentropy alone compares with; "
+         ": the data set has one class per pixel, which only categorical_crossentropy compares with; "
          "give compile() that loss"});
   shape const &out = g.shape_of(g.result()), &in = data.sample;
   if (!(out == shape{data.classes, in.height, in.width}))
