@@ -40,7 +40,7 @@ template <int L>
   floats const none{}, highest = 88.0F - none, lowest = -87.0F - none;
   floats x = of > highest ? highest : of;
   x = x < lowest ? lowest : x;
-  x = of != of ? none : x;                                              // NaN has no integer
+  x = of != of ? none : x;  // NaN has no integer. NOLINT(misc-redundant-expression)
   floats const per_log = 1.44269504F - none, round = 0x1.8p23F - none;  // the unit in the last place of `round` is 1
   floats n = round;
   multiply_add<L>(n, x, per_log);
@@ -82,7 +82,7 @@ template <int L>
   exp_parts<L>(power, r, of);
   y = power;
   multiply_add<L>(y, power, r);
-  y = of != of ? of : y;
+  y = of != of ? of : y;  // NOLINT(misc-redundant-expression)
 }
 
 /// y = 1 / (1 + exp(-x)).

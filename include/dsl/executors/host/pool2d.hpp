@@ -57,7 +57,7 @@ struct max_pool {
             // GCC would otherwise merge the two comparisons, and then vectorise AVX-512's one number at a time.
             asm("" : "+v"(best), "+v"(place));
 #endif
-            ints const none = v != v;  // NaN stays NaN
+            ints const none = v != v;  // NaN stays NaN. NOLINT(misc-redundant-expression)
             best = none ? v : best;
             place = none ? here : place;
           }

@@ -245,8 +245,8 @@ TYPENET_INLINE void onnx_writer::write_shuffle() {
 TYPENET_INLINE void onnx_writer::write_upsampling() {
   bool const bilinear = node_->kind == op::upsample_bilinear;
   std::string const x = form(0, 4);
-  std::string const factors = numbers("scales", {1.0F, 1.0F, static_cast<float>(out().height / in().height),
-                                                 static_cast<float>(out().width / in().width)});
+  int const rows = out().height / in().height, columns = out().width / in().width;
+  std::string const factors = numbers("scales", {1.0F, 1.0F, static_cast<float>(rows), static_cast<float>(columns)});
   onnx_messages::NodeProto& n = append("Resize", {x, "", factors}, 4);  // without a region of interest
   set("mode", bilinear ? "linear" : "nearest", n);
   set("coordinate_transformation_mode", bilinear ? "half_pixel" : "asymmetric", n);
