@@ -110,8 +110,8 @@ class Refused(unittest.TestCase):
                                   ("whether the data is shuffled", "shuffle=0"), ("the augmentation", "augment=1"),
                                   ("the number of training samples: 61 and 60", "size=61"),
                                   ("the training data", "pictures=1"), ("the training data", "mean=1"),
-                                  ("the number of validation pictures: 24 and 25", "validation=24"),
-                                  ("the number of validation pictures: 0 and 25", "validation=0"),
+                                  ("the number of validation samples: 24 and 25", "validation=24"),
+                                  ("the number of validation samples: 0 and 25", "validation=0"),
                                   ("how the towers split a batch: 1 and 0", "merge=all_reduce"),
                                   ("how the towers' moments are merged", "synchronized=1"),
                                   ("the parameters", "parameter=2")):

@@ -323,7 +323,7 @@ TEST_CASE("a wrong order of policies is found", "[augment]") {
   dsl::cutout const hole{};
   dsl::shift_and_flip const shift{};
   auto const make = [](auto policy) { return [policy] { dsl::augmentation const a = policy; }; };
-  require_option_error(make(dsl::in_order{flip, crop}), {"in_order", "moves", "flipped", "first"});
+  require_option_error(make(dsl::in_order{flip, crop}), {"in_order", "moves", "flipped", "earlier"});
   require_option_error(make(dsl::in_order{hole, crop}), {"moves", "cut"});
   require_option_error(make(dsl::in_order{hole, flip}), {"flips", "cut"});
   require_option_error(make(dsl::in_order{crop, hole, flip}), {"flips", "cut"});

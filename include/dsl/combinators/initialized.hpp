@@ -31,7 +31,9 @@ template <number Value>
 struct constant {
   static constexpr initializer value{distribution::constant, static_cast<double>(Value)};
 };
-struct zeros : constant<0> {};
+struct zeros {
+  static constexpr initializer value{distribution::constant, 0};
+};
 
 }  // namespace init
 

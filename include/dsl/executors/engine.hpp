@@ -5,8 +5,8 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/batch_part.hpp>
 #include <dsl/executors/communicator.hpp>
-#include <dsl/executors/thread_team.hpp>
 #include <dsl/executors/process_checks.hpp>
+#include <dsl/executors/thread_team.hpp>
 #include <dsl/executors/update_rule.hpp>
 #include <dsl/plan/plan.hpp>
 #include <dsl/plan/verify/rules.hpp>

@@ -5,9 +5,10 @@
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
-#include <dsl/towers/watchdog.hpp>
+#include <dsl/towers/launcher.hpp>
 #include <dsl/towers/mpi_requests.hpp>
 #include <dsl/towers/process_group.hpp>
+#include <dsl/towers/watchdog.hpp>
 
 #include <climits>
 #include <string>

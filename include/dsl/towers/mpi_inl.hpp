@@ -6,11 +6,11 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
 #include <dsl/error.hpp>
-#include <dsl/towers/watchdog.hpp>
 #include <dsl/towers/launcher.hpp>
 #include <dsl/towers/mpi.hpp>
 #include <dsl/towers/mpi_requests.hpp>
 #include <dsl/towers/process_group.hpp>
+#include <dsl/towers/watchdog.hpp>
 
 #include <climits>
 #include <cstdio>

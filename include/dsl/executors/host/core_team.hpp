@@ -5,8 +5,8 @@
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/pinned_threads.hpp>
-#include <dsl/executors/thread_team.hpp>
 #include <dsl/executors/engine.hpp>
+#include <dsl/executors/thread_team.hpp>
 #include <dsl/plan/plan.hpp>
 
 #include <exception>

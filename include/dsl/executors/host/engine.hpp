@@ -6,7 +6,6 @@
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
-#include <dsl/executors/thread_team.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/executors/host/binding.hpp>
 #include <dsl/executors/host/bound_step.hpp>
@@ -14,6 +13,7 @@
 #include <dsl/executors/host/state.hpp>
 #include <dsl/executors/host/tower.hpp>
 #include <dsl/executors/host/update.hpp>
+#include <dsl/executors/thread_team.hpp>
 #include <dsl/graph/facts.hpp>
 #include <dsl/placement/parts.hpp>
 #include <dsl/plan/make_plan.hpp>
