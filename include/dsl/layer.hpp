@@ -21,7 +21,7 @@ namespace dsl {
 template <class L>
 concept layer = requires(value (*lower)(builder&, value)) { lower = &L::lower; };
 
-/// A list of types. Combinators name theirs `children`, so that an error can name the innermost layer.
+/// A list of types. A combinator has a member `children` of this type, so that an error can name the innermost layer.
 template <class... Ts>
 struct types {};
 

@@ -53,8 +53,8 @@ namespace dsl::TYPENET_MODE {
 ///   file_lock const mine("run.png", "plot");
 class file_lock {
  public:
-  /// Throws file_error if the name is taken. `kind` begins every message. A file of that name that is no lock is
-  /// refused and left as it is.
+  /// Throws file_error if another writer holds the lock. `kind` begins every message. If `path`.lock exists and is not
+  /// a lock, it is refused and left as it is.
   [[gnu::cold]] file_lock(std::string const& path, char const* kind) : path_(path + ".lock"), owner_(::getpid()) {
     auto const fail = [&](std::string const& found) {
       if (descriptor_ >= 0) ::close(descriptor_);

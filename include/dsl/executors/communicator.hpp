@@ -43,8 +43,8 @@ class communicator {
 
   /// Sets all[0 ... ranks * count) to rank 0's numbers, rank 1's, and so on.
   virtual void all_gather(double const* data, long long count, double* all) = 0;
-  /// Replaces data[i] by f of all ranks' data[i], the same on every rank. One of the ranks computes each number with
-  /// its own f, so all must be equivalent.
+  /// Replaces data[i] by f of all ranks' data[i], the same on every rank. Each number is computed by one rank with that
+  /// rank's f, so the f of all ranks must be equivalent.
   virtual void fold(double head, double* data, long long count, rank_fold const& f) = 0;
   /// Tells that this rank cannot continue. A rank with several threads must do so, to release those that wait here for
   /// other ranks.

@@ -69,8 +69,8 @@ enum class rule : unsigned char {
   children_are_left,
 };
 
-/// A broken rule and the numbers of its sentence, as a layer's lower() gives them to require(). Small, because a
-/// network constructs hundreds that are not used.
+/// A broken rule and the numbers for its message, as a layer's lower() passes them to require(). It is small, because
+/// compiling one network constructs hundreds, almost all of them unused.
 struct fault {
   rule broken = rule::holds;
   shape first{};

@@ -52,8 +52,9 @@ std::string gnuplot_script(history const& h, plot_options const& o, plot_format 
 /// Returns the status of a child process when it has ended, or nothing if it had to be killed after `seconds`.
 std::optional<int> wait_for(pid_t child, double seconds);
 
-/// The default time limit. A plot takes 0.1 s, or more if fonts are searched for the first time or other processes need
-/// the processor. It is shorter than the default time that other processes wait for one that draws.
+/// The default time limit of one plot. A plot takes 0.1 s, or more if fonts are searched for the first time or other
+/// processes need the processor. It is shorter than the default deadline for which other processes wait for the process
+/// that draws.
 inline constexpr double gnuplot_seconds = 15;
 
 /// Runs gnuplot, found on PATH, with `script` as its input and `picture` as its output. Throws file_error with its

@@ -68,8 +68,8 @@ namespace dsl::TYPENET_MODE {
 
 /// Ends a run whose metric has not improved for `patience` epochs, as Keras's EarlyStopping does:
 ///   early_stopping<val_accuracy>({.patience = 10, .restore_best_weights = true})
-/// The best weights are parameters and running statistics, not the optimizer's state; checkpoints include them. Throws
-/// option_error before the first step if the run does not have the metric.
+/// The best weights consist of parameters and running statistics, without the optimizer's state. Checkpoints include
+/// the best weights. Throws option_error before the first step if the run does not have the metric.
 template <class Monitor = val_loss>
 class early_stopping : public detail::early_stopping_on {
  public:

@@ -12,8 +12,9 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// One rank's end of a communicator between devices, one device per rank, without the host. All ranks queue the same
-/// calls with the same counts in the same order, and record the same graphs. Throws executor_error.
+/// One rank's end of a communicator that moves data directly between devices (one per rank), not through host memory.
+/// All ranks queue the same calls with the same counts in the same order, and record the same graphs. Throws
+/// executor_error.
 class device_communicator {
  public:
   virtual ~device_communicator() = default;
@@ -54,9 +55,9 @@ class handshake {
   int rank() const { return group_->rank(); }
   int ranks() const { return group_->ranks(); }
   communicator* group() const { return group_; }
-  /// Waits once until all ranks have come. Throws what answer() throws.
+  /// Waits until all ranks have arrived; does nothing if answer() has already waited. Throws what answer() throws.
   [[gnu::cold]] void pass();
-  /// Returns rank 0's note once all ranks have come. Throws peer_error if one of them has failed.
+  /// Waits until all ranks have arrived, and returns rank 0's note. Throws peer_error if one of them has failed.
   [[gnu::cold]] note answer(note const& mine);
 
  private:

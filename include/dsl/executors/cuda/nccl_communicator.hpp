@@ -56,7 +56,7 @@ class nccl_communicator final : public device_communicator {
   /// Begins to end what other ranks make hang on this rank's GPU, and returns at once. NCCL tells other ranks only over
   /// networks: in one process and on one machine they learn of it from the group, or by a deadline.
   void abort() noexcept override;
-  /// Waits for at most `close`.
+  /// Waits at most `deadlines.close` for the work on s, and returns whether it has ended.
   bool ended(cudaStream_t s) noexcept override;
 
  private:

@@ -20,8 +20,8 @@ struct program_purpose {
   bool shuffle = true;             // only with data
 };
 
-/// An engine's programs, and the memory of their activations: programs never run concurrently, so they share one block
-/// if it is large enough. The engine's device must be current and idle.
+/// An engine's programs, and the memory of their activations. Programs never run concurrently, so a new program uses an
+/// existing block if that is large enough, and otherwise gets a new one. The engine's device must be current and idle.
 class program_list {
  public:
   program_list(engine_parts const& e, std::string const& architecture, long long workspace_limit)

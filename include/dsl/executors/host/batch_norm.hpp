@@ -221,7 +221,8 @@ class batch_norm : batch_norm_step<float> {
   Place* at_;
 };
 
-/// Returns an empty task if a tensor has no whole channel blocks. Reserves the shared memory that it needs in `at`.
+/// Returns the task of a batch_norm step, or an empty one if a tensor is not in whole channel blocks. Reserves, in
+/// `at`, the shared memory that the task needs.
 template <class Place>
 [[gnu::cold]] task batch_norm_task(Place& at, batch_norm_step<float> const& s) {
   int const L = at.lanes();

@@ -18,7 +18,7 @@ namespace dsl::detail::TYPENET_MODE {
 /// Writes a network's nodes, in inference, as ONNX operators (opset 17). In typenet every sample is channels x height x
 /// width; operators expect (batch, channels, height, width) or (batch, units). A value is kept in the form of the
 /// operator that makes it and converted when the other form is needed. Dropout and transfers between devices are
-/// omitted: their readers read their input.
+/// omitted: the nodes that read their output read their input instead.
 class onnx_writer {
  public:
   [[gnu::cold]] onnx_writer(graph_view const& g, onnx_options const& o, double momentum, onnx_messages::GraphProto& to);

@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// Normalises each channel by its moments over the batch, or by running ones in inference.
+/// Normalises each channel by its moments over the batch in training, and by its running moments in inference.
 inline constexpr row batch_norm{.name = "batch_norm",
                                 .parameters = 4,
                                 .roles = {role::gamma, role::beta, role::moving_mean, role::moving_variance},

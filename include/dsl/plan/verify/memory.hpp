@@ -149,7 +149,8 @@ class address_list {
 }
 
 /// Checks the placement of every tensor that has one: a root has a buffer of its own shape, a slice consists of whole
-/// channel blocks (or reaches to the buffer's end), and a renaming tensor of another shape has no blocks.
+/// channel blocks (or reaches to the buffer's end), and a tensor that only renames another one of a different shape is
+/// not stored in channel blocks.
 [[gnu::cold]] constexpr plan_verdict check_placements(graph_view const& g, plan const& p, placement const* at,
                                                       sharing const& s, int micro) {
   for (int t = 0; t < g.size.tensors; ++t) {

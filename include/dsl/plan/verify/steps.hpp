@@ -307,7 +307,8 @@ class step_checker {
     }
     return updated_[s.device] = true;
   }
-  /// Checks a measure step. No gradient changes once it is complete.
+  /// Checks a step that measures the gradient norm: every gradient must be complete. Other checks ensure that none
+  /// changes afterwards.
   [[gnu::cold]] constexpr bool measure(step const& s) {
     constexpr plan_rule rule = plan_rule::gradients_are_measured_when_they_are_whole;
     if (!facts_.training || !p_.options.gradient_norm || measured_[s.device] >= 0 || micro_ != p_.micro_batches - 1)
