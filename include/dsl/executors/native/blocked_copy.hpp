@@ -7,12 +7,12 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// A copy in channel blocks, in the workplace's shared memory, of a tensor that the plan keeps without, such as one of
-/// a single pixel. A tensor with blocks needs none.
+/// A copy, in channel blocks and in the workplace's shared memory, of a tensor that the plan does not keep in blocks,
+/// such as one with a single pixel. A tensor in blocks needs no copy.
 class blocked_copy {
  public:
   blocked_copy() = default;
-  /// Makes room at `end` of the shared memory where a copy is needed.
+  /// Reserves room for the copy at `end` of the shared memory and moves `end`, if v needs a copy.
   blocked_copy(workplace const& at, view<float const> const& v, long long& end) {
     if (v.block == at.lanes()) return;
     at_ = end;
@@ -20,11 +20,11 @@ class blocked_copy {
   }
   explicit operator bool() const { return at_ >= 0; }
 
-  /// Returns the copy's memory as a view; there must be one.
+  /// Returns the copy's memory as a view. There must be a copy.
   view<float> memory(workplace const& at, view<float const> const& v) const {
     return {at.shared() + at_, v.shape, v.batch, at.lanes(), static_cast<int>(padded(at, v)), 0};
   }
-  /// Returns the tensor itself, or its copy, which is made now.
+  /// Returns the tensor itself, or makes its copy and returns that.
   view<float const> read(workplace& at, view<float const> const& v) const {
     if (at_ < 0) return v;
     view<float> const to = memory(at, v);

@@ -7,7 +7,7 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// An algorithm for a convolution's forward pass or data gradient. Items may run in any order, on several threads.
+/// An algorithm for a convolution's forward pass or data gradient. Its items may run in any order, on several threads.
 class convolution_pass {
  public:
   convolution_pass() = default;
@@ -15,9 +15,9 @@ class convolution_pass {
   convolution_pass& operator=(convolution_pass const&) = delete;
   [[gnu::cold]] virtual ~convolution_pass() = default;
 
-  /// Returns the floats of the packed kernel.
+  /// Returns the size of the packed kernel in floats.
   virtual long long packed() const = 0;
-  /// Returns the floats that each thread needs for itself.
+  /// Returns how many floats of scratch memory each thread needs.
   virtual long long scratch() const = 0;
 
   virtual int pack_items() const = 0;
@@ -25,17 +25,17 @@ class convolution_pass {
   virtual void pack(int item, float const* kernel, float* to) const = 0;
 
   virtual int items() const = 0;
-  /// Returns how often the results' moments are summed apart.
+  /// Returns the number of records. Each has separate sums of the results' moments.
   virtual int records() const = 0;
-  /// Returns the doubles of all those sums.
+  /// Returns how many doubles the sums of all records have.
   virtual long long moments() const = 0;
-  /// y = x * kernel + bias, or y += x * kernel. `bias` has whole blocks, or is null. So may `moments` be, which
-  /// otherwise receive sums of y and its squares: (record, channel block, 2, lane).
+  /// Computes y = x * kernel + bias, or y += x * kernel if `accumulate` is set. `bias` is null or in whole blocks. If
+  /// `moments` is not null, it receives the sums of y and of its squares: (record, channel block, 2, lane).
   virtual void run(int item, view<float const> const& x, float const* packed, float const* bias, view<float> const& y,
                    bool accumulate, bool relu, float* scratch, double* moments) const = 0;
 };
 
-/// An algorithm for the gradient of a convolution's kernel. Its bits do not depend on the threads.
+/// An algorithm for the gradient of a convolution's kernel. The bits of its result do not depend on the threads.
 class convolution_weights {
  public:
   convolution_weights() = default;
@@ -43,9 +43,9 @@ class convolution_weights {
   convolution_weights& operator=(convolution_weights const&) = delete;
   [[gnu::cold]] virtual ~convolution_weights() = default;
 
-  /// Returns the floats of the sums that all threads share.
+  /// Returns how many floats the sums have, which all threads share.
   virtual long long sums() const = 0;
-  /// Returns the floats that each thread needs for itself.
+  /// Returns how many floats of scratch memory each thread needs.
   virtual long long scratch() const = 0;
   virtual int items() const = 0;
   virtual void run(int item, view<float const> const& x, view<float const> const& dy, float* sums,

@@ -19,19 +19,19 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// Counts of the changes of an engine's parameters: of all, and of those that are frozen.
+/// Counters of an engine: how often any parameter has changed, and how often frozen parameters have.
 struct parameter_versions {
   std::uint64_t const* all = nullptr;
   std::uint64_t const* frozen = nullptr;
 };
 
-/// The convolutions of one device: which algorithm each pass takes, where its packed kernel is, and what runs.
+/// The convolutions of one device. Chooses the algorithm of each pass, keeps its packed kernel, and builds its task.
 class convolutions {
  public:
   convolutions(graph_view const& g, workplace& at, bool winograd, parameter_versions const& versions)
       : graph_(g), at_(at), winograd_(winograd), versions_(versions) {}
 
-  /// Returns the task of a conv2d's step: forward, backward_data or backward_weights.
+  /// Returns the task of a conv2d step: forward, backward_data or backward_weights.
   [[gnu::cold]] host::task build(host::bound_step<float> const& s, bool training) {
     bool const weights = s.step->what == action::backward_weights, data = s.step->what == action::backward_data;
     view<float const> const x = data ? plain::read_only(s.to) : s.x;
@@ -40,8 +40,9 @@ class convolutions {
     return weights ? build_weights(s, c) : build_pass(s, c, data, training);
   }
 
-  /// Lets the convolution that has made a batch_norm's input in this program sum the moments of what it writes. Returns
-  /// none where that was something else, or there are others between the two.
+  /// Makes the convolution that wrote a batch_norm's input in this program also sum the moments of what it writes.
+  /// Returns empty moments if the input comes from another operation, or if the convolution cannot sum them because it
+  /// has a fused activation, several slices of channels, or a result that is copied out of channel blocks.
   [[gnu::cold]] host::summed_moments sum_moments(host::bound_step<float> const& norm) {
     pass* made = nullptr;
     for (pass& p : passes_) {
@@ -58,8 +59,8 @@ class convolutions {
     return {made->moments.data(), only.algorithm->records()};
   }
 
-  /// Returns the bytes of packed kernels that are kept and of sums for batch_norm; packed kernels that the next step
-  /// changes are made in the workplace's memory.
+  /// Returns the bytes of the packed kernels that are kept, of biases, and of the sums for batch_norm. Kernels that are
+  /// packed in each step use the workplace's memory and do not count.
   long long bytes() const {
     long long all = 0;
     for (packed_kernel const& k : kernels_)
@@ -67,26 +68,26 @@ class convolutions {
     for (pass const& p : passes_) all += static_cast<long long>(8 * p.moments.size());
     return all;
   }
-  /// Returns which algorithm each step has, a line each: "3 forward: F(4x4, 3x3)".
+  /// Returns the algorithm of each step, one per line: "3 forward: F(4x4, 3x3)".
   std::string const& algorithms() const { return algorithms_; }
 
  private:
-  /// Slices that follow each other, and the algorithm that computes each of them.
+  /// Consecutive slices, and the algorithm that computes each of them.
   struct part {
     group_slices slices;
     detail::owner<convolution_pass> algorithm;
     part(group_slices const& s, convolution_pass* a) : slices(s), algorithm(a) {}
   };
-  /// A kernel as the passes of a node want it, whatever their batch. One that only inference reads, or that is frozen,
-  /// is kept until its parameters change; the other passes pack it in each step.
+  /// A kernel as the passes of a node read it, for any batch size. If only inference reads it, or if it is frozen, it
+  /// is kept until its parameters change. Otherwise each step packs it again.
   struct packed_kernel {
     node const* of = nullptr;
-    int batch_norm = -1;                         // which is multiplied into it
+    int batch_norm = -1;                         // node that is folded into it; -1: none
     bool data = false;                           // for the data gradient
     detail::owner<host::memory_block> memory{};  // where it is kept; zeros<float> isn't aligned
     detail::zeros<float> bias{};                 // in whole blocks
-    std::uint64_t const* newest = nullptr;       // version of the parameters
-    std::uint64_t version = 0;                   // that it was packed from
+    std::uint64_t const* newest = nullptr;       // current version of the parameters
+    std::uint64_t version = 0;                   // version that it was packed from
   };
   struct pass {
     host::bound_step<float> const* step = nullptr;
@@ -95,8 +96,8 @@ class convolutions {
     detail::chain<part> parts{};
     blocked_copy from{}, to{};
     packed_kernel* kernel = nullptr;
-    long long folded = 0, dense = 0;  // where kernels are on their way to be packed, in the workplace
-    detail::zeros<double> moments{};  // where a batch_norm wants them
+    long long folded = 0, dense = 0;  // in shared memory: the folded kernel, a slice's dense kernel
+    detail::zeros<double> moments{};  // empty unless a batch_norm needs them
   };
   struct weights_part {
     group_slices slices;
@@ -108,10 +109,11 @@ class convolutions {
     convolution shape{};
     detail::chain<weights_part> parts{};
     blocked_copy x{}, dy{};
-    long long dense = 0;  // where the gradient of a dense kernel is
+    long long dense = 0;  // in shared memory: the gradient of a slice's dense kernel
   };
 
-  /// Fewer than half of the products, and whole channel blocks on both sides: only then do transforms pay.
+  /// Whether Winograd transforms pay: they must at least halve the number of products, and inputs and outputs must have
+  /// at least one whole channel block.
   bool suits_winograd(convolution const& c, bool unrolled) const {
     window const& w = c.window;
     if (!winograd_ || unrolled || w.height != 3 || w.width != 3 || w.stride != 1 || w.pad_top > 2 || w.pad_left > 2)
@@ -119,7 +121,7 @@ class convolutions {
     long long const tiles = 1LL * ((c.out.height + 3) / 4) * ((c.out.width + 3) / 4);
     return 2 * 36 * tiles <= 9 * c.out.area() && c.in.channels >= at_.lanes() && c.out.channels >= at_.lanes();
   }
-  /// Whether each filter reads one channel of several.
+  /// Whether each filter reads only one of several channels.
   static bool is_depthwise(convolution const& c) { return c.groups > 1 && c.groups == c.in.channels; }
   static group_slices whole(convolution const& c) { return {0, 0, 1, 1, c.in.channels, c.out.channels}; }
   static int area(convolution const& c) { return c.window.height * c.window.width; }
@@ -135,7 +137,8 @@ class convolutions {
     algorithms_ += "\n";
   }
 
-  /// Finds the algorithms of a forward pass or a data gradient. One with a stride has a part for each phase.
+  /// Chooses the algorithms of a forward pass or a data gradient. A data gradient with a stride has a part for each
+  /// phase.
   [[gnu::cold]] void choose(pass& p, bool unrolled) {
     char const* const what = p.data ? "backward data" : "forward";
     convolution const& c = p.shape;
@@ -184,7 +187,7 @@ class convolutions {
     at_.need(scratch, shared);
     return [this, &p] { run(p); };
   }
-  /// Returns the kernel that a step's pass reads: of one that is kept, the same for all programs.
+  /// Returns the kernel that a step's pass reads. All programs share a kernel that is kept.
   [[gnu::cold]] packed_kernel& kernel_of(host::bound_step<float> const& s, bool data, bool kept) {
     int const norm = data ? -1 : s.step->batch_norm;
     for (packed_kernel& k : kernels_)
@@ -246,7 +249,7 @@ class convolutions {
         at_.pool().run(q.algorithm->pack_items(), [&](int item, int) { q.algorithm->pack(item, dense, packed); });
       }
   }
-  /// Multiplies a batch_norm with running moments into the kernel and the bias.
+  /// Folds a batch_norm with running moments into a copy of the kernel, at `to`, and into the bias. Returns `to`.
   [[gnu::cold]] float const* fold(pass const& p, float* to) const {
     host::bound_step<float> const& s = *p.step;
     double const epsilon = graph_.nodes[s.step->batch_norm].epsilon;

@@ -9,8 +9,8 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// A dense layer as a 1x1 convolution of one picture, whose row of pixels are the batch's samples: x, (B, features), is
-/// copied into channel blocks, the result from there.
+/// A dense layer, computed as a 1x1 convolution of one picture with a single row of pixels: the samples of the batch.
+/// x, (B, features), is copied into channel blocks, and the result is copied back.
 class dense {
  public:
   [[gnu::cold]] dense(workplace& at, host::bound_step<float> const& s)

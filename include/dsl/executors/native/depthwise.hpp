@@ -6,15 +6,15 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// Which channels of `from` the channels of a result are made of, in a convolution of groups: result r has the sources
-/// r / results * sources ... + sources - 1.
+/// Which channels each channel of a result reads in a convolution with groups: result r reads `sources` channels, the
+/// first of which is r / results * sources.
 struct channel_sources {
   int results = 1;  // of a group
   int sources = 1;
 };
 
-/// Copies a part of a picture into panels, of which lane l of panel k has the k-th source of the results' channel l,
-/// and 0 where there is none. With one source for each result a panel is a copy of a channel block.
+/// Copies a part of a picture into panels. Lane l of panel k has the k-th source of the l-th result in the block, or 0
+/// if there is no such result. If results and sources are one to one, the panel is a copy of a channel block.
 inline void fill_sources(panel const& p, view<float const> const& v, int n, int block, int channels,
                          channel_sources const& s, float* to) {
   int const L = v.block, first = block * L;
@@ -38,13 +38,13 @@ inline void fill_sources(panel const& p, view<float const> const& v, int n, int 
     }
 }
 
-/// A rectangle of a grid whose pixels all meet the same taps, others lying outside of the picture. Lines are rows, or
-/// columns where those are longer.
+/// A rectangle of a grid in which all pixels read the same taps; all other taps lie outside of the picture. Lines are
+/// its rows, or its columns if the rows are short.
 struct depthwise_region {
   detail::list<depthwise_tap> taps{};
   int lines = 0;
   int count = 0;    // pixels of a line
-  long long x = 0;  // floats from the channel block's first number
+  long long x = 0;  // offset from the channel block's first number
   long long x_line = 0;
   long long x_step = 0;
   long long y = 0;
@@ -52,11 +52,11 @@ struct depthwise_region {
   long long y_step = 0;
 };
 
-/// What the passes of a depthwise convolution share: the regions of their grids, on pictures as they are, or on panels
-/// where pictures are hardly wider than kernels, or the channels of the result have others as sources.
+/// What the passes of a depthwise convolution share: the regions of their grids. Regions read pictures in place, or
+/// copies in panels if pictures are less than twice as wide as kernels or if results and sources are not one to one.
 class depthwise_regions {
  public:
-  /// `from` and `to` are what the grids read and write.
+  /// `from` and `to` are the shapes that the grids read and write.
   [[gnu::cold]] depthwise_regions(kernels const& k, convolution const& c, detail::list<gathering> const& grids,
                                   shape const& from, shape const& to, channel_sources const& s)
       : kernels_(k),
@@ -82,15 +82,16 @@ class depthwise_regions {
 
  protected:
   int lanes() const { return kernels_.lanes; }
-  /// Returns the floats that a thread needs for panels.
+  /// Returns how many floats a thread needs for panels.
   long long panels() const { return copies_ ? sources_.sources * panel_.block(lanes()) : 0; }
-  /// Returns what the regions of a sample's channel block read, which may be filled now.
+  /// Returns what the regions of a sample's channel block read: the picture itself, or panels, which this call fills in
+  /// `scratch`.
   float const* read(view<float const> const& x, int n, int block, float* scratch) const {
     if (!copies_) return sample_of(x, n) + 1LL * block * lanes() * x.shape.area();
     fill_sources(panel_, x, n, block, channels_, sources_, scratch);
     return scratch;
   }
-  /// Returns the floats of a channel block's kernel: (source, kernel place, lane).
+  /// Returns how many floats the kernel of a channel block has: (source, kernel place, lane).
   long long kernel_block() const { return 1LL * sources_.sources * area_ * lanes(); }
 
   kernels const& kernels_;
@@ -139,14 +140,14 @@ class depthwise_regions {
   }
 
   bool copies_ = false;
-  panel panel_{};  // what regions read: the picture, or that with what lies around it
+  panel panel_{};  // what regions read: the picture, or the picture with its padding
 };
 
-/// A convolution whose filters read one channel each, or its data gradient: every lane of a vector is a channel of its
-/// own. Items are channel blocks of samples.
+/// The forward pass or the data gradient of a convolution whose filters read one channel each. Each lane of a vector
+/// computes one channel. An item is one channel block of one sample.
 class depthwise_pass final : public convolution_pass, depthwise_regions {
  public:
-  /// `turned`: the data gradient.
+  /// `turned` selects the data gradient.
   depthwise_pass(kernels const& k, convolution const& c, bool turned)
       : depthwise_regions(k, c, grids_of(c, turned), turned ? c.out : c.in, turned ? c.in : c.out,
                           sources_of(c, turned)),
@@ -205,7 +206,8 @@ class depthwise_pass final : public convolution_pass, depthwise_regions {
   }
 
  private:
-  /// A filter reads one channel; that channel's gradient is made of all filters that read it.
+  /// Returns the sources of a result. A filter reads one channel; the gradient of a channel reads all filters of that
+  /// channel.
   static channel_sources sources_of(convolution const& c, bool turned) {
     int const filters = c.out.channels / c.in.channels;
     return turned ? channel_sources{1, filters} : channel_sources{filters, 1};
@@ -221,8 +223,8 @@ class depthwise_pass final : public convolution_pass, depthwise_regions {
   bool turned_;
 };
 
-/// The gradient of such a convolution's kernel. The batch is cut into parts, whose sums are added up in their order:
-/// how many parts follows from the shapes alone, so the bits do not depend on the threads.
+/// The gradient of such a convolution's kernel. The batch is divided into parts, and the sums of the parts are added in
+/// order. The number of parts does not depend on the number of threads, so neither do the bits.
 class depthwise_weights final : public convolution_weights, depthwise_regions {
  public:
   depthwise_weights(kernels const& k, convolution const& c)
@@ -261,7 +263,7 @@ class depthwise_weights final : public convolution_weights, depthwise_regions {
   }
 
   int finish_items() const override { return channels_; }
-  /// Writes one filter's gradient.
+  /// Writes the gradient of one filter.
   void finish(int item, float const* sums, float* gradient) const override {
     sums += item / lanes() * kernel_block() + item % lanes();
     for (int place = 0; place < area_; ++place, sums += lanes()) {

@@ -11,15 +11,16 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// A place of a depthwise kernel: the number of x that it meets, and the vector that it multiplies it with.
+/// One place of a depthwise kernel: the offset of the vector of x that it reads, and of the kernel's vector that it
+/// multiplies this with.
 struct depthwise_tap {
   long long x;
   long long kernel;
 };
 
-/// A rectangle of pixels of one channel block, each channel multiplied with kernel numbers of its own: y = start + the
-/// sum over taps of x * kernel, in the order of the taps. A line has `tiles` times Pixels pixels, and `rest` times
-/// Pixels - 1.
+/// Computes a rectangle of pixels of one channel block, in which each channel has its own kernel: y = start + the sum
+/// over taps of x * kernel, in the order of the taps. A line consists of `tiles` tiles of Pixels pixels and `rest`
+/// tiles of Pixels - 1.
 struct depthwise_call {
   float const* x;  // line l, pixel p, tap t: x + l * x_line + p * x_step + taps[t].x
   long long x_line;
@@ -39,9 +40,9 @@ struct depthwise_call {
   bool relu;  // negative numbers become 0
 };
 
-/// Enough sums to keep two units busy whose results take four cycles.
+/// The largest number of pixels in a tile: enough sums to keep two units busy whose results take four cycles.
 inline constexpr int most_depthwise_pixels = 8;
-/// The taps of a 3x3 kernel.
+/// The largest number of taps in a call: those of a 3x3 kernel.
 inline constexpr int most_depthwise_taps = 9;
 
 template <int L, int Pixels>
@@ -91,8 +92,7 @@ struct depthwise_product {
   }
 };
 
-/// Adds sums over a rectangle of pixels of dy times the x that each tap meets, which are made apart before they are
-/// added.
+/// Sums dy times the x that each tap reads over a rectangle of pixels, and adds the finished sums to `sums`.
 struct depthwise_weights_call {
   float const* x;  // line l, step s, tap t: x + l * x_line + s * x_step + taps[t].x
   long long x_line;

@@ -9,7 +9,7 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// A convolution with any kernel, stride and padding, as its kernel's parameter has it.
+/// A convolution with any kernel, stride and padding, always described as its forward pass.
 struct convolution {
   int batch = 0;
   shape in{};
@@ -18,16 +18,16 @@ struct convolution {
   int groups = 1;
 };
 
-/// A place of a kernel, and which number of the picture it meets, counted from where an output's own number is.
+/// A place of a kernel, and the row and column of the number that it reads, relative to the position of the output.
 struct kernel_place {
   int row = 0;
   int column = 0;
   int place = 0;
 };
 
-/// One way to sum over a kernel: the number at (i, j) of a grid is the sum over kernel places of
-/// from(i * stride + row, j * stride + column) times the kernel's, and goes to (first_row + i * step, first_column + j
-/// * step) of the result. A forward pass is one such grid, a data gradient with stride s is s * s of them.
+/// One way to sum over a kernel. The number at (i, j) of a grid is the sum over kernel places of from(i * stride + row,
+/// j * stride + column) times the kernel's number. It is written to (first_row + i * step, first_column + j * step) of
+/// the result. A forward pass is one such grid; a data gradient with stride s consists of s * s grids.
 struct gathering {
   detail::list<kernel_place> places{};
   int stride = 1;
@@ -37,7 +37,7 @@ struct gathering {
   int first_column = 0;
   int step = 1;
 
-  /// The part of a picture that grid rows [i, i + count_i) and columns [j, j + count_j) read.
+  /// Returns the part of a picture that grid rows [i, i + count_i) and columns [j, j + count_j) read.
   panel reads(int i, int count_i, int j, int count_j) const {
     panel p{};
     int last_row = 0, last_column = 0;
@@ -64,10 +64,11 @@ struct gathering {
   }
 };
 
-/// Whether a forward pass reads pictures without channel blocks, which are unrolled instead.
+/// Whether pictures are not in channel blocks. A forward pass unrolls such pictures.
 inline bool is_plain(view<float const> const& x) { return x.block == 1; }
 
-/// Whether a convolution is a 1x1 one of stride 1 that reads no padding: each number once, so it needs no copy of them.
+/// Whether a convolution is 1x1 with stride 1 and reads no padding. It reads each number once, so it needs no copy of
+/// the picture.
 inline bool is_flat(convolution const& c, bool unrolled) {
   window const& w = c.window;
   return !unrolled && w.height * w.width == 1 && w.stride == 1 && c.in.area() == c.out.area();
@@ -87,8 +88,8 @@ inline gathering forward_gathering(convolution const& c, bool unrolled) {
   return g;
 }
 
-/// One grid of a data gradient: what rows i and columns j of the input with i % stride == phase_row and j % stride ==
-/// phase_column receive. It may have no places; its numbers are 0 then.
+/// Returns one grid of a data gradient: the rows i and columns j of the input with i % stride == phase_row and j %
+/// stride == phase_column. If the grid has no places, its numbers are 0.
 inline gathering data_gathering(convolution const& c, int phase_row, int phase_column) {
   gathering g;
   window const& w = c.window;
@@ -105,11 +106,12 @@ inline gathering data_gathering(convolution const& c, int phase_row, int phase_c
   return g;
 }
 
-/// A grid of sums by the matrix kernel: the forward pass, or a part of the data gradient. Items are blocks of pixels,
-/// and groups of output channels where there are few; a number's bits depend on neither.
+/// A grid of sums, computed by the matrix kernel: the forward pass, or a part of the data gradient. Items are blocks of
+/// pixels, which are divided further into groups of output channels if there are few. The bits of a number depend on
+/// neither.
 class direct_pass final : public convolution_pass {
  public:
-  /// `turned`: the data gradient, where `from` is dy and `to` is dx.
+  /// `turned` selects the data gradient, in which `from` is dy and `to` is dx.
   [[gnu::cold]] direct_pass(kernels const& k, convolution const& c, gathering const& g, bool turned, bool unrolled)
       : kernels_(k),
         gathering_(g),
@@ -122,7 +124,7 @@ class direct_pass final : public convolution_pass {
         results_(turned ? c.in.channels : c.out.channels),
         in_(blocks_of(sums_, k.lanes)),
         out_(blocks_of(results_, k.lanes)) {
-    flat_ = is_flat(c, unrolled);  // it has one long row
+    flat_ = is_flat(c, unrolled);  // computed as one long row
     if (flat_) gathering_.columns = static_cast<int>(c.out.area()), gathering_.rows = 1;
     if (gathering_.columns < 1) return;  // a phase beyond a narrow picture's end
     block_columns_ = flat_ ? least(gathering_.columns, 96) : gathering_.columns;
@@ -213,7 +215,7 @@ class direct_pass final : public convolution_pass {
 
  private:
   int lanes() const { return kernels_.lanes; }
-  /// Returns the floats of a panel of `rows` grid rows.
+  /// Returns how many floats a panel of `rows` grid rows has.
   long long floats(int rows) const {
     return gathering_.places.size() == 0 ? 0 : in_ * gathering_.reads(0, rows, 0, block_columns_).block(lanes());
   }
@@ -224,7 +226,7 @@ class direct_pass final : public convolution_pass {
 
   kernels const& kernels_;
   gathering gathering_;
-  detail::list<long long> offsets_{};  // of places in a panel; all have the same columns, but where there is one place
+  detail::list<long long> offsets_{};  // of places in a panel; all panels are equally wide, or there is only one place
   convolution convolution_;
   bool turned_;
   bool unrolled_;

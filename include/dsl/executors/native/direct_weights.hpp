@@ -6,9 +6,9 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// The gradient of a convolution's kernel by the matrix kernel, for any kernel, stride and padding. The batch is cut
-/// into parts, whose sums are added up in their order: how many parts follows from the shapes alone, so the bits do not
-/// depend on the threads.
+/// The gradient of a convolution's kernel, computed by the matrix kernel, for any kernel, stride and padding. The batch
+/// is divided into parts, and the sums of the parts are added in order. The number of parts does not depend on the
+/// number of threads, so neither do the bits.
 class direct_weights final : public convolution_weights {
  public:
   [[gnu::cold]] direct_weights(kernels const& k, convolution const& c, bool unrolled, int threads)
@@ -53,7 +53,7 @@ class direct_weights final : public convolution_weights {
   }
 
   int finish_items() const override { return rows_; }
-  /// Writes one input channel of the gradient; one kernel place of it, where they are unrolled.
+  /// Writes the gradient of one input channel, or of one of its kernel places if the input is unrolled.
   void finish(int item, float const* sums, float* gradient) const override {
     int const width = out_ * kernels_.lanes;
     for (kernel_place const& t : gathering_.places) {
@@ -67,8 +67,9 @@ class direct_weights final : public convolution_weights {
   }
 
  private:
-  /// Reads x where it is: as many pixels at a time as make it worth loading and storing the sums, of several samples
-  /// where those are small, and as few columns as find what they read in the second-level cache, row after row.
+  /// Reads x in place. Each call takes enough pixels, of several samples if those are small, to make loading and
+  /// storing the sums worthwhile, and so few columns that what they read stays in the second-level cache from row to
+  /// row.
   void run_flat(share const& columns, share const& samples, view<float const> const& x, view<float const> const& dy,
                 float* sums) const {
     constexpr int most_pixels = 512, most_columns = 12;
@@ -131,7 +132,7 @@ class direct_weights final : public convolution_weights {
   gathering gathering_;
   convolution convolution_;
   bool unrolled_;
-  bool flat_;  // a 1x1 convolution of stride 1, which reads x where it is
+  bool flat_;  // a 1x1 convolution of stride 1, which reads x in place
   int area_;   // of the parameter's kernels
   int rows_;   // of the sums: input channels, or those and kernel places together
   int in_;     // blocks of those
@@ -142,7 +143,7 @@ class direct_weights final : public convolution_weights {
   int block_rows_;  // of the output
 };
 
-/// The gradient of a bias: sums over the batch and all pixels, in double. Items are channel blocks.
+/// Computes the gradient of a bias: the sums over the batch and all pixels, in double. An item is a channel block.
 inline void bias_gradient(int item, view<float const> const& dy, float* gradient) {
   int const L = dy.block, channels = dy.shape.channels - item * L < L ? dy.shape.channels - item * L : L;
   double sums[16] = {};

@@ -16,11 +16,11 @@ namespace dsl::native_cpu::TYPENET_MODE {
 
 struct engine_settings {
   instructions set = instructions::automatic;
-  int threads = 0;  // 0: as many as there are processors for; the devices of a network share them out
+  int threads = 0;  // 0: one for each available processor; divided among the devices of a network
   bool winograd = true;
 
   [[gnu::cold]] int all_threads() const { return threads > 0 ? threads : available_processors(); }
-  /// Each device has at least one.
+  /// Returns the threads of each device, at least one.
   [[gnu::cold]] int threads_a_device(int devices) const {
     int const all = all_threads();
     return all > devices ? all / devices : 1;
@@ -32,8 +32,8 @@ struct engine_settings {
   if (threads < 0 || threads > most)
     detail::throw_error<option_error>({"native: threads must be 0 (all) to ", most, "; found ", threads});
 }
-/// Returns the instruction set that was asked for, or the widest here. Throws option_error where the processor lacks
-/// it.
+/// Returns the requested instruction set, or the widest one of this processor for `automatic`. Throws option_error if
+/// the processor lacks it.
 [[gnu::cold]] inline instructions resolve(instructions set) {
   if (set == instructions::automatic) return host::widest();
   if (!host::has(set))
@@ -42,11 +42,11 @@ struct engine_settings {
   return set;
 }
 
-/// Stands for the order and the rounding of all sums: whoever changes a bit of a result increments it.
+/// The version of the order and the rounding of all sums. Any change to the bits of a result must increment it.
 inline constexpr int algorithm_version = 1;
 
-/// Everything through our own kernels, on threads of our own, without a library. Activations in blocks of as many
-/// channels as a vector has lanes. Whatever is rare runs through reference's plain loops.
+/// Runs all steps with typenet's own kernels and threads, without a library. Activations are in blocks of as many
+/// channels as a vector has lanes. Rare operations run through the plain loops of `reference`.
 class engine final : public plain::steps<float> {
  public:
   [[gnu::cold]] engine(graph_view const& g, engine_options const& o, target const& to, engine_settings const& s)
@@ -78,7 +78,7 @@ class engine final : public plain::steps<float> {
   std::string arithmetic() const override {
     return detail::message({"native ", algorithm_version, ", ", host::name_of(set_), winograd_ ? "" : ", direct"});
   }
-  /// Which algorithm each convolution's pass has, a line each, one device's after the other's.
+  /// Returns the algorithm of each convolution's passes, one per line, device by device.
   [[gnu::cold]] std::string algorithms() const {
     std::string all;
     for (unit const& d : devices_) all += d.convolutions.algorithms();
@@ -86,7 +86,7 @@ class engine final : public plain::steps<float> {
   }
 
  private:
-  /// What our kernels need on a device: nothing that another device's thread would touch.
+  /// What the kernels need on one device. The threads of other devices do not touch it.
   struct unit {
     workplace at;
     native_cpu::convolutions convolutions;
@@ -94,7 +94,7 @@ class engine final : public plain::steps<float> {
         : at(s.set, threads), convolutions(g, at, s.winograd, versions) {}
   };
 
-  /// Empty where only the plain loops fit: tensors without channel blocks, rare operations.
+  /// Returns an empty task if only the plain loops fit: for tensors without channel blocks and for rare operations.
   [[gnu::cold]] host::task select_kernel(program& p, bound_step const& b) override {
     action const what = b.step->what;
     bool const multiplies =
@@ -117,7 +117,7 @@ class engine final : public plain::steps<float> {
   int threads_;
   detail::chain<unit> devices_;
   host::plain_loops slow_;
-  int looked_at_ = 0;  // programs
+  int looked_at_ = 0;  // number of programs searched for slow steps
 };
 
 }  // namespace dsl::native_cpu::TYPENET_MODE

@@ -14,8 +14,8 @@ namespace dsl::native_cpu::TYPENET_MODE {
 inline constexpr int most_rows = 12;
 inline constexpr int most_vectors = 3;
 
-/// What exists once for each instruction set: a table of functions, as host::memory_kernels is one. Everything else is
-/// compiled once, for any processor.
+/// The functions that are compiled once for each instruction set, in a table like host::memory_kernels. All other code
+/// is compiled once, for any processor.
 struct kernels {
   int lanes;
   int rows[most_vectors + 1];  // of the largest product tile, by its vectors
@@ -25,10 +25,10 @@ struct kernels {
   void (*depthwise[most_depthwise_pixels + 1])(depthwise_call const&);                // [pixels]
   void (*depthwise_weights[most_depthwise_taps + 1])(depthwise_weights_call const&);  // [taps]
   void (*moments)(host::moments_call const&);
-  void (*tiles_in)(tiles_in_call const&);        // an input's, for F(4x4, 3x3); as all that follow
-  void (*gradients_in)(tiles_in_call const&);    // an output gradient's
+  void (*tiles_in)(tiles_in_call const&);        // of an input; this and all below are for F(4x4, 3x3)
+  void (*gradients_in)(tiles_in_call const&);    // of an output's gradient
   void (*tiles_out)(tiles_out_call const&);      // to an output
-  void (*kernels_in)(kernels_in_call const&);    // a kernel's
+  void (*kernels_in)(kernels_in_call const&);    // of a kernel
   void (*kernels_out)(kernels_out_call const&);  // to a kernel's gradient
 };
 
@@ -38,7 +38,7 @@ namespace dsl::native_cpu::widths::TYPENET_MODE {
 
 using namespace host::widths;
 
-/// The matrices that inputs, gradients of outputs, outputs, kernels and their gradients are multiplied with.
+/// The matrices with which inputs, gradients of outputs, outputs, kernels and gradients of kernels are multiplied.
 template <class Algorithm>
 struct matrices_of {
   struct input {
@@ -140,8 +140,8 @@ inline kernels const& kernels_of([[maybe_unused]] instructions set) {
   return widths::of<widths::baseline>;
 }
 
-/// The vectors of a product's columns are shared out among tiles: two each, and three in the last where they are odd in
-/// number. A lone one has a tile of its own.
+/// A tile of the columns of a product, counted in vectors. Each tile has two vectors, and the last one has three if
+/// their number is odd. A single vector is a tile of its own.
 struct column_tile {
   int first;
   int vectors;
@@ -151,11 +151,12 @@ constexpr column_tile column_tile_at(int tile, int vectors) {
   return {2 * tile, tile + 1 == column_tiles(vectors) ? vectors - 2 * tile : 2};
 }
 
-/// Sums over rows have no packed factor, so their tiles may be as wide as goes: three vectors, and two where one would
-/// be left over.
+/// Returns the vectors of the next tile of an outer product. It has no packed factor, so the tile may be as wide as
+/// possible: three vectors, or two if one would be left over.
 constexpr int next_outer_vectors(int left) { return left <= 3 ? left : left == 4 ? 2 : 3; }
 
-/// Rows are shared out among tiles as evenly as goes: 13 with at most 6 are 5, 4 and 4.
+/// Returns the rows of the next tile. Rows are divided among tiles as evenly as possible: 13 rows with at most 6 in a
+/// tile are 5, 4 and 4.
 constexpr int next_rows(int left, int most) {
   int const tiles = (left + most - 1) / most;
   return (left + tiles - 1) / tiles;

@@ -11,11 +11,13 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// A tile of a matrix product, C = start + A B, that fits into registers: some rows, some vectors of columns. Each
-/// number's sum is made in the order of k, so its bits depend neither on the tile's size nor on its neighbours.
+/// Computes a tile of a matrix product, C = start + A B, that fits into registers: some rows by some vectors of
+/// columns. Each number is summed in the order of k, so its bits depend neither on the tile's size nor on its
+/// neighbours.
 ///
-/// k counts `taps` places of A, of each `blocks` blocks, of each as many numbers as a vector has lanes: a convolution's
-/// sum over kernel positions, channel blocks and channels. B is packed in that order, the tile's columns for each k.
+/// k runs over the taps, over `blocks` blocks of each tap, and over as many numbers of each block as a vector has
+/// lanes: the kernel positions, channel blocks and channels of a convolution. B is packed in the order of k, with the
+/// tile's columns for each k.
 struct product_call {
   float const* a;  // row r, tap t, block b, number i: a[r * a_row + taps[t] + b * a_block + i]
   long long a_row;
@@ -39,7 +41,7 @@ struct product {
 
   [[gnu::always_inline]] static inline void run(product_call const& p) {
     using floats = typename vector<L>::type;
-    // Longer bodies are no faster than these, but take the compiler longer.
+    // Longer bodies are no faster than these but take longer to compile.
     constexpr int unroll = L == 8 ? 4 : Rows * Vectors > 12 ? 1 : 2;
     floats c[Rows][Vectors];
 #pragma GCC unroll 16
@@ -75,7 +77,7 @@ struct product {
   }
 };
 
-/// A tile of C += A^T B, which sums over rows: `lines` times `steps` of them. Neighbouring rows of C belong to
+/// Computes a tile of C += A^T B, summed over `lines` times `steps` rows of A and B. Neighbouring rows of C belong to
 /// neighbouring numbers of A.
 struct outer_product_call {
   float const* a;  // line l, step s, row r of C: a[l * a_line + s * a_step + r]
@@ -89,7 +91,7 @@ struct outer_product_call {
   int steps;
   float* c;  // row r, vector v: c + r * c_row + v * L
   long long c_row;
-  bool fresh;  // C =, not +=
+  bool fresh;  // write C instead of adding to it
 };
 
 template <int L, int Rows, int Vectors>
@@ -129,8 +131,8 @@ struct outer_product {
   }
 };
 
-/// The largest tiles that leave registers for the factors: rows by vectors of columns, 1 to 3. 16 registers with AVX2
-/// and SSE2, which also needs one for each product, 32 with AVX-512.
+/// The largest tiles that leave registers for the factors: the rows of a tile with 1, 2 or 3 vectors of columns. AVX2
+/// and SSE2 have 16 registers, of which SSE2 needs one for each product; AVX-512 has 32.
 template <int L>
 struct tile_sizes;
 template <>

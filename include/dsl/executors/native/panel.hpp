@@ -10,9 +10,9 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// A part of one picture with what a convolution reads around it, in memory of its own: channel blocks of rows x
-/// columns vectors, 0 outside of the picture. So kernels need no bounds, and planes whose size is a power of two don't
-/// fight for the same places of the cache.
+/// A copy of a part of one picture and of what a convolution reads around it: channel blocks of rows x columns vectors,
+/// 0 outside of the picture. With it, kernels need no bounds checks, and planes whose size is a power of two do not
+/// compete for the same cache lines.
 struct panel {
   int row = 0;  // of the picture, where it begins; may be negative
   int column = 0;
@@ -22,7 +22,7 @@ struct panel {
   long long block(int lanes) const { return 1LL * rows * columns * lanes; }
 };
 
-/// Copies a picture in channel blocks of v.block.
+/// Copies a panel of picture n, which has channel blocks of v.block.
 inline void fill(panel const& p, view<float const> const& v, int n, float* to) {
   int const L = v.block, height = v.shape.height, width = v.shape.width;
   int const begin = p.column < 0 ? least(-p.column, p.columns) : 0, last = least(width - p.column, p.columns);
@@ -45,9 +45,9 @@ inline void fill(panel const& p, view<float const> const& v, int n, float* to) {
   }
 }
 
-/// Lays out what each output pixel of rows [first, first + rows) reads, next to each other: of a picture with few
-/// channels and no blocks, (channel, kernel row, kernel column) become channels of a 1x1 convolution. One row after the
-/// other, since a vector is written a number at a time, and a row's stay in the cache.
+/// Writes all numbers that an output pixel reads next to each other in `to`, for each pixel of rows [first, first +
+/// rows). For a picture with few channels and no blocks, (channel, kernel row, kernel column) become the channels of a
+/// 1x1 convolution. Works row by row: vectors are written one number at a time, and those of one row stay in the cache.
 inline void unroll(view<float const> const& v, int n, window const& w, int first, int rows, int columns, int lanes,
                    float* to) {
   int const area = w.height * w.width, all = v.shape.channels * area, width = v.shape.width;

@@ -12,7 +12,7 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// Returns a small file's text, empty where there is none.
+/// Returns the text of a small file, or nothing if it can't be opened.
 [[gnu::cold]] inline std::string text_of(std::string const& path) {
   std::string text;
   std::FILE* const file = std::fopen(path.c_str(), "re");
@@ -23,15 +23,15 @@ namespace dsl::native_cpu::TYPENET_MODE {
   return text;
 }
 
-/// Returns the whole processors that `quota` of `period` microseconds amount to, at least 1; 0 for no limit.
+/// Returns how many whole processors `quota` of `period` microseconds allow, at least 1, or 0 for no limit.
 [[gnu::cold]] inline int processors_of(double quota, double period) {
   if (!(quota > 0) || !(period > 0)) return 0;
   double const share = quota / period;
   return share < 1 ? 1 : share > 1e6 ? 0 : static_cast<int>(share);
 }
 
-/// Returns how many processors the control groups of this process pay for, 0 where they set no limit. All groups up to
-/// the root count, of both versions that Linux has. `root` stands for "/"; tests have another one.
+/// Returns how many processors the control groups of this process allow, or 0 if they set no limit. All groups up to
+/// the root count, of both versions of Linux's control groups. `root` replaces "/" in tests.
 [[gnu::cold]] inline int processors_of_control_groups(std::string const& root = "") {
   int least = 0;
   auto const limit = [&](int n) {
@@ -65,8 +65,8 @@ namespace dsl::native_cpu::TYPENET_MODE {
   return least;
 }
 
-/// Returns how many threads can run at once: processors that this thread may use, as far as its control groups pay for
-/// them.
+/// Returns how many threads can run at once: the processors that this thread may use, but no more than its control
+/// groups allow.
 [[gnu::cold]] inline int available_processors() {
   int count = 1;
 #ifdef __linux__

@@ -11,16 +11,16 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// Threads that share out the items of a loop; the caller is the first of them. Whoever is free takes the next item, so
-/// items must not depend on each other, and on a busy machine a thread that gets no processor holds up nobody: a loop
-/// ends without those that have not begun. Threads without work look for some for 50 microseconds, then sleep.
+/// Threads that share the items of a loop; the calling thread is the first of them. A free thread takes the next item,
+/// so items must not depend on each other. On a busy machine, a thread that gets no processor delays no other: a loop
+/// ends without the threads that have not begun. Threads without work spin for 50 microseconds, then sleep.
 ///
-/// A pool's loop within a loop of the same pool runs in its thread alone. Loops that several threads ask one pool for
-/// run one after the other. Several pools know nothing of each other, and their loops may be within each other, but not
-/// in a circle. A process that forks while no loop runs has a working pool on both sides.
+/// A loop inside a loop of the same pool runs on its thread alone. If several threads start loops in one pool, the
+/// loops run one after the other. Different pools are independent: their loops may be nested, but not in a circle. If a
+/// process forks while no loop runs, the pool works in both processes.
 class thread_pool {
  public:
-  /// Throws option_error where `threads` is less than 1, and where the system gives no more threads.
+  /// Throws option_error if `threads` is less than 1, or if the system cannot start that many threads.
   [[gnu::cold]] explicit thread_pool(int threads) : threads_(threads) {
     if (threads < 1) detail::throw_error<option_error>({"threads: there must be at least 1; found ", threads});
     start();
@@ -31,8 +31,8 @@ class thread_pool {
 
   int threads() const { return threads_; }
 
-  /// Calls f(item, thread) for the items 0 ... items - 1, and returns when all have been done. f must not throw.
-  /// Threads have the numbers 0 ... threads() - 1; no two calls with the same one run at once.
+  /// Calls f(item, thread) for the items 0 ... items - 1, and returns when all are done. f must not throw. `thread` is
+  /// one of 0 ... threads() - 1; two calls with the same number never run at once.
   template <class F>
   void run(int items, F const& f) {
     run_loop({[](void const* g, int item, int thread) { (*static_cast<F const*>(g))(item, thread); }, &f, items});
@@ -48,7 +48,7 @@ class thread_pool {
     thread_pool* pool = nullptr;
     int thread = 0;
   };
-  /// A loop that a thread is in.
+  /// A loop that a thread is running, and the one around it.
   struct frame {
     thread_pool const* pool;
     int thread;
@@ -72,7 +72,7 @@ class thread_pool {
     bool caller_sleeps = false;
     bool stopping = false;
     unsigned loops = 0;    // that have begun
-    int at_work = closed;  // threads in the loop; nobody else may begin with `closed` added
+    int at_work = closed;  // threads in the loop, plus `closed` when no other may join
     int next = 0;          // item
     loop now{};
     detail::thread_group threads{};
@@ -88,7 +88,7 @@ class thread_pool {
 
   [[gnu::cold]] void start() {
     meeting* const made = new meeting;
-    made->before = meeting_;  // what its threads held when the process forked stays so: nobody may touch it
+    made->before = meeting_;  // locks held when the process forked stay held, so it must not be used
     meeting_ = made;
     process_ = getpid();
     workers_ = detail::list<worker>(threads_ - 1);
@@ -164,7 +164,7 @@ class thread_pool {
     }
     return nullptr;
   }
-  /// Returns whether this thread takes part in the loop, which may have ended.
+  /// Joins the loop if it has not ended. Returns whether this thread takes part.
   static bool begin(meeting& m) {
     int at_work = __atomic_load_n(&m.at_work, __ATOMIC_RELAXED);
     while (at_work < closed)

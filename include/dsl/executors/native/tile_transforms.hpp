@@ -11,11 +11,11 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// A matrix, and how few operations a product with it takes. Points p and -p give an algorithm's matrices pairs of
-/// rows, or of columns, that differ in signs alone. Of two rows what they share is `even`, the rest `odd`, and they are
-/// even + factor odd and even - factor odd: rows (4, 2, 1) and (4, -2, 1) are (4, 0, 1) and (0, 1, 0) with a factor
-/// of 2. Of two columns the numbers that they meet become their sum and their difference, and each row has a use for
-/// one of them.
+/// A matrix, rewritten so that a product with it takes few operations. Points p and -p give an algorithm's matrices
+/// pairs of rows, or of columns, that differ only in signs. Of a pair of rows, the common terms are `even` and the
+/// others `odd`, and the results are even + factor * odd and even - factor * odd: rows (4, 2, 1) and (4, -2, 1) become
+/// (4, 0, 1) and (0, 1, 0) with a factor of 2. For a pair of columns, the two numbers of x are replaced by their sum
+/// and their difference, and each row uses one of them.
 template <int Rows, int Columns>
 struct linear_map {
   static constexpr int rows = Rows;
@@ -34,7 +34,8 @@ struct linear_map {
       if (differ_in_signs(0, k, 0, k + 1, 1, 0, Rows)) pair_columns(k++);
   }
 
-  /// Returns the first column that a row only adds or subtracts, -1 for none; and the first that it multiplies.
+  /// Returns the first column that row i only adds or subtracts, or -1 if there is none. first_factor() returns the
+  /// first column that it multiplies.
   constexpr int first_term(int i) const {
     for (int k = 0; k < Columns; ++k)
       if (m[i][k] == 1 || m[i][k] == -1) return k;
@@ -47,8 +48,8 @@ struct linear_map {
   }
 
  private:
-  /// Whether two rows or columns, which begin at (i, j) and (k, l), have the same magnitudes, some of them with the
-  /// same sign, some with another.
+  /// Whether two rows or columns, which begin at (i, j) and (k, l), have the same magnitudes, some with equal signs and
+  /// some with different signs.
   constexpr bool differ_in_signs(int i, int j, int k, int l, int down, int right, int count) const {
     bool same = false, other = false;
     for (int n = 0; n < count; ++n) {
@@ -77,7 +78,7 @@ struct linear_map {
   }
 };
 
-/// Calls f(number<0>), f(number<1>), ..., f(number<N - 1>): a loop whose count the compiler knows in each round.
+/// Calls f(number<0>), f(number<1>), ..., f(number<N - 1>): a loop whose counter is a constant in each iteration.
 template <int I>
 struct number {
   static constexpr int value = I;
@@ -90,8 +91,8 @@ template <int N, int I = 0, class F>
   }
 }
 
-/// y = the sum of c[k] * x[k] over the terms of row I that are not 0. What is only added comes first, so that a product
-/// is always fused with an addition: bits then follow from the matrix alone.
+/// Sets y to the sum of c[k] * x[k] over the terms of row I that are not 0. Terms that are only added come first, so
+/// that products are fused with additions. The bits then follow from the matrix alone.
 template <int L, class Matrix, int I>
 [[gnu::always_inline]] inline void combine(typename vector<L>::type const* x, typename vector<L>::type& y) {
   using floats = typename vector<L>::type;
@@ -117,7 +118,7 @@ template <int L, class Matrix, int I>
   });
 }
 
-/// y = M x for the matrix Matrix::map.
+/// Sets y to M x for the matrix Matrix::map. Overwrites x if it has pairs of columns.
 template <int L, class Matrix>
 [[gnu::always_inline]] inline void apply(typename vector<L>::type* x, typename vector<L>::type* y) {
   using floats = typename vector<L>::type;
@@ -145,7 +146,7 @@ template <int L, class Matrix>
   });
 }
 
-/// Y = M X M^T. get(i, j, v) sets v to a number of X, a vector of them, put(i, j, v) is given one of Y.
+/// Computes Y = M X M^T. get(i, j, v) sets v to a vector of numbers of X at (i, j); put(i, j, v) receives one of Y.
 template <int L, class Matrix, class Get, class Put>
 [[gnu::always_inline]] inline void transform(Get get, Put put) {
   using floats = typename vector<L>::type;
@@ -167,7 +168,7 @@ template <int L, class Matrix, class Get, class Put>
   }
 }
 
-/// M^T, where an algorithm has the other way round.
+/// The transpose of one of an algorithm's matrices.
 template <int Rows, int Columns>
 struct transposed {
   double at[Columns][Rows]{};

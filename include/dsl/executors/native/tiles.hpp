@@ -11,8 +11,8 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// Tiles of a tensor in channel blocks, counted through all pictures: first ... first + count. Tile (i, j) of a picture
-/// begins at row i * step - top, column j * step - left.
+/// A range of tiles of a tensor in channel blocks, numbered through all pictures: [first, first + count). Tile (i, j)
+/// of a picture begins at row i * step - top and column j * step - left.
 struct tile_range {
   int first = 0;
   int count = 0;
@@ -23,7 +23,7 @@ struct tile_range {
   int left = 0;
 };
 
-/// A tensor that tiles are cut from or written to: one channel block after the other, `area` vectors each.
+/// A tensor that tiles are read from or written to: consecutive channel blocks of height * width vectors each.
 struct tiled_tensor {
   float* data = nullptr;
   long long picture = 0;  // floats from one to the next
@@ -32,8 +32,8 @@ struct tiled_tensor {
   int blocks = 0;
 };
 
-/// Calls f(a picture's channel block, which one, row and column where the tile begins, number in the range) for all
-/// tiles in all blocks, as they follow each other in memory: picture by picture, block by block.
+/// Calls f(channel block of a picture, its index, first row, first column, number in the range) for all tiles in all
+/// blocks, in the order of memory: picture by picture, block by block.
 template <int L, class F>
 [[gnu::always_inline]] inline void for_each_tile(tiled_tensor const& x, tile_range const& t, F f) {
   int const each = t.rows * t.columns;
@@ -53,30 +53,30 @@ template <int L, class F>
   }
 }
 
-/// Where transformed tiles are: product p, block b, tile k: data + p * product + (b * tiles + k) * L.
+/// Transformed tiles. Product p of tile k in block b is at data + p * product + (b * tiles + k) * L.
 struct transformed_tiles {
   float* data = nullptr;
   long long product = 0;
   int tiles = 0;
 };
 
-/// B^T x B of an input's tiles, or A dy A^T of those of an output's gradient, which overlap in nothing. What lies
-/// outside of the picture is 0.
+/// Transforms the tiles of an input (B^T x B) or those of an output's gradient (A dy A^T), which do not overlap.
+/// Numbers outside of the picture are 0.
 struct tiles_in_call {
   tiled_tensor from;
   tile_range tiles;
   transformed_tiles to;
 };
 
-/// Keeps the compiler from computing addresses in advance, of which it would then keep dozens.
+/// Returns p. The compiler cannot see this, so it does not compute dozens of addresses in advance and keep them.
 template <class T>
 [[gnu::always_inline]] inline T* opaque(T* p) {
   asm("" : "+r"(p));
   return p;
 }
 
-/// Copies a tile that hangs over a picture's edge, with zeros outside. Rows and columns from which it reads nothing are
-/// read from the nearest that there are, and multiplied out by a mask.
+/// Copies a tile that extends beyond a picture's edge, with zeros outside. For a column outside, it reads the nearest
+/// column inside, and a mask makes the numbers 0.
 template <int L, int Size>
 [[gnu::always_inline]] inline void copy_edge(tiled_tensor const& x, float const* picture, int row, int column,
                                              float* to) {
@@ -111,7 +111,7 @@ template <int L, class Matrix>
   float edge[Columns * Columns * L];
   for_each_tile<L>(
       c.from, c.tiles, [&](float* picture, int b, int row, int column, int k) __attribute__((always_inline)) {
-        // the same tile of the next plane, as memory takes longer than a tile
+        // prefetch the same tile of the next plane, as loading it takes longer than transforming a tile
         float const* const next = opaque(
             picture + (1LL * (c.from.height + (row < 0 ? 0 : row)) * c.from.width + (column < 0 ? 0 : column)) * L);
         for (int i = 0; i < c.tiles.step; ++i)
@@ -132,15 +132,16 @@ template <int L, class Matrix>
       });
 }
 
-/// A^T m A of products: tiles of an output, where a bias, what is there already, and a relu may come in.
+/// Transforms products (A^T m A) to tiles of an output. Adds a bias and the output's earlier numbers and applies relu,
+/// if asked.
 struct tiles_out_call {
   transformed_tiles from;
   tiled_tensor to;
   tile_range tiles;
-  float const* bias = nullptr;  // a vector a block; null: none
+  float const* bias = nullptr;  // one vector per block; null: none
   bool accumulate = false;
   bool relu = false;
-  double* moments = nullptr;  // 2 L sums a block, to which the results and their squares are added; null: none
+  double* moments = nullptr;  // 2 L sums per block, to which the results and their squares are added; null: none
 };
 
 template <int L, class Matrix>
@@ -176,12 +177,12 @@ template <int L, class Matrix>
                    });
 }
 
-/// G w G^T of kernels (out, in, R, R) for a vector of out's: k counts in's. `turned` gives the kernels of the data
-/// gradient: out and in change places, and so do first and last rows and columns.
+/// Transforms the kernels (out, in, R, R) of one input and a vector of outputs: G w G^T. `turned` selects the kernels
+/// of the data gradient, which exchange inputs and outputs and have their rows and columns in reverse order.
 struct kernels_in_call {
   float const* kernels;
   int in;   // of the parameter, not of the pass
-  int out;  // as well
+  int out;  // of the parameter
   bool turned;
   int k;       // of the pass: which input
   int column;  // of the pass: the first of L outputs
@@ -198,7 +199,7 @@ template <int L, class Matrix>
   int const inputs = c.turned ? c.out : c.in, outputs = c.turned ? c.in : c.out;
   for (int l = 0; l < L; ++l) {
     int const o = c.column + l;
-    bool const there = c.k < inputs && o < outputs;  // not so in a block's unused places
+    bool const there = c.k < inputs && o < outputs;  // false for the unused lanes of a block
     float const* const from = c.kernels + (c.turned ? 1LL * c.k * c.in + o : 1LL * o * c.in + c.k) * area;
     for (int i = 0; i < area; ++i) w[i * L + l] = there ? from[c.turned ? area - 1 - i : i] : 0.0F;
   }
@@ -209,16 +210,16 @@ template <int L, class Matrix>
                            __attribute__((always_inline)) { store<L>(to + (i * Rows + j) * c.product, v); });
 }
 
-/// G^T u G of sums of products, added up over `parts` of the batch in their order: the gradient of kernels (out, in, R,
-/// R) for one in and L out's.
+/// Transforms sums of products, added up over `parts` of the batch in order, to the gradient of the kernels (out, in,
+/// R, R) of one input and L outputs: G^T u G.
 struct kernels_out_call {
   float const* sums;  // product p, part q: sums + q * part + p * product
   long long product;
   long long part;
   int parts;
   float* to;      // the first kernel's
-  long long out;  // floats from one out to the next
-  int count;      // of the L that there are
+  long long out;  // floats from one output to the next
+  int count;      // how many of the L outputs exist
 };
 
 template <int L, class Matrix>

@@ -5,8 +5,8 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// Three matrices that make m outputs of a one-dimensional convolution with r weights from n = m + r - 1 inputs by n
-/// products: y = A^T [(G w) * (B^T x)]. The gradients are transposes: dx = B [(G w) * (A dy)], dw = G^T [(B^T x) * (A
+/// Three matrices that compute m outputs of a one-dimensional convolution with r weights from n = m + r - 1 inputs with
+/// n products: y = A^T [(G w) * (B^T x)]. The gradients are transposes: dx = B [(G w) * (A dy)], dw = G^T [(B^T x) * (A
 /// dy)]. In two dimensions each matrix is applied to columns, then to rows.
 template <int M, int R>
 struct bilinear_algorithm {
@@ -23,8 +23,8 @@ struct interpolation_points {
   double at[Points];
 };
 
-/// Returns the algorithm by Toom (1963) and Cook (1966): polynomials are multiplied by multiplying their values at
-/// M + R - 2 points and at infinity. The point 0 must be among them and come first.
+/// Returns the algorithm of Toom (1963) and Cook (1966), which multiplies two polynomials by multiplying their values
+/// at infinity and at M + R - 2 points. The point 0 must come first.
 ///
 /// For M = 2, R = 3 and the points 0, 1, -1: row i of B^T has the coefficients of the product of (x - q) over the other
 /// points q, x^2 - 1 for the point 0; row i of A has the powers of point i; row i of G has them, too, divided by the
@@ -33,8 +33,8 @@ struct interpolation_points {
 ///         | 0  1  1  0 |       | 1/2  1/2  1/2 |         | 0  1 -1  1 |
 ///         | 0 -1  1  0 |       | 1/2 -1/2  1/2 |
 ///         | 0 -1  0  1 |       |  0    0    1  |
-/// What G's first row is to be divided by multiplies that of B^T instead, so that no row of a matrix is a single
-/// product (vector.hpp says why).
+/// In the first row, this product divides B^T instead of G, so that no row of a matrix is a single product
+/// (host/vector.hpp explains why products are fused).
 template <int M, int R>
 constexpr bilinear_algorithm<M, R> toom_cook(interpolation_points<M + R - 2> const& points) {
   constexpr int n = M + R - 1;
@@ -67,8 +67,8 @@ constexpr bilinear_algorithm<M, R> toom_cook(interpolation_points<M + R - 2> con
   return a;
 }
 
-/// F(4, 3): 4x4 outputs of a 3x3 convolution by 36 products for 144. The points give half the rounding error of 0, +-1,
-/// +-2.
+/// F(4, 3): 4x4 outputs of a 3x3 convolution with 36 products instead of 144. The rounding error is half of that with
+/// the points 0, +-1 and +-2.
 struct f43 {
   static constexpr auto matrices = toom_cook<4, 3>({{0, 0.625, -0.625, 1.5, -1.5}});
 };

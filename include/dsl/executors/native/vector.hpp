@@ -5,7 +5,7 @@
 #include <dsl/executors/host/blocks.hpp>
 #include <dsl/executors/host/vector.hpp>
 
-// Reassociated sums have other bits, and all bits here are promised to be the same whatever a program is compiled with.
+// -ffast-math reorders sums, which changes bits; this executor promises the same bits with any compiler flags.
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__)
 #error "dsl::native must give the same bits with any flags, so it cannot be compiled with -ffast-math; remove that flag"
 #endif

@@ -9,7 +9,7 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// A 3x3 convolution of stride 1, as its kernel's parameter has it.
+/// A 3x3 convolution of stride 1, always described as its forward pass.
 struct convolution3x3 {
   int batch = 0;
   shape in{};
@@ -24,8 +24,9 @@ inline tiled_tensor tiled(view<float const> const& v) {
           blocks_of(v.shape.channels, v.block)};
 }
 
-/// What the passes of F(4x4, 3x3) share: 36 products of matrices, one for each place of a transformed tile. Matrices
-/// that follow each other begin 64 bytes apart from a power of two, which would be one place of the cache for all.
+/// What the passes of F(4x4, 3x3) share: 36 products of matrices, one for each place of a transformed tile. There are
+/// 64 bytes between consecutive matrices, so that matrices whose size is a power of two do not compete for the same
+/// cache lines.
 class winograd_tiles {
  public:
   winograd_tiles(kernels const& k, int batch, int in, int out, shape const& output)
@@ -42,7 +43,8 @@ class winograd_tiles {
   static constexpr int products = size * size;
 
   static long long apart(long long floats) { return floats + 16; }
-  /// Tiles [first, first + count) of pictures that begin top rows and left columns before their first tile ends there.
+  /// Returns the tiles [first, first + count), where a picture's first tile begins `top` rows above it and `left`
+  /// columns to its left.
   tile_range range(int first, int count, int top, int left) const {
     return {first, count, rows_, columns_, step, top, left};
   }
@@ -55,11 +57,11 @@ class winograd_tiles {
   int all_;  // tiles of the batch
 };
 
-/// The forward pass of a 3x3 convolution, and, with `turned` kernels, its data gradient. Items are blocks of tiles, and
-/// groups of output channels where there are few tiles; a number's bits depend on neither.
+/// The forward pass of a 3x3 convolution or, with `turned` kernels, its data gradient. Items are blocks of tiles, which
+/// are divided further into groups of output channels if there are few. The bits of a number depend on neither.
 class winograd_forward final : public convolution_pass, winograd_tiles {
  public:
-  /// x and y are what the pass reads and writes: for the data gradient dy and dx.
+  /// `turned` selects the data gradient, which reads dy and writes dx.
   winograd_forward(kernels const& k, convolution3x3 const& c, bool turned)
       : winograd_tiles(k, c.batch, turned ? c.out.channels : c.in.channels, turned ? c.in.channels : c.out.channels,
                        turned ? c.in : c.out),
@@ -79,7 +81,7 @@ class winograd_forward final : public convolution_pass, winograd_tiles {
   }
 
   int pack_items() const override { return in_ * lanes(); }
-  /// Packs one input channel's part.
+  /// Packs the part of one input channel.
   void pack(int item, float const* kernels, float* to) const override {
     for (int i = 0; i < column_tiles(out_); ++i) {
       column_tile const t = column_tile_at(i, out_);
@@ -153,8 +155,8 @@ class winograd_forward final : public convolution_pass, winograd_tiles {
   int groups_;  // of output channels
 };
 
-/// The gradient of a 3x3 convolution's kernel. The batch's tiles are cut into parts, whose sums are added up in their
-/// order: how many parts follows from the shapes alone, so the bits do not depend on the threads.
+/// The gradient of a 3x3 convolution's kernel. The tiles of the batch are divided into parts, and the sums of the parts
+/// are added in order. The number of parts does not depend on the number of threads, so neither do the bits.
 class winograd_weights final : public convolution_weights, winograd_tiles {
  public:
   winograd_weights(kernels const& k, convolution3x3 const& c, int threads)
@@ -208,7 +210,7 @@ class winograd_weights final : public convolution_weights, winograd_tiles {
   }
 
   int finish_items() const override { return shape_.in.channels; }
-  /// Writes one input channel of the gradient.
+  /// Writes the gradient of one input channel.
   void finish(int item, float const* sums, float* gradient) const override {
     int const L = lanes(), in = shape_.in.channels, out = shape_.out.channels;
     for (int o = 0; o < out; o += L)

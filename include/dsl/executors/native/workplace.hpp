@@ -10,8 +10,9 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// What the steps of one device use one after the other: kernels, threads, and memory beside the plan's, as much as the
-/// step that needs most. Addresses are only known when a step runs, since a later one may need more.
+/// What the steps of one device use one after the other: kernels, threads, and memory in addition to the plan's, as
+/// much as the most demanding step needs. Addresses are only known when a step runs, because a step that is built later
+/// may need more memory.
 class workplace {
  public:
   [[gnu::cold]] workplace(instructions set, int threads)
@@ -22,13 +23,13 @@ class workplace {
   int lanes() const { return kernels_.lanes; }
   thread_pool& pool() { return pool_; }
   int threads() const { return pool_.threads(); }
-  /// Calls f(item) for all items, which the threads share out.
+  /// Calls f(item) for all items, divided among the threads.
   template <class F>
   void run(int items, F const& f) {
     pool_.run(items, [&f](int item, int) { f(item); });
   }
 
-  /// Sees to it that each thread has so many floats for itself, and all together so many.
+  /// Ensures that each thread has at least `of_each_thread` floats for itself, and that all share at least `of_all`.
   [[gnu::cold]] void need(long long of_each_thread, long long of_all) {
     long long const each = rounded(of_each_thread);
     if (each > each_) each_ = each, scratch_ = make(each * pool_.threads());
@@ -39,7 +40,7 @@ class workplace {
   float* shared() const { return data(shared_); }
   long long bytes() const { return 4 * (each_ * pool_.threads() + shared_floats_); }
 
-  /// Whole lines of the cache, so that no two threads write to one.
+  /// Rounds up to whole cache lines, so that no two threads write to the same one.
   static long long rounded(long long floats) { return (floats + 15) / 16 * 16; }
 
  private:
