@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "support/catch.hpp"
+#include "support/words.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -62,17 +63,7 @@ using mixed = mixed_on<0>;
 static_assert(further_inputs(mixed::view(), mixed::view().size.nodes) == 2);
 static_assert(mixed::trains_in<16, 1_MiB>);
 
-template <class Error, class F>
-void refuses(F f, std::vector<std::string> const& words) {
-  try {
-    f();
-  } catch (Error const& e) {
-    INFO(e.what());
-    for (std::string const& word : words) CHECK_THAT(e.what(), Catch::Contains(word));
-    return;
-  }
-  FAIL("nothing was thrown");
-}
+using dsl::test::refuses;
 
 }  // namespace
 

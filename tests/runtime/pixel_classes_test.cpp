@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "support/catch.hpp"
+#include "support/words.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -47,17 +48,7 @@ dataset maps(int samples, int classes, int none_in_a_hundred = 20) {
 template <int Classes>
 using mapper = network<image<2, 6, 5>, conv2d<8, 1>, relu, conv2d<Classes, 1>, softmax2d>;
 
-template <class Error, class F>
-void refuses(F f, std::vector<std::string> const& words) {
-  try {
-    f();
-  } catch (Error const& e) {
-    INFO(e.what());
-    for (std::string const& word : words) CHECK_THAT(e.what(), Catch::Contains(word));
-    return;
-  }
-  FAIL("nothing was thrown");
-}
+using dsl::test::refuses;
 
 }  // namespace
 

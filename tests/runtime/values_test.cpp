@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "support/catch.hpp"
+#include "support/words.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -43,17 +44,7 @@ dataset line(int samples, int values = 1) {
 using linear = network<features<3>, dense<1>>;
 using hidden = network<features<3>, dense<16>, relu, dense<2>>;
 
-template <class Error, class F>
-void refuses(F f, std::vector<std::string> const& words) {
-  try {
-    f();
-  } catch (Error const& e) {
-    INFO(e.what());
-    for (std::string const& word : words) CHECK_THAT(e.what(), Catch::Contains(word));
-    return;
-  }
-  FAIL("nothing was thrown");
-}
+using dsl::test::refuses;
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "support/catch.hpp"
+#include "support/words.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -50,17 +51,7 @@ std::vector<double> gradients_of(dataset const& data, compile_options const& o, 
   return all;
 }
 
-template <class Error, class F>
-void refuses(F f, std::vector<std::string> const& words) {
-  try {
-    f();
-  } catch (Error const& e) {
-    INFO(e.what());
-    for (std::string const& word : words) CHECK_THAT(e.what(), Catch::Contains(word));
-    return;
-  }
-  FAIL("nothing was thrown");
-}
+using dsl::test::refuses;
 
 }  // namespace
 

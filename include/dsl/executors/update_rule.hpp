@@ -10,7 +10,7 @@ namespace dsl::TYPENET_MODE {
 /// How an optimizer's slots and a gradient become a new weight; adamw is adam with decoupled decay.
 enum class update_method : unsigned char { sgd, adam, rmsprop };
 
-/// Where epsilon, which keeps a step finite if its gradients have been 0, is added; root is that of the mean square.
+/// The place of epsilon, which keeps a step finite if its gradients have been 0; root is that of the mean square.
 enum class epsilon_place : unsigned char {
   beside_root,            // Keras's Adam and Keras 2's RMSprop, PyTorch's RMSprop: root + epsilon
   beside_corrected_root,  // PyTorch's Adam: the root without Adam's bias, + epsilon

@@ -40,8 +40,8 @@ class device_communicator {
   device_communicator() = default;
 };
 
-/// Where ranks meet on the host before their devices do, to exchange what those need. If a rank fails before, its
-/// handshake's destructor says so, so that no rank waits for it; the others throw peer_error.
+/// A meeting of the ranks on the host before their devices communicate, to exchange what these need. If a rank fails
+/// before, its handshake's destructor says so, so that no rank waits for it; the others throw peer_error.
 class handshake {
  public:
   using note = std::array<std::byte, 128>;

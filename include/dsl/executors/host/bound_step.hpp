@@ -11,7 +11,7 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Where a max pool stores the position of each window's maximum: one byte per window, or two for windows of more than
+/// The positions of the windows' maxima that a max pool stores: one byte per window, or two for windows of more than
 /// 256 positions. Neither is set if it is not needed.
 struct argmax_view {
   view<std::uint8_t> narrow{};
