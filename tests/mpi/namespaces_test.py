@@ -16,6 +16,8 @@ import launching
 import network
 from launching import Job, finished
 
+DEADLINE_S = 4
+
 program = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else None
 
 
@@ -52,12 +54,12 @@ class Namespaces(unittest.TestCase):
 
     def struck(self, strike, pattern, mpirun_ends=True):
         """A long training in which strike() happens ends in time and says so, and no rank is left of it."""
-        job = Job(self.command(3, "epochs=100000", "deadline=2"))
+        job = Job(self.command(3, "epochs=100000", f"deadline={DEADLINE_S}", "announce=1"))
         try:
-            end = time.monotonic() + 30
-            while len(self.ranks()) < 3 and time.monotonic() < end:
+            end = time.monotonic() + 60  # every rank has exchanged messages with every other once it has trained
+            while job.said(job.out).count(" trains\n") < 3 and job.wait(0) is None and time.monotonic() < end:
                 time.sleep(0.05)
-            time.sleep(1.5)
+            self.assertEqual(job.said(job.out).count(" trains\n"), 3, job.said(job.err))
             pids = self.ranks()
             self.assertIsNone(job.wait(0), job.said(job.err))
             self.assertEqual(len({os.readlink(f"/proc/{pid}/ns/net") for pid in pids.values()}), 3)
@@ -69,7 +71,7 @@ class Namespaces(unittest.TestCase):
                 time.sleep(0.05)
             self.assertEqual([r for r, pid in pids.items() if launching.runs(pid)], [])
             # the deadline, what mpirun takes to end ranks on several machines, and a busy machine
-            self.assertLess(time.monotonic() - begin, 2 + 15, job.said(job.err))
+            self.assertLess(time.monotonic() - begin, DEADLINE_S + 15, job.said(job.err))
             self.assertRegex(job.said(job.err), pattern)
         finally:
             for pid in self.all_processes():
@@ -89,14 +91,17 @@ class Namespaces(unittest.TestCase):
         return found
 
     def test_a_rank_elsewhere_is_killed(self):
-        self.struck(lambda pids: os.kill(pids[2], signal.SIGKILL), r"rank 2 .* on node .* exited on signal 9")
+        # mpirun names one of the ranks that ended, which on a busy machine may be one that ended because this one did
+        self.struck(lambda pids: os.kill(pids[2], signal.SIGKILL),
+                    r"rank 2 .* on node .* exited on signal 9|error: rank [01] of 3: waited .* for rank ([01], )?2")
 
     def test_a_rank_elsewhere_is_stopped(self):
-        self.struck(lambda pids: os.kill(pids[1], signal.SIGSTOP), r"error: rank [02] of 3: waited .* for rank 1")
+        self.struck(lambda pids: os.kill(pids[1], signal.SIGSTOP), r"error: rank [02] of 3: waited .* for rank (0, )?1")
 
     def test_a_machine_is_cut_off(self):
         # mpirun goes on asking its daemon there to end until TCP gives up
-        self.struck(lambda pids: self.network.cut(2), r"error: rank [01] of 3: waited .* for rank 2", mpirun_ends=False)
+        self.struck(lambda pids: self.network.cut(2), r"error: rank [01] of 3: waited .* for rank ([01], )?2",
+                    mpirun_ends=False)
 
 
 if __name__ == "__main__":

@@ -125,7 +125,7 @@ struct thrower : dsl::callback {
 
 /// stop=1: ends the run after epoch 1, as one that looks at a clock might, in this rank alone; stop_in=train_begin,
 /// ... says when, in that epoch. kill=7: this rank dies in the run's step 7. rate=1: another learning rate from epoch 1
-/// on, in this rank alone.
+/// on, in this rank alone. announce=1: this rank prints a line when it has trained for an epoch.
 struct unlike_the_others : dsl::callback {
   static void stop_in(char const* moment, dsl::fit_run& run) {
     if (run.epoch == whole("stop", -1) && text("stop_in", "epoch_end") == moment) run.stop = true;
@@ -145,7 +145,13 @@ struct unlike_the_others : dsl::callback {
     if (run.step == 2) stop_in("batch_end", run);
     if (run.epoch * run.steps + run.step == whole("kill", -1)) std::raise(SIGKILL);
   }
-  void on_epoch_end(dsl::fit_run& run) override { stop_in("epoch_end", run); }
+  void on_epoch_end(dsl::fit_run& run) override {
+    stop_in("epoch_end", run);
+    if (run.epoch == 0 && whole("announce", 0)) {
+      std::printf("rank %d trains\n", dsl::launched_rank());
+      std::fflush(stdout);
+    }
+  }
 };
 
 std::vector<dsl::callback_handle> callbacks() {
