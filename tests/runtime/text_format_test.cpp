@@ -473,6 +473,7 @@ TEST_CASE("no text on a plot runs a command", "[text][plot][hostile]") {
     dsl::plot(h, here / "plot.svg", texts);
     CHECK_FALSE(fs::exists(ran));
   }
+  CHECK(dsl::detail::gnuplot_string("a\\") == "\"a\\134\"");  // a backslash would take the closing quote into the text
 }
 
 TEST_CASE("text for terminals and other programs has no control characters", "[text][hostile]") {
