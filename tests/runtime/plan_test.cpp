@@ -134,6 +134,22 @@ TEST_CASE("MiniGoogLeNet: 19 biases in front of a batch_norm are skipped, and re
   CHECK(steps_of(inference, action::forward, op::activation) == 0);
 }
 
+TEST_CASE("a step that computes gradients of parameters has those of its own node, each once") {
+  using net = network<image<3, 8, 8>, conv2d<4, 3, bias<false>>, relu, conv2d<4, 3, bias<false>>, batch_norm<>, relu,
+                      conv2d<4, 3>, flatten, dense<3>, softmax>;
+  graph_view const g = net::view();
+  plan const p = plan_of(g, {.batch = 4});
+  std::vector<int> gradients(static_cast<std::size_t>(g.size.parameters));
+  for (step const& s : p.steps)
+    for (int i = 0; i < s.operands; ++i) {
+      operand const& o = operand_of(p, s, i);
+      if (o.what != content::parameter_gradient || o.how != access::write) continue;
+      ++gradients.at(static_cast<std::size_t>(o.index));
+      CHECK(g.parameters[o.index].node == s.node);
+    }
+  for (int k = 0; k < g.size.parameters; ++k)
+    CHECK(gradients[static_cast<std::size_t>(k)] == (g.parameters[k].trainable() ? 1 : 0));
+}
 TEST_CASE("branches of one input: the first data gradient writes, the second adds") {
   graph_view const g = model::view();
   plan const p = plan_of(g, {.batch = 64});
