@@ -178,26 +178,33 @@ class depthwise_pass final : public convolution_pass, depthwise_regions {
     float const* const from = read(x, n, b, scratch);
     float* const to = sample_of(y, n) + 1LL * b * L * y.shape.area();
     for (depthwise_region const& r : regions_) {
+      depthwise_call c{.x = from + r.x,
+                       .x_line = r.x_line,
+                       .x_step = r.x_step,
+                       .taps = r.taps.begin(),
+                       .tap_count = r.taps.size(),
+                       .lines = r.lines,
+                       .tiles = 0,
+                       .kernel = packed + b * kernel_block(),
+                       .start = accumulate ? to + r.y
+                                : bias     ? bias + 1LL * b * L
+                                           : zeros,
+                       .start_line = accumulate ? r.y_line : 0,
+                       .start_step = accumulate ? r.y_step : 0,
+                       .y = to + r.y,
+                       .y_line = r.y_line,
+                       .y_step = r.y_step,
+                       .relu = relu};
+      // A line's pixels are divided as evenly as possible: 13 in tiles of at most 8 are one of 7 and one of 6.
       int const tiles = (r.count + most_depthwise_pixels - 1) / most_depthwise_pixels;
-      int const pixels = (r.count + tiles - 1) / tiles, rest = tiles * pixels - r.count;
-      kernels_.depthwise[pixels]({.x = from + r.x,
-                                  .x_line = r.x_line,
-                                  .x_step = r.x_step,
-                                  .taps = r.taps.begin(),
-                                  .tap_count = r.taps.size(),
-                                  .lines = r.lines,
-                                  .tiles = tiles - rest,
-                                  .rest = rest,
-                                  .kernel = packed + b * kernel_block(),
-                                  .start = accumulate ? to + r.y
-                                           : bias     ? bias + 1LL * b * L
-                                                      : zeros,
-                                  .start_line = accumulate ? r.y_line : 0,
-                                  .start_step = accumulate ? r.y_step : 0,
-                                  .y = to + r.y,
-                                  .y_line = r.y_line,
-                                  .y_step = r.y_step,
-                                  .relu = relu});
+      int const pixels = (r.count + tiles - 1) / tiles, smaller = tiles * pixels - r.count;
+      c.tiles = tiles - smaller;
+      kernels_.depthwise[pixels](c);
+      if (smaller == 0) continue;
+      long long const done = 1LL * c.tiles * pixels;
+      c.x += done * c.x_step, c.start += done * c.start_step, c.y += done * c.y_step;
+      c.tiles = smaller;
+      kernels_.depthwise[pixels - 1](c);
     }
     if (!moments) return;
     double* const sums = moments + 2LL * item * L;

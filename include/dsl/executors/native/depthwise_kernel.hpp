@@ -19,8 +19,7 @@ struct depthwise_tap {
 };
 
 /// Computes a rectangle of pixels of one channel block, in which each channel has its own kernel: y = start + the sum
-/// over taps of x * kernel, in the order of the taps. A line consists of `tiles` tiles of Pixels pixels and `rest`
-/// tiles of Pixels - 1.
+/// over taps of x * kernel, in the order of the taps. A line consists of `tiles` tiles of Pixels pixels.
 struct depthwise_call {
   float const* x;  // line l, pixel p, tap t: x + l * x_line + p * x_step + taps[t].x
   long long x_line;
@@ -29,7 +28,6 @@ struct depthwise_call {
   int tap_count;
   int lines;
   int tiles;
-  int rest;
   float const* kernel;  // tap t: kernel + taps[t].kernel
   float const* start;   // line l, pixel p: start + l * start_line + p * start_step
   long long start_line;
@@ -55,37 +53,31 @@ struct depthwise_product {
       float const* start = c.start + line * c.start_line;
       float* y = c.y + line * c.y_line;
       for (int i = 0; i < c.tiles; ++i) {
-        tile<Pixels>(c, x, start, y);
+        tile(c, x, start, y);
         x += Pixels * c.x_step, start += Pixels * c.start_step, y += Pixels * c.y_step;
       }
-      if constexpr (Pixels > 1)
-        for (int i = 0; i < c.rest; ++i) {
-          tile<Pixels - 1>(c, x, start, y);
-          x += (Pixels - 1) * c.x_step, start += (Pixels - 1) * c.start_step, y += (Pixels - 1) * c.y_step;
-        }
     }
   }
 
  private:
-  template <int Count>
   [[gnu::always_inline]] static inline void tile(call const& c, float const* x, float const* start, float* y) {
     using floats = typename vector<L>::type;
-    floats sums[Count];
+    floats sums[Pixels];
 #pragma GCC unroll 8
-    for (int p = 0; p < Count; ++p) load<L>(sums[p], start + p * c.start_step);
+    for (int p = 0; p < Pixels; ++p) load<L>(sums[p], start + p * c.start_step);
     for (int t = 0; t < c.tap_count; ++t) {
       float const* const from = x + c.taps[t].x;
       floats w;
       load<L>(w, c.kernel + c.taps[t].kernel);
 #pragma GCC unroll 8
-      for (int p = 0; p < Count; ++p) {
+      for (int p = 0; p < Pixels; ++p) {
         floats v;
         load<L>(v, from + p * c.x_step);
         multiply_add<L>(sums[p], v, w);
       }
     }
 #pragma GCC unroll 8
-    for (int p = 0; p < Count; ++p) {
+    for (int p = 0; p < Pixels; ++p) {
       if (c.relu) clamp_below<L>(sums[p]);
       store<L>(y + p * c.y_step, sums[p]);
     }
