@@ -72,6 +72,10 @@ using eventful =
 
 using mapped = dsl::network<dsl::image<3, 8, 8>, dsl::conv_module<4, 3>, dsl::conv2d<3, 1>, dsl::softmax2d>;
 
+using headed = dsl::network<dsl::image<3, 8, 8>, dsl::conv_module<4, 3>,
+                            dsl::named_output<"early", dsl::flatten, dsl::dense<3>, dsl::softmax>,
+                            dsl::inception_module<4, 4>, dsl::flatten, dsl::dense<3>, dsl::softmax>;
+
 /// 3x8x8 pictures of three classes; network=mapped: one class per pixel, and none for some.
 dsl::dataset pictures(int size, int salt) {
   std::vector<std::uint8_t> pixels;
@@ -107,7 +111,8 @@ dsl::trainer compiled(dsl::process_group* processes) {
   dsl::towers const towers{.count = whole("towers", 1), .policy = policy, .processes = processes};
   chosen const optimizer = chosen_optimizer();
   dsl::compile_options const options{.seed = static_cast<std::uint64_t>(number("seed", 1)),
-                                     .label_smoothing = number("label_smoothing", 0)};
+                                     .label_smoothing = number("label_smoothing", 0),
+                                     .loss_weights = {{"main", number("loss_weight", 1)}}};
   std::string const executor = text("executor", "reference");
 #ifdef TYPENET_HAS_ONEDNN
   if (executor == "onednn") return dsl::compile<Network>(dsl::onednn{.threads = 1}, optimizer, towers, options);
@@ -172,6 +177,7 @@ void run(dsl::process_group* processes) {
   std::string const network = text("network", "small");
   dsl::trainer t = network == "other"      ? compiled<different>(processes)
                    : network == "mapped"   ? compiled<mapped>(processes)
+                   : network == "headed"   ? compiled<headed>(processes)
                    : network == "eventful" ? compiled<eventful>(processes)
                                            : compiled<small>(processes);
   if (given.count("parameter")) {
@@ -192,9 +198,13 @@ void run(dsl::process_group* processes) {
     std::puts("no epochs");
     return;
   }
-  std::printf("replicas %d loss %a acc %a val_loss %a last %a epochs %zu parameters %016llx\n", t.engine().replicas(),
-              h.epochs.back().train.loss, h.epochs.back().train.acc, h.epochs.back().validation.loss, last.loss,
-              h.epochs.size(), static_cast<unsigned long long>(dsl::detail::fingerprint_of(t.engine())));
+  double outputs = 0;  // of several
+  for (dsl::scores const& s : {h.epochs.back().train, h.epochs.back().validation, last})
+    for (dsl::output_scores const& o : s.outputs) outputs = 3 * outputs + o.loss + o.acc;
+  std::printf("replicas %d loss %a outputs %a acc %a val_loss %a last %a epochs %zu parameters %016llx\n",
+              t.engine().replicas(), h.epochs.back().train.loss, outputs, h.epochs.back().train.acc,
+              h.epochs.back().validation.loss, last.loss, h.epochs.size(),
+              static_cast<unsigned long long>(dsl::detail::fingerprint_of(t.engine())));
 }
 
 dsl::mpi_options options() {

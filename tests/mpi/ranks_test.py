@@ -64,6 +64,13 @@ class Equal(unittest.TestCase):
         one = self.same(3, "network=mapped", "augment=1", "executor=double")
         self.assertNotEqual(one, self.same(2, "network=mapped", "label_smoothing=0.1", "batch=11"))
 
+    def test_several_outputs(self):
+        one = self.same(3, "network=headed", "loss_weight=0.5")
+        self.assertNotIn("outputs 0x0p+0", one)
+        self.assertNotEqual(one, self.same(3, "network=headed"))
+        self.same(3, "network=headed", "batch=2", "validation=1")  # a rank has no samples
+        self.same(2, "network=headed", "batch=11", towers=2)
+
     def test_ranks_with_several_towers(self):
         self.same(2, "batch=11", towers=2)
         self.same(2, "batch=11", "executor=onednn", towers=2)
@@ -117,6 +124,9 @@ class Refused(unittest.TestCase):
                                   ("the parameters", "parameter=2")):
             with self.subTest(words):
                 self.refused(words, *differing)
+
+    def test_other_weights_of_outputs(self):
+        self.refused("the outputs and the weights of their losses", "loss_weight=0.5", common=("network=headed",))
 
     def test_an_optimizers_other_numbers(self):
         self.refused("the optimizer's beta_2 or rho: 0.99", "beta_2=0.99", common=("optimizer=adamw",))

@@ -135,6 +135,36 @@ TEST_CASE("onnx: each further input is one of the file, under its name", "[onnx]
                     Catch::Contains("each named_input must have a unique name") && Catch::Contains("map"));
 }
 
+TEST_CASE("onnx: each further output is one of the file, under its name", "[onnx]") {
+  using namespace dsl;
+  using model = network<image<2, 4, 4>, conv2d<4, 3>, named_output<"early", flatten, dense<3>, softmax>,
+                        named_output<"dropped", sequential<flatten, dense<3>, dropout<0.5>>>,
+                        named_output<"outer", flatten, dense<3>, named_output<"inner", dense<3>, dropout<0.2>>>,
+                        flatten, dense<3>, softmax>;
+  trainer t = drawn_trainer<model>();
+  pb::ModelProto const file = parsed(serialize_onnx(t.engine(), {}));
+  check_model(file);
+  REQUIRE(file.graph().output_size() == 5);
+  std::vector<float> pictures;
+  for (int i = 0; i < 64; ++i) pictures.push_back(static_cast<float>(i % 7) / 7);
+  int const program = t.engine().prepare(mode::inference, 2);
+  t.engine().run(program, {.images = pictures.data(), .size = 2});
+  char const* const names[] = {"output", "early", "dropped", "inner", "outer"};
+  for (int k = 0; k < 5; ++k) {
+    INFO(names[k]);
+    // outer's last node comes before inner's
+    int const number = k == 3 ? 4 : k == 4 ? 3 : k;
+    CHECK(file.graph().output(number).name() == names[k]);
+    CHECK(shape_of(file.graph().output(number)) == "batch,3");
+    std::vector<float> ours(6);
+    t.engine().read_output(program, number, ours.data());
+    auto const theirs = dsl::test::onnx_interpreter(file).run(pictures, 2, {}, number);
+    REQUIRE(theirs.values.size() == 6);
+    for (std::size_t i = 0; i < 6; ++i) CHECK(ours[i] == approx(theirs.values[i]).epsilon(1e-5));
+  }
+  CHECK_THROWS_WITH(serialize_onnx(t.engine(), {.output = "early"}), Catch::Contains("two \"early\""));
+}
+
 TEST_CASE("onnx: MiniGoogLeNet's file after some steps of training", "[onnx]") {
   if (dsl::test::only_a_sample()) return;  // the code of the small networks
   auto const data = dsl::synthetic_pictures(8, 8, 1);

@@ -71,8 +71,16 @@ void resumes(Make make, dsl::dataset const& data, dsl::augmentation const& augme
       CHECK(got.epochs[e].train.loss == wanted.epochs[e].train.loss);
       CHECK(got.epochs[e].train.has_acc() == data.has_classes());
       CHECK(got.epochs[e].validation.loss == wanted.epochs[e].validation.loss);
+      for (auto const& s : {&epoch_record::train, &epoch_record::validation}) {
+        std::vector<output_scores> const &a = (got.epochs[e].*s).outputs, &b = (wanted.epochs[e].*s).outputs;
+        REQUIRE(a.size() == b.size());
+        for (std::size_t k = 0; k < a.size(); ++k)
+          CHECK((a[k].name == b[k].name && a[k].loss == b[k].loss && a[k].acc == b[k].acc));
+      }
     }
     CHECK(second.predict(data) == whole.predict(data));
+    for (output_scores const& o : wanted.epochs[0].train.outputs)
+      CHECK(second.predict_output(o.name, data) == whole.predict_output(o.name, data));
   }
 }
 
@@ -131,4 +139,45 @@ TEST_CASE("a training of two inputs that was killed ends with the bits of one th
   dataset data = with_input(in_memory_values({2}, std::move(x), 1, y), "other", {3}, std::move(other));
   normalize(data);
   resumes([] { return compile<model>(reference{}, adam{.learning_rate = 0.02}, {.loss = loss::huber}); }, data);
+}
+
+TEST_CASE("a training of several outputs that was killed ends with the bits of one that was not") {
+  using namespace dsl;
+  using model = network<image<1, 3, 3>, conv2d<6, 3>, relu, named_output<"aux", flatten, dense<3>, softmax>,
+                        dropout<0.1>, flatten, dense<3>, softmax>;
+  test::dice d(2);
+  std::vector<float> x;
+  std::vector<std::int32_t> labels;
+  for (int i = 0; i < 60 * 9; ++i) x.push_back(static_cast<float>(d.below(100)) / 100);
+  for (int i = 0; i < 60; ++i) labels.push_back(x[static_cast<std::size_t>(9 * i + 4)] < 0.3F ? 0 : d.below(3));
+  dataset const data = in_memory_classes({1, 3, 3}, std::move(x), 3, labels);
+  auto const make = [](double weight) {
+    return compile<model>(reference{}, adam{.learning_rate = 0.02}, {.loss_weights = {{"aux", weight}}});
+  };
+  resumes([&] { return make(0.3); }, data);
+
+  trainer t = make(0.3), other = make(0.5);
+  std::string const bytes = checkpoint(t, t.fit(data, {.epochs = 2, .batch_size = 10, .validation = &data}));
+  CHECK_THROWS_WITH(restore(other, bytes, "state"), Catch::Contains("loss") && Catch::Contains("output"));
+  trainer same = make(0.3);
+  history const past = restore(same, bytes, "state");
+  REQUIRE(past.epochs.size() == 2);
+  CHECK(past.epochs[1].validation.outputs.size() == 2);
+}
+
+TEST_CASE("logs and tables have a column for each of several outputs") {
+  using namespace dsl;
+  epoch_record e{.epoch = 1, .train = {3, 0.5}, .validation = {4, 0.25}, .validated = true};
+  e.train.outputs = {{"main", 2, 0.5}, {"aux", 1, 0.75}};
+  e.validation.outputs = {{"main", 2.5, 0.25}, {"aux", 1.5, 0.125}};
+  CHECK(text::metrics(e) ==
+        " - loss: 3.0000 - acc: 0.5000 - main_loss: 2.0000 - main_acc: 0.5000 - aux_loss: 1.0000 - aux_acc: 0.7500"
+        " - val_loss: 4.0000 - val_acc: 0.2500 - val_main_loss: 2.5000 - val_main_acc: 0.2500 - val_aux_loss: 1.5000"
+        " - val_aux_acc: 0.1250");
+  CHECK(history_csv({.epochs = {e}}) ==
+        "epoch,loss,acc,val_loss,val_acc,learning_rate,seconds,images_per_second,main_loss,main_acc,val_main_loss,"
+        "val_main_acc,aux_loss,aux_acc,val_aux_loss,val_aux_acc\n"
+        "2,3,0.5,4,0.25,0,0,0,2,0.5,2.5,0.25,1,0.75,1.5,0.125\n");
+  e.validated = false, e.validation.outputs.clear();
+  CHECK(history_csv_row(e) == "2,3,0.5,,,0,0,0,2,0.5,,,1,0.75,,\n");
 }

@@ -51,10 +51,12 @@ class onnx_interpreter {
     }
   }
 
-  /// The graph's only output for `batch` samples of its first input, and of the further ones by their names.
+  /// The graph's only output, or one of several, for `batch` samples of its first input, and of the further ones by
+  /// their names.
   onnx_tensor run(std::vector<float> const& input, int batch,
-                  std::map<std::string, std::vector<float>> const& further = {}) {
-    require(graph_.input_size() == 1 + static_cast<int>(further.size()) && graph_.output_size() == 1,
+                  std::map<std::string, std::vector<float>> const& further = {}, int output = -1) {
+    require(graph_.input_size() == 1 + static_cast<int>(further.size()) &&
+                (output < 0 ? graph_.output_size() == 1 : output < graph_.output_size()),
             "inputs, one output");
     for (int i = 0; i < graph_.input_size(); ++i) {
       std::vector<float> const& numbers = i == 0 ? input : further.at(graph_.input(i).name());
@@ -71,7 +73,7 @@ class onnx_interpreter {
       require(made.size() == static_cast<long long>(made.values.size()), n.name());
       known_[n.output(0)] = made;
     }
-    onnx_tensor const result = known_.at(graph_.output(0).name());
+    onnx_tensor const result = known_.at(graph_.output(output < 0 ? 0 : output).name());
     for (pb::NodeProto const& n : graph_.node()) known_.erase(n.output(0));
     return result;
   }

@@ -40,6 +40,7 @@ struct engine_options {
   int micro_batches = 1;                           // parts of each batch that run one after the other
   double label_smoothing = 0;                      // the target of cross-entropy is (1 - s) onehot + s / classes
   std::vector<float> class_weights{};              // factors of the losses of each class in training; empty: all are 1
+  std::vector<double> loss_weights{};              // factors of the losses of each output; empty: all are 1
   /// Makes the threads of executors on the host; if null, one thread runs the steps of all devices in the plan's order.
   thread_team_maker make_thread_team = nullptr;
 };
@@ -61,9 +62,10 @@ struct batch_view {
   long long labelled = -1;         // with a class per pixel: number of labelled pixels of the whole batch
 };
 
-/// Sums over a batch; divide by the number of samples, or of labelled pixels. A sample is correct if its largest output
-/// is its label's; with binary_crossentropy and values, each counts the share of its outputs that are on the target's
-/// side of 1/2; otherwise `correct` is 0.
+/// Sums over a batch; divide by the number of samples, or of labelled pixels. With several outputs, `loss` is the sum
+/// of their losses times engine_options::loss_weights, and `correct` is that of the network's result. A sample is
+/// correct if its largest output is its label's; with binary_crossentropy and values, each counts the share of its
+/// outputs that are on the target's side of 1/2; otherwise `correct` is 0.
 struct batch_metrics {
   double loss = 0;
   double correct = 0;
@@ -94,8 +96,13 @@ class engine {
   virtual void run(int program, batch_view const& batch) = 0;
   /// Returns the metrics of the last run, which must not be inference.
   virtual batch_metrics metrics(int program) = 0;
-  /// Copies the network's output in the last run: (size, channels, height, width).
+  /// Returns the part of metrics(), which must have been called after the last run, that is of output number k, without
+  /// its weight: 0 is the network's result, 1 its first named_output.
+  virtual batch_metrics output_metrics(int program, int /*k*/) { return metrics(program); }
+  /// Copies the network's result in the last run: (size, channels, height, width).
   virtual void read_result(int program, float* out) = 0;
+  /// Copies output number k in the last run.
+  virtual void read_output(int program, int /*k*/, float* out) { read_result(program, out); }
 
   /// Copy a parameter of graph.parameters, or its slot s of the optimizer, always as float.
   virtual void read_parameter(int k, float* out) = 0;
@@ -122,6 +129,10 @@ class engine {
   /// Returns this process's share of a batch of `batch` samples; the metrics are those of the whole batch.
   virtual batch_part share_of(int batch) const { return batch; }
 
+  /// Returns the factor of an output's loss.
+  double loss_weight(int k) const {
+    return options_.loss_weights.empty() ? 1 : options_.loss_weights[static_cast<std::size_t>(k)];
+  }
   graph_view const& graph() const { return graph_; }
   engine_options const& options() const { return options_; }
 

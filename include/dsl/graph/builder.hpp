@@ -86,6 +86,12 @@ class builder {
     return before;
   }
 
+  /// Makes a value a further output of the network, named by the current layer.
+  constexpr void mark_output(value out) {
+    if (nodes_ && out.tensor >= 0 && out.tensor < sizes_.tensors)
+      nodes_[tensors_[out.tensor].producer].further_output = scope_;
+  }
+
   /// Sets whether parameters of nodes appended from now on are frozen. Returns the previous setting, to be restored
   /// afterwards.
   constexpr bool freeze(bool frozen) {

@@ -52,6 +52,29 @@ constexpr int further_inputs(graph_view const& g, int n) {
   for (int i = 1; i < n; ++i) count += is_further_input(g, i) ? 1 : 0;
   return count;
 }
+/// Whether a node computes a further output, that of a named_output<...>.
+constexpr bool is_further_output(graph_view const& g, int n) { return g.nodes[n].further_output > 0; }
+/// Whether a node computes an output of the network: a further one, or its result.
+constexpr bool is_output(graph_view const& g, int n) { return n == g.size.nodes - 1 || is_further_output(g, n); }
+/// Returns the number of a node's output: 0 for the network's result, and 1, 2, ... for further ones in graph order.
+constexpr int output_number(graph_view const& g, int n) {
+  int number = n == g.size.nodes - 1 ? 0 : 1;
+  for (int i = 0; number > 0 && i < n; ++i) number += is_further_output(g, i) ? 1 : 0;
+  return number;
+}
+/// Returns the number of outputs, the network's result included.
+constexpr int output_count(graph_view const& g) {
+  int count = 1;
+  for (int n = 0; n < g.size.nodes; ++n) count += is_further_output(g, n) ? 1 : 0;
+  return count;
+}
+/// Returns the node that computes output number k.
+constexpr int output_node(graph_view const& g, int k) {
+  int n = 0;
+  if (k == 0) return g.size.nodes - 1;
+  while (!is_further_output(g, n) || --k > 0) ++n;
+  return n;
+}
 /// Returns a node's number without counting the transfers that placement has inserted. Dropout uses it for its random
 /// numbers, so that a network on several devices draws the same ones as on one.
 constexpr int number_of(graph_view const& g, int n) {

@@ -59,6 +59,7 @@ struct node {
   bool frozen = false;         // the optimizer skips its parameters, and batch_norm uses its running statistics
   bool counts_padding = true;  // avg_pool2d: the mean is over the whole window, padding included
   int first_channel = 0;       // channel_slice: the first channel of its input
+  int further_output = 0;      // scope of the named_output<...> whose result this node computes; 0: none
 
   friend constexpr bool operator==(node const&, node const&) = default;
 };

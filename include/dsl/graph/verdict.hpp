@@ -49,6 +49,11 @@ enum class rule : unsigned char {
   on_names_a_device,
   devices_are_not_negative,
   devices_have_layers,
+  outputs_have_layers,
+  outputs_have_names_of_their_own,
+  outputs_come_before_the_last_layer,
+  outputs_share_their_shape,
+  outputs_share_a_device,
   own_rule,
   // rules for a lower() that appends nodes by itself
   inputs_come_first,

@@ -42,9 +42,16 @@ namespace dsl::detail::TYPENET_MODE {
 
 inline constexpr char const* average_key = "fit's average";  // cannot be a callback's name
 inline constexpr char const* arithmetic_key = "the engine's arithmetic";
+inline constexpr char const* outputs_key = "the outputs' scores";
 
 /// Returns what engine::arithmetic() says, as bytes to follow the callbacks' state.
 [[gnu::cold]] std::string state_of_arithmetic(trainer& t);
+/// Returns the scores of several outputs, as bytes to follow the callbacks' state: four numbers for each epoch and
+/// output, and the sums of the current epoch. Empty if there is one output.
+[[gnu::cold]] std::string state_of_outputs(trainer& t, history const& past, fit_position const& next);
+/// Restores them into a history and a position. Throws file_error if they are of other outputs or epochs.
+[[gnu::cold]] void restore_outputs(trainer& t, std::string const& callbacks, std::string const& name, history& past,
+                                   fit_position& next);
 /// Warns where a file's training computed with another arithmetic; files of earlier versions do not say.
 [[gnu::cold]] void compare_arithmetic(trainer& t, std::string const& callbacks, std::string const& name);
 

@@ -10,11 +10,13 @@
 #include <dsl/io/checkpoint_format.hpp>
 #include <dsl/io/folders.hpp>
 #include <dsl/training/callback_state.hpp>
+#include <dsl/training/checks.hpp>
 
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace dsl::TYPENET_MODE {
 
@@ -24,7 +26,7 @@ TYPENET_INLINE std::string checkpoint(trainer& t, history const& past, double le
   if (!past.epochs.empty() && past.epochs.back().epoch >= epoch) epoch = past.epochs.back().epoch + 1;
   return detail::checkpoint_bytes(
       t, {.slots = t.engine().options().update.slots(), .learning_rate = learning_rate, .epoch = epoch}, past,
-      detail::state_of_arithmetic(t));
+      detail::state_of_arithmetic(t) + detail::state_of_outputs(t, past, {}));
 }
 
 TYPENET_INLINE std::string checkpoint(trainer& t, history const& past) {
@@ -50,6 +52,44 @@ TYPENET_INLINE std::string state_of_arithmetic(trainer& t) {
   std::string arithmetic = t.engine().arithmetic();
   own(arithmetic_key, arithmetic);
   return own.bytes();
+}
+
+TYPENET_INLINE std::string state_of_outputs(trainer& t, history const& past, fit_position const& next) {
+  std::size_t const outputs = names_of_outputs(t.graph()).size();
+  if (outputs == 0) return {};
+  std::vector<double> numbers;
+  for (epoch_record const& e : past.epochs)
+    for (scores const* s : {&e.train, &e.validation})
+      for (std::size_t k = 0; k < outputs; ++k) {
+        output_scores const one = k < s->outputs.size() ? s->outputs[k] : output_scores{};
+        numbers.insert(numbers.end(), {one.loss, one.acc});
+      }
+  numbers.insert(numbers.end(), next.outputs.begin(), next.outputs.end());
+  callback_state own;
+  own(outputs_key, numbers);
+  return own.bytes();
+}
+
+TYPENET_INLINE void restore_outputs(trainer& t, std::string const& callbacks, std::string const& name, history& past,
+                                    fit_position& next) {
+  std::vector<std::string> const outputs = names_of_outputs(t.graph());
+  if (outputs.empty()) return;
+  callback_state all(callbacks, name);
+  std::vector<double> numbers;
+  all(outputs_key, numbers);
+  std::size_t const sums = next.step > 0 ? 2 * outputs.size() : 0;
+  if (numbers.size() != 4 * outputs.size() * past.epochs.size() + sums)
+    throw file_error(message({"checkpoint: ", name, " must have 4 scores for each of ", past.epochs.size(),
+                              " epochs and ", outputs.size(), " outputs, and ", sums, " sums; found ", numbers.size(),
+                              " numbers; start without it"}));
+  double const* from = numbers.data();
+  for (epoch_record& e : past.epochs)
+    for (scores* s : {&e.train, &e.validation})
+      for (std::string const& output : outputs) {
+        if (s == &e.train || e.validated) s->outputs.push_back({output, from[0], from[1]});
+        from += 2;
+      }
+  next.outputs.assign(from, from + sums);
 }
 
 TYPENET_INLINE void compare_arithmetic(trainer& t, std::string const& callbacks, std::string const& name) {
@@ -116,7 +156,8 @@ TYPENET_INLINE std::string checkpoint(fit_run const& run) {
   head.set(run.next);
   bool const averages = run.average && !run.average->is_empty();
   return detail::checkpoint_bytes(run.trainer, head, run.past,
-                                  state_of_callbacks(run) + detail::state_of_arithmetic(run.trainer),
+                                  state_of_callbacks(run) + detail::state_of_arithmetic(run.trainer) +
+                                      detail::state_of_outputs(run.trainer, run.past, run.next),
                                   averages ? &run.average->average() : nullptr);
 }
 
@@ -125,9 +166,9 @@ TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::
   detail::checkpoint_reader const file(t, bytes, name);
   detail::checkpoint_head const& head = file.head;
   engine_options const& own = t.engine().options();
-  file.need(
-      head.slots == own.update.slots() && head.rules == detail::fingerprint_of(own, t.graph(), head.fingerprints),
-      "is from a training with another optimizer, loss, batch_norm or frozen part; use the same, or start without it");
+  file.need(head.slots == own.update.slots() && head.rules == detail::fingerprint_of(own, t.graph(), head.fingerprints),
+            "is from a training with another optimizer, loss, batch_norm, frozen part or output; use the same, or "
+            "start without it");
   file.need(head.seed == t.seed(),
             message({"has the seed ", static_cast<long long>(head.seed), ", this training has ",
                      static_cast<long long>(t.seed()), "; use the same one, or start without it"}));
@@ -139,10 +180,13 @@ TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::
                  "; with the same batch per tower, the steps per epoch and the effect of the learning rate change"})
             .c_str());
   detail::compare_arithmetic(t, file.callbacks(), name);
+  history past = file.past();
+  fit_position next = head.next();
+  detail::restore_outputs(t, file.callbacks(), name, past, next);
   file.give_arrays(t.engine(), true);
   t.set_steps(head.steps);
   t.set_learning_rate(head.learning_rate);
-  return {file.past(),         head.next(),     head.learning_rate, head.stop != 0, static_cast<int>(head.batch_size),
+  return {std::move(past),     std::move(next), head.learning_rate, head.stop != 0, static_cast<int>(head.batch_size),
           head.steps_an_epoch, file.callbacks()};
 }
 

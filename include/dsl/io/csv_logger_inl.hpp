@@ -49,7 +49,7 @@ TYPENET_INLINE void csv_logger::write_all(fit_run const& run) {
   if (!run.leads) return;
   whole_ = detail::write_or_warn(warned_, [&] {
     std::string all = text(before_);
-    if (all.empty()) all = with_separator(history_csv_header);
+    if (all.empty()) all = with_separator(history_csv_columns(run.outputs));
     if (!all.ends_with('\n')) all += '\n';  // an earlier run was killed within its last row
     for (epoch_record const& e : run.past.epochs) all += with_separator(history_csv_row(e));
     atomic_file file(path_, "csv_logger");

@@ -4,9 +4,9 @@
 #include <dsl/detail/mode.hpp>
 
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dsl::detail::TYPENET_MODE {
 
@@ -45,13 +45,12 @@ void put_bytes(std::string& to, int field, std::string_view bytes);
 [[gnu::cold]] std::string first_records(double wall_time);
 
 struct scalar_point {
-  std::string_view tag;
+  std::string tag;
   double value;
 };
 
 /// Returns points of several curves at one step: a Summary with one Value for each (1 tag, 2 simple_value, a float).
-[[gnu::cold]] std::string scalars_record(double wall_time, std::int64_t step,
-                                         std::initializer_list<scalar_point> points);
+[[gnu::cold]] std::string scalars_record(double wall_time, std::int64_t step, std::vector<scalar_point> const& points);
 
 /// A run's place on both axes: finished epochs and finished batches.
 struct event_place {

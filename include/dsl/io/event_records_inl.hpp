@@ -6,9 +6,9 @@
 
 #include <cstdint>
 #include <cstring>
-#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dsl::detail::TYPENET_MODE {
 
@@ -53,7 +53,7 @@ TYPENET_INLINE std::string first_records(double wall_time) {
 }
 
 TYPENET_INLINE std::string scalars_record(double wall_time, std::int64_t step,
-                                          std::initializer_list<scalar_point> points) {
+                                          std::vector<scalar_point> const& points) {
   std::string summary;
   for (scalar_point const& p : points) {
     auto const single = static_cast<float>(p.value);

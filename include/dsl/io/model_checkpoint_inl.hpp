@@ -196,7 +196,7 @@ TYPENET_INLINE fit_run model_checkpoint_on::moment_before(fit_run run) {
   auto const samples = static_cast<double>(at.counted > 0 ? at.counted : 1);
   if (at.step > 0)
     run.current = {.epoch = at.epoch,
-                   .train = mean_scores(at.loss, at.correct, samples, run.has_acc),
+                   .train = mean_scores(at.loss, at.correct, samples, run.has_acc, run.outputs, at.outputs),
                    .learning_rate = at.learning_rate};
   else if (!run.past.epochs.empty())
     run.current = run.past.epochs.back();

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dsl::TYPENET_MODE {
 
@@ -45,6 +46,8 @@ class tensorboard : public callback {
     std::string waiting{};                       // records not written yet
   };
 
+  /// Returns the points of a step or an epoch; those of several outputs have the output's name after the prefix.
+  [[gnu::cold]] static std::vector<detail::scalar_point> points(std::string const& prefix, scores const& s);
   [[gnu::cold]] void write(log& l, std::string_view record);
   void close();
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace dsl::TYPENET_MODE {
 
@@ -46,28 +47,27 @@ TYPENET_INLINE void tensorboard::on_batch_end(fit_run& run) {
   if (options_.update_freq == 0 || !run.leads) return;
   std::int64_t const batch = run.epoch * run.steps + run.step + 1;
   if (batch % options_.update_freq != 0) return;
-  scores const& s = run.current.train;
-  write(train_, s.has_acc() ? detail::scalars_record(detail::wall_time(), batch,
-                                                     {{"batch_loss", s.loss}, {"batch_accuracy", s.acc}})
-                            : detail::scalars_record(detail::wall_time(), batch, {{"batch_loss", s.loss}}));
+  write(train_, detail::scalars_record(detail::wall_time(), batch, points("batch_", run.current.train)));
 }
 
 TYPENET_INLINE void tensorboard::on_epoch_end(fit_run& run) {
   if (!run.leads) return;
   epoch_record const& e = run.current;
   double const now = detail::wall_time();
-  write(train_, e.train.has_acc()
-                    ? detail::scalars_record(now, e.epoch,
-                                             {{"epoch_loss", e.train.loss},
-                                              {"epoch_accuracy", e.train.acc},
-                                              {"epoch_learning_rate", e.learning_rate}})
-                    : detail::scalars_record(now, e.epoch,
-                                             {{"epoch_loss", e.train.loss}, {"epoch_learning_rate", e.learning_rate}}));
-  if (!e.validated) return;
-  write(validation_, e.validation.has_acc()
-                         ? detail::scalars_record(
-                               now, e.epoch, {{"epoch_loss", e.validation.loss}, {"epoch_accuracy", e.validation.acc}})
-                         : detail::scalars_record(now, e.epoch, {{"epoch_loss", e.validation.loss}}));
+  std::vector<detail::scalar_point> of_training = points("epoch_", e.train);
+  of_training.push_back({"epoch_learning_rate", e.learning_rate});
+  write(train_, detail::scalars_record(now, e.epoch, of_training));
+  if (e.validated) write(validation_, detail::scalars_record(now, e.epoch, points("epoch_", e.validation)));
+}
+
+TYPENET_INLINE std::vector<detail::scalar_point> tensorboard::points(std::string const& prefix, scores const& s) {
+  std::vector<detail::scalar_point> all{{prefix + "loss", s.loss}};
+  if (s.has_acc()) all.push_back({prefix + "accuracy", s.acc});
+  for (output_scores const& one : s.outputs) {
+    all.push_back({prefix + one.name + "_loss", one.loss});
+    if (s.has_acc()) all.push_back({prefix + one.name + "_accuracy", one.acc});
+  }
+  return all;
 }
 
 TYPENET_INLINE void tensorboard::write(log& l, std::string_view record) {

@@ -8,7 +8,7 @@ namespace dsl::detail {
 
 /// What the passes find out about a graph, before any step or buffer exists.
 struct analysis {
-  list<int> readers;          // per tensor: the number of edges that read it, plus one for the network's result
+  list<int> readers;          // per tensor: the number of edges that read it, plus one if it is an output
   list<int> reader;           // per tensor: the last node that reads it
   list<int> owner;            // per node: the node whose step also computes it (a fused relu's batch_norm), or itself
   list<int> batch_norm_of;    // per node: the batch_norm that its step also computes, or -1
@@ -49,13 +49,14 @@ struct analysis {
 [[gnu::cold]] constexpr void count_readers(graph_view const& g, analysis& a) {
   a.readers = list<int>(g.size.tensors);
   a.reader = list<int>(g.size.tensors, -1);
-  for (int n = 0; n < g.size.nodes; ++n)
+  for (int n = 0; n < g.size.nodes; ++n) {
     for (int i = 0; i < g.nodes[n].inputs; ++i) {
       int const t = g.input(g.nodes[n], i);
       ++a.readers[t];
       a.reader[t] = n;
     }
-  ++a.readers[g.result()];
+    if (is_output(g, n)) ++a.readers[g.nodes[n].output];
+  }
 }
 
 /// Returns the only node that reads a node's output, or -1.

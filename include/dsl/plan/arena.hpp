@@ -17,19 +17,20 @@ namespace dsl::detail {
 }
 
 /// Finds lifetimes: a buffer lives from the first step that uses it to the last one. Buffers that the host reads after
-/// the run, the network's result and the metrics, live to the end.
+/// the run, the network's outputs and the metrics, live to the end.
 [[gnu::cold]] constexpr void find_lifetimes(graph_view const& g, plan& p) {
   list<int> const time = times_of(p);
+  int const end = p.steps.size() - 1;
   for (int s = 0; s < p.steps.size(); ++s)
     for (int i = 0; i < p.steps[s].operands; ++i) {
-      buffer& b = p.buffers[p.operands[p.steps[s].first_operand + i].buffer];
+      operand const& o = p.operands[p.steps[s].first_operand + i];
+      buffer& b = p.buffers[o.buffer];
       if (b.first < 0) b.first = time[s];
-      b.last = time[s];
+      b.last = o.what == content::metrics ? end : time[s];
     }
-  int const end = p.steps.size() - 1;
-  if (p.metrics >= 0) p.buffers[p.metrics].last = end;
   for (int m = 0; p.options.mode != mode::training && m < p.micro_batches; ++m)
-    p.buffers[p.activations[m * g.size.tensors + g.result()].buffer].last = end;
+    for (int n = 0; n < g.size.nodes; ++n)
+      if (is_output(g, n)) p.buffers[p.activations[m * g.size.tensors + g.nodes[n].output].buffer].last = end;
 }
 
 /// Assigns offsets to a device's buffers in its part of the activation region, which follows those of higher devices.

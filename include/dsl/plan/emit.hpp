@@ -26,7 +26,8 @@ class emitter {
       load();
       for (int n = 1; n < g_.size.nodes; ++n)
         if (a_.owner[n] == n && group_of(n) < 0 && !comes_with_concat(n)) forward(n);
-      if (p_.options.mode != mode::inference) compute_loss();
+      if (p_.options.mode == mode::inference) continue;
+      for (int k = 0; k < metrics_.size(); ++k) compute_loss(k);
     }
     if (p_.options.mode != mode::training) return;
     for (micro_ = 0; micro_ < p_.micro_batches; ++micro_) backward();
@@ -145,7 +146,9 @@ class emitter {
       p_.operands.push({content::labels, access::write, 0, labels_});
       if (micro_ == 0) {
         p_.labels = labels_;
-        p_.metrics = add_buffer(p_, region::activations, {2, 1, 1}, 1, 1, 8, last);
+        for (int k = output_count(g_); k > 0; --k)
+          metrics_.push(add_buffer(p_, region::activations, {2, 1, 1}, 1, 1, 8, last));
+        p_.metrics = metrics_[0];
       }
     }
     end();
@@ -244,18 +247,20 @@ class emitter {
       for (int i = 0; i < edge; ++i) p_.operands[p_.operands.size() - 1].channel += g_.input_shape(x, i).channels;
   }
 
-  [[gnu::cold]] constexpr bool loss_from_logits() const {
-    return is_of_logits(p_.options.loss, g_.nodes[g_.size.nodes - 1]);
+  [[gnu::cold]] constexpr bool loss_from_logits(int n) const {
+    return is_output(g_, n) && is_of_logits(g_, p_.options.loss, n);
   }
 
-  [[gnu::cold]] constexpr void compute_loss() {
-    int const last = g_.size.nodes - 1;
-    begin({.what = action::loss, .node = last, .device = g_.nodes[last].device});
-    put(content::activation, access::read, g_.result());
+  /// Emits the loss of output number k.
+  [[gnu::cold]] constexpr void compute_loss(int k) {
+    int const n = output_node(g_, k);
+    node const& x = g_.nodes[n];
+    begin({.what = action::loss, .node = n, .device = x.device});
+    put(content::activation, access::read, x.output);
     p_.operands.push({content::labels, access::read, 0, labels_});
-    p_.operands.push({content::metrics, micro_ == 0 ? access::write : access::accumulate, 0, p_.metrics});
+    p_.operands.push({content::metrics, micro_ == 0 ? access::write : access::accumulate, k, metrics_[k]});
     if (p_.options.mode == mode::training) {
-      int const to = loss_from_logits() ? g_.input(g_.nodes[last]) : g_.result();
+      int const to = loss_from_logits(n) ? g_.input(x) : x.output;
       if (a_.needs_gradient[to]) put_contribution(to);
     }
     end();
@@ -281,7 +286,7 @@ class emitter {
   [[gnu::cold]] constexpr void backward(int n) {
     node const& x = g_.nodes[n];
     if (!a_.needs_gradient[x.output]) return;
-    if (renames_input(g_, p_.options, x) || (n == g_.size.nodes - 1 && loss_from_logits())) return;
+    if (renames_input(g_, p_.options, x) || loss_from_logits(n)) return;
     operations::row const& row = facts_of(x);
     switch (row.gradients) {
       case operations::gradient_steps::none: return;
@@ -391,6 +396,7 @@ class emitter {
   int micro_ = 0;
   list<int> kept_;           // per micro-batch and node: buffers
   int labels_ = -1;          // buffer
+  list<int> metrics_;        // per output: buffers
   list<int> contributions_;  // per micro-batch and root tensor: gradient contributions so far
   list<int> waiting_;        // pools and transfers whose backward step is delayed as long as possible
   list<int> to_reduce_;      // parameters

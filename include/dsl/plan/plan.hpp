@@ -41,6 +41,11 @@ constexpr bool is_of_logits(loss l, node const& last) {
                                         : l == loss::categorical_crossentropy && last.kind == op::softmax;
 }
 
+/// Whether this holds for an output that a node computes, and no other node reads the output.
+constexpr bool is_of_logits(graph_view const& g, loss l, int n) {
+  return is_of_logits(l, g.nodes[n]) && g.tensors[g.nodes[n].output].readers == 0;
+}
+
 /// A machine's memory layout; fixes every size and offset of a plan. Element (n, c, pixel) of a tensor with channel
 /// block b is at ((n * blocks + c / b) * area + pixel) * b + c % b: b = 1 is NCHW, 16 is oneDNN's nChw16c, and
 /// channels_last stands for all channels of the buffer. Flat tensors always have b = 1, and so have inputs of fewer
@@ -114,7 +119,7 @@ enum class content : unsigned char {
   parameter,           // parameter
   parameter_gradient,  // parameter
   labels,              // class numbers or values, see target_kind
-  metrics,             // two doubles: sum of the samples' losses, number of correct predictions
+  metrics,             // output: two doubles, sum of the samples' losses and number of correct predictions
   squares,             // device: a double, the sum of its squared gradients
 };
 
@@ -185,7 +190,7 @@ struct plan {
   detail::list<int> parameter_buffers{};           // per parameter
   detail::list<int> parameter_gradient_buffers{};  // per parameter; -1 for running statistics, and outside training
   int labels = -1;                                 // buffers of the first micro-batch
-  int metrics = -1;
+  int metrics = -1;                                // of the network's result; steps name those of further outputs
   long long region_bytes[regions] = {};
   detail::list<int> waits{};             // steps
   detail::list<device_bytes> devices{};  // each device's share of the regions

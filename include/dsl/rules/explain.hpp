@@ -5,6 +5,7 @@
 #include <dsl/layer.hpp>
 #include <dsl/rules/broken.hpp>
 #include <dsl/rules/broken_nodes.hpp>
+#include <dsl/rules/broken_outputs.hpp>
 
 namespace dsl::rules {
 
@@ -233,6 +234,20 @@ struct explain<rule::devices_are_not_negative, J>
 template <class J>
 struct explain<rule::devices_have_layers, J>
     : says<broken::devices_have_layers<typename J::whole, J::why.wanted, J::why.found>> {};
+template <class J>
+struct explain<rule::outputs_have_layers, J> : says<broken::outputs_have_layers<at_of<J>, layer_of<J>>> {};
+template <class J>
+struct explain<rule::outputs_have_names_of_their_own, J>
+    : says<broken::outputs_have_names_of_their_own<at_of<J>, layer_of<J>, J::why.wanted, J::why.found>> {};
+template <class J>
+struct explain<rule::outputs_come_before_the_last_layer, J>
+    : says<broken::outputs_come_before_the_last_layer<typename J::whole>> {};
+template <class J>
+struct explain<rule::outputs_share_their_shape, J>
+    : says<broken::outputs_share_their_shape<at_of<J>, layer_of<J>, J::why.first, J::why.second>> {};
+template <class J>
+struct explain<rule::outputs_share_a_device, J>
+    : says<broken::outputs_share_a_device<at_of<J>, layer_of<J>, J::why.found, J::why.wanted>> {};
 template <class J>
 struct explain<rule::inputs_come_first, J>
     : says<broken::inputs_come_first<at_of<J>, layer_of<J>, J::why.kind, J::why.found>> {};

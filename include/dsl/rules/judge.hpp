@@ -6,14 +6,50 @@
 
 namespace dsl::detail {
 
-/// Writes a node's place into a verdict as a builder would: child indices from the network down.
-constexpr void place(graph_view const& g, int node, verdict& why) {
+/// Writes a scope's place into a verdict as a builder would: child indices from the network down.
+constexpr void place_scope(graph_view const& g, int scope, verdict& why) {
   auto const up = [&](int s) { return g.scopes[s].parent < s ? g.scopes[s].parent : 0; };
   int depth = 0;
-  for (int s = g.nodes[node].scope; s > 0 && s < g.size.scopes; s = up(s)) ++depth;
+  for (int s = scope; s > 0 && s < g.size.scopes; s = up(s)) ++depth;
   why.depth = depth < deepest_layer ? depth : deepest_layer;
-  for (int s = g.nodes[node].scope; depth > 0; s = up(s))
+  for (int s = scope; depth > 0; s = up(s))
     if (--depth < deepest_layer) why.path[depth] = g.scopes[s].index;
+}
+/// Writes the place of the layer that appended a node.
+constexpr void place(graph_view const& g, int node, verdict& why) { place_scope(g, g.nodes[node].scope, why); }
+
+constexpr bool same_text(name const& a, name const& b) {
+  bool same = a.size == b.size;
+  for (int i = 0; same && i < a.size; ++i) same = a.data[i] == b.data[i];
+  return same;
+}
+
+/// Returns the first broken rule of the network's further outputs; `out` is what its last layer returned.
+constexpr verdict judge_outputs(graph_view const& g, value const& out) {
+  verdict why;
+  node const& last = g.nodes[g.size.nodes - 1];
+  auto const breaks = [&](rule r, int scope) {
+    why.broken = r;
+    place_scope(g, scope, why);
+    return why;
+  };
+  for (int n = 0; n < g.size.nodes; ++n) {
+    node const& x = g.nodes[n];
+    if (!is_further_output(g, n)) continue;
+    if (out.tensor != last.output) return breaks(rule::outputs_come_before_the_last_layer, 0);
+    detail::name const& own = g.scopes[x.further_output].name;
+    why.found = n;
+    if (same_text(own, {"main", 4})) return breaks(rule::outputs_have_names_of_their_own, x.further_output);
+    for (why.wanted = 0; why.wanted < n; ++why.wanted)
+      if (is_further_output(g, static_cast<int>(why.wanted)) &&
+          same_text(own, g.scopes[g.nodes[why.wanted].further_output].name))
+        return breaks(rule::outputs_have_names_of_their_own, x.further_output);
+    why.first = g.output_shape(x), why.second = g.output_shape(last);
+    if (why.first != why.second) return breaks(rule::outputs_share_their_shape, x.further_output);
+    why.found = x.device, why.wanted = last.device;
+    if (x.device != last.device) return breaks(rule::outputs_share_a_device, x.further_output);
+  }
+  return {};
 }
 
 /// Returns the first broken rule of a network that a builder has lowered into `g`, returning `out`. A wrong node
@@ -27,13 +63,14 @@ constexpr verdict judge(builder const& b, graph_view const& g, value const& out)
   }
   if (!b.first_fault().holds()) return b.first_fault();
   for (int t = 0; t < g.size.tensors; ++t)
-    if (g.tensors[t].readers == 0 && t != out.tensor) {
+    if (g.tensors[t].readers == 0 && t != out.tensor && !is_further_output(g, t)) {
       check.why.broken = rule::values_are_read;
       check.why.first = g.tensors[t].shape;
       check.why.kind = g.nodes[t].kind;
       place(g, t, check.why);
       return check.why;
     }
+  if (verdict const why = judge_outputs(g, out); !why.holds()) return why;
   for (int d = 0; g.size.devices > 1 && d < g.size.devices; ++d) {
     bool used = false;
     for (int n = 1; n < g.size.nodes && !used; ++n) used = g.nodes[n].device == d;

@@ -166,11 +166,13 @@ TYPENET_INLINE std::string dot(graph_view const& g, dot_options const& o) {
            text::dot_string(frame) + ";\n    style=\"rounded,dashed\";\n";
   }
   all += writer.layers(framed ? 4 : 2);
-  if (framed)
-    all += fmt::format(
-        "  }}\n  outputs [label=\"outputs, in order\", shape=ellipse, fillcolor=\"#ffffff\"];\n"
-        "  batch -> n0;\n  n{} -> outputs;\n",
-        writer.shown(text::maker_of(g, g.result())));
+  if (framed) {
+    all +=
+        "  }\n  outputs [label=\"outputs, in order\", shape=ellipse, fillcolor=\"#ffffff\"];\n"
+        "  batch -> n0;\n";
+    for (int k = 0; k < output_count(g); ++k)
+      all += fmt::format("  n{} -> outputs;\n", writer.shown(text::maker_of(g, g.nodes[output_node(g, k)].output)));
+  }
   return all + writer.edges(2) + "}\n";
 }
 

@@ -14,11 +14,18 @@
 namespace dsl::text::TYPENET_MODE {
 
 TYPENET_INLINE std::string metrics(epoch_record const& e) {
-  std::string line = " - loss: " + metric(e.train.loss);
-  if (e.train.has_acc()) line += " - acc: " + metric(e.train.acc);
-  if (!e.validated) return line;
-  line += " - val_loss: " + metric(e.validation.loss);
-  return e.validation.has_acc() ? line + " - val_acc: " + metric(e.validation.acc) : line;
+  std::string line;
+  auto const add = [&](std::string const& prefix, double loss, double acc) {
+    line += " - " + prefix + "loss: " + metric(loss);
+    if (acc == acc) line += " - " + prefix + "acc: " + metric(acc);
+  };
+  auto const add_all = [&](std::string const& prefix, scores const& s) {
+    add(prefix, s.loss, s.acc);
+    for (output_scores const& one : s.outputs) add(prefix + one.name + "_", one.loss, one.acc);
+  };
+  add_all("", e.train);
+  if (e.validated) add_all("val_", e.validation);
+  return line;
 }
 
 }  // namespace dsl::text::TYPENET_MODE

@@ -34,9 +34,11 @@ class towers_engine final : public engine {
   void run(int which, batch_view const& batch) override;
 
   batch_metrics metrics(int which) override;
+  batch_metrics output_metrics(int which, int k) override;
   /// Returns this process's share of a batch.
   batch_part share_of(int batch) const override;
-  void read_result(int which, float* out) override;
+  void read_result(int which, float* out) override { read_output(which, 0, out); }
+  void read_output(int which, int k, float* out) override;
 
   void read_parameter(int k, float* out) override { at(0).read_parameter(k, out); }
   void write_parameter(int k, float const* in) override;
@@ -58,11 +60,14 @@ class towers_engine final : public engine {
     batch_part part{0};
     int program = -1;
   };
-  /// A rank's report of a step to the others, without padding, since padding bytes would be indeterminate.
+  /// A rank's report of a step to the others, without padding, since padding bytes would be indeterminate. With several
+  /// outputs, a report of each output's metrics follows.
   struct report {
     batch_metrics metrics{};
     long long asks = 0;  // process_checks::ask
   };
+  /// Returns the number of reports of a rank: one, and one for each of several outputs.
+  int reports() const { return output_count(graph_) > 1 ? 1 + output_count(graph_) : 1; }
   struct program {
     dsl::mode mode = dsl::mode::inference;
     batch_part part{0};
@@ -117,7 +122,7 @@ class towers_engine final : public engine {
   std::vector<std::unique_ptr<engine>> engines_;
   chain<program> programs_;
   bool warned_ = false;
-  list<report> metrics_;  // per rank: the metrics of the last run
+  list<report> metrics_;  // per rank: reports() of the last run
   list<process_message> metrics_sent_, metrics_received_;
   tower_threads threads_;
 };

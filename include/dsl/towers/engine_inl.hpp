@@ -29,7 +29,7 @@ TYPENET_INLINE towers_engine::towers_engine(tower_factory const& factory, graph_
       world_(t.processes && t.processes->processes() > 1 ? t.processes : nullptr),
       consistency_(world_, *this),
       group_(t.count, world_),
-      metrics_(group_.ranks()),
+      metrics_(group_.ranks() * (output_count(g) > 1 ? 1 + output_count(g) : 1)),
       threads_(towers_, places_.begin()) {
   if (t.policy.moments == tower_moments::synchronized && (g.size.devices > 1 || o.micro_batches > 1))
     throw option_error("towers: batch_norm can't be synchronized in a network on several devices or in micro-batches");
@@ -126,17 +126,33 @@ TYPENET_INLINE void towers_engine::run(int which, batch_view const& batch) {
 
 TYPENET_INLINE batch_metrics towers_engine::metrics(int which) {
   program const& p = program_of(which);
-  report* const own = metrics_.begin() + group_.first_rank();
-  for (int i = 0; i < towers_; ++i)
-    own[i] = {p.each[i].part.size > 0 ? at(i).metrics(p.each[i].program) : batch_metrics{}, consistency_.own_request()};
+  int const each = reports();
+  report* const own = metrics_.begin() + each * group_.first_rank();
+  for (int i = 0; i < towers_; ++i) {
+    bool const ran = p.each[i].part.size > 0;
+    own[each * i] = {ran ? at(i).metrics(p.each[i].program) : batch_metrics{}, consistency_.own_request()};
+    for (int k = 0; k < each - 1; ++k)
+      own[each * i + 1 + k] = {ran ? at(i).output_metrics(p.each[i].program, k) : batch_metrics{}};
+  }
   if (world_) world_->exchange("metrics", metrics_sent_.begin(), metrics_received_.begin());
   batch_metrics sum;
   int asked = 0;
-  for (report const& r : metrics_) {
+  for (int rank = 0; rank < group_.ranks(); ++rank) {
+    report const& r = metrics_[each * rank];
     sum.loss += r.metrics.loss, sum.correct += r.metrics.correct;
     if (r.asks > asked) asked = static_cast<int>(r.asks);
   }
   consistency_.requested(asked);
+  return sum;
+}
+
+TYPENET_INLINE batch_metrics towers_engine::output_metrics(int, int k) {
+  batch_metrics sum;
+  int const each = reports();
+  for (int rank = 0; rank < group_.ranks(); ++rank) {
+    batch_metrics const& m = metrics_[each * rank + (each > 1 ? 1 + k : 0)].metrics;
+    sum.loss += m.loss, sum.correct += m.correct;
+  }
   return sum;
 }
 
@@ -147,12 +163,12 @@ TYPENET_INLINE batch_part towers_engine::share_of(int batch) const {
   return {last.first + last.size - first.first, first.first, batch};
 }
 
-TYPENET_INLINE void towers_engine::read_result(int which, float* out) {
+TYPENET_INLINE void towers_engine::read_output(int which, int k, float* out) {
   program const& p = program_of(which);
   long long const outputs = graph_.shape_of(graph_.result()).size();
   for (int i = 0; i < towers_; ++i)
     if (share const& s = p.each[i]; s.part.size > 0)
-      at(i).read_result(s.program, out + (s.part.first - p.part.first) * outputs);
+      at(i).read_output(s.program, k, out + (s.part.first - p.part.first) * outputs);
 }
 
 TYPENET_INLINE void towers_engine::write_parameter(int k, float const* in) {
@@ -197,10 +213,11 @@ TYPENET_INLINE void towers_engine::meet_others() {
   world_->agree("how the towers split a batch", policy_.even);
   world_->agree("how the towers' moments are merged", static_cast<int>(policy_.moments));
   metrics_sent_ = metrics_received_ = list<process_message>(world_->processes());
-  auto const bytes = static_cast<long long>(sizeof(report));
-  report* const own = metrics_.begin() + group_.first_rank();
+  int const each = reports();
+  auto const bytes = static_cast<long long>(sizeof(report)) * each;
+  report* const own = metrics_.begin() + each * group_.first_rank();
   report* all = metrics_.begin();
-  for (int q = 0; q < world_->processes(); all += group_.ranks_of(q++)) {
+  for (int q = 0; q < world_->processes(); all += each * group_.ranks_of(q++)) {
     metrics_sent_[q] = {own, bytes * towers_};
     metrics_received_[q] = {all, bytes * group_.ranks_of(q)};
   }

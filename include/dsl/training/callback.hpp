@@ -48,12 +48,16 @@ struct fit_position {
   /// The samples of these steps, or their labelled pixels: what the sums are divided by. Not in checkpoints: fit counts
   /// them again.
   std::int64_t counted = 0;
+  std::vector<double> outputs{};  // with several outputs: the sums of each, its loss and then its correct predictions
 };
 
 /// Returns the means over `samples` samples.
-constexpr scores mean_scores(double loss, double correct, double samples, bool has_acc) {
+inline scores mean_scores(double loss, double correct, double samples, bool has_acc) {
   return {loss / samples, has_acc ? correct / samples : __builtin_nan("")};
 }
+/// Also returns the means of several outputs from their sums, see fit_position::outputs.
+[[gnu::cold]] scores mean_scores(double loss, double correct, double samples, bool has_acc,
+                                 std::vector<std::string> const& outputs, std::vector<double> const& sums);
 
 struct callback;
 
@@ -87,6 +91,7 @@ struct fit_run {
   std::vector<std::shared_ptr<void>> held{};   // callbacks' locks and handlers, released when fit ends in any way
   callback_handle const* callbacks = nullptr;
   std::size_t callback_count = 0;
+  std::vector<std::string> outputs{};  // the names of several outputs, "main" first; empty if there is only one
 };
 
 /// The base of callbacks. Derive from it, override what you need, and add it to fit's .callbacks:

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string>
 #include <typeinfo>
+#include <vector>
 #include <cxxabi.h>
 
 namespace dsl::detail::TYPENET_MODE {
@@ -23,3 +24,17 @@ namespace dsl::detail::TYPENET_MODE {
 }
 
 }  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
+
+TYPENET_INLINE scores mean_scores(double loss, double correct, double samples, bool has_acc,
+                                  std::vector<std::string> const& outputs, std::vector<double> const& sums) {
+  scores all = mean_scores(loss, correct, samples, has_acc);
+  for (std::size_t k = 0; k < outputs.size() && 2 * k + 1 < sums.size(); ++k) {
+    scores const one = mean_scores(sums[2 * k], sums[2 * k + 1], samples, has_acc);
+    all.outputs.push_back({outputs[k], one.loss, one.acc});
+  }
+  return all;
+}
+
+}  // namespace dsl::TYPENET_MODE

@@ -20,6 +20,10 @@ namespace dsl::detail::TYPENET_MODE {
 [[gnu::cold]] void require_further_inputs(graph_view const& g, dataset const& data, char const* what);
 /// Returns the name of node n, a further input.
 [[gnu::cold]] std::string name_of_input(graph_view const& g, int n);
+/// Returns the name of output number k, "main" for the network's result.
+[[gnu::cold]] std::string name_of_output(graph_view const& g, int k);
+/// Returns the names of several outputs, or none if there is only one.
+[[gnu::cold]] std::vector<std::string> names_of_outputs(graph_view const& g);
 /// Returns the data set with its further inputs in the network's order.
 [[gnu::cold]] dataset in_order_of_inputs(graph_view const& g, dataset data);
 /// Returns what the loss compares with: class numbers if it is made for them, otherwise values. binary_crossentropy and

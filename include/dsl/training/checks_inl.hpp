@@ -35,6 +35,18 @@ TYPENET_INLINE std::string name_of_input(graph_view const& g, int n) {
   return {own.data, static_cast<std::size_t>(own.size)};
 }
 
+TYPENET_INLINE std::string name_of_output(graph_view const& g, int k) {
+  if (k == 0) return "main";
+  name const& own = g.scopes[g.nodes[output_node(g, k)].further_output].name;
+  return {own.data, static_cast<std::size_t>(own.size)};
+}
+
+TYPENET_INLINE std::vector<std::string> names_of_outputs(graph_view const& g) {
+  std::vector<std::string> all;
+  for (int k = 0; k < output_count(g) && output_count(g) > 1; ++k) all.push_back(name_of_output(g, k));
+  return all;
+}
+
 TYPENET_INLINE void require_further_inputs(graph_view const& g, dataset const& data, char const* what) {
   std::string names;
   for (int k = 0; k < data.further_inputs(); ++k)

@@ -13,19 +13,27 @@
 
 #include <concepts>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace dsl::TYPENET_MODE {
 
+/// The factor of one output's loss in the sum that training minimises: Keras's loss_weights.
+struct output_weight {
+  std::string output;  // the name of a named_output<...>, or "main" for the network's result
+  double weight = 1;
+};
+
 /// The loss, and what else does not belong to a single run of fit.
 struct compile_options {
   dsl::loss loss = dsl::loss::categorical_crossentropy;
-  std::uint64_t seed = 0;                  // for weights, order, augmentation and dropout
-  double batch_norm_momentum = -1;         // replaces every layer's own unless -1
-  bool unbiased_running_variance = false;  // as in PyTorch; Keras's is biased
-  double label_smoothing = 0;              // in [0, 1): the share of a target that all classes share
-  std::vector<float> class_weights{};      // factors of the losses of each class in training; empty: all are 1
-  plan_checker verify = nullptr;           // &dsl::verify: also checks every plan at run time
+  std::uint64_t seed = 0;                     // for weights, order, augmentation and dropout
+  double batch_norm_momentum = -1;            // replaces every layer's own unless -1
+  bool unbiased_running_variance = false;     // as in PyTorch; Keras's is biased
+  double label_smoothing = 0;                 // in [0, 1): the share of a target that all classes share
+  std::vector<float> class_weights{};         // factors of the losses of each class in training; empty: all are 1
+  std::vector<output_weight> loss_weights{};  // of outputs whose loss is multiplied by a factor other than 1
+  plan_checker verify = nullptr;              // &dsl::verify: also checks every plan at run time
 };
 
 }  // namespace dsl::TYPENET_MODE
@@ -60,9 +68,10 @@ constexpr bool sound() {
 template <class Network>
 constexpr void require_crossentropy_suits() {
   if constexpr (is_network<Network>)
-    if constexpr (Network::is_sound && !gives_probabilities(Network::view()))
-      static_cast<void>(
-          sizeof(broken::crossentropy_takes_probabilities<Network, last_of(Network::view()).kind, false>));
+    if constexpr (Network::is_sound)
+      if constexpr (constexpr int k = first_unsuitable(Network::view(), loss::categorical_crossentropy); k >= 0)
+        static_cast<void>(
+            sizeof(broken::crossentropy_takes_probabilities<Network, last_of(Network::view(), k).kind, false>));
 }
 
 /// Returns the engine's options. Throws option_error for a loss that does not suit the network's output, and for

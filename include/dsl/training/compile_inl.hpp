@@ -4,8 +4,13 @@
 #include <dsl/detail/math.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/option_check.hpp>
+#include <dsl/training/checks.hpp>
 #include <dsl/training/compile.hpp>
 #include <dsl/training/loss_check.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace dsl::detail::TYPENET_MODE {
 
@@ -32,6 +37,23 @@ TYPENET_INLINE engine_options checked_options(graph_view const& g, update_rule c
                                   static_cast<long long>(o.class_weights.size()) == classes),
       "there must be one for each class, not all of them 0, and none unless the loss is categorical_crossentropy",
       static_cast<double>(o.class_weights.size()));
+  std::vector<double> loss_weights;
+  std::string names = "main";
+  for (int k = 1; k < output_count(g); ++k) names += ", " + name_of_output(g, k);
+  for (output_weight const& w : o.loss_weights) {
+    loss_weights.resize(static_cast<std::size_t>(output_count(g)), 1);
+    int k = 0;
+    while (k < output_count(g) && name_of_output(g, k) != w.output) ++k;
+    if (k == output_count(g))
+      throw_error<option_error>(
+          {"loss_weights: the network's outputs are ", names, "; found ", w.output, "; give one of these names"});
+    option_check{"loss_weights"}.need(isfinite(w.weight) && w.weight >= 0, "each must be a number of at least 0",
+                                      w.weight);
+    loss_weights[static_cast<std::size_t>(k)] = w.weight;
+  }
+  double all = loss_weights.empty() ? 1 : 0;
+  for (double const w : loss_weights) all += w;
+  option_check{"loss_weights"}.need(all > 0, "at least one must be above 0", all);
   return {.seed = o.seed,
           .update = update,
           .loss = o.loss,
@@ -39,7 +61,8 @@ TYPENET_INLINE engine_options checked_options(graph_view const& g, update_rule c
           .unbiased_running_variance = o.unbiased_running_variance,
           .verify = o.verify,
           .label_smoothing = o.label_smoothing,
-          .class_weights = o.class_weights};
+          .class_weights = o.class_weights,
+          .loss_weights = std::move(loss_weights)};
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

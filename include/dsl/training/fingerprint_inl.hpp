@@ -39,8 +39,8 @@ TYPENET_INLINE void fingerprint::mix(std::uint64_t word) {
 
 TYPENET_INLINE void add_operation(fingerprint& f, node const& x) {
   auto const& [kind, function, device, first_input, inputs, output, first_parameter, parameters, scope, window, rate,
-               epsilon, momentum, custom, groups, frozen, counts_padding, first_channel] =
-      x;  // frozen layers have the same weights
+               epsilon, momentum, custom, groups, frozen, counts_padding, first_channel,
+               further_output] = x;  // frozen layers and further outputs have the same weights
   f.add(parameters);
   f.add(groups);
   if (!counts_padding) f.add(1);  // only hashed if false, so that older files stay valid
@@ -105,12 +105,27 @@ TYPENET_INLINE std::uint64_t fingerprint_of_frozen(graph_view const& g) {
   return any ? f.value() : 0;
 }
 
+TYPENET_INLINE std::uint64_t fingerprint_of_outputs(graph_view const& g, engine_options const& o) {
+  fingerprint f;
+  bool any = false;
+  for (int n = 0; n < g.size.nodes; ++n)
+    if (is_further_output(g, n)) {
+      name const& own = g.scopes[g.nodes[n].further_output].name;
+      f.add(own.data, static_cast<std::size_t>(own.size));
+      any = true;
+    }
+  for (int k = 0; k < static_cast<int>(o.loss_weights.size()); ++k)
+    if (double const w = o.loss_weights[static_cast<std::size_t>(k)]; w != 1) f.add(k), f.add(w), any = true;
+  return any ? f.value() : 0;
+}
+
 TYPENET_INLINE std::uint64_t fingerprint_of(engine_options const& o, graph_view const& g, int version) {
   fingerprint f(version);
   if (std::uint64_t const frozen = fingerprint_of_frozen(g)) f.add(frozen);
   f.add(fingerprint_of(o.update, version));
   for (double v : {o.batch_norm_momentum, o.label_smoothing}) f.add(v);
   for (float w : o.class_weights) f.add(static_cast<double>(w));  // nothing where there are none
+  if (std::uint64_t const outputs = fingerprint_of_outputs(g, o)) f.add(outputs);
   for (int v : {static_cast<int>(o.loss), static_cast<int>(o.unbiased_running_variance), o.micro_batches}) f.add(v);
   return f.value();
 }

@@ -3,15 +3,25 @@
 
 #include <dsl/detail/mode.hpp>
 
+#include <string>
 #include <vector>
 
 namespace dsl::TYPENET_MODE {
 
+/// The mean loss, without its weight, and the share of correct predictions of one of several outputs.
+struct output_scores {
+  std::string name;  // that of named_output<...>; "main" for the network's result
+  double loss = 0;
+  double acc = 0;
+};
+
 /// The mean loss per sample, and the share of correct predictions, 0 to 1; NaN if the network learns values, which are
-/// never exactly right.
+/// never exactly right. With several outputs, `loss` is the weighted sum of their losses, and `acc` is that of the
+/// network's result.
 struct scores {
   double loss = 0;
   double acc = 0;
+  std::vector<output_scores> outputs{};  // of several: the network's result first, then each named_output
 
   constexpr bool has_acc() const { return acc == acc; }
 };

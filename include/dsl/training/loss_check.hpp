@@ -8,26 +8,36 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns the node whose values the loss uses; a flatten after it only renames them, and a transfer copies them.
-constexpr node const& last_of(graph_view const& g) {
-  node const* n = &g.nodes[g.size.nodes - 1];
+/// Returns the node whose values the loss of output number k uses; a flatten after it only renames them, and a transfer
+/// copies them.
+constexpr node const& last_of(graph_view const& g, int k = 0) {
+  node const* n = &g.nodes[output_node(g, k)];
   while (n->kind == op::flatten || n->kind == op::transfer) n = &g.nodes[g.tensors[g.input(*n)].producer];
   return *n;
 }
 
-/// Whether the outputs are probabilities, of which cross-entropy is -log. Outputs that need not sum to 1 are not:
-/// training would raise all of them, or stand still if they are negative, without an error. The author of a custom
-/// operation must know about its outputs.
-constexpr bool gives_probabilities(graph_view const& g) {
-  node const& last = last_of(g);
+/// Whether the numbers of output k are probabilities, of which cross-entropy is -log. Outputs that need not sum to 1
+/// are not: training would raise all of them, or stand still if they are negative, without an error. The author of a
+/// custom operation must know about its outputs.
+constexpr bool gives_probabilities(graph_view const& g, int k) {
+  node const& last = last_of(g, k);
   bool const of_pixels_in_a_row = last.kind == op::softmax && !(g.output_shape(last) == g.shape_of(g.result()));
   return facts_of(last).gives_probabilities && !of_pixels_in_a_row;  // a flattened softmax2d sums to its area
 }
 
-/// Whether each output is a probability of its own, as binary_crossentropy requires.
-constexpr bool gives_shares(graph_view const& g) {
-  node const& last = last_of(g);
+/// Whether each number of output k is a probability of its own, as binary_crossentropy requires.
+constexpr bool gives_shares(graph_view const& g, int k) {
+  node const& last = last_of(g, k);
   return facts_of(last).gives_probabilities || (last.kind == op::activation && last.function == function::sigmoid);
+}
+
+/// Returns the first output whose numbers a loss does not take, or -1.
+constexpr int first_unsuitable(graph_view const& g, loss l) {
+  for (int k = 0; k < output_count(g); ++k)
+    if ((l == loss::categorical_crossentropy && !gives_probabilities(g, k)) ||
+        (l == loss::binary_crossentropy && !gives_shares(g, k)))
+      return k;
+  return -1;
 }
 
 [[gnu::cold]] void require_probabilities(graph_view const& g, loss l);

@@ -13,19 +13,17 @@
 namespace dsl::detail::TYPENET_MODE {
 
 TYPENET_INLINE void require_probabilities(graph_view const& g, loss l) {
-  if (l == loss::binary_crossentropy && !gives_shares(g)) {
-    name const found = g.scopes[last_of(g).scope].name;
-    throw_error<option_error>(
-        {"loss: binary_crossentropy takes outputs of 0 to 1, of a network that ends in sigmoid; found ",
-         std::string(found.data, static_cast<std::size_t>(found.size)),
-         " at its end; add sigmoid, or give compile() the loss mean_squared_error"});
-  }
-  if (l != loss::categorical_crossentropy || gives_probabilities(g)) return;
-  name const found = g.scopes[last_of(g).scope].name;
+  int const k = first_unsuitable(g, l);
+  if (k < 0) return;
+  auto const text = [](name const& n) { return std::string(n.data, static_cast<std::size_t>(n.size)); };
+  bool const binary = l == loss::binary_crossentropy;
   throw_error<option_error>(
-      {"loss: categorical_crossentropy takes probabilities, of a network that ends in softmax; found ",
-       std::string(found.data, static_cast<std::size_t>(found.size)),
-       " at its end; add softmax, or give compile() the loss mean_squared_error"});
+      {"loss: ",
+       binary ? "binary_crossentropy takes outputs of 0 to 1, of a network that ends in sigmoid; found "
+              : "categorical_crossentropy takes probabilities, of a network that ends in softmax; found ",
+       text(g.scopes[last_of(g, k).scope].name), " at ",
+       k == 0 ? "its end" : "the end of output " + text(g.scopes[g.nodes[output_node(g, k)].further_output].name),
+       "; add ", binary ? "sigmoid" : "softmax", ", or give compile() the loss mean_squared_error"});
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/combinators/named.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/rules/broken_training.hpp>
 #include <dsl/training/callback.hpp>
@@ -33,6 +34,51 @@ struct val_accuracy {
   static constexpr bool more_is_better = true, of_validation = true;
   static double of(epoch_record const& e) { return e.validation.acc; }
 };
+
+}  // namespace dsl::TYPENET_MODE
+
+namespace dsl::detail::TYPENET_MODE {
+
+/// The text of an output's metric: "val_aux_loss".
+template <int Size>
+struct metric_text {
+  char text[Size]{};
+  constexpr metric_text(char const* prefix, char const* output, char const* suffix) {
+    char* to = text;
+    for (char const* part : {prefix, output, suffix})
+      for (; *part; ++part) *to++ = *part;
+  }
+};
+/// Returns the scores of an output; throws option_error if the run has no output of that name.
+[[gnu::cold]] output_scores const& scores_of(scores const& all, char const* output);
+
+/// A metric of output Output: its loss or accuracy, on training or validation data.
+template <label Output, bool Accuracy, bool Validation>
+struct output_metric {
+  static constexpr label own = Output;
+  static constexpr metric_text<Output.size + 10> text{Validation ? "val_" : "", own.text, Accuracy ? "_acc" : "_loss"};
+  static constexpr char const* name = text.text;
+  static constexpr bool more_is_better = Accuracy, of_validation = Validation;
+  static double of(epoch_record const& e) {
+    output_scores const& s = scores_of(Validation ? e.validation : e.train, own.text);
+    return Accuracy ? s.acc : s.loss;
+  }
+};
+
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
+
+/// Metrics of one of several outputs, by the name of its named_output<...>, or "main" for the network's result:
+///   early_stopping<val_output_loss<"main">>({.patience = 5})
+template <label Output>
+struct output_loss : detail::output_metric<Output, false, false> {};
+template <label Output>
+struct output_accuracy : detail::output_metric<Output, true, false> {};
+template <label Output>
+struct val_output_loss : detail::output_metric<Output, false, true> {};
+template <label Output>
+struct val_output_accuracy : detail::output_metric<Output, true, true> {};
 
 /// Satisfied by a metric: a name, a direction, and a number in an epoch's record.
 template <class M>

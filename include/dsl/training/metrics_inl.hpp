@@ -24,6 +24,17 @@ TYPENET_INLINE any_metric metric_named(std::string const& name) {
 
 namespace dsl::detail::TYPENET_MODE {
 
+TYPENET_INLINE output_scores const& scores_of(scores const& all, char const* output) {
+  std::string names;
+  for (output_scores const& s : all.outputs) {
+    if (s.name == output) return s;
+    names += (names.empty() ? "" : ", ") + s.name;
+  }
+  throw option_error(message(
+      {"monitor: it is a metric of output ", output, "; the network has ",
+       names.empty() ? "only its result, whose metrics are train_loss, val_loss and so on" : "the outputs " + names}));
+}
+
 TYPENET_INLINE monitor::monitor(any_metric const& m, monitor_mode mode, double delta)
     : what(m), more(mode == monitor_mode::automatic ? m.more_is_better : mode == monitor_mode::max), min_delta(delta) {}
 
@@ -35,6 +46,8 @@ TYPENET_INLINE void monitor::require(fit_run const& run, char const* who) const 
                  ", but this run has no validation data; give fit .validation, or monitor loss or acc"}));
   epoch_record none;
   none.train = {1, __builtin_nan("")}, none.validation = {2, __builtin_nan("")};
+  for (scores* s : {&none.train, &none.validation})
+    for (std::string const& output : run.outputs) s->outputs.push_back({output, 3, __builtin_nan("")});
   if (double const without = what.of(none); !run.has_acc && without != without)
     throw option_error(message({who, ": its monitor is ", what.name,
                                 ", but a network that learns values has no accuracy; monitor loss or val_loss"}));

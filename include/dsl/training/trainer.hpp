@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -44,6 +45,10 @@ class trainer {
   [[gnu::cold]] scores evaluate(dataset const& data, int batch_size = 64, evaluation_observer* seen = nullptr);
   /// Returns the network's outputs, (size, outputs): a classifier's probabilities.
   [[gnu::cold]] std::vector<float> predict(dataset const& data, int batch_size = 64);
+
+  /// Returns one of several outputs: that of named_output<"name", ...>, or predict()'s for "main". Throws option_error
+  /// for another name.
+  [[gnu::cold]] std::vector<float> predict_output(std::string_view name, dataset const& data, int batch_size = 64);
 
   /// Trains one step on your own batch and returns its mean loss and accuracy. samples is (batch, channels, height,
   /// width), normalised, with one label per sample or, if the output is not flat, per pixel, -1 for none. Each of
@@ -96,6 +101,9 @@ class trainer {
   [[gnu::cold]] void require_one_input(char const* what) const;
   /// Returns further inputs from sample `first` on; empty if there are none.
   std::vector<float const*> further_from(float const* const* all, int first) const;
+  /// Adds the sums of several outputs in a program's last run.
+  void add_outputs(int program, std::vector<double>& sums);
+  [[gnu::cold]] std::vector<float> predict_output(int k, dataset const& data, int batch_size);
   [[gnu::cold]] static std::unique_ptr<dsl::engine> require(std::unique_ptr<dsl::engine> e);
   [[gnu::cold]] fit_terms terms_of(dataset const& data, fit_options const& o) const;
   /// Whether the run goes on. Callbacks may have set stop at any time, in one process or in all; the current epoch is
@@ -160,6 +168,7 @@ class trainer {
 
   std::unique_ptr<dsl::engine> engine_;
   graph_view graph_;
+  std::vector<std::string> outputs_;  // the names of several
   double learning_rate_;
   std::uint64_t step_ = 0;
   std::shared_ptr<std::vector<float> const> mean_, deviation_;  // those of the last fit

@@ -28,7 +28,10 @@
 namespace dsl::TYPENET_MODE {
 
 TYPENET_INLINE trainer::trainer(std::unique_ptr<dsl::engine> e, double learning_rate)
-    : engine_(require(std::move(e))), graph_(engine_->graph()), learning_rate_(learning_rate) {
+    : engine_(require(std::move(e))),
+      graph_(engine_->graph()),
+      outputs_(detail::names_of_outputs(graph_)),
+      learning_rate_(learning_rate) {
   initialize(*engine_, engine_->options().seed);
 }
 
@@ -77,7 +80,8 @@ TYPENET_INLINE history trainer::fit(dataset const& data, fit_options const& opti
               .processes = processes,
               .average = options.average ? &average : nullptr,
               .callbacks = options.callbacks.data(),
-              .callback_count = options.callbacks.size()};
+              .callback_count = options.callbacks.size(),
+              .outputs = outputs_};
   struct scope_exit {
     fit_run*& now;
     fit_run* before;
@@ -132,12 +136,27 @@ TYPENET_INLINE scores trainer::evaluate(dataset const& data, int batch_size, eva
 }
 
 TYPENET_INLINE std::vector<float> trainer::predict(dataset const& data, int batch_size) {
+  return predict_output(0, data, batch_size);
+}
+
+TYPENET_INLINE std::vector<float> trainer::predict_output(std::string_view name, dataset const& data, int batch_size) {
+  std::string names;
+  for (int k = 0; k < output_count(graph_); ++k) {
+    std::string const own = detail::name_of_output(graph_, k);
+    if (own == name) return predict_output(k, data, batch_size);
+    names += (k > 0 ? ", " : "") + own;
+  }
+  detail::throw_error<option_error>({"predict_output: the network's outputs are ", names, "; found ", std::string(name),
+                                     "; give one of these names"});
+}
+
+TYPENET_INLINE std::vector<float> trainer::predict_output(int k, dataset const& data, int batch_size) {
   detail::require_pictures(graph_, data, "predict");
   warn_if_mean_differs(data, "predict");
   auto const outputs = graph_.shape_of(graph_.result()).size();
   std::vector<float> all(static_cast<std::size_t>(data.size * outputs));
   for_each_batch(data, batch_size, mode::inference, target_kind::classes, [&](int program, batch const& b) {
-    engine_->read_result(program, all.data() + b.first * outputs);
+    engine_->read_output(program, k, all.data() + b.first * outputs);
     return true;
   });
   return all;
@@ -240,7 +259,19 @@ TYPENET_INLINE scores trainer::train_on(float const* samples, std::int32_t const
     detail::throw_error<training_error>({"loss: it became ", m.loss, " in step ", static_cast<long long>(step_),
                                          ", with learning rate ", learning_rate_,
                                          detail::advice_on_bad_loss(samples, picture * size, values, outputs * size)});
-  return mean_scores(m.loss, m.correct, size, has_acc(targets));
+  std::vector<double> sums;
+  add_outputs(program, sums);
+  for (double& s : sums) s = by_sample({s, 0}, labelled, size).loss;
+  return mean_scores(m.loss, m.correct, size, has_acc(targets), outputs_, sums);
+}
+
+TYPENET_INLINE void trainer::add_outputs(int program, std::vector<double>& sums) {
+  if (outputs_.empty()) return;
+  sums.resize(2 * outputs_.size());
+  for (std::size_t k = 0; k < outputs_.size(); ++k) {
+    batch_metrics const m = engine_->output_metrics(program, static_cast<int>(k));
+    sums[2 * k] += m.loss, sums[2 * k + 1] += m.correct;
+  }
 }
 
 TYPENET_INLINE std::size_t trainer::samples_of(std::span<std::int32_t const> labels) const {
@@ -404,6 +435,7 @@ TYPENET_INLINE scores trainer::evaluate(dataset const& data, int batch_size, eva
   process_checks* const processes = engine_->processes();
   if (processes) processes->before_evaluation(data, batch_size);
   batch_metrics sum;
+  std::vector<double> sums;  // of several outputs
   std::int64_t counted = data.pixel_classes ? 0 : data.size;
   detail::zeros<float> outputs;  // of what this process brings of a batch
   if (seen) seen->on_begin(data);
@@ -412,6 +444,7 @@ TYPENET_INLINE scores trainer::evaluate(dataset const& data, int batch_size, eva
     batch_metrics const m = metrics(program, run);
     sum.loss += m.loss;
     sum.correct += m.correct;
+    add_outputs(program, sums);
     if (data.pixel_classes) counted += b.labelled;
     if (run && run->interrupted && !averages(*run) && detail::isfinite(sum.loss)) {
       run->proven = true;
@@ -437,7 +470,7 @@ TYPENET_INLINE scores trainer::evaluate(dataset const& data, int batch_size, eva
   });
   if (seen) seen->on_end(processes);
   if (run && run->proven) notify(*run, &callback::on_backup);
-  return mean_scores(sum.loss, sum.correct, static_cast<double>(counted), has_acc(targets));
+  return mean_scores(sum.loss, sum.correct, static_cast<double>(counted), has_acc(targets), outputs_, sums);
 }
 
 TYPENET_INLINE void trainer::begin_epoch(fit_run& run) {
@@ -455,7 +488,7 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, std:
   fit_position at = run.next;
   auto const means = [&] {
     auto const samples = static_cast<double>(at.counted > 0 ? at.counted : 1);
-    run.current.train = mean_scores(at.loss, at.correct, samples, run.has_acc);
+    run.current.train = mean_scores(at.loss, at.correct, samples, run.has_acc, run.outputs, at.outputs);
   };
   if (at.step > 0) means();
   if (loader)
@@ -489,6 +522,7 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, std:
     }
     at.loss += m.loss;
     at.correct += m.correct;
+    add_outputs(running, at.outputs);
     at.counted += b.labelled < 0 ? options.batch_size : b.labelled;
     ++at.step;
     means();

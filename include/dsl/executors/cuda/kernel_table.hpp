@@ -41,6 +41,8 @@ namespace dsl::cu::TYPENET_MODE {
 [[gnu::cold]] inline void require_kernels(graph_view const& g) {
   if (further_inputs(g, g.size.nodes) > 0)
     throw executor_error("cuda: named_input has no kernel for this device; use another executor");
+  if (output_count(g) > 1)
+    throw executor_error("cuda: named_output has no kernel for this device; use another executor");
   for (int n = 0; n < g.size.nodes; ++n)
     if (node const& x = g.nodes[n]; x.frozen && x.parameters > 0)
       throw executor_error(detail::message({"cuda: frozen<...> has no kernels for this device; found it around ",

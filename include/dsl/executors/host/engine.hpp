@@ -112,14 +112,25 @@ class engine : public dsl::engine {
   }
 
   [[gnu::cold]] batch_metrics metrics(int which) override {
+    batch_metrics all = output_metrics(which, 0);
+    if (double const weight = loss_weight(0); weight != 1) all.loss *= weight;
+    for (int k = output_count(graph_); --k > 0;) all.loss += loss_weight(k) * output_metrics(which, k).loss;
+    return all;
+  }
+  [[gnu::cold]] batch_metrics output_metrics(int which, int k) override {
     program const& p = prepared(which);
-    auto const* m = buffer_data<double>(p, p.plan.metrics);
-    return {m[0], m[1]};
+    for (operand const& o : p.plan.operands)
+      if (o.what == content::metrics && o.index == k) {
+        auto const* const m = buffer_data<double>(p, o.buffer);
+        return {m[0], m[1]};
+      }
+    return {};
   }
 
-  [[gnu::cold]] void read_result(int which, float* out) override {
+  void read_result(int which, float* out) override { read_output(which, 0, out); }
+  [[gnu::cold]] void read_output(int which, int k, float* out) override {
     program const& p = prepared(which);
-    int const t = graph_.result();
+    int const t = graph_.nodes[output_node(graph_, k)].output;
     for (int m = 0; m < p.plan.micro_batches; ++m) {
       placement const& at = p.plan.activations[m * graph_.size.tensors + t];
       view<T> const y = binding_of(p).template view_of<T>(content::activation, t, at, m);
@@ -311,7 +322,8 @@ class engine : public dsl::engine {
   /// Clears the sums of a tower without samples, which adds nothing to them.
   void clear_sums(program const& p) const {
     std::memset(state_.flat(region::gradients), 0, static_cast<std::size_t>(state_.bytes_of(region::gradients)));
-    std::memset(buffer_data<double>(p, p.plan.metrics), 0, 2 * sizeof(double));
+    for (operand const& o : p.plan.operands)
+      if (o.what == content::metrics) std::memset(buffer_data<double>(p, o.buffer), 0, 2 * sizeof(double));
   }
   [[gnu::cold]] static void zero_rest_of_block(view<T> v) {
     for (int n = 0; n < v.batch; ++n)

@@ -17,13 +17,14 @@ namespace dsl::host::TYPENET_MODE {
 /// also divides by their sum. `smoothing`: the target of cross-entropy is (1 - smoothing) onehot + smoothing / outputs,
 /// as with Keras's and PyTorch's label_smoothing (Szegedy et al. 2016). `weights` multiply the samples' losses, as
 /// Keras's class_weight and sample_weight do; the mean divides by the number of samples, whatever their weights.
+/// `factor` multiplies the gradient, for one of several outputs; the sums are without it.
 template <class T>
 [[gnu::cold]] void compute_loss(loss kind, bool from_logits, view<T const> y, std::int32_t const* labels,
                                 double* metrics, view<T> gradient, int whole = 0, bool adds = false,
-                                double smoothing = 0, float const* weights = nullptr) {
+                                double smoothing = 0, float const* weights = nullptr, double factor = 1) {
   int const outputs = static_cast<int>(y.shape.size());
   long long const area = y.shape.area();
-  T const equal = T(1) / static_cast<T>(whole > 0 ? whole : y.batch);
+  T const equal = static_cast<T>(factor) / static_cast<T>(whole > 0 ? whole : y.batch);
   double const targets[2] = {smoothing / outputs, 1 - smoothing + smoothing / outputs};  // other classes, the label
   double const least = from_logits ? 1e-37 : 1e-7;
   bool const squared = kind == loss::mean_squared_error;

@@ -16,11 +16,11 @@ namespace dsl::host::TYPENET_MODE {
 template <class T>
 [[gnu::cold]] void compute_pixel_loss(bool from_logits, view<T const> y, std::int32_t const* labels, double* metrics,
                                       view<T> gradient, long long labelled, bool adds, double smoothing,
-                                      float const* weights = nullptr) {
+                                      float const* weights = nullptr, double factor = 1) {
   int const classes = y.shape.channels;
   double const targets[2] = {smoothing / classes, 1 - smoothing + smoothing / classes};  // other classes, the label
   double const least = from_logits ? 1e-37 : 1e-7;
-  T const equal = labelled > 0 ? T(1) / static_cast<T>(labelled) : T(0);
+  T const equal = labelled > 0 ? static_cast<T>(factor) / static_cast<T>(labelled) : T(0);
   if (!adds) metrics[0] = metrics[1] = 0;
   for (int n = 0; n < y.batch; ++n)
     for (long long i = 0; i < y.shape.area(); ++i) {

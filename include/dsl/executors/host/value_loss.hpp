@@ -37,15 +37,15 @@ inline value_loss value_loss_at(loss kind, bool from_logits, double y, double wa
 
 /// Sums the samples' losses, each the mean over its outputs, in metrics[0], in double and in order, and what
 /// batch_metrics calls correct in metrics[1]. `wanted` is (samples, outputs) in NCHW. `gradient`, if it has memory,
-/// receives d(mean loss)/dy or d(mean loss)/d(logits); for `whole`, `adds` and
-/// `weights` see compute_loss.
+/// receives d(mean loss)/dy or d(mean loss)/d(logits); for `whole`, `adds`, `weights`
+/// and `factor` see compute_loss.
 template <class T>
 [[gnu::cold]] void compute_value_loss(loss kind, bool from_logits, view<T const> y, float const* wanted,
                                       double* metrics, view<T> gradient, int whole = 0, bool adds = false,
-                                      float const* weights = nullptr) {
+                                      float const* weights = nullptr, double factor = 1) {
   bool const binary = kind == loss::binary_crossentropy;
   auto const outputs = static_cast<double>(y.shape.size());
-  double const equal = 1.0 / (outputs * (whole > 0 ? whole : y.batch));
+  double const equal = factor / (outputs * (whole > 0 ? whole : y.batch));
   if (!adds) metrics[0] = metrics[1] = 0;
   for (int n = 0; n < y.batch; ++n) {
     double cost = 0;

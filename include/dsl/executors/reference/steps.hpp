@@ -102,18 +102,20 @@ class steps : public host::engine<T> {
 
   [[gnu::cold]] void loss(program const& p, bound_step const& b) const {
     dsl::loss const kind = p.plan.options.loss;
-    bool const from_logits = is_of_logits(kind, this->graph_.nodes[this->graph_.size.nodes - 1]);
+    bool const from_logits = is_of_logits(this->graph_, kind, b.step->node);
+    double const factor = this->loss_weight(output_number(this->graph_, b.step->node));
     bool const adds = b.step->micro > 0;
     float const* weights = p.batch.weights;
     if (weights) weights += p.plan.samples_of(*b.step).first * labels_each(p);
     if (b.values)
-      host::compute_value_loss<T>(kind, from_logits, b.x, b.values, b.metrics, b.to, p.part.whole, adds, weights);
+      host::compute_value_loss<T>(kind, from_logits, b.x, b.values, b.metrics, b.to, p.part.whole, adds, weights,
+                                  factor);
     else if (p.plan.options.targets == target_kind::pixel_classes)
       host::compute_pixel_loss<T>(from_logits, b.x, b.labels, b.metrics, b.to, p.batch.labelled, adds,
-                                  this->options_.label_smoothing, weights);
+                                  this->options_.label_smoothing, weights, factor);
     else
       host::compute_loss<T>(kind, from_logits, b.x, b.labels, b.metrics, b.to, p.part.whole, adds,
-                            this->options_.label_smoothing, weights);
+                            this->options_.label_smoothing, weights, factor);
   }
 
   [[gnu::cold]] void measure(program const& p, step const& s) {

@@ -35,6 +35,10 @@ TYPENET_INLINE onnx_names::onnx_names(graph_view const& g, onnx_options const& o
       name const& own = g.scopes[g.nodes[n].scope].name;
       take({own.data, static_cast<std::size_t>(own.size)}, "named_input");
     }
+  for (int k = 1; k < output_count(g); ++k) {
+    name const& own = g.scopes[g.nodes[output_node(g, k)].further_output].name;
+    take({own.data, static_cast<std::size_t>(own.size)}, "named_output");
+  }
 }
 
 TYPENET_INLINE std::string onnx_names::operation(int scope, std::string const& type) {

@@ -103,8 +103,9 @@ class onnx_writer {
   void keep(int tensor, std::string const& name, int rank);
   [[gnu::cold]] onnx_messages::NodeProto& parameters(onnx_messages::NodeProto& n);
 
-  /// Gives the network's result, which no node reads, its name from the options.
-  [[gnu::cold]] void name_result();
+  /// Gives the outputs their names: the result's from the options, further ones those of named_output<...>.
+  [[gnu::cold]] void name_outputs();
+  [[gnu::cold]] void name_output(int tensor, std::string const& own);
 
   [[gnu::cold]] void describe(named const& v, onnx_messages::ValueInfoProto& to) const;
 
@@ -121,6 +122,7 @@ class onnx_writer {
   onnx_names names_;
   std::vector<forms> made_;  // per tensor
   std::vector<named> values_{};
+  std::vector<std::string> outputs_{};
   std::string axes_{}, zero_{}, six_{};
   node const* node_ = nullptr;
 };

@@ -22,8 +22,15 @@ TYPENET_INLINE onnx_writer::onnx_writer(graph_view const& g, onnx_options const&
 
 TYPENET_INLINE void onnx_writer::write() {
   for (node_ = graph_.nodes; node_ != graph_.nodes + graph_.size.nodes; ++node_) write_node();
-  name_result();
-  for (named const& v : values_) describe(v, v.name == options_.output ? *to_.add_output() : *to_.add_value_info());
+  name_outputs();
+  for (std::string const& own : outputs_)
+    for (named const& v : values_)
+      if (v.name == own) describe(v, *to_.add_output());
+  for (named const& v : values_) {
+    bool given = false;
+    for (std::string const& own : outputs_) given = given || v.name == own;
+    if (!given) describe(v, *to_.add_value_info());
+  }
 }
 
 TYPENET_INLINE void onnx_writer::write_node() {
@@ -336,19 +343,36 @@ TYPENET_INLINE onnx_messages::NodeProto& onnx_writer::parameters(onnx_messages::
   return n;
 }
 
-TYPENET_INLINE void onnx_writer::name_result() {
-  forms const& f = made_[at(graph_.result())];
-  std::string const& before = f.name[f.rank == 4];
-  if (before == options_.input) {  // the network is nothing but dropout
-    --node_;                       // finish after the last node
-    add_node("Identity", {before}).add_output(options_.output);
-    values_.push_back({options_.output, graph_.shape_of(graph_.result()), f.rank});
+TYPENET_INLINE void onnx_writer::name_outputs() {
+  --node_;  // after the last node
+  for (int k = 0; k < output_count(graph_); ++k) {
+    node const& x = graph_.nodes[output_node(graph_, k)];
+    name const& own = graph_.scopes[x.further_output].name;
+    outputs_.push_back(k == 0 ? options_.output : std::string(own.data, static_cast<std::size_t>(own.size)));
+    name_output(x.output, outputs_.back());
+  }
+}
+
+TYPENET_INLINE void onnx_writer::name_output(int tensor, std::string const& own) {
+  forms const& f = made_[at(tensor)];
+  std::string const before = f.name[f.rank == 4];
+  bool renames = false;  // unless something else reads it, or it is nothing but dropout on an input
+  for (onnx_messages::NodeProto const& n : to_.node()) renames = renames || n.output(0) == before;
+  for (onnx_messages::NodeProto const& n : to_.node())
+    for (std::string const& read : n.input()) renames = renames && read != before;
+  for (std::string const& other : outputs_) renames = renames && other != before;
+  if (!renames) {
+    add_node("Identity", {before}).add_output(own);
+    values_.push_back({own, graph_.shape_of(tensor), f.rank});
     return;
   }
   for (onnx_messages::NodeProto& n : *to_.mutable_node())
-    if (n.output(0) == before) n.set_output(0, options_.output);
+    if (n.output(0) == before) n.set_output(0, own);
   for (named& v : values_)
-    if (v.name == before) v.name = options_.output;
+    if (v.name == before) v.name = own;
+  for (forms& other : made_)
+    for (std::string& name : other.name)
+      if (name == before) name = own;
 }
 
 TYPENET_INLINE void onnx_writer::describe(named const& v, onnx_messages::ValueInfoProto& to) const {

@@ -11,18 +11,18 @@ namespace dsl::detail::checking {
 
 /// What the graph requires of every plan.
 struct facts {
-  list<int> readers;          // per tensor: number of edges that read it, plus one for the network's result
+  list<int> readers;          // per tensor: number of edges that read it, plus one if it is an output
   list<int> reader;           // per tensor: a node that reads it, or -1
   list<bool> needs_gradient;  // per tensor: whether it is computed from a trainable parameter
   bool training = false;
-  bool loss_from_logits = false;  // the loss replaces the backward pass of the softmax or sigmoid before it
-  int loss_target = -1;           // tensor to whose gradient the loss contributes
+  dsl::loss loss = loss::categorical_crossentropy;
 
   [[gnu::cold]] constexpr facts(graph_view const& g, plan_options const& o)
       : readers(g.size.tensors),
         reader(g.size.tensors, -1),
         needs_gradient(g.size.tensors),
-        training(o.mode == mode::training) {
+        training(o.mode == mode::training),
+        loss(o.loss) {
     for (int n = 0; n < g.size.nodes; ++n) {
       node const& x = g.nodes[n];
       bool needed = false;
@@ -35,12 +35,24 @@ struct facts {
       }
       needs_gradient[x.output] = needed && training;
     }
-    ++readers[g.result()];
-    node const& last = g.nodes[g.size.nodes - 1];
-    if (o.loss == loss::categorical_crossentropy) loss_from_logits = last.kind == op::softmax;
-    if (o.loss == loss::binary_crossentropy)
-      loss_from_logits = last.kind == op::activation && last.function == function::sigmoid;
-    loss_target = loss_from_logits ? g.input(last) : last.output;
+    for (int n = 0; n < g.size.nodes; ++n) readers[g.nodes[n].output] += gives_output(g, n) ? 1 : 0;
+  }
+
+  /// Whether a node computes an output of the network, for which there is a loss.
+  [[gnu::cold]] static constexpr bool gives_output(graph_view const& g, int n) {
+    return n + 1 == g.size.nodes || g.nodes[n].further_output > 0;
+  }
+  /// Whether the loss replaces the backward pass of an output's softmax or sigmoid, which nothing else may read.
+  [[gnu::cold]] constexpr bool loss_from_logits(graph_view const& g, int n) const {
+    node const& x = g.nodes[n];
+    if (!gives_output(g, n) || readers[x.output] != 1) return false;
+    return loss == loss::categorical_crossentropy ? x.kind == op::softmax
+           : loss == loss::binary_crossentropy    ? x.kind == op::activation && x.function == function::sigmoid
+                                                  : false;
+  }
+  /// Returns the tensor to whose gradient an output's loss contributes.
+  [[gnu::cold]] constexpr int loss_target(graph_view const& g, int n) const {
+    return loss_from_logits(g, n) ? g.input(g.nodes[n]) : g.nodes[n].output;
   }
 
   [[gnu::cold]] constexpr bool only_reader(int tensor, int n) const {

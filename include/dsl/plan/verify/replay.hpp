@@ -37,7 +37,8 @@ class replay {
       m.contributions = l.graph.readers;
       for (int n = 0; n < g.size.nodes; ++n)
         if (g.nodes[n].kind == op::concat) m.missing[g.nodes[n].output] = g.nodes[n].inputs;
-      if (g.result() != l.graph.loss_target) --m.contributions[g.result()];
+      for (int n = 0; n < g.size.nodes; ++n)
+        if (l.graph.loss_from_logits(g, n)) --m.contributions[g.nodes[n].output];
     }
     turn_to(0);
   }
@@ -134,11 +135,20 @@ class replay {
     return next(what, access::read, index) && placed({buffer, 0}, 0) && holds(what, index) && read();
   }
 
-  /// Adds to the metrics that an earlier micro-batch wrote.
-  [[gnu::cold]] constexpr bool accumulate_metrics() {
-    if (!next(content::metrics, access::accumulate, 0) || !placed({p_.metrics, 0}, 0)) return false;
-    state const& b = buffers_[current().buffer];
-    return (b.is(content::metrics, 0, 0) || breaks(plan_rule::values_live_to_their_last_use, 0)) && write(false);
+  /// Adds to the metrics of an output that an earlier micro-batch wrote.
+  [[gnu::cold]] constexpr bool accumulate_metrics(int output) {
+    if (!next(content::metrics, access::accumulate, output)) return false;
+    int const b = current().buffer;
+    if (b < 0 || b >= buffers_.size() || current().channel != 0)
+      return breaks(plan_rule::operands_are_what_the_step_needs, output);
+    bool const kept = buffers_[b].is(content::metrics, 0, output);
+    return (kept || breaks(plan_rule::values_live_to_their_last_use, output)) && write(false);
+  }
+  /// Returns the buffer of an output's metrics, or -1.
+  [[gnu::cold]] constexpr int metrics_of(int output) const {
+    for (int b = 0; b < buffers_.size(); ++b)
+      if (buffers_[b].is(content::metrics, 0, output)) return b;
+    return -1;
   }
 
   /// Returns the operand that was checked last.

@@ -9,7 +9,7 @@ namespace dsl::detail::checking {
 ///   load             -> input, labels, or one of them; a further input
 ///   forward          inputs, parameters, a cancelled bias before batch_norm -> statistics or argmax, output
 ///   copy_forward     input -> its slice of the output
-///   loss             result, labels -> metrics, gradient
+///   loss             an output, labels -> its metrics, gradient
 ///   backward         input and output as the derivative needs them, statistics, gamma, beta, their gradients,
 ///                    argmax, output's gradient -> input's gradient
 ///   backward_weights input, output's gradient -> the parameters' gradients
@@ -286,16 +286,23 @@ class step_checker {
   }
 
   [[gnu::cold]] constexpr bool compute_loss(step const& s) {
-    int const result = g_.result();
-    if (p_.options.mode == mode::inference || s.node != g_.size.nodes - 1 || losses_ > micro_)
+    if (p_.options.mode == mode::inference || !facts::gives_output(g_, s.node))
       return breaks(plan_rule::the_loss_is_computed_once);
-    if (losses_++ != micro_) return breaks(plan_rule::micro_batches_come_in_order);
+    int output = 0, outputs = 1;  // the result's loss comes first, then those of further outputs in graph order
+    for (int n = 0; n + 1 < g_.size.nodes; ++n)
+      if (facts::gives_output(g_, n)) output = n == s.node ? outputs : output, ++outputs;
+    int const expected = micro_ * outputs + output;
+    if (losses_ > expected) return breaks(plan_rule::the_loss_is_computed_once);
+    if (losses_++ != expected) return breaks(plan_rule::micro_batches_come_in_order);
     contents const metrics{.shape = {2, 1, 1}, .element_bytes = 8, .device = g_.nodes[s.node].device};
-    if (!memory_.read_activation(result) || !memory_.read_other(content::labels, 0, now_->batch.kept_labels) ||
-        !(micro_ == 0 ? memory_.write_other(content::metrics, 0, metrics) : memory_.accumulate_metrics()))
+    if (!memory_.read_activation(g_.nodes[s.node].output) ||
+        !memory_.read_other(content::labels, 0, now_->batch.kept_labels) ||
+        !(micro_ == 0 ? memory_.write_other(content::metrics, output, metrics) : memory_.accumulate_metrics(output)))
       return false;
-    if (memory_.current().buffer != p_.metrics) return breaks(plan_rule::operands_are_what_the_step_needs);
-    return !facts_.needs_gradient[facts_.loss_target] || memory_.contribute(facts_.loss_target);
+    if (output == 0 && memory_.current().buffer != p_.metrics)
+      return breaks(plan_rule::operands_are_what_the_step_needs);
+    int const target = facts_.loss_target(g_, s.node);
+    return !facts_.needs_gradient[target] || memory_.contribute(target);
   }
 
   /// Checks an update. check() ensures that no step of its device follows.
@@ -385,7 +392,7 @@ class step_checker {
     bool const has_steps = in_two_steps || row.gradients == operations::gradient_steps::one_an_input;
     bool const inside_another_step =
         (row.renames == operations::renames::without_blocks && gradients_[micro_].shared[x.first_input]) ||
-        (x.output == g_.result() && facts_.loss_from_logits);
+        facts_.loss_from_logits(g_, s.node);
     if (!has_steps || in_two_steps != (s.what != action::backward) || inside_another_step)
       return breaks(plan_rule::steps_fit_their_node, s.node);
     if (!in_two_steps) return backward_of_input(s, x, row);
@@ -430,7 +437,6 @@ class step_checker {
   /// Checks that nothing was left out and that the host finds what it reads.
   [[gnu::cold]] constexpr bool check_end() {
     bool const inference = p_.options.mode == mode::inference;
-    int const result = g_.result();
     for (int m = p_.micro_batches - 1; m >= 0; --m) {
       memory_.turn_to(m);
       if (!micros_[m].batch.pictures || micros_[m].batch.labels == inference)
@@ -441,12 +447,18 @@ class step_checker {
                                                                                   : micros_[m].nodes[n].forward;
         if (!ran) return breaks(plan_rule::every_node_runs_once, n);
       }
-      if (!facts_.training && !memory_.stays_to_the_end(p_.activations[m * g_.size.tensors + result].buffer,
-                                                        content::activation, activations_[m].root[result]))
-        return false;
+      for (int n = 0; !facts_.training && n < g_.size.nodes; ++n) {
+        int const out = g_.nodes[n].output;
+        if (facts::gives_output(g_, n) && !memory_.stays_to_the_end(p_.activations[m * g_.size.tensors + out].buffer,
+                                                                    content::activation, activations_[m].root[out]))
+          return false;
+      }
     }
-    if (losses_ != (inference ? 0 : p_.micro_batches)) return breaks(plan_rule::the_loss_is_computed_once);
-    if (!inference && !memory_.stays_to_the_end(p_.metrics, content::metrics, 0)) return false;
+    int outputs = 0;
+    for (int n = 0; !inference && n < g_.size.nodes; ++n) outputs += facts::gives_output(g_, n) ? 1 : 0;
+    if (losses_ != outputs * p_.micro_batches) return breaks(plan_rule::the_loss_is_computed_once);
+    for (int k = 0; k < outputs; ++k)
+      if (!memory_.stays_to_the_end(k == 0 ? p_.metrics : memory_.metrics_of(k), content::metrics, k)) return false;
     if (!facts_.training) return true;
     for (bool updated : updated_)
       if (!updated) return breaks(plan_rule::parameters_are_updated_once_after_their_gradients);

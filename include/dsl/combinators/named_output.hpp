@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/combinators/named.hpp>
+
+namespace dsl {
+
+/// A further output of the network, besides its result: a head that is trained with the rest, and whose own input goes
+/// on to the next layer:
+///   network<image<3, 32, 32>, body, named_output<"aux", global_avg_pool2d, dense<10>, softmax>, rest, dense<10>,
+///           softmax>
+/// Every output is compared with the sample's target; training minimises the weighted sum of their losses (see
+/// compile_options::loss_weights). Weights have the names that named<Name, ...> gives them.
+template <label Name, class... Layers>
+struct named_output : named<Name, Layers...> {
+  static constexpr value lower(builder& b, value in) {
+    value const out = named<Name, Layers...>::lower(b, in);
+    b.require(out.tensor != in.tensor, {.broken = rule::outputs_have_layers});
+    b.mark_output(out);
+    return in;
+  }
+};
+// named_output<"aux", dense<10>, softmax> on 64x1x1 -> 64x1x1; the network's output "aux" is 10x1x1
+
+}  // namespace dsl

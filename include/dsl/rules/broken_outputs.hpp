@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/rules/broken.hpp>
+
+// Rules of a network with several outputs.
+namespace dsl::broken {
+
+template <class At, class Layer, bool HasLayers = false>
+struct outputs_have_layers {
+  static_assert(HasLayers, "named_output: it must have at least one layer that computes; add one");
+};
+
+template <class At, class Layer, int First, int Second>
+struct outputs_have_names_of_their_own {
+  static_assert(First == Second,
+                "named_output: each must have a name of its own, other than main; give one of them another name");
+};
+
+template <class Network, bool LayerFollows = false>
+struct outputs_come_before_the_last_layer {
+  static_assert(
+      LayerFollows,
+      "named_output: a layer of the network must follow it; move it before the layers that compute the result");
+};
+
+template <class At, class Layer, shape Output, shape Result>
+struct outputs_share_their_shape {
+  static_assert(Output.channels == Result.channels && Output.height == Result.height && Output.width == Result.width,
+                "named_output: its output must have the shape of the network's result, since both are compared with "
+                "the same target; change its last layer");
+};
+
+template <class At, class Layer, int Device, int DeviceOfResult>
+struct outputs_share_a_device {
+  static_assert(Device == DeviceOfResult,
+                "named_output: its last layer must be on the device of the network's last layer; put its layers in "
+                "on<device<...>, ...>");
+};
+
+}  // namespace dsl::broken
