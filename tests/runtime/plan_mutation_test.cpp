@@ -38,6 +38,7 @@ struct random_case {
   placed_graph placed;  // every second one; with micro-batches every third
   graph_view g;
   plan_options options;
+  detail::list<bool> again{};  // of two plans in three: tensors that the backward pass computes again
 
   explicit random_case(int index)
       : d(seed + 1'000'003 * static_cast<std::uint64_t>(index)),
@@ -46,6 +47,10 @@ struct random_case {
         placed(net.view(), d, index % 2 == 0 ? 1 : d.between(2, 3)),
         g(placed.view()),
         options(random_options(d, block)) {
+    if (index % 3 != 1) {
+      int const chance = d.of({20, 50, 100});
+      for (int t = 0; t < g.size.tensors; ++t) again.push(d.percent(chance));
+    }
     if (index % 3 != 0) return;
     options.batch += d.between(0, 3);
     options.micro_batches = d.between(2, 4);
@@ -79,7 +84,7 @@ TEST_CASE("plans of random networks do what the network says, and the checker ac
   int refused = 0;
   for (int i = 0; i < mutants_in_all() / 10; ++i) {
     random_case const c(i);
-    plan const p = make_plan(c.g, c.options);
+    plan const p = make_plan(c.g, c.options, c.again);
     symbolic::outcome executed;
     bool const right = symbolic::execute(c.g, p, executed) && executed == symbolic::interpret(c.g, c.options);
     plan_verdict const v = verify(c.g, p);
@@ -100,7 +105,7 @@ TEST_CASE("the checker finds every mistake in a plan that changes what it comput
   int missed = 0;
   for (int index = 0; sum.mutants < mutants_in_all() && missed < 10; ++index) {
     random_case c(index);
-    plan const right = make_plan(c.g, c.options);
+    plan const right = make_plan(c.g, c.options, c.again);
     symbolic::outcome expected;
     INFO("seed " << seed << ", plan " << index);
     REQUIRE(verify(c.g, right).holds());

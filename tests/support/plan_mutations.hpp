@@ -50,6 +50,8 @@ enum class mutation : int {
   device_piece,
   move_transfer,
   swap_copies,
+  step_again,
+  second_buffer,
   count,
 };
 
@@ -65,7 +67,7 @@ constexpr char const* name_of(mutation m) {
       "move a tensor",      "make a tensor a slice", "swap two parameters", "result or metrics",
       "drop a wait",        "wait for another step", "step's device",       "step's micro-batch",
       "swap micro-batches", "buffer's device",       "a device's piece",    "move a transfer",
-      "swap two copies",
+      "swap two copies",    "run again or not",      "buffer of what runs again",
   };
   return names[static_cast<int>(m)];
 }
@@ -206,6 +208,13 @@ class mutator {
         return change(w, d_.percent(80) ? w + d_.of({-3, -2, -1, 1, 2, 3}) : d_.between(-1, p_.steps.size()));
       }
       case mutation::step_device: return change(p_.steps[any_step()].device, d_.between(-1, p_.devices.size()));
+      case mutation::step_again: {
+        step& s = p_.steps[any_step()];
+        s.again = !s.again;
+        return true;
+      }
+      case mutation::second_buffer:
+        return p_.again.size() > 0 && change(p_.again[d_.below(p_.again.size())], d_.between(-1, p_.buffers.size() - 1));
       case mutation::step_micro: return change(p_.steps[any_step()].micro, d_.between(-1, p_.micro_batches));
       case mutation::swap_micros: return swap_micros();
       case mutation::buffer_device: return change(used_buffer().device, d_.between(-1, p_.devices.size()));

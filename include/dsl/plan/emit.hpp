@@ -16,6 +16,11 @@ class emitter {
     kept_ = list<int>(micros * g.size.nodes, -1);
     contributions_ = list<int>(micros * g.size.tensors);
     whole_ = list<bool>(g.size.parameters);
+    if (p.again.size() > 0) {
+      steps_ = list<int>(micros * g.size.nodes);
+      copies_ = list<int>(micros * g.size.edges);
+      computed_again_ = list<bool>(micros * g.size.tensors);
+    }
     find_what_to_reduce();
     p.steps.reserve(micros * (2 * g.size.nodes + 8));
     p.operands.reserve(micros * (7 * g.size.nodes + 16));
@@ -30,6 +35,7 @@ class emitter {
       for (int k = 0; k < metrics_.size(); ++k) compute_loss(k);
     }
     if (p_.options.mode != mode::training) return;
+    goes_back_ = true;
     for (micro_ = 0; micro_ < p_.micro_batches; ++micro_) backward();
     --micro_;
     int const first = p_.buffers.size();
@@ -71,7 +77,8 @@ class emitter {
   [[gnu::cold]] constexpr void put(content what, access how, int tensor) {
     int const i = micro_ * g_.size.tensors + tensor;
     placement const& at = (what == content::activation ? p_.activations : p_.gradients)[i];
-    p_.operands.push({what, how, tensor, at.buffer, at.channel});
+    bool const kept = what != content::activation || !goes_back_;
+    p_.operands.push({what, how, tensor, kept ? at.buffer : p_.in_backward_pass(at.buffer), at.channel});
   }
   [[gnu::cold]] constexpr void put_parameter(int k, access how) {
     p_.operands.push({content::parameter, how, k, p_.parameter_buffers[k]});
@@ -189,6 +196,7 @@ class emitter {
   [[gnu::cold]] constexpr void forward_step(int n, int group) {
     node const& x = g_.nodes[n];
     bool const training = p_.options.mode == mode::training;
+    if (steps_.size() > 0) steps_[micro_ * g_.size.nodes + n] = p_.steps.size();
     begin(action::forward, n, group);
     for (int i = 0; i < x.inputs; ++i) put(content::activation, access::read, g_.input(x, i));
     for (int i = 0; i < x.parameters; ++i) {
@@ -215,7 +223,9 @@ class emitter {
     node const& x = g_.nodes[n];
     int const before = g_.tensors[g_.input(x)].producer;  // its skipped bias still shifts the running mean
     if (a_.bias_skipped[before]) put_parameter(g_.nodes[before].first_parameter + 1, access::read);
-    kept(n) = add_buffer(p_, region::activations, {2 * g_.output_shape(x).channels, 1, 1}, 1, 1,
+    int const b = p_.activations[micro_ * g_.size.tensors + result_of(n)].buffer;
+    int const rows = p_.in_backward_pass(b) == b ? 2 : 4;
+    kept(n) = add_buffer(p_, region::activations, {rows * g_.output_shape(x).channels, 1, 1}, 1, 1,
                          p_.options.target.state_bytes, x.device);
     p_.operands.push({content::statistics, access::write, n, kept(n)});
   }
@@ -229,6 +239,8 @@ class emitter {
 
   [[gnu::cold]] constexpr void copy(action what, int n, int edge) {
     node const& x = g_.nodes[n];
+    if (what == action::copy_forward && copies_.size() > 0)
+      copies_[micro_ * g_.size.edges + x.first_input + edge] = p_.steps.size();
     begin({.what = what, .kind = x.kind, .node = n, .edge = edge, .device = x.device});
     int const in = g_.input(x, edge);
     if (what == action::copy_forward) {
@@ -266,6 +278,56 @@ class emitter {
     end();
   }
 
+  /// Emits the steps that compute a tensor again, if it was not kept and they have not run yet. Of a concat's buffer
+  /// they fill only what is needed: an input of another branch may be overwritten by its gradient by now.
+  [[gnu::cold]] constexpr void compute_again(int tensor) {
+    int const t = micro_ * g_.size.tensors + tensor;
+    int const b = p_.activations[t].buffer;
+    if (p_.in_backward_pass(b) == b || computed_again_[t]) return;
+    computed_again_[t] = true;
+    int const producer = g_.tensors[tensor].producer;
+    node const& x = g_.nodes[producer];
+    bool const renames = renames_input(g_, p_.options, x);
+    if (x.kind != op::concat && !renames) {
+      compute_inputs_again(a_.owner[producer]);
+      return repeat(steps_[micro_ * g_.size.nodes + a_.owner[producer]]);
+    }
+    for (int i = 0; i < x.inputs && !renames; ++i)  // first, so that nothing comes between steps of a group
+      if (int const from = a_.owner[g_.tensors[g_.input(x, i)].producer]; a_.parent[g_.input(x, i)] == x.output)
+        if (g_.nodes[from].kind != op::concat) compute_inputs_again(from);
+    for (int i = 0; i < x.inputs; ++i) compute_again(g_.input(x, i));
+    for (int i = 0; i < x.inputs && !renames; ++i)
+      if (a_.parent[g_.input(x, i)] != x.output) repeat(copies_[micro_ * g_.size.edges + x.first_input + i]);
+  }
+  [[gnu::cold]] constexpr void compute_inputs_again(int n) {
+    for (int i = 0; i < g_.nodes[n].inputs; ++i) compute_again(g_.input(g_.nodes[n], i));
+  }
+  /// Emits a forward step once more. It leaves running statistics alone, and a batch_norm reads the moments that it
+  /// saved.
+  [[gnu::cold]] constexpr void repeat(int s) {
+    step const first = p_.steps[s];
+    begin(first);
+    current_.again = true;
+    for (int i = first.first_operand; i < first.first_operand + first.operands; ++i) {
+      operand o = p_.operands[i];
+      bool const shifts_mean =
+          first.kind == op::batch_norm && o.what == content::parameter && g_.parameters[o.index].role == role::bias;
+      if (o.how == access::accumulate || o.what == content::argmax || shifts_mean) continue;
+      if (o.what == content::activation) o.buffer = p_.in_backward_pass(o.buffer);
+      if (o.what == content::statistics) o.how = access::read;
+      p_.operands.push(o);
+    }
+    end();
+  }
+  /// Computes again what a node's backward step reads.
+  [[gnu::cold]] constexpr void compute_operands_again(int n, int edge = 0) {
+    node const& x = g_.nodes[n];
+    operations::row const& row = facts_of(x);
+    for (int i = 0; i < x.inputs && i < 2 && p_.again.size() > 0; ++i)
+      if (contains(row.reads[edge], operations::input_number(i))) compute_again(g_.input(x, i));
+    if (contains(row.reads[edge], operations::values::output)) compute_again(x.output);
+  }
+
   /// Emits the backward pass of one micro-batch.
   [[gnu::cold]] constexpr void backward() {
     for (int n = g_.size.nodes - 1; n > 0; --n) {
@@ -296,6 +358,8 @@ class emitter {
           if (a_.needs_gradient[in] && (x.kind != op::concat || a_.parent[in] != x.output))
             copy(action::copy_backward, n, i);
         }
+        for (int i = x.inputs - 1; i >= 0 && p_.again.size() > 0; --i)  // nothing may come between steps of a group
+          if (joins_group(g_.input(x, i), n)) compute_operands_again(a_.owner[g_.tensors[g_.input(x, i)].producer]);
         for (int i = x.inputs - 1; i >= 0; --i)
           if (joins_group(g_.input(x, i), n)) backward_step(a_.owner[g_.tensors[g_.input(x, i)].producer], 0, n);
         return;
@@ -321,6 +385,7 @@ class emitter {
   }
   [[gnu::cold]] constexpr void backward_weights(int n) {
     node const& x = g_.nodes[n];
+    compute_operands_again(n);
     begin(action::backward_weights, n);
     put(content::activation, access::read, g_.input(x));
     put(content::gradient, access::read, x.output);
@@ -334,6 +399,7 @@ class emitter {
     node const& x = g_.nodes[n];
     operations::row const& row = facts_of(x);
     int const in = g_.input(x, edge);
+    compute_operands_again(n, edge);
     begin(action::backward, n, group);
     current_.edge = edge;
     if (x.kind == op::transfer) current_.device = g_.nodes[g_.tensors[in].producer].device;  // the reader fetches it
@@ -401,6 +467,10 @@ class emitter {
   list<int> waiting_;        // pools and transfers whose backward step is delayed as long as possible
   list<int> to_reduce_;      // parameters
   list<bool> whole_;         // per parameter: whether its gradient is complete
+  list<int> steps_;            // per micro-batch and node: its forward step; empty if nothing is computed again
+  list<int> copies_;           // per micro-batch and edge: its forward copy
+  list<bool> computed_again_;  // per micro-batch and tensor
+  bool goes_back_ = false;     // whether the backward pass has begun
   int found_whole_ = 0;      // number of complete ones at the front of to_reduce_
   int reduced_ = 0;
 };

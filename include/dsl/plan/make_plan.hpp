@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/plan/again.hpp>
 #include <dsl/plan/arena.hpp>
 #include <dsl/plan/emit.hpp>
 #include <dsl/plan/waits.hpp>
@@ -10,7 +11,8 @@ namespace dsl {
 namespace detail {
 
 /// Returns the steps of one batch, their operands and their buffers, without offsets.
-[[gnu::cold]] constexpr plan emit_plan(graph_view const& g, plan_options const& options) {
+[[gnu::cold]] constexpr plan emit_plan(graph_view const& g, plan_options const& options,
+                                       list<bool> const& again = {}) {
   plan p;
   p.options = options;
   p.micro_batches = micro_batches_of(options);
@@ -21,6 +23,7 @@ namespace detail {
   p.gradients = list<placement>(p.micro_batches * g.size.tensors);
   for (int m = 0; m < p.micro_batches; ++m) {
     place_activations(g, a, p, m);
+    if (again.size() > 0) place_again(g, again, p, m);
     place_gradients(g, a, p, m);
   }
   emitter(g, a, p).run();
@@ -37,9 +40,11 @@ namespace detail {
 }  // namespace detail
 
 /// Returns the steps of one batch and the offsets of all buffers. The same function is used at compile time
-/// (training_bytes, verified) and at run time (executors), so that the two cannot differ.
-[[gnu::cold]] constexpr plan make_plan(graph_view const& g, plan_options const& options) {
-  plan p = detail::emit_plan(g, options);
+/// (training_bytes, verified) and at run time (executors), so that the two cannot differ. In training, the values of
+/// the tensors in `again` are computed again in the backward pass instead of kept; it has an entry per tensor or none.
+[[gnu::cold]] constexpr plan make_plan(graph_view const& g, plan_options const& options,
+                                       detail::list<bool> const& again = {}) {
+  plan p = detail::emit_plan(g, options, again);
   detail::place_buffers(g, p);
   return p;
 }

@@ -114,7 +114,8 @@ enum class action : unsigned char {
 enum class content : unsigned char {
   activation,          // tensor
   gradient,            // tensor: its gradient, of the loss
-  statistics,          // node: a batch_norm's mean and 1 / sqrt(variance + epsilon) over this batch
+  statistics,          // node: a batch_norm's mean and 1 / sqrt(variance + epsilon) over this batch; if its output is
+                       // computed again, also the scale and shift that the executor multiplied with and added
   argmax,              // node: the position of each window's maximum
   parameter,           // parameter
   parameter_gradient,  // parameter
@@ -150,6 +151,7 @@ struct step {
   int micro = 0;       // the micro-batch; all_reduce and update belong to the last
   int first_wait = 0;  // in plan.waits: steps of other devices that must be finished before this one begins
   int waits = 0;
+  bool again = false;  // a forward step or copy that the backward pass repeats, because its result was not kept
 };
 
 /// A part of a region: batch x shape in channel blocks. It is live from step `first` to step `last`.
@@ -195,6 +197,11 @@ struct plan {
   detail::list<int> waits{};             // steps
   detail::list<device_bytes> devices{};  // each device's share of the regions
   int micro_batches = 1;
+  // Per buffer: the buffer into which the backward pass computes its values again, or -1; empty if it computes none.
+  detail::list<int> again{};
+
+  /// Returns the buffer that holds the values of buffer b in the backward pass.
+  constexpr int in_backward_pass(int b) const { return b >= 0 && b < again.size() && again[b] >= 0 ? again[b] : b; }
 
   constexpr long long bytes() const {
     long long all = 0;

@@ -100,6 +100,7 @@ namespace dsl::detail {
     if (reader >= 0 && facts_of(g.nodes[reader]).gradient_over_input && !backward_reads_output(g.nodes[producer]) &&
         g.nodes[producer].kind != op::input) {
       at[t] = p.activations[m * g.size.tensors + t];
+      at[t].buffer = p.in_backward_pass(at[t].buffer);
       continue;
     }
     if (reader >= 0 && facts_of(g.nodes[reader]).gradient_in_place) {

@@ -21,6 +21,10 @@ class batch_norm : batch_norm_step<float> {
   long long floats() const { return 4LL * x.batch * padded() + 5LL * padded(); }
 
   [[gnu::cold]] void forward() const {
+    if (again && statistics) {
+      at_->run(blocks(), [&](int b) { take_constants(b); });
+      return at_->run(blocks() * x.batch, [&](int i) { normalize(i / x.batch, i % x.batch); });
+    }
     if (!statistics) {
       at_->run(blocks(), [&](int b) { take_running(b); });
       return at_->run(blocks() * x.batch, [&](int i) { normalize(i / x.batch, i % x.batch); });
@@ -128,6 +132,16 @@ class batch_norm : batch_norm_step<float> {
       put(b, l, k, static_cast<double>(parameters.moving_mean[k]), 1 / root);
     });
   }
+  void take_constants(int b) const {
+    for_each_channel(b, [&](int k, int l) {
+      constants(scale, b)[l] = saved(scale, k);
+      constants(shift, b)[l] = saved(shift, k);
+    });
+  }
+  /// Returns the place of a channel's scale or shift for the step that computes the output again.
+  float& saved(constant which, int k) const {
+    return scale_and_shift[which * x.shape.channels + k];
+  }
   void take_running_scale(int b) const {
     for_each_channel(b, [&](int k, int l) {
       double const root = detail::sqrt(static_cast<double>(parameters.moving_variance[k]) + epsilon);
@@ -179,6 +193,8 @@ class batch_norm : batch_norm_step<float> {
   void take(int b, int l, int k, double middle, double squares, double count, bool moves) const {
     double const inverse = 1 / detail::sqrt(squares / count + epsilon);
     put(b, l, k, middle, inverse);
+    if (scale_and_shift)
+      saved(scale, k) = constants(scale, b)[l], saved(shift, k) = constants(shift, b)[l];
     statistics[k] = static_cast<float>(middle);
     statistics[x.shape.channels + k] = static_cast<float>(inverse);
     if (!moves) return;  // the towers have updated them

@@ -22,6 +22,7 @@ struct batch_norm_step {
   view<T> to{};        // y or dx; without data dx is not needed
   batch_norm_parameters<T> parameters{};
   T* statistics = nullptr;  // means, then 1 / sqrt(variance + epsilon); null outside of training
+  T* scale_and_shift = nullptr;  // where to save them, C numbers each, or, if `again`, where they are; null: not saved
   T* dgamma = nullptr;
   T* dbeta = nullptr;
   double epsilon = 0;
@@ -30,6 +31,7 @@ struct batch_norm_step {
   summed_moments made{};  // the sums of x
   bool unbiased = false;
   bool relu = false;
+  bool again = false;  // computes its output a second time
   bool accumulate = false;
 };
 

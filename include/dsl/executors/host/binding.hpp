@@ -88,7 +88,11 @@ class binding {
     if (o.what == content::gradient && o.how == access::accumulate) b.accumulate = true;
     if (o.what == content::parameter) b.parameters[static_cast<int>(graph_.parameters[o.index].role)] = at;
     if (o.what == content::parameter_gradient) b.gradients[static_cast<int>(graph_.parameters[o.index].role)] = at;
-    if (o.what == content::statistics) b.statistics = at;
+    if (o.what == content::statistics) {
+      int const channels = graph_.output_shape(*b.node).channels;
+      b.statistics = at;
+      if (p_.plan.buffers[o.buffer].shape.channels == 4 * channels) b.scale_and_shift = at + 2 * channels;
+    }
     if (o.what == content::labels && p_.plan.options.targets == target_kind::values) b.values = data<float>(o.buffer);
     if (o.what == content::labels && !b.values) b.labels = data<std::int32_t>(o.buffer);
     if (o.what == content::metrics) b.metrics = data<double>(o.buffer);

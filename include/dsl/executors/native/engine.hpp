@@ -107,7 +107,7 @@ class engine final : public plain::steps<float> {
         on.at, b, [this, &p, &b] { return update_of(p, *b.step); },
         [&] {
           host::batch_norm_step<float> s = batch_norm_step(p, b);
-          if (s.statistics && !s.tower && !s.dy.data) s.made = on.convolutions.sum_moments(b);
+          if (s.statistics && !s.tower && !s.dy.data && !s.again) s.made = on.convolutions.sum_moments(b);
           return s;
         });
   }

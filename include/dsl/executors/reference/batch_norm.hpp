@@ -32,16 +32,28 @@ template <class T>
   return m;
 }
 
-/// y = gamma (x - mean) / sqrt(variance + epsilon) + beta, with the batch's moments over (B, H, W) and the biased
-/// variance; `statistics` receives the C means and then the C values of 1 / sqrt(variance + epsilon). Running moments
-/// are updated as in Keras: moving = momentum * moving + (1 - momentum) * batch. If `statistics` is null, as in
-/// inference, the running moments are used.
+/// y = gamma (x - mean) inverse + beta for channel c, of which `inverse` is 1 / sqrt(variance + epsilon). Not
+/// inlined, so that every caller gets the same bits.
+template <class T>
+[[gnu::cold, gnu::noinline]] void normalize(view<T const> const& x, int c, T mean, T inverse, T gamma, T beta, view<T> const& y, bool relu) {
+  for (int n = 0; n < x.batch; ++n) {
+    auto const in = x.pixels(n, c);
+    auto const out = y.pixels(n, c);
+    for (long long i = 0; i < x.shape.area(); ++i) {
+      T const v = (in[i] - mean) * inverse * gamma + beta;
+      out[i] = relu && v < 0 ? T(0) : v;
+    }
+  }
+}
+
+/// Normalises with the batch's moments over (B, H, W) and the biased variance; `statistics` receives the C means and
+/// then the C values of 1 / sqrt(variance + epsilon). Running moments are updated as in Keras: moving = momentum *
+/// moving + (1 - momentum) * batch. If `statistics` is null, as in inference, the running moments are used.
 template <class T>
 [[gnu::cold]] void batch_norm_forward(view<T const> const& x, batch_norm_parameters<T> const& p, T* statistics,
                                       view<T> const& y, double epsilon, double momentum, bool unbiased, bool relu) {
   int const channels = x.shape.channels;
-  long long const area = x.shape.area();
-  auto const count = static_cast<double>(x.batch * area);
+  auto const count = static_cast<double>(x.batch * x.shape.area());
   for (int c = 0; c < channels; ++c) {
     auto moving_mean = static_cast<double>(p.moving_mean[c]);
     auto moving_variance = static_cast<double>(p.moving_variance[c]);
@@ -57,15 +69,16 @@ template <class T>
     T const mean = static_cast<T>(m.mean);
     T const inverse = static_cast<T>(1 / detail::sqrt(variance + epsilon));
     if (statistics) statistics[c] = mean, statistics[channels + c] = inverse;
-    for (int n = 0; n < x.batch; ++n) {
-      auto const in = x.pixels(n, c);
-      auto const out = y.pixels(n, c);
-      for (long long i = 0; i < area; ++i) {
-        T const v = (in[i] - mean) * inverse * p.gamma[c] + p.beta[c];
-        out[i] = relu && v < 0 ? T(0) : v;
-      }
-    }
+    normalize(x, c, mean, inverse, p.gamma[c], p.beta[c], y, relu);
   }
+}
+
+/// Computes the output of batch_norm_forward again, from the statistics that it saved.
+template <class T>
+[[gnu::cold]] void batch_norm_again(view<T const> const& x, batch_norm_parameters<T> const& p, T const* statistics,
+                                    view<T> const& y, bool relu) {
+  for (int c = 0; c < x.shape.channels; ++c)
+    normalize(x, c, statistics[c], statistics[x.shape.channels + c], p.gamma[c], p.beta[c], y, relu);
 }
 
 /// The gradient of a batch_norm's output, before a fused relu if beta is given: the relu's mask is recomputed from x.

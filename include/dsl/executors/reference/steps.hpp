@@ -59,6 +59,7 @@ class steps : public host::engine<T> {
             .to = b.to,
             .parameters = batch_norm_operands(b),
             .statistics = b.statistics,
+            .scale_and_shift = b.scale_and_shift,
             .dgamma = b.gradient(role::gamma),
             .dbeta = b.gradient(role::beta),
             .epsilon = b.node->epsilon,
@@ -66,6 +67,7 @@ class steps : public host::engine<T> {
             .whole = p.part.whole,
             .unbiased = this->options_.unbiased_running_variance,
             .relu = b.step->activation >= 0,
+            .again = b.step->again,
             .accumulate = b.accumulate};
   }
   [[noreturn, gnu::cold]] static void unknown() {

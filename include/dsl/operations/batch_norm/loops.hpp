@@ -18,8 +18,11 @@ template <class T>
 inline constexpr loops<T> batch_norm_loops{
     .forward =
         [](host::bound_step<T> const& b, step_context const& c) {
+          bool const relu = b.step->activation >= 0;
+          if (b.step->again && b.statistics)
+            return batch_norm_again<T>(b.x, batch_norm_operands_of(b), b.statistics, b.to, relu);
           batch_norm_forward(b.x, batch_norm_operands_of(b), b.statistics, b.to, b.node->epsilon, c.momentum,
-                             c.unbiased, b.step->activation >= 0);
+                             c.unbiased, relu);
         },
     .backward =
         [](host::bound_step<T> const& b, step_context const&) {

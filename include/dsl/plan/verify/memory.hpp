@@ -159,6 +159,9 @@ class address_list {
     if (s.root[t] == t) {
       if (x.channel != 0 || !fits_tensor(g, p, x.buffer, t, micro))
         return {.broken = plan_rule::buffers_fit_what_they_hold, .index = x.buffer};
+      int const second = x.buffer < p.again.size() ? p.again[x.buffer] : -1;
+      if (second != -1 && !fits_tensor(g, p, second, t, micro))
+        return {.broken = plan_rule::buffers_fit_what_they_hold, .index = second};
       continue;
     }
     if (x.buffer >= p.buffers.size()) return {.broken = plan_rule::buffers_fit_what_they_hold, .index = x.buffer};

@@ -39,6 +39,9 @@ class replay {
         if (g.nodes[n].kind == op::concat) m.missing[g.nodes[n].output] = g.nodes[n].inputs;
       for (int n = 0; n < g.size.nodes; ++n)
         if (l.graph.loss_from_logits(g, n)) --m.contributions[g.nodes[n].output];
+      if (p.again.size() == 0) continue;
+      m.missing_again = m.missing;
+      m.again_begun = list<bool>(g.size.tensors);
     }
     turn_to(0);
   }
@@ -78,17 +81,25 @@ class replay {
   // ---- operands, in the order in which a step must have them ----
 
   [[gnu::cold]] constexpr bool read_activation(int t) {
-    if (!next(content::activation, access::read, t) || !placed(activation_places_[t], 0)) return false;
-    if (now_->missing[shared_activations_->original[t]] > 0) return breaks(plan_rule::every_read_has_its_write, t);
+    if (!next(content::activation, access::read, t)) return false;
+    int const second = second_buffer_of(t);
+    bool const again = second >= 0 && current().buffer == second;
+    if (!placed(again ? placement{second, activation_places_[t].channel} : activation_places_[t], 0)) return false;
+    list<int> const& missing = again ? now_->missing_again : now_->missing;
+    if (missing[shared_activations_->original[t]] > 0) return breaks(plan_rule::every_read_has_its_write, t);
     return holds(content::activation, shared_activations_->root[t]) && read();
   }
-  /// Writes a whole output or, for a copy, the part of a concat's output from channel `slice` on.
+  /// Writes a whole output or, for a copy, the part of a concat's output from channel `slice` on. A step that runs
+  /// again writes to the second buffer.
   [[gnu::cold]] constexpr bool write_activation(int t, int slice = 0) {
-    if (!next(content::activation, access::write, t) || !placed(activation_places_[t], slice)) return false;
+    bool const again = p_.steps[step_].again;
+    placement to = activation_places_[t];
+    if (again) to.buffer = second_buffer_of(t);
+    if (!next(content::activation, access::write, t) || !placed(to, slice)) return false;
     int const root = shared_activations_->root[t];
     if (!write(buffers_[current().buffer].is(content::activation, micro_, root))) return false;
-    if (!owns(content::activation, root, now_->activation_begun[root])) return false;
-    arrive(t);
+    if (!owns(content::activation, root, (again ? now_->again_begun : now_->activation_begun)[root])) return false;
+    arrive(t, again ? now_->missing_again : now_->missing);
     return true;
   }
 
@@ -191,9 +202,16 @@ class replay {
     list<bool> activation_begun{};  // per root
     list<bool> gradient_begun{};    // per root
     list<int> contributions{};      // per tensor: number of gradient contributions still missing
+    list<int> missing_again{};      // as above, of what is computed again; empty if nothing is
+    list<bool> again_begun{};
   };
   using state = buffer_state;
 
+  /// Returns the buffer into which a tensor is computed again, or -1.
+  [[gnu::cold]] constexpr int second_buffer_of(int t) const {
+    int const b = activation_places_[t].buffer;
+    return b >= 0 && b < p_.again.size() ? p_.again[b] : -1;
+  }
   [[gnu::cold]] constexpr bool next(content what, access how, int index) {
     step const& s = p_.steps[step_];
     if (at_ >= s.first_operand + s.operands) return breaks(plan_rule::operands_are_what_the_step_needs);
@@ -287,8 +305,8 @@ class replay {
 
   /// Records that a value, or a part of a concat's value, has been written; this may complete the concats that contain
   /// it.
-  [[gnu::cold]] constexpr void arrive(int t) {
-    while (t >= 0 && --now_->missing[t] == 0) t = shared_activations_->parent[t];
+  [[gnu::cold]] constexpr void arrive(int t, list<int>& missing) const {
+    while (t >= 0 && --missing[t] == 0) t = shared_activations_->parent[t];
   }
   /// Records one contribution to a gradient. The last one also completes the gradients of its slices and of what it
   /// renames.

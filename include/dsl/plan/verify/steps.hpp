@@ -8,6 +8,7 @@ namespace dsl::detail::checking {
 /// Checks which steps there are and which operands each has, from the graph alone:
 ///   load             -> input, labels, or one of them; a further input
 ///   forward          inputs, parameters, a cancelled bias before batch_norm -> statistics or argmax, output
+///   forward again    the same without running statistics and argmax; it reads a batch_norm's statistics
 ///   copy_forward     input -> its slice of the output
 ///   loss             an output, labels -> its metrics, gradient
 ///   backward         input and output as the derivative needs them, statistics, gamma, beta, their gradients,
@@ -26,12 +27,15 @@ class step_checker {
     bool forward = false;
     bool backward = false;
     bool backward_data = false;
+    bool again = false;
+    int batch_norm = -1;  // fused into it
     int activation = -1;  // the relu fused into it
     int kept = -1;        // buffer: statistics or argmax
   };
   struct copies {
     bool forward = false;
     bool backward = false;
+    bool again = false;
   };
   /// Which parts of a micro-batch have been loaded.
   struct arrival {
@@ -125,13 +129,15 @@ class step_checker {
     bool const right = of_no_node ? s.node == -1 || of_further_input : is_node(s.node);
     op const kind = right && computes_a_node ? g_.nodes[s.node].kind : op::input;
     bool const alone = computes_a_node || (s.batch_norm < 0 && s.activation < 0);
+    if (s.again && (!facts_.training || (s.what != action::forward && s.what != action::copy_forward)))
+      return breaks(plan_rule::what_runs_again_repeats_the_first_time, s.node);
     return (right && s.kind == kind && alone) || breaks(plan_rule::steps_fit_their_node, s.node);
   }
 
   [[gnu::cold]] constexpr bool operands_of(step const& s) {
     switch (s.what) {
       case action::load: return load(s);
-      case action::forward: return forward(s, g_.nodes[s.node]);
+      case action::forward: return s.again ? forward_again(s, g_.nodes[s.node]) : forward(s, g_.nodes[s.node]);
       case action::copy_forward: return copy_forward(s, g_.nodes[s.node]);
       case action::loss: return compute_loss(s);
       case action::all_reduce: return all_reduce(s);
@@ -195,7 +201,7 @@ class step_checker {
     if (s.batch_norm >= 0) {
       if (!convolves) return breaks(plan_rule::steps_fit_their_node, s.node);
       if (!fuses(last, s.batch_norm, op::batch_norm)) return false;
-      last = s.batch_norm;
+      last = now_->nodes[s.node].batch_norm = s.batch_norm;
     }
     if (s.activation >= 0) {
       bool const normalises = x.kind == op::batch_norm && !(x.frozen && facts_.needs_gradient[x.output]);
@@ -208,6 +214,26 @@ class step_checker {
       if (!memory_.read_activation(g_.input(x, i))) return false;
     if (!parameters(x) || (s.batch_norm >= 0 && !parameters(g_.nodes[s.batch_norm]))) return false;
     return (!facts_.needs_gradient[x.output] || keep(s.node, x)) && memory_.write_activation(g_.nodes[last].output);
+  }
+  /// Checks a forward step that computes its value a second time.
+  [[gnu::cold]] constexpr bool forward_again(step const& s, node const& x) {
+    constexpr plan_rule rule = plan_rule::what_runs_again_repeats_the_first_time;
+    progress& d = now_->nodes[s.node];
+    bool const comes_from_elsewhere = x.kind == op::input || x.kind == op::transfer || x.kind == op::custom;
+    bool const same = d.forward && s.batch_norm == d.batch_norm && s.activation == d.activation;
+    if (comes_from_elsewhere || x.kind == op::concat || !same || d.again) return breaks(rule, s.node);
+    d.again = true;
+    for (int i = 0; i < x.inputs; ++i)
+      if (!memory_.read_activation(g_.input(x, i))) return false;
+    if (facts_of(x).kept == operations::kept::statistics) {
+      for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k)
+        if (!g_.parameters[k].is_statistic() && !memory_.parameter(k, access::read)) return false;
+      if (!memory_.read_other(content::statistics, s.node, d.kept)) return false;
+    } else if (!parameters(x) || (s.batch_norm >= 0 && !parameters(g_.nodes[s.batch_norm]))) {
+      return false;
+    }
+    int const last = s.activation >= 0 ? s.activation : s.batch_norm >= 0 ? s.batch_norm : s.node;
+    return memory_.write_activation(g_.nodes[last].output);
   }
   [[gnu::cold]] constexpr bool parameters(node const& x) {
     bool const without_bias = facts_.bias_is_cancelled(g_, x);
@@ -228,8 +254,11 @@ class step_checker {
       if (facts_.bias_is_cancelled(g_, before))
         for (int k = before.first_parameter; k < before.first_parameter + before.parameters; ++k)
           if (g_.parameters[k].role == role::bias && !memory_.parameter(k, access::read)) return false;
+      int const out = now_->nodes[n].activation < 0 ? x.output : g_.nodes[now_->nodes[n].activation].output;
+      int const b = p_.activations[micro_ * g_.size.tensors + out].buffer;
+      int const rows = b >= 0 && b < p_.again.size() && p_.again[b] >= 0 ? 4 : 2;
       contents const c{
-          .shape = {2 * g_.output_shape(x).channels, 1, 1}, .element_bytes = to.state_bytes, .device = x.device};
+          .shape = {rows * g_.output_shape(x).channels, 1, 1}, .element_bytes = to.state_bytes, .device = x.device};
       if (!memory_.write_other(content::statistics, n, c)) return false;
       now_->nodes[n].kept = memory_.current().buffer;
     }
@@ -256,7 +285,9 @@ class step_checker {
   [[gnu::cold]] constexpr bool copy_forward(step const& s, node const& x) {
     if (x.kind != op::concat || !is_edge(s, x) || activations_[micro_].shared[x.first_input + s.edge])
       return breaks(plan_rule::steps_fit_their_node, s.node);
-    return once(now_->copied[x.first_input + s.edge].forward, s.node) && memory_.read_activation(g_.input(x, s.edge)) &&
+    copies& d = now_->copied[x.first_input + s.edge];
+    if (s.again && (!d.forward || d.again)) return breaks(plan_rule::what_runs_again_repeats_the_first_time, s.node);
+    return once(s.again ? d.again : d.forward, s.node) && memory_.read_activation(g_.input(x, s.edge)) &&
            memory_.write_activation(x.output, slice_of(s, x)) && comes_before_its_blocks_rest(s, x);
   }
   /// Checks the order of copies: executors that compute in whole blocks also write the rest of a tensor's last block.
@@ -270,7 +301,8 @@ class step_checker {
       begin += g_.input_shape(x, i).channels;
       if (begin / block > last) break;
       if (s.group >= 0) return breaks(plan_rule::groups_are_independent, s.node);  // a group has no order
-      if (now_->copied[x.first_input + i + 1].forward)
+      copies const& later = now_->copied[x.first_input + i + 1];
+      if (s.again ? later.again : later.forward)
         return breaks(plan_rule::copies_fill_blocks_from_the_front, s.node);
     }
     return true;
