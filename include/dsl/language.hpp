@@ -35,6 +35,7 @@
 #include <dsl/combinators/multiply.hpp>
 #include <dsl/combinators/frozen.hpp>
 #include <dsl/combinators/initialized.hpp>
+#include <dsl/combinators/scaled.hpp>
 // sentences
 #include <dsl/network.hpp>
 #include <dsl/modules/conv_module.hpp>

@@ -769,7 +769,9 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   using mapped = network<image<3, 8, 8>, softmax2d, flatten, dense<3>, softmax>;
   using joined = network<features<3>, concat<identity, named_input<"other", features<2>>>, dense<3>, softmax>;
   using headed = network<features<3>, dense<4>, named_output<"aux", dense<3>, softmax>, dense<3>, softmax>;
-  for (auto const& [network, word] : {std::pair{joined::view(), "cuda: named_input has no kernel for this device"},
+  using slowed = network<features<3>, scaled<factor::learning_rate<0.1>, dense<3>>, softmax>;
+  for (auto const& [network, word] : {std::pair{slowed::view(), "cuda: scaled has no kernel for this device"},
+                                      std::pair{joined::view(), "cuda: named_input has no kernel for this device"},
                                       std::pair{headed::view(), "cuda: named_output has no kernel for this device"},
                                       std::pair{mapped::view(), "cuda: softmax2d has no kernel for this device"},
                                       std::pair{gated::view(), "cuda: multiply has no kernel for this device"},

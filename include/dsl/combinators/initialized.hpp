@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/combinators/sequential.hpp>
+#include <dsl/combinators/setting.hpp>
 #include <dsl/graph/initializer.hpp>
 #include <dsl/number.hpp>
 
@@ -37,38 +37,13 @@ struct zeros {
 
 }  // namespace init
 
-template <class How, class... Layers>
-struct initialized;
-
 namespace detail {
 
-template <class How, class List>
-struct initialized_each;
-template <class How, class... Layers>
-struct initialized_each<How, types<Layers...>> {
-  using type = types<initialized<How, Layers>...>;
+template <class How>
+struct initializing {
+  static constexpr initializer enter(builder& b) { return b.initialize_with(How::value); }
+  static constexpr void leave(builder& b, initializer const& outside) { b.initialize_with(outside); }
 };
-
-/// In a list initialized<How, A, B> is initialized<How, A>, initialized<How, B>, so that weights keep their names.
-template <class How, class First, class Second, class... Rest>
-inline constexpr bool stands_for_several<initialized<How, First, Second, Rest...>> = true;
-template <class How, class First, class Second, class... Rest>
-struct spread<initialized<How, First, Second, Rest...>>
-    : initialized_each<How, typename flattened<First, Second, Rest...>::type> {};
-
-template <class How, int Count, class... Layers>
-inline constexpr bool stands_for_several<initialized<How, repeat<Count, Layers...>>> = true;
-template <class How, int Count, class... Layers>
-struct spread<initialized<How, repeat<Count, Layers...>>>
-    : initialized_each<How, typename spread<repeat<Count, Layers...>>::type> {};
-
-template <class How, class Layers>
-constexpr value lower_initialized(builder& b, value in) {
-  initializer const outside = b.initialize_with(How::value);
-  value const out = Layers::lower(b, in);
-  b.initialize_with(outside);
-  return out;
-}
 
 }  // namespace detail
 
@@ -76,21 +51,13 @@ constexpr value lower_initialized(builder& b, value in) {
 /// distribution. Of several around a layer the innermost one counts. Biases begin with 0. Weights keep their names:
 ///   initialized<init::he_normal, conv2d<64, 3>, relu, conv2d<64, 3>, relu>, initialized<init::zeros, dense<10>>
 template <class How, class... Layers>
-struct initialized {
-  using children = typename sequential<Layers...>::children;
-  static constexpr value lower(builder& b, value in) {
-    return detail::lower_initialized<How, sequential<Layers...>>(b, in);
-  }
-};
-template <class How, layer Layer>
-struct initialized<How, Layer> {
-  static constexpr value lower(builder& b, value in) { return detail::lower_initialized<How, Layer>(b, in); }
-};
-template <class How, layer Layer>
-  requires requires { typename Layer::children; }
-struct initialized<How, Layer> {
-  using children = typename Layer::children;
-  static constexpr value lower(builder& b, value in) { return detail::lower_initialized<How, Layer>(b, in); }
-};
+struct initialized : detail::with_setting<detail::initializing<How>, Layers...> {};
+
+namespace detail {
+
+template <>
+inline constexpr bool is_of_each_layer<initialized> = true;
+
+}  // namespace detail
 
 }  // namespace dsl

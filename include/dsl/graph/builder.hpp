@@ -69,6 +69,7 @@ class builder {
     p.node = sizes_.nodes;
     p.frozen = frozen_;
     p.initial = initial_;
+    p.factors = factors_;
     long long count = 1;
     for (int d : p.dims) count = d > 0 && count > 0xffffffffffLL / d ? 0xffffffffffLL : count * d;
     require(count <= 0x7fffffffLL,
@@ -106,6 +107,13 @@ class builder {
     initial_ = initial;
     return before;
   }
+  /// Multiplies the factors of parameters declared from now on. Returns the previous factors, for set_factors().
+  constexpr update_factors scale_updates(update_factors const& by) {
+    update_factors const before = factors_;
+    factors_ = {before.learning_rate * by.learning_rate, before.weight_decay * by.weight_decay};
+    return before;
+  }
+  constexpr void set_factors(update_factors const& f) { factors_ = f; }
   /// Records `why` and its place if `holds` is false and no rule has been broken before; later faults may be
   /// consequences. lower() continues with any shape.
   constexpr bool require(bool holds, fault const& why) {
@@ -192,6 +200,7 @@ class builder {
   int device_ = 0;
   bool frozen_ = false;
   initializer initial_{};
+  update_factors factors_{};
   int depth_ = 0;
   int path_[deepest_layer] = {};
 };

@@ -71,6 +71,14 @@ struct tensor {
   int readers = 0;  // number of operands that are this tensor
 };
 
+/// The constants by which an update multiplies the optimizer's learning rate and weight decay for a parameter.
+struct update_factors {
+  double learning_rate = 1;
+  double weight_decay = 1;
+
+  friend constexpr bool operator==(update_factors const&, update_factors const&) = default;
+};
+
 /// A parameter. Weights have PyTorch's layout: (out, in, height, width) for conv2d, (out, in) for dense.
 struct parameter {
   dsl::role role = dsl::role::kernel;
@@ -81,6 +89,7 @@ struct parameter {
   int fan_out = 0;
   bool frozen = false;  // as its node
   initializer initial{};
+  update_factors factors{};
 
   constexpr long long count() const { return 1LL * dims[0] * dims[1] * dims[2] * dims[3]; }
   /// Whether it is a running statistic of a batch_norm.

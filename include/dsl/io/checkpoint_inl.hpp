@@ -166,9 +166,10 @@ TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::
   detail::checkpoint_reader const file(t, bytes, name);
   detail::checkpoint_head const& head = file.head;
   engine_options const& own = t.engine().options();
-  file.need(head.slots == own.update.slots() && head.rules == detail::fingerprint_of(own, t.graph(), head.fingerprints),
-            "is from a training with another optimizer, loss, batch_norm, frozen part or output; use the same, or "
-            "start without it");
+  file.need(
+      head.slots == own.update.slots() && head.rules == detail::fingerprint_of(own, t.graph(), head.fingerprints),
+      "is from a training with another optimizer, loss, batch_norm, frozen part, factor or output; use the same, or "
+      "start without it");
   file.need(head.seed == t.seed(),
             message({"has the seed ", static_cast<long long>(head.seed), ", this training has ",
                      static_cast<long long>(t.seed()), "; use the same one, or start without it"}));

@@ -40,6 +40,7 @@ TYPENET_INLINE void agree_on_network(process_group& all, engine& e) {
   engine_options const& o = e.options();
   all.agree_on_fingerprint("the network", fingerprint_of(e.graph()));
   all.agree_on_fingerprint("the frozen layers", fingerprint_of_frozen(e.graph()));
+  all.agree_on_fingerprint("the factors of learning rate and weight decay", fingerprint_of_factors(e.graph()));
   all.agree("the seed", static_cast<double>(o.seed));
   all.agree_on_fingerprint("the seed", o.seed);  // a double holds only 53 of its bits
   all.agree("the loss", static_cast<int>(o.loss));

@@ -53,6 +53,9 @@ class fingerprint {
 /// Returns a hash of which nodes are frozen; 0: none.
 [[gnu::cold]] std::uint64_t fingerprint_of_frozen(graph_view const& g);
 
+/// Returns a hash of the factors of scaled<...>; 0: none.
+[[gnu::cold]] std::uint64_t fingerprint_of_factors(graph_view const& g);
+
 /// Returns a hash of the names of several outputs and the weights of their losses; 0 if there is one output, with the
 /// weight 1.
 [[gnu::cold]] std::uint64_t fingerprint_of_outputs(graph_view const& g, engine_options const& o);

@@ -78,7 +78,7 @@ TYPENET_INLINE std::uint64_t fingerprint_of(graph_view const& g, int version) {
       f.add(g.scopes[x.scope].name.data, static_cast<std::size_t>(g.scopes[x.scope].name.size));
   }
   for (int k = 0; k < g.size.parameters; ++k) {
-    auto const& [role, node, dims, rank, fan_in, fan_out, frozen, initial] = g.parameters[k];
+    auto const& [role, node, dims, rank, fan_in, fan_out, frozen, initial, factors] = g.parameters[k];
     for (int d : dims) f.add(d);
     if (version > 0)
       for (int v : {static_cast<int>(role), node, rank, fan_in, fan_out}) f.add(v);
@@ -105,6 +105,15 @@ TYPENET_INLINE std::uint64_t fingerprint_of_frozen(graph_view const& g) {
   return any ? f.value() : 0;
 }
 
+TYPENET_INLINE std::uint64_t fingerprint_of_factors(graph_view const& g) {
+  fingerprint f;
+  bool any = false;
+  for (int k = 0; k < g.size.parameters; ++k)
+    if (update_factors const& own = g.parameters[k].factors; g.parameters[k].trainable() && own != update_factors{})
+      f.add(k), f.add(own.learning_rate), f.add(own.weight_decay), any = true;
+  return any ? f.value() : 0;
+}
+
 TYPENET_INLINE std::uint64_t fingerprint_of_outputs(graph_view const& g, engine_options const& o) {
   fingerprint f;
   bool any = false;
@@ -125,6 +134,7 @@ TYPENET_INLINE std::uint64_t fingerprint_of(engine_options const& o, graph_view 
   f.add(fingerprint_of(o.update, version));
   for (double v : {o.batch_norm_momentum, o.label_smoothing}) f.add(v);
   for (float w : o.class_weights) f.add(static_cast<double>(w));  // nothing where there are none
+  if (std::uint64_t const factors = fingerprint_of_factors(g)) f.add(factors);
   if (std::uint64_t const outputs = fingerprint_of_outputs(g, o)) f.add(outputs);
   for (int v : {static_cast<int>(o.loss), static_cast<int>(o.unbiased_running_variance), o.micro_batches}) f.add(v);
   return f.value();

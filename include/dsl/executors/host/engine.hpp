@@ -37,6 +37,7 @@ class engine : public dsl::engine {
 
   [[gnu::cold]] engine(graph_view const& g, engine_options const& o, target const& to, int cores_a_device = 1)
       : dsl::engine(g, o), target_(to), state_(make_plan(g, {1, mode::training, to, o.update.slots(), o.loss})) {
+    find_update_parts();
     if (o.make_thread_team && g.size.devices > 1) team_ = o.make_thread_team(g.size.devices, cores_a_device, o.group);
     auto* const group = dynamic_cast<host::group*>(o.group);
     if (group) tower_ = group->make_tower(g, o, state_.layout(), T{});
@@ -219,20 +220,18 @@ class engine : public dsl::engine {
     long long const one = state_.number_bytes;
     return {p.plan.begin_of(region::parameters, update.device) / one, bytes / one};
   }
-  /// Returns an update step's arrays. Gradients are scaled by the norm of those on all devices.
-  [[gnu::cold]] update_call<T> update_of(program const& p, step const& update) const {
-    auto const [first, count] = numbers_of(p, update);
+  /// Calls f with an update step's arrays, in parts of neighbours with the same factors. Gradients are scaled by the
+  /// norm of those on all devices.
+  template <class F>
+  [[gnu::cold]] void for_each_update(program const& p, step const& update, F f) const {
     double all = 0;
     for (int i = 0; i < update.operands; ++i) all += *squares(p, update, i);
-    return {&options_.update,
-            p.batch.learning_rate,
-            p.batch.step,
-            update.operands > 0 ? options_.update.scale_for(all) : 1,
-            state_.flat(region::parameters) + first,
-            state_.flat(region::gradients) + first,
-            state_.flat(region::slots) + first,
-            state_.trainable_numbers(),
-            count};
+    double const scale = update.operands > 0 ? options_.update.scale_for(all) : 1;
+    for (update_part const& part : update_parts_)
+      if (part.device == update.device)
+        f(update_call<T>{&part.rule, p.batch.learning_rate * part.rate_factor, p.batch.step, scale,
+                         state_.flat(region::parameters) + part.first, state_.flat(region::gradients) + part.first,
+                         state_.flat(region::slots) + part.first, state_.trainable_numbers(), part.count});
   }
   double* squares(program const& p, step const& s, int i = 0) const {
     return buffer_data<double>(p, p.plan.operands[s.first_operand + i].buffer);
@@ -325,6 +324,34 @@ class engine : public dsl::engine {
     for (operand const& o : p.plan.operands)
       if (o.what == content::metrics) std::memset(buffer_data<double>(p, o.buffer), 0, 2 * sizeof(double));
   }
+  /// A range of numbers in the parameters' region, on one device, and how it is updated.
+  struct update_part {
+    int device;
+    long long first, count;
+    double rate_factor;
+    update_rule rule;
+  };
+  [[gnu::cold]] void find_update_parts() {
+    for (int d = graph_.size.devices - 1; d >= 0; --d)
+      for (int n = graph_.size.nodes - 1; n >= 0; --n) {
+        node const& x = graph_.nodes[n];
+        for (int k = x.first_parameter; x.device == d && k < x.first_parameter + x.parameters; ++k) {
+          parameter const& own = graph_.parameters[k];
+          if (!own.trainable()) continue;
+          update_rule rule = options_.update;
+          rule.weight_decay *= own.factors.weight_decay;
+          long long const first = state_.offset_of(k);
+          long long const count =
+              state_.layout().buffers[state_.layout().parameter_buffers[k]].bytes / state_.number_bytes;
+          update_part* const last = update_parts_.size() > 0 ? &update_parts_[update_parts_.size() - 1] : nullptr;
+          if (last && last->device == d && last->first + last->count == first &&
+              last->rate_factor == own.factors.learning_rate && last->rule.weight_decay == rule.weight_decay)
+            last->count += count;
+          else
+            update_parts_.push({d, first, count, own.factors.learning_rate, rule});
+        }
+      }
+  }
   [[gnu::cold]] static void zero_rest_of_block(view<T> v) {
     for (int n = 0; n < v.batch; ++n)
       for (int c = v.shape.channels; v.channel + c < v.buffer_channels; ++c)
@@ -363,6 +390,7 @@ class engine : public dsl::engine {
   detail::owner<host::tower<T>> tower_;
   detail::chain<memory_block> blocks_;
   detail::chain<program> programs_;
+  detail::list<update_part> update_parts_;
   std::uint64_t parameters_version_ = 1;
   std::uint64_t written_version_ = 1;
   bool warned_ = false;

@@ -68,15 +68,16 @@ template <class Place>
   };
 }
 
-/// `call` returns the update's arrays when the step runs.
+/// `each` calls a function with the arrays of each part of the update when the step runs.
 template <class Place, class F>
-[[gnu::cold]] task update_task(Place& at, F call) {
-  return [&at, call] {
-    update_call<float> const c = call();
-    constexpr int items = 64;
-    long long const lines = c.n / 16;  // regions are padded to whole lines
-    at.run(items,
-           [&](int i) { at.memory().update_rows({&c, 16 * (lines * i / items), 16 * (lines * (i + 1) / items)}); });
+[[gnu::cold]] task update_task(Place& at, F each) {
+  return [&at, each] {
+    each([&](update_call<float> const& c) {
+      constexpr int items = 64;
+      long long const lines = c.n / 16;  // parameters are padded to whole lines
+      at.run(items,
+             [&](int i) { at.memory().update_rows({&c, 16 * (lines * i / items), 16 * (lines * (i + 1) / items)}); });
+    });
   };
 }
 

@@ -104,7 +104,7 @@ class engine final : public plain::steps<float> {
       return on.convolutions.build(b, p.plan.options.mode == mode::training && !b.node->frozen);
     if (b.node && multiplies && b.node->kind == op::dense) return [d = dense(on.at, b)] { d(); };
     return host::memory_task(
-        on.at, b, [this, &p, &b] { return update_of(p, *b.step); },
+        on.at, b, [this, &p, &b](auto f) { for_each_update(p, *b.step, f); },
         [&] {
           host::batch_norm_step<float> s = batch_norm_step(p, b);
           if (s.statistics && !s.tower && !s.dy.data && !s.again) s.made = on.convolutions.sum_moments(b);

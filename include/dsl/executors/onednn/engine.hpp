@@ -129,7 +129,7 @@ class engine final : public plain::steps<float> {
     if (b.node && multiplies && b.node->kind == op::dense) return [this, &b] { multiply(b); };
     if (!has_kernels_) return {};
     return host::memory_task(
-        devices_[b.step->device].at, b, [this, &p, &b] { return update_of(p, *b.step); },
+        devices_[b.step->device].at, b, [this, &p, &b](auto f) { for_each_update(p, *b.step, f); },
         [&] { return batch_norm_step(p, b); });
   }
 

@@ -125,8 +125,9 @@ class steps : public host::engine<T> {
     *this->squares(p, s) = host::sum_of_squares(this->flat(region::gradients) + first, count);
   }
   [[gnu::cold]] void update(program const& p, step const& s) {
-    host::update_call<T> const c = this->update_of(p, s);
-    c.rule->method == update_method::sgd ? host::update_by_sgd(c) : host::update(c);
+    this->for_each_update(p, s, [](host::update_call<T> const& c) {
+      c.rule->method == update_method::sgd ? host::update_by_sgd(c) : host::update(c);
+    });
   }
 
   [[gnu::cold]] void forward(program& p, bound_step const& b) {
