@@ -1,6 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "support/catch.hpp"
+#include "support/random_graph.hpp"
 #include "support/words.hpp"
+
+#include <dsl/callbacks.hpp>
+#include <dsl/dsl.hpp>
+#include <dsl/placement.hpp>
+#include <dsl/towers.hpp>
+#include <dsl/data/pixel_classes.hpp>
+#include <dsl/executors/host/engine.hpp>
+#include <dsl/executors/reference/engine.hpp>
+#include <dsl/training/initialize.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -13,13 +23,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <dsl/callbacks.hpp>
-#include <dsl/data/pixel_classes.hpp>
-#include <dsl/dsl.hpp>
-#include <dsl/placement.hpp>
-#include <dsl/towers.hpp>
-#include "support/random_graph.hpp"
 
 // Networks with several outputs: their losses, metrics, gradients and predictions, and what is refused.
 
