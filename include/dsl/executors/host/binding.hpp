@@ -6,7 +6,7 @@
 #include <dsl/executors/engine.hpp>
 #include <dsl/executors/host/bound_step.hpp>
 #include <dsl/executors/host/memory.hpp>
-#include <dsl/executors/host/state.hpp>
+#include <dsl/executors/host/region_memory.hpp>
 #include <dsl/executors/host/tower.hpp>
 #include <dsl/plan/plan.hpp>
 #include <dsl/view.hpp>
@@ -30,12 +30,11 @@ struct program {
 template <class T>
 class binding {
  public:
-  binding(graph_view const& g, state<T> const& s, program<T> const& p) : graph_(g), state_(s), p_(p) {}
+  /// `samples` may be 0, for a tower without samples.
+  binding(graph_view const& g, plan const& p, int samples, region_memory const& m)
+      : graph_(g), plan_(p), samples_(samples), memory_(m) {}
 
-  std::byte* address(int b) const {
-    buffer const& x = p_.plan.buffers[b];
-    return x.where == region::activations ? p_.activations->data() + x.offset : state_.address(x);
-  }
+  std::byte* address(int b) const { return memory_.address(plan_.buffers[b]); }
   /// Returns the address of a buffer, or null for buffer -1.
   template <class U>
   U* data(int b) const {
@@ -45,7 +44,7 @@ class binding {
   template <class U>
   [[gnu::cold]] view<U> tensor(step const& s, content what, int skip = 0) const {
     for (int i = 0; i < s.operands; ++i) {
-      operand const& o = p_.plan.operands[s.first_operand + i];
+      operand const& o = plan_.operands[s.first_operand + i];
       if (o.what == what && skip-- == 0) return view_of<U>(what, o.index, {o.buffer, o.channel}, s.micro);
     }
     return {};
@@ -65,7 +64,7 @@ class binding {
     for (int i = 2; s.what == action::forward && i < b.node->inputs; ++i)
       b.more.push(tensor<T const>(s, content::activation, i));
     b.dy = tensor<T const>(s, content::gradient);
-    for (int i = 0; i < s.operands; ++i) bind(s, p_.plan.operands[s.first_operand + i], b, own);
+    for (int i = 0; i < s.operands; ++i) bind(s, plan_.operands[s.first_operand + i], b, own);
     if (s.kind == op::transfer && s.what == action::backward) b.x = b.dy;
     if (s.what == action::copy_forward || s.what == action::copy_backward) {
       // for copies between the tensor of a concat or add and one of its inputs; the wider one starts at the input's
@@ -83,7 +82,7 @@ class binding {
     bool const is_tensor = o.what == content::activation || o.what == content::gradient;
     auto* at = reinterpret_cast<T*>(address(o.buffer));
     if (o.what == content::parameter && o.how == access::accumulate && own && own->moments())
-      at = own->moments() + state_.offset_of(o.index);
+      at = own->moments() + plan_.buffer_of(o).offset / static_cast<long long>(sizeof(T));
     if (is_tensor && o.how != access::read) b.to = view_of<T>(o.what, o.index, {o.buffer, o.channel}, s.micro);
     if (o.what == content::gradient && o.how == access::accumulate) b.accumulate = true;
     if (o.what == content::parameter) b.parameters[static_cast<int>(graph_.parameters[o.index].role)] = at;
@@ -91,33 +90,34 @@ class binding {
     if (o.what == content::statistics) {
       int const channels = graph_.output_shape(*b.node).channels;
       b.statistics = at;
-      if (p_.plan.buffers[o.buffer].shape.channels == 4 * channels) b.scale_and_shift = at + 2 * channels;
+      if (plan_.buffers[o.buffer].shape.channels == 4 * channels) b.scale_and_shift = at + 2 * channels;
     }
-    if (o.what == content::labels && p_.plan.options.targets == target_kind::values) b.values = data<float>(o.buffer);
+    if (o.what == content::labels && plan_.options.targets == target_kind::values) b.values = data<float>(o.buffer);
     if (o.what == content::labels && !b.values) b.labels = data<std::int32_t>(o.buffer);
     if (o.what == content::metrics) b.metrics = data<double>(o.buffer);
     if (o.what != content::argmax) return;
-    if (p_.plan.buffers[o.buffer].element_bytes == 1)
+    if (plan_.buffers[o.buffer].element_bytes == 1)
       b.argmax.narrow = view_of<std::uint8_t>(o.what, o.index, {o.buffer, o.channel}, s.micro);
     else
       b.argmax.wide = view_of<std::uint16_t>(o.what, o.index, {o.buffer, o.channel}, s.micro);
   }
   /// Returns a view of bytes: one function for all types of values.
   [[gnu::cold, gnu::noinline]] view<std::byte> place_of(content what, int index, placement where, int micro) const {
-    buffer const& b = p_.plan.buffers[where.buffer];
+    buffer const& b = plan_.buffers[where.buffer];
     bool const is_tensor = what == content::activation || what == content::gradient;
     shape const& s = is_tensor ? graph_.shape_of(index) : b.shape;
     return {address(where.buffer),
             s,
-            p_.part.size > 0 ? p_.plan.samples_of({.micro = micro}).size : 0,
+            samples_ > 0 ? plan_.samples_of({.micro = micro}).size : 0,
             b.block,
             static_cast<int>(padded_channels(b) * b.shape.area() / s.area()),  // flatten: 2x3x3 is 18 single pixels
             where.channel};
   }
 
   graph_view const& graph_;
-  state<T> const& state_;
-  program<T> const& p_;
+  plan const& plan_;
+  int samples_;
+  region_memory memory_;
 };
 
 }  // namespace dsl::host::TYPENET_MODE

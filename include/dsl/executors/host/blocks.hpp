@@ -40,4 +40,12 @@ bool in_rows(V const& v, int lanes) {
   return blocks || (v.block == 1 && v.shape.size() % lanes == 0);
 }
 
+/// Zeroes the channels of a buffer's last block that the view does not have.
+template <class T>
+[[gnu::cold]] void zero_rest_of_block(view<T> v) {
+  for (int n = 0; n < v.batch; ++n)
+    for (int c = v.shape.channels; v.channel + c < v.buffer_channels; ++c)
+      for (long long i = 0; i < v.shape.area(); ++i) v(n, c, i) = 0;
+}
+
 }  // namespace dsl::host::TYPENET_MODE

@@ -8,6 +8,7 @@
 #include <dsl/detail/owner.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/executors/host/binding.hpp>
+#include <dsl/executors/host/blocks.hpp>
 #include <dsl/executors/host/bound_step.hpp>
 #include <dsl/executors/host/memory.hpp>
 #include <dsl/executors/host/state.hpp>
@@ -352,11 +353,6 @@ class engine : public dsl::engine {
         }
       }
   }
-  [[gnu::cold]] static void zero_rest_of_block(view<T> v) {
-    for (int n = 0; n < v.batch; ++n)
-      for (int c = v.shape.channels; v.channel + c < v.buffer_channels; ++c)
-        for (long long i = 0; i < v.shape.area(); ++i) v(n, c, i) = 0;
-  }
 
   [[gnu::cold]] void bind(program& p, plan&& made) {
     p.plan = std::move(made);
@@ -371,7 +367,11 @@ class engine : public dsl::engine {
       if (p.part.size > 0 || takes_gradients(b)) b.kernel = select_kernel(p, b);
     }
   }
-  binding<T> binding_of(program const& p) const { return {graph_, state_, p}; }
+  binding<T> binding_of(program const& p) const {
+    region_memory m = state_.memory();
+    m[region::activations] = p.activations->data();
+    return {graph_, p.plan, p.part.size, m};
+  }
   template <class From, class To>
   void copy(From const* from, To* to, int k) const {
     for (long long i = 0; i < graph_.parameters[k].count(); ++i) to[i] = static_cast<To>(from[i]);

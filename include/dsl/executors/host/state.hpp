@@ -4,6 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
 #include <dsl/executors/host/memory.hpp>
+#include <dsl/executors/host/region_memory.hpp>
 #include <dsl/plan/plan.hpp>
 
 #include <cstddef>
@@ -25,6 +26,15 @@ class state {
   T* parameter(int k) const { return reinterpret_cast<T*>(address(layout_.buffers[layout_.parameter_buffers[k]])); }
   T* gradient(int k) const { return flat(region::gradients) + offset_of(k); }
   T* slot(int s, int k) const { return flat(region::slots) + s * trainable_numbers() + offset_of(k); }
+
+  /// Returns the regions, without the activations; gradients and slots exist once it trains.
+  region_memory memory() const {
+    region_memory m;
+    for (region r : {region::parameters, region::statistics, region::frozen}) m[r] = begin_of(r);
+    if (training_)
+      for (region r : {region::gradients, region::slots}) m[r] = begin_of(r);
+    return m;
+  }
 
   T* flat(region r) const { return reinterpret_cast<T*>(begin_of(r)); }
   long long trainable_numbers() const { return bytes_of(region::parameters) / number_bytes; }

@@ -13,7 +13,6 @@ class convolution_pass {
   convolution_pass() = default;
   convolution_pass(convolution_pass const&) = default;
   convolution_pass& operator=(convolution_pass const&) = delete;
-  [[gnu::cold]] virtual ~convolution_pass() = default;
 
   /// Returns the size of the packed kernel in floats.
   virtual long long packed() const = 0;
@@ -33,6 +32,9 @@ class convolution_pass {
   /// `moments` is not null, it receives the sums of y and of its squares: (record, channel block, 2, lane).
   virtual void run(int item, view<float const> const& x, float const* packed, float const* bias, view<float> const& y,
                    bool accumulate, bool relu, float* scratch, double* moments) const = 0;
+
+ protected:
+  ~convolution_pass() = default;
 };
 
 /// An algorithm for the gradient of a convolution's kernel. The bits of its result do not depend on the threads.
@@ -41,7 +43,6 @@ class convolution_weights {
   convolution_weights() = default;
   convolution_weights(convolution_weights const&) = default;
   convolution_weights& operator=(convolution_weights const&) = delete;
-  [[gnu::cold]] virtual ~convolution_weights() = default;
 
   /// Returns how many floats the sums have, which all threads share.
   virtual long long sums() const = 0;
@@ -53,6 +54,9 @@ class convolution_weights {
   virtual int finish_items() const = 0;
   /// Writes a part of the gradient (out, in, height, width) from the sums.
   virtual void finish(int item, float const* sums, float* gradient) const = 0;
+
+ protected:
+  ~convolution_weights() = default;
 };
 
 }  // namespace dsl::native_cpu::TYPENET_MODE

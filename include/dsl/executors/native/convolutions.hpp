@@ -69,14 +69,21 @@ class convolutions {
     return all;
   }
   /// Returns the algorithm of each step, one per line: "3 forward: F(4x4, 3x3)".
-  std::string const& algorithms() const { return algorithms_; }
+  [[gnu::cold]] std::string algorithms() const {
+    std::string all;
+    for (choice const& c : choices_) {
+      all = detail::message({all, c.node, " ", c.pass, ": ", c.algorithm});
+      if (c.together > 1) all = detail::message({all, ", ", c.together, " groups together"});
+      all += "\n";
+    }
+    return all;
+  }
 
  private:
   /// Consecutive slices, and the algorithm that computes each of them.
   struct part {
     group_slices slices;
-    detail::owner<convolution_pass> algorithm;
-    part(group_slices const& s, convolution_pass* a) : slices(s), algorithm(a) {}
+    convolution_pass const* algorithm;
   };
   /// A kernel as the passes of a node read it, for any batch size. If only inference reads it, or if it is frozen, it
   /// is kept until its parameters change. Otherwise each step packs it again.
@@ -101,8 +108,7 @@ class convolutions {
   };
   struct weights_part {
     group_slices slices;
-    detail::owner<convolution_weights> algorithm;
-    weights_part(group_slices const& s, convolution_weights* a) : slices(s), algorithm(a) {}
+    convolution_weights const* algorithm;
   };
   struct weights_pass {
     host::bound_step<float> const* step = nullptr;
@@ -131,10 +137,15 @@ class convolutions {
   static convolution3x3 small(convolution const& c) {
     return {c.batch, c.in, c.out, c.window.pad_top, c.window.pad_left};
   }
+  /// The algorithm of a pass, for algorithms().
+  struct choice {
+    int node;
+    char const* pass;
+    char const* algorithm;
+    int together;  // groups
+  };
   [[gnu::cold]] void note(host::bound_step<float> const& s, char const* what, char const* algorithm, int together = 1) {
-    algorithms_ = detail::message({algorithms_, s.step->node, " ", what, ": ", algorithm});
-    if (together > 1) algorithms_ = detail::message({algorithms_, ", ", together, " groups together"});
-    algorithms_ += "\n";
+    choices_.emplace(choice{s.step->node, what, algorithm, together});
   }
 
   /// Chooses the algorithms of a forward pass or a data gradient. A data gradient with a stride has a part for each
@@ -145,16 +156,17 @@ class convolutions {
     int const phases = p.data ? c.window.stride : 1;
     if (is_depthwise(c)) {
       note(*p.step, what, "depthwise");
-      p.parts.emplace(whole(c), new depthwise_pass(at_.kernels(), c, p.data));
+      p.parts.emplace(part{whole(c), &depthwise_.emplace(at_.kernels(), c, p.data)});
       return;
     }
     for (group_slices const& s : slices_of(c, at_.lanes())) {
       convolution const one = slice(c, s);
       bool const tiles = suits_winograd(one, unrolled);
       note(*p.step, what, tiles ? "F(4x4, 3x3)" : "direct", s.groups);
-      if (tiles) p.parts.emplace(s, new winograd_forward(at_.kernels(), small(one), p.data));
+      if (tiles) p.parts.emplace(part{s, &winograd_passes_.emplace(at_.kernels(), small(one), p.data)});
       for (int i = 0; !tiles && i < phases * phases; ++i)
-        p.parts.emplace(s, new direct_pass(at_.kernels(), one, grid(one, p.data, i, unrolled), p.data, unrolled));
+        p.parts.emplace(
+            part{s, &direct_.emplace(at_.kernels(), one, grid(one, p.data, i, unrolled), p.data, unrolled)});
     }
   }
   [[gnu::cold]] static gathering grid(convolution const& c, bool data, int phase, bool unrolled) {
@@ -275,16 +287,16 @@ class convolutions {
     int const threads = at_.pool().threads();
     if (is_depthwise(c)) {
       note(s, "backward weights", "depthwise");
-      p.parts.emplace(whole(c), new depthwise_weights(at_.kernels(), c));
+      p.parts.emplace(weights_part{whole(c), &depthwise_weights_.emplace(at_.kernels(), c)});
     } else {
       for (group_slices const& l : slices_of(c, at_.lanes())) {
         convolution const one = slice(c, l);
         bool const tiles = suits_winograd(one, unrolled);
         note(s, "backward weights", tiles ? "F(4x4, 3x3)" : "direct", l.groups);
         if (tiles)
-          p.parts.emplace(l, new winograd_weights(at_.kernels(), small(one), threads));
+          p.parts.emplace(weights_part{l, &winograd_weights_.emplace(at_.kernels(), small(one), threads)});
         else
-          p.parts.emplace(l, new direct_weights(at_.kernels(), one, unrolled, threads));
+          p.parts.emplace(weights_part{l, &direct_weights_.emplace(at_.kernels(), one, unrolled, threads)});
       }
     }
     long long sums = 0, dense = 0, scratch = 0;
@@ -329,7 +341,13 @@ class convolutions {
   detail::chain<packed_kernel> kernels_;
   detail::chain<pass> passes_;
   detail::chain<weights_pass> weights_;
-  std::string algorithms_;
+  detail::chain<direct_pass> direct_;
+  detail::chain<winograd_forward> winograd_passes_;
+  detail::chain<depthwise_pass> depthwise_;
+  detail::chain<direct_weights> direct_weights_;
+  detail::chain<winograd_weights> winograd_weights_;
+  detail::chain<depthwise_weights> depthwise_weights_;
+  detail::chain<choice> choices_;
 };
 
 }  // namespace dsl::native_cpu::TYPENET_MODE
