@@ -6,6 +6,7 @@
 #include <dsl/detail/philox.hpp>
 #include <dsl/detail/zeros.hpp>
 #include <dsl/executors/engine.hpp>
+#include <dsl/executors/host/vector.hpp>
 #include <dsl/training/initialize.hpp>
 
 #include <cstddef>
@@ -20,6 +21,12 @@ inline double draw_within_two(random_stream& random) {
     double const x = sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
     if (x > -2 && x < 2) return x;
   }
+}
+
+/// Returns a number in [-edge, edge). The product is rounded before the sum, whatever the compiler's flags.
+inline float draw_up_to(float edge, random_stream& random) {
+  return static_cast<float>(host::product_of(2.0 * static_cast<double>(edge), static_cast<double>(random.uniform()))) -
+         edge;
 }
 
 TYPENET_INLINE void draw_kernel(parameter const& p, random_stream& random, float* values, std::size_t count) {
@@ -39,7 +46,7 @@ TYPENET_INLINE void draw_kernel(parameter const& p, random_stream& random, float
   for (std::size_t i = 0; i < count; ++i)
     values[i] = p.initial.kind == distribution::constant ? static_cast<float>(p.initial.number)
                 : deviation > 0                          ? static_cast<float>(deviation * draw_within_two(random))
-                                                         : random.uniform(-edge, edge);
+                                                         : draw_up_to(edge, random);
 }
 
 }  // namespace dsl::detail::TYPENET_MODE
