@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/allocate.hpp>
 #include <dsl/detail/mode.hpp>
 
 #include <utility>
@@ -23,12 +24,12 @@ class chain {
   chain(chain const&) = delete;
   chain& operator=(chain const&) = delete;
   [[gnu::cold]] ~chain() {
-    while (first_) delete std::exchange(first_, first_->next);
+    while (first_) destroy(std::exchange(first_, first_->next));
   }
 
   template <class... A>
   T& emplace(A&&... a) {
-    link* const made = new link(std::forward<A>(a)...);
+    link* const made = make<link>(std::forward<A>(a)...);
     *end_ = made;
     end_ = &made->next;
     return made->value;
@@ -37,7 +38,7 @@ class chain {
   [[gnu::cold]] void drop_last() {
     link** at = &first_;
     while ((*at)->next) at = &(*at)->next;
-    delete std::exchange(*at, nullptr);
+    destroy(std::exchange(*at, nullptr));
     end_ = at;
   }
   /// Returns the i-th object, which must exist.

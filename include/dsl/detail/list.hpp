@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#ifdef TYPENET_EMBEDDED
+#include <dsl/detail/static_memory.hpp>
+
+#include <new>
+#endif
+
 namespace dsl::detail {
 
 /// A growing array for constant evaluation. std::vector would do, but <vector> costs every including file 150 ms, and
@@ -11,8 +17,7 @@ class list {
  public:
   constexpr list() = default;
   /// Allocates nothing for size 0: nvcc does not take `new T[0]` for a constant.
-  constexpr explicit list(int size)
-      : data_(size > 0 ? new T[static_cast<unsigned>(size)]{} : nullptr), size_(size), capacity_(size) {}
+  constexpr explicit list(int size) : data_(size > 0 ? make(size) : nullptr), size_(size), capacity_(size) {}
   [[gnu::cold]] constexpr list(int size, T const& fill) : list(size) {
     for (int i = 0; i < size; ++i) data_[i] = fill;
   }
@@ -46,7 +51,7 @@ class list {
 
   [[gnu::cold]] constexpr void reserve(int capacity) {
     if (capacity <= capacity_) return;
-    T* grown = new T[static_cast<unsigned>(capacity)]{};
+    T* grown = make(capacity);
     for (int i = 0; i < size_; ++i) grown[i] = data_[i];
     release();
     data_ = grown;
@@ -84,7 +89,20 @@ class list {
   constexpr T* end() { return data_ + size_; }
 
  private:
+  static constexpr T* make(int capacity) {
+#ifdef TYPENET_EMBEDDED
+    if (!__builtin_is_constant_evaluated()) {
+      T* const made = static_cast<T*>(static_memory::take(static_cast<long long>(sizeof(T)) * capacity, alignof(T)));
+      for (int i = 0; i < capacity; ++i) ::new (made + i) T{};
+      return made;
+    }
+#endif
+    return new T[static_cast<unsigned>(capacity)]{};
+  }
   constexpr void release() {
+#ifdef TYPENET_EMBEDDED
+    if (!__builtin_is_constant_evaluated()) return;
+#endif
     if (capacity_ > 0) delete[] data_;
   }
   constexpr void swap(list& other) noexcept {

@@ -5,7 +5,11 @@
 // defined, which linking typenet::compiled does, and the functions are in a library. The two use differently named
 // inline namespaces, so that objects of both can be linked into one program, and passing a trainer of one to a function
 // of the other is a link error. The language is the same in both and is outside of these namespaces.
-#ifdef TYPENET_COMPILED
+// A program that includes <dsl/embedded.hpp> is in a third mode, in which nothing is allocated on the heap.
+#ifdef TYPENET_EMBEDDED
+#define TYPENET_MODE inline embedded
+#define TYPENET_INLINE inline
+#elif defined(TYPENET_COMPILED)
 #define TYPENET_MODE inline compiled
 #define TYPENET_INLINE
 #else

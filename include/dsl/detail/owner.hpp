@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/allocate.hpp>
 #include <dsl/detail/mode.hpp>
 
 #include <utility>
@@ -18,7 +19,7 @@ class owner {
     std::swap(p_, other.p_);
     return *this;
   }
-  [[gnu::cold]] ~owner() { delete p_; }
+  [[gnu::cold]] ~owner() { destroy(p_); }
 
   T* get() const { return p_; }
   T* operator->() const { return p_; }
@@ -31,7 +32,7 @@ class owner {
 
 template <class T, class... A>
 [[gnu::cold]] owner<T> make_owner(A&&... a) {
-  return owner<T>(new T(std::forward<A>(a)...));
+  return owner<T>(make<T>(std::forward<A>(a)...));
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/allocate.hpp>
 #include <dsl/detail/mode.hpp>
 
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <type_traits>
 
@@ -16,6 +18,13 @@ class zeroed_memory {
   zeroed_memory() = default;
   zeroed_memory(zeroed_memory const&) = delete;
   zeroed_memory& operator=(zeroed_memory const&) = delete;
+#ifdef TYPENET_EMBEDDED
+ protected:
+  [[gnu::cold, gnu::noinline]] void allocate(std::size_t count, std::size_t bytes) {
+    data_ = std::memset(static_memory::take(static_cast<long long>(count * bytes), 16), 0, count * bytes);
+    size_ = count;
+  }
+#else
   [[gnu::cold]] ~zeroed_memory() { std::free(data_); }
 
  protected:
@@ -25,6 +34,7 @@ class zeroed_memory {
     std::free(data_);
     data_ = made, size_ = count;
   }
+#endif
 
   void* data_ = nullptr;
   std::size_t size_ = 0;

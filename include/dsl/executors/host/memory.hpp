@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/allocate.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
@@ -18,6 +19,12 @@ namespace dsl::host::TYPENET_MODE {
 /// Owns zeroed host memory, aligned for any vector.
 class memory_block {
  public:
+#ifdef TYPENET_EMBEDDED
+  [[gnu::cold]] explicit memory_block(long long bytes)
+      : bytes_(bytes), data_(static_cast<std::byte*>(detail::static_memory::take(bytes, 64))) {
+    std::memset(data_, 0, static_cast<std::size_t>(bytes_));
+  }
+#else
   [[gnu::cold]] explicit memory_block(long long bytes) : bytes_(bytes) {
     std::size_t const huge = 2U << 20;
     std::size_t const alignment = bytes_ >= static_cast<long long>(huge) ? huge : 64;
@@ -30,6 +37,7 @@ class memory_block {
     std::memset(data_, 0, static_cast<std::size_t>(bytes_));
   }
   [[gnu::cold]] ~memory_block() { std::free(data_); }
+#endif
   memory_block(memory_block const&) = delete;
   memory_block& operator=(memory_block const&) = delete;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/allocate.hpp>
 #include <dsl/detail/mode.hpp>
 
 #include <utility>
@@ -15,9 +16,9 @@ class task {
   template <class F>
     requires requires(F const& f) { f(); }
   [[gnu::cold]] task(F f)  // NOLINT(google-explicit-constructor): a lambda is a task
-      : held_(new F(std::move(f))),
+      : held_(detail::make<F>(std::move(f))),
         call_([](void const* held) { (*static_cast<F const*>(held))(); }),
-        destroy_([](void const* held) { delete static_cast<F const*>(held); }) {}
+        destroy_([](void const* held) { detail::destroy(static_cast<F const*>(held)); }) {}
   task(task&& other) noexcept { swap(other); }
   task& operator=(task&& other) noexcept {
     swap(other);

@@ -34,4 +34,20 @@ struct avx512 {
 };
 #endif
 
+/// The width of an instruction set that is known when a program is compiled.
+template <instructions Set>
+struct width_of {
+  using type = baseline;
+};
+#ifdef __x86_64__
+template <>
+struct width_of<instructions::avx2> {
+  using type = avx2;
+};
+template <>
+struct width_of<instructions::avx512> {
+  using type = avx512;
+};
+#endif
+
 }  // namespace dsl::host::widths::TYPENET_MODE

@@ -35,7 +35,7 @@ class dense {
   [[gnu::cold]] void operator()() const {
     float *const x = at_.shared(), *const y = x + numbers(x_), *const rest = y + numbers(y_);
     view<float> const bx = blocks(x_, x), by = blocks(y_, y);
-    thread_pool& pool = at_.pool();
+    auto& pool = at_.pool();
     if (what_ == action::forward) {
       float* const bias = rest + pass_.packed();  // one row of what y needs
       for (int u = 0; u < by.buffer_channels; ++u)

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
+#ifdef TYPENET_EMBEDDED
+#include <dsl/executors/native/embedded_workplace.hpp>
+#else
 #include <dsl/detail/owner.hpp>
 #include <dsl/executors/host/memory.hpp>
 #include <dsl/executors/host/memory_kernels.hpp>
@@ -58,3 +61,4 @@ class workplace {
 };
 
 }  // namespace dsl::native_cpu::TYPENET_MODE
+#endif

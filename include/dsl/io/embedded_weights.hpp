@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/training/trainer.hpp>
+
+#include <string>
+
+namespace dsl::TYPENET_MODE {
+
+/// Writes all parameters and running statistics as an embedded_network of the same network reads them
+/// (<dsl/embedded.hpp>): floats in the byte order of this processor, at the addresses of the network's plans. Throws
+/// option_error for a network on several devices, and file_error if the file cannot be written.
+void save_embedded_weights(trainer& t, std::string const& path);
+
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/io/embedded_weights_inl.hpp>
+#endif
