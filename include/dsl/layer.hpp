@@ -25,7 +25,18 @@ concept layer = requires(value (*lower)(builder&, value)) { lower = &L::lower; }
 template <class... Ts>
 struct types {};
 
+template <class Device, class... Layers>
+struct on;  // defined by <dsl/placement.hpp>
+template <int I>
+struct device;
+
 namespace detail {
+
+/// Whether T is an on<...> although <dsl/placement.hpp> is not included.
+template <class T>
+inline constexpr bool lacks_placement = false;
+template <class Device, class... Layers>
+inline constexpr bool lacks_placement<on<Device, Layers...>> = true;
 
 /// A layer as a value. Combinators loop over an array of these, because Clang rejects fold expressions of more than 256
 /// operands.
@@ -36,15 +47,17 @@ struct lowering {
   constexpr value operator()(builder& b, value in, int index) const { return b.lower_child(index, name, lower, in); }
 };
 
+template <rule Broken>
 constexpr value lower_no_layer(builder& b, value in) {
-  b.require(false, {.broken = rule::children_are_layers, .first = in.shape});
+  b.require(false, {.broken = Broken, .first = in.shape});
   return in;
 }
 
 /// Lowers a layer. A type that is no layer becomes a broken rule, so that the error is reported once and the enclosing
 /// classes can still be instantiated.
 template <class T>
-inline constexpr lowering lowering_of{&lower_no_layer, name_of<T>()};
+inline constexpr lowering lowering_of{
+    &lower_no_layer < lacks_placement<T> ? rule::on_needs_placement : rule::children_are_layers >, name_of<T>()};
 template <layer L>
 inline constexpr lowering lowering_of<L>{&L::lower, name_of<L>()};
 

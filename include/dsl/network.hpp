@@ -1,41 +1,22 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/combinators/sequential.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/refuse_batch.hpp>
 #include <dsl/graph/graph.hpp>
 #include <dsl/layers/activation.hpp>
-#include <dsl/layers/image.hpp>
 #include <dsl/layers/softmax.hpp>
 #include <dsl/plan/make_plan.hpp>
 #include <dsl/plan/verify/parts.hpp>
 #include <dsl/rules/broken_uses.hpp>
 #include <dsl/rules/explain.hpp>
 #include <dsl/rules/judge.hpp>
+#include <dsl/rules/lowering.hpp>
 #include <dsl/rules/unknown.hpp>
 
 namespace dsl {
 
 namespace detail {
-
-template <class Input>
-constexpr value lower_input(builder& b) {
-  if constexpr (network_input<Input>) {
-    return Input::lower(b);
-  } else {
-    b.require(false, {.broken = rule::network_starts_with_an_input});
-    return b.append({.kind = op::input}, nullptr, 0, {});
-  }
-}
-
-template <class Input, class... Layers>
-constexpr value lower_network(builder& b) {
-  value const in = lower_input<Input>(b);
-  value const out = sequential<Layers...>::lower(b, in);
-  b.require(b.sizes().tensors > in.tensor + 1, {.broken = rule::network_has_a_layer, .first = in.shape});
-  return out;
-}
 
 template <graph_sizes Sizes>
 struct lowered {
@@ -49,18 +30,16 @@ template <class Input, class... Layers>
 struct checked {
   using input = Input;
   using whole = sequential<Layers...>;
-  static constexpr graph_sizes sizes = [] {
-    builder b;
-    lower_network<Input, Layers...>(b);
-    return b.sizes();
-  }();
+  static constexpr verdict unlowered = why_not_lowered<Input, whole>();
+  using layers = typename lowerable<unlowered.holds(), whole>::type;
+  static constexpr graph_sizes sizes = sizes_of<Input, layers>();
   static constexpr lowered<sizes> result = [] {
     lowered<sizes> r;
     dsl::graph<sizes>& g = r.graph;
     builder b(g);
-    value const out = lower_network<Input, Layers...>(b);
+    value const out = lower_network<Input, layers>(b);
     g.scopes[0].name = {"network", 7};
-    r.why = judge(b, g.view(), out);
+    r.why = unlowered.holds() ? judge(b, g.view(), out) : unlowered;
     if (!r.why.holds()) make_harmless(g.nodes, g.edges, sizes.nodes);
     return r;
   }();

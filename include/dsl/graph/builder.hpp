@@ -12,12 +12,23 @@ struct value {
   dsl::shape shape{};
 };
 
+namespace detail {
+
+/// How deep modules may be nested. GCC and Clang evaluate about 120 lower() functions within each other, nvcc about 60.
+inline constexpr int most_nested = 100;
+/// More layers and modules than a network can have.
+inline constexpr int all_scopes = 0x7fffffff;
+
+}  // namespace detail
+
 /// Appends nodes to a graph; every layer's lower() gets one. Without storage it only counts. A network is lowered
 /// twice: first to count, then into arrays of exactly that size. append() does not check its arguments; rules/judge.hpp
 /// checks the whole graph afterwards.
 class builder {
  public:
   constexpr builder() = default;
+  /// Lowers no more than so many layers and modules. The next one breaks the rule lower_is_constant.
+  constexpr explicit builder(int scopes) : last_scope_(scopes) {}
   template <graph_sizes Sizes>
   constexpr explicit builder(graph<Sizes>& g)
       : nodes_(g.nodes), edges_(g.edges), tensors_(g.tensors), parameters_(g.parameters), scopes_(g.scopes) {}
@@ -134,7 +145,9 @@ class builder {
     int const depth = depth_;
     int const parent = enter(index, name);
     int const here = scope_;
-    value const out = lower(*this, in);
+    bool const lowers = require(here <= last_scope_, {.broken = rule::lower_is_constant}) &&
+                        require(depth < detail::most_nested, {.broken = rule::modules_end});
+    value const out = lowers ? lower(*this, in) : in;
     if (scope_ != here || depth_ != depth + 1) {
       scope_ = here;
       depth_ = depth + 1;
@@ -196,6 +209,7 @@ class builder {
   verdict fault_{};
   int nodes_before_fault_ = 0x7fffffff;
   int first_parameter_ = 0;
+  int last_scope_ = detail::all_scopes;
   int scope_ = 0;
   int device_ = 0;
   bool frozen_ = false;

@@ -36,6 +36,20 @@ struct children_are_layers {
                 "layer: this type is not a layer; a layer has a public static constexpr value lower(builder&, value)");
 };
 
+template <class At, class Layer, bool Ends = false>
+struct modules_end {
+  static_assert(Ends,
+                "layer: its modules are nested without an end, or more than 100 deep; end the recursion with a "
+                "specialization or if constexpr");
+};
+
+template <class At, class Layer, bool IsConstant = false>
+struct lower_is_constant {
+  static_assert(IsConstant,
+                "layer: the compiler cannot evaluate its lower(); declare it constexpr, and call b.require() where it "
+                "would throw or divide by 0");
+};
+
 template <class At, class Layer, shape In, long long Wanted, long long Found, bool LayerSaysWhich = false>
 struct own_rule {
   static_assert(LayerSaysWhich, "layer: one of its own rules is broken; add a class template broken that says which");
@@ -266,6 +280,11 @@ struct branches_broadcast {
 template <class At, class Layer, bool IsDevice = false>
 struct on_names_a_device {
   static_assert(IsDevice, "on: its first type must be a device; write on<device<1>, ...>");
+};
+
+template <class At, class Layer, bool IsThere = false>
+struct on_needs_placement {
+  static_assert(IsThere, "on: placing layers on devices needs a header; include <dsl/placement.hpp>");
 };
 
 template <class At, class Layer, int Device>

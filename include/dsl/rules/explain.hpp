@@ -127,6 +127,10 @@ struct explain<rule::own_rule, J>
 template <class J>
 struct explain<rule::children_are_layers, J> : says<broken::children_are_layers<at_of<J>, layer_of<J>>> {};
 template <class J>
+struct explain<rule::modules_end, J> : says<broken::modules_end<at_of<J>, layer_of<J>>> {};
+template <class J>
+struct explain<rule::lower_is_constant, J> : says<broken::lower_is_constant<at_of<J>, layer_of<J>>> {};
+template <class J>
 struct explain<rule::tensor_fits_32_bits, J>
     : says<broken::tensor_fits_32_bits<at_of<J>, layer_of<J>, J::why.first, J::why.found>> {};
 template <class J>
@@ -226,6 +230,8 @@ struct explain<rule::branches_broadcast, J>
 template <class J>
 struct explain<rule::slope_is_not_negative, J>
     : says<broken::slope_is_not_negative<at_of<J>, layer_of<J>, J::why.number>> {};
+template <class J>
+struct explain<rule::on_needs_placement, J> : says<broken::on_needs_placement<at_of<J>, layer_of<J>>> {};
 template <class J>
 struct explain<rule::on_names_a_device, J> : says<broken::on_names_a_device<at_of<J>, layer_of<J>>> {};
 template <class J>

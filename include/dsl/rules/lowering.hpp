@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <initializer_list>
+
+#include <dsl/combinators/sequential.hpp>
+#include <dsl/layers/image.hpp>
+
+// What has to hold before a network can be lowered at all: its types end, and its lower() functions are constant
+// expressions. A compiler says otherwise with hundreds of lines.
+namespace dsl::detail {
+
+template <int Depth, class... Layers>
+constexpr bool all_end(types<Layers...>);
+
+/// Whether a layer's modules end at some depth, rather than contain ever further ones.
+template <int Depth, class Layer>
+constexpr bool ends() {
+  if constexpr (Depth >= most_nested)
+    return false;
+  else if constexpr (requires { typename Layer::children; })
+    return all_end<Depth + 1>(typename Layer::children{});
+  else
+    return true;
+}
+template <int Depth, class... Layers>
+constexpr bool all_end(types<Layers...>) {
+  for (bool each : {true, ends<Depth, Layers>()...})
+    if (!each) return false;
+  return true;
+}
+
+template <class Input>
+constexpr value lower_input(builder& b) {
+  if constexpr (network_input<Input>) {
+    return Input::lower(b);
+  } else {
+    b.require(false, {.broken = rule::network_starts_with_an_input});
+    return b.append({.kind = op::input}, nullptr, 0, {});
+  }
+}
+
+template <class Input, class Whole>
+constexpr value lower_network(builder& b) {
+  value const in = lower_input<Input>(b);
+  value const out = Whole::lower(b, in);
+  b.require(b.sizes().tensors > in.tensor + 1, {.broken = rule::network_has_a_layer, .first = in.shape});
+  return out;
+}
+
+/// Returns the sizes of a network's graph.
+template <class Input, class Whole>
+constexpr graph_sizes sizes_of() {
+  builder b;
+  lower_network<Input, Whole>(b);
+  return b.sizes();
+}
+
+/// Returns the first broken rule of a network of which only the first `scopes` layers and modules are lowered.
+template <class Input, class Whole>
+constexpr verdict lower_first(int scopes) {
+  builder b(scopes);
+  lower_network<Input, Whole>(b);
+  return b.first_fault();
+}
+
+template <int>
+struct constant;
+/// Whether the compiler can evaluate all of a network's lower() functions. GCC remembers the sizes for the next call.
+template <class Input, class Whole>
+concept evaluates_all = requires { typename constant<sizes_of<Input, Whole>().nodes>; };
+/// Whether the compiler can evaluate lower() of so many layers and modules.
+template <class Input, class Whole, int Scopes>
+concept evaluates = requires { typename constant<lower_first<Input, Whole>(Scopes).depth>; };
+
+/// Returns the verdict on the first layer whose lower() the compiler can't evaluate. It evaluates Good layers, and
+/// Bad may be too many. A network of which it evaluates a million takes too many steps as a whole.
+template <class Input, class Whole, int Good = 0, int Bad = 1>
+constexpr verdict find_unevaluated() {
+  if constexpr (Bad > 1 << 20)
+    return {{.broken = rule::lower_is_constant}};
+  else if constexpr (evaluates<Input, Whole, Bad>)
+    return find_unevaluated<Input, Whole, Bad, 2 * Bad>();
+  else if constexpr (Bad - Good == 1)
+    return lower_first<Input, Whole>(Good);
+  else if constexpr (evaluates<Input, Whole, (Good + Bad) / 2>)
+    return find_unevaluated<Input, Whole, (Good + Bad) / 2, Bad>();
+  else
+    return find_unevaluated<Input, Whole, Good, (Good + Bad) / 2>();
+}
+
+constexpr int place_of_endless(std::initializer_list<bool> each_ends) {
+  int place = 0;
+  for (bool ended : each_ends) {
+    if (!ended) return place;
+    ++place;
+  }
+  return -1;
+}
+template <class... Layers>
+constexpr int first_endless(types<Layers...>) {
+  return place_of_endless({ends<1, Layers>()...});
+}
+
+/// Returns why a network can't be lowered, and which layer is the reason; a verdict that holds if it can be.
+template <class Input, class Whole>
+constexpr verdict why_not_lowered() {
+  constexpr int endless = first_endless(typename Whole::children{});
+  verdict why;
+  if constexpr (endless >= 0) {
+    why.broken = rule::modules_end;
+    why.depth = 1;
+    why.path[0] = endless;
+  } else if constexpr (!evaluates_all<Input, Whole>) {
+    why = find_unevaluated<Input, Whole>();
+  }
+  return why;
+}
+
+/// The layers of a network, or none if they can't be lowered.
+template <bool CanBe, class Whole>
+struct lowerable {
+  using type = Whole;
+};
+template <class Whole>
+struct lowerable<false, Whole> {
+  using type = sequential<>;
+};
+
+}  // namespace dsl::detail

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: layer: the compiler cannot evaluate its lower(); declare it constexpr, and call b.require() where it would throw or divide by 0
+// EXPECT-RE: lower_is_constant<.*dsl::at<5>, (Layer=)?pairs
+// An exception in lower() does not reach the user; a rule does.
+#include <dsl/language.hpp>
+
+struct pairs {
+  static constexpr dsl::value lower(dsl::builder& b, dsl::value in) {
+    if (in.shape.channels % 2 != 0) throw "an odd number of channels";
+    return dsl::channel_shuffle<2>::lower(b, in);
+  }
+};
+
+#ifdef FIXED
+using model = dsl::network<dsl::image<4, 8, 8>, dsl::relu, dsl::relu, dsl::relu, dsl::relu, dsl::relu, pairs>;
+#else
+using model = dsl::network<dsl::image<3, 8, 8>, dsl::relu, dsl::relu, dsl::relu, dsl::relu, dsl::relu, pairs>;
+#endif
+constexpr dsl::shape output = model::output;
