@@ -10,6 +10,18 @@ struct monitors_are_metrics {
                 "same members");
 };
 
+template <bool Fit, class... Given>
+struct fit_takes_data_and_options {
+  static_assert(Fit, "fit: it takes a data set and options; write fit(train, {.epochs = 3})");
+};
+
+template <class Found, bool IsCallback>
+struct callbacks_derive_from_callback {
+  static_assert(IsCallback,
+                "callbacks: each must be derived from dsl::callback, or be a std::shared_ptr to such a one; write "
+                "struct name : dsl::callback");
+};
+
 template <class Variable, bool IsKept>
 struct states_are_numbers_or_text {
   static_assert(IsKept,

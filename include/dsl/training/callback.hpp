@@ -4,6 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/name.hpp>
 #include <dsl/error.hpp>
+#include <dsl/rules/broken_training.hpp>
 #include <dsl/training/history.hpp>
 
 #include <concepts>
@@ -132,6 +133,19 @@ struct callback {
   callback& operator=(callback const&) = default;
 };
 
+}  // namespace dsl::TYPENET_MODE
+
+namespace dsl::detail::TYPENET_MODE {
+
+template <class T>
+inline constexpr bool shares_callback = false;
+template <std::derived_from<callback> C>
+inline constexpr bool shares_callback<std::shared_ptr<C>> = true;
+
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
+
 /// Any callback as a value: a copy of one, or one shared with its owner, who can inspect it afterwards.
 class callback_handle {
  public:
@@ -143,6 +157,13 @@ class callback_handle {
     if (!callback_) throw option_error("callbacks: one of them is a null pointer");
     callback const& itself = *callback_;
     if (typeid(itself) != typeid(C)) name_ = detail::dynamic_name(typeid(itself));
+  }
+
+  template <class Found>
+    requires(!std::derived_from<Found, callback> && !detail::shares_callback<Found> &&
+             !std::same_as<Found, callback_handle> && !std::same_as<Found, std::vector<callback_handle>>)
+  callback_handle(Found const&) {  // NOLINT: so that the error names what is wrong
+    static_cast<void>(sizeof(broken::callbacks_derive_from_callback<Found, false>));
   }
 
   callback* operator->() const { return callback_.get(); }

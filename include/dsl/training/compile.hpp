@@ -7,6 +7,7 @@
 #include <dsl/executors/native.hpp>
 #include <dsl/network.hpp>
 #include <dsl/rules/broken_uses.hpp>
+#include <dsl/training/any_options.hpp>
 #include <dsl/training/loss_check.hpp>
 #include <dsl/training/optimizers.hpp>
 #include <dsl/training/trainer.hpp>
@@ -159,6 +160,12 @@ auto compile(First const&, Second const&, compile_options const&) {
   static_cast<void>(sizeof(typename detail::wrong_argument<First, Second>::type));
   return trainer{nullptr, 0};
 }
+
+/// Reports which of the options is wrong.
+template <class Network>
+trainer compile(detail::any_executor const&, detail::any_optimizer const&, detail::any_compile_options const& wrong);
+template <class Network>
+trainer compile(detail::any_optimizer const&, detail::any_compile_options const& wrong);
 
 }  // namespace dsl::TYPENET_MODE
 

@@ -7,6 +7,7 @@
 #include <dsl/detail/owner.hpp>
 #include <dsl/detail/zeros.hpp>
 #include <dsl/executors/engine.hpp>
+#include <dsl/training/any_options.hpp>
 #include <dsl/training/callback.hpp>
 #include <dsl/training/evaluation.hpp>
 #include <dsl/training/fit_options.hpp>
@@ -38,6 +39,30 @@ class trainer {
   /// not fit network or data, and before any step with an invalid learning rate; training_error when the loss is no
   /// longer finite; interrupted if a callback such as stop_on_signal was told to end the run.
   [[gnu::cold]] history fit(dataset const& data, fit_options const& options);
+
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+  /// Reports what is wrong with the arguments. Clang and nvcc say so by themselves; GCC only says which type it cannot
+  /// convert.
+  template <int = 0>
+  history fit(dataset const& data, detail::any_fit_options const& wrong);
+  template <class... Given>
+    requires(!detail::fit_takes<Given...>)
+  history fit(Given const&...) {
+    static_cast<void>(sizeof(broken::fit_takes_data_and_options<false, Given...>));
+    return {};
+  }
+  template <class Data>
+    requires(!std::is_convertible_v<Data const&, dataset const&>)
+  history fit(Data const&, fit_options const&) {
+    static_cast<void>(sizeof(broken::fit_takes_data_and_options<false, Data, fit_options>));
+    return {};
+  }
+  template <class Labels>
+  history fit(dataset const&, Labels const&, detail::any_fit_options const&) {
+    static_cast<void>(sizeof(broken::fit_takes_data_and_options<false, dataset, Labels, fit_options>));
+    return {};
+  }
+#endif
 
   /// Returns the mean loss and accuracy over all samples, in inference mode, with a short last batch weighted by its
   /// samples. `seen`, such as a confusion_matrix, observes the outputs. Warns if the pictures lack the mean that fit's

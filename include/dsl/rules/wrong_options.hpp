@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// Sentences about a braced list that does not fit the options of fit() or compile(). training/any_options.hpp finds the
+// member that is wrong.
+namespace dsl::broken {
+
+/// The names of options, including some that only other frameworks have.
+namespace field {
+struct epochs;
+struct batch_size;
+struct verbose;
+struct learning_rate;
+struct lr;
+struct validation_data;
+struct validation_split;
+struct validation;
+struct augment;
+struct callbacks;
+struct average;
+struct shuffle;
+struct prefetch;
+struct loader_threads;
+struct cache;
+struct initial_epoch;
+struct steps_per_epoch;
+struct class_weight;
+struct sample_weight;
+struct optimizer;
+struct loss;
+struct metrics;
+struct loss_weights;
+struct seed;
+struct batch_norm_momentum;
+struct unbiased_running_variance;
+struct label_smoothing;
+struct class_weights;
+struct verify;
+}  // namespace field
+
+template <class Option, class Takes, class Found, bool Fits>
+struct options_take_their_type {
+  static_assert(Fits,
+                "option: it takes a value of another type; the option, its type, and the type found are the arguments");
+};
+
+template <class Option, class Found, bool Fits>
+struct validation_takes_a_pointer {
+  static_assert(Fits, "validation: it takes a pointer to a data set; write .validation = &test");
+};
+
+template <class Found, bool InBraces>
+struct callbacks_are_in_braces {
+  static_assert(InBraces, "callbacks: they are a list; write .callbacks = {...}, also for one");
+};
+
+template <class Option, bool Exists>
+struct fit_has_this_option {
+  static_assert(
+      Exists,
+      "fit: it does not have this option; it has epochs, batch_size, validation, augment, callbacks, average, "
+      "shuffle, prefetch, loader_threads, cache and initial_epoch; progress_bar{} is a callback");
+};
+
+template <class Option, bool Exists>
+struct compile_has_this_option {
+  static_assert(Exists,
+                "compile: it does not have this option; it has loss, seed, batch_norm_momentum, "
+                "unbiased_running_variance, label_smoothing, class_weights and verify; the optimizer has the rates");
+};
+
+}  // namespace dsl::broken

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/executors/engine.hpp>
+#include <dsl/rules/broken_uses.hpp>
+#include <dsl/rules/wrong_options.hpp>
+#include <dsl/training/fit_options.hpp>
+#include <dsl/training/optimizers.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+// Overloads of fit() and compile() take these where their options don't fit. A compiler says of such a list only that
+// it cannot be converted; a member that is given reports itself if it is wrong.
+namespace dsl::detail::TYPENET_MODE {
+
+template <class Takes, class Found>
+inline constexpr bool fits = std::is_convertible_v<Found, Takes>;
+template <class Number, class Found>
+inline constexpr bool fits<std::vector<Number>, Found> =
+    std::is_convertible_v<Found, Number> || std::is_convertible_v<Found, std::vector<Number>>;
+
+/// Accepts any value of an option, and reports one of another type.
+template <class Option, class Takes>
+struct any_value {
+  any_value() = default;
+  template <class... Found>
+    requires(sizeof...(Found) > 0)
+  any_value(Found const&...) {  // NOLINT(google-explicit-constructor): like all below, it stands for any conversion
+    (static_cast<void>(sizeof(broken::options_take_their_type<Option, Takes, Found, fits<Takes, Found>>)), ...);
+  }
+};
+struct any_validation {
+  any_validation() = default;
+  template <class Found>
+  any_validation(Found const&) {  // NOLINT(google-explicit-constructor)
+    static_cast<void>(
+        sizeof(broken::validation_takes_a_pointer<broken::field::validation, Found, fits<dataset const*, Found>>));
+  }
+};
+struct any_callbacks {
+  any_callbacks() = default;
+  any_callbacks(std::initializer_list<callback_handle>) {}  // NOLINT(google-explicit-constructor)
+  template <class Found>
+  any_callbacks(Found const&) {  // NOLINT(google-explicit-constructor)
+    static_cast<void>(
+        sizeof(broken::callbacks_are_in_braces<Found, std::same_as<Found, std::vector<callback_handle>>>));
+  }
+};
+template <class Option>
+struct not_of_fit {
+  not_of_fit() = default;
+  template <class Found>
+  not_of_fit(Found const&) {  // NOLINT(google-explicit-constructor)
+    static_cast<void>(sizeof(broken::fit_has_this_option < Option, sizeof(Found) == 0 >));
+  }
+};
+template <class Option>
+struct not_of_compile {
+  not_of_compile() = default;
+  template <class... Found>
+    requires(sizeof...(Found) > 0)
+  not_of_compile(Found const&...) {  // NOLINT(google-explicit-constructor)
+    static_cast<void>(sizeof(broken::compile_has_this_option < Option, sizeof...(Found) == 0 >));
+  }
+};
+
+/// Whether arguments can be those of fit().
+template <class... Given>
+inline constexpr bool fit_takes = false;
+template <class Data, class Options>
+inline constexpr bool fit_takes<Data, Options> =
+    std::is_convertible_v<Data const&, dataset const&> && std::is_convertible_v<Options const&, fit_options const&>;
+
+/// The options of fit(), and among them what users of other frameworks may expect.
+struct any_fit_options {
+  any_value<broken::field::epochs, int> epochs{};
+  any_value<broken::field::batch_size, int> batch_size{};
+  not_of_fit<broken::field::verbose> verbose{};
+  not_of_fit<broken::field::learning_rate> learning_rate{};
+  not_of_fit<broken::field::lr> lr{};
+  not_of_fit<broken::field::validation_data> validation_data{};
+  not_of_fit<broken::field::validation_split> validation_split{};
+  any_validation validation{};
+  any_value<broken::field::augment, augmentation> augment{};
+  any_callbacks callbacks{};
+  any_value<broken::field::average, std::optional<weight_average>> average{};
+  any_value<broken::field::shuffle, bool> shuffle{};
+  any_value<broken::field::prefetch, int> prefetch{};
+  any_value<broken::field::loader_threads, int> loader_threads{};
+  any_value<broken::field::cache, bool> cache{};
+  not_of_fit<broken::field::class_weight> class_weight{};
+  not_of_fit<broken::field::sample_weight> sample_weight{};
+  any_value<broken::field::initial_epoch, int> initial_epoch{};
+  not_of_fit<broken::field::steps_per_epoch> steps_per_epoch{};
+};
+
+/// The same of compile().
+struct any_compile_options {
+  not_of_compile<broken::field::optimizer> optimizer{};
+  not_of_compile<broken::field::lr> lr{};
+  not_of_compile<broken::field::learning_rate> learning_rate{};
+  not_of_compile<broken::field::epochs> epochs{};
+  not_of_compile<broken::field::batch_size> batch_size{};
+  any_value<broken::field::loss, dsl::loss> loss{};
+  not_of_compile<broken::field::metrics> metrics{};
+  not_of_compile<broken::field::loss_weights> loss_weights{};
+  any_value<broken::field::seed, std::uint64_t> seed{};
+  any_value<broken::field::batch_norm_momentum, double> batch_norm_momentum{};
+  any_value<broken::field::unbiased_running_variance, bool> unbiased_running_variance{};
+  any_value<broken::field::label_smoothing, double> label_smoothing{};
+  not_of_compile<broken::field::class_weight> class_weight{};
+  any_value<broken::field::class_weights, std::vector<float>> class_weights{};
+  any_value<broken::field::verify, plan_checker> verify{};
+};
+
+/// Stand for any argument before such options. Their conversion makes the call worse than one whose options fit.
+struct any_executor {
+  template <class Found>
+  any_executor(Found const&) {  // NOLINT(google-explicit-constructor)
+    static_cast<void>(sizeof(broken::compile_takes_an_executor<Found, executor<Found>>));
+  }
+};
+struct any_optimizer {
+  template <class Found>
+  any_optimizer(Found const&) {  // NOLINT(google-explicit-constructor)
+    static_cast<void>(sizeof(broken::compile_takes_an_optimizer<Found, optimizer<Found>>));
+  }
+};
+
+}  // namespace dsl::detail::TYPENET_MODE

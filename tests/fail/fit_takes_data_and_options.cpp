@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// EXPECT[gcc]: fit: it takes a data set and options; write fit(train, {.epochs = 3})
+// EXPECT-RE[gcc]: fit_takes_data_and_options<.*std::vector<float
+// EXPECT-RE[clang]: no viable conversion from 'const std::vector<float>' to 'const dataset'
+// EXPECT-RE[nvcc]: no suitable user-defined conversion from "const std::vector<float.*" to "const dsl::header_only::dataset" exists
+// Numbers become a data set through <dsl/data/in_memory.hpp>.
+#include <dsl/dsl.hpp>
+
+#ifdef FIXED
+void train(dsl::trainer& t, dsl::dataset const& data) { t.fit(data, {.epochs = 3}); }
+#else
+void train(dsl::trainer& t, std::vector<float> const& data) { t.fit(data, {.epochs = 3}); }
+#endif

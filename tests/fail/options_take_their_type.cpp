@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// LINES: 5
+// EXPECT: option: it takes a value of another type; the option, its type, and the type found are the arguments
+// EXPECT-RE: options_take_their_type<.*field::loss, (Takes=)?dsl::loss, (Found=)?char ?\[4\]
+#include <dsl/dsl.hpp>
+
+using model = dsl::network<dsl::image<3, 9, 9>, dsl::conv2d<4, 3>, dsl::flatten, dsl::dense<10>, dsl::softmax>;
+#ifdef FIXED
+dsl::trainer make() { return dsl::compile<model>(dsl::sgd{}, {.loss = dsl::loss::mean_squared_error, .seed = 7}); }
+#else
+dsl::trainer make() { return dsl::compile<model>(dsl::sgd{}, {.loss = "mse", .seed = 7}); }
+#endif
