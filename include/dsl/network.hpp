@@ -123,8 +123,11 @@ namespace dsl {
 /// A network: the type of the input, then the layers. Instantiating it lowers the layers and checks them; the first
 /// broken rule is one compile error. Everything it knows is a constant.
 template <class Input, class... Layers>
-struct network
-    : rules::explain<detail::checked<Input, Layers...>::why.broken, detail::checked<Input, Layers...>>::type {
+struct network {
+  // Not a base: Clang knows no member of a class with a broken base, not even that gives is a template.
+  static_assert(alignof(typename rules::explain<detail::checked<Input, Layers...>::why.broken,
+                                                detail::checked<Input, Layers...>>::type) > 0);
+
   /// The layers as values, in topological order.
   static constexpr auto const& graph = detail::with_transfers<detail::checked<Input, Layers...>>::graph;
 

@@ -6,7 +6,8 @@
 #   2. every `// EXPECT: text` of FILE is in the first lines of the output, and every `// EXPECT-RE: regex` matches
 #      them. White space counts as one blank, `> >` as `>>`. `// EXPECT[gcc]: text` holds for that compiler only.
 #      Lines are counted from the first one that is about the error, without the source that nvcc quotes: 4, or as many
-#      as `// LINES: n` allows.
+#      as `// LINES: n` allows;
+#   3. the output has no more characters than `// CHARACTERS: n` allows.
 # What the compiler said goes to $TYPENET_MESSAGES/<name of FILE>.txt, where that folder is named: for docs.compiler_messages.
 set -euo pipefail
 . "$(dirname "$0")/../compilers.sh"
@@ -29,6 +30,11 @@ bad=0
 errors=$(grep -cE '(^|[ :])(fatal )?error( #[0-9A-Z-]+)?:' <<<"$output" || true)
 if [ "$errors" -ne 1 ]; then
   say "$errors errors from $kind, expected exactly one"
+  bad=1
+fi
+most=$(sed -nE 's|^// CHARACTERS: ([0-9]+)$|\1|p' "$file")
+if [ "${#output}" -gt "${most:-1000000}" ]; then
+  say "${#output} characters from $kind, expected no more than $most"
   bad=1
 fi
 lines=$(sed -nE 's|^// LINES: ([0-9]+)$|\1|p' "$file")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: compile: after the optimizer there may be towers{...}, of <dsl/towers.hpp>, and options, such as {.seed = 1}
+// EXPECT: compile: after the optimizer it takes only towers{...} (from <dsl/towers.hpp>) and options such as {.seed = 1}
 // EXPECT-RE: compile_takes_options<.*int
 #include <dsl/dsl.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: node: op::custom must have a custom_op with its four functions and facts of one input; let custom<Op> append it
+// EXPECT: node: op::custom needs a custom_op with all four functions, and facts that declare one input
 // EXPECT-RE: custom_operations_are_complete<.*dsl::at<1>, (Layer=)?negate
 // One function is enough for predictions in float, but training would call a null pointer.
 #include <dsl/language.hpp>

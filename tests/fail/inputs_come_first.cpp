@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: node: a network must begin with its op::input and have no other; let image<...> append it, or named_input<...> another one
+// EXPECT: node: only the first node may be an op::input, and image<...> appends it; for further inputs use named_input<...>
 // EXPECT-RE: inputs_come_first<.*dsl::at<1>, (Layer=)?with_a_bias, (Kind=)?.*(input|op\)0), (Node=)?2
 // This adds a second input, as if it were a constant.
 #include <dsl/language.hpp>

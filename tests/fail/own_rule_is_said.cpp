@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LINES: 5
-// EXPECT: layer: its own rule is broken, but its class broken does not say so; assert a static constexpr bool holds in it
+// EXPECT: layer: it breaks its own rule, but its class broken reports nothing; declare static constexpr bool holds there and static_assert it
 // EXPECT-RE: own_rule_is_said<.*dsl::at<1>, (Layer=)?grouped<4>, (Said=)?(false|0|\(bool\)0)
 // The message tests other numbers than the rule, so its static_assert holds.
 #include <dsl/language.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: layer: one of its own rules is broken; add a class template broken that says which
+// EXPECT: layer: it breaks one of its own rules; to say which, give the layer a member class template named broken
 // EXPECT-RE: dsl::at<1>, (Layer=)?grouped<4>, (In=)?.*shape\{18, 32, 32\}, (Wanted=)?4(LL)?, (Found=)?18
 // A custom layer requires something but has no message.
 #include <dsl/language.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: parameter: the order is wrong; declare kernel, bias, or gamma, beta, moving_mean, moving_variance
+// EXPECT: parameter: the order is wrong; declare kernel before bias, and for batch_norm gamma, beta, moving_mean, moving_variance in this order
 // EXPECT-RE: parameters_come_in_order<.*dsl::at<1>, (Layer=)?normalised, (Kind=)?.*(batch_norm|op\)2)
 // EXPECT-RE: (Wanted=)?.*(gamma|role\)2), (Found=)?.*(beta|role\)3)
 // Gamma and beta have the same size, so they are easily exchanged.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: softmax: there must be no relu, dropout, stochastic_depth or other softmax directly before it; remove that layer
+// EXPECT: softmax: a relu, sigmoid, dropout, stochastic_depth or second softmax must not come directly before it; remove that layer
 // EXPECT-RE: softmax_takes_logits<.*dsl::at<4>, (Layer=)?dsl::softmax, (Before=)?(dsl::op::activation|\(dsl::op\)3)
 // A layer in between that only moves values does not help. After tanh, which gives both signs, softmax is allowed.
 #include <dsl/language.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: channel_slice: it must have channels of its input alone, and at least one; change its first one or how many they are
+// EXPECT: channel_slice: it must select at least one channel, all of them within the input; change the first channel or the count
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::channel_slice<6, 4>, (First=)?6, (Count=)?4, (Channels=)?8
 #include <dsl/language.hpp>
 

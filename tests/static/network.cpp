@@ -91,6 +91,22 @@ static_assert(verdict{}.holds());
 template <class Layer>
 inline constexpr verdict of = verdict_of<picture, dsl::relu, Layer>();
 static_assert(verdict_of<dsl::image<3, 0, 8>, dsl::relu>().broken == rule::image_has_positive_size);
+
+// intended<...> turns off the rules about likely mistakes, and no others.
+template <class Input, class... Layers>
+inline constexpr verdict of_network = dsl::detail::checked<Input, Layers...>::why;
+template <class Input, class... Layers>
+constexpr bool only_if_intended(rule broken) {
+  return of_network<Input, Layers...>.broken == broken && of_network<dsl::intended<Input>, Layers...>.holds();
+}
+static_assert(only_if_intended<dsl::image<28, 28, 1>, dsl::relu>(rule::channels_come_first));
+static_assert(only_if_intended<dsl::image<3, 8, 8>, dsl::conv2d<3, 64, 3>>(rule::kernel_meets_its_input));
+static_assert(only_if_intended<dsl::features<4>, dsl::batch_norm<1e-3, 0.99>>(rule::epsilon_is_small));
+static_assert(only_if_intended<dsl::features<4>, dsl::dense<1>, dsl::softmax>(rule::softmax_has_classes));
+static_assert(only_if_intended<dsl::features<4>, dsl::relu, dsl::softmax>(rule::softmax_takes_logits));
+static_assert(only_if_intended<dsl::features<4>, dsl::hard_sigmoid, dsl::softmax>(rule::softmax_takes_logits));
+static_assert(of_network<dsl::features<4>, dsl::tanh, dsl::softmax>.holds());
+static_assert(of_network<dsl::intended<dsl::image<3, 8, 8>>, dsl::dense<4>>.broken == rule::dense_takes_a_flat_input);
 static_assert(verdict_of<dsl::image<3, 0, 8>, dsl::relu>().first == shape{3, 0, 8});
 static_assert(of<int>.broken == rule::children_are_layers && of<int>.depth == 1 && of<int>.path[0] == 1);
 static_assert(of<dsl::conv2d<0, 3>>.broken == rule::filters_are_positive && of<dsl::conv2d<0, 3>>.found == 0);

@@ -137,6 +137,11 @@ class builder {
     return holds;
   }
 
+  /// As require(), for what is probably a mistake but can be meant, which intended<...> says.
+  constexpr bool require_unless_intended(bool holds, fault const& why) { return require(holds || is_intended_, why); }
+  constexpr void set_intended() { is_intended_ = true; }
+  constexpr bool is_intended() const { return is_intended_; }
+
   /// Lowers a combinator's child, and records its place for error messages and weight names:
   ///   value const out = b.lower_child<Child>(i, in);
   template <class Child>
@@ -213,6 +218,7 @@ class builder {
   int scope_ = 0;
   int device_ = 0;
   bool frozen_ = false;
+  bool is_intended_ = false;
   initializer initial_{};
   update_factors factors_{};
   int depth_ = 0;

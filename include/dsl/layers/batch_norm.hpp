@@ -19,7 +19,8 @@ struct batch_norm {
 
   static constexpr value lower(builder& b, value in) {
     b.require(epsilon >= 1e-30 && epsilon < 1e30, {.broken = rule::epsilon_is_positive, .number = epsilon});
-    b.require(epsilon <= 0.1 || epsilon <= momentum, {.broken = rule::epsilon_is_small, .number = epsilon});
+    b.require_unless_intended(epsilon <= 0.1 || epsilon <= momentum,
+                              {.broken = rule::epsilon_is_small, .number = epsilon});
     b.require(momentum >= 0 && momentum < 1, {.broken = rule::momentum_keeps_less_than_all, .number = momentum});
     for (role r : {role::gamma, role::beta, role::moving_mean, role::moving_variance})
       b.parameter({.role = r, .dims = {in.shape.channels, 1, 1, 1}});

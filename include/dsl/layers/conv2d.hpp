@@ -90,8 +90,9 @@ constexpr value lower_conv2d(builder& b, value in, int filters, conv2d_arguments
                .fan_in = narrow(channels * area),
                .fan_out = narrow(filters * area)});
   if (o.has_bias) b.parameter({.role = role::bias, .dims = {filters, 1, 1, 1}});
-  b.require(o.has_zeros || o.pads == padding::valid || meets(o.height, o.width, in.shape),
-            {.broken = rule::kernel_meets_its_input, .first = in.shape, .second = {filters, o.height, o.width}});
+  b.require_unless_intended(
+      o.has_zeros || o.pads == padding::valid || meets(o.height, o.width, in.shape),
+      {.broken = rule::kernel_meets_its_input, .first = in.shape, .second = {filters, o.height, o.width}});
   return b.append({.kind = op::conv2d, .window = {o.height, o.width, o.stride, h.before, w.before}, .groups = o.groups},
                   in, {filters, h.size, w.size});
 }

@@ -12,6 +12,16 @@ concept network_input = requires(value (*lower)(builder&)) {
   T::value_shape.channels;
 };
 
+namespace detail {
+
+/// Whether the last number of an image may be Keras's channels: 3, 4, or 1 of a picture that is too large for a signal
+/// of as many channels.
+constexpr bool looks_like_channels(int width, int height) {
+  return width == 3 || width == 4 || (width == 1 && height >= 16);
+}
+
+}  // namespace detail
+
 /// The input of a network: pictures of Channels x Height x Width. The batch is not part of the type.
 template <int Channels, int Height, int Width>
 struct image {
@@ -19,12 +29,23 @@ struct image {
 
   static constexpr value lower(builder& b) {
     b.require(Channels > 0 && Height > 0 && Width > 0, {.broken = rule::image_has_positive_size, .first = value_shape});
-    b.require(Channels != Height || Channels <= Width || Width < 3 || Width > 4,
-              {.broken = rule::channels_come_first, .first = value_shape});
+    b.require_unless_intended(Channels != Height || Channels <= Width || !detail::looks_like_channels(Width, Height),
+                              {.broken = rule::channels_come_first, .first = value_shape});
     return b.append({.kind = op::input}, nullptr, 0, value_shape);
   }
 };
 // image<3, 32, 32> -> 3x32x32
+
+/// The input of a network in which what looks like a mistake is meant: network<intended<image<28, 28, 1>>, ...>. It
+/// turns off the rules channels_come_first, kernel_meets_its_input, epsilon_is_small, softmax_has_classes and
+/// softmax_takes_logits.
+template <class Input>
+struct intended : Input {
+  static constexpr value lower(builder& b) {
+    b.set_intended();
+    return Input::lower(b);
+  }
+};
 
 /// A flat input of Features numbers.
 template <int Features>

@@ -52,14 +52,16 @@ struct lower_is_constant {
 
 template <class At, class Layer, shape In, long long Wanted, long long Found, bool LayerSaysWhich = false>
 struct own_rule {
-  static_assert(LayerSaysWhich, "layer: one of its own rules is broken; add a class template broken that says which");
+  static_assert(
+      LayerSaysWhich,
+      "layer: it breaks one of its own rules; to say which, give the layer a member class template named broken");
 };
 
 template <class At, class Layer, bool Said>
 struct own_rule_is_said {
   static_assert(Said,
-                "layer: its own rule is broken, but its class broken does not say so; assert a static constexpr bool "
-                "holds in it");
+                "layer: it breaks its own rule, but its class broken reports nothing; declare static constexpr bool "
+                "holds there and static_assert it");
 };
 
 template <class Thing, bool IsNetwork>
@@ -70,9 +72,9 @@ struct compile_takes_a_network {
 
 template <class Network, op Last, bool GivesProbabilities>
 struct crossentropy_takes_probabilities {
-  static_assert(GivesProbabilities,
-                "loss: categorical_crossentropy takes probabilities; end the network in softmax, or give compile() the "
-                "loss mean_squared_error");
+  static_assert(
+      GivesProbabilities,
+      "loss: categorical_crossentropy takes probabilities; end the network in softmax, or give compile() another loss");
 };
 
 template <class Image, shape Size>
@@ -81,7 +83,7 @@ struct image_has_positive_size {
                 "image: channels, height and width must be at least 1");
 };
 
-/// Reported for images in Keras's order: as many channels as rows, more than columns, of which there are 3 or 4.
+/// Reported for images in Keras's order: as many channels as rows, more than columns, of which there are 1, 3 or 4.
 template <class Image, shape Size>
 struct channels_come_first {
   static_assert(Size.channels < Size.height || Size.width > 4,
@@ -171,8 +173,8 @@ struct factor_is_positive {
 template <class At, class Layer, int First, int Count, int Channels>
 struct slice_is_in_the_channels {
   static_assert(First >= 0 && Count > 0 && Count <= Channels && First <= Channels - Count,
-                "channel_slice: it must have channels of its input alone, and at least one; change its first one or "
-                "how many they are");
+                "channel_slice: it must select at least one channel, all of them within the input; change the first "
+                "channel or the count");
 };
 
 template <class At, class Layer, int Groups, int Channels>
@@ -183,9 +185,9 @@ struct shuffle_divides_the_channels {
 
 template <class At, class Layer, int Branches, int Channels>
 struct split_divides_the_channels {
-  static_assert(Branches >= 2 && Channels % (Branches > 0 ? Branches : 1) == 0,
-                "channel_split: there must be at least two branches, and their number must divide the input's "
-                "channels");
+  static_assert(
+      Branches >= 2 && Channels % (Branches > 0 ? Branches : 1) == 0,
+      "channel_split: there must be at least two branches, and their number must divide the input's channels");
 };
 
 template <class At, class Layer, number Epsilon>
@@ -225,10 +227,9 @@ struct units_are_positive {
 
 template <class At, class Layer, shape Input>
 struct softmax_takes_a_flat_input {
-  static_assert(
-      Input.height == 1 && Input.width == 1,
-      "softmax: the input still has a height and a width; put flatten and dense before it, or use softmax2d for "
-      "one class per pixel");
+  static_assert(Input.height == 1 && Input.width == 1,
+                "softmax: the input still has a height and a width; put flatten and dense before it, or use softmax2d "
+                "for one class per pixel");
 };
 
 template <class At, class Layer, int Classes>
@@ -239,8 +240,8 @@ struct softmax_has_classes {
 template <class At, class Layer, op Before, bool GivesLogits>
 struct softmax_takes_logits {
   static_assert(GivesLogits,
-                "softmax: there must be no relu, dropout, stochastic_depth or other softmax directly before it; remove "
-                "that layer");
+                "softmax: a relu, sigmoid, dropout, stochastic_depth or second softmax must not come directly before "
+                "it; remove that layer");
 };
 
 template <class At, class Layer, int Branches>
@@ -273,8 +274,8 @@ struct multiply_joins_two {
 template <class At, class Layer, shape First, shape Second>
 struct branches_broadcast {
   static_assert(broadcasts(First, Second),
-                "multiply: its branches' channels must be equal or one of them 1, and their height and width equal or "
-                "1x1; change a branch");
+                "multiply: both branches must have the same number of channels, or one of them 1; and the same height "
+                "and width, or one of them 1x1");
 };
 
 template <class At, class Layer, bool IsDevice = false>

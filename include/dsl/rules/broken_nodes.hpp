@@ -10,8 +10,8 @@ namespace dsl::broken {
 template <class At, class Layer, op Kind, int Node>
 struct inputs_come_first {
   static_assert((Kind == op::input) == (Node == 0),
-                "node: a network must begin with its op::input and have no other; let image<...> append it, or "
-                "named_input<...> another one");
+                "node: only the first node may be an op::input, and image<...> appends it; for further inputs use "
+                "named_input<...>");
 };
 
 template <class At, class Layer, int First, int Second>
@@ -51,7 +51,8 @@ struct nodes_own_their_parameters {
 template <class At, class Layer, op Kind, role Wanted, role Found>
 struct parameters_come_in_order {
   static_assert(Found == Wanted,
-                "parameter: the order is wrong; declare kernel, bias, or gamma, beta, moving_mean, moving_variance");
+                "parameter: the order is wrong; declare kernel before bias, and for batch_norm gamma, beta, "
+                "moving_mean, moving_variance in this order");
 };
 
 template <class At, class Layer, op Kind, role Parameter, int Dimension, int Wanted, int Found>
@@ -87,14 +88,14 @@ struct shapes_follow_from_operands {
 template <class At, class Layer, op Kind, window Window, shape In, shape Output>
 struct windows_lead_to_their_output {
   static_assert(detail::window_leads(Window, In, Output),
-                "window: it must end at the input's last row and column, with less padding than its size");
+                "window: its last position must end at the input's last row and column, and the padding must be less "
+                "than the window's size");
 };
 
 template <class At, class Layer, bool Complete = false>
 struct custom_operations_are_complete {
   static_assert(Complete,
-                "node: op::custom must have a custom_op with its four functions and facts of one input; let custom<Op> "
-                "append it");
+                "node: op::custom needs a custom_op with all four functions, and facts that declare one input");
 };
 
 template <class At, class Layer, bool Left = false>

@@ -26,7 +26,7 @@ template <class Variable, bool IsKept>
 struct states_are_numbers_or_text {
   static_assert(IsKept,
                 "state: a variable must be a number, an enumeration, an array of them, a std::string, or a std::vector "
-                "of float or double; save each member of another type under its own key, or save it as text");
+                "of float or double; save each member under its own key, or save the whole as text");
 };
 
 }  // namespace dsl::broken

@@ -8,9 +8,9 @@ namespace dsl::broken {
 
 template <shape Wanted, shape Found, class Network>
 struct network_gives {
-  static_assert(Wanted == Found,
-                "gives: the network's output must have the shape that is asserted; change its last layers or the "
-                "assertion");
+  static_assert(
+      Wanted == Found,
+      "gives: the network's output must have the shape that is asserted; change its last layers or the assertion");
 };
 
 template <int Batch, long long Allowed, long long Needed, class Network>
@@ -43,9 +43,9 @@ struct nothing;
 
 template <class Found, bool IsExecutor>
 struct compile_takes_an_executor {
-  static_assert(IsExecutor,
-                "compile: its first argument must be an executor, such as native{} or reference{}, or the optimizer: "
-                "then native{} computes");
+  static_assert(
+      IsExecutor,
+      "compile: its first argument must be an executor, such as native{}, or the optimizer if native{} is to be used");
 };
 
 template <class Optimizer, class Executor, bool ExecutorIsFirst>
@@ -58,15 +58,14 @@ template <class Found, bool IsOptimizer>
 struct compile_takes_an_optimizer {
   static_assert(
       IsOptimizer,
-      "compile: after the executor there must be an optimizer, such as sgd{.learning_rate = 5e-3, .momentum = "
-      "0.9}");
+      "compile: after the executor there must be an optimizer, such as sgd{.learning_rate = 5e-3, .momentum = 0.9}");
 };
 
 template <class Found, bool AreOptions>
 struct compile_takes_options {
-  static_assert(AreOptions,
-                "compile: after the optimizer there may be towers{...}, of <dsl/towers.hpp>, and options, such as "
-                "{.seed = 1}");
+  static_assert(
+      AreOptions,
+      "compile: after the optimizer it takes only towers{...} (from <dsl/towers.hpp>) and options such as {.seed = 1}");
 };
 
 }  // namespace dsl::broken

@@ -56,7 +56,7 @@ constexpr bool owns_enough(operations::row const& row, int parameters) {
 /// costs as much as ten comparisons.
 class graph_check {
  public:
-  constexpr explicit graph_check(graph_view const& g) : g_(g) {}
+  constexpr explicit graph_check(graph_view const& g, bool is_intended = false) : g_(g), is_intended_(is_intended) {}
 
   verdict why{};
   int node = 0;  // the one being checked
@@ -179,15 +179,18 @@ class graph_check {
     return kind == op::flatten || kind == op::channel_slice || kind == op::channel_shuffle;
   }
 
-  /// A softmax needs at least two inputs, and inputs of any sign: no relu, dropout, stochastic_depth or softmax before
-  /// it.
+  /// A softmax needs at least two inputs, and inputs of any sign: no relu, sigmoid, dropout, stochastic_depth or
+  /// softmax before it.
   constexpr bool softmax_fits(shape const& in, int tensor) {
+    if (is_intended_) return true;
     if (in.channels < 2) return breaks(rule::softmax_has_classes, in, in);
     dsl::node const* from = &g_.nodes[g_.tensors[tensor].producer];
     while (only_moves(from->kind)) from = &g_.nodes[g_.tensors[g_.input(*from)].producer];
-    bool const is_relu = from->kind == op::activation && from->function == function::relu;
+    bool const is_positive = from->kind == op::activation &&
+                             (from->function == function::relu || from->function == function::relu6 ||
+                              from->function == function::sigmoid || from->function == function::hard_sigmoid);
     bool const drops = from->kind == op::dropout || from->kind == op::stochastic_depth;
-    return (from->kind != op::softmax && !drops && !is_relu) ||
+    return (from->kind != op::softmax && !drops && !is_positive) ||
            breaks(rule::softmax_takes_logits, 0, static_cast<int>(from->kind));
   }
 
@@ -291,6 +294,7 @@ class graph_check {
   }
 
   graph_view const& g_;
+  bool is_intended_;
 };
 
 }  // namespace dsl::detail

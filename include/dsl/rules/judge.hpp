@@ -55,7 +55,7 @@ constexpr verdict judge_outputs(graph_view const& g, value const& out) {
 /// Returns the first broken rule of a network that a builder has lowered into `g`, returning `out`. A wrong node
 /// precedes what layers after it reported, which may be its consequence.
 constexpr verdict judge(builder const& b, graph_view const& g, value const& out) {
-  graph_check check(g);
+  graph_check check(g, b.is_intended());
   int const nodes = g.size.nodes < b.nodes_before_fault() ? g.size.nodes : b.nodes_before_fault();
   if (!check.holds(nodes)) {
     place(g, check.node, check.why);

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: softmax: a relu, sigmoid, dropout, stochastic_depth or second softmax must not come directly before it; remove that layer
+// EXPECT-RE: softmax_takes_logits<.*dsl::at<2>, (Layer=)?dsl::softmax, (Before=)?(dsl::op::activation|\(dsl::op\)[0-9]+)
+// Of ten classes, no probability could exceed 0.24.
+#include <dsl/language.hpp>
+
+#ifdef FIXED
+using model = dsl::network<dsl::intended<dsl::features<4>>, dsl::dense<10>, dsl::sigmoid, dsl::softmax>;
+#else
+using model = dsl::network<dsl::features<4>, dsl::dense<10>, dsl::sigmoid, dsl::softmax>;
+#endif
+constexpr dsl::shape output = model::output;
