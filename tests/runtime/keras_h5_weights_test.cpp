@@ -251,6 +251,23 @@ TEST_CASE("keras_h5: other weights than the network's are refused, and nothing c
   dsl::keras_h5_options nowhere{.groups = h5::groups(wider.graph(), false), .strict = false};
   for (std::string& group : nowhere.groups) group += "/other";
   CHECK_THROWS_AS(dsl::load_keras_h5(wider, fixture, nowhere), h5::format_error);
+  // layers that are not among .only keep their weights, and what the file has besides is no error
+  dsl::trainer partly = made<longer>();
+  dsl::keras_h5_options part;
+  part.only = h5::groups(more.graph(), false);
+  part.only.erase(part.only.begin());
+  part.only.pop_back();
+  std::vector<float> kernel(54), same(54);
+  partly.engine().read_parameter(0, kernel.data());
+  dsl::loaded_weights const some = dsl::load_keras_h5(partly, fixture, part);
+  CHECK((some.loaded == 24 && some.names.size() == 24 && some.missing.empty()));
+  CHECK(some.skipped == strings{"conv2d/kernel", "conv2d/bias", "dense_2/kernel", "dense_2/bias"});
+  partly.engine().read_parameter(0, same.data());
+  CHECK(kernel == same);
+  CHECK_THROWS_WITH(dsl::load_keras_h5(partly, fixture, {.only = {"layers/dense_2"}}),
+                    Catch::Contains("found 0 of the network's"));
+  CHECK_THROWS_WITH(dsl::load_keras_h5(partly, fixture, {.only = {"layers/dense_7"}}),
+                    Catch::Contains("\"layers/dense_7\""));
   dsl::trainer narrow = made<other>();
   CHECK_THROWS_AS(dsl::load_keras_h5(narrow, fixture, {.strict = false, .skip_mismatch = true}), h5::format_error);
   dsl::trainer fewer = made<shorter>();

@@ -442,6 +442,56 @@ TEST_CASE("weights: a body for another classifier, and a file with nothing for t
   CHECK_THROWS_AS(dsl::load_safetensors(t, here / "alone", {.strict = false, .skip_mismatch = true}), dsl::file_error);
 }
 
+TEST_CASE("weights: parts of a network, under other names in the file", "[weights]") {
+  using namespace dsl;
+  using body = sequential<dense<5>, relu, dense<4>>;
+  using pretrained = network<features<3>, named<"backbone", body>, named<"head", dense<2>>, softmax>;
+  using model = network<features<3>, named<"body", body>, relu, named<"classifier", dense<7>>, softmax>;
+  test::temporary_directory const here;
+  trainer from = compile<pretrained>(reference{}, sgd{}, {.seed = 4}), t = compile<model>(reference{}, sgd{});
+  save_safetensors(from, here / "x");
+  auto const read = [](trainer& of, int k) {
+    std::vector<float> all(static_cast<std::size_t>(of.graph().parameters[k].count()));
+    of.engine().read_parameter(k, all.data());
+    return all;
+  };
+  auto const load = [&](std::vector<weights_part> parts, bool strict = true) {
+    return load_safetensors(t, here / "x", {.strict = strict, .parts = std::move(parts)});
+  };
+  std::vector<float> const head = read(t, 4);
+  loaded_weights const found = load({{"body.", "backbone."}});
+  CHECK(found.names == strings{"backbone.0.weight", "backbone.0.bias", "backbone.2.weight", "backbone.2.bias"});
+  CHECK(found.skipped == strings{"classifier.weight", "classifier.bias"});
+  CHECK((found.loaded == 4 && found.missing.empty() && found.unexpected.empty()));
+  for (int k = 0; k < 4; ++k) CHECK(read(t, k) == read(from, k));
+  CHECK(read(t, 4) == head);
+
+  trainer other = compile<pretrained>(reference{}, sgd{}, {.seed = 5});
+  save_safetensors(other, here / "x");
+  loaded_weights const one = load({{"body.2", "backbone.2"}});
+  CHECK((one.loaded == 2 && one.skipped.size() == 4));
+  CHECK((read(t, 2) == read(other, 2) && read(t, 0) == read(from, 0)));
+
+  std::uint64_t const before = detail::fingerprint_of(t.engine());
+  auto const refused = [&](std::vector<weights_part> parts, char const* words) {
+    CHECK_THROWS_WITH(load(parts), Catch::Contains(words));
+    CHECK(detail::fingerprint_of(t.engine()) == before);
+  };
+  refused({{"body.", "trunk."}}, R"("trunk.0.weight"; found 0 of its parts' 4 weights)");
+  CHECK_THROWS_AS(load({{"body.", "trunk."}}, false), file_error);  // nothing to load is an error, strict or not
+  refused({{"bodies.", "backbone."}}, R"(found none for "bodies.")");
+  refused({{"body.", "backbone."}, {"body.2", "backbone.2"}}, R"(found none for "body.2")");
+  refused({{"body.0", "backbone.0"}, {"body.2", "backbone.0"}}, R"("backbone.0.bias" twice)");
+  refused({{"body.0", "backbone."}}, R"("backbone..weight")");
+  refused({{"body.0", "backbone.0"}, {"classifier", "head"}}, R"("head.weight" of [7, 4]; found [2, 4])");
+  // strict: nothing else in the file may begin with a part's name there
+  trainer deeper =
+      compile<network<features<3>, named<"backbone", dense<5>, relu, dense<4>, dense<2>>, softmax>>(reference{}, sgd{});
+  save_safetensors(deeper, here / "x");
+  refused({{"body.", "backbone."}}, R"("backbone.3.)");
+  CHECK(load({{"body.", "backbone."}}, false).unexpected == strings{"backbone.3.bias", "backbone.3.weight"});
+}
+
 TEST_CASE("weights: skip_mismatch loads a 1x1 convolution from an nn.Linear", "[weights]") {
   dsl::test::temporary_directory const here;
   edited linear;

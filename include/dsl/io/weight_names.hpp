@@ -31,9 +31,11 @@ struct weight_naming {
 /// The result of loading weights.
 struct loaded_weights {
   int loaded = 0;                         // number of parameters loaded
+  std::vector<std::string> names{};       // theirs, in the file
   std::vector<std::string> missing{};     // in the network, not in the file: unchanged
   std::vector<std::string> unexpected{};  // in the file, not in the network
   std::vector<std::string> mismatched{};  // in both with different shapes, and skipped: unchanged
+  std::vector<std::string> skipped{};     // in no part of the network that was to be loaded: unchanged
   long long batches_tracked = -1;         // torch's num_batches_tracked; -1: not in the file
 };
 

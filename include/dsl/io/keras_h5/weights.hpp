@@ -23,6 +23,9 @@ struct keras_h5_options {
   bool strict = true;
   /// load: skips weights that have another shape in the file, as Keras's skip_mismatch does.
   bool skip_mismatch = false;
+  /// load: the groups of the layers to be loaded; empty: all. Other layers keep their weights, and the file may have
+  /// more layers than those.
+  std::vector<std::string> only{};
 };
 
 }  // namespace dsl::TYPENET_MODE

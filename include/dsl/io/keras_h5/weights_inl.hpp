@@ -49,12 +49,23 @@ TYPENET_INLINE weight_reader::weight_reader(file const& f, graph_view const& g, 
 
 TYPENET_INLINE std::vector<std::vector<float>> weight_reader::read(loaded_weights& found) const {
   if (options_.groups.empty()) check_activations();
+  for (std::string const& wanted : options_.only)
+    if (std::vector<std::string> const& all = names_.all_groups();
+        std::find(all.begin(), all.end(), wanted) == all.end())
+      throw option_error("keras_h5: each of .only must be the group of a layer of the network; found " + shown(wanted) +
+                         "; choose from keras_h5::groups(), or from .groups");
   std::vector<std::vector<float>> all(static_cast<std::size_t>(graph_.size.parameters));
+  std::vector<std::string> const own = weight_names(graph_, {.convention = weight_convention::keras});
   std::vector<std::string> used, below{"layers"};
   std::size_t layer = 0;
   for (int n = 0; n < graph_.size.nodes; ++n) {
     if (graph_.nodes[n].parameters == 0) continue;
     std::string const& group = names_.all_groups()[layer++];
+    if (!options_.only.empty() && std::find(options_.only.begin(), options_.only.end(), group) == options_.only.end()) {
+      for (int i = 0; i < graph_.nodes[n].parameters; ++i)
+        found.skipped.push_back(own[static_cast<std::size_t>(graph_.nodes[n].first_parameter + i)]);
+      continue;
+    }
     below.push_back(group.substr(0, group.find('/')));
     for (int i = 0; i < graph_.nodes[n].parameters; ++i) {
       used.push_back(dataset_names::dataset(group, i));
@@ -75,6 +86,7 @@ TYPENET_INLINE std::vector<std::vector<float>> weight_reader::read(loaded_weight
       ours.resize(theirs.size());
       layout_.to_ours(k, theirs.data(), ours.data());
       ++found.loaded;
+      found.names.push_back(used.back());
     }
   }
   list_unexpected(found, std::move(used), std::move(below));
@@ -108,7 +120,7 @@ TYPENET_INLINE void weight_reader::require_all(loaded_weights const& found) cons
     file_.fail(fault::unsuitable_weights, found.missing[0],
                "must have " + shown(found.missing[0]) + "; found " + std::to_string(found.loaded) + of,
                "give the network that it belongs to, its groups, or .strict = false");
-  if (!found.unexpected.empty())
+  if (!found.unexpected.empty() && found.skipped.empty())
     file_.fail(fault::unsuitable_weights, found.unexpected[0],
                "must have only the network's weights; found " + shown(found.unexpected[0]) + " as well",
                "give the network that it belongs to, or .strict = false");

@@ -12,16 +12,28 @@
 
 namespace dsl::TYPENET_MODE {
 
+/// A part of a network to be loaded: the weights whose names begin with `network`, from those in the file whose names
+/// begin with `file` instead. {"body.", "backbone."} loads body.0.weight from backbone.0.weight; an empty text stands
+/// for all names.
+struct weights_part {
+  std::string network;
+  std::string file;
+};
+
 /// How weights are named in a file, and what a file must have.
 struct weights_options {
   weight_naming naming{};
-  /// load: whether the file must have every weight of the network, and nothing else.
+  /// load: whether the file must have every weight of the network, and nothing else; with .parts, every weight of these
+  /// parts, and nothing else that begins with their names.
   bool strict = true;
   /// load: skips weights that have another shape in the file, such as the classifier's for another number of classes.
   bool skip_mismatch = false;
   /// save, for torch: the value of every num_batches_tracked; below 0: the trainer's steps. Torch uses it only in a
   /// BatchNorm2d with momentum=None.
   long long batches_tracked = -1;
+  /// load: the parts of the network to be loaded; empty: all of it. Other weights keep their values. If several parts
+  /// fit a weight, the first one counts.
+  std::vector<weights_part> parts{};
 };
 
 }  // namespace dsl::TYPENET_MODE
@@ -38,8 +50,11 @@ class weight_reader {
 
   [[noreturn]] void fail(std::string const& what, std::string const& advice) const;
 
+  /// Returns the name in the file of every weight of the network; empty for those in no part. Throws option_error for a
+  /// part without weights, and if two weights would have one name.
+  [[gnu::cold]] std::vector<std::string> names_in_file(std::vector<std::string> const& names) const;
   /// Compares the file with the network. Throws format_error if the options do not allow a difference.
-  [[gnu::cold]] loaded_weights check(engine const& e, weight_layout const& layout,
+  [[gnu::cold]] loaded_weights check(engine const& e, weight_layout const& layout, std::vector<std::string> const& own,
                                      std::vector<std::string> const& names);
   /// Whether a tensor has that shape; ones at the end don't count in PyTorch's files, where the kernel of a 1x1
   /// convolution may be that of an nn.Linear.
@@ -51,6 +66,8 @@ class weight_reader {
 
   [[gnu::cold]] void fits(safetensors::tensor const& t, std::vector<std::uint64_t> const& shape) const;
   [[gnu::cold]] long long read_batches(safetensors::tensor const& t) const;
+  /// Whether a name in the file is that of a part to be loaded.
+  [[gnu::cold]] bool is_wanted(std::string const& name) const;
   [[gnu::cold]] void require_all(loaded_weights const& found, graph_view const& g) const;
 
   safetensors::file const& file_;

@@ -27,12 +27,47 @@ TYPENET_INLINE void weight_reader::fail(std::string const& what, std::string con
                                   "safetensors: " + file_.path() + " " + what + "; " + advice);
 }
 
+TYPENET_INLINE std::vector<std::string> weight_reader::names_in_file(std::vector<std::string> const& names) const {
+  if (options_.parts.empty()) return names;
+  std::vector<std::string> all(names.size());
+  std::vector<bool> used(options_.parts.size());
+  for (std::size_t k = 0; k < names.size(); ++k)
+    for (std::size_t i = 0; i < options_.parts.size() && all[k].empty(); ++i)
+      if (weights_part const& p = options_.parts[i]; names[k].starts_with(p.network)) {
+        all[k] = p.file + names[k].substr(p.network.size());
+        used[i] = true;
+      }
+  for (std::size_t i = 0; i < used.size(); ++i)
+    if (!used[i])
+      throw option_error("safetensors: each of .parts must have weights of the network of its own; found none for " +
+                         shown(options_.parts[i].network) + " among " + shown(names.front()) + " to " +
+                         shown(names.back()) + "; give the beginning of names as weight_names() returns them");
+  std::vector<std::string> sorted = all;
+  std::sort(sorted.begin(), sorted.end());
+  for (std::size_t i = 1; i < sorted.size(); ++i)
+    if (!sorted[i].empty() && sorted[i] == sorted[i - 1])
+      throw option_error("safetensors: .parts must give each weight another name in the file; found " +
+                         shown(sorted[i]) + " twice; change one of the parts");
+  return all;
+}
+
+TYPENET_INLINE bool weight_reader::is_wanted(std::string const& name) const {
+  bool wanted = options_.parts.empty();
+  for (weights_part const& p : options_.parts) wanted = wanted || name.starts_with(p.file);
+  return wanted;
+}
+
 TYPENET_INLINE loaded_weights weight_reader::check(engine const& e, weight_layout const& layout,
+                                                   std::vector<std::string> const& own,
                                                    std::vector<std::string> const& names) {
   loaded_weights found;
   std::vector<std::string> used;
   for (int k = 0; k < e.graph().size.parameters; ++k) {
     std::string const& name = names[static_cast<std::size_t>(k)];
+    if (name.empty()) {
+      found.skipped.push_back(own[static_cast<std::size_t>(k)]);
+      continue;
+    }
     used.push_back(name);
     if (e.graph().parameters[k].role == role::moving_variance &&
         options_.naming.convention == weight_convention::torch) {
@@ -46,13 +81,14 @@ TYPENET_INLINE loaded_weights weight_reader::check(engine const& e, weight_layou
       }
       fits(*t, layout.shape(k));
       ++found.loaded;
+      found.names.push_back(name);
     } else {
       found.missing.push_back(name);
     }
   }
   std::sort(used.begin(), used.end());
   for (safetensors::tensor const& t : file_.tensors())
-    if (!std::binary_search(used.begin(), used.end(), t.name)) found.unexpected.push_back(t.name);
+    if (is_wanted(t.name) && !std::binary_search(used.begin(), used.end(), t.name)) found.unexpected.push_back(t.name);
   if (options_.strict || found.loaded == 0) require_all(found, e.graph());
   if (found.loaded == 0 && !found.mismatched.empty())
     fail("must have at least one weight of the network's shape; found " + std::to_string(found.mismatched.size()) +
@@ -104,12 +140,13 @@ TYPENET_INLINE void weight_reader::require_all(loaded_weights const& found, grap
   weight_naming other = options_.naming;
   other.convention = torch ? weight_convention::keras : weight_convention::torch;
   for (std::string const& name : weight_names(g, other))
-    if (file_.find(name))
+    if (options_.parts.empty() && file_.find(name))
       fail("must have " + std::string(torch ? "PyTorch's" : "Keras's") + " names; found " + shown(name),
            std::string("load it with .naming = {weight_convention::") + (torch ? "keras}" : "torch}"));
   if (!found.missing.empty())
-    fail("must have " + shown(found.missing[0]) + "; found " + std::to_string(found.loaded) + " of the network's " +
-             std::to_string(g.size.parameters) + " weights" +
+    fail("must have " + shown(found.missing[0]) + "; found " + std::to_string(found.loaded) +
+             (found.skipped.empty() ? " of the network's " : " of its parts' ") +
+             std::to_string(g.size.parameters - static_cast<int>(found.skipped.size())) + " weights" +
              (found.unexpected.empty() ? "" : ", and " + shown(found.unexpected[0])),
          "give the network that it belongs to, other names, or .strict = false");
   fail("must have only the network's weights; found " + shown(found.unexpected[0]) + " as well",
@@ -155,13 +192,13 @@ TYPENET_INLINE void save_safetensors(trainer& t, std::string const& path, weight
 TYPENET_INLINE loaded_weights load_safetensors(engine& e, std::string const& path, weights_options const& options) {
   safetensors::file const file(path);
   weight_layout const layout(e.graph(), options.naming.convention);
-  std::vector<std::string> const names = weight_names(e.graph(), options.naming);
   detail::weight_reader reader(file, options);
-  loaded_weights found = reader.check(e, layout, names);
+  std::vector<std::string> const own = weight_names(e.graph(), options.naming), names = reader.names_in_file(own);
+  loaded_weights found = reader.check(e, layout, own, names);
   std::vector<float> theirs, ours;
   for (int k = 0; k < e.graph().size.parameters; ++k)
     if (safetensors::tensor const* const t = file.find(names[static_cast<std::size_t>(k)]);
-        t && reader.has_shape(*t, layout.shape(k))) {
+        t && !names[static_cast<std::size_t>(k)].empty() && reader.has_shape(*t, layout.shape(k))) {
       reader.read(*t, theirs);
       ours.resize(theirs.size());
       layout.to_ours(k, theirs.data(), ours.data());
