@@ -259,9 +259,10 @@ struct says_what_differs : dsl::callback {
         differ += fmt::format("{}{} {}, now {}", differ.empty() ? "" : "; ", name, dsl::detail::excerpt(found), value);
     }
     if (differ.empty() || !speaks() || std::exchange(said, true)) return;
-    dsl::on_warning(
-        fmt::format("--resume: {} is from a run with {}; the run continues, but with other bits", checkpoint, differ)
-            .c_str());
+    dsl::on_warning(fmt::format("--resume: {} is from a run with {}; the run continues, but its results will not be "
+                                "bit-identical",
+                                checkpoint, differ)
+                        .c_str());
   }
 };
 

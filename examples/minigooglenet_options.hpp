@@ -440,7 +440,7 @@ inline void check(settings const& s) {
   need(s.save_every >= 0, "--save-every: it must be 0 (after each epoch) or more" + found(s.save_every) + "; try 500");
   need(s.seed >= 0, "--seed: it must be 0 or more" + found(s.seed));
   need(s.deadline >= 1 && s.deadline < 1e6,
-       "--deadline: it must be a number of seconds from 1" + found(s.deadline) + "; try 30");
+       "--deadline: it must be at least 1 second and less than 1,000,000" + found(s.deadline) + "; try 30");
   need(s.threads >= 0, "--threads: it must be 0 (one per core) or more" + found(s.threads));
   need(s.verbose >= 0 && s.verbose <= 2, "--verbose: it must be 0, 1 or 2" + found(s.verbose));
   need(s.train_size >= 0, "--train-size: it must be 0 (all) or more" + found(s.train_size) + "; try 3840");

@@ -578,7 +578,7 @@ TEST_CASE("cuda: two queues give the bits of one, whichever is ahead", "[cuda]")
   CHECK_THROWS_AS(cu::engine(device.api(), small::view(), keras_rules, {.cache = "", .queues = 3}), option_error);
 }
 
-TEST_CASE("cuda: queues on which a step may come too early are refused", "[cuda]") {
+TEST_CASE("cuda: queues on which a step may run too early are refused", "[cuda]") {
   graph_view const g = small::view();
   plan const p = make_plan(g, {.batch = 6, .target = {.channel_block = channels_last, .alignment = 256}});
   plan_streams queues = find_streams(g, p);
@@ -594,7 +594,7 @@ TEST_CASE("cuda: queues on which a step may come too early are refused", "[cuda]
     } catch (executor_error const& e) {
       said = e.what();
     }
-    CHECK(said == "plan: on two queues step " + std::to_string(s) + " may come too early");
+    CHECK(said == "plan: on two queues, step " + std::to_string(s) + " may run before a step that it depends on");
     queues.wait[s] = was;
   }
   CHECK(waits > 10);
@@ -795,8 +795,9 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
     float const weights[] = {1, 2, 1, 1};
     batch_view weighted = four.view(0, 0);
     weighted.weights = weights;
-    CHECK_THROWS_WITH(e.run(p, weighted), Catch::Contains("cuda: it has no weights"));
-    CHECK_THROWS_WITH(e.prepare(mode::training, 4, target_kind::pixel_classes), Catch::Contains("classes of pixels"));
+    CHECK_THROWS_WITH(e.run(p, weighted), Catch::Contains("cuda: sample weights and class weights are not"));
+    CHECK_THROWS_WITH(e.prepare(mode::training, 4, target_kind::pixel_classes),
+                      Catch::Contains("found values or a class per pixel"));
   }
   CHECK(device.report() == "");
 }

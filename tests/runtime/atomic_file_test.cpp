@@ -132,7 +132,7 @@ TEST_CASE("no output has a name that is reserved for temporary files", "[files][
   temporary_directory const here;
   std::string const path = here / "plot.png.1-0.typenet.tmp";
   CHECK(has(thrown<dsl::file_error>([&] { dsl::atomic_file{path, "weights"}; }),
-            "found a name that is reserved for temporary files; give another name"));
+            "its name is reserved for temporary files; give another name"));
   CHECK(fs::is_empty(here.path));
 }
 

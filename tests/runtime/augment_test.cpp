@@ -288,6 +288,10 @@ TEST_CASE("crops and cutouts are the same for every thread count, prefetch depth
     joined.insert(joined.end(), second.begin() + b * 5 * 84, second.begin() + (b + 1) * 5 * 84);
   }
   REQUIRE((joined == expected));
+  options.part_first = 6;
+  require_option_error([&] { run(data, options); }, {"drop_last must be true; found 6 and 5 for a batch of 8; use"});
+  options.part_first = 3, options.drop_last = false;
+  require_option_error([&] { run(data, options); }, {"found 3 and 5 for a batch of 8, without drop_last; use"});
   options = {.batch_size = 8, .seed = 5, .drop_last = true, .augment = policy, .prefetch = 0};
   REQUIRE((run(data, options) != expected));
 }

@@ -426,7 +426,7 @@ TEST_CASE("average: options that can't be", "[callbacks]") {
   for (int start : {-1, 3})
     CHECK(said({.start_from_epoch = start}) ==
           "average: start_from_epoch must be 0 to 2, the run's last epoch; found " + std::to_string(start));
-  CHECK(said({.every = 0}) == "average: every must be 1 step or more; found 0");
+  CHECK(said({.every = 0}) == "average: .every must be 1 or more; found 0");
   for (double m : {0.0, -0.5, 1.5, std::nan("")})
     CHECK(has(said({.momentum = m}), "average: momentum must be above 0 and at most 1; found"));
 }
@@ -501,9 +501,9 @@ TEST_CASE("a callback's state: what it saves is what it gets", "[callbacks]") {
   CHECK((c.n == 0 && c.word == "a"));
   float narrow = 0;
   CHECK(thrown<file_error>([&] { restored("best", narrow); }) ==
-        "x's counter 0 has 8 bytes of best; expected 4; it is from another program: start without it");
+        "x's counter 0 has 8 bytes of best; expected 4; the file is from another program: start without it");
   CHECK(has(thrown<file_error>([&] { restored.same("word", "other"); }),
-            "has the word several words, this one has other"));
+            "was saved with word several words, but this run has other"));
   for (std::size_t size = 0; size < saved.bytes().size(); ++size) {  // cut short: never read beyond
     counter d;
     callback_state cut(saved.bytes().substr(0, size), "x");

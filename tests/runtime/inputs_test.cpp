@@ -140,7 +140,7 @@ TEST_CASE("inputs: mean and deviation must fit the numbers, and be those of fit"
     t.predict(other);
   });
   REQUIRE(said.size() == 1);
-  CHECK_THAT(said[0], Catch::Contains("predict") && Catch::Contains("input b") && Catch::Contains("normalize"));
+  CHECK_THAT(said[0], Catch::Contains("predict") && Catch::Contains("input \"b\"") && Catch::Contains("normalize"));
 }
 
 TEST_CASE("inputs: towers, micro-batches, devices and executors learn the same, to rounding") {
@@ -182,18 +182,23 @@ TEST_CASE("inputs: what does not fit is refused") {
   dataset const half = with_input(pictures, "row", {3}, p.rows);
   trainer t = compile<mixed>(reference{}, sgd{});
   fit_options const fit{.batch_size = 2};
-  refuses<option_error>([&] { t.fit(pictures, fit); }, {"an input row", "none beside the first", "with_input"});
-  refuses<option_error>([&] { t.fit(half, fit); }, {"an input map", "the data set has row"});
-  refuses<option_error>([&] { t.predict(with_input(half, "map", {16}, p.pairs)); }, {"map of 1x4x4", "16x1x1"});
+  refuses<option_error>([&] { t.fit(pictures, fit); },
+                        {"an input \"row\", but the data set has only the first;", "with_input"});
+  refuses<option_error>([&] { t.fit(half, fit); },
+                        {"an input \"map\", but the data set has only the first and \"row\";"});
+  refuses<option_error>([&] { t.predict(with_input(half, "map", {16}, p.pairs)); },
+                        {"input \"map\" is 1x4x4", "is 16x1x1"});
   refuses<option_error>([&] { t.evaluate(with_input(all, "more", {1}, {1, 2, 3, 4})); },
-                        {"2 inputs beside the first", "3: ", "more"});
+                        {"besides the first, the network has 2 inputs", "has 3: \"map\", \"row\", \"more\""});
   using plain = network<image<2, 4, 4>, flatten, dense<2>, softmax>;
-  refuses<option_error>([&] { compile<plain>(reference{}, sgd{}).fit(half, fit); }, {"0 inputs", "named_input"});
+  refuses<option_error>([&] { compile<plain>(reference{}, sgd{}).fit(half, fit); },
+                        {"the network has 0 inputs, but the data set has 1: \"row\"", "named_input"});
   dataset normal = all;
   normalize(normal);
   dataset other = all;
   other.mean = normal.mean, other.deviation = normal.deviation;
-  refuses<option_error>([&] { t.fit(normal, {.batch_size = 2, .validation = &other}); }, {"input map", "normalize"});
+  refuses<option_error>([&] { t.fit(normal, {.batch_size = 2, .validation = &other}); },
+                        {"input \"map\"", "normalize"});
 
   refuses<data_error>([&] { with_input(half, "row", {1}, {1, 2, 3, 4}); }, {"row twice"});
   refuses<data_error>([&] { with_input(half, "", {1}, {1, 2, 3, 4}); }, {"name"});
@@ -203,16 +208,16 @@ TEST_CASE("inputs: what does not fit is refused") {
   std::vector<float> y(8);
   std::uint64_t const steps = t.steps();
   refuses<option_error>([&] { t.train_on_batch(p.pictures, p.labels); },
-                        {"train_on_batch", "2 inputs beside the first (row, map)", "found none"});
+                        {"train_on_batch", "besides the first: \"row\", \"map\"; found only the first"});
   CHECK(t.steps() == steps);
-  refuses<option_error>([&] { t.predict_on_batch(p.pictures, y); }, {"predict_on_batch", "2 inputs beside the first"});
+  refuses<option_error>([&] { t.predict_on_batch(p.pictures, y); }, {"predict_on_batch", "besides the first"});
   int const program = t.engine().prepare(mode::inference, 4);
   refuses<option_error>([&] { t.engine().run(program, {.images = p.pictures.data(), .size = 4}); },
-                        {"2 inputs beside the first", ".further"});
-  refuses<data_error>([&] { t.predict_on_batch({{"", p.pictures}, {"row", p.rows}}, y); }, {"map 0 times"});
+                        {"besides the first, the network has 2 more inputs", ".further"});
+  refuses<data_error>([&] { t.predict_on_batch({{"", p.pictures}, {"row", p.rows}}, y); }, {"\"map\" 0 times"});
   refuses<data_error>(
       [&] { t.predict_on_batch({{"", p.pictures}, {"row", p.rows}, {"map", p.pairs}, {"map", p.pairs}}, y); },
-      {"map 2 times"});
+      {"\"map\" 2 times"});
   refuses<data_error>(
       [&] { t.predict_on_batch({{"", p.pictures}, {"row", p.rows}, {"map", p.pairs}, {"x", p.pairs}}, y); },
       {"3 inputs; found 4"});

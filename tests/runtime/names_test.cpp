@@ -87,14 +87,15 @@ TEST_CASE("errors and warnings quote what a file has, without its escapes", "[na
     saved("monitor", monitor);
     return dsl::callback_state(saved.bytes(), "checkpoint: run.state's early_stopping 0");
   };
-  CHECK(thrown<dsl::file_error>([&] { callback_state_with(evil).same("monitor", "acc"); }) ==
-        "checkpoint: run.state's early_stopping 0 has the monitor val_loss\\x1b]0;x\\x07\\x0a[INFO] all is well, this "
-        "one has acc; use the same one, or start without it");
+  CHECK(
+      thrown<dsl::file_error>([&] { callback_state_with(evil).same("monitor", "acc"); }) ==
+      "checkpoint: run.state's early_stopping 0 was saved with monitor val_loss\\x1b]0;x\\x07\\x0a[INFO] all is well, "
+      "but this run has acc; use the same monitor, or start without the file");
 
   std::string const monitor(1 << 20, '\x1b');  // and not all of it
   callback_state_with(monitor).same("monitor", monitor);
   std::string const long_one = thrown<dsl::file_error>([&] { callback_state_with(monitor).same("monitor", "acc"); });
-  CHECK(has(long_one, "\\x1b\\x1b..., this one has acc"));
+  CHECK(has(long_one, "\\x1b\\x1b..., but this run has acc"));
   CHECK(long_one.size() < 2000);
 
   temporary_directory const here;

@@ -240,7 +240,7 @@ TEST_CASE("classify: a picture's name is shown, and not obeyed by a terminal", "
   write(k.here / "\x1b]0;x\a.png", test::png(test::drawn(32, 32, 1)));
   outcome const o = classify(k.here, "-w w '\x1b]0;x\a.png' '\x1b[2J.png'");
   CHECK(o.out.starts_with("\\x1b]0;x\\x07.png\n"));
-  CHECK(has(o.err, "\\x1b[2J.png must be a readable file"));
+  CHECK(has(o.err, "\\x1b[2J.png: "));
   CHECK((o.out + o.err).find('\x1b') == std::string::npos);
 }
 
@@ -320,7 +320,7 @@ TEST_CASE("classify: options and weights that can't be", "[program]") {
   fails(2, "-w w --tpo 3 a.png", {"--tpo", "--help"});
   fails(2, "-w w --classes w.classes --data . a.png", {"--classes", "--data"});
   fails(1, "-w none --classes w.classes a.png", {"none", "No such file"});
-  fails(1, "-w none a.png", {"checkpoint: none must be a readable file"});
+  fails(1, "-w none a.png", {"checkpoint: cannot read none: No such file"});
   fails(1, "-w a.png --classes w.classes a.png", {"checkpoint", "a.png"});
   fails(1, "-w w --classes none a.png", {"none", "No such file"});
   fails(1, "-w w --data . a.png", {"cifar10", "found none"});

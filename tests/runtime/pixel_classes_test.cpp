@@ -245,13 +245,14 @@ TEST_CASE("pixels: what does not fit is refused") {
   refuses<data_error>([&] { make(2, {0, 1, 0, 1, 0, -2, 0, 1, 0, 1, 1, 1}); }, {"found -2 in row 1, column 2"});
   refuses<data_error>([&] { make(2, std::vector<std::int32_t>(11)); }, {"2x3 labels", "11"});
   refuses<data_error>([&] { make(2, std::vector<std::int32_t>(6)); }, {"1 samples", "12"});
-  refuses<data_error>([&] { make(2, std::vector<std::int32_t>(12, 9), 9); }, {"pixel must have a class", "2 pictures"});
+  refuses<data_error>([&] { make(2, std::vector<std::int32_t>(12, 9), 9); },
+                      {"at least one pixel must have a class", "2 images"});
   refuses<option_error>([&] { make(1, std::vector<std::int32_t>(12)); }, {"2 or more"});
   refuses<data_error>(
       [] { in_memory_pixel_classes({1, 0, 3}, std::vector<float>(2), 2, std::vector<std::int32_t>(2)); }, {"1x0x3"});
   refuses<data_error>(
       [] { in_memory_pixel_dataset({1, 1, 2}, std::vector<std::uint8_t>(3), 2, std::vector<std::int32_t>(2)); },
-      {"1 pictures of 2 bytes; found 3"});
+      {"1 images of 2 bytes each; found 3"});
 
   dataset const data = maps(8, 4);
   trainer three = compile<mapper<3>>(reference{}, sgd{});
@@ -272,7 +273,7 @@ TEST_CASE("pixels: what does not fit is refused") {
   using rows_of_pixels = network<image<2, 6, 5>, conv2d<4, 1>, softmax2d, flatten>;  // 30 ones in all
   refuses<option_error>([&] { compile<rows_of_pixels>(reference{}, sgd{}, compile_options{}); }, {"probabilities"});
   refuses<option_error>([&] { batch_loader wrong(data, {.batch_size = 4, .values = 4}); },
-                        {"classes of pixels", "values"});
+                        {".values must be 0 for data with a class per pixel; found 4"});
 
   std::vector<float> const x(60);
   std::vector<std::int32_t> labels(30);
@@ -286,7 +287,7 @@ TEST_CASE("pixels: what does not fit is refused") {
     some[59] = 1;
     return in_memory_pixel_classes({2, 6, 5}, std::vector<float>(120), 4, std::move(some));
   }();
-  refuses<data_error>([&] { four.evaluate(bare.first(1)); }, {"1 pictures without a labelled pixel"});
+  refuses<data_error>([&] { four.evaluate(bare.first(1)); }, {"1 images without a labelled pixel"});
   refuses<data_error>([&] { four.fit(bare.first(1), {.batch_size = 1}); }, {"fit", "without a labelled pixel"});
   std::uint64_t const steps = four.steps();
   dataset const empty = bare.first(1);

@@ -178,7 +178,7 @@ TEST_CASE("safetensors: JSON that is not the format's", "[safetensors]") {
   for (char const* bad : {"2", "{}", "null", "[null]", "[[2]]", "[-1]", "[-0]", "[2.0]", "[2e0]", "[\"2\"]", "[true]",
                           "[18446744073709551616]"})
     header_refused(tensor(comma(type, R"("shape":)" + std::string(bad), offsets)), fault::bad_info,
-                   "a shape of numbers");
+                   "a shape of integers of at least 0; found ");
   for (char const* bad : {"16", "[]", "[0]", "[0,16,16]", "[0,-16]", "[0,16.0]", "{}", "[[0,16]]", "[0,1e1]"})
     header_refused(tensor(comma(type, shape, R"("data_offsets":)" + std::string(bad))), fault::bad_info,
                    "data_offsets");
@@ -276,14 +276,16 @@ TEST_CASE("safetensors: writes the bytes that the format's own library writes", 
 
 TEST_CASE("safetensors: what can't be in a file is not written", "[safetensors]") {
   dsl::test::temporary_directory const here;
-  auto const refuse = [&](std::vector<st::source> const& tensors, st::text_by_name const& metadata = {}) {
+  auto const refuse = [&](std::vector<st::source> const& tensors, st::text_by_name const& metadata = {},
+                          char const* words = "") {
     CHECK_THROWS_AS(st::serialize(tensors, metadata), dsl::option_error);
+    CHECK_THROWS_WITH(st::serialize(tensors, metadata), Catch::Matchers::Contains(words));
     CHECK_THROWS_AS(st::write(here / "x", tensors, metadata), dsl::option_error);
     CHECK(here.empty());
   };
-  refuse({{"a", dtype::u8, {2}, "a"}});
-  refuse({{"a", dtype::f4, {3}, "a"}});
-  refuse({{"a", dtype::u8, {1ULL << 63, 2}, ""}});
+  refuse({{"a", dtype::f32, {3, 4}, std::string(12, 'a')}}, {}, "F32 [3, 4] must have 48 bytes; found 12");
+  refuse({{"a", dtype::f4, {3}, "a"}}, {}, "F4 [3] must fill whole bytes");
+  refuse({{"a", dtype::u8, {1ULL << 63, 2}, ""}}, {}, "must fill whole bytes, of a number below 2^64");
   refuse({{"a", dtype::u8, {1}, "a"}, {"a", dtype::i16, {1}, "aa"}});
   refuse({{"__metadata__", dtype::u8, {1}, "a"}});
   refuse({{"\xff", dtype::u8, {1}, "a"}});

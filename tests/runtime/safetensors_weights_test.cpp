@@ -230,14 +230,14 @@ TEST_CASE("weights: names of networks of other forms", "[weights]") {
       dsl::weight_layout(
           dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::conv2d<4, 1, 1, 1, dsl::padding::same, 2>>::view(),
           dsl::weight_convention::keras),
-      Catch::Matchers::StartsWith("conv2d: after a flattened image its groups have other channels"));
+      Catch::Matchers::StartsWith("conv2d: after flatten its groups have different channels"));
   using sliced = dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::channel_slice<1, 2>, dsl::dense<2>>;
   CHECK_THROWS_WITH(dsl::weight_layout(sliced::view(), dsl::weight_convention::keras),
-                    Catch::Matchers::StartsWith("channel_slice: after a flattened picture its channels are others"));
+                    Catch::Matchers::StartsWith("channel_slice: after flatten its channels are in a different order"));
   CHECK_NOTHROW(dsl::weight_layout(sliced::view(), dsl::weight_convention::torch));
   using shuffled = dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::channel_shuffle<2>, dsl::dense<2>>;
   CHECK_THROWS_WITH(dsl::weight_layout(shuffled::view(), dsl::weight_convention::keras),
-                    Catch::Matchers::StartsWith("channel_shuffle: after a flattened picture"));
+                    Catch::Matchers::StartsWith("channel_shuffle: after flatten"));
   CHECK(names_of<dsl::named<"a", dsl::channel_scale>>() == strings{"a"});
   using scaled = dsl::network<dsl::image<2, 2, 1>, dsl::channel_scale, dsl::flatten, dsl::channel_scale>;
   CHECK(dsl::weight_names(scaled::view(), {.convention = dsl::weight_convention::keras}) ==
@@ -378,14 +378,14 @@ TEST_CASE("weights: other weights than the network's are refused, and nothing ch
   missing.remove("6.bias");
   changed_refused(missing, R"("6.bias"; found 25 of the network's 26 weights;)");
   more.tensors.push_back({"7.weight", st::dtype::u8, {1}, "a"});
-  changed_refused(more, R"(weights; found "7.weight" as well)");
+  changed_refused(more, R"(no weights but the network's; found "7.weight";)");
   shape["6.weight"].shape = {6, 3};
   changed_refused(shape, R"("6.weight" of [3, 6]; found [6, 3])");
   changed_refused(shape, R"("6.weight" of [3, 6]; found [6, 3])", {.strict = false});
   type["0.0.bias"].type = st::dtype::i32;
   changed_refused(type, R"("0.0.bias" in F32, F16 or BF16; found I32)", {.strict = false});
   tracked["3.num_batches_tracked"].shape = {1};
-  changed_refused(tracked, "as one I64; found I64 [1]");
+  changed_refused(tracked, "as a single I64; found I64 [1]");
   CHECK_THROWS_AS(dsl::load_safetensors(t, here / "none"), dsl::file_error);
 
   st::write(here / "x", missing.tensors);

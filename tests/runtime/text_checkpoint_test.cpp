@@ -372,11 +372,13 @@ TEST_CASE("checkpoint: an average goes on as it was begun, or not at all", "[che
   };
   using Catch::Matchers::Contains;
   CHECK_THAT(said({}), Contains("is from a run with averaged weights; give fit the same .average"));
-  CHECK_THAT(said(dsl::weight_average{.start_from_epoch = 2, .every = 4}),
-             Contains("'s average has the start_from_epoch 1, this one has 2; use the same one"));
+  CHECK_THAT(
+      said(dsl::weight_average{.start_from_epoch = 2, .every = 4}),
+      Contains("'s average was saved with start_from_epoch 1, but this run has 2; use the same start_from_epoch"));
   CHECK_THAT(said(dsl::weight_average{.start_from_epoch = 1, .momentum = 0.5, .every = 4}),
-             Contains("'s average has the momentum 1, this one has 0.5"));
-  CHECK_THAT(said(dsl::weight_average{.start_from_epoch = 1, .every = 5}), Contains("has the every 4, this one has 5"));
+             Contains("'s average was saved with momentum 1, but this run has 0.5"));
+  CHECK_THAT(said(dsl::weight_average{.start_from_epoch = 1, .every = 5}),
+             Contains("was saved with every 4, but this run has 5"));
   CHECK(dsl::read_checkpoint(path) == state);
   dsl::trainer t = made();
   try {
@@ -492,7 +494,7 @@ TEST_CASE("checkpoint: fingerprints of a later version are refused by that name"
   dsl::test::saved_run_of run("sgd");
   std::uint64_t const before = bits_of(run.trainer);
   CHECK_THROWS_WITH(dsl::restore_run(run.trainer, bytes, "some.file"),
-                    Catch::Matchers::Contains("checkpoint: some.file has fingerprints of version 2; this typenet knows "
+                    Catch::Matchers::Contains("checkpoint: some.file is in format version 2; this typenet reads "
                                               "0 to 1; resume with the program that wrote it"));
   CHECK(bits_of(run.trainer) == before);
 }
@@ -536,14 +538,14 @@ TEST_CASE("checkpoint: what is no whole one of this training is refused, and not
   refused(other, good, "from another network");
   refused(slotless, good, "with another optimizer, loss, batch_norm or frozen part");
   refused(slower, good, "with another optimizer, loss, batch_norm or frozen part");
-  refused(seeded, good, "has the seed 1, this training has 2");
+  refused(seeded, good, "has the seed 1, but this training has 2; use the same seed");
   dsl::restore(fresh, good, "good");  // none of that was the trainer's fault
 
   CHECK(dsl::test::warnings([&] { dsl::restore(fresh, good, "good"); }).empty());
   dsl::trainer wider = made(0.9F, 1, 2);
   auto const warned = dsl::test::warnings([&] { dsl::restore(wider, good, "good"); });
   REQUIRE(warned.size() == 1);
-  CHECK(warned[0].starts_with("checkpoint: good is from a training with 1 towers, this one has 2"));
+  CHECK(warned[0].starts_with("checkpoint: good is from a training with 1 tower, but this one has 2"));
 }
 
 TEST_CASE("checkpoint: files that can't be read or written", "[checkpoint]") {
@@ -607,8 +609,7 @@ TEST_CASE("checkpoint: where it can't be written any more a training warns once 
                   CHECK(std::distance(std::filesystem::directory_iterator(here.path), {}) == 1);
                 }}});
     REQUIRE(heard.said.size() == 1);
-    CHECK(
-        heard.said[0].starts_with("checkpoint: " + path + " must be a file that can be written; found File too large"));
+    CHECK(heard.said[0].starts_with("checkpoint: cannot write " + path + ": File too large"));
     CHECK(heard.said[0].find("the training continues") != std::string::npos);
     CHECK(dsl::detail::fingerprint_of(t.engine()) == result);
     dsl::trainer u = made();
@@ -622,7 +623,7 @@ TEST_CASE("checkpoint: where it can't be written any more a training warns once 
     fit(t, 4, 0,
         {behind{1, [&] { std::filesystem::remove_all(here.path / "sub"); }}, dsl::checkpoint_each_epoch{path}});
     REQUIRE(heard.said.size() == 1);
-    CHECK(heard.said[0].starts_with("checkpoint: " + path));
+    CHECK(heard.said[0].starts_with("checkpoint: cannot write " + path));
     CHECK(heard.said[0].find("No such file or directory") != std::string::npos);
     CHECK(dsl::detail::fingerprint_of(t.engine()) == result);
   }
@@ -699,8 +700,8 @@ TEST_CASE("checkpoint: native's instruction set and algorithms are in it; anothe
     auto const warns = [&](dsl::trainer t) {
       std::vector<std::string> const said = resume(t);
       REQUIRE(said.size() == 1);
-      CHECK(said[0] == "checkpoint: state was computed by " + own + ", this training computes by " +
-                           t.engine().arithmetic() + "; it resumes, but not to the same bits");
+      CHECK(said[0] == "checkpoint: state was computed with " + own + ", but this training computes with " +
+                           t.engine().arithmetic() + "; it continues, but its results will not be bit-identical");
     };
     warns(with(dsl::reference{}));
     warns(with(dsl::native{.instructions = set, .winograd = false}));

@@ -370,9 +370,7 @@ TEST_CASE("a file that is read-only is not replaced", "[text][files]") {
   if (root) REQUIRE(::seteuid(0) == 0);
   CHECK(closed.find("read-only") == std::string::npos);
   CHECK(closed.find("a directory that you may write to") != std::string::npos);
-  CHECK(message == "test: " + (here / "a") +
-                       " must be a file that can be written; found a file that is read-only; make it writable, or give "
-                       "another path");
+  CHECK(message == "test: cannot write " + (here / "a") + ": it is read-only; make it writable, or give another path");
 }
 
 TEST_CASE("a file appears whole or not at all", "[text][files]") {
@@ -411,9 +409,8 @@ TEST_CASE("a file appears whole or not at all", "[text][files]") {
   CHECK_THROWS_AS(dsl::check_writable("/dev/null", "test"), dsl::file_error);
   CHECK_THROWS_AS(dsl::check_writable("", "test"), dsl::file_error);
   std::string const message = thrown<dsl::file_error>([&] { dsl::check_writable(here / "no/such/file", "test"); });
-  CHECK(message == "test: " + (here / "no/such/file") +
-                       " must be a file that can be written; found No such file or directory; create the directory "
-                       "first, or give another path");
+  CHECK(message == "test: cannot write " + (here / "no/such/file") +
+                       ": No such file or directory; create the directory first, or give another path");
 }
 
 TEST_CASE("a history becomes a picture", "[text][plot]") {
@@ -546,7 +543,7 @@ TEST_CASE("a plot that can't be is known before the training, and leaves nothing
   fails("", "found nothing");
   fails(".png", ".png or .svg");
   fails(here / "missing/plot.png", "create the directory first");
-  fails("/proc/plot.png", "/proc/plot.png must be a file that can be written");
+  fails("/proc/plot.png", "plot: cannot write /proc/plot.png: ");
   environment_variable const path("PATH", here.path.c_str());
   fails(here / "plot.png", "apt-get install gnuplot-nox");
   std::ofstream(here / "gnuplot") << "#!/bin/sh\necho too old >&2\nexit 3\n";

@@ -240,7 +240,7 @@ TEST_CASE("an interrupted run that can't write its state says so, and has not lo
                  signal_at(1, 1)}) == "fit: interrupted by signal 2 after batch 3 of 6 of epoch 2 of 3");
   });
   REQUIRE(said.size() == 1);
-  CHECK(has(said[0], "found a file that is read-only"));
+  CHECK(has(said[0], ": it is read-only; make it writable"));
   CHECK_FALSE(backup->saved());
   CHECK(exists(path));
 }

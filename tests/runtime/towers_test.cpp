@@ -314,8 +314,8 @@ TEMPLATE_TEST_CASE("towers that can't be are refused with what there is", "[towe
   refused({.count = 2, .devices = {0}}, "2 towers need as many devices; found 1 in the list; list 2 or use 1 tower");
   refused({.count = 1, .devices = {0, 1}},
           "1 tower needs as many devices; found 2 in the list; list 1 or use 2 towers");
-  refused({.count = 2, .devices = {0, 0}}, "device 0 is in the list twice; give each tower one of its own");
-  refused({.count = 2, .devices = {0, 4096}}, "tower 1 should be on device 4096; there ");
+  refused({.count = 2, .devices = {0, 0}}, "device 0 is in the list twice; give each tower its own device");
+  refused({.count = 2, .devices = {0, 4096}}, "tower 1 should be on device 4096; only device");
   refused({.count = 1, .devices = {-1}}, "tower 0 should be on device -1; use 0 or more");
   int const cores = dsl::detail::core_set::available().cores.size();
   if (cores > 0)
@@ -379,11 +379,11 @@ struct noted {
 
 TEST_CASE("towers that are too many for their devices are told how many may be", "[towers]") {
   CHECK_THROWS_WITH(noted{.devices_there = 2}.make({.count = 4}),
-                    "towers: 4 towers need devices 0 to 3; there are 0 to 1; use 2 towers or fewer");
+                    "towers: 4 towers need devices 0 to 3; only devices 0 to 1 exist; use 2 towers or fewer");
   CHECK_THROWS_WITH(noted{.devices_there = 1}.make({.count = 2}),
-                    "towers: 2 towers need devices 0 to 1; there is only device 0; use 1 tower");
+                    "towers: 2 towers need devices 0 to 1; only device 0 exists; use 1 tower");
   CHECK_THROWS_WITH(noted{.devices_there = 2}.make({.count = 2, .devices = {1, 2}}),
-                    "towers: tower 1 should be on device 2; there are 0 to 1; choose among them");
+                    "towers: tower 1 should be on device 2; only devices 0 to 1 exist; choose among them");
   noted{.devices_there = 3}.make({.count = 2, .devices = {2, 0}});
   CHECK(noted::devices == std::vector<int>{2, 0});
 }
@@ -407,7 +407,7 @@ TEST_CASE("towers on the host stay on the cores that a list of devices says", "[
   }
   // devices are few where each has many cores
   CHECK_THROWS_WITH(noted{.cores_each = all.size()}.make({.count = 2, .devices = {0, 1}}),
-                    Catch::Matchers::Contains("tower 1 should be on device 1; there is only device 0, with " +
+                    Catch::Matchers::Contains("tower 1 should be on device 1; only device 0 exists, with " +
                                               std::to_string(all.size()) + " of " + std::to_string(all.size()) +
                                               " cores; choose among them, or use fewer threads"));
   CHECK_THROWS_WITH(

@@ -348,8 +348,8 @@ TEST_CASE("a learning rate that is none is refused before its step, by the name 
   refuses({learning_rate_schedule{[=](int) { return infinite; }}}, 0, {"inf", "epoch 1"});
   refuses({learning_rate_schedule{poly_decay{-0.1, 4, 1.0}}}, 0, {"poly_decay", "-0.1", "epoch 1"});
   // a line that ends before the run does
-  refuses({learning_rate_schedule{poly_decay{0.1, 2, 1.0}}}, 6, {"poly_decay", "epoch 4 of 2"});
-  refuses({learning_rate_schedule{poly_decay{0.1, 2, 2.0}}}, 6, {"poly_decay", "epoch 4 of 2"});
+  refuses({learning_rate_schedule{poly_decay{0.1, 2, 1.0}}}, 6, {"poly_decay", "set for 2 epochs; found epoch 4"});
+  refuses({learning_rate_schedule{poly_decay{0.1, 2, 2.0}}}, 6, {"poly_decay", "set for 2 epochs; found epoch 4"});
   // a callback of one's own, between two steps and after the last
   refuses({sets_rate{1, 0, -0.5}}, 3, {"learning_rate", "-0.5", "epoch 2 after 1 batches", "callback"});
   refuses({sets_rate{0, 1, nan}}, 2, {"learning_rate", "nan", "epoch 1 after 2 batches", "callback"});
@@ -477,13 +477,13 @@ TEST_CASE("pictures without the mean that fit's had are warned of, once", "[trai
   CHECK(test::warnings([&] { t.fit(train, {.batch_size = 8, .validation = &same_numbers}); }).empty());
   CHECK(evaluates(t, same_numbers).empty());
   CHECK(predicts(t, same_numbers).empty());
-  CHECK(evaluates(t, bare) == sentences{"evaluate: the data set must have the same mean as that of fit; found "
+  CHECK(evaluates(t, bare) == sentences{"evaluate: the data set must have the same mean as the training data; found "
                                         "none; set test.mean = train.mean"});
   CHECK(evaluates(t, bare).empty());
   CHECK(predicts(t, another).empty());
   t.fit(train, {.batch_size = 8});  // and of another fit again
-  CHECK(predicts(t, another) == sentences{"predict: the data set must have the same mean as that of fit; found "
-                                          "another one; set test.mean = train.mean"});
+  CHECK(predicts(t, another) == sentences{"predict: the data set must have the same mean as the training data; found "
+                                          "a different one; set test.mean = train.mean"});
   t.fit(bare, {.batch_size = 8});
   CHECK(evaluates(t, bare).empty());
   t.fit(train, {.batch_size = 8});

@@ -117,7 +117,8 @@ TEST_CASE("a class becomes values where the loss wants them") {
   bits.start(0);
   float const* const w = bits.next()->values;
   CHECK(std::vector<float>(w, w + 2) == std::vector<float>{1, 0});
-  refuses<option_error>([&] { batch_loader wrong(three, {.batch_size = 3, .values = 2}); }, {"value per class", "2"});
+  refuses<option_error>([&] { batch_loader wrong(three, {.batch_size = 3, .values = 2}); },
+                        {".values must be the number of classes, or 1 if there are two; found 2"});
 }
 
 TEST_CASE("pictures of floats are shifted and flipped as pictures of bytes are") {
@@ -362,8 +363,8 @@ TEST_CASE("a table is read, column by column") {
                          {"a,b\n1\r2,3\n", {"1\\x0d2"}},
                          {"a,b\n1,nan\n", {"column b; found nan"}},
                          {"a,b\n1e99,3\n", {"1e99"}},
-                         {"a,c\n1,3\n", {"column b", "a, c"}},
-                         {"b,b\n1,3\n", {"one column b"}},
+                         {"a,c\n1,3\n", {"exactly one column named b", "a, c"}},
+                         {"b,b\n1,3\n", {"exactly one column named b"}},
                          {"a,b\n", {"line of data"}},
                          {"", {"line of data"}},
                          {"b\n1\n", {"there must be an input column"}},

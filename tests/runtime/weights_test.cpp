@@ -157,15 +157,17 @@ TEST_CASE("weights: a class a pixel, and what does not fit") {
   auto const with = [](std::vector<float> weights) {
     compile<model>(reference{}, sgd{}, {.class_weights = std::move(weights)});
   };
-  refuses<option_error>([&] { with({1, 2}); }, {"class_weights", "one for each class", "2"});
+  refuses<option_error>([&] { with({1, 2}); },
+                        {"class_weights: there must be one for each of the network's 3 classes; found 2"});
   refuses<option_error>([&] { with({1, 2, -1}); }, {"class_weights", "at least 0", "-1"});
   refuses<option_error>([&] { with({1, 2, NAN}); }, {"class_weights", "nan"});
-  refuses<option_error>([&] { with({0, 0, 0}); }, {"not all of them 0"});
+  refuses<option_error>([&] { with({0, 0, 0}); }, {"class_weights: at least one must be above 0; found only zeros"});
   refuses<option_error>(
       [&] { compile<model>(reference{}, sgd{}, {.loss = loss::mean_squared_error, .class_weights = {1, 1, 1}}); },
-      {"categorical_crossentropy"});
+      {"class_weights: there must be none unless the loss is categorical_crossentropy; found 3"});
   refuses<data_error>([] { with_weights(drawn(3), {1, 2}); }, {"3 samples", "found 2"});
   refuses<data_error>([] { with_weights(drawn(3), {1, 2, -3}); }, {"0 or more", "-3", "sample 2"});
   refuses<data_error>([] { with_weights(drawn(3), {1, INFINITY, 3}); }, {"inf"});
-  refuses<option_error>([] { batch_loader wrong(drawn(3), {.batch_size = 3, .class_weights = {1}}); }, {"each class"});
+  refuses<option_error>([] { batch_loader wrong(drawn(3), {.batch_size = 3, .class_weights = {1}}); },
+                        {"one weight for each class of the data set; found 1"});
 }

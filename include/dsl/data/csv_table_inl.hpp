@@ -43,7 +43,7 @@ TYPENET_INLINE std::size_t csv_table::column(std::string const& name) const {
     std::string all;
     for (std::string const& n : names_) all += (all.empty() ? "" : ", ") + n;
     throw_error<data_error>(
-        {"csv: ", path_, " must have one column ", name, "; found ", excerpt(all), "; check the name"});
+        {"csv: ", path_, " must have exactly one column named ", name, "; found ", excerpt(all), "; check the name"});
   }
   return found;
 }
@@ -115,7 +115,7 @@ TYPENET_INLINE bool csv_table::next_line() {
     else if (quoted || c != '\r' || (at_ + 1 < text_.size() && text_[at_ + 1] != '\n'))
       text_[end++] = c;
   }
-  if (quoted) fail("must close every quote", "", "the end of the file", began_);
+  if (quoted) fail("must close every quote", "", "an unclosed quote in the row that begins", began_);
   add();
   if (at_ < text_.size()) ++at_;
   return true;

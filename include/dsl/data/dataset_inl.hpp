@@ -32,11 +32,11 @@ TYPENET_INLINE std::string dataset::class_name(int label) const {
 
 TYPENET_INLINE dataset dataset::subset(std::int64_t first, std::int64_t count) const {
   if (first < 0 || count < 0 || first > size || count > size - first)
-    detail::throw_error<option_error>({"dataset: a subset must be within the ", size, " samples; found ", count,
-                                       " samples from sample ", first, "; ask for ",
-                                       first < 0 || first > size ? "others"
-                                       : count < 0               ? "0 or more"
-                                                                 : "fewer"});
+    detail::throw_error<option_error>({"dataset: a subset must lie within the ", size, " samples; found ", count,
+                                       " samples from sample ", first, "; choose ",
+                                       first < 0 || first > size
+                                           ? detail::message({"a first sample of 0 to ", size})
+                                           : detail::message({"0 to ", size - first, " samples"})});
   dataset view = *this;
   view.begin += first;
   view.size = count;

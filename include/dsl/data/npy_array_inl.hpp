@@ -99,11 +99,11 @@ TYPENET_INLINE npy_array::npy_array(std::string const& path)
   if (version < 1 || version > 3 || data[7] != 0)
     refuse(message({"be of format 1.0, 2.0 or 3.0; found ", version, ".", static_cast<int>(data[7])}));
   std::size_t const fixed = version == 1 ? 10 : 12;
-  if (size < fixed) refuse("have a header; it ends before");
+  if (size < fixed) refuse("have a complete header; found that the file ends within it");
   std::size_t length = data[8] + std::size_t{256} * data[9];
   if (version > 1) length += (std::size_t{1} << 16) * data[10] + (std::size_t{1} << 24) * data[11];
   if (length > size - fixed)
-    refuse(message({"have a header of ", static_cast<long long>(length), " bytes, as it says; found ",
+    refuse(message({"have a header of ", static_cast<long long>(length), " bytes, as the file says; found ",
                     static_cast<long long>(size - fixed)}));
   begin_ = fixed + length;
   read_header(reinterpret_cast<char const*>(data) + fixed, length);
@@ -114,9 +114,9 @@ TYPENET_INLINE npy_array::npy_array(std::string const& path)
   for (std::int64_t const d : dims_)
     if (d == 0) count_ = 0;
   if (count_ != numbers || (size - begin_) % width_ != 0)
-    refuse(message({"have the numbers that its header says; found ", static_cast<long long>(size - begin_),
-                    " bytes after it, of ", static_cast<long long>(width_), " a number, which is ",
-                    count_ > numbers ? "fewer" : "more"}));
+    refuse(message({"have exactly the numbers that its header says; found ", count_ > numbers ? "fewer" : "more", ": ",
+                    static_cast<long long>(size - begin_), " bytes, with ", static_cast<long long>(width_),
+                    " per number"}));
 }
 
 TYPENET_INLINE void npy_array::read_header(char const* text, std::size_t size) {
@@ -142,8 +142,8 @@ TYPENET_INLINE void npy_array::read_header(char const* text, std::size_t size) {
     }
   }
   if (!header.good || !header.is_over() || seen != 7)
-    refuse("have a header with descr, a type of plain numbers, fortran_order and shape; found another one");
-  if (fortran) refuse("be in C order; found fortran_order; save numpy.ascontiguousarray of it");
+    refuse("have a header with descr (of plain numbers), fortran_order and shape; found another one");
+  if (fortran) refuse("be in C order; found fortran_order; save numpy.ascontiguousarray(x) instead");
   struct {
     char const* name;
     npy_kind kind;
@@ -199,7 +199,8 @@ TYPENET_INLINE std::vector<std::int32_t> npy_array::labels() const {
   std::vector<std::int32_t> all(static_cast<std::size_t>(count_));
   for (std::int64_t i = 0; i < count_; ++i) {
     std::int64_t const n = whole_at(i);
-    if (n < -0x80000000LL || n > 0x7fffffffLL) refuse(message({"have class numbers; found ", n, " as number ", i}));
+    if (n < -0x80000000LL || n > 0x7fffffffLL)
+      refuse(message({"have labels that fit in 32 bits; found ", n, " at index ", i}));
     all[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(n);
   }
   return all;

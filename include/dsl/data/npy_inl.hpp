@@ -32,7 +32,8 @@ namespace dsl::detail::TYPENET_MODE {
     a.refuse(message({"be (samples, features), (samples, height, width) or (samples, channels, height, width); found ",
                       npy_dims(a)}));
   for (std::int64_t const n : d)
-    if (n < 1 || n > 0x7fffffff) a.refuse(message({"have a sample of numbers; found ", npy_dims(a)}));
+    if (n < 1 || n > 0x7fffffff)
+      a.refuse(message({"have no dimension of size 0 or above 2147483647; found ", npy_dims(a)}));
   auto const at = [&](std::size_t i) { return static_cast<int>(d[i]); };
   return d.size() == 1   ? dsl::shape{1}
          : d.size() == 2 ? dsl::shape{at(1)}
@@ -78,7 +79,7 @@ TYPENET_INLINE dataset read_npy_classes(std::string const& samples, std::string 
   detail::npy_array const x(samples), y(labels);
   detail::npy_sample(x);
   detail::require_as_many(x, y, "a label");
-  if (y.count() != x.dims()[0]) y.refuse(detail::message({"have one label a sample; found ", detail::npy_dims(y)}));
+  if (y.count() != x.dims()[0]) y.refuse(detail::message({"have one label per sample; found ", detail::npy_dims(y)}));
   std::vector<std::int32_t> classes = y.labels();
   std::int32_t largest = 0;
   for (std::int32_t const label : classes) largest = label > largest ? label : largest;
@@ -99,7 +100,8 @@ TYPENET_INLINE dataset read_npy_values(std::string const& samples, std::string c
   detail::npy_sample(x);
   detail::require_as_many(x, y, "values");
   std::int64_t const count = x.dims()[0], each = y.count() / count;
-  if (each < 1 || each > 0x7fffffff) y.refuse(detail::message({"have values; found ", detail::npy_dims(y)}));
+  if (each < 1 || each > 0x7fffffff)
+    y.refuse(detail::message({"have 1 to 2147483647 values per sample; found ", detail::npy_dims(y)}));
   std::shared_ptr<std::vector<float>> copy;
   std::span<float const> const numbers = y.floats(copy);
   detail::require_numbers(numbers, count, each, "values");

@@ -110,38 +110,42 @@ TYPENET_INLINE void batch_loader::check() const {
   need(options_.batch_size > 0, "batch_size must be 1 or more", options_.batch_size, "try 64");
   need(options_.prefetch >= 0, "prefetch must be 0 or more", options_.prefetch, "try 2, or 0 for no threads");
   need(options_.threads > 0, "threads must be 1 or more", options_.threads, "for none, use prefetch = 0");
-  need(options_.part_size < 0 || (options_.part_first >= 0 && options_.drop_last &&
-                                  options_.part_first <= options_.batch_size - options_.part_size),
-       "a part must be within every batch, and a short last batch must be dropped", options_.part_first,
-       "use the part that the engine asks for");
+  if (options_.part_size >= 0 && !(options_.part_first >= 0 && options_.drop_last &&
+                                   options_.part_first <= options_.batch_size - options_.part_size))
+    detail::throw_error<option_error>(
+        {"batch_loader: part_first and part_size must select samples of a batch, and drop_last must be true; found ",
+         options_.part_first, " and ", options_.part_size, " for a batch of ", options_.batch_size,
+         options_.drop_last ? "" : ", without drop_last", "; use the part that the engine asks for"});
   need(!options_.drop_last || options_.batch_size <= data_.size,
-       "batch_size must be at most the size of the data set if short batches are dropped", options_.batch_size,
+       "with drop_last, batch_size must be at most the size of the data set", options_.batch_size,
        "choose a smaller batch");
   if (data_.mean && static_cast<long long>(data_.mean->size()) != data_.sample.size())
-    need(false, "the mean must have one number per pixel", static_cast<std::int64_t>(data_.mean->size()),
+    need(false, "the mean must have as many numbers as a sample", static_cast<std::int64_t>(data_.mean->size()),
          "use mean_picture(train)");
   if (data_.deviation && static_cast<long long>(data_.deviation->size()) != data_.sample.size())
-    need(false, "the deviation must have one number per pixel", static_cast<std::int64_t>(data_.deviation->size()),
-         "use normalize(train)");
+    need(false, "the deviation must have as many numbers as a sample",
+         static_cast<std::int64_t>(data_.deviation->size()), "use normalize(train)");
   if (data_.has_classes() && !options_.class_weights.empty())
-    need(static_cast<int>(options_.class_weights.size()) == data_.classes, "each class must have a weight",
-         static_cast<std::int64_t>(options_.class_weights.size()), "give as many as the data set has classes");
+    need(static_cast<int>(options_.class_weights.size()) == data_.classes,
+         "class_weights must have one weight for each class of the data set",
+         static_cast<std::int64_t>(options_.class_weights.size()), "give one per class");
   for (int k = 0; k < data_.further_inputs(); ++k) {
     further_input const& f = (*data_.further)[static_cast<std::size_t>(k)];
     for (auto const& numbers : {f.mean, f.deviation})
       if (numbers && static_cast<long long>(numbers->size()) != f.sample.size())
-        need(false, "an input's mean and deviation must have one number for each of its own",
-             static_cast<std::int64_t>(numbers->size()), "use normalize(train)");
+        detail::throw_error<option_error>({"batch_loader: the mean and deviation of input \"", f.name, "\" must have ",
+                                           f.sample.size(), " numbers, as many as the input; found ", numbers->size(),
+                                           "; use normalize(train)"});
   }
   if (data_.pixel_classes)
-    need(options_.values == 0, "classes of pixels do not become values", options_.values, "leave .values at 0");
+    need(options_.values == 0, ".values must be 0 for data with a class per pixel", options_.values, "leave it out");
   else if (data_.has_classes() && options_.values > 0)
     need(options_.values == data_.classes || (options_.values == 1 && data_.classes == 2),
-         "a class must become one value per class, or a single value if there are two classes", options_.values,
+         ".values must be the number of classes, or 1 if there are two", options_.values,
          "change the last layer or the loss");
   else
     need(options_.values == 0 || options_.values == data_.values,
-         "batches must have as many values per sample as the data set", options_.values,
+         ".values must be 0, or the number of values per sample in the data set", options_.values,
          "change the last layer or the data");
 }
 

@@ -24,27 +24,27 @@ namespace dsl::detail::TYPENET_MODE {
                                                      std::vector<std::int32_t>& labels, int ignored) {
   option_check{"in_memory_pixel_classes"}.need(classes >= 2, "classes must be 2 or more", classes);
   if (sample.channels < 1 || sample.height < 1 || sample.width < 1)
-    throw_error<data_error>({"dataset: pictures must have a pixel; found ", sample.channels, "x", sample.height, "x",
-                             sample.width, "; check the shape"});
+    throw_error<data_error>({"dataset: images must have at least one pixel; found ", sample.channels, "x",
+                             sample.height, "x", sample.width, "; check the shape"});
   auto const found = static_cast<std::int64_t>(labels.size());
   std::int64_t const area = sample.area();
   if (found % area != 0)
-    throw_error<data_error>({"dataset: each picture must have ", sample.height, "x", sample.width, " labels; found ",
-                             found, " in all, which is no whole number of pictures; check the shape and the labels"});
+    throw_error<data_error>({"dataset: each image must have ", sample.height, "x", sample.width, " labels; found ",
+                             found, " in all, which is not a whole number of images; check the shape and the labels"});
   std::int64_t none = 0;
   for (std::int64_t i = 0; i < found; ++i) {
     std::int32_t& label = labels[static_cast<std::size_t>(i)];
     if (label == ignored) label = -1;
     if (label < -1 || label >= classes)
       throw_error<data_error>({"dataset: a pixel's label must be 0 to ", classes - 1, ", or ", ignored,
-                               " where it has no class; found ", label, " in row ", i % area / sample.width,
-                               ", column ", i % sample.width, " of sample ", i / area,
-                               "; correct the label, the number of classes, or what is ignored"});
+                               " for none; found ", label, " in row ", i % area / sample.width, ", column ",
+                               i % sample.width, " of sample ", i / area,
+                               "; correct the label, the number of classes, or the ignored value"});
     none += label < 0 ? 1 : 0;
   }
   if (none == found)
-    throw_error<data_error>({"dataset: a pixel must have a class; found ", found / area,
-                             " pictures without a labelled pixel; check the labels and what is ignored"});
+    throw_error<data_error>({"dataset: at least one pixel must have a class; found ", found / area,
+                             " images without a labelled pixel; check the labels and the ignored value"});
   return found / area;
 }
 
@@ -94,8 +94,8 @@ TYPENET_INLINE dataset in_memory_pixel_dataset(dsl::shape sample, std::vector<st
   std::int64_t const bytes = sample.size();
   auto const found = static_cast<std::int64_t>(pixels.size());
   if (found % bytes != 0 || found / bytes != count)  // the product may overflow
-    detail::throw_error<data_error>({"dataset: there must be ", count, " pictures of ", bytes, " bytes; found ", found,
-                                     " bytes; check the shape and the number of labels"});
+    detail::throw_error<data_error>({"dataset: there must be ", count, " images of ", bytes, " bytes each; found ",
+                                     found, " bytes; check the shape and the number of labels"});
   auto const owner = std::make_shared<std::vector<std::uint8_t> const>(std::move(pixels));
   return detail::dataset_of_pixel_classes(sample, classes, count,
                                           {.segments = {{owner->data(), bytes, count}},

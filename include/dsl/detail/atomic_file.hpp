@@ -33,17 +33,16 @@ class atomic_file {
  public:
   atomic_file(std::string path, char const* kind) : path_(std::move(path)), kind_(kind) {
     struct stat status{};
-    if (path_.empty()) fail("an empty name", "give a file name");
-    if (path_.ends_with(temporary_end)) fail("a name that is reserved for temporary files", "give another name");
+    if (path_.empty()) fail("its name is empty", "give a file name");
+    if (path_.ends_with(temporary_end)) fail("its name is reserved for temporary files", "give another name");
     bool const replaces = ::stat(path_.c_str(), &status) == 0;
     if (replaces) {
       if (!S_ISREG(status.st_mode))
-        fail(S_ISDIR(status.st_mode) ? "a directory" : "something that is not a regular file", "give a file name");
+        fail(S_ISDIR(status.st_mode) ? "it is a directory" : "it is not a regular file", "give a file name");
       // A rename needs permission on the folder only, but a file made read-only should stay as it is, also when root
       // writes.
       bool const denied = ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) != 0 && errno == EACCES;
-      if ((status.st_mode & 0222) == 0 || denied)
-        fail("a file that is read-only", "make it writable, or give another path");
+      if ((status.st_mode & 0222) == 0 || denied) fail("it is read-only", "make it writable, or give another path");
     }
     // The new file may be read by those who may read the old one, and by nobody else.
     mode_t const permissions = replaces ? status.st_mode & 0777 : 0666;
@@ -161,8 +160,8 @@ class atomic_file {
     // The destructor does not run after a constructor that throws.
     if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1)), ::unlink(temporary_.c_str());
     temporary_.clear();
-    throw file_error(std::string(kind_) + ": " + (path_.empty() ? "the path" : path_) +
-                     " must be a file that can be written; found " + found + "; " + advice);
+    throw file_error(std::string(kind_) + ": cannot write " + (path_.empty() ? "the file" : path_) + ": " + found +
+                     "; " + advice);
   }
 
   std::string path_;

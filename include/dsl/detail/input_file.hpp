@@ -29,8 +29,8 @@ class input_file {
     if (descriptor_ < 0) fail(reason(errno));
     struct stat status{};
     if (::fstat(descriptor_, &status) != 0) close_and_fail(reason(errno));
-    if (S_ISDIR(status.st_mode)) close_and_fail("a directory");
-    if (!S_ISREG(status.st_mode)) close_and_fail("something that is not a regular file");
+    if (S_ISDIR(status.st_mode)) close_and_fail("it is a directory");
+    if (!S_ISREG(status.st_mode)) close_and_fail("it is not a regular file");
     size_ = static_cast<std::size_t>(status.st_size);
   }
   input_file(input_file const&) = delete;
@@ -49,7 +49,7 @@ class input_file {
       ssize_t const n = ::read(descriptor_, at, bytes);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) fail(reason(errno));
-      if (n == 0) fail("a file that was truncated while it was read");
+      if (n == 0) fail("it was truncated while it was read");
       at += n;
       bytes -= static_cast<std::size_t>(n);
     }
@@ -66,7 +66,7 @@ class input_file {
     read(to.data() + before, bytes);
   }
   [[noreturn, gnu::cold]] void fail(std::string const& found) const {
-    throw_error<data_error>({kind_, ": ", path_, " must be a readable file; found ", found, "; ", advice_});
+    throw_error<data_error>({kind_, ": cannot read ", path_, ": ", found, "; ", advice_});
   }
   static std::string reason(int code) { return std::strerror(code); }  // thread-safe in glibc
 

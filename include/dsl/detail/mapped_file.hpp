@@ -35,7 +35,7 @@ class mapped_file {
       return;
     }
     void* const address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);  // outlives the file
-    if (address == MAP_FAILED) file.fail(message({"that it cannot be mapped: ", input_file::reason(errno)}));
+    if (address == MAP_FAILED) file.fail(message({"it cannot be mapped: ", input_file::reason(errno)}));
     data_ = static_cast<std::uint8_t const*>(address);
   }
   mapped_file(mapped_file const&) = delete;

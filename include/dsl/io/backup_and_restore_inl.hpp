@@ -143,21 +143,22 @@ TYPENET_INLINE void backup_and_restore::check(fit_run const& run, detail::checkp
   if (at.epoch == 0 && at.step == 0)  // the end of this run would remove that file
     throw file_error(
         detail::message({"backup_and_restore: ", path(),
-                         " must be a run's state; found weights alone, as save_weights writes them; choose another "
-                         "name, or load them with load_weights"}));
+                         " must hold the state of a run; found only weights, as save_weights writes them; choose "
+                         "another name, or load them with load_weights"}));
   if (at.epoch + (at.step > 0 ? 1 : 0) > run.epochs)
-    throw option_error(detail::message({"backup_and_restore: ", path(), " has ", at.epoch, " epochs",
-                                        at.step > 0 ? " and a part of the next" : "", " already; this run has ",
-                                        run.epochs, "; give it ", at.step > 0 ? "more" : "as many or more"}));
+    throw option_error(detail::message({"backup_and_restore: ", path(), " already has ", at.epoch,
+                                        at.epoch == 1 ? " epoch" : " epochs",
+                                        at.step > 0 ? " and part of the next" : "", ", but this run has ", run.epochs,
+                                        "; set .epochs to ", at.epoch + (at.step > 0 ? 1 : 0), " or more"}));
   if (at.batch_size == run.batch_size && at.steps_an_epoch == run.steps) return;
-  std::string const differ = detail::message({at.steps_an_epoch, " batches of ", at.batch_size,
-                                              "; those of this run have ", run.steps, " of ", run.batch_size});
+  std::string const differ = detail::message(
+      {at.steps_an_epoch, " batches of ", at.batch_size, ", but this run has ", run.steps, " of ", run.batch_size});
   if (at.step > 0)
     throw option_error(detail::message({"backup_and_restore: ", path(), " is from the middle of an epoch of ", differ,
                                         "; use the same, or remove the file"}));
   if (at.batch_size > 0 && run.leads)
     on_warning(detail::message({"backup_and_restore: ", path(), " is from epochs of ", differ,
-                                "; the run continues, but with other bits"})
+                                "; the run continues, but its results will not be bit-identical"})
                    .c_str());
 }
 

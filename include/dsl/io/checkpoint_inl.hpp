@@ -99,8 +99,8 @@ TYPENET_INLINE void compare_arithmetic(trainer& t, std::string const& callbacks,
   all(arithmetic_key, found);
   process_checks const* const processes = t.engine().processes();
   if (found == own || (processes && processes->process() != 0)) return;
-  on_warning(message({"checkpoint: ", name, " was computed by ", excerpt(found), ", this training computes by ", own,
-                      "; it resumes, but not to the same bits"})
+  on_warning(message({"checkpoint: ", name, " was computed with ", excerpt(found), ", but this training computes with ",
+                      own, "; it continues, but its results will not be bit-identical"})
                  .c_str());
 }
 
@@ -171,13 +171,13 @@ TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::
       "is from a training with another optimizer, loss, batch_norm, frozen part, factor or output; use the same, or "
       "start without it");
   file.need(head.seed == t.seed(),
-            message({"has the seed ", static_cast<long long>(head.seed), ", this training has ",
-                     static_cast<long long>(t.seed()), "; use the same one, or start without it"}));
+            message({"has the seed ", static_cast<long long>(head.seed), ", but this training has ",
+                     static_cast<long long>(t.seed()), "; use the same seed, or start without the file"}));
   process_checks const* const processes = t.engine().processes();
   if (head.replicas != t.engine().replicas() && (!processes || processes->process() == 0))
     on_warning(
         message({"checkpoint: ", name, " is from a training with ", static_cast<long long>(head.replicas),
-                 " towers, this one has ", t.engine().replicas(),
+                 head.replicas == 1 ? " tower" : " towers", ", but this one has ", t.engine().replicas(),
                  "; with the same batch per tower, the steps per epoch and the effect of the learning rate change"})
             .c_str());
   detail::compare_arithmetic(t, file.callbacks(), name);

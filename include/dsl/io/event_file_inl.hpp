@@ -128,8 +128,8 @@ TYPENET_INLINE std::string event_file::name(long long time, std::string const& e
 }
 
 TYPENET_INLINE void event_file::fail(int code) const {
-  throw file_error("tensorboard: " + path_ + " must be a file that can be written; found " +
-                   std::generic_category().message(code) + "; free some space, or give another folder");
+  throw file_error("tensorboard: cannot write " + path_ + ": " + std::generic_category().message(code) +
+                   "; free some space, or give another folder");
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -32,9 +32,9 @@ TYPENET_INLINE void require_widths(std::string const& pattern) {
     while (field && end < pattern.size() && digits.find(pattern[end]) != digits.npos) ++end;
     std::string const number = pattern.substr(i, end - i);
     if (nested || number.size() > 3 || (number.size() == 3 && number > "255"))
-      throw option_error(message({"model_checkpoint: the file name ", pattern,
-                                  " must have widths that are numbers of at most 255; found ", nested ? "{" : number,
-                                  "; try {epoch:02d}"}));
+      throw option_error(
+          message({"model_checkpoint: the field widths in the file name ", pattern,
+                   " must be numbers of at most 255; found ", nested ? "{" : number, "; try {epoch:02d}"}));
     if (end > i) i = end - 1;
     field = pattern[i] == '{' || (field && pattern[i] != '}');
   }
@@ -55,7 +55,7 @@ TYPENET_INLINE std::string checkpoint_path(std::string const& pattern, fit_run c
                        fmt::arg("val_acc", e.validation.acc), fmt::arg("val_accuracy", e.validation.acc));
   } catch (std::runtime_error const& x) {
     throw option_error(
-        message({"model_checkpoint: the file name ", pattern, " may contain only text and {epoch:02d},  ",
+        message({"model_checkpoint: the file name ", pattern, " may contain only text and these fields: {epoch:02d}, ",
                  in_epoch ? "{batch}, " : "", "{loss:.2f}, {acc:.2f}, {learning_rate}",
                  run.validates && !in_epoch ? ", {val_loss:.2f}, {val_acc:.2f}" : "", "; found: ", x.what()}));
   }

@@ -13,8 +13,8 @@ namespace dsl::TYPENET_MODE {
 
 TYPENET_INLINE void save_freq::require() const {
   if (epochs < 0 || (epochs == 0 && batches < 1))
-    throw option_error(detail::message({"save_freq: it must be every epoch or batch, or more of either; found ", epochs,
-                                        " epochs and ", batches, " batches"}));
+    throw option_error(detail::message(
+        {"save_freq: the interval must be 1 or more; found ", epochs, " epochs and ", batches, " batches"}));
 }
 
 TYPENET_INLINE bool save_freq::now(fit_run const& run, std::int64_t& since) const {
@@ -25,12 +25,12 @@ TYPENET_INLINE bool save_freq::now(fit_run const& run, std::int64_t& since) cons
 }
 
 TYPENET_INLINE save_freq every_epochs(int n) {
-  if (n < 1) throw option_error(detail::message({"save_freq: it must be every epoch or more; found ", n}));
+  if (n < 1) throw option_error(detail::message({"save_freq: the interval must be 1 or more; found ", n, " epochs"}));
   return {.epochs = n};
 }
 
 TYPENET_INLINE save_freq every_batches(std::int64_t n) {
-  if (n < 1) throw option_error(detail::message({"save_freq: it must be every batch or more; found ", n}));
+  if (n < 1) throw option_error(detail::message({"save_freq: the interval must be 1 or more; found ", n, " batches"}));
   return {.epochs = 0, .batches = n};
 }
 

@@ -49,14 +49,14 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
     case op::conv2d:
       if (n.groups > 1 && !order_of(graph_.input(n)).empty())
         throw option_error(
-            "conv2d: after a flattened image its groups have other channels in Keras, which flattens in the order "
-            "height, width, channels; these weights cannot be converted");
+            "conv2d: after flatten its groups have different channels in Keras, which flattens in the order height, "
+            "width, channels; these weights cannot be converted");
       return {};
     case op::conv2d_transpose:
       if (!order_of(graph_.input(n)).empty())
         throw option_error(
-            "conv2d_transpose: after a flattened picture its channels are others in Keras, since it flattens height, "
-            "width and channels; weights can't be moved there or from there");
+            "conv2d_transpose: after flatten its channels are in a different order in Keras, which flattens in the "
+            "order height, width, channels; these weights cannot be converted");
       return {};
     case op::flatten: return flattened(n);
     case op::concat: return joined(n);
@@ -70,17 +70,16 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
     case op::channel_slice:
     case op::channel_shuffle:
       if (!order_of(graph_.input(n)).empty())
-        throw option_error(
-            std::string(detail::word_of(n)) +
-            ": after a flattened picture its channels are others in Keras, since it flattens height, width and "
-            "channels; weights can't be moved there or from there");
+        throw option_error(std::string(detail::word_of(n)) +
+                           ": after flatten its channels are in a different order in Keras, which flattens in the "
+                           "order height, width, channels; these weights cannot be converted");
       return {};
     case op::multiply: return broadcast_order(n);
     case op::custom:
       if (!order_of(graph_.input(n)).empty() && !(graph_.input_shape(n) == graph_.output_shape(n)))
         throw option_error(
-            "custom: after a flattened image it changes the shape, and the order in Keras is unknown; these weights "
-            "cannot be converted");
+            "custom: after flatten it changes the shape, and the order in Keras is unknown; these weights cannot be "
+            "converted");
       break;
     default: break;  // one number per channel, or one channel
   }

@@ -94,7 +94,8 @@ TYPENET_INLINE void towers_engine::run(int which, batch_view const& batch) {
   program const& p = program_of(which);
   group_.require_all();  // after a failure parameters may differ
   if (batch.size != p.part.size)
-    throw option_error(message({"batch: this program takes ", p.part.size, " samples, not ", batch.size}));
+    throw option_error(message({"batch: the engine was prepared for ", p.part.size, " samples; found ", batch.size,
+                                "; call prepare() for that size"}));
   long long const picture = graph_.output_shape(graph_.nodes[0]).size();
   shape const& result = graph_.shape_of(graph_.result());
   long long const labels_each = p.targets == target_kind::pixel_classes ? result.area() : 1;
@@ -206,7 +207,7 @@ TYPENET_INLINE batch_part towers_engine::own_part(mode m, batch_part const& part
 
 TYPENET_INLINE void towers_engine::require_samples(batch_part const& part) const {
   if (part.size < 1 && !world_)  // some of several processes may have none
-    throw option_error(message({"batch: a program needs 1 sample or more; found ", part.size}));
+    throw option_error(message({"batch: it must have 1 sample or more; found ", part.size}));
 }
 
 TYPENET_INLINE void towers_engine::meet_others() {
@@ -225,7 +226,7 @@ TYPENET_INLINE void towers_engine::meet_others() {
 
 TYPENET_INLINE towers_engine::program const& towers_engine::program_of(int which) const {
   if (which < 0 || which >= programs_.size())
-    throw option_error("engine: this program does not exist; call prepare() first");
+    throw option_error(message({"engine: nothing was prepared under number ", which, "; call prepare() first"}));
   return programs_[which];
 }
 
@@ -238,11 +239,11 @@ TYPENET_INLINE void towers_engine::warn_of_single_samples(program const& p) {
     int const part = part_of(batch, group_.ranks(), rank, policy_).size;
     if (smallest_micro_batch(part, options_.micro_batches) != 1) continue;
     warned_ = true;
-    on_warning(
-        message({tower_of_rank(rank), part > 1 ? " has micro-batches of" : " has", " a single sample of a ",
-                 "batch of ", p.part.whole, ", which batch_norm normalises by itself; use a larger batch, ", "fewer ",
-                 options_.micro_batches > 1 ? "towers or micro-batches" : "towers, or synchronized batch_norm"})
-            .c_str());
+    on_warning(message({tower_of_rank(rank), part > 1 ? " has micro-batches of" : " has", " a single sample of a ",
+                        "batch of ", p.part.whole,
+                        ", so batch_norm takes its statistics from one sample alone; use a larger batch, fewer ",
+                        options_.micro_batches > 1 ? "towers or micro-batches" : "towers, or synchronized batch_norm"})
+                   .c_str());
   }
 }
 

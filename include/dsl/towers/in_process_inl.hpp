@@ -106,8 +106,8 @@ TYPENET_INLINE void in_process_group::differ(int seat) {
     char const* const name = c.what == kind::sum ? "all_reduce" : c.what == kind::fold ? "fold" : "all_gather";
     return detail::message({name, " of ", c.count, " numbers of ", c.bytes, " bytes"});
   };
-  fate_.break_with(detail::message({"towers: rank ", first_rank() + last_, " calls ", words(calls_[last_]), ", rank ",
-                                    first_rank() + seat, " ", words(calls_[seat]),
+  fate_.break_with(detail::message({"towers: rank ", first_rank() + last_, " calls ", words(calls_[last_]),
+                                    ", but rank ", first_rank() + seat, " ", words(calls_[seat]),
                                     "; all ranks must make the same calls in the same order"}));
   fate_.refuse();
 }

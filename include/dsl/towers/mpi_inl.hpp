@@ -27,7 +27,7 @@ TYPENET_INLINE mpi::mpi(mpi_options const& o)
     : deadline_s_(o.deadline_s), piece_(o.largest_message), process_(launched_rank()) {
   if (!(o.deadline_s >= 1 && o.deadline_s < 1e6))  // NOLINT(readability-simplify-boolean-expr): NaN is refused, too
     throw option_error(
-        detail::message({"mpi: the deadline must be a number of seconds from 1, below 1000000; found ", o.deadline_s}));
+        detail::message({"mpi: the deadline must be at least 1 second and less than 1,000,000; found ", o.deadline_s}));
   if (piece_ < 1 || piece_ > INT_MAX)
     throw option_error(
         detail::message({"mpi: the largest message must have 1 to ", INT_MAX, " bytes; found ", piece_}));
@@ -203,7 +203,7 @@ TYPENET_INLINE void mpi::compare(char const* what, process_message const* in) {
     header const& h = received_[q];
     if (q == process_) continue;
     if (h.call == call_ && h.bytes == in[q].bytes && std::strncmp(h.what, what, sizeof h.what - 1) == 0) continue;
-    fail(detail::message({"calls ", what, " and expects ", in[q].bytes, " bytes, rank ", q, " calls ",
+    fail(detail::message({"calls ", what, " and expects ", in[q].bytes, " bytes, but rank ", q, " calls ",
                           std::string(h.what), " and sends ", h.bytes,
                           "; all ranks must make the same calls in the same order"}));
   }

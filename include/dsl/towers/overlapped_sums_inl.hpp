@@ -24,7 +24,7 @@ TYPENET_INLINE overlapped_sums::~overlapped_sums() {
   {
     lock const held(fate_.guard);
     stopping_ = true;
-    if (done_ < begun_) fate_.break_with("towers: they ended before their sums did");
+    if (done_ < begun_) fate_.break_with("towers: they were destroyed while gradients were still being summed");
     fate_.changed.notify_all();
   }
   thread_.join();
@@ -78,8 +78,8 @@ TYPENET_INLINE void overlapped_sums::make() {
 
 TYPENET_INLINE void overlapped_sums::differ(sum const& x, int seat, unsigned long number_bytes, long long count) {
   fate_.break_with(message({"towers: rank ", sums_.first() + x.first, " calls all_reduce of ", x.count, " numbers of ",
-                            x.number_bytes, " bytes, rank ", sums_.first() + seat, " of ", count, " of ", number_bytes,
-                            "; all ranks must make the same calls in the same order"}));
+                            x.number_bytes, " bytes, but rank ", sums_.first() + seat, " of ", count, " of ",
+                            number_bytes, "; all ranks must make the same calls in the same order"}));
   fate_.refuse();
 }
 

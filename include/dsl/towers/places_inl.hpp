@@ -15,7 +15,7 @@
 namespace dsl::detail::TYPENET_MODE {
 
 TYPENET_INLINE std::string devices_there(int devices, int each, int cores) {
-  std::string found = devices == 1 ? "there is only device 0" : message({"there are 0 to ", devices - 1});
+  std::string found = devices == 1 ? "only device 0 exists" : message({"only devices 0 to ", devices - 1, " exist"});
   if (each == 0) return found;
   return message({found, ", with ", each, " of ", cores, devices == 1 ? " cores" : " cores each"});
 }
@@ -38,7 +38,7 @@ TYPENET_INLINE void require_devices(towers const& t, int devices, int each, int 
     for (int j = 0; j < i; ++j)
       if (t.devices[static_cast<std::size_t>(j)] == device)
         throw option_error(
-            message({"towers: device ", device, " is in the list twice; give each tower one of its own"}));
+            message({"towers: device ", device, " is in the list twice; give each tower its own device"}));
   }
 }
 

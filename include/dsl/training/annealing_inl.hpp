@@ -9,7 +9,7 @@
 namespace dsl::TYPENET_MODE {
 
 TYPENET_INLINE double step_decay::operator()(int epoch) const {
-  if (every < 1) throw option_error(detail::message({"step_decay: every must be 1 or more; found ", every}));
+  if (every < 1) throw option_error(detail::message({"step_decay: .every must be 1 or more; found ", every}));
   int const drops = epoch / every;
   return base * detail::pow(factor, drops);
 }

@@ -23,13 +23,15 @@ TYPENET_INLINE void callback_state::same(char const* key, std::string const& val
   std::string found = value;
   array(key, found);
   if (found != value)
-    throw file_error(detail::message({from_, " has the ", key, " ", detail::excerpt(found), ", this one has ", value,
-                                      "; use the same one, or start without it"}));
+    throw file_error(
+        detail::message({from_, " was saved with ", key, " ", detail::excerpt(found), ", but this run has ", value,
+                         "; use the same ", key, ", or start without the file"}));
 }
 
 TYPENET_INLINE void callback_state::need(bool holds, char const* what) const {
   if (restores_ && !holds)
-    throw file_error(detail::message({from_, " must have ", what, "; found another; it is damaged: start without it"}));
+    throw file_error(
+        detail::message({from_, " must have ", what, "; found others; the file is damaged: start without it"}));
 }
 
 TYPENET_INLINE void callback_state::write(char const* key, void const* data, std::size_t size) {
@@ -44,11 +46,11 @@ TYPENET_INLINE void callback_state::read(char const* key, void* data, std::size_
   if (!f.found) return;
   if (f.size != size)
     throw file_error(detail::message({from_, " has ", f.size, " bytes of ", key, "; expected ", size,
-                                      "; it is from another program: start without it"}));
+                                      "; the file is from another program: start without it"}));
   for (std::size_t i = 0; booleans && i < size; ++i)  // reading any other value as bool is undefined
     if (auto const byte = static_cast<unsigned char>(bytes_[f.at + i]); byte > 1)
       throw file_error(detail::message({from_, " has the ", key, " ", static_cast<int>(byte),
-                                        "; expected 0 or 1; it is damaged: start without it"}));
+                                        "; expected 0 or 1; the file is damaged: start without it"}));
   if (size > 0) std::memcpy(data, bytes_.data() + f.at, size);
 }
 

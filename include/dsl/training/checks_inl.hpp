@@ -50,7 +50,7 @@ TYPENET_INLINE std::vector<std::string> names_of_outputs(graph_view const& g) {
 TYPENET_INLINE void require_further_inputs(graph_view const& g, dataset const& data, char const* what) {
   std::string names;
   for (int k = 0; k < data.further_inputs(); ++k)
-    names += (k > 0 ? ", " : "") + (*data.further)[static_cast<std::size_t>(k)].name;
+    names += (k > 0 ? ", \"" : "\"") + (*data.further)[static_cast<std::size_t>(k)].name + "\"";
   for (int n = 1; n < g.size.nodes; ++n) {
     if (!is_further_input(g, n)) continue;
     shape const& wanted = g.output_shape(g.nodes[n]);
@@ -59,16 +59,18 @@ TYPENET_INLINE void require_further_inputs(graph_view const& g, dataset const& d
       if (further_input const& f = (*data.further)[static_cast<std::size_t>(k)]; f.name == name_of_input(g, n))
         found = &f.sample;
     if (!found)
-      throw_error<option_error>({what, ": the network takes an input ", name_of_input(g, n), "; the data set has ",
-                                 names.empty() ? "none beside the first" : names, "; add it by with_input()"});
+      throw_error<option_error>({what, ": the network has an input \"", name_of_input(g, n),
+                                 "\", but the data set has only the first", names.empty() ? "" : " and ", names,
+                                 "; add it with with_input()"});
     if (!(*found == wanted))
-      throw_error<option_error>({what, ": the network takes an input ", name_of_input(g, n), " of ", wanted.channels,
-                                 "x", wanted.height, "x", wanted.width, ", the data set's is ", found->channels, "x",
-                                 found->height, "x", found->width, "; change named_input<...> or the data"});
+      throw_error<option_error>({what, ": the network's input \"", name_of_input(g, n), "\" is ", wanted.channels, "x",
+                                 wanted.height, "x", wanted.width, ", but that of the data set is ", found->channels,
+                                 "x", found->height, "x", found->width, "; change named_input<...> or the data"});
   }
   if (int const wanted = further_inputs(g, g.size.nodes); data.further_inputs() != wanted)
-    throw_error<option_error>({what, ": the network takes ", wanted, " inputs beside the first, the data set has ",
-                               data.further_inputs(), ": ", names, "; add named_input<...>, or leave them out"});
+    throw_error<option_error>({what, ": besides the first, the network has ", wanted,
+                               wanted == 1 ? " input" : " inputs", ", but the data set has ", data.further_inputs(),
+                               ": ", names, "; add named_input<...> to the network, or leave out the other inputs"});
 }
 
 TYPENET_INLINE dataset in_order_of_inputs(graph_view const& g, dataset data) {
@@ -90,18 +92,18 @@ TYPENET_INLINE void require_pixel_classes(graph_view const& g, loss l, dataset c
   if (l != loss::categorical_crossentropy)
     throw_error<option_error>(
         {what,
-         ": the data set has one class per pixel, which only categorical_crossentropy compares with; "
-         "give compile() that loss"});
+         ": the data set has one class per pixel, which needs the loss categorical_crossentropy; give "
+         "compile() that loss"});
   shape const &out = g.shape_of(g.result()), &in = data.sample;
   if (!(out == shape{data.classes, in.height, in.width}))
     throw_error<option_error>({what, ": the network's output must be ", data.classes, "x", in.height, "x", in.width,
-                               ", a probability for each class and pixel of the data set; found ", out.channels, "x",
+                               ", one probability per class and pixel of the data set; found ", out.channels, "x",
                                out.height, "x", out.width, "; end it with conv2d<", data.classes,
                                ", 1> and softmax2d"});
   for (std::int64_t i = 0; i < data.size * data.labels_each(); ++i)
     if (data.labels(0)[i] >= 0) return;
-  throw_error<data_error>({what, ": a pixel must have a class; found ", data.size,
-                           " pictures without a labelled pixel; choose another part of the data"});
+  throw_error<data_error>({what, ": at least one pixel must have a class; found ", data.size,
+                           " images without a labelled pixel; choose another part of the data"});
 }
 
 TYPENET_INLINE void require_samples(graph_view const& g, loss l, dataset const& data, char const* what) {
@@ -165,9 +167,9 @@ TYPENET_INLINE void require_fit(graph_view const& g, loss l, dataset const& data
     for (further_input const& other : *o.validation->further)
       if (further_input const& own = (*data.further)[static_cast<std::size_t>(k)];
           own.name == other.name && !(same_mean(own.mean, other.mean) && same_mean(own.deviation, other.deviation)))
-        throw_error<option_error>({"fit: the training's input ", own.name,
-                                   " and the validation's must have the same mean and deviation; use "
-                                   "normalize(train, validation)"});
+        throw_error<option_error>({"fit: input \"", own.name,
+                                   "\" must have the same mean and deviation in the training and the validation data; "
+                                   "use normalize(train, validation)"});
   if (!same_mean(data.mean, o.validation->mean))
     throw_error<option_error>({"fit: training and validation data must have the same mean; found ",
                                !data.mean            ? "one for the validation data only"

@@ -26,17 +26,21 @@ TYPENET_INLINE engine_options checked_options(graph_view const& g, update_rule c
       "it must be at least 0 and less than 1, and 0 unless the loss is categorical_crossentropy", o.label_smoothing);
   shape const& out = g.shape_of(g.result());
   auto const classes = out.is_flat() ? out.size() : out.channels;
-  bool weighs = o.class_weights.empty();
-  for (float const w : o.class_weights) {
-    option_check{"class_weights"}.need(isfinite(w) && w >= 0, "each must be a number of at least 0",
-                                       static_cast<double>(w));
-    weighs = weighs || w > 0;
+  if (!o.class_weights.empty()) {
+    option_check const weights{"class_weights"};
+    auto const found = static_cast<long long>(o.class_weights.size());
+    weights.need(o.loss == loss::categorical_crossentropy,
+                 "there must be none unless the loss is categorical_crossentropy", found, "leave them out");
+    if (found != classes)
+      throw_error<option_error>(
+          {"class_weights: there must be one for each of the network's ", classes, " classes; found ", found});
+    bool weighs = false;
+    for (float const w : o.class_weights) {
+      weights.need(isfinite(w) && w >= 0, "each must be a number of at least 0", static_cast<double>(w));
+      weighs = weighs || w > 0;
+    }
+    weights.need(weighs, "at least one must be above 0", "only zeros");
   }
-  option_check{"class_weights"}.need(
-      o.class_weights.empty() || (o.loss == loss::categorical_crossentropy && weighs &&
-                                  static_cast<long long>(o.class_weights.size()) == classes),
-      "there must be one for each class, not all of them 0, and none unless the loss is categorical_crossentropy",
-      static_cast<double>(o.class_weights.size()));
   std::vector<double> loss_weights;
   std::string names = "main";
   for (int k = 1; k < output_count(g); ++k) names += ", " + name_of_output(g, k);

@@ -320,28 +320,25 @@ TYPENET_INLINE std::vector<float const*> trainer::arranged(char const* what, std
     for (batch_input const& one : inputs)
       if (one.name == name) found = &one, ++times;
     if (times != 1)
-      detail::throw_error<data_error>({what, ": each input must be there once; found ",
-                                       name.empty() ? "the first" : name, " ", times,
-                                       " times; give the inputs by the names of named_input<...>"});
+      detail::throw_error<data_error>({what, ": each input must be given exactly once; found the input \"", name, "\" ",
+                                       times, " times; the first is called \"\", the others as in named_input<...>"});
     require_count(detail::message({what, ": ", name.empty() ? "samples" : name}).c_str(), found->numbers.size(), size,
                   graph_.output_shape(graph_.nodes[n]));
     all.push_back(found->numbers.data());
   }
   if (inputs.size() != all.size())
-    detail::throw_error<data_error>({what, ": the network takes ", static_cast<long long>(all.size()),
-                                     " inputs; found ", static_cast<long long>(inputs.size()),
-                                     "; leave out those of other names"});
+    detail::throw_error<data_error>({what, ": the network has ", static_cast<long long>(all.size()), " inputs; found ",
+                                     static_cast<long long>(inputs.size()), "; leave out those with other names"});
   return all;
 }
 
 TYPENET_INLINE void trainer::require_one_input(char const* what) const {
   std::string names;
   for (int n = 1; n < graph_.size.nodes; ++n)
-    if (is_further_input(graph_, n)) names += (names.empty() ? "" : ", ") + detail::name_of_input(graph_, n);
+    if (is_further_input(graph_, n)) names += (names.empty() ? "\"" : ", \"") + detail::name_of_input(graph_, n) + "\"";
   if (!names.empty())
-    detail::throw_error<option_error>({what, ": the network takes ", further_inputs(graph_, graph_.size.nodes),
-                                       " inputs beside the first (", names,
-                                       "); found none; pass all inputs by name, the first by \"\""});
+    detail::throw_error<option_error>({what, ": the network has other inputs besides the first: ", names,
+                                       "; found only the first; pass all of them by name, the first as \"\""});
 }
 
 TYPENET_INLINE std::vector<float const*> trainer::further_from(float const* const* all, int first) const {
@@ -627,16 +624,17 @@ TYPENET_INLINE void trainer::warn_if_mean_differs(dataset const& data, char cons
   process_checks const* const processes = engine_->processes();
   if (processes && processes->process() > 0) return;
   if (same)
-    on_warning(detail::message({what, ": the data set's input ", other,
-                                " must have the same mean and deviation as that of fit; use normalize(train, test)"})
+    on_warning(detail::message(
+                   {what, ": the data set's input \"", other,
+                    "\" must have the same mean and deviation as in the training data; use normalize(train, test)"})
                    .c_str());
   else if (same_deviation)
-    on_warning(detail::message({what, ": the data set must have the same mean as that of fit; found ",
-                                data.mean ? "another one" : "none", "; set test.mean = train.mean"})
+    on_warning(detail::message({what, ": the data set must have the same mean as the training data; found ",
+                                data.mean ? "a different one" : "none", "; set test.mean = train.mean"})
                    .c_str());
   else
-    on_warning(detail::message({what, ": the data set must have the same deviation as that of fit; found ",
-                                data.deviation ? "another one" : "none", "; use normalize(train, test)"})
+    on_warning(detail::message({what, ": the data set must have the same deviation as the training data; found ",
+                                data.deviation ? "a different one" : "none", "; use normalize(train, test)"})
                    .c_str());
 }
 

@@ -20,7 +20,7 @@ TYPENET_INLINE weight_averager::weight_averager(engine& e, std::optional<weight_
   if (o->start_from_epoch < 0 || o->start_from_epoch >= epochs)
     throw_error<option_error>(
         {"average: start_from_epoch must be 0 to ", epochs - 1, ", the run's last epoch; found ", o->start_from_epoch});
-  if (o->every < 1) throw_error<option_error>({"average: every must be 1 step or more; found ", o->every});
+  if (o->every < 1) throw_error<option_error>({"average: .every must be 1 or more; found ", o->every});
   bool const keeps_some = o->momentum > 0 && o->momentum <= 1;
   if (!keeps_some)
     throw_error<option_error>(

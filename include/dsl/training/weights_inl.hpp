@@ -20,7 +20,8 @@ TYPENET_INLINE std::size_t count_weights(engine& e) {
 
 TYPENET_INLINE void require_weights(engine& e, std::vector<float> const& all) {
   if (std::size_t const count = count_weights(e); all.size() != count)
-    throw option_error(message({"weights: the network has ", count, "; found ", all.size(), ", from another network"}));
+    throw option_error(message({"weights: there must be ", count, " numbers, as many as the network has; found ",
+                                all.size(), "; use weights of the same network"}));
 }
 
 TYPENET_INLINE std::vector<float> read_weights(engine& e) {

@@ -191,7 +191,7 @@ inline void check_refusals(gpu const& on, ledger& l) {
   nowhere.device = 4711;
   refused("a device that is not there", "device must be 0 to",
           [&] { nowhere.make(mixed_network::view(), keras_rules, precision::bf16); });
-  refused("a batch of another size", "this program takes", [&] {
+  refused("a batch of another size", "the engine was prepared for", [&] {
     auto const e = on.untimed().make(mixed_network::view(), keras_rules, precision::bf16);
     e->run(e->prepare(mode::training, 4), drawn_batch(mixed_network::view(), 3, 1).view(0, 0));
   });

@@ -91,7 +91,7 @@ class engine final : public dsl::engine {
     require_targets(m, targets);
     if (targets != target_kind::classes)
       throw executor_error(
-          "cuda: it can learn one class per sample only, not values or classes of pixels; use a CPU executor");
+          "cuda: the targets must be one class per sample; found values or a class per pixel; use a CPU executor");
     return programs_.on_all_or_none(m, [&](handshake& ready) {
       enter();
       // only training depends on where a part begins
@@ -278,9 +278,10 @@ class engine final : public dsl::engine {
   }
   void check(program const& p, batch_view const& batch) const {
     if (batch.size != p.part.size)
-      throw option_error(detail::message({"batch: this program takes ", p.part.size, " samples, not ", batch.size}));
+      throw option_error(detail::message({"batch: the engine was prepared for ", p.part.size, " samples; found ",
+                                          batch.size, "; call prepare() for that size"}));
     if (batch.weights)
-      throw executor_error("cuda: it has no weights of samples or classes; use an executor on the host");
+      throw executor_error("cuda: sample weights and class weights are not supported; use a CPU executor");
     if (p.labels && !batch.labels && !p.has_labels)
       throw option_error("batch: it must have labels; only inference runs without them");
   }

@@ -76,7 +76,8 @@ class program_list {
 
   program& operator[](int which) const {
     if (which < 0 || which >= programs_.size())
-      throw option_error("engine: this program does not exist; call prepare() first");
+      throw option_error(
+          detail::message({"engine: nothing was prepared under number ", which, "; call prepare() first"}));
     return programs_[which];
   }
   auto begin() const { return programs_.begin(); }
@@ -95,7 +96,7 @@ class program_list {
   [[gnu::cold]] plan plan_for(program_purpose const& wanted) const {
     bool const idles = wanted.part.size == 0 && e_.group && wanted.mode == mode::training;
     if (wanted.part.size < 1 && !idles)
-      throw option_error(detail::message({"batch: a program needs 1 sample or more; found ", wanted.part.size}));
+      throw option_error(detail::message({"batch: it must have 1 sample or more; found ", wanted.part.size}));
     // Early sums need a link, since on the host nothing runs meanwhile. Not with synchronized moments: a device's sums
     // run one at a time, so that one under way would delay the batch_norms after it.
     bool const early = e_.link && e_.options.moments != tower_moments::synchronized;

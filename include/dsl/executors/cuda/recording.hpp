@@ -146,7 +146,7 @@ class recording {
   }
 
   [[noreturn, gnu::cold]] static void unknown() {
-    throw executor_error("plan: a step of an operation this executor doesn't know");
+    throw executor_error("plan: it has a step whose operation this executor does not support");
   }
 
  private:

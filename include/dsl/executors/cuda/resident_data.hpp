@@ -26,8 +26,8 @@ class resident_data {
         order_(a, 4 * data.size, s) {
     if (data.mean) {
       if (static_cast<long long>(data.mean->size()) != picture_)
-        throw option_error(detail::message({"data: the mean must have one number per pixel; found ", data.mean->size(),
-                                            " for ", picture_, "; use mean_picture(train)"}));
+        throw option_error(detail::message({"data: the mean must have as many numbers as an image; found ",
+                                            data.mean->size(), " for ", picture_, "; use mean_picture(train)"}));
       mean_.emplace(a, 4 * picture_, s);
       copy(mean_->data(), data.mean->data(), 4 * picture_);
     }

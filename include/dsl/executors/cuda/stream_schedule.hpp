@@ -14,7 +14,8 @@ namespace dsl::cu::TYPENET_MODE {
 /// checked its queues: 15 us for MiniGoogLeNet's 109 steps, 1 ms for a network's 1,300.
 [[gnu::cold]] inline void require_no_race(graph_view const& g, plan const& p, plan_streams const& queues) {
   if (int const s = first_race(g, p, queues); s >= 0)
-    throw executor_error(detail::message({"plan: on two queues step ", s, " may come too early"}));
+    throw executor_error(
+        detail::message({"plan: on two queues, step ", s, " may run before a step that it depends on"}));
 }
 
 /// Puts each step of a program on its queue, after the step of the other queue that it waits for.

@@ -55,7 +55,7 @@ class engine : public dsl::engine {
     this->require_targets(m, targets);
     bool const idles = part.size == 0 && options_.group && m == mode::training;
     if (part.size < 1 && !idles)
-      detail::throw_error<option_error>({"batch: a program needs 1 sample or more; found ", part.size});
+      detail::throw_error<option_error>({"batch: it must have 1 sample or more; found ", part.size});
     plan made = make_plan(graph_, {.batch = idles ? 1 : part.size,
                                    .mode = m,
                                    .target = target_,
@@ -83,7 +83,8 @@ class engine : public dsl::engine {
   [[gnu::cold]] void run(int which, batch_view const& batch) override {
     program& p = program_of(which);
     if (batch.size != p.part.size)
-      detail::throw_error<option_error>({"batch: this program takes ", p.part.size, " samples, not ", batch.size});
+      detail::throw_error<option_error>({"batch: the engine was prepared for ", p.part.size, " samples; found ",
+                                         batch.size, "; call prepare() for that size"});
     bool const has_values = p.plan.options.targets == target_kind::values;
     if (p.plan.labels >= 0 && batch.size > 0 && !(has_values ? batch.values != nullptr : batch.labels != nullptr))
       detail::throw_error<option_error>(
@@ -248,12 +249,14 @@ class engine : public dsl::engine {
 
  private:
   [[gnu::cold, noreturn]] void refuse_without_inputs() const {
-    detail::throw_error<option_error>({"batch: the network takes ", further_inputs(graph_, graph_.size.nodes),
-                                       " inputs beside the first; found none; set .further"});
+    detail::throw_error<option_error>({"batch: besides the first, the network has ",
+                                       further_inputs(graph_, graph_.size.nodes),
+                                       " more inputs; found none; set .further"});
   }
   program& program_of(int which) const {
     if (which < 0 || which >= programs_.size())
-      detail::throw_error<option_error>({"engine: this program does not exist; call prepare() first"});
+      detail::throw_error<option_error>(
+          {"engine: nothing was prepared under number ", which, "; call prepare() first"});
     return programs_[which];
   }
   /// Warns of single samples, as towers' engines do, once. With towers, those warn.
@@ -262,8 +265,8 @@ class engine : public dsl::engine {
       return;
     warned_ = true;
     on_warning(detail::message({"pipeline: with a batch of ", batch,
-                                ", some micro-batches have a single sample, which batch_norm normalises by itself; use "
-                                "a larger batch or fewer micro-batches"})
+                                ", some micro-batches have a single sample, so batch_norm takes its statistics from "
+                                "one sample alone; use a larger batch or fewer micro-batches"})
                    .c_str());
   }
   [[gnu::noinline]] void run_if_needed(program& p, bound_step const& b) {

@@ -71,7 +71,7 @@ class steps : public host::engine<T> {
             .accumulate = b.accumulate};
   }
   [[noreturn, gnu::cold]] static void unknown() {
-    detail::throw_error<executor_error>({"plan: a step of an operation this executor doesn't know"});
+    detail::throw_error<executor_error>({"plan: it has a step whose operation this executor does not support"});
   }
 
  private:

@@ -26,7 +26,7 @@ TYPENET_INLINE file::file(std::string path) : path_(std::move(path)) {
   H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG);
   file_ = detail::handle(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose);
   if (!file_)
-    fail(fault::not_hdf5, {}, "must be a file of HDF5; found " + found_instead(),
+    fail(fault::not_hdf5, {}, "must be an HDF5 file; found " + found_instead(),
          "save it with Keras 3: model.save_weights(\"x.weights.h5\")");
 }
 
@@ -85,14 +85,14 @@ TYPENET_INLINE void file::fail(fault which, std::string const& name, std::string
 
 TYPENET_INLINE void file::check_regular() const {
   auto const refuse = [&](std::string const& found) {
-    throw file_error("keras_h5: " + path_ + " must be a readable file; found " + found + "; " + another);
+    throw file_error("keras_h5: cannot read " + path_ + ": " + found + "; " + another);
   };
   int const descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) refuse(std::strerror(errno));
   struct stat status{};
   bool const known = ::fstat(descriptor, &status) == 0;
   ::close(descriptor);
-  if (!known || !S_ISREG(status.st_mode)) refuse("something that is not a regular file");
+  if (!known || !S_ISREG(status.st_mode)) refuse("it is not a regular file");
 }
 
 TYPENET_INLINE std::string file::found_instead() const {
@@ -139,7 +139,7 @@ TYPENET_INLINE detail::handle file::open(detail::handle const& group, std::strin
 }
 
 TYPENET_INLINE void file::fail_endless(std::string const& name) const {
-  fail(fault::damaged, name, "must not nest groups endlessly below " + detail::shown(name) + "; found none", another);
+  fail(fault::damaged, name, "has endlessly nested groups below " + detail::shown(name), another);
 }
 
 TYPENET_INLINE std::vector<std::string> file::names_in(detail::handle const& group, std::string const& name,
@@ -234,7 +234,7 @@ TYPENET_INLINE file::number file::number_of(detail::handle const& dataset, detai
            (kind == H5T_FLOAT     ? "numbers of " + std::to_string(8 * bytes) + " bits"
             : kind == H5T_INTEGER ? "integers"
                                   : "something else"),
-       "save it as float32 there");
+       "save it as float32 in the program that wrote the file");
 }
 
 TYPENET_INLINE bool file::says_bfloat16(detail::handle const& dataset) {

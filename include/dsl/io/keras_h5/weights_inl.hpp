@@ -22,9 +22,9 @@ TYPENET_INLINE dataset_names::dataset_names(graph_view const& g, keras_h5_option
   bool const fused = o.fused_activations;
   if (o.groups.empty() && keras_layers(g, fused).in_order() != keras_layers(g, fused, true).in_order())
     throw option_error(
-        "keras_h5: without groups the order of layers must follow from the network; found explicit padding in "
-        "branches, where a ZeroPadding2D changes Keras's order; give .groups: keras_h5::groups(), changed to that of "
-        "the model, or as it is for a file of typenet's own");
+        "keras_h5: .groups must be given if branches have explicit padding, since the order of Keras's layers then "
+        "depends on where its model has ZeroPadding2D; start from keras_h5::groups(), and change it to the model's "
+        "order unless typenet wrote the file");
   std::size_t layers = 0;
   for (int n = 0; n < g.size.nodes; ++n) layers += g.nodes[n].parameters > 0;
   if (groups_.size() != layers)
@@ -93,7 +93,7 @@ TYPENET_INLINE std::vector<std::vector<float>> weight_reader::read(loaded_weight
   if (options_.strict || found.loaded == 0) require_all(found);
   if (found.loaded == 0 && !found.mismatched.empty())
     file_.fail(fault::unsuitable_weights, found.mismatched[0],
-               "must have at least one weight of the network's shape; found " +
+               "must have at least one weight whose shape fits the network; found " +
                    std::to_string(found.mismatched.size()) + " of other shapes, the first of them " +
                    shown(found.mismatched[0]),
                "give another file, or the network that it belongs to");
@@ -122,7 +122,7 @@ TYPENET_INLINE void weight_reader::require_all(loaded_weights const& found) cons
                "give the network that it belongs to, its groups, or .strict = false");
   if (!found.unexpected.empty() && found.skipped.empty())
     file_.fail(fault::unsuitable_weights, found.unexpected[0],
-               "must have only the network's weights; found " + shown(found.unexpected[0]) + " as well",
+               "must have no weights but the network's; found " + shown(found.unexpected[0]),
                "give the network that it belongs to, or .strict = false");
 }
 

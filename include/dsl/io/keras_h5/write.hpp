@@ -38,8 +38,8 @@ class image {
   template <class Result>
   static Result need(Result r, std::string const& name) {
     if (r < 0)
-      throw file_error("keras_h5: HDF5 must be able to create " + (name.empty() ? "a file" : shown(name)) + "; found " +
-                       reason() + "; give other groups, or free some memory");
+      throw file_error("keras_h5: HDF5 cannot create " + (name.empty() ? "the file" : shown(name)) + ": " + reason() +
+                       "; give other groups, or free some memory");
     return r;
   }
   /// Writes Keras's own name of the layer, as Keras does, although it reads layers by their group.

@@ -107,7 +107,7 @@ TYPENET_INLINE bool header_parser::end_array() {
 
 TYPENET_INLINE bool header_parser::parse_error(std::size_t position, std::string const&,
                                                nlohmann::json::exception const&) {
-  fail(fault::not_json, "must have a header in JSON; found none at byte " + std::to_string(position + 7));
+  fail(fault::not_json, "must have a header in JSON; found a syntax error at byte " + std::to_string(position + 7));
 }
 
 TYPENET_INLINE void header_parser::count_name() {
@@ -118,14 +118,15 @@ TYPENET_INLINE void header_parser::count_name() {
 TYPENET_INLINE void header_parser::wrong(char const* found) const {
   std::string const end = std::string("; found ") + found;
   switch (at_) {
-    case place::metadata_value: fail(fault::bad_metadata, "must have nothing but text in __metadata__" + end);
+    case place::metadata_value: fail(fault::bad_metadata, "must have only texts in __metadata__" + end);
     case place::dtype: fail(fault::bad_info, in_tensor() + "must have a dtype's name" + end);
     case place::before_shape:
-    case place::shape: fail(fault::bad_info, in_tensor() + "must have a shape of numbers from 0" + end);
+    case place::shape: fail(fault::bad_info, in_tensor() + "must have a shape of integers of at least 0" + end);
     case place::before_offsets:
-    case place::offsets: fail(fault::bad_info, in_tensor() + "must have two data_offsets, numbers from 0" + end);
+    case place::offsets:
+      fail(fault::bad_info, in_tensor() + "must have two data_offsets, integers of at least 0" + end);
     case place::entry:
-      if (now_.name == metadata_name) fail(fault::bad_metadata, "must have text by name in __metadata__" + end);
+      if (now_.name == metadata_name) fail(fault::bad_metadata, "must have an object of texts as __metadata__" + end);
       fail(fault::bad_info, in_tensor() + "must have dtype, shape and data_offsets" + end);
     default: fail(fault::not_json, "must have a header that is a JSON object" + end);
   }

@@ -91,8 +91,9 @@ TYPENET_INLINE loaded_weights weight_reader::check(engine const& e, weight_layou
     if (is_wanted(t.name) && !std::binary_search(used.begin(), used.end(), t.name)) found.unexpected.push_back(t.name);
   if (options_.strict || found.loaded == 0) require_all(found, e.graph());
   if (found.loaded == 0 && !found.mismatched.empty())
-    fail("must have at least one weight of the network's shape; found " + std::to_string(found.mismatched.size()) +
-             " of other shapes, the first of them " + shown(found.mismatched[0]),
+    fail("must have at least one weight whose shape fits the network; found " +
+             std::to_string(found.mismatched.size()) + " of other shapes, the first of them " +
+             shown(found.mismatched[0]),
          "give another file, or the network that it belongs to");
   return found;
 }
@@ -107,7 +108,7 @@ TYPENET_INLINE void weight_reader::fits(safetensors::tensor const& t, std::vecto
   using safetensors::dtype;
   if (t.type != dtype::f32 && t.type != dtype::f16 && t.type != dtype::bf16)
     fail("must have " + shown(t.name) + " in F32, F16 or BF16; found " + safetensors::facts_of(t.type).name,
-         "save it as float there");
+         "save it as float32 in the program that wrote the file");
   if (!has_shape(t, shape))
     fail("must have " + shown(t.name) + " of " + safetensors::detail::shown(shape) + "; found " +
              safetensors::detail::shown(t.shape),
@@ -126,7 +127,7 @@ TYPENET_INLINE bool weight_reader::has_shape(safetensors::tensor const& t,
 
 TYPENET_INLINE long long weight_reader::read_batches(safetensors::tensor const& t) const {
   if (t.type != safetensors::dtype::i64 || !t.shape.empty())
-    fail("must have " + shown(t.name) + " as one I64; found " + safetensors::facts_of(t.type).name + " " +
+    fail("must have " + shown(t.name) + " as a single I64; found " + safetensors::facts_of(t.type).name + " " +
              safetensors::detail::shown(t.shape),
          "give another file");
   long long batches = 0;
@@ -149,7 +150,7 @@ TYPENET_INLINE void weight_reader::require_all(loaded_weights const& found, grap
              std::to_string(g.size.parameters - static_cast<int>(found.skipped.size())) + " weights" +
              (found.unexpected.empty() ? "" : ", and " + shown(found.unexpected[0])),
          "give the network that it belongs to, other names, or .strict = false");
-  fail("must have only the network's weights; found " + shown(found.unexpected[0]) + " as well",
+  fail("must have no weights but the network's; found " + shown(found.unexpected[0]),
        "give the network that it belongs to, or .strict = false");
 }
 

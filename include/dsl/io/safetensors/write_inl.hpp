@@ -42,9 +42,10 @@ TYPENET_INLINE std::string make_header(std::vector<source>& tensors, text_by_nam
     std::uint64_t bytes = 0;
     need(t.name != metadata_name, "no tensor may be called __metadata__");
     need(t.shape.size() <= largest_rank, shown(t.name) + " must have at most 64 axes");
-    need(bytes_of(t.type, t.shape, bytes) == size_problem::none && bytes == t.bytes.size(),
-         shown(t.name) + " of " + facts_of(t.type).name + " " + shown(t.shape) +
-             " must come with as many bytes; found " + std::to_string(t.bytes.size()));
+    std::string const which = shown(t.name) + " of " + facts_of(t.type).name + " " + shown(t.shape) + " must ";
+    need(bytes_of(t.type, t.shape, bytes) == size_problem::none, which + "fill whole bytes, of a number below 2^64");
+    need(bytes == t.bytes.size(),
+         which + "have " + std::to_string(bytes) + " bytes; found " + std::to_string(t.bytes.size()));
     if (json.size() > 1) json += ",";
     json += quoted(t.name, "a tensor's name") + ":{\"dtype\":\"" + facts_of(t.type).name + "\",\"shape\":[";
     for (std::size_t d = 0; d < t.shape.size(); ++d) json += (d > 0 ? "," : "") + std::to_string(t.shape[d]);
