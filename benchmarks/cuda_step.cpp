@@ -56,7 +56,7 @@ long long device_bytes_in_use() {
   return ::cudaMemGetInfo(&free, &all) == cudaSuccess ? static_cast<long long>(all - free) : 0;
 }
 
-/// The engine of the last request, kept for the next one that asks the same.
+/// The engine of the last request, kept for the next one if it asks for the same.
 class bench {
  public:
   void answer(std::vector<std::string> const& words) {

@@ -15,29 +15,31 @@
 
 namespace dsl::bench {
 
-/// What is measured: one step of a network, again and again.
+/// What to measure: one step of a network, repeated.
 struct step_request {
   bool train = true;
   int batch = 64;
   dsl::precision precision = dsl::precision::bf16;
   int steps = 50;
   int warmup = 10;
-  /// train: batches are gathered and augmented on the device; else each is copied from the same pinned host memory.
+  /// In training, batches are gathered and augmented on the device; otherwise each is copied from the same pinned host
+  /// memory.
   bool resident = true;
   bool deterministic = false;
   bool one_queue = false;
-  int pictures = 50'000;  // of the data set on the device, and at least one block of steps
+  int pictures = 50'000;  // the size of the data set on the device, at least one block of steps
   std::string cache = cu::cache_folder();
   int device = 0;
 };
 
-/// Seconds a step, three ways, and what a step is made of.
+/// Seconds per step, measured in three ways, and the parts of a step.
 struct step_figures {
-  double step_s = 0;     // a block of steps, the last one's metrics waited for
-  double latency_s = 0;  // median of steps that are each waited for, as fit() does
-  double replay_s = 0;   // the recorded graph alone, launched back to back, by the device's own clock
-  double prepare_s = 0;  // until the first step: plans chosen or timed, kernels compiled or read from the cache
-  double loss = 0;       // mean of the first step, from weights that depend on nothing but a seed; 0 in inference
+  double step_s = 0;     // in a block of steps whose last metrics are waited for
+  double latency_s = 0;  // median of steps each of which is waited for, as in fit()
+  double replay_s = 0;   // only the recorded graph, launched back to back, by the device's clock
+  // time until the first step: plans are chosen or timed, kernels compiled or read from the cache
+  double prepare_s = 0;
+  double loss = 0;  // mean of the first step, from weights that depend only on a seed; 0 in inference
   test::watched_calls::recorded_step recorded{};
   long calls_a_step = 0;
   bool allocates = false;  // after the warm-up
@@ -45,7 +47,7 @@ struct step_figures {
   std::string description;
 };
 
-/// An engine and its program, made once; measure() may be called again and again.
+/// An engine and its program, made once; measure() can be called repeatedly.
 template <class Model>
 class measured_step {
  public:
@@ -61,7 +63,7 @@ class measured_step {
     shape const picture = g.shape_of(g.nodes[0].output);
     auto const classes = static_cast<std::uint32_t>(g.shape_of(g.result()).size());
     if (resident()) {
-      // Not a random number each: hundreds of MB of them would take longer than what is measured.
+      // Random numbers are repeated: drawing hundreds of MB would take longer than the measurement.
       auto const count = static_cast<std::size_t>(std::max(r.pictures, r.batch * std::max(r.steps, r.warmup)));
       std::vector<std::uint8_t> pixels(count * static_cast<std::size_t>(picture.size()));
       for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i * i * 2654435761U >> 24);
@@ -78,7 +80,7 @@ class measured_step {
     for (float& v : images_) v = random.uniform(-1.7F, 1.7F);
     for (int i = 0; i < r.batch; ++i) labels_.push_back(static_cast<std::int32_t>(random.below(classes)));
     begin_block();
-    run(true);  // the host's batch goes into pinned memory, where it stays
+    run(true);  // the host's batch is copied to pinned memory, where it stays
     wait();
     if (r.train) loss_ = engine_->metrics(program_).loss / r.batch;
     recorded_ = test::watched_calls::last_recorded();
@@ -128,7 +130,7 @@ class measured_step {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   }
   bool resident() const { return request_.train && request_.resident; }
-  /// A data set's batches come to an end; no block is longer than that.
+  /// A data set has a limited number of batches; no block is longer.
   void begin_block() {
     if (resident()) engine_->start_epoch(program_, 0, 0);
   }

@@ -147,7 +147,7 @@ void run(settings const& s) {
       {.seed = static_cast<std::uint64_t>(s.seed),
        .batch_norm_momentum = s.bn_momentum,
        .label_smoothing = s.label_smoothing});
-  // Plans are timed and kernels compiled here, not in the first epoch.
+  // Plans are timed and kernels compiled here, before the first epoch.
   trainer.engine().prepare_resident(data.train, s.augment, s.batch, true);
   int const whole = static_cast<int>(std::min<std::int64_t>(s.batch, data.test.size));
   trainer.engine().prepare(dsl::mode::evaluation, whole);

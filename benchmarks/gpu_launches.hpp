@@ -12,25 +12,25 @@
 
 namespace dsl::bench {
 
-/// A tensor or arena that a launch goes through from end to end.
+/// A tensor or arena that a launch reads or writes completely.
 struct traffic {
-  int memory = -1;  // equal numbers are the same memory: plan.buffers, then what lies in the plan's other regions
+  int memory = -1;  // equal numbers mean the same memory: plan.buffers, then the plan's other regions
   long long bytes = 0;
   bool writes = false;
 };
 
-/// What a step of the GPU executor enqueues at once: a kernel of ours, a plan of cuDNN's, or a copy to or from the
-/// host.
+/// A unit of work that a step of the GPU executor enqueues: a kernel of ours, a plan of cuDNN's, or a copy to or from
+/// the host.
 struct gpu_launch {
   enum class maker : unsigned char { ours, cudnn, copy };
   maker by = maker::ours;
   std::string what{};   // "batch_norm_apply", "convolution"
-  std::string of{};     // "2.inception_module"; empty where it is no layer's
-  int step = -1;        // of the plan, the first that it does
-  int last_step = -1;   // and the last
-  double flops = 0;     // multiplications and additions, of convolutions and dense layers
+  std::string of{};     // "2.inception_module"; empty if it belongs to no layer
+  int step = -1;        // the first step of the plan that it computes
+  int last_step = -1;   // and the last one
+  double flops = 0;     // multiplications and additions of convolutions and dense layers
   long long tiles = 0;  // cudnn: blocks of `tile` outputs, before cuDNN splits sums
-  double fill = 1;      // cudnn: how much of those tiles is output
+  double fill = 1;      // cudnn: the share of these tiles that is output
   std::vector<traffic> moves{};
 
   long long bytes() const {
@@ -40,9 +40,9 @@ struct gpu_launch {
   }
 };
 
-/// The launches of one step of one device, in the plan's order, by the same rules as cu::step_recorder where cuDNN has
-/// a plan for every convolution; training takes its batches from a data set on the device. Networks with operations
-/// that the GPU executor refuses are refused here, too: executor_error.
+/// Returns the launches of one step of one device, in the plan's order, by the same rules as cu::step_recorder if cuDNN
+/// has a plan for every convolution; training takes its batches from a data set on the device. Throws executor_error
+/// for operations that the GPU executor refuses.
 class gpu_launches {
  public:
   gpu_launches(graph_view const& g, plan const& p, cu::storage t) : g_(g), p_(p), t_(t) {
@@ -97,7 +97,7 @@ class gpu_launches {
                    s, 1);
       case action::forward:
       case action::backward: return operation(s, count);
-      case action::all_reduce: return;  // of one device
+      case action::all_reduce: return;  // not on one device
       case action::add_gradients: break;
     }
     throw executor_error("gpu_launches: a step that the GPU executor does not do");
@@ -126,8 +126,8 @@ class gpu_launches {
     }
   }
 
-  /// As a matrix product: one row per output pixel in `forward`, per input pixel in `backward_data`, per number of a
-  /// filter in `backward_weights`; one column per channel of the result.
+  /// Returns a pass as a matrix product: one row per output pixel in `forward`, per input pixel in `backward_data`, and
+  /// per number of a filter in `backward_weights`; one column per channel of the result.
   void convolution(int s) {
     step const& x = p_.steps[s];
     node const& n = g_.nodes[x.node];
@@ -159,7 +159,7 @@ class gpu_launches {
   void batch_norm(int s, int count) {
     if (p_.options.mode != mode::training) return add({.what = "batch_norm_apply"}, s, count);
     bool const forward = p_.steps[s].what == action::forward;
-    // The first launch of two reads all that both do, and writes numbers for each channel only.
+    // The first launch of two reads all that both do, and writes only a few numbers per channel.
     add({.what = forward ? "batch_norm_statistics" : "batch_norm_gradients"}, s, count, false);
     bool wanted = forward;
     for (int i = s; i < s + count; ++i) wanted = wanted || writes_a_tensor(p_.steps[i]);
@@ -174,7 +174,7 @@ class gpu_launches {
     return o.what == content::activation || o.what == content::gradient || o.what == content::argmax;
   }
 
-  /// Parameters, gradients and slots once each way; where tensors have 16 bits also the working copy.
+  /// Adds parameters, gradients and slots, each read and written once, and the working copy if tensors have 16 bits.
   void update(int s) {
     gpu_launch l{.what = "update"};
     auto const arena = [&](region r, bool writes) {
@@ -191,7 +191,7 @@ class gpu_launches {
   }
   int memory_of(region r) const { return p_.buffers.size() + static_cast<int>(r); }
 
-  /// With the tensors of `count` steps; `writes`: those that they write, too.
+  /// Adds the tensors of `count` steps; with `writes`, also those that they write.
   void add(gpu_launch l, int s, int count, bool writes = true) {
     l.step = s, l.last_step = s + count - 1;
     for (int i = s; s >= 0 && i < s + count; ++i) {
@@ -203,7 +203,7 @@ class gpu_launches {
   }
   void move(operand const& o, bool writes, gpu_launch& l) const {
     if (o.what == content::parameter || o.what == content::parameter_gradient) {
-      // The convolution's kernels, in the storage type; what else a layer has is a few numbers for each channel.
+      // The convolution's kernels are in the storage type; a layer's other parameters are a few numbers per channel.
       parameter const& w = g_.parameters[o.index];
       if (w.role == role::kernel)
         l.moves.push_back({memory_of(o.what == content::parameter ? region::parameters : region::gradients),

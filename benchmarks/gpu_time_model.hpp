@@ -9,8 +9,7 @@
 
 namespace dsl::bench {
 
-/// What a GPU can do. Bandwidths and rates are what kernels reach, not what the data sheet has: `reaches` says how much
-/// of it that is.
+/// What a GPU can do at most; `reached` has the shares of it that kernels reach.
 struct gpu_facts {
   char const* name = "";
   int multiprocessors = 132;
@@ -21,13 +20,13 @@ struct gpu_facts {
 };
 struct reached {
   double bandwidth = 0.9;   // of memory and L2
-  double arithmetic = 0.7;  // of the tensor cores, with every multiprocessor at work
-  double kept_in_l2 = 0.7;  // of L2, that a tensor is still there when it is read again
-  double begin_s = 1.0e-6;  // from one kernel's end to the begin of the next after it, in a recorded graph
-  double least_s = 2.0e-6;  // a kernel that does next to nothing
-  double copy_s = 2.5e-6;   // likewise a copy from or to the host
+  double arithmetic = 0.7;  // of the tensor cores, with every multiprocessor busy
+  double kept_in_l2 = 0.7;  // the share of L2 in which a tensor is still found when it is read again
+  double begin_s = 1.0e-6;  // from the end of a kernel to the beginning of the next one, in a recorded graph
+  double least_s = 2.0e-6;  // of a kernel that does almost nothing
+  double copy_s = 2.5e-6;   // the same for a copy from or to the host
 };
-/// Data sheets of the SXM modules, without sparsity.
+/// The data sheets of the SXM modules, without sparsity.
 inline constexpr gpu_facts h100{.name = "H100 SXM",
                                 .memory_bytes_s = 3.35e12,
                                 .bf16_flops_s = 989e12,
@@ -39,7 +38,7 @@ inline constexpr gpu_facts h200{.name = "H200 SXM",
                                 .tf32_flops_s = 494e12,
                                 .fp32_flops_s = 67e12};
 
-/// Which memory was used last, and so is still in L2: the least recently used goes.
+/// The memory in L2: what was used least recently is evicted first.
 class l2_contents {
  public:
   explicit l2_contents(long long bytes) : bytes_(bytes) {}
@@ -65,17 +64,17 @@ class l2_contents {
   std::list<entry> recent_{};
 };
 
-/// What a launch takes alone on the device, in seconds, and what it waits for.
+/// The time of a launch alone on the device, in seconds, and what it waits for.
 struct launch_time {
   double arithmetic = 0;
   double memory = 0;
-  double fixed = 0;  // before it does anything, and what the smallest launch takes
+  double fixed = 0;  // before it does anything, including the time of the smallest launch
   double least = 0;
   double work() const { return std::max({arithmetic, memory, least}); }
   double all() const { return fixed + work(); }
 };
 
-/// Times of all launches of a step, in their order: each tensor is read from L2 where it was used not long before.
+/// Returns the times of all launches of a step, in order: a tensor is read from L2 if it was used recently.
 inline std::vector<launch_time> times_of(std::vector<gpu_launch> const& launches, gpu_facts const& on, reached const& r,
                                          double flops_s) {
   l2_contents l2(static_cast<long long>(r.kept_in_l2 * static_cast<double>(on.l2_bytes)));
@@ -86,12 +85,13 @@ inline std::vector<launch_time> times_of(std::vector<gpu_launch> const& launches
     for (traffic const& m : l.moves) {
       auto const bytes = static_cast<double>(m.bytes);
       all += bytes;
-      if (m.writes || !l2.has(m.memory)) far += bytes;  // what is written leaves L2 some time
+      if (m.writes || !l2.has(m.memory)) far += bytes;  // written data leaves L2 at some time
     }
     for (traffic const& m : l.moves) l2.use(m.memory, m.bytes);
     t.memory = std::max(far / on.memory_bytes_s, all / on.l2_bytes_s) / r.bandwidth;
     if (l.tiles > 0) {
-      // The last wave of tiles fills only some of the multiprocessors; sums in backward_weights are split to fill them.
+      // The last wave of tiles occupies only some of the multiprocessors; sums in backward_weights are split to occupy
+      // them all.
       bool const splits = l.what == "convolution_weights";
       auto const waves = static_cast<double>((l.tiles + on.multiprocessors - 1) / on.multiprocessors);
       double const busy = splits ? 1 : static_cast<double>(l.tiles) / (waves * on.multiprocessors);
@@ -102,9 +102,9 @@ inline std::vector<launch_time> times_of(std::vector<gpu_launch> const& launches
   return times;
 }
 
-/// Seconds of a step whose launches follow each other on up to two queues, as find_streams() puts them. Two that go on
-/// at the same time share the device: each works as fast as alone while what they need of memory or arithmetic adds up
-/// to less than all of it. Throws std::invalid_argument where launches wait for each other, so that some never begin.
+/// Returns the seconds of a step whose launches run on up to two queues, as find_streams() assigns them. Two concurrent
+/// launches share the device: each runs as fast as alone while their demands for memory or arithmetic do not exceed it.
+/// Throws std::invalid_argument if launches wait for each other, so that some never begin.
 class queue_times {
  public:
   queue_times(std::vector<gpu_launch> const& launches, std::vector<launch_time> const& times,
@@ -120,7 +120,7 @@ class queue_times {
   }
   double run() {
     std::size_t next[2] = {0, 0};
-    double fixed[2] = {0, 0}, work[2] = {0, 0};  // left of the launch that is on
+    double fixed[2] = {0, 0}, work[2] = {0, 0};  // the rest of the running launch
     bool on[2] = {false, false};
     double now = 0;
     for (;;) {
@@ -135,7 +135,7 @@ class queue_times {
         throw std::invalid_argument("queue_times: " + std::to_string(left) +
                                     " launches wait for each other, or for themselves");
       }
-      // The device's share that each wants while it works.
+      // The share of the device that each demands while it runs.
       double speed = 1;
       if (on[0] && on[1] && fixed[0] <= 0 && fixed[1] <= 0) {
         launch_time const &a = times_[queue_[0][next[0]]], &b = times_[queue_[1][next[1]]];

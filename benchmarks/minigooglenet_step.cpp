@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One measured figure per call, printed as one JSON line, the counterpart of a peer's script:
+// Measures one figure per call, printed as one JSON line, as a peer's script does:
 //   minigooglenet_step [train|infer] [batch] [threads] [steps] [warmup] [winograd|direct|native] [towers]
 // winograd and direct are oneDNN with and without Winograd, native is the executor that needs no library.
 // The threads are those of all towers of a process together. Under mpirun the processes train together, and one prints.

@@ -77,8 +77,8 @@ double seconds() {
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
-/// Returns the least time of three calls, after a pause in which the other's threads fall asleep and one that is not
-/// counted.
+/// Returns the least time of three calls, after a pause in which the other library's threads fall asleep, and one
+/// uncounted call.
 template <class F>
 double least_of(F const& call) {
   timespec const pause{0, 20'000'000};
@@ -98,7 +98,7 @@ dsl::shape output_of(layer const& l) {
   int const size = (l.size - 1) / l.stride + 1;
   return {l.filters, size, size};
 }
-/// Numbers of magnitude up to 1, aligned as an engine's memory is.
+/// Numbers of magnitude up to 1, aligned like an engine's memory.
 class numbers {
  public:
   explicit numbers(long long count) : memory_(new dsl::host::memory_block(4 * count)) {
@@ -111,7 +111,7 @@ class numbers {
   std::unique_ptr<dsl::host::memory_block> memory_;
 };
 
-/// A pass of a convolution by the native executor, its kernel packed once.
+/// A pass of a convolution on the native executor, with the kernel packed once.
 class native_pass {
  public:
   native_pass(layer const& l, int batch, action what, int threads)
@@ -170,7 +170,7 @@ dsl::dnn::layout make_layout(std::vector<dnnl_dim_t> const& d, dnnl_format_tag_t
 #endif
 }
 
-/// The same pass by oneDNN, in every layout that it has a kernel for.
+/// The same pass on oneDNN, in every layout for which it has a kernel.
 class onednn_pass {
  public:
   onednn_pass(layer const& l, int batch, action what) {
@@ -178,7 +178,7 @@ class onednn_pass {
       add(l, batch, what, tag);
   }
 
-  /// Returns the time of the fastest.
+  /// Returns the time of the fastest layout.
   double run() const {
     double least = 0;
     for (variant const& v : variants_) {

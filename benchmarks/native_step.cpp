@@ -83,7 +83,7 @@ void print(char const* what, std::vector<double> ratios) {
               ratios.back());
 }
 
-/// Returns the least processor time that a step takes; 0 where it runs in plain loops.
+/// Returns the least processor time of a step, or 0 if it runs in plain loops.
 double least_seconds(dsl::host::bound_step<float> const& b, int rounds) {
   double least = 0;
   for (int r = 0; b.kernel && r <= rounds; ++r) {
@@ -108,8 +108,8 @@ char const* name_of(dsl::action a) {
   }
 }
 
-/// Prints a line a step: oneDNN's milliseconds, native's, their ratio, and for a convolution the arithmetic of a direct
-/// one that native's time amounts to.
+/// Prints a line per step: oneDNN's milliseconds, native's, their ratio, and for a convolution the arithmetic rate that
+/// native's time would mean for a direct one.
 void print_steps(side& onednn, side& native, int rounds) {
   dsl::dnn::thread_count const alone(1);
   auto const &ours = native.program(), &theirs = onednn.program();

@@ -13,7 +13,7 @@ using dsl::bench::gpu_launch;
 
 namespace {
 
-constexpr double pictures = 50'000;  // of an epoch
+constexpr double pictures = 50'000;  // per epoch
 
 struct request {
   bool train = true;

@@ -25,14 +25,14 @@ namespace {
 
 constexpr int sizes[] = {1, 1 << 12, 1 << 14, 1 << 16, 1 << 18, static_cast<int>(model::trainable_parameter_count)};
 
-/// Of one rank, which all others call at the same time.
+/// Runs the sums of one rank, while all others run theirs.
 std::vector<double> seconds_of_sums(dsl::communicator& towers, int repeats) {
   std::vector<double> medians;
   for (int const count : sizes) {
     std::vector<float> numbers(static_cast<std::size_t>(count));
     std::vector<double> times;
     for (int i = -3; i < repeats; ++i) {
-      towers.all_reduce(numbers.data(), 1);  // all begin at once
+      towers.all_reduce(numbers.data(), 1);  // so that all begin at the same time
       auto const begin = std::chrono::steady_clock::now();
       towers.all_reduce(numbers.data(), count);
       if (i >= 0) times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
@@ -93,7 +93,7 @@ int rounds(int repeats) {
     return 2;
   }
   for (int processes = 2; processes <= 1024; processes *= 2) {
-    constexpr int header = 56;  // towers/mpi.hpp's, in front of each message
+    constexpr int header = 56;  // the header of towers/mpi.hpp before each message
     int const part = 4 * sizes[std::size(sizes) - 1] / processes;
     double const headers = seconds_of_round(processes - 1, header, repeats);
     double const parts = seconds_of_round(processes - 1, part, repeats);
@@ -110,7 +110,7 @@ void plan(int buckets) {
   dsl::plan const p = dsl::make_plan(
       g, {.batch = 64, .mode = dsl::mode::training, .target = dsl::onednn::target(), .all_reduce_buckets = buckets});
   double done = 0;
-  std::vector<std::pair<long long, double>> found;  // numbers, multiply-adds before them
+  std::vector<std::pair<long long, double>> found;  // numbers, and the multiply-adds before them
   for (dsl::step const& s : p.steps) {
     if (s.node >= 0) {
       double const macs = static_cast<double>(forward_macs(g, g.nodes[s.node]));

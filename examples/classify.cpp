@@ -134,7 +134,7 @@ int fail(int code, std::string message) {
 
 int run(settings const& s) {
   dsl::trainer trainer = compile();
-  load(trainer, s.weights);  // first: where these are not there, their classes aren't either
+  load(trainer, s.weights);  // first, because without the weights their classes are missing, too
   dsl::picture_classes const all = classes(s);
   int code = 0;
   for (std::string const& file : s.files) try {

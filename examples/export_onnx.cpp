@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Writes a MiniGoogLeNet that minigooglenet_cifar trained as an .onnx file, which runtimes of other languages and
-// devices read.
+// Writes a MiniGoogLeNet that minigooglenet_cifar trained as an .onnx file, for runtimes in other languages and on
+// other devices:
 //   minigooglenet_cifar --output plot.png --weights final.weights
 //   export_onnx final.weights minigooglenet.onnx
-// Weights may also be --best's, the PLOT.checkpoint of a run that did not end, or a .safetensors of PyTorch's.
+// The weights may also be --best's, the PLOT.checkpoint of an unfinished run, or a .safetensors file from PyTorch.
 #include <dsl/dsl.hpp>
 #include <dsl/io/checkpoint.hpp>
 #include <dsl/io/onnx.hpp>
@@ -34,7 +34,7 @@ int main(int count, char** word) {
     return 2;
   }
   try {
-    std::error_code unknown;  // of one that is not there
+    std::error_code unknown;  // for a file that does not exist
     if (std::filesystem::equivalent(word[1], word[2], unknown))
       throw dsl::option_error(std::string("OUTPUT: it must not be the file WEIGHTS, which it would replace; found ") +
                               word[2] + " for both; give another name");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Trains MiniGoogLeNet on CIFAR-10 with the recipe of the Keras tutorials: pixels minus their mean, shifts and flips,
-// SGD with momentum, a learning rate that falls in a straight line to 0 over the run. --help has the options.
+// SGD with momentum, and a learning rate that decreases linearly to 0 over the run. --help lists the options.
 #include "minigooglenet_options.hpp"
 
 #include <CLI/CLI.hpp>
@@ -54,10 +54,10 @@ namespace {
 
 dsl::launch const launched = dsl::launched();  // MPI changes the environment
 
-/// The processes of this job; null: it is one by itself.
+/// The processes of this job; null if there is only one.
 std::unique_ptr<dsl::process_group> processes;
 
-/// One of the processes prints and writes files.
+/// Returns whether this process prints and writes files; exactly one does.
 bool speaks() { return !processes || processes->process() == 0; }
 
 void say(std::string const& line) {
@@ -103,7 +103,7 @@ dsl::towers towers(settings const& s) {
 }
 
 #ifdef TYPENET_HAS_NCCL
-/// GPUs wait for each other as long as processes do; the end, which has two parts, takes less than that.
+/// The deadlines of GPUs are those of processes; closing, which has two steps, gets less.
 constexpr dsl::cu::nccl_deadlines nccl_deadlines(double seconds) {
   std::chrono::milliseconds const all(1 + static_cast<long long>(1e3 * seconds - 0.5));
   auto const close = dsl::cu::nccl_deadlines{}.close;
@@ -161,7 +161,7 @@ dsl::trainer compile(settings const& s) {
   return compile(s, dsl::native{.threads = s.threads});
 }
 
-/// What the processes have in --gpus together.
+/// Returns the total of --gpus over all processes.
 int all_gpus(settings const& s) {
   if (!processes) return s.gpus;
   std::vector<int> each(static_cast<std::size_t>(processes->processes()));
@@ -191,7 +191,7 @@ std::optional<dsl::weight_average> averages(settings const& s) {
   return dsl::weight_average{.start_from_epoch = s.swa, .momentum = s.ema};
 }
 
-/// Where the run begins is known when a checkpoint has been looked for.
+/// Prints where the run begins, which is known after the search for a checkpoint.
 struct says_where_it_begins : dsl::callback {
   settings const& s;
   explicit says_where_it_begins(settings const& o) : s(o) {}
@@ -205,11 +205,11 @@ struct says_where_it_begins : dsl::callback {
                       s.checkpoint(), run.learning_rate));
     else if (s.resume)
       say(fmt::format("no {} to resume from: training from the beginning", s.checkpoint()));
-    if (at.epoch < run.epochs && !run.stop) say("training network...");  // else only history and plot are missing
+    if (at.epoch < run.epochs && !run.stop) say("training network...");  // otherwise only history and plot are missing
   }
 };
 
-/// What decides a run's bits beside what a checkpoint compares by itself: names and values.
+/// Returns the options that determine a run's bits, apart from what a checkpoint compares itself: names and values.
 using named_values = std::vector<std::pair<std::string, std::string>>;
 
 named_values decisive_options(settings const& s) {
@@ -228,20 +228,20 @@ named_values decisive_options(settings const& s) {
           {"--synchronized", s.synchronized ? "on" : "off"}};
 }
 named_values decisive(settings const& s, pictures const& data, dsl::trainer& trainer) {
-  std::string const executor = trainer.engine().description();  // of several towers: "2 towers, each onednn ..."
+  std::string const executor = trainer.engine().description();  // with several towers: "2 towers, each onednn ..."
   std::size_t const each = executor.find(", each ");
   named_values all = decisive_options(s);
   all.insert(all.begin(),
              {"data", fmt::format("{}, {} + {} pictures ({:08x})", data.name, data.train.size, data.test.size,
                                   (dsl::fingerprint(data.train) ^ dsl::fingerprint(data.test) << 1) & 0xffffffff)});
-  all.emplace_back("executor", s.executor == "native"  ? trainer.engine().arithmetic()  // whatever its threads
+  all.emplace_back("executor", s.executor == "native"  ? trainer.engine().arithmetic()  // without its threads
                                : each == executor.npos ? executor
                                                        : executor.substr(each + 7));
   return all;
 }
 
-/// A run that goes on with other options than it was begun with is another run; it says so. A program that did not know
-/// an option yet did what is its default now.
+/// Warns if a resumed run has other options than it began with. If an older program wrote the checkpoint without an
+/// option, it is compared with the option's default.
 struct says_what_differs : dsl::callback {
   std::string checkpoint;
   named_values own;
@@ -270,7 +270,8 @@ using best_weights = dsl::early_stopping<dsl::any_metric>;
 
 dsl::plot_options style(std::string const& data) { return {.title = "MiniGoogLeNet on " + data}; }
 
-/// The same in all processes; the first one writes and prints. `stopping` is null without --early-stopping.
+/// Returns the callbacks, which are the same in all processes; the first process writes and prints. `stopping` is null
+/// without --early-stopping.
 std::vector<dsl::callback_handle> callbacks(settings const& s, std::shared_ptr<best_weights> const& stopping,
                                             std::shared_ptr<dsl::backup_and_restore> const& backup,
                                             pictures const& data) {
@@ -304,10 +305,11 @@ void write_confusion(settings const& s, dsl::confusion_matrix const& confusion, 
   }
 }
 
-/// `kept` is the epoch whose weights the network has.
+/// Writes the results; `kept` is the epoch whose weights the network has.
 void write(settings const& s, dsl::trainer& trainer, dsl::history const& history, dsl::epoch_record const& kept,
            pictures const& data, dsl::confusion_matrix const& confusion) {
-  // The disk was full, gnuplot is gone: hours of training must not go with that. Each is tried, the first error told.
+  // A full disk or a missing gnuplot must not lose hours of training: every output is tried, and the first error is
+  // thrown.
   std::string failed, kept_in;
   auto const attempt = [&](auto make) {
     try {
@@ -328,14 +330,14 @@ void write(settings const& s, dsl::trainer& trainer, dsl::history const& history
   if (!s.confusion.empty()) attempt([&] { write_confusion(s, confusion, data.name); });
   if (!failed.empty())
     throw dsl::file_error(failed + (kept_in.empty() ? "" : "; the numbers of every epoch are in " + kept_in));
-  std::error_code left;  // one that is left over is no reason to fail now; what it is for is over
+  std::error_code left;  // failing to remove it is no error: it is no longer needed
   std::filesystem::remove(s.checkpoint(), left);
   say(fmt::format("test accuracy {:.4f}; plot in {}, numbers in {}{}", kept.validation.acc, s.output, s.history(),
                   s.weights.empty() ? "" : ", weights in " + s.weights) +
       (s.confusion.empty() ? "" : ", confusion matrix in " + s.confusion));
 }
 
-/// As it was given: what resumes this run when it is pasted into a shell, in the folder where it was begun.
+/// Returns the command that resumes this run when it is pasted into a shell in the folder where it began.
 std::vector<std::string> command_line;
 
 void say_how_to_resume(settings const& s, bool saved) {
@@ -349,11 +351,12 @@ void say_how_to_resume(settings const& s, bool saved) {
                   processes ? ", under mpirun as before" : "", command));
 }
 
-/// So that another run which is given one of these names is refused.
+/// Locks the outputs, so that another run that is given one of these names is refused.
 std::list<dsl::file_lock> lock_outputs(settings const& s) {
   std::list<dsl::file_lock> all;
   std::string best = s.best, curves = s.tensorboard;
-  // A folder with a value in its name is made with its first file: for best/{epoch}/w the lock is best/{epoch}_w.lock.
+  // A folder with a field in its name is created with its first file: for best/{epoch}/w the lock is
+  // best/{epoch}_w.lock.
   if (std::size_t const value = best.find('{'); value != best.npos)
     std::replace(best.begin() + static_cast<std::ptrdiff_t>(value), best.end(), '/', '_');
   while (curves.size() > 1 && curves.ends_with('/')) curves.pop_back();
@@ -377,7 +380,7 @@ void run(settings const& s) {
   std::list<dsl::file_lock> const locks = speaks() ? lock_outputs(s) : std::list<dsl::file_lock>{};
   pictures const data = load(s);
   int const gpus = all_gpus(s);
-  if (processes) {  // what all of them do after the last epoch, or none
+  if (processes) {  // what all of them do after the last epoch, or none does
     processes->agree("whether there is --confusion", !s.confusion.empty());
     processes->agree("--early-stopping", s.early_stopping);
     processes->agree("--save-every", s.save_every);
@@ -420,17 +423,17 @@ void run(settings const& s) {
                                        .callbacks = all,
                                        .average = averages(s)});
   } catch (dsl::interrupted const& e) {
-    all.clear();  // and with it a line that a progress bar has begun
+    all.clear();  // including the unfinished line of a progress bar
     say(e.what());
     say_how_to_resume(s, backup->saved());
     throw;
   }
-  // None where the run had ended already, and --early-stopping is new.
+  // There is none if the run had ended already and --early-stopping is new.
   bool const best = stopping && stopping->has_weights();
-  dsl::epoch_record kept = history.epochs.back();  // whose weights the network has
+  dsl::epoch_record kept = history.epochs.back();  // the epoch whose weights the network has
   for (dsl::epoch_record const& e : history.epochs)
     if (best && e.epoch == stopping->best_epoch()) kept = e;
-  dsl::confusion_matrix confusion;  // the processes count together
+  dsl::confusion_matrix confusion;  // counted by all processes together
   if (!s.confusion.empty()) trainer.evaluate(data.test, s.batch_size * gpus, &confusion);
   if (speaks()) write(s, trainer, history, kept, data, confusion);
 }
@@ -444,7 +447,7 @@ void draw(settings const& s) {
 int fail(int code, std::string message) {
   for (char& c : message)
     if (c == '\n') c = ' ';
-  message = dsl::detail::printable(message);  // of others, too, such as that of an option
+  message = dsl::detail::printable(message);  // including those of others, such as the message about an option
 #ifdef TYPENET_HAS_MPI
   if (processes) static_cast<dsl::mpi&>(*processes).abort(message, code);
 #endif
@@ -465,7 +468,8 @@ int start(settings const& s) {
   try {
     run(s);
   } catch (dsl::interrupted const&) {
-    all.meet("the end of an interrupted run");  // the first to end ends all, and process 0 has to say how to resume
+    // the first process to end ends all, and process 0 must print how to resume
+    all.meet("the end of an interrupted run");
     throw;
   }
   processes.reset();
@@ -477,12 +481,12 @@ int start(settings const& s) {
 #endif
 }
 
-/// A program may be started without its standard streams. The first files that it opens would be those then, and what
-/// it prints would go into them.
+/// Opens missing standard streams. Otherwise the first files that a program opens would take their place, and its
+/// output would be written into them.
 void open_standard_streams() {
   for (int stream = 0; stream <= 2; ++stream)
     if (::fcntl(stream, F_GETFD) < 0) {
-      [[maybe_unused]] int const opened = ::open("/dev/null", O_RDWR);  // the lowest number that is free: this one
+      [[maybe_unused]] int const opened = ::open("/dev/null", O_RDWR);  // the lowest free number: this one
     }
 }
 
@@ -490,15 +494,15 @@ void open_standard_streams() {
 
 int main(int argc, char** argv) {
   open_standard_streams();
-  // Whoever reads the log may go, and a log may become too large: no reason to end a training. What can't be written
-  // then fails as on a full disk.
+  // A closed reader of the log, or a log that is too large, is no reason to end a training. Writing then fails as on a
+  // full disk.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   command_line.assign(argv, argv + argc);
   settings s;
   CLI::App app{"Trains MiniGoogLeNet, a network of 1,656,250 parameters, on CIFAR-10 and plots the progress."};
   declare(app, s);
-  bool const first = launched.rank <= 0;  // of several processes, or the only one
+  bool const first = launched.rank <= 0;  // the first of several processes, or the only one
   try {
     app.parse(argc, argv);
     if (s.summary) {
@@ -511,7 +515,7 @@ int main(int argc, char** argv) {
       return 0;
     }
     int const code = start(s);
-    if (int const late = dsl::stop_on_signal::received()) dsl::end_by_signal(late);  // all is written
+    if (int const late = dsl::stop_on_signal::received()) dsl::end_by_signal(late);  // everything is written
     return code;
   } catch (dsl::interrupted const& e) {
     std::fflush(nullptr);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// What minigooglenet_cifar's command line can say, and what of it can't be.
+// The command line of minigooglenet_cifar, and its checks.
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -44,7 +44,7 @@ inline constexpr weights_function safetensors = [](dsl::trainer& t, std::string 
 #else
 inline constexpr weights_function safetensors = nullptr;
 #endif
-/// The end of a name that says a format in which this program writes no weights; empty where it does not.
+/// Returns the ending of a name that selects a format in which this program writes no weights, or nothing.
 inline std::string foreign_format(std::string const& path) {
   std::string small = path;
   for (char& c : small) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -53,7 +53,7 @@ inline std::string foreign_format(std::string const& path) {
       return path.substr(path.size() - std::string(other).size());
   return "";
 }
-/// The format that a file's name asks for.
+/// Returns the format that a file's name selects.
 inline weights_function writer(std::string const& path) {
   return path.ends_with(".safetensors") ? safetensors : dsl::save_weights;
 }
@@ -106,7 +106,7 @@ struct settings {
   double deadline = 30;
 
   std::uint64_t key() const { return static_cast<std::uint64_t>(seed); }
-  // Named after the whole of the plot's name, so that runs with other plots in one folder have files of their own.
+  // These names contain the plot's whole name, so that runs with other plots in the folder have other files.
   std::string history() const { return output + ".history.csv"; }
   std::string classes() const { return weights + ".classes"; }
   bool confusion_as_text() const { return confusion.ends_with(".txt"); }
@@ -114,7 +114,7 @@ struct settings {
 };
 
 inline void declare(CLI::App& app, settings& s) {
-  app.option_defaults()->always_capture_default();  // --help shows what is in `s`
+  app.option_defaults()->always_capture_default();  // --help shows the values in `s`
   app.add_option("-o,--output", s.output,
                  "file for the plot, .png or .svg, which is updated while training;\nPLOT.history.csv is written "
                  "beside it [required]")
@@ -127,7 +127,7 @@ inline void declare(CLI::App& app, settings& s) {
                  "device numbers, separated by commas; also sets --gpus if that is not given;\ndefault: 0 to G - 1")
       ->type_name("LIST")
       ->delimiter(',');
-  app.callback([gpus, &s] {  // when all is read
+  app.callback([gpus, &s] {  // after all options were read
     if (gpus->count() == 0 && !s.devices.empty()) s.gpus = static_cast<int>(s.devices.size());
   });
   app.add_option(
@@ -294,7 +294,7 @@ warns and continues.)");
         return plain && !leading && digits >= 1 && digits <= 18 ? "" : "must be a whole number; found " + text;
       },
       "");
-  // That of a shell's variable which is not set, say: hours later there would be no file.
+  // An empty name is that of an unset shell variable, for example: after hours of training, the file would be missing.
   CLI::Validator const named(
       [](std::string& path) -> std::string {
         return path.empty() ? "must name a file or directory; found nothing" : "";
@@ -306,7 +306,7 @@ warns and continues.)");
     if (o->get_type_name() == "N" || o->get_type_name() == "G" || o->get_type_name() == "LIST") o->check(whole);
 }
 
-/// f(the optimizer that the options describe).
+/// Returns f(the optimizer that the options describe).
 template <class F>
 auto with_optimizer(settings const& s, F f) {
   double const rate = s.learning_rate;
@@ -322,8 +322,9 @@ auto with_optimizer(settings const& s, F f) {
                     .clip = clip});
 }
 
-/// Whether a name with fields, as best-{epoch:02d}, may become `name`, which has none: that begins and ends like it,
-/// and has numbers and what is between them for the rest. One with words between its fields is not seen through.
+/// Returns whether a name with fields, such as best-{epoch:02d}, may become `name`, which has none: `name` must begin
+/// and end like it, and have numbers and the text between fields in the rest. A pattern with words between its fields
+/// is not recognised.
 inline bool may_become(std::string const& pattern, std::string const& name) {
   std::size_t const begin = pattern.find('{'), end = pattern.rfind('}');
   if (begin == pattern.npos || end == pattern.npos || end < begin) return false;
@@ -334,17 +335,17 @@ inline bool may_become(std::string const& pattern, std::string const& name) {
   return values.find_first_not_of("0123456789+-._e") == values.npos;
 }
 
-/// Two outputs in one file: the later one would take the place of the earlier one, hours of training on. Nor may one
-/// be a file that a run removes, or the data.
+/// Refuses two outputs with one file, since after hours of training the later one would replace the earlier one. An
+/// output may not be a file that a run removes either, nor the data.
 inline void check_names(settings const& s) {
   struct output {
     char const* option;
     std::string path;
   };
   std::vector<output> all;
-  // A link in the end of a path is replaced itself, not what it leads to.
+  // A link at the end of a path is itself replaced, not its target.
   auto const name_of = [](std::string const& path) {
-    std::error_code unknown;  // where folders can't be looked at, names are compared as they are
+    std::error_code unknown;  // if folders cannot be inspected, names are compared as they are
     std::filesystem::path const whole = std::filesystem::absolute(path, unknown);
     std::filesystem::path const folder = std::filesystem::weakly_canonical(whole.parent_path(), unknown);
     return unknown ? path : (folder / whole.filename()).string();
@@ -360,7 +361,7 @@ inline void check_names(settings const& s) {
   add("--output", s.output, s.output);
   add("--output's checkpoint", s.output, s.checkpoint());
   if (name_of(s.csv) != name_of(s.history()))
-    add("--output's history", s.output, s.history());  // they have the same rows
+    add("--output's history", s.output, s.history());  // they contain the same rows
   add("--weights", s.weights, s.weights);
   add("--weights' classes", s.weights, s.classes());
   add("--best", s.best, s.best);
@@ -412,7 +413,7 @@ inline void check(settings const& s) {
        "--optimizer: it must be sgd, adam, adamw or rmsprop" + found(s.optimizer));
   need(s.optimizer == "sgd" || (s.momentum == settings{}.momentum && !s.nesterov),
        "--momentum and --nesterov are for --optimizer sgd" + found(s.optimizer) + "; leave them out");
-  with_optimizer(s, [](auto const& optimizer) { return optimizer.rule(); });  // throws where a number makes no sense
+  with_optimizer(s, [](auto const& optimizer) { return optimizer.rule(); });  // throws if a number is invalid
   need(s.label_smoothing >= 0 && s.label_smoothing < 1,
        "--label-smoothing: it must be at least 0 and less than 1" + found(s.label_smoothing) + "; try 0.1");
   need(s.bn_momentum >= 0 && s.bn_momentum < 1,
@@ -434,7 +435,7 @@ inline void check(settings const& s) {
              "; choose another name: docs/moving_weights.md explains how to convert weights");
   need(s.confusion.empty() || is_picture(s.confusion) || s.confusion_as_text(),
        "--confusion: the name must end in .png, .svg or .txt; found " + s.confusion + "; rename it to confusion.png");
-  if (!s.best.empty())  // refuses widths
+  if (!s.best.empty())  // throws for invalid widths
     dsl::model_checkpoint(s.best, {.save_weights_only = true, .writer = writer(s.best)});
   check_names(s);
   need(s.save_every >= 0, "--save-every: it must be 0 (after each epoch) or more" + found(s.save_every) + "; try 500");

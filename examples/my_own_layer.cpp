@@ -2,8 +2,8 @@
 // Layers of your own. typenet's words have no privileges: whatever conv2d or concat can do, a struct in your namespace
 // can do, with the same errors, names and constants.
 //
-//   1. A module, from words that exist: one line.
-//   2. A layer that appends its own nodes, because it depends on the shape that comes in; with a rule of its own.
+// 1. A module made of existing words: one line.
+// 2. A layer that appends its own nodes, because it depends on its input's shape; with its own rule.
 #include <cstdio>
 
 #include <dsl/language.hpp>
@@ -11,9 +11,9 @@
 namespace mine {
 
 // ---- 1. A module -------------------------------------------------------------------------------------------------
-// SqueezeNet's fire module (Iandola et al. 2016): a 1x1 convolution narrows, a 1x1 and a 3x3 one widen again. Deriving
-// from a combinator is all there is to it. It is a struct rather than an alias so that errors, tables and weight files
-// call it `fire`.
+// SqueezeNet's fire module (Iandola et al. 2016): a 1x1 convolution reduces the channels, and a 1x1 and a 3x3 one
+// increase them again. A module only derives from a combinator. It is a struct instead of an alias so that errors,
+// tables and weight files call it `fire`.
 template <int Squeeze, int Expand>
 struct fire : dsl::sequential<dsl::conv2d<Squeeze, 1>, dsl::relu,
                               dsl::concat<dsl::sequential<dsl::conv2d<Expand, 1>, dsl::relu>,
@@ -21,11 +21,11 @@ struct fire : dsl::sequential<dsl::conv2d<Squeeze, 1>, dsl::relu,
 // fire<16, 64> on 64x32x32 -> 128x32x32
 
 // ---- 2. A layer --------------------------------------------------------------------------------------------------
-// A layer is a type with a static lower(): it gets a value (a tensor of the graph, and its shape), appends nodes, and
-// returns the value that comes out. It runs at compile time, twice: once to count, once to fill arrays of that size.
+// A layer is a type with a static lower(): it gets a value (a tensor of the graph and its shape), appends nodes, and
+// returns the resulting value. It runs at compile time, twice: once to count, and once to fill arrays of that size.
 
-// One node by hand. Parameters are declared before the node they belong to. Dims, window and shapes must agree, or the
-// network does not compile.
+// Appends one node. Its parameters must be declared before it. Its dims, window and shapes must agree, or the network
+// does not compile.
 constexpr dsl::value convolve(dsl::builder& b, dsl::value in, int filters, int size) {
   int const area = size * size;
   b.parameter({.role = dsl::role::kernel,
@@ -33,19 +33,19 @@ constexpr dsl::value convolve(dsl::builder& b, dsl::value in, int filters, int s
                .fan_in = in.shape.channels * area,
                .fan_out = filters * area});
   b.parameter({.role = dsl::role::bias, .dims = {filters, 1, 1, 1}});
-  int const zeros = size / 2;  // around the picture, which keeps its size
+  int const zeros = size / 2;  // padding that keeps the picture's size
   return b.append({.kind = dsl::op::conv2d, .window = {size, size, 1, zeros, zeros}}, in,
                   {filters, in.shape.height, in.shape.width});
 }
 
-// x + convolve(relu(convolve(x))), with 1/Ratio of the channels in between. How many that is depends on the layer
-// before: sequential<conv2d<...>, ...> could not say it.
+// x + convolve(relu(convolve(x))), with 1/Ratio of the channels in between. Their number depends on the layer before,
+// so sequential<conv2d<...>, ...> could not express it.
 template <int Ratio>
 struct bottleneck {
   static constexpr dsl::value lower(dsl::builder& b, dsl::value in) {
     int const channels = in.shape.channels;
-    // What must hold, with the shape that came in and the two numbers of the sentence. The compiler says it after
-    // lower() has returned, so lower() must go on with any shape: no division by zero here.
+    // The condition, with the input's shape and the message's two numbers. The compiler reports it after lower() has
+    // returned, so lower() must work with any shape: no division by zero here.
     bool const good = b.require(Ratio > 0 && channels % (Ratio > 0 ? Ratio : 1) == 0,
                                 {.broken = dsl::rule::own_rule, .first = in.shape, .wanted = Ratio, .found = channels});
 
@@ -56,9 +56,9 @@ struct bottleneck {
     return b.append({.kind = dsl::op::add}, both, in.shape);
   }
 
-  // The sentence. Found and Wanted are the verdict's numbers; compare them as lower() did. What stands in the
-  // arguments is what every compiler prints. `holds` is for typenet: were it true here, the compiler would say that
-  // the sentence and the rule disagree.
+  // The message. Found and Wanted are the verdict's numbers; compare them as lower() did. Every compiler prints the
+  // template arguments. `holds` is for typenet: if it were true here, the compiler would say that the message and the
+  // rule disagree.
   template <class At, dsl::shape In, long long Wanted, long long Found>
   struct broken {
     static constexpr bool holds = Wanted > 0 && Found % (Wanted > 0 ? Wanted : 1) == 0;
@@ -75,12 +75,12 @@ using model = dsl::network<dsl::image<3, 32, 32>,                    //
                            dsl::max_pool2d<2>, mine::fire<32, 96>,   //
                            dsl::global_avg_pool2d, dsl::flatten, dsl::dense<10>, dsl::softmax>;
 
-// Constants come for free.
+// The constants need no further code.
 static_assert(model::output == dsl::shape{10});
 static_assert(dsl::network<dsl::image<128, 32, 32>, mine::bottleneck<4>>::parameter_count ==
               (128 * 32 + 32) + (9 * 32 * 128 + 128));
 
-// And so does the error. This one,
+// Nor does the error. This one,
 //
 //   using wrong = dsl::network<dsl::image<3, 32, 32>, dsl::conv2d<66, 3>, mine::bottleneck<4>>;
 //   constexpr dsl::shape output = wrong::output;
@@ -90,13 +90,13 @@ static_assert(dsl::network<dsl::image<128, 32, 32>, mine::bottleneck<4>>::parame
 //   In instantiation of 'struct mine::bottleneck<4>::broken<dsl::at<1>, dsl::shape{66, 32, 32}, 4, 66>':
 //   error: static assertion failed: bottleneck: Ratio must divide the channels of the input; change one of them
 //
-// A node that does not fit together is one, too: leave out the bias in convolve(), and it is
+// An inconsistent node is an error, too: without the bias in convolve(), the message is
 //
 //   error: static assertion failed: node: it must own its operation's parameters; declare kernel, bias, or batch_norm's
 //   four, or none before it
 
 int main() {
-  // Everything behind the types is plain data: nodes in topological order, each with the layer it came from.
+  // The result of all types is plain data: nodes in topological order, each with the layer it came from.
   constexpr dsl::graph_view graph = model::view();
   std::printf("%-40s %14s %12s\n", "layer", "output", "parameters");
   for (int i = 0; i < graph.size.nodes; ++i) {

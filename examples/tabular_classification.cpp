@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Learns a class from a table: tabular_classification [FILE.csv COLUMN]. The table has four other columns, of numbers,
-// and three classes. Without a file it writes one to the current directory, tabular_classification.csv, of flowers.
+// Learns a class from a table: tabular_classification [FILE.csv COLUMN]. The table has four other columns of numbers,
+// and three classes. Without a file, the program writes one about flowers to the current directory,
+// tabular_classification.csv.
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -15,7 +16,7 @@ namespace {
 using model =
     dsl::network<dsl::features<4>, dsl::dense<32>, dsl::relu, dsl::dense<32>, dsl::relu, dsl::dense<3>, dsl::softmax>;
 
-// Three species; in the petals' plane one lies around the two others, which are the halves of a ring.
+// Three species; in the plane of the petals, one lies around the two others, which are the halves of a ring.
 void write_flowers(std::string const& path) {
   std::ofstream file(path);
   std::mt19937 random(1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Learns a number from a table: tabular_regression [FILE.csv COLUMN]. The table's seven other columns are numbers, too.
-// Without a file it writes one to the current directory, tabular_regression.csv, of houses and what they cost.
+// Without a file, the program writes one about houses and their prices to the current directory,
+// tabular_regression.csv.
 #include <cstdio>
 #include <fstream>
 #include <random>
@@ -14,7 +15,7 @@ namespace {
 
 using model = dsl::network<dsl::features<7>, dsl::dense<64>, dsl::relu, dsl::dense<64>, dsl::relu, dsl::dense<1>>;
 
-// Prices in thousands: area counts for more where the place is good, old houses for less, gardens only up to a size.
+// Prices in thousands: area counts more in a good location, old houses cost less, and gardens count only up to a size.
 void write_houses(std::string const& path) {
   std::ofstream file(path);
   std::mt19937 random(1);

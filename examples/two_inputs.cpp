@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Answers a question about a picture: is the figure on it the one that is asked for? Neither the picture nor the
-// question tells by itself.
+// Answers a question about a picture: does it show the figure that the question names? Neither the picture nor the
+// question is enough by itself.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -21,7 +21,7 @@ using model = dsl::network<
                 dsl::named_input<"question", dsl::features<10>>>,
     dsl::dense<64>, dsl::relu, dsl::dense<2>, dsl::softmax>;
 
-/// Pictures with a question each, which is right for half of them.
+/// Returns pictures with a question each, whose answer is yes for half of them.
 dsl::dataset ask(dsl::dataset const& pictures, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<float> numbers, questions;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A network of LAYERS convolutions in a row, no two of one type, planned for training; with -DVERIFIED the plan is
-// verified too.
+// A chain of LAYERS convolutions, all of different types, planned for training; with -DVERIFIED the plan is also
+// verified.
 #include <dsl/language.hpp>
 
 #include <utility>

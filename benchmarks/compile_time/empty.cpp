@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: MIT
-// Nothing: what the compiler costs by itself, taken off the others.
+// An empty file: the cost of the compiler itself, subtracted from the others.

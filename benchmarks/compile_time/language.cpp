@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The language with MiniGoogLeNet lowered, checked by every rule, planned for training and the plan verified.
+// The language with MiniGoogLeNet, lowered, checked by every rule, and planned for training; the plan is verified.
 #include <dsl/language.hpp>
 
 using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The same program where the executor is made in a file of its own, as docs/executors.md shows: what is compiled again
+// The same program with the executor made in another file, as docs/executors.md shows: the part that is compiled again
 // when the network changes.
 #include <dsl/dsl.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The batch_norm kernels, compiled as C++, against the plain loops in double.
+// Compares the batch_norm kernels, compiled as C++, with the plain loops in double.
 #include "support/catch.hpp"
 
 #include "cuda/batch_norm_layers.hpp"
@@ -48,11 +48,11 @@ void train(group const& g, bool unbiased) {
     l.plain_backward(l.dx.wanted(), l.spec.accumulate);
     l.dgamma.check();
     l.dbeta.check();
-    // 1 / sigma of a batch of one pixel is large, and what it multiplies cancels.
+    // For a batch of one pixel 1 / sigma is large, and the terms that it multiplies cancel.
     if (pixels > 1) l.dx.check(2e-5);
   }
 
-  // dx over x, as plans have it.
+  // dx replaces x, as in plans.
   auto layers = g.layers;
   for (auto& l : layers) l.dx = l.x, l.accumulate = false;
   run(kernels::batch_norm_backward(storage, pixels, layers), in_place);
@@ -90,7 +90,7 @@ TEMPLATE_TEST_CASE("batch_norm with the running moments", "[kernels]", float, bf
 TEST_CASE("a far mean and a wild first value don't spoil the variance", "[kernels]") {
   kernels::batch_norm_layer const how{4, {4}, {4}, {4}, false, false, 1e-9, 0.9};
   layer<float> l(2, {4, 60, 60}, how, false);
-  // Channel 0: mean 1000, deviation 0.01. 1: the first pixel far out. 2: all the same. 3: mean -1e6.
+  // Channel 0: mean 1000, deviation 0.01. 1: the first pixel is an outlier. 2: all values are equal. 3: mean -1e6.
   l.x.fill([](int n, int c, long long i) {
     double const r = uniform(-1, 1);
     return c == 0 ? 1000 + 0.01 * r : c == 1 ? (n == 0 && i == 0 ? 1e4 : r) : c == 2 ? 3.0 : -1e6 + 100 * r;

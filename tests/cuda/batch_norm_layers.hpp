@@ -11,7 +11,7 @@ namespace dsl_test {
 
 namespace kernels = dsl::cu::kernels;
 
-/// A batch_norm with all that its launches and the plain loops need.
+/// A batch_norm with all that its kernels and the plain loops need.
 template <class T>
 struct layer {
   kernels::batch_norm_layer spec;
@@ -53,7 +53,7 @@ struct layer {
     return {gamma.wanted(), beta.wanted(), moving_mean.wanted(), moving_variance.wanted(),
             with_bias ? bias.wanted() : nullptr};
   }
-  /// The plain loops' gradients, with all of the batch's values.
+  /// Computes the plain loops' gradients from all of the batch's values.
   void plain_backward(dsl::view<double> const& to, bool accumulate) {
     auto const in = x.read(), from = dy.read();
     dsl::plain::batch_norm_gradient<double> const d{in, from, statistics.wanted(), gamma.wanted(),
@@ -62,7 +62,7 @@ struct layer {
     dsl::plain::batch_norm_backward_data<double>(d, dgamma.wanted(), dbeta.wanted(), static_cast<double>(x.pixels()),
                                                  to, accumulate);
   }
-  /// Near the relu's edge float and double disagree on which side a value is; those few gradients become 0.
+  /// Sets gradients to 0 near the relu's edge, where float and double disagree on the side of a few values.
   void avoid_edge() {
     int const channels = x.shape.channels;
     dy.fill([&](int n, int c, long long i) {
@@ -80,7 +80,8 @@ struct group {
   std::vector<kernels::batch_norm_layer> layers;  // channels, x, y, dx, relu, accumulate
 };
 
-// Alone and in groups, vectors and not, one chunk and many, one tile of channels and several.
+// Layers alone and in groups, with and without vectors, with one chunk and many, and with one tile of channels and
+// several.
 inline std::vector<group> const groups = {
     {2, 3, 5, {{3, {3}, {8, 4}, {3}, true, false, 1e-3, 0.9}}},
     {1, 1, 1, {{5, {5}, {5}, {7, 1}, false, true, 1e-3, 0.99}}},

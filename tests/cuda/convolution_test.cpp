@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// From shapes to numbers on the simulated device: plans found for a handle, timed, stored, executed and captured. It
-// takes only graphs that the real cuDNN takes; its sums are computed from the descriptors that it was given.
+// Tests convolutions from shapes to numbers on the simulated device: plans are found for a handle, timed, stored,
+// executed and captured. The device takes only graphs that the real cuDNN takes; its sums are computed from the
+// descriptors that it gets.
 #include <dsl/executors/cuda/plan_cache.hpp>
 
 #include "support/catch.hpp"
@@ -22,7 +23,7 @@ namespace {
 
 using numbers = std::vector<double>;
 
-// bf16 is the upper half of a float; to the nearest, ties to even.
+// Rounds to bf16, the upper half of a float; to the nearest, ties to even.
 std::uint16_t to_bf16(double value) {
   auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
   bits += 0x7fffU + (bits >> 16 & 1U);
@@ -30,7 +31,7 @@ std::uint16_t to_bf16(double value) {
 }
 double from_bf16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
-// Small numbers that bf16 holds exactly.
+// Returns small numbers that are exact in bf16.
 numbers some_numbers(long long count, unsigned seed) {
   numbers all(static_cast<std::size_t>(count));
   for (double& x : all) {
@@ -40,8 +41,8 @@ numbers some_numbers(long long count, unsigned seed) {
   return all;
 }
 
-// All three of a convolution's tensors as the passes see them, channels last; each pass is the same sum, by another
-// index.
+// The three tensors of a convolution as its passes read them, channels last; each pass computes the same sum over
+// another index.
 struct expectation {
   numbers input, kernel, output;
 };
@@ -127,19 +128,20 @@ struct memory {
 constexpr timing_options brief{.warm_ups = 1, .runs = 1, .rounds = 2};
 constexpr long long workspace_bytes = 1 << 20;
 
-// A whole buffer, or, where the output is a slice of one, its pixels among 8 channels in front and others after.
+// A whole buffer or, if the output is a slice, a buffer whose pixels have 8 channels before the slice and others after
+// it.
 struct output_place {
   int pitch, offset;
   explicit output_place(convolution const& c)
       : pitch(c.output_pitch > 0 ? c.output_pitch : c.out_channels), offset(c.output_pitch > 0 ? 8 : 0) {}
-  // Of the i-th number of a packed output.
+  // Returns the place of the i-th number of a packed output.
   std::size_t of(std::size_t i, convolution const& c) const {
     auto const channels = static_cast<std::size_t>(c.out_channels);
     return i / channels * static_cast<std::size_t>(pitch) + static_cast<std::size_t>(offset) + i % channels;
   }
 };
 
-// Chooses a plan on the device, runs it once, and compares what it wrote: nothing beside a slice has changed.
+// Chooses a plan on the device, runs it once, compares its result, and checks that nothing beside a slice has changed.
 void check_pass(api const& a, convolution const& c, convolution_options o, plan_cache const& cache) {
   o.workspace_limit = workspace_bytes;
   INFO(describe(c, o));
@@ -174,7 +176,7 @@ void check_pass(api const& a, convolution const& c, convolution_options o, plan_
   expectation const want = expected(c, o, given, bias_values);
   auto const same = [&](memory const& m, numbers const& wanted) {
     numbers const found = m.read(s.handle);
-    double const tolerance = m.half ? 1.0 / 256 : 1e-3;  // bf16's last bit, or tf32's factors
+    double const tolerance = m.half ? 1.0 / 256 : 1e-3;  // the last bit of bf16, or the factors of tf32
     double worst = 0;
     for (std::size_t i = 0; i < wanted.size(); ++i)
       worst = std::max(worst, std::abs(found[i] - wanted[i]) / (1 + std::abs(wanted[i])));
@@ -290,7 +292,7 @@ TEST_CASE("a slice's plan is no whole buffer's, and ends where its buffer ends")
     };
     CHECK(run(16) == cudaSuccess);  // the last 8 of 24 channels
     CHECK_THROWS_AS(run(12), dsl::executor_error);
-    CHECK(run(24) == cudaErrorLaunchFailure);  // a pixel too far
+    CHECK(run(24) == cudaErrorLaunchFailure);  // one pixel too far
     CHECK_THAT(device.take_misuses().at(0), Catch::Contains("that are not inside one allocation"));
     device.forget_errors();
   }
@@ -356,7 +358,7 @@ TEST_CASE("every call that fails is an error that names it, and leaks nothing") 
     device.cancel_faults();
     device.forget_errors();
   }
-  // What fails while it is given back is not an error, nor is what fails for one of several plans.
+  // A failure to free something is no error, nor is the failure of one of several plans.
   CHECK(failed > all / 6);
   INFO("of " << all << " calls " << failed << " were errors");
   CHECK(device.report() == "");

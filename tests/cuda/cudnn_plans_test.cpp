@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The real cuDNN builds plans for GPUs that are only described to it. "A plan is built" says that cuDNN takes the graph
-// and has an engine for it; whether it computes right, and how fast, only a GPU can tell.
+// Tests that the real cuDNN builds plans for GPUs that are only described to it. "A plan is built" means that cuDNN
+// accepts the graph and has an engine for it; only a GPU can show whether the results are right, and how fast it is.
 #include <dsl/executors/cuda/plan_search.hpp>
 #include <dsl/executors/cuda/target.hpp>
 #include <dsl/language.hpp>
@@ -38,7 +38,7 @@ std::vector<convolution> convolutions(int batch) {
   return all;
 }
 
-// Those whose output lies among other channels, as the plan of inference in 16 bits has them.
+// Options for an output that lies among other channels, as in the 16-bit inference plan.
 std::vector<convolution> slices(int batch) {
   dsl::graph_view const g = model::view();
   dsl::plan const p =
@@ -74,7 +74,7 @@ constexpr convolution square(int batch, int in, int out, int size, int kernel, i
           .pad_right = behind};
 }
 
-// That every plan is one the options allow, by cuDNN's own notes on it.
+// Checks with cuDNN's own notes that the options allow every plan.
 bool all_within(plan_search const& s, convolution_options const& o) {
   return std::all_of(s.plans.begin(), s.plans.end(), [&](convolution_plan const& p) {
     bool const rounds = p.facts.has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE) ||
@@ -92,8 +92,8 @@ long long least_workspace(plan_search const& s) {
   return least;
 }
 
-// Bytes below which no copy of an activation fits into the workspace. Engines for 16-bit numbers read channels in
-// eights, so that the pictures' three are copied into eight.
+// Returns a number of bytes below which no copy of an activation fits into the workspace. Engines for 16-bit numbers
+// read channels in groups of eight, so the pictures' three are copied into eight.
 long long without_a_repack(convolution const& c, precision p) {
   long long const bytes = bytes_of(p);
   if (c.in_channels % 8 != 0 && bytes == 2)
@@ -101,14 +101,14 @@ long long without_a_repack(convolution const& c, precision p) {
   return std::min(c.input_count(), c.output_count()) * bytes;
 }
 
-// What one of the heuristics' lists gives.
+// Returns the plans of one of the heuristics' lists.
 plan_search searched(convolution const& c, convolution_options const& o, cudnnBackendHeurMode_t mode) {
   backend::plan_finder finder(h200_target(), o);
   finder.search(std::make_shared<backend::convolution_graph const>(h200_target(), c, o), mode);
   return std::move(finder.found);
 }
 
-// What is compiled at half a second each: a part, unless everything is to be looked at.
+// Returns the cases that are compiled, at half a second each: a part, unless the test runs all.
 std::vector<convolution> every_sixth(std::vector<convolution> const& all) {
   if (dsl::test::everything()) return all;
   std::vector<convolution> some;
@@ -116,13 +116,13 @@ std::vector<convolution> every_sixth(std::vector<convolution> const& all) {
   return some;
 }
 
-// How many kernels cuDNN offers to compile.
+// Returns how many kernels cuDNN offers to compile.
 int compiled_candidates(convolution const& c, convolution_options o) {
   o.most_compiled = 0;
   return searched(c, o, CUDNN_HEUR_MODE_A).skipped;
 }
-// What cuDNN makes of a graph whose kernels it compiles itself: a plan where a driver can load them, and a refusal that
-// comes from nothing but the loading where there is only the stub.
+// Checks what cuDNN makes of a graph whose kernels it compiles itself: a plan if a driver can load them, and a refusal
+// that comes only from loading if there is only the stub.
 bool is_compiled(convolution const& c, convolution_options o) {
   o.most_compiled = 1;
   plan_search const found = searched(c, o, CUDNN_HEUR_MODE_A);
@@ -137,7 +137,7 @@ TEST_CASE("a convolution's pads at the end follow from the output") {
   STATIC_REQUIRE(square(1, 3, 8, 32, 3, 1, dsl::padding::same).pad_bottom == 1);
   STATIC_REQUIRE(square(1, 3, 8, 32, 3, 2, dsl::padding::same).pad_top == 0);
   STATIC_REQUIRE(square(1, 3, 8, 32, 3, 2, dsl::padding::same).pad_bottom == 1);
-  STATIC_REQUIRE(square(1, 3, 8, 32, 3, 2, dsl::padding::valid).pad_bottom == 0);  // the last row is not read
+  STATIC_REQUIRE(square(1, 3, 8, 32, 3, 2, dsl::padding::valid).pad_bottom == 0);  // no window reaches the last row
   STATIC_REQUIRE(square(1, 3, 8, 5, 1, 3, dsl::padding::same).pad_bottom == 0);
   auto const all = convolutions(64);
   REQUIRE(all.size() == 19);
@@ -158,7 +158,7 @@ TEST_CASE("every convolution of MiniGoogLeNet has plans in every pass and precis
           CHECK(all_within(found, o));
           if (p != precision::fp32_strict) CHECK(found.plans.size() >= 10);
 
-          // No hidden repack: that the bound leaves one of the ranked plans, not only a fallback.
+          // The bound leaves one of the ranked plans, not only a fallback: no plan repacks tensors silently.
           if (p != precision::fp32_strict) CHECK(least_workspace(found) < without_a_repack(c, p));
           o.workspace_limit = without_a_repack(c, p) - 1;
           CHECK(all_within(find_plans(h200_target(), c, o), o));
@@ -172,7 +172,8 @@ TEST_CASE("every convolution of MiniGoogLeNet has plans in every pass and precis
           unordered += ordered.forbidden - found.forbidden;
           if (p == precision::fp32_strict) rounded += found.forbidden;
 
-          // The second branch of an inception module adds its gradient to the first's: as many plans as without.
+          // The second branch of an inception module adds its gradient to that of the first, with as many plans as
+          // without the sum.
           o.deterministic = false;
           o.accumulate = which == pass::backward_data;
           if (o.accumulate) CHECK(find_plans(h200_target(), c, o).plans.size() == found.plans.size());
@@ -198,7 +199,7 @@ TEST_CASE("fp32_strict looks at both of the heuristics' lists, each plan once") 
         CHECK(one.plans.size() < both.plans.size());
         for (convolution_plan const& p : one.plans) CHECK(std::count(tags.begin(), tags.end(), p.facts.tag()) == 1);
       }
-      o.most_plans = 1;  // as ranked
+      o.most_plans = 1;  // in the order of the ranking
       CHECK(find_plans(h200_target(), c, o).plans[0].facts.tag() == tags[0]);
     }
   }
@@ -229,7 +230,7 @@ TEST_CASE("inference's convolution, bias and relu are one plan") {
       }
     }
   }
-  // In 16 bits cuDNN compiles them, at half a second each: not all of them here.
+  // In 16 bits cuDNN compiles them at half a second each, so not all of them are compiled here.
   if (!dsl::test::load_driver_library()) {
     WARN("not checked: cuDNN compiles no kernel where there is neither a driver nor the CUDA toolkit's stub of it");
     return;
@@ -250,7 +251,7 @@ TEST_CASE("in inference convolutions write their slices of a concat's buffer") {
     for (convolution const& slice : slices(batch)) {
       convolution whole = slice;
       whole.output_pitch = 0;
-      // What is compiled for a slice is what is compiled for a whole buffer.
+      // A slice compiles the same kernels as a whole buffer.
       convolution_options o{.pass = pass::forward_inference, .relu = true};
       INFO(describe(slice, o));
       CHECK(compiled_candidates(slice, o) > 0);
@@ -258,7 +259,8 @@ TEST_CASE("in inference convolutions write their slices of a concat's buffer") {
       o.deterministic = true;
       CHECK(compiled_candidates(slice, o) > 0);
       if (batch > 1) continue;
-      // Why tensors of floats are copied instead: but for one to three plans cuDNN makes a packed output first.
+      // The reason why tensors of floats are copied instead: all but one to three plans make cuDNN write a packed
+      // output first.
       for (auto const p : {precision::tf32, precision::fp32_strict}) {
         plan_search const floats = find_plans(
             h200_target(), slice, {.pass = pass::forward_inference, .precision = p, .relu = true, .most_plans = 64});
@@ -281,7 +283,7 @@ TEST_CASE("a kernel's gradient in float") {
   convolution const even = square(16, 96, 32, 32, 3, 1, dsl::padding::same);
   convolution const pictures = square(16, 3, 96, 32, 3, 1, dsl::padding::same);
   convolution_options o{.pass = pass::backward_weights, .precision = precision::tf32, .float_gradient = true};
-  CHECK(!find_plans(h200_target(), even, o).plans.empty());  // it is anyway
+  CHECK(!find_plans(h200_target(), even, o).plans.empty());  // this gradient is float anyway
   CHECK(!find_plans(h200_target(), pictures, o).plans.empty());
   o.precision = precision::bf16;
   if (dsl::test::load_driver_library()) CHECK(is_compiled(even, o));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// cudnn_support.txt says which graphs the real cuDNN takes; a test double must refuse all others. Written anew by
-//   cudnn_support_test "[.write]"
+// cudnn_support.txt lists the graphs that the real cuDNN accepts; the test double must refuse all others. Write it anew
+// by cudnn_support_test "[.write]".
 #include <dsl/executors/cuda/plan_search.hpp>
 #include <dsl/layers/conv2d.hpp>
 
@@ -34,7 +34,7 @@ constexpr graph_kind graphs[] = {{"conv_forward", pass::forward},
                                  {"conv_backward_weights", pass::backward_weights},
                                  {"conv_backward_weights,identity", pass::backward_weights, false, false, true}};
 
-// The stored type, and what tf32 and fp32_strict, which differ only in which plans they allow, make of it.
+// The stored type, and the results of tf32 and fp32_strict, which differ only in the plans that they allow.
 struct storage_kind {
   char const* name;
   precision any, strict;
@@ -43,7 +43,7 @@ constexpr storage_kind storages[] = {{"bf16", precision::bf16, precision::bf16},
                                      {"fp16", precision::fp16, precision::fp16},
                                      {"float", precision::tf32, precision::fp32_strict}};
 
-// Where the output lies: in a buffer of its own, or among other channels.
+// Where the output lies: in its own buffer, or among other channels.
 struct layout_kind {
   char const* name;
   bool slice;
@@ -72,7 +72,7 @@ convolution convolution_with(int multiple, bool symmetric, bool slice) {
           .output_pitch = slice ? 40 : 0};
 }
 
-// plan: built. compiled: cuDNN compiles a kernel, and needs a driver to load it. none: no engine.
+// plan: built. compiled: cuDNN compiles a kernel, and needs a driver to load it. none: there is no engine.
 std::string verdict(convolution const& c, convolution_options o) {
   o.most_plans = o.most_compiled = 1;
   auto const graph = std::make_shared<backend::convolution_graph const>(h200_target(), c, o);
@@ -85,7 +85,7 @@ std::string verdict(convolution const& c, convolution_options o) {
   return "none";
 }
 
-// Whether there is a kernel to compile that the options allow.
+// Returns whether there is a kernel to compile that the options allow.
 bool is_offered(convolution const& c, convolution_options o) {
   o.most_compiled = 0;
   return find_plans(h200_target(), c, o).skipped > 0;
@@ -159,7 +159,7 @@ std::string table(std::vector<row> const& rows) {
   return text.str();
 }
 
-// Beside this file: what is compiled from elsewhere says where the sources are.
+// The file beside this one: if the test is compiled elsewhere, a definition says where the sources are.
 std::string path() {
 #ifdef TYPENET_TEST_DATA
   return TYPENET_TEST_DATA "/../cuda/cudnn_support.txt";
@@ -206,10 +206,10 @@ TEST_CASE("the table of supported graphs is what cuDNN says") {
     REQUIRE(recorded.count(key) == 1);
     std::string const now = r.verdict + " " + r.deterministic + " " + r.strict + " " + r.asymmetric;
     bool const was_compiled = recorded[key].rfind("compiled", 0) == 0;
-    // A driver loads what was only compiled when the table was written; without even its stub nothing is compiled.
+    // A driver loads kernels that were only compiled when the table was written; without its stub nothing is compiled.
     if (was_compiled && r.verdict == "plan") continue;
     if (was_compiled && !dsl::test::load_driver_library()) continue;
-    // Another cuDNN may take more, but not less.
+    // Another version of cuDNN may accept more, but not less.
     if (version() != recorded_version && recorded[key].rfind("plan", 0) != 0) continue;
     CHECK(recorded[key] == now);
   }

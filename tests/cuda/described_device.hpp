@@ -7,14 +7,14 @@
 
 namespace dsl::test {
 
-/// A GPU as cuDNN wants it described to build plans without one. Figures of the data sheets and of the CUDA programming
-/// guide's table of compute capabilities; how many parts the chip is divided into is not among them, so that engines
-/// which need to know that are left out.
+/// A GPU as cuDNN wants it described to build plans without one. The figures are from the data sheets and the CUDA
+/// programming guide's table of compute capabilities. The number of partitions of the chip is not among them, so
+/// engines that need it are left out.
 struct described_device {
   char const* name;
   int major, minor;
   int multiprocessors;
-  int shared_memory;  // bytes a block may have at most
+  int shared_memory;  // the most bytes that a block may have
   long long l2_bytes, memory_bytes;
   int clock_khz, memory_clock_khz;
 };

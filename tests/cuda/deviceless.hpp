@@ -7,16 +7,16 @@
 
 #include <string>
 
-// cuDNN 9.19 leaks what cublasLt allocates for the plans of one engine. A test is one source file, so that this is
+// cuDNN 9.19 leaks what cublasLt allocates for the plans of one engine. Each test is one source file, so this is
 // defined once.
 extern "C" char const* __lsan_default_suppressions();  // NOLINT: the sanitizer's name
 extern "C" char const* __lsan_default_suppressions() { return "leak:libcublasLt.so\n"; }
 
 namespace dsl::test {
 
-/// cuDNN compiles kernels of fused graphs only where a libcuda.so.1 is in the process; it need not do anything. Where
-/// there is no driver the CUDA toolkit's stub, found beside libcudart, serves: kernels are then compiled, but not
-/// loaded. Must come before the first use of cuDNN. False where there is neither.
+/// Loads a libcuda.so.1, without which cuDNN does not compile kernels of fused graphs; the library need not work.
+/// Without a driver, the CUDA toolkit's stub, found beside libcudart, serves: kernels are then compiled but not loaded.
+/// Call it before the first use of cuDNN. Returns false if there is neither.
 inline bool load_driver_library() {
   static bool const loaded = [] {
     if (::dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL)) return true;
@@ -30,7 +30,7 @@ inline bool load_driver_library() {
   return loaded;
 }
 
-/// The real libraries; nothing of them that needs a device may be called.
+/// Returns the real libraries; no function of theirs that needs a device may be called.
 inline cu::api const& real_api() {
   static cu::api const a = [] {
     load_driver_library();
@@ -39,7 +39,7 @@ inline cu::api const& real_api() {
   return a;
 }
 
-/// Whether cuDNN at run time can build plans for a described device.
+/// Returns whether cuDNN can build plans for a described device at run time.
 inline bool cudnn_is_recent() { return real_api().cudnnGetVersion.function() >= 91100; }
 
 inline cu::plan_target const& h200_target() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The CUDA engine on the simulated device against the reference in double: what every step of training leaves behind,
-// evaluation, inference, 20 steps of a small network of all three modules; vendor calls a step; failures of any call.
+// Compares the CUDA engine on the simulated device with the reference in double: the results of every step of training,
+// evaluation and inference, and 20 steps of a small network of all three modules; counts the vendor calls of a step;
+// makes each call fail.
 #include <dsl/data/crop_and_cutout.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/executors/cuda.hpp>
@@ -35,7 +36,7 @@ using dsl_test::simulated_device;
 
 namespace {
 
-/// The root of the mean square of what differs, as a part of the same of b.
+/// Returns the root mean square of the difference, relative to that of b.
 double difference(std::vector<float> const& a, std::vector<float> const& b) {
   double apart = 0, size = 1e-12;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -50,8 +51,8 @@ cu::engine_settings settings(precision p, bool deterministic = false) {
   return {.precision = p, .deterministic = deterministic, .cache = "", .workspace_limit = 1 << 18};
 }
 
-/// How far apart losses and parameters may be: rounded factors (8 bits of mantissa in bf16, 11 in tf32) go through
-/// every layer, and a few steps of training make more of them.
+/// Bounds of losses and parameters: rounded factors (8 bits of mantissa in bf16, 11 in tf32) pass through every layer,
+/// and a few steps of training amplify the differences.
 struct bounds {
   double loss;
   double values;
@@ -60,7 +61,7 @@ constexpr bounds bounds_of(precision p) {
   return p == precision::bf16 ? bounds{0.03, 0.25} : p == precision::tf32 ? bounds{0.01, 0.1} : bounds{1e-4, 1e-3};
 }
 
-/// Both engines train side by side, and evaluate and infer before and afterwards.
+/// Trains both engines side by side, and evaluates and infers before and afterwards.
 void agree(graph_view const& g, engine_options const& o, int batch, int steps, precision p, double rate = 0.02) {
   dsl_test::add_all_kernels();
   simulated_device device({.seed = 3});
@@ -82,7 +83,7 @@ void agree(graph_view const& g, engine_options const& o, int batch, int steps, p
         CHECK(difference(result_of(fast, c, batch), result_of(*plain, d, batch)) < near.values);
       }
     };
-    evaluate_and_infer();  // what is made of the parameters here is old later
+    evaluate_and_infer();  // results computed from the parameters here are outdated later
     auto const training = [&](engine& e) { return e.prepare(mode::training, batch); };
     int const a = training(fast), b = training(*plain);
     for (int s = 0; s < steps; ++s) {
@@ -124,7 +125,7 @@ TEST_CASE("cuda agrees with reference: convolutions without bias, in front of a 
 }
 
 TEST_CASE("cuda agrees with reference: a softmax whose loss can't share its launch", "[cuda]") {
-  // After the one comes a reshape, so that the loss's gradient is not the logits'. In the other the plan puts that
+  // In one network a reshape follows, so that the loss's gradient is not the logits'. In the other, the plan puts that
   // gradient, 50 x 10 numbers, across the end of the logits', which other samples still need.
   using reshaped = network<image<3, 4, 4>, flatten, dense<5>, softmax, flatten>;
   using heads = network<image<3, 4, 4>, flatten, concat<dense<6>, dense<4>>, softmax>;
@@ -163,7 +164,7 @@ TEST_CASE("cuda: in inference convolutions write their slices, or are copied the
       plain->run(d, data.view(9, 0));
       for (int again = 0; again < 3; ++again) {
         fast.run(c, data.view(9, 0));
-        // a number for each channel: nothing after it makes wrong ones look alike
+        // one number per channel: no layer after it hides wrong ones
         CHECK(difference(result_of(fast, c, 3), result_of(*plain, d, 3)) < 0.03);
       }
       launches[in_place] = device.calls("cudaLaunchKernel");
@@ -172,7 +173,7 @@ TEST_CASE("cuda: in inference convolutions write their slices, or are copied the
     CHECK(device.report() == "");
   }
   CHECK(launches[false] == launches[true] + 5);  // two inception branches, one beside a pool, two beside an identity
-  // Outputs of the first two; those that come later find room there, of which the least would take 768 bytes.
+  // Outputs of the first two; the later ones find room there, of which the smallest would take 768 bytes.
   long long const more = memory[false] - memory[true], first_two = 3 * 81 * (8 + 24) * 2;
   CHECK(more >= first_two);
   CHECK(more < first_two + 768);
@@ -182,7 +183,7 @@ TEST_CASE("cuda: an engine of cuDNN's that fails costs a convolution no more tha
   dsl_test::add_all_kernels();
   using trouble = dsl_test::engine_trouble;
   for (bool const deterministic : {true, false}) {
-    // the first in rank, the fastest, and the one that compiles what is fused
+    // the first in rank, the fastest, and the one that compiles fused operations
     simulated_device device({.seed = 3,
                              .troubles = {{0, trouble::when_run},
                                           {2, trouble::when_recorded, CUDNN_STATUS_INTERNAL_ERROR},
@@ -200,7 +201,7 @@ TEST_CASE("cuda: an engine of cuDNN's that fails costs a convolution no more tha
         plain->run(b, data.view(0, 0.01));
         CHECK(fast.metrics(a).loss == Approx(plain->metrics(b).loss).epsilon(0.03));
       }
-      for (int k = 0; k < fast.library().size(); ++k)  // there was another
+      for (int k = 0; k < fast.library().size(); ++k)  // there was another one
         CHECK(std::string(fast.library().spec(k).function).find("convolution_") == std::string::npos);
     }
     CHECK(device.report() == "");
@@ -238,12 +239,12 @@ TEST_CASE("cuda: plans that run and can't be recorded are passed over, timed or 
 
 namespace {
 
-/// What convolutions multiply while plans are timed: up to the loading of our own kernels.
+/// Records what convolutions multiply while plans are timed, until our own kernels are loaded.
 struct watched_factors {
   cu::api real{};
   long loads = 0;
   long tensors = 0;
-  long bad = 0;  // most of it 0, no number, or the same one, or of one sign
+  long bad = 0;  // how often most of it was 0, NaN, one number, or of one sign
 };
 watched_factors watched;
 
@@ -304,7 +305,7 @@ TEST_CASE("cuda: plans are timed with numbers, of which nothing stays", "[cuda]"
       if (step == 1) prepare(mode::inference);
     }
   }
-  // A program's first run finds its memory as if nothing had been timed.
+  // A program's first run finds its memory as if no plan had been timed.
   using one = network<image<3, 9, 9>, conv2d<8, 3>>;
   cu::engine e(device.api(), one::view(), keras_rules, settings(precision::bf16));
   std::vector<float> const y = result_of(e, e.prepare(mode::inference, 3), 3);
@@ -314,7 +315,7 @@ TEST_CASE("cuda: plans are timed with numbers, of which nothing stays", "[cuda]"
 TEST_CASE("cuda agrees with reference: optimizers with slots, clipped gradients, smoothed labels", "[cuda]") {
   engine_options o = keras_rules;
   o.label_smoothing = 0.1;
-  for (update_rule const& rule :  // epsilons that keep a gradient of almost 0 from taking a whole step
+  for (update_rule const& rule :  // epsilons with which a gradient near 0 does not change a parameter by a whole step
        {adam{.epsilon = 1e-2, .corrected_epsilon = true, .clip = {.norm = 0.5}}.rule(),
         adamw{.epsilon = 1e-2, .weight_decay = 0.1}.rule(),
         rmsprop{.momentum = 0.9, .epsilon = 1e-2, .centered = true, .clip = {.value = 0.05}}.rule(),
@@ -334,7 +335,7 @@ TEST_CASE("cuda agrees with reference: large dense layers, through cublasLt", "[
     cu::engine e(device.api(), wide::view(), keras_rules, settings(precision::bf16));
     initialize(e, 5);
     int const training = e.prepare(mode::training, 5);
-    // each run once beside the recording; no gradient goes back to the image
+    // each is run once in addition to the recording; no gradient flows to the image
     CHECK(device.calls("cublasLtMatmul") == 2 * (2 + 3 + 3 + 3));
     CHECK(device.calls("cublasLtCreate") == 1);
     device.reset_calls();
@@ -363,7 +364,7 @@ TEST_CASE("cuda: gradients of one step are the reference's", "[cuda]") {
       fast.read_gradient(k, got.data());
       for (int i = 0; i < q.count(); ++i) wanted.push_back(static_cast<float>(host.parameter_gradient_data(k)[i]));
       INFO("parameter " << k << ", precision " << static_cast<int>(p));
-      // after a batch_norm little is left of a gradient, and what dy was rounded by is a large part of it
+      // after a batch_norm a gradient is small, and the rounding of dy is a large part of it
       CHECK(difference(got, wanted) < (p == precision::bf16 ? 0.25 : 1e-4));
     }
   }
@@ -372,7 +373,7 @@ TEST_CASE("cuda: gradients of one step are the reference's", "[cuda]") {
 
 namespace {
 
-/// An augmentation that a device can't draw.
+/// An augmentation that a device cannot draw.
 struct none_at_all {
   transform draw(std::uint64_t, int, std::int64_t, shape const&) const { return {}; }
 };
@@ -477,12 +478,12 @@ TEST_CASE("cuda: data for which there is no memory come from the host, and nothi
     auto const used = [] { return dsl_test::simulated::state::active->memory.used(0); };
     std::size_t const before = used();
     device.reset_calls();
-    for (int n : {1, 3, 4, 5, 9}) {  // pictures, order, mean; then what the program needs
+    for (int n : {1, 3, 4, 5, 9}) {  // pictures, order, mean; then the program's memory
       INFO("cudaMalloc " << n);
       device.fail_call("cudaMalloc", n, cudaErrorMemoryAllocation);
       CHECK(e.prepare_resident(data, {}, 8, true) == -1);
       CHECK(used() == before);
-      device.fail_call("cudaMalloc", n);  // another error is one
+      device.fail_call("cudaMalloc", n);  // another error than out of memory is thrown
       CHECK_THROWS_WITH(e.prepare_resident(data, {}, 8, true), Catch::Contains("cudaMalloc failed: unknown error"));
       CHECK(used() == before);
     }
@@ -540,7 +541,7 @@ TEST_CASE("cuda: a step is one graph launch, and allocates nothing", "[cuda]") {
     device.reset_calls();
     e.run(inference, data.view(0, 0));
     CHECK(device.calls("cudaGraphLaunch") == 1);
-    CHECK(device.calls("cudaLaunchKernel") == 0);  // folded kernels are made anew after training only
+    CHECK(device.calls("cudaLaunchKernel") == 0);  // folded kernels are computed again only after training
   }
   CHECK(device.report() == "");
 }
@@ -556,7 +557,8 @@ TEST_CASE("cuda: two queues give the bits of one, whichever is ahead", "[cuda]")
       cu::engine e(device.api(), small::view(), keras_rules, mine);
       initialize(e, 5);
       int const training = e.prepare(mode::training, 6), inference = e.prepare(mode::inference, 6);
-      // beside: 14 gradients of kernels, two second branches of an inception, a pool; each group waits for its branch
+      // on the second stream: 14 gradients of kernels, two second branches of an inception, a pool; each group waits
+      // for its branch
       CHECK((device.calls("cudaStreamWaitEvent") > 20) == (seed > 0));
       std::vector<std::vector<float>> got;
       for (std::uint64_t s = 0; s < 3; ++s) {
@@ -650,7 +652,7 @@ TEST_CASE("cuda: a program that could not be made is made anew", "[cuda]") {
     cu::engine e(device.api(), small::view(), keras_rules, settings(precision::bf16));
     initialize(e, 5);
     drawn_batch const data(small::view(), 6, 1);
-    // A plan that is timed may fail: more than there are of them, so that the step's own graph does, too.
+    // A timed plan may fail; more failures than plans make the step's own graph fail, too.
     for (auto const& [call, times] : {std::pair{"cudaLibraryLoadData", 1}, std::pair{"cudaStreamBeginCapture", 1},
                                       std::pair{"cudaMalloc", 3}, std::pair{"cudaGraphInstantiate", 1000}}) {
       INFO(call);
@@ -658,7 +660,7 @@ TEST_CASE("cuda: a program that could not be made is made anew", "[cuda]") {
       for (int n = 1; n <= times; ++n) device.fail_call(call, n);
       CHECK_THROWS_AS(e.prepare(mode::training, 6), executor_error);
       device.cancel_faults();
-      // no error of it is pending: cuDNN would take it for its own
+      // no error is left pending, which cuDNN would take for its own
       CHECK(e.prepare(mode::inference, 2) == fine);
     }
     int const program = e.prepare(mode::training, 6);
@@ -677,7 +679,7 @@ TEST_CASE("cuda: a clean-up that fails is not pending for the next call", "[cuda
   auto const made = [&] {
     return std::make_unique<cu::engine>(a, small::view(), keras_rules, settings(precision::bf16, true));
   };
-  long waits = 0;  // up to the one after what could not be made
+  long waits = 0;  // up to the one after the failed graph
   for (bool const fails : {false, true}) {
     auto const e = made();
     device.reset_calls();
@@ -784,7 +786,7 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
                                       std::pair{padded::view(), "cuda: max_pool2d with padding has no kernel"},
                                       std::pair{hanging::view(), "cuda: max_pool2d with padding has no kernel"}})
     CHECK_THROWS_WITH(cu::engine(device.api(), network, keras_rules, settings(precision::bf16)), Catch::Contains(word));
-  CHECK(device.calls() == 0);  // whether there is a driver or not
+  CHECK(device.calls() == 0);  // with or without a driver
   CHECK_THROWS_WITH(compile<placed>(cuda{}, sgd{}), Catch::Contains("not supported yet; use onednn"));
   {
     cu::engine e(device.api(), small::view(), keras_rules, settings(precision::bf16));

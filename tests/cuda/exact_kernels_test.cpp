@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Kernels whose results are the CPU's to the last bit: the optimizer's step, and pictures from a data set. And what
-// happens to parameters beside the step.
+// Tests kernels whose results equal the CPU's to the last bit: the optimizer's update, and pictures from a data set;
+// also what happens to parameters outside the step.
 #include <dsl/data/crop_and_cutout.hpp>
 #include <dsl/data/pipeline.hpp>
 #include <dsl/executors/host/squares.hpp>
@@ -69,7 +69,7 @@ TEMPLATE_TEST_CASE("update has the bits of host::update for every rule", "[kerne
     for (int const count : {1, 67, 1024}) {
       INFO("method " << static_cast<int>(r.method) << ", momentum " << r.momentum << ", nesterov " << r.nesterov << ", "
                      << count << " numbers");
-      bool const adaptive = r.method != dsl::update_method::sgd;  // mean squares are not below 0
+      bool const adaptive = r.method != dsl::update_method::sgd;  // mean squares are not negative
       numbers p(count, -1, 1), g(count, -1, 1), v(3 * count, adaptive ? 0 : -1, 1);
       float scale = 0.37F;
       dsl::update_numbers const now = r.at(rate, step);
@@ -98,7 +98,7 @@ TEMPLATE_TEST_CASE("update has the bits of host::update for every rule", "[kerne
       CHECK(state.position == 704);
       CHECK(state.learning_rate == static_cast<float>(now.rate));
 
-      // Every second 16 gradients come from the staging arena.
+      // Every second group of 16 gradients comes from the staging arena.
       std::vector<TestType> stage;
       std::vector<unsigned char> map(static_cast<std::size_t>(count + 15) / 16);
       std::vector<float> mixed = g.values;
@@ -171,7 +171,7 @@ TEMPLATE_TEST_CASE("pictures from the data set are the pipeline's", "[kernels]",
       random_crop{.padding = dsl::detail::largest_augmentation, .outside = dsl::outside::mirror},
       random_flip{.probability = 0.7},
       cutout{.size = 5},
-      cutout{.size = 5, .epochs = 3},  // of epoch 3 on: none
+      cutout{.size = 5, .epochs = 3},  // from epoch 3 on: none
       cutout{.size = 5, .epochs = 4},
       in_order{random_crop{.padding = 2}, random_flip{}, cutout{.size = 4}},
       in_order{shift_and_flip{}, random_flip{}, cutout{.size = 40}},
@@ -213,7 +213,7 @@ TEMPLATE_TEST_CASE("pictures from the data set are the pipeline's", "[kernels]",
     ++policy;
   }
 
-  // As they come, without labels: a test set.
+  // Pictures in their order and without labels, as in a test set.
   dsl::cu::step_state state{.seed = seed, .position = 5};
   std::vector<TestType> images(static_cast<std::size_t>(s.size()));
   run(kernels::gather_pictures(storage_of<TestType>, 1, s, dsl::augmentation_numbers{}), data.pixels(0),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What gpu_conformance checks on a real device, here on the simulated one with small networks: the checks themselves
-// work, let a good executor pass and catch a broken one.
+// Tests the checks that gpu_conformance runs on a real device, here on the simulated one with small networks: a good
+// executor passes, and a broken one is found.
 #include "support/catch.hpp"
 #include "support/gpu/behaviour.hpp"
 #include "support/gpu/convolutions.hpp"
@@ -20,7 +20,7 @@ constexpr std::initializer_list<std::pair<precision, double>> of_gradients = {
     {precision::tf32, bounds_of(precision::tf32).gradient},
     {precision::bf16, bounds_of(precision::bf16).gradient}};
 
-/// Runs checks on a simulated device and returns what they found.
+/// Runs checks on a simulated device and returns their findings.
 template <class F>
 ledger on_simulated_device(F checks, std::string const& cache = {}, bool truncates_tf32 = false) {
   dsl_test::add_all_kernels();
@@ -66,7 +66,7 @@ TEST_CASE("gpu checks: convolutions compute what our kernels do", "[gpu]") {
         {{precision::tf32, 4}, {precision::fp32_strict, 4}, {precision::fp32_strict, 3, mode::inference}},
         {.images = 2});
   });
-  // forward, data, data that is added, weights; in inference only the first
+  // forward, data, data that is added, weights; only the first in inference
   CHECK(l.findings().size() == 2 * (4 + 1 + 4 + 4 + 1));
   long long sums = 0;
   for (posed_convolution const& c : convolutions_of(g, 4, mode::training, precision::fp32_strict))
@@ -161,7 +161,7 @@ TEST_CASE("gpu checks: broken executors are caught", "[gpu]") {
       dataset const data = drawn_data({3, 9, 9}, 5, 40);
       check_resident(on, resident, mixed_network::view(), data, 8, precision::fp32_strict);
       CHECK(resident.bad() >= 1);
-      ledger repeated;  // an odd number of steps: every second run leaves out others
+      ledger repeated;  // an odd number of steps: every second run omits others
       check_determinism(on, repeated, mixed_network::view(), 6, 3, 2);
       CHECK(repeated.bad() >= 3);
     }
@@ -198,7 +198,7 @@ cudnnStatus_t note_stream(cudnnHandle_t h, cudaStream_t s) {
   running_on = s;
   return real.cudnnSetStream.function(h, s);
 }
-/// The sixth number of a kernel, even of one that is only read, or of its gradient is another one afterwards.
+/// Changes the sixth number of a kernel, even if the plan only reads it, or of its gradient.
 cudnnStatus_t spoil_one(cudnnHandle_t h, cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t pack) {
   cudnnStatus_t const s = real.cudnnBackendExecute.function(h, plan, pack);
   real.cudaMemsetAsync.function(static_cast<std::byte*>(kernels_data) + 2 * 5, 0x41, 2, running_on);
@@ -208,7 +208,7 @@ cudnnStatus_t skip_execution(cudnnHandle_t, cudnnBackendDescriptor_t, cudnnBacke
   return CUDNN_STATUS_SUCCESS;
 }
 
-/// cuDNN that has no plan for anything, and cublasLt that has no algorithm.
+/// Removes all plans of cuDNN and all algorithms of cublasLt.
 cudnnStatus_t no_candidates(cudnnBackendDescriptor_t const d, cudnnBackendAttributeName_t name,
                             cudnnBackendAttributeType_t type, std::int64_t room, std::int64_t* count, void* values) {
   if (name != CUDNN_ATTR_ENGINEHEUR_RESULTS)
@@ -222,7 +222,7 @@ cublasStatus_t no_algorithm(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatr
   return CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
-/// Steps never learn their rate, which stays 0.
+/// Keeps the steps' learning rate at 0.
 cudaError_t keep_state(void* to, void const* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t s) {
   if (bytes == sizeof(cu::step_state)) return cudaSuccess;
   return real.cudaMemcpyAsync.function(to, from, bytes, kind, s);
@@ -256,7 +256,7 @@ TEST_CASE("gpu checks: wrong convolutions are caught, and where", "[gpu]") {
   cu::api broken = real;
   broken.cudnnBackendSetAttribute.function = &shift_windows;
   ledger const shifted = checked(broken, mode::training);
-  CHECK(shifted.bad() == 6);  // in both precisions all passes but gradients that are added: those kernels are 1x1
+  CHECK(shifted.bad() == 6);  // in both precisions all passes but gradients that are added, whose kernels are 1x1
   CHECK(says(notes_of_bad(shifted), "first forward bf16, deterministic: batch 4, 3x9x9 to 8x9x9, kernel 3x3"));
 
   broken = real;
@@ -264,7 +264,7 @@ TEST_CASE("gpu checks: wrong convolutions are caught, and where", "[gpu]") {
   broken.cudnnSetStream.function = &note_stream;
   broken.cudnnBackendExecute.function = &spoil_one;
   ledger const spoiled = checked(broken, mode::training);
-  CHECK(spoiled.bad() == 8);  // a plan has run once before it is taken: the next run reads what it spoiled
+  CHECK(spoiled.bad() == 8);  // a plan has run once before it is chosen, so the next run reads what it spoiled
   CHECK(says(notes_of_bad(spoiled), "bf16, batch 4, backward_weights, 6 convolutions, 6 plans"));
   CHECK(says(notes_of_bad(spoiled), ": 1 of "));
   CHECK(says(notes_of_bad(spoiled), "the first at kernel 0, row 0, column 0, channel 5: 12.0"));
@@ -280,7 +280,7 @@ TEST_CASE("gpu checks: wrong convolutions are caught, and where", "[gpu]") {
   CHECK(none.bad() == 3 * 8);
   CHECK(says(notes_of_bad(none), "each has a plan: cudnn: no plan is left for"));
   CHECK(checked(broken, mode::inference).bad() == 0);
-  ledger unfused;  // in bf16 there must be some, where they need not be deterministic
+  ledger unfused;  // in bf16 there must be some, unless they must be deterministic
   check_convolutions({.calls = broken, .workspace_limit = 1 << 18}, unfused, g,
                      {{precision::bf16, 4, mode::inference}, {precision::fp32_strict, 4, mode::inference}},
                      {.images = 2});
@@ -309,7 +309,7 @@ TEST_CASE("gpu checks: libraries that do nothing are caught", "[gpu]") {
   gpu const on{.calls = broken, .workspace_limit = 1 << 18, .deterministic = true};
   ledger numbers, calls, products;
   check_gradients(on, numbers, "all modules", mixed_network::view(), 6, of_gradients);
-  CHECK(numbers.bad() == 0);  // our own kernels stand in
+  CHECK(numbers.bad() == 0);  // our own kernels are used instead
   check_calls(on, calls, mixed_network::view(), 6);
   CHECK(calls.bad() == 2);
   CHECK(says(notes_of_bad(calls),
@@ -337,7 +337,7 @@ TEST_CASE("gpu checks: training that moves nothing is caught", "[gpu]") {
   follow<small_model>(on, followed, "keras_small.txt", 20, precision::bf16, small_bounds(precision::bf16));
   for (finding const& f : followed.findings())
     if (f.what.find("weights") != std::string::npos) CHECK(f.measured > 1);
-  // Inference that runs only every other time leaves nothing, or what was there before.
+  // Inference that runs only every other time leaves nothing, or the previous result.
   real_launch = real.cudaGraphLaunch.function;
   launches = 0;
   broken = real;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The CUDA executor on a real device: layers and gradients against the reference, saved trajectories, 20 steps of
-// MiniGoogLeNet, the same bits in every run, data on the device and from the host, calls a step. No test framework: it
-// must build on a machine that has nothing but a compiler and NVIDIA's libraries.
+// Tests the CUDA executor on a real device: layers and gradients against the reference, saved trajectories, 20 steps of
+// MiniGoogLeNet, the same bits in every run, data on the device and from the host, calls per step. It uses no test
+// framework, so that it builds with only a compiler and NVIDIA's libraries:
 //   gpu_conformance [--only GROUP,GROUP...] [--json FILE] [--cache FOLDER] [--fixtures FOLDER] [--device N]
 //                   [--runs N] [--device-properties FILE] [--list]
-// Exit code 0: all as it should be. 1: something is wrong, or a group compared nothing. 2: wrong options. 77: no
-// device, nothing was checked.
+// Exit code 0: all checks passed. 1: a check failed, or a group compared nothing. 2: invalid options. 77: there is no
+// device, and nothing was checked.
 #include "support/gpu/behaviour.hpp"
 #include "support/gpu/convolutions.hpp"
 #include "support/gpu/graph_nodes.hpp"
@@ -34,7 +34,7 @@ struct settings {
   int runs = 20;
 };
 
-/// What cuDNN says of this device, for tests that build plans for one that is not there.
+/// Writes cuDNN's description of this device, for tests that build plans without it.
 std::string device_properties(cu::api const& a, int device) {
   cu::backend_descriptor d(a, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, "a device's properties");
   std::int32_t const number = device;
@@ -123,7 +123,7 @@ constexpr group all_groups[] = {
     {"timed64", "the same in bf16, with the fastest plans", false,
      [](gpu const& on, settings const&, ledger& l) {
        check_gradients(on, l, "MiniGoogLeNet, timed", minigooglenet_view(), 64, {{precision::bf16, 0.7}});
-       if (!on.cache.empty())  // else the same plans would be timed again
+       if (!on.cache.empty())  // otherwise the same plans would be timed again
          check_convolutions(on, l, minigooglenet_view(),
                             {{precision::bf16, 64}, {precision::bf16, 64, mode::inference}}, {.seconds = 60});
      }},
@@ -147,7 +147,7 @@ bool wanted(group const& g, std::string const& only) {
   return ("," + only + ",").find("," + std::string(g.name) + ",") != std::string::npos;
 }
 
-/// A number of at least `least`; -1 where the text is none.
+/// Returns a number of at least `least`, or -1 if the text is not one.
 int number_from(std::string const& text, int least) {
   int value = -1;
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

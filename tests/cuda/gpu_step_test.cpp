@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What benchmarks/cuda_step measures on a real device, here on the simulated one, where seconds mean nothing: that it
-// trains and infers, counts and replays.
+// Tests on the simulated device, whose times mean nothing, that what benchmarks/cuda_step measures trains, infers,
+// counts and replays.
 #include "../../benchmarks/cuda_step.hpp"
 
 #include "support/catch.hpp"

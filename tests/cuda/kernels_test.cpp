@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every kernel, compiled as C++ from the text that NVRTC gets, against the plain loops in double: odd channels, slices,
-// accumulation, batch 1, both storages. Batch_norm is in batch_norm_kernels_test.cpp; input and update, whose bits are
-// fixed, in exact_kernels_test.cpp.
+// Compares every kernel, compiled as C++ from the text that NVRTC gets, with the plain loops in double: odd channels,
+// slices, accumulation, batch 1, both storages. Batch_norm is in batch_norm_kernels_test.cpp; input and update, whose
+// bits are fixed, are in exact_kernels_test.cpp.
 #include <dsl/executors/cuda/kernels/source.hpp>
 #include <dsl/executors/host/loss.hpp>
 #include <dsl/executors/reference/loops.hpp>
@@ -30,7 +30,7 @@ geometry const geometries[] = {
     {2, {16, 2, 2}, {20, 4}, {17, 1}, {16}}, {5, {1, 1, 1}, {1}, {3, 2}, {2, 1}},
 };
 
-/// What the plain loops of a pool make of x, and of its output's gradient.
+/// Computes a pool's output and gradient with the plain loops.
 void plain_pool(dsl::op kind, dsl::window const& w, dsl::view<double const> const& x,
                 dsl::host::argmax_view const& places, dsl::view<double> const& y) {
   dsl::node const n{.kind = kind, .window = w};
@@ -144,7 +144,7 @@ TEMPLATE_TEST_CASE("activations and their gradients", "[kernels]", float, bf16) 
         dsl::plain::activation_backward<double>(from.read(), dy.read(), dx.wanted(), f, alpha, accumulate);
         dx.check();
       }
-      // In place, as plans have it.
+      // In place, as in plans.
       run(kernels::activation_forward(storage_of<TestType>, x.pixels(), g.shape.channels, f, alpha, g.x, g.x), x.data(),
           x.data());
       dsl::plain::activation_forward<double>(x.read(), x.wanted(), f, alpha);
@@ -163,7 +163,7 @@ TEMPLATE_TEST_CASE("dropout draws what the CPU draws", "[kernels]", float, bf16)
       dsl::plain::dropout<double>(x.read(), y.wanted(), draw, accumulate);
       y.check();
     }
-  // The second half of a batch, drawn on a device of its own.
+  // The second half of a batch, drawn on another device.
   tensor<TestType> x(4, {6, 2, 2}), whole(4, {6, 2, 2}), half(2, {6, 2, 2});
   dsl::cu::step_state state{.step = 7, .seed = 1};
   run(kernels::dropout(storage_of<TestType>, 4, {6, 2, 2}, 0.5, 3, {6}, {6}, false), x.data(), whole.data(), &state);
@@ -327,7 +327,7 @@ TEMPLATE_TEST_CASE("losses, their metrics and gradients", "[kernels]", float, bf
       for (bool const from_logits : {false, true}) {
         INFO(batch << " of " << shape.size() << ", kind " << static_cast<int>(kind) << ", logits " << from_logits);
         int const outputs = static_cast<int>(shape.size());
-        int const whole = batch == 5 ? 13 : batch;  // other devices have the rest
+        int const whole = batch == 5 ? 13 : batch;  // the rest is on other devices
         slice const here{shape.channels + 3, 2};
         tensor<TestType> y(batch, shape, here, 0, 1), gradient(batch, shape, {shape.channels});
         std::vector<int> labels;
@@ -366,7 +366,7 @@ TEMPLATE_TEST_CASE("losses, their metrics and gradients", "[kernels]", float, bf
         dsl::plain::softmax_forward<double>(x.read(), p.wanted());
         dsl::host::compute_loss<double>(kind, true, p.read(), labels.data(), wanted, d.wanted(), whole);
         p.check();
-        d.check(2e-5);  // p - 1 where p is almost 1
+        d.check(2e-5);  // p - 1 where p is close to 1
         CHECK(found[0] == approx(wanted[0]).epsilon(1e-5));
         CHECK(found[1] == wanted[1]);
         if (kind != dsl::loss::categorical_crossentropy) continue;
@@ -430,7 +430,7 @@ TEMPLATE_TEST_CASE("direct convolutions", "[kernels]", float, bf16) {
   constexpr auto storage = storage_of<TestType>;
   for (auto const& [batch, in, out, w] : layers) {
     INFO(in.channels << " -> " << out.channels << ", " << w.height << "x" << w.width << " / " << w.stride);
-    // The plain loops have (sample, channel, pixel) and kernels (out, in, height, width).
+    // The plain loops take (sample, channel, pixel), and kernels take (out, in, height, width).
     int const places = w.height * w.width;
     tensor<TestType> x(batch, in), y(batch, out), dy(batch, out), kernel(1, {in.channels, out.channels * places, 1});
     numbers bias(out.channels, -1, 1), dkernel(static_cast<int>(kernel.values.size()), 0, 1), dbias(out.channels, 0, 1);

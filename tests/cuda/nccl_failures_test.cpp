@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Ranks that don't come, stop, or do something else; calls that fail. Always a typed error in time, and nothing left.
+// Tests ranks that do not arrive, stop, or make other calls, and calls that fail: there must be a typed error in time,
+// and no leak.
 #include "support/catch.hpp"
 
 #include "cuda/nccl_ranks.hpp"
@@ -28,7 +29,7 @@ constexpr nccl_deadlines soon{100ms, 100ms, 20s};
 double seconds_since(std::chrono::steady_clock::time_point t) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - t).count();
 }
-/// Thread-safe: until n threads have come.
+/// Waits until n threads have arrived; thread-safe.
 struct barrier {
   std::atomic<int> come{0};
   void wait(int n) {
@@ -47,7 +48,7 @@ TEST_CASE("a rank that never comes: the others say so in time") {
     if (r != 1) nccl_communicator(nccl.api(), nccl.nccl(), id, r, 3, {100ms, 1s, 20s});
   });
   CHECK(thrown[1] == "");
-  // Who gives up first ends it for the other, too.
+  // The first to give up ends it for the other one, too.
   std::string const first = "nccl: rank 0 of 3: ncclCommInitRankConfig: waited 100 ms for all ranks to join; another ";
   CHECK_THAT(thrown[0], Contains(first) || Contains("waiting for all ranks to join: remote process"));
   CHECK_THAT(thrown[0] + thrown[2], Contains("waited 100 ms for all ranks to join"));
@@ -63,7 +64,7 @@ TEST_CASE("a start that is given up writes nothing where its communicator was") 
   nccl_deadlines const at_once{10ms, 10ms, 10ms};
   CHECK_THROWS_WITH(::new (room) nccl_communicator(nccl.api(), nccl.nccl(), make_nccl_id(nccl.nccl()), 0, 2, at_once),
                     Contains("waited 10 ms for all ranks to join"));
-  std::fill(std::begin(room), std::end(room), std::byte{7});  // somebody else's now
+  std::fill(std::begin(room), std::end(room), std::byte{7});  // memory that belongs to others now
   nccl.let_aborts_end();
   nccl.wait_until_quiet();
   CHECK(std::count(std::begin(room), std::end(room), std::byte{7}) == static_cast<long>(sizeof room));
@@ -92,7 +93,7 @@ TEST_CASE("two ranks on one GPU are refused") {
     nccl.api()(nccl.api().cudaSetDevice, 1);
     nccl_communicator(nccl.api(), nccl.nccl(), id, r, 2, in_time);
   });
-  // The second to look may already see that the first has left.
+  // The second one may see that the first has already left.
   CHECK_THAT(thrown[0] + thrown[1], Contains("invalid usage") && Contains("Duplicate GPU detected : rank"));
   for (auto const& text : thrown) CHECK_THAT(text, Contains("ncclCommInitRankConfig: "));
   CHECK(device.report() == "");
@@ -108,10 +109,11 @@ TEST_CASE("a rank that stops: the others' wait ends, and their kernels, heard or
   auto const thrown = on_ranks(2, [&](int r) {
     rank_floats x(nccl.api(), 10);
     nccl_communicator c(nccl.api(), nccl.nccl(), id, r, 2, {20s, heard ? 20s : 300ms, 20s});
-    c.all_reduce(x.on_device(), 10, x.s.get());  // connects them
+    c.all_reduce(x.on_device(), 10, x.s.get());  // connects the ranks
     c.wait(x.s.get());
     started.wait(2);
-    if (r == 1) throw dsl::data_error("data_batch_3.bin: 17 bytes short");  // its communicator aborts on the way out
+    // its communicator aborts when it is destroyed
+    if (r == 1) throw dsl::data_error("data_batch_3.bin: 17 bytes short");
     c.all_reduce(x.on_device(), 10, x.s.get());
     c.wait(x.s.get(), "step 7");
   });
@@ -234,7 +236,7 @@ TEST_CASE("a graph that outlives its communicator delays no destructor beyond th
     c.reset();
     CHECK(seconds_since(start) < 10);
     CHECK(device.calls("ncclCommAbort") == 1);
-    step.reset();  // which sets the thread that still aborts free
+    step.reset();  // releases the thread that is still aborting
     nccl.wait_until_quiet();
   }
   CHECK(device.report() == "");
@@ -259,7 +261,7 @@ TEST_CASE("graphs that are destroyed before their communicator need no abort, al
 
 namespace {
 
-/// Everything one rank does; each of its calls fails once.
+/// Makes all calls of one rank, each of which fails once.
 void whole_life(simulated_nccl& nccl) {
   dsl::cu::api const& a = nccl.api();
   rank_floats x(a, 30);
@@ -307,7 +309,7 @@ TEST_CASE("each vendor call fails once: an error that names the call, no leak, n
       if (!text.empty()) loud.insert(name);
     }
   }
-  for (auto const& name : expected) CHECK(loud.count(name) == 1);  // destructors keep errors to themselves
+  for (auto const& name : expected) CHECK(loud.count(name) == 1);  // destructors do not report errors
 }
 
 TEST_CASE("an abort that fails, too, leaves no hang") {

@@ -13,7 +13,7 @@
 
 namespace dsl_test {
 
-/// Calls f(rank) in a thread for each rank, GPU `rank` being current; returns what each threw, "" for nothing.
+/// Calls f(rank) in a thread for each rank with GPU `rank` selected; returns the message of each exception, or "".
 template <class F>
 std::vector<std::string> on_ranks(int ranks, F f) {
   std::vector<std::string> thrown(static_cast<std::size_t>(ranks));
@@ -33,7 +33,7 @@ std::vector<std::string> on_ranks(int ranks, F f) {
   return thrown;
 }
 
-/// A rank's floats on its GPU, and where the host reads and writes them, for recorded copies too.
+/// A rank's floats on its GPU, with host memory from and to which they are copied, in recordings too.
 struct rank_floats {
   dsl::cu::api const& a;
   dsl::cu::stream s;

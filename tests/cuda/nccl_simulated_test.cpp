@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The double of NCCL itself: what it must refuse, and what it must notice.
+// Tests the double of NCCL itself: what it must refuse and what it must detect.
 #include "support/catch.hpp"
 
 #include "cuda/nccl_ranks.hpp"
@@ -25,7 +25,7 @@ ncclUniqueId new_id(simulated_nccl const& n) {
   n.nccl()(n.nccl().ncclGetUniqueId, &id);
   return id;
 }
-/// Asks until nothing is in progress.
+/// Polls until nothing is in progress.
 ncclResult_t settle(simulated_nccl const& n, ncclComm_t c, int* questions = nullptr) {
   ncclResult_t r = ncclInProgress;
   for (int i = 0; i < 100'000 && r == ncclInProgress; ++i) {
@@ -73,7 +73,7 @@ TEST_CASE("simulated NCCL: nothing is queued before the launch is over, and unti
     x.s.wait();
     CHECK(nccl.done() == 1);
     CHECK(sum(nccl, c, x, x.s.get()) == ncclInProgress);
-    CHECK(sum(nccl, c, x, x.s.get()) == ncclInvalidArgument);  // without asking
+    CHECK(sum(nccl, c, x, x.s.get()) == ncclInvalidArgument);  // without polling
     CHECK_THAT(nccl.nccl().ncclGetLastError.function(c), Contains("before the previous operation returned"));
     CHECK(settle(nccl, c) == ncclInvalidArgument);
     nccl.nccl()(nccl.nccl().ncclCommAbort, c);
@@ -175,7 +175,7 @@ TEST_CASE("simulated NCCL: what waits for ever on a GPU is reported: streams, fr
   auto const thrown = on_ranks(2, [&](int r) {
     auto x = std::make_optional<rank_floats>(nccl.api(), 10);
     ncclComm_t const c = start(nccl, id, r, 2);
-    sum(nccl, c, *x, x->s.get());  // connects them
+    sum(nccl, c, *x, x->s.get());  // connects the ranks
     settle(nccl, c);
     x->s.wait();
     if (r == 0) {
@@ -189,7 +189,7 @@ TEST_CASE("simulated NCCL: what waits for ever on a GPU is reported: streams, fr
     }
     void* p = nullptr;
     nccl.api()(nccl.api().cudaMalloc, &p, std::size_t{100});
-    nccl.api()(nccl.api().cudaFree, p);  // this device has nothing to wait for
+    nccl.api()(nccl.api().cudaFree, p);  // this device has no work to wait for
     while (!over) std::this_thread::yield();
     if (settle(nccl, c) != ncclRemoteError) throw dsl::error("the abort wasn't heard");
     nccl.nccl().ncclCommAbort.function(c);
@@ -220,7 +220,7 @@ TEST_CASE("simulated NCCL: CUDA's own waits let the other rank come in") {
       if (step == 0) x.s.wait();
       a(a.cudaEventRecord, e, x.s.get());
       if (step == 1) a(a.cudaEventSynchronize, e);
-      std::vector<float> back(10);  // pageable: the copy waits
+      std::vector<float> back(10);  // pageable memory: the copy waits
       a(a.cudaMemcpyAsync, static_cast<void*>(back.data()), static_cast<void const*>(x.on_device()), x.bytes(),
         cudaMemcpyDeviceToHost, x.s.get());
       got[static_cast<std::size_t>(r)].insert(got[static_cast<std::size_t>(r)].end(), back.begin(), back.end());

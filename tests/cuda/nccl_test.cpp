@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What several ranks compute together, on simulated GPUs; and the real library, as far as it goes without one.
+// Tests sums of several ranks on simulated GPUs, and the real library as far as it works without one.
 #include "support/catch.hpp"
 
 #include "cuda/nccl_ranks.hpp"
@@ -72,7 +72,7 @@ TEST_CASE("ranks sum and gather numbers, and all get the same bits") {
   CHECK(device.report() == "");
 }
 
-// The step of an executor: the first bucket is on its way while the second is still being made.
+// As in an executor's step, the first bucket is sent while the second is still being computed.
 TEST_CASE("two buckets inside a recorded graph, replayed, give what the host sums up") {
   timing const when = GENERATE(timing::late, timing::early, timing::random);
   constexpr int ranks = 3, steps = 4;
@@ -192,7 +192,7 @@ TEST_CASE("the real library: version and id need no GPU; without one a communica
     return;
   }
   WARN("no GPU here: a real communicator of one rank was not tried");
-  simulated_device device;  // which has a GPU to offer; NCCL looks for itself
+  simulated_device device;  // it offers a GPU, but NCCL looks for real ones
   CHECK_THROWS_WITH(nccl_communicator(device.api(), n, id, 0, 1, in_time),
                     Catch::Contains("nccl: rank 0 of 1: ncclCommInitRankConfig: ") && Catch::Contains("(Cuda failure"));
   CHECK(device.report() == "");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Towers that add up through NCCL when one of them stops, is late, or can't be made: typed errors in time.
+// Tests towers that sum through NCCL when one of them stops, is late, or cannot be made: there must be typed errors in
+// time.
 #include "support/catch.hpp"
 #include "support/extent.hpp"
 
@@ -14,7 +15,7 @@ using Catch::Contains;
 TEST_CASE("cuda towers with NCCL: a tower that stops ends the others' steps in time, heard or not", "[cuda][towers]") {
   add_all_kernels();
   bool const heard = GENERATE(true, false);
-  bool const throws = GENERATE(true, false);  // or never comes
+  bool const throws = GENERATE(true, false);  // or never arrives
   connected all({.seed = 4, .devices = 2}, throws ? nccl_deadlines{20s, 60s, 20s} : soon, {.aborts_are_heard = heard});
   auto const start = std::chrono::steady_clock::now();
   {
@@ -121,8 +122,8 @@ TEST_CASE("cuda towers with NCCL: one that takes long to prepare is waited for",
     slow_device = device;
     auto const start = std::chrono::steady_clock::now();
     std::vector<int> programs;
-    for (int batch : {4, 1}) programs.push_back(e->prepare(mode::training, batch));  // of 1 tower 0 gets nothing
-    CHECK(seconds_since(start) > 0.6);                                               // or this tests nothing
+    for (int batch : {4, 1}) programs.push_back(e->prepare(mode::training, batch));  // tower 0 gets none of 1 sample
+    CHECK(seconds_since(start) > 0.6);                                               // otherwise this tests nothing
     slow_device = -1;
     for (int k : {0, 1}) {
       drawn_batch const data(tiny::view(), k == 0 ? 4 : 1, 1);
@@ -150,7 +151,7 @@ TEST_CASE("cuda towers with NCCL: kernels that never end delay no destructor for
   }
   CHECK(seconds_since(start) < 10);
   all.library.wait_until_quiet();
-  // the thread that aborts is left behind, and what the device may still use; the other one's is given back
+  // the aborting thread is left behind with the memory that the device may still use; that of the other tower is freed
   std::string const report = all.device.report();
   CHECK_THAT(report, Contains("misuse: ncclCommAbort: hangs") && Contains("leak: executable graph #"));
   CHECK_THAT(report, !Contains("misuse: cuda"));

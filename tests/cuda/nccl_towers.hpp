@@ -17,7 +17,7 @@ using cu::nccl_deadlines;
 inline constexpr nccl_deadlines in_time{20s, 20s, 20s};
 inline constexpr nccl_deadlines soon{2s, 400ms, 20s};
 
-/// Simulated devices that are connected.
+/// Simulated devices that are connected to each other.
 struct connected {
   simulated_device device;
   simulated_nccl library;

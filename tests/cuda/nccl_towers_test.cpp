@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Several CUDA engines on several simulated devices that add up gradients through a simulated NCCL, within their
+// Tests several CUDA engines on several simulated devices that sum gradients through a simulated NCCL, within their
 // graphs.
 #include <dsl/training/initialize.hpp>
 #include "support/catch.hpp"
@@ -36,7 +36,7 @@ TEST_CASE("cuda towers with NCCL: a synchronized batch_norm beside another branc
   using branches = network<image<3, 4, 4>, conv2d<4, 3>, relu,
                            add<conv2d<4, 1>, sequential<conv2d<4, 3>, batch_norm<>>>, flatten, dense<3>, softmax>;
   graph_view const g = branches::view();
-  {  // without meetings it is on the second queue
+  {  // without synchronisation it is on the second queue
     plan const p = make_plan(g, {.batch = 3, .mode = mode::training, .target = cu::target_for(cu::storage::f32)});
     plan_streams const on = find_streams(g, p);
     int beside = 0;
@@ -83,7 +83,8 @@ TEST_CASE("cuda towers with NCCL: one graph a step, its collectives recorded onc
     drawn_batch const data(e->graph(), 6, 1);
     int const program = e->prepare(mode::training, 6);
     bool const synchronized = policy.moments == tower_moments::synchronized;
-    // two buckets, and moments: gathered, or added up; or one bucket, and two for each of four launches of batch_norms
+    // two buckets, and moments that are gathered or summed; or one bucket, and two for each of four launches of
+    // batch_norms
     CHECK(all.device.calls("ncclAllReduce") == 2 * (synchronized ? 1 + 4 : 2 + (policy == all_reduce ? 1 : 0)));
     CHECK(all.device.calls("ncclAllGather") == 2 * (synchronized ? 4 : policy == all_reduce ? 0 : 1));
     e->run(program, data.view(0, 0.01));
@@ -96,7 +97,7 @@ TEST_CASE("cuda towers with NCCL: one graph a step, its collectives recorded onc
     CHECK(all.device.calls("cudaGraphLaunch") == 3 * 2);
     CHECK(all.device.calls("ncclAllReduce") + all.device.calls("ncclAllGather") == 0);
     CHECK(all.device.calls("cudaMalloc") + all.device.calls("cudaMallocHost") == 0);
-    CHECK(all.device.calls("cudaStreamSynchronize") == 0);  // which could wait for ever
+    CHECK(all.device.calls("cudaStreamSynchronize") == 0);  // it could wait for ever
   }
   CHECK(all.device.calls("ncclCommDestroy") == 2);
   CHECK(all.device.calls("ncclCommAbort") == 0);
@@ -105,7 +106,7 @@ TEST_CASE("cuda towers with NCCL: one graph a step, its collectives recorded onc
 
 namespace {
 
-/// Work of a recorded graph that comes neither before nor after node n.
+/// Counts the nodes of a recorded graph that come neither before nor after node n.
 int beside(std::vector<simulated::recorded_node> const& nodes, std::size_t n) {
   std::vector<bool> before(nodes.size()), after(nodes.size());
   before[n] = after[n] = true;
@@ -142,7 +143,7 @@ TEST_CASE("cuda towers with NCCL: the first bucket travels while the backward pa
       }
       REQUIRE(sums.size() == 2);
       REQUIRE(update > sums[1]);
-      CHECK(beside(nodes, sums[0]) >= 8);  // convolutions and batch_norms of the layers in front
+      CHECK(beside(nodes, sums[0]) >= 8);  // convolutions and batch_norms of earlier layers
       CHECK(beside(nodes, update) <= 1);   // it waits for all but the copy of the metrics
     }
   }

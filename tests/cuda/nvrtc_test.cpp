@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The real NVRTC, which needs no GPU and no driver: it compiles every kernel at every shape that MiniGoogLeNet needs.
-// And the cache of compiled programs, and what a compile error says.
+// Tests the real NVRTC, which needs no GPU and no driver, with every kernel at every shape of MiniGoogLeNet; also the
+// cache of compiled programs, and the messages of compile errors.
 #include <dsl/data/crop_and_cutout.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/executors/cuda/kernel_library.hpp>
@@ -22,7 +22,7 @@ namespace {
 
 using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
 
-/// Batch 64, the recipe's, and 16, what is left of 50,000 pictures; then the kernels that this network does not need.
+/// Batch 64, as in the recipe, and 16, the rest of 50,000 pictures; then the kernels that this network does not need.
 std::vector<kernel_spec> specs_of(storage t, bool direct_convolutions) {
   dsl_test::kernels_of_plan all(model::view(), t);
   for (int const batch : {64, 16}) {
@@ -72,7 +72,7 @@ std::string small_program() { return program_text(std::vector{kernels::narrow(st
 TEST_CASE("NVRTC compiles every kernel at every shape of MiniGoogLeNet", "[nvrtc]") {
   auto const t = GENERATE(storage::bf16, storage::f32);
   std::string const architecture = GENERATE("sm_80", "sm_90a", "sm_100");
-  // Otherwise each storage, and two architectures: the texts ask for neither.
+  // Otherwise each storage, and two architectures, on which the texts do not depend.
   bool const usual = architecture == (t == storage::bf16 ? "sm_90a" : "sm_80");
   if (!usual && !dsl::test::everything()) return;
   std::vector<kernel_spec> const specs = specs_of(t, architecture == "sm_90a");

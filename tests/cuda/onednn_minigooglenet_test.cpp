@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Training steps of MiniGoogLeNet at batch 4 on the simulated device, beside the CPU's: 6, or 20 with
+// Compares training steps of MiniGoogLeNet at batch 4 on the simulated device with the CPU's: 6 steps, or 20 with
 // TYPENET_TESTS=all.
 #include <dsl/dsl.hpp>
 #include <dsl/executors/cuda.hpp>
@@ -42,7 +42,7 @@ TEST_CASE("cuda: MiniGoogLeNet's steps follow the CPU's", "[cuda]") {
       };
       beside_reference const near = bounds_beside_reference(p);
       within("losses", difference(got.end.losses, wanted.end.losses), near.losses);
-      within("how far parameters have moved",  // 1 apart for an executor that never updates
+      within("how far parameters have moved",  // 1 for an executor that never updates
              difference(moved(model::view(), got, true), moved(model::view(), wanted, true)), near.moved);
       within("running statistics", difference(moved(model::view(), got, false), moved(model::view(), wanted, false)),
              near.statistics);

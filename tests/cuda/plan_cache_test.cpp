@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Plans on disk, made and restored by the real cuDNN for a GPU that is only described to it.
+// Tests plans on disk that the real cuDNN made and restored for a GPU that is only described to it.
 #include <dsl/executors/cuda/plan_cache.hpp>
 
 #include "cuda/deviceless.hpp"
@@ -53,7 +53,7 @@ std::string contents(std::string const& path) {
 
 void overwrite(std::string const& path, std::string const& text) { std::ofstream(path, std::ios::binary) << text; }
 
-// How many plans cuDNN was asked to rank through this table: a plan from the cache needs none.
+// Counts the plans that cuDNN was asked to rank through this table: a plan from the cache needs none.
 int rankings = 0;
 api counting_api() {
   api a = dsl::test::real_api();
@@ -64,7 +64,7 @@ api counting_api() {
   return a;
 }
 
-struct environment {  // some variables for one test, put back afterwards
+struct environment {  // variables set for one test, restored afterwards
   std::vector<std::pair<std::string, std::string>> before;
   std::vector<std::string> unset;
   void set(char const* name, char const* value) {
@@ -148,7 +148,7 @@ TEST_CASE("every plan survives the disk, in cuDNN's words and as engine and knob
                                   .precision = p,
                                   .accumulate = which == convolution_pass::backward_data,
                                   .relu = which == convolution_pass::forward_inference};
-      if (which == convolution_pass::forward_inference && p == convolution_precision::bf16) continue;  // compiled
+      if (which == convolution_pass::forward_inference && p == convolution_precision::bf16) continue;  // compiled plans
       plan_search const found = find_plans(h200_target(), small, o);
       REQUIRE(!found.plans.empty());
       for (convolution_plan const& plan : found.plans) {
@@ -204,7 +204,7 @@ TEST_CASE("a chosen plan is found again, for exactly the same question") {
   CHECK(!cache.find(dsl::test::target_of(a, dsl::test::a100), small, o, "first"));
   CHECK(cache.find(on, small, o, "first"));
 
-  // Another cuDNN has another name for the same device.
+  // Another version of cuDNN names the same device differently.
   api newer = a;
   newer.cudnnGetVersion.function = [] { return std::size_t{92000}; };
   CHECK(!cache.find(dsl::test::target_of(newer, dsl::test::h200), small, o, "first"));
@@ -248,7 +248,7 @@ TEST_CASE("a damaged or foreign file is no plan, and is replaced") {
   std::string const key = plan_cache::key_of(on, small, o, "first");
   REQUIRE(backend::from_text(good, key));
 
-  for (std::size_t i = 0; i < good.size(); ++i) {  // every byte counts
+  for (std::size_t i = 0; i < good.size(); ++i) {  // every byte matters
     std::string bad = good;
     bad[i] = static_cast<char>(bad[i] ^ 1);
     INFO("byte " << i);
@@ -257,7 +257,7 @@ TEST_CASE("a damaged or foreign file is no plan, and is replaced") {
   for (std::size_t n = 0; n < good.size(); n += 7) REQUIRE(!backend::from_text(good.substr(0, n), key));
   CHECK(!backend::from_text(good + "x", key));
 
-  // Well-formed, but cuDNN will have none of it; then the engine's number and knobs serve, if they do.
+  // Well-formed, but refused by cuDNN; then the engine's number and knobs are used if they work.
   backend::stored_plan nonsense = *backend::from_text(good, key);
   nonsense.json = "{\"cudnnVersion\":1}";
   overwrite(path, backend::to_text(key, nonsense));

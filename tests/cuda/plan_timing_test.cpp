@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How plans are timed and chosen: real plans for a described GPU, on streams whose clock the test sets.
+// Tests how plans are timed and chosen: real plans for a described GPU, on streams whose clock the test sets.
 #include <dsl/executors/cuda/plan_cache.hpp>
 
 #include "cuda/deviceless.hpp"
@@ -41,22 +41,22 @@ constexpr convolution small{.batch = 4,
                             .pad_bottom = 1,
                             .pad_right = 1};
 
-// One stream that runs nothing and takes the time it is told to.
+// A stream that runs nothing and takes the time that the test sets.
 struct clockwork {
-  std::vector<double> microseconds{};                  // of the n-th plan that was ever executed
-  std::map<int, cudnnStatus_t> status{};               // of the n-th plan, where it fails
-  std::map<int, cudnnStatus_t> recorded_status{};      // the same, in a recording
+  std::vector<double> microseconds{};                  // of the n-th plan in the order of first execution
+  std::map<int, cudnnStatus_t> status{};               // of the n-th plan if it fails
+  std::map<int, cudnnStatus_t> recorded_status{};      // the same in a recording
   std::map<int, cudaError_t> launch_status{};          // of a graph of the n-th plan
-  std::vector<std::pair<int, double>> disturbances{};  // n-th graph launch: so much longer
-  double from_idle = 0;                                // a graph's launch takes so much longer on an idle stream
+  std::vector<std::pair<int, double>> disturbances{};  // additional time of the n-th graph launch
+  double from_idle = 0;                                // additional time of a graph launch on an idle stream
   cudaError_t instantiate = cudaSuccess, synchronize = cudaSuccess;
-  std::chrono::milliseconds loading{0};  // the first run of all takes so long, by the CPU's clock
+  std::chrono::milliseconds loading{0};  // time of the very first run, by the CPU's clock
 
   double now = 0;
   std::vector<void*> plans{};
   std::vector<int> eager{};  // runs of each plan outside a graph
   bool capturing = false, idle = true, spoilt = false;
-  cudaError_t pending = cudaSuccess;  // what the next run would take for its own
+  cudaError_t pending = cudaSuccess;  // an error that the next run would take for its own
   std::vector<int> captured{};
   int launches = 0;
   int live = 0;  // handles, events, graphs
@@ -208,7 +208,7 @@ TEST_CASE("each plan's time is that of its best round, in graphs of ten runs aft
     CHECK(times[i] == approx(b.clock.microseconds[i]));
     CHECK(b.clock.eager[i] == 2);
   }
-  CHECK(b.clock.launches == 5 * (1 + 4));  // each round begins with one that is not counted
+  CHECK(b.clock.launches == 5 * (1 + 4));  // each round begins with an uncounted launch
 }
 
 TEST_CASE("without time only the first plan is measured") {
@@ -218,7 +218,7 @@ TEST_CASE("without time only the first plan is measured") {
   auto const times = time_plans(handle, nullptr, some_plans(5).plans, b.tensors(), b.address, {.seconds = 0});
   CHECK(times[0] == approx(9));
   for (std::size_t i = 1; i < times.size(); ++i) CHECK(std::isinf(times[i]));
-  CHECK(b.clock.launches == 2);  // and another before it
+  CHECK(b.clock.launches == 2);  // with one launch before it
 }
 
 TEST_CASE("the fastest is chosen, once") {
@@ -236,7 +236,7 @@ TEST_CASE("the fastest is chosen, once") {
   CHECK(choose_plan(h200_target(), small, {}, cache, &timer).facts.tag() == chosen.facts.tag());
   CHECK(b.clock.launches == launches);
 
-  // Where the choice must not depend on a clock, it doesn't.
+  // A choice that must not depend on a clock does not.
   CHECK(choose_plan(h200_target(), small, {.deterministic = true}, cache, &timer).facts.tag() ==
         all.plans[0].facts.tag());
   CHECK(choose_plan(h200_target(), small, {}, cache).facts.tag() == all.plans[0].facts.tag());
@@ -268,7 +268,7 @@ TEST_CASE("a plan that fails in whatever way fails alone") {
   for (auto const s : {CUDNN_STATUS_BAD_PARAM, CUDNN_STATUS_NOT_SUPPORTED, CUDNN_STATUS_INTERNAL_ERROR,
                        CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED, CUDNN_STATUS_EXECUTION_FAILED,
                        CUDNN_STATUS_EXECUTION_FAILED_CUDART})
-    for (int const when : {0, 1}) {  // at its first run, in a recording
+    for (int const when : {0, 1}) {  // in its first run, and in a recording
       bench b({.microseconds = {4, 1, 5}});
       (when == 0 ? b.clock.status : b.clock.recorded_status)[1] = s;
       cudnn_handle handle(b.calls);
@@ -300,13 +300,13 @@ TEST_CASE("a plan whose warm-up takes more than twice the quickest has no sample
   CHECK(times[1] == approx(180));
   CHECK(std::isinf(times[2]));
   CHECK(b.clock.launches == 5 * 2);
-  bench near({.microseconds = {400, 180, 1000}});  // 50 more: the CPU's
+  bench near({.microseconds = {400, 180, 1000}});  // 50 more, on the CPU
   CHECK(timed(near, {})[0] == approx(400));
   bench all({.microseconds = {500, 180, 1000}});
   CHECK(timed(all, {.longest = 10})[2] == approx(1000));
   bench cold({.microseconds = {500, 180, 1000}});
   CHECK(timed(cold, {.warm_ups = 1})[2] == approx(1000));
-  // The quickest of those that can be recorded
+  // The fastest of those that can be recorded.
   bench second({.microseconds = {500, 180, 1000}, .recorded_status = {{1, CUDNN_STATUS_INTERNAL_ERROR}}});
   auto const others = timed(second, {});
   CHECK(others[0] == approx(500));
@@ -333,7 +333,7 @@ TEST_CASE("failures while timing name the call and leave nothing behind") {
     }
     return "no error";
   };
-  {  // a plan that has broken the device
+  {  // a plan that breaks the device
     bench b({.microseconds = {1}, .status = {{1, CUDNN_STATUS_EXECUTION_FAILED}}});
     b.clock.synchronize = cudaErrorIllegalAddress;
     CHECK(message(b).find("cuda: cudaStreamSynchronize failed: ") == 0);
@@ -347,7 +347,7 @@ TEST_CASE("failures while timing name the call and leave nothing behind") {
     b.calls.cudaEventElapsedTime.function = [](float*, cudaEvent_t, cudaEvent_t) { return cudaErrorNotReady; };
     CHECK(message(b).find("cuda: cudaEventElapsedTime failed: ") == 0);
   }
-  {  // a stream that is being captured is not for timing
+  {  // a stream that is being captured cannot be timed
     bench b({.microseconds = {1}, .capturing = true});
     CHECK(message(b).find("cuda: cudaStreamSynchronize failed: ") == 0);
     b.clock.capturing = false;

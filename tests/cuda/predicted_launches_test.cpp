@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// benchmarks/predict_gpu knows what a step launches from the plan alone: the same as the executor records, on the
-// simulated device; with bytes and operations worked out by hand; and what times are made of them.
+// Tests that benchmarks/predict_gpu derives the launches of a step from the plan alone: the same as the executor
+// records on the simulated device, with bytes and operations computed by hand; also the times that follow from them.
 #include "../../benchmarks/cuda_step.hpp"
 #include "../../benchmarks/gpu_time_model.hpp"
 
@@ -13,7 +13,7 @@ using bench::gpu_launch;
 
 namespace {
 
-/// What MiniGoogLeNet has of each layer, smaller, and more: a branch that is added, a bias that is no batch_norm's.
+/// Each kind of layer of MiniGoogLeNet, smaller, and more: an added branch, and a bias without batch_norm.
 using all_layers = network<image<3, 16, 16>, conv_module<8, 3, 3>, inception_module<8, 16>, downsample_module<8>,
                            inception_module<16, 8>, add<conv2d<24, 1>, conv2d<24, 3>>, relu, max_pool2d<2>,
                            avg_pool2d<3>, flatten, dropout<0.5>, dense<10>, softmax>;
@@ -77,7 +77,7 @@ TEST_CASE("bytes and operations of launches", "[gpu]") {
   CHECK(find(launches, "convolution").tiles == 3);
   CHECK(find(launches, "convolution").fill == 360.0 * 8 / (3 * 128 * 32));
   for (gpu_launch const& l : launches) CHECK(l.what != "convolution_data");
-  // The gradients' norm, where they are clipped by it: a launch that reads them all.
+  // If gradients are clipped by their norm, a launch reads them all.
   plan const clipped =
       make_plan(model::view(), {.batch = 10, .target = cu::target_for(cu::storage::f32), .gradient_norm = true});
   std::vector<gpu_launch> const more = bench::gpu_launches(model::view(), clipped, cu::storage::f32).all();
@@ -98,8 +98,8 @@ TEST_CASE("times of launches", "[gpu]") {
   std::vector<gpu_launch> launches(5);
   launches[0].moves = {{1, 400, true}};
   launches[1].moves = {{1, 400}, {2, 500, true}};  // 1 is in L2
-  launches[2].moves = {{3, 400}, {4, 2000}};       // 1 leaves it, 4 never comes in
-  launches[3].moves = {{1, 400}, {4, 2000}};       // neither is there
+  launches[2].moves = {{3, 400}, {4, 2000}};       // 1 leaves it, 4 never fits in
+  launches[3].moves = {{1, 400}, {4, 2000}};       // neither is in it
   launches[4].by = gpu_launch::maker::cudnn, launches[4].flops = 3e9, launches[4].tiles = 15, launches[4].fill = 0.5;
   std::vector<bench::launch_time> times = bench::times_of(launches, on, all, 1e12);
   CHECK(times[0].all() == Approx(400e-9));
@@ -108,7 +108,7 @@ TEST_CASE("times of launches", "[gpu]") {
   CHECK(times[3].all() == Approx(2400e-9));
   CHECK(times[4].all() == Approx(3e-3 / 0.5 / 0.75));  // two waves of ten for fifteen tiles
 
-  // Two queues: one waits for the memory that both want, the arithmetic goes on beside it; a wait holds.
+  // Two queues: if both need the memory, one waits while the arithmetic continues beside it; a wait holds.
   plan_streams queues{detail::list<int>(4), detail::list<int>(4, -1)};
   queues.stream[1] = queues.stream[2] = 1;
   std::vector<gpu_launch> four(4);
@@ -125,7 +125,7 @@ TEST_CASE("times of launches", "[gpu]") {
   needs[2] = {.fixed = 0.5, .least = 1};
   CHECK(bench::queue_times(four, needs, queues).run() == Approx(3.25));
 
-  // Each queue's first waits for the other's second: a plan that never ends has no time.
+  // The first step of each queue waits for the second of the other: a plan that never ends has no time.
   queues.wait[0] = 2;
   CHECK(bench::queue_times(four, needs, queues).run() == Approx(4.25));
   queues.wait[1] = 3;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The test double's convolutions: they compute what plain loops compute, engines differ in what a search for plans must
-// look at, workspaces are really used, and any call may fail.
+// Tests the double's convolutions: they compute what plain loops compute, engines differ in what a search for plans
+// must consider, workspaces are really used, and any call may fail.
 #include <dsl/executors/cuda/plan_cache.hpp>
 #include <dsl/operations/conv2d/loops.hpp>
 
@@ -33,7 +33,7 @@ std::vector<float> numbers(long long n, unsigned seed) {
   for (float& v : x) v = static_cast<float>(random() % 33) / 16 - 1;  // exact in bf16
   return x;
 }
-/// (n, h, w, c) to (n, c, h, w), and back.
+/// Converts (n, h, w, c) to (n, c, h, w), and back.
 std::vector<float> turned(std::vector<float> const& x, int n, int c, int area, bool back = false) {
   std::vector<float> y(x.size());
   for (int i = 0; i < n; ++i)
@@ -125,7 +125,7 @@ TEST_CASE("convolutions are those of the plain loops") {
         CHECK(worst <= (type == precision::bf16 ? 0x1p-8 : type == precision::fp16 ? 0x1p-11 : 1e-6));
         bool const exact = result == expected;
         if (type != precision::fp16)
-          CHECK(exact == (type == precision::fp32_strict));  // fp16 holds nearly all of these
+          CHECK(exact == (type == precision::fp32_strict));  // fp16 is exact for nearly all of these
       }
     }
   }
@@ -160,7 +160,7 @@ TEST_CASE("bias, relu and a conversion to float are fused where the table has th
     REQUIRE(sums.plans.size() == 1);
     ys.write(std::vector<float>(32, 0x1.01p0f), b.s);
     execute(*b.handle, sums.plans[0], bind_tensors(sums.plans[0], {xs.p, dw.p, nullptr, ys.p}, nullptr));
-    CHECK(dw.read(b.s)[9] == approx(4));  // bf16 lost the last bit of 0x1.01p0
+    CHECK(dw.read(b.s)[9] == approx(4));  // bf16 loses the last bit of 0x1.01p0
     c.in_channels = 3;
     CHECK(find_plans(target, c, gradient).plans.empty());
   }
@@ -187,7 +187,7 @@ TEST_CASE("engines have what a search must look at") {
     auto const small = count([](auto& x) { x.workspace_limit = 0; });
     CHECK(small.plans.size() < all.plans.size());
 
-    // Words of a plan make the same plan; another cuDNN's, another device's or damaged ones don't.
+    // The text of a plan restores the same plan; that of another cuDNN or device, or a damaged one, does not.
     auto const words_of = [&](cudnnBackendDescriptor_t plan) {
       std::string words;
       std::int64_t size = 0;
@@ -239,7 +239,7 @@ TEST_CASE("timing finds the engine that claims least time") {
 
 namespace {
 
-// The plan that is chosen for a kernel's gradient on a device whose engines are in trouble; the error where there is
+// Returns the plan that is chosen for a kernel's gradient on a device with failing engines, or the error if there is
 // none.
 std::string chosen(std::vector<dsl_test::engine_trouble> troubles, convolution_options o, plan_cache const& cache) {
   bench b{{.troubles = std::move(troubles)}};
@@ -317,7 +317,7 @@ TEST_CASE("of strides only a result's in a slice of whole 16 bytes are known") {
   };
   CHECK(with_output({24 * 12, 1, 24 * 3, 24}) == "conv_forward bf16 slice 8 0");
   CHECK(with_output({20 * 12, 1, 20 * 3, 20}) == "");  // 40 bytes
-  CHECK(with_output({24 * 12, 1, 24 * 4, 24}) == "");  // rows further apart
+  CHECK(with_output({24 * 12, 1, 24 * 4, 24}) == "");  // rows that are further apart
   CHECK(with_output({16 * 12, 1, 24 * 3, 24}) == "");  // pictures that overlap
   CHECK(with_output({8 * 12, 1, 8 * 3, 8}) == "");     // pixels that overlap
   CHECK(with_output({16 * 12, 12, 3, 1}) == "");       // channels first
@@ -330,7 +330,7 @@ TEST_CASE("of strides only a result's in a slice of whole 16 bytes are known") {
   conv_program unaligned = p;
   unaligned.tensors[2].stride = {24 * 12, 1, 24 * 3, 24}, unaligned.tensors[2].alignment = 8;
   CHECK(name_of(unaligned) == "");
-  conv_program backward = p;  // no data gradient goes into a slice, nor is one read
+  conv_program backward = p;  // no data gradient is written into a slice, and none is read there
   backward.operations[0] = {.kind = operation_kind::backward_data, .a = 2, .b = 1, .out = 0};
   CHECK(name_of(backward) == "conv_backward_data bf16 nhwc 8 0");
   backward.tensors[0].stride = {24 * 12, 1, 24 * 3, 24};
@@ -365,7 +365,7 @@ TEST_CASE("execution refuses what it can't run") {
     }
     CHECK(answer(plans[0], {1, 2, 4}, {x, ws.p, ys.p}) == CUDNN_STATUS_SUCCESS);
     b.a(b.a.cudaStreamSynchronize, b.s);
-    CHECK(answer(plans[0], {1, 2, 4}, {x + 32, ws.p, ys.p}) == CUDNN_STATUS_SUCCESS);  // ends after the buffer
+    CHECK(answer(plans[0], {1, 2, 4}, {x + 32, ws.p, ys.p}) == CUDNN_STATUS_SUCCESS);  // it ends after the buffer
     CHECK(b.a.cudaStreamSynchronize.function(b.s) == cudaErrorLaunchFailure);
     CHECK_THAT(b.device.take_misuses().at(0), Catch::Contains("1344 bytes that are not inside one allocation"));
     b.device.forget_errors();

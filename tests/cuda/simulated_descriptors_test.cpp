@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The test double's cuDNN descriptors answer what the real ones answer: the same calls go to both libraries.
+// Tests that the double's cuDNN descriptors answer as the real ones do: the same calls go to both libraries.
 #include "cuda/deviceless.hpp"
 #include "support/catch.hpp"
 #include "support/simulated_device/simulated_device.hpp"
@@ -12,7 +12,7 @@ using dsl::cu::api;
 
 namespace {
 
-/// Descriptors on either library, with a record of what every call answered.
+/// Descriptors of either library, with a record of the answer to every call.
 struct talk {
   api const& a;
   std::vector<std::string> answers;
@@ -127,6 +127,6 @@ TEST_CASE("descriptors answer what cuDNN's answer") {
     conversation(real);
     CHECK(simulated.answers == real.answers);
     CHECK(device.take_misuses().empty());
-    device.report();  // descriptors go when this block ends
+    device.report();  // descriptors are destroyed at the end of this block
   }
 }

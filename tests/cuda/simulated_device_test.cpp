@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The test double itself: what it must notice, and what it must refuse.
+// Tests the test double itself: what it must detect and what it must refuse.
 #include "support/catch.hpp"
 #include "support/simulated_device/kills.hpp"
 #include "support/simulated_device/simulated_device.hpp"
@@ -74,7 +74,7 @@ TEST_CASE("memory is poisoned outside of work, full of NaN, aligned to 256 bytes
     };
     CHECK(copy_of(more.data(), d.p, 11, cudaMemcpyDeviceToHost) == cudaErrorInvalidValue);  // past the end
     CHECK(copy_of(more.data(), d.p - 1, 2, cudaMemcpyDeviceToHost) == cudaErrorInvalidValue);
-    CHECK(copy_of(h.data(), d.p, 10, cudaMemcpyHostToDevice) == cudaErrorInvalidValue);  // the other way
+    CHECK(copy_of(h.data(), d.p, 10, cudaMemcpyHostToDevice) == cudaErrorInvalidValue);  // the wrong direction
     CHECK(copy_of(h.data(), d.p, 10, cudaMemcpyDeviceToHost) == cudaSuccess);
     CHECK(a.cudaMemsetAsync.function(h.data(), 0, 8, s.s) == cudaErrorInvalidValue);
 
@@ -116,12 +116,12 @@ TEST_CASE("work runs as late as possible, or as early") {
     copy(a, d.p, h.p, 1, s);
     h.p[0] = 8;  // too soon
     copy(a, h.p + 1, d.p, 1, s);
-    CHECK(h.p[1] == (when == timing::late ? 0 : 7));  // nobody waited
+    CHECK(h.p[1] == (when == timing::late ? 0 : 7));  // nothing was waited for
     s.wait();
     CHECK(h.p[1] == (when == timing::late ? 8 : 7));
     CHECK(device.pageable_copies() == 0);
 
-    int pageable = 5;  // staged before the call returns; and read back before it returns
+    int pageable = 5;  // staged before the call returns, and read back before it returns
     copy(a, d.p, &pageable, 1, s);
     pageable = 6;
     int back = 0;
@@ -240,7 +240,7 @@ TEST_CASE("faults strike the n-th call, of one name or of all, and calls are cou
   CHECK(device.calls("cudaMalloc") == 2);
   CHECK(device.faults_struck() == 1);
   device.fail_call(1);
-  CHECK(a.cudaFree.function(p) == cudaErrorUnknown);  // but freed it is
+  CHECK(a.cudaFree.function(p) == cudaErrorUnknown);  // it is freed all the same
   device.fail_call(1);
   cudnnHandle_t h = nullptr;
   CHECK(a.cudnnCreate.function(&h) == CUDNN_STATUS_INTERNAL_ERROR);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The test double's kernels: fibers, compilation, launches, capture and replay.
+// Tests the double's kernels: fibers, compilation, launches, capture and replay.
 #include "support/catch.hpp"
 #include "support/simulated_device/kills.hpp"
 #include "support/simulated_device/simulated_device.hpp"
@@ -127,7 +127,7 @@ struct bench {
     a(a.cudaLibraryGetKernel, &k, library, name);
     void* arguments[] = {&x, &y};
     cudaError_t const e = a.cudaLaunchKernel.function(static_cast<void const*>(k), grid, block, arguments, shared, s);
-    x = y = nullptr;  // the launch has copied them
+    x = y = nullptr;  // the launch has copied the arguments
     return e;
   }
   float value(int i) {
@@ -222,7 +222,8 @@ TEST_CASE("a kernel's constants have the text of %a, in every locale") {
   CHECK(differing() == none);
   CHECK(dsl::cu::text_of(0.1875f) == "0x1.8p-3f");
   CHECK(dsl::cu::text_of(-7) == "-7");
-  for (char const* name : {"de_DE.UTF-8", "de_DE", "fr_FR.UTF-8", "ru_RU.UTF-8", "pt_BR.UTF-8"}) {  // those there are
+  // locales that are installed
+  for (char const* name : {"de_DE.UTF-8", "de_DE", "fr_FR.UTF-8", "ru_RU.UTF-8", "pt_BR.UTF-8"}) {
     if (!std::setlocale(LC_NUMERIC, name)) continue;
     std::vector<std::string> const found = differing();
     std::setlocale(LC_NUMERIC, "C");
@@ -296,7 +297,7 @@ TEST_CASE("a kernel that goes wrong spoils everything after it, as on a GPU") {
   auto const misuses = b.device.take_misuses();
   REQUIRE(misuses.size() == 1);
   CHECK_THAT(misuses[0], Catch::Contains("diverging: barrier divergence"));
-  b.end();  // gives everything back all the same
+  b.end();  // frees everything all the same
   CHECK(b.device.report() == "");
 }
 
@@ -337,7 +338,7 @@ TEST_CASE("a captured graph replays what was recorded, forks and all") {
   CHECK(b.launch("k0", dim3(1), dim3(32), b.d, b.d + 50) == cudaSuccess);
   a(a.cudaStreamWaitEvent, b.s, join, 0u);
   a(a.cudaStreamEndCapture, b.s, &graph);
-  CHECK(b.value(0) == 0);  // recorded, not run
+  CHECK(b.value(0) == 0);  // it was recorded, not run
   a(a.cudaGraphInstantiate, &exec, graph, cudaGraphInstantiateFlagUseNodePriority);
   a(a.cudaGraphDestroy, graph);
   a(a.cudaGraphUpload, exec, b.s);
@@ -382,14 +383,14 @@ TEST_CASE("a capture refuses what would wait or allocate, and is spoilt by it") 
   refused(no, [&] { return a.cudaEventQuery.function(outside); });
   refused(no, [&] { return a.cudaMemcpyAsync.function(b.d, &pageable, 4, cudaMemcpyHostToDevice, b.s); });
   refused(no, [&] { return a.cudaLibraryUnload.function(b.library); });
-  refused(no, [&] { return b.launch("k1", dim3(1), dim3(1), b.d); });  // it is not on the device yet
+  refused(no, [&] { return b.launch("k1", dim3(1), dim3(1), b.d); });  // it has not been copied to the device yet
   refused(cudaErrorStreamCaptureIsolation, [&] { return a.cudaStreamWaitEvent.function(b.s, outside, 0); });
   refused(cudaErrorCapturedEvent, [&] {
     a(a.cudaEventRecord, e, b.s);
     return a.cudaEventSynchronize.function(e);
   });
 
-  // What is legal: another thread, creating events, and what begins and ends well.
+  // Legal calls: in another thread, creating events, and captures that begin and end correctly.
   a(a.cudaStreamBeginCapture, b.s, cudaStreamCaptureModeThreadLocal);
   CHECK(a.cudaStreamBeginCapture.function(b.s, cudaStreamCaptureModeThreadLocal) == cudaErrorIllegalState);
   std::thread([&] {
@@ -400,11 +401,11 @@ TEST_CASE("a capture refuses what would wait or allocate, and is spoilt by it") 
   a(a.cudaEventRecord, e, b.s);
   a(a.cudaStreamWaitEvent, side, e, 0u);
   CHECK(a.cudaStreamEndCapture.function(side, &graph) == cudaErrorStreamCaptureUnmatched);
-  a(a.cudaMemsetAsync, static_cast<void*>(b.d), 0, std::size_t{4}, side);  // never joined
+  a(a.cudaMemsetAsync, static_cast<void*>(b.d), 0, std::size_t{4}, side);  // never joined back
   CHECK(a.cudaStreamEndCapture.function(b.s, &graph) == cudaErrorStreamCaptureUnjoined);
   CHECK(a.cudaStreamEndCapture.function(b.s, &graph) == cudaErrorIllegalState);
 
-  // Other threads are refused only where the capture says so.
+  // Other threads are refused only if the capture mode says so.
   a(a.cudaStreamBeginCapture, b.s, cudaStreamCaptureModeGlobal);
   std::thread([&] { CHECK(a.cudaMalloc.function(&p, 8) == no); }).join();
   CHECK(a.cudaStreamEndCapture.function(b.s, &graph) == cudaErrorStreamCaptureInvalidated);

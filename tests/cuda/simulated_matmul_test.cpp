@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The test double's cublasLt, and its 16-bit numbers.
+// Tests the double's cublasLt and its 16-bit numbers.
 #include <dsl/executors/cuda/matrix_product.hpp>
 
 #include "support/catch.hpp"
@@ -22,7 +22,7 @@ TEST_CASE("matrix products: orders, transposes, bias, workspaces") {
     a(a.cudaStreamCreateWithFlags, &s, 0u);
     cublasLtHandle_t handle = nullptr;
     a(a.cublasLtCreate, &handle);
-    // Row-major: D (2x3) = 2 * A (2x2) * B^T, B (3x2), + C; the bias goes to the rows of D.
+    // Row-major: D (2x3) = 2 * A (2x2) * B^T, B (3x2), + C; the bias is added to the rows of D.
     buffer as(a, 4, storage::bf16), bs(a, 6, storage::bf16), ds(a, 6, storage::f32), bias(a, 2, storage::f32),
         work(a, 4096, storage::f32);
     as.write({1, 2, 3, 4}, s), bs.write({1, 0, 0, 1, 1, -9}, s), ds.write({1, 1, 1, 1, 1, 1}, s),

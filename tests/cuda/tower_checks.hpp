@@ -8,17 +8,17 @@
 
 #include "cuda/tower_training.hpp"
 
-// What holds for towers however their devices meet. collectives null: on the host.
+// Checks that hold for towers however their devices communicate. A null `collectives` means on the host.
 
 namespace dsl_test {
 
-/// One engine a rank, each with its thread and its device, without a towers_engine around them.
+/// One engine per rank, each with its thread and its device, without a towers_engine around them.
 struct engine_group {
   in_process_group ranks;
   dsl::detail::tower_threads threads;
   std::vector<std::unique_ptr<cu::engine>> engines;
 
-  /// options_of(rank), for engines that don't fit each other.
+  /// Uses options_of(rank), for engines that do not fit each other.
   template <class F>
   engine_group(simulated_cuda const& on, graph_view const& g, int count, F options_of)
       : ranks(count),
@@ -36,7 +36,8 @@ struct engine_group {
     on_all([&](int r) { engines[static_cast<std::size_t>(r)].reset(); });
   }
   cu::engine& at(int r) const { return *engines[static_cast<std::size_t>(r)]; }
-  /// f(rank) on every rank's thread; what each threw, "" for nothing. Who fails ends it for the others.
+  /// Runs f(rank) on every rank's thread, and returns the message of each exception, or "". A failure ends it for the
+  /// others.
   template <class F>
   std::vector<std::string> on_all(F f) {
     std::vector<std::string> said(static_cast<std::size_t>(ranks.ranks()));
@@ -54,7 +55,7 @@ struct engine_group {
   }
 };
 
-/// Against towers of the reference in double: parts of different sizes, one without a sample, both storages.
+/// Compares with towers of the reference in double: parts of different sizes, one without a sample, both storages.
 inline void check_against_reference(cu::api const& a, int count, tower_policy const& policy,
                                     cu::device_collectives const* collectives) {
   graph_view const g = all_modules::view();
@@ -65,13 +66,13 @@ inline void check_against_reference(cu::api const& a, int count, tower_policy co
   for (precision p : {precision::fp32_strict, precision::bf16})
     check_near(train(*towers_on(simulated_cuda(a, count, p, collectives), g, keras_rules, t), sizes, 6), wanted, p);
   if (policy.moments == tower_moments::synchronized) return;
-  // PyTorch's momentum and unbiased variance of the running moments
+  // PyTorch's momentum and unbiased running variance
   check_near(
       train(*towers_on(simulated_cuda(a, count, precision::fp32_strict, collectives), g, torch_rules, t), {10}, 2),
       train(*towers_on(reference<double>{}, g, torch_rules, t), {10}, 2), precision::fp32_strict);
 }
 
-/// Without batch_norm, or with a synchronized one, towers train as one device does.
+/// Checks that towers without batch_norm, or with a synchronized one, train as one device does.
 inline void check_against_one(cu::api const& a, int count, tower_policy const& policy,
                               cu::device_collectives const* collectives) {
   towers const t{.count = count, .policy = policy};
@@ -85,7 +86,7 @@ inline void check_against_one(cu::api const& a, int count, tower_policy const& p
   check(all_modules::view(), torch_rules, {.count = count, .policy = synchronized(policy)});
 }
 
-/// The gradients that towers update with: the sum, in tower order, of what one engine makes of each part.
+/// Computes the gradients with which towers update: the sum, in tower order, of one engine's gradients of each part.
 inline void check_gradients(cu::api const& a, int count, precision p, cu::device_collectives const* collectives,
                             double bound) {
   graph_view const g = all_modules::view();
@@ -130,7 +131,8 @@ inline void check_gradients(cu::api const& a, int count, precision p, cu::device
   }
 }
 
-/// Towers that gather their parts from their own device's memory do what towers do that get them from the host.
+/// Checks that towers that gather their parts from their own device's memory agree with towers that get them from the
+/// host.
 inline void check_resident(cu::api const& a, int count, int batch, bool shuffle,
                            cu::device_collectives const* collectives) {
   graph_view const g = all_modules::view();

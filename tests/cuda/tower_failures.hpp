@@ -11,11 +11,12 @@
 #include "support/extent.hpp"
 #include "support/simulated_device/graphs.hpp"
 
-// What holds when something fails in one of several towers, however their devices meet. collectives null: on the host.
+// Checks that hold when something fails in one of several towers, however their devices communicate. A null
+// `collectives` means on the host.
 
 namespace dsl_test {
 
-/// What f throws, "" for nothing.
+/// Returns the message of what f throws, or "".
 template <class F>
 std::string said_by(F f) {
   try {
@@ -26,7 +27,8 @@ std::string said_by(F f) {
   }
 }
 
-/// All that two towers do, once; at_end() while they still live. Returns what they threw, "" for nothing.
+/// Runs everything that two towers do, once, and at_end() before they are destroyed. Returns the message of what they
+/// threw, or "".
 template <class F>
 std::string whole_life(cu::api const& a, cu::device_collectives const* collectives, F at_end) {
   drawn_batch const data(tiny::view(), 3, 1);
@@ -44,8 +46,8 @@ std::string whole_life(cu::api const& a, cu::device_collectives const* collectiv
   });
 }
 
-/// Calls that fail without an error: where one of cuDNN's plans can't be had or recorded another one is taken, or a
-/// kernel of our own; and what gives back, or only asks for a text, has nobody to tell.
+/// Calls whose failure is not an error: a plan of cuDNN that cannot be had or recorded is replaced by another one or by
+/// our own kernel, and calls that free something or only return a text have nobody to report to.
 inline bool may_fail_unheard(std::string_view name) {
   return name.starts_with("cudnnBackend") || name == "cudaStreamEndCapture" || name == "cudaGraphInstantiate" ||
          name.find("Destroy") != name.npos || name.find("String") != name.npos || name.find("Free") != name.npos ||
@@ -53,17 +55,17 @@ inline bool may_fail_unheard(std::string_view name) {
 }
 
 struct told {
-  std::string said, report;  // the towers', the device's
+  std::string said, report;  // messages of the towers, and of the device
 };
-/// Each vendor call in it fails once: a typed error that names it, on the caller, no hang, and nothing is left. `live`
-/// makes a device, runs whole_life on it after arm(device), at_end(device) at its end, look(device) after it, and
-/// returns what that said. With TYPENET_TESTS=all every call fails, but for cuDNN's descriptors every 16th, all of
-/// which engine_test.cpp goes through; otherwise each name's first call and every fourth of the others, in a sample
-/// every 16th. Returns how many failed.
+/// Makes each vendor call fail once: there must be a typed error that names it, on the caller, no hang, and no leak.
+/// `live` makes a device, runs whole_life on it after arm(device), at_end(device) at its end, look(device) after it,
+/// and returns its message. With TYPENET_TESTS=all every call fails, but only every 16th of cuDNN's descriptors, all of
+/// which engine_test.cpp tests; otherwise the first call of each name and every fourth of the others, or every 16th in
+/// a sample. Returns the number of failures.
 template <class F>
 int fail_every_call(F live) {
   using counts = std::map<std::string, long, std::less<>>;
-  counts made, lived;  // in all, and before the destructors, which keep errors to themselves
+  counts made, lived;  // in total, and before the destructors, which do not report errors
   told const good = live([](simulated_device&) {}, [&](simulated_device& device) { lived = device.calls_by_name(); },
                          [&](simulated_device& device) { made = device.calls_by_name(); });
   CHECK(good.said == "");
@@ -71,7 +73,7 @@ int fail_every_call(F live) {
   int struck = 0;
   long const apart = dsl::test::everything() ? 1 : dsl::test::only_a_sample() ? 16 : 4;
   for (auto const& [name, times] : made) {
-    bool const polls = name == "cudaStreamQuery" || name == "ncclCommGetAsyncError";  // as often as it takes
+    bool const polls = name == "cudaStreamQuery" || name == "ncclCommGetAsyncError";  // repeated as often as necessary
     long const most = polls ? 60 : times;
     for (long n = 1; n <= most; n += name.starts_with("cudnnBackend") ? 16 * apart : apart) {
       bool hit = false;
@@ -96,7 +98,8 @@ int fail_every_call(F live) {
   return struck;
 }
 
-/// A failure in one tower while a program is made leaves it on none of them; made again, it is what it would have been.
+/// Checks that a tower's failure while a program is made leaves the program on no tower, and that made again it is
+/// unchanged.
 inline void check_retry(simulated_device& device, cu::api const& a, cu::device_collectives const* collectives) {
   graph_view const g = tiny::view();
   simulated_cuda const on(a, 2, precision::bf16, collectives);
@@ -118,7 +121,7 @@ inline void check_retry(simulated_device& device, cu::api const& a, cu::device_c
       auto const e = towers_on(on, g, keras_rules, {.count = 2});
       initialize(*e, 5);
       long const before = device.faults_struck();
-      // a graph that can't be made for another reason may be a plan's, which is passed over
+      // another reason why a graph cannot be made may be a plan's, which is then passed over
       bool const memory = call == "cudaMalloc" || call == "cudaGraphInstantiate";
       device.fail_call_on(1, call, n, memory ? cudaErrorMemoryAllocation : 0);
       std::string const said = said_by([&] { e->prepare(mode::training, 3); });
@@ -126,9 +129,9 @@ inline void check_retry(simulated_device& device, cu::api const& a, cu::device_c
       if (device.faults_struck() == before) break;
       ++struck;
       INFO("call " << n << " of " << call);
-      CHECK_THAT(said, Catch::Contains(call));  // what failed, not that a tower heard of it
+      CHECK_THAT(said, Catch::Contains(call));  // the failure itself, not that a tower heard of it
       CHECK(graphs() == each);
-      if (collectives && call == "cudaLaunchKernel") {  // while others wait for the collective recorded next
+      if (collectives && call == "cudaLaunchKernel") {  // while others wait for the next recorded collective
         CHECK_THROWS_WITH(e->prepare(mode::training, 3), Catch::Contains("create the engines again"));
         continue;
       }
@@ -140,8 +143,8 @@ inline void check_retry(simulated_device& device, cu::api const& a, cu::device_c
   CHECK(struck > 10);
 }
 
-/// Data that one of the devices can't keep stay on the host for all, before anything is made; likewise a failure while
-/// they are brought to the devices.
+/// Checks that data that one of the devices cannot hold stays on the host for all, before anything is made, also if a
+/// failure occurs while it is copied to the devices.
 inline void check_unequal_devices(simulated_device& device, cu::api const& a,
                                   cu::device_collectives const* collectives) {
   auto const e =
@@ -167,7 +170,7 @@ inline void check_unequal_devices(simulated_device& device, cu::api const& a,
   CHECK(parameters_of(e->at(1)) == parameters_of(*e));
 }
 
-/// One of many towers that trains the whole batch itself, the others being idle, fails to launch.
+/// One of many towers trains the whole batch itself, with the others idle, and fails to launch.
 inline void check_broken_step(simulated_device& device, cu::api const& a, cu::device_collectives const* collectives,
                               int batch) {
   auto const e = towers_on(simulated_cuda(a, 2, precision::bf16, collectives), tiny::view(), keras_rules, {.count = 2});
@@ -179,7 +182,7 @@ inline void check_broken_step(simulated_device& device, cu::api const& a, cu::de
   CHECK_THROWS_WITH(e->run(program, data.view(1, 0.01)), Catch::Contains("cudaGraphLaunch failed"));
   CHECK_THROWS_WITH(e->run(program, data.view(2, 0.01)), Catch::Contains("failed in an earlier step"));
   if (!collectives) return;
-  // what the others have got of the sums nobody knows
+  // it is unknown how much of the sums the others have
   auto const refused = Catch::Contains("an earlier step failed, on this device or another; create the engines again");
   for (int i = 0; i < 2; ++i) {
     std::vector<float> any(1000);
@@ -192,7 +195,7 @@ inline void check_broken_step(simulated_device& device, cu::api const& a, cu::de
   CHECK_THROWS_WITH(e->prepare(mode::training, 2 * batch), refused);
 }
 
-/// An evaluation that fails is nothing that other towers wait for: training goes on.
+/// Checks that no tower waits for an evaluation that failed, and that training continues.
 inline void check_broken_evaluation(simulated_device& device, cu::api const& a,
                                     cu::device_collectives const* collectives) {
   auto const e = towers_on(simulated_cuda(a, 2, precision::bf16, collectives), tiny::view(), keras_rules, {.count = 2});
@@ -207,7 +210,7 @@ inline void check_broken_evaluation(simulated_device& device, cu::api const& a,
     e->run(evaluation, data.view(0, 0));
     CHECK(e->metrics(evaluation).loss > 0);
   }
-  // whoever asks for metrics may never have called a device: that would make a context on device 0
+  // the caller of metrics may never have called a device, which would create a context on device 0
   for (int program : {training, evaluation}) {
     e->run(program, data.view(2, 0.01));
     device.reset_calls();

@@ -21,7 +21,7 @@ namespace dsl_test {
 
 using namespace dsl;
 
-/// dsl::cuda, with another table of vendor calls.
+/// The executor dsl::cuda with another table of vendor calls.
 struct simulated_cuda {
   cu::api const* calls;
   int gpus;
@@ -58,7 +58,7 @@ using dsl::test::keras_rules;
 using dsl::test::parameter_of;
 using dsl::test::torch_rules;
 
-/// All parameters, running moments among them.
+/// Returns all parameters, including running moments.
 inline std::vector<std::vector<float>> parameters_of(engine& e) {
   std::vector<std::vector<float>> all;
   for (int k = 0; k < e.graph().size.parameters; ++k) all.push_back(parameter_of(e, k));
@@ -75,7 +75,7 @@ std::unique_ptr<dsl::detail::towers_engine> towers_on(Executor const& on, graph_
                                                       towers const& t) {
   return std::make_unique<dsl::detail::towers_engine>(dsl::detail::factory_of(on, t.count), g, o, t);
 }
-/// `sizes`: of the batches, in turn. The learning rate changes from step to step.
+/// Trains with batches of the given `sizes`, in turn; the learning rate changes from step to step.
 inline trained train(engine& e, std::vector<int> const& sizes, int steps) {
   initialize(e, 5);
   trained t;
@@ -97,10 +97,10 @@ inline trained train(dsl::detail::towers_engine& e, std::vector<int> const& size
   return t;
 }
 
-/// How far apart two trainings of one beginning are: of losses the largest share, of parameters the root of the mean
-/// square, as a part of how far they have moved.
+/// The distance of two trainings that began alike: for losses the largest relative difference; for parameters the root
+/// mean square, relative to how far they have moved.
 struct distance {
-  double loss = 0, all = 0, worst = 0;  // worst: of the parameters one by one
+  double loss = 0, all = 0, worst = 0;  // worst: the largest over single parameters
 };
 inline distance distance_of(trained const& got, trained const& wanted) {
   distance d;
@@ -121,8 +121,8 @@ inline distance distance_of(trained const& got, trained const& wanted) {
   d.all = std::sqrt(apart / moved);
   return d;
 }
-/// fp32: rounding alone. bf16: factors of 8 bits go through every layer, and little is left of a gradient after a
-/// batch_norm, so single parameters say nothing.
+/// Bounds: for fp32 only rounding; for bf16, factors of 8 bits pass through every layer, and gradients are small after
+/// a batch_norm, so that single parameters say nothing.
 inline void check_near(trained const& got, trained const& wanted, precision p) {
   distance const d = distance_of(got, wanted);
   INFO("losses " << d.loss << ", parameters " << d.all << ", the worst one " << d.worst);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The kernels by which devices use each other's numbers, compiled as C++, against plain loops over the whole batch.
+// Compares the kernels by which devices use each other's numbers, compiled as C++, with plain loops over the whole
+// batch.
 #include "support/catch.hpp"
 
 #include "cuda/batch_norm_layers.hpp"
@@ -11,7 +12,7 @@ using namespace dsl_test;
 
 namespace {
 
-/// One device's part of a group's batch: the same buffers, from another sample on.
+/// One device's part of a group's batch: the same buffers, from a later sample on.
 template <class T>
 struct part_of_batch {
   int first, size;
@@ -27,7 +28,7 @@ struct part_of_batch {
   T* from(tensor<T>& t) const { return t.data() + first * t.shape.area() * t.place.channels; }
 };
 
-/// Three devices, one of them with no sample, normalise a batch as one would.
+/// Checks that three devices, one of them without samples, normalise a batch as one would.
 template <class T>
 void normalise_in_parts(group const& g, bool unbiased) {
   constexpr auto storage = storage_of<T>;
@@ -60,7 +61,7 @@ void normalise_in_parts(group const& g, bool unbiased) {
     }
     gathered.insert(gathered.end(), p.moments.begin(), p.moments.end());
   }
-  for (auto& l : all) l.moving_mean.check(0), l.moving_variance.check(0);  // nobody has moved them so far
+  for (auto& l : all) l.moving_mean.check(0), l.moving_variance.check(0);  // they have not changed yet
   run(kernels::join_moments(storage, g.layers, 3, unbiased), whole, static_cast<float const*>(gathered.data()));
   for (auto const& p : parts) {
     kernels::batch_norm_forwards to = whole;

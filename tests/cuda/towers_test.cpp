@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Several CUDA engines on several simulated devices that meet on the host.
+// Tests several CUDA engines on several simulated devices that communicate through the host.
 #include "support/catch.hpp"
 #include "support/extent.hpp"
 
@@ -46,7 +46,7 @@ TEST_CASE("cuda towers give the same bits in every run", "[cuda][towers]") {
       towers const t{.count = 3, .policy = policy, .devices = {2, 0, 1}};
       auto const e = towers_on(simulated_cuda(device.api(), 3, precision::bf16), all_modules::view(), keras_rules, t);
       std::size_t const used = simulated::state::active->memory.used(0);
-      for (int d : {1, 2}) CHECK(simulated::state::active->memory.used(d) == used);  // each on its own
+      for (int d : {1, 2}) CHECK(simulated::state::active->memory.used(d) == used);  // each on its own device
       CHECK(used > 0);
       runs.push_back(train(*e, {7}, 3));
     }
@@ -62,7 +62,7 @@ TEST_CASE("cuda towers clip the norm of their sum, and stay equal to the bit", "
   o.update = adamw{.epsilon = 1e-2, .clip = {.norm = 0.5}}.rule();
   for (precision p : {precision::fp32_strict, precision::bf16}) {
     auto const many = towers_on(simulated_cuda(device.api(), 3, p), g, o, {.count = 3});
-    trained const three = train(*many, {7, 2}, 4);  // of two pictures some towers have none
+    trained const three = train(*many, {7, 2}, 4);  // with two pictures, some towers have none
     for (int i : {1, 2}) CHECK(parameters_of(many->at(i)) == parameters_of(many->at(0)));
     auto const one = simulated_cuda(device.api(), 1, p).make_engine(g, o);
     trained const alone = train(*one, {7, 2}, 4);
@@ -116,7 +116,7 @@ TEST_CASE("cuda towers gather their parts of each batch in device memory", "[cud
     CHECK(e->prepare_resident(huge, {}, 4, true) == -1);
     CHECK(e->prepare(mode::training, 4) == 0);
   }
-  {  // no memory for it, which others could not know: an error, also of one tower
+  {  // no memory for it, which the others cannot know: an error, for one tower as well
     auto const e = towers_on(simulated_cuda(device.api(), 1), all_modules::view(), keras_rules, {.count = 1});
     device.fail_call("cudaMalloc", 1, cudaErrorMemoryAllocation);
     CHECK_THROWS_WITH(e->prepare_resident(drawn_data({3, 9, 9}, 5, 43), {}, 4, true),
@@ -260,7 +260,7 @@ TEST_CASE("cuda: parts that can't be are refused", "[cuda][towers]") {
     drawn_batch const data(tiny::view(), 2, 1);
     CHECK_THROWS_AS(one->run(program, {data.images.data(), nullptr, 2, 0, 0}), option_error);
     one->run(program, data.view(0, 0));
-    one->run(program, {nullptr, nullptr, 2, 0, 0});  // those that are there
+    one->run(program, {nullptr, nullptr, 2, 0, 0});  // the current ones
     auto const many = towers_on(simulated_cuda(device.api(), 2), tiny::view(), keras_rules, {.count = 2});
     CHECK_THROWS_AS(many->at(1).prepare(mode::evaluation, {0, 4, 4}), option_error);
     CHECK_THROWS_WITH(towers_on(simulated_cuda(device.api(), 2), tiny::view(), keras_rules, {.count = 3}),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What executors say of how they compute, which processes compare.
+// Tests the descriptions of an executor's arithmetic that processes compare.
 #include "support/catch.hpp"
 
 #include <dsl/dsl.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What of a file is on the disk, and when: this program has an fsync of its own, which looks on.
+// Tests which parts of a file reach the disk, and when. This program replaces fsync by a function that records the
+// calls.
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/warnings.hpp"
@@ -34,11 +35,11 @@ namespace fs = std::filesystem;
 struct synced {
   bool folder;
   ino_t which;
-  std::string path_was;  // what the watched path had by then
+  std::string path_was;  // the watched path's content at that time
 };
 struct watch {
   std::string path;
-  int folder_fails = 0;  // with this code
+  int folder_fails = 0;  // with this error code
   std::vector<synced> seen{};
 };
 watch* watching = nullptr;
@@ -64,14 +65,14 @@ ino_t number_of(std::string const& path) {
   REQUIRE(::stat(path.c_str(), &status) == 0);
   return status.st_ino;
 }
-/// The descriptor that the next file would get.
+/// Returns the descriptor that the next opened file would get.
 int next_descriptor() {
   int const next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   ::close(next);
   return next;
 }
-/// Replaces "before" by "after" under a name, and returns what was synced meanwhile. `written` is the name by which
-/// the file is opened; `code` is what syncing the folder fails with.
+/// Replaces "before" by "after" in a file, and returns what was synced meanwhile. `written` is the name by which the
+/// file is opened; `code` is the error of syncing the folder.
 std::vector<synced> replace(std::string const& path, std::string const& written, int code = 0) {
   std::ofstream(path) << "before";
   watch w{path, code};
@@ -89,10 +90,10 @@ std::vector<synced> replace(std::string const& path, std::string const& written,
     watching = nullptr;
   }
   CHECK(contents(path) == "after");
-  CHECK(next_descriptor() == next);  // nothing stays open
+  CHECK(next_descriptor() == next);  // no descriptor stays open
   return w.seen;
 }
-/// The file under its own name, then the folder that the name is in.
+/// The sync of the file under its own name, then that of its folder.
 void file_then_folder(std::vector<synced> const& seen, std::string const& path, std::string const& folder) {
   REQUIRE(seen.size() == 2);
   CHECK_FALSE(seen[0].folder);
@@ -170,8 +171,8 @@ TEST_CASE("a folder that may be written to and not read takes files", "[files]")
   std::string const folder = here / "closed", path = folder + "/a";
   fs::create_directory(folder);
   fs::permissions(here.path, fs::perms::all);
-  bool const root = ::geteuid() == 0;                              // who may read everything
-  if (root && ::chown(folder.c_str(), 65534, 65534) != 0) return;  // a container that has no other user
+  bool const root = ::geteuid() == 0;                              // root may read everything
+  if (root && ::chown(folder.c_str(), 65534, 65534) != 0) return;  // a container without other users
   fs::permissions(folder, fs::perms::owner_write | fs::perms::owner_exec);
   if (root && ::seteuid(65534) != 0) return;
   std::vector<synced> seen;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Crops, flips, cutouts, and several of them in order. Shifts are in data_test.cpp.
+// Tests crops, flips, cutouts, and sequences of them. Shifts are tested in data_test.cpp.
 #include <dsl/data/crop_and_cutout.hpp>
 #include <dsl/data/pipeline.hpp>
 #include <dsl/training/fingerprint.hpp>
@@ -48,7 +48,7 @@ dsl::dataset pictures(int count, dsl::shape sample) {
   return data;
 }
 
-/// As the papers say it: a padded picture is made, cut out of, flipped, and has a hole made into it.
+/// Transforms a picture as the papers describe it: pads, crops, flips, and cuts a hole.
 row padded_and_cropped(row const& in, dsl::shape const& s, int padding, int dy, int dx, bool flip,
                        dsl::rectangle const& hole) {
   int const h = s.height + 2 * padding, w = s.width + 2 * padding;
@@ -93,7 +93,7 @@ TEST_CASE("worked values of what lies outside, and of holes", "[augment]") {
   CHECK(result({.dy = 1e9f, .dx = -1e9f, .outside = zero}) == row(6));
   CHECK(result({.dx = 1, .outside = mirror}) == row{2, 3, 2, 5, 6, 5});
   CHECK(result({.dx = -2, .outside = mirror}) == row{3, 2, 1, 6, 5, 4});
-  CHECK(result({.dx = 4, .outside = mirror}) == row{1, 2, 3, 4, 5, 6});  // there and back
+  CHECK(result({.dx = 4, .outside = mirror}) == row{1, 2, 3, 4, 5, 6});  // mirrored twice
   CHECK(result({.dy = 1, .outside = mirror}) == row{4, 5, 6, 1, 2, 3});
   CHECK(result({.dx = 0.5f, .interpolation = dsl::interpolation::bilinear, .outside = zero}) ==
         row{1.5f, 2.5f, 1.5f, 4.5f, 5.5f, 3});
@@ -101,14 +101,14 @@ TEST_CASE("worked values of what lies outside, and of holes", "[augment]") {
         row{0.5f, 1, 1.5f, 2.5f, 3.5f, 4.5f});
   CHECK(result({.dx = 0.5f, .interpolation = dsl::interpolation::bilinear, .outside = mirror}) ==
         row{1.5f, 2.5f, 2.5f, 4.5f, 5.5f, 5.5f});
-  // Zero is the mean's colour: the mean goes first. Pixel 2 takes its own mean along.
+  // Zero is the mean's colour, because the mean is subtracted first. Pixel 2 moves with its own mean.
   float const mean[] = {1, 1, 0, 0, 0, 9};
   CHECK(result({.dx = 1, .outside = zero}, mean) == row{1, 3, 0, 5, -3, 0});
 
   CHECK(result({.hole = {0, 1, 2, 1}}) == row{1, 0, 3, 4, 0, 6});
   CHECK(result({.flip = true, .hole = {0, 0, 1, 1}}) == row{0, 2, 1, 6, 5, 4});  // flipped first, then cut
   CHECK(result({.dx = 1, .outside = zero, .hole = {1, 0, 1, 2}}) == row{2, 3, 0, 0, 0, 0});
-  CHECK(result({.hole = {-5, -5, 6, 7}}) == row{0, 0, 3, 4, 5, 6});  // only what lies within counts
+  CHECK(result({.hole = {-5, -5, 6, 7}}) == row{0, 0, 3, 4, 5, 6});  // only the part within the picture counts
   CHECK(result({.hole = {1, 2, 100, 100}}) == row{1, 2, 3, 4, 5, 0});
   CHECK(result({.hole = {-7, 0, 7, 3}}) == row{1, 2, 3, 4, 5, 6});
   CHECK(result({.hole = {2, 0, 7, 3}}) == row{1, 2, 3, 4, 5, 6});
@@ -147,7 +147,7 @@ TEST_CASE("crops, flips and holes are those of a picture that is padded", "[augm
 }
 
 TEST_CASE("draws are Philox's words, in their order", "[augment]") {
-  // From the words themselves: counter = (epoch, purpose, sample), key = seed.
+  // Computes the draw from the generator's words: counter = (epoch, purpose, sample), key = seed.
   using dsl::detail::philox;
   std::uint64_t const seed = 0x1234'5678'9abcULL;
   std::int64_t const sample = (std::int64_t{1} << 32) + 77;
@@ -166,7 +166,8 @@ TEST_CASE("draws are Philox's words, in their order", "[augment]") {
   CHECK(dsl::cutout{.epochs = 4}.draw(seed, 3, sample, {3, 32, 48}).hole == hole);
   CHECK_FALSE(dsl::cutout{.epochs = 3}.draw(seed, 3, sample, {3, 32, 48}).cuts());
 
-  // Pinned: a run must be repeatable with the next release too. Each row is a sample's dy, dx, flip, top, left.
+  // The values are pinned: a run must be repeatable with the next release. Each row has a sample's dy, dx, flip, top,
+  // left.
   dsl::in_order const all{dsl::random_crop{}, dsl::random_flip{}, dsl::cutout{}};
   std::vector<std::vector<int>> drawn;
   for (int i = 0; i < 6; ++i) {
@@ -199,7 +200,7 @@ TEST_CASE("parts in order draw what each draws alone", "[augment]") {
     CHECK(key(with_hole) == key({.dy = b.dy, .dx = b.dx, .flip = b.flip, .hole = hole.draw(5, 2, i, cifar).hole}));
     CHECK(with_hole.interpolation == dsl::interpolation::bilinear);
     auto const again = dsl::in_order{shift, flip}.draw(5, 2, i, cifar);
-    CHECK(again.flip == (b.flip != flip.draw(5, 2, i, cifar).flip));  // flipped twice is not flipped
+    CHECK(again.flip == (b.flip != flip.draw(5, 2, i, cifar).flip));  // two flips cancel
     twice_flipped += b.flip && !again.flip;
   }
   CHECK(twice_flipped > 20);
@@ -277,7 +278,7 @@ TEST_CASE("crops and cutouts are the same for every thread count, prefetch depth
         CAPTURE(prefetch, threads, cache);
         REQUIRE((run(data, options) == expected));
       }
-  // Two processes that bring 3 and 5 of each 8.
+  // Two processes load 3 and 5 samples of each batch of 8.
   options.part_first = 0, options.part_size = 3;
   row const first = run(data, options);
   options.part_first = 3, options.part_size = 5;
@@ -297,7 +298,7 @@ TEST_CASE("crops and cutouts are the same for every thread count, prefetch depth
 }
 
 namespace {
-struct own_shift {  // a user's policies
+struct own_shift {  // a policy of the user's own
   dsl::transform draw(std::uint64_t, int, std::int64_t, dsl::shape const&) const { return {.dx = 1}; }
 };
 struct own_flip {
@@ -306,14 +307,14 @@ struct own_flip {
 struct own_hole {
   dsl::transform draw(std::uint64_t, int, std::int64_t, dsl::shape const&) const { return {.hole = {0, 0, 1, 1}}; }
 };
-/// They inherit a describe() that knows nothing of their draw().
+/// Inherits a describe() that does not know this draw().
 struct late_shift : dsl::shift_and_flip {
   dsl::transform draw(std::uint64_t, int, std::int64_t, dsl::shape const&) const { return {.dx = 1}; }
 };
 struct late_crop : dsl::random_crop {
   dsl::transform draw(std::uint64_t, int, std::int64_t, dsl::shape const&) const { return {.dx = 1}; }
 };
-/// A user's, with a describe() of its own.
+/// A user's policy with its own describe().
 struct told {
   dsl::augmentation_numbers numbers;
   dsl::transform draw(std::uint64_t, int, std::int64_t, dsl::shape const&) const { return {}; }
@@ -334,10 +335,11 @@ TEST_CASE("a wrong order of policies is found", "[augment]") {
   require_option_error(make(dsl::in_order{crop, shift}), {"moves", "moved"});
   require_option_error(make(dsl::in_order{shift, flip, crop}), {"moves", "flipped"});
   require_option_error(make(dsl::in_order{crop, hole, hole}), {"cuts", "cut"});
-  require_option_error(make(dsl::in_order{crop, flip, flip, hole}), {"flips", "flipped"});  // undone by the second
+  // the second flip would undo the first
+  require_option_error(make(dsl::in_order{crop, flip, flip, hole}), {"flips", "flipped"});
   make(dsl::in_order{shift, flip, hole})();
   make(dsl::in_order{hole})();
-  make(dsl::in_order{own_hole{}, crop})();  // what it draws is not known yet
+  make(dsl::in_order{own_hole{}, crop})();  // the first draw shows what it does
 
   auto const draw = [](auto policy) { return [policy] { policy.draw(1, 0, 1, cifar); }; };
   require_option_error(draw(dsl::in_order{own_flip{}, own_shift{}}), {"in_order", "moves", "flipped"});
@@ -346,7 +348,7 @@ TEST_CASE("a wrong order of policies is found", "[augment]") {
   require_option_error(draw(dsl::in_order{own_hole{}, own_flip{}}), {"flips", "cut"});
   require_option_error(draw(dsl::in_order{own_hole{}, own_hole{}}), {"cuts", "cut"});
   draw(dsl::in_order{own_shift{}, own_flip{}, own_flip{}, own_hole{}})();
-  // It reaches whoever asks for the batch.
+  // The error reaches the caller that asks for the batch.
   auto const data = pictures(4, {1, 3, 3});
   dsl::batch_loader loader{data, {.batch_size = 2, .augment = dsl::in_order{own_flip{}, own_shift{}}}};
   loader.start(0);
@@ -376,7 +378,7 @@ TEST_CASE("what a device can draw is known in plain numbers", "[augment]") {
                                        .shift_width = 0.2,
                                        .flips = true,
                                        .flip_probability = 0.25f});
-  // What a user's policy does nobody knows.
+  // The operations of a user's policy are unknown.
   CHECK_FALSE(dsl::augmentation(own_shift{}).describe(n));
   CHECK_FALSE(dsl::augmentation(dsl::in_order{own_shift{}, flip}).describe(n));
   CHECK_FALSE(dsl::augmentation(late_shift{}).describe(n));

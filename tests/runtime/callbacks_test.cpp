@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What each callback does, and the lines it prints.
+// Tests what each callback does and the lines that it prints.
 #include "support/catch.hpp"
 #include "support/printed.hpp"
 #include "support/toy_training.hpp"
@@ -26,7 +26,7 @@ using dsl::test::thrown;
 
 namespace {
 
-/// Epochs until early_stopping ends a run in which the metric takes these values.
+/// Returns the number of epochs until early_stopping ends a run in which the metric takes these values.
 template <class... More>
 int epochs_of(std::vector<double> values, early_stopping_options const& o) {
   scripted::values = std::move(values);
@@ -39,7 +39,7 @@ int epochs_of(std::vector<double> values, early_stopping_options const& o) {
 
 TEST_CASE("early_stopping: patience counts epochs without a better value", "[callbacks]") {
   CHECK(epochs_of({1, 2, 3, 4, 5}, {}) == 5);
-  CHECK(epochs_of({1, 2, 2, 4, 5}, {}) == 3);  // as good is not better
+  CHECK(epochs_of({1, 2, 2, 4, 5}, {}) == 3);  // an equal value is no improvement
   CHECK(epochs_of({1, 2, 2, 4, 5}, {.patience = 1}) == 3);
   CHECK(epochs_of({1, 2, 2, 4, 5, 5, 5, 9}, {.patience = 2}) == 7);
   CHECK(epochs_of({5, 1, 2, 3, 4, 9}, {.patience = 3}) == 4);
@@ -48,11 +48,13 @@ TEST_CASE("early_stopping: patience counts epochs without a better value", "[cal
 }
 
 TEST_CASE("early_stopping: min_delta, baseline, start_from_epoch", "[callbacks]") {
-  CHECK(epochs_of({1, 1.5, 2, 3}, {.min_delta = 0.5}) == 2);     // by more than that, not by that
+  CHECK(epochs_of({1, 1.5, 2, 3}, {.min_delta = 0.5}) == 2);     // only a larger change counts
   CHECK(epochs_of({1, 1.6, 2.2, 3}, {.min_delta = -0.5}) == 4);  // its absolute value, as in Keras
   CHECK(epochs_of({5, 4.6, 4, 3}, {.min_delta = 0.5, .mode = monitor_mode::min}) == 2);
-  CHECK(epochs_of({1, 2, 3, 4, 5, 6}, {.patience = 3, .baseline = 10}) == 6);  // each one better: never asked
-  CHECK(epochs_of({1, 2, 3, 3, 5, 6}, {.patience = 3, .baseline = 10}) == 4);  // the fourth in vain
+  // each is better than the last: patience is never used up
+  CHECK(epochs_of({1, 2, 3, 4, 5, 6}, {.patience = 3, .baseline = 10}) == 6);
+  // the fourth is not better than the third
+  CHECK(epochs_of({1, 2, 3, 3, 5, 6}, {.patience = 3, .baseline = 10}) == 4);
   CHECK(epochs_of({1, 20, 3, 3, 3, 6}, {.patience = 3, .baseline = 10}) == 5);
   CHECK(epochs_of({9, 1, 1, 2, 2, 3}, {.start_from_epoch = 2}) == 5);
   for (double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
@@ -74,7 +76,7 @@ TEST_CASE("early_stopping: the best weights come back, and Keras's lines say so"
   toy::fit(two, 2, {});
   CHECK(detail::read_weights(t.engine()) == detail::read_weights(two.engine()));
 
-  // a run that is not stopped gets them too; a second fit begins anew
+  // a run that is not stopped gets them too; a second fit starts over
   scripted::values = {3, 2};
   CHECK(test::printed([&] { CHECK(toy::fit(t, 2, {stopping}).epochs.size() == 2); }) ==
         "Restoring model weights from the end of the best epoch: 1.\n");
@@ -108,7 +110,7 @@ TEST_CASE("monitors: by name, from a command line", "[callbacks]") {
 
 namespace {
 
-/// The rate before each step.
+/// Returns the rate before each step.
 struct rates : callback {
   std::vector<double> seen;
   std::int64_t next = 0;
@@ -171,14 +173,15 @@ TEST_CASE("warm_up: less than no epoch is an error", "[callbacks][hostile]") {
 }
 
 TEST_CASE("schedules: a function of any number, and one that counts for itself, alone and in warm_up", "[callbacks]") {
-  auto const halves = [](auto epoch) { return 0.02 / (1 << epoch); };  // no schedule_point can be shifted by
+  // a function of the epoch cannot be shifted by a schedule_point
+  auto const halves = [](auto epoch) { return 0.02 / (1 << epoch); };
   auto const counts = [calls = 0](int) mutable { return 0.01 * ++calls; };
   std::vector<double> halved, warm, counted, warm_counted;
   for (int i = 0; i < 12; ++i) {
     halved.push_back(i < 6 ? 0.02 : 0.01);
     warm.push_back(halved.back() * std::min(1.0, (i + 1) / 6.0));
-    counted.push_back(i < 6 ? 0.01 : 0.02);                                 // asked at each epoch's begin
-    warm_counted.push_back(0.01 * (i + 1) * std::min(1.0, (i + 1) / 6.0));  // asked before each step
+    counted.push_back(i < 6 ? 0.01 : 0.02);                                 // called at the beginning of each epoch
+    warm_counted.push_back(0.01 * (i + 1) * std::min(1.0, (i + 1) / 6.0));  // called before each step
   }
   are(rates_of(halves, 2), halved);
   are(rates_of(warm_up{halves, 1}, 2), warm);
@@ -197,7 +200,7 @@ TEST_CASE("schedules: one_cycle is PyTorch's OneCycleLR", "[callbacks]") {
   CHECK(at(12) == approx(4e-7 + (0.1 - 4e-7) * 0.5 * (1 + std::cos(M_PI * 7 / 14))));
   for (int i = 1; i < 20; ++i) CHECK((at(i) > at(i - 1)) == (i <= 5));
   CHECK(cycle({.epochs = 1, .steps = 1}) > 0);  // a run of one step
-  // what it gave for pct_start and total_steps so small that it falls from the first step
+  // PyTorch's values for a pct_start and total_steps so small that the rate falls from the first step
   auto const falls = [](double rise, std::vector<double> const& rates) {
     one_cycle const from_above{.max_rate = 0.1, .rise = rise};
     auto const steps = static_cast<std::int64_t>(rates.size());
@@ -214,7 +217,7 @@ TEST_CASE("schedules: one_cycle is PyTorch's OneCycleLR", "[callbacks]") {
 
 namespace {
 
-/// The loss is no number after step `at` of epoch 1, through a weight.
+/// Makes a weight NaN, so that the loss is NaN after step `at` of epoch 1.
 struct poison : callback {
   std::int64_t at;
   explicit poison(std::int64_t step) : at(step) {}
@@ -246,7 +249,7 @@ TEST_CASE("terminate_on_nan ends the run in its step, with a line", "[callbacks]
   CHECK(line == "Batch 3: Invalid loss, terminating training\n");
   CHECK(seen->batches == 6 + 3);
   CHECK(seen->epochs == 1);
-  CHECK(seen->saves == seen->batches + 1);  // nothing is written of what is broken
+  CHECK(seen->saves == seen->batches + 1);  // no broken weights are written
   CHECK(seen->ends == 1);
   CHECK(seen->failed);
 
@@ -254,13 +257,13 @@ TEST_CASE("terminate_on_nan ends the run in its step, with a line", "[callbacks]
   CHECK(test::printed([&] { toy::fit(u, 4, {poison{5}, terminate_on_nan{}}); }) ==
         "Epoch 2: Invalid val_loss, terminating training\n");
   trainer v = toy::compiled();
-  CHECK_THROWS_AS(toy::fit(v, 4, {poison{2}}), training_error);  // without it
+  CHECK_THROWS_AS(toy::fit(v, 4, {poison{2}}), training_error);  // without the callback
 }
 
 TEST_CASE("early_stopping: the best weights come back where the loss is no number any more", "[callbacks]") {
   trainer good = toy::compiled();
   toy::fit(good, 1, {});
-  for (std::int64_t step : {2, 5}) {  // the training's loss, the validation's
+  for (std::int64_t step : {2, 5}) {  // the training's loss, the validation's loss
     trainer t = toy::compiled(), u = toy::compiled(), v = toy::compiled();
     early_stopping<> const best({.patience = 9, .restore_best_weights = true});
     CHECK_THROWS_AS(toy::fit(t, 4, {poison{step}, best}), training_error);
@@ -268,13 +271,13 @@ TEST_CASE("early_stopping: the best weights come back where the loss is no numbe
     test::printed([&] { toy::fit(u, 4, {poison{step}, terminate_on_nan{}, best}); });
     CHECK(detail::read_weights(u.engine()) == detail::read_weights(good.engine()));
     CHECK_THROWS_AS(toy::fit(v, 4, {poison{step}, early_stopping<>({.patience = 9})}), training_error);
-    CHECK(std::isnan(detail::read_weights(v.engine()).back()));  // nobody asked
+    CHECK(std::isnan(detail::read_weights(v.engine()).back()));  // no callback asked for it
   }
 }
 
 namespace {
 
-/// The weights after every step, and those that an epoch's end finds.
+/// Records the weights after every step, and those at the end of an epoch.
 struct weights_seen : callback {
   std::vector<std::vector<float>> steps, ends, saving_points, backups;
   void on_batch_end(fit_run& run) override { steps.push_back(detail::read_weights(run.trainer.engine())); }
@@ -286,7 +289,8 @@ struct weights_seen : callback {
   }
 };
 
-/// How far an average is from that of these steps' weights, the newest with `share(how many there are)` of it.
+/// Returns the distance of an average from the average of these steps' weights, in which the newest has the share
+/// `share(number of weights)`.
 template <class Share>
 double away(std::vector<float> const& found, std::vector<std::vector<float>> const& all, std::vector<int> const& taken,
             Share share) {
@@ -314,7 +318,7 @@ TEST_CASE("average: an epoch's end and the network have it, the training its own
     CHECK(seen->backups == plain->backups);
     CHECK(seen->saving_points == seen->ends);
     auto const alike = [](double n) { return 1 / n; };
-    // of epochs of six steps, from step 6 on every fourth and each epoch's last
+    // epochs of six steps: from step 6 on, every fourth step and the last one of each epoch
     CHECK(away(seen->ends[1], plain->steps, {6, 10, 11}, alike) < 1e-6);
     CHECK(away(seen->ends[2], plain->steps, {6, 10, 11, 15, 17}, alike) < 1e-6);
     CHECK(away(seen->ends[3], plain->steps, {6, 10, 11, 15, 17, 21, 23}, alike) < 1e-6);
@@ -338,7 +342,8 @@ TEST_CASE("average: with a momentum the past fades by the step", "[callbacks]") 
   double const kept[] = {0, 0.125, 0.25, 0.125, 0.125};  // gaps of 3, 2, 3 and 3 steps
   CHECK(away(seldom->ends[1], seldom->steps, {0, 3, 5, 8, 11},
              [&](double n) { return std::max(1 - kept[static_cast<int>(n) - 1], 1 / n); }) < 1e-6);
-  auto const few = std::make_shared<weights_seen>();  // of fewer steps than that: the first, and each epoch's last
+  // with fewer steps than that: the first step, and the last one of each epoch
+  auto const few = std::make_shared<weights_seen>();
   toy::fit(v, 2, {few}, false, weight_average{.every = 100});
   CHECK(away(few->ends[1], few->steps, {0, 5, 11}, [](double n) { return 1 / n; }) < 1e-6);
 }
@@ -353,7 +358,7 @@ TEST_CASE("average: a second run averages its own weights alone", "[callbacks]")
 }
 
 TEST_CASE("average: a run that fails leaves the training's own weights", "[callbacks]") {
-  for (std::int64_t step : {2, 5})  // the training's loss, the validation's
+  for (std::int64_t step : {2, 5})  // the training's loss, the validation's loss
     for (bool ends : {false, true}) {
       auto const seen = std::make_shared<weights_seen>();
       trainer t = toy::compiled();
@@ -369,7 +374,7 @@ TEST_CASE("average: a run that fails leaves the training's own weights", "[callb
       std::vector<float> const left = detail::read_weights(t.engine());
       CHECK(std::all_of(left.begin(), left.end(), [](float x) { return std::isnan(x); }));
     }
-  struct too_large : callback {  // for validation; the average is another one
+  struct too_large : callback {  // too large for validation; the average is not
     void on_batch_end(fit_run& run) override {
       if (run.epoch != 1 || run.step + 1 != run.steps) return;
       std::vector<float> w = detail::read_weights(run.trainer.engine());
@@ -495,7 +500,7 @@ TEST_CASE("a callback's state: what it saves is what it gets", "[callbacks]") {
   CHECK(b.both == a.both);
   CHECK((b.square[0][1] == 0 && b.square[1][0] == 5));
 
-  counter c;  // what the file does not have stays
+  counter c;  // values that the file does not have keep theirs
   callback_state none(std::string{}, "x's counter 0");
   c.state(none);
   CHECK((c.n == 0 && c.word == "a"));
@@ -504,7 +509,7 @@ TEST_CASE("a callback's state: what it saves is what it gets", "[callbacks]") {
         "x's counter 0 has 8 bytes of best; expected 4; the file is from another program: start without it");
   CHECK(has(thrown<file_error>([&] { restored.same("word", "other"); }),
             "was saved with word several words, but this run has other"));
-  for (std::size_t size = 0; size < saved.bytes().size(); ++size) {  // cut short: never read beyond
+  for (std::size_t size = 0; size < saved.bytes().size(); ++size) {  // a truncated state is never read beyond its end
     counter d;
     callback_state cut(saved.bytes().substr(0, size), "x");
     d.state(cut);

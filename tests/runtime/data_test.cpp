@@ -34,7 +34,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct environment_variable {  // set for one test, put back afterwards
+struct environment_variable {  // set during one test, restored afterwards
   std::string name, before;
   bool was_set;
   environment_variable(std::string n, std::string const& value) : name(std::move(n)), was_set(false) {
@@ -54,7 +54,7 @@ struct environment_variable {  // set for one test, put back afterwards
   }
 };
 
-// The message of the data_error that `action` must throw holds every one of `words`.
+// Requires that `action` throws a data_error whose message contains all `words`.
 template <class Error = dsl::data_error, class Action>
 void require_error(Action action, std::vector<std::string> const& words) {
   try {
@@ -87,7 +87,7 @@ dsl::dataset small_dataset(int pictures, dsl::shape sample = {2, 5, 7}) {
   return data;
 }
 
-// One whole file of CIFAR-10's size and label counts, each with pixels of its own.
+// Returns a whole file with CIFAR-10's size and label counts, and its own pixels.
 void write_cifar_file(fs::path const& path, int number, std::function<void(std::vector<char>&)> const& spoil = {}) {
   std::vector<char> file(30'730'000);
   for (std::size_t i = 0; i < 10'000; ++i) {
@@ -112,7 +112,7 @@ TEST_CASE("an epoch's order is a permutation that depends on (seed, epoch) alone
   REQUIRE(a != b);
   dsl::epoch_order(8, 3, b);
   REQUIRE(a != b);
-  // Pinned: a run must be repeatable with the next release too.
+  // The values are pinned: a run must be repeatable with the next release.
   std::vector<std::int64_t> ten(10);
   dsl::epoch_order(1, 0, ten);
   REQUIRE(ten == std::vector<std::int64_t>{2, 7, 4, 6, 3, 9, 0, 8, 1, 5});
@@ -166,7 +166,7 @@ TEST_CASE("a data set refuses what doesn't fit", "[data]") {
 TEST_CASE("a data set whose bytes are more than any number refuses them", "[data][hostile]") {
   std::vector<std::int32_t> const labels(65536);
   constexpr int most = 0x7fffffff;
-  // 2^16 pictures of 2^48 bytes: as a product of 64 bits they would be as many as there are, none.
+  // 2^16 pictures of 2^48 bytes: in 64 bits the product would be 0, the number of bytes there are.
   require_error([&] { dsl::in_memory_dataset({65536, 65536, 65536}, 1, {}, labels); },
                 {"65536 samples of 281474976710656 bytes each; found 0 bytes"});
   require_error([&] { dsl::in_memory_dataset({most, most, most}, 1, {}, {0, 0, 0}); }, {"3 samples of 9223372036854"});
@@ -211,7 +211,7 @@ TEST_CASE("worked values of shift and flip", "[augment]") {
   REQUIRE(result({.dy = -1e9f, .dx = 1e9f, .flip = true}) == row{3, 3, 3, 3, 3, 3});
   REQUIRE(result({.dy = 0.5f, .dx = 0.25f, .interpolation = dsl::interpolation::bilinear}) ==
           row{2.75f, 3.75f, 4.5f, 4.25f, 5.25f, 6});
-  // The mean goes before the shift: pixel 2 takes its own mean along.
+  // The mean is subtracted before the shift: pixel 2 moves with its own mean.
   float const mean[] = {1, 1, 0, 0, 0, 0};
   REQUIRE(result({.dy = 0, .dx = 1}, mean) == row{1, 3, 3, 5, 6, 6});
 }
@@ -286,7 +286,7 @@ TEST_CASE("transforms are uniform and depend on (seed, epoch, sample)", "[augmen
   REQUIRE(std::abs(sum_y / count) < 0.06);
   REQUIRE(std::abs(sum_x / count) < 0.08);
   REQUIRE(std::abs(flips - count / 2) < 300);               // standard deviation 71
-  REQUIRE(std::abs(flips_to_the_right - count / 4) < 250);  // 61: the flip knows nothing of the shift
+  REQUIRE(std::abs(flips_to_the_right - count / 4) < 250);  // 61: the flip is independent of the shift
   REQUIRE(key(augment.draw(3, 1, 5, picture)) != key(augment.draw(3, 2, 5, picture)));
   REQUIRE(key(augment.draw(3, 1, 5, picture)) != key(augment.draw(4, 1, 5, picture)));
   REQUIRE(key(augment.draw(3, 1, 5, picture)) != key(augment.draw(3, 1, 6, picture)));
@@ -297,14 +297,15 @@ TEST_CASE("transforms are uniform and depend on (seed, epoch, sample)", "[augmen
 }
 
 namespace {
-// Some samples take 0.1 to 0.3 ms, so workers overtake each other and are met at work whatever the machine's speed.
+// Some samples take 0.1 to 0.3 ms, so that workers overtake each other and are at work when the test looks, on any
+// machine.
 struct dawdling_shift {
   dsl::transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const {
     if (sample % 5 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100 * (1 + sample % 3)));
     return dsl::shift_and_flip{.width = 0.3}.draw(seed, epoch, sample, picture);
   }
 };
-struct everything {  // what a run sees, in order
+struct everything {  // what a run produces, in order
   std::vector<float> images;
   std::vector<std::int32_t> labels;
   std::vector<std::int64_t> samples, firsts;
@@ -396,7 +397,7 @@ TEST_CASE("an epoch can begin in its middle, and be left there", "[pipeline]") {
     REQUIRE(loader.next() == nullptr);
     REQUIRE(whole.size() == 9);
     for (std::int64_t from = 0; from <= 9; ++from) {
-      loader.start(1);  // left after one batch
+      loader.start(1);  // abandoned after one batch
       REQUIRE(loader.next() != nullptr);
       loader.start(4, from);
       auto step = static_cast<std::size_t>(from);
@@ -423,7 +424,7 @@ TEST_CASE("a loader may be destroyed at any moment", "[pipeline]") {
 }
 
 namespace {
-struct breaks_at {  // a user's own augmentation, which fails
+struct breaks_at {  // a user's own augmentation, which throws
   std::int64_t sample;
   dsl::transform draw(std::uint64_t, int epoch, std::int64_t i, dsl::shape const&) const {
     if (epoch == 1 && i == sample) throw std::runtime_error("no luck with sample " + std::to_string(i));
@@ -450,7 +451,7 @@ TEST_CASE("an error in a worker reaches the consumer, in order, and the loader g
 }
 
 TEST_CASE("a batch larger than the data takes no memory for more pictures", "[pipeline][hostile]") {
-  dsl::batch_loader loader{small_dataset(5), {.batch_size = 0x7fffffff}};  // 4 GiB of labels alone
+  dsl::batch_loader loader{small_dataset(5), {.batch_size = 0x7fffffff}};  // 4 GiB for the labels alone
   loader.start(0);
   dsl::batch const* const all = loader.next();
   REQUIRE(all);
@@ -569,7 +570,7 @@ TEST_CASE("CIFAR-10 is found, loaded and checked whole", "[cifar10]") {
     REQUIRE(int{data.train.pixels(20'000)[0]} == 3);
     REQUIRE(int{data.test.pixels(9'999)[3071]} == 9);
     REQUIRE(data.train.mean == data.test.mean);
-    for (float m : *data.train.mean) REQUIRE(m == 3.0f);  // of 1, 2, 3, 4, 5
+    for (float m : *data.train.mean) REQUIRE(m == 3.0f);  // the mean of 1, 2, 3, 4, 5
   };
   check(dsl::cifar10::load());
   check(dsl::cifar10::load((directory.path / "typenet").string()));
@@ -581,7 +582,8 @@ TEST_CASE("CIFAR-10 is found, loaded and checked whole", "[cifar10]") {
     REQUIRE(dsl::cifar10::find() == files.string());
   }
 
-  // Each spoilt file is met before the one spoilt earlier: files first, in order, then the counts of train and test.
+  // Each damaged file is found before the one damaged earlier: files are checked first, in order, then the counts of
+  // train and test.
   write_cifar_file(files / "test_batch.bin", 9, [](auto& file) { file[0] = 6; });
   require_error([] { dsl::cifar10::load(); }, {"test_batch.bin", "1000", "found 999 of class 0 (airplane)"});
   write_cifar_file(files / "data_batch_3.bin", 3, [](auto& file) { file[4 * 3073] = 5; });
@@ -595,7 +597,7 @@ TEST_CASE("CIFAR-10 is found, loaded and checked whole", "[cifar10]") {
 
 namespace {
 
-/// What a shell says to a command, and its exit code; TYPENET_TEST_DATA is tests/fixtures.
+/// Runs a command in a shell, and returns its output and exit code; TYPENET_TEST_DATA is tests/fixtures.
 std::pair<int, std::string> shell(std::string const& command) {
   std::FILE* const pipe = ::popen(("cd " TYPENET_TEST_DATA "/../.. && { " + command + "; } 2>&1").c_str(), "r");
   REQUIRE(pipe);
@@ -611,12 +613,12 @@ bool has(std::string const& text, std::string const& part) { return text.find(pa
 
 TEST_CASE("download_cifar10 looks into the files it finds, and its advice can be pasted", "[cifar10]") {
   temporary_directory const scratch;
-  auto const home = scratch.path / "my data";  // a name that a shell would take for two
+  auto const home = scratch.path / "my data";  // a name that a shell splits in two unless it is quoted
   auto const files = home / "cifar-10-batches-bin";
   fs::create_directories(files);
   std::string const pasted = "scripts/download_cifar10 " + scratch.path.string() + "/my\\ data";
   std::string const remove = "rm -r " + scratch.path.string() + "/my\\ data/cifar-10-batches-bin && ";
-  // No network: a curl that says so.
+  // A curl that fails as without a network.
   std::ofstream(scratch / "curl") << "#!/bin/sh\necho no network >&2\nexit 6\n";
   fs::permissions(scratch.path / "curl", fs::perms::owner_all);
   auto const download = [&](std::string const& directory) {
@@ -628,7 +630,7 @@ TEST_CASE("download_cifar10 looks into the files it finds, and its advice can be
   for (std::string const name :
        {"data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch"}) {
     std::ofstream(files / (name + ".bin")).close();
-    fs::resize_file(files / (name + ".bin"), 30'730'000);  // holes: they take no room
+    fs::resize_file(files / (name + ".bin"), 30'730'000);  // sparse files: they take no disk space
     sums += "c64e11b59f7cf44a2e1b7c0e2b8a6a8a0f7b1c9e8d2f3a4b5c6d7e8f90a1b2c3  " + name + ".bin\n";
   }
   auto const [unknown, said] = download(quoted);
@@ -637,7 +639,7 @@ TEST_CASE("download_cifar10 looks into the files it finds, and its advice can be
   CHECK(has(said, "right sizes"));
   CHECK(has(said, remove + pasted));
 
-  std::ofstream(files / "SHA256SUMS") << sums;  // of other files
+  std::ofstream(files / "SHA256SUMS") << sums;  // checksums of other files
   auto const [changed, complaint] = download(quoted);
   INFO(complaint);
   CHECK(changed == 1);
@@ -661,7 +663,7 @@ TEST_CASE("download_cifar10 looks into the files it finds, and its advice can be
   CHECK(has(found, "test_batch.bin: SHA-256 must be"));
   CHECK(has(found, remove + pasted));
 
-  // Its own advice, pasted: the folder goes, and only the network is missing then.
+  // Runs the command that the message advises: the folder is removed, and only the network is missing then.
   auto const from = found.find("rm -r");
   REQUIRE(from != std::string::npos);
   auto const [again, offline] =
@@ -697,11 +699,12 @@ TEST_CASE("synthetic pictures depend on (seed, index) alone and are balanced", "
     ++counts[static_cast<std::size_t>(b.train.label(i))];
   }
   for (int count : counts) REQUIRE(count == 10);
-  for (std::int64_t i = 0; i < 20; ++i) REQUIRE(same(b.test, i, a.train, 100 + i));  // picture k, wherever the cut is
+  // picture k is the same wherever the sets are divided
+  for (std::int64_t i = 0; i < 20; ++i) REQUIRE(same(b.test, i, a.train, 100 + i));
   for (std::int64_t i = 0; i < 200; ++i) REQUIRE_FALSE(same(a.test, 0, a.train, i));
   REQUIRE(a.train.mean == a.test.mean);
   REQUIRE(a.train.mean->size() == 3072);
-  for (float m : *a.train.mean) {  // every place is figure and ground, light and dark
+  for (float m : *a.train.mean) {  // every pixel is sometimes figure and sometimes background, light and dark
     REQUIRE(m > 80);
     REQUIRE(m < 175);
   }
@@ -714,9 +717,9 @@ TEST_CASE("each synthetic class is the figure that its name says", "[synthetic]"
   struct place {
     figure what;
     float x, y;
-    float distance;  // to the nearest edge, in the figure's radii; negative inside
+    float distance;  // distance to the nearest edge in units of the figure's radius; negative inside
   };
-  float const cosine = std::cos(0.62831853F), sine = std::sin(0.62831853F);  // of 36 degrees
+  float const cosine = std::cos(0.62831853F), sine = std::sin(0.62831853F);  // cosine and sine of 36 degrees
   place const places[] = {
       {figure::disc, 0, 0, -0.9F},  // filled, of radius 0.9
       {figure::disc, -0.6F, 0.8F, 0.1F},
@@ -772,7 +775,7 @@ TEST_CASE("each synthetic class is the figure that its name says", "[synthetic]"
 }
 
 TEST_CASE("a flip never changes a synthetic picture's class", "[synthetic]") {
-  // What has an axis of symmetry is, flipped, the same figure with another turn: of these two axes each has one.
+  // A figure with an axis of symmetry, flipped, is the same figure rotated; each of these two has one axis.
   using dsl::detail::signed_distance;
   for (int i = 0; i < 10; ++i) {
     auto const what = static_cast<dsl::detail::figure>(i);
@@ -787,7 +790,7 @@ TEST_CASE("a flip never changes a synthetic picture's class", "[synthetic]") {
     INFO("figure " << i << ": " << across_x << ", " << across_y);
     CHECK(std::fmin(across_x, across_y) < 1e-5F);
   }
-  // Stripes have no other turn: rows of horizontal ones differ and columns hardly do, in a flipped picture, too.
+  // Stripes have no other rotation: rows of horizontal ones differ and columns hardly do, in a flipped picture, too.
   auto const variance = [](std::uint8_t const* pixels, bool of_rows) {
     double sum = 0;
     for (int c = 0; c < 3; ++c) {

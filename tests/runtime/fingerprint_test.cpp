@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Fingerprints: networks, rules and data sets that differ in one thing, which processes and checkpoints must not take
-// for each other.
+// Tests that networks, rules and data sets that differ in one thing have different fingerprints, so that processes and
+// checkpoints never confuse them.
 #include "support/catch.hpp"
 
 #include <dsl/data/with_input.hpp>
@@ -292,7 +292,7 @@ TEST_CASE("fingerprints: of a large data set they look at pictures from the firs
     if (w.count == 0) continue;
     CHECK(some[0] == 0);
     CHECK(some[w.count - 1] == w.size - 1);
-    std::int64_t widest = 0, narrowest = w.size;  // of the steps from one to the next
+    std::int64_t widest = 0, narrowest = w.size;  // the widest and narrowest gap between two sampled positions
     for (std::int64_t i = 1; i < w.count; ++i) {
       widest = std::max(widest, some[i] - some[i - 1]);
       narrowest = std::min(narrowest, some[i] - some[i - 1]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every layer's gradients, in double, against finite differences of the loss: what is differentiated is what the
-// forward pass computes, dropout's mask and the batch's own moments included.
+// Compares every layer's gradients, in double, with finite differences of the loss of the forward pass, including
+// dropout's mask and the batch's own moments.
 #include "support/catch.hpp"
 #include "support/extent.hpp"
 #include "support/random_network.hpp"
@@ -25,15 +25,15 @@ namespace {
 struct question {
   dsl::loss loss = dsl::loss::categorical_crossentropy;
   int batch = 3;
-  int numbers = 40;  // checked of each parameter, spread evenly; all where it has fewer
+  int numbers = 40;  // numbers checked of each parameter, spread evenly; all if it has fewer
   std::uint64_t seed = 1;
   target_kind targets = target_kind::classes;
 };
 
 int checked_numbers = 0;
-int skipped_numbers = 0;  // at a kink of relu or max_pool2d however small the step
+int skipped_numbers = 0;  // numbers at a kink of relu or max_pool2d, however small the step
 
-/// A network whose parameters and pictures are random, and its loss as a function of any one parameter.
+/// A network with random parameters and pictures; its loss is a function of any one parameter.
 class differentiable {
  public:
   differentiable(graph_view const& g, question const& q)
@@ -59,8 +59,8 @@ class differentiable {
       values_.push_back(static_cast<float>(shares ? 0.5 + uniform(d, 0.5) : uniform(d, 3)));
   }
 
-  /// One training step with learning rate 0. All memory of the step holds NaN before: a value read before it was
-  /// written can't go unnoticed.
+  /// Runs one training step with learning rate 0. All memory of the step holds NaN before, so that a value that is read
+  /// before it is written cannot go unnoticed.
   double loss() {
     host::program<double> const& p = host_.prepared(program_);
     std::memset(p.activations->data(), 0xff, static_cast<std::size_t>(p.activations->bytes()));
@@ -69,8 +69,8 @@ class differentiable {
     return engine_->metrics(program_).loss / q_.batch;
   }
 
-  /// d loss / d x by a central difference of fourth order: error h^4, where the second order's h^2 would drown in the
-  /// tolerance.
+  /// Returns d loss / d x by a central difference of fourth order, whose error is h^4; the error of second order, h^2,
+  /// would exceed the tolerance.
   double slope(double& x, double h) {
     double const at = x;
     auto const f = [&](double d) {
@@ -81,7 +81,8 @@ class differentiable {
     };
     return (8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h);
   }
-  /// The same where two steps agree on it; a kink within reach moves them apart, and a smaller step passes it by.
+  /// Returns a derivative on which two step sizes agree; a kink nearby makes them differ, and then a smaller step is
+  /// tried.
   std::optional<double> derivative(double& x) {
     for (double h : {1e-3, 1e-4, 1e-5}) {
       double const wide = slope(x, h);
@@ -97,7 +98,7 @@ class differentiable {
   double* parameter_data(int k) { return host_.parameter_data(k); }
   graph_view const& graph() const { return engine_->graph(); }
 
-  /// Whether a step reads node n's bias; a batch_norm after it cancels it.
+  /// Returns whether a step reads the bias of node n; a batch_norm after it cancels it.
   bool bias_is_cancelled(int k) const {
     detail::analysis const a = detail::analyse(graph(), host_.prepared(program_).plan.options);
     return graph().parameters[k].role == role::bias && a.bias_skipped[graph().parameters[k].node];
@@ -120,11 +121,12 @@ class differentiable {
   std::vector<float> values_;
 };
 
-/// Relative 1e-6: the analytic gradient is good to about 1e-13, the difference to h^4 = 1e-12 times the fifth
-/// derivative or, where a kink forces h = 5e-6, to 3e-10 of rounding; 2e-9 is the floor of what it resolves.
+/// Compares with a relative bound of 1e-6: the analytic gradient is accurate to about 1e-13, and the difference to h^4
+/// = 1e-12 times the fifth derivative or, where a kink forces h = 5e-6, to 3e-10 of rounding; 2e-9 is the smallest
+/// difference that it resolves.
 void check(graph_view const& g, question const& q = {}) {
   differentiable net(g, q);
-  net.fill_gradients(std::nan(""));  // a gradient nobody writes stays one
+  net.fill_gradients(std::nan(""));  // a gradient that is never written stays NaN
   REQUIRE(std::isfinite(net.loss()));
   std::vector<std::vector<double>> gradients;
   for (int k = 0; k < g.size.parameters; ++k)
@@ -161,7 +163,7 @@ void check_network(question const& q = {}) {
   INFO(std::string(text.data, static_cast<std::size_t>(text.size)) << ", batch " << q.batch);
   check(network<Layers...>::view(), q);
 }
-/// Layers with a convolution before them, so that their own input has a gradient, and a classifier after.
+/// Checks layers after a convolution, so that their own input has a gradient, and before a classifier.
 template <class... Layers>
 void through(question const& q = {}) {
   check_network<image<2, 5, 6>, conv2d<3, 2>, Layers..., flatten, dense<3>, softmax>(q);
@@ -170,7 +172,7 @@ void through(question const& q = {}) {
 template <int C>
 struct sigmoid_of_mean : sequential<global_avg_pool2d, conv2d<C, 1>, sigmoid> {};
 
-/// e^x, whose derivative is its output; it says so.
+/// e^x, which declares that its derivative is its output.
 struct exponential {
   static constexpr char const* name = "exponential";
   static constexpr operations::row facts = [] {
@@ -197,9 +199,9 @@ struct exponential {
 
 template <class F>
 void alone_in_place_and_in_concat() {
-  through<F>();                 // over its input
+  through<F>();                 // written over its input
   through<add<identity, F>>();  // not in place: the input has another reader
-  through<sigmoid, F>();        // not in place: sigmoid's backward pass wants its output
+  through<sigmoid, F>();        // not in place: the backward pass of sigmoid reads its output
   through<concat<sequential<conv2d<2, 1>, F>, conv2d<1, 1>>>();
   through<concat<conv2d<1, 1>, F>, conv2d<2, 1>>();
   through<batch_norm<>, F>();
@@ -215,7 +217,7 @@ TEST_CASE("gradients: losses of values", "[gradients]") {
     INFO("loss " << static_cast<int>(l));
     question const q{.loss = l, .targets = target_kind::values};
     check_network<image<2, 5, 6>, conv2d<3, 2>, flatten, dense<3>>(q);
-    check_network<image<2, 4, 3>, conv2d<2, 3>, dsl::tanh, conv2d<2, 2>>(q);  // a value a pixel
+    check_network<image<2, 4, 3>, conv2d<2, 3>, dsl::tanh, conv2d<2, 2>>(q);  // a value per pixel
   }
   question const shares{.loss = binary_crossentropy, .targets = target_kind::values};
   check_network<image<2, 5, 6>, conv2d<3, 2>, flatten, dense<3>, sigmoid>(shares);      // from the logits
@@ -231,7 +233,7 @@ TEST_CASE("gradients: conv2d", "[gradients]") {
   through<conv2d<4, 3, 3, 2, same>>();
   through<conv2d<4, 3, 3, 2, valid>>();
   through<conv2d<4, 1, 1, 2>>();
-  through<conv2d<4, 2, 2>>();  // an odd row of zeros after
+  through<conv2d<4, 2, 2>>();  // a row of zeros after the last one
   through<conv2d<4, 1, 5>>();
   through<conv2d<4, 4, 1, 3>>();
   through<conv2d<4, 5, 6, 1, valid>>();  // to one pixel
@@ -255,12 +257,13 @@ TEST_CASE("gradients: batch_norm, with and without a cancelled bias in front", "
   through<batch_norm<0.9, 0.1>>();
   through<conv2d<3, 3>, batch_norm<>, conv2d<2, 1>>();
   through<conv2d<3, 3>, batch_norm<>, relu, conv2d<2, 1>>();
-  through<batch_norm<>, add<identity, relu>>();          // relu not fused
+  through<batch_norm<>, add<identity, relu>>();          // relu is not fused
   through<conv2d<3, 1>, add<batch_norm<>, identity>>();  // the bias has another reader: not cancelled
   through<batch_norm<>, batch_norm<>, relu, relu>();
   through<conv2d<3, 1>, dropout<0.3>, batch_norm<>>();  // dropout between: not cancelled
   through<conv_module<3, 3, 3>>({.batch = 1});
-  check_network<image<3, 4, 4>, batch_norm<>, relu, flatten, dense<3>, softmax>();  // nothing before wants a gradient
+  // no layer before it needs a gradient
+  check_network<image<3, 4, 4>, batch_norm<>, relu, flatten, dense<3>, softmax>();
   check_network<features<6>, dense<5>, batch_norm<>, relu, dense<3>, softmax>({.batch = 5});
 }
 
@@ -275,7 +278,7 @@ TEST_CASE("gradients: a user's own operation with facts of its own", "[gradients
   alone_in_place_and_in_concat<custom<exponential>>();
   using plain_one = network<image<2, 5, 6>, conv2d<8, 2>, elementwise<bump>, flatten, dense<3>, softmax>;
   using stated = network<image<2, 5, 6>, conv2d<8, 2>, custom<exponential>, flatten, dense<3>, softmax>;
-  CHECK(stated::training_bytes(64) < plain_one::training_bytes(64));  // over its input, which nobody keeps
+  CHECK(stated::training_bytes(64) < plain_one::training_bytes(64));  // written over its input, which no step keeps
 }
 TEST_CASE("gradients: dropout", "[gradients]") {
   alone_in_place_and_in_concat<dropout<0.4>>();
@@ -292,8 +295,9 @@ TEST_CASE("gradients: pools", "[gradients]") {
   through<avg_pool2d<2, 1>, conv2d<2, 2>>();
   through<global_avg_pool2d>();
   through<conv_module<4, 3, 3>, global_avg_pool2d>();
-  through<concat<max_pool2d<3, 2>, avg_pool2d<3, 2>, conv2d<2, 3, 3, 2, padding::valid>>>();  // adding to a gradient
-  check_network<image<1, 18, 17>, conv2d<1, 1>, max_pool2d<17, 1>, flatten, dense<2>, softmax>();  // argmax of 2 bytes
+  through<concat<max_pool2d<3, 2>, avg_pool2d<3, 2>, conv2d<2, 3, 3, 2, padding::valid>>>();  // added to a gradient
+  // an argmax takes 2 bytes
+  check_network<image<1, 18, 17>, conv2d<1, 1>, max_pool2d<17, 1>, flatten, dense<2>, softmax>();
 }
 
 TEST_CASE("gradients: dense, flatten and softmax", "[gradients]") {
@@ -328,23 +332,25 @@ TEST_CASE("gradients: add", "[gradients]") {
 TEST_CASE("gradients: multiply", "[gradients]") {
   through<multiply<identity, conv2d<3, 3>>>();
   through<multiply<conv2d<3, 3>, identity>>();
-  through<multiply<identity, identity>, conv2d<2, 1>>();  // both gradients go into one
+  through<multiply<identity, identity>, conv2d<2, 1>>();  // both gradients are added up in one buffer
   through<multiply<identity, sequential<global_avg_pool2d, conv2d<2, 1>, relu, conv2d<3, 1>, sigmoid>>, conv2d<2, 2>>();
-  through<multiply<conv2d<1, 1>, identity>>();                                            // one channel
-  through<multiply<sequential<global_avg_pool2d, conv2d<1, 1>>, conv2d<2, 3>>>();         // one number
-  through<multiply<conv2d<1, 3>, sequential<global_avg_pool2d, conv2d<4, 1>>>>();         // neither is as large as both
-  through<add<identity, multiply<identity, conv2d<1, 1>>>, multiply<relu, dsl::tanh>>();  // adds to a gradient
+  through<multiply<conv2d<1, 1>, identity>>();                                     // one channel
+  through<multiply<sequential<global_avg_pool2d, conv2d<1, 1>>, conv2d<2, 3>>>();  // one number
+  // neither operand has the shape of the result
+  through<multiply<conv2d<1, 3>, sequential<global_avg_pool2d, conv2d<4, 1>>>>();
+  through<add<identity, multiply<identity, conv2d<1, 1>>>, multiply<relu, dsl::tanh>>();      // added to a gradient
   through<concat<conv2d<2, 1>, multiply<conv2d<2, 1>, sigmoid_of_mean<2>>>, conv2d<2, 1>>();  // into a slice
   through<batch_norm<>, multiply<relu, conv_module<1, 1, 1>>, batch_norm<>>();
   check_network<features<4>, multiply<dense<5>, sequential<dense<1>, dsl::tanh>>, dense<3>, softmax>();
-  check_network<image<2, 4, 3>, multiply<identity, conv2d<2, 2>>>({.loss = loss::mean_squared_error});  // of a picture
+  // one value per picture
+  check_network<image<2, 4, 3>, multiply<identity, conv2d<2, 2>>>({.loss = loss::mean_squared_error});
 }
 
 TEST_CASE("gradients: layer_norm", "[gradients]") {
   alone_in_place_and_in_concat<layer_norm<>>();
   through<layer_norm<0.1>, layer_norm<>, relu>();
   through<add<layer_norm<>, identity>, layer_norm<>, conv2d<2, 1>>();
-  check_network<image<3, 4, 4>, layer_norm<>, flatten, dense<3>, softmax>();  // nothing before wants a gradient
+  check_network<image<3, 4, 4>, layer_norm<>, flatten, dense<3>, softmax>();  // no layer before it needs a gradient
   check_network<features<6>, dense<5>, layer_norm<>, dsl::tanh, dense<3>, softmax>({.batch = 1});
 }
 
@@ -352,7 +358,7 @@ TEST_CASE("gradients: upsample2d", "[gradients]") {
   using enum interpolation;
   through<upsample2d<2>, conv2d<2, 3>>();
   through<upsample2d<3, bilinear>, dsl::tanh>();
-  through<concat<upsample2d<2>, upsample2d<2, bilinear>>, conv2d<2, 1>>();  // adds to a gradient, into slices
+  through<concat<upsample2d<2>, upsample2d<2, bilinear>>, conv2d<2, 1>>();  // added to a gradient, written into slices
   through<global_avg_pool2d, upsample2d<4, bilinear>, conv2d<2, 3>>();      // of one pixel
   check_network<image<2, 3, 4>, conv2d<2, 1>, upsample2d<2, bilinear>>({.loss = loss::mean_squared_error});
 }
@@ -362,7 +368,7 @@ TEST_CASE("gradients: channel_scale and stochastic_depth", "[gradients]") {
   alone_in_place_and_in_concat<stochastic_depth<0.3>>();
   through<residual<conv2d<3, 3>, gelu, channel_scale, stochastic_depth<0.5>>, conv2d<2, 1>>();
   through<frozen<channel_scale>, mish, channel_scale, softplus, gelu_tanh>();
-  check_network<image<3, 4, 4>, channel_scale, flatten, dense<3>, softmax>();  // nothing before wants a gradient
+  check_network<image<3, 4, 4>, channel_scale, flatten, dense<3>, softmax>();  // no layer before it needs a gradient
 }
 
 TEST_CASE("gradients: slices of channels, and their order", "[gradients]") {
@@ -377,7 +383,7 @@ TEST_CASE("gradients: conv2d_transpose", "[gradients]") {
   through<conv2d_transpose<4, 2, stride<2>>, conv2d<2, 3>>();
   through<conv2d_transpose<3, 3, 2, stride<2>, pad<1, 0>, bias<false>>, dsl::tanh>();
   through<conv2d<4, 1>, conv2d_transpose<6, 3, stride<3>, pad<2, 1, 0, 0>, groups<2>>, conv2d<2, 1>>();
-  through<add<conv2d_transpose<3, 3, pad<1>>, identity>, batch_norm<>>();  // adds to a gradient
+  through<add<conv2d_transpose<3, 3, pad<1>>, identity>, batch_norm<>>();  // added to a gradient
   through<concat<conv2d_transpose<2, 1>, identity>, conv2d_transpose<2, 1, bias<false>>>();
   check_network<image<2, 3, 4>, conv2d_transpose<2, 2>>({.loss = loss::mean_squared_error});
 }
@@ -394,7 +400,7 @@ TEST_CASE("upsample2d and the order of channels: numbers by hand", "[gradients]"
   CHECK(predicted(network<image<6, 1, 1>, channel_shuffle<2>>::view(), six) == wanted{0, 3, 1, 4, 2, 5});
   CHECK(predicted(network<image<6, 1, 1>, channel_shuffle<3>>::view(), six) == wanted{0, 2, 4, 1, 3, 5});
   CHECK(predicted(network<image<3, 1, 2>, channel_slice<1, 2>>::view(), six) == wanted{2, 3, 4, 5});
-  // PyTorch's nn.Upsample(scale_factor=2) of [[1, 2], [5, 9]], with mode nearest and bilinear.
+  // The results of PyTorch's nn.Upsample(scale_factor=2) for [[1, 2], [5, 9]], with mode nearest and bilinear.
   auto const upsampled = [&](graph_view const& g) { return predicted(g, {1, 2, 5, 9}); };
   CHECK(upsampled(network<image<1, 2, 2>, upsample2d<2>>::view()) ==
         wanted{1, 1, 2, 2, 1, 1, 2, 2, 5, 5, 9, 9, 5, 5, 9, 9});

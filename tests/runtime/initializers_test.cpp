@@ -10,7 +10,7 @@
 #include <dsl/dsl.hpp>
 #include <dsl/training/fingerprint.hpp>
 
-// What kernels begin with, by the layers' initializers.
+// Tests the initial values of kernels, by the layers' initializers.
 
 namespace {
 
@@ -42,7 +42,7 @@ moments moments_of(std::vector<float> const& all) {
   return m;
 }
 
-/// The index of each parameter's layer in the network: what its name in a file begins with.
+/// Returns the index of each parameter's layer in the network, with which its name in a file begins.
 template <class... Layers>
 constexpr int places() {
   graph_view const g = network<image<2, 6, 6>, Layers...>::view();
@@ -59,7 +59,7 @@ static_assert(places<initialized<he, repeat<2, conv2d<3, 1>, relu>>, conv2d<2, 1
 }  // namespace
 
 TEST_CASE("initializers: each has its deviation and its bounds") {
-  // 200 x 300 numbers: a mean is within 5 / sqrt(60,000) of the deviation, a deviation within 2 %
+  // For 200 x 300 numbers, a mean is within 5 / sqrt(60,000) deviations of its value, and a deviation within 2 %.
   auto const check = []<class How>(How, double deviation, double bound) {
     trainer t = compile<network<features<300>, initialized<How, dense<200>>, softmax>>(reference{}, sgd{});
     std::vector<float> const all = kernel_of(t, 0);
@@ -98,5 +98,6 @@ TEST_CASE("initializers: the innermost one counts, kernels alone follow it, and 
   trainer again = compile<chosen>(reference{}, sgd{}), other = compile<chosen>(reference{}, sgd{}, {.seed = 1});
   CHECK(kernel_of(again, 1) == kernel_of(b, 1));
   CHECK(kernel_of(other, 1) != kernel_of(b, 1));
-  CHECK(detail::fingerprint_of(plain::view()) == detail::fingerprint_of(chosen::view()));  // states go between them
+  // states can be exchanged between them
+  CHECK(detail::fingerprint_of(plain::view()) == detail::fingerprint_of(chosen::view()));
 }

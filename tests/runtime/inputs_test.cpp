@@ -17,7 +17,8 @@
 #include "support/random_graph.hpp"
 #include "support/warnings.hpp"
 
-// Samples with several inputs: what a network takes, what batches bring, and that every way of computing it agrees.
+// Tests samples with several inputs: what networks accept, what batches contain, and that all ways to compute them
+// agree.
 
 namespace {
 
@@ -29,7 +30,7 @@ struct parts {
   std::vector<std::int32_t> labels;
 };
 
-/// Pictures of 2x4x4, rows of 3 numbers and maps of 1x4x4, all of which the class depends on.
+/// Pictures of 2x4x4, rows of 3 numbers and maps of 1x4x4; the class depends on all three.
 parts draw(int samples) {
   dice d(3);
   parts p;
@@ -47,7 +48,7 @@ parts draw(int samples) {
 dataset drawn(int samples) {
   parts p = draw(samples);
   dataset const pictures = in_memory_classes({2, 4, 4}, std::move(p.pictures), 2, std::move(p.labels));
-  // not in the order in which the network has them
+  // in another order than the network's
   return with_input(with_input(pictures, "map", {1, 4, 4}, std::move(p.pairs)), "row", {3}, std::move(p.rows));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Files that Keras would not have written, some of them with bad intent: each is refused by its kind, with its name and
-// the dataset's, or read as it must be; and none is followed out of the file.
+// Tests files that Keras would not have written, some of them malicious. Each is refused with its kind of fault, its
+// name and the dataset's name, or read correctly; no link is followed out of the file.
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -27,14 +27,14 @@ std::string const kernel = "layers/dense/vars/0";
 shape const kernel_shape{2, 3};
 std::vector<float> const numbers{1, 2, 3, 4, 5, 6};
 
-/// One dense layer, as typenet writes it, and then changed by HDF5.
+/// A file with one dense layer, written by typenet and then changed with HDF5.
 struct changed {
   dsl::test::temporary_directory here{};
   std::string path = here / "x.weights.h5";
   changed() { h5::write(path, {{"layers/dense", {{kernel_shape, numbers}, {{3}, {7, 8, 9}}}}}); }
 
   handle open() const { return {H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose}; }
-  /// Puts another dataset where the kernel was; `fill` gets its creation properties and may write.
+  /// Replaces the kernel by another dataset; `fill` gets its creation properties and may write.
   void replace(hid_t type, std::vector<hsize_t> const& dims, void const* data,
                std::function<void(hid_t)> const& properties = {}) const {
     handle const file = open(), how(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
@@ -49,7 +49,7 @@ struct changed {
   void unlink(std::string const& name) const { CHECK(H5Ldelete(open().id(), name.c_str(), H5P_DEFAULT) >= 0); }
 
   std::vector<float> read() const { return h5::file(path).read(kernel, kernel_shape); }
-  /// Both by reading it and, for links, by looking whether it is there and by listing.
+  /// Checks that reading is refused and, for links, that looking for the dataset and listing are refused, too.
   void refused(fault which, std::string const& dataset, std::string const& words, bool listed = false) const {
     auto const says = [&](auto what) {
       std::string said = "nothing: it was accepted", name;
@@ -81,7 +81,7 @@ std::string bytes_of(std::string const& path) {
 }  // namespace
 
 TEST_CASE("keras_h5: links are followed nowhere", "[keras_h5]") {
-  // The other file has what is asked for, so that following would succeed.
+  // The other file contains the requested dataset, so that following the link would succeed.
   changed const other;
   for (std::string const& name : {kernel, std::string("layers/dense"), std::string("layers")}) {
     std::string const at = "\"" + name + "\" itself; found ";
@@ -114,7 +114,7 @@ TEST_CASE("keras_h5: groups that lead back to themselves have an end", "[keras_h
 }
 
 TEST_CASE("keras_h5: listing a small file takes little memory", "[keras_h5]") {
-  // Each level is there under two names, so that 28 links are 16,384 datasets and 230 MB of their names.
+  // Each level has two names, so that 28 links are 16,384 datasets, whose names take 230 MB.
   changed c;
   std::string const longest(1024, 'n');
   {
@@ -182,7 +182,7 @@ TEST_CASE("keras_h5: numbers must be in this file, in one piece, and all there",
     CHECK(H5Pset_shuffle(how) >= 0);
   });
   packed.refused(fault::storage, kernel, one_piece + "chunks");
-  promised.replace(H5T_IEEE_F32LE, {2, 3}, nullptr);  // HDF5 would read zeros
+  promised.replace(H5T_IEEE_F32LE, {2, 3}, nullptr);  // HDF5 would return zeros
   promised.refused(fault::storage, kernel, "all numbers of \"" + kernel + "\"; found 0 bytes");
 
   changed compact;
@@ -199,7 +199,7 @@ TEST_CASE("keras_h5: shapes are the network's, whatever a file declares", "[kera
         {{}, "[]"},
         {{2, 3, 1}, "[2, 3, 1]"},
         {{0, 3}, "[0, 3]"},
-        {{1ULL << 31, 1ULL << 29}, "[2147483648, 536870912]"}}) {  // 4 EiB that nobody stored
+        {{1ULL << 31, 1ULL << 29}, "[2147483648, 536870912]"}}) {  // 4 EiB that were never stored
     changed c;
     c.replace(H5T_IEEE_F32LE, dims, nullptr);
     c.refused(fault::shape, kernel, wanted + shown);
@@ -232,7 +232,7 @@ TEST_CASE("keras_h5: numbers of other types", "[keras_h5]") {
   integers.refused(fault::dtype, kernel, wanted + "integers");
   handle const opaque(H5Tcreate(H5T_OPAQUE, 2), H5Tclose);
   strange.replace(opaque.id(), {2, 3}, whole.data());
-  strange.refused(fault::dtype, kernel, wanted + "something else");  // nothing says that it is bfloat16
+  strange.refused(fault::dtype, kernel, wanted + "something else");  // no attribute says that it is bfloat16
 
   changed turned;
   std::vector<std::uint32_t> bits;
@@ -263,7 +263,7 @@ TEST_CASE("keras_h5: every float16 and bfloat16 comes exactly", "[keras_h5]") {
       REQUIRE((found[i] == (i < 32'768 ? size : -size) && std::signbit(found[i]) == (i >= 32'768)));
   }
 
-  for (char const* said : {"bfloat16", "float16"}) {  // as Keras writes it, and not
+  for (char const* said : {"bfloat16", "float16"}) {  // as Keras writes it, and otherwise
     handle const opaque(H5Tcreate(H5T_OPAQUE, 2), H5Tclose), text(H5Tcopy(H5T_C_S1), H5Tclose);
     H5Tset_size(text.id(), H5T_VARIABLE);
     changed brain;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Weights as Keras 3's own files have them, against one that Keras saved (tests/fixtures/make_keras_h5.py).
+// Compares weights in Keras 3's format with a file that Keras saved (tests/fixtures/make_keras_h5.py).
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/trajectory.hpp"
@@ -84,7 +84,7 @@ TEST_CASE("keras_h5: what is written has Keras's names, and comes back to the bi
 
 namespace {
 
-/// Of a network with a short left branch, and a long one.
+/// A network with a short left branch and a long right one.
 template <class Long, class Short = dsl::conv2d<2, 1>>
 struct uneven : dsl::concat<Short, Long> {};
 template <class... Layers>
@@ -98,15 +98,15 @@ TEST_CASE("keras_h5: layers are numbered as Keras does it", "[keras_h5]") {
   using namespace dsl;
   CHECK(groups_of<conv2d<2, 3>, batch_norm<>, relu, flatten, dense<3>, dropout<0.5>, dense<2>, softmax>() ==
         strings{"layers/conv2d", "layers/batch_normalization", "layers/dense", "layers/dense_1"});
-  // Branches of one length: one after the other, for each class.
+  // Branches of one length come one after the other, class by class.
   CHECK(h5::groups(saved_network::view()) == strings{"layers/conv2d", "layers/batch_normalization", "layers/conv2d_1",
                                                      "layers/batch_normalization_1", "layers/conv2d_2",
                                                      "layers/batch_normalization_2", "layers/batch_normalization_3",
                                                      "layers/dense", "layers/dense_1"});
-  // What is farther from the output comes first: the long branch's first convolution before the short branch's.
+  // Layers farther from the output come first: the long branch's first convolution before the short branch's.
   CHECK(groups_of<uneven<sequential<conv2d<2, 1>, conv2d<2, 3>>>>() ==
         strings{"layers/conv2d_1", "layers/conv2d", "layers/conv2d_2"});
-  // Whether an activation is a layer moves the one before it.
+  // Whether an activation is a layer changes the position of the layer before it.
   using activated = uneven<sequential<conv2d<2, 1>, relu>>;
   CHECK(groups_of<activated>() == strings{"layers/conv2d_1", "layers/conv2d"});
   CHECK(groups_of<activated>(true) == strings{"layers/conv2d", "layers/conv2d_1"});
@@ -128,7 +128,7 @@ TEST_CASE("keras_h5: activations that are layers, or not, where that changes the
   using model = network<image<2, 4, 4>, uneven<sequential<conv2d<2, 1>, relu>>, flatten, dense<3>, softmax>;
   test::temporary_directory const here;
   trainer t = made<model>();
-  save_keras_h5(t, here / "x");  // as of a model whose activations are in its layers: typenet writes none
+  save_keras_h5(t, here / "x");  // as for a model whose activations are in its layers, which typenet never writes
   std::string said;
   try {
     load_keras_h5(t, here / "x");
@@ -142,8 +142,8 @@ TEST_CASE("keras_h5: activations that are layers, or not, where that changes the
   CHECK_NOTHROW(load_keras_h5(t, here / "x", {.groups = {"layers/conv2d", "layers/conv2d_1", "layers/dense"}}));
 }
 
-// In Keras a ZeroPadding2D makes the second branch the longer one, whose first kernel then comes before that of the
-// first branch. The two have one shape.
+// A ZeroPadding2D in Keras makes the second branch the longer one, so that its first kernel comes before that of the
+// first branch. The two kernels have the same shape.
 TEST_CASE("keras_h5: explicit padding in branches needs groups", "[keras_h5]") {
   using namespace dsl;
   using branches =
@@ -166,9 +166,9 @@ TEST_CASE("keras_h5: explicit padding in branches needs groups", "[keras_h5]") {
   CHECK_THROWS_WITH(load_keras_h5(u, here / "x"), refuses);
   CHECK(load_keras_h5(u, here / "x", said).loaded == 8);
   CHECK(detail::fingerprint_of(u.engine()) == detail::fingerprint_of(t.engine()));
-  trainer pooled = made<pools>();  // whose branches are of one length before the padding is counted
+  trainer pooled = made<pools>();  // its branches have the same length before the padding is counted
   CHECK_THROWS_WITH(save_keras_h5(pooled, here / "y"), refuses);
-  // where there is one way alone, and where `same` pads as much, nothing changes
+  // in a chain, and where `same` pads as much, nothing changes
   trainer chain = made<network<image<3, 8, 8>, conv2d<3, 3, stride<2>, pad<1>>, conv2d<3, 3, stride<2>, pad<1>>,
                                global_avg_pool2d, softmax>>();
   CHECK_NOTHROW(save_keras_h5(chain, here / "z"));
@@ -204,7 +204,7 @@ TEST_CASE("keras_h5: a model inside of a model has its layers where its groups s
     refused([&](strings& g) { g[0] = name; });
   refused([](strings& g) { g[0] = std::string("a\0b", 3); });
   refused([](strings& g) { g[0] = g[1]; });
-  dsl::keras_h5_options inside = nested;  // of another's dataset
+  dsl::keras_h5_options inside = nested;  // of another dataset
   inside.groups[0] = inside.groups[1] + "/vars/0";
   CHECK_THROWS_AS(dsl::save_keras_h5(u, here / "y", inside), dsl::file_error);
   CHECK(std::distance(std::filesystem::directory_iterator(here.path), {}) == 1);
@@ -285,7 +285,7 @@ TEST_CASE("keras_h5: where it can't be written, the file that was there stays", 
   CHECK_THROWS_AS(dsl::save_keras_h5(t, here / "x", inside), dsl::file_error);
   CHECK_THROWS_AS(dsl::save_keras_h5(t, here / "no/x"), dsl::file_error);
   CHECK(bytes_of(here / "x") == before);
-  h5::file const open(here / "x");  // who has it open reads on in the old one
+  h5::file const open(here / "x");  // a reader of the old file keeps reading it
   t.engine().write_parameter(0, std::vector<float>(54).data());
   dsl::save_keras_h5(t, here / "x");
   CHECK(open.read("layers/conv2d/vars/0", {3, 3, 2, 3}) != std::vector<float>(54));

@@ -13,7 +13,7 @@
 #include <dsl/executors/host/pixel_loss.hpp>
 #include <dsl/executors/host/value_loss.hpp>
 
-// Each loss and its gradient against PyTorch's, which tests/fixtures/make_torch_losses.py has written.
+// Compares each loss and its gradient with PyTorch's, which tests/fixtures/make_torch_losses.py wrote.
 
 namespace {
 
@@ -47,7 +47,8 @@ std::vector<known> all_known() {
   return all;
 }
 
-/// In float64 each is a few dozen operations and one exp or log, of which a few units in the last place are wrong.
+/// Bounds the error: in float64, each value takes a few dozen operations and one exp or log, which is off by a few
+/// units in the last place.
 constexpr double near_enough = 1e-12;
 
 template <class T>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a step costs in memory: the arena is exactly what the type says, and after the first step nothing is allocated.
+// Tests the memory of a step: the arena has exactly the size that the type says, and no step after the first allocates.
 #include "support/catch.hpp"
 #include "support/sanitized.hpp"
 
@@ -11,7 +11,8 @@
 #include <cstdlib>
 #include <new>
 
-// Every way to allocate is counted. A sanitizer has its own malloc, so there operator new alone is; without glibc, too.
+// Counts every kind of allocation. A sanitizer has its own malloc, so with one, and without glibc, only operator new is
+// counted.
 #if DSL_TEST_ASAN || DSL_TEST_TSAN || !defined(__GLIBC__)
 #define COUNT_MALLOC 0
 #else
@@ -76,7 +77,7 @@ long count(F f) {
   return allocations - before;
 }
 
-/// Clang removes allocations that nobody looks at.
+/// Keeps Clang from removing allocations whose result is unused.
 void keep(void const* p) { asm volatile("" : : "r"(p) : "memory"); }
 
 }  // namespace
@@ -104,7 +105,7 @@ TEMPLATE_TEST_CASE("reference: a step after the first allocates nothing", "[memo
         if (m != mode::inference) CHECK(count([&] { e->metrics(program); }) == 0);
         if (m == mode::inference) CHECK(count([&] { e->read_result(program, result.data()); }) == 0);
       }
-      CHECK(count([&] { e->prepare(m, 4); }) == 0);  // known already
+      CHECK(count([&] { e->prepare(m, 4); }) == 0);  // prepared before
     }
   }
 }
@@ -117,7 +118,7 @@ TEST_CASE("a network that only predicts holds what inference takes", "[memory]")
   CHECK(t.engine().arena_bytes() == model::inference_bytes(1));
   t.engine().read_slot(0, 0, slot.data());
   CHECK(slot == std::vector<float>(slot.size()));
-  t.engine().write_slot(1, 0, slot.data());  // zeros
+  t.engine().write_slot(1, 0, slot.data());  // all zeros
   CHECK(t.engine().arena_bytes() == model::inference_bytes(1));
   slot.back() = 2;
   t.engine().write_slot(1, 0, slot.data());
@@ -142,7 +143,7 @@ TEST_CASE("fit, evaluate and predict allocate nothing per batch", "[memory]") {
     REQUIRE(w->seen.size() == 3 * (1 + 8));
     for (std::size_t i = 2; i < w->seen.size(); ++i)
       if (w->seen[i] >= 0 && w->seen[i - 1] >= 0) CHECK(w->seen[i] == w->seen[i - 1]);
-    // twice the batches, the same number of allocations: they are the loader's own
+    // twice as many batches, the same number of allocations: they are the loader's own
     auto const few = data.first(16), many = data.first(32);
     t.evaluate(few, 8), t.predict(few, 8);
     CHECK(count([&] { t.evaluate(few, 8); }) == count([&] { t.evaluate(many, 8); }));
@@ -166,7 +167,7 @@ TEST_CASE("the arena of reference is exactly what the type says", "[memory]") {
   for (int batch : {1, 4, 7}) {
     target const to = reference<>::target;
     auto const e = reference{}.make_engine(model::view(), {.update = {.momentum = 0.9}});
-    CHECK(e->arena_bytes() < model::training_bytes(batch, to));  // parameters alone
+    CHECK(e->arena_bytes() < model::training_bytes(batch, to));  // only parameters
     e->prepare(mode::training, batch);
     CHECK(e->arena_bytes() == model::training_bytes(batch, to));
     e->prepare(mode::evaluation, batch);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The names that weights of published networks have, which are those of torchvision's models, and names in general.
+// Tests the names of the weights of published networks, which are those of torchvision's models, and names in general.
 #include "support/catch.hpp"
 
 #include <dsl/error.hpp>
@@ -51,7 +51,7 @@ TEST_CASE("models: all of resnet18's names", "[models]") {
   CHECK(names_of<models::resnet18<>>() == wanted);
 }
 
-// As many as a state_dict has entries, without its num_batches_tracked.
+// The counts are those of the entries of a state_dict without num_batches_tracked.
 TEST_CASE("models: the number of names, and names from the depth of each model", "[models]") {
   CHECK(names_of<models::alexnet<>>().size() == 16);
   CHECK(has<models::alexnet<>>("features.10.bias"));

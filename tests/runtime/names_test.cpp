@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names that somebody else chose: what a terminal gets of them, what a shell makes of them, and two writers of one.
+// Tests names that others chose: what terminals and shells get of them, and two writers of the same name.
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/words.hpp"
@@ -42,7 +42,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// No byte that a terminal would obey, in UTF-8 or in an encoding of one byte a character.
+/// Returns whether the text has no byte that a terminal would interpret, in UTF-8 or in a one-byte encoding.
 bool is_harmless(std::string const& text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     auto const c = static_cast<unsigned char>(text[i]);
@@ -66,10 +66,10 @@ TEST_CASE("what names are made of is shown, and not obeyed", "[names]") {
   CHECK(printable(std::string("a\0b", 3)) == "a\\x00b");
   CHECK(printable("\u009b2J") == "\\xc2\\x9b2J");  // the one-byte form of ESC [
   CHECK(printable("\x9b"
-                  "2J\xff\xc3(") == "\\x9b2J\\xff\\xc3(");        // and outside UTF-8
-  CHECK(printable("gpj.\u202egnp") == "gpj.\\xe2\\x80\\xaegnp");  // reads as .png from the right
+                  "2J\xff\xc3(") == "\\x9b2J\\xff\\xc3(");        // and also outside UTF-8
+  CHECK(printable("gpj.\u202egnp") == "gpj.\\xe2\\x80\\xaegnp");  // displayed from right to left, it reads as .png
   CHECK(printable("a\u2028b\u2066") == "a\\xe2\\x80\\xa8b\\xe2\\x81\\xa6");
-  CHECK(printable("\xe2\x80") == "\\xe2\\x80");  // cut short
+  CHECK(printable("\xe2\x80") == "\\xe2\\x80");  // truncated
   CHECK(printable("\xf4\x9f"
                   "z") == "\\xf4\\x9fz");
   std::string every;
@@ -92,7 +92,7 @@ TEST_CASE("errors and warnings quote what a file has, without its escapes", "[na
       "checkpoint: run.state's early_stopping 0 was saved with monitor val_loss\\x1b]0;x\\x07\\x0a[INFO] all is well, "
       "but this run has acc; use the same monitor, or start without the file");
 
-  std::string const monitor(1 << 20, '\x1b');  // and not all of it
+  std::string const monitor(1 << 20, '\x1b');  // only an excerpt is quoted
   callback_state_with(monitor).same("monitor", monitor);
   std::string const long_one = thrown<dsl::file_error>([&] { callback_state_with(monitor).same("monitor", "acc"); });
   CHECK(has(long_one, "\\x1b\\x1b..., but this run has acc"));
@@ -145,7 +145,7 @@ TEST_CASE("a word of advice is one word of a shell, whatever the name", "[names]
                                   std::string("gpj.\u202egnp"),
                                   std::string("\xe2\x80")}) {
     std::string const word = shell_word(name);
-    CHECK(printable(word) == word);  // else what is pasted from a terminal would be another name
+    CHECK(printable(word) == word);  // otherwise a name pasted from a terminal would differ
     for (char const c : word) CHECK((static_cast<unsigned char>(c) >= 0x20 && c != 0x7f));
     std::ofstream(here / "command") << "printf %s " << word << " > '" << (here / "out") << "'\n";
     REQUIRE(std::system(("bash '" + (here / "command") + "'").c_str()) == 0);
@@ -163,7 +163,7 @@ TEST_CASE("a lock is one writer's, ends with its process, and leaves nothing", "
                                 std::to_string(::getpid()) + " of "));
     CHECK(has(refused(), "; wait until that one ends, or give another path"));
     dsl::file_lock const other(here / "plot.svg", "plot");
-    pid_t const child = ::fork();  // a copy of this process is no owner, and takes nothing with it
+    pid_t const child = ::fork();  // a forked copy of the process owns no lock and removes none
     if (child == 0) {
       mine.~file_lock();
       ::_exit(0);
@@ -172,7 +172,7 @@ TEST_CASE("a lock is one writer's, ends with its process, and leaves nothing", "
     REQUIRE(::waitpid(child, &status, 0) == child);
     CHECK(fs::exists(path + ".lock"));
     CHECK(refused() != "nothing");
-    // Who writes into it what a terminal would obey, makes nobody's terminal do so.
+    // A name written into the lock file must not reach anybody's terminal as an escape.
     std::ofstream(path + ".lock") << "\x1b[2Jprocess 1\nmore";
     CHECK(has(refused(), "found \\x1b[2Jprocess 1 writing it"));
     std::ofstream(path + ".lock").close();
@@ -198,12 +198,13 @@ TEST_CASE("a lock removes no other file, and gets nothing that is printed", "[na
   {
     dsl::file_lock const mine(path, "plot");
     std::ofstream(here / "new") << "hours of training";
-    fs::rename(here / "new", path + ".lock");  // as an output of that name is written
+    fs::rename(here / "new", path + ".lock");  // as an output of that name would be written
   }
   CHECK(contents(path + ".lock") == "hours of training");
   fs::remove(path + ".lock");
 
-  pid_t const child = ::fork();  // started without standard output: the first file that it opens would be that
+  // started without standard output: the first file that it opens would take its descriptor
+  pid_t const child = ::fork();
   if (child == 0) {
     ::close(0), ::close(1), ::close(2);
     dsl::file_lock const mine(path, "plot");
@@ -217,7 +218,7 @@ TEST_CASE("a lock removes no other file, and gets nothing that is printed", "[na
 }
 
 TEST_CASE("numbers have a point in every locale", "[names][hostile]") {
-  temporary_directory const here;  // few machines have such a locale, so it is made, where there is what makes it
+  temporary_directory const here;  // few machines have such a locale, so the test makes one if localedef is there
   ::setenv("LOCPATH", here.path.c_str(), 1);
   bool const made =
       std::system(("localedef -i de_DE -f ISO-8859-1 '" + (here / "de_DE") + "' > /dev/null 2>&1").c_str()) == 0 &&
@@ -275,7 +276,8 @@ TEST_CASE("a lock that can't be is an error that says why", "[names]") {
   fs::create_directory(here / "a.lock");
   CHECK(has(refused(here / "a"), "found Is a directory; remove it"));
   std::ofstream(here / "precious") << "text";
-  fs::create_symlink(here / "precious", here / "b.lock");  // whoever may write here must not choose what is emptied
+  // whoever may write to this folder must not choose which file is emptied
+  fs::create_symlink(here / "precious", here / "b.lock");
   CHECK(has(refused(here / "b"),
             "b.lock must be a lock file or an unused name; found Too many levels of symbolic links"));
   CHECK(contents(here / "precious") == "text");

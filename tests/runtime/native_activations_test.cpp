@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The activations' vector kernels against the C library in double, with every instruction set of this processor.
+// Compares the activations' vector kernels with the C library in double, with every instruction set of this processor.
 #include "support/catch.hpp"
 
 #include <dsl/executors/host/memory_kernels.hpp>
@@ -36,7 +36,7 @@ double wanted(function f, double x) {
     default: return x > 0 ? x : 0;
   }
 }
-/// By what the function's row reads: the activation's output, or its input.
+/// Returns the slope from what the function's row reads: the activation's output or its input.
 double slope(function f, double v) {
   switch (f) {
     case function::leaky_relu: return v > 0 ? 1 : static_cast<double>(alpha);
@@ -80,7 +80,7 @@ constexpr function all[] = {function::relu,       function::leaky_relu, function
                             function::hard_swish, function::gelu,       function::gelu_tanh, function::mish,
                             function::softplus};
 
-/// How many roundings of what an exponential is of show in the result: as many as its exponent is large.
+/// Returns how many roundings of an exponential's argument show in the result: as many as its exponent is large.
 double exponent(function f, double x) {
   if (f == function::gelu) return x < 0 ? x * x : 0;
   if (f == function::gelu_tanh) return x < 0 ? 3 * -gelu_argument(x) : 0;
@@ -89,9 +89,10 @@ double exponent(function f, double x) {
 
 }  // namespace
 
-// The longest way from x to a result, silu's: ln 2 in two parts, a series of two roundings that count, a power of 2, a
-// sum, a quotient, a product: 8 roundings. Beyond -88 silu is at most 1e-36 in place of less. gelu's exponential is of
-// -x^2 / 2, gelu_tanh's of a cubic polynomial; both lose that many roundings where the result is near 0.
+// The longest computation of a result is silu's: ln 2 in two parts, a series with two roundings that count, a power of
+// 2, a sum, a quotient, a product: 8 roundings. Below -88, silu is at most 1e-36 instead of less. gelu takes the
+// exponential of -x^2 / 2, and gelu_tanh that of a cubic polynomial; both lose as many roundings where the result is
+// near 0.
 TEST_CASE("activations are right to 8 roundings and those of exponents, and keep a NaN", "[native]") {
   std::vector<float> const x = numbers();
   for (auto set : {host::instructions::baseline, host::instructions::avx2, host::instructions::avx512}) {

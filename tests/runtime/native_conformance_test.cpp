@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The native executor against reference in double, tensor by tensor: tests/support/conformance.hpp says how. With every
-// instruction set of this processor.
+// Compares the native executor with reference in double, tensor by tensor, as tests/support/conformance.hpp explains,
+// with every instruction set of this processor.
 #include "support/conformance.hpp"
 #include "support/hard_numbers.hpp"
 #include "support/warnings.hpp"
@@ -155,7 +155,8 @@ TEST_CASE("native: large means, NaNs, and running moments of four numbers", "[co
 
 namespace {
 
-/// The largest difference of a parameter from reference's after three steps. Nothing has a kink, and no gradient is 0.
+/// Returns the largest difference between a parameter and reference's after three steps. No layer has a kink, and no
+/// gradient is 0.
 template <class Optimizer>
 double strays(native const& on, Optimizer const& optimizer) {
   using model = network<image<20, 5, 6>, conv2d<33, 3>, dsl::tanh, avg_pool2d<2>, flatten, dense<4>, softmax>;
@@ -182,8 +183,8 @@ double strays(native const& on, Optimizer const& optimizer) {
 
 }  // namespace
 
-// Three steps at a rate of 1e-3. Adam and RMSprop divide by a gradient's own size, so that of a small one its rounding
-// counts, by up to a thirtieth of the way.
+// Runs three steps at a rate of 1e-3. Adam and RMSprop divide by the gradient's size, so the rounding of a small
+// gradient changes the step by up to a thirtieth.
 TEST_CASE("native: every optimizer moves parameters as in reference", "[conformance]") {
   for (auto set : sets())
     for (int threads : {1, 3}) {
@@ -283,7 +284,7 @@ TEST_CASE("native: packed kernels are kept until their parameters change, once f
   write(0.02F);
   double const second = loss(*e);
   CHECK(second == Approx(loss(*reference_engine)).epsilon(1e-4));
-  // Behind the engine's back: nothing packs the kernel anew before it is written.
+  // Writes without the engine's knowledge, so the kernel is not packed anew.
   own.parameter_data(frozen_kernel)[0] += 1;
   CHECK(loss(*e) == second);
   write(0.02F);

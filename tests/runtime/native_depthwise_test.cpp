@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The native executor's depthwise convolutions against plain loops in double, with every instruction set that this
-// processor has, and how groups are cut into slices. Memory ends at pages that nobody may touch.
+// Compares the native executor's depthwise convolutions with plain loops in double, with every instruction set of this
+// processor, and tests how groups are cut into slices. All memory ends at a page that cannot be accessed.
 #include "support/native_convolutions.hpp"
 
 #include <dsl/executors/native/depthwise.hpp>
@@ -14,7 +14,7 @@ namespace {
 struct layer {
   int batch;
   shape in;
-  int multiplier;  // filters of each channel
+  int multiplier;  // filters per channel
   dsl::window window;
   int filters() const { return in.channels * multiplier; }
   shape out() const {
@@ -34,7 +34,7 @@ layer const layers[] = {
     {33, {40, 1, 1}, 1, {3, 3, 1, 1, 1}}, {1, {4, 3, 11}, 4, {2, 5, 3, 0, 2}},
 };
 
-/// Sums of n rounded products are off by at most about n roundings of the sum of their magnitudes.
+/// Returns the bound: a sum of n rounded products is off by at most about n roundings of the sum of their magnitudes.
 double roundings(double terms) { return (terms + 2) * 0x1p-24; }
 
 struct data {
@@ -78,7 +78,7 @@ void check_forward(layer const& l, native_cpu::kernels const& k, bool relu) {
   plain::conv2d_forward<double>(d.x.exact(), kernel.data(), b.data(), size.result(), l.window, c.groups);
   check_within(y.found(), y.values, size.values, roundings(l.taps() + 1));
   CHECK(y.others_are_untouched());
-  // the moments are those of what was written, summed in double
+  // the moments are those of the written values, summed in double
   std::vector<float> const found = y.found();
   for (int o = 0; o < l.filters(); ++o) {
     double sum = 0, squares = 0, wanted = 0, wanted_squares = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The native executor's direct convolutions against plain loops in double, with every instruction set that this
-// processor has. Memory ends at pages that nobody may touch.
+// Compares the native executor's direct convolutions with plain loops in double, with every instruction set of this
+// processor. All memory ends at a page that cannot be accessed.
 #include "support/native_convolutions.hpp"
 
 using namespace dsl;
@@ -31,7 +31,7 @@ layer const layers[] = {
     {1, {2, 70, 70}, 112, {3, 3, 1, 1, 1}}, {2, {7, 3, 4}, 20, {2, 2, 3, 0, 0}},
 };
 
-/// Sums of n rounded products are off by at most about n roundings of the sum of their magnitudes.
+/// Returns the bound: a sum of n rounded products is off by at most about n roundings of the sum of their magnitudes.
 double roundings(double terms) { return (terms + 2) * 0x1p-24; }
 
 struct data {

@@ -7,21 +7,21 @@
 
 #include "support/placed_networks.hpp"
 
-// What tests/runtime/placement_test.cpp asks of reference, on the native executor. Where no sum has another order, its
-// bits are those of one device, whatever the threads.
+// Runs the tests of tests/runtime/placement_test.cpp on the native executor. Where no sum has another order, its bits
+// are those of one device, with any number of threads.
 
 using namespace dsl;
 using namespace dsl::test;
 
 namespace {
 
-/// Five steps, before a ReLU at zero that flips can grow.
+/// Five steps, too few for the effect of a ReLU that flips near zero to grow.
 template <class Network, class Executor>
 trained trained_for_few(Executor const& on, towers const& t = {}) {
   return trained_on<Network>(on, t, 10, 5);
 }
 
-/// A picture goes to devices that it doesn't arrive on, and other tensors come back from there.
+/// The picture is sent to devices that it does not arrive on, and other tensors come back from there.
 template <int Channels>
 using picture_on_three = network<image<Channels, 16, 16>,
                                  concat<on<device<0>, conv_module<16, 3>>, on<device<1>, conv_module<16, 5>>,

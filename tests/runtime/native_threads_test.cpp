@@ -19,7 +19,7 @@ using dsl::native_cpu::thread_pool;
 
 namespace {
 
-/// Whether every item of a loop ran once, and only under numbers of threads that no two had at once.
+/// Returns whether every item of a loop ran once, and no two threads with the same number ran at once.
 bool shares_out(thread_pool& pool, int items) {
   std::vector<std::atomic<int>> done(static_cast<std::size_t>(items));
   std::vector<std::atomic<int>> busy(static_cast<std::size_t>(pool.threads()));
@@ -48,7 +48,7 @@ TEST_CASE("a pool runs every item once, for any number of threads", "[native]") 
 TEST_CASE("items run on several threads at once", "[native]") {
   thread_pool pool(2);
   std::atomic<int> here = 0;
-  pool.run(2, [&](int, int) {  // each waits for the other one
+  pool.run(2, [&](int, int) {  // each waits for the other
     ++here;
     while (here < 2) std::this_thread::yield();
   });
@@ -101,10 +101,10 @@ TEST_CASE("waiting threads sleep", "[native]") {
     return static_cast<double>(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
            1e-6 * static_cast<double>(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
   };
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // long past the 50 microseconds
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // much longer than the 50 microseconds of spinning
   double const before = processor_time();
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  CHECK(processor_time() - before < 0.1);  // three threads that spin would take 0.3 of even one processor
+  CHECK(processor_time() - before < 0.1);  // three spinning threads would take 0.3 s of even one processor
   CHECK(shares_out(pool, 8));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The same trajectories in float through the native executor, with every instruction set of this processor and as far
-// as onednn_trajectory_test.cpp follows them.
+// Compares the same trajectories in float on the native executor, with every instruction set of this processor, for as
+// many steps as onednn_trajectory_test.cpp.
 #include "support/catch.hpp"
 #include "support/follow_trajectory.hpp"
 
@@ -18,8 +18,8 @@ TEST_CASE("native: the networks follow Keras and PyTorch", "[trajectory]") {
       INFO(host::name_of(set) << (winograd ? ", Winograd" : ", direct"));
       follow<small_model>("keras_small.txt", 20, on, tolerance);
       follow<small_model>("torch_small.txt", 20, on, tolerance);
-      // Two steps of the large network: a single ReLU that rounding flips in the first one, by luck with one
-      // instruction set and not with another, moves the second loss by up to 3e-4 of it, and the third by 6e-3.
+      // Two steps of the large network. A single ReLU that flips by rounding in the first step, which depends on the
+      // instruction set, changes the second loss by a factor of up to 1 + 3e-4 and the third by 1 + 6e-3.
       follow<minigooglenet_model>("keras_minigooglenet.txt", 2, on, tolerance);
       follow<minigooglenet_model>("torch_minigooglenet.txt", 2, on, tolerance);
     }

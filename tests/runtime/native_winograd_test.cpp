@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The native executor's F(4x4, 3x3) against plain loops in double, with every instruction set that this processor has.
-// What each result may be off by is worked out with the algorithm itself, on magnitudes.
+// Compares the native executor's F(4x4, 3x3) with plain loops in double, with every instruction set of this processor.
+// The bound of each result is computed by the same algorithm from magnitudes.
 #include "support/native_convolutions.hpp"
 
 using namespace dsl;
@@ -25,7 +25,7 @@ layer const layers[] = {{3, {16, 15, 15}, 32, 1}, {2, {20, 7, 7}, 17, 1},  {1, {
 constexpr auto& f = native_cpu::f43::matrices;
 using tile = std::vector<double>;
 
-/// |M| x |M|^T.
+/// Returns |M| x |M|^T.
 template <int Rows, int Columns>
 tile sandwich(double const (&m)[Rows][Columns], tile const& x) {
   tile y(Rows * Rows);
@@ -38,7 +38,7 @@ tile sandwich(double const (&m)[Rows][Columns], tile const& x) {
   return y;
 }
 
-/// The magnitudes of a tile of a picture, 0 outside.
+/// Returns the magnitudes of a tile of a picture, 0 outside.
 tile cut(numbers const& x, shape const& s, int picture, int channel, int row, int column, int size) {
   tile t(static_cast<std::size_t>(size * size));
   for (int i = 0; i < size; ++i)
@@ -57,7 +57,7 @@ tile kernel_of(numbers const& w, int in, int out, int c, int o, bool turned) {
   return t;
 }
 
-/// Of a pass from x to y: for the data gradient, from dy to dx with turned kernels and the other padding.
+/// Checks a pass from x to y; for the data gradient, from dy to dx with rotated kernels and the opposite padding.
 numbers forward_bound(int batch, numbers const& x, shape const& in, numbers const& w, shape const& out, int pad,
                       bool turned) {
   numbers bound(static_cast<std::size_t>(batch * out.size()));
@@ -111,7 +111,7 @@ numbers weights_bound(layer const& l, numbers const& x, numbers const& dy) {
   return bound;
 }
 
-/// Sums of n products, and at most 40 roundings of transforms and of their constants around them.
+/// Returns the bound: sums of n products, and at most 40 roundings of the transforms and of their constants.
 double roundings(double terms) { return (terms + 40) * 0x1p-24; }
 
 struct data {
@@ -219,7 +219,7 @@ TEST_CASE("a tile's numbers do not depend on the other samples of the batch", "[
 
 namespace {
 
-/// How far an algorithm is from the convolution of numbers 1, 2, 3 ... with 1, -2, 4 ....
+/// Returns the distance of an algorithm's result from the convolution of 1, 2, 3 ... with 1, -2, 4 ....
 template <int M, int R>
 double worst_of(native_cpu::bilinear_algorithm<M, R> const& a) {
   constexpr int n = M + R - 1;

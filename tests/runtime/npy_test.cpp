@@ -11,14 +11,14 @@
 #include <dsl/dsl.hpp>
 #include "support/temporary_directory.hpp"
 
-// Arrays as numpy.save writes them, and what only looks like one.
+// Tests arrays as numpy.save writes them, and files that only resemble them.
 
 namespace {
 
 using namespace dsl;
 using namespace dsl::test;
 
-/// The bytes of a file of format 1.0, 2.0 or 3.0 whose numbers begin at a multiple of 64, as numpy's do.
+/// Returns a file of format 1.0, 2.0 or 3.0 whose numbers begin at a multiple of 64 bytes, as numpy's do.
 std::string file_of(std::string const& header, std::string const& numbers, int version = 1) {
   std::size_t const fixed = version == 1 ? 10 : 12;
   std::string text = header;

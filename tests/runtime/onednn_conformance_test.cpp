@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The oneDNN executor against reference in double, tensor by tensor: tests/support/conformance.hpp says how.
+// Compares the oneDNN executor with reference in double, tensor by tensor, as tests/support/conformance.hpp explains.
 
 #include "support/conformance.hpp"
 
@@ -14,7 +14,7 @@ using namespace dsl::test;
 
 namespace {
 
-/// What the library chose, one a convolution's pass.
+/// Returns the library's choices, one for each pass of a convolution.
 std::vector<std::string> implementations(dnn::engine const& e) {
   std::vector<std::string> all;
   std::istringstream lines(e.implementations());
@@ -89,12 +89,12 @@ TEST_CASE("onednn agrees with reference: 3x3 convolutions that Winograd takes", 
   auto const all = implementations(*e);
   for (std::string const& i : all) found += i.find("wino") != std::string::npos;
   WARN(found << " of " << all.size() << " by Winograd");
-  if (dnnl_version()->major == 2 && dnn::preferred_block() == 16) CHECK(found > 0);  // later ones have none
+  if (dnnl_version()->major == 2 && dnn::preferred_block() == 16) CHECK(found > 0);  // later versions have none
 }
 
 namespace {
 
-/// The calls of one program that are cut: "3 backward weights in 2 pieces".
+/// Returns the calls of one program that are split, such as "3 backward weights in 2 pieces".
 template <class Network>
 std::vector<std::string> cut_calls(mode m, int batch, setup const& c) {
   auto const e = make_engine(Network::view(), keras, c);
@@ -107,8 +107,9 @@ std::vector<std::string> cut_calls(mode m, int batch, setup const& c) {
 
 }  // namespace
 
-// A call is cut where its input has more than 8 MiB, its last channel block's padding among them: here from 6 samples
-// on in blocks of 16, from 8 on in blocks of 8. Without vectors the library has no code for blocks that could be cut.
+// A call is split if its input has more than 8 MiB, including the padding of the last channel block: here from 6
+// samples on in blocks of 16, and from 8 on in blocks of 8. Without vectors the library has no code for blocks that
+// could be split.
 TEST_CASE("onednn agrees with reference: batches that are cut into pieces", "[conformance]") {
   using model = network<image<1, 105, 105>, conv2d<17, 1>, batch_norm<>, conv2d<2, 3>, batch_norm<>, dsl::tanh,
                         global_avg_pool2d, flatten, dense<3>, softmax>;
@@ -124,8 +125,9 @@ TEST_CASE("onednn agrees with reference: batches that are cut into pieces", "[co
   CHECK(cut_calls<model>(mode::training, 9, winograd) == calls{"3 backward weights in 3 pieces"});
   CHECK(cut_calls<model>(mode::inference, 9, winograd).empty());
   for (setup const& c : {direct, winograd}) {
-    CHECK(cut_calls<model>(mode::training, 5, c).empty());      // less than 8 MiB
-    CHECK(cut_calls<model>(mode::training, prime, c).empty());  // more, but a prime number of samples goes into crumbs
+    CHECK(cut_calls<model>(mode::training, 5, c).empty());  // less than 8 MiB
+    // more than 8 MiB, but a prime number of samples would give tiny pieces
+    CHECK(cut_calls<model>(mode::training, prime, c).empty());
   }
 }
 
@@ -133,7 +135,8 @@ TEST_CASE("onednn agrees with reference: MiniGoogLeNet", "[conformance]") {
   check_minigooglenet(onednn{}.make_engine(network<image<3, 32, 32>, minigooglenet<10>>::view(), keras));
 }
 
-// Without convolutions: oneDNN 2.6.3 sums the weight gradient of one that reads NCHW pictures per thread.
+// Tests a network without convolutions: oneDNN 2.6.3 sums the weight gradient of a convolution of NCHW pictures per
+// thread.
 TEST_CASE("onednn: our own kernels give the same bits for any number of threads", "[conformance]") {
   using model =
       network<image<20, 9, 8>, max_pool2d<2, 1>, batch_norm<>, relu,
@@ -174,7 +177,8 @@ TEST_CASE("onednn: MiniGoogLeNet's convolutions all run as compiled code", "[con
       INFO(i);
       std::string const name = i.substr(i.find(": ") + 2);
       CHECK(name.find("ref") == std::string::npos);
-      if (host::widest() == host::instructions::baseline) continue;  // SSE has code for blocks in forward passes only
+      // with SSE, only forward passes have code for blocks
+      if (host::widest() == host::instructions::baseline) continue;
       CHECK((name.starts_with("jit") || name.starts_with("brg")));
       CHECK(name.find("gemm") == std::string::npos);
     }
@@ -198,7 +202,7 @@ TEST_CASE("onednn agrees with reference: few comparisons needed other numbers", 
 
 namespace {
 
-/// A convolution's step with its tensors' places changed.
+/// Builds a convolution's step whose operands `change` has changed.
 template <class Change>
 void build_with(int batch, Change change) {
   using net = network<image<3, 7, 6>, conv2d<24, 3>, conv2d<24, 3>>;
@@ -216,7 +220,7 @@ void build_with(int batch, Change change) {
   }
   FAIL("there is no such step");
 }
-/// With tensors of 24 channels in blocks of 8, 4032 bytes a sample.
+/// Tensors of 24 channels in blocks of 8, with 4032 bytes per sample.
 std::string refused(int batch, void (*change)(host::bound_step<float>&)) {
   try {
     build_with(batch, change);
@@ -241,7 +245,7 @@ TEST_CASE("onednn: a convolution whose layouts are not the plan's is refused") {
     CHECK(refused(batch, [](bound& s) { s.to.buffer_channels = 16; }) == narrow);
     std::string const over_the_end = samples + "plan's " + std::to_string(4032 * batch - 1344) + takes;
     CHECK(refused(batch, [](bound& s) { s.to.channel = 8; }) == over_the_end);
-    // A part of a larger buffer lies in one piece at batch 1 alone.
+    // A part of a larger buffer is contiguous only at batch 1.
     std::string const slice = refused(batch, [](bound& s) { s.to.channel = 8, s.to.buffer_channels = 40; });
     CHECK(slice ==
           (batch == 1 ? "nothing"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A training step in which an operation of the user's own throws leaves an engine that goes on with what there is.
+// Tests that an engine can continue after a training step in which a user's own operation throws.
 #include "support/catch.hpp"
 
 #include <dsl/dsl.hpp>
@@ -39,7 +39,7 @@ struct touchy_op {
 using model =
     network<image<3, 8, 8>, conv2d<16, 3>, batch_norm<0.5>, relu, custom<touchy_op>, flatten, dense<2>, softmax>;
 
-/// Its predictions before and after a step that was interrupted after the batch_norm.
+/// Returns the predictions before and after a step that was interrupted after the batch_norm.
 template <class Executor>
 std::vector<float> predicted(bool interrupted) {
   trainer t = compile<model>(Executor{}, sgd{.learning_rate = 0.1}, {.seed = 5});
@@ -66,6 +66,6 @@ double distance(std::vector<float> const& a, std::vector<float> const& b) {
 
 TEST_CASE("a step that throws: inference has the running statistics that it had moved", "[onednn]") {
   std::vector<float> const wanted = predicted<reference<>>(true);
-  CHECK(distance(predicted<reference<>>(false), wanted) > 0.01);  // they make a difference
+  CHECK(distance(predicted<reference<>>(false), wanted) > 0.01);  // the statistics matter
   CHECK(distance(predicted<onednn>(true), wanted) < 1e-5);
 }

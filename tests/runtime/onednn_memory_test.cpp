@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The same for oneDNN, which allocates when it executes a primitive: whose allocation it is, is told by its caller.
+// Tests the allocations of oneDNN, which allocates when it executes a primitive; the caller tells whose an allocation
+// is.
 #include "support/catch.hpp"
 #include "support/sanitized.hpp"
 
@@ -36,7 +37,7 @@ struct recorder {
   }
   void start() { count = 0, on = true; }
   void stop() { on = false; }
-  /// Allocations whose caller is not oneDNN or its OpenMP runtime.
+  /// Returns the number of allocations whose caller is not oneDNN or its OpenMP runtime.
   long ours() const {
     long n = 0;
     for (long i = 0; i < count && i < most; ++i) {
@@ -71,11 +72,11 @@ int posix_memalign(void** p, std::size_t to, std::size_t n) {
   return record.note(__builtin_return_address(0)), (*p = __libc_memalign(to, n)) != nullptr ? 0 : 12;
 }
 }
-#define ALLOCATE __libc_malloc  // noted already
+#define ALLOCATE __libc_malloc  // counted already
 #else
 #define ALLOCATE std::malloc
 #endif
-// By hand, since the library's own operator new would be malloc's caller.
+// Written by hand, since with the library's own operator new, that would be the caller of malloc.
 [[gnu::noinline]] void* operator new(std::size_t n) {
   record.note(__builtin_return_address(0));
   if (void* p = ALLOCATE(n > 0 ? n : 1)) return p;
@@ -110,7 +111,7 @@ using small = network<image<3, 16, 16>, conv_module<20, 3, 3>, inception_module<
                       flatten, dense<5>, softmax>;
 using minigoogle = network<image<3, 32, 32>, minigooglenet<5>>;
 
-/// Nothing of ours in a step after the first, and always the same number of oneDNN's.
+/// Checks that no step after the first has allocations of ours, and all have the same number of oneDNN's.
 void check_steps(graph_view const& g, int batch, int threads, char const* what) {
   auto const e = onednn{.threads = threads}.make_engine(g, {.update = {.momentum = 0.9}});
   initialize(*e, 1);
@@ -150,7 +151,7 @@ void check_arena(int batch) {
   }
 }
 
-/// Clang removes allocations that nobody looks at.
+/// Keeps Clang from removing allocations whose result is unused.
 void keep(void const* p) { asm volatile("" : : "r"(p) : "memory"); }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The vector loop of every optimizer against its recurrence in double, and networks that oneDNN trains against
+// Compares the vector loop of every optimizer with its recurrence in double, and networks that oneDNN trains with
 // reference.
 #include "support/catch.hpp"
 #include "support/recurrences.hpp"

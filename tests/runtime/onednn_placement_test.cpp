@@ -12,23 +12,23 @@
 #include <sstream>
 #include <string>
 
-// What tests/runtime/placement_test.cpp asks of reference, on oneDNN, with kernels over channel blocks.
+// Runs the tests of tests/runtime/placement_test.cpp on oneDNN, with kernels over channel blocks.
 
 namespace {
 
 using namespace dsl;
 using namespace dsl::test;
 
-/// Whole blocks of 16 channels, so that our kernels and not the plain loops run.
+/// Whole blocks of 16 channels, so that our kernels run and not the plain loops.
 template <int A, int B, int C>
 using wide_on = network<
     image<3, 8, 8>, on<device<A>, conv_module<16, 3>, inception_module<16, 32>>,
     on<device<B>, concat<conv_module<16, 3>, on<device<A>, conv_module<16, 1>>, on<device<C>, max_pool2d<1, 1>>>>,
     on<device<C>, add<conv2d<16, 3>, on<device<B>, conv2d<16, 1>>>, relu, global_avg_pool2d, dense<3>, softmax>>;
 
-/// A ReLU whose input is zero but for rounding may change sign at any step and moves the parameters by 1e-5, which
-/// grows by half with each further step: few steps keep that below the bound, while a mistake in placement changes the
-/// gradients themselves.
+/// A ReLU whose input is zero except for rounding may flip at any step; that changes the parameters by 1e-5, and by
+/// half as much again with each further step. Few steps keep this below the bound, while a mistake in placement changes
+/// the gradients themselves.
 constexpr int steps = 5;
 constexpr double bound = 1e-4;
 
@@ -37,7 +37,7 @@ trained trained_for_few(Executor const& on, towers const& t = {}) {
   return trained_on<Network>(on, t, 10, steps);
 }
 
-/// A picture goes to devices that it doesn't arrive on, and other tensors come back from there.
+/// The picture is sent to devices that it does not arrive on, and other tensors come back from there.
 template <int Channels, int Filters>
 using picture_on_three =
     network<image<Channels, 16, 16>,
@@ -45,7 +45,7 @@ using picture_on_three =
                    on<device<2>, conv2d<Filters, 3>, relu>>,
             on<device<1>, conv2d<16, 3>, relu>, on<device<2>, conv2d<32, 1>, global_avg_pool2d, dense<3>, softmax>>;
 
-/// Convolutions that found nothing but the library's plain loops, and how many others there are on each device.
+/// Counts the convolutions for which the library has only plain loops, and the others, on each device.
 struct choices {
   std::string slow;
   int on_device[3] = {};

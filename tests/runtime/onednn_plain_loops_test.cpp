@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Steps without a fast kernel are named in the executor's description, and warned of once.
+// Tests that steps without a fast kernel are named in the executor's description, and warned about once.
 #include "support/catch.hpp"
 #include "support/warnings.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 
 update_rule const momentum = sgd{.momentum = 0.9}.rule();
 
-/// Makes an engine and its programs for training, evaluation and inference; returns the engine and what was warned of.
+/// Makes an engine with its programs for training, evaluation and inference; returns it and the warnings.
 struct prepared {
   std::unique_ptr<engine> made{};
   std::vector<std::string> warned{};
@@ -32,7 +32,7 @@ struct prepared {
   }
 };
 
-/// Whether the library has only plain loops for a convolution, as where the environment holds it down to another
+/// Returns whether the library has only plain loops for a convolution, as when the environment limits it to an older
 /// processor's instructions.
 bool has_plain_convolutions(engine& e) {
   auto* const group = dynamic_cast<detail::towers_engine*>(&e);
@@ -45,7 +45,8 @@ using on_pictures = network<image<3, 32, 32>, Layers..., global_avg_pool2d, dens
 }  // namespace
 
 TEST_CASE("onednn: steps with kernels are neither named nor warned of", "[onednn]") {
-  if (!dnn::workplace::has_kernels_for(dnn::preferred_block())) return;  // a processor for which there are no kernels
+  // the library has no kernels for this processor
+  if (!dnn::workplace::has_kernels_for(dnn::preferred_block())) return;
   using model = on_pictures<conv_module<32, 3>, max_pool2d<2>, conv_module<32, 3>>;
   prepared const p(model::view(), 64);
   if (has_plain_convolutions(*p.made)) return;
@@ -54,7 +55,7 @@ TEST_CASE("onednn: steps with kernels are neither named nor warned of", "[onednn
 }
 
 TEST_CASE("onednn: plain loops that take time are named, and warned of once", "[onednn]") {
-  // dropout moves 32 of 3 + 4 * 32 channels and more in each pass: 64 * 32 * 1024 floats are 8 MiB
+  // dropout reads and writes 32 of 3 + 4 * 32 channels and more in each pass: 64 * 32 * 1024 floats are 8 MiB
   using model = on_pictures<conv2d<32, 3>, dropout<0.5>, conv2d<32, 3>, relu>;
   for (int const count : {1, 2}) {
     INFO(count << " towers");
@@ -64,7 +65,7 @@ TEST_CASE("onednn: plain loops that take time are named, and warned of once", "[
     CHECK_THAT(p.warned[0], Catch::Matchers::StartsWith("onednn: there is no fast kernel for dropout") &&
                                 Catch::Matchers::Contains(" here, so slower plain loops"));
   }
-  // of one picture dropout moves 128 KiB: no millisecond
+  // for one picture dropout moves 128 KiB, which takes less than a millisecond
   prepared const small(model::view(), 1);
   CHECK(small.made->description().find("dropout") == std::string::npos);
 }

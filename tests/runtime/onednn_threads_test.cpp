@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the environment says of OpenMP's threads neither stops a training for ever nor takes memory for threads that
-// nobody has.
+// Tests that the environment's settings of OpenMP threads neither hang a training nor allocate memory for threads that
+// do not exist.
 #include "support/catch.hpp"
 #include "support/words.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 
 using model = network<image<3, 8, 8>, conv2d<16, 3>, batch_norm<>, relu, flatten, dense<2>, softmax>;
 
-/// Puts back what OMP_NUM_THREADS and OMP_DYNAMIC have said.
+/// Restores what OMP_NUM_THREADS and OMP_DYNAMIC had set.
 struct as_before {
   int threads = omp_get_max_threads(), dynamic = omp_get_dynamic();
   as_before() = default;
@@ -40,7 +40,7 @@ std::string threads_of(trainer& t) {
 
 TEST_CASE("onednn: OpenMP gives all threads that its kernels wait for", "[onednn][hostile]") {
   as_before const all;
-  omp_set_dynamic(1);  // as OMP_DYNAMIC=true: on a busy machine fewer
+  omp_set_dynamic(1);  // as OMP_DYNAMIC=true, which provides fewer threads on a busy machine
   omp_set_num_threads(2);
   {
     dnn::thread_count const scope(0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The same trajectories in float through oneDNN. How far float may stray is known: tests/fixtures records where the
-// frameworks' own float runs go. MiniGoogLeNet is followed for two steps: a ReLU that rounding flips in the second
-// moved the third loss by 6e-3 with the kernels held down to neither AVX2 nor AVX-512.
+// Compares the same trajectories in float on oneDNN. tests/fixtures records how far the frameworks' own float runs
+// deviate. MiniGoogLeNet is compared for two steps: a ReLU that rounding flipped in the second step changed the third
+// loss by 6e-3 with kernels limited to neither AVX2 nor AVX-512.
 #include "support/catch.hpp"
 #include "support/follow_trajectory.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Networks as ONNX files, against onnx's own checker and shape inference, and against an interpreter of the operators
-// that knows nothing of typenet. tests/interchange/onnx_test.py has onnxruntime's word for it.
+// Tests networks as ONNX files with onnx's own checker and shape inference, and with an interpreter of the operators
+// that does not know typenet. tests/interchange/onnx_test.py runs them in onnxruntime.
 #include <dsl/io/onnx.hpp>
 
 #include <onnx/checker.h>
@@ -45,7 +45,7 @@ std::string bytes_of(std::string const& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// "batch,3,9,8". Resize could enlarge the batch, too: shape inference gives what comes out a name of its own.
+/// Returns a shape as "batch,3,9,8". Resize could enlarge the batch, so shape inference gives its result another name.
 std::string shape_of(pb::ValueInfoProto const& v) {
   REQUIRE(v.type().tensor_type().elem_type() == pb::TensorProto::FLOAT);
   std::string all;
@@ -62,7 +62,7 @@ shapes shapes_of(pb::GraphProto const& g) {
   return all;
 }
 
-/// onnx's own checks, and the shapes that it finds itself are those that the file says.
+/// Runs onnx's own checks, and compares the shapes that it infers with those in the file.
 void check_model(pb::ModelProto const& model) {
   CHECK_NOTHROW(pb::checker::check_model(model));
   pb::ShapeInferenceOptions const strict{true, 1, true};
@@ -77,7 +77,7 @@ void check_model(pb::ModelProto const& model) {
   CHECK(shape_of(inferred.graph().output(0)) == shape_of(model.graph().output(0)));
 }
 
-/// Of what the file computes from what the trainer predicts, relative to values above 1.
+/// Returns the distance between the file's results and the trainer's predictions, relative to values above 1.
 double error_of(dsl::trainer& t, pb::ModelProto const& model, int batch, float scale = 1) {
   dsl::test::drawn_batch drawn(t.graph(), batch, static_cast<std::uint64_t>(batch));
   for (float& x : drawn.images) x *= scale;
@@ -90,7 +90,7 @@ double error_of(dsl::trainer& t, pb::ModelProto const& model, int batch, float s
     least = std::fmin(least, theirs.values[i]);
     largest = std::fmax(largest, theirs.values[i]);
   }
-  CHECK(largest - least > 0.05);  // else nothing is compared
+  CHECK(largest - least > 0.05);  // otherwise the comparison would be empty
   return std::isnan(worst) ? INFINITY : worst;
 }
 
@@ -166,7 +166,7 @@ TEST_CASE("onnx: each further output is one of the file, under its name", "[onnx
 }
 
 TEST_CASE("onnx: MiniGoogLeNet's file after some steps of training", "[onnx]") {
-  if (dsl::test::only_a_sample()) return;  // the code of the small networks
+  if (dsl::test::only_a_sample()) return;  // the same code as the small networks
   auto const data = dsl::synthetic_pictures(8, 8, 1);
 #ifdef TYPENET_HAS_ONEDNN
   dsl::trainer t = dsl::compile<minigooglenet>(dsl::onednn{.threads = 1, .winograd = false},
@@ -212,7 +212,7 @@ TEST_CASE("onnx: MiniGoogLeNet's file after some steps of training", "[onnx]") {
   CHECK(n.output(0) == "/1/branches/0/0/Conv_output_0");
   CHECK(g.node(g.node_size() - 1).output(0) == "output");
 
-  // The names that weights have in other files, PyTorch's axes, and every bit.
+  // Weights have the same names as in other files, PyTorch's axes, and every bit.
   std::vector<std::string> const names = dsl::weight_names(minigooglenet::view());
   REQUIRE(g.initializer_size() == 116);
   for (int k = 0; k < 116; ++k) {
@@ -252,12 +252,12 @@ using integer_list = std::vector<long long>;
 TEST_CASE("onnx: operators and what they are told", "[onnx]") {
   using namespace dsl;
   using picture = image<3, 9, 8>;
-  // 9 rows in steps of 2 make 5, 8 columns 4: the odd zero goes after the last
+  // 9 rows with stride 2 give 5, and 8 columns 4: the extra zero goes after the last
   pb::ModelProto m = exported<network<picture, conv2d<4, 3, 3, 2>>>();
   CHECK(integers(m.graph().node(0), "kernel_shape") == integer_list{3, 3});
   CHECK(integers(m.graph().node(0), "strides") == integer_list{2, 2});
   CHECK(integers(m.graph().node(0), "pads") == integer_list{1, 0, 1, 1});
-  // no window reaches the last rows; ONNX has no pads below 0
+  // no window reaches the last rows; ONNX has no negative pads
   m = exported<network<picture, conv2d<4, 2, 3, 4, padding::valid>>>();
   CHECK(integers(m.graph().node(0), "pads") == integer_list{0, 0, 0, 0});
 
@@ -283,7 +283,7 @@ TEST_CASE("onnx: operators and what they are told", "[onnx]") {
         "Relu Add Relu Sum");
   CHECK(types_of(exported<network<picture, global_avg_pool2d, add<identity, dense<3>>, dense<2>>>()) ==
         "GlobalAveragePool Flatten Gemm Add Gemm");
-  // Two of a kind in one layer have names of their own.
+  // Two operators of a kind in one layer have different names.
   struct twice {
     static constexpr value lower(builder& b, value in) { return relu::lower(b, relu::lower(b, in)); }
   };
@@ -330,7 +330,7 @@ TEST_CASE("onnx: what the options say", "[onnx]") {
   CHECK(keras.graph().node(0).input(1) == "conv2d/kernel");
   CHECK(shape_of(keras.graph().output(0)) == "batch,2");
   REQUIRE(keras.graph().initializer(0).dims_size() == 4);
-  CHECK(keras.graph().initializer(0).dims(3) == 1);  // ONNX's axes all the same
+  CHECK(keras.graph().initializer(0).dims(3) == 1);  // still ONNX's axes
 }
 
 TEST_CASE("onnx: towers and placed layers are the one network", "[onnx]") {
@@ -344,7 +344,8 @@ TEST_CASE("onnx: towers and placed layers are the one network", "[onnx]") {
   pb::ModelProto a = parsed(serialize_onnx(one.engine())), b = parsed(serialize_onnx(several.engine()));
   check_model(b);
   for (pb::ModelProto* m : {&a, &b})
-    for (auto& n : *m->mutable_graph()->mutable_node()) n.clear_doc_string();  // names the layer: on, sequential
+    // the doc_string names the layer: on, sequential
+    for (auto& n : *m->mutable_graph()->mutable_node()) n.clear_doc_string();
   CHECK(a.SerializeAsString() == b.SerializeAsString());
 
   trainer towers = compile<plain>(reference{}, sgd{}, dsl::towers{.count = 2});
@@ -359,7 +360,7 @@ TEST_CASE("onnx: towers and placed layers are the one network", "[onnx]") {
 
 namespace {
 
-/// Has a network and no weights: whoever asks for them has waited too long to say that they are too many.
+/// A network without weights: code that reads them has checked too late that they are too large.
 struct hollow_engine final : dsl::engine {
   explicit hollow_engine(dsl::graph_view const& g) : engine(g, {}) {}
   [[noreturn]] static void asked() { throw std::logic_error("asked for weights"); }
@@ -376,7 +377,7 @@ struct hollow_engine final : dsl::engine {
   std::string description() const override { return "hollow"; }
 };
 
-/// Its output has another shape than its input.
+/// A custom operation whose output has another shape than its input.
 struct first_channel {
   static constexpr char const* name = "first_channel";
   static constexpr dsl::shape output(dsl::shape in) { return {1, in.height, in.width}; }
@@ -447,7 +448,7 @@ TEST_CASE("onnx: what can't be a file is a typed error, and leaves the file that
   for (onnx_options const& o : broken)
     CHECK(refused<option_error>(t.engine(), o, here / "x").find(" must be UTF-8; found other bytes") !=
           std::string::npos);
-  // A value's own name gives way to one that was asked for.
+  // A value's own name gives way to one that the options set.
   CHECK_NOTHROW(check_model(exported<network<image<2, 3, 3>, relu, relu>>({.input = "/0/Relu_output_0"})));
 
   CHECK_THROWS_AS(save_onnx(t, here / "no/such/folder"), file_error);

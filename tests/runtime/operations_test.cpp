@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every operation's row against its loops, without a plan: operands that a row doesn't name hold NaN, those that it
-// names must matter, gradients are compared with finite differences, results are written over operands and into slices
-// where the row allows it. Then each field of each row is changed, and that must be noticed.
+// Compares every operation's row with its loops, without a plan: operands that a row does not name hold NaN, those that
+// it names must matter, gradients are compared with finite differences, and results are written over operands and into
+// slices where the row allows it. Then each field of each row is changed, which must be noticed.
 #include "support/catch.hpp"
 #include "support/random_graph.hpp"
 
@@ -27,8 +27,8 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr role all_roles[] = {role::kernel, role::bias,        role::gamma,
                               role::beta,   role::moving_mean, role::moving_variance};
 
-/// What rules and plan may rely on beyond what loops can show: which outputs fit, and what is allowed and not only
-/// possible. Said here a second time, since no loop notices that it could do more.
+/// What rules and plan may rely on beyond what the loops can show: which outputs fit, and what is allowed instead of
+/// merely possible. It is stated here a second time because no loop shows that it could do more.
 struct allowance {
   char const* name;
   makes output;
@@ -39,7 +39,7 @@ struct allowance {
   int optional = 0;
 };
 
-/// An operation at work: a node, the shapes of its operands and output, and the loops.
+/// An example of an operation: a node, the shapes of its operands and output, and the loops.
 struct example {
   node of;
   std::vector<shape> in;
@@ -177,7 +177,7 @@ std::vector<example> examples() {
   return all;
 }
 
-/// The numbers of a step, in NCHW, and the step bound to them by hand. What is not there holds NaN.
+/// The numbers of a step in NCHW, and the step bound to them by hand. Absent operands hold NaN.
 class bench {
  public:
   bench(example const& e, row const& r) : e_(e), r_(r), n_(e.of) {
@@ -199,12 +199,13 @@ class bench {
   numbers y, dy;
   numbers parameters[6], gradients[6];
   numbers statistics = numbers(16, nan);
-  std::vector<std::uint8_t> argmax = std::vector<std::uint8_t>(64, 2);  // a place that is on the picture
+  std::vector<std::uint8_t> argmax = std::vector<std::uint8_t>(64, 2);  // a position within the picture
   std::uint64_t seed = 1;
-  int missing = -1;  // a role that the node does without
+  int missing = -1;  // an optional role that the node omits
   node& of() { return n_; }
 
-  /// In training with what the row keeps; in inference without. `slice`: among channels of a wider buffer.
+  /// Runs the forward pass: in training with what the row keeps, in inference without. `slice` writes among channels of
+  /// a wider buffer.
   void forward(bool training = true, int slice = 0, numbers* over = nullptr) {
     numbers wide(count(e_.out) * 3, 7);
     host::bound_step<double> b = begin(action::forward);
@@ -215,7 +216,7 @@ class bench {
     b.to = made(over ? *over : y, e_.out);
     if (slice > 0) b.to = {wide.data(), e_.out, batch, 1, 3 * e_.out.channels, slice};
     for (role k : all_roles) b.parameters[index(k)] = parameters[index(k)].data();
-    if (n_.kind == op::batch_norm) b.parameters[index(role::bias)] = nullptr;  // of a convolution in front
+    if (n_.kind == op::batch_norm) b.parameters[index(role::bias)] = nullptr;  // that of a convolution before it
     if (missing >= 0) b.parameters[missing] = nullptr;
     if (training && r_.kept == kept::statistics) b.statistics = statistics.data();
     if (training && r_.kept == kept::argmax) b.argmax.narrow = {argmax.data(), e_.out, batch, 1, e_.out.channels, 0};
@@ -229,7 +230,8 @@ class bench {
     if (neighbours != static_cast<double>(y.size())) y.assign(y.size(), nan);
   }
 
-  /// The gradient of sum(dy y) by input `edge`, with the operands that the row names; those of parameters beside it.
+  /// Returns the gradient of sum(dy y) by input `edge`, with the operands that the row names, and fills those of the
+  /// parameters.
   numbers backward(int edge, bool accumulate = false, values hidden = values::none, int hidden_parameter = -1) {
     numbers dx(count(e_.in[static_cast<std::size_t>(edge)]), accumulate ? 10 : nan);
     numbers& to = where == over_gradient ? dy : where == over_input ? in[static_cast<std::size_t>(edge)] : dx;
@@ -321,7 +323,8 @@ std::size_t size_of(example const& e, role k) {
   return pixels * static_cast<std::size_t>(e.in[0].channels / e.of.groups * e.out.channels);
 }
 
-/// What of a row its loops belie, or nothing. Permissions are only looked at where they are given.
+/// Returns the field of the row that the loops contradict, or nothing. Permissions are only tested where they are
+/// given.
 std::string fault_of(example const& e, row const& r) {
   if (!e.loops.forward || !e.loops.backward) {
     bool const quiet = r.reads[0] == values::none && r.reads[1] == values::none && r.kept == kept::nothing;
@@ -371,10 +374,10 @@ std::string fault_of(example const& e, row const& r) {
         for (std::size_t i = 0; i < b.in[0].size(); ++i) b.in[0][i] += i % area != 0 ? 5 : 0;
       },
       true, &deep);
-  bool const one_pixel = same(changed, y_of([](bench&) {}, true, &deep));  // and the others don't matter
+  bool const one_pixel = same(changed, y_of([](bench&) {}, true, &deep));  // the others must not matter
   if (r.takes_flat != one_pixel) return "takes_flat";
 
-  if (r.optional > e.allowed.optional) return "optional";  // loops may read what they may not do without
+  if (r.optional > e.allowed.optional) return "optional";  // loops may require what the row calls optional
   for (int k = r.parameters - r.optional; k < r.parameters; ++k) {
     bench zero(e, r), none(e, r);
     for (double& x : zero.parameters[bench::index(r.roles[k])]) x = 0;
@@ -401,7 +404,7 @@ std::string fault_of(example const& e, row const& r) {
     return "counted_padding";
   if (!option(options::first_channel, matters([](bench& b) { b.of().first_channel = 0; }))) return "first_channel";
 
-  // ---- what depends on what
+  // ---- dependences
   numbers const other = y_of([](bench& b) { b.in[0].back() += 5; });
   bool mixes = false;
   for (std::size_t i = 0; i < bench::count(e.out) / batch; ++i) mixes = mixes || other[i] != y[i];
@@ -508,8 +511,8 @@ struct mutant {
   std::string field;
   row with;
 };
-/// A row with each of its fields changed to everything else that it might be. The list of members is whole, or this
-/// does not compile.
+/// Returns a row with each of its fields changed to every other value that it might have. The list of members is
+/// complete, or this does not compile.
 std::vector<mutant> mutants_of(row const& r) {
   [[maybe_unused]] auto const& [name, inputs, or_more, parameters, roles, optional, takes_flat, output, used, gradients,
                                 reads, parameters_read, kept, forward_in_place, gradient_in_place, gradient_over_input,

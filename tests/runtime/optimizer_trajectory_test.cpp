@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Twenty training steps with each optimizer against Keras's and PyTorch's own, in double: where epsilon is and when
-// decay comes, clipped gradients, smoothed labels. tests/fixtures/README.md tells how the numbers were made.
+// Compares twenty training steps of each optimizer with Keras's and PyTorch's own, in double: the place of epsilon and
+// of weight decay, clipped gradients, smoothed labels. tests/fixtures/README.md explains how the numbers were made.
 #include "support/catch.hpp"
 #include "support/follow_trajectory.hpp"
 #include "support/optimizer_runs.hpp"

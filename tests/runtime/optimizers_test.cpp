@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Optimizers against recurrences in double, written down here as Keras's and PyTorch's sources have them; gradients
-// clipped on one device, on several and by towers; smoothed labels; options that make no sense; and a checkpoint.
+// Compares optimizers with recurrences in double, written here as in Keras's and PyTorch's sources; also tests
+// gradients clipped on one device, on several and by towers, smoothed labels, invalid options, and a checkpoint.
 #include "support/catch.hpp"
 #include "support/recurrences.hpp"
 
@@ -31,7 +31,7 @@ using placed = network<image<3, 8, 8>, conv2d<4, 3>, relu, on<device<1>, max_poo
 
 bool const silent = (on_warning = [](char const*) {}, true);
 
-// What a network on an optimizer needs is a constant.
+// The memory that a network needs with an optimizer is a constant.
 static_assert(sgd{}.slots() == 0 && sgd{.momentum = 0.9}.slots() == 1);
 static_assert(adam{}.slots() == 2 && adamw{}.slots() == 2);
 static_assert(
@@ -144,7 +144,7 @@ TEST_CASE("optimizers: rules that differ in where epsilon is or when decay comes
   auto const after = [](update_rule const& r) {
     double p = 1, slots[3] = {};
     for (std::uint64_t s = 0; s < 3; ++s) {
-      double const g = 1e-7;  // near epsilon, where its place matters
+      double const g = 1e-7;  // near epsilon, so that the place of epsilon matters
       host::update<double>({&r, 0.1, s, 1, &p, &g, slots, 1, 1});
     }
     return p;
@@ -180,7 +180,8 @@ TEST_CASE("optimizers: towers of unequal parts train as one device", "[trainer][
     std::vector<double> const one = trained<model>(rule, {});
     CHECK(distance(trained<model>(rule, {.count = 3}), one) < 1e-9);
     CHECK(distance(trained<model>(rule, {.count = 4, .policy = all_reduce}), one) < 1e-9);
-    CHECK(distance(trained<model>(rule, {.count = 3}, 12, 2), trained<model>(rule, {}, 12, 2)) < 1e-9);  // one is empty
+    // one of the towers is empty
+    CHECK(distance(trained<model>(rule, {.count = 3}, 12, 2), trained<model>(rule, {}, 12, 2)) < 1e-9);
   }
 }
 
@@ -203,7 +204,7 @@ TEST_CASE("clipping: the gradients of all devices together are brought to the no
 
   CHECK(moved({.norm = 2 * whole}, g) == free);  // to the bit
   std::vector<double> by = moved({.norm = whole / 3}, g);
-  CHECK(length(g) == approx(whole).epsilon(1e-14));  // the gradients stay what they are
+  CHECK(length(g) == approx(whole).epsilon(1e-14));  // the gradients do not change
   for (std::size_t i = 0; i < by.size(); ++i) CHECK(by[i] == approx(g[i] / 3).epsilon(1e-9).margin(1e-12));
   by = moved({.norm = whole / 3, .norm_epsilon = whole}, g);  // PyTorch adds 1e-6 there
   for (std::size_t i = 0; i < by.size(); ++i) CHECK(by[i] == approx(g[i] / 6).epsilon(1e-9).margin(1e-12));
@@ -218,7 +219,7 @@ TEST_CASE("clipping: the gradients of all devices together are brought to the no
 }
 
 TEST_CASE("clipping: a value bounds the gradient and not what L2 decay adds to it", "[trainer]") {
-  // As PyTorch: its gradients are clipped before its optimizers see them. Rate 0.1, and 0.1 of p = 10 is 1.
+  // As in PyTorch, gradients are clipped before the optimizer sees them. The rate is 0.1, and 0.1 times p = 10 is 1.
   update_rule const rule = sgd{.weight_decay = 0.1, .clip = {.value = 0.5}}.rule();
   auto const after = [&](double g) {
     double p = 10;
@@ -233,7 +234,7 @@ TEST_CASE("clipping: a value bounds the gradient and not what L2 decay adds to i
 TEST_CASE("clipping: a network on two devices, also in micro-batches and towers, is clipped as a whole", "[trainer]") {
   update_rule const rule = adam{.clip = {.norm = 0.2}}.rule();
   std::vector<double> const one = trained<model>(rule, {});
-  CHECK(distance(trained<model>(adam{}.rule(), {}), one) > 1e-6);  // it does something here
+  CHECK(distance(trained<model>(adam{}.rule(), {}), one) > 1e-6);  // weight decay has an effect here
   CHECK(distance(trained<placed>(rule, {}), one) < 1e-9);
   CHECK(distance(trained<pipeline<3, placed>>(rule, {}), one) < 1e-9);
   CHECK(distance(trained<placed>(rule, {.count = 2}), one) < 1e-9);
@@ -254,7 +255,7 @@ TEST_CASE("clipping: squares are added up in an order of their own, whatever sha
   CHECK(rule.scale_for(0) == 1);
   CHECK(rule.scale_for(1) == 1);
   CHECK(rule.scale_for(4) == 0.5);
-  CHECK(torch.scale_for(1) == 1 / (1 + 1e-6));  // PyTorch scales a gradient of just that length, too
+  CHECK(torch.scale_for(1) == 1 / (1 + 1e-6));  // PyTorch scales a gradient of exactly that length, too
   CHECK(torch.scale_for(0.9) == 1);
   v[5] = std::nanf("");
   CHECK(std::isnan(rule.scale_for(host::sum_of_squares(v.data(), count))));
@@ -388,7 +389,7 @@ TEST_CASE("optimizers: a training with slots goes on from a checkpoint with the 
   restore(second, bytes, "here");
   second.fit(pictures.train, {.epochs = 3, .batch_size = 16, .initial_epoch = 2});
   CHECK(detail::fingerprint_of(second.engine()) == detail::fingerprint_of(whole.engine()));
-  for (int slot : {0, 1}) {  // both are among what is compared
+  for (int slot : {0, 1}) {  // both slots are compared
     std::uint64_t const before = detail::fingerprint_of(second.engine());
     std::vector<float> numbers(static_cast<std::size_t>(second.graph().parameters[0].count()));
     second.engine().read_slot(slot, 0, numbers.data());

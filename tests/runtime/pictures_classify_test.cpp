@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// examples/classify as its user meets it, with weights that are known and with some that the training program wrote;
-// and the classes file between the two.
+// Tests examples/classify as its user runs it, with known weights and with weights that the training program wrote, and
+// the classes file that connects the two programs.
 #include "support/catch.hpp"
 #include "support/cifar_files.hpp"
 #include "support/picture_files.hpp"
@@ -65,7 +65,7 @@ TEST_CASE("classes: what is read is what was written, to the bit", "[classes]") 
   CHECK(dsl::read_classes(path).names.at(5) == "star");
   all.names[1] = "two\nlines";
   refuses<dsl::option_error>([&] { dsl::write_classes(all, path); }, {"one line"});
-  CHECK(dsl::read_classes(path).names.size() == 10);  // as it was
+  CHECK(dsl::read_classes(path).names.size() == 10);  // unchanged
 }
 
 TEST_CASE("classes: a damaged file is refused, with the line", "[classes]") {
@@ -122,7 +122,7 @@ TEST_CASE("classes: a name that is no text for a terminal or gnuplot is refused,
   dsl::write_classes(all, path);
   CHECK(dsl::read_classes(path).names == all.names);
   write(path, good.substr(0, good.find("a b")));
-  fs::resize_file(path, std::uintmax_t{1} << 40);  // a hole: a line of a terabyte, and nothing on the disk
+  fs::resize_file(path, std::uintmax_t{1} << 40);  // a sparse file: a line of a terabyte that takes no disk space
   refuses<dsl::file_error>([&] { dsl::read_classes(path); }, {path, "line 5", "found a line of more than 1000 bytes"});
 }
 
@@ -133,7 +133,7 @@ struct outcome {
   int code = -1;
   std::string out, err;
 };
-/// In `here`, by a shell: arguments without quotes.
+/// Runs a program in `here` by a shell; arguments are not quoted.
 outcome run(temporary_directory const& here, std::string const& program, std::string const& arguments) {
   temporary_directory const elsewhere;
   std::string const command = "cd '" + here.path.string() +
@@ -148,7 +148,7 @@ outcome classify(temporary_directory const& here, std::string const& arguments) 
 
 using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
 
-/// Weights that nobody trained, with a last layer loud enough for probabilities that differ, and a mean of their own.
+/// Untrained weights whose last layer is scaled so that probabilities differ, with a mean of their own.
 struct known {
   temporary_directory here;
   dsl::trainer trainer = dsl::compile<model>(dsl::reference{}, dsl::sgd{}, dsl::compile_options{.seed = 11});
@@ -168,7 +168,7 @@ struct known {
     dsl::save_weights(trainer, here / "w");
     dsl::write_classes(classes, here / "w.classes");
   }
-  /// What the program must say of a picture of 32x32.
+  /// Returns what the program must print for a picture of 32x32.
   std::string answer(std::string const& name, dsl::rgb_picture const& p, std::size_t top) {
     std::vector<float> input(3072), out(10);
     dsl::to_planes(p, classes.mean.data(), input.data());
@@ -181,7 +181,7 @@ struct known {
     return text;
   }
 };
-/// Executors differ in the last digits: names are the same, percentages within 0.02.
+/// Compares two answers: executors differ in the last digits, so names must be equal and percentages within 0.02.
 void same_answer(std::string const& said, std::string const& expected) {
   INFO(said << "and expected\n" << expected);
   auto const a = lines(said), b = lines(expected);
@@ -216,7 +216,7 @@ TEST_CASE("classify: the likeliest classes of each picture", "[program]") {
   CHECK(o.code == 0);
   CHECK(o.err.empty());
   same_answer(o.out, expected);
-  CHECK(k.answer("", a, 10) != k.answer("", b, 10));  // else the test would see nothing
+  CHECK(k.answer("", a, 10) != k.answer("", b, 10));  // otherwise the test would show nothing
 
   outcome const all = classify(k.here, "-w w --top 10 a.png");
   same_answer(all.out, k.answer("a.png", a, 10));
@@ -226,7 +226,7 @@ TEST_CASE("classify: the likeliest classes of each picture", "[program]") {
   CHECK(sum == approx(100).margin(0.06));
   same_answer(classify(k.here, "-w w -k 1 a.png").out, k.answer("a.png", a, 1));
 
-  // The names and the mean are the file's.
+  // Names and mean come from the file.
   dsl::picture_classes other = k.classes;
   for (float& m : other.mean) m += 60;
   for (std::string& name : other.names) name = "other " + name;
@@ -253,9 +253,9 @@ TEST_CASE("classify: names and mean of CIFAR-10's own files", "[program]") {
   k.classes.names = cifar.names();
   k.classes.mean = cifar.mean();
   std::string const expected = k.answer("a.png", a, 10);
-  CHECK(expected.substr(0, 17) != beside.substr(0, 17));  // the mean tells, too
+  CHECK(expected.substr(0, 17) != beside.substr(0, 17));  // the mean matters, too
 
-  outcome const given = classify(k.here, "-w w -k 10 --data " + cifar.path() + " a.png");  // w.classes is there
+  outcome const given = classify(k.here, "-w w -k 10 --data " + cifar.path() + " a.png");  // w.classes exists
   CHECK(given.code == 0);
   CHECK(given.err.empty());
   same_answer(given.out, expected);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Picture files as libpng and libjpeg write them, good and bad ones; resizing, to the number.
+// Tests picture files that libpng and libjpeg wrote, good and bad ones, and resizing, with exact numbers.
 #include "support/catch.hpp"
 #include "support/picture_files.hpp"
 #include "support/temporary_directory.hpp"
@@ -34,7 +34,7 @@ void refuses(std::string const& file, std::vector<std::string> const& words) {
   FAIL("no data_error");
 }
 
-/// 2 x 3 pixels, all different.
+/// 2 x 3 pixels of different colours.
 dsl::rgb_picture const small{2, 3, {1, 2, 3, 40, 50, 60, 255, 0, 0, 0, 255, 0, 0, 0, 255, 200, 201, 202}};
 
 }  // namespace
@@ -45,7 +45,7 @@ TEST_CASE("pictures: PNGs of every kind", "[pictures]") {
   CHECK(decoded(test::png(small)).height == 3);
   CHECK(decoded(test::png(small, {.interlaced = true})).pixels == small.pixels);
 
-  // 16 bits: 0x80ff is 128.99 of 255, sRGB and not linear light, which would be 188.
+  // With 16 bits: 0x80ff is 128.99 of 255; sRGB, not linear light, which would give 188.
   auto const wide = decoded(test::raw_png(1, 1, 16, PNG_COLOR_TYPE_RGB, {0x80, 0x80, 0, 0, 0xff, 0xff}));
   CHECK(wide.pixels == bytes{128, 0, 255});
   CHECK(decoded(test::raw_png(2, 1, 8, PNG_COLOR_TYPE_GRAY, {7, 200})).pixels == bytes{7, 7, 7, 200, 200, 200});
@@ -54,11 +54,11 @@ TEST_CASE("pictures: PNGs of every kind", "[pictures]") {
         bytes{255, 255, 255, 0, 0, 0, 255, 255, 255});
   CHECK(decoded(test::raw_png(3, 1, 8, PNG_COLOR_TYPE_PALETTE, {1, 0, 1}, {{9, 8, 7}, {1, 2, 3}})).pixels ==
         bytes{1, 2, 3, 9, 8, 7, 1, 2, 3});
-  // What is transparent shows white.
+  // Transparent pixels become white.
   CHECK(decoded(test::raw_png(2, 1, 8, PNG_COLOR_TYPE_RGB_ALPHA, {10, 20, 30, 255, 10, 20, 30, 0})).pixels ==
         bytes{10, 20, 30, 255, 255, 255});
   auto const half = decoded(test::raw_png(1, 1, 8, PNG_COLOR_TYPE_GRAY_ALPHA, {0, 128}));
-  CHECK(half.pixels[0] > 120);  // libpng mixes light, not bytes
+  CHECK(half.pixels[0] > 120);  // libpng mixes light and not bytes
   CHECK(half.pixels[0] < 200);
 }
 
@@ -79,12 +79,12 @@ TEST_CASE("pictures: JPEGs in colour, grey and progressive", "[pictures]") {
 }
 
 TEST_CASE("pictures: a JPEG is turned as the camera was held", "[pictures]") {
-  // Four quarters of 32 x 16 pixels: what lies at the top left and at the top right of the file is red and green.
+  // Four quarters of 32 x 16 pixels: the top left one in the file is red, and the top right one green.
   dsl::rgb_picture stored{64, 32, bytes(3 * 64 * 32)};
   for (int r = 0; r < 16; ++r)
     for (int c = 0; c < 64; ++c) stored.pixels[static_cast<std::size_t>(3 * (64 * r + c) + (c < 32 ? 0 : 1))] = 255;
-  // Where Exif says that the file's first row and its first column are seen: 1: at the top, at the left; 2: top, right;
-  // 3: bottom, right; 4: bottom, left; 5: left, top; 6: right, top; 7: right, bottom; 8: left, bottom.
+  // Where Exif places the file's first row and first column: 1: top, left; 2: top, right; 3: bottom, right; 4: bottom,
+  // left; 5: left, top; 6: right, top; 7: right, bottom; 8: left, bottom.
   struct seen {
     int orientation;
     bool red_below, red_right, green_below, green_right;
@@ -106,7 +106,7 @@ TEST_CASE("pictures: a JPEG is turned as the camera was held", "[pictures]") {
       CHECK(at(s.green_below, s.green_right)[0] < 15);
       CHECK(at(!s.red_below, !s.red_right)[0] < 15);
     }
-  // What is no Exif, damaged or cut short, leaves the picture as it is; other tags do not matter.
+  // Exif data that is invalid, damaged or truncated leaves the picture as it is; other tags do not matter.
   auto const lies = [&](std::string const& segment) {
     return decoded(test::jpeg(stored, {.app1 = {segment}})).width == 32;
   };
@@ -119,10 +119,10 @@ TEST_CASE("pictures: a JPEG is turned as the camera was held", "[pictures]") {
   auto const with = [&](std::size_t at, std::string const& others) {
     return std::string(good).replace(at, others.size(), others);
   };
-  CHECK_FALSE(lies(with(10, "\xff\xff\xff\xff")));            // the table lies far beyond
-  CHECK_FALSE(lies(with(10, std::string("\x31\0\0\0", 4))));  // of its first two bytes one is there
+  CHECK_FALSE(lies(with(10, "\xff\xff\xff\xff")));            // the table is far beyond the end
+  CHECK_FALSE(lies(with(10, std::string("\x31\0\0\0", 4))));  // only one of its first two bytes is there
   CHECK(good.size() == 6 + 0x32);
-  CHECK(lies(with(14, "\xff\xff")));  // more tags than there are
+  CHECK(lies(with(14, "\xff\xff")));  // more tags than the table has
 }
 
 TEST_CASE("pictures: what is no whole picture is refused", "[pictures]") {
@@ -139,7 +139,7 @@ TEST_CASE("pictures: what is no whole picture is refused", "[pictures]") {
   CHECK(decoded(png + "more").width == 40);
   CHECK(decoded(jpeg + "more").width == 40);
 
-  // A flipped bit anywhere: an error, or a picture of the right size; never anything else (sanitizers look on).
+  // Flips a bit anywhere: there must be an error or a picture of the right size, and nothing that a sanitizer reports.
   int refused = 0, of = 0;
   for (std::string const& good : {png, jpeg})
     for (std::size_t at = 0; at < good.size(); at += 3) {
@@ -168,7 +168,7 @@ TEST_CASE("pictures: absurd sizes ask for no memory", "[pictures]") {
   refuses(with_size(8'193, 8'192), {"found 8193 x 8192"});
   refuses(with_size(0x7fffffff, 0x7fffffff), {});
   refuses(with_size(0, 3), {});
-  refuses(with_size(8'000, 8'000), {"whole PNG"});  // taken at its word, and then there is nothing
+  refuses(with_size(8'000, 8'000), {"whole PNG"});  // the size is accepted, but there is no data
   std::string jpeg = test::jpeg(small);
   std::size_t const frame = jpeg.find("\xff\xc0");
   REQUIRE(frame != std::string::npos);
@@ -215,14 +215,14 @@ TEST_CASE("pictures: a PNG's texts are not unpacked", "[pictures][hostile]") {
   CHECK(decoded(dark).pixels != small.pixels);
   std::string const profiles = test::with_png_chunks(png, {{"iCCP", packed}, {"iCCP", packed}});
   CHECK(kept(profiles) == test::with_png_chunks(png, {{"iCCP", packed}}));
-  // What libpng does not know and must is still there for it to refuse; and what is damaged.
+  // Chunks that libpng does not know but must are left for it to refuse, and damaged ones as well.
   refuses(test::with_png_chunks(png, {{"ABCD", ""}}), {"whole PNG"});
   for (std::size_t size = 8; size < dark.size(); ++size) CHECK(kept(dark.substr(0, size)) == dark.substr(0, size));
 }
 
 TEST_CASE("pictures: files", "[pictures]") {
   test::temporary_directory const here;
-  std::ofstream(here / "p.jpg", std::ios::binary) << test::png(small);  // a name says nothing
+  std::ofstream(here / "p.jpg", std::ios::binary) << test::png(small);  // the file's name does not matter
   CHECK(dsl::read_picture(here / "p.jpg").pixels == small.pixels);
   for (std::string const& bad : {here / "none.png", here.path.string()}) try {
       dsl::read_picture(bad);
@@ -233,7 +233,7 @@ TEST_CASE("pictures: files", "[pictures]") {
 }
 
 TEST_CASE("pictures: the square in the middle", "[pictures]") {
-  auto const tall = dsl::centre_square(small);  // of 3 rows the upper two
+  auto const tall = dsl::centre_square(small);  // of 3 rows, the upper two
   CHECK(tall.width == 2);
   CHECK(tall.pixels == bytes{1, 2, 3, 40, 50, 60, 255, 0, 0, 0, 255, 0});
   dsl::rgb_picture const wide{5, 1, {1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5}};
@@ -256,17 +256,17 @@ TEST_CASE("pictures: resizing by hand", "[pictures]") {
     return reds;
   };
   CHECK(row({10, 20, 30, 250}, 4) == bytes{10, 20, 30, 250});  // nothing to do
-  // To one half: weights 1/4 3/4 3/4 1/4 by distance, and at an edge what is there: (3*8 + 3*16 + 24) / 7 = 13.7
+  // To one half: weights 1/4 3/4 3/4 1/4 by distance; at an edge only those that exist: (3*8 + 3*16 + 24) / 7 = 13.7
   CHECK(row({8, 16, 24, 32}, 2) == bytes{14, 26});
-  // Twice as large: bilinear, a quarter from the next one; edges stay
+  // Twice as large: bilinear, a quarter of the next pixel; the edges do not change
   CHECK(row({0, 100}, 4) == bytes{0, 25, 75, 100});
   CHECK(row({5}, 3) == bytes{5, 5, 5});
-  // 3 to 2: reach 1.5, centres 0.75 and 2.25: weights 5/6, 1/2 and 0 (at 2.5): (5/6 * 30 + 1/2 * 60) / (4/3) = 41.25
+  // 3 to 2: radius 1.5, centres 0.75 and 2.25: weights 5/6, 1/2 and 0 (at 2.5): (5/6 * 30 + 1/2 * 60) / (4/3) = 41.25
   CHECK(row({30, 60, 90}, 2) == bytes{41, 79});
   CHECK(row(bytes(1000, 255), 7) == bytes(7, 255));
   CHECK(row(bytes(1000, 0), 7) == bytes(7, 0));
 
-  // A checkerboard becomes grey: every pixel counts, where taking each fourth one would give black or white.
+  // A checkerboard becomes grey: every pixel counts; taking each fourth one would give black or white.
   dsl::rgb_picture board{128, 128, bytes(3 * 128 * 128)};
   for (std::size_t i = 0; i < 128 * 128; ++i)
     for (std::size_t c = 0; c < 3; ++c) board.pixels[3 * i + c] = (i + i / 128) % 2 ? 255 : 0;

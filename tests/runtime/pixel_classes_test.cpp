@@ -20,14 +20,14 @@
 #include <dsl/training/initialize.hpp>
 #include "support/random_graph.hpp"
 
-// One class per pixel: what batches bring, what the loss is, and that every way of computing it gives the same.
+// Tests one class per pixel: what batches contain, what the loss is, and that all ways to compute it agree.
 
 namespace {
 
 using namespace dsl;
 using namespace dsl::test;
 
-/// Pictures of 2x6x5 whose pixels have the class 0 to classes - 1 that their two numbers say; some have none.
+/// Pictures of 2x6x5 whose two numbers per pixel determine its class, 0 to classes - 1; some pixels have none.
 dataset maps(int samples, int classes, int none_in_a_hundred = 20) {
   dice d(3);
   std::vector<float> numbers;
@@ -63,10 +63,10 @@ TEST_CASE("pixels: the loss is the mean cross-entropy of the labelled ones") {
   CHECK(metrics[1] == 2);  // pixel 0 of both samples
   CHECK(gradient[0] == approx((0.5 - 1) / 3));
   CHECK(gradient[2] == approx(0.2 / 3));
-  for (int c = 0; c < 3; ++c) CHECK(gradient[2 * c + 1] == 0);  // of the pixel without a class
+  for (int c = 0; c < 3; ++c) CHECK(gradient[2 * c + 1] == 0);  // the pixel without a class
   CHECK(gradient[6 + 2 * 2] == approx((0.5 - 1) / 3));
   host::compute_pixel_loss<double>(true, {y, s, 2, 1, 3, 0}, labels, metrics, to, 3, true, 0);
-  CHECK(metrics[1] == 4);  // of a later micro-batch it adds up
+  CHECK(metrics[1] == 4);  // a later micro-batch is added
   double const smoothed = -(0.8 * std::log(0.5) + 0.1 * std::log(0.2) + 0.1 * std::log(0.3));
   host::compute_pixel_loss<double>(false, {y, s, 1, 1, 3, 0}, labels, metrics, to, 1, false, 0.3);
   CHECK(metrics[0] == approx(smoothed));
@@ -114,7 +114,7 @@ TEST_CASE("pixels: labels move with their pictures") {
   for (int i = 0; i < 3 * 30; ++i) numbers.push_back(static_cast<float>(i % 30 + 1)), labels.push_back(i % 30);
   dataset const data = in_memory_pixel_classes({1, 6, 5}, numbers, 30, labels);
   augmentation const recipe =
-      in_order{random_crop{.padding = 3}, random_flip{}, cutout{.size = 2}};  // what is outside has no class
+      in_order{random_crop{.padding = 3}, random_flip{}, cutout{.size = 2}};  // pixels from outside have no class
   batch_loader loader(data, {.batch_size = 3, .augment = recipe});
   int moved = 0, outside = 0;
   for (int epoch = 0; epoch < 20; ++epoch) {
@@ -128,7 +128,7 @@ TEST_CASE("pixels: labels move with their pictures") {
       outside += b.labels[i] < 0;
     }
     CHECK(b.labelled == with_class);
-    for (int first = 0; first < 3; ++first) {  // a process that has a part of the batch counts all of it
+    for (int first = 0; first < 3; ++first) {  // a process with a part of the batch counts all of its labelled pixels
       batch_loader part(
           data,
           {.batch_size = 3, .drop_last = true, .augment = recipe, .prefetch = 0, .part_first = first, .part_size = 1});
@@ -315,7 +315,7 @@ TEST_CASE("pixels: a batch without a labelled pixel changes nothing") {
     std::vector<std::int32_t> labels(90, -1);
     labels[89] = 3;
     dataset const one = in_memory_pixel_classes({2, 6, 5}, std::vector<float>(180, 0.5F), 4, labels);
-    t.fit(one, {.batch_size = 2, .shuffle = false});  // the labelled pixel is in a batch that is dropped
+    t.fit(one, {.batch_size = 2, .shuffle = false});  // the labelled pixel is in the batch that is dropped
     CHECK(state() == before);
     t.fit(one, {.batch_size = 3});
     CHECK(state() != before);
@@ -329,7 +329,7 @@ TEST_CASE("pixels: a batch without a labelled pixel changes nothing") {
 }
 
 TEST_CASE("pixels: an epoch's loss and accuracy are those of its labelled pixels, as in evaluate") {
-  dataset const all = maps(9, 4, 33);  // every third picture has almost no label
+  dataset const all = maps(9, 4, 33);  // every third picture has almost no labels
   std::vector<std::int32_t> labels(all.labels(0), all.labels(0) + 9 * 30);
   for (std::size_t i = 30; i < 90; ++i) labels[i] = -1;
   dataset const data =

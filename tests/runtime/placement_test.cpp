@@ -11,7 +11,8 @@
 #include <chrono>
 #include <mutex>
 
-// Placed networks, with and without micro-batches, against one device; what runs at the same time; what fails.
+// Compares placed networks, with and without micro-batches, with one device; tests what runs concurrently and what
+// fails.
 
 namespace {
 
@@ -20,12 +21,12 @@ using namespace dsl::test;
 
 bool const silent = (on_warning = [](char const*) {}, true);
 
-/// Two operations that meet: each goes on when the other one has begun, too. On one thread they would never.
+/// An operation that waits until another one has begun: on one thread, two of them would wait for ever.
 struct meeting {
   static inline std::mutex mutex;
   static inline std::condition_variable arrival;
   static inline int inside = 0;
-  static inline int last = 0;  // the one that finds nobody any more
+  static inline int last = 0;  // the last one, which nobody joins
   static inline int met = 0;
 
   static void expect(int already_inside, int in_all) { inside = already_inside, last = in_all, met = 0; }
@@ -33,7 +34,7 @@ struct meeting {
     std::unique_lock held(mutex);
     int const mine = ++inside;
     arrival.notify_all();
-    bool const waits = mine % 2 == 1 && mine != last;  // the second of a pair finds the first one there
+    bool const waits = mine % 2 == 1 && mine != last;  // the second of a pair finds the first one
     if (waits && arrival.wait_for(held, std::chrono::seconds(20), [&] { return inside > mine; })) ++met;
   }
 };
@@ -61,7 +62,7 @@ struct meets {
   }
 };
 
-/// Throws in the batch that it is told to.
+/// Throws in the given batch.
 struct fails {
   static inline bool now = false;
   static constexpr char const* name = "fails";
@@ -101,7 +102,8 @@ TEST_CASE("two and three devices train as one does, to the bit where nothing is 
 TEST_CASE("micro-batches come to what the whole batch does without batch_norm") {
   trained const whole = trained_on<chain_on<0, 0>>(reference<double>{});
   CHECK(distance(trained_on<pipeline<2, chain_on<0, 0>>>(reference<double>{}), whole) < 1e-10);
-  CHECK(distance(trained_on<pipeline<4, chain_on<0, 1>>>(reference<double>{}), whole) < 1e-10);  // 10 are 2, 2, 2, 4
+  // 10 samples are split into 2, 2, 2, 4
+  CHECK(distance(trained_on<pipeline<4, chain_on<0, 1>>>(reference<double>{}), whole) < 1e-10);
   CHECK(distance(trained_on<pipeline<3, chain_on<0, 1>>>(reference<double>{}), whole) < 1e-10);
   CHECK(trained_on<pipeline<11, chain_on<0, 1>>>(reference<double>{}) == whole);  // fewer samples than parts
 }
@@ -109,7 +111,7 @@ TEST_CASE("micro-batches come to what the whole batch does without batch_norm") 
 TEST_CASE("with batch_norm, placed micro-batches come to what one device does with the same micro-batches") {
   trained const one = trained_on<pipeline<3, branches_on<0, 0, 0>>>(reference<double>{});
   CHECK(distance(one, trained_on<branches_on<0, 0, 0>>(reference<double>{})) >
-        1e-3);  // it is not that of whole batches
+        1e-3);  // it differs from that of whole batches
   CHECK(distance(trained_on<pipeline<3, branches_on<0, 1, 2>>>(reference<double>{}), one) < 1e-10);
   CHECK(distance(trained_on<pipeline<3, branches_on<0, 1, 0>>>(reference<double>{}), one) < 1e-10);
   CHECK(distance(one, trained_by_hand<branches_on<0, 0, 0>>(3)) < 1e-10);
@@ -121,7 +123,7 @@ TEST_CASE("towers of placed networks") {
   CHECK(distance(trained_on<model>(reference<double>{}, {.count = 2}), one) < 1e-10);
   trained const piped = trained_on<pipeline<2, branches_on<0, 0, 0>>>(reference<double>{}, {.count = 3});
   CHECK(distance(trained_on<pipeline<2, model>>(reference<double>{}, {.count = 3}), piped) < 1e-10);
-  // without batch_norm it is one device's
+  // without batch_norm the result is that of one device
   trained const whole = trained_on<chain_on<0, 0>>(reference<double>{});
   CHECK(distance(trained_on<pipeline<2, chain_on<0, 1>>>(reference<double>{}, {.count = 2}), whole) < 1e-10);
   CHECK_THROWS_AS(trained_on<model>(reference<double>{}, {.count = 2, .policy = synchronized(host_merge)}),
@@ -129,7 +131,7 @@ TEST_CASE("towers of placed networks") {
 }
 
 TEST_CASE("a tower's moments move the running ones as its micro-batches would in turn") {
-  // one tower with three others that have no samples: what a plain engine does with its three parts
+  // one tower, with three others that have no samples: the result of a plain engine with its three parts
   using model = pipeline<3, branches_on<0, 0, 0>>;
   trained const alone = trained_on<model>(reference<double>{}, {}, 3);
   CHECK(distance(trained_on<model>(reference<double>{}, {.count = 4}, 3), alone) < 1e-10);
@@ -138,7 +140,8 @@ TEST_CASE("a tower's moments move the running ones as its micro-batches would in
 TEST_CASE("towers of different numbers of micro-batches move the running moments by their own") {
   using model = branches_on<0, 0, 0>;
   for (tower_policy const& policy : {host_merge, all_reduce})
-    for (int size : {5, 7, 8}) {  // all_reduce, 2 towers and 3 parts: 5 samples are 1 1 1 and 2, 7 are 1 1 2 and 1 1 1
+    // all_reduce, 2 towers and 3 parts: 5 samples are split into 1 1 1 and 2, 7 samples into 1 1 2 and 1 1 1
+    for (int size : {5, 7, 8}) {
       INFO("batch " << size << (policy.even ? ", averaged" : ", in turn"));
       towers const two{.count = 2, .policy = policy};
       CHECK(distance(trained_on<pipeline<3, model>>(reference<double>{}, two, size),
@@ -162,7 +165,7 @@ TEST_CASE("micro-batches of a single sample in front of a batch_norm are warned 
     }
   };
   using model = pipeline<3, branches_on<0, 1, 1>>;
-  prepare(std::type_identity<model>{}, {}, {2, 6, 5, 4});  // 2 stay whole
+  prepare(std::type_identity<model>{}, {}, {2, 6, 5, 4});  // 2 samples stay together
   REQUIRE(said.size() == 1);
   CHECK_THAT(said[0], Catch::Contains("with a batch of 5, some micro-batches have a single sample"));
   prepare(std::type_identity<model>{}, {.count = 2}, {12, 4, 10, 6});
@@ -194,7 +197,8 @@ TEST_CASE("with micro-batches the devices of a chain run at the same time") {
   auto const e = reference<float>{}.make_engine(model::view(), o);
   initialize(*e, 1);
   int const program = e->prepare(mode::inference, 3);
-  // Part 0 on device 0 meets nobody, as part 2 on device 1; between them, part m + 1 on device 0 part m on device 1.
+  // Part 0 on device 0 meets no other, nor does part 2 on device 1; between them, part m + 1 on device 0 meets part m
+  // on device 1.
   meeting::expect(1, 7);
   float const pictures[12] = {};
   e->run(program, {pictures, nullptr, 3, 0, 0});
@@ -212,7 +216,7 @@ TEST_CASE("a device that fails ends the step for all with its error, and every s
     batch_of const b = batch_at(model::view(), 0, 4);
     CHECK_NOTHROW(t.train_on_batch(b.images.data(), b.labels.data(), 4));
     fails::now = true;
-    if (towers)  // which of them is heard first is open, the cause is not
+    if (towers)  // it is open which failure is reported first, but not the cause
       CHECK_THROWS_WITH(t.train_on_batch(b.images.data(), b.labels.data(), 4), Catch::Contains("as it was told"));
     else
       CHECK_THROWS_AS(t.train_on_batch(b.images.data(), b.labels.data(), 4), data_error);
@@ -268,7 +272,7 @@ TEST_CASE("compile, fit, evaluate and predict take placed networks") {
   auto const piped = run(compile<pipeline<3, branches_on<0, 1, 2>>>(reference<double>{}, optimizer));
   auto const piped_one = run(compile<pipeline<3, branches_on<0, 0, 0>>>(reference<double>{}, optimizer));
   CHECK(std::abs(piped.first - piped_one.first) < 1e-10);
-  // nothing that is known of a sample depends on the parts, 2, 2 and 3 of 7
+  // nothing about a sample depends on the parts of 2, 2 and 3 of 7
   trainer whole = compile<branches_on<0, 1, 2>>(reference<double>{}, optimizer);
   trainer parts = compile<pipeline<3, branches_on<0, 1, 2>>>(reference<double>{}, optimizer);
   CHECK(whole.predict(data, 7) == parts.predict(data, 7));

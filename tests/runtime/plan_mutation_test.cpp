@@ -14,8 +14,8 @@
 #include "support/symbolic_executor.hpp"
 #include "support/symbolic_interpreter.hpp"
 
-// verify() against an oracle that executes plans with hashes for numbers. On random networks, both have to call the
-// planner's plan right. Of random mistakes in a plan, verify() has to find every one that the oracle can feel.
+// Compares verify() with an oracle that executes plans with hashes instead of numbers. On random networks, both must
+// accept the planner's plan. Of random mistakes in a plan, verify() must find each one that the oracle notices.
 
 namespace {
 
@@ -23,7 +23,8 @@ using namespace dsl;
 using namespace dsl::test;
 
 constexpr bool slow = DSL_TEST_ASAN || DSL_TEST_TSAN;
-/// Enough to meet every mistake hundreds of times; TYPENET_PLAN_MUTANTS asks for another number.
+/// The number of mutants, enough for each kind of mistake to occur hundreds of times; TYPENET_PLAN_MUTANTS sets
+/// another.
 int mutants_in_all() {
   char const* const asked = std::getenv("TYPENET_PLAN_MUTANTS");
   return asked ? std::atoi(asked) : slow ? 10'000 : 30'000;
@@ -35,7 +36,7 @@ struct random_case {
   dice d;
   int block;
   random_graph net;
-  placed_graph placed;  // every second one; with micro-batches every third
+  placed_graph placed;  // for every second network; with micro-batches for every third
   graph_view g;
   plan_options options;
   detail::list<bool> again{};  // of two plans in three: tensors that the backward pass computes again
@@ -61,7 +62,7 @@ struct tally {
   int mutants = 0;
   int breaks = 0;
   int caught = 0;
-  int refused = 0;  // by verify(), where the oracle felt nothing
+  int refused = 0;  // refused by verify(), unnoticed by the oracle
 };
 
 std::string table(tally const* all, tally const& sum) {
@@ -114,7 +115,7 @@ TEST_CASE("the checker finds every mistake in a plan that changes what it comput
       plan p = right;
       auto const kind = static_cast<mutation>(c.d.below(static_cast<int>(mutation::count)));
       bool changed = mutator(c.g, p, c.d).apply(kind);
-      if (changed && c.d.percent(5))  // two mistakes may hide one another
+      if (changed && c.d.percent(5))  // two mistakes may hide each other
         mutator(c.g, p, c.d).apply(static_cast<mutation>(c.d.below(static_cast<int>(mutation::slice_tensor))));
       if (!changed) continue;
       symbolic::outcome found;

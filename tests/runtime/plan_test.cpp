@@ -12,7 +12,7 @@
 #include "support/symbolic_executor.hpp"
 #include "support/symbolic_interpreter.hpp"
 
-// The planner's passes as values, network by network, and one mistake for each of the checker's rules.
+// Tests the planner's passes as values, network by network, and one mistake for each of the checker's rules.
 
 namespace {
 
@@ -29,7 +29,8 @@ plan plan_of(graph_view const& g, plan_options const& o) {
   return p;
 }
 
-/// Small networks only: executed with hashes for numbers, the plan has to do what the graph says.
+/// Returns whether the plan, executed with hashes instead of numbers, does what the graph says. For small networks
+/// only.
 bool does_what_the_graph_says(graph_view const& g, plan const& p) {
   symbolic::outcome executed;
   return symbolic::execute(g, p, executed) && executed == symbolic::interpret(g, p.options);
@@ -46,7 +47,7 @@ int copies(plan const& p) {
 int steps_of(plan const& p, action what, op kind) {
   return count_steps(p, [&](step const& s) { return s.what == what && s.kind == kind; });
 }
-/// Neighbouring steps of one group count once.
+/// Counts launches: neighbouring steps of one group share one.
 int launches(plan const& p, action what, op kind) {
   int n = 0;
   for (int s = 0; s < p.steps.size(); ++s) {
@@ -79,7 +80,7 @@ TEST_CASE("MiniGoogLeNet: concat costs no copy") {
   CHECK(copies(plan_of(model::view(), {.batch = 64, .target = {.channel_block = channels_last}})) == 0);
   for (int block : {1, 8, 16}) {
     CHECK(copies(plan_of(model::view(), {.batch = 64, .target = {.channel_block = block}})) == 0);
-    // in inference the convolution is the last to write, and it can only at batch 1
+    // in inference the convolution writes last, and it can write into a slice only at batch 1
     CHECK(copies(plan_of(model::view(), {.batch = 1,
                                          .mode = mode::inference,
                                          .target = {.channel_block = block, .library_writes_slices = true}})) == 0);
@@ -93,7 +94,7 @@ TEST_CASE("MiniGoogLeNet: with channels last a library's convolutions write thei
   gpu.library_writes_slices = false;
   CHECK(copies(plan_of(model::view(), {.batch = 64, .mode = mode::inference, .target = gpu})) == 18);
 
-  // Every slice of the buffer must be whole 16 bytes: 8 channels of 2 bytes each.
+  // Every slice of the buffer must be a multiple of 16 bytes: 8 channels of 2 bytes.
   gpu.library_writes_slices = true;
   auto const copied = [&](graph_view const& g, mode m) { return copies(plan_of(g, {.mode = m, .target = gpu})); };
   using even = network<image<3, 8, 8>, concat<conv2d<8, 1>, conv2d<16, 3>, identity, conv2d<8, 3>>, flatten, dense<2>>;
@@ -271,7 +272,7 @@ TEST_CASE("the arena is hardly larger than what lives at its fullest step") {
     long long const arena = p.region_bytes[static_cast<int>(region::activations)];
     INFO("mode " << static_cast<int>(m) << ": arena " << arena << ", peak " << peak);
     CHECK(arena >= peak);
-    // first come, first placed: the short lives of inference leave holes of up to two fifths
+    // in order of first use, the short lifetimes of inference leave holes of up to two fifths
     CHECK(100 * arena <= (m == mode::training ? 105 : 150) * peak);
   }
 }
@@ -287,7 +288,7 @@ TEST_CASE("100 layers at compile time, 1,000 and 10,000 at run time") {
     chain.softmax(chain.dense(chain.flatten(chain.pool(op::avg_pool2d, t, 8, 1)), 10));
     for (mode m : all_modes) {
       plan const p = plan_of(chain.view(), {.batch = 8, .mode = m});
-      // outside training a chain needs two activations at a time, however long it is
+      // outside training, a chain of any length needs two activations at a time
       if (m != mode::training) CHECK(p.region_bytes[static_cast<int>(region::activations)] <= 3 * 8 * 8 * 8 * 8 * 4);
     }
   }
@@ -334,7 +335,7 @@ int find(plan const& p, action what, op kind) {
   return -1;
 }
 
-/// Makes one mistake in a good plan; the rule that the checker finds broken.
+/// Makes one mistake in a good plan, and returns the rule that the checker finds broken.
 template <class Mistake>
 std::string broken_by(Mistake mistake, plan_options const& o = {.batch = 2}) {
   plan p = plan_of(small::view(), o);
@@ -382,10 +383,10 @@ TEST_CASE("each rule of the checker has a mistake that breaks it") {
   CHECK(broken_by([](plan& p) { p.steps.erase(p.steps.size() - 1); }) ==
         says(plan_rule::parameters_are_updated_once_after_their_gradients));
   CHECK(broken_by([](plan& p) {
-          p.options.gradient_norm = true;  // and no step measures them
+          p.options.gradient_norm = true;  // no step measures them
         }) == says(plan_rule::gradients_are_measured_when_they_are_whole));
   CHECK(broken_by([](plan& p) {
-          int const s = find(p, action::forward, op::dropout);  // max_pool2d reads what it writes
+          int const s = find(p, action::forward, op::dropout);  // max_pool2d reads the buffer that it writes
           p.steps[s].group = p.steps[s + 1].group = 99;
         }) == says(plan_rule::groups_are_independent));
   CHECK(broken_by([](plan& p) { p.buffers[p.activations[0].buffer].offset = p.buffers[p.labels].offset; }) ==
@@ -406,7 +407,7 @@ TEST_CASE("each rule about devices and micro-batches has a mistake that breaks i
   auto const says = [](plan_rule r) { return std::string(explain(r)); };
   CHECK(broken_by([](plan& p) { p.steps[find(p, action::forward, op::batch_norm)].device = 0; }) ==
         says(plan_rule::steps_use_their_devices_memory));
-  CHECK(broken_by([](plan& p) {  // it may read another device's memory, but write its own only
+  CHECK(broken_by([](plan& p) {  // it may read another device's memory, but write only its own
           step& s = p.steps[find(p, action::forward, op::transfer)];
           s.device = 1 - s.device;
         }) == says(plan_rule::steps_use_their_devices_memory));
@@ -419,7 +420,7 @@ TEST_CASE("each rule about devices and micro-batches has a mistake that breaks i
         says(plan_rule::devices_share_out_the_regions));
   CHECK(broken_by([](plan& p) { p.steps.erase(find(p, action::add_gradients, op::dense)); }) ==
         says(plan_rule::parameters_are_updated_once_after_their_gradients));
-  CHECK(broken_by([](plan& p) {  // the second micro-batch's loss first
+  CHECK(broken_by([](plan& p) {  // the loss of the second micro-batch comes first
           int const first = find(p, action::loss, op::input);
           int second = first + 1;
           while (p.steps[second].what != action::loss) ++second;
@@ -440,7 +441,7 @@ TEST_CASE("the update of a plan that clips gradients waits for the length of all
     CHECK(steps_of(right, action::measure, op::input) == 2);
     int const end = right.steps.size();
     REQUIRE(right.steps[end - 1].what == action::update);
-    CHECK(right.steps[end - 1].operands == 2);  // each device's
+    CHECK(right.steps[end - 1].operands == 2);  // one of each device
     CHECK(right.steps[end - 2].waits + right.steps[end - 1].waits >= 1);
 
     int const measured = find(right, action::measure, op::input);
@@ -450,7 +451,7 @@ TEST_CASE("the update of a plan that clips gradients waits for the length of all
     plan twice = right;
     twice.steps.insert(measured, twice.steps[measured]);
     CHECK(verify(g, twice).broken == plan_rule::gradients_are_measured_when_they_are_whole);
-    plan alone = right;  // each update with its own device's
+    plan alone = right;  // each update with that of its own device only
     for (int s = end - 2; s < end; ++s) {
       alone.steps[s].operands = 1;
       alone.steps[s].first_operand += alone.steps[s].device;
@@ -477,11 +478,11 @@ TEST_CASE("a transfer for each device that reads a tensor, and gradients come ba
   graph_view const g = placed::view();
   plan const p = plan_of(g, {.batch = 2});
   CHECK(does_what_the_graph_says(g, p));
-  // the stem's output to devices 1 and 2, once each; three branches' outputs back to device 0
+  // The stem's output goes to devices 1 and 2, once each; the outputs of three branches come back to device 0.
   CHECK(steps_of(p, action::forward, op::transfer) == 5);
   CHECK(steps_of(p, action::backward, op::transfer) == 5);
-  CHECK(copies(p) == 2);  // of device 0's branch: the transfers write their slices of the concat themselves
-  int last_weights = -1, first_back = -1;  // device 0 goes through its own branch before it waits for the others
+  CHECK(copies(p) == 2);  // those of device 0's branch: the transfers write their slices of the concat themselves
+  int last_weights = -1, first_back = -1;  // device 0 runs its own branch before it waits for the others
   for (int s = 0; s < p.steps.size(); ++s) {
     step const& x = p.steps[s];
     if (x.device != 0) continue;
@@ -490,7 +491,7 @@ TEST_CASE("a transfer for each device that reads a tensor, and gradients come ba
   }
   CHECK(last_weights >= 0);
   CHECK(last_weights < first_back);
-  // the pieces are each what their device needs
+  // each device has the pieces that it needs
   for (int d = 0; d < 3; ++d) CHECK(p.devices[d].bytes[static_cast<int>(region::activations)] > 0);
   CHECK(p.devices[1].bytes[static_cast<int>(region::parameters)] > 0);
   CHECK(p.devices[2].bytes[static_cast<int>(region::parameters)] == 0);
@@ -505,7 +506,7 @@ TEST_CASE("a buffer takes the smallest hole that it fits in") {
     b.bytes = bytes, b.first = first, b.last = last;
     return p.buffers.push(b);
   };
-  add(192, 0, 1), add(64, 0, 3);  // leaves a hole of 192 bytes, and what keeps it apart from the next one
+  add(192, 0, 1), add(64, 0, 3);  // leaves a hole of 192 bytes, followed by one in use
   add(64, 0, 1), add(64, 0, 3);   // a hole of 64
   int const small = add(64, 2, 3);
   int const large = add(192, 3, 3);
@@ -536,7 +537,7 @@ TEST_CASE("with micro-batches a device goes on while the next one works") {
   CHECK(p.micro_batches == 4);
   CHECK(p.samples_of({.micro = 0}).size == 2);
   CHECK(p.samples_of({.micro = 3}).size == 4);
-  // Device 0's forward steps of micro-batch 1 wait for nothing that device 1 computes of micro-batch 0.
+  // Device 0's forward steps of micro-batch 1 do not wait for any result of micro-batch 0 on device 1.
   for (step const& s : p.steps)
     for (int i = s.first_wait; i < s.first_wait + s.waits; ++i)
       if (step const& other = p.steps[p.waits[i]]; s.device == 0 && s.micro == 1 && s.what == action::forward)
@@ -558,7 +559,7 @@ TEST_CASE("a plan of a placed graph has its waits, whoever made the view") {
 
 TEST_CASE("mistakes in the tables of tensors") {
   auto const says = [](plan_rule r) { return std::string(explain(r)); };
-  // x -> conv -> conv -> conv, with buffers of one shape: the third may have the first one's, but not its input's
+  // x -> conv -> conv -> conv, with buffers of one shape: the third may use the first one's, but not its own input's
   graph_values chain;
   int const x = chain.image({4, 4, 4});
   int const a = chain.conv(x, 4, 3);
@@ -620,7 +621,7 @@ TEST_CASE("a copy that may zero the rest of a channel block comes before the cop
   grouped.steps[first + 1].group = grouped.steps[first + 2].group = 0;
   CHECK_FALSE(does_what_the_graph_says(net.view(), grouped));
   CHECK(verify(net.view(), grouped).broken == plan_rule::groups_are_independent);
-  // blocks of their own: any order
+  // in separate blocks, any order is possible
   graph_values apart;
   int const x = apart.image({4, 2, 2});
   apart.dense(apart.flatten(apart.concat({x, apart.conv(x, 4, 1), x})), 3);
@@ -650,7 +651,7 @@ TEST_CASE("steps of no node, and the loss, say no other kind") {
 }
 
 TEST_CASE("a gradient that is read too early") {
-  // x is read by two convolutions; its producer's backward pass moves between their data gradients
+  // two convolutions read x; its producer's backward pass is moved between their data gradients
   graph_values net;
   int const in = net.image({2, 3, 3});
   int const x = net.conv(in, 2, 1);

@@ -24,7 +24,8 @@
 #include <utility>
 #include <vector>
 
-// Towers of several processes, which are threads here: what they compute, when they meet, and how they fail.
+// Tests towers of several processes, which are threads here: what they compute, when they synchronise, and how they
+// fail.
 
 namespace {
 
@@ -33,7 +34,7 @@ using Catch::Matchers::Contains;
 
 bool const silent = (on_warning = [](char const*) {}, true);
 
-constexpr std::chrono::seconds limit{30};  // of what must come; nothing waits for it to pass unless it fails
+constexpr std::chrono::seconds limit{30};  // limit for an expected event; it passes only if the test fails
 
 template <class F>
 bool comes(F what) {
@@ -42,7 +43,7 @@ bool comes(F what) {
   return what();
 }
 
-/// Processes that hand each other their bytes.
+/// Processes that exchange their bytes through memory.
 class world {
  public:
   explicit world(int processes) : posts_(static_cast<std::size_t>(processes)) {
@@ -51,17 +52,17 @@ class world {
   process_group& at(int q) { return *members_[static_cast<std::size_t>(q)]; }
   int size() const { return static_cast<int>(members_.size()); }
 
-  std::atomic<int> sums{0};         // that processes have, of all of them together
+  std::atomic<int> sums{0};         // sums of all processes together
   std::atomic<int> interrupted{0};  // exchanges
-  std::atomic<int> begun{0};        // sums, by all of them together
-  std::atomic<int> beside{0};       // of these, those that were begun while its process was told to share its cores
+  std::atomic<int> begun{0};        // sums begun by all of them together
+  std::atomic<int> beside{0};       // of these, those begun while their process was told to share its cores
 
-  /// How often process q has called that.
+  /// Returns how often process q has made this call.
   int calls(int q, std::string const& what) {
     std::lock_guard const held(mutex_);
     return called_[{q, what}];
   }
-  /// The same of everything.
+  /// Returns how often process q has made any call.
   int calls(int q) {
     std::lock_guard const held(mutex_);
     int all = 0;
@@ -71,11 +72,11 @@ class world {
 
  private:
   struct post {
-    long long call = 0, taken = 0;  // counted from 1
+    long long call = 0, taken = 0;  // both counted from 1
     std::string what{};
     process_message const* out = nullptr;
     bool shares = false;  // its cores
-    std::string why{};    // it was interrupted
+    std::string why{};    // the reason for its interruption
   };
   class member final : public process_group {
    public:
@@ -135,7 +136,7 @@ class world {
     }
     mine.taken = call;
     changed_.notify_all();
-    all([&](post const& p) { return p.taken >= call; });  // theirs may go on using what they sent
+    all([&](post const& p) { return p.taken >= call; });  // the others may still use what they sent
     if (mine.what == "all_reduce, its sums") ++sums;
   }
 
@@ -147,7 +148,7 @@ class world {
   std::vector<std::unique_ptr<member>> members_;
 };
 
-/// work(q) in every process, at the same time; what each one's exception said.
+/// Runs work(q) in every process at the same time, and returns the message of each one's exception.
 template <class F>
 std::vector<std::string> in_each(world& w, F work) {
   std::vector<std::string> said(static_cast<std::size_t>(w.size()));
@@ -164,7 +165,7 @@ std::vector<std::string> in_each(world& w, F work) {
   return said;
 }
 
-/// work(seat) on every tower's thread.
+/// Runs work(seat) on every tower's thread.
 template <class F>
 std::vector<std::string> on_each(int seats, F work) {
   std::vector<detail::core_set> const anywhere(static_cast<std::size_t>(seats));
@@ -204,7 +205,7 @@ struct interlude {
   }
 };
 
-// Nearly all parameters are after the interlude: in the backward pass, before it.
+// Nearly all parameters come after the interlude, so in the backward pass they come before it.
 using with_interlude =
     network<image<3, 8, 8>, conv2d<4, 3>, custom<interlude>, relu, flatten, dense<16>, relu, dense<3>, softmax>;
 using normalised =
@@ -233,7 +234,7 @@ void train_step(engine& e, int s, int size) {
   for (int n = 0; n < size; ++n) y.push_back((n + s) % 3);
   e.run(program, {x.data() + 192 * mine.first, y.data() + mine.first, mine.size, static_cast<std::uint64_t>(s), 0.02});
 }
-/// Parameters of all towers after some steps.
+/// Returns the parameters of all towers after some steps.
 template <class Network, class T>
 std::vector<float> train(towers const& t, int size) {
   auto const e = make<Network, T>(t);
@@ -256,7 +257,7 @@ TEMPLATE_TEST_CASE("processes train as the towers of one do, to the bit", "[proc
   for (std::vector<int> const& split :
        std::vector<std::vector<int>>{{1, 1}, {1, 1, 1}, {1, 1, 1, 1}, {1, 3}, {2, 1, 1}})
     for (tower_policy const& p : {host_merge, all_reduce, synchronized(host_merge)})
-      for (int size : {10, 3}) {  // of 3, some towers get nothing
+      for (int size : {10, 3}) {  // of 3 samples, some towers get none
         int all = 0;
         for (int count : split) all += count;
         INFO(split.size() << " processes, " << all << " towers, batch " << size);
@@ -350,7 +351,7 @@ TEST_CASE("every process predicts all samples, as one engine does", "[processes]
   trainer alone(reference{}.make_engine(normalised::view(), usual), 0.02);
   std::vector<float> wanted(5 * 3), got[2];
   alone.predict_on_batch(batch.data(), 5, wanted.data());
-  for (int size : {5, 3}) {  // a batch, or one of 3 and one of 2: fewer than there are towers
+  for (int size : {5, 3}) {  // a batch, or one of 3 and one of 2 samples: fewer than there are towers
     std::vector<float> const all = alone.predict(data, size);
     world w(2);
     std::vector<float> of_data[2];
@@ -370,7 +371,7 @@ TEST_CASE("every process predicts all samples, as one engine does", "[processes]
 
 namespace {
 
-/// A training of which a process may have its own idea.
+/// A training whose settings a process may have differently.
 struct training {
   engine_options engine{.seed = 1ULL << 53, .update = {.momentum = 0.9}};
   fit_options fit{.epochs = 2, .batch_size = 4, .average = weight_average{}};
@@ -422,7 +423,7 @@ TEST_CASE("processes that would train in other ways don't, and all say what diff
 
 namespace {
 
-/// Tensors as an executor with vectors of so many numbers keeps them.
+/// Tensors as an executor with vectors of this many numbers keeps them.
 struct reference_in_blocks : reference<> {
   int block;
   explicit reference_in_blocks(int channels) : block(channels) {}
@@ -477,7 +478,7 @@ TEST_CASE("processes that train on batches in other ways, or evaluate other para
     std::vector<float> const numbers(static_cast<std::size_t>(t.graph().parameters[0].count()), 0.25F);
     t.engine().write_parameter(0, numbers.data());
   };
-  // call(trainer, whether this is the process that differs): each of them does in turn
+  // Calls call(trainer, whether this process differs), with each process differing in turn.
   auto const told = [](std::string const& what, void (*differ)(engine_options&), auto call) {
     for (int other : {0, 1}) {
       INFO(what << ", process " << other);
@@ -524,7 +525,7 @@ TEST_CASE("processes that train on batches in other ways, or evaluate other para
           else
             step(t);
         });
-  told("the parameters;", alike, [&](trainer& t, bool differs) {  // an optimizer's slots are among them
+  told("the parameters;", alike, [&](trainer& t, bool differs) {  // an optimizer's slots are compared, too
     step(t);
     std::vector<float> const numbers(static_cast<std::size_t>(t.graph().parameters[0].count()), 0.25F);
     if (differs) t.engine().write_slot(0, 0, numbers.data());
@@ -568,7 +569,7 @@ TEST_CASE("processes compare network and parameters when these can be others, an
     after(steps);
   });
   CHECK(said == std::vector<std::string>(2));
-  // fit asks before it begins, and after each epoch before and after validation
+  // fit compares before it begins, and after each epoch before and after validation
   for (auto const& c : each)
     CHECK(c == std::vector<counts>{
                    {1, 1, 0, 3}, {0, 0, 0, 3}, {0, 1, 1, 0}, {0, 0, 1, 0}, {0, 2, 5, 0}, {0, 0, 0, 3}, {0, 1, 0, 3}});
@@ -644,13 +645,13 @@ TEST_CASE("of several processes one warns of towers with a single sample, whosev
       for (int twice = 0; twice < 2; ++twice) e->prepare(mode::training, e->share_of(batch - twice));
     });
   };
-  CHECK(prepared(all_reduce, 5) == std::vector<std::string>(2));  // 2, and 2 and 1; of 4 then 2, and 1 and 1
+  CHECK(prepared(all_reduce, 5) == std::vector<std::string>(2));  // 2, and 2 and 1; of a batch of 4: 2, and 1 and 1
   CHECK(warned.size() == 1);
   CHECK_THAT(warned.at(0), Contains("tower 2 of 3 has a single sample of a batch of 5,"));
   CHECK(prepared(host_merge, 5) == std::vector<std::string>(2));  // 1, and 1 and 3
   CHECK(warned.size() == 1);
   CHECK_THAT(warned.at(0), Contains("tower 0 of 3 has a single sample of a batch of 5,"));
-  CHECK(prepared(host_merge, 7) == std::vector<std::string>(2));  // 2, and 2 and 3; of 6 all have 2
+  CHECK(prepared(host_merge, 7) == std::vector<std::string>(2));  // 2, and 2 and 3; of a batch of 6, each has 2
   CHECK(warned.empty());
 }
 
@@ -660,7 +661,7 @@ TEST_CASE("gradients travel while the backward pass goes on", "[processes]") {
   world w(2);
   all = &w;
   awaited = 0, missed = 0;
-  in_between = [] {  // a sum of this step is done in both processes
+  in_between = [] {  // both processes have completed a sum of this step
     if (!comes([] { return all->sums >= awaited; })) ++missed;
   };
   auto const said = in_each(w, [&](int q) {
@@ -720,7 +721,7 @@ TEST_CASE("any other call finishes the sums that were begun", "[processes]") {
         // 120 i + 60 values[0] + 20 values[1] + 5 values[2] + values[3]
         if (folded[0] != 86 || folded[1] != 153 || folded[2] != 412) throw executor_error("a fold is wrong");
         if (d[5] != 6 || (round % 3 < 2 ? all[3] != 3 : b[2] != 4)) throw executor_error("another one is wrong");
-        c.finish_all_reduces();  // there is none any more
+        c.finish_all_reduces();  // none is left
       }
     });
     for (std::string const& s : wrong)
@@ -733,7 +734,7 @@ TEST_CASE("towers that begin other sums are told so", "[processes]") {
   world w(2);
   std::vector<std::string> of_counts, of_numbers, of_calls;
   in_each(w, [&](int q) {
-    if (q == 1) {  // comes thrice, as process 0 does
+    if (q == 1) {  // it makes three exchanges, as process 0 does
       in_process_group const a(1, &w.at(1)), b(1, &w.at(1)), c(1, &w.at(1));
       return;
     }
@@ -779,7 +780,8 @@ TEST_CASE("a tower that fails ends an exchange that is under way", "[processes]"
   all = &w;
   came = 0, over = false;
   in_between = [] {
-    if (++came > 1 && comes([] { return all->begun > 0; })) {  // process 0's second tower: process 1 never comes here
+    // the second tower of process 0 waits: process 1 never arrives
+    if (++came > 1 && comes([] { return all->begun > 0; })) {
       over = true;
       throw std::runtime_error("this tower has had enough");
     }
@@ -789,7 +791,7 @@ TEST_CASE("a tower that fails ends an exchange that is under way", "[processes]"
   auto const begin = std::chrono::steady_clock::now();
   auto const said = in_each(w, [&](int q) {
     auto const e = make<with_interlude, float>({.count = 2 - q, .processes = &w.at(q)});
-    if (q == 1) return void(comes([] { return over.load(); }));  // and is never seen again
+    if (q == 1) return void(comes([] { return over.load(); }));  // it never returns
     try {
       train_step(*e, 0, 9);
     } catch (std::runtime_error const&) {
@@ -809,7 +811,7 @@ TEST_CASE("a tower that fails ends an exchange that is under way", "[processes]"
 }
 
 TEST_CASE("an exchange that fails is every tower's error", "[processes]") {
-  bool const beside = GENERATE(true, false);  // on the sums' thread, or on one of the towers' own
+  bool const beside = GENERATE(true, false);  // on the thread of the sums, or on one of the towers' own
   world w(2);
   std::vector<std::string> each[2];
   auto const said = in_each(w, [&](int q) {
@@ -817,7 +819,7 @@ TEST_CASE("an exchange that fails is every tower's error", "[processes]") {
     float x[8] = {}, y[8] = {};
     float* const own[2] = {x, y};
     each[q] = on_each(q + 1, [&](int seat) {
-      int const count = 4 + q;  // not the other process's
+      int const count = 4 + q;  // another count than the other process's
       if (!beside) return group.at(seat).all_reduce(own[seat], count);
       group.at(seat).start_all_reduce(own[seat], count);
       group.at(seat).finish_all_reduces();
@@ -843,7 +845,7 @@ TEST_CASE("towers end while a sum is under way", "[processes]") {
 TEST_CASE("processes: an exchange that another's failure interrupts tells of that one", "[processes]") {
   world w(1);
   dsl::detail::abort_state fate(&w.at(0));
-  // what a thread beside it does, and what the interrupted call throws then
+  // what a thread beside it does, and what the interrupted call then throws
   CHECK_THROWS_AS(fate.exchange([&] {
     {
       dsl::detail::lock const held(fate.guard);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// examples/minigooglenet_cifar as its user meets it: a process with arguments, output, an exit code and files.
+// Tests examples/minigooglenet_cifar as its user runs it: a process with arguments, output, an exit code and files.
 #include "support/catch.hpp"
 #include "support/cifar_files.hpp"
 #include "support/temporary_directory.hpp"
@@ -40,12 +40,12 @@ namespace {
 namespace fs = std::filesystem;
 
 struct outcome {
-  int code = -1;   // -1: a signal has ended it
-  int signal = 0;  // this one
+  int code = -1;   // -1 if a signal ended it
+  int signal = 0;  // that signal
   std::string out, err;
 };
 
-/// Returns what the program said without what onednn says on processors without AVX2.
+/// Returns the program's output without onednn's warning on processors without AVX2.
 std::string without_plain_loops(std::string said) {
   for (std::size_t at = 0;
        (at = said.find("[WARNING] onednn: there is no fast kernel for", at)) != std::string::npos;) {
@@ -55,9 +55,9 @@ std::string without_plain_loops(std::string said) {
   return said;
 }
 
-/// The program as it runs in `here`; what it prints goes to files elsewhere, or to `to` and `errors_to`. `environment`
-/// is NAME=VALUE on top of ours. Its files may not become larger than `file_bytes`, as on a disk that is full; 0: they
-/// may.
+/// The program as it runs in `here`; its output goes to files elsewhere, or to `to` and `errors_to`. `environment` is
+/// NAME=VALUE in addition to this process's. If `file_bytes` is not 0, its files cannot grow beyond that, as on a full
+/// disk.
 struct running {
   temporary_directory elsewhere;
   pid_t pid = -1;
@@ -98,7 +98,8 @@ struct running {
     pid_t const child = ::fork();
     if (child != 0) return child;
     if (::chdir(here.path.c_str()) != 0) ::_exit(125);
-    for (int const s : {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ}) ::signal(s, SIG_DFL);  // this program has Catch's
+    // this test program has Catch's handlers
+    for (int const s : {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ}) ::signal(s, SIG_DFL);
     ::dup2(to >= 0 ? to : ::open(out.c_str(), O_WRONLY | O_CREAT, 0600), 1);
     ::dup2(errors_to >= 0 ? errors_to : ::open(err.c_str(), O_WRONLY | O_CREAT, 0600), 2);
     ::unsetenv("TYPENET_DATA");
@@ -117,7 +118,7 @@ outcome run(temporary_directory const& here, std::vector<std::string> arguments,
   return running(here, std::move(arguments), environment, file_bytes).end();
 }
 
-/// The program refuses: the code, one line of error with these words, and not one file more than before.
+/// Checks that the program refuses its arguments: with this code, one line of error with these words, and no new file.
 void refuses(int code, std::vector<std::string> const& arguments, std::vector<std::string> const& words,
              std::vector<std::pair<std::string, std::string>> const& environment = {}) {
   temporary_directory const here;
@@ -143,10 +144,10 @@ std::vector<std::string> with_steps(int steps, std::vector<std::string> more) {
   return all;
 }
 
-// As little as the network can train.
+// The smallest training that the network can do.
 std::vector<std::string> tiny(std::vector<std::string> more = {}) { return with_steps(2, std::move(more)); }
 
-/// A directory of CIFAR-10's six files, full of zeros (and of holes: it takes no room).
+/// Makes a directory with CIFAR-10's six files, full of zeros and sparse, so that they take no disk space.
 struct zero_cifar {
   temporary_directory directory;
   zero_cifar() {
@@ -257,7 +258,7 @@ TEST_CASE("program: nonsense options", "[program]") {
   refuses(2, with(tiny({"--best", "{val_f1}"})), {"model_checkpoint", "{val_f1}", "{val_acc:.2f}"});
   refuses(2, with({"--gpus", "0"}), {"--gpus", "1 or more", "found 0"});
   refuses(2, with({"--gpus", "1025"}), {"--gpus", "1024", "found 1025"});
-  // At once: the data is not there, and nobody looks for it.
+  // The arguments are refused at once: the data does not exist, and nothing looks for it.
   std::string const most =
       "8 towers per core, " + std::to_string(8 * std::max(1U, std::thread::hardware_concurrency()));
   if (std::thread::hardware_concurrency() < 125)
@@ -290,7 +291,7 @@ TEST_CASE("program: no output takes another one's name", "[program]") {
   refuses(2, with(tiny({"--weights", "w", "--csv", "w.classes"})), {"--weights' classes and --csv"});
   refuses(2, with(tiny({"--confusion", "plot.png"})), {"--output and --confusion"});
   refuses(2, with(tiny({"--tensorboard", "plot.png"})), {"--output and --tensorboard"});
-  // What a run removes, the numbers that --best's name may have, and the data.
+  // Files that a run removes, names that --best may produce, and the data.
   for (char const* locked : {"plot.png.lock", "plot.png.checkpoint.lock"})
     refuses(2, with(tiny({"--weights", locked})), {"--weights and a run's lock"});
   refuses(2, with(tiny({"--weights", "w", "--csv", "w.lock"})), {"--csv and a run's lock"});
@@ -302,10 +303,10 @@ TEST_CASE("program: no output takes another one's name", "[program]") {
   over.insert(over.end(), {"--weights", cifar.file("test_batch")});
   refuses(2, over, {"--weights and the data"});
   CHECK(fs::file_size(cifar.file("test_batch")) == 30'730'000);
-  // That of a shell's variable which is not set.
+  // The argument of an unset shell variable.
   for (char const* option : {"--weights", "--best", "--csv", "--tensorboard", "--confusion", "--graph", "--data"})
     refuses(2, with(tiny({option, ""})), {option, "must name a file or directory; found nothing"});
-  // The history's rows as they come: at the end the same file.
+  // Rows are written as they come, and the file is the same at the end.
   temporary_directory const here;
   CHECK(run(here, with(tiny({"--epochs", "1", "--csv", "./plot.png.history.csv"}))).code == 0);
   CHECK(run(here, with(tiny({"--epochs", "1", "--best", "plot{epoch}", "--weights", "plot-last"}))).code == 0);
@@ -323,7 +324,7 @@ TEST_CASE("program: without standard streams its files have what belongs into th
                                  << "kill -KILL $!; wait $!; true\n";
   CHECK(std::system(("bash '" + (here / "script") + "' 2> /dev/null").c_str()) == 0);
   CHECK(contents(here / "a.csv").starts_with("epoch,loss,"));
-  for (char const* lock : {"plot.png.lock", "w.lock", "a.csv.lock"})  // else the next run would be refused
+  for (char const* lock : {"plot.png.lock", "w.lock", "a.csv.lock"})  // otherwise the next run would be refused
     CHECK(contents(here / lock).starts_with("process "));
 }
 
@@ -363,7 +364,7 @@ TEST_CASE("program: optimizers, clipping and label smoothing", "[program]") {
     INFO(o.err);
     REQUIRE(o.code == 0);
     std::string const row = lines(contents(here / "plot.png.history.csv")).at(1);
-    return row.substr(0, row.find(",0.005"));  // the rest is time
+    return row.substr(0, row.find(",0.005"));  // the rest is a time
   };
   std::set<std::string> different;
   for (std::vector<std::string> const& options : {std::vector<std::string>{},
@@ -401,7 +402,7 @@ TEST_CASE("program: towers share every batch and train as one does", "[program]"
     auto const rows = lines(contents(here / "plot.svg.history.csv"));
     return losses{std::strtod(rows.at(1).c_str() + 2, nullptr), std::strtod(rows.at(2).c_str() + 2, nullptr)};
   };
-  // three steps an epoch: the second loss is of weights that gradients have moved
+  // With three steps per epoch, the second loss already depends on gradients.
   losses const one = train("1", "8");
   CHECK(std::abs(one.first - one.second) > 0.02);
   for (auto const& merge : {"host_merge", "all_reduce"}) {
@@ -516,7 +517,7 @@ TEST_CASE("program: trains on CIFAR-10's own files, and says so", "[program]") {
   auto const scores = [](temporary_directory const& here) {
     auto const rows = lines(contents(here / "plot.svg.history.csv"));
     REQUIRE(rows.size() == 2);
-    return rows[1].substr(0, rows[1].find(",0.005,"));  // the rest is time
+    return rows[1].substr(0, rows[1].find(",0.005,"));  // the rest is a time
   };
   temporary_directory const here;
   std::vector<std::string> const said =
@@ -540,7 +541,7 @@ TEST_CASE("program: trains on CIFAR-10's own files, and says so", "[program]") {
   CHECK(classes.names == cifar.names());
   CHECK(classes.mean == cifar.mean());
 
-  // The test's first pictures are a horse, an airplane, a cat and a frog; those for training begin otherwise.
+  // The first pictures of the test set are a horse, an airplane, a cat and a frog; those of the training set differ.
   std::vector<std::string> const rows = lines(contents(here / "confusion.txt"));
   REQUIRE(rows.size() == 13);
   CHECK(has(rows[12], " of 4 samples"));
@@ -560,7 +561,7 @@ TEST_CASE("program: trains on CIFAR-10's own files, and says so", "[program]") {
 
 TEST_CASE("program: where the plot fails after the training, the history is kept, whole, and said so", "[program]") {
   temporary_directory const here, bin;
-  // A gnuplot that draws the two trials before the training, and has no more ink then.
+  // A gnuplot that draws the two trials before the training and then fails.
   std::ofstream(bin / "gnuplot") << "#!/bin/sh\nif [ -e \"$0.2\" ]; then echo no ink >&2; exit 3; fi\n"
                                     "if [ -e \"$0.1\" ]; then : >\"$0.2\"; else : >\"$0.1\"; fi\nprintf '%200sIEND'\n"
                                     "cut -d ' ' -f 5 /proc/$$/stat >\"$0.group\"\n";
@@ -571,13 +572,13 @@ TEST_CASE("program: where the plot fails after the training, the history is kept
   INFO(o.out << o.err);
   CHECK(o.code == 1);
   REQUIRE(lines(o.err).size() == 2);
-  CHECK(std::stol(contents(bin / "gnuplot.group")) != ::getpgrp());  // a terminal's Ctrl-C is not for it
+  CHECK(std::stol(contents(bin / "gnuplot.group")) != ::getpgrp());  // Ctrl-C in a terminal does not reach it
   CHECK(lines(o.err)[0].starts_with("[WARNING] plot: "));
   CHECK(has(lines(o.err)[0], "no ink ; the training continues"));
   CHECK(lines(o.err)[1].starts_with("error: plot: "));
   CHECK(has(lines(o.err)[1], "are in plot.png.history.csv"));
   CHECK(lines(contents(here / "plot.png.history.csv")).size() == 3);
-  CHECK(std::distance(fs::directory_iterator(here.path), {}) == 2);  // and what --resume needs to draw it after all
+  CHECK(std::distance(fs::directory_iterator(here.path), {}) == 2);  // only what --resume needs to draw the plot later
 
   std::string const numbers = contents(here / "plot.png.history.csv");
   outcome const again = run(here, tiny({"-o", "plot.png", "--epochs", "2", "--verbose", "0", "--resume"}));
@@ -592,7 +593,7 @@ TEST_CASE("program: where the plot fails after the training, the history is kept
 
 TEST_CASE("program: the plot shows the epochs so far, those before a restart among them", "[program]") {
   temporary_directory const here, bin;
-  // A gnuplot that keeps what it is told to draw: 0 and 1 are trials, 2 the first epoch.
+  // A gnuplot that keeps the commands it gets: 0 and 1 are trials, 2 is the first epoch.
   std::ofstream(bin / "gnuplot")
       << "#!/bin/sh\nn=$(ls \"$0\".* 2>/dev/null | wc -l)\ncat >\"$0.$n\"\nprintf '%200sIEND'\n"
          "[ $n -ne 4 ] || kill -9 $PPID\n";
@@ -605,11 +606,11 @@ TEST_CASE("program: the plot shows the epochs so far, those before a restart amo
   };
   std::string const path = bin.path.string() + ":" + std::getenv("PATH");
   auto const start = [&](std::vector<std::string> more) { return run(here, tiny(std::move(more)), {{"PATH", path}}); };
-  // Killed while the plot of an epoch is drawn, or, where that is left out to save time, at the end.
+  // Killed while the plot of an epoch is drawn or, where that plot is left out to save time, at the end.
   CHECK(start({"-o", "plot.png", "--epochs", "4", "--verbose", "0"}).code == -1);
   CHECK(epochs(2) == 1);
   CHECK(epochs(3) > 1);
-  CHECK(contents(here / "plot.png").ends_with("IEND"));  // the one before, whole
+  CHECK(contents(here / "plot.png").ends_with("IEND"));  // the previous plot, complete
   auto const again = start({"-o", "plot.png", "--epochs", "5", "--verbose", "0", "--resume"});
   INFO(again.out << again.err);
   CHECK(again.code == 0);
@@ -621,7 +622,7 @@ TEST_CASE("program: the plot shows the epochs so far, those before a restart amo
 
 TEST_CASE("program: a checkpoint that can't be written ends no training", "[program]") {
   temporary_directory const here;
-  // 13 MB of weights and momenta don't fit, plot and history do
+  // 13 MB of weights and momenta do not fit; plot and history do.
   outcome const o = run(here, tiny({"-o", "plot.png", "--epochs", "3"}), {}, 1 << 20);
   INFO(o.out << o.err);
   CHECK(o.code == 0);
@@ -635,7 +636,7 @@ TEST_CASE("program: a checkpoint that can't be written ends no training", "[prog
 TEST_CASE("program: interrupted, it says how to resume; that command gives what an undisturbed run gives",
           "[program]") {
   temporary_directory const whole, here;
-  // Names that a shell would take apart, and a terminal obey.
+  // Names that a shell would split and a terminal would interpret.
   std::vector<std::string> const options =
       with_steps(16, {"--output=-it's \"a\n$(plot).svg", "--epochs", "3", "--threads", "1", "--verbose", "0",
                       "--weights", "w\x1b[31m *"});
@@ -682,7 +683,7 @@ TEST_CASE("program: an interrupted run of one epoch has a state, too; a second C
   fs::remove(here / "plot.svg.checkpoint");
   running twice(here, options);
   twice.wait_for("Epoch 1/1");
-  ::kill(twice.pid, SIGSTOP);  // both arrive before it can do anything else
+  ::kill(twice.pid, SIGSTOP);  // both signals arrive before it can do anything else
   ::kill(twice.pid, SIGINT);
   ::kill(twice.pid, SIGTERM);
   ::kill(twice.pid, SIGCONT);
@@ -708,7 +709,7 @@ TEST_CASE("program: a reader of its output that goes away ends no training", "[p
   temporary_directory const here;
   for (int const both : {0, 1}) {
     int ends[2] = {};
-    REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);  // else the program would hold the reading end, too
+    REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);  // otherwise the program would hold the reading end, too
     running o(here, tiny({"-o", "plot.svg", "--epochs", "2", "--verbose", "2"}), {}, 0, ends[1], both ? ends[1] : -1);
     ::close(ends[1]);
     char begin[8];
@@ -751,7 +752,7 @@ TEST_CASE("program: of two runs with one output the second is refused, before it
   }
   ::kill(first.pid, SIGKILL);
   CHECK(first.end().signal == SIGKILL);
-  CHECK(fs::exists(here / "plot.svg.lock"));  // a name alone; the lock has gone with its process
+  CHECK(fs::exists(here / "plot.svg.lock"));  // only the name is left; the lock ended with its process
   outcome const next = run(here, all("2"));
   INFO(next.out << next.err);
   CHECK(next.code == 0);
@@ -808,13 +809,13 @@ TEST_CASE("program: callbacks from the command line", "[program]") {
   CHECK(has(o.out, ", saving model to kept/1.weights"));
   CHECK(has(o.out, "Restoring model weights from the end of the best epoch: "));
   CHECK(has(o.out, ", weights in last.weights"));
-  std::string best;  // the last that it kept
+  std::string best;  // the last one that it kept
   for (std::string const epoch : {"1", "2", "3", "4"})
     if (fs::exists(here / ("kept/" + epoch + ".weights"))) best = contents(here / ("kept/" + epoch + ".weights"));
   std::string const last = contents(here / "last.weights");
   REQUIRE(best.size() > 6'600'000);
   REQUIRE(best.size() == last.size());
-  CHECK(best.substr(200, best.size() - 208) == last.substr(200, last.size() - 208));  // but for counters and checksum
+  CHECK(best.substr(200, best.size() - 208) == last.substr(200, last.size() - 208));  // all but counters and checksum
   CHECK_FALSE(fs::exists(here / "plot.svg.checkpoint"));
 }
 
@@ -859,7 +860,7 @@ TEST_CASE("program: schedules", "[program]") {
   are(rates("poly"), {top, top * 2 / 3, top / 3});
   are(rates("step"), {top, top / 10, top / 100});
   are(rates("cosine"), {top, top * 0.75, top * 0.25});
-  // six steps: up to 0.8, then down over 4.2; the rates before steps 0, 2 and 4
+  // Six steps: up to 0.8, then down over 4.2; the rates before steps 0, 2 and 4.
   auto const down = [&](double step) {
     double const end = top / 25 / 1e4;
     return end + (top - end) * 0.5 * (1 + std::cos(3.14159265358979 * (step - 0.8) / 4.2));
@@ -977,7 +978,7 @@ TEST_CASE("program: holes in the first epochs alone", "[program]") {
     return lines(contents(here / "plot.svg.history.csv"));
   };
   auto const scores = [](std::vector<std::string> const& rows, std::size_t epoch) {
-    return rows.at(epoch).substr(0, rows.at(epoch).find(",0.00"));  // without the time it took
+    return rows.at(epoch).substr(0, rows.at(epoch).find(",0.00"));  // without its time
   };
   auto const holes = train({}), first = train({"--cutout-epochs", "1"}), both = train({"--cutout-epochs", "2"});
   CHECK(scores(first, 1) == scores(holes, 1));

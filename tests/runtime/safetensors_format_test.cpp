@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The format's rules, case by case with the tests and attacks of its own library: what it accepts is read, what it
-// refuses is refused, and so is what only a careful reader refuses.
+// Tests the format's rules, case by case, with the tests and attacks of its own library: files that it accepts are
+// read, files that it refuses are refused, and so are some that only a careful reader refuses.
 #include "support/catch.hpp"
 #include "support/extent.hpp"
 #include "support/temporary_directory.hpp"
@@ -20,14 +20,14 @@ using st::fault;
 
 namespace {
 
-/// The length of the header, the header, the data.
+/// Returns a file: the length of the header, the header, the data.
 std::string file_of(std::string const& header, std::string const& data = {}) {
   std::uint64_t const length = header.size();
   return std::string(reinterpret_cast<char const*>(&length), sizeof length) + header + data;
 }
 std::string zeros(std::size_t count) { return std::string(count, '\0'); }
 
-/// Refused with this fault and a message that names the file and says these words.
+/// Checks that a file is refused with this fault and a message that names the file and contains these words.
 void refused(std::string const& bytes, fault which, std::string const& words = {}) {
   std::string said = "nothing: it was accepted";
   int found = -1;
@@ -78,14 +78,14 @@ TEST_CASE("safetensors: what the format's own tests accept", "[safetensors]") {
       R"({"b":{"data_offsets":[4,5],"shape":[2],"dtype":"F4"},"":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
       R"("__metadata__":{"z":"","a":"\u00e4\"\n"},"n":{"dtype":"U8","shape":[0],"data_offsets":[4,4]}})",
       zeros(5)));
-  REQUIRE(odd.tensors.size() == 3);  // in the order of their data, whatever the header's
+  REQUIRE(odd.tensors.size() == 3);  // in the order of their data, not of the header
   CHECK(odd.tensors[0].name.empty());
   CHECK(odd.tensors[1].name == "n");
   CHECK(odd.tensors[2].name == "b");
   CHECK(odd.metadata == st::text_by_name{{"a", "\u00e4\"\n"}, {"z", ""}});
 
   for (int t = 0; t <= static_cast<int>(dtype::u64); ++t) {
-    std::string const bytes = std::to_string(st::dtypes[t].bits);  // of eight numbers
+    std::string const bytes = std::to_string(st::dtypes[t].bits);  // for eight numbers
     CHECK(accepted(file_of(R"({"x":{"dtype":")"s + st::dtypes[t].name + R"(","shape":[4,2],"data_offsets":[0,)" +
                                bytes + "]}}",
                            zeros(static_cast<std::size_t>(st::dtypes[t].bits))))
@@ -122,7 +122,7 @@ TEST_CASE("safetensors: its attacks", "[safetensors]") {
   std::string lengthened = file_of(square, zeros(16));
   lengthened[0] = static_cast<char>(1000 & 255), lengthened[1] = static_cast<char>(1000 >> 8);
   refused(lengthened, fault::header_length);
-  std::string many = "{";  // each may claim the same bytes: a small file that would fill memory
+  std::string many = "{";  // each might claim the same bytes: a small file that would fill the memory
   for (int i = 0; i < 20'000; ++i)
     many += (i > 0 ? "," : "") + ("\"weight_" + std::to_string(i)) +
             R"(":{"dtype":"F32","shape":[200,200],"data_offsets":[0,160000]})";
@@ -135,7 +135,7 @@ TEST_CASE("safetensors: its attacks", "[safetensors]") {
 }
 
 TEST_CASE("safetensors: a header's names are counted before they fill memory", "[safetensors]") {
-  if (dsl::test::only_a_sample()) return;  // a million names: the code of a few
+  if (dsl::test::only_a_sample()) return;  // a million names run the same code as a few
   auto const many = [](int count, char const* prefix, std::string const& value) {
     std::string all;
     for (int i = 0; i < count; ++i) all += (i > 0 ? ",\"" : "\"") + (prefix + std::to_string(i)) + "\":" + value;
@@ -145,7 +145,7 @@ TEST_CASE("safetensors: a header's names are counted before they fill memory", "
   auto const both = [&](int tensors) {
     return R"({"__metadata__":{)" + many(499'999, "", "\"\"") + "}," + many(tensors, "t", empty) + "}";
   };
-  CHECK(accepted(file_of(both(500'000))).tensors.size() == 500'000);  // __metadata__ is a name, too
+  CHECK(accepted(file_of(both(500'000))).tensors.size() == 500'000);  // __metadata__ counts as a name
   refused(file_of(both(500'001)), fault::header_too_large, "must have at most 1000000 names; found more");
   refused(file_of(R"({"__metadata__":{)" + many(1'000'000, "", "\"\"") + "}}"), fault::header_too_large);
   st::text_by_name more(1'000'000);
@@ -263,7 +263,7 @@ TEST_CASE("safetensors: writes the bytes that the format's own library writes", 
   CHECK(st::serialize({}) == "\x08\0\0\0\0\0\0\0{}      "s);
   CHECK(st::serialize({}, {{"framework", "pt"}}) ==
         "\x28\0\0\0\0\0\0\0{\"__metadata__\":{\"framework\":\"pt\"}}     "s);
-  // Larger types first, then by name; text as JSON has it.
+  // Larger types come first, then names in order; texts are quoted as in JSON.
   std::string const sorted = st::serialize(
       {{"b", dtype::u8, {1}, "b"}, {"a\"\n\x1f\u00e4/\x7f", dtype::u8, {1}, "a"}, {"c", dtype::i16, {1}, "cc"}});
   std::string json = R"({"c":{"dtype":"I16","shape":[1],"data_offsets":[0,2]},"a\"\n\u001f)"s + "\u00e4/\x7f" +
@@ -343,7 +343,7 @@ TEST_CASE("safetensors: damaged and random files are read or refused, and never 
       bad[at] = static_cast<char>(bad[at] ^ (1 << bit));
       read += reads(bad);
     }
-  CHECK(read < 200);  // another letter in a name, another order of axes: still sound
+  CHECK(read < 200);  // a changed letter in a name or order of axes is still valid
   std::mt19937 random(1);
   char const alphabet[] = "{}[]\":,0123456789adtypeshpofF32\\u\"__metadata__ \n\0\xc3\xa4";
   for (int i = 0; i < 20'000; ++i) {

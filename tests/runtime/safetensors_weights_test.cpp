@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Weights as PyTorch and Keras name and store them, against files that tests/fixtures/make_weights.py wrote without
-// typenet: in, out again, and what the network predicts with them.
+// Compares weights in PyTorch's and Keras's names and layouts with files that tests/fixtures/make_weights.py wrote
+// without typenet: loaded, saved again, and used for predictions.
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/trajectory.hpp"
@@ -51,7 +51,7 @@ std::vector<T> numbers(st::file const& f, char const* name) {
   std::memcpy(all.data(), bytes.data(), bytes.size());
   return all;
 }
-/// The largest distance of this trainer's probabilities from the saved ones.
+/// Returns the largest distance of this trainer's probabilities from the saved ones.
 double prediction_error(dsl::trainer& t) {
   st::file const expected(fixture("weights_expected.safetensors"));
   std::vector<float> const pictures = numbers<float>(expected, "pictures");
@@ -94,7 +94,7 @@ TEST_CASE("weights: PyTorch's and Keras's files are the same network, to the bit
     CHECK(prediction_error(t) < 1e-6);
     dsl::trainer wide = made<saved_network, dsl::reference<double>>();
     dsl::load_safetensors(wide, fixture(file), as(convention));
-    CHECK(prediction_error(wide) < 1e-7);  // read_result gives floats
+    CHECK(prediction_error(wide) < 1e-7);  // read_result returns floats
 #ifdef TYPENET_HAS_ONEDNN
     for (bool winograd : {false, true}) {
       dsl::trainer fast = dsl::compile<saved_network>(dsl::onednn{.threads = 1, .winograd = winograd}, dsl::sgd{});
@@ -120,7 +120,7 @@ TEST_CASE("weights: in and out again is the same file, from either to either", "
       dsl::save_safetensors(t, here / "x", out);
       CHECK(bytes_of(here / "x") == bytes_of(fixture(other)));
     }
-  // What is no number, too.
+  // Values that are not finite are kept, too.
   dsl::trainer t = made<saved_network>(), u = made<saved_network>();
   std::vector<float> odd = parameter(t.engine(), 20);
   odd[0] = std::bit_cast<float>(0x7fc12345U), odd[1] = -0.0F, odd[2] = 1e-42F, odd[3] = -INFINITY;
@@ -184,7 +184,7 @@ TEST_CASE("weights: MiniGoogLeNet's names are those of PyTorch's and Keras's mod
 
 namespace {
 
-/// Two convolutions in one layer of a user's own, and a sum of what it got.
+/// A user's layer with two convolutions, which returns a sum of its input.
 struct twice {
   static constexpr dsl::value lower(dsl::builder& b, dsl::value in) {
     dsl::value const once = dsl::conv2d<2, 1>::lower(b, in);
@@ -224,7 +224,7 @@ TEST_CASE("weights: names of networks of other forms", "[weights]") {
   CHECK(layout.shape(2) == std::vector<std::uint64_t>{3, 2, 4, 8});
   float const ours[] = {0, 1, 2, 3, 4, 5, 6, 7};
   float theirs[8];
-  layout.from_ours(0, ours, theirs);  // filter i * 2 + m is channel i's with multiplier m, and its place there
+  layout.from_ours(0, ours, theirs);  // filter i * 2 + m has channel i and multiplier m, in both
   CHECK(std::equal(ours, ours + 8, theirs));
   CHECK_THROWS_WITH(
       dsl::weight_layout(
@@ -248,14 +248,14 @@ TEST_CASE("weights: names of networks of other forms", "[weights]") {
   CHECK(keras_scales.shape(1) == std::vector<std::uint64_t>{4});
   float const scales[] = {0, 1, 2, 3};
   float reordered[4];
-  keras_scales.from_ours(1, scales, reordered);  // (channel, row) here, (row, channel) there
+  keras_scales.from_ours(1, scales, reordered);  // (channel, row) in typenet, (row, channel) in Keras
   CHECK(std::vector<float>(reordered, reordered + 4) == std::vector<float>{0, 2, 1, 3});
   CHECK(names_of<dsl::relu, twice>() == strings{"1.weight", "1.bias", "1.node1.weight", "1.node1.bias"});
 }
 
 namespace {
 
-/// Of parameter k, where number i of Keras's file is here.
+/// Returns for parameter k the index in typenet of each number of Keras's file.
 template <class Network>
 std::vector<int> keras_order(int k) {
   dsl::weight_layout const layout(Network::view(), weight_convention::keras);
@@ -273,7 +273,7 @@ using ints = std::vector<int>;
 
 namespace {
 
-struct halves_op {  // every second number
+struct halves_op {  // keeps every second channel
   static constexpr char const* name = "halves";
   static constexpr dsl::shape output(dsl::shape in) { return {in.channels / 2, in.height, in.width}; }
   template <class T>
@@ -302,7 +302,7 @@ struct negated {
 TEST_CASE("weights: Keras flattens height, width, channels", "[weights]") {
   using namespace dsl;
   using picture = image<2, 1, 3>;
-  ints const flat{0, 3, 1, 4, 2, 5};  // (h, w, c) -> ours, for channels of three pixels
+  ints const flat{0, 3, 1, 4, 2, 5};  // (h, w, c) to typenet's order, for channels of three pixels
   CHECK(keras_order<network<picture, flatten, dense<1>>>(0) == flat);
   CHECK(keras_order<network<picture, flatten, relu, dropout<0.5>, batch_norm<>, dense<1>>>(0) == flat);
   CHECK(keras_order<network<picture, flatten, relu, dropout<0.5>, batch_norm<>, dense<1>>>(3) == flat);
@@ -331,7 +331,7 @@ TEST_CASE("weights: Keras flattens height, width, channels", "[weights]") {
 
 namespace {
 
-/// The fixture's tensors, to be changed.
+/// Returns the fixture's tensors, to be changed.
 struct edited {
   st::file file{fixture("weights_torch.safetensors")};
   std::vector<st::source> tensors;
@@ -512,7 +512,7 @@ TEST_CASE("weights: a file without num_batches_tracked, and one of 16 bits", "[w
   std::erase_if(halves.tensors, [](st::source const& s) { return s.type == st::dtype::i64; });
   std::vector<std::vector<std::uint16_t>> kept;
   for (st::source& s : halves.tensors) {
-    std::vector<std::uint16_t>& half = kept.emplace_back(s.bytes.size() / 4);  // bfloat16: a float's upper half
+    std::vector<std::uint16_t>& half = kept.emplace_back(s.bytes.size() / 4);  // bfloat16 is the upper half of a float
     for (std::size_t i = 0; i < half.size(); ++i) std::memcpy(&half[i], s.bytes.data() + 4 * i + 2, 2);
     s.type = st::dtype::bf16;
     s.bytes = {reinterpret_cast<char const*>(half.data()), 2 * half.size()};

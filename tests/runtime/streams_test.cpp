@@ -7,20 +7,20 @@
 #include "support/symbolic_executor.hpp"
 #include "support/symbolic_interpreter.hpp"
 
-// Two queues of one device, on random networks.
+// Tests the two queues of a device on random networks.
 
 using namespace dsl;
 using namespace dsl::test;
 
 namespace {
 
-/// The steps in an order in which two queues may run them: now one goes on, now the other.
+/// Returns the steps in an order in which two queues may run them, alternating at random.
 plan in_some_order(plan const& p, plan_streams const& q, dice& d) {
   plan mixed = p;
   mixed.steps = {};
   int next[2] = {0, 0};
   std::vector<bool> done(static_cast<std::size_t>(p.steps.size()));
-  int const favourite = d.between(0, 1);  // or runs never get long
+  int const favourite = d.between(0, 1);  // otherwise no queue gets far ahead
   while (mixed.steps.size() < p.steps.size()) {
     int const first = d.between(0, 3) > 0 ? favourite : 1 - favourite;
     for (int const which : {first, 1 - first}) {
@@ -61,7 +61,7 @@ TEST_CASE("whatever two queues do first, a plan does what the graph says") {
     dice d(seed);
     random_graph const graph(d, channels_last);
     for (mode m : {mode::training, mode::evaluation, mode::inference}) {
-      // In half of the networks convolutions write slices of even numbers of channels.
+      // In half of the networks, convolutions write slices with an even number of channels.
       target const to{.channel_block = channels_last, .element_bytes = 8, .library_writes_slices = seed % 2 == 0};
       plan const p = make_plan(graph.view(), {.batch = 2, .mode = m, .target = to});
       plan_streams q = find_streams(graph.view(), p);

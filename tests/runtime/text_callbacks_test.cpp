@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Callbacks that write files: their lines, names, and what they keep over a restart. A run that is killed anywhere and
-// goes on ends with the bits of one that was not.
+// Tests callbacks that write files: their lines, their names, and their state over a restart. A run that is killed
+// anywhere and resumed ends with the same bits as an uninterrupted one.
 #include "support/catch.hpp"
 #include "support/extent.hpp"
 #include "support/printed.hpp"
@@ -51,7 +51,7 @@ std::size_t files_in(std::filesystem::path const& folder) {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
 }
 
-/// A history's CSV without the columns that are times.
+/// Returns a history's CSV without the columns of times.
 std::string without_times(std::string const& csv) {
   std::istringstream lines(csv);
   std::string all;
@@ -151,7 +151,7 @@ TEST_CASE("model_checkpoint: names from templates, folders are made, every so ma
     CHECK(exists(name));
     CHECK(has(lines, fmt::format("Epoch {}: saving model to {}\n", e, name)));
   }
-  // six batches an epoch: the 4th, 8th (2nd of epoch 2), 12th
+  // six batches per epoch: the 4th, the 8th (2nd of epoch 2) and the 12th
   trainer u = toy::compiled();
   toy::fit(u, 2, {model_checkpoint<train_loss>(here / "c/{epoch}-{batch:02d}", {.save_freq = every_batches(4)})});
   CHECK(files_in(here.path / "c") == 3);
@@ -177,7 +177,7 @@ TEST_CASE("model_checkpoint: what can't be is known before the first step", "[ca
   CHECK(has(refused(model_checkpoint(here / "x.{epoch")), "may contain only text and"));
   for (char const* wide :
        {"x.{epoch:2000000000d}", "{epoch:256}", "x{loss:.2000000000f}", "{loss:0<99999999999999999999.3f}",
-        "{epoch:{batch}d}", "{epoch:{}d}"})  // before anything is formatted
+        "{epoch:{batch}d}", "{epoch:{}d}"})  // refused before anything is formatted
     CHECK(has(thrown<option_error>([&] { model_checkpoint{std::string(wide)}; }),
               " must be numbers of at most 255; found "));
   for (char const* narrow : {"20261123-{epoch:02d}", "{{999}}{epoch:7<255d}-300", "{loss:.2f}{{{{1000", "}}9999"})
@@ -192,7 +192,7 @@ TEST_CASE("model_checkpoint: what can't be is known before the first step", "[ca
     CHECK_THROWS_AS(model_checkpoint(here / "x", {.save_freq = never}), option_error);
     CHECK_THROWS_AS(backup_and_restore(here / "x", {.save_freq = never}), option_error);
   }
-  double const nan = std::numeric_limits<double>::quiet_NaN();  // nothing is better than that
+  double const nan = std::numeric_limits<double>::quiet_NaN();  // nothing is better than NaN
   CHECK_THROWS_AS(model_checkpoint(here / "x", {.save_best_only = true, .initial_value_threshold = nan}), option_error);
   for (double const share : {nan, -0.1, 1.1})
     CHECK_THROWS_AS(plot_each_epoch(here / "x.png", {.most_time = share}), option_error);
@@ -239,7 +239,7 @@ TEST_CASE("model_checkpoint: a writer of another format; one that fails is a war
     REQUIRE(said.size() == 1);
     CHECK(said[0].starts_with("writer: the disk is full; the training continues"));
   }
-  // What is told of each file may fail as the writer may.
+  // The function that is told of each file may fail, as the writer may.
   std::vector<std::string> told;
   auto const telling =
       model_checkpoint(here / "{epoch}.told", {.save_weights_only = true, .written = [&](std::string const& path) {
@@ -252,13 +252,13 @@ TEST_CASE("model_checkpoint: a writer of another format; one that fails is a war
   REQUIRE(said_then.size() == 1);
   CHECK(said_then[0].starts_with("told: the disk is full; the training continues"));
   for (std::string const& path : told) std::remove(path.c_str());
-  // what the device says ends the run all the same
+  // an error of the device ends the run all the same
   CHECK_THROWS_AS(toy::fit(t, 2, {with([n = paths.size()](std::size_t m) {
                              if (m > n + 1) throw executor_error("gone");
                            })}),
                   executor_error);
 
-  trainer fresh = toy::compiled();  // names that do not fit are known before the first step
+  trainer fresh = toy::compiled();  // invalid names are refused before the first step
   CHECK(
       has(thrown<option_error>([&] { toy::fit(fresh, 2, {with([](std::size_t) { throw option_error("no name"); })}); }),
           "no name"));
@@ -268,7 +268,7 @@ TEST_CASE("model_checkpoint: a writer of another format; one that fails is a war
 
 namespace {
 
-/// Calls a function as an epoch begins, before other callbacks.
+/// Calls a function when an epoch begins, before the other callbacks.
 template <class F>
 struct at_begin : callback {
   int epoch;
@@ -288,7 +288,7 @@ TEST_CASE("model_checkpoint: a best value that could not be written is none", "[
       std::make_shared<model_checkpoint<scripted>>(here / "best/m", model_checkpoint_options{.save_best_only = true});
   scripted::values = {1, 5, 3, 2};
   trainer t = toy::compiled(), three = toy::compiled();
-  auto const blocked = [&] {  // a file where its folder was
+  auto const blocked = [&] {  // a file where its folder should be
     std::filesystem::remove_all(folder);
     std::ofstream(folder).close();
   };
@@ -350,7 +350,7 @@ TEST_CASE("csv_logger: rows that could not be written come later; a half one sta
 namespace {
 
 struct killed {};
-/// Where a run ends as by kill -9, as far as its files are concerned.
+/// Ends a run as kill -9 would, as far as its files are concerned.
 struct killer : callback {
   int epoch;
   std::int64_t step;  // -1: after the epoch
@@ -371,12 +371,12 @@ struct counts : callback {
   int batches = 0;
   void on_batch_end(fit_run&) override { ++batches; }
 };
-/// Its state is the learning rate's, too: twice the same epoch would halve it twice.
+/// Halves the learning rate, which is part of the state: running an epoch twice would halve it twice.
 struct halve_at_begin : callback {
   void on_epoch_begin(fit_run& run) override { run.learning_rate *= 0.5; }
 };
 
-/// All that a run leaves.
+/// All results of a run.
 struct outcome {
   std::uint64_t weights = 0;
   std::vector<double> history{};
@@ -385,7 +385,7 @@ struct outcome {
   std::uint64_t steps = 0;
   friend bool operator==(outcome const&, outcome const&) = default;
 };
-/// Dies where others write their files, after an epoch or one of its batches.
+/// Throws between callbacks that write files, after an epoch or one of its batches.
 struct killed_between : callback {
   int epoch;
   std::int64_t step;
@@ -430,7 +430,7 @@ TEST_CASE("backup_and_restore: killed anywhere, a run ends with the bits of one 
     for (save_freq freq : {every_epochs(1), every_epochs(2), every_batches(1), every_batches(4)}) {
       test::temporary_directory const whole;
       outcome const wanted = run(whole, freq, towers);
-      CHECK_FALSE(exists(whole / "state"));  // it has ended
+      CHECK_FALSE(exists(whole / "state"));  // the run has ended
       REQUIRE(wanted.history.size() == 3 * 7);
       for (int epoch = 0; epoch < 3; ++epoch)
         for (std::int64_t step = -1; step < 6; step += towers)
@@ -484,7 +484,7 @@ TEST_CASE("csv_logger: a run that goes on has each of its rows once after those 
         return toy::fit(t, 3, more);
       };
       CHECK_THROWS_AS(fit({killer{epoch, 3, false}}), killed);
-      CHECK(contents(path).size() > wanted.size());  // with rows of its own
+      CHECK(contents(path).size() > wanted.size());  // with rows added
       for (epoch_record const& e : fit({}).epochs) {
         std::string row = history_csv_row(e);
         std::replace(row.begin(), row.end(), ',', separator);
@@ -496,7 +496,7 @@ TEST_CASE("csv_logger: a run that goes on has each of its rows once after those 
 
 TEST_CASE("backup_and_restore: a process killed at 50 random moments", "[callbacks][resume]") {
   test::temporary_directory const whole, here;
-  auto const leave = [](test::temporary_directory const& at) {  // what a process leaves, in a file
+  auto const leave = [](test::temporary_directory const& at) {  // copies what the process leaves
     outcome const o = run(at, every_batches(2), 1);
     std::string text = o.csv + fmt::format("{} {} {}", o.weights, o.best_value, o.steps);
     std::ofstream(at / "outcome", std::ios::binary) << text << o.best;
@@ -524,7 +524,7 @@ TEST_CASE("backup_and_restore: a process killed at 50 random moments", "[callbac
     ::waitpid(child, &status, 0);
     if (WIFSIGNALED(status)) {
       ++kills;
-    } else {  // it was faster: begin another run
+    } else {  // it was faster: try another run
       REQUIRE(status == 0);
       CHECK(contents(here / "outcome") == contents(whole / "outcome"));
     }
@@ -533,7 +533,7 @@ TEST_CASE("backup_and_restore: a process killed at 50 random moments", "[callbac
   ::waitpid(process(here), &status, 0);
   REQUIRE(status == 0);
   CHECK(contents(here / "outcome") == contents(whole / "outcome"));
-  CHECK(files_in(here.path) == files_in(whole.path));  // no state, no half files
+  CHECK(files_in(here.path) == files_in(whole.path));  // no state, no temporary files
 }
 
 TEST_CASE("backup_and_restore: an early stop survives a kill after it", "[callbacks][resume]") {
@@ -587,7 +587,7 @@ TEST_CASE("model_checkpoint: killed between two of them, no state speaks of a be
   for (save_freq freq : {every_epochs(1), every_batches(4)})
     for (bool best : {false, true}) {
       bool const in_epoch = freq.epochs == 0;
-      // `first` writes whole states, and the run goes on from them; `second` comes after it.
+      // `first` writes whole states, from which the run resumes; `second` comes after it.
       auto const fit = [&](test::temporary_directory const& here, callback_handle const& death, bool whole) {
         model_checkpoint_options const o{.save_best_only = true, .save_weights_only = !whole, .save_freq = freq};
         callback_handle second = model_checkpoint<train_accuracy>(here / "second", o);
@@ -615,7 +615,7 @@ TEST_CASE("model_checkpoint: killed between two of them, no state speaks of a be
                             << "." << step);
             test::temporary_directory const here;
             CHECK_THROWS_AS(fit(here, killed_between(epoch, step), whole), killed);
-            if (!best && !in_epoch) {  // what is no best one comes after those that are
+            if (!best && !in_epoch) {  // a checkpoint that need not be the best is written after those that must
               trainer t = toy::compiled();
               CHECK(exists(here / "first") == (epoch > 0));
               if (epoch > 0)
@@ -670,7 +670,7 @@ TEST_CASE("backup_and_restore: states are their callbacks', whatever pointer or 
   auto const b = std::make_shared<right>(), d = std::make_shared<right>();
   a->number = 1, b->number = 2;
   interrupted({by_pointer(a), by_pointer(b)});
-  goes_on({by_pointer(d), c});  // the other order, and one by its own type
+  goes_on({by_pointer(d), c});  // in another order, and one by its own type
   CHECK(c->number == 1);
   CHECK(d->number == 2);
 
@@ -681,7 +681,7 @@ TEST_CASE("backup_and_restore: states are their callbacks', whatever pointer or 
   CHECK(has(thrown<file_error>([&] { goes_on({best("a", "two"), best("a", "one")}); }),
             "'s model_checkpoint 0 was saved with file name one, but this run has two"));
   goes_on({best("b", "one"), best("b", "two")});  // folders may move
-  // which value and file it would be does not matter where every one is kept
+  // which value and file belong to which does not matter if every one is kept
   interrupted({model_checkpoint<train_loss>(here / "a/{epoch}")});
   goes_on({model_checkpoint<val_accuracy>(here / "a/{epoch}.state")});
   CHECK_FALSE(exists(here / "state"));
@@ -730,12 +730,12 @@ TEST_CASE("backup_and_restore: what does not fit is refused, and nothing changes
   trainer u = toy::compiled();
   CHECK(t.steps() == 0);
   CHECK(detail::fingerprint_of(t.engine()) == detail::fingerprint_of(u.engine()));
-  for (int epochs : {1, 2})  // with two it would end after them, with weights that have seen more
+  for (int epochs : {1, 2})  // with two, it would end at once, with weights that have seen more batches
     CHECK(has(thrown<option_error>([&] { toy::fit(u, epochs, {backup_and_restore(path)}); }),
               "already has 2 epochs and part of the next, but this run has " + std::to_string(epochs) +
                   "; set .epochs to 3 or more"));
   CHECK(exists(path));
-  // The weights of such a network are no state, and stay where they are.
+  // A file of weights of such a network is no state, and is not removed.
   save_weights(u, here / "weights");
   CHECK(has(thrown<file_error>([&] { toy::fit(u, 4, {backup_and_restore(here / "weights")}); }),
             "found only weights, as save_weights writes them"));
@@ -768,7 +768,7 @@ TEST_CASE("backup_and_restore: what does not fit is refused, and nothing changes
   trainer v = toy::compiled();
   CHECK(has(thrown<file_error>([&] { toy::fit(v, 4, {backup_and_restore(path), early_stopping<val_loss>()}); }),
             "'s early_stopping 0 was saved with monitor scripted, but this run has val_loss"));
-  trainer w = toy::compiled();  // callbacks that the file does not know, and the other way round
+  trainer w = toy::compiled();  // callbacks that the file does not have, and the reverse
   CHECK(toy::fit(w, 4, {backup_and_restore(path), model_checkpoint(here / "m")}).epochs.size() == 4);
   CHECK_FALSE(exists(path));
 
@@ -785,13 +785,13 @@ TEST_CASE("backup_and_restore: what does not fit is refused, and nothing changes
 
 namespace {
 
-/// A state with its checksum made right: whoever writes a state can do that, too.
+/// Returns a forged state with a correct checksum, which anyone who writes a state can compute.
 std::string signed_again(std::string state) {
   std::uint64_t const sum = detail::checksum(state, state.size() - sizeof sum);
   std::memcpy(state.data() + state.size() - sizeof sum, &sum, sizeof sum);
   return state;
 }
-/// The same state with another value in a callback's field: its key and a zero byte, its size, its bytes.
+/// Returns the state with another value in a callback's field: its key and a zero byte, its size, its bytes.
 template <class T>
 std::string with_field(std::string state, std::string const& key, T value, std::size_t from = 0) {
   std::uint64_t size = 0;
@@ -861,27 +861,27 @@ TEST_CASE("backup_and_restore: nothing of a forged state is a place, a size or a
     for (auto const member : {&head::epoch, &head::epochs, &head::step, &head::numbers, &head::callbacks, &head::slots,
                               &head::batch_size, &head::steps_an_epoch})
       if (count < 0 || member != &head::steps_an_epoch) refused(with_head(good, member, count), {"damaged"});
-  refused(with_head(good, &head::epoch, std::int64_t{1}), {"damaged"});  // of which it has two records
+  refused(with_head(good, &head::epoch, std::int64_t{1}), {"damaged"});  // it has two records of it
   refused(with_head(good, &head::steps, std::uint64_t{1} << 63), {"damaged"});
   for (auto const member : {&head::loss, &head::correct, &head::first_rate, &head::seconds})
     for (double bad : {no_number, std::numeric_limits<double>::infinity()})
       refused(with_head(good, member, bad), {"its totals of the current epoch are impossible"});
   refused(with_head(good, &head::seconds, 1e300),
-          {"its totals of the current epoch are impossible"});  // would be counted in integers
+          {"its totals of the current epoch are impossible"});  // they would be converted to integers
   for (double epoch : {-1.0, 1e9, 1e300, no_number}) {
     refused(with_record(good, 0, epoch), {"record 0 is for epoch "});
     refused(with_record(good, 9, epoch), {"record 1 is for epoch "});
   }
   refused(with_record(good, 9, 2.0), {"is from after epoch 2 but its last record is of epoch 3"});
 
-  std::ofstream(path, std::ios::binary) << good;  // and that is none of its faults
+  std::ofstream(path, std::ios::binary) << good;  // with none of these faults
   trainer u = toy::compiled();
   CHECK(toy::fit(u, 4, all(), true, mean).epochs.size() == 4);
 }
 
 namespace {
 
-/// While one lives the process gets so many bytes of address space more, and none after them.
+/// While it exists, the process can get this many more bytes of address space, and none beyond.
 class little_memory {
  public:
   explicit little_memory(rlim_t more) {
@@ -903,7 +903,7 @@ class little_memory {
 }  // namespace
 
 TEST_CASE("a hole that is larger than memory is an error of the file's", "[callbacks][hostile]") {
-  if (DSL_TEST_ASAN || DSL_TEST_TSAN) return;  // their shadows are address space, too
+  if (DSL_TEST_ASAN || DSL_TEST_TSAN) return;  // their shadow memory takes address space, too
   test::temporary_directory const here;
   constexpr std::int64_t hole = std::int64_t{1} << 36;
   trainer t = toy::compiled();
@@ -918,7 +918,7 @@ TEST_CASE("a hole that is larger than memory is an error of the file's", "[callb
                             {"checkpoint: cannot read " + here / "w: not enough memory"});
   test::refuses<file_error>([&] { toy::fit(t, 1, {csv_logger(log, {.append = true})}); },
                             {"csv_logger: cannot read " + log + ": not enough memory"});
-  CHECK(test::warnings([&] { toy::fit(t, 1, {csv_logger(log)}); }).empty());  // what it writes over it does not read
+  CHECK(test::warnings([&] { toy::fit(t, 1, {csv_logger(log)}); }).empty());  // it does not read what it overwrites
   CHECK(test::lines(contents(log)).size() == 2);
 }
 
@@ -954,7 +954,7 @@ TEST_CASE("early_stopping: best weights of another size are refused as the run g
   callbacks.push_back(killer{2, 0, false});
   CHECK_THROWS_AS(toy::fit(t, 4, callbacks), killed);
   std::string state = read_checkpoint(here / "state");
-  // "best weights" is the callback's last field, and the callback's the state's: both get a float less
+  // "best weights" is the callback's last field, and the callback's state the last of all: both get one float less
   detail::checkpoint_head head;
   std::memcpy(&head, state.data(), sizeof head);
   head.callbacks -= 4;
@@ -985,11 +985,11 @@ TEST_CASE("model_checkpoint: a state says nowhere what is written over", "[callb
               backup_and_restore(here / "runs/whole", {.save_freq = every_epochs(100)}),
               model_checkpoint<train_loss>(here / "runs/{epoch}-{loss:.3f}", o)});
   };
-  // Killed when the state was there, and the file that it speaks of not yet.
+  // Killed after the state was written and before the file that it mentions.
   CHECK_THROWS_AS(fit(killed_between(0, -1)), killed);
   std::string state = read_checkpoint(here / "runs/whole");
   REQUIRE(files_in(here.path / "runs") == 1);
-  // An earlier version took the name from here.
+  // An earlier version took the name from this field.
   std::size_t const old = state.find(std::string("path") + '\0');
   if (old != state.npos) {
     std::uint64_t size = 0;
@@ -1028,7 +1028,7 @@ TEST_CASE("backup_and_restore: a loss that is no number leaves the last good sta
 
 namespace {
 
-/// What a step may make of the weights that its own loss says nothing of.
+/// Makes the weights NaN in a step whose own loss does not show it.
 struct breaks_weights : callback {
   int epoch;
   std::int64_t step;
@@ -1063,7 +1063,7 @@ TEST_CASE("backup_and_restore: weights that give no loss are no state", "[callba
           h = toy::fit(t, 3, {breaks_weights{1, step}, terminate_on_nan{}, backup_and_restore(path, {freq})},
                        validation);
         });
-        // without validation an epoch has ended before anything looks at its last step's weights
+        // without validation, the weights after an epoch's last step are not checked before it ends
         CHECK(h.epochs.size() == (step == 5 && !validation ? 2U : 1U));
         detail::checkpoint_head const at = head_of(path);
         std::int64_t const good = freq.batches == 1 ? step : freq.batches == 4 && step == 5 ? 4 : 0;
@@ -1079,7 +1079,7 @@ TEST_CASE("backup_and_restore: weights that give no loss are no state", "[callba
     toy::fit(t, 3, {breaks_weights{1, 5}, terminate_on_nan{}, checkpoint_each_epoch{here / "state"}}, false);
   });
   CHECK(head_of(here / "state").epoch == 1);
-  // nothing looks at the last ones
+  // the weights after the last step are never checked
   trainer u = toy::compiled();
   toy::fit(u, 2, {checkpoint_each_epoch{here / "state"}}, false);
   CHECK(head_of(here / "state").epoch == 2);
@@ -1115,7 +1115,7 @@ TEST_CASE("backup_and_restore: a learning rate that is given anew holds, and the
       CHECK(seen->of_steps == std::vector<double>(static_cast<std::size_t>(6 - step), rate == 0.02 ? 0.005 : 0.001));
       CHECK(t.learning_rate() == seen->of_steps[0]);
     }
-    // A schedule is asked for the rest of the epoch, too.
+    // A schedule is called for the rest of the epoch, too.
     test::temporary_directory const here;
     std::string const path = here / "state";
     auto const falls = [](double from) { return learning_rate_schedule{poly_decay{from, 2, 1.0}}; };
@@ -1128,7 +1128,7 @@ TEST_CASE("backup_and_restore: a learning rate that is given anew holds, and the
     toy::fit(t, 2, {falls(0.001), backup_and_restore(path, {.save_freq = every_batches(1), .verbose = false}), seen});
     CHECK(seen->of_steps == std::vector<double>(static_cast<std::size_t>(6 - step), 0.0005));
   }
-  // A state that some other callback has written does not say what its run was given.
+  // A state that another callback wrote does not contain what its run was given.
   test::temporary_directory const here;
   std::string const path = here / "state";
   trainer first = compiled(0.02);
@@ -1156,13 +1156,14 @@ TEST_CASE("backup_and_restore: a run that is refused leaves the trainer as it wa
   std::string const before = checkpoint(t, {});
   auto const is_as_before = [&] { CHECK(checkpoint(t, {}) == before); };
   auto const quiet = backup_and_restore(path, {.verbose = false});
-  CHECK_THROWS_AS(toy::fit(t, 3, {quiet, early_stopping<val_loss>()}), file_error);  // its state is another metric's
+  CHECK_THROWS_AS(toy::fit(t, 3, {quiet, early_stopping<val_loss>()}), file_error);  // its state is for another metric
   is_as_before();
   CHECK_THROWS_AS(toy::fit(t, 3, {early_stopping<val_loss>(), quiet}), file_error);
   is_as_before();
   CHECK_THROWS_AS(toy::fit(t, 3, {quiet, refuses{}}), option_error);
   is_as_before();
-  CHECK_THROWS_AS(toy::fit(t, 3, {quiet, backup_and_restore(here / "state"), refuses{}}), file_error);  // both one file
+  // both write one file
+  CHECK_THROWS_AS(toy::fit(t, 3, {quiet, backup_and_restore(here / "state"), refuses{}}), file_error);
   is_as_before();
   std::filesystem::copy(path, here / "copy");
   CHECK_THROWS_AS(toy::fit(t, 3, {quiet, backup_and_restore(here / "copy"), refuses{}}), option_error);
@@ -1183,7 +1184,7 @@ TEST_CASE("backup_and_restore: of two runs with one file the second is refused",
       CHECK(said.starts_with("backup_and_restore: " + path + " must be written by one run at a time; found process " +
                              std::to_string(::getpid()) + " of "));
       CHECK(other.steps() == 0);
-      pid_t const child = ::fork();  // another process, which must not take the lock with it when it ends
+      pid_t const child = ::fork();  // another process, which must not release the lock when it ends
       if (child == 0) {
         trainer third = toy::compiled();
         ::_exit(has(thrown<file_error>([&] { toy::fit(third, 1, {backup_and_restore(path)}); }), "one run at a time")
@@ -1199,7 +1200,7 @@ TEST_CASE("backup_and_restore: of two runs with one file the second is refused",
   toy::fit(t, 2, {backup_and_restore(path), meets{path}});
   CHECK_FALSE(exists(path + ".lock"));
   CHECK_THROWS_AS(toy::fit(t, 2, {backup_and_restore(path), killer{1, 3, false}}), killed);
-  CHECK_FALSE(exists(path + ".lock"));  // whatever ends fit
+  CHECK_FALSE(exists(path + ".lock"));  // however fit ends
   std::ofstream(path + ".lock") << "process 1 of a machine that lost its power\n";
   CHECK(toy::fit(t, 2, {backup_and_restore(path, {.verbose = false})}).epochs.size() == 2);
   CHECK(files_in(here / "runs") == 0);

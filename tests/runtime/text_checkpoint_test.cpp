@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A training that goes on from a checkpoint ends as one that was never interrupted; what is no whole checkpoint of it
-// changes nothing.
+// Tests that a training resumed from a checkpoint ends like an uninterrupted one, and that an incomplete or foreign
+// checkpoint changes nothing.
 #include "support/catch.hpp"
 #include "support/saved_runs.hpp"
 #include "support/temporary_directory.hpp"
@@ -56,7 +56,7 @@ dsl::trainer made(float momentum = 0.9F, std::uint64_t seed = 1, int towers = 1)
                                dsl::towers{.count = towers}, {.seed = seed});
 }
 
-/// Halves the rate after every epoch, so that it is part of the state.
+/// Halves the rate after every epoch, so that the rate is part of the state.
 struct halve : dsl::callback {
   void on_epoch_end(dsl::fit_run& run) override { run.learning_rate /= 2; }
 };
@@ -85,7 +85,7 @@ TEST_CASE("checkpoint: a training that goes on ends with the bits of one that wa
     REQUIRE(past.epochs.size() == 2);
     CHECK(resumed.steps() == 12);
     CHECK(resumed.learning_rate() == 0.05 / 4);
-    CHECK(dsl::checkpoint(begun, first) == dsl::checkpoint(resumed, past));  // made by hand
+    CHECK(dsl::checkpoint(begun, first) == dsl::checkpoint(resumed, past));  // written without the callback
     CHECK(past.epochs[1].validation.loss == all.epochs[1].validation.loss);
     CHECK(past.epochs[1].validated);
     CHECK(past.epochs[1].epoch == 1);
@@ -101,7 +101,7 @@ TEST_CASE("checkpoint: states and weights of earlier versions resume to the same
   std::string const fixtures = std::string(TYPENET_TEST_DATA) + "/states/";
   auto const outcome = [&](std::string const& name) { return dsl::test::bytes_of(fixtures + name + ".outcome"); };
   dsl::test::temporary_directory const here;
-  /// Copies a state to where it may be removed, and resumes from it.
+  /// Copies a state to a folder from which it may be removed, and resumes from it.
   auto const resume = [&](dsl::test::saved_run_of& run, std::string const& state) {
     std::filesystem::copy_file(fixtures + state, here / state);
     auto const backup = std::make_shared<dsl::backup_and_restore>(here / state);
@@ -132,7 +132,7 @@ TEST_CASE("checkpoint: states and weights of earlier versions resume to the same
     std::vector<float> wanted(found.size());
     REQUIRE(bytes.size() >= wanted.size() * sizeof(float));
     std::memcpy(wanted.data(), bytes.data(), wanted.size() * sizeof(float));
-    // a moment of 8 * 36 numbers moves by 288 * 2^-24 of itself at most; seven steps take that further
+    // a moment of 8 * 36 numbers changes by at most 288 * 2^-24 of itself, and seven steps amplify that
     for (std::size_t i = 0; i < wanted.size(); ++i)
       CHECK(std::abs(found[i] - wanted[i]) < 7 * 288 * 0x1p-24F * (1 + std::abs(wanted[i])));
   }
@@ -149,7 +149,7 @@ TEST_CASE("checkpoint: states and weights of earlier versions resume to the same
 
 namespace {
 
-/// What a process that is killed there leaves; step 0 is after an epoch's end.
+/// Leaves the files of a process that is killed there; step 0 is after the end of an epoch.
 struct killed_at : dsl::callback {
   int epoch;
   std::int64_t step;
@@ -175,7 +175,7 @@ dsl::history fit_averaged(dsl::trainer& t, std::vector<dsl::callback_handle> mor
 
 std::uint64_t bits_of(dsl::trainer& t) { return dsl::detail::fingerprint_of(t.engine()); }
 
-/// Of a network that has a file's weights.
+/// Returns a trainer whose network has a file's weights.
 double loss_by(std::string const& file) {
   dsl::trainer t = made();
   dsl::load_weights(t, file);
@@ -251,11 +251,11 @@ TEST_CASE("checkpoint: a state of a run of averages, killed before the others' l
 
 namespace {
 
-/// Reference, but that its device may be lost, or fail a write.
+/// The executor reference with a device that can be lost or fail a write.
 struct unreliable_engine final : dsl::engine {
   std::unique_ptr<dsl::engine> in;
   bool lost = false;
-  int writes_left = -1;  // until one fails
+  int writes_left = -1;  // writes until one fails
   explicit unreliable_engine(std::unique_ptr<dsl::engine> e) : engine(e->graph(), e->options()), in(std::move(e)) {}
   void look() const {
     if (lost) throw dsl::executor_error("the device is lost");
@@ -287,7 +287,7 @@ TEST_CASE("checkpoint: a device that fails while the network has the average", "
     return std::make_unique<unreliable_engine>(
         dsl::reference{}.make_engine(small::view(), {.seed = 1, .update = {.momentum = 0.9}}));
   };
-  {  // lost for good, in the writing of a file: nothing can be put back
+  {  // lost for good while a file is written: nothing can be restored
     auto e = unreliable();
     unreliable_engine& device = *e;
     dsl::trainer t(std::move(e), 0.05);
@@ -301,7 +301,7 @@ TEST_CASE("checkpoint: a device that fails while the network has the average", "
     CHECK_THROWS_WITH(fit_averaged(t, {dsl::model_checkpoint<>(here / "weights", o)}, dsl::weight_average{}),
                       "the device is lost");
   }
-  {  // once, as the training's own weights come back: they do
+  {  // fails once, while the training's own weights are restored: they are restored
     struct fails : dsl::callback {
       unreliable_engine& device;
       std::vector<float> own;
@@ -346,7 +346,7 @@ TEST_CASE("checkpoint: every file of a run of averages has the weights that were
     CHECK(loss_by(here / "within" + number) == loss);
     if (std::filesystem::exists(here / "best" + number)) CHECK(loss_by(here / "best" + number) == loss);
   }
-  for (std::string const name : {"whole", "best"}) {  // each is one to go on from
+  for (std::string const name : {"whole", "best"}) {  // each is a state to resume from
     std::string const copy = here / "copy";
     std::filesystem::copy_file(here / name + "3", copy);
     dsl::trainer u = made();
@@ -389,14 +389,14 @@ TEST_CASE("checkpoint: an average goes on as it was begun, or not at all", "[che
   }
   CHECK_THROWS_WITH(fit_averaged(t, {dsl::checkpoint_each_epoch{here / "other"}}),
                     "checkpoint_each_epoch: it cannot save fit's .average; use backup_and_restore");
-  // before the average begins there is none
+  // before averaging begins, there is no average
   CHECK_THROWS_AS(fit_averaged(t, {dsl::backup_and_restore(here / "early"), killed_at(0, 0)}), std::runtime_error);
   dsl::trainer u = made();
   CHECK(fit_averaged(u, {dsl::backup_and_restore(here / "early")}, {}).epochs.size() == 4);
 }
 
 TEST_CASE("checkpoint: broken weights after an average that is not don't replace the last good ones", "[checkpoint]") {
-  struct breaks : dsl::callback {  // weights that give no number, though their mean with others does
+  struct breaks : dsl::callback {  // weights with an infinite loss, though their mean with others has a finite one
     void on_batch_end(dsl::fit_run& run) override {
       if (run.epoch != 2 || run.step + 1 != run.steps) return;
       std::vector<float> w = dsl::detail::read_weights(run.trainer.engine());
@@ -449,7 +449,7 @@ TEST_CASE("checkpoint: of what is none only the beginning is read", "[checkpoint
   dsl::test::temporary_directory const here;
   std::string const path = here / "disk.image";
   std::ofstream(path) << "an image of a disk";
-  std::filesystem::resize_file(path, std::uintmax_t{1} << 40);  // all of it but the first page is a hole
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 40);  // sparse but for its first page
   CHECK(dsl::read_checkpoint(path).size() < 1000);
   dsl::trainer t = made();
   std::string said;
@@ -467,7 +467,7 @@ TEST_CASE("checkpoint: one that says another size than it has is not read", "[ch
   dsl::trainer t = made();
   dsl::write_checkpoint(dsl::checkpoint(t, fit(t, 1)), path);
   std::uintmax_t const size = std::filesystem::file_size(path);
-  std::filesystem::resize_file(path, std::uintmax_t{1} << 40);  // a hole
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 40);  // a sparse file
   auto const refused = [&] {
     std::string said;
     try {
@@ -539,7 +539,7 @@ TEST_CASE("checkpoint: what is no whole one of this training is refused, and not
   refused(slotless, good, "with another optimizer, loss, batch_norm or frozen part");
   refused(slower, good, "with another optimizer, loss, batch_norm or frozen part");
   refused(seeded, good, "has the seed 1, but this training has 2; use the same seed");
-  dsl::restore(fresh, good, "good");  // none of that was the trainer's fault
+  dsl::restore(fresh, good, "good");  // none of this was the trainer's fault
 
   CHECK(dsl::test::warnings([&] { dsl::restore(fresh, good, "good"); }).empty());
   dsl::trainer wider = made(0.9F, 1, 2);
@@ -560,7 +560,7 @@ TEST_CASE("checkpoint: files that can't be read or written", "[checkpoint]") {
 
 namespace {
 
-/// As a full disk: files may not grow beyond this while it lives.
+/// Limits the size of files while it exists, as a full disk would.
 struct small_files {
   rlimit before{};
   void (*handler)(int) = ::signal(SIGXFSZ, SIG_IGN);
@@ -577,7 +577,7 @@ struct small_files {
   }
 };
 
-/// Does something after an epoch, before what comes after it.
+/// Does something after an epoch, before the callbacks that follow.
 struct behind : dsl::callback {
   int epoch;
   std::function<void()> what;
@@ -604,7 +604,7 @@ TEST_CASE("checkpoint: where it can't be written any more a training warns once 
         {behind{1, [&] { full = std::make_unique<small_files>(100); }}, behind{3, [&] { full.reset(); }},
          dsl::checkpoint_each_epoch{path},
          behind{2, [&] {
-                  dsl::trainer u = made();  // the last that could be written is whole
+                  dsl::trainer u = made();  // the last state that could be written is complete
                   CHECK(dsl::restore(u, dsl::read_checkpoint(path), path).epochs.size() == 1);
                   CHECK(std::distance(std::filesystem::directory_iterator(here.path), {}) == 1);
                 }}});
@@ -637,7 +637,7 @@ TEST_CASE("checkpoint: where it can't be written any more a training warns once 
 TEST_CASE("checkpoint: what killed processes left beside it is removed, and nothing else", "[checkpoint]") {
   dsl::test::temporary_directory const here;
   std::string const path = here / "state";
-  // No process has the number 9999999: Linux gives none above 4194304.
+  // No process has the number 9999999: Linux assigns none above 4194304.
   std::string const alive = std::to_string(::getppid());
   std::vector<std::string> const others{
       "state", "state.tmp", "state.9999999-0.tmp", "state.9999999-0.typenet.tmp.old", "state.a1-0.typenet.tmp",
@@ -645,15 +645,17 @@ TEST_CASE("checkpoint: what killed processes left beside it is removed, and noth
       "state.x.9999999-0.typenet.tmp", "9999999-0.typenet.tmp", "state.09999999-0.typenet.tmp",
       "state.9999999-00.typenet.tmp", "state.9999999-100.typenet.tmp", "state.+9999999-0.typenet.tmp",
       "state.99999999999-0.typenet.tmp", "state.0-0.typenet.tmp", "state.-9999999-0.typenet.tmp",
-      // one that no lock protects, as where the file system has none, of a process that lives
+      // of a living process, but without a lock, as on a file system that has no locks
       "state." + alive + "-0.typenet.tmp"};
   for (std::string const& name : others) std::ofstream(here / name) << name;
   std::filesystem::create_directory(here / "state.9999999-7.typenet.tmp");
   std::filesystem::create_symlink(here / "state.tmp", here / "state.9999999-8.typenet.tmp");
   std::vector<std::string> const left{"state.9999999-0.typenet.tmp", "state.9999998-99.typenet.tmp",
-                                      "state." + std::to_string(::getpid()) + "-0.typenet.tmp"};  // a container's
+                                      // of another container
+                                      "state." + std::to_string(::getpid()) + "-0.typenet.tmp"};
   for (std::string const& stale : left) std::ofstream(here / stale) << "half";
-  std::string const used = here / "state.9999997-0.typenet.tmp";  // locked: by a process of another container, say
+  // locked, for example by a process in another container
+  std::string const used = here / "state.9999997-0.typenet.tmp";
   int const writer = ::open(used.c_str(), O_RDWR | O_CREAT, 0600);
   REQUIRE(::flock(writer, LOCK_EX) == 0);
 
@@ -667,7 +669,7 @@ TEST_CASE("checkpoint: what killed processes left beside it is removed, and noth
   ::close(writer);
 
   {
-    dsl::atomic_file first(path, "test"), second(path, "test");  // they don't take each other for stale
+    dsl::atomic_file first(path, "test"), second(path, "test");  // neither considers the other's file stale
     first.write("first");
     second.write("second");
     first.commit();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a classifier takes for what: counted once whatever cuts the data, as text, as a picture.
+// Tests confusion matrices: each sample is counted once however the data is divided; as text and as a plot.
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/words.hpp"
@@ -32,14 +32,14 @@ dsl::dataset animals(std::vector<std::string> names = {"cat", "dog", "frog"}) {
   auto const classes = static_cast<int>(names.size());
   return dsl::in_memory_dataset({1, 1, 1}, classes, {0}, {0}, std::move(names));
 }
-/// Rows of outputs with their labels: cat, cat, cat, dog, frog taken for cat, dog, dog, dog, cat.
+/// Rows of outputs with their labels: cat, cat, cat, dog and frog, predicted as cat, dog, dog, dog, cat.
 dsl::confusion_matrix by_hand(dsl::dataset const& data = animals()) {
   dsl::confusion_matrix m;
   m.on_begin(data);
   float const first[] = {0.9f, 0.1f, 0, 0.2f, 0.5f, 0.3f, 0, 1, 0};
   std::int32_t const labels[] = {0, 0, 0};
   m.on_batch(first, labels, 0, 3);
-  float const second[] = {0.1f, 0.8f, 0.1f, 0.4f, 0.2f, 0.4f};  // equal: the first one
+  float const second[] = {0.1f, 0.8f, 0.1f, 0.4f, 0.2f, 0.4f};  // equal values: the first one counts
   std::int32_t const others[] = {1, 2};
   m.on_batch(second, others, 3, 2);
   m.on_end(nullptr);
@@ -67,13 +67,13 @@ TEST_CASE("confusion: counts by hand", "[confusion]") {
   CHECK(m.accuracy() == approx(0.4));
   CHECK(m.recall(0) == approx(1 / 3.0));
   CHECK(m.precision(1) == approx(1 / 3.0));
-  CHECK(m.precision(2) == 0);  // nothing was taken for a frog
+  CHECK(m.precision(2) == 0);  // nothing was predicted as a frog
   refuses<dsl::option_error>([&] { m.count(3, 0); }, {"0 to 2", "found 3 and 0"});
   refuses<dsl::option_error>([&] { m.count(0, -1); }, {"found 0 and -1"});
   refuses<dsl::option_error>([] { dsl::confusion_matrix{}.count(0, 0); }, {"evaluate first"});
   CHECK(dsl::confusion_matrix{}.accuracy() == 0);
 
-  // Outputs that are no numbers are taken for the first class, as the accuracy does.
+  // Outputs that are NaN count as the first class, as in the accuracy.
   dsl::confusion_matrix nan;
   nan.on_begin(animals());
   float const none = std::numeric_limits<float>::quiet_NaN(), bad[] = {none, none, none};
@@ -117,10 +117,10 @@ TEST_CASE("confusion: every sample once, in any batches, on any towers", "[confu
     for (int label = 0; label < 10; ++label) all += expected.count(label, c);
     predicted += all > 0;
   }
-  REQUIRE(predicted > 2);  // else the test would see little
+  REQUIRE(predicted > 2);  // otherwise the test would show little
 
   auto const check = [&](dsl::trainer& t, int batch_size) {
-    dsl::confusion_matrix m = by_hand();  // what was there before is gone
+    dsl::confusion_matrix m = by_hand();  // its old counts are discarded
     dsl::scores const with = t.evaluate(pictures.test, batch_size, &m);
     dsl::scores const without = t.evaluate(pictures.test, batch_size);
     CHECK(equal(m, expected));
@@ -163,7 +163,7 @@ TEST_CASE("confusion: as text", "[confusion]") {
         "frog                  1     0     0  0.0000\n"
         "precision          0.50  0.33  0.00\n"
         "accuracy 0.4000 of 5 samples\n");
-  // Columns stand below each other where a name has letters of two bytes.
+  // Columns are aligned even if names have letters of two bytes.
   CHECK(has(dsl::confusion_table(by_hand(animals({"K\xc3\xa4tzchen", "dog", "frog"}))),
             "label \\ predicted  K\xc3\xa4tzchen   dog  frog  recall\n"
             "K\xc3\xa4tzchen                  1     2     0  0.3333\n"));
@@ -173,7 +173,7 @@ TEST_CASE("confusion: no name has escapes for a terminal", "[confusion][hostile]
   std::string const table = dsl::confusion_table(by_hand(animals({"\x1b]0;cat\x07", "dog\n\r", "fr\xc2\x9bog"})));
   CHECK(has(table, "label \\ predicted   ]0;cat   dog    fr og  recall\n"));
   for (char const c : table) CHECK((c == '\n' || (c >= 0x20 && c < 0x7f)));
-  // One that turns the direction of what follows, numbers and all.
+  // One that reverses the direction of all that follows, including numbers.
   CHECK_FALSE(has(dsl::confusion_table(by_hand(animals({"cat\xe2\x80\xae", "dog", "frog"}))), "\xe2\x80\xae"));
 }
 
@@ -222,11 +222,11 @@ TEST_CASE("confusion: no class name runs a command, and every one is drawn as it
     CHECK_FALSE(std::filesystem::exists(ran));
     CHECK(has(contents(here / "m.svg"), "@ran $(touch "));
   }
-  // gnuplot takes a tic's label for a format, and markup for what it says
+  // gnuplot takes a tic's label as a format, and interprets markup in it
   dsl::plot(by_hand(animals({"50% off", "100%d %s %%", "a_{b}^2 {/Symbol x}"})), here / "formats.svg");
   std::string const svg = contents(here / "formats.svg");
   for (char const* name : {">50% off<", ">100%d %s %%<", ">a_{b}^2 {/Symbol x}<"}) CHECK(has(svg, name));
-  // Quotes in any number, and digits after what is written in octal.
+  // Any number of quotes, and digits after an octal escape.
   for (std::string const& name : {"'frog"s, "'''a'''b''"s, "''1'2''3"s, "1'2\\3`4\"5@6#7$8"s}) {
     CAPTURE(name);
     dsl::plot(by_hand(animals({name, "dog", "frog"})), here / "quotes.svg", {.title = name});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pictures of networks: the text to the letter, its structure against the graph's, and Graphviz, where it is there.
+// Tests diagrams of networks: the exact text, its structure compared with the graph, and Graphviz if it is installed.
 #include "support/catch.hpp"
 #include "support/drawn.hpp"
 #include "support/placed_networks.hpp"
@@ -25,10 +25,10 @@ namespace {
 
 bool has(std::string const& text, std::string const& words) { return text.find(words) != std::string::npos; }
 
-/// Reads Graphviz's language, as far as dot() may use it; throws where a sentence is none.
+/// Parses the part of Graphviz's language that dot() may use; throws if the text is anything else.
 class dot_parser {
  public:
-  std::map<std::string, std::vector<int>> nodes{};  // the clusters each is in, from the outermost
+  std::map<std::string, std::vector<int>> nodes{};  // the clusters that contain each, from the outermost
   std::map<std::string, std::map<std::string, std::string>> attributes{};
   std::map<int, std::string> clusters{};  // labels
   std::vector<std::pair<std::string, std::string>> edges{};
@@ -49,7 +49,7 @@ class dot_parser {
     std::string const found = token();
     need(found == word, "'" + word + "' must be here, found '" + found + "'");
   }
-  /// A word, a quoted string with its first quote, or a sign.
+  /// Returns the next word, quoted string with its first quote, or sign.
   std::string token() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
     if (at_ == text_.size()) return {};
@@ -129,7 +129,7 @@ class dot_parser {
   std::vector<int> open_{};
 };
 
-/// The picture has the graph's layers, each in its modules, and what each reads.
+/// Checks that the diagram has the graph's layers, each in its modules, with what each reads.
 template <class Network>
 void agrees() {
   constexpr graph_view g = Network::view();
@@ -165,7 +165,7 @@ void agrees() {
   CHECK(dot<Network>() == text);
 }
 
-/// What Graphviz makes of it, or nothing where there is none.
+/// Returns Graphviz's output, or nothing if it is not installed.
 std::string svg_of(std::string const& picture) {
   if (std::system("command -v dot >/dev/null 2>&1") != 0) return {};
   test::temporary_directory const here;
@@ -345,7 +345,7 @@ TEST_CASE("dot: a title is text, and the picture sound XML", "[dot][hostile]") {
   std::string const title = "&#27;[2J &lt;b> \xff|\xc2\x9b|\x1b \\N";
   std::string const picture = dot<model>({.title = title});
   CHECK(has(picture, R"(label="&amp;#27;[2J &amp;lt;b> ?| |  \\N\n)"));
-  std::string const svg = svg_of(picture);  // Graphviz turns names of characters into them
+  std::string const svg = svg_of(picture);  // Graphviz replaces names of characters by the characters
   if (!svg.empty()) CHECK(has(svg, "&amp;#27;[2J &amp;lt;b&gt; ?| |"));
 }
 

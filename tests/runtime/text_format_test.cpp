@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What people read: summaries, logs, bars, CSV files and plots, to the letter.
+// Tests what people read: summaries, logs, bars, CSV files and plots, character by character.
 #include "support/catch.hpp"
 #include "support/printed.hpp"
 #include "support/temporary_directory.hpp"
@@ -43,7 +43,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct environment_variable {  // null: unset; put back afterwards
+struct environment_variable {  // null: unset; restored afterwards
   std::string name, before;
   bool was_set = false;
   environment_variable(std::string n, char const* value) : name(std::move(n)) {
@@ -55,7 +55,7 @@ struct environment_variable {  // null: unset; put back afterwards
   ~environment_variable() { was_set ? ::setenv(name.c_str(), before.c_str(), 1) : ::unsetenv(name.c_str()); }
 };
 
-/// What a callback writes to a file, or a pipe, in a made-up run.
+/// Returns what a callback writes to a file or a pipe in a made-up run.
 template <class Callback, class Run>
 std::string written_by(Run run) {
   std::FILE* const out = std::tmpfile();
@@ -72,7 +72,7 @@ std::string written_by(Run run) {
 
 dsl::epoch_record const tutorial{0, {1.4323, 0.4787}, {1.1319, 0.5983}, true, 5e-3, 63.6, 786};
 
-// A trainer for fit_run to refer to; small, never trained.
+// A small trainer, never trained, for fit_run to refer to.
 using tiny = dsl::network<dsl::image<1, 2, 2>, dsl::flatten, dsl::dense<2>, dsl::softmax>;
 dsl::trainer& some_trainer() {
   static dsl::trainer t = dsl::compile<tiny>(dsl::reference{}, dsl::sgd{});
@@ -259,7 +259,7 @@ TEST_CASE("the progress bar fits its width and drops the least missed first", "[
   CHECK(progress_line({.steps = 120}, {.width = 80}) == "  0/120 [..........] ETA ?");
   CHECK(progress_line({.steps = 120}, {.width = 120}) == "  0/120 [....................] ETA ?");
 
-  // as long in every line of a run, whatever its numbers are
+  // every line of a run has the same length, whatever its numbers are
   for (int const width : {100, 120, 150}) {
     long length = -1;
     for (double const seconds : {0.5, 75.0, 4000.0})
@@ -329,7 +329,7 @@ TEST_CASE("on a terminal the progress bar draws one line over and over, within i
   CHECK(text.starts_with("Epoch 1/1\r\n\r"));
   CHECK(has(text, "1000/1000 "));
   CHECK(text.ends_with("\x1b[K\r\n"));
-  CHECK(text.size() < 2'000);  // a thousand quick steps are not a thousand lines
+  CHECK(text.size() < 2'000);  // a thousand quick steps do not print a thousand lines
 }
 
 // ---- files -------------------------------------------------------------------------------------------------------
@@ -355,14 +355,14 @@ TEST_CASE("a file that is read-only is not replaced", "[text][files]") {
   std::ofstream(here / "a") << "precious";
   std::filesystem::permissions(here / "a", std::filesystem::perms::owner_read | std::filesystem::perms::others_read);
   std::filesystem::permissions(here.path, std::filesystem::perms::all);
-  bool const root = ::geteuid() == 0;  // who may write to everything
+  bool const root = ::geteuid() == 0;  // root may write everywhere
   if (root && ::seteuid(65534) != 0) return;
   std::string const message = thrown<dsl::file_error>([&] { dsl::check_writable(here / "a", "test"); });
   CHECK_NOTHROW(dsl::check_writable(here / "b", "test"));
   if (root) REQUIRE(::seteuid(0) == 0);
   std::filesystem::permissions(here / "a", std::filesystem::perms::owner_read);
   if (root) CHECK_THROWS_AS(dsl::check_writable(here / "a", "test"), dsl::file_error);
-  // A folder that may not be entered is something else.
+  // A folder that cannot be entered is another case.
   std::filesystem::create_directory(here / "closed");
   std::filesystem::permissions(here / "closed", std::filesystem::perms::none);
   if (root) REQUIRE(::seteuid(65534) == 0);
@@ -395,7 +395,7 @@ TEST_CASE("a file appears whole or not at all", "[text][files]") {
   whole.write("after");
   whole.commit();
   CHECK(contents(here / "a") == "after");
-  // What replaces a file is for the same eyes.
+  // A file that replaces another has the same permissions.
   for (mode_t const mode : {0600U, 0664U}) {
     REQUIRE(::chmod((here / "a").c_str(), mode) == 0);
     dsl::atomic_file again(here / "a", "test");
@@ -470,7 +470,8 @@ TEST_CASE("no text on a plot runs a command", "[text][plot][hostile]") {
     dsl::plot(h, here / "plot.svg", texts);
     CHECK_FALSE(fs::exists(ran));
   }
-  CHECK(dsl::detail::gnuplot_string("a\\") == "\"a\\134\"");  // a backslash would take the closing quote into the text
+  // a backslash would make the closing quote part of the text
+  CHECK(dsl::detail::gnuplot_string("a\\") == "\"a\\134\"");
 }
 
 TEST_CASE("text for terminals and other programs has no control characters", "[text][hostile]") {
@@ -482,11 +483,12 @@ TEST_CASE("text for terminals and other programs has no control characters", "[t
   }
   CHECK(without_controls("a\0b\x1b[2J\n\x7f"s) == "a b [2J  ");
   CHECK(without_controls("a\xc2\x80\xc2\x9b"
-                         "b") == "a  b");                            // in UTF-8, and control characters
-  CHECK(without_controls("a\u202e10.0\u2066\u2028") == "a 10.0  ");  // what follows would stand in another order
+                         "b") == "a  b");  // in UTF-8, and control characters
+  // the rest of the text would be displayed in another order
+  CHECK(without_controls("a\u202e10.0\u2066\u2028") == "a 10.0  ");
   CHECK(without_controls("a\xef\xbf\xbe\xef\xbf\xbf\xef\xbf\xbd") == "a  \xef\xbf\xbd");
   CHECK(is_utf8("\xc2\x9b"));
-  // A byte alone, cut short, not in its shortest form, half of a surrogate pair, above U+10FFFF.
+  // A single continuation byte, a truncated or overlong sequence, half of a surrogate pair, and a value above U+10FFFF.
   for (char const* bad : {"\x80", "\xff", "\xc3", "\xc0\x80", "\xed\xa0\x80", "\xe2\x82", "\xf4\x90\x80\x80"}) {
     CHECK(without_controls("a"s + bad) == "a" + std::string(std::string(bad).size(), '?'));
     CHECK_FALSE(is_utf8(bad));
@@ -505,14 +507,14 @@ TEST_CASE("a plot looks as ggplot's do, and begins at epoch 1", "[text][plot]") 
   std::size_t const first_line = svg.find(grid), first_curve = svg.find("train_loss");
   CHECK(ground < first_line);
   CHECK(first_line < first_curve);
-  int lines = 0;  // of the grid: one an epoch, and one a tenth or a fifth of a loss
+  int lines = 0;  // lines of the grid: one per epoch, and one per tenth or fifth of a loss
   for (std::size_t at = first_line; at < svg.size(); at = svg.find(grid, at + 1)) ++lines;
   CHECK(lines >= 3 + 5);
   std::string const path = "<pathstroke='";
   for (auto const& [name, colour] :
        {std::pair{"train_loss", "rgb(226,74,51)"}, std::pair{"val_loss", "rgb(52,138,189)"},
         std::pair{"train_acc", "rgb(152,142,213)"}, std::pair{"val_acc", "rgb(119,119,119)"}}) {
-    std::size_t const curve = svg.find(path, svg.find(name));  // the first line after its title
+    std::size_t const curve = svg.find(path, svg.find(name));  // the first path after its title
     REQUIRE(curve != svg.npos);
     CHECK(svg.substr(curve + path.size(), std::string(colour).size()) == colour);
   }
@@ -557,5 +559,5 @@ TEST_CASE("a plot that can't be is known before the training, and leaves nothing
   pid_t process = 0;
   std::ifstream(here / "process") >> process;
   REQUIRE(process > 0);
-  CHECK(::kill(process, 0) == -1);  // it is gone
+  CHECK(::kill(process, 0) == -1);  // the process has ended
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A run that its process is asked to end: it leaves its state, and what resumes from that ends with the same bits.
+// Tests a run whose process is asked to end: it writes its state, and a run resumed from it ends with the same bits.
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/toy_training.hpp"
@@ -32,10 +32,10 @@ namespace {
 
 bool exists(std::string const& path) { return std::filesystem::exists(path); }
 
-/// Does something in the step's last moment, or in the epoch's.
+/// Does something in the last moment of a step or an epoch.
 struct at_moment : callback {
   int epoch;
-  std::int64_t step;  // -1: at the epoch's end
+  std::int64_t step;  // -1: at the end of the epoch
   std::function<void()> what;
   at_moment(int e, std::int64_t s, std::function<void()> f) : epoch(e), step(s), what(std::move(f)) {}
   void on_batch_end(fit_run& run) override {
@@ -59,7 +59,7 @@ void (*handler_of(int signal))(int) {
 }
 void own_handler(int) {}
 
-/// What fit's message says of where it ended.
+/// Returns where the run ended, from fit's message.
 std::string ended(trainer& t, int epochs, std::vector<callback_handle> const& callbacks, bool validation = true,
                   std::optional<weight_average> const& average = {}) {
   return thrown<interrupted>([&] { toy::fit(t, epochs, callbacks, validation, average); });
@@ -82,13 +82,13 @@ TEST_CASE("stop_on_signal: a run that is interrupted anywhere resumes to the sam
           auto const backup = std::make_shared<backup_and_restore>(path, quiet());
           trainer t = toy::compiled();
           std::string const said = ended(t, 3, {backup, stop_on_signal{}, signal_at(epoch, step)}, validation, average);
-          if (epoch == 2 && step == -1) {  // it is over: every figure is known
+          if (epoch == 2 && step == -1) {  // the run is over: all numbers are known
             CHECK(said == "nothing");
             CHECK(stop_on_signal::received() == SIGINT);
           } else {
-            // The signal comes when a step's loss is known, and is seen with the next one. Of the epoch's last step
-            // that is validation's first batch; where there is none, or it looks at the average, the next epoch's first
-            // step.
+            // The signal comes when a step's loss is known, and is seen with the next one. After an epoch's last step,
+            // that is validation's first batch; without validation, or if it evaluates the average, it is the next
+            // epoch's first step.
             std::string const end = "fit: interrupted by signal 2 after ";
             std::string const next = "epoch " + std::to_string(epoch + 1);
             bool const to_end = step == 4 && (!validation || averaged);
@@ -129,7 +129,7 @@ TEST_CASE("stop_on_signal: handlers are there while fit runs, and those before c
     void on_batch_end(fit_run&) override {
       CHECK(handler_of(SIGINT) != SIG_DFL);
       CHECK(handler_of(SIGTERM) != &own_handler);
-      CHECK(handler_of(SIGHUP) == SIG_IGN);  // as nohup has it
+      CHECK(handler_of(SIGHUP) == SIG_IGN);  // as nohup leaves it
       CHECK(handler_of(SIGUSR1) == SIG_DFL);
     }
   };
@@ -194,7 +194,7 @@ TEST_CASE("end_by_signal: the process ends by it, handled and blocked as it may 
 
 TEST_CASE("an interrupted run without a callback that keeps its state ends all the same", "[signals]") {
   struct flag : callback {
-    int asked = 0;  // another thread's, such as a window's
+    int asked = 0;  // set by another thread, such as a window's
     void on_train_begin(fit_run& run) override { run.interrupt = &asked; }
     void on_batch_end(fit_run& run) override { asked = run.step == 2 ? 1 : asked; }
   };
@@ -205,13 +205,13 @@ TEST_CASE("an interrupted run without a callback that keeps its state ends all t
   } catch (interrupted const& e) {
     CHECK(e.signal == 1);
   }
-  CHECK(t.steps() == 5);  // seen with the fourth's loss; the fifth's says what the state after the fourth is worth
+  CHECK(t.steps() == 5);  // seen with the fourth loss; the fifth says whether the state after the fourth is valid
 }
 
 TEST_CASE("an interrupted run whose weights break keeps the last good state", "[signals]") {
   test::temporary_directory const here;
   std::string const path = here / "state";
-  struct poison : callback {  // once the step has ended with which the signal is seen
+  struct poison : callback {  // in the step after which the signal is seen
     void on_batch_end(fit_run& run) override {
       if (run.epoch != 1 || run.step != 4) return;
       std::vector<float> weights = detail::read_weights(run.trainer.engine());
@@ -225,7 +225,7 @@ TEST_CASE("an interrupted run whose weights break keeps the last good state", "[
             "in epoch 2, batch 6"));
   CHECK_FALSE(backup->saved());
   trainer again = toy::compiled();
-  CHECK(toy::fit(again, 2, {backup_and_restore(path, quiet())}).epochs.size() == 2);  // from the first epoch's end
+  CHECK(toy::fit(again, 2, {backup_and_restore(path, quiet())}).epochs.size() == 2);  // from the end of the first epoch
 }
 
 TEST_CASE("an interrupted run that can't write its state says so, and has not lost the one before", "[signals]") {

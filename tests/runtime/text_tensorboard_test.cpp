@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// TensorBoard's event files: to the byte, over restarts, and on a disk that is full. tests/interchange asks
+// Tests TensorBoard's event files: byte by byte, over restarts, and on a full disk. tests/interchange reads them with
 // TensorBoard.
 #include "support/catch.hpp"
 #include "support/event_files.hpp"
@@ -32,7 +32,7 @@ using test::toy;
 namespace {
 bool no_cutting = false;
 }
-/// The C library's, but for a disk on which nothing can be cut off.
+/// Calls the C library's ftruncate unless the test simulates a disk on which nothing can be truncated.
 extern "C" int ftruncate(int file, off_t size) noexcept {
   if (no_cutting) return errno = EIO, -1;
   return static_cast<int>(::syscall(SYS_ftruncate, file, size));
@@ -58,7 +58,7 @@ std::vector<point> validation_points(history const& h) {
   }
   return all;
 }
-/// What batches had, as tensorboard{..., {.update_freq = 1}} must write it.
+/// Returns the points of the batches that tensorboard{..., {.update_freq = 1}} must write.
 struct batches : callback {
   std::vector<point>* all;
   explicit batches(std::vector<point>* to) : all(to) {}
@@ -240,7 +240,7 @@ TEST_CASE("tensorboard: a run that goes on empties the file before; one from the
   auto files = test::event_files_in(here / "logs/train");
   REQUIRE(files.size() == 2);
   CHECK(files[0] == old);
-  CHECK(test::events_of(old).size() == 2);  // its beginning: no point is in two files
+  CHECK(test::events_of(old).size() == 2);  // only its beginning: no point is in two files
   history both{{first.epochs[0]}};
   both.epochs.insert(both.epochs.end(), second.epochs.begin(), second.epochs.end());
   CHECK(test::shown(here / "logs/train") == train_points(both));
@@ -253,7 +253,7 @@ TEST_CASE("tensorboard: a run that goes on empties the file before; one from the
   CHECK(test::event_files_in(here / "logs/train").size() == 4);
   CHECK(test::events_of(files[1]).size() == 2 + 4);
 
-  // one that knows of none takes nothing over, and leaves all as it was
+  // a callback without a state takes over no file, and changes none
   files = test::event_files_in(here / "logs/train");
   std::size_t const size = test::events_of(files.back()).size();
   history const fifth =
@@ -270,7 +270,7 @@ TEST_CASE("tensorboard: a run that goes on leaves another run's file alone", "[t
     return toy::fit(t, epochs, more);
   };
   CHECK_THROWS_AS(run("a", 4, {killer(2, -1)}), killed);
-  history const other = run("b", 3);  // anew, in the same folder
+  history const other = run("b", 3);  // from the beginning, in the same folder
   auto const files = test::event_files_in(here / "logs/train");
   REQUIRE(files.size() == 2);
   CHECK(test::shown(here / "logs/train") == train_points(other));
@@ -278,7 +278,7 @@ TEST_CASE("tensorboard: a run that goes on leaves another run's file alone", "[t
   CHECK(test::shown(here / "logs/train") == train_points(h));
   CHECK(test::shown(here / "logs/validation") == validation_points(h));
   CHECK(test::events_of(files[0]).size() == 2);      // taken over
-  CHECK(test::events_of(files[1]).size() == 2 + 3);  // as it was
+  CHECK(test::events_of(files[1]).size() == 2 + 3);  // unchanged
 }
 
 TEST_CASE("tensorboard: a link that is named as the run's file is not cut", "[tensorboard][hostile]") {
@@ -305,7 +305,7 @@ TEST_CASE("tensorboard: a file that a process still writes to is not cut", "[ten
   CHECK(test::events_of(files[0]).size() == 2 + 1);
   CHECK(test::events_of(files[1]).size() == 2 + 2);
   first.reset();
-  detail::event_file const third(folder, 7, {2, 12});  // of the second, which is in use
+  detail::event_file const third(folder, 7, {2, 12});  // that of the second, which is in use
   detail::event_file const other(folder, 8, {2, 12});
   CHECK(test::events_of(files[1]).size() == 2 + 2);
   CHECK(test::events_of(test::event_files_in(here.path)[2]).size() == 2 + 2);
@@ -360,7 +360,8 @@ TEST_CASE("tensorboard: a file's name is after all that are there, whatever the 
   for (std::string const& file : test::event_files_in(here.path / "train"))
     if (file.ends_with(".typenet")) mine = file;
   CHECK(fs::path(mine).filename().string().starts_with("events.out.tfevents.9999999991."));
-  std::ofstream(mine, std::ios::app | std::ios::binary) << std::string("\x18\0\0\0\0\0", 6);  // cut off by a power cut
+  // truncated by a power failure
+  std::ofstream(mine, std::ios::app | std::ios::binary) << std::string("\x18\0\0\0\0\0", 6);
   dataset const pictures = toy::pictures();
   t.fit(pictures, {.epochs = 2, .batch_size = 8, .callbacks = {kept}, .initial_epoch = 1});
   CHECK(test::events_of(mine).size() == 2);
@@ -401,14 +402,14 @@ TEST_CASE("tensorboard: on a full disk it warns once, leaves whole records, and 
     limit_kept& operator=(limit_kept const&) = delete;
     ~limit_kept() { ::setrlimit(RLIMIT_FSIZE, &before); }
   } const limit;
-  struct full_disk : callback {  // no file may grow in epochs 1 and 2, but by half a record
+  struct full_disk : callback {  // files can grow in epochs 1 and 2 only by half a record
     std::string folder;
     rlimit before;
     full_disk(std::string f, rlimit const& b) : folder(std::move(f)), before(b) {}
     void on_epoch_begin(fit_run& run) override {
       rlimit now = before;
       if (run.epoch == 1) now.rlim_cur = fs::file_size(test::event_files_in(folder)[0]) + 30;
-      if (run.epoch == 3) CHECK(test::shown(folder).size() == 3);  // nothing of a half record
+      if (run.epoch == 3) CHECK(test::shown(folder).size() == 3);  // without the half record
       if (run.epoch == 1 || run.epoch == 3) ::setrlimit(RLIMIT_FSIZE, &now);
     }
   };

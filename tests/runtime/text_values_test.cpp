@@ -19,7 +19,7 @@
 #include "support/random_graph.hpp"
 #include "support/temporary_directory.hpp"
 
-// A training towards values, which has no accuracy: what logs, tables and plots say of it, and that it resumes.
+// Tests a training on values, which has no accuracy: its logs, tables and plots, and that it can be resumed.
 
 namespace {
 
@@ -44,7 +44,7 @@ struct killed_after : dsl::callback {
   bool killed_ = false;
 };
 
-/// Kills a training at three places, and compares what it ends with where it resumes.
+/// Kills a training at three places, and compares the end of the resumed run with the uninterrupted one.
 template <class Make>
 void resumes(Make make, dsl::dataset const& data, dsl::augmentation const& augment = {}) {
   using namespace dsl;

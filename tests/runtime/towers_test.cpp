@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-// Towers against one tower, and against a reference that trains tower by tower with nothing but one engine and loops.
+// Compares towers with one tower, and with a reference that trains tower by tower with one engine and loops.
 
 namespace {
 
@@ -102,7 +102,8 @@ trained train(Executor const& on, towers const& t, int size = pictures, int step
   return result;
 }
 
-/// One engine that runs the towers' parts one after the other. What a step does to the parameters is done here.
+/// Trains with one engine, which runs the towers' parts one after the other; the update of the parameters is computed
+/// here.
 template <class Network>
 trained train_tower_by_tower(int count, tower_policy const& policy, int size, int steps) {
   engine_options o;
@@ -228,7 +229,7 @@ TEST_CASE("towers keep the same parameters to the bit, with samples or without",
   for (update_rule const& u : {with_decay, plain_momentum, update_rule{}})
     for (int size : {3, 10})
       for (tower_policy const& p : {host_merge, all_reduce, synchronized(host_merge)})
-        train<with_batch_norm>(onednn{}, {.count = 4, .policy = p}, size, 30, u);  // compares them
+        train<with_batch_norm>(onednn{}, {.count = 4, .policy = p}, size, 30, u);  // which compares them
 }
 
 TEMPLATE_TEST_CASE("the running moments of eight numbers on two towers, by hand", "[towers]", reference<double>,
@@ -240,11 +241,11 @@ TEMPLATE_TEST_CASE("the running moments of eight numbers on two towers, by hand"
     CHECK(now.mean == approx(mean).epsilon(1e-6));
     CHECK(now.variance == approx(variance).epsilon(1e-6));
   };
-  // 0 to 7 and the bias of 10, whose arithmetic is skipped: their squares of deviations come to 42, of 8 or of 7
+  // 0 to 7 with a bias of 10, whose arithmetic is skipped: the squared deviations add up to 42, divided by 8 or 7
   check(synchronized(host_merge), {}, 13.5, 5.25);
   check(synchronized(host_merge), {.unbiased_running_variance = true}, 13.5, 6);
   check(synchronized(host_merge), {.batch_norm_momentum = 0.5}, 6.75, 3.125);
-  // each tower's own: means 11.5 and 15.5, squares of deviations 5 and 5, of 4 or of 3
+  // each tower's own: means 11.5 and 15.5, squared deviations 5 and 5, divided by 4 or 3
   check(host_merge, {}, 15.5, 1.25);
   check(host_merge, {.unbiased_running_variance = true}, 15.5, 5.0 / 3);
   check(host_merge, {.batch_norm_momentum = 0.5}, 10.625, 1.1875);  // 0.5 (0.5 * 11.5) + 0.5 * 15.5
@@ -333,7 +334,7 @@ TEMPLATE_TEST_CASE("towers that can't be are refused with what there is", "[towe
 
 namespace {
 
-/// A group whose ranks are on devices of another kind.
+/// A group whose ranks are on another kind of device.
 struct elsewhere final : communicator {
   int rank() const override { return 0; }
   int ranks() const override { return 2; }
@@ -353,7 +354,7 @@ TEST_CASE("towers: an engine in host memory refuses a group that is not", "[towe
 
 namespace {
 
-/// An executor of so many devices, or cores a tower; notes where each tower's thread may run and what its place is.
+/// An executor with this many devices, or cores per tower; records each tower's place and where its thread may run.
 struct noted {
   static inline std::vector<std::vector<int>> cores{};
   static inline std::vector<int> devices{};
@@ -390,7 +391,7 @@ TEST_CASE("towers that are too many for their devices are told how many may be",
 
 TEST_CASE("towers on the host stay on the cores that a list of devices says", "[towers]") {
   auto const all = dsl::detail::core_set::available().cores;
-  if (all.size() < 2) return;  // nothing to choose
+  if (all.size() < 2) return;  // nothing to choose from
   auto const on = [&](towers const& t) {
     noted{.cores_each = 1}.make(t);
     return noted::cores;
@@ -405,7 +406,7 @@ TEST_CASE("towers on the host stay on the cores that a list of devices says", "[
     CHECK(train<with_batch_norm>(executor, t, pictures, 3).parameters ==
           train<with_batch_norm>(executor, {.count = t.count}, pictures, 3).parameters);
   }
-  // devices are few where each has many cores
+  // with many cores each, there are few devices
   CHECK_THROWS_WITH(noted{.cores_each = all.size()}.make({.count = 2, .devices = {0, 1}}),
                     Catch::Matchers::Contains("tower 1 should be on device 1; only device 0 exists, with " +
                                               std::to_string(all.size()) + " of " + std::to_string(all.size()) +
@@ -446,7 +447,7 @@ TEST_CASE("a tower that fails ends the step for all, with its own reason, and th
   initialize(*e, 3);
   int const program = e->prepare(mode::training, 6);
   batch_of const b = batch_at(e->graph(), 0, 6);
-  try {  // labels are missing: every tower refuses
+  try {  // without labels every tower throws
     e->run(program, {b.images.data(), nullptr, 6, 0, 0.1});
     FAIL("accepted");
   } catch (option_error const& error) {
@@ -535,7 +536,7 @@ TEST_CASE("compile takes towers as a type, as a value, or none", "[towers]") {
       "compile: replicate<2, ...> already sets the number of towers; found 3 in towers{.count}; leave out .count");
   CHECK_THROWS_WITH(compile<two>(reference{}, sgd{}, towers{.policy = all_reduce}),
                     Catch::Matchers::Contains("replicate<2, ...> already sets the policy; found another one"));
-  CHECK_THROWS_AS(compile<two>(reference{}, sgd{}, towers{.devices = {0}}), option_error);  // the list is looked at
+  CHECK_THROWS_AS(compile<two>(reference{}, sgd{}, towers{.devices = {0}}), option_error);  // the list is checked
   using even = replicate<3, without, all_reduce>;
   CHECK(compile<even>(reference{}, sgd{}, towers{.count = 3, .policy = all_reduce}).engine().replicas() == 3);
   static_assert(two::parameter_count == without::parameter_count &&
@@ -543,7 +544,7 @@ TEST_CASE("compile takes towers as a type, as a value, or none", "[towers]") {
   static_assert(two::training_bytes(63) == without::training_bytes(32), "the last tower takes the rest");
   static_assert(two::bytes({.batch = 63}) == two::training_bytes(63));
   static_assert(replicate<4, with_batch_norm>::bytes({.batch = 64}) == with_batch_norm::training_bytes(16));
-  using parts = replicate<2, pipeline<4, without>>;  // 7 samples are 3, which stay whole, and 4
+  using parts = replicate<2, pipeline<4, without>>;  // 7 samples are split into 3, which stay together, and 4
   static_assert(parts::bytes({.batch = 64}) == parts::training_bytes(64));
   static_assert(parts::bytes({.batch = 7}) == parts::training_bytes(7));
   static_assert(parts::bytes({.batch = 64, .optimizer_slots = 2}) > parts::bytes({.batch = 64}));

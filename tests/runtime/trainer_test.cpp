@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What fit, evaluate, predict and train_on_batch promise, on pictures that a child could sort.
+// Tests what fit, evaluate, predict and train_on_batch promise, on pictures that are easy to classify.
 #include "support/catch.hpp"
 #include "support/running_moments.hpp"
 #include "support/warnings.hpp"
@@ -22,7 +22,8 @@ using namespace dsl;
 
 namespace {
 
-/// 1x4x4 pictures of three classes: bright on the left, bright on the right, bright at the bottom; some noise.
+/// Returns 1x4x4 pictures of three classes: bright on the left, bright on the right, bright at the bottom, with some
+/// noise.
 dataset toys(int count, std::uint64_t seed = 1) {
   detail::random_stream random(seed, detail::purpose::user, 0);
   std::vector<std::uint8_t> pixels;
@@ -40,7 +41,7 @@ dataset toys(int count, std::uint64_t seed = 1) {
   return data;
 }
 
-/// Others of the kind, with the training's mean.
+/// Returns other pictures of the same kind, with the training set's mean.
 dataset more_toys(dataset const& train, int count) {
   dataset data = toys(count, 2);
   data.mean = train.mean;
@@ -72,7 +73,7 @@ std::vector<double> figures(history const& h) {
   return all;
 }
 
-/// Runs f, which must throw an E whose message has all the words.
+/// Runs f, which must throw an E whose message contains all the words.
 template <class E, class F>
 void must_throw(F f, std::initializer_list<char const*> words) {
   try {
@@ -107,7 +108,7 @@ TEST_CASE("fit: history, steps and validation", "[trainer]") {
     CHECK(h.epochs[e].images_per_second > 0);
     CHECK((h.epochs[e].train.acc >= 0 && h.epochs[e].train.acc <= 1));
   }
-  // 29 pictures in batches of 8, 8, 8, 5 or in one: each picture counts the same
+  // 29 pictures in batches of 8, 8, 8, 5 or in one batch: each picture counts the same
   for (int batch : {1, 5, 8, 29, 100}) {
     scores const s = t.evaluate(test, batch);
     CHECK(s.loss == approx(h.epochs[3].validation.loss).epsilon(1e-5));
@@ -219,7 +220,7 @@ TEST_CASE("stop ends the run after its epoch", "[trainer]") {
   auto const stopper = std::make_shared<diary>();
   stopper->stop_behind_epoch = 1;
   CHECK(t.fit(data, {.epochs = 5, .batch_size = 10, .callbacks = {stopper}}).epochs.size() == 2);
-  CHECK(t.steps() == 4);  // the second epoch's last batch was trained, too
+  CHECK(t.steps() == 4);  // the last batch of the second epoch was trained, too
   CHECK(stopper->lines.back().starts_with("train end"));
 }
 
@@ -243,7 +244,7 @@ TEST_CASE("a schedule sets and records the learning rate", "[trainer]") {
   CHECK(poly_decay{5e-3, 70, 1.0}(0) == 5e-3);
   CHECK(poly_decay{5e-3, 70, 1.0}(35) == approx(2.5e-3));
 
-  // and the rate is the one that trains: 0 changes no trainable weight
+  // the changed rate is the one in effect: 0 changes no trainable weight
   trainer still = make_trainer();
   std::vector<float> const before = weights(still);
   still.fit(data, {.epochs = 2, .batch_size = 8, .callbacks = {learning_rate_schedule{[](int) { return 0.0; }}}});
@@ -272,7 +273,7 @@ TEST_CASE("a rate set after an epoch is the next one's, of another fit, too", "[
 
 namespace {
 
-/// Gives rates at every kind of moment, by `set`.
+/// Sets rates at every kind of moment, with `set`.
 template <class Set>
 struct gives_rates : callback {
   Set set;
@@ -305,7 +306,7 @@ TEST_CASE("in a callback the trainer's set_learning_rate is the run's", "[traine
   CHECK(by_run.learning_rate() == 0.01);
   CHECK(by_trainer.learning_rate() == 0.01);
 
-  // and after the run it is the trainer's alone, however the run ended
+  // after the run the rate is the trainer's own again, however the run ended
   must_throw<training_error>([&] { by_run.fit(data, {.batch_size = 8, .callbacks = {gives_up{}}}); }, {"enough"});
   for (trainer* t : {&by_run, &by_trainer}) {
     t->set_learning_rate(0.025);
@@ -316,7 +317,7 @@ TEST_CASE("in a callback the trainer's set_learning_rate is the run's", "[traine
 
 namespace {
 
-struct falling {  // a schedule that goes below 0 in its third epoch
+struct falling {  // a schedule whose rate is negative in its third epoch
   double operator()(int epoch) const { return 0.1 - 0.05 * (epoch + 1) * (epoch > 1 ? 1 : 0); }
 };
 struct sets_rate : callback {
@@ -339,7 +340,7 @@ TEST_CASE("a learning rate that is none is refused before its step, by the name 
                            std::initializer_list<char const*> words) {
     trainer t = make_trainer();
     must_throw<option_error>([&] { t.fit(data, {.epochs = 4, .batch_size = 8, .callbacks = callbacks}); }, words);
-    CHECK(t.steps() == steps);  // two an epoch
+    CHECK(t.steps() == steps);  // two per epoch
     for (float w : weights(t)) CHECK(std::isfinite(w));
   };
   refuses({learning_rate_schedule{falling{}}}, 4, {"learning_rate_schedule: falling", "-0.05", "epoch 3"});
@@ -347,10 +348,10 @@ TEST_CASE("a learning rate that is none is refused before its step, by the name 
   refuses({learning_rate_schedule{[=](int epoch) { return epoch < 1 ? 0.1 : nan; }}}, 2, {"nan", "epoch 2"});
   refuses({learning_rate_schedule{[=](int) { return infinite; }}}, 0, {"inf", "epoch 1"});
   refuses({learning_rate_schedule{poly_decay{-0.1, 4, 1.0}}}, 0, {"poly_decay", "-0.1", "epoch 1"});
-  // a line that ends before the run does
+  // a schedule that ends before the run does
   refuses({learning_rate_schedule{poly_decay{0.1, 2, 1.0}}}, 6, {"poly_decay", "set for 2 epochs; found epoch 4"});
   refuses({learning_rate_schedule{poly_decay{0.1, 2, 2.0}}}, 6, {"poly_decay", "set for 2 epochs; found epoch 4"});
-  // a callback of one's own, between two steps and after the last
+  // a user's callback, between two steps and after the last one
   refuses({sets_rate{1, 0, -0.5}}, 3, {"learning_rate", "-0.5", "epoch 2 after 1 batches", "callback"});
   refuses({sets_rate{0, 1, nan}}, 2, {"learning_rate", "nan", "epoch 1 after 2 batches", "callback"});
 
@@ -362,8 +363,7 @@ TEST_CASE("a learning rate that is none is refused before its step, by the name 
   CHECK(poly_decay{0.1, 2, 1.0}(2) == 0);
 }
 
-// ---- bad options, bad luck
-// -------------------------------------------------------------------------------------------
+// ---- invalid options and failures -----------------------------------------------------------------------------------
 TEST_CASE("options that make no sense are refused before the first step", "[trainer]") {
   dataset const data = toys(20);
   trainer t = make_trainer();
@@ -401,7 +401,7 @@ TEST_CASE("options that make no sense are refused before the first step", "[trai
                            {"same mean", "two different ones", "validation.mean = train.mean"});
   must_throw<option_error>([&] { t.predict(wide); }, {"1x4x4", "1x2x8"});
   must_throw<option_error>([&] { t.predict(empty); }, {"no samples"});
-  CHECK(t.predict(classes).size() == 20 * 3);  // labels don't matter there
+  CHECK(t.predict(classes).size() == 20 * 3);  // labels don't matter to predict
   must_throw<option_error>([&] { t.evaluate(data, 0); }, {"batch_size", "0"});
   must_throw<option_error>([&] { t.predict(data, -2); }, {"batch_size", "-2"});
   CHECK(t.steps() == 0);
@@ -473,7 +473,7 @@ TEST_CASE("pictures without the mean that fit's had are warned of, once", "[trai
   using sentences = std::vector<std::string>;
 
   trainer t = make_trainer();
-  CHECK(evaluates(t, bare).empty());  // nobody knows yet
+  CHECK(evaluates(t, bare).empty());  // no mean is known yet
   CHECK(test::warnings([&] { t.fit(train, {.batch_size = 8, .validation = &same_numbers}); }).empty());
   CHECK(evaluates(t, same_numbers).empty());
   CHECK(predicts(t, same_numbers).empty());
@@ -481,7 +481,7 @@ TEST_CASE("pictures without the mean that fit's had are warned of, once", "[trai
                                         "none; set test.mean = train.mean"});
   CHECK(evaluates(t, bare).empty());
   CHECK(predicts(t, another).empty());
-  t.fit(train, {.batch_size = 8});  // and of another fit again
+  t.fit(train, {.batch_size = 8});  // also after another fit
   CHECK(predicts(t, another) == sentences{"predict: the data set must have the same mean as the training data; found "
                                           "a different one; set test.mean = train.mean"});
   t.fit(bare, {.batch_size = 8});
@@ -495,8 +495,7 @@ TEST_CASE("pictures without the mean that fit's had are warned of, once", "[trai
   CHECK(evaluates(t, bare).size() == 1);
 }
 
-// ---- the same bits
-// ---------------------------------------------------------------------------------------------------
+// ---- the same bits --------------------------------------------------------------------------------------------------
 TEST_CASE("the seed alone decides, whatever the loader's threads and depth", "[trainer]") {
   dataset const data = toys(60), test = more_toys(data, 20);
   auto const run = [&](std::uint64_t seed, int threads, int prefetch, bool cache) {
@@ -535,8 +534,7 @@ TEST_CASE("a run in two pieces is the run in one", "[trainer]") {
   CHECK(same_bits(weights(whole), weights(pieces)));
 }
 
-// ---- optimizers
-// ------------------------------------------------------------------------------------------------------
+// ---- optimizers -----------------------------------------------------------------------------------------------------
 TEST_CASE("sgd: one step from p = 1, g = 0.5, v = 0.2 at rate 0.1", "[trainer]") {
   auto const step = [](update_rule const& r, double p_wanted, double v_wanted) {
     double p = 1, v = 0.2;
@@ -559,7 +557,8 @@ TEST_CASE("sgd: one step from p = 1, g = 0.5, v = 0.2 at rate 0.1", "[trainer]")
 }
 
 TEST_CASE("sgd: two steps of a network of three numbers, by hand", "[trainer]") {
-  // y = w x + b with x = (1, 2) wants 1; loss (y - 1)^2. From w = (0.5, -0.25), b = 0: y = 0, gradient (-2, -4, -2).
+  // y = w x + b with x = (1, 2) and target 1; loss (y - 1)^2. From w = (0.5, -0.25), b = 0: y = 0, gradient (-2, -4,
+  // -2).
   using line = network<features<2>, dense<1>>;
   auto const two_steps = [](sgd const& s, double second_rate) {
     trainer t = compile<line>(reference<double>{}, s, {.loss = loss::mean_squared_error});
@@ -579,7 +578,7 @@ TEST_CASE("sgd: two steps of a network of three numbers, by hand", "[trainer]") 
   // rate 0.1: w = (0.7, 0.15), b = 0.2; y = 1.2, gradient (0.4, 0.8, 0.4)
   check(two_steps({.learning_rate = 0.1}, 0.1), {0.04, 0.66, 0.07, 0.16});
   check(two_steps({.learning_rate = 0.1, .momentum = 0.9}, 0.1), {0.04, 0.84, 0.43, 0.34});
-  // a smaller rate in the second step: Keras's velocity keeps the old rate, PyTorch's doesn't
+  // with a smaller rate in the second step, Keras's velocity keeps the old rate, PyTorch's does not
   check(two_steps({.learning_rate = 0.1, .momentum = 0.9}, 0.01), {0.04, 0.876, 0.502, 0.376});
   check(two_steps({.learning_rate = 0.1, .momentum = 0.9, .rate_in_velocity = false}, 0.01),
         {0.04, 0.714, 0.178, 0.214});
@@ -595,12 +594,12 @@ TEST_CASE("compile's options decide how the running moments of four numbers move
   }
 }
 
-// ---- what training begins with -------------------------------------------------------------------------------------
+// ---- initial weights ------------------------------------------------------------------------------------------------
 
 TEST_CASE("initialize: the numbers that Philox gives for a seed and a parameter's number", "[trainer]") {
-  // From the definition of Philox4x32-10 (Salmon et al. 2011) by a program that shares nothing with this one: the key
-  // is the seed, the counter (block, 4, parameter, 0), and of each word the upper 24 bits are a fraction of -limit to
-  // limit with limit = sqrt(6 / (fan_in + fan_out)).
+  // The numbers were computed from the definition of Philox4x32-10 (Salmon et al. 2011) by an independent program: the
+  // key is the seed, the counter is (block, 4, parameter, 0), and the upper 24 bits of each word are a fraction of
+  // -limit to limit with limit = sqrt(6 / (fan_in + fan_out)).
   auto const begins = [](graph_view const& g, std::uint64_t seed, int k, std::vector<float> const& wanted) {
     INFO("seed " << seed << ", parameter " << k);
     auto const e = reference{}.make_engine(g, {});
@@ -611,13 +610,13 @@ TEST_CASE("initialize: the numbers that Philox gives for a seed and a parameter'
     for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(all[i] == approx(wanted[i]).margin(1e-6));
   };
   using flat = network<features<4>, dense<3>, dense<2>>;
-  // limits sqrt(6/7) and sqrt(6/5); the fifth number is of the second block
+  // the limits are sqrt(6/7) and sqrt(6/5); the fifth number is in the second block
   begins(flat::view(), 7, 0, {-0.0471768F, 0.8468767F, 0.8688608F, -0.0463337F, 0.8643467F});
   begins(flat::view(), 7, 2, {-0.8664456F, -0.4064423F, 0.6022843F, 0.2397354F, 0.2048737F});
   begins(flat::view(), (std::uint64_t{1} << 32) + 7, 0, {-0.8518754F, -0.8152732F, -0.3548055F, 0.6172370F});
   for (int bias : {1, 3}) begins(flat::view(), 7, bias, {0, 0});
 
-  // fans of a 3x3 convolution are 2*9 and 3*9: limit sqrt(6/45), and the bits of the dense layer above
+  // the fans of a 3x3 convolution are 2*9 and 3*9: limit sqrt(6/45), and the bits of the dense layer above
   using pictures = network<image<2, 4, 4>, conv2d<3, 3>, batch_norm<>, flatten, dense<2>, softmax>;
   begins(pictures::view(), 7, 0, {-0.0186068F, 0.3340127F, 0.3426833F, -0.0182742F, 0.3409029F});
   begins(pictures::view(), 7, 1, {0, 0, 0});
@@ -639,8 +638,7 @@ TEST_CASE("initialize: an optimizer's slots begin at 0, again, too", "[trainer]"
   for (float v : numbers) CHECK(v == 0);
 }
 
-// ---- layers
-// ----------------------------------------------------------------------------------------------------------
+// ---- layers ---------------------------------------------------------------------------------------------------------
 TEST_CASE("dropout keeps its share and scales it up", "[trainer]") {
   int const count = 100'000;
   std::vector<double> const ones(count, 1.0);
@@ -658,7 +656,7 @@ TEST_CASE("dropout keeps its share and scales it up", "[trainer]") {
     CHECK(kept == scaled);
     CHECK(std::abs(kept / count - (1 - q)) <= 4 * std::sqrt(q * (1 - q) / count));  // four standard deviations
   }
-  // other seeds, steps, layers draw other numbers: half of the values agree
+  // other seeds, steps and layers draw other numbers: half of the values agree
   dropout_draw const draw{.seed = 3, .step = 8, .node = 2, .rate = 0.5F};
   std::vector<double> const y = drop(draw);
   CHECK(y == drop(draw));
@@ -676,7 +674,7 @@ TEST_CASE("stochastic_depth keeps its share of whole samples and scales them up"
   shape const s{3, 1, 2};
   std::vector<double> x(static_cast<std::size_t>(samples * s.size()));
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1 + static_cast<double>(i % 7);
-  // whether each sample is kept, of which all values must be the same multiple
+  // whether each sample is kept; all values of a sample must be the same multiple
   auto const kept_by = [&](dropout_draw const& draw) {
     std::vector<double> y(x.size());
     plain::stochastic_depth<double>({x.data(), s, samples, 1, 3, 0}, {y.data(), s, samples, 1, 3, 0}, draw, false);
@@ -695,7 +693,7 @@ TEST_CASE("stochastic_depth keeps its share of whole samples and scales them up"
     double const q = static_cast<double>(rate), share = static_cast<double>(std::ranges::count(kept, true)) / samples;
     CHECK(std::abs(share - (1 - q)) <= 4 * std::sqrt(q * (1 - q) / samples));  // four standard deviations
   }
-  // a tower that begins at another sample of the batch draws what the whole batch draws for its samples
+  // a tower that begins at a later sample of the batch draws what the whole batch draws for these samples
   dropout_draw const draw{.seed = 3, .step = 8, .node = 2, .rate = 0.5F};
   std::vector<bool> const kept = kept_by(draw);
   dropout_draw later = draw;
@@ -713,7 +711,7 @@ TEST_CASE("stochastic_depth keeps its share of whole samples and scales them up"
 }
 
 TEST_CASE("dropout in a network: other values each step, none in inference", "[trainer]") {
-  // y is the mean of 2000 ones of which 70 % are kept as 1 / 0.7; loss (y - 1)^2 has mean 0.3 / 0.7 / 2000
+  // y is the mean of 2000 ones, of which 70 % are kept as 1 / 0.7; the loss (y - 1)^2 has the mean 0.3 / 0.7 / 2000
   using mean = network<features<2000>, dropout<0.3>, dense<1>>;
   trainer t = compile<mean>(reference{}, sgd{.learning_rate = 0}, {.loss = loss::mean_squared_error});
   std::vector<float> const w(2000, 1.0F / 2000), x(4 * 2000, 1.0F);
@@ -732,7 +730,7 @@ TEST_CASE("dropout in a network: other values each step, none in inference", "[t
 
 namespace {
 
-/// A layer of one's own: x + softplus-like bend of a convolution of x, from nodes and words.
+/// A user's layer made of nodes and words: x + a softplus-like function of a convolution of x.
 struct bend {
   static constexpr char const* name = "bend";
   template <class T>
@@ -810,7 +808,7 @@ TEST_CASE("a batch that memory does not suffice for is refused, again and again,
     CHECK_THROWS_AS(t.predict_on_batch(picture, 2'000'000'000, y.data()), executor_error);
   t.predict_on_batch(picture, 1, y.data());
   CHECK(y[0] + y[1] + y[2] == Approx(1));
-  CHECK(t.evaluate(toys(10), 2'000'000'000).loss > 0);  // no more than there is
+  CHECK(t.evaluate(toys(10), 2'000'000'000).loss > 0);  // limited to what there is
   CHECK(t.fit(toys(24), {.batch_size = 12, .prefetch = 2'000'000'000}).epochs.size() == 1);
 }
 
@@ -823,7 +821,7 @@ TEST_CASE("an engine refuses programs and batches that can't be", "[trainer]") {
   CHECK_THROWS_AS(e.run(evaluation + 1, {picture, nullptr, 1, 0, 0}), option_error);
   CHECK_THROWS_AS(e.metrics(-1), option_error);
   float numbers[64] = {};
-  int const running = 2;  // a moving mean: no optimizer slot
+  int const running = 2;  // a moving mean: it has no optimizer slot
   for (int k : {-1, 99}) {
     CHECK_THROWS_AS(e.read_parameter(k, numbers), option_error);
     CHECK_THROWS_AS(e.write_parameter(k, numbers), option_error);
@@ -853,7 +851,7 @@ TEST_CASE("a callback that writes what it should only read does no harm", "[trai
   CHECK(meddled.train.acc == undisturbed.train.acc);
   CHECK(pictures(meddled) == approx(24).epsilon(1e-9));
   CHECK(pictures(undisturbed) == approx(24).epsilon(1e-9));
-  CHECK(pictures(trained({.validation = &data})) > 24 * (1 + 1e-9));  // the seconds are those of both
+  CHECK(pictures(trained({.validation = &data})) > 24 * (1 + 1e-9));  // the seconds include both
   CHECK_THROWS_AS(callback_handle(std::shared_ptr<meddler>{}), option_error);
 }
 
@@ -869,7 +867,7 @@ TEST_CASE("options out of range are refused", "[trainer]") {
 }
 
 TEST_CASE("bytes of a batch without samples are refused", "[trainer]") {
-  int const batch = static_cast<int>(make_trainer().steps());  // 0, and no constant
+  int const batch = static_cast<int>(make_trainer().steps());  // 0, but not a constant
   must_throw<option_error>([&] { static_cast<void>(model::training_bytes(batch)); },
                            {"batch", "at least one sample", "0"});
   must_throw<option_error>([&] { static_cast<void>(model::inference_bytes(batch - 2)); }, {"batch", "found -2"});
@@ -895,21 +893,21 @@ TEST_CASE("cross-entropy is for probabilities", "[trainer]") {
   must_throw<option_error>(make(std::type_identity<squashed>{}, {.seed = 1}),
                            {"softmax", "sigmoid", "mean_squared_error"});
   make(std::type_identity<squashed>{}, {.loss = loss::mean_squared_error})();
-  // what only renames a softmax, and what may be one of the user's own
+  // a layer that only renames a softmax, and one that may be a softmax of the user's own
   make(std::type_identity<network<image<1, 4, 4>, flatten, dense<3>, softmax, flatten>>{}, {})();
   make(std::type_identity<network<image<1, 4, 4>, flatten, dense<3>, custom<own_softmax_op>>>{}, {})();
 }
 
 namespace {
 
-/// The loss of one sample among `whole`, whether it is counted as right, and the gradient.
+/// Computes the loss of one sample among `whole`, whether it counts as correct, and the gradient.
 struct lost {
   double loss, right;
   std::vector<double> gradient;
 };
 template <class T = double>
 lost loss_of(std::vector<T> const& y, std::int32_t label, bool from_logits, int whole = 1) {
-  double metrics[2] = {3, 3};  // of the batch before
+  double metrics[2] = {3, 3};  // from the previous batch
   std::vector<T> gradient(y.size(), T(9));
   int const outputs = static_cast<int>(y.size());
   host::compute_loss<T>(loss::categorical_crossentropy, from_logits, {y.data(), {outputs, 1, 1}, 1, 1, outputs, 0},
@@ -920,7 +918,7 @@ lost loss_of(std::vector<T> const& y, std::int32_t label, bool from_logits, int 
 }  // namespace
 
 TEST_CASE("cross-entropy stays finite where the right class has probability 0", "[trainer]") {
-  // without a softmax in front the probability counts as 1e-7, as in Keras: -log 1e-7, and its slope there
+  // without a softmax before it, a probability counts as at least 1e-7, as in Keras: -log 1e-7, and its slope there
   lost const worst = loss_of({0, 1, 0, 0}, 0, false);
   CHECK(worst.loss == approx(16.118095650958).epsilon(1e-12));
   CHECK(worst.right == 0);
@@ -931,11 +929,11 @@ TEST_CASE("cross-entropy stays finite where the right class has probability 0", 
   lost const small = loss_of({1e-6, 1 - 1e-6, 0, 0}, 0, false);  // is not
   CHECK(small.loss == approx(13.815510557964).epsilon(1e-12));
   CHECK(small.gradient[0] == approx(-1e6).epsilon(1e-12));
-  // with one, whose gradient is bounded anyway, it counts down to 1e-37: 37 log 10
+  // with a softmax, whose gradient is bounded anyway, it counts down to 1e-37: 37 log 10
   lost const softmaxed = loss_of({0, 1, 0, 0}, 0, true);
   CHECK(softmaxed.loss == approx(85.195648440779).epsilon(1e-12));
   CHECK(softmaxed.gradient == std::vector<double>{-1, 1, 0, 0});
-  // what is no number does not become one
+  // NaN does not become a number
   double const nan = std::numeric_limits<double>::quiet_NaN();
   for (bool const from_logits : {true, false}) {
     lost const none = loss_of({nan, 1, 0, 0}, 0, from_logits);
@@ -958,6 +956,6 @@ TEST_CASE("one dense layer can't learn the synthetic pictures", "[trainer]") {
   double best = 0, learnt = 0;
   for (epoch_record const& e : t.fit(data.train, {.epochs = 6, .batch_size = 20, .validation = &data.test}).epochs)
     best = std::max(best, e.validation.acc), learnt = std::max(learnt, e.train.acc);
-  CHECK(learnt > 0.3);  // it does try
+  CHECK(learnt > 0.3);  // it does learn
   CHECK(best < 0.6);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Twenty training steps against PyTorch's and Keras's own, in double: forward, loss, every gradient, SGD with a
-// changing rate, running statistics. tests/fixtures/README.md tells how the numbers were made.
+// Compares twenty training steps with PyTorch's and Keras's own, in double: forward pass, loss, every gradient, SGD
+// with a changing rate, running statistics. tests/fixtures/README.md explains how the numbers were made.
 #include "support/catch.hpp"
 #include "support/follow_trajectory.hpp"
 #include "support/sanitized.hpp"
@@ -8,7 +8,7 @@
 using namespace dsl;
 using namespace dsl::test;
 
-/// Each takes 2 s; all twenty are the stage isa's, by the tag [long].
+/// Each takes 2 s; only the stage isa runs all twenty, by the tag [long].
 constexpr int minigooglenet_steps = DSL_TEST_ASAN || DSL_TEST_TSAN ? 1 : 4;
 
 namespace {

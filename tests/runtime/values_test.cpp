@@ -21,7 +21,8 @@
 #include "support/random_graph.hpp"
 #include "support/temporary_directory.hpp"
 
-// Floats as data, values as targets: what a batch brings, what each loss is, and that a network learns from them.
+// Tests floats as data and values as targets: what a batch contains, what each loss is, and that a network learns from
+// them.
 
 namespace {
 
@@ -62,7 +63,7 @@ TEST_CASE("each loss of values is its formula, and the mean over samples and out
   host::value_loss const half = host::value_loss_at(loss::binary_crossentropy, false, 0.25, 0.5);
   CHECK(half.cost == approx(-(std::log(0.25) + std::log(0.75)) / 2));
   CHECK(half.slope == approx((0.25 - 0.5) / (0.25 * 0.75)));
-  host::value_loss const sure = host::value_loss_at(loss::binary_crossentropy, true, 1, 0);  // wrong, and sure of it
+  host::value_loss const sure = host::value_loss_at(loss::binary_crossentropy, true, 1, 0);  // wrong and confident
   CHECK(sure.slope == 1);
   CHECK(sure.cost == approx(25 * std::log(2)));
   CHECK(std::isfinite(host::value_loss_at(loss::binary_crossentropy, false, 1, 0).slope));
@@ -87,7 +88,7 @@ TEST_CASE("batches bring floats, normalised, and values") {
   normalize(train, test);
   float const deviation = static_cast<float>(std::sqrt(8.0 / 3));
   CHECK(*train.mean == std::vector<float>{3, 10});
-  CHECK(*train.deviation == std::vector<float>{deviation, 1});  // what never changes is divided by 1
+  CHECK(*train.deviation == std::vector<float>{deviation, 1});  // a constant is divided by 1
   CHECK(test.mean == train.mean);
   for (bool const cache : {false, true}) {
     batch_loader loader(train, {.batch_size = 2, .shuffle = false, .cache = cache, .values = 1});

@@ -19,7 +19,7 @@
 #include <dsl/towers.hpp>
 #include "support/random_graph.hpp"
 
-// Weights of samples and classes: what each loss is multiplied with, on every way through a batch.
+// Tests weights of samples and classes: the factor of each loss, in every way to process a batch.
 
 namespace {
 
@@ -28,7 +28,7 @@ using namespace dsl::test;
 
 using model = network<features<3>, dense<8>, dsl::tanh, dense<3>, softmax>;
 
-/// `count` samples, then the first `again` of them once more.
+/// Returns `count` samples, followed by the first `again` of them once more.
 dataset drawn(int count, int again = 0) {
   dice d(3);
   std::vector<float> x;
@@ -123,7 +123,7 @@ TEST_CASE("weights: towers, micro-batches and epochs' scores") {
     }
   }
   std::vector<float> const y = one.predict(train);
-  double sum = 0, right = 0;  // in evaluation classes weigh the same
+  double sum = 0, right = 0;  // in evaluation all classes have the same weight
   for (int i = 0; i < 66; ++i) {
     float const* const p = y.data() + 3 * i;
     sum -= static_cast<double>(weights[static_cast<std::size_t>(i)]) * std::log(static_cast<double>(p[train.label(i)]));
@@ -152,7 +152,7 @@ TEST_CASE("weights: a class a pixel, and what does not fit") {
   trainer third = compile<map>(reference<double>{}, sgd{.learning_rate = 0.1}, {.class_weights = {0, 0, 1}});
   third.fit(data, {.epochs = 200, .batch_size = 20});
   std::vector<float> const y = third.predict(data);
-  for (std::size_t i = 0; i < 9; ++i) CHECK(y[18 + i] > 0.8F);  // nothing else counts
+  for (std::size_t i = 0; i < 9; ++i) CHECK(y[18 + i] > 0.8F);  // no other class counts
 
   auto const with = [](std::vector<float> weights) {
     compile<model>(reference{}, sgd{}, {.class_weights = std::move(weights)});

@@ -187,7 +187,7 @@ constexpr bool require_keeps_the_first() {
 }
 static_assert(require_keeps_the_first());
 
-// Deeper than a verdict's path: the place ends where the path does, and the rule is still right.
+// Deeper than a verdict's path: the position ends where the path does, and the rule is still right.
 template <int Depth>
 struct nested : dsl::sequential<nested<Depth - 1>> {};
 template <>

@@ -42,4 +42,4 @@ constexpr auto outputs() {
   return network<features<4>, dense<3>, tanh>::output.channels;
 }
 static_assert(outputs() == 3);
-static_assert(sizeof(::tanh(0.5)) == sizeof(double));  // which is still there for whoever says ::
+static_assert(sizeof(::tanh(0.5)) == sizeof(double));  // it is still available as ::tanh
