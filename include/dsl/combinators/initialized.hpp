@@ -56,7 +56,7 @@ struct initialized : detail::with_setting<detail::initializing<How>, Layers...> 
 namespace detail {
 
 template <>
-inline constexpr bool is_of_each_layer<initialized> = true;
+inline constexpr bool is_of_each_layer<dsl::initialized> = true;
 
 }  // namespace detail
 

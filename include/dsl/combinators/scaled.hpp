@@ -44,7 +44,7 @@ struct scaled : detail::with_setting<detail::scaling<How>, Layers...> {};
 namespace detail {
 
 template <>
-inline constexpr bool is_of_each_layer<scaled> = true;
+inline constexpr bool is_of_each_layer<dsl::scaled> = true;
 
 }  // namespace detail
 
