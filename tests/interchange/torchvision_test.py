@@ -32,6 +32,9 @@ checks and plans. `scripts/test models` loads random weights of each network by 
 |---|---|---|---|---|
 """
 missing = """
+`googlenet_aux` and `inception_v3_aux` have their auxiliary classifiers as further outputs, and 13,004,888 and 27,161,264
+weights, as with torchvision's `aux_logits`; the pools of GoogLeNet's are those of the paper.
+
 torchvision's classifiers with attention are not available: `vit` (5), `swin` and `swin_v2` (6), and `maxvit`.
 """
 

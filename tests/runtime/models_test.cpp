@@ -51,6 +51,26 @@ TEST_CASE("models: all of resnet18's names", "[models]") {
   CHECK(names_of<models::resnet18<>>() == wanted);
 }
 
+TEST_CASE("models: auxiliary classifiers are outputs, with torchvision's weights and names", "[models]") {
+  using googlenet = network<image<3, 224, 224>, models::googlenet_aux<>>;
+  static_assert(googlenet::trainable_parameter_count == 13'004'888 && output_count(googlenet::view()) == 3);
+  static_assert(network<image<3, 224, 224>, models::googlenet<>>::trainable_parameter_count == 6'624'904);
+  CHECK(names_of<models::googlenet_aux<>>().size() == 59 * 5 + 2 * 4 + 2);
+  for (char const* name : {"aux1.conv.conv.weight", "aux1.fc1.weight", "aux2.conv.bn.running_var", "aux2.fc2.bias"})
+    CHECK(has<models::googlenet_aux<>>(name));
+  using inception_v3 = network<image<3, 299, 299>, models::inception_v3_aux<>>;
+  static_assert(inception_v3::trainable_parameter_count == 27'161'264 && output_count(inception_v3::view()) == 2);
+  static_assert(network<image<3, 299, 299>, models::inception_v3<>>::trainable_parameter_count == 23'834'568);
+  names const all = weight_names(inception_v3::view());
+  CHECK(all.size() == 96 * 5 + 2 + 2);
+  for (char const* name : {"AuxLogits.conv0.conv.weight", "AuxLogits.conv1.bn.bias", "AuxLogits.fc.weight"})
+    CHECK(std::find(all.begin(), all.end(), name) != all.end());
+  names const wanted = names_of<models::googlenet<>>();  // its weights have the names that they have without heads
+  names found;
+  for (std::string const& name : names_of<models::googlenet_aux<>>())
+    if (!name.starts_with("aux")) found.push_back(name);
+  CHECK(found == wanted);
+}
 // The counts are those of the entries of a state_dict without num_batches_tracked.
 TEST_CASE("models: the number of names, and names from the depth of each model", "[models]") {
   CHECK(names_of<models::alexnet<>>().size() == 16);

@@ -64,21 +64,34 @@ struct inception_e
               concat<named<"branch3x3dbl_3a", row_conv2d<384, 3>>, named<"branch3x3dbl_3b", column_conv2d<384, 3>>>>,
           inception_pool<192>> {};
 
+/// Inception v3 with a layer that comes after Mixed_6e.
+template <int Classes, class After6e>
+struct inception_v3_around
+    : sequential<named<"Conv2d_1a_3x3", basic_conv2d<32, 3, stride<2>, pad<0>>>,                     // 149x149
+                 named<"Conv2d_2a_3x3", basic_conv2d<32, 3, pad<0>>>,                                //
+                 named<"Conv2d_2b_3x3", basic_conv2d<64, 3, pad<1>>>, max_pool2d<3, 2>,              // 73x73
+                 named<"Conv2d_3b_1x1", basic_conv2d<80, 1>>,                                        //
+                 named<"Conv2d_4a_3x3", basic_conv2d<192, 3, pad<0>>>, max_pool2d<3, 2>,             // 192x35x35
+                 named<"Mixed_5b", inception_a<32>>, named<"Mixed_5c", inception_a<64>>,             //
+                 named<"Mixed_5d", inception_a<64>>,                                                 // 288x35x35
+                 named<"Mixed_6a", inception_b>,                                                     // 768x17x17
+                 named<"Mixed_6b", inception_c<128>>, named<"Mixed_6c", inception_c<160>>,           //
+                 named<"Mixed_6d", inception_c<160>>, named<"Mixed_6e", inception_c<192>>, After6e,  //
+                 named<"Mixed_7a", inception_d>,                                                     // 1280x8x8
+                 named<"Mixed_7b", inception_e>, named<"Mixed_7c", inception_e>,                     // 2048x8x8
+                 global_avg_pool2d, dropout<0.5>, flatten, named<"fc", dense<Classes>>, softmax> {};
+
 /// Inception v3 (Szegedy et al. 2016) for pictures of 299x299, without the auxiliary classifier. torchvision's
 /// pretrained one also rescales the channels of pictures if transform_input is set.
 template <int Classes = 1000>
-struct inception_v3 : sequential<named<"Conv2d_1a_3x3", basic_conv2d<32, 3, stride<2>, pad<0>>>,            // 149x149
-                                 named<"Conv2d_2a_3x3", basic_conv2d<32, 3, pad<0>>>,                       //
-                                 named<"Conv2d_2b_3x3", basic_conv2d<64, 3, pad<1>>>, max_pool2d<3, 2>,     // 73x73
-                                 named<"Conv2d_3b_1x1", basic_conv2d<80, 1>>,                               //
-                                 named<"Conv2d_4a_3x3", basic_conv2d<192, 3, pad<0>>>, max_pool2d<3, 2>,    // 192x35x35
-                                 named<"Mixed_5b", inception_a<32>>, named<"Mixed_5c", inception_a<64>>,    //
-                                 named<"Mixed_5d", inception_a<64>>,                                        // 288x35x35
-                                 named<"Mixed_6a", inception_b>,                                            // 768x17x17
-                                 named<"Mixed_6b", inception_c<128>>, named<"Mixed_6c", inception_c<160>>,  //
-                                 named<"Mixed_6d", inception_c<160>>, named<"Mixed_6e", inception_c<192>>,  //
-                                 named<"Mixed_7a", inception_d>,                                            // 1280x8x8
-                                 named<"Mixed_7b", inception_e>, named<"Mixed_7c", inception_e>,            // 2048x8x8
-                                 global_avg_pool2d, dropout<0.5>, flatten, named<"fc", dense<Classes>>, softmax> {};
+struct inception_v3 : inception_v3_around<Classes, identity> {};
+
+/// Inception v3 with its auxiliary classifier, the output AuxLogits, for training. To predict, load the trained weights
+/// into inception_v3<...>, with .strict = false.
+template <int Classes = 1000>
+struct inception_v3_aux
+    : inception_v3_around<Classes, named_output<"AuxLogits", avg_pool2d<5, 3>, named<"conv0", basic_conv2d<128, 1>>,
+                                                named<"conv1", basic_conv2d<768, 5, pad<0>>>, global_avg_pool2d,
+                                                flatten, named<"fc", dense<Classes>>, softmax>> {};
 
 }  // namespace dsl::models
