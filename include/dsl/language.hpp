@@ -38,6 +38,7 @@
 #include <dsl/combinators/scaled.hpp>
 // sentences
 #include <dsl/network.hpp>
+#include <dsl/memory_budget.hpp>
 #include <dsl/modules/conv_module.hpp>
 #include <dsl/modules/inception_module.hpp>
 #include <dsl/modules/downsample_module.hpp>

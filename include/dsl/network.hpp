@@ -82,10 +82,10 @@ template <class Network>
 }
 
 template <class Printer>
-void print_with(graph_view const& g, int micro_batches) {
+void print_with(graph_view const& g, int micro_batches, memory_limit limit = {}) {
   constexpr bool there = requires { sizeof(Printer); };
   static_assert(there, "summary: <dsl/text.hpp> prints it; include that header");
-  if constexpr (there) Printer::print(g, micro_batches);
+  if constexpr (there) Printer::print(g, micro_batches, limit);
 }
 
 }  // namespace detail

@@ -5,7 +5,7 @@
 
 #ifdef FIXED
 struct dsl::summary_printer {  // as <dsl/text.hpp> has it
-  static void print(graph_view const&, int) {}
+  static void print(graph_view const&, int, memory_limit) {}
 };
 #endif
 

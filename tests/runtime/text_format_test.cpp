@@ -208,6 +208,19 @@ TEST_CASE("the summary of a pipeline has the memory that its parts take", "[text
                  piped::inference_bytes(64));
 }
 
+TEST_CASE("summary shows the budget and what is computed again", "[text]") {
+  using whole = dsl::network<dsl::image<3, 32, 32>, dsl::conv_module<16, 3, 3>, dsl::conv_module<16, 3, 3>,
+                             dsl::global_avg_pool2d, dsl::dense<10>, dsl::softmax>;
+  using model = dsl::memory_budget<64, 16'000'000, whole>;
+  std::string const table = printed([] { model::summary(); });
+  std::string const bytes = dsl::text::bytes(model::training_bytes(64));
+  CHECK(model::training_bytes(64) <= 16'000'000);
+  CHECK(table.find("Training memory, batch 64:") != std::string::npos);
+  CHECK(table.find(bytes) != std::string::npos);
+  CHECK(table.find("Memory budget:") != std::string::npos);
+  CHECK(table.find("2 avg_pool2d, 0.1 batch_norm") != std::string::npos);
+}
+
 TEST_CASE("the summary of a layer with several nodes; no column where nothing branches", "[text][summary]") {
   using model = dsl::network<dsl::image<3, 2, 2>, mine::block, dsl::flatten>;
   std::string const table = dsl::summary(model::view());

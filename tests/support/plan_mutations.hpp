@@ -57,17 +57,49 @@ enum class mutation : int {
 
 constexpr char const* name_of(mutation m) {
   constexpr char const* names[] = {
-      "drop a step",        "duplicate a step",      "swap two steps",      "move a step",
-      "swap two operands",  "drop an operand",       "operand's buffer",    "operand's channel",
-      "operand's access",   "operand's index",       "operand's content",   "write <-> accumulate",
-      "step's node",        "step's edge",           "step's fused nodes",  "step's group",
-      "step's action",      "step's kind",           "shift an offset",     "overlap two buffers",
-      "shrink a buffer",    "buffer's shape",        "buffer's block",      "buffer's element bytes",
-      "buffer's region",    "a region's bytes",      "alias two buffers",   "swap two buffers",
-      "move a tensor",      "make a tensor a slice", "swap two parameters", "result or metrics",
-      "drop a wait",        "wait for another step", "step's device",       "step's micro-batch",
-      "swap micro-batches", "buffer's device",       "a device's piece",    "move a transfer",
-      "swap two copies",    "run again or not",      "buffer of what runs again",
+      "drop a step",
+      "duplicate a step",
+      "swap two steps",
+      "move a step",
+      "swap two operands",
+      "drop an operand",
+      "operand's buffer",
+      "operand's channel",
+      "operand's access",
+      "operand's index",
+      "operand's content",
+      "write <-> accumulate",
+      "step's node",
+      "step's edge",
+      "step's fused nodes",
+      "step's group",
+      "step's action",
+      "step's kind",
+      "shift an offset",
+      "overlap two buffers",
+      "shrink a buffer",
+      "buffer's shape",
+      "buffer's block",
+      "buffer's element bytes",
+      "buffer's region",
+      "a region's bytes",
+      "alias two buffers",
+      "swap two buffers",
+      "move a tensor",
+      "make a tensor a slice",
+      "swap two parameters",
+      "result or metrics",
+      "drop a wait",
+      "wait for another step",
+      "step's device",
+      "step's micro-batch",
+      "swap micro-batches",
+      "buffer's device",
+      "a device's piece",
+      "move a transfer",
+      "swap two copies",
+      "run again or not",
+      "buffer of what runs again",
   };
   return names[static_cast<int>(m)];
 }
@@ -214,7 +246,8 @@ class mutator {
         return true;
       }
       case mutation::second_buffer:
-        return p_.again.size() > 0 && change(p_.again[d_.below(p_.again.size())], d_.between(-1, p_.buffers.size() - 1));
+        return p_.again.size() > 0 &&
+               change(p_.again[d_.below(p_.again.size())], d_.between(-1, p_.buffers.size() - 1));
       case mutation::step_micro: return change(p_.steps[any_step()].micro, d_.between(-1, p_.micro_batches));
       case mutation::swap_micros: return swap_micros();
       case mutation::buffer_device: return change(used_buffer().device, d_.between(-1, p_.devices.size()));

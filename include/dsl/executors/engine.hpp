@@ -43,6 +43,7 @@ struct engine_options {
   std::vector<double> loss_weights{};              // factors of the losses of each output; empty: all are 1
   /// Makes the threads of executors on the host; if null, one thread runs the steps of all devices in the plan's order.
   thread_team_maker make_thread_team = nullptr;
+  memory_limit limit{};  // of a memory_budget; an executor that can't keep it refuses it
 };
 
 /// A batch, or a device's part of it, in host memory. images is (size, channels, height, width), or null if the caller

@@ -18,6 +18,7 @@ struct native {
   dsl::instructions instructions = dsl::instructions::automatic;  // automatic: the widest; each set rounds differently
   bool winograd = true;  // F(4x4, 3x3) for 3x3 convolutions of stride 1; false: direct convolutions only
 
+  static constexpr bool keeps_memory_budgets = true;
   static constexpr dsl::target compile_time_target{.channel_block = 16, .library_writes_slices = true};
   /// Returns this processor's preferred memory layout.
   dsl::target target() const;

@@ -14,6 +14,7 @@ struct onednn {
   int threads = 0;       // 0: as many as OpenMP provides
   bool winograd = true;  // for 3x3 convolutions that the library supports; false: direct ones, exact to rounding
 
+  static constexpr bool keeps_memory_budgets = true;
   static constexpr dsl::target compile_time_target{.channel_block = 16, .library_writes_slices = true};
   /// Returns this processor's preferred memory layout.
   static dsl::target target();

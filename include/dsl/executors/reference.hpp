@@ -14,6 +14,7 @@ template <class T = float>
 struct reference {
   static constexpr dsl::target target{
       .channel_block = 1, .alignment = 64, .element_bytes = sizeof(T), .state_bytes = sizeof(T)};
+  static constexpr bool keeps_memory_budgets = true;
   static constexpr dsl::target compile_time_target = target;
 
   static int cores_a_tower(int) { return 1; }

@@ -3,6 +3,7 @@
 
 #include <dsl/network.hpp>
 #include <dsl/placement/parts.hpp>
+#include <dsl/rules/broken_budgets.hpp>
 #include <dsl/rules/broken_parts.hpp>
 #include <dsl/rules/broken_uses.hpp>
 
@@ -32,6 +33,7 @@ struct pipeline : Network {
   static_assert(alignof(broken::micro_batches_are_positive<M, Network>) == 1);
   static_assert(alignof(broken::micro_batches_are_given_once<M, Network, requires { Network::micro_batches; }>) == 1);
   static_assert(alignof(broken::towers_go_around_pipelines<M, Network, requires { Network::replicas; }>) == 1);
+  static_assert(alignof(broken::pipelines_go_inside_budgets<M, Network, requires { Network::limit; }>) == 1);
   static constexpr int micro_batches = M < 1 ? 1 : M;  // a plan of no micro-batches would be a second error
   static void lower() = delete;                        // not a layer: it wraps a network
 

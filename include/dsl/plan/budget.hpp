@@ -5,14 +5,6 @@
 
 namespace dsl {
 
-/// The memory that a training step may use: `bytes` for everything in the plan, with batches of up to `batch` samples.
-struct memory_limit {
-  long long bytes = 0;
-  int batch = 0;  // 0: there is no limit
-
-  friend constexpr bool operator==(memory_limit const&, memory_limit const&) = default;
-};
-
 /// What the backward pass computes again, and what that costs.
 struct recomputation {
   detail::list<bool> again{};  // per tensor, for make_plan; empty: nothing
@@ -47,74 +39,143 @@ struct candidate {
   int buffer = -1;
   long long bytes = 0;
   long long cost = 0;
+
+  constexpr bool is_cheap() const { return cost < surcharge; }
+  /// Whether a byte of this one costs more.
+  constexpr bool is_dearer_than(candidate const& c) const {
+    return static_cast<double>(cost) * static_cast<double>(c.bytes) >
+           static_cast<double>(c.cost) * static_cast<double>(bytes);
+  }
 };
 
-/// Chooses what a training step computes again so that its plan fits a number of bytes, at the lowest predicted cost.
-class recomputation_finder {
- public:
-  [[gnu::cold]] constexpr recomputation_finder(graph_view const& g, plan_options const& o, long long allowed)
-      : g_(g), options_(o), allowed_(allowed), kept_(make_plan(g, o)) {}
+/// How far a search has come.
+struct search_state {
+  enum class stage : unsigned char { all_but_products, every_subset, products, single_changes, keeping, done };
 
-  [[gnu::cold]] constexpr recomputation run() {
-    best_ = {.bytes = kept_.bytes()};
-    if (fits(best_)) return best_;
-    find_candidates();
-    candidates_.size() <= most_for_all_subsets ? try_all() : try_by_cost();
-    return best_;
+  list<int> cell_of{};  // per tensor: its candidate, or one of the two below
+  list<candidate> candidates{};
+  list<bool> chosen{};  // per candidate
+  recomputation best{};
+  stage now = stage::all_but_products;
+  int at = 0;  // of this stage
+  bool smaller = false;
+  bool try_all = false;  // every subset
+
+  static constexpr int always = -1;  // computed again whenever it is needed
+  static constexpr int never = -2;
+};
+
+/// Searches for what a training step must compute again so that its plan takes at most `allowed` bytes, at the lowest
+/// predicted cost. With up to eight candidates it tries every subset. With more it computes all but products again,
+/// then adds products until the plan fits, and at last keeps what it can, the most expensive first. Every plan it makes
+/// is one step of the search, so that a compiler, which limits the evaluation of a constant, can search in parts.
+class recomputation_search {
+ public:
+  [[gnu::cold]] constexpr recomputation_search(graph_view const& g, plan_options const& o, long long allowed,
+                                               search_state&& from = {})
+      : g_(g), options_(o), allowed_(allowed), s_(static_cast<search_state&&>(from)) {
+    if (s_.cell_of.size() == 0) find_candidates(emit_plan(g_, options_));
+  }
+  constexpr bool done() const { return s_.now == stage::done; }
+  /// Whether a plan that fits has been found. The search goes on to find a cheaper one.
+  constexpr bool fits() const { return s_.best.bytes <= allowed_ && s_.now != stage::all_but_products; }
+  constexpr search_state const& state() const { return s_; }
+
+  /// Makes the next plan.
+  [[gnu::cold]] constexpr void advance() {
+    switch (s_.now) {
+      case stage::all_but_products:
+        s_.best = make();
+        if (long long const bytes = s_.best.bytes > allowed_ ? make_plan(g_, options_).bytes() : 0;
+            bytes > 0 && bytes <= allowed_) {
+          s_.best = {.bytes = bytes};
+          return go_to(stage::done);
+        }
+        return go_to(s_.try_all ? stage::every_subset : s_.best.bytes <= allowed_ ? stage::keeping : stage::products);
+      case stage::every_subset: return try_subset();
+      case stage::products:
+        if (fits() || s_.at == s_.candidates.size()) return go_to(fits() ? stage::keeping : stage::single_changes);
+        if (!s_.chosen[s_.at]) change(s_.at, s_.best.bytes + 1);
+        ++s_.at;
+        return;
+      case stage::single_changes:
+        if (fits()) return go_to(stage::keeping);
+        if (s_.at == s_.candidates.size()) return go_to(s_.smaller ? stage::single_changes : stage::done);
+        s_.smaller |= change(s_.at, s_.best.bytes);
+        ++s_.at;
+        return;
+      case stage::keeping: {
+        if (s_.at == s_.candidates.size()) return go_to(stage::done);
+        int const most_expensive = s_.candidates.size() - 1 - s_.at++;
+        if (s_.chosen[most_expensive]) change(most_expensive, allowed_ + 1, s_.best.cost);
+        return;
+      }
+      case stage::done: return;
+    }
   }
 
  private:
   static constexpr int most_for_all_subsets = 10;
+  using stage = search_state::stage;
 
-  constexpr bool fits(recomputation const& r) const { return r.bytes <= allowed_; }
+  constexpr void go_to(stage s) { s_.now = s, s_.at = 0, s_.smaller = false; }
 
-  /// Finds the buffers that the backward pass reads, or that a product makes. What is neither is always computed again
-  /// if it is needed.
-  [[gnu::cold]] constexpr void find_candidates() {
-    list<candidate> all(kept_.buffers.size());
-    list<bool> fixed(all.size()), wanted(all.size());
+  /// Finds the buffers that may be computed again: those that the backward pass reads, and those that a product makes.
+  /// What is neither is computed again whenever it is needed there, unless every subset is tried.
+  [[gnu::cold]] constexpr void find_candidates(plan const& kept) {
+    list<candidate> all(kept.buffers.size());
+    list<bool> fixed(all.size()), read(all.size()), wanted(all.size());
     bool forward = true;
-    for (int s = 0; s < kept_.steps.size(); ++s) {
-      step const& x = kept_.steps[s];
-      forward = forward && x.what != action::loss;
+    for (step const& x : kept.steps) {
+      if (x.micro > 0) continue;
+      bool const is_loss = x.what == action::loss;
+      forward = forward && !is_loss;
       for (int i = x.first_operand; i < x.first_operand + x.operands; ++i) {
-        operand const& o = kept_.operands[i];
+        operand const& o = kept.operands[i];
         if (o.what != content::activation) continue;
         if (o.how == access::read) {
-          wanted[o.buffer] = wanted[o.buffer] || !forward;
+          read[o.buffer] = read[o.buffer] || !is_loss;
+          wanted[o.buffer] = wanted[o.buffer] || !(forward || is_loss);
         } else if (x.node < 0 || x.what == action::load || !may_run_again(g_.nodes[x.node])) {
           fixed[o.buffer] = true;
         } else {
-          all[o.buffer].cost += cost_of(g_, kept_, x);
+          all[o.buffer].cost += cost_of(g_, kept, x);
           wanted[o.buffer] = wanted[o.buffer] || is_product(g_.nodes[x.node]);
         }
       }
     }
-    cheap_ = list<bool>(g_.size.tensors);
-    for (int t = 0; t < g_.size.tensors; ++t) {
-      int const b = kept_.activations[t].buffer;
-      cheap_[t] = b < 0 || (!fixed[b] && !wanted[b]);
+    int possible = 0;
+    for (int b = 0; b < all.size(); ++b) {
+      fixed[b] = fixed[b] || !read[b] || all[b].cost == 0;
+      possible += fixed[b] ? 0 : 1;
     }
+    s_.try_all = possible <= most_for_all_subsets;
     for (int b = 0; b < all.size(); ++b)
-      if (wanted[b] && !fixed[b] && all[b].cost > 0) insert({b, kept_.buffers[b].bytes, all[b].cost});
+      if (!fixed[b] && (wanted[b] || s_.try_all)) insert({b, kept.buffers[b].bytes, all[b].cost});
+    for (candidate const& c : s_.candidates) s_.chosen.push(c.is_cheap());
+    s_.cell_of = list<int>(g_.size.tensors, search_state::always);
+    for (int t = 0; t < g_.size.tensors; ++t) {
+      int const b = kept.activations[t].buffer;
+      if (b >= 0 && fixed[b]) s_.cell_of[t] = search_state::never;
+      for (int i = 0; i < s_.candidates.size(); ++i)
+        if (s_.candidates[i].buffer == b) s_.cell_of[t] = i;
+    }
   }
   /// Inserts a candidate, sorted by the cost of a byte.
   [[gnu::cold]] constexpr void insert(candidate const& c) {
-    auto const dearer = [&](candidate const& d) {
-      return static_cast<double>(d.cost) * static_cast<double>(c.bytes) >
-             static_cast<double>(c.cost) * static_cast<double>(d.bytes);
-    };
-    int at = candidates_.size();
-    while (at > 0 && dearer(candidates_[at - 1])) --at;
-    candidates_.insert(at, c);
+    int at = s_.candidates.size();
+    while (at > 0 && s_.candidates[at - 1].is_dearer_than(c)) --at;
+    s_.candidates.insert(at, c);
   }
 
-  /// Makes the plan in which the chosen candidates are computed again.
-  [[gnu::cold]] constexpr recomputation make(list<bool> const& chosen) const {
-    recomputation r{.again = cheap_};
-    for (int i = 0; i < candidates_.size(); ++i)
-      for (int t = 0; chosen[i] && t < g_.size.tensors; ++t)
-        if (kept_.activations[t].buffer == candidates_[i].buffer) r.again[t] = true;
+  /// Makes the plan in which the chosen candidates are computed again. If none is, the plan keeps everything.
+  [[gnu::cold]] constexpr recomputation make() const {
+    recomputation r;
+    bool any = false;
+    for (bool chosen : s_.chosen) any = any || chosen;
+    if (any) r.again = list<bool>(g_.size.tensors);
+    for (int t = 0; t < r.again.size(); ++t)
+      r.again[t] = s_.cell_of[t] == search_state::always || (s_.cell_of[t] >= 0 && s_.chosen[s_.cell_of[t]]);
     plan const p = make_plan(g_, options_, r.again);
     r.bytes = p.bytes();
     for (step const& s : p.steps)
@@ -122,60 +183,38 @@ class recomputation_finder {
     return r;
   }
 
-  /// Tries every subset. The cost of its members is a lower bound of the cost of a plan, which may have to compute
+  /// Tries the next subset. The cost of its members is a lower bound of the cost of its plan, which may have to compute
   /// their inputs, too.
-  [[gnu::cold]] constexpr void try_all() {
-    int const subsets = 1 << candidates_.size();
-    list<bool> chosen(candidates_.size());
-    for (int subset = 1; subset < subsets; ++subset) {
-      long long least_cost = 0;
-      for (int i = 0; i < candidates_.size(); ++i) {
-        chosen[i] = (subset >> i & 1) != 0;
-        if (chosen[i]) least_cost += candidates_[i].cost;
-      }
-      if (fits(best_) && least_cost >= best_.cost) continue;
-      recomputation r = make(chosen);
-      bool const better = fits(r) ? !fits(best_) || r.cost < best_.cost : r.bytes < best_.bytes;
-      if (better) best_ = static_cast<recomputation&&>(r);
+  [[gnu::cold]] constexpr void try_subset() {
+    if (s_.at == 1 << s_.candidates.size()) return go_to(stage::done);
+    long long least_cost = 0;
+    for (int i = 0; i < s_.candidates.size(); ++i) {
+      s_.chosen[i] = (s_.at >> i & 1) != 0;
+      if (s_.chosen[i]) least_cost += s_.candidates[i].cost;
     }
+    ++s_.at;
+    if (fits() && least_cost >= s_.best.cost) return;
+    recomputation r = make();
+    bool const better = r.bytes <= allowed_ ? !fits() || r.cost < s_.best.cost : r.bytes < s_.best.bytes;
+    if (better) s_.best = static_cast<recomputation&&>(r);
   }
 
-  /// Adds candidates, cheapest bytes first, unless one makes the plan larger. If the plan still does not fit, changes
-  /// single choices as long as that makes it smaller: one that came early may be in the way of later ones. At last keeps
-  /// what need not be computed again, the most expensive first.
-  [[gnu::cold]] constexpr void try_by_cost() {
-    int const count = candidates_.size();
-    list<bool> chosen(count);
-    for (int i = 0; i < count && !fits(best_); ++i)
-      change(chosen, i, [&](recomputation const& r) { return r.bytes <= best_.bytes; });
-    for (bool smaller = true; smaller && !fits(best_);) {
-      smaller = false;
-      for (int i = 0; i < count && !fits(best_); ++i)
-        smaller |= change(chosen, i, [&](recomputation const& r) { return r.bytes < best_.bytes; });
-    }
-    for (int i = count - 1; i >= 0 && fits(best_); --i)
-      if (chosen[i]) change(chosen, i, [&](recomputation const& r) { return fits(r) && r.cost <= best_.cost; });
-  }
-  /// Changes whether candidate i is computed again, if the resulting plan is better.
-  template <class F>
-  [[gnu::cold]] constexpr bool change(list<bool>& chosen, int i, F better) {
-    chosen[i] = !chosen[i];
-    recomputation r = make(chosen);
-    bool const taken = better(r);
+  /// Changes whether candidate i is computed again, if the plan then takes fewer than `bytes` and costs at most `cost`.
+  [[gnu::cold]] constexpr bool change(int i, long long bytes, long long cost = -1) {
+    s_.chosen[i] = !s_.chosen[i];
+    recomputation r = make();
+    bool const taken = r.bytes < bytes && (cost < 0 || r.cost <= cost);
     if (taken)
-      best_ = static_cast<recomputation&&>(r);
+      s_.best = static_cast<recomputation&&>(r);
     else
-      chosen[i] = !chosen[i];
+      s_.chosen[i] = !s_.chosen[i];
     return taken;
   }
 
   graph_view const& g_;
   plan_options options_;
   long long allowed_;
-  plan kept_;  // the plan that keeps everything
-  list<bool> cheap_;
-  list<candidate> candidates_;
-  recomputation best_;
+  search_state s_;
 };
 
 }  // namespace detail
@@ -184,7 +223,10 @@ class recomputation_finder {
 /// none does, returns the choice with the fewest bytes found.
 [[gnu::cold]] constexpr recomputation choose_recomputation(graph_view const& g, plan_options const& o,
                                                            long long allowed) {
-  return detail::recomputation_finder(g, o, allowed).run();
+  if (long long const bytes = make_plan(g, o).bytes(); bytes <= allowed) return {.bytes = bytes};
+  detail::recomputation_search s(g, o, allowed);
+  while (!s.done()) s.advance();
+  return s.state().best;
 }
 
 }  // namespace dsl

@@ -460,18 +460,18 @@ class emitter {
   plan& p_;
   step current_{};
   int micro_ = 0;
-  list<int> kept_;           // per micro-batch and node: buffers
-  int labels_ = -1;          // buffer
-  list<int> metrics_;        // per output: buffers
-  list<int> contributions_;  // per micro-batch and root tensor: gradient contributions so far
-  list<int> waiting_;        // pools and transfers whose backward step is delayed as long as possible
-  list<int> to_reduce_;      // parameters
-  list<bool> whole_;         // per parameter: whether its gradient is complete
+  list<int> kept_;             // per micro-batch and node: buffers
+  int labels_ = -1;            // buffer
+  list<int> metrics_;          // per output: buffers
+  list<int> contributions_;    // per micro-batch and root tensor: gradient contributions so far
+  list<int> waiting_;          // pools and transfers whose backward step is delayed as long as possible
+  list<int> to_reduce_;        // parameters
+  list<bool> whole_;           // per parameter: whether its gradient is complete
   list<int> steps_;            // per micro-batch and node: its forward step; empty if nothing is computed again
   list<int> copies_;           // per micro-batch and edge: its forward copy
   list<bool> computed_again_;  // per micro-batch and tensor
   bool goes_back_ = false;     // whether the backward pass has begun
-  int found_whole_ = 0;      // number of complete ones at the front of to_reduce_
+  int found_whole_ = 0;        // number of complete ones at the front of to_reduce_
   int reduced_ = 0;
 };
 

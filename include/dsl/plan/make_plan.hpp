@@ -11,8 +11,7 @@ namespace dsl {
 namespace detail {
 
 /// Returns the steps of one batch, their operands and their buffers, without offsets.
-[[gnu::cold]] constexpr plan emit_plan(graph_view const& g, plan_options const& options,
-                                       list<bool> const& again = {}) {
+[[gnu::cold]] constexpr plan emit_plan(graph_view const& g, plan_options const& options, list<bool> const& again = {}) {
   plan p;
   p.options = options;
   p.micro_batches = micro_batches_of(options);

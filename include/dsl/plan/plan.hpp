@@ -73,6 +73,13 @@ struct plan_options {
   target_kind targets = target_kind::classes;
 };
 
+/// The memory that a training step may use: `bytes` for everything in its plan, with batches of up to `batch` samples.
+/// There is no limit if `batch` is 0.
+struct memory_limit {
+  long long bytes = 0;
+  int batch = 0;
+};
+
 /// The samples of a micro-batch. All have equal size, except that the last one takes the rest: 10 samples in 4
 /// micro-batches are 2, 2, 2, 4. A batch with fewer samples than micro-batches stays whole: micro_batches_of() is 1.
 struct sample_range {

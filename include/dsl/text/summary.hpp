@@ -4,6 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/graph/facts.hpp>
 #include <dsl/graph/graph.hpp>
+#include <dsl/plan/plan.hpp>
 
 #include <string>
 #include <vector>
@@ -46,6 +47,9 @@ int maker_of(graph_view const& g, int tensor);
 
 std::vector<summary_line> summary_lines(graph_view const& g);
 
+/// Returns the operations that a training step runs a second time, in that order: "4.0.0:2 batch_norm, 3:2 batch_norm".
+std::string operations_again(graph_view const& g, plan const& p);
+
 }  // namespace dsl::text::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
@@ -53,12 +57,12 @@ namespace dsl::TYPENET_MODE {
 /// Returns the table of layers as text: places as in the compiler's messages (dsl::at<2, 1> is 2.1), shapes as channels
 /// x height x width, and parameters counted as in Keras. The column `connected to` names the inputs of a line that does
 /// not follow from the one before. On several devices it shows the device of each layer and the share of each device.
-/// Memory is that of training in `micro_batches` parts.
-std::string summary(graph_view const& g, int micro_batches = 1);
+/// Memory is that of training in `micro_batches` parts; with a limit also the operations that run again to keep it.
+std::string summary(graph_view const& g, int micro_batches = 1, memory_limit limit = {});
 
 /// The printer of model::summary().
 struct summary_printer {
-  static void print(graph_view const& g, int micro_batches);
+  static void print(graph_view const& g, int micro_batches, memory_limit limit);
 };
 
 }  // namespace dsl::TYPENET_MODE

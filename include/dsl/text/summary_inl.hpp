@@ -3,6 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/placement/share.hpp>
+#include <dsl/plan/budget.hpp>
 #include <dsl/text/format.hpp>
 #include <dsl/text/summary.hpp>
 
@@ -82,11 +83,20 @@ TYPENET_INLINE std::vector<summary_line> summary_lines(graph_view const& g) {
   return lines;
 }
 
+TYPENET_INLINE std::string operations_again(graph_view const& g, plan const& p) {
+  layer_names const names(g);
+  std::string all;
+  for (step const& s : p.steps)
+    if (s.again && s.what == action::forward && s.micro == 0)
+      all += fmt::format("{}{} {}", all.empty() ? "" : ", ", names.reference(s.node), operation(g.nodes[s.node]));
+  return all.empty() ? "nothing" : all;
+}
+
 }  // namespace dsl::text::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
 
-TYPENET_INLINE std::string summary(graph_view const& g, int micro_batches) {
+TYPENET_INLINE std::string summary(graph_view const& g, int micro_batches, memory_limit limit) {
   std::vector<text::summary_line> lines = text::summary_lines(g);
   bool const placed = g.size.devices > 1;
   lines.insert(lines.begin(), {"layer", "output", "parameters", placed ? "device" : "", "connected to"});
@@ -114,13 +124,19 @@ TYPENET_INLINE std::string summary(graph_view const& g, int micro_batches) {
   auto const total = [](char const* what, std::string const& value) {
     return fmt::format("{:<27}{:>13}\n", what, value);
   };
-  plan const training = make_plan(g, {.batch = 64, .micro_batches = micro_batches});
+  plan_options const o{.batch = limit.batch > 0 ? limit.batch : 64, .micro_batches = micro_batches};
+  recomputation const choice = limit.batch > 0 ? choose_recomputation(g, o, limit.bytes) : recomputation{};
+  plan const training = make_plan(g, o, choice.again);
   table += rule + total("Total params:", text::thousands(all)) +
            total("Trainable params:", text::thousands(trainable)) +
            total("Non-trainable params:", text::thousands(all - trainable)) +
            total("Forward MACs per sample:", text::thousands(forward_macs(g)));
   if (training.micro_batches > 1) table += total("Micro-batches:", text::thousands(training.micro_batches));
-  table += total("Training memory, batch 64:", text::bytes(training.bytes()));
+  table += total(fmt::format("Training memory, batch {}:", o.batch).c_str(), text::bytes(training.bytes()));
+  if (limit.batch > 0) {
+    table += total("Memory budget:", text::bytes(limit.bytes));
+    table += total("Computed again:", text::operations_again(g, training));
+  }
   for (int d = 0; placed && d < g.size.devices; ++d) {
     device_share const s = share_of(g, training, d);
     table += fmt::format("Device {}: {} params, {} MACs, {}\n", d, text::thousands(s.parameters),
@@ -130,8 +146,8 @@ TYPENET_INLINE std::string summary(graph_view const& g, int micro_batches) {
   return table;
 }
 
-TYPENET_INLINE void summary_printer::print(graph_view const& g, int micro_batches) {
-  std::string const table = summary(g, micro_batches);
+TYPENET_INLINE void summary_printer::print(graph_view const& g, int micro_batches, memory_limit limit) {
+  std::string const table = summary(g, micro_batches, limit);
   std::fwrite(table.data(), 1, table.size(), stdout);
 }
 

@@ -79,6 +79,7 @@ namespace dsl::TYPENET_MODE {
 /// given.
 template <class Network, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, Towers const& t, compile_options const& o) {
+  detail::require_budgets_are_kept<Network, Executor>();
   if constexpr (Network::is_sound)
     static_assert(detail::sound<Network, Executor, true>(),
                   "plan: typenet made a plan that its own checker refuses; please report the network");

@@ -3,6 +3,7 @@
 
 #include <dsl/network.hpp>
 #include <dsl/placement/parts.hpp>
+#include <dsl/rules/broken_budgets.hpp>
 #include <dsl/rules/broken_parts.hpp>
 #include <dsl/rules/broken_towers.hpp>
 #include <dsl/rules/broken_uses.hpp>
@@ -56,6 +57,9 @@ struct replicate : Network {
   // Each is asserted where its class is instantiated, since Clang knows no member of a class whose own assertion fails.
   static_assert(alignof(broken::towers_are_given_once<G, Network, requires { Network::replicas; }>) == 1);
   static_assert(alignof(broken::towers_are_positive<G, Network>) == 1);
+  static_assert(alignof(
+                    broken::towers_with_budgets_have_own_moments < Network,
+                    requires { Network::limit; } && Policy.moments == tower_moments::synchronized >) == 1);
   static constexpr int replicas = G < 1 ? 1 : G;  // dividing a batch among none would be a second error
   static void lower() = delete;                   // not a layer: it wraps a network
   static constexpr tower_policy policy = Policy;

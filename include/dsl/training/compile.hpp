@@ -6,6 +6,7 @@
 #include <dsl/executors/host/make_thread_team.hpp>
 #include <dsl/executors/native.hpp>
 #include <dsl/network.hpp>
+#include <dsl/rules/broken_budgets.hpp>
 #include <dsl/rules/broken_uses.hpp>
 #include <dsl/training/any_options.hpp>
 #include <dsl/training/loss_check.hpp>
@@ -65,6 +66,15 @@ constexpr bool sound() {
     return true;
 }
 
+/// Requires an executor that keeps the network's budget, if it has one.
+template <class Network, class Executor>
+constexpr void require_budgets_are_kept() {
+  if constexpr (requires { Network::limit; }) {
+    constexpr bool kept = requires { Executor::keeps_memory_budgets; };
+    static_cast<void>(sizeof(broken::executor_keeps_budgets<Executor, kept>));
+  }
+}
+
 /// Requires that the default loss, cross-entropy, suits the network.
 template <class Network>
 constexpr void require_crossentropy_suits() {
@@ -87,6 +97,10 @@ template <class Network>
   if constexpr (Network::device_count > 1) engine.make_thread_team = &host::make_thread_team;
   if constexpr (!checked_while_compiling<Network>)
     if (!engine.verify) engine.verify = &verify;
+  if constexpr (requires { Network::limit; }) {
+    engine.limit = Network::limit;
+    if (!engine.verify) engine.verify = &verify;
+  }
   return engine;
 }
 
@@ -117,6 +131,7 @@ namespace dsl::TYPENET_MODE {
 /// editors analyse the function and show what is wrong with the network.
 template <class Network, executor Executor, optimizer Optimizer>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, compile_options const& o) {
+  detail::require_budgets_are_kept<Network, Executor>();
   if constexpr (Network::is_sound)  // otherwise the compiler has already reported what is wrong
     static_assert(detail::sound<Network, Executor>(),
                   "plan: typenet made a plan that its own checker refuses; please report the network");

@@ -261,6 +261,7 @@ class engine final : public dsl::engine {
     require_kernels(g);
     if (g.size.devices > 1 || o.micro_batches > 1)
       throw executor_error("cuda: networks on several devices or in micro-batches are not supported yet; use onednn");
+    if (o.limit.batch > 0) throw executor_error("cuda: a memory_budget is not supported yet; use native or onednn");
     return g;
   }
   /// Selects this engine's device and waits until it is idle.

@@ -139,9 +139,7 @@ class batch_norm : batch_norm_step<float> {
     });
   }
   /// Returns the place of a channel's scale or shift for the step that computes the output again.
-  float& saved(constant which, int k) const {
-    return scale_and_shift[which * x.shape.channels + k];
-  }
+  float& saved(constant which, int k) const { return scale_and_shift[which * x.shape.channels + k]; }
   void take_running_scale(int b) const {
     for_each_channel(b, [&](int k, int l) {
       double const root = detail::sqrt(static_cast<double>(parameters.moving_variance[k]) + epsilon);
@@ -193,8 +191,7 @@ class batch_norm : batch_norm_step<float> {
   void take(int b, int l, int k, double middle, double squares, double count, bool moves) const {
     double const inverse = 1 / detail::sqrt(squares / count + epsilon);
     put(b, l, k, middle, inverse);
-    if (scale_and_shift)
-      saved(scale, k) = constants(scale, b)[l], saved(shift, k) = constants(shift, b)[l];
+    if (scale_and_shift) saved(scale, k) = constants(scale, b)[l], saved(shift, k) = constants(shift, b)[l];
     statistics[k] = static_cast<float>(middle);
     statistics[x.shape.channels + k] = static_cast<float>(inverse);
     if (!moves) return;  // the towers have updated them

@@ -21,7 +21,7 @@ struct batch_norm_step {
   view<T const> dy{};  // for the backward pass
   view<T> to{};        // y or dx; without data dx is not needed
   batch_norm_parameters<T> parameters{};
-  T* statistics = nullptr;  // means, then 1 / sqrt(variance + epsilon); null outside of training
+  T* statistics = nullptr;       // means, then 1 / sqrt(variance + epsilon); null outside of training
   T* scale_and_shift = nullptr;  // where to save them, C numbers each, or, if `again`, where they are; null: not saved
   T* dgamma = nullptr;
   T* dbeta = nullptr;

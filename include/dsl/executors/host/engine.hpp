@@ -17,6 +17,7 @@
 #include <dsl/executors/thread_team.hpp>
 #include <dsl/graph/facts.hpp>
 #include <dsl/placement/parts.hpp>
+#include <dsl/plan/budget.hpp>
 #include <dsl/plan/make_plan.hpp>
 #include <dsl/warning.hpp>
 
@@ -56,15 +57,16 @@ class engine : public dsl::engine {
     bool const idles = part.size == 0 && options_.group && m == mode::training;
     if (part.size < 1 && !idles)
       detail::throw_error<option_error>({"batch: it must have 1 sample or more; found ", part.size});
-    plan made = make_plan(graph_, {.batch = idles ? 1 : part.size,
-                                   .mode = m,
-                                   .target = target_,
-                                   .optimizer_slots = options_.update.slots(),
-                                   .loss = options_.loss,
-                                   .all_reduce_buckets = buckets(),
-                                   .micro_batches = options_.micro_batches,
-                                   .gradient_norm = options_.update.clip.norm > 0,
-                                   .targets = targets});
+    plan_options const o{.batch = idles ? 1 : part.size,
+                         .mode = m,
+                         .target = target_,
+                         .optimizer_slots = options_.update.slots(),
+                         .loss = options_.loss,
+                         .all_reduce_buckets = buckets(),
+                         .micro_batches = options_.micro_batches,
+                         .gradient_norm = options_.update.clip.norm > 0,
+                         .targets = targets};
+    plan made = options_.limit.batch > 0 ? plan_within_limit(o) : make_plan(graph_, o);
     if (options_.verify)
       if (plan_verdict const v = options_.verify(graph_, made); !v.holds())
         detail::throw_error<executor_error>({"plan: ", explain(v.broken), " (step ", v.step, ")"});
@@ -248,6 +250,31 @@ class engine : public dsl::engine {
   host::thread_team* team() const { return team_.get(); }
 
  private:
+  /// Makes a plan that computes again what that of the largest batch does. Throws option_error if that does not fit the
+  /// limit or if the batch is larger.
+  [[gnu::cold]] plan plan_within_limit(plan_options const& o) {
+    memory_limit const& limit = options_.limit;
+    if (!chosen_ || chosen_->targets != o.targets) {
+      plan_options largest = o;
+      largest.batch = limit.batch;
+      largest.mode = mode::training;
+      recomputation choice = choose_recomputation(graph_, largest, limit.bytes);
+      if (choice.bytes > limit.bytes)
+        detail::throw_error<option_error>({"memory_budget: it allows ", limit.bytes, " bytes, but on this executor a ",
+                                           "training step with a batch of ", limit.batch, " takes at least ",
+                                           choice.bytes, "; allow more, or use a smaller batch"});
+      plan const p = make_plan(graph_, largest, choice.again);
+      chosen_ = detail::make_owner<limited_choice>(o.targets, p.region_bytes[static_cast<int>(region::activations)],
+                                                   std::move(choice.again));
+    }
+    plan made = make_plan(graph_, o, chosen_->again);
+    if (o.batch > limit.batch)
+      detail::throw_error<option_error>({"batch: the network's memory_budget of ", limit.bytes,
+                                         " bytes is for batches of up to ", limit.batch, "; found ", o.batch,
+                                         ", whose plan takes ", made.bytes(),
+                                         "; use smaller batches, or a budget for this one"});
+    return made;
+  }
   [[gnu::cold, noreturn]] void refuse_without_inputs() const {
     detail::throw_error<option_error>({"batch: besides the first, the network has ",
                                        further_inputs(graph_, graph_.size.nodes),
@@ -385,11 +412,32 @@ class engine : public dsl::engine {
   [[gnu::cold]] memory_block const* memory_for(long long bytes) {
     for (memory_block const& b : blocks_)
       if (b.bytes() >= bytes) return &b;
+    if (chosen_ && bytes < chosen_->activations) bytes = chosen_->activations;  // one block for training and all else
+    if (chosen_) require_within_limit(bytes);
     return &blocks_.emplace(bytes);
   }
 
+  /// Throws option_error if another block of activations would exceed the limit.
+  [[gnu::cold]] void require_within_limit(long long bytes) const {
+    plan const& layout = state_.layout();
+    long long all = bytes + layout.bytes() - layout.region_bytes[static_cast<int>(region::activations)];
+    for (memory_block const& b : blocks_) all += b.bytes();
+    if (all > options_.limit.bytes)
+      detail::throw_error<option_error>({"memory_budget: it allows ", options_.limit.bytes, " bytes, but with what is ",
+                                         "already allocated this batch takes ", all, "; use a smaller batch"});
+  }
+  /// What every training step computes again, and the bytes of its activations with the largest batch.
+  struct limited_choice {
+    target_kind targets;
+    long long activations;
+    detail::list<bool> again;
+    limited_choice(target_kind t, long long bytes, detail::list<bool>&& which)
+        : targets(t), activations(bytes), again(std::move(which)) {}
+  };
+
   target target_;
   state<T> state_;
+  detail::owner<limited_choice> chosen_;  // null without a limit
   detail::owner<host::tower<T>> tower_;
   detail::chain<memory_block> blocks_;
   detail::chain<program> programs_;

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+namespace dsl::broken {
+
+template <int Batch, long long Allowed, long long Least, class Network>
+struct network_fits_its_budget {
+  static_assert(Least <= Allowed,
+                "memory_budget: a training step must fit in the bytes allowed; Least is the fewest that it takes if it "
+                "computes values again; allow more, or use a smaller batch or network");
+};
+
+template <int Batch, long long Allowed, class Network>
+struct budgets_are_for_a_batch {
+  static_assert(Batch >= 1, "memory_budget: the largest batch must have 1 sample or more");
+};
+
+template <int Batch, long long Allowed, class Thing, bool IsNetworkOnOneDevice>
+struct budget_takes_a_network {
+  static_assert(IsNetworkOnOneDevice,
+                "memory_budget: its third argument must be a network on one device, or a pipeline of one, without a "
+                "budget; write replicate<G, memory_budget<64, 160_MiB, network<...>>>");
+};
+
+template <int Parts, class Network, bool HasBudget>
+struct pipelines_go_inside_budgets {
+  static_assert(!HasBudget,
+                "pipeline: a memory_budget must be outside of it; write memory_budget<64, 160_MiB, pipeline<M, ...>>");
+};
+
+template <class Network, bool Synchronized>
+struct towers_with_budgets_have_own_moments {
+  static_assert(!Synchronized,
+                "replicate: towers with a memory_budget can't share the moments of batch_norm; use another policy");
+};
+
+template <class Executor, bool ComputesAgain>
+struct executor_keeps_budgets {
+  static_assert(
+      ComputesAgain,
+      "compile: this executor can't compute values again, which a memory_budget needs; use native{}, onednn{} "
+      "or reference{}");
+};
+
+}  // namespace dsl::broken
