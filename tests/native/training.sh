@@ -15,7 +15,7 @@ cd "$folder" || exit 1
 gcc=${TYPENET_GCC:-g++}
 kind=$1
 
-build() { "$@" -std=c++20 -Wall -Wextra -Werror -I"$here/../../include" "$here/training.cpp" -o training -pthread || exit 1; }
+build() { "$@" -std=c++20 -I"$here/../../include" "$here/training.cpp" -o training -pthread || exit 1; }
 # emulate NAME ARGUMENT...: runs them in the emulator of that architecture.
 emulate() {
   local name=$1 emulator
