@@ -8,6 +8,9 @@ typenet_has() {
     clang-19-sanitizers)
       printf 'int main() {}\n' | clang++-19 -fsanitize=address,undefined -x c++ - -o /dev/null >/dev/null 2>&1
       ;;
+    clang-19-libc++)
+      printf '#include <version>\nint main() {}\n' | clang++-19 -stdlib=libc++ -x c++ - -o /dev/null >/dev/null 2>&1
+      ;;
     *.h | *.hpp) printf '#include <%s>\n' "$1" | g++ -std=c++20 -x c++ -E - >/dev/null 2>&1 ;;
     *) command -v "$1" >/dev/null 2>&1 ;;
   esac
