@@ -35,7 +35,8 @@ template <class T>
 /// y = gamma (x - mean) inverse + beta for channel c, of which `inverse` is 1 / sqrt(variance + epsilon). Not
 /// inlined, so that every caller gets the same bits.
 template <class T>
-[[gnu::cold, gnu::noinline]] void normalize(view<T const> const& x, int c, T mean, T inverse, T gamma, T beta, view<T> const& y, bool relu) {
+[[gnu::cold, gnu::noinline]] void normalize(view<T const> const& x, int c, T mean, T inverse, T gamma, T beta,
+                                            view<T> const& y, bool relu) {
   for (int n = 0; n < x.batch; ++n) {
     auto const in = x.pixels(n, c);
     auto const out = y.pixels(n, c);

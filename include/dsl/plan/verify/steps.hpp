@@ -302,8 +302,7 @@ class step_checker {
       if (begin / block > last) break;
       if (s.group >= 0) return breaks(plan_rule::groups_are_independent, s.node);  // a group has no order
       copies const& later = now_->copied[x.first_input + i + 1];
-      if (s.again ? later.again : later.forward)
-        return breaks(plan_rule::copies_fill_blocks_from_the_front, s.node);
+      if (s.again ? later.again : later.forward) return breaks(plan_rule::copies_fill_blocks_from_the_front, s.node);
     }
     return true;
   }
