@@ -536,8 +536,8 @@ TEST_CASE("checkpoint: what is no whole one of this training is refused, and not
 
   dsl::trainer other = made<same_sizes>(), slotless = made(0.0F), slower = made(0.8F), seeded = made(0.9F, 2);
   refused(other, good, "from another network");
-  refused(slotless, good, "with another optimizer, loss, batch_norm or frozen part");
-  refused(slower, good, "with another optimizer, loss, batch_norm or frozen part");
+  refused(slotless, good, "with another optimizer, loss, batch_norm, frozen part, factor or output");
+  refused(slower, good, "with another optimizer, loss, batch_norm, frozen part, factor or output");
   refused(seeded, good, "has the seed 1, but this training has 2; use the same seed");
   dsl::restore(fresh, good, "good");  // none of this was the trainer's fault
 
