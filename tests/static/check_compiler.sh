@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# check_compiler.sh COMPILER FLAG...: every core header, and every static test, compiles with these flags, without a
-# warning of -Wall -Wextra. Needs the headers of MPI and HDF5, as tests/tidy.cpp does.
+# check_compiler.sh COMPILER FLAG...: the headers of tests/tidy.cpp, and every static test, compile with these flags and
+# without a warning of -Wall -Wextra.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 compiler=$1
@@ -11,7 +11,8 @@ for folder in $(mpicxx --showme:incdirs 2>/dev/null || true); do flags+=(-isyste
 case "$compiler" in *nvcc) flags=(-x cu -cuda -fdevice-syntax-only -o /dev/null -Werror all-warnings -Iinclude -Itests) ;; esac
 bad=0 found=0
 for file in tests/tidy.cpp tests/static/*.cpp; do
-  case "$compiler,$file" in *nvcc,tests/tidy.cpp) continue ;; esac
+  # Libc++ 19 has no std::from_chars of a double, which CSV files need; nvcc reads what a network's file includes.
+  case "$compiler $*,$file" in *nvcc*,tests/tidy.cpp | *libc++*,tests/tidy.cpp) continue ;; esac
   found=$((found + 1))
   "$compiler" "${flags[@]}" "$@" "$file" || { echo "$compiler $*: $file does not compile"; bad=1; }
 done
