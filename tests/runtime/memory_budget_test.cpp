@@ -114,6 +114,31 @@ TEST_CASE("what the compiler cannot know is refused by the engine", "[budget]") 
                   option_error);
 }
 
+TEST_CASE("the checker refuses what runs again too often, too early or not whole", "[budget]") {
+  using net =
+      network<image<3, 8, 8>, inception_module<16, 16>, conv_module<16, 3, 3>, global_avg_pool2d, dense<10>, softmax>;
+  graph_view const g = net::view();
+  detail::list<bool> const all(g.size.tensors, true);
+  plan const right = make_plan(g, {.batch = 2}, all);
+  REQUIRE(verify(g, right).holds());
+  auto const find = [](plan const& p, bool again) {
+    for (int s = 0; s < p.steps.size(); ++s)
+      if (p.steps[s].kind == op::batch_norm && p.steps[s].what == action::forward && p.steps[s].again == again)
+        return s;
+    return -1;
+  };
+  constexpr plan_rule rule = plan_rule::what_runs_again_repeats_the_first_time;
+  plan twice = right;
+  twice.steps.insert(find(twice, true), twice.steps[find(twice, true)]);
+  CHECK(verify(g, twice).broken == rule);
+  plan early = right;
+  early.steps[find(early, false)].again = true;
+  CHECK(verify(g, early).broken == rule);
+  plan part = right;  // one slice of the concat is missing
+  part.steps.erase(find(part, true));
+  CHECK(verify(g, part).broken == plan_rule::every_read_has_its_write);
+}
+
 TEST_CASE("a budget is kept or the least bytes are named", "[budget]") {
   auto const check = [](graph_view const& g, char const* name) {
     plan_options const o{.batch = 16, .target = {.channel_block = 16, .library_writes_slices = true}};
