@@ -6,7 +6,7 @@
 //   g++ -std=c++20 -O2 -fno-exceptions -fno-rtti -ffunction-sections -I../../include -c embedded.cpp
 //   gcc -static -Wl,--gc-sections embedded.o weights.o -lm -o embedded
 // With -mavx2 -mfma or -march=native it uses wider vectors. The probabilities have the bits of the executor `native`
-// with the same instruction set.
+// with the same instruction set, those of layers without kernels with -ffp-contract=off.
 #include <dsl/embedded.hpp>
 
 #include "network.hpp"

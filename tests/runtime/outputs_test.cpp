@@ -145,6 +145,20 @@ TEST_CASE("outputs: gradients are those of the weighted sum of losses, by finite
       network<features<4>, dense<6>, dsl::tanh,
               named_output<"outer", dense<3>, sigmoid, named_output<"inner", dense<3>, sigmoid>>, dense<3>, sigmoid>{},
       4, loss::binary_crossentropy, target_kind::values);
+  // Two losses whose gradients meet at one value.
+  check(network<features<4>, dense<3>, named_output<"aux", softmax>, softmax>{}, 4, loss::categorical_crossentropy,
+        target_kind::classes);
+  check(network<features<4>, dense<6>, dsl::tanh, named_output<"outer", dense<3>, named_output<"inner", flatten>>,
+                dense<3>>{},
+        4, loss::mean_squared_error, target_kind::values);
+}
+
+TEST_CASE("outputs: weights of losses are given once and are numbers") {
+  using model = network<features<4>, named_output<"aux", dense<3>, softmax>, dense<3>, softmax>;
+  refuses<option_error>([] { compile<model>(reference{}, sgd{}, {.loss_weights = {{"aux", 1}, {"aux", 0.5}}}); },
+                        {"aux", "twice"});
+  refuses<option_error>([] { compile<model>(reference{}, sgd{}, {.loss_weights = {{"aux", 1e39}}}); },
+                        {"loss_weights", "less than 1e30"});
 }
 
 TEST_CASE("outputs: a head of weight 0 changes no bit of the rest, and is not trained itself") {

@@ -118,7 +118,7 @@ TYPENET_INLINE checkpoint_reader::checkpoint_reader(trainer& t, std::string cons
   std::memcpy(&sum, bytes.data() + size - sizeof sum, sizeof sum);
   need(sum == checksum(bytes, size - sizeof sum), "is damaged: its checksum is wrong; start without it");
   need(head.fingerprints >= 0 && head.fingerprints <= fingerprint_version,
-       message({"is in format version ", head.fingerprints, "; this typenet reads 0 to ", fingerprint_version,
+       message({"has fingerprints of version ", head.fingerprints, "; this typenet reads 0 to ", fingerprint_version,
                 "; resume with the program that wrote it, or start without it"}));
   need(head.network == fingerprint_of(t.graph(), head.fingerprints),
        "is from another network; give another file, or start without it");

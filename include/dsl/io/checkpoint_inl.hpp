@@ -12,8 +12,10 @@
 #include <dsl/training/callback_state.hpp>
 #include <dsl/training/checks.hpp>
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,7 +63,8 @@ TYPENET_INLINE std::string state_of_outputs(trainer& t, history const& past, fit
   for (epoch_record const& e : past.epochs)
     for (scores const* s : {&e.train, &e.validation})
       for (std::size_t k = 0; k < outputs; ++k) {
-        output_scores const one = k < s->outputs.size() ? s->outputs[k] : output_scores{};
+        double const none = std::numeric_limits<double>::quiet_NaN();  // an epoch of another run has no such scores
+        output_scores const one = k < s->outputs.size() ? s->outputs[k] : output_scores{"", none, none};
         numbers.insert(numbers.end(), {one.loss, one.acc});
       }
   numbers.insert(numbers.end(), next.outputs.begin(), next.outputs.end());
@@ -86,7 +89,7 @@ TYPENET_INLINE void restore_outputs(trainer& t, std::string const& callbacks, st
   for (epoch_record& e : past.epochs)
     for (scores* s : {&e.train, &e.validation})
       for (std::string const& output : outputs) {
-        if (s == &e.train || e.validated) s->outputs.push_back({output, from[0], from[1]});
+        if ((s == &e.train || e.validated) && !std::isnan(from[1])) s->outputs.push_back({output, from[0], from[1]});
         from += 2;
       }
   next.outputs.assign(from, from + sums);

@@ -24,7 +24,13 @@ TYPENET_INLINE void csv_logger::on_train_begin(fit_run& run) {
   if (!run.leads) return;
   detail::make_folders(path_, "csv_logger");
   check_writable(path_, "csv_logger");
-  if (options_.append) before_ = static_cast<std::int64_t>(text(callback_state::largest_count).size());
+  if (!options_.append) return;
+  std::string const before = text(callback_state::largest_count);
+  before_ = static_cast<std::int64_t>(before.size());
+  std::string const header = with_separator(history_csv_columns(run.outputs));
+  if (!before.empty() && before.substr(0, before.find('\n')) != header.substr(0, header.find('\n')))
+    throw option_error("csv_logger: " + path_ + " must have the columns of this run to append to it; found others; " +
+                       "give another path, or leave .append out");
 }
 
 TYPENET_INLINE void csv_logger::on_epoch_begin(fit_run& run) {

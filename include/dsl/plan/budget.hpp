@@ -66,9 +66,10 @@ struct search_state {
 };
 
 /// Searches for what a training step must compute again so that its plan takes at most `allowed` bytes, at the lowest
-/// predicted cost. With up to eight candidates it tries every subset. With more it computes all but products again,
-/// then adds products until the plan fits, and at last keeps what it can, the most expensive first. Every plan it makes
-/// is one step of the search, so that a compiler, which limits the evaluation of a constant, can search in parts.
+/// predicted cost. With up to most_for_all_subsets buffers it tries every subset. With more it computes all but
+/// products again, then adds products until the plan fits, and at last keeps what it can, the most expensive first.
+/// Every plan it makes is one step of the search, so that a compiler, which limits the evaluation of a constant, can
+/// search in parts.
 class recomputation_search {
  public:
   [[gnu::cold]] constexpr recomputation_search(graph_view const& g, plan_options const& o, long long allowed,

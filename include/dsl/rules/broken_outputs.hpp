@@ -13,8 +13,10 @@ struct outputs_have_layers {
 
 template <class At, class Layer, int First, int Second>
 struct outputs_have_names_of_their_own {
-  static_assert(First == Second,
-                "named_output: each must have a name of its own, other than main; give one of them another name");
+  static_assert(
+      First == Second,
+      "named_output: each must have a name of its own; main, val and what begins with val_ are taken; give one "
+      "of them another name");
 };
 
 template <class Network, bool LayerFollows = false>

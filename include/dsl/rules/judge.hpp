@@ -24,6 +24,9 @@ constexpr bool same_text(name const& a, name const& b) {
   return same;
 }
 
+/// Whether a name reads as that of a validation's metric: val_loss of an output "val" would have two meanings.
+constexpr bool begins_with_val(name const& own) { return own.size >= 4 && same_text({own.data, 4}, {"val_", 4}); }
+
 /// Returns the first broken rule of the network's further outputs; `out` is what its last layer returned.
 constexpr verdict judge_outputs(graph_view const& g, value const& out) {
   verdict why;
@@ -39,7 +42,8 @@ constexpr verdict judge_outputs(graph_view const& g, value const& out) {
     if (out.tensor != last.output) return breaks(rule::outputs_come_before_the_last_layer, 0);
     detail::name const& own = g.scopes[x.further_output].name;
     why.found = n;
-    if (same_text(own, {"main", 4})) return breaks(rule::outputs_have_names_of_their_own, x.further_output);
+    bool const is_taken = same_text(own, {"main", 4}) || same_text(own, {"val", 3}) || begins_with_val(own);
+    if (is_taken) return breaks(rule::outputs_have_names_of_their_own, x.further_output);
     for (why.wanted = 0; why.wanted < n; ++why.wanted)
       if (is_further_output(g, static_cast<int>(why.wanted)) &&
           same_text(own, g.scopes[g.nodes[why.wanted].further_output].name))

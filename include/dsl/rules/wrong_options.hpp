@@ -65,7 +65,8 @@ template <class Option, bool Exists>
 struct compile_has_this_option {
   static_assert(Exists,
                 "compile: it does not have this option; it has loss, seed, batch_norm_momentum, "
-                "unbiased_running_variance, label_smoothing, class_weights and verify; the optimizer has the rates");
+                "unbiased_running_variance, label_smoothing, class_weights, loss_weights and verify; the optimizer has "
+                "the rates");
 };
 
 }  // namespace dsl::broken

@@ -7,6 +7,7 @@
 #include <dsl/rules/wrong_options.hpp>
 #include <dsl/training/fit_options.hpp>
 #include <dsl/training/optimizers.hpp>
+#include <dsl/training/output_weight.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -100,6 +101,12 @@ struct any_fit_options {
   not_of_fit<broken::field::steps_per_epoch> steps_per_epoch{};
 };
 
+/// The weights of the outputs' losses, in braces of their own.
+struct any_loss_weights : any_value<broken::field::loss_weights, std::vector<output_weight>> {
+  using any_value::any_value;
+  any_loss_weights(std::initializer_list<output_weight>) {}  // NOLINT(google-explicit-constructor)
+};
+
 /// The same of compile().
 struct any_compile_options {
   not_of_compile<broken::field::optimizer> optimizer{};
@@ -109,13 +116,13 @@ struct any_compile_options {
   not_of_compile<broken::field::batch_size> batch_size{};
   any_value<broken::field::loss, dsl::loss> loss{};
   not_of_compile<broken::field::metrics> metrics{};
-  not_of_compile<broken::field::loss_weights> loss_weights{};
   any_value<broken::field::seed, std::uint64_t> seed{};
   any_value<broken::field::batch_norm_momentum, double> batch_norm_momentum{};
   any_value<broken::field::unbiased_running_variance, bool> unbiased_running_variance{};
   any_value<broken::field::label_smoothing, double> label_smoothing{};
   not_of_compile<broken::field::class_weight> class_weight{};
   any_value<broken::field::class_weights, std::vector<float>> class_weights{};
+  any_loss_weights loss_weights{};
   any_value<broken::field::verify, plan_checker> verify{};
 };
 

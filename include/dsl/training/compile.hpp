@@ -20,12 +20,6 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// The factor of one output's loss in the sum that training minimises: Keras's loss_weights.
-struct output_weight {
-  std::string output;  // the name of a named_output<...>, or "main" for the network's result
-  double weight = 1;
-};
-
 /// The loss, and what else does not belong to a single run of fit.
 struct compile_options {
   dsl::loss loss = dsl::loss::categorical_crossentropy;
@@ -186,4 +180,5 @@ trainer compile(detail::any_optimizer const&, detail::any_compile_options const&
 
 #ifndef TYPENET_COMPILED
 #include <dsl/training/compile_inl.hpp>
+#include <dsl/training/output_weight.hpp>
 #endif

@@ -51,8 +51,13 @@ TYPENET_INLINE engine_options checked_options(graph_view const& g, update_rule c
     if (k == output_count(g))
       throw_error<option_error>(
           {"loss_weights: the network's outputs are ", names, "; found ", w.output, "; give one of these names"});
-    option_check{"loss_weights"}.need(isfinite(w.weight) && w.weight >= 0, "each must be a number of at least 0",
+    option_check{"loss_weights"}.need(w.weight >= 0 && w.weight < 1e30, "each must be at least 0 and less than 1e30",
                                       w.weight);
+    for (output_weight const& earlier : o.loss_weights) {
+      if (&earlier == &w) break;
+      if (earlier.output == w.output)
+        throw_error<option_error>({"loss_weights: each output must be given once; found ", w.output, " twice"});
+    }
     loss_weights[static_cast<std::size_t>(k)] = w.weight;
   }
   double all = loss_weights.empty() ? 1 : 0;

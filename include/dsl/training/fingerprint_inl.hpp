@@ -121,6 +121,7 @@ TYPENET_INLINE std::uint64_t fingerprint_of_outputs(graph_view const& g, engine_
     if (is_further_output(g, n)) {
       name const& own = g.scopes[g.nodes[n].further_output].name;
       f.add(own.data, static_cast<std::size_t>(own.size));
+      f.add(number_of(g, n));
       any = true;
     }
   for (int k = 0; k < static_cast<int>(o.loss_weights.size()); ++k)

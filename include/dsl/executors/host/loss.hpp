@@ -17,11 +17,13 @@ namespace dsl::host::TYPENET_MODE {
 /// also divides by their sum. `smoothing`: the target of cross-entropy is (1 - smoothing) onehot + smoothing / outputs,
 /// as with Keras's and PyTorch's label_smoothing (Szegedy et al. 2016). `weights` multiply the samples' losses, as
 /// Keras's class_weight and sample_weight do; the mean divides by the number of samples, whatever their weights.
-/// `factor` multiplies the gradient, for one of several outputs; the sums are without it.
+/// `factor` multiplies the gradient, for one of several outputs; the sums are without it. `accumulates` adds to the
+/// gradient, which the loss of another output has written.
 template <class T>
 [[gnu::cold]] void compute_loss(loss kind, bool from_logits, view<T const> y, std::int32_t const* labels,
                                 double* metrics, view<T> gradient, int whole = 0, bool adds = false,
-                                double smoothing = 0, float const* weights = nullptr, double factor = 1) {
+                                double smoothing = 0, float const* weights = nullptr, double factor = 1,
+                                bool accumulates = false) {
   int const outputs = static_cast<int>(y.shape.size());
   long long const area = y.shape.area();
   T const equal = static_cast<T>(factor) / static_cast<T>(whole > 0 ? whole : y.batch);
@@ -47,13 +49,15 @@ template <class T>
         cost -= target * detail::log(p < least ? least : p);  // NaN stays NaN
       }
       if (!gradient.data) continue;
-      T& to = gradient(n, static_cast<int>(i / area), i % area);
+      T slope = 0;
       if (squared)
-        to = T(2) * (value(i) - wanted) * share / static_cast<T>(outputs);
+        slope = T(2) * (value(i) - wanted) * share / static_cast<T>(outputs);
       else if (from_logits)
-        to = (value(i) - wanted) * share;
-      else
-        to = target > 0 ? -wanted * share / (value(i) < T(1e-7) ? T(1e-7) : value(i)) : T(0);
+        slope = (value(i) - wanted) * share;
+      else if (target > 0)
+        slope = -wanted * share / (value(i) < T(1e-7) ? T(1e-7) : value(i));
+      T& to = gradient(n, static_cast<int>(i / area), i % area);
+      to = accumulates ? to + slope : slope;
     }
     metrics[0] += weight * (squared ? cost / outputs : cost);
     metrics[1] += best == labels[n] ? 1 : 0;

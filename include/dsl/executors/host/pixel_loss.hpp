@@ -16,7 +16,7 @@ namespace dsl::host::TYPENET_MODE {
 template <class T>
 [[gnu::cold]] void compute_pixel_loss(bool from_logits, view<T const> y, std::int32_t const* labels, double* metrics,
                                       view<T> gradient, long long labelled, bool adds, double smoothing,
-                                      float const* weights = nullptr, double factor = 1) {
+                                      float const* weights = nullptr, double factor = 1, bool accumulates = false) {
   int const classes = y.shape.channels;
   double const targets[2] = {smoothing / classes, 1 - smoothing + smoothing / classes};  // other classes, the label
   double const least = from_logits ? 1e-37 : 1e-7;
@@ -38,13 +38,13 @@ template <class T>
         }
         if (!gradient.data) continue;
         T const wanted = static_cast<T>(target);
+        T slope = 0;
+        if (label >= 0 && from_logits)
+          slope = (p - wanted) * share;
+        else if (label >= 0 && target > 0)
+          slope = -wanted * share / (p < T(1e-7) ? T(1e-7) : p);
         T& to = gradient(n, c, i);
-        if (label < 0)
-          to = T(0);
-        else if (from_logits)
-          to = (p - wanted) * share;
-        else
-          to = target > 0 ? -wanted * share / (p < T(1e-7) ? T(1e-7) : p) : T(0);
+        to = accumulates ? to + slope : slope;
       }
       metrics[1] += label >= 0 && best == label ? 1 : 0;
     }

@@ -37,12 +37,11 @@ inline value_loss value_loss_at(loss kind, bool from_logits, double y, double wa
 
 /// Sums the samples' losses, each the mean over its outputs, in metrics[0], in double and in order, and what
 /// batch_metrics calls correct in metrics[1]. `wanted` is (samples, outputs) in NCHW. `gradient`, if it has memory,
-/// receives d(mean loss)/dy or d(mean loss)/d(logits); for `whole`, `adds`, `weights`
-/// and `factor` see compute_loss.
+/// receives d(mean loss)/dy or d(mean loss)/d(logits); for the other arguments see compute_loss.
 template <class T>
 [[gnu::cold]] void compute_value_loss(loss kind, bool from_logits, view<T const> y, float const* wanted,
                                       double* metrics, view<T> gradient, int whole = 0, bool adds = false,
-                                      float const* weights = nullptr, double factor = 1) {
+                                      float const* weights = nullptr, double factor = 1, bool accumulates = false) {
   bool const binary = kind == loss::binary_crossentropy;
   auto const outputs = static_cast<double>(y.shape.size());
   double const equal = factor / (outputs * (whole > 0 ? whole : y.batch));
@@ -59,7 +58,10 @@ template <class T>
         value_loss const at = value_loss_at(kind, from_logits, output, target);
         cost += at.cost;
         right += binary && (output > 0.5) == (target > 0.5) ? 1 : 0;
-        if (gradient.data) gradient(n, c, i) = static_cast<T>(at.slope * share);
+        if (!gradient.data) continue;
+        auto const slope = static_cast<T>(at.slope * share);
+        T& to = gradient(n, c, i);
+        to = accumulates ? to + slope : slope;
       }
     metrics[0] += weight * cost / outputs;
     metrics[1] += static_cast<double>(right) / outputs;

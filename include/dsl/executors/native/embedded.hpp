@@ -60,7 +60,8 @@ class embedded_engine {
   host::task select_kernel(bound_step const& b) {
     if (b.step->what == action::forward && b.node->kind == op::conv2d) return convolutions_.build(b, false);
     if (b.step->what == action::forward && b.node->kind == op::dense) return [d = dense(at_, b)] { d(); };
-    return host::memory_task(at_, b, [] { return host::update_call<float>{}; }, [&b] { return normalization(b); });
+    auto const no_update = [](auto const&) {};  // a step of inference is none
+    return host::memory_task(at_, b, no_update, [&b] { return normalization(b); });
   }
   static host::batch_norm_step<float> normalization(bound_step const& b) {
     return {.x = b.x,
@@ -109,6 +110,8 @@ class embedded_network {
   static_assert(Network::device_count == 1, "embedded: the network must be on one device; remove on<...>");
   static_assert(further_inputs(Network::view(), Network::view().size.nodes) == 0,
                 "embedded: the network must have one input; named_input needs an executor");
+  static_assert(output_count(Network::view()) == 1,
+                "embedded: the network must have one output; remove named_output<...>");
 
   static constexpr plan_options options{.batch = 1,
                                         .mode = mode::inference,
@@ -123,10 +126,10 @@ class embedded_network {
       bytes_of(region::parameters) + bytes_of(region::statistics) + bytes_of(region::frozen);
 
   /// Prepares the network with weights from save_embedded_weights, which must stay where they are, at a multiple of 64
-  /// bytes. Returns whether there are as many bytes as the network has. Ends the program if Memory is too small. A
-  /// second call replaces the weights.
+  /// bytes. Returns whether they do and there are as many bytes as the network has. Ends the program if Memory is too
+  /// small. A second call replaces the weights.
   [[nodiscard]] bool start(void const* weights, long long bytes) {
-    if (bytes != weights_bytes) return false;
+    if (bytes != weights_bytes || reinterpret_cast<std::uintptr_t>(weights) % 64 != 0) return false;
     detail::static_memory::use(memory_, sizeof memory_);
     auto* const all = static_cast<std::byte*>(const_cast<void*>(weights));  // nobody writes to them
     host::region_memory m;
@@ -142,7 +145,11 @@ class embedded_network {
   }
 
   /// Computes the outputs of one sample; both are (channels, height, width). start() must have returned true.
-  void predict(float const* sample, float* outputs) const { engine_->predict(sample, outputs); }
+  /// Ends the program otherwise.
+  void predict(float const* sample, float* outputs) const {
+    if (!engine_) __builtin_trap();
+    engine_->predict(sample, outputs);
+  }
 
   /// Returns the bytes of Memory that start() has not used.
   long long memory_left() const { return memory_left_; }

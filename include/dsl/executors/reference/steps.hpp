@@ -111,13 +111,13 @@ class steps : public host::engine<T> {
     if (weights) weights += p.plan.samples_of(*b.step).first * labels_each(p);
     if (b.values)
       host::compute_value_loss<T>(kind, from_logits, b.x, b.values, b.metrics, b.to, p.part.whole, adds, weights,
-                                  factor);
+                                  factor, b.accumulate);
     else if (p.plan.options.targets == target_kind::pixel_classes)
       host::compute_pixel_loss<T>(from_logits, b.x, b.labels, b.metrics, b.to, p.batch.labelled, adds,
-                                  this->options_.label_smoothing, weights, factor);
+                                  this->options_.label_smoothing, weights, factor, b.accumulate);
     else
       host::compute_loss<T>(kind, from_logits, b.x, b.labels, b.metrics, b.to, p.part.whole, adds,
-                            this->options_.label_smoothing, weights, factor);
+                            this->options_.label_smoothing, weights, factor, b.accumulate);
   }
 
   [[gnu::cold]] void measure(program const& p, step const& s) {

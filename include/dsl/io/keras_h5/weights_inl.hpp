@@ -63,7 +63,8 @@ TYPENET_INLINE std::vector<std::vector<float>> weight_reader::read(loaded_weight
     std::string const& group = names_.all_groups()[layer++];
     if (!options_.only.empty() && std::find(options_.only.begin(), options_.only.end(), group) == options_.only.end()) {
       for (int i = 0; i < graph_.nodes[n].parameters; ++i)
-        found.skipped.push_back(own[static_cast<std::size_t>(graph_.nodes[n].first_parameter + i)]);
+        found.skipped.push_back(
+            own[static_cast<std::size_t>(graph_.nodes[n].first_parameter) + static_cast<std::size_t>(i)]);
       continue;
     }
     below.push_back(group.substr(0, group.find('/')));
@@ -111,7 +112,9 @@ TYPENET_INLINE void weight_reader::list_unexpected(loaded_weights& found, std::v
 }
 
 TYPENET_INLINE void weight_reader::require_all(loaded_weights const& found) const {
-  std::string const of = " of the network's " + std::to_string(graph_.size.parameters) + " weights";
+  std::string const of = " of the network's " +
+                         std::to_string(graph_.size.parameters - static_cast<int>(found.skipped.size())) +
+                         (options_.only.empty() ? " weights" : " weights in .only");
   if (options_.groups.empty() && !file_.has("layers"))
     file_.fail(fault::unsuitable_weights, found.missing.empty() ? "" : found.missing[0],
                "must have a group \"layers\", as Keras 3 makes it; found none",
@@ -120,10 +123,14 @@ TYPENET_INLINE void weight_reader::require_all(loaded_weights const& found) cons
     file_.fail(fault::unsuitable_weights, found.missing[0],
                "must have " + shown(found.missing[0]) + "; found " + std::to_string(found.loaded) + of,
                "give the network that it belongs to, its groups, or .strict = false");
-  if (!found.unexpected.empty() && found.skipped.empty())
-    file_.fail(fault::unsuitable_weights, found.unexpected[0],
-               "must have no weights but the network's; found " + shown(found.unexpected[0]),
+  for (std::string const& name : found.unexpected) {
+    // With .only the file may have further layers, but the chosen ones must fit.
+    std::string const layer = name.substr(0, name.rfind("/vars/"));
+    if (!options_.only.empty() && std::find(options_.only.begin(), options_.only.end(), layer) == options_.only.end())
+      continue;
+    file_.fail(fault::unsuitable_weights, name, "must have no weights but the network's; found " + shown(name),
                "give the network that it belongs to, or .strict = false");
+  }
 }
 
 TYPENET_INLINE void weight_reader::check_activations() const {

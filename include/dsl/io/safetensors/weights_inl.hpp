@@ -35,6 +35,9 @@ TYPENET_INLINE std::vector<std::string> weight_reader::names_in_file(std::vector
     for (std::size_t i = 0; i < options_.parts.size() && all[k].empty(); ++i)
       if (weights_part const& p = options_.parts[i]; names[k].starts_with(p.network)) {
         all[k] = p.file + names[k].substr(p.network.size());
+        if (all[k].empty())
+          throw option_error("safetensors: .parts must leave each weight a name in the file; found none for " +
+                             shown(names[k]) + "; give the part's .file");
         used[i] = true;
       }
   for (std::size_t i = 0; i < used.size(); ++i)
