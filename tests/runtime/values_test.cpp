@@ -223,6 +223,55 @@ TEST_CASE("batches of one's own have counts that are checked") {
   refuses<option_error>([&] { h.train_on_batch(x, labels); }, {"compares with values", "class"});
 }
 
+TEST_CASE("an empty batch is called that") {
+  trainer t = compile<hidden>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
+  trainer c = compile<network<features<3>, dense<2>, softmax>>(reference{}, sgd{});
+  std::vector<float> const x(12, 0.5F);
+  std::vector<float> none, one(1);
+  refuses<data_error>([&] { t.predict_on_batch(x, none); }, {"predict_on_batch: outputs", "the batch is empty"});
+  refuses<data_error>([&] { t.predict_on_batch(x, one); }, {"outputs of a batch of 1", "2 floats; found 1"});
+  refuses<data_error>([&] { t.train_on_batch(x, none); }, {"train_on_batch: values", "the batch is empty"});
+  refuses<data_error>([&] { c.train_on_batch(x, std::vector<std::int32_t>{}); }, {"labels", "the batch is empty"});
+}
+
+TEST_CASE("classes for a regression, and values for a classifier, are named before sizes") {
+  std::vector<float> const x(12, 0.5F), y(5, 1.0F);
+  std::vector<std::int32_t> const five(4, 5), zeros(4), seven(7);
+  trainer t = compile<linear>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
+  for (auto const& labels : {five, zeros, seven})
+    refuses<option_error>([&] { t.train_on_batch(x, labels); }, {"one output compares with values", "float values"});
+  trainer c = compile<network<features<3>, dense<2>, softmax>>(reference{}, sgd{});
+  refuses<option_error>([&] { c.train_on_batch(x, y); }, {"compares with classes", "std::int32_t labels"});
+  trainer h = compile<hidden>(reference{}, sgd{}, {.loss = loss::huber});
+  refuses<option_error>([&] { h.train_on_batch(x, seven); }, {"compares with values", "float values"});
+  trainer m = compile<hidden>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
+  CHECK(std::isfinite(m.train_on_batch(x, zeros).loss));
+  refuses<data_error>([&] { m.train_on_batch(x, five); }, {"0 to 1; found 5", "float values"});
+}
+
+TEST_CASE("binary cross-entropy takes values of 0 to 1 only, of a network that ends in sigmoid") {
+  compile_options const binary{.loss = loss::binary_crossentropy};
+  trainer t = compile<network<features<1>, dense<2>, sigmoid>>(reference{}, sgd{}, binary);
+  dataset const good = in_memory_values({1}, {1, 2, 3}, 2, {0, 1, 0.5F, 0.25F, 1, 0});
+  dataset const bad = in_memory_values({1}, {1, 2, 3}, 2, {0, 1, 0.5F, -0.25F, 43, 0});
+  CHECK(std::isfinite(t.fit(good, {.batch_size = 3, .validation = &good}).epochs[0].validation.loss));
+  std::vector<std::string> const first{"binary_crossentropy", "0 to 1; found -0.25", "output 1 of sample 1"};
+  refuses<data_error>([&] { t.fit(bad, {.batch_size = 3}); }, first);
+  refuses<data_error>([&] { t.fit(good, {.batch_size = 3, .validation = &bad}); }, first);
+  refuses<data_error>([&] { t.evaluate(bad); }, first);
+  refuses<data_error>([&] { t.evaluate(bad.subset(2, 1)); }, {"evaluate", "found 43", "output 0 of sample 0"});
+  std::vector<float> const x{1, 2}, y{0, 1, 1.5F, 1};
+  refuses<data_error>([&] { t.train_on_batch(x, y); }, {"train_on_batch", "found 1.5", "output 0 of sample 1"});
+  CHECK(t.steps() == 1);
+  using shares = network<features<3>, dense<2>, softmax>;
+  refuses<option_error>([&] { compile<shares>(reference{}, sgd{}, binary); }, {"sigmoid", "found softmax"});
+}
+
+TEST_CASE("fit needs no options") {
+  trainer t = compile<linear>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
+  CHECK(t.fit(line(64)).epochs.size() == 1);
+}
+
 TEST_CASE("a NaN in the data is called that") {
   trainer t = compile<hidden>(reference{}, sgd{.learning_rate = 0.1}, {.loss = loss::mean_squared_error});
   std::vector<float> x(12, 0.5F), y(8, 1.0F);

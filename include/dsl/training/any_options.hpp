@@ -74,6 +74,8 @@ struct not_of_compile {
 /// Whether arguments can be those of fit().
 template <class... Given>
 inline constexpr bool fit_takes = false;
+template <class Data>
+inline constexpr bool fit_takes<Data> = std::is_convertible_v<Data const&, dataset const&>;
 template <class Data, class Options>
 inline constexpr bool fit_takes<Data, Options> =
     std::is_convertible_v<Data const&, dataset const&> && std::is_convertible_v<Options const&, fit_options const&>;

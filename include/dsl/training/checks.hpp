@@ -33,6 +33,11 @@ namespace dsl::detail::TYPENET_MODE {
 [[gnu::cold]] void require_pixel_classes(graph_view const& g, loss l, dataset const& data, char const* what);
 /// Requires samples with what the loss needs.
 [[gnu::cold]] void require_samples(graph_view const& g, loss l, dataset const& data, char const* what);
+/// Requires target values of 0 to 1, `each` of them per sample, if the loss is binary_crossentropy: others have no
+/// finite minimum. Throws data_error.
+[[gnu::cold]] void require_shares(loss l, float const* values, long long samples, long long each, char const* what);
+/// Requires this of the values of a data set, if it has any.
+[[gnu::cold]] void require_shares(loss l, dataset const& data, char const* what);
 
 /// Returns what to do about a loss that is not finite: a NaN may have come with the batch.
 [[gnu::cold]] char const* advice_on_bad_loss(float const* samples, long long numbers, float const* values,

@@ -129,6 +129,18 @@ TYPENET_INLINE void require_samples(graph_view const& g, loss l, dataset const& 
                                " values per sample; the last dense layer must have one unit per value"});
 }
 
+TYPENET_INLINE void require_shares(loss l, float const* values, long long samples, long long each, char const* what) {
+  for (long long i = 0; l == loss::binary_crossentropy && i < samples * each; ++i)
+    if (!(values[i] >= 0 && values[i] <= 1))
+      throw_error<data_error>({what, ": binary_crossentropy takes target values of 0 to 1; found ",
+                               static_cast<double>(values[i]), " for output ", i % each, " of sample ", i / each,
+                               "; scale the values, or give compile() the loss mean_squared_error"});
+}
+
+TYPENET_INLINE void require_shares(loss l, dataset const& data, char const* what) {
+  if (!data.has_classes() && data.size > 0) require_shares(l, data.wanted(0), data.size, data.values, what);
+}
+
 TYPENET_INLINE char const* advice_on_bad_loss(float const* samples, long long numbers, float const* values,
                                               long long targets) {
   for (long long i = 0; samples && i < numbers; ++i)
@@ -159,6 +171,7 @@ TYPENET_INLINE void require_fit(graph_view const& g, loss l, dataset const& data
                                ", all of them frozen; take a layer out of frozen<...>"});
   if (!o.validation) return;
   require_samples(g, l, *o.validation, "validation");
+  require_shares(l, *o.validation, "validation");
   if (!same_mean(data.deviation, o.validation->deviation))
     throw_error<option_error>(
         {"fit: training and validation data must be divided by the same deviation; use "

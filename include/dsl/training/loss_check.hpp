@@ -25,9 +25,11 @@ constexpr bool gives_probabilities(graph_view const& g, int k) {
   return facts_of(last).gives_probabilities && !of_pixels_in_a_row;  // a flattened softmax2d sums to its area
 }
 
-/// Whether each number of output k is a probability of its own, as binary_crossentropy requires.
+/// Whether each number of output k is a probability of its own, as binary_crossentropy requires. Those of a softmax are
+/// not: they sum to 1.
 constexpr bool gives_shares(graph_view const& g, int k) {
   node const& last = last_of(g, k);
+  if (last.kind == op::softmax) return false;
   return facts_of(last).gives_probabilities || (last.kind == op::activation && last.function == function::sigmoid);
 }
 

@@ -38,7 +38,7 @@ class trainer {
   /// augmentation and dropout depend only on the seed. Throws option_error, before the first step, if the options do
   /// not fit network or data, and before any step with an invalid learning rate; training_error when the loss is no
   /// longer finite; interrupted if a callback such as stop_on_signal was told to end the run.
-  [[gnu::cold]] history fit(dataset const& data, fit_options const& options);
+  [[gnu::cold]] history fit(dataset const& data, fit_options const& options = {});
 
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
   /// Reports what is wrong with the arguments. Clang and nvcc say so by themselves; GCC only says which type it cannot
@@ -117,6 +117,8 @@ class trainer {
   /// Returns the number of samples for so many labels or values; throws data_error if it is not an integer.
   std::size_t samples_of(std::span<std::int32_t const> labels) const;
   std::size_t samples_of(std::span<float const> values) const;
+  /// Throws option_error unless the loss compares with such targets, and for classes of a network with one output.
+  [[gnu::cold]] void require_loss_takes(target_kind targets) const;
   void require_labels(std::int32_t const* labels, int size) const;
   /// Returns the inputs' numbers in the order of the graph's nodes, the first input's first. Throws data_error unless
   /// each input is given once and has `size` samples.

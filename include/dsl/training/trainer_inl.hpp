@@ -39,6 +39,7 @@ TYPENET_INLINE history trainer::fit(dataset const& data, fit_options const& opti
   loss const l = engine_->options().loss;
   detail::require_samples(graph_, l, data, "fit");
   detail::require_fit(graph_, l, data, options);
+  detail::require_shares(l, data, "fit");
   target_kind const targets = detail::targets_for(l, data);
   process_checks* const processes = engine_->processes();
   if (processes) processes->before_fit(terms_of(data, options));
@@ -229,10 +230,11 @@ TYPENET_INLINE void trainer::set_learning_rate(double rate) {
 TYPENET_INLINE scores trainer::train_on(float const* samples, std::int32_t const* labels, float const* values, int size,
                                         float const* const* further) {
   if (!further) require_one_input("train_on_batch");
+  long long const outputs = graph_.shape_of(graph_.result()).size();
+  if (values) detail::require_shares(engine_->options().loss, values, size, outputs, "train_on_batch");
   batch_part const share = engine_->share_of(size);
   target_kind const targets = values ? target_kind::values : targets_of_labels();
   if (engine_->processes()) engine_->processes()->before_batch(size, learning_rate_, step_, targets);
-  long long const outputs = graph_.shape_of(graph_.result()).size();
   auto const picture = graph_.output_shape(graph_.nodes[0]).size();
   bool const of_pixels = targets == target_kind::pixel_classes;
   long long const labels_each = of_pixels ? graph_.shape_of(graph_.result()).area() : 1;
@@ -275,28 +277,41 @@ TYPENET_INLINE void trainer::add_outputs(int program, std::vector<double>& sums)
 }
 
 TYPENET_INLINE std::size_t trainer::samples_of(std::span<std::int32_t const> labels) const {
-  if (targets_of_labels() != target_kind::pixel_classes) return labels.size();
+  require_loss_takes(targets_of_labels());
   shape const& result = graph_.shape_of(graph_.result());
-  shape const each{1, result.height, result.width};
+  bool const of_pixels = targets_of_labels() == target_kind::pixel_classes;
+  shape const each = of_pixels ? shape{1, result.height, result.width} : shape{1};
   std::size_t const size = labels.size() / static_cast<std::size_t>(each.area());
   require_count("train_on_batch: labels", labels.size(), size, each);
   return size;
 }
 
 TYPENET_INLINE std::size_t trainer::samples_of(std::span<float const> values) const {
+  require_loss_takes(target_kind::values);
   shape const& each = graph_.shape_of(graph_.result());
   std::size_t const size = values.size() / static_cast<std::size_t>(each.size());
   require_count("train_on_batch: values", values.size(), size, each);
   return size;
 }
 
+TYPENET_INLINE void trainer::require_loss_takes(target_kind targets) const {
+  loss const l = engine_->options().loss;
+  if (targets == target_kind::values && !takes(l, targets))
+    detail::throw_error<option_error>(
+        {"train_on_batch: categorical_crossentropy compares with classes; found float values; pass std::int32_t "
+         "labels, or change the loss in compile()"});
+  bool const one_output = l != loss::categorical_crossentropy && graph_.shape_of(graph_.result()).size() == 1;
+  if (targets != target_kind::values && (one_output || !takes(l, targets)))
+    detail::throw_error<option_error>(
+        {"train_on_batch: ", one_output ? "a network with one output" : "this loss",
+         " compares with values; found one class per sample; pass float values, or change the ",
+         one_output ? "network" : "loss in compile()"});
+}
+
 TYPENET_INLINE void trainer::require_labels(std::int32_t const* labels, int size) const {
   check_size(size);
   target_kind const targets = targets_of_labels();
-  if (!takes(engine_->options().loss, targets))
-    detail::throw_error<option_error>(
-        {"train_on_batch: this loss compares with values; found one class per sample; pass values, "
-         "or change the loss in compile()"});
+  if (!takes(engine_->options().loss, targets)) require_loss_takes(targets);
   shape const& result = graph_.shape_of(graph_.result());
   bool const of_pixels = targets == target_kind::pixel_classes;
   long long const classes = of_pixels ? result.channels : result.size(), each = of_pixels ? result.area() : 1;
@@ -306,7 +321,8 @@ TYPENET_INLINE void trainer::require_labels(std::int32_t const* labels, int size
           {"train_on_batch: labels must be ", of_pixels ? -1 : 0, " to ", classes - 1, "; found ", labels[i], " for ",
            of_pixels ? "pixel " : "sample ", of_pixels ? i % each : i,
            of_pixels ? detail::message({" of sample ", i / each}) : "", "; the last layer must have one ",
-           of_pixels ? "channel" : "unit", " per class"});
+           of_pixels ? "channel" : "unit", " per class",
+           takes(engine_->options().loss, target_kind::values) ? "; for regression, pass float values" : ""});
 }
 
 TYPENET_INLINE std::vector<float const*> trainer::arranged(char const* what, std::vector<batch_input> const& inputs,
@@ -427,6 +443,7 @@ TYPENET_INLINE void trainer::leave(fit_run const& run) {
 TYPENET_INLINE scores trainer::evaluate(dataset const& data, int batch_size, evaluation_observer* seen, fit_run* run) {
   loss const l = engine_->options().loss;
   detail::require_samples(graph_, l, data, "evaluate");
+  if (!run) detail::require_shares(l, data, "evaluate");  // fit has checked its validation data
   target_kind const targets = detail::targets_for(l, data);
   warn_if_mean_differs(data, "evaluate");
   process_checks* const processes = engine_->processes();
@@ -570,7 +587,9 @@ void trainer::for_each_batch(dataset const& data, int batch_size, mode m, target
 }
 
 TYPENET_INLINE void trainer::require_count(char const* what, std::size_t found, std::size_t batch, shape const& each) {
-  if (batch < 1 || batch > 0x7fffffff || found != batch * static_cast<std::size_t>(each.size()))
+  if (batch < 1 && found < 1) detail::throw_error<data_error>({what, ": the batch is empty; pass at least one sample"});
+  if (batch < 1) batch = 1;
+  if (batch > 0x7fffffff || found != batch * static_cast<std::size_t>(each.size()))
     detail::throw_error<data_error>({what, " of a batch of ", batch, " must be ", batch, " times ", each.size(),
                                      " floats; found ", found, "; check the shape and the batch"});
 }
