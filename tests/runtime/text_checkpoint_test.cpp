@@ -495,8 +495,44 @@ TEST_CASE("checkpoint: fingerprints of a later version are refused by that name"
   std::uint64_t const before = bits_of(run.trainer);
   CHECK_THROWS_WITH(dsl::restore_run(run.trainer, bytes, "some.file"),
                     Catch::Matchers::Contains("checkpoint: some.file has fingerprints of version 2; this typenet reads "
-                                              "0 to 1; resume with the program that wrote it"));
+                                              "0 to 1; use the program that wrote it"));
   CHECK(bits_of(run.trainer) == before);
+}
+
+TEST_CASE("weights of another network, and names of other formats, are refused with what to do", "[checkpoint]") {
+  dsl::test::temporary_directory const here;
+  auto const said = [](auto f) {
+    try {
+      f();
+    } catch (dsl::error const& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  using larger = dsl::network<dsl::features<2>, dsl::dense<3>>;
+  using smaller = dsl::network<dsl::features<2>, dsl::dense<1>>;
+  dsl::compile_options const values{.loss = dsl::loss::mean_squared_error};
+  dsl::trainer three = dsl::compile<larger>(dsl::reference{}, dsl::sgd{}, values);
+  dsl::trainer one = dsl::compile<smaller>(dsl::reference{}, dsl::sgd{}, values);
+  std::string const path = here / "w";
+  dsl::save_weights(three, path);
+  std::string const other = said([&] { dsl::load_weights(one, path); });
+  CHECK(other.find("it has 9 numbers, and a file of this network would have 3;") != std::string::npos);
+  CHECK(other.find(".skip_mismatch = true") != std::string::npos);
+  std::string whole = dsl::read_checkpoint(path);
+  for (std::size_t const size : {std::size_t{0}, std::size_t{30}, whole.size() - 1, whole.size()}) {
+    if (size == whole.size()) whole[size - 1] = static_cast<char>(whole[size - 1] ^ 1);
+    std::ofstream(path, std::ios::binary) << whole.substr(0, size);
+    std::string const words = said([&] { dsl::load_weights(three, path); });
+    INFO(words);
+    CHECK(words.find("give another file") != std::string::npos);
+    CHECK(words.find("start without") == std::string::npos);
+  }
+  for (char const* ending : {".safetensors", ".weights.h5", ".onnx", ".keras", ".pt"}) {
+    std::string const name = path + ending;
+    CHECK(said([&] { dsl::save_weights(three, name); }).starts_with("save_weights: it writes typenet's own format"));
+    CHECK_FALSE(std::filesystem::exists(name));
+  }
 }
 
 TEST_CASE("checkpoint: what is no whole one of this training is refused, and nothing changes", "[checkpoint]") {
@@ -535,7 +571,7 @@ TEST_CASE("checkpoint: what is no whole one of this training is refused, and not
   refused(fresh, "some other thing", "checkpoints do; give another file");
 
   dsl::trainer other = made<same_sizes>(), slotless = made(0.0F), slower = made(0.8F), seeded = made(0.9F, 2);
-  refused(other, good, "from another network");
+  refused(other, good, "from another network: it has ");
   refused(slotless, good, "with another optimizer, loss, batch_norm, frozen part, factor or output");
   refused(slower, good, "with another optimizer, loss, batch_norm, frozen part, factor or output");
   refused(seeded, good, "has the seed 1, but this training has 2; use the same seed");

@@ -113,6 +113,9 @@ class state_file {
   bool warned_ = false;
 };
 
+/// Reads a checkpoint; `otherwise` is the advice in errors.
+[[gnu::cold]] std::string read_checkpoint_or(std::string const& path, char const* otherwise);
+
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
@@ -121,7 +124,8 @@ namespace dsl::TYPENET_MODE {
 /// its size, only its beginning is read, since it may be of any size; restore() then refuses it.
 [[gnu::cold]] std::string read_checkpoint(std::string const& path);
 
-/// Writes parameters and running statistics alone, in the format of checkpoints. Throws file_error.
+/// Writes parameters and running statistics alone, in the format of checkpoints. Throws file_error, and option_error if
+/// the name ends as those of other formats do, such as .safetensors.
 [[gnu::cold]] void save_weights(trainer& t, std::string const& path);
 /// Reads the weights of any checkpoint of such a network, with any optimizer and seed; the rest of the trainer stays as
 /// it is. Throws file_error.

@@ -63,16 +63,26 @@ void for_each_array(graph_view const& g, long long slots, F f) {
 [[gnu::cold]] std::string checkpoint_bytes(trainer& t, checkpoint_head head, history const& past,
                                            std::string const& callbacks, std::vector<float> const* weights = nullptr);
 
-[[gnu::cold]] std::string wrong_size(std::size_t expected, std::size_t found);
+/// Returns the ending of a file's name if it promises another format than typenet's, or null: ".safetensors" for
+/// "x.safetensors".
+[[gnu::cold]] char const* ending_of_other_format(std::string const& path);
 
-/// Returns what to do with a file that does not begin like a checkpoint.
-[[gnu::cold]] char const* advice_for_begin(std::string const& bytes);
+/// What messages advise in place of a file: a run can start without its checkpoint, but nobody wants to load no
+/// weights.
+inline constexpr char const* start_without = "start without it";
+inline constexpr char const* give_another = "give another file";
+
+[[gnu::cold]] std::string wrong_size(std::size_t expected, std::size_t found, char const* otherwise = start_without);
+
+/// Returns what to do with a file that does not begin like a checkpoint, unless it looks like one of another format.
+[[gnu::cold]] std::string advice_for_begin(std::string const& bytes, char const* otherwise);
 
 /// Reads a whole checkpoint of this trainer's network. Throws file_error for other bytes. Trainer and bytes must
 /// outlive it.
 class checkpoint_reader {
  public:
-  [[gnu::cold]] checkpoint_reader(trainer& t, std::string const& bytes, std::string const& name);
+  [[gnu::cold]] checkpoint_reader(trainer& t, std::string const& bytes, std::string const& name,
+                                  char const* otherwise = start_without);
 
   [[gnu::cold]] void need(bool holds, std::string const& what) const;
   [[gnu::cold]] history past() const;
@@ -85,12 +95,15 @@ class checkpoint_reader {
 
  private:
   [[gnu::cold]] void read_record(std::int64_t i, double (&to)[epoch_numbers]) const;
+  /// Throws unless this holds, and ends the message in the advice.
+  [[gnu::cold]] void need_or(bool holds, std::string const& what) const;
   /// Checks what a run and its callbacks rely on: the records are of finished epochs, and there is at least one if the
   /// next epoch has not begun.
   [[gnu::cold]] void check_position() const;
 
   std::string const& bytes_;
   std::string const& name_;
+  char const* otherwise_;
   std::size_t arrays_ = 0, callbacks_ = 0;
 };
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -90,41 +91,53 @@ TYPENET_INLINE std::string checkpoint_bytes(trainer& t, checkpoint_head head, hi
   return bytes;
 }
 
-TYPENET_INLINE std::string wrong_size(std::size_t expected, std::size_t found) {
-  return expected > 0 ? message({"must have ", expected, " bytes; found ", found,
-                                 ": it is truncated or damaged; start without it"})
-                      : "must have sizes and counts that are possible: it is truncated or damaged; start without it";
+TYPENET_INLINE char const* ending_of_other_format(std::string const& path) {
+  for (char const* other : {".safetensors", ".h5", ".keras", ".onnx", ".pt"})
+    if (path.ends_with(other)) return other;
+  return nullptr;
 }
 
-TYPENET_INLINE char const* advice_for_begin(std::string const& bytes) {
+TYPENET_INLINE std::string wrong_size(std::size_t expected, std::size_t found, char const* otherwise) {
+  return expected > 0
+             ? message({"must have ", expected, " bytes; found ", found, ": it is truncated or damaged; ", otherwise})
+             : message({"must have sizes and counts that are possible: it is truncated or damaged; ", otherwise});
+}
+
+TYPENET_INLINE std::string advice_for_begin(std::string const& bytes, char const* otherwise) {
   if (bytes.size() > 8 && bytes[8] == '{') return "this one looks like safetensors: load_safetensors reads it";
   if (bytes.compare(0, 4, "\x89HDF") == 0) return "this one is HDF5: load_keras_h5 reads Keras's weights";
-  return "give another file, or start without it";
+  return std::string_view(otherwise) == give_another ? give_another : message({give_another, ", or ", otherwise});
 }
 
-TYPENET_INLINE checkpoint_reader::checkpoint_reader(trainer& t, std::string const& bytes, std::string const& name)
-    : bytes_(bytes), name_(name) {
+TYPENET_INLINE checkpoint_reader::checkpoint_reader(trainer& t, std::string const& bytes, std::string const& name,
+                                                    char const* otherwise)
+    : bytes_(bytes), name_(name), otherwise_(otherwise) {
   checkpoint_head const own{};
   need(bytes.size() >= sizeof own.magic && std::memcmp(bytes.data(), own.magic, version_at) == 0,
-       message({"must begin as typenet's checkpoints do; ", advice_for_begin(bytes)}));
-  need(std::memcmp(bytes.data(), own.magic, sizeof own.magic) == 0,
-       "is from another version of typenet; resume with the program that wrote it, or start without it");
-  need(bytes.size() >= sizeof head, message({"must have ", sizeof head, " bytes or more; found ", bytes.size(),
-                                             ": it is truncated or damaged; start without it"}));
+       message({"must begin as typenet's checkpoints do; ", advice_for_begin(bytes, otherwise)}));
+  need_or(std::memcmp(bytes.data(), own.magic, sizeof own.magic) == 0,
+          "is from another version of typenet; use the program that wrote it, or ");
+  need_or(bytes.size() >= sizeof head, message({"must have ", sizeof head, " bytes or more; found ", bytes.size(),
+                                                ": it is truncated or damaged; "}));
   std::memcpy(&head, bytes.data(), sizeof head);
   std::size_t const size = checkpoint_size(head);
-  need(size == bytes.size(), wrong_size(size, bytes.size()));
+  need(size == bytes.size(), wrong_size(size, bytes.size(), otherwise));
   std::uint64_t sum = 0;
   std::memcpy(&sum, bytes.data() + size - sizeof sum, sizeof sum);
-  need(sum == checksum(bytes, size - sizeof sum), "is damaged: its checksum is wrong; start without it");
-  need(head.fingerprints >= 0 && head.fingerprints <= fingerprint_version,
-       message({"has fingerprints of version ", head.fingerprints, "; this typenet reads 0 to ", fingerprint_version,
-                "; resume with the program that wrote it, or start without it"}));
-  need(head.network == fingerprint_of(t.graph(), head.fingerprints),
-       "is from another network; give another file, or start without it");
+  need_or(sum == checksum(bytes, size - sizeof sum), "is damaged: its checksum is wrong; ");
+  need_or(head.fingerprints >= 0 && head.fingerprints <= fingerprint_version,
+          message({"has fingerprints of version ", head.fingerprints, "; this typenet reads 0 to ", fingerprint_version,
+                   "; use the program that wrote it, or "}));
   long long expected = 0;
   for_each_array(t.graph(), head.slots, [&](int, int, long long count) { expected += count; });
-  need(head.numbers == expected, "has a different number of weights than its network; start without it");
+  if (head.network != fingerprint_of(t.graph(), head.fingerprints))
+    need(false, message({"is from another network: it has ", static_cast<long long>(head.numbers),
+                         " numbers, and a file of this network would have ", expected,
+                         std::string_view(otherwise) == start_without
+                             ? "; give another file, or start without it"
+                             : "; give another file, or exchange the parts that fit with save_safetensors and "
+                               "load_safetensors(trainer, path, {.skip_mismatch = true})"}));
+  need_or(head.numbers == expected, "has a different number of weights than its network; ");
   callbacks_ = size - sizeof sum - static_cast<std::size_t>(head.callbacks);
   arrays_ = callbacks_ - static_cast<std::size_t>(head.numbers) * sizeof(float);
   check_position();
@@ -132,6 +145,10 @@ TYPENET_INLINE checkpoint_reader::checkpoint_reader(trainer& t, std::string cons
 
 TYPENET_INLINE void checkpoint_reader::need(bool holds, std::string const& what) const {
   if (!holds) throw file_error(message({"checkpoint: ", name_, " ", what}));
+}
+
+TYPENET_INLINE void checkpoint_reader::need_or(bool holds, std::string const& what) const {
+  need(holds, what + otherwise_);
 }
 
 TYPENET_INLINE history checkpoint_reader::past() const {
@@ -163,20 +180,19 @@ TYPENET_INLINE void checkpoint_reader::read_record(std::int64_t i, double (&to)[
 }
 
 TYPENET_INLINE void checkpoint_reader::check_position() const {
-  need(is_learning_rate(head.first_rate) && isfinite(head.loss) && isfinite(head.correct) && head.seconds >= 0 &&
-           head.seconds < 1e12,
-       "is damaged: its totals of the current epoch are impossible; start without it");
-  need(head.epoch == 0 || head.step > 0 || head.epochs > 0,
-       message(
-           {"is damaged: it is from after epoch ", head.epoch, " but has no record of any epoch; start without it"}));
+  need_or(is_learning_rate(head.first_rate) && isfinite(head.loss) && isfinite(head.correct) && head.seconds >= 0 &&
+              head.seconds < 1e12,
+          "is damaged: its totals of the current epoch are impossible; ");
+  need_or(head.epoch == 0 || head.step > 0 || head.epochs > 0,
+          message({"is damaged: it is from after epoch ", head.epoch, " but has no record of any epoch; "}));
   double record[epoch_numbers] = {};
   for (std::int64_t i = 0; i < head.epochs; ++i) {
     read_record(i, record);
-    need(is_epoch(record[0]), message({"is damaged: record ", i, " is for epoch ", record[0], "; start without it"}));
+    need_or(is_epoch(record[0]), message({"is damaged: record ", i, " is for epoch ", record[0], "; "}));
   }
-  need(record[0] < static_cast<double>(head.epoch) || head.epochs == 0,
-       message({"is damaged: it is from after epoch ", head.epoch, " but its last record is of epoch ", record[0] + 1,
-                "; start without it"}));
+  need_or(record[0] < static_cast<double>(head.epoch) || head.epochs == 0,
+          message({"is damaged: it is from after epoch ", head.epoch, " but its last record is of epoch ",
+                   record[0] + 1, "; "}));
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

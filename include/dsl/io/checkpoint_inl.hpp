@@ -17,6 +17,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -242,15 +243,25 @@ TYPENET_INLINE bool state_file::write() {
 namespace dsl::TYPENET_MODE {
 
 TYPENET_INLINE std::string read_checkpoint(std::string const& path) {
+  return detail::read_checkpoint_or(path, detail::start_without);
+}
+
+}  // namespace dsl::TYPENET_MODE
+
+namespace dsl::detail::TYPENET_MODE {
+
+TYPENET_INLINE std::string read_checkpoint_or(std::string const& path, char const* otherwise) {
   try {
-    detail::input_file file(path, "checkpoint", "give another file, or start without it");
-    detail::checkpoint_head head{}, found{};
+    input_file file(
+        path, "checkpoint",
+        std::string_view(otherwise) == give_another ? give_another : "give another file, or start without it");
+    checkpoint_head head{}, found{};
     std::string bytes;
     file.append(bytes, file.size() < sizeof head ? file.size() : sizeof head);
     if (bytes.size() < sizeof head || std::memcmp(bytes.data(), head.magic, sizeof head.magic) != 0) return bytes;
     std::memcpy(&found, bytes.data(), sizeof found);
-    if (std::size_t const size = detail::checkpoint_size(found); size != file.size())
-      throw file_error(detail::message({"checkpoint: ", path, " ", detail::wrong_size(size, file.size())}));
+    if (std::size_t const size = checkpoint_size(found); size != file.size())
+      throw file_error(message({"checkpoint: ", path, " ", wrong_size(size, file.size(), otherwise)}));
     file.append(bytes, file.size() - bytes.size());
     return bytes;
   } catch (data_error const& e) {
@@ -258,13 +269,21 @@ TYPENET_INLINE std::string read_checkpoint(std::string const& path) {
   }
 }
 
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
+
 TYPENET_INLINE void save_weights(trainer& t, std::string const& path) {
+  if (char const* const other = detail::ending_of_other_format(path))
+    throw option_error(detail::message({"save_weights: it writes typenet's own format, not ", other, "; found ", path,
+                                        "; choose another name, or the function that writes that format, such as "
+                                        "save_safetensors"}));
   write_checkpoint(detail::checkpoint_bytes(t, {.learning_rate = t.learning_rate()}, {}, {}), path, "weights");
 }
 
 TYPENET_INLINE void load_weights(trainer& t, std::string const& path) {
-  std::string const bytes = read_checkpoint(path);
-  detail::checkpoint_reader(t, bytes, path).give_arrays(t.engine(), false);
+  std::string const bytes = detail::read_checkpoint_or(path, detail::give_another);
+  detail::checkpoint_reader(t, bytes, path, detail::give_another).give_arrays(t.engine(), false);
 }
 
 TYPENET_INLINE checkpoint_each_epoch::checkpoint_each_epoch(std::string to, history before)

@@ -134,11 +134,10 @@ TYPENET_INLINE model_checkpoint_on::model_checkpoint_on(std::string pattern, mod
   if (best_ != best_) throw option_error("model_checkpoint: initial_value_threshold must be a number; found NaN");
   if (options_.writer && !options_.save_weights_only)
     throw option_error("model_checkpoint: a writer saves only weights; set .save_weights_only = true");
-  for (char const* other : {".safetensors", ".h5", ".keras", ".onnx", ".pt"})
-    if (!options_.writer && pattern_.ends_with(other))
-      throw option_error(
-          message({"model_checkpoint: ", pattern_,
-                   " needs a .writer for that format and .save_weights_only = true; or choose another name"}));
+  if (!options_.writer && ending_of_other_format(pattern_))
+    throw option_error(
+        message({"model_checkpoint: ", pattern_,
+                 " needs a .writer for that format and .save_weights_only = true; or choose another name"}));
 }
 
 TYPENET_INLINE void model_checkpoint_on::decide(fit_run const& run, bool in_epoch) {

@@ -66,6 +66,10 @@ TYPENET_INLINE contents read_contents(std::string_view bytes, std::string const&
     parser.fail(fault::header_too_small,
                 "must begin with its header's length in 8 bytes; found " + std::to_string(bytes.size()) + " bytes");
   std::memcpy(&length, bytes.data(), sizeof length);
+  if (bytes.starts_with("typenet checkpoint"))
+    parser.fail(fault::header_too_large,
+                "must have its header's length in its first 8 bytes; this one looks like typenet's own: load_weights "
+                "reads it");
   if (length > largest_header)
     parser.fail(fault::header_too_large, "must have a header of at most " + std::to_string(largest_header) +
                                              " bytes; found " + std::to_string(length));
