@@ -402,8 +402,8 @@ TEST_CASE("options that make no sense are refused before the first step", "[trai
   must_throw<option_error>([&] { t.predict(wide); }, {"1x4x4", "1x2x8"});
   must_throw<option_error>([&] { t.predict(empty); }, {"no samples"});
   CHECK(t.predict(classes).size() == 20 * 3);  // labels don't matter to predict
-  must_throw<option_error>([&] { t.evaluate(data, 0); }, {"batch_size", "0"});
-  must_throw<option_error>([&] { t.predict(data, -2); }, {"batch_size", "-2"});
+  must_throw<option_error>([&] { t.evaluate(data, 0); }, {"evaluate: batch_size", "0"});
+  must_throw<option_error>([&] { t.predict(data, -2); }, {"predict: batch_size", "-2"});
   CHECK(t.steps() == 0);
 }
 

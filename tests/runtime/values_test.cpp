@@ -273,6 +273,7 @@ TEST_CASE("fit needs no options") {
 }
 
 TEST_CASE("a NaN in the data is called that") {
+  CHECK(detail::message({-std::nan(""), " and ", -1.5}) == "nan and -1.5");
   trainer t = compile<hidden>(reference{}, sgd{.learning_rate = 0.1}, {.loss = loss::mean_squared_error});
   std::vector<float> x(12, 0.5F), y(8, 1.0F);
   y[3] = NAN;
@@ -341,6 +342,7 @@ TEST_CASE("what does not fit is refused before the first step") {
   trainer values = compile<linear>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
   trainer labels = compile<network<features<3>, dense<2>, softmax>>(reference{}, sgd{});
   refuses<option_error>([&] { labels.fit(two, {}); }, {"categorical_crossentropy", "2 values", "mean_squared_error"});
+  refuses<option_error>([&] { labels.fit(train, {}); }, {"has 1 value;"});
   refuses<option_error>([&] { values.fit(two, {.batch_size = 4}); }, {"1 outputs", "2 values"});
   refuses<option_error>([&] { values.fit(classes, {.batch_size = 4}); }, {"1 outputs", "2 classes"});
   using pixels = network<image<1, 3, 1>, conv2d<1, 1>>;
@@ -408,7 +410,8 @@ TEST_CASE("a table is read, column by column") {
   for (wrong const& w : {wrong{"a,b\n1,2\n3\n", {"2 fields", "found 1", "line 3"}},
                          {"a,b\n1,2,3\n", {"found 3"}},
                          {"a,b\n\n,3\n", {"column a; found an empty", "line 3"}},
-                         {"a,b\n1x,3\n", {"1x"}},
+                         {"a,b\n1x,3\n", {"1x", ".ignore = {\"a\"}"}},
+                         {"a;b\n1;3\n", {"named b; found a;b", ".separator = ';'"}},
                          {"a,b\n+-5,3\n", {"+-5"}},
                          {"a,b\n1\r2,3\n", {"1\\x0d2"}},
                          {"a,b\n1,nan\n", {"column b; found nan"}},

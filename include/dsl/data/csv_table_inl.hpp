@@ -42,8 +42,10 @@ TYPENET_INLINE std::size_t csv_table::column(std::string const& name) const {
   if (count != 1) {
     std::string all;
     for (std::string const& n : names_) all += (all.empty() ? "" : ", ") + n;
+    bool const other = names_.size() == 1 && separator_ == ',' && names_[0].find(';') != std::string::npos;
     throw_error<data_error>(
-        {"csv: ", path_, " must have exactly one column named ", name, "; found ", excerpt(all), "; check the name"});
+        {"csv: ", path_, " must have exactly one column named ", name, "; found ", excerpt(all),
+         other ? "; if its fields are separated by semicolons, give .separator = ';'" : "; check the name"});
   }
   return found;
 }
@@ -57,8 +59,10 @@ TYPENET_INLINE float csv_table::number(std::size_t row, std::size_t column) cons
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() ||
       !isfinite(static_cast<double>(static_cast<float>(value))))
-    fail("must have a number in the range of float in column ", names_[column],
-         text.empty() ? "an empty field" : excerpt(text), line(row));
+    throw_error<data_error>({"csv: ", path_, " must have a number in the range of float in column ", names_[column],
+                             "; found ", text.empty() ? "an empty field" : excerpt(text), " in line ", line(row),
+                             "; correct or remove the line, or leave out a column of text: .ignore = {\"",
+                             names_[column], "\"}"});
   return static_cast<float>(value);
 }
 

@@ -33,7 +33,7 @@ struct piece {
 /// Writes a number with nine digits and a decimal point in every locale, and returns its length.
 [[gnu::cold, gnu::noinline]] inline std::size_t write_real(double value, char (&to)[32]) {
   char text[40];  // a locale's point has up to 4 bytes
-  std::snprintf(text, sizeof text, "%.9g", value);
+  std::snprintf(text, sizeof text, "%.9g", value != value ? __builtin_fabs(value) : value);  // never "-nan"
   std::size_t size = 0;
   bool in_point = false;
   for (char const* c = text; *c; ++c) {

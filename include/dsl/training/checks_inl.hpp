@@ -123,7 +123,8 @@ TYPENET_INLINE void require_samples(graph_view const& g, loss l, dataset const& 
   if (data.has_classes()) return;
   if (l == loss::categorical_crossentropy)
     throw_error<option_error>({what, ": categorical_crossentropy needs one class per sample, but the data set has ",
-                               data.values, " values; give compile() another loss, such as mean_squared_error"});
+                               data.values, data.values == 1 ? " value" : " values",
+                               "; give compile() another loss, such as mean_squared_error"});
   if (data.values != outputs)
     throw_error<option_error>({what, ": the network has ", outputs, " outputs, but the data set has ", data.values,
                                " values per sample; the last dense layer must have one unit per value"});

@@ -564,7 +564,8 @@ TYPENET_INLINE bool trainer::ends_for_bad_loss(fit_run& run) {
 
 template <class F>
 void trainer::for_each_batch(dataset const& data, int batch_size, mode m, target_kind targets, F f) {
-  detail::option_check{"batch_size"}.need(batch_size >= 1, "it must be 1 or more", batch_size, "try 64");
+  detail::option_check{m == mode::inference ? "predict" : "evaluate"}.need(
+      batch_size >= 1, "batch_size must be 1 or more", batch_size, "try 64");
   if (batch_size > data.size) batch_size = static_cast<int>(data.size);
   int const values = values_of(targets);
   batch_loader loader(detail::in_order_of_inputs(graph_, data),
