@@ -28,7 +28,8 @@ TYPENET_INLINE void csv_logger::on_train_begin(fit_run& run) {
   std::string const before = text(callback_state::largest_count);
   before_ = static_cast<std::int64_t>(before.size());
   std::string const header = with_separator(history_csv_columns(run.outputs));
-  if (!before.empty() && before.substr(0, before.find('\n')) != header.substr(0, header.find('\n')))
+  std::string const first = before.substr(0, before.find('\n'));
+  if (first.starts_with("epoch") && first + '\n' != header)
     throw option_error("csv_logger: " + path_ + " must have the columns of this run to append to it; found others; " +
                        "give another path, or leave .append out");
 }
