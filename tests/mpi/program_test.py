@@ -257,7 +257,7 @@ class Program(unittest.TestCase):
         again = [program, *SMALL, "--resume", "--weights", "cifar.weights", "--epochs"]
         watched = [*again[:-1], "--early-stopping", "9", "--epochs"]
         _, err = self.run_in("a", [*watched, "1"], 2)
-        ended = re.search("has ([0-9]+) epochs already", err).group(1)
+        ended = re.search("already has ([0-9]+) epochs", err).group(1)
         shutil.copytree(self.here / "a", self.here / "b")
         out, _ = self.run_in("a", [*watched, ended])
         self.run_in("b", [*again, ended])
