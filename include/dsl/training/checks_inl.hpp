@@ -132,7 +132,7 @@ TYPENET_INLINE void require_samples(graph_view const& g, loss l, dataset const& 
 
 TYPENET_INLINE void require_shares(loss l, float const* values, long long samples, long long each, char const* what) {
   for (long long i = 0; l == loss::binary_crossentropy && i < samples * each; ++i)
-    if (!(values[i] >= 0 && values[i] <= 1))
+    if (bool const is_share = values[i] >= 0 && values[i] <= 1; !is_share)  // nor is a NaN
       throw_error<data_error>({what, ": binary_crossentropy takes target values of 0 to 1; found ",
                                static_cast<double>(values[i]), " for output ", i % each, " of sample ", i / each,
                                "; scale the values, or give compile() the loss mean_squared_error"});
