@@ -32,7 +32,7 @@ if [ -n "${TYPENET_MPI:-}" ] && "${TYPENET_MPIRUN:=mpirun}" --version 2>&1 | gre
   [ "$(grep -c '^processes: loss' "$scratch/said")" = 2 ]
 fi
 if [ -n "${TYPENET_PICTURES:-}" ]; then
-  "$scratch/build/read_picture" | grep -q '^pictures: picture: none.png must be'
+  "$scratch/build/read_picture" | grep -q '^pictures: picture: cannot read none.png: '
 fi
 
 # Parts that nobody named are not looked for; asked for later, typenet::typenet has them.

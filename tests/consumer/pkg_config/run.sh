@@ -26,7 +26,7 @@ compile_and_run() { # MODULE PREFIX-OF-PARTS
   if [ -n "${TYPENET_PICTURES:-}" ]; then
     read -ra flags <<<"$(pkg-config --cflags --libs "${2}pictures")"
     "$TYPENET_CXX" -std=c++20 -O1 "$here/../read_picture.cpp" "${flags[@]}" -o "$scratch/read"
-    "$scratch/read" | grep -q '^pictures: picture: none.png must be'
+    "$scratch/read" | grep -q '^pictures: picture: cannot read none.png: '
   fi
   read -ra flags <<<"$(pkg-config --cflags --libs "${modules[@]}")"
   "$TYPENET_CXX" -std=c++20 -O1 "$here/../train_one_step.cpp" "${flags[@]}" -o "$scratch/train"
