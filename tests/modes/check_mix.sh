@@ -9,7 +9,7 @@ library=$2
 here=$(cd "$(dirname "$0")" && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-build() { "$compiler" -std=c++20 -O1 -pthread "-I$here/../../include" "$@"; }
+build() { "$compiler" -std=c++20 -O0 -pthread "-I$here/../../include" "$@"; }
 
 build -c "$here/header_only.cpp" -o "$scratch/header_only.o"
 build -DTYPENET_COMPILED -c "$here/compiled.cpp" -o "$scratch/compiled.o"
