@@ -116,7 +116,7 @@ class native_pass {
  public:
   native_pass(layer const& l, int batch, action what, int threads)
       : at_(dsl::host::widest(), threads),
-        convolutions_({}, at_, true, {&version_, &version_}),
+        convolutions_({}, at_, true, {&version_, &version_}, kernels_),
         x_(numbers(batch * padded(l.channels) * input_of(l).area())),
         y_(numbers(batch * padded(l.filters) * output_of(l).area())),
         kernel_(numbers(1LL * l.filters * l.channels / l.groups * l.kernel * l.kernel)) {
@@ -146,6 +146,7 @@ class native_pass {
 
   dsl::native_cpu::workplace at_;
   std::uint64_t version_ = 1;
+  dsl::detail::chain<dsl::native_cpu::packed_kernel> kernels_{};
   dsl::native_cpu::convolutions convolutions_;
   numbers x_, y_, kernel_;
   dsl::node node_{};

@@ -13,6 +13,7 @@
 #include <dsl/models.hpp>
 #include <dsl/placement.hpp>
 #include <dsl/towers.hpp>
+#include <dsl/training/predictor.hpp>
 #include <dsl/training/regression_scores.hpp>
 #if __has_include(<nlohmann/json.hpp>)
 #include <dsl/io/safetensors.hpp>

@@ -788,6 +788,10 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
     CHECK_THROWS_WITH(cu::engine(device.api(), network, keras_rules, settings(precision::bf16)), Catch::Contains(word));
   CHECK(device.calls() == 0);  // with or without a driver
   CHECK_THROWS_WITH(compile<placed>(cuda{}, sgd{}), Catch::Contains("not supported yet; use onednn"));
+  engine_options own = keras_rules;
+  own.loss = loss::custom;
+  CHECK_THROWS_WITH(cu::engine(device.api(), small::view(), own, settings(precision::bf16)),
+                    Catch::Contains("cuda: a loss of your own is not supported yet"));
   {
     cu::engine e(device.api(), small::view(), keras_rules, settings(precision::bf16));
     int const p = e.prepare(mode::training, 4);

@@ -64,6 +64,10 @@ class Equal(unittest.TestCase):
         one = self.same(3, "network=mapped", "augment=1", "executor=double")
         self.assertNotEqual(one, self.same(2, "network=mapped", "label_smoothing=0.1", "batch=11"))
 
+    def test_a_loss_of_ones_own(self):
+        one = self.same(3, "own_loss=0.125", "executor=double")
+        self.assertNotEqual(one, self.same(3, "own_loss=0.5", "executor=double"))
+
     def test_several_outputs(self):
         one = self.same(3, "network=headed", "loss_weight=0.5")
         self.assertNotIn("outputs 0x0p+0", one)
@@ -127,6 +131,9 @@ class Refused(unittest.TestCase):
 
     def test_other_weights_of_outputs(self):
         self.refused("the outputs and the weights of their losses", "loss_weight=0.5", common=("network=headed",))
+
+    def test_a_loss_of_ones_own_with_other_numbers(self):
+        self.refused("the loss of your own", "own_loss=0.25", common=("own_loss=0.125",))
 
     def test_an_optimizers_other_numbers(self):
         self.refused("the optimizer's beta_2 or rho: 0.99", "beta_2=0.99", common=("optimizer=adamw",))

@@ -9,8 +9,11 @@
 #include <dsl/executors/onednn/engine.hpp>
 #include <dsl/towers.hpp>
 
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace dsl;
@@ -94,4 +97,38 @@ TEST_CASE("onednn: a plain loop of the library's counts as well", "[onednn]") {
   bool const chosen = has_plain_convolutions(*p.made);
   CHECK((p.made->description().find(", plain loops for conv2d") != std::string::npos) == chosen);
   CHECK(p.warned.size() == (chosen ? 1U : 0U));
+}
+
+namespace {
+
+/// A loss that depends on the order of a sample's outputs.
+struct weighted_by_place {
+  double value(std::span<double const> y, std::span<double const> t) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) sum += static_cast<double>(i) * (y[i] - t[i]) * (y[i] - t[i]);
+    return sum;
+  }
+  void derivative(std::span<double const> y, std::span<double const> t, std::span<double> to) const {
+    for (std::size_t i = 0; i < y.size(); ++i) to[i] += 2 * static_cast<double>(i) * (y[i] - t[i]);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("onednn: a loss of one's own gives the losses of reference", "[onednn]") {
+  using model = network<image<3, 6, 5>, conv2d<17, 3>>;
+  std::vector<float> in, wanted;
+  for (int i = 0; i < 8 * 90; ++i) in.push_back(static_cast<float>(i * 37 % 23) / 11 - 1);
+  for (int i = 0; i < 8 * 510; ++i) wanted.push_back(static_cast<float>(i * 13 % 17) / 8 - 1);
+  dataset const data = in_memory_values({3, 6, 5}, std::move(in), 510, std::move(wanted));
+  auto const losses = [&](auto const& on) {
+    trainer t = compile<model>(on, sgd{.learning_rate = 1e-6}, {.loss = weighted_by_place{}, .seed = 2});
+    std::vector<double> all;
+    for (epoch_record const& e : t.fit(data, {.epochs = 4, .batch_size = 4}).epochs) all.push_back(e.train.loss);
+    return all;
+  };
+  std::vector<double> const expected = losses(reference<double>{}), found = losses(onednn{.threads = 2});
+  CHECK(expected[3] < 0.97 * expected[0]);
+  for (std::size_t i = 0; i < 4; ++i)
+    CHECK(found[i] == approx(expected[i]).epsilon(1e-5));  // sums of 27 products in float
 }

@@ -28,7 +28,7 @@ struct saved_run_of {
                         max_pool2d<2>, flatten, dropout<0.25>, dense<3>>;
   using normalised = network<image<2, 6, 6>, conv_module<4, 3>, concat<conv_module<2, 1>, conv_module<3, 3>>,
                              max_pool2d<2>, flatten, dropout<0.25>, dense<3>>;
-  static constexpr compile_options options{.loss = loss::mean_squared_error, .seed = 5};
+  static inline compile_options const options{.loss = loss::mean_squared_error, .seed = 5};
   static constexpr sgd momentum{.learning_rate = 0.01, .momentum = 0.9};
   static constexpr int epochs = 3;
 

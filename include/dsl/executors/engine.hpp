@@ -6,6 +6,7 @@
 #include <dsl/executors/batch_part.hpp>
 #include <dsl/executors/communicator.hpp>
 #include <dsl/executors/process_checks.hpp>
+#include <dsl/executors/shared_weights.hpp>
 #include <dsl/executors/thread_team.hpp>
 #include <dsl/executors/update_rule.hpp>
 #include <dsl/plan/plan.hpp>
@@ -19,6 +20,7 @@
 namespace dsl::TYPENET_MODE {
 
 class augmentation;
+class custom_loss;  // <dsl/executors/custom_loss.hpp>
 struct dataset;
 
 using plan_checker = plan_verdict (*)(graph_view const&, plan const&);
@@ -44,6 +46,9 @@ struct engine_options {
   /// Makes the threads of executors on the host; if null, one thread runs the steps of all devices in the plan's order.
   thread_team_maker make_thread_team = nullptr;
   memory_limit limit{};  // of a memory_budget; an executor that can't keep it refuses it
+  /// Weights of another engine for the same network, which the engine reads instead of having its own; null: its own.
+  std::shared_ptr<shared_weights> weights{};
+  std::shared_ptr<dsl::custom_loss const> custom_loss{};  // with loss::custom, otherwise null
 };
 
 /// A batch, or a device's part of it, in host memory. images is (size, channels, height, width), or null if the caller
@@ -110,6 +115,9 @@ class engine {
   virtual void write_parameter(int k, float const* in) = 0;
   virtual void read_slot(int s, int k, float* out) = 0;
   virtual void write_slot(int s, int k, float const* in) = 0;
+
+  /// Returns the weights, for engine_options::weights of other engines; null if the executor cannot share them.
+  virtual std::shared_ptr<shared_weights> weights() { return nullptr; }
 
   /// Return the bytes of the plan's arenas, and those that libraries need besides: packed weights and scratch memory.
   virtual long long arena_bytes() const = 0;

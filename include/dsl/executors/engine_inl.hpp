@@ -13,7 +13,7 @@ namespace dsl::TYPENET_MODE {
 TYPENET_INLINE void engine::require_targets(mode m, target_kind targets) const {
   if (m == mode::inference || takes(options_.loss, targets)) return;
   constexpr char const* names[] = {"categorical_crossentropy", "mean_squared_error", "mean_absolute_error", "huber",
-                                   "binary_crossentropy"};
+                                   "binary_crossentropy",      "a loss of your own"};
   constexpr char const* found[] = {" compares with values; found one class per sample",
                                    " compares with one class per sample; found values",
                                    " does not compare with one class per pixel, as categorical_crossentropy does"};

@@ -18,6 +18,7 @@ enum class loss : unsigned char {
   mean_absolute_error,       // |y - t|; its derivative at 0 is 0
   huber,                     // (y - t)^2 / 2 up to a distance of 1, |y - t| - 1/2 beyond (Huber 1964)
   binary_crossentropy,       // -t log y - (1 - t) log(1 - y); after a sigmoid its gradient is that of the logits
+  custom,                    // one outside the library: a custom_loss
 };
 
 /// What a sample's outputs are compared with: a class number, one value per output, or a class number per pixel of the

@@ -22,6 +22,15 @@ struct callbacks_derive_from_callback {
                 "struct name : dsl::callback");
 };
 
+template <class Found, bool HasBoth>
+struct losses_have_value_and_derivative {
+  static_assert(
+      HasBoth,
+      "loss: a loss of your own must have double value(double y, double t) const and double derivative(double "
+      "y, double t) const, or both for the std::span<double const> of a sample; derivative then adds to a "
+      "std::span<double>");
+};
+
 template <class Variable, bool IsKept>
 struct states_are_numbers_or_text {
   static_assert(IsKept,

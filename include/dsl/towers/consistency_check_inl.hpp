@@ -44,6 +44,7 @@ TYPENET_INLINE void agree_on_network(process_group& all, engine& e) {
   all.agree("the seed", static_cast<double>(o.seed));
   all.agree_on_fingerprint("the seed", o.seed);  // a double holds only 53 of its bits
   all.agree("the loss", static_cast<int>(o.loss));
+  all.agree_on_fingerprint("the loss of your own", fingerprint_of_loss(e.graph(), o));
   all.agree_on_fingerprint("the outputs and the weights of their losses", fingerprint_of_outputs(e.graph(), o));
   all.agree("the number of micro-batches", o.micro_batches);
   all.agree("the label smoothing", o.label_smoothing);

@@ -5,6 +5,7 @@
 #include <dsl/executors/engine.hpp>
 #include <dsl/rules/broken_uses.hpp>
 #include <dsl/rules/wrong_options.hpp>
+#include <dsl/training/any_loss.hpp>
 #include <dsl/training/fit_options.hpp>
 #include <dsl/training/optimizers.hpp>
 #include <dsl/training/output_weight.hpp>
@@ -103,6 +104,16 @@ struct any_fit_options {
   not_of_fit<broken::field::steps_per_epoch> steps_per_epoch{};
 };
 
+/// A loss of the library, or one's own.
+struct any_loss_option {
+  any_loss_option() = default;
+  template <class Found>
+  any_loss_option(Found const&) {  // NOLINT(google-explicit-constructor)
+    static_cast<void>(
+        sizeof(broken::options_take_their_type<broken::field::loss, dsl::loss, Found, fits<any_loss, Found>>));
+  }
+};
+
 /// The weights of the outputs' losses, in braces of their own.
 struct any_loss_weights : any_value<broken::field::loss_weights, std::vector<output_weight>> {
   using any_value::any_value;
@@ -116,7 +127,7 @@ struct any_compile_options {
   not_of_compile<broken::field::learning_rate> learning_rate{};
   not_of_compile<broken::field::epochs> epochs{};
   not_of_compile<broken::field::batch_size> batch_size{};
-  any_value<broken::field::loss, dsl::loss> loss{};
+  any_loss_option loss{};
   not_of_compile<broken::field::metrics> metrics{};
   any_value<broken::field::seed, std::uint64_t> seed{};
   any_value<broken::field::batch_norm_momentum, double> batch_norm_momentum{};

@@ -8,6 +8,7 @@
 #include <dsl/network.hpp>
 #include <dsl/rules/broken_budgets.hpp>
 #include <dsl/rules/broken_uses.hpp>
+#include <dsl/training/any_loss.hpp>
 #include <dsl/training/any_options.hpp>
 #include <dsl/training/loss_check.hpp>
 #include <dsl/training/optimizers.hpp>
@@ -22,7 +23,8 @@ namespace dsl::TYPENET_MODE {
 
 /// The loss, and what else does not belong to a single run of fit.
 struct compile_options {
-  dsl::loss loss = dsl::loss::categorical_crossentropy;
+  /// One of dsl::loss, or a loss of your own: a type with members value and derivative, see loss_of_outputs.
+  any_loss loss = dsl::loss::categorical_crossentropy;
   std::uint64_t seed = 0;                     // for weights, order, augmentation and dropout
   double batch_norm_momentum = -1;            // replaces every layer's own unless -1
   bool unbiased_running_variance = false;     // as in PyTorch; Keras's is biased

@@ -16,20 +16,24 @@ namespace dsl::detail::TYPENET_MODE {
 
 TYPENET_INLINE engine_options checked_options(graph_view const& g, update_rule const& update,
                                               compile_options const& o) {
-  require_probabilities(g, o.loss);
+  loss const kind = o.loss.kind();
+  if (kind == loss::custom && !o.loss.own())
+    throw_error<option_error>(
+        {"loss: loss::custom stands for a loss of your own; found none; write .loss = my_loss{}"});
+  require_probabilities(g, kind);
   option_check{"batch_norm_momentum"}.need(
       (o.batch_norm_momentum >= 0 && o.batch_norm_momentum < 1) || o.batch_norm_momentum == -1,
       "it must be at least 0 and less than 1, or -1 to keep that of each layer", o.batch_norm_momentum);
   option_check{"label_smoothing"}.need(
       o.label_smoothing == 0 ||
-          (o.loss == loss::categorical_crossentropy && o.label_smoothing > 0 && o.label_smoothing < 1),
+          (kind == loss::categorical_crossentropy && o.label_smoothing > 0 && o.label_smoothing < 1),
       "it must be at least 0 and less than 1, and 0 unless the loss is categorical_crossentropy", o.label_smoothing);
   shape const& out = g.shape_of(g.result());
   auto const classes = out.is_flat() ? out.size() : out.channels;
   if (!o.class_weights.empty()) {
     option_check const weights{"class_weights"};
     auto const found = static_cast<long long>(o.class_weights.size());
-    weights.need(o.loss == loss::categorical_crossentropy,
+    weights.need(kind == loss::categorical_crossentropy,
                  "there must be none unless the loss is categorical_crossentropy", found, "leave them out");
     if (found != classes)
       throw_error<option_error>(
@@ -65,13 +69,14 @@ TYPENET_INLINE engine_options checked_options(graph_view const& g, update_rule c
   option_check{"loss_weights"}.need(all > 0, "at least one must be above 0", all);
   return {.seed = o.seed,
           .update = update,
-          .loss = o.loss,
+          .loss = kind,
           .batch_norm_momentum = o.batch_norm_momentum,
           .unbiased_running_variance = o.unbiased_running_variance,
           .verify = o.verify,
           .label_smoothing = o.label_smoothing,
           .class_weights = o.class_weights,
-          .loss_weights = std::move(loss_weights)};
+          .loss_weights = std::move(loss_weights),
+          .custom_loss = o.loss.own()};
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

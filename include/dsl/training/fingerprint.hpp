@@ -60,6 +60,10 @@ class fingerprint {
 /// weight 1.
 [[gnu::cold]] std::uint64_t fingerprint_of_outputs(graph_view const& g, engine_options const& o);
 
+/// Returns a hash of a loss outside the library: its type's name, and its values and derivatives at some samples, in
+/// single precision, since mathematical libraries differ in the last bits; 0 without one.
+[[gnu::cold]] std::uint64_t fingerprint_of_loss(graph_view const& g, engine_options const& o);
+
 /// Returns a hash of how parameters follow from gradients, which ones do, and how running statistics follow from
 /// batches; without the seed.
 [[gnu::cold]] std::uint64_t fingerprint_of(engine_options const& o, graph_view const& g,

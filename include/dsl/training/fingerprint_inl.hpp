@@ -4,10 +4,12 @@
 #include <dsl/data/augment.hpp>
 #include <dsl/data/dataset.hpp>
 #include <dsl/detail/mode.hpp>
+#include <dsl/executors/custom_loss.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/graph/facts.hpp>
 #include <dsl/training/fingerprint.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -129,6 +131,33 @@ TYPENET_INLINE std::uint64_t fingerprint_of_outputs(graph_view const& g, engine_
   return any ? f.value() : 0;
 }
 
+TYPENET_INLINE std::uint64_t fingerprint_of_loss(graph_view const& g, engine_options const& o) {
+  if (!o.custom_loss) return 0;
+  custom_loss const& own = *o.custom_loss;
+  fingerprint f;
+  f.add(own.name().data, static_cast<std::size_t>(own.name().size));
+  auto const outputs = static_cast<std::size_t>(g.shape_of(g.result()).size());
+  std::vector<double> y(outputs), t(outputs), slopes(outputs);
+  auto const add = [&](double x) { f.add(x == x ? static_cast<float>(x) : 0.0F); };  // a NaN has many bit patterns
+  std::uint32_t drawn = 1;
+  auto const next = [&drawn] {  // 0 to 1, in steps that are exact in any precision
+    drawn = drawn * 1664525u + 1013904223u;
+    return static_cast<double>(drawn >> 16) / 65536;
+  };
+  for (int sample = 0; sample < 32; ++sample) {
+    bool const shares = sample % 2 == 0;  // a loss may take outputs and targets of 0 to 1
+    for (std::size_t i = 0; i < outputs; ++i) {
+      y[i] = shares ? next() : 16 * next() - 8;
+      t[i] = shares ? next() : 16 * next() - 8;
+      slopes[i] = 0;
+    }
+    add(own.value(y, t));
+    own.derivative(y, t, slopes);
+    for (double const slope : slopes) add(slope);
+  }
+  return f.value();
+}
+
 TYPENET_INLINE std::uint64_t fingerprint_of(engine_options const& o, graph_view const& g, int version) {
   fingerprint f(version);
   if (std::uint64_t const frozen = fingerprint_of_frozen(g)) f.add(frozen);
@@ -137,6 +166,7 @@ TYPENET_INLINE std::uint64_t fingerprint_of(engine_options const& o, graph_view 
   for (float w : o.class_weights) f.add(static_cast<double>(w));  // nothing where there are none
   if (std::uint64_t const factors = fingerprint_of_factors(g)) f.add(factors);
   if (std::uint64_t const outputs = fingerprint_of_outputs(g, o)) f.add(outputs);
+  if (std::uint64_t const own = fingerprint_of_loss(g, o)) f.add(own);
   for (int v : {static_cast<int>(o.loss), static_cast<int>(o.unbiased_running_variance), o.micro_batches}) f.add(v);
   return f.value();
 }

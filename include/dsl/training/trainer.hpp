@@ -8,6 +8,7 @@
 #include <dsl/detail/zeros.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/training/any_options.hpp>
+#include <dsl/training/batch_checks.hpp>
 #include <dsl/training/callback.hpp>
 #include <dsl/training/evaluation.hpp>
 #include <dsl/training/fit_options.hpp>
@@ -21,11 +22,6 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// An input of a batch: the network's first one if the name is empty, otherwise that of named_input<"name", ...>.
-struct batch_input {
-  std::string_view name;
-  std::span<float const> numbers;  // (batch, channels, height, width), normalised
-};
 /// A network on an executor, with Keras's words: fit, evaluate, predict. Not a template, so that a second network costs
 /// only its lowering. compile() makes one. Only one thread at a time may use it, even for reading; trainers of other
 /// networks are independent of it. A moved-from trainer can only be assigned to or destroyed.
@@ -33,6 +29,8 @@ class trainer {
  public:
   /// Throws option_error if `e` is null.
   trainer(std::unique_ptr<dsl::engine> e, double learning_rate);
+  /// Makes one that keeps the engine's weights, as a predictor does.
+  explicit trainer(std::unique_ptr<dsl::engine> e);
 
   /// Trains for options.epochs epochs of floor(size / batch_size) steps and returns the result of each. Order,
   /// augmentation and dropout depend only on the seed. Throws option_error, before the first step, if the options do
@@ -112,20 +110,9 @@ class trainer {
   dsl::engine& engine() { return *engine_; }
 
  private:
+  detail::batch_checks checks() const { return {graph_, engine_->options().loss}; }
   scores train_on(float const* samples, std::int32_t const* labels, float const* values, int size,
                   float const* const* further = nullptr);
-  /// Returns the number of samples for so many labels or values; throws data_error if it is not an integer.
-  std::size_t samples_of(std::span<std::int32_t const> labels) const;
-  std::size_t samples_of(std::span<float const> values) const;
-  /// Throws option_error unless the loss compares with such targets, and for classes of a network with one output.
-  [[gnu::cold]] void require_loss_takes(target_kind targets) const;
-  void require_labels(std::int32_t const* labels, int size) const;
-  /// Returns the inputs' numbers in the order of the graph's nodes, the first input's first. Throws data_error unless
-  /// each input is given once and has `size` samples.
-  [[gnu::cold]] std::vector<float const*> arranged(char const* what, std::vector<batch_input> const& inputs,
-                                                   std::size_t size) const;
-  /// Throws option_error if the network has further inputs, which such a call cannot pass.
-  [[gnu::cold]] void require_one_input(char const* what) const;
   /// Returns further inputs from sample `first` on; empty if there are none.
   std::vector<float const*> further_from(float const* const* all, int first) const;
   /// Adds the sums of several outputs in a program's last run.
@@ -173,11 +160,7 @@ class trainer {
   template <class F>
   [[gnu::cold]] void for_each_batch(dataset const& data, int batch_size, mode m, target_kind targets, F f);
 
-  /// Throws data_error unless there are `batch` samples of this shape, and at least one.
-  [[gnu::cold]] static void require_count(char const* what, std::size_t found, std::size_t batch, shape const& each);
   int values_of(target_kind targets) const;
-  /// Returns what class numbers belong to: each sample, or each pixel of an output that is not flat.
-  target_kind targets_of_labels() const;
   /// Returns a step's sums over samples: with a class per pixel each sample counts as the mean of the batch's labelled
   /// pixels.
   static batch_metrics by_sample(batch_metrics const& m, std::int64_t labelled, int size);
@@ -186,7 +169,6 @@ class trainer {
   /// Checks the learning rate, which callbacks may set at any time.
   static void check_rate(fit_run const& run);
   [[gnu::cold, noreturn]] static void refuse_rate(fit_run const& run);
-  static void check_size(int batch);
   /// Warns once if the data lack the mean of fit's data: the network would see pictures of another brightness, and its
   /// scores would be about those.
   [[gnu::cold]] void warn_if_mean_differs(dataset const& data, char const* what);

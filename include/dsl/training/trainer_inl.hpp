@@ -27,13 +27,16 @@
 
 namespace dsl::TYPENET_MODE {
 
-TYPENET_INLINE trainer::trainer(std::unique_ptr<dsl::engine> e, double learning_rate)
+TYPENET_INLINE trainer::trainer(std::unique_ptr<dsl::engine> e, double learning_rate) : trainer(std::move(e)) {
+  learning_rate_ = learning_rate;
+  initialize(*engine_, engine_->options().seed);
+}
+
+TYPENET_INLINE trainer::trainer(std::unique_ptr<dsl::engine> e)
     : engine_(require(std::move(e))),
       graph_(engine_->graph()),
       outputs_(detail::names_of_outputs(graph_)),
-      learning_rate_(learning_rate) {
-  initialize(*engine_, engine_->options().seed);
-}
+      learning_rate_(0) {}
 
 TYPENET_INLINE history trainer::fit(dataset const& data, fit_options const& options) {
   loss const l = engine_->options().loss;
@@ -164,57 +167,58 @@ TYPENET_INLINE std::vector<float> trainer::predict_output(int k, dataset const& 
 }
 
 TYPENET_INLINE scores trainer::train_on_batch(std::span<float const> samples, std::span<std::int32_t const> labels) {
-  std::size_t const size = samples_of(labels);
-  require_count("train_on_batch: samples", samples.size(), size, graph_.output_shape(graph_.nodes[0]));
+  std::size_t const size = checks().samples_of(labels);
+  checks().require_count("train_on_batch: samples", samples.size(), size, graph_.output_shape(graph_.nodes[0]));
   return train_on_batch(samples.data(), labels.data(), static_cast<int>(size));
 }
 
 TYPENET_INLINE scores trainer::train_on_batch(std::span<float const> samples, std::span<float const> values) {
-  std::size_t const size = samples_of(values);
-  require_count("train_on_batch: samples", samples.size(), size, graph_.output_shape(graph_.nodes[0]));
+  std::size_t const size = checks().samples_of(values);
+  checks().require_count("train_on_batch: samples", samples.size(), size, graph_.output_shape(graph_.nodes[0]));
   return train_on(samples.data(), nullptr, values.data(), static_cast<int>(size));
 }
 
 TYPENET_INLINE scores trainer::train_on_batch(float const* images, std::int32_t const* labels, int size) {
-  require_labels(labels, size);
+  checks().require_labels(labels, size);
   return train_on(images, labels, nullptr, size);
 }
 
 TYPENET_INLINE scores trainer::train_on_batch(std::vector<batch_input> const& inputs,
                                               std::span<std::int32_t const> labels) {
-  std::size_t const size = samples_of(labels);
-  auto const all = arranged("train_on_batch", inputs, size);
-  require_labels(labels.data(), static_cast<int>(size));
+  std::size_t const size = checks().samples_of(labels);
+  auto const all = checks().arranged("train_on_batch", inputs, size);
+  checks().require_labels(labels.data(), static_cast<int>(size));
   return train_on(all[0], labels.data(), nullptr, static_cast<int>(size), all.data() + 1);
 }
 
 TYPENET_INLINE scores trainer::train_on_batch(std::vector<batch_input> const& inputs, std::span<float const> values) {
-  std::size_t const size = samples_of(values);
-  auto const all = arranged("train_on_batch", inputs, size);
+  std::size_t const size = checks().samples_of(values);
+  auto const all = checks().arranged("train_on_batch", inputs, size);
   return train_on(all[0], nullptr, values.data(), static_cast<int>(size), all.data() + 1);
 }
 
 TYPENET_INLINE void trainer::predict_on_batch(std::span<float const> samples, std::span<float> outputs) {
   auto const each = static_cast<std::size_t>(graph_.shape_of(graph_.result()).size());
-  require_count("predict_on_batch: outputs", outputs.size(), outputs.size() / each, graph_.shape_of(graph_.result()));
-  require_count("predict_on_batch: samples", samples.size(), outputs.size() / each,
-                graph_.output_shape(graph_.nodes[0]));
+  checks().require_count("predict_on_batch: outputs", outputs.size(), outputs.size() / each,
+                         graph_.shape_of(graph_.result()));
+  checks().require_count("predict_on_batch: samples", samples.size(), outputs.size() / each,
+                         graph_.output_shape(graph_.nodes[0]));
   predict_on_batch(samples.data(), static_cast<int>(outputs.size() / each), outputs.data());
 }
 
 TYPENET_INLINE void trainer::predict_on_batch(std::vector<batch_input> const& inputs, std::span<float> outputs) {
   shape const& result = graph_.shape_of(graph_.result());
   std::size_t const size = outputs.size() / static_cast<std::size_t>(result.size());
-  require_count("predict_on_batch: outputs", outputs.size(), size, result);
-  auto const all = arranged("predict_on_batch", inputs, size);
+  checks().require_count("predict_on_batch: outputs", outputs.size(), size, result);
+  auto const all = checks().arranged("predict_on_batch", inputs, size);
   int const program = engine_->prepare(mode::inference, static_cast<int>(size));
   engine_->run(program, {.images = all[0], .size = static_cast<int>(size), .step = step_, .further = all.data() + 1});
   engine_->read_result(program, outputs.data());
 }
 
 TYPENET_INLINE void trainer::predict_on_batch(float const* images, int size, float* outputs) {
-  check_size(size);
-  require_one_input("predict_on_batch");
+  checks().require_size(size);
+  checks().require_one_input("predict_on_batch");
   int const program = engine_->prepare(mode::inference, size);
   engine_->run(program, {.images = images, .size = size, .step = step_});
   engine_->read_result(program, outputs);
@@ -229,11 +233,11 @@ TYPENET_INLINE void trainer::set_learning_rate(double rate) {
 
 TYPENET_INLINE scores trainer::train_on(float const* samples, std::int32_t const* labels, float const* values, int size,
                                         float const* const* further) {
-  if (!further) require_one_input("train_on_batch");
+  if (!further) checks().require_one_input("train_on_batch");
   long long const outputs = graph_.shape_of(graph_.result()).size();
   if (values) detail::require_shares(engine_->options().loss, values, size, outputs, "train_on_batch");
   batch_part const share = engine_->share_of(size);
-  target_kind const targets = values ? target_kind::values : targets_of_labels();
+  target_kind const targets = values ? target_kind::values : checks().targets_of_labels();
   if (engine_->processes()) engine_->processes()->before_batch(size, learning_rate_, step_, targets);
   auto const picture = graph_.output_shape(graph_.nodes[0]).size();
   bool const of_pixels = targets == target_kind::pixel_classes;
@@ -274,87 +278,6 @@ TYPENET_INLINE void trainer::add_outputs(int program, std::vector<double>& sums)
     batch_metrics const m = engine_->output_metrics(program, static_cast<int>(k));
     sums[2 * k] += m.loss, sums[2 * k + 1] += m.correct;
   }
-}
-
-TYPENET_INLINE std::size_t trainer::samples_of(std::span<std::int32_t const> labels) const {
-  require_loss_takes(targets_of_labels());
-  shape const& result = graph_.shape_of(graph_.result());
-  bool const of_pixels = targets_of_labels() == target_kind::pixel_classes;
-  shape const each = of_pixels ? shape{1, result.height, result.width} : shape{1};
-  std::size_t const size = labels.size() / static_cast<std::size_t>(each.area());
-  require_count("train_on_batch: labels", labels.size(), size, each);
-  return size;
-}
-
-TYPENET_INLINE std::size_t trainer::samples_of(std::span<float const> values) const {
-  require_loss_takes(target_kind::values);
-  shape const& each = graph_.shape_of(graph_.result());
-  std::size_t const size = values.size() / static_cast<std::size_t>(each.size());
-  require_count("train_on_batch: values", values.size(), size, each);
-  return size;
-}
-
-TYPENET_INLINE void trainer::require_loss_takes(target_kind targets) const {
-  loss const l = engine_->options().loss;
-  if (targets == target_kind::values && !takes(l, targets))
-    detail::throw_error<option_error>(
-        {"train_on_batch: categorical_crossentropy compares with classes; found float values; pass std::int32_t "
-         "labels, or change the loss in compile()"});
-  bool const one_output = l != loss::categorical_crossentropy && graph_.shape_of(graph_.result()).size() == 1;
-  if (targets != target_kind::values && (one_output || !takes(l, targets)))
-    detail::throw_error<option_error>(
-        {"train_on_batch: ", one_output ? "a network with one output" : "this loss",
-         " compares with values; found one class per sample; pass float values, or change the ",
-         one_output ? "network" : "loss in compile()"});
-}
-
-TYPENET_INLINE void trainer::require_labels(std::int32_t const* labels, int size) const {
-  check_size(size);
-  target_kind const targets = targets_of_labels();
-  if (!takes(engine_->options().loss, targets)) require_loss_takes(targets);
-  shape const& result = graph_.shape_of(graph_.result());
-  bool const of_pixels = targets == target_kind::pixel_classes;
-  long long const classes = of_pixels ? result.channels : result.size(), each = of_pixels ? result.area() : 1;
-  for (long long i = 0; i < size * each; ++i)
-    if (labels[i] < (of_pixels ? -1 : 0) || labels[i] >= classes)
-      detail::throw_error<data_error>(
-          {"train_on_batch: labels must be ", of_pixels ? -1 : 0, " to ", classes - 1, "; found ", labels[i], " for ",
-           of_pixels ? "pixel " : "sample ", of_pixels ? i % each : i,
-           of_pixels ? detail::message({" of sample ", i / each}) : "", "; the last layer must have one ",
-           of_pixels ? "channel" : "unit", " per class",
-           takes(engine_->options().loss, target_kind::values) ? "; for regression, pass float values" : ""});
-}
-
-TYPENET_INLINE std::vector<float const*> trainer::arranged(char const* what, std::vector<batch_input> const& inputs,
-                                                           std::size_t size) const {
-  std::vector<float const*> all;
-  for (int n = 0; n < graph_.size.nodes; ++n) {
-    if (graph_.nodes[n].kind != op::input) continue;
-    std::string const name = n > 0 ? detail::name_of_input(graph_, n) : "";
-    batch_input const* found = nullptr;
-    int times = 0;
-    for (batch_input const& one : inputs)
-      if (one.name == name) found = &one, ++times;
-    if (times != 1)
-      detail::throw_error<data_error>({what, ": each input must be given exactly once; found the input \"", name, "\" ",
-                                       times, " times; the first is called \"\", the others as in named_input<...>"});
-    require_count(detail::message({what, ": ", name.empty() ? "samples" : name}).c_str(), found->numbers.size(), size,
-                  graph_.output_shape(graph_.nodes[n]));
-    all.push_back(found->numbers.data());
-  }
-  if (inputs.size() != all.size())
-    detail::throw_error<data_error>({what, ": the network has ", static_cast<long long>(all.size()), " inputs; found ",
-                                     static_cast<long long>(inputs.size()), "; leave out those with other names"});
-  return all;
-}
-
-TYPENET_INLINE void trainer::require_one_input(char const* what) const {
-  std::string names;
-  for (int n = 1; n < graph_.size.nodes; ++n)
-    if (is_further_input(graph_, n)) names += (names.empty() ? "\"" : ", \"") + detail::name_of_input(graph_, n) + "\"";
-  if (!names.empty())
-    detail::throw_error<option_error>({what, ": the network has other inputs besides the first: ", names,
-                                       "; found only the first; pass all of them by name, the first as \"\""});
 }
 
 TYPENET_INLINE std::vector<float const*> trainer::further_from(float const* const* all, int first) const {
@@ -587,22 +510,8 @@ void trainer::for_each_batch(dataset const& data, int batch_size, mode m, target
   }
 }
 
-TYPENET_INLINE void trainer::require_count(char const* what, std::size_t found, std::size_t batch, shape const& each) {
-  if (batch < 1 && found < 1) detail::throw_error<data_error>({what, ": the batch is empty; pass at least one sample"});
-  if (batch < 1) batch = 1;
-  if (batch > 0x7fffffff || found != batch * static_cast<std::size_t>(each.size()))
-    detail::throw_error<data_error>({what, " of a batch of ", batch, " must be ", batch, " times ", each.size(),
-                                     " floats; found ", found, "; check the shape and the batch"});
-}
-
 TYPENET_INLINE int trainer::values_of(target_kind targets) const {
   return targets == target_kind::values ? static_cast<int>(graph_.shape_of(graph_.result()).size()) : 0;
-}
-
-TYPENET_INLINE target_kind trainer::targets_of_labels() const {
-  return engine_->options().loss == loss::categorical_crossentropy && !graph_.shape_of(graph_.result()).is_flat()
-             ? target_kind::pixel_classes
-             : target_kind::classes;
 }
 
 TYPENET_INLINE batch_metrics trainer::by_sample(batch_metrics const& m, std::int64_t labelled, int size) {
@@ -622,10 +531,6 @@ TYPENET_INLINE void trainer::refuse_rate(fit_run const& run) {
   detail::throw_error<option_error>({"learning_rate: it must be a number of at least 0; found ", run.learning_rate,
                                      " in epoch ", run.epoch + 1, " after ", run.step,
                                      " batches; a callback has set it"});
-}
-
-TYPENET_INLINE void trainer::check_size(int batch) {
-  detail::option_check{"batch"}.need(batch >= 1, "its size must be 1 or more", batch);
 }
 
 TYPENET_INLINE void trainer::warn_if_mean_differs(dataset const& data, char const* what) {

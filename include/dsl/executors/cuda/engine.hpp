@@ -261,6 +261,8 @@ class engine final : public dsl::engine {
     require_kernels(g);
     if (g.size.devices > 1 || o.micro_batches > 1)
       throw executor_error("cuda: networks on several devices or in micro-batches are not supported yet; use onednn");
+    if (o.loss == loss::custom)
+      throw executor_error("cuda: a loss of your own is not supported yet; use another executor");
     for (double const w : o.loss_weights)
       if (w != 1) throw executor_error("cuda: loss_weights are not supported yet; use another executor");
     if (o.limit.batch > 0) throw executor_error("cuda: a memory_budget is not supported yet; use native or onednn");

@@ -38,7 +38,10 @@ class engine : public dsl::engine {
   using bound_step = host::bound_step<T>;
 
   [[gnu::cold]] engine(graph_view const& g, engine_options const& o, target const& to, int cores_a_device = 1)
-      : dsl::engine(g, o), target_(to), state_(make_plan(g, {1, mode::training, to, o.update.slots(), o.loss})) {
+      : dsl::engine(g, o),
+        target_(to),
+        state_(g.nodes, make_plan(g, {1, mode::training, to, o.update.slots(), o.loss}), o.weights) {
+    options_.weights = nullptr;  // the state holds them
     find_update_parts();
     if (o.make_thread_team && g.size.devices > 1) team_ = o.make_thread_team(g.size.devices, cores_a_device, o.group);
     auto* const group = dynamic_cast<host::group*>(o.group);
@@ -98,14 +101,14 @@ class engine : public dsl::engine {
     if (!batch.further && batch.size > 0 && further_inputs(graph_, graph_.size.nodes) > 0) refuse_without_inputs();
     p.batch = batch;
     bool const trains = p.plan.options.mode == mode::training;
-    if (trains) ++parameters_version_;  // running statistics change before the update, and a step in between may throw
+    if (trains) change_weights();  // running statistics change before the update, and a step in between may throw
     if (batch.size == 0) clear_sums(p);
     if (team_)
       run_on_team(p);
     else
       for (bound_step const& b : p.steps) run_if_needed(p, b);
     if (!trains) return;
-    ++parameters_version_;
+    change_weights();
     if (tower_)
       tower_->move_running_moments(p.part.size > 0 ? p.plan.micro_batches : 0, state_.flat(region::statistics));
   }
@@ -113,7 +116,7 @@ class engine : public dsl::engine {
   void run_step(int which, int step) {
     program& p = program_of(which);
     run(p, p.steps[step]);
-    ++parameters_version_;
+    change_weights();
   }
 
   [[gnu::cold]] batch_metrics metrics(int which) override {
@@ -151,9 +154,9 @@ class engine : public dsl::engine {
   }
   [[gnu::cold]] void write_parameter(int k, float const* in) override {
     this->require_parameter(k);
+    change_weights();
     copy(in, parameter_data(k), k);
-    ++parameters_version_;
-    ++written_version_;
+    ++state_.kept()->written_version;
   }
   [[gnu::cold]] void read_slot(int s, int k, float* out) override {
     this->require_slot(s, k);
@@ -182,6 +185,7 @@ class engine : public dsl::engine {
   }
   program const& prepared(int which) const { return program_of(which); }
 
+  std::shared_ptr<shared_weights> weights() override { return state_.kept(); }
   long long arena_bytes() const override {
     long long bytes = state_.bytes();
     for (memory_block const& b : blocks_) bytes += b.bytes();
@@ -243,13 +247,27 @@ class engine : public dsl::engine {
   T* flat(region r) const { return state_.flat(r); }
   /// Returns a counter of changes to the parameters. An update is counted at the end of its run: nobody reads them in
   /// between.
-  std::uint64_t const* parameters_version() const { return &parameters_version_; }
+  std::uint64_t const* parameters_version() const { return &state_.kept()->version; }
   /// Counts the calls of write_parameter, which alone changes what is frozen.
-  std::uint64_t const* written_version() const { return &written_version_; }
+  std::uint64_t const* written_version() const { return &state_.kept()->written_version; }
+  /// Returns the weights with their version and what was packed from them.
+  host::weights& kept() const { return *state_.kept(); }
+  /// Whether somebody else holds the weights, so that nobody may change them.
+  bool shares_weights() const { return state_.kept().use_count() > 1; }
   /// Returns null if one thread runs everything.
   host::thread_team* team() const { return team_.get(); }
 
  private:
+  /// Counts a change of the weights. Throws option_error if somebody else holds them.
+  void change_weights() {
+    if (shares_weights()) refuse_change();
+    ++state_.kept()->version;
+  }
+  [[gnu::cold, noreturn]] void refuse_change() const {
+    detail::throw_error<option_error>({"weights: they can change only while one engine holds them; found ",
+                                       static_cast<long long>(state_.kept().use_count()),
+                                       " holders; destroy the predictors that share them, or give those a copy"});
+  }
   /// Makes a plan that computes again what that of the largest batch does. Throws option_error if that does not fit the
   /// limit or if the batch is larger.
   [[gnu::cold]] plan plan_within_limit(plan_options const& o) {
@@ -442,8 +460,6 @@ class engine : public dsl::engine {
   detail::chain<memory_block> blocks_;
   detail::chain<program> programs_;
   detail::list<update_part> update_parts_;
-  std::uint64_t parameters_version_ = 1;
-  std::uint64_t written_version_ = 1;
   bool warned_ = false;
   detail::owner<host::thread_team> team_;
 };

@@ -1,28 +1,44 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
+#include <dsl/error.hpp>
 #include <dsl/executors/host/memory.hpp>
 #include <dsl/executors/host/region_memory.hpp>
+#include <dsl/executors/host/weights.hpp>
 #include <dsl/plan/plan.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 namespace dsl::host::TYPENET_MODE {
 
-/// A network's persistent memory: parameters and running statistics and, once it trains, gradients and optimizer slots.
-/// All plans of a network place them alike; `layout` is one of them, for training. Parameters, gradients and each slot
-/// have the same offsets in their regions, which are flat arrays of T.
+/// A network's persistent memory: parameters and running statistics, which other engines may share, and, once it
+/// trains, gradients and optimizer slots. All plans of a network place them alike; `layout` is one of them, for
+/// training. Parameters, gradients and each slot have the same offsets in their regions, which are flat arrays of T.
 template <class T>
 class state {
  public:
-  [[gnu::cold]] explicit state(plan layout)
+  /// Uses `shared` weights, which must have this layout; makes its own if it is null.
+  [[gnu::cold]] state(node const* graph, plan layout, std::shared_ptr<shared_weights> const& shared)
       : layout_(std::move(layout)),
-        kept_(bytes_of(region::parameters) + bytes_of(region::statistics) + bytes_of(region::frozen)) {}
+        kept_(shared ? std::dynamic_pointer_cast<weights>(shared) : std::make_shared<weights>(graph, layout_)) {
+    target const& to = layout_.options.target;
+    if (!kept_ || kept_->graph != graph || kept_->number_bytes != number_bytes || kept_->alignment != to.alignment)
+      detail::throw_error<option_error>(
+          {"weights: an engine can only share those of the same network on an executor with the same type of numbers; "
+           "found ",
+           !kept_                  ? "weights of another kind of executor"
+           : kept_->graph != graph ? "those of another network"
+                                   : "another type of numbers",
+           "; copy them with read_parameter and write_parameter"});
+  }
 
   plan const& layout() const { return layout_; }
+  std::shared_ptr<host::weights> const& kept() const { return kept_; }
   T* parameter(int k) const { return reinterpret_cast<T*>(address(layout_.buffers[layout_.parameter_buffers[k]])); }
   T* gradient(int k) const { return flat(region::gradients) + offset_of(k); }
   T* slot(int s, int k) const { return flat(region::slots) + s * trainable_numbers() + offset_of(k); }
@@ -48,20 +64,20 @@ class state {
     if (!training_) training_ = detail::make_owner<memory_block>(bytes_of(region::gradients) + bytes_of(region::slots));
   }
   bool trains() const { return static_cast<bool>(training_); }
-  long long bytes() const { return kept_.bytes() + (training_ ? training_->bytes() : 0); }
+  long long bytes() const { return kept_->numbers.bytes() + (training_ ? training_->bytes() : 0); }
 
   static constexpr long long number_bytes = sizeof(T);
 
  private:
   std::byte* begin_of(region r) const {
-    if (r == region::parameters) return kept_.data();
-    if (r == region::statistics) return kept_.data() + bytes_of(region::parameters);
+    if (r == region::parameters) return kept_->numbers.data();
+    if (r == region::statistics) return kept_->numbers.data() + bytes_of(region::parameters);
     if (r == region::frozen) return begin_of(region::statistics) + bytes_of(region::statistics);
     return training_->data() + (r == region::slots ? bytes_of(region::gradients) : 0);
   }
 
   plan layout_;
-  memory_block kept_;
+  std::shared_ptr<host::weights> kept_;
   detail::owner<memory_block> training_;
 };
 

@@ -25,11 +25,26 @@ struct parameter_versions {
   std::uint64_t const* frozen = nullptr;
 };
 
+/// A kernel as the passes of a node read it, for any batch size. If only inference reads it, or if it is frozen, it is
+/// kept until its parameters change. Otherwise each step packs it again.
+struct packed_kernel {
+  node const* of = nullptr;
+  int batch_norm = -1;                         // node that is folded into it; -1: none
+  bool data = false;                           // for the data gradient
+  int form = 0;                                // the algorithms and vectors that it was packed for
+  detail::owner<host::memory_block> memory{};  // where it is kept; zeros<float> isn't aligned
+  detail::zeros<float> bias{};                 // in whole blocks
+  std::uint64_t const* newest = nullptr;       // current version of the parameters
+  std::uint64_t version = 0;                   // version that it was packed from
+};
+
 /// The convolutions of one device. Chooses the algorithm of each pass, keeps its packed kernel, and builds its task.
 class convolutions {
  public:
-  convolutions(graph_view const& g, workplace& at, bool winograd, parameter_versions const& versions)
-      : graph_(g), at_(at), winograd_(winograd), versions_(versions) {}
+  /// Engines that share their weights pass the same `kernels`.
+  convolutions(graph_view const& g, workplace& at, bool winograd, parameter_versions const& versions,
+               detail::chain<packed_kernel>& kernels)
+      : graph_(g), at_(at), winograd_(winograd), versions_(versions), kernels_(kernels) {}
 
   /// Returns the task of a conv2d step: forward, backward_data or backward_weights.
   [[gnu::cold]] host::task build(host::bound_step<float> const& s, bool training) {
@@ -59,12 +74,15 @@ class convolutions {
     return {made->moments.data(), only.algorithm->records()};
   }
 
-  /// Returns the bytes of the packed kernels that are kept, of biases, and of the sums for batch_norm. Kernels that are
-  /// packed in each step use the workplace's memory and do not count.
+  /// Packs the kernels that are kept and whose parameters have changed.
+  [[gnu::cold]] void refresh() {
+    for (pass const& p : passes_)
+      if (p.kernel->memory) refresh(p);
+  }
+
+  /// Returns the bytes of the sums for batch_norm. Packed kernels do not count.
   long long bytes() const {
     long long all = 0;
-    for (packed_kernel const& k : kernels_)
-      all += (k.memory ? k.memory->bytes() : 0) + static_cast<long long>(4 * k.bias.size());
     for (pass const& p : passes_) all += static_cast<long long>(8 * p.moments.size());
     return all;
   }
@@ -84,17 +102,6 @@ class convolutions {
   struct part {
     group_slices slices;
     convolution_pass const* algorithm;
-  };
-  /// A kernel as the passes of a node read it, for any batch size. If only inference reads it, or if it is frozen, it
-  /// is kept until its parameters change. Otherwise each step packs it again.
-  struct packed_kernel {
-    node const* of = nullptr;
-    int batch_norm = -1;                         // node that is folded into it; -1: none
-    bool data = false;                           // for the data gradient
-    detail::owner<host::memory_block> memory{};  // where it is kept; zeros<float> isn't aligned
-    detail::zeros<float> bias{};                 // in whole blocks
-    std::uint64_t const* newest = nullptr;       // current version of the parameters
-    std::uint64_t version = 0;                   // version that it was packed from
   };
   struct pass {
     host::bound_step<float> const* step = nullptr;
@@ -202,10 +209,11 @@ class convolutions {
   /// Returns the kernel that a step's pass reads. All programs share a kernel that is kept.
   [[gnu::cold]] packed_kernel& kernel_of(host::bound_step<float> const& s, bool data, bool kept) {
     int const norm = data ? -1 : s.step->batch_norm;
+    int const form = 2 * at_.lanes() + winograd_;
     for (packed_kernel& k : kernels_)
-      if (kept && k.newest && k.of == s.node && k.batch_norm == norm && k.data == data) return k;
+      if (kept && k.newest && k.of == s.node && k.batch_norm == norm && k.data == data && k.form == form) return k;
     packed_kernel& made = kernels_.emplace();
-    made.of = s.node, made.batch_norm = norm, made.data = data;
+    made.of = s.node, made.batch_norm = norm, made.data = data, made.form = form;
     bool const frozen = s.node->frozen && (norm < 0 || graph_.nodes[norm].frozen);
     if (kept) made.newest = frozen ? versions_.frozen : versions_.all;
     return made;
@@ -215,10 +223,10 @@ class convolutions {
   [[gnu::cold]] void run(pass const& p) {
     packed_kernel& k = *p.kernel;
     float* const packed = k.memory ? reinterpret_cast<float*>(k.memory->data()) : at_.shared();
-    if (!k.memory || k.version != *k.newest) {
+    if (k.memory)
+      refresh(p);
+    else
       pack(p, packed);
-      if (k.memory) k.version = *k.newest;
-    }
     host::bound_step<float> const& s = *p.step;
     view<float const> const from = p.from.read(at_, p.data ? s.dy : s.x);
     view<float> const to = p.to ? p.to.memory(at_, plain::read_only(s.to)) : s.to;
@@ -243,6 +251,12 @@ class convolutions {
     if (p.to) p.to.write(at_, s.to, adds);
   }
 
+  [[gnu::cold]] void refresh(pass const& p) {
+    packed_kernel& k = *p.kernel;
+    if (k.version == *k.newest) return;
+    pack(p, reinterpret_cast<float*>(k.memory->data()));
+    k.version = *k.newest;
+  }
   [[gnu::cold]] void pack(pass const& p, float* packed) {
     host::bound_step<float> const& s = *p.step;
     float const* kernel = s.parameter(role::kernel);
@@ -338,7 +352,7 @@ class convolutions {
   workplace& at_;
   bool winograd_;
   parameter_versions versions_;
-  detail::chain<packed_kernel> kernels_;
+  detail::chain<packed_kernel>& kernels_;
   detail::chain<pass> passes_;
   detail::chain<weights_pass> weights_;
   detail::chain<direct_pass> direct_;

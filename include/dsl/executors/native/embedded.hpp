@@ -37,7 +37,11 @@ class embedded_engine {
  public:
   embedded_engine(graph_view const& g, plan const& p, kernels const& k, host::memory_kernels const& m,
                   host::region_memory const& regions)
-      : graph_(g), plan_(p), at_(k, m), convolutions_(g, at_, true, {&version_, &version_}), steps_(p.steps.size()) {
+      : graph_(g),
+        plan_(p),
+        at_(k, m),
+        convolutions_(g, at_, true, {&version_, &version_}, kernels_),
+        steps_(p.steps.size()) {
     host::binding<float> const binding(graph_, plan_, 1, regions);
     for (int i = 0; i < steps_.size(); ++i) {
       binding.bind(plan_.steps[i], steps_[i], nullptr);
@@ -90,6 +94,7 @@ class embedded_engine {
   plan const& plan_;
   workplace at_;
   std::uint64_t version_ = 1;  // of the parameters, which do not change
+  detail::chain<packed_kernel> kernels_{};
   convolutions convolutions_;
   detail::list<bound_step> steps_;
   view<float> result_{};

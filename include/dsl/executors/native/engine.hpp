@@ -2,8 +2,11 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
+#include <dsl/detail/owner.hpp>
+#include <dsl/detail/threads.hpp>
 #include <dsl/executors/host/memory_task.hpp>
 #include <dsl/executors/host/plain_loops.hpp>
+#include <dsl/executors/host/weights.hpp>
 #include <dsl/executors/native/convolutions.hpp>
 #include <dsl/executors/native/dense.hpp>
 #include <dsl/executors/native/processors.hpp>
@@ -45,6 +48,17 @@ struct engine_settings {
 /// The version of the order and the rounding of all sums. Any change to the bits of a result must increment it.
 inline constexpr int algorithm_version = 1;
 
+/// The packed kernels of all engines that share their weights.
+struct packed_kernels final : host::packed_weights {
+  long long bytes() const override {
+    long long sum = 0;
+    for (packed_kernel const& k : all)
+      sum += (k.memory ? k.memory->bytes() : 0) + static_cast<long long>(4 * k.bias.size());
+    return sum;
+  }
+  detail::chain<packed_kernel> all{};
+};
+
 /// Runs all steps with typenet's own kernels and threads, without a library. Activations are in blocks of as many
 /// channels as a vector has lanes. Rare operations run through the plain loops of `reference`.
 class engine final : public plain::steps<float> {
@@ -55,10 +69,11 @@ class engine final : public plain::steps<float> {
         winograd_(s.winograd),
         threads_(s.threads_a_device(g.size.devices)) {
     for (int d = 0; d < g.size.devices; ++d)
-      devices_.emplace(g, s, threads_, parameter_versions{parameters_version(), written_version()});
+      devices_.emplace(g, s, threads_, parameter_versions{parameters_version(), written_version()}, kernels().all);
   }
 
   int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) override {
+    detail::lock const lock(kept().guard);  // other engines may add kernels, too
     int const which = plain::steps<float>::prepare(m, part, targets);
     if (which < looked_at_) return which;
     looked_at_ = which + 1;
@@ -66,8 +81,17 @@ class engine final : public plain::steps<float> {
     return which;
   }
 
+  void run(int which, batch_view const& batch) override {
+    if (shares_weights()) {  // others only read what is packed before the steps run
+      detail::lock const lock(kept().guard);
+      for (unit& d : devices_) d.convolutions.refresh();
+    }
+    plain::steps<float>::run(which, batch);
+  }
+
   long long executor_bytes() const override {
-    long long all = 0;
+    detail::lock const lock(kept().guard);
+    long long all = kept().packed->bytes();
     for (unit const& d : devices_) all += d.at.bytes() + d.convolutions.bytes();
     return all;
   }
@@ -90,9 +114,16 @@ class engine final : public plain::steps<float> {
   struct unit {
     workplace at;
     native_cpu::convolutions convolutions;
-    unit(graph_view const& g, engine_settings const& s, int threads, parameter_versions const& versions)
-        : at(s.set, threads), convolutions(g, at, s.winograd, versions) {}
+    unit(graph_view const& g, engine_settings const& s, int threads, parameter_versions const& versions,
+         detail::chain<packed_kernel>& kernels)
+        : at(s.set, threads), convolutions(g, at, s.winograd, versions, kernels) {}
   };
+  /// Returns the kernels that were packed from the weights.
+  [[gnu::cold]] packed_kernels& kernels() const {
+    detail::lock const lock(kept().guard);
+    if (!kept().packed) kept().packed = detail::owner<host::packed_weights>(detail::make<packed_kernels>());
+    return static_cast<packed_kernels&>(*kept().packed);
+  }
 
   /// Returns an empty task if only the plain loops fit: for tensors without channel blocks and for rare operations.
   [[gnu::cold]] host::task select_kernel(program& p, bound_step const& b) override {

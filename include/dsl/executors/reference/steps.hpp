@@ -3,6 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/batch_norm_step.hpp>
+#include <dsl/executors/host/custom_loss.hpp>
 #include <dsl/executors/host/engine.hpp>
 #include <dsl/executors/host/loss.hpp>
 #include <dsl/executors/host/pixel_loss.hpp>
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <vector>
 
 namespace dsl::plain::TYPENET_MODE {
 
@@ -102,14 +104,17 @@ class steps : public host::engine<T> {
                                                                 : 1;
   }
 
-  [[gnu::cold]] void loss(program const& p, bound_step const& b) const {
+  [[gnu::cold]] void loss(program const& p, bound_step const& b) {
     dsl::loss const kind = p.plan.options.loss;
     bool const from_logits = is_of_logits(this->graph_, kind, b.step->node);
     double const factor = this->loss_weight(output_number(this->graph_, b.step->node));
     bool const adds = b.step->micro > 0;
     float const* weights = p.batch.weights;
     if (weights) weights += p.plan.samples_of(*b.step).first * labels_each(p);
-    if (b.values)
+    if (kind == dsl::loss::custom)
+      host::compute_custom_loss<T>(*this->options_.custom_loss, b.x, b.values, b.metrics, b.to, sample_, p.part.whole,
+                                   adds, weights, factor, b.accumulate);
+    else if (b.values)
       host::compute_value_loss<T>(kind, from_logits, b.x, b.values, b.metrics, b.to, p.part.whole, adds, weights,
                                   factor, b.accumulate);
     else if (p.plan.options.targets == target_kind::pixel_classes)
@@ -183,6 +188,8 @@ class steps : public host::engine<T> {
     else
       (forward ? op.forward_double : op.backward_double)(c);
   }
+
+  std::vector<double> sample_;  // memory of a custom loss
 };
 
 }  // namespace dsl::plain::TYPENET_MODE

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
+#include <dsl/detail/option_check.hpp>
+#include <dsl/error.hpp>
+#include <dsl/training/batch_checks.hpp>
+#include <dsl/training/checks.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dsl::detail::TYPENET_MODE {
+
+TYPENET_INLINE target_kind batch_checks::targets_of_labels() const {
+  return loss == dsl::loss::categorical_crossentropy && !graph.shape_of(graph.result()).is_flat()
+             ? target_kind::pixel_classes
+             : target_kind::classes;
+}
+
+TYPENET_INLINE std::size_t batch_checks::samples_of(std::span<std::int32_t const> labels) const {
+  require_loss_takes(targets_of_labels());
+  shape const& result = graph.shape_of(graph.result());
+  bool const of_pixels = targets_of_labels() == target_kind::pixel_classes;
+  shape const each = of_pixels ? shape{1, result.height, result.width} : shape{1};
+  std::size_t const size = labels.size() / static_cast<std::size_t>(each.area());
+  require_count("train_on_batch: labels", labels.size(), size, each);
+  return size;
+}
+
+TYPENET_INLINE std::size_t batch_checks::samples_of(std::span<float const> values) const {
+  require_loss_takes(target_kind::values);
+  shape const& each = graph.shape_of(graph.result());
+  std::size_t const size = values.size() / static_cast<std::size_t>(each.size());
+  require_count("train_on_batch: values", values.size(), size, each);
+  return size;
+}
+
+TYPENET_INLINE void batch_checks::require_loss_takes(target_kind targets) const {
+  if (targets == target_kind::values && !takes(loss, targets))
+    throw_error<option_error>(
+        {"train_on_batch: categorical_crossentropy compares with classes; found float values; pass std::int32_t "
+         "labels, or change the loss in compile()"});
+  bool const one_output = loss != dsl::loss::categorical_crossentropy && graph.shape_of(graph.result()).size() == 1;
+  if (targets != target_kind::values && (one_output || !takes(loss, targets)))
+    throw_error<option_error>({"train_on_batch: ", one_output ? "a network with one output" : "this loss",
+                               " compares with values; found one class per sample; pass float values, or change the ",
+                               one_output ? "network" : "loss in compile()"});
+}
+
+TYPENET_INLINE void batch_checks::require_labels(std::int32_t const* labels, int size) const {
+  require_size(size);
+  target_kind const targets = targets_of_labels();
+  if (!takes(loss, targets)) require_loss_takes(targets);
+  shape const& result = graph.shape_of(graph.result());
+  bool const of_pixels = targets == target_kind::pixel_classes;
+  long long const classes = of_pixels ? result.channels : result.size(), each = of_pixels ? result.area() : 1;
+  for (long long i = 0; i < size * each; ++i)
+    if (labels[i] < (of_pixels ? -1 : 0) || labels[i] >= classes)
+      throw_error<data_error>({"train_on_batch: labels must be ", of_pixels ? -1 : 0, " to ", classes - 1, "; found ",
+                               labels[i], " for ", of_pixels ? "pixel " : "sample ", of_pixels ? i % each : i,
+                               of_pixels ? message({" of sample ", i / each}) : "", "; the last layer must have one ",
+                               of_pixels ? "channel" : "unit", " per class",
+                               takes(loss, target_kind::values) ? "; for regression, pass float values" : ""});
+}
+
+TYPENET_INLINE std::vector<float const*> batch_checks::arranged(char const* what,
+                                                                std::vector<batch_input> const& inputs,
+                                                                std::size_t size) const {
+  std::vector<float const*> all;
+  for (int n = 0; n < graph.size.nodes; ++n) {
+    if (graph.nodes[n].kind != op::input) continue;
+    std::string const name = n > 0 ? name_of_input(graph, n) : "";
+    batch_input const* found = nullptr;
+    int times = 0;
+    for (batch_input const& one : inputs)
+      if (one.name == name) found = &one, ++times;
+    if (times != 1)
+      throw_error<data_error>({what, ": each input must be given exactly once; found the input \"", name, "\" ", times,
+                               " times; the first is called \"\", the others as in named_input<...>"});
+    require_count(message({what, ": ", name.empty() ? "samples" : name}).c_str(), found->numbers.size(), size,
+                  graph.output_shape(graph.nodes[n]));
+    all.push_back(found->numbers.data());
+  }
+  if (inputs.size() != all.size())
+    throw_error<data_error>({what, ": the network has ", static_cast<long long>(all.size()), " inputs; found ",
+                             static_cast<long long>(inputs.size()), "; leave out those with other names"});
+  return all;
+}
+
+TYPENET_INLINE void batch_checks::require_one_input(char const* what) const {
+  std::string names;
+  for (int n = 1; n < graph.size.nodes; ++n)
+    if (is_further_input(graph, n)) names += (names.empty() ? "\"" : ", \"") + name_of_input(graph, n) + "\"";
+  if (!names.empty())
+    throw_error<option_error>({what, ": the network has other inputs besides the first: ", names,
+                               "; found only the first; pass all of them by name, the first as \"\""});
+}
+
+TYPENET_INLINE void batch_checks::require_count(char const* what, std::size_t found, std::size_t batch,
+                                                shape const& each) {
+  if (batch < 1 && found < 1) throw_error<data_error>({what, ": the batch is empty; pass at least one sample"});
+  if (batch < 1) batch = 1;
+  if (batch > 0x7fffffff || found != batch * static_cast<std::size_t>(each.size()))
+    throw_error<data_error>({what, " of a batch of ", batch, " must be ", batch, " times ", each.size(),
+                             " floats; found ", found, "; check the shape and the batch"});
+}
+
+TYPENET_INLINE void batch_checks::require_size(int batch) {
+  option_check{"batch"}.need(batch >= 1, "its size must be 1 or more", batch);
+}
+
+}  // namespace dsl::detail::TYPENET_MODE

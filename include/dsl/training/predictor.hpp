@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/data/dataset.hpp>
+#include <dsl/detail/mode.hpp>
+#include <dsl/executors/engine.hpp>
+#include <dsl/executors/shared_weights.hpp>
+#include <dsl/training/compile.hpp>
+#include <dsl/training/trainer.hpp>
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dsl::TYPENET_MODE {
+
+/// A network that only predicts, without gradients and optimizer. make_predictor() makes one. Only one thread at a time
+/// may use it, but predictors in several threads may share one set of weights.
+class predictor {
+ public:
+  explicit predictor(std::unique_ptr<dsl::engine> e);
+
+  /// Computes the network's outputs, (batch, outputs), for samples that are normalised and NCHW. The batch size follows
+  /// from the spans. Throws data_error if they do not fit each other, and option_error if nobody has written the
+  /// weights yet; so do the functions below.
+  void predict(std::span<float const> samples, std::span<float> outputs);
+  /// Computes the outputs of a network with several inputs; the first is called "".
+  void predict(std::vector<batch_input> const& inputs, std::span<float> outputs);
+  /// Returns the outputs for all samples of a data set, (size, outputs).
+  [[gnu::cold]] std::vector<float> predict(dataset const& data, int batch_size = 64);
+  /// Returns one of several outputs, as trainer::predict_output.
+  [[gnu::cold]] std::vector<float> predict_output(std::string_view name, dataset const& data, int batch_size = 64);
+
+  /// Returns the weights, for make_predictor. While another predictor has them, too, they cannot change.
+  std::shared_ptr<shared_weights> weights() { return engine().weights(); }
+  /// Returns the engine, which reads and writes weights.
+  dsl::engine& engine() { return network_.engine(); }
+  graph_view const& graph() const { return network_.graph(); }
+  /// Returns the bytes of weights, activations, packed kernels and scratch memory: after predicting with one batch size
+  /// these are inference_bytes() of that size and the executor's executor_bytes(). Shared ones count as a whole.
+  long long bytes() { return engine().arena_bytes() + engine().executor_bytes(); }
+
+ private:
+  void require_weights();
+
+  trainer network_;
+};
+
+}  // namespace dsl::TYPENET_MODE
+
+namespace dsl::detail::TYPENET_MODE {
+
+/// Returns the options of an engine that only predicts, for any network.
+template <class Network>
+[[gnu::cold]] engine_options predicting(std::shared_ptr<shared_weights> weights) {
+  engine_options o = options_of<Network>({}, {.loss = loss::mean_squared_error});
+  o.weights = std::move(weights);
+  return o;
+}
+/// Throws executor_error unless the engine reads `wanted`.
+[[gnu::cold]] void require_shared(engine& e, std::shared_ptr<shared_weights> const& wanted);
+/// Copies all parameters and running statistics.
+[[gnu::cold]] void copy_weights(engine& from, engine& to);
+
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
+
+/// Prepares a network for prediction on an executor. It has no weights yet: load some through its engine.
+///   auto p = dsl::make_predictor<model>(dsl::native{.threads = 1});
+///   dsl::load_safetensors(p.engine(), "model.safetensors");
+template <class Network, executor Executor>
+[[gnu::cold]] predictor make_predictor(Executor const& on) {
+  detail::require_budgets_are_kept<Network, Executor>();
+  return predictor(on.make_engine(Network::view(), detail::predicting<Network>(nullptr)));
+}
+/// Prepares one that reads the weights of another predictor or of a trainer's engine. They must be those of the same
+/// network; instructions and threads may differ. Throws option_error or executor_error if they cannot be shared.
+///   auto q = dsl::make_predictor<model>(dsl::native{.threads = 1}, p.weights());
+template <class Network, executor Executor>
+[[gnu::cold]] predictor make_predictor(Executor const& on, std::shared_ptr<shared_weights> const& weights) {
+  detail::require_budgets_are_kept<Network, Executor>();
+  auto made = on.make_engine(Network::view(), detail::predicting<Network>(weights));
+  detail::require_shared(*made, weights);
+  return predictor(std::move(made));
+}
+/// Prepares one with a copy of a trainer's weights, which may then be trained further.
+template <class Network, executor Executor>
+[[gnu::cold]] predictor make_predictor(Executor const& on, trainer& trained) {
+  predictor made = make_predictor<Network>(on);
+  detail::copy_weights(trained.engine(), made.engine());
+  return made;
+}
+
+}  // namespace dsl::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/training/predictor_inl.hpp>
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/data/dataset.hpp>
+#include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
+#include <dsl/error.hpp>
+#include <dsl/training/predictor.hpp>
+#include <dsl/training/trainer.hpp>
+#include <dsl/training/weights.hpp>
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dsl::detail::TYPENET_MODE {
+
+TYPENET_INLINE void require_shared(engine& e, std::shared_ptr<shared_weights> const& wanted) {
+  if (!wanted)
+    throw_error<option_error>(
+        {"make_predictor: the weights must be those of another engine; found none; an executor "
+         "that cannot share weights has none to give"});
+  if (e.weights() != wanted)
+    throw_error<executor_error>({"make_predictor: the executor must be able to share weights; found ", e.description(),
+                                 ", which has its own; pass a trainer to copy its weights"});
+}
+
+TYPENET_INLINE void copy_weights(engine& from, engine& to) {
+  if (from.graph().nodes != to.graph().nodes)
+    throw_error<option_error>({"make_predictor: the trainer's network must be the predictor's; found another network"});
+  write_weights(to, read_weights(from));
+}
+
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
+
+TYPENET_INLINE predictor::predictor(std::unique_ptr<dsl::engine> e) : network_(std::move(e)) {}
+
+TYPENET_INLINE void predictor::predict(std::span<float const> samples, std::span<float> outputs) {
+  require_weights();
+  network_.predict_on_batch(samples, outputs);
+}
+
+TYPENET_INLINE void predictor::predict(std::vector<batch_input> const& inputs, std::span<float> outputs) {
+  require_weights();
+  network_.predict_on_batch(inputs, outputs);
+}
+
+TYPENET_INLINE std::vector<float> predictor::predict(dataset const& data, int batch_size) {
+  require_weights();
+  return network_.predict(data, batch_size);
+}
+
+TYPENET_INLINE std::vector<float> predictor::predict_output(std::string_view name, dataset const& data,
+                                                            int batch_size) {
+  require_weights();
+  return network_.predict_output(name, data, batch_size);
+}
+
+TYPENET_INLINE void predictor::require_weights() {
+  auto const own = weights();
+  if (own && !own->written())
+    detail::throw_error<option_error>(
+        {"predictor: it must have weights before it predicts; found none; load them through engine(), or make it with "
+         "those of a trainer"});
+}
+
+}  // namespace dsl::TYPENET_MODE
