@@ -565,6 +565,11 @@ TEST_CASE("checkpoint: what is no whole one of this training is refused, and not
   std::string negative = good;
   std::memset(negative.data() + 64, 0xff, 8);  // -1 epochs
   refused(fresh, negative, "truncated or damaged");
+  for (std::int64_t const towers : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 31}) {
+    std::string bad = good;
+    std::memcpy(bad.data() + 80, &towers, sizeof towers);
+    refused(fresh, bad, "truncated or damaged");
+  }
   refused(fresh, std::string("\2\0\0\0\0\0\0\0{}", 10),
           "checkpoints do; this one looks like safetensors: load_safetensors");
   refused(fresh, "\x89HDF\r\n\x1a\n and more", "checkpoints do; this one is HDF5: load_keras_h5");

@@ -28,7 +28,7 @@ TYPENET_INLINE std::size_t checkpoint_size(checkpoint_head const& head) {
                       head.callbacks >= 0 && head.callbacks < 1LL << 42 && head.slots >= 0 && head.slots < 100 &&
                       head.epoch < 1'000'000'000 && head.step >= 0 && head.step <= head.steps_an_epoch &&
                       head.batch_size >= 0 && head.batch_size < 1LL << 31 && head.steps < 1ULL << 53 &&
-                      is_learning_rate(head.learning_rate);
+                      head.replicas > 0 && head.replicas < 1LL << 31 && is_learning_rate(head.learning_rate);
   if (!counts) return 0;
   return sizeof head + static_cast<std::size_t>(head.epochs) * epoch_numbers * sizeof(double) +
          static_cast<std::size_t>(head.numbers) * sizeof(float) + static_cast<std::size_t>(head.callbacks) +
