@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include <dsl/dsl.hpp>
+#include <dsl/io/checkpoint.hpp>
+#include <dsl/io/classes_file.hpp>
+#include <dsl/io/event_records.hpp>
+#include <dsl/io/safetensors.hpp>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fuzz/state_network.hpp"
+#include "support/picture_files.hpp"
+
+// Writes the corpora: fuzz_seeds tests/fuzz/corpus. Files that a fuzzer has found are beside them.
+
+namespace {
+
+using namespace dsl;
+
+std::filesystem::path root;
+
+void seed(char const* target, char const* name, std::string const& bytes) {
+  std::filesystem::create_directories(root / target);
+  std::ofstream(root / target / name, std::ios::binary) << bytes;
+}
+
+void states() {
+  std::vector<std::uint8_t> pixels(8 * 4);
+  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i * 37 % 251);
+  dataset const data = in_memory_dataset({1, 2, 2}, 2, std::move(pixels), {0, 1, 0, 1, 0, 1, 0, 1});
+  struct keeper : callback {
+    std::string& after;
+    explicit keeper(std::string& to) : after(to) {}
+    void on_backup(fit_run& run) override { after = checkpoint(run); }
+  };
+  std::string run;
+  std::vector<callback_handle> callbacks = fuzz::small_callbacks();
+  callbacks.emplace_back(keeper{run});
+  trainer& t = fuzz::small_trainer();
+  history const past =
+      t.fit(data, {.epochs = 2, .batch_size = 4, .validation = &data, .callbacks = std::move(callbacks)});
+  seed("state", "good_after_epoch", "f" + checkpoint(t, past));
+  seed("state", "good_with_callbacks", "f" + run);
+  seed("state", "good_without_epochs", "f" + checkpoint(t, {}, 0.01));
+  seed("state", "bad_checksum", "r" + run.substr(0, run.size() - 1) + "?");
+  seed("state", "bad_cut", "r" + run.substr(0, 100));
+}
+
+void tables() {
+  seed("csv", "good_values", "id,a,b,y\n1,0.5,-2e3,7\n2,.25,1e-3,8\r\n\n3,1,2,3\n");
+  seed("csv", "good_classes", "a,\"y\"\n1,\"x \"\"z\"\"\"\n2,b\n");
+  seed("csv", "good_bare", "1;2;3\n4;5;6\n");
+  seed("csv", "bad_quote", "a,y\n1,\"2\n");
+  seed("csv", "bad_ragged", "a,y\n1,2,3\n");
+  seed("csv", "bad_number", "a,y\nnan,1\n");
+}
+
+std::string npy_file(std::string const& type, std::string const& dims, std::string const& numbers) {
+  std::string text = "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + dims + ", }";
+  while ((10 + text.size() + 1) % 64 != 0) text += ' ';
+  text += '\n';
+  return std::string("\x93NUMPY\x01\0", 8) + static_cast<char>(text.size()) + '\0' + text + numbers;
+}
+
+void arrays() {
+  seed("npy", "good_floats", npy_file("<f4", "(2, 3)", std::string(24, '\0')));
+  seed("npy", "good_doubles", npy_file("<f8", "(2,)", std::string(16, '\1')));
+  seed("npy", "good_bytes", npy_file("|u1", "(1, 3, 2, 2)", "abcdefghijkl"));
+  seed("npy", "good_labels", npy_file("<i8", "(2, 1)", std::string(16, '\0')));
+  seed("npy", "bad_count", npy_file("<f4", "(2, 4)", std::string(24, '\0')));
+  seed("npy", "bad_order", npy_file(">f4", "(2, 3)", std::string(24, '\0')));
+}
+
+void pictures() {
+  rgb_picture const p = test::drawn(6, 5, 1);
+  seed("pictures", "good_png", test::png(p));
+  seed("pictures", "good_interlaced_png", test::png(p, {.interlaced = true}));
+  seed("pictures", "good_palette_png",
+       test::raw_png(4, 2, 4, PNG_COLOR_TYPE_PALETTE, {0x01, 0x10, 0x11, 0x00}, {{{1, 2, 3}}, {{200, 100, 50}}}));
+  seed("pictures", "good_grey_png", test::raw_png(2, 2, 16, PNG_COLOR_TYPE_GRAY, {1, 2, 3, 4, 5, 6, 7, 8}));
+  seed("pictures", "good_jpeg", test::jpeg(p, {.grey = true, .quality = 40}));
+  seed("pictures", "good_progressive_jpeg", test::jpeg(p, {.progressive = true, .quality = 40}));
+  seed("pictures", "good_turned_jpeg", test::jpeg(p, {.grey = true, .quality = 40, .app1 = {test::exif(6)}}));
+  seed("pictures", "bad_huge_png", test::with_png_size(test::png(p), 1u << 30, 1u << 30));
+  seed("pictures", "bad_cut_jpeg", test::jpeg(p).substr(0, 300));
+}
+
+void tensors() {
+  std::string const numbers(24, '\1');
+  namespace st = dsl::safetensors;
+  seed("safetensors", "good_two",
+       st::serialize({{.name = "0.weight", .type = st::dtype::f32, .shape = {2, 2}, .bytes = numbers.substr(0, 16)},
+                      {.name = "0.bias", .type = st::dtype::f16, .shape = {2}, .bytes = numbers.substr(0, 4)}},
+                     {{"format", "pt"}}));
+  seed("safetensors", "good_none", st::serialize({}));
+  std::string const header = R"({"a":{"dtype":"BF16","shape":[2,1],"data_offsets":[0,4]}, "\u00e9":)"
+                             R"({"dtype":"U8","shape":[],"data_offsets":[4,5]}})";
+  std::string const size{static_cast<char>(header.size()), 0, 0, 0, 0, 0, 0, 0};
+  seed("safetensors", "good_escapes", size + header + "12345");
+  seed("safetensors", "bad_gap", size + header + "123456");
+  seed("safetensors", "bad_length", std::string(8, '\x7f') + header);
+}
+
+void events() {
+  std::string const all = detail::first_records(1.7e9) +
+                          detail::scalars_record(1.7e9, 2, {{"epoch_loss", 0.5}, {"epoch_acc", 0.25}}) +
+                          detail::scalars_record(1.7e9, 9, {{"batch_loss", 0.5}});
+  seed("events", "good_file", all);
+  std::string const record = detail::scalars_record(1.7e9, 2, {{"epoch_loss", 0.5}});
+  seed("events", "good_record", record.substr(12, record.size() - 16));
+  seed("events", "bad_later", detail::scalars_record(1.7e9, 900, {{"epoch_loss", 0.5}}));
+  seed("events", "bad_beginning", detail::first_records(1.7e9));
+}
+
+void others() {
+  std::string records;
+  for (int i = 0; i < 1; ++i) records += std::string(1, static_cast<char>(i + 3)) + std::string(3072, '\x40');
+  seed("cifar", "good_record", records);
+  seed("cifar", "bad_label", '\x0a' + records.substr(1));
+  seed("cifar", "bad_size", records.substr(0, 200));
+
+  std::filesystem::create_directories(root / "classes");
+  write_classes({.sample = {1, 1, 2}, .names = {"cat", "d\xc3\xb6g"}, .mean = {0.5f, 17.25f}},
+                (root / "classes/good_mean").string());
+  write_classes({.sample = {3, 32, 32}, .names = {"a"}, .mean = {}}, (root / "classes/good_names").string());
+  seed("classes", "bad_text", "picture 3 32 32\n");
+
+  seed("pattern", "good_epoch", "best/w.{epoch:02d}-{val_loss:.2f}.state");
+  seed("pattern", "good_plain", "w{{}}");
+  seed("pattern", "bad_name", "w{lost}");
+  seed("pattern", "bad_width", "w{epoch:999999999d}");
+  seed("pattern", "bad_brace", "w{epoch");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) return std::puts("usage: fuzz_seeds FOLDER"), 2;
+  root = argv[1];
+  states(), tables(), arrays(), pictures(), tensors(), events(), others();
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace dsl::fuzz {
+
+/// Reads bytes as a file of its format would be read. Returns whether they were accepted; false if an exception of
+/// <dsl/error.hpp> refused them. Any other exception leaves the target, and is a finding.
+using target = bool (*)(std::string_view bytes);
+
+/// A state of a run, with its callbacks. The first byte is not part of the file: after 'f', the fields that only a
+/// program can compute (fingerprints, checksum, the number of bytes of the callbacks) are set to those of a sound file,
+/// so that a fuzzer gets beyond them.
+bool state(std::string_view bytes);
+bool safetensors(std::string_view bytes);
+/// As many records as the bytes have room for, and at least one.
+bool cifar(std::string_view bytes);
+bool csv(std::string_view bytes);
+bool npy(std::string_view bytes);
+/// A PNG or JPEG, also with the checksums of a PNG's chunks set right.
+bool pictures(std::string_view bytes);
+bool classes(std::string_view bytes);
+/// An event file, and a record whose frame is right.
+bool events(std::string_view bytes);
+/// The pattern of a file name, such as "{epoch:02d}".
+bool pattern(std::string_view bytes);
+
+struct named_target {
+  char const* name;
+  target run;
+};
+inline constexpr named_target targets[] = {
+    {"state", state},       {"safetensors", safetensors}, {"cifar", cifar},   {"csv", csv},        {"npy", npy},
+    {"pictures", pictures}, {"classes", classes},         {"events", events}, {"pattern", pattern}};
+
+/// A file in memory, for readers that take a path.
+class memory_file {
+ public:
+  explicit memory_file(std::string_view bytes);
+  memory_file(memory_file const&) = delete;
+  memory_file& operator=(memory_file const&) = delete;
+  ~memory_file();
+
+  std::string const& path() const { return path_; }
+
+ private:
+  int descriptor_ = -1;
+  std::string path_;
+};
+
+}  // namespace dsl::fuzz
