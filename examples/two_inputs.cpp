@@ -46,7 +46,9 @@ int main() try {
   dsl::dataset const train = ask(pictures.train, 1), test = ask(pictures.test, 2);
   dsl::trainer trainer =
       dsl::compile<model>(dsl::native{}, dsl::adam{.learning_rate = 3e-3}, {.batch_norm_momentum = 0.9});
-  trainer.fit(train, {.epochs = 12, .batch_size = 32});
+  trainer.fit(
+      train,
+      {.epochs = 18, .batch_size = 32, .callbacks = {dsl::learning_rate_schedule{dsl::poly_decay{4e-3, 18, 1.0}}}});
   double const right = trainer.evaluate(test).acc;
   std::printf("%.1f %% of %lld questions answered right\n", 100 * right, static_cast<long long>(test.size));
   return right > 0.9 ? 0 : 1;
