@@ -12,6 +12,7 @@
 #include <dsl/layers/window.hpp>
 #include <dsl/layers/conv2d.hpp>
 #include <dsl/layers/conv2d_transpose.hpp>
+#include <dsl/layers/attention.hpp>
 #include <dsl/layers/batch_norm.hpp>
 #include <dsl/layers/layer_norm.hpp>
 #include <dsl/layers/channel_scale.hpp>

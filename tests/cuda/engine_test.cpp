@@ -766,6 +766,7 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   using hanging = network<image<3, 8, 8>, max_pool2d<3, 2, ceil_mode>, flatten, dense<3>, softmax>;
   using transposed = network<image<4, 8, 8>, conv2d_transpose<2, 2>, flatten, dense<3>, softmax>;
   using shuffled = network<image<4, 8, 8>, channel_shuffle<2>, flatten, dense<3>, softmax>;
+  using attending = network<image<3, 8, 8>, attention<1>, flatten, dense<3>, softmax>;
   using enlarged = network<image<3, 8, 8>, upsample2d<2>, flatten, dense<3>, softmax>;
   using capped = network<image<3, 8, 8>, relu6, flatten, dense<3>, softmax>;
   using mapped = network<image<3, 8, 8>, softmax2d, flatten, dense<3>, softmax>;
@@ -782,6 +783,7 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
                                       std::pair{capped::view(), "cuda: relu6 has no kernel"},
                                       std::pair{transposed::view(), "cuda: conv2d_transpose has no kernel"},
                                       std::pair{shuffled::view(), "cuda: channel_shuffle has no kernel"},
+                                      std::pair{attending::view(), "cuda: attention has no kernel"},
                                       std::pair{enlarged::view(), "cuda: upsample2d has no kernel"},
                                       std::pair{padded::view(), "cuda: max_pool2d with padding has no kernel"},
                                       std::pair{hanging::view(), "cuda: max_pool2d with padding has no kernel"}})

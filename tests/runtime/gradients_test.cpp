@@ -379,6 +379,15 @@ TEST_CASE("gradients: slices of channels, and their order", "[gradients]") {
           dsl::tanh>();  // some channels twice
 }
 
+TEST_CASE("gradients: attention", "[gradients]") {
+  through<conv2d<12, 1>, attention<1>>();
+  through<conv2d<12, 1>, attention<2>, conv2d<6, 1>, causal_attention<2>>();
+  through<conv2d<12, 1>, causal_attention<4>, dsl::tanh>();
+  through<add<sequential<conv2d<9, 1>, attention<3>>, sequential<conv2d<9, 1>, causal_attention<1>>>>();
+  through<conv2d<12, 1>, concat<attention<2>, causal_attention<1>, identity>>();  // one gradient, three sums
+  check_network<image<6, 3, 4>, attention<2>>({.loss = loss::mean_squared_error});
+}
+
 TEST_CASE("gradients: conv2d_transpose", "[gradients]") {
   through<conv2d_transpose<4, 2, stride<2>>, conv2d<2, 3>>();
   through<conv2d_transpose<3, 3, 2, stride<2>, pad<1, 0>, bias<false>>, dsl::tanh>();
@@ -400,6 +409,14 @@ TEST_CASE("upsample2d and the order of channels: numbers by hand", "[gradients]"
   CHECK(predicted(network<image<6, 1, 1>, channel_shuffle<2>>::view(), six) == wanted{0, 3, 1, 4, 2, 5});
   CHECK(predicted(network<image<6, 1, 1>, channel_shuffle<3>>::view(), six) == wanted{0, 2, 4, 1, 3, 5});
   CHECK(predicted(network<image<3, 1, 2>, channel_slice<1, 2>>::view(), six) == wanted{2, 3, 4, 5});
+  // Queries 0 and 1, keys 2 and 3, values 4 and 5: the second query's weights are 1 / (1 + e) and e / (1 + e).
+  std::vector<float> const both = predicted(network<image<3, 1, 2>, attention<1>>::view(), six);
+  std::vector<float> const causal = predicted(network<image<3, 1, 2>, causal_attention<1>>::view(), six);
+  float const second = 4 + std::exp(1.F) / (1 + std::exp(1.F));
+  CHECK(std::abs(both[0] - 4.5F) < 1e-6F);
+  CHECK(std::abs(both[1] - second) < 1e-6F);
+  CHECK(causal[0] == 4);
+  CHECK(std::abs(causal[1] - second) < 1e-6F);
   // The results of PyTorch's nn.Upsample(scale_factor=2) for [[1, 2], [5, 9]], with mode nearest and bilinear.
   auto const upsampled = [&](graph_view const& g) { return predicted(g, {1, 2, 5, 9}); };
   CHECK(upsampled(network<image<1, 2, 2>, upsample2d<2>>::view()) ==

@@ -204,6 +204,14 @@ static_assert(on<64, 8, 6, dsl::conv2d_transpose<32, 3, dsl::groups<4>, dsl::bia
 
 static_assert(on<64, 8, 6, dsl::channel_slice<60, 4>>::output == shape{4, 8, 6});
 static_assert(on<64, 8, 6, dsl::channel_shuffle<4>>::output == shape{64, 8, 6});
+static_assert(on<48, 8, 6, dsl::attention<4>>::output == shape{16, 8, 6});
+static_assert(on<48, 8, 6, dsl::causal_attention<16>>::parameter_count == 0);
+// At 4,096 tokens, a plan is smaller than a byte a pair of tokens, and grows as the tokens do.
+template <int Side>
+using attending = on<24, Side, Side, dsl::conv2d<24, 1>, dsl::attention<2>, dsl::conv2d<24, 1>,
+                     dsl::causal_attention<2>, dsl::conv2d<2, 1>>;
+static_assert(attending<64>::training_bytes(1) < 4096LL * 4096);
+static_assert(attending<64>::training_bytes(1) < 5 * attending<32>::training_bytes(1));
 static_assert(on<64, 8, 6, dsl::channel_split<dsl::identity, dsl::conv2d<5, 1>>>::output == shape{37, 8, 6});
 static_assert(on<64, 8, 6, dsl::channel_split<dsl::identity, dsl::conv2d<5, 1>>>::parameter_count == 32 * 5 + 5);
 

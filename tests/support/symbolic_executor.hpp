@@ -284,6 +284,8 @@ class executor {
       case op::avg_pool2d:
       case op::channel_slice:
       case op::channel_shuffle:
+      case op::attention:
+      case op::causal_attention:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::custom:
@@ -395,6 +397,8 @@ class executor {
       case op::transfer:
       case op::flatten: store_tensor(content::gradient, dy); break;
       case op::max_pool2d:
+      case op::attention:
+      case op::causal_attention:
       case op::softmax: store_tensor(content::gradient, by_sample(what, {&value, &dy}, 0, batch, size)); break;
       case op::channel_slice:
       case op::channel_shuffle:

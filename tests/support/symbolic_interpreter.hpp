@@ -117,6 +117,8 @@ class interpreter {
       case op::avg_pool2d:
       case op::channel_slice:
       case op::channel_shuffle:
+      case op::attention:
+      case op::causal_attention:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::custom:
@@ -186,6 +188,8 @@ class interpreter {
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::avg_pool2d: return contribute(in, by_sample(what, {&dy}, 0, batch_, size));
+      case op::attention:
+      case op::causal_attention: return contribute(in, by_sample(what, {&v, &dy}, 0, batch_, size));
       case op::softmax: return contribute(in, by_sample(what, {&value(x.output), &dy}, 0, batch_, size));
       case op::add:
         for (int i = 0; i < x.inputs; ++i) contribute(g_.input(x, i), numbers(dy));

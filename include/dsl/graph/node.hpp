@@ -23,6 +23,9 @@ struct window {
 /// Whether `all` channels can be split into `groups` equal groups.
 constexpr bool divides(int groups, int all) { return groups > 0 && all % groups == 0; }
 
+/// Whether `all` channels are queries, keys and values of equal size, each of which `heads` heads share equally.
+constexpr bool has_whole_heads(int all, int heads) { return all > 0 && all % 3 == 0 && divides(heads, all / 3); }
+
 /// The rows of a window inside the picture, or the columns: [first, last) of the window, whose row 0 is the picture's
 /// row `begin`.
 struct window_part {
@@ -55,7 +58,7 @@ struct node {
   double epsilon = 0;   // batch_norm
   double momentum = 0;  // batch_norm: share of the running statistics that a step keeps
   custom_op const* custom = nullptr;
-  int groups = 1;              // conv2d and channel_shuffle: number of independent groups of channels
+  int groups = 1;              // conv2d, channel_shuffle: number of independent groups of channels; attention: heads
   bool frozen = false;         // the optimizer skips its parameters, and batch_norm uses its running statistics
   bool counts_padding = true;  // avg_pool2d: the mean is over the whole window, padding included
   int first_channel = 0;       // channel_slice: the first channel of its input

@@ -31,6 +31,7 @@ enum class rule : unsigned char {
   factor_is_positive,
   slice_is_in_the_channels,
   shuffle_divides_the_channels,
+  attention_has_whole_heads,
   split_divides_the_channels,
   epsilon_is_positive,
   epsilon_is_small,

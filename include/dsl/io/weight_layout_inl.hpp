@@ -67,6 +67,8 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
               "add: its operands have different orders in Keras, which flattens in the order height, width, channels; "
               "these weights cannot be converted");
       break;
+    case op::attention:
+    case op::causal_attention:
     case op::channel_slice:
     case op::channel_shuffle:
       if (!order_of(graph_.input(n)).empty())

@@ -29,6 +29,8 @@ enum class op : unsigned char {
   channel_scale,
   stochastic_depth,
   conv2d_transpose,
+  attention,
+  causal_attention,
 };
 
 /// Elementwise functions of op::activation; alpha is the slope of leaky_relu and the scale of elu.

@@ -3,6 +3,7 @@
 
 #include <dsl/operations/activation/facts.hpp>
 #include <dsl/operations/add/facts.hpp>
+#include <dsl/operations/attention/facts.hpp>
 #include <dsl/operations/batch_norm/facts.hpp>
 #include <dsl/operations/channel_scale/facts.hpp>
 #include <dsl/operations/channel_shuffle/facts.hpp>
@@ -50,7 +51,9 @@ inline constexpr row table[] = {
     channel_scale,      // 20
     stochastic_depth,   // 21
     conv2d_transpose,   // 22
+    attention,          // 23
+    causal_attention,   // 24
 };
-static_assert(sizeof table / sizeof(row) == static_cast<int>(op::conv2d_transpose) + 1);  // a row for each enumerator
+static_assert(sizeof table / sizeof(row) == static_cast<int>(op::causal_attention) + 1);  // a row for each enumerator
 
 }  // namespace dsl::operations

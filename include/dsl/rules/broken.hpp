@@ -183,6 +183,13 @@ struct shuffle_divides_the_channels {
                 "channel_shuffle: the number of groups must divide the input's channels; change one of them");
 };
 
+template <class At, class Layer, int Heads, int Channels>
+struct attention_has_whole_heads {
+  static_assert(Heads > 0 && Channels % 3 == 0 && divides(Heads, Channels / 3),
+                "attention: the input's channels must be queries, keys and values of equal size, and the number of "
+                "heads must divide that size; change the number of heads or the layer before it");
+};
+
 template <class At, class Layer, int Branches, int Channels>
 struct split_divides_the_channels {
   static_assert(

@@ -167,6 +167,14 @@ class graph_check {
       why.first = in;
       return breaks(rule::shuffle_divides_the_channels, n.groups, 0);
     }
+    if (n.kind == op::attention || n.kind == op::causal_attention) {
+      if (!has_whole_heads(in.channels, n.groups)) {
+        why.first = in;
+        return breaks(rule::attention_has_whole_heads, n.groups, 0);
+      }
+      if (out.channels != in.channels / 3)
+        return breaks(rule::shapes_follow_from_operands, {in.channels / 3, in.height, in.width}, out);
+    }
     constexpr auto checked =
         static_cast<unsigned>(operations::options::window | operations::options::groups |
                               operations::options::counted_padding | operations::options::first_channel);

@@ -179,6 +179,10 @@ struct explain<rule::slice_is_in_the_channels, J>
           broken::slice_is_in_the_channels<at_of<J>, layer_of<J>, J::why.found, J::why.wanted, J::why.first.channels>> {
 };
 template <class J>
+struct explain<rule::attention_has_whole_heads, J>
+    : says<broken::attention_has_whole_heads<at_of<J>, layer_of<J>, J::why.wanted, J::why.first.channels>> {};
+
+template <class J>
 struct explain<rule::shuffle_divides_the_channels, J>
     : says<broken::shuffle_divides_the_channels<at_of<J>, layer_of<J>, J::why.wanted, J::why.first.channels>> {};
 template <class J>

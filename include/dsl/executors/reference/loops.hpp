@@ -4,6 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/operations/activation/loops.hpp>
 #include <dsl/operations/add/loops.hpp>
+#include <dsl/operations/attention/loops.hpp>
 #include <dsl/operations/batch_norm/loops.hpp>
 #include <dsl/operations/channel_scale/loops.hpp>
 #include <dsl/operations/channel_shuffle/loops.hpp>
@@ -47,6 +48,8 @@ constexpr loops<T> loops_of(op kind) {
     case op::channel_scale: return channel_scale_loops<T>;
     case op::stochastic_depth: return stochastic_depth_loops<T>;
     case op::conv2d_transpose: return conv2d_transpose_loops<T>;
+    case op::attention: return attention_loops<T, false>;
+    case op::causal_attention: return attention_loops<T, true>;
     default: return {};
   }
 }

@@ -71,6 +71,7 @@ class onnx_writer {
 
   /// Appends a LayerNormalization, which works on the last dimensions: a picture's channels are moved there and back.
   [[gnu::cold]] void write_layer_norm();
+  [[gnu::cold]] void refuse_attention();
   [[gnu::cold]] onnx_messages::NodeProto& finish(onnx_messages::NodeProto& n);
 
   [[gnu::cold]] void write_softmax();

@@ -57,6 +57,8 @@ TYPENET_INLINE void onnx_writer::write_node() {
     case op::channel_scale: return write_scale();
     case op::channel_slice: return write_slice();
     case op::channel_shuffle: return write_shuffle();
+    case op::attention:
+    case op::causal_attention: return refuse_attention();
     case op::custom: return write_custom();
   }
 }
@@ -186,6 +188,14 @@ TYPENET_INLINE void onnx_writer::write_custom() {
                                                 " must consist of ONNX operators; found \"" + operation +
                                                 "\", a custom operation; use typenet's layers, or name its ONNX "
                                                 "operator in .operators, if it keeps its input's shape");
+}
+
+TYPENET_INLINE void onnx_writer::refuse_attention() {
+  throw onnx_error(onnx_fault::no_operator, "onnx: " + onnx_place(graph_, node_->scope) +
+                                                " must consist of operators that typenet writes; found \"" +
+                                                facts_of(*node_).name +
+                                                "\", which it does not write yet; save the weights with "
+                                                "save_safetensors instead");
 }
 
 TYPENET_INLINE onnx_messages::NodeProto& onnx_writer::join(char const* type) {
