@@ -25,11 +25,7 @@ namespace {
 struct settings {
   std::string only, json, properties;
   std::string cache = cu::cache_folder();
-#ifdef TYPENET_TEST_DATA
-  std::string fixtures = TYPENET_TEST_DATA;
-#else
   std::string fixtures = "tests/fixtures";
-#endif
   int device = 0;
   int runs = 20;
 };

@@ -2,7 +2,7 @@
 // Compares the same trajectories in float on the native executor, with every instruction set of this processor, for as
 // many steps as onednn_trajectory_test.cpp.
 #include "support/catch.hpp"
-#include "support/follow_trajectory.hpp"
+#include "support/check_trajectory.hpp"
 
 #include <dsl/executors/native.hpp>
 

@@ -3,7 +3,7 @@
 // deviate. MiniGoogLeNet is compared for two steps: a ReLU that rounding flipped in the second step changed the third
 // loss by 6e-3 with kernels limited to neither AVX2 nor AVX-512.
 #include "support/catch.hpp"
-#include "support/follow_trajectory.hpp"
+#include "support/check_trajectory.hpp"
 
 #include <dsl/executors/onednn.hpp>
 

@@ -4,7 +4,6 @@
 #include <dsl/dsl.hpp>
 #include <dsl/executors/host/engine.hpp>
 
-#include "support/catch.hpp"
 #include "support/trajectory.hpp"
 
 // Replays a saved trajectory on any host engine, with the same weights, pictures and learning rates.
@@ -111,27 +110,6 @@ double difference(saved_state const& saved, follower<T>& f) {
     for (std::size_t j = 0; j < theirs.samples.size(); ++j) compare(theirs.samples[j], ours.samples[j]);
   }
   return worst;
-}
-
-/// Trains a float executor along a saved trajectory: losses, states and predictions may differ by the tolerance.
-template <class Model, class Executor>
-void follow(std::string const& file, int steps, Executor const& on, double tolerance) {
-  trajectory const t = read_trajectory(std::string(TYPENET_TEST_DATA) + "/" + file);
-  follower<float> f(t, on.make_engine(Model::view(), options_for(t)));
-  for (int s = 0; s < steps; ++s) {
-    INFO(file << " step " << s);
-    double const loss = f.step();
-    UNSCOPED_INFO("loss " << loss << " against " << t.losses[static_cast<std::size_t>(s)]);
-    CHECK(loss == approx(t.losses[static_cast<std::size_t>(s)]).epsilon(tolerance));
-    for (saved_state const& state : t.states)
-      if (state.steps_done == s + 1) CHECK(difference(state, f) < tolerance);
-    for (saved_prediction const& p : t.predictions)
-      if (p.steps_done == s + 1) {
-        std::vector<float> const ours = f.predict();
-        for (std::size_t i = 0; i < ours.size(); ++i)
-          CHECK(static_cast<double>(ours[i]) == approx(p.probabilities[i]).margin(tolerance));
-      }
-  }
 }
 
 }  // namespace dsl::test
