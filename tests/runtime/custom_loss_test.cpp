@@ -73,6 +73,9 @@ dataset numbers(int samples, shape const& sample, int values) {
 
 using rows = network<features<5>, dense<6>, relu, dense<4>>;
 using maps = network<image<3, 4, 3>, conv2d<18, 3>>;
+/// Its three losses are of one size, and those of "outer" and "inner" give their gradients to one value.
+using meeting = network<features<5>, dense<6>, dsl::tanh,
+                        named_output<"outer", dense<4>, named_output<"inner", flatten>>, dense<4>>;
 
 /// Returns the losses of a training and of an evaluation, and then the predictions.
 template <class Network, class Executor>
@@ -108,6 +111,8 @@ TEST_CASE("a loss of one's own trains as the library's with the same formula doe
         1e-6);
   agree(trained<rows>(reference<double>{}, own_squares{}, flat),
         trained<rows>(reference<double>{}, loss::mean_squared_error, flat), 1e-6);
+  agree(trained<meeting>(reference<double>{}, own_squares{}, flat),
+        trained<meeting>(reference<double>{}, loss::mean_squared_error, flat), 1e-6);
   // 12 steps in float, each of which rounds once or twice more
   agree(trained<maps>(reference{}, own_squares{}, of_maps),
         trained<maps>(reference{}, loss::mean_squared_error, of_maps), 1e-4);

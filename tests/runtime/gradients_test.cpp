@@ -11,6 +11,7 @@
 #include <dsl/executors/reference/elementwise.hpp>
 #include <dsl/training/initialize.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -423,6 +424,52 @@ TEST_CASE("upsample2d and the order of channels: numbers by hand", "[gradients]"
         wanted{1, 1, 2, 2, 1, 1, 2, 2, 5, 5, 9, 9, 5, 5, 9, 9});
   CHECK(upsampled(network<image<1, 2, 2>, upsample2d<2, interpolation::bilinear>>::view()) ==
         wanted{1, 1.25F, 1.75F, 2, 2, 2.4375F, 3.3125F, 3.75F, 4, 4.8125F, 6.4375F, 7.25F, 5, 6, 8, 9});
+}
+
+TEST_CASE("attention: its definition, with heads of 70 channels and with scores whose e^score is infinite",
+          "[gradients]") {
+  constexpr int heads = 2, width = 70, channels = heads * width, tokens = 5;
+  using seeing_all = network<image<3 * channels, 1, tokens>, attention<heads>>;
+  using seeing_before = network<image<3 * channels, 1, tokens>, causal_attention<heads>>;
+  for (float const factor : {1.F, 40.F}) {
+    std::vector<float> x(static_cast<std::size_t>(3 * channels * tokens));
+    dice d(7);
+    for (float& number : x) number = factor * (static_cast<float>(d.below(20001)) / 10000 - 1);
+    auto const at = [&](int part, int channel, int token) {
+      return static_cast<double>(x[static_cast<std::size_t>((part * channels + channel) * tokens + token)]);
+    };
+    double steepest = 0;
+    for (bool causal : {false, true}) {
+      INFO("factor " << factor << ", causal " << causal);
+      trainer t(reference<float>{}.make_engine(causal ? seeing_before::view() : seeing_all::view(),
+                                               {.loss = loss::mean_squared_error}),
+                0.1);
+      std::vector<float> y(static_cast<std::size_t>(channels * tokens));
+      t.predict_on_batch(x.data(), 1, y.data());
+      double worst = 0;
+      for (int c = 0; c < channels; ++c)
+        for (int i = 0; i < tokens; ++i) {
+          std::vector<double> scores;
+          for (int j = 0; j < (causal ? i + 1 : tokens); ++j) {
+            double dot = 0;
+            for (int k = 0; k < width; ++k) dot += at(0, c / width * width + k, i) * at(1, c / width * width + k, j);
+            scores.push_back(dot / std::sqrt(static_cast<double>(width)));
+          }
+          double const largest = *std::max_element(scores.begin(), scores.end());
+          steepest = std::max(steepest, largest - scores[0]);
+          double sum = 0, weighted = 0;
+          for (int j = 0; j < static_cast<int>(scores.size()); ++j) {
+            double const weight = std::exp(scores[static_cast<std::size_t>(j)] - largest);
+            sum += weight, weighted += weight * at(2, c, j);
+          }
+          worst = std::max(worst,
+                           std::abs(static_cast<double>(y[static_cast<std::size_t>(c * tokens + i)]) - weighted / sum));
+        }
+      // both compute in double; the result is rounded to float once, by 2^-24 of at most `factor`
+      CHECK(worst <= std::ldexp(static_cast<double>(factor), -23));
+    }
+    CHECK((steepest > 710) == (factor > 1));
+  }
 }
 
 TEST_CASE("gradients: both losses, with and without a softmax before them", "[gradients]") {
