@@ -2,13 +2,16 @@
 // MiniGoogLeNet's step on a GPU: one measured figure per call, printed as one JSON line, the counterpart of
 // peers/minigooglenet_torch_cuda.py:
 //   cuda_step [train|infer] [batch] [bf16|tf32|fp32_strict] [steps] [warmup] [resident|host] [deterministic]
-//   [one_queue] cuda_step serve     the same words line by line from standard input, one JSON line each; a request that
-//   equals the
+//   [one_queue]
+//   cuda_step serve     the same words line by line from standard input, one JSON line each; a request that equals the
 //                       last one measures the same engine again, so that a peer can have its turn in between
+//   cuda_step launches [the same words]     where the time of a step goes: a line for each launch, as a table
 // train: forward, loss, backward, SGD with momentum; resident: on batches gathered and augmented on the device; host:
 // on one batch, copied from pinned memory each step, as infer does; one_queue: no step goes on beside another. Exit
 // code 77: there is no device.
 #include "cuda_step.hpp"
+#include "gpu_launches.hpp"
+#include "launch_times.hpp"
 
 #include "support/gpu/graph_nodes.hpp"
 
@@ -97,12 +100,47 @@ class bench {
   long long device_bytes_ = 0;
 };
 
+/// Prints what each launch of the step costs, by the names that the plan gives them.
+void print_launches(dsl::bench::step_request const& r) {
+  dsl::cu::api const libraries;
+  step one(
+      libraries, r,
+      [](cudaGraph_t g, dsl::test::watched_calls::recorded_step&) { dsl::bench::recorded_graph::keep(g); },
+      &dsl::bench::recorded_graph::mark);
+  dsl::bench::step_figures const f = one.measure();
+  std::vector<dsl::bench::launch_cost> const costs =
+      dsl::bench::recorded_graph::costs(dsl::test::watched_calls::last_stream(), r.steps);
+  dsl::graph_view const g = model::view();
+  dsl::cu::storage const t = dsl::cu::storage_of(r.precision);
+  dsl::plan const p = dsl::make_plan(g, {.batch = r.batch,
+                                         .mode = r.train ? dsl::mode::training : dsl::mode::inference,
+                                         .target = dsl::cu::target_for(t)});
+  std::vector<dsl::bench::gpu_launch> const launches = dsl::bench::gpu_launches(g, p, t).all();
+  dsl::plan_streams const queues = dsl::find_streams(g, p);
+  bool const named = launches.size() == costs.size();  // not for a batch from the host in training
+  std::printf("%s\n\n| launch | queue | nodes | GFLOP | MB | alone, us | the step without it, us less |\n",
+              f.description.c_str());
+  std::printf("|---|---:|---:|---:|---:|---:|---:|\n");
+  double alone = 0;
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    dsl::bench::gpu_launch const l = named ? launches[i] : dsl::bench::gpu_launch{.what = std::to_string(i)};
+    std::string const name = l.of.empty() ? l.what : l.what + " of " + l.of;
+    int const queue = l.step < 0 || r.one_queue ? 0 : queues.stream[l.step];
+    std::printf("| %s | %d | %d | %.2f | %.1f | %.2f | %.2f |\n", name.c_str(), queue, costs[i].nodes, 1e-9 * l.flops,
+                1e-6 * static_cast<double>(l.bytes()), costs[i].alone_us, costs[i].saves_us);
+    alone += costs[i].alone_us;
+  }
+  std::printf("\none after the other %.1f us; the step %.1f us\n", alone, 1e6 * f.replay_s);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    std::vector<std::string> const words(argv + 1, argv + argc);
+    std::vector<std::string> words(argv + 1, argv + argc);
     bool const serve = words.size() == 1 && words[0] == "serve";
+    bool const launches = !words.empty() && words[0] == "launches";
+    if (launches) words.erase(words.begin());
     if (!serve) parse(words);
     int devices = 0;
     cudaError_t const found = ::cudaGetDeviceCount(&devices);
@@ -110,6 +148,7 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "cuda_step: no device: %s\n", ::cudaGetErrorString(found));
       return 77;
     }
+    if (launches) return print_launches(parse(words)), 0;
     bench b;
     if (!serve) b.answer(words);
     for (std::string line; serve && std::getline(std::cin, line);) {

@@ -51,8 +51,9 @@ struct step_figures {
 template <class Model>
 class measured_step {
  public:
-  measured_step(cu::api const& a, step_request const& r, test::watched_calls::counting count_nodes = nullptr)
-      : request_(r), calls_(a, count_nodes) {
+  measured_step(cu::api const& a, step_request const& r, test::watched_calls::counting count_nodes = nullptr,
+                test::watched_calls::marking mark = nullptr)
+      : request_(r), calls_(a, count_nodes, mark) {
     double const begin = now();
     engine_ = std::make_unique<cu::engine>(
         calls_.api(), Model::view(), engine_options{.update = {.momentum = 0.9}},

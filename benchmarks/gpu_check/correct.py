@@ -13,7 +13,7 @@ from stage import Failure, Skip
 # group of gpu_conformance -> seconds it may take, the most telling first: time may not suffice for all; the slow ones
 # wait for the reference on the CPU, beside the rest
 SLOW = {"minigooglenet": 400, "batch64": 400, "timed64": 400}
-QUICK = {"refusals": 60, "calls": 300, "convolutions": 300, "gradients": 100, "layers": 200, "small": 200,
+QUICK = {"refusals": 60, "calls": 300, "small_convolutions": 120, "convolutions": 300, "gradients": 100, "layers": 200, "small": 200,
          "resident": 150, "deterministic": 240, "trajectories": 200}
 OTHERS = 200  # for a group that is not among them
 # compute-sanitizer's tools; where True, what they find in kernels that are not ours is told, not counted

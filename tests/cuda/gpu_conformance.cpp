@@ -96,12 +96,24 @@ constexpr group all_groups[] = {
                            {fp32_strict, 1024, inference}},
                           {.seconds = 80});
      }},
+    {"small_convolutions", "those of the small networks, whose channels are odd, with plans beyond the chosen one",
+     false,
+     [](gpu const& on, settings const&, ledger& l) {
+       using enum precision;
+       for (precision p : all_precisions) {
+         check_convolutions(on.untimed(), l, odd_network::view(),
+                            {{p, 3, mode::training, 8}, {p, 3, mode::inference, 8}});
+         check_convolutions(on.untimed(), l, mixed_network::view(), {{p, 6, mode::training, 8}});
+       }
+     }},
     {"gradients", "of one step, against the reference's", false,
      [](gpu const& on, settings const&, ledger& l) {
        check_gradients(on.untimed(), l, "all modules", mixed_network::view(), 6,
                        {{precision::fp32_strict, bounds_of(precision::fp32_strict).gradient},
                         {precision::tf32, bounds_of(precision::tf32).gradient},
                         {precision::bf16, bounds_of(precision::bf16).gradient}});
+       check_gradients(on.untimed(), l, "odd channels", odd_network::view(), 3,
+                       {{precision::fp32_strict, bounds_of(precision::fp32_strict).gradient}});
      }},
     {"layers", "small networks train beside the reference in double", false,
      [](gpu const& on, settings const&, ledger& l) { check_layers(on, l); }},

@@ -24,11 +24,15 @@ class watched_calls {
     long kernel_nodes = -1;  // of those, the nodes that run a kernel
   };
   using counting = void (*)(cudaGraph_t, recorded_step&);
+  /// Called during a recording, after each call that enqueues work, with the stream on which the recording began.
+  using marking = void (*)(cudaStream_t);
 
-  /// `count_nodes` is called with each graph as it is recorded; null unless the table is a real device's.
-  explicit watched_calls(cu::api const& real, counting count_nodes = nullptr) : api_(real) {
+  /// `count_nodes` is called with each graph as it is recorded, `mark` while it is; null unless the table is a real
+  /// device's.
+  explicit watched_calls(cu::api const& real, counting count_nodes = nullptr, marking mark = nullptr) : api_(real) {
     state() = {};
     state().count_nodes = count_nodes;
+    state().mark = mark;
     watch<&cu::api::cudaMalloc>();
     watch<&cu::api::cudaMallocHost>();
     watch<&cu::api::cudaFree>();
@@ -69,7 +73,9 @@ class watched_calls {
   struct watching {
     std::vector<counter> counters{};
     counting count_nodes = nullptr;
-    recorded_step before{};  // the counts when the recording began
+    marking mark = nullptr;
+    cudaStream_t recording = nullptr;  // the stream on which the recording began; null: there is none
+    recorded_step before{};            // the counts when it began
     recorded_step step{};
     cudaGraphExec_t graph = nullptr;
     cudaStream_t stream = nullptr;
@@ -105,8 +111,23 @@ class watched_calls {
   }
   template <class... P>
   static void note(P...) {}
-  static void note(cudaStream_t, cudaStreamCaptureMode) { state().before = enqueued(); }
+  static void note(void const*, dim3, dim3, void**, std::size_t, cudaStream_t) { mark(); }
+  static void note(void*, void const*, std::size_t, cudaMemcpyKind, cudaStream_t) { mark(); }
+  static void note(void*, int, std::size_t, cudaStream_t) { mark(); }
+  static void note(cudnnHandle_t, cudnnBackendDescriptor_t, cudnnBackendDescriptor_t) { mark(); }
+  template <class... P>
+  static void note(cublasLtHandle_t, cublasLtMatmulDesc_t, void const*, P...) {
+    mark();
+  }
+  static void mark() {
+    if (state().mark && state().recording) state().mark(state().recording);
+  }
+  static void note(cudaStream_t s, cudaStreamCaptureMode) {
+    state().before = enqueued();
+    state().recording = s;
+  }
   static void note(cudaStream_t, cudaGraph_t* graph) {
+    state().recording = nullptr;
     recorded_step const now = enqueued(), then = state().before;
     state().step = {now.kernels - then.kernels, now.convolutions - then.convolutions, now.copies - then.copies,
                     now.products - then.products};

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/executors/cuda/api.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+// Times the launches of a recorded graph one by one. It calls the runtime directly, since the executor does not use
+// these calls.
+namespace dsl::bench {
+
+/// What one launch of a step costs, in microseconds.
+struct launch_cost {
+  int nodes = 0;        // of the graph: one or more kernels, copies
+  double alone_us = 0;  // repeated back to back, with all that it reads in the cache
+  double saves_us = 0;  // by how much the step is shorter without it; about 0 where another queue takes longer
+};
+
+/// A copy of the graph that was recorded last, and where each launch's nodes begin in it.
+class recorded_graph {
+ public:
+  /// For watched_calls: called with each recorded graph, and after each launch of a recording.
+  static void keep(cudaGraph_t graph) {
+    if (one().copy) ::cudaGraphDestroy(std::exchange(one().copy, nullptr));
+    require(::cudaGraphClone(&one().copy, graph));
+    one().nodes.clear();
+    for (cudaGraphNode_t n : nodes_of(graph)) {
+      cudaGraphNode_t mine = nullptr;
+      require(::cudaGraphNodeFindInClone(&mine, n, one().copy));
+      one().nodes.push_back(mine);
+    }
+    one().ends = std::exchange(one().marks, {});
+  }
+  static void mark(cudaStream_t recording) {
+    cudaStreamCaptureStatus status{};
+    unsigned long long id = 0;
+    cudaGraph_t graph = nullptr;
+    require(::cudaStreamGetCaptureInfo(recording, &status, &id, &graph, nullptr, nullptr, nullptr));
+    if (std::exchange(one().id, id) != id) one().marks.clear();
+    one().marks.push_back(graph ? nodes_of(graph).size() : 0);
+  }
+
+  /// Returns what each launch costs; the stream must be idle. The results of the graph's step are lost.
+  static std::vector<launch_cost> costs(cudaStream_t s, int launches) {
+    recorded_graph const& g = one();
+    double const whole = microseconds(g.copy, s, launches);
+    std::vector<launch_cost> found;
+    std::size_t begin = 0;
+    for (std::size_t const end : g.ends) {
+      launch_cost c{.nodes = static_cast<int>(end - begin)};
+      if (c.nodes > 0) {
+        cudaGraph_t const alone = only(begin, end);
+        cudaGraph_t many = nullptr;
+        require(::cudaGraphCreate(&many, 0));
+        constexpr int copies = 20;
+        cudaGraphNode_t last = nullptr;
+        for (int i = 0; i < copies; ++i) {
+          cudaGraphNode_t next = nullptr;
+          require(::cudaGraphAddChildGraphNode(&next, many, last ? &last : nullptr, last ? 1 : 0, alone));
+          last = next;
+        }
+        c.alone_us = microseconds(many, s, 5) / copies;
+        require(::cudaGraphDestroy(many));
+        require(::cudaGraphDestroy(alone));
+        cudaGraph_t const rest = without(begin, end);
+        c.saves_us = whole - microseconds(rest, s, launches);
+        require(::cudaGraphDestroy(rest));
+      }
+      found.push_back(c);
+      begin = end;
+    }
+    return found;
+  }
+
+ private:
+  static recorded_graph& one() {
+    static recorded_graph g;
+    return g;
+  }
+  static void require(cudaError_t e) {
+    if (e != cudaSuccess) throw executor_error(std::string("cuda_step: ") + ::cudaGetErrorString(e));
+  }
+  static std::vector<cudaGraphNode_t> nodes_of(cudaGraph_t graph) {
+    std::size_t count = 0;
+    require(::cudaGraphGetNodes(graph, nullptr, &count));
+    std::vector<cudaGraphNode_t> nodes(count);
+    if (count > 0) require(::cudaGraphGetNodes(graph, nodes.data(), &count));
+    return nodes;
+  }
+  static std::vector<cudaGraphNode_t> neighbours(cudaGraphNode_t n, bool behind) {
+    auto const get = [&](cudaGraphNode_t* to, cudaGraphEdgeData* edges, std::size_t* count) {
+      require(behind ? ::cudaGraphNodeGetDependentNodes(n, to, edges, count)
+                     : ::cudaGraphNodeGetDependencies(n, to, edges, count));
+    };
+    std::size_t count = 0;
+    get(nullptr, nullptr, &count);
+    std::vector<cudaGraphNode_t> found(count);
+    std::vector<cudaGraphEdgeData> edges(count);
+    if (count > 0) get(found.data(), edges.data(), &count);
+    return found;
+  }
+  /// Returns a copy with these nodes alone, or with all others, each behind what the removed ones were behind.
+  static cudaGraph_t only(std::size_t begin, std::size_t end) {
+    return copy_without([&](std::size_t i) { return i < begin || i >= end; });
+  }
+  static cudaGraph_t without(std::size_t begin, std::size_t end) {
+    return copy_without([&](std::size_t i) { return i >= begin && i < end; });
+  }
+  template <class Removed>
+  static cudaGraph_t copy_without(Removed removed) {
+    cudaGraph_t copy = nullptr;
+    require(::cudaGraphClone(&copy, one().copy));
+    for (std::size_t i = 0; i < one().nodes.size(); ++i) {
+      if (!removed(i)) continue;
+      cudaGraphNode_t n = nullptr;
+      require(::cudaGraphNodeFindInClone(&n, one().nodes[i], copy));
+      std::vector<cudaGraphNode_t> const behind = neighbours(n, true);
+      for (cudaGraphNode_t before : neighbours(n, false)) {
+        std::vector<cudaGraphNode_t> const already = neighbours(before, true);
+        for (cudaGraphNode_t after : behind)
+          if (std::find(already.begin(), already.end(), after) == already.end())
+            require(::cudaGraphAddDependencies(copy, &before, &after, nullptr, 1));
+      }
+      require(::cudaGraphDestroyNode(n));
+    }
+    return copy;
+  }
+  /// The best of three means.
+  static double microseconds(cudaGraph_t graph, cudaStream_t s, int launches) {
+    cudaGraphExec_t exec = nullptr;
+    require(::cudaGraphInstantiate(&exec, graph, cudaGraphInstantiateFlagUseNodePriority));
+    cudaEvent_t before = nullptr, behind = nullptr;
+    require(::cudaEventCreate(&before)), require(::cudaEventCreate(&behind));
+    require(::cudaGraphLaunch(exec, s));
+    double best = 0;
+    for (int round = 0; round < 3; ++round) {
+      require(::cudaEventRecord(before, s));
+      for (int i = 0; i < launches; ++i) require(::cudaGraphLaunch(exec, s));
+      require(::cudaEventRecord(behind, s));
+      require(::cudaStreamSynchronize(s));
+      float ms = 0;
+      require(::cudaEventElapsedTime(&ms, before, behind));
+      double const us = 1e3 * static_cast<double>(ms) / launches;
+      best = round == 0 ? us : std::min(best, us);
+    }
+    ::cudaEventDestroy(before), ::cudaEventDestroy(behind);
+    require(::cudaGraphExecDestroy(exec));
+    return best;
+  }
+
+  cudaGraph_t copy = nullptr;
+  std::vector<cudaGraphNode_t> nodes{};  // of the copy, in the order of the recording
+  unsigned long long id = 0;             // of the recording that goes on
+  std::vector<std::size_t> marks{};      // of it: the number of nodes after each launch
+  std::vector<std::size_t> ends{};       // per launch: the index behind its last node
+};
+
+}  // namespace dsl::bench
