@@ -8,3 +8,6 @@
 #elif defined(__clang__) ? __clang_major__ < 14 : defined(__GNUC__) && __GNUC__ < 12
 #error typenet needs GCC 12 or Clang 19, or later
 #endif
+#ifdef TYPENET_SINGLE_HEADER
+#error "typenet: the single header is included already; include either it or <dsl/...>"
+#endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/compiler.hpp>
+
 // The code can be used in two ways. Header-only, the default: every function is inline. Compiled: TYPENET_COMPILED is
 // defined, which linking typenet::compiled does, and the functions are in a library. The two use differently named
 // inline namespaces, so that objects of both can be linked into one program, and passing a trainer of one to a function
