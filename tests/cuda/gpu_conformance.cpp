@@ -62,6 +62,10 @@ struct group {
   void (*run)(gpu const&, settings const&, ledger&);
 };
 
+/// Convolutions with more zeros behind their input than before it, of channels that fill a tensor core.
+using uneven_network = network<image<8, 14, 11>, conv2d<16, 3, 3, 2>, relu, conv2d<24, 5, 5, 2>, relu, conv2d<16, 2>,
+                               relu, conv2d<32, 3, 3, 2>, flatten, dense<4>, softmax>;
+
 graph_view minigooglenet_view() { return minigooglenet_network::view(); }
 
 constexpr group all_groups[] = {
@@ -104,6 +108,8 @@ constexpr group all_groups[] = {
          check_convolutions(on.untimed(), l, odd_network::view(),
                             {{p, 3, mode::training, 8}, {p, 3, mode::inference, 8}});
          check_convolutions(on.untimed(), l, mixed_network::view(), {{p, 6, mode::training, 8}});
+         check_convolutions(on.untimed(), l, uneven_network::view(),
+                            {{p, 16, mode::training, 16}, {p, 16, mode::inference, 16}});
        }
      }},
     {"gradients", "of one step, against the reference's", false,

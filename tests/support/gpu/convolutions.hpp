@@ -359,7 +359,7 @@ inline void check_convolutions(gpu const& on, ledger& l, graph_view const& g,
     struct of_a_pass {
       int convolutions = 0, plans = 0;
       comparison different{}, beside{};
-      std::string first{}, none{}, refused{};
+      std::string first{}, others{}, none{}, refused{};
     };
     std::map<std::string, of_a_pass> passes;
     std::string broke;  // a device that has failed runs nothing any more, and what was found so far counts
@@ -382,7 +382,12 @@ inline void check_convolutions(gpu const& on, ledger& l, graph_view const& g,
           to.apart += static_cast<double>(count), to.values += o.rows.values;
         };
         add(p.different, o.rows.different), add(p.beside, o.rows.beside);
-        if (!p.first.empty() || o.rows.different + o.rows.beside == 0) continue;
+        if (o.rows.different + o.rows.beside == 0) continue;
+        if (!p.first.empty()) {
+          p.others += p.others.empty() ? "; also " : "; ";
+          p.others += o.plan + " of convolution " + std::to_string(i);
+          continue;
+        }
         p.first = "first " + describe(c.what, c.how) + ", " + o.plan + ": ";
         p.first += o.rows.different == 0
                        ? "only beside it"
@@ -403,7 +408,7 @@ inline void check_convolutions(gpu const& on, ledger& l, graph_view const& g,
       if (!p.none.empty() && can_do_without) l.tell(of + "not all have a plan", p.none);
       bool const waits = p.plans == 0 && !broke.empty();
       if (!waits && (p.plans > 0 || !can_do_without)) {
-        l.within(of + "numbers that differ from our kernels'", p.different, 1, p.first);
+        l.within(of + "numbers that differ from our kernels'", p.different, 1, p.first + p.others);
         l.within(of + "numbers written beside the result", p.beside, 1, p.first);
       }
       if (!p.none.empty() && !can_do_without) l.holds(of + "each has a plan", false, p.none);

@@ -24,10 +24,10 @@ inline void append(std::vector<constant>& to, tiling const& t) {
   to.insert(to.end(), {t.chunk_pixels, t.columns, t.rows, t.tiles});
 }
 
-/// Returns tiles of at most 256 channels, of about equal size.
-inline tiling tiles_of(int channels, int lanes, int threads) {
+/// Returns tiles of at most `most` channels, of about equal size.
+inline tiling tiles_of(int channels, int lanes, int threads, int most) {
   int const groups = channels / lanes;
-  int const tiles = static_cast<int>(ceil_div(groups, 256 / lanes));
+  int const tiles = static_cast<int>(ceil_div(groups, most / lanes));
   int const columns = static_cast<int>(ceil_div(groups, tiles));
   return {0, columns, threads / columns, tiles};
 }
@@ -52,7 +52,11 @@ inline void cut(std::span<tiling> all, int pixels, int chunks, kernel_spec& s) {
 }
 
 inline constexpr int reduce_threads = 512;  // as in reduce.cuh
-inline constexpr int reduce_blocks = 128;   // about one per multiprocessor on today's large devices
+// The block that joins the others' results is alone on the device: the fewer channels a tile has, the more of its
+// threads share one, and the shorter it takes. A pixel's channels of a tile fill a cache line in bf16.
+inline constexpr int reduce_channels = 64;
+inline constexpr int pointwise_channels = 256;
+inline constexpr int reduce_blocks = 128;  // about one per multiprocessor on today's large devices
 
 /// Makes a spec a reduction over all pixels: its geometry, and the memory through which its blocks communicate.
 inline void reduce(std::span<tiling> all, int pixels, int lanes, kernel_spec& s) {
@@ -71,7 +75,7 @@ namespace dsl::cu::kernels::TYPENET_MODE {
 inline kernel_spec channel_sums(storage t, long long pixels, int channels, slice y) {
   int const count = detail::checked_count("channel_sums", pixels);
   int const lanes = detail::lanes_of(t, channels, {y});
-  detail::tiling tiles = detail::tiles_of(channels, lanes, detail::reduce_threads);
+  detail::tiling tiles = detail::tiles_of(channels, lanes, detail::reduce_threads, detail::reduce_channels);
   kernel_spec s{.function = "channel_sums", .storage = t};
   detail::reduce({&tiles, 1}, count, lanes, s);
   s.constants = detail::constants_of(count, channels, lanes, tiles, y);
@@ -150,7 +154,8 @@ inline kernel_spec batch_norm_spec(batch_norm_call const& call, storage t, long 
   s.threads = call.reduces ? reduce_threads : 256;
   tiling tiles[kernels::batch_norm_group];
   for (std::size_t k = 0; k < layers.size(); ++k)
-    tiles[k] = tiles_of(layers[k].channels, lanes, static_cast<int>(s.threads));
+    tiles[k] = tiles_of(layers[k].channels, lanes, static_cast<int>(s.threads),
+                        call.reduces ? reduce_channels : pointwise_channels);
   if (call.reduces)
     reduce({tiles, layers.size()}, count, lanes, s);
   else

@@ -133,6 +133,7 @@ DEVICE void avg_pool2d_forward_lanes(pool2d_shape const& s, T const* x, T* y) {
   window_place const p = window_place_of<L>(unit, s.channels, s.out_height, s.out_width);
   int const corner = (p.sample * s.in_height + p.row * s.stride) * s.in_width + p.column * s.stride;
   floats<L> sum{};
+  UNROLL(4)
   for (int i = 0; i < s.window_height; ++i) {
     UNROLL(8)
     for (int j = 0; j < s.window_width; ++j) {

@@ -33,24 +33,38 @@ struct pair {
   float first, second;
 };
 
-// `rows` pairs of shared memory, `step` apart; row r stands for every rows-th of `pixels` pixels from r on.
+// The pairs of an entry in shared memory, one for each row of threads, `step` apart; row r stands for every rows-th of
+// `pixels` pixels from r on. `parts` threads share an entry: each joins every parts-th row, from `part` on.
 struct row_pairs {
   float const *firsts, *seconds;
-  int step, rows, pixels;
+  int step, rows, pixels, part, parts;
 };
 DEVICE float count_of(row_pairs const& r, int row, int whole) {
   return static_cast<float>(row < r.pixels - whole * r.rows ? whole + 1 : whole);
 }
+// The sum of what the threads of an entry found, in their order; all threads of the block take part. `shared` has a
+// place for each thread, those of an entry `entries` apart.
+DEVICE float sum_of_parts(float mine, float* shared, int entry, int entries, int parts) {
+  barrier();  // what was there has been read
+  shared[thread()] = mine;
+  barrier();
+  float all = 0;
+  UNROLL(8)
+  for (int k = 0; k < parts; ++k) all += shared[k * entries + entry];
+  return all;
+}
 
 // The sums of two numbers.
 struct sums {};
-DEVICE pair join_rows(sums, row_pairs const& r) {
+DEVICE pair join_rows(sums, row_pairs const& r, float* shared, int entry, int entries) {
   pair all{0, 0};
   UNROLL(4)
-  for (int row = 0; row < r.rows; ++row) {
+  for (int row = r.part; row < r.rows; row += r.parts) {
     all.first += r.firsts[row * r.step];
     all.second += r.seconds[row * r.step];
   }
+  all.first = sum_of_parts(all.first, shared, entry, entries, r.parts);
+  all.second = sum_of_parts(all.second, shared, entry, entries, r.parts);
   return all;
 }
 DEVICE float origin_of(sums, float) { return 0; }
@@ -61,21 +75,22 @@ DEVICE pair whole_of(sums, pair all, float, float) { return all; }
 // about the whole's (Chan, Golub, LeVeque 1979). All means are taken as distances from the first one, which is exact
 // where they are large.
 struct moments {};
-DEVICE pair join_rows(moments, row_pairs const& r) {
+DEVICE pair join_rows(moments, row_pairs const& r, float* shared, int entry, int entries) {
   int const whole = r.pixels / r.rows;
   float const origin = r.firsts[0];
   float sum = 0;
   UNROLL(4)
-  for (int row = 0; row < r.rows; ++row) sum += count_of(r, row, whole) * (r.firsts[row * r.step] - origin);
-  float const mean = sum / static_cast<float>(r.pixels);
+  for (int row = r.part; row < r.rows; row += r.parts)
+    sum += count_of(r, row, whole) * (r.firsts[row * r.step] - origin);
+  float const mean = sum_of_parts(sum, shared, entry, entries, r.parts) / static_cast<float>(r.pixels);
   float squares = 0;
   UNROLL(4)
-  for (int row = 0; row < r.rows; ++row) {
+  for (int row = r.part; row < r.rows; row += r.parts) {
     float const d = r.firsts[row * r.step] - origin - mean;
     float const n = count_of(r, row, whole);
     squares += n > 0 ? r.seconds[row * r.step] + n * d * d : 0.0f;
   }
-  return {origin + mean, squares};
+  return {origin + mean, sum_of_parts(squares, shared, entry, entries, r.parts)};
 }
 // For parts that are read only once: sums of n d and n d^2, d from `origin`, the mean of one of them. The difference at
 // the end loses at most a factor of the number of parts.
@@ -103,7 +118,7 @@ struct meeting {
 template <class How, int L>
 DEVICE bool reduce_channels(How how, tiling const& t, int pixels, int tile, floats<L> const& first,
                             floats<L> const& second, meeting const& m, pair& result, int& channel) {
-  SHARED float firsts[reduce_threads * L], seconds[reduce_threads * L];
+  SHARED float firsts[reduce_threads * L], seconds[reduce_threads * L], shared[reduce_threads];
   int const me = thread();
   for (int k = 0; k < L; ++k) {
     firsts[k * reduce_threads + me] = first.v[k];
@@ -112,45 +127,43 @@ DEVICE bool reduce_channels(How how, tiling const& t, int pixels, int tile, floa
   barrier();
 
   int const mine = t.columns * L;  // entries of this tile; channel (column, i) is entry i * columns + column
-  int const i = me / t.columns;
-  int const column = me - i * t.columns;
+  int const parts = reduce_threads / mine;  // threads that share an entry
+  int const part = me / mine;
+  int const entry = me - part * mine;
+  int const i = entry / t.columns;
+  int const column = entry - i * t.columns;
   auto const pixels_of = [&](int chunk) {
     int const left = pixels - chunk * t.chunk_pixels;
     return left < t.chunk_pixels ? left : t.chunk_pixels;
   };
   float* const own = m.partial + m.first + tile * mine;
+  // Threads that share no entry have a part behind the last one: nothing reads what they find.
+  int const from = i * reduce_threads + column;
+  pair const here =
+      join_rows(how, {firsts + from, seconds + from, t.columns, t.rows, pixels_of(block_x()), part, parts}, shared,
+                entry, mine);
   if (me < mine) {
-    int const from = i * reduce_threads + column;
-    pair const all = join_rows(how, {firsts + from, seconds + from, t.columns, t.rows, pixels_of(block_x())});
     float* const to = own + 2LL * block_x() * m.entries + me;
-    to[0] = all.first;
-    to[m.entries] = all.second;
+    to[0] = here.first;
+    to[m.entries] = here.second;
   }
 
   if (!is_last_block(m.counters + block_y(), blocks_x())) return false;
-  int const parts = reduce_threads / mine;  // threads that share an entry
-  int const part = me / mine;
-  int const entry = me - part * mine;
   float const origin = origin_of(how, fresh(own + entry));
   pair all{0, 0};
   if (part < parts) {
-    UNROLL(4)
+    UNROLL(8)
     for (int chunk = part; chunk < blocks_x(); chunk += parts) {
-      float const* const from = own + 2LL * chunk * m.entries + entry;
+      float const* const from_chunk = own + 2LL * chunk * m.entries + entry;
       float const n = static_cast<float>(pixels_of(chunk));
-      pair const share = share_of(how, {fresh(from), fresh(from + m.entries)}, n, origin);
+      pair const share = share_of(how, {fresh(from_chunk), fresh(from_chunk + m.entries)}, n, origin);
       all.first += share.first;
       all.second += share.second;
     }
   }
-  firsts[me] = all.first;
-  seconds[me] = all.second;
-  barrier();
+  all.first = sum_of_parts(all.first, shared, entry, mine, parts);
+  all.second = sum_of_parts(all.second, shared, entry, mine, parts);
   if (me >= mine) return false;
-  for (int k = 1; k < parts; ++k) {
-    all.first += firsts[k * mine + me];
-    all.second += seconds[k * mine + me];
-  }
   result = whole_of(how, all, static_cast<float>(pixels), origin);
   channel = (tile * t.columns + column) * L + i;
   return true;
