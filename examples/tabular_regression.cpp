@@ -42,7 +42,7 @@ int main(int argc, char** argv) try {
   if (argc <= 2) write_houses(path);
   dsl::dataset const all = dsl::read_csv_values(path, {column}, {.shuffle_seed = 1});
   dsl::dataset train = all.first(all.size * 4 / 5), test = all.subset(train.size, all.size - train.size);
-  dsl::normalize(train, test);  // rows of your own need this, too: (number - (*train.mean)[i]) / (*train.deviation)[i]
+  dsl::normalize(train, test);  // it is saved with the weights, and predictors apply it
   dsl::trainer trainer =
       dsl::compile<model>(dsl::reference{}, dsl::adam{.learning_rate = 3e-3}, {.loss = dsl::loss::mean_squared_error});
   trainer.fit(train, {.epochs = 60, .batch_size = 32});

@@ -541,3 +541,84 @@ TEST_CASE("weights: where they can't be written, the file that was there stays",
   CHECK(bytes_of(here / "x") == before);
   CHECK(std::distance(std::filesystem::directory_iterator(here.path), {}) == 1);
 }
+
+TEST_CASE("safetensors: the metadata say how the data were normalised", "[safetensors]") {
+  using pictures =
+      dsl::network<dsl::image<2, 2, 2>, dsl::concat<dsl::identity, dsl::named_input<"more", dsl::image<1, 2, 2>>>,
+                   dsl::flatten, dsl::dense<1>>;
+  dsl::test::temporary_directory const folder;
+  std::string const path = folder / "pictures.safetensors";
+  auto const numbers_of = [](std::vector<float> all) {
+    return std::make_shared<std::vector<float> const>(std::move(all));
+  };
+  auto const another = [] {
+    return dsl::compile<pictures>(dsl::reference{}, dsl::sgd{}, {.loss = dsl::loss::mean_squared_error});
+  };
+  dsl::normalization const by_channel{{{"", numbers_of({1, 1, 1, 1, 0.1F, 0.1F, 0.1F, 0.1F}), nullptr},
+                                       {"more", numbers_of({1, 2, 3, 1e-30F}), numbers_of({0.3F, 0.3F, 0.3F, 0.3F})}}};
+  dsl::trainer first = another();
+  first.set_normalization(by_channel);
+  dsl::save_safetensors(first, path);
+  auto const said = [&](char const* key) {
+    st::file const f(path);
+    for (auto const& [name, text] : f.metadata())
+      if (name == key) return text;
+    return std::string("nothing");
+  };
+  CHECK(said("typenet.mean") == "1 0.1");
+  CHECK(said("typenet.deviation").empty());
+  CHECK(said("typenet.mean.more") == "1 2 3 1e-30");
+  CHECK(said("typenet.deviation.more") == "0.3");
+  dsl::trainer second = another();
+  dsl::load_safetensors(second, path);
+  CHECK(second.normalization() == by_channel);
+  dsl::trainer third = another();
+  dsl::load_safetensors(third, path, {.normalization = false});
+  CHECK(third.normalization().empty());
+  dsl::load_safetensors(third, path, {.parts = {{"2.", "2."}}});
+  CHECK(third.normalization().empty());
+
+  first.set_normalization({});
+  dsl::save_safetensors(first, path);
+  CHECK(said("typenet.mean").empty());
+  dsl::load_safetensors(second, path);
+  CHECK(second.normalization().empty());
+  second.set_normalization(by_channel);
+  first.forget_normalization();
+  dsl::save_safetensors(first, path);
+  CHECK(said("typenet.mean") == "nothing");
+  dsl::load_safetensors(second, path);  // it does not say, so nothing changes
+  CHECK(second.normalization() == by_channel);
+}
+
+TEST_CASE("safetensors: a normalisation that is none is refused, and nothing changes", "[safetensors][hostile]") {
+  using row = dsl::network<dsl::features<3>, dsl::dense<1>>;
+  dsl::test::temporary_directory const folder;
+  std::string const path = folder / "row.safetensors";
+  auto const made_row = [] {
+    return dsl::compile<row>(dsl::reference{}, dsl::sgd{}, {.loss = dsl::loss::mean_squared_error});
+  };
+  dsl::trainer source = made_row(), t = made_row();
+  std::vector<float> const weight(3, 0.5F), bias(1);
+  auto const write = [&](char const* key, std::string const& text) {
+    auto const bytes = [](std::vector<float> const& all) {
+      return std::string_view(reinterpret_cast<char const*>(all.data()), all.size() * sizeof(float));
+    };
+    st::write(path, {{"0.weight", st::dtype::f32, {1, 3}, bytes(weight)}, {"0.bias", st::dtype::f32, {1}, bytes(bias)}},
+              {{key, text}});
+  };
+  std::vector<float> const before = parameter(t.engine(), 0);
+  for (char const* const wrong :
+       {"1", "1 2", "1 2 3 4", "1 2 x", "1,2,3", "1  2 3", "nan 1 2", "1e99 1 2", " 1 2 3", "1 2 inf"}) {
+    INFO(wrong);
+    write("typenet.mean", wrong);
+    CHECK_THROWS_AS(dsl::load_safetensors(t, path), st::format_error);
+    CHECK(parameter(t.engine(), 0) == before);
+  }
+  write("typenet.deviation", "1 0 2");
+  CHECK_THROWS_AS(dsl::load_safetensors(t, path), st::format_error);
+  write("typenet.deviation", "1 5e-1 2");
+  dsl::load_safetensors(t, path);
+  CHECK(*t.normalization().find("")->deviation == std::vector<float>{1, 0.5F, 2});
+  CHECK(parameter(t.engine(), 0) == weight);
+}

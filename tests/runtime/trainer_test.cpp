@@ -463,36 +463,70 @@ TEST_CASE("a loss that is no number ends training and says where", "[trainer]") 
   }
 }
 
-TEST_CASE("pictures without the mean that fit's had are warned of, once", "[trainer]") {
+TEST_CASE("data without a normalisation get that of the weights; another one is refused", "[trainer]") {
   dataset const train = toys(24);
-  dataset bare = train, same_numbers = more_toys(train, 10), another = toys(10, 2);
+  dataset bare = train, same_numbers = more_toys(train, 10), another = toys(10, 2), scaled = train;
   bare.mean = nullptr;
   same_numbers.mean = std::make_shared<std::vector<float> const>(*train.mean);
-  auto const evaluates = [](trainer& t, dataset const& data) { return test::warnings([&] { t.evaluate(data); }); };
-  auto const predicts = [](trainer& t, dataset const& data) { return test::warnings([&] { t.predict(data); }); };
-  using sentences = std::vector<std::string>;
+  scaled.deviation = std::make_shared<std::vector<float> const>(train.mean->size(), 2.0F);
 
   trainer t = make_trainer();
-  CHECK(evaluates(t, bare).empty());  // no mean is known yet
-  CHECK(test::warnings([&] { t.fit(train, {.batch_size = 8, .validation = &same_numbers}); }).empty());
-  CHECK(evaluates(t, same_numbers).empty());
-  CHECK(predicts(t, same_numbers).empty());
-  CHECK(evaluates(t, bare) == sentences{"evaluate: the data set must have the same mean as the training data; found "
-                                        "none; set test.mean = train.mean"});
-  CHECK(evaluates(t, bare).empty());
-  CHECK(predicts(t, another).empty());
-  t.fit(train, {.batch_size = 8});  // also after another fit
-  CHECK(predicts(t, another) == sentences{"predict: the data set must have the same mean as the training data; found "
-                                          "a different one; set test.mean = train.mean"});
-  t.fit(bare, {.batch_size = 8});
-  CHECK(evaluates(t, bare).empty());
-  t.fit(train, {.batch_size = 8});
+  CHECK(t.normalization().empty());
+  t.evaluate(bare);  // nothing is known yet
+  t.evaluate(train);
+  t.fit(train, {.batch_size = 8, .validation = &same_numbers});
+  CHECK(t.normalization() == normalization_of(train));
+  t.evaluate(same_numbers);
+  CHECK(t.predict(bare) == t.predict(train));
+  CHECK(t.evaluate(bare).loss == t.evaluate(train).loss);
+  must_throw<option_error>([&] { t.predict(another); },
+                           {"predict: the data set must be normalised as the data were", "the mean ",
+                            "of the first input, and not ", "leave out its mean"});
+  must_throw<option_error>([&] { t.evaluate(scaled); },
+                           {"evaluate: the data set", "found a deviation of the first input, which has none"});
+  must_throw<option_error>([&] { t.fit(another, {.batch_size = 8}); }, {"fit: the data set", "forget_normalization()"});
+  CHECK(t.normalization() == normalization_of(train));
+  t.forget_normalization();
+  t.fit(another, {.batch_size = 8});
+  must_throw<option_error>([&] { t.predict(train); }, {"predict: the data set"});
+
+  trainer without = make_trainer();
+  without.fit(bare, {.batch_size = 8});
+  must_throw<option_error>([&] { without.evaluate(train); }, {"a mean of the first input, which has none"});
+  trainer refused = make_trainer();
   struct refuses : callback {
     void on_restore(fit_run&) override { throw file_error("damaged"); }
   };
-  CHECK_THROWS_AS(t.fit(bare, {.batch_size = 8, .callbacks = {refuses{}}}), file_error);  // nothing is trained
-  CHECK(evaluates(t, same_numbers).empty());
-  CHECK(evaluates(t, bare).size() == 1);
+  CHECK_THROWS_AS(refused.fit(train, {.batch_size = 8, .callbacks = {refuses{}}}), file_error);  // nothing is trained
+  refused.evaluate(another);
+}
+
+TEST_CASE("a fit on data without a normalisation uses that of the weights", "[trainer]") {
+  dataset const train = toys(24), check = more_toys(train, 8);
+  dataset bare = train, bare_check = check;
+  bare.mean = bare_check.mean = nullptr;
+  auto const figures_of = [&](dataset const& second, dataset const& validation) {
+    trainer t = make_trainer();
+    t.fit(train, {.batch_size = 8});
+    history const h = t.fit(second, {.batch_size = 8, .validation = &validation});
+    return std::pair(figures(h), weights(t));
+  };
+  CHECK(figures_of(train, check) == figures_of(bare, bare_check));
+}
+
+TEST_CASE("a normalisation must fit the network", "[trainer]") {
+  trainer t = make_trainer();
+  auto const numbers = [](std::size_t count, float x) { return std::make_shared<std::vector<float> const>(count, x); };
+  std::size_t const all = toys(1).mean->size();
+  must_throw<data_error>([&] { t.set_normalization({{{"", numbers(3, 1)}}}); },
+                         {"the mean of the first input must have", "found 3"});
+  must_throw<data_error>([&] { t.set_normalization({{{"", nullptr, numbers(all, 0)}}}); },
+                         {"deviation of the first input must be finite and not 0", "found 0 as number 0"});
+  must_throw<data_error>([&] { t.set_normalization({{{"weather", numbers(3, 1)}}}); }, {"found input \"weather\""});
+  t.set_normalization({{{"", numbers(all, 0.5F)}}});
+  CHECK((*t.normalization().find("")->mean)[0] == 0.5F);
+  must_throw<data_error>([&] { normalize_as(in_memory_dataset({1, 1, 1}, 1, {0}, {0}), t.normalization()); },
+                         {"normalize_as", "must have 1 numbers"});
 }
 
 // ---- the same bits --------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/data/normalization.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/batch_part.hpp>
@@ -119,6 +120,12 @@ class engine {
   /// Returns the weights, for engine_options::weights of other engines; null if the executor cannot share them.
   virtual std::shared_ptr<shared_weights> weights() { return nullptr; }
 
+  /// Returns how the data were normalised from which the weights have learned; null: unknown. It belongs to the
+  /// weights, so engines that share these share it, too.
+  [[gnu::cold]] std::shared_ptr<dsl::normalization const> normalization();
+  /// Throws option_error if another engine holds the weights.
+  [[gnu::cold]] void set_normalization(std::shared_ptr<dsl::normalization const> n);
+
   /// Return the bytes of the plan's arenas, and those that libraries need besides: packed weights and scratch memory.
   virtual long long arena_bytes() const = 0;
   virtual long long executor_bytes() const = 0;
@@ -157,6 +164,9 @@ class engine {
 
   graph_view graph_;
   engine_options options_;
+
+ private:
+  std::shared_ptr<dsl::normalization const> normalization_;  // of an engine that does not share weights
 };
 
 /// Satisfied by what makes engines: dsl::reference{}, dsl::onednn{}.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/data/normalization.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
@@ -8,7 +9,30 @@
 #include <dsl/executors/update_rule.hpp>
 #include <dsl/plan/plan.hpp>
 
+#include <memory>
+#include <utility>
+
 namespace dsl::TYPENET_MODE {
+
+TYPENET_INLINE std::shared_ptr<dsl::normalization const> engine::normalization() {
+  auto const shared = weights();
+  return shared ? shared->normalization : normalization_;
+}
+
+TYPENET_INLINE void engine::set_normalization(std::shared_ptr<dsl::normalization const> n) {
+  auto const shared = weights();
+  if (!shared) {
+    normalization_ = std::move(n);
+    return;
+  }
+  if (n == shared->normalization || (n && shared->normalization && *n == *shared->normalization)) return;
+  if (shared.use_count() > 2)  // this one and the engine's own
+    detail::throw_error<option_error>(
+        {"normalization: it belongs to the weights and can change only while one engine holds them; found ",
+         static_cast<long long>(shared.use_count() - 1),
+         " holders; destroy the predictors that share them, or give those a copy"});
+  shared->normalization = std::move(n);
+}
 
 TYPENET_INLINE void engine::require_targets(mode m, target_kind targets) const {
   if (m == mode::inference || takes(options_.loss, targets)) return;

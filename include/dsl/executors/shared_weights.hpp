@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/data/normalization.hpp>
 #include <dsl/detail/mode.hpp>
+
+#include <memory>
 
 namespace dsl::TYPENET_MODE {
 
@@ -20,6 +23,10 @@ class shared_weights {
   virtual long long bytes() const = 0;
   /// Whether anybody has written or trained them.
   virtual bool written() const = 0;
+
+  /// How the data were normalised from which the weights have learned; null: unknown. engine::set_normalization writes
+  /// it.
+  std::shared_ptr<dsl::normalization const> normalization{};
 };
 
 }  // namespace dsl::TYPENET_MODE

@@ -40,7 +40,7 @@ TYPENET_INLINE void backup_and_restore::on_restore(fit_run& run) {
     run.processes->broadcast("the state to resume from", bytes);
   }
   if (there.empty()) return;
-  check(run, detail::checkpoint_reader(run.trainer, bytes, path()).head);
+  check(run, detail::checkpoint_reader(run.trainer.graph(), bytes, path()).head);
   before_ = detail::checkpoint_bytes(
       run.trainer,
       {.slots = run.trainer.engine().options().update.slots(), .learning_rate = run.trainer.learning_rate()}, {}, {});
@@ -67,7 +67,7 @@ TYPENET_INLINE void backup_and_restore::on_refused(fit_run& run) {
   if (before_.empty()) return;
   std::string const before = std::exchange(before_, {});
   try {
-    detail::checkpoint_reader const state(run.trainer, before, path());
+    detail::checkpoint_reader const state(run.trainer.graph(), before, path());
     state.give_arrays(run.trainer.engine(), true);
     run.trainer.set_steps(state.head.steps);
     run.trainer.set_learning_rate(state.head.learning_rate);

@@ -8,6 +8,7 @@
 #include <dsl/io/checkpoint_format.hpp>
 #include <dsl/io/folders.hpp>
 #include <dsl/training/callback_state.hpp>
+#include <dsl/training/predictor.hpp>
 
 #include <cstdint>
 #include <string>
@@ -124,12 +125,15 @@ namespace dsl::TYPENET_MODE {
 /// its size, only its beginning is read, since it may be of any size; restore() then refuses it.
 [[gnu::cold]] std::string read_checkpoint(std::string const& path);
 
-/// Writes parameters and running statistics alone, in the format of checkpoints. Throws file_error, and option_error if
-/// the name ends as those of other formats do, such as .safetensors.
+/// Writes parameters and running statistics alone, in the format of checkpoints, and how the data were normalised.
+/// Throws file_error, and option_error if the name ends as those of other formats do, such as .safetensors.
 [[gnu::cold]] void save_weights(trainer& t, std::string const& path);
 /// Reads the weights of any checkpoint of such a network, with any optimizer and seed; the rest of the trainer stays as
-/// it is. Throws file_error.
+/// it is, but for the normalisation, if the file says which. Throws file_error; if the network is another one, the
+/// message names the first parameter that differs.
 [[gnu::cold]] void load_weights(trainer& t, std::string const& path);
+[[gnu::cold]] void load_weights(predictor& p, std::string const& path);
+[[gnu::cold]] void load_weights(engine& e, std::string const& path);
 
 /// Writes a checkpoint after every epoch, replacing the previous one, with the learning rate that callbacks have set by
 /// then. Without validation it writes after the next epoch's first step, whose loss proves the weights. `earlier` is

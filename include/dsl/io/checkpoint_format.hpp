@@ -77,11 +77,10 @@ inline constexpr char const* give_another = "give another file";
 /// Returns what to do with a file that does not begin like a checkpoint, unless it looks like one of another format.
 [[gnu::cold]] std::string advice_for_begin(std::string const& bytes, char const* otherwise);
 
-/// Reads a whole checkpoint of this trainer's network. Throws file_error for other bytes. Trainer and bytes must
-/// outlive it.
+/// Reads a whole checkpoint of a network. Throws file_error for other bytes, which must outlive it.
 class checkpoint_reader {
  public:
-  [[gnu::cold]] checkpoint_reader(trainer& t, std::string const& bytes, std::string const& name,
+  [[gnu::cold]] checkpoint_reader(graph_view const& g, std::string const& bytes, std::string const& name,
                                   char const* otherwise = start_without);
 
   [[gnu::cold]] void need(bool holds, std::string const& what) const;

@@ -5,6 +5,7 @@
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/checkpoint_format.hpp>
+#include <dsl/io/saved_network.hpp>
 #include <dsl/training/callback.hpp>
 #include <dsl/training/fingerprint.hpp>
 #include <dsl/training/trainer.hpp>
@@ -109,8 +110,8 @@ TYPENET_INLINE std::string advice_for_begin(std::string const& bytes, char const
   return std::string_view(otherwise) == give_another ? give_another : message({give_another, ", or ", otherwise});
 }
 
-TYPENET_INLINE checkpoint_reader::checkpoint_reader(trainer& t, std::string const& bytes, std::string const& name,
-                                                    char const* otherwise)
+TYPENET_INLINE checkpoint_reader::checkpoint_reader(graph_view const& g, std::string const& bytes,
+                                                    std::string const& name, char const* otherwise)
     : bytes_(bytes), name_(name), otherwise_(otherwise) {
   checkpoint_head const own{};
   need(bytes.size() >= sizeof own.magic && std::memcmp(bytes.data(), own.magic, version_at) == 0,
@@ -129,16 +130,19 @@ TYPENET_INLINE checkpoint_reader::checkpoint_reader(trainer& t, std::string cons
           message({"has fingerprints of version ", head.fingerprints, "; this typenet reads 0 to ", fingerprint_version,
                    "; use the program that wrote it, or "}));
   long long expected = 0;
-  for_each_array(t.graph(), head.slots, [&](int, int, long long count) { expected += count; });
-  if (head.network != fingerprint_of(t.graph(), head.fingerprints))
+  for_each_array(g, head.slots, [&](int, int, long long count) { expected += count; });
+  callbacks_ = size - sizeof sum - static_cast<std::size_t>(head.callbacks);
+  if (head.network != fingerprint_of(g, head.fingerprints)) {
+    std::string const parameter = differing_parameter(g, callbacks(), name);
     need(false, message({"is from another network: it has ", static_cast<long long>(head.numbers),
-                         " numbers, and a file of this network would have ", expected,
+                         " numbers, and a file of this network would have ", expected, parameter.empty() ? "" : "; ",
+                         parameter,
                          std::string_view(otherwise) == start_without
                              ? "; give another file, or start without it"
                              : "; give another file, or exchange the parts that fit with save_safetensors and "
                                "load_safetensors(trainer, path, {.skip_mismatch = true})"}));
+  }
   need_or(head.numbers == expected, "has a different number of weights than its network; ");
-  callbacks_ = size - sizeof sum - static_cast<std::size_t>(head.callbacks);
   arrays_ = callbacks_ - static_cast<std::size_t>(head.numbers) * sizeof(float);
   check_position();
 }

@@ -9,6 +9,7 @@
 #include <dsl/io/checkpoint.hpp>
 #include <dsl/io/checkpoint_format.hpp>
 #include <dsl/io/folders.hpp>
+#include <dsl/io/saved_network.hpp>
 #include <dsl/training/callback_state.hpp>
 #include <dsl/training/checks.hpp>
 
@@ -29,7 +30,7 @@ TYPENET_INLINE std::string checkpoint(trainer& t, history const& past, double le
   if (!past.epochs.empty() && past.epochs.back().epoch >= epoch) epoch = past.epochs.back().epoch + 1;
   return detail::checkpoint_bytes(
       t, {.slots = t.engine().options().update.slots(), .learning_rate = learning_rate, .epoch = epoch}, past,
-      detail::state_of_arithmetic(t) + detail::state_of_outputs(t, past, {}));
+      detail::state_of_arithmetic(t) + detail::state_of_outputs(t, past, {}) + detail::state_of_network(t.engine()));
 }
 
 TYPENET_INLINE std::string checkpoint(trainer& t, history const& past) {
@@ -161,13 +162,14 @@ TYPENET_INLINE std::string checkpoint(fit_run const& run) {
   bool const averages = run.average && !run.average->is_empty();
   return detail::checkpoint_bytes(run.trainer, head, run.past,
                                   state_of_callbacks(run) + detail::state_of_arithmetic(run.trainer) +
-                                      detail::state_of_outputs(run.trainer, run.past, run.next),
+                                      detail::state_of_outputs(run.trainer, run.past, run.next) +
+                                      detail::state_of_network(run.trainer.engine()),
                                   averages ? &run.average->average() : nullptr);
 }
 
 TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::string const& name) {
   using detail::message;
-  detail::checkpoint_reader const file(t, bytes, name);
+  detail::checkpoint_reader const file(t.graph(), bytes, name);
   detail::checkpoint_head const& head = file.head;
   engine_options const& own = t.engine().options();
   file.need(
@@ -184,11 +186,17 @@ TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::
                  head.replicas == 1 ? " tower" : " towers", ", but this one has ", t.engine().replicas(),
                  "; with the same batch per tower, the steps per epoch and the effect of the learning rate change"})
             .c_str());
+  auto const learned = detail::saved_normalization(t.graph(), file.callbacks(), name);
+  if (auto const own = t.engine().normalization(); learned && t.is_fitting() && own)
+    file.need(*learned == *own,
+              message({"is from a training whose data were normalised otherwise: this run's have ",
+                       detail::difference(*own, *learned), "; use the same data, or start without it"}));
   detail::compare_arithmetic(t, file.callbacks(), name);
   history past = file.past();
   fit_position next = head.next();
   detail::restore_outputs(t, file.callbacks(), name, past, next);
   file.give_arrays(t.engine(), true);
+  if (learned && !t.is_fitting()) t.engine().set_normalization(learned);
   t.set_steps(head.steps);
   t.set_learning_rate(head.learning_rate);
   return {std::move(past),     std::move(next), head.learning_rate, head.stop != 0, static_cast<int>(head.batch_size),
@@ -196,7 +204,7 @@ TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::
 }
 
 TYPENET_INLINE history restore(trainer& t, std::string const& bytes, std::string const& name) {
-  detail::checkpoint_reader const file(t, bytes, name);
+  detail::checkpoint_reader const file(t.graph(), bytes, name);
   file.need(file.head.step == 0,
             detail::message({"is from the middle of epoch ", static_cast<long long>(file.head.epoch + 1),
                              "; resume it with backup_and_restore, or start without it"}));
@@ -278,13 +286,22 @@ TYPENET_INLINE void save_weights(trainer& t, std::string const& path) {
     throw option_error(detail::message({"save_weights: it writes typenet's own format, not ", other, "; found ", path,
                                         "; choose another name, or the function that writes that format, such as "
                                         "save_safetensors"}));
-  write_checkpoint(detail::checkpoint_bytes(t, {.learning_rate = t.learning_rate()}, {}, {}), path, "weights");
+  write_checkpoint(
+      detail::checkpoint_bytes(t, {.learning_rate = t.learning_rate()}, {}, detail::state_of_network(t.engine())), path,
+      "weights");
 }
 
-TYPENET_INLINE void load_weights(trainer& t, std::string const& path) {
+TYPENET_INLINE void load_weights(engine& e, std::string const& path) {
   std::string const bytes = detail::read_checkpoint_or(path, detail::give_another);
-  detail::checkpoint_reader(t, bytes, path, detail::give_another).give_arrays(t.engine(), false);
+  detail::checkpoint_reader const file(e.graph(), bytes, path, detail::give_another);
+  auto const learned = detail::saved_normalization(e.graph(), file.callbacks(), path);
+  file.give_arrays(e, false);
+  if (learned) e.set_normalization(learned);
 }
+
+TYPENET_INLINE void load_weights(trainer& t, std::string const& path) { load_weights(t.engine(), path); }
+
+TYPENET_INLINE void load_weights(predictor& p, std::string const& path) { load_weights(p.engine(), path); }
 
 TYPENET_INLINE checkpoint_each_epoch::checkpoint_each_epoch(std::string to, history before)
     : path(std::move(to)), earlier(std::move(before)), file_(path) {}

@@ -43,6 +43,10 @@ namespace dsl::detail::TYPENET_MODE {
 [[gnu::cold]] char const* advice_on_bad_loss(float const* samples, long long numbers, float const* values,
                                              long long targets);
 
+/// Throws data_error unless a normalisation names inputs of the network and has a finite mean, and a finite deviation
+/// that is not 0, for each of their numbers.
+[[gnu::cold]] void require_moments_fit(graph_view const& g, normalization const& n);
+
 /// Whether two means are equal in value: a data set that was read again has its own copy.
 [[gnu::cold]] bool same_mean(std::shared_ptr<std::vector<float> const> const& a,
                              std::shared_ptr<std::vector<float> const> const& b);

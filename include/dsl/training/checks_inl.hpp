@@ -153,6 +153,30 @@ TYPENET_INLINE char const* advice_on_bad_loss(float const* samples, long long nu
   return "; try a smaller learning rate";
 }
 
+TYPENET_INLINE void require_moments_fit(graph_view const& g, normalization const& n) {
+  for (input_moments const& m : n.inputs) {
+    long long count = m.input.empty() ? g.output_shape(g.nodes[0]).size() : -1;
+    for (int k = 1; k < g.size.nodes; ++k)
+      if (is_further_input(g, k) && name_of_input(g, k) == m.input) count = g.output_shape(g.nodes[k]).size();
+    std::string const input = m.input.empty() ? "the first input" : "input \"" + m.input + "\"";
+    if (count < 0)
+      throw_error<data_error>(
+          {"normalization: the network must have each of its inputs; found ", input, "; use that of the same network"});
+    for (auto const& [numbers, kind] : {std::pair{m.mean, "mean"}, std::pair{m.deviation, "deviation"}}) {
+      if (!numbers) continue;
+      if (static_cast<long long>(numbers->size()) != count)
+        throw_error<data_error>({"normalization: the ", kind, " of ", input, " must have ", count,
+                                 " numbers, as many as the network's input; found ", numbers->size(),
+                                 "; use that of data of the same shape"});
+      for (std::size_t i = 0; i < numbers->size(); ++i)
+        if (float const x = (*numbers)[i]; !isfinite(x) || (numbers == m.deviation && x == 0))
+          throw_error<data_error>({"normalization: each number of the ", kind, " of ", input, " must be finite",
+                                   numbers == m.deviation ? " and not 0" : "", "; found ", static_cast<double>(x),
+                                   " as number ", i, "; correct it"});
+    }
+  }
+}
+
 TYPENET_INLINE bool same_mean(std::shared_ptr<std::vector<float> const> const& a,
                               std::shared_ptr<std::vector<float> const> const& b) {
   return a == b || (a && b && *a == *b);

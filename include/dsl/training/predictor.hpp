@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/data/dataset.hpp>
+#include <dsl/data/normalization.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/executors/shared_weights.hpp>
@@ -22,30 +23,40 @@ class predictor {
  public:
   explicit predictor(std::unique_ptr<dsl::engine> e);
 
-  /// Computes the network's outputs, (batch, outputs), for samples that are normalised and NCHW. The batch size follows
-  /// from the spans. Throws data_error if they do not fit each other, and option_error if nobody has written the
-  /// weights yet; so do the functions below.
+  /// Computes the network's outputs, (batch, outputs), for samples as they are in the data, NCHW: they are normalised
+  /// as the training data were, if the weights say how. The batch size follows from the spans. Throws data_error if
+  /// they do not fit each other, and option_error if nobody has written the weights yet; so do the functions below.
   void predict(std::span<float const> samples, std::span<float> outputs);
   /// Computes the outputs of a network with several inputs; the first is called "".
   void predict(std::vector<batch_input> const& inputs, std::span<float> outputs);
-  /// Returns the outputs for all samples of a data set, (size, outputs).
+  /// Returns the outputs for all samples of a data set, (size, outputs). A data set without a mean and a deviation is
+  /// normalised, too; throws option_error for one with others than the weights'.
   [[gnu::cold]] std::vector<float> predict(dataset const& data, int batch_size = 64);
   /// Returns one of several outputs, as trainer::predict_output.
   [[gnu::cold]] std::vector<float> predict_output(std::string_view name, dataset const& data, int batch_size = 64);
 
   /// Returns the weights, for make_predictor. While another predictor has them, too, they cannot change.
   std::shared_ptr<shared_weights> weights() { return engine().weights(); }
+  /// Returns how samples are normalised; set_normalization() changes it, for weights from elsewhere: {} for samples
+  /// that are normalised already.
+  dsl::normalization normalization() const { return network_.normalization(); }
+  void set_normalization(dsl::normalization n) { network_.set_normalization(std::move(n)); }
   /// Returns the engine, which reads and writes weights.
   dsl::engine& engine() { return network_.engine(); }
   graph_view const& graph() const { return network_.graph(); }
   /// Returns the bytes of weights, activations, packed kernels and scratch memory: after predicting with one batch size
-  /// these are inference_bytes() of that size and the executor's executor_bytes(). Shared ones count as a whole.
-  long long bytes() { return engine().arena_bytes() + engine().executor_bytes(); }
+  /// these are inference_bytes() of that size and the executor's executor_bytes(), and the normalised samples. Shared
+  /// ones count as a whole.
+  long long bytes() { return engine().arena_bytes() + engine().executor_bytes() + normalized_bytes(); }
 
  private:
-  void require_weights();
+  [[gnu::cold]] void require_weights();
+  [[gnu::cold]] long long normalized_bytes() const;
+  /// Returns the samples of an input, normalised as `by` says.
+  std::span<float const> normalized(std::size_t input, dsl::normalization const& by, batch_input const& given);
 
   trainer network_;
+  std::vector<std::vector<float>> normalized_;  // the batch, an input each; empty if the weights say nothing
 };
 
 }  // namespace dsl::TYPENET_MODE
@@ -61,7 +72,7 @@ template <class Network>
 }
 /// Throws executor_error unless the engine reads `wanted`.
 [[gnu::cold]] void require_shared(engine& e, std::shared_ptr<shared_weights> const& wanted);
-/// Copies all parameters and running statistics.
+/// Copies all parameters and running statistics, and the normalisation.
 [[gnu::cold]] void copy_weights(engine& from, engine& to);
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <dsl/data/dataset.hpp>
+#include <dsl/data/normalization.hpp>
+#include <dsl/data/transform.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
@@ -11,6 +13,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -31,6 +34,7 @@ TYPENET_INLINE void copy_weights(engine& from, engine& to) {
   if (from.graph().nodes != to.graph().nodes)
     throw_error<option_error>({"make_predictor: the trainer's network must be the predictor's; found another network"});
   write_weights(to, read_weights(from));
+  to.set_normalization(from.normalization());
 }
 
 }  // namespace dsl::detail::TYPENET_MODE
@@ -41,12 +45,40 @@ TYPENET_INLINE predictor::predictor(std::unique_ptr<dsl::engine> e) : network_(s
 
 TYPENET_INLINE void predictor::predict(std::span<float const> samples, std::span<float> outputs) {
   require_weights();
-  network_.predict_on_batch(samples, outputs);
+  auto const by = engine().normalization();
+  network_.predict_on_batch(by && !by->empty() ? normalized(0, *by, {"", samples}) : samples, outputs);
 }
 
 TYPENET_INLINE void predictor::predict(std::vector<batch_input> const& inputs, std::span<float> outputs) {
   require_weights();
-  network_.predict_on_batch(inputs, outputs);
+  auto const by = engine().normalization();
+  if (!by || by->empty()) return network_.predict_on_batch(inputs, outputs);
+  std::vector<batch_input> all;
+  for (batch_input const& one : inputs) all.push_back({one.name, normalized(all.size(), *by, one)});
+  network_.predict_on_batch(all, outputs);
+}
+
+TYPENET_INLINE std::span<float const> predictor::normalized(std::size_t input, dsl::normalization const& by,
+                                                            batch_input const& given) {
+  input_moments const* const m = by.find(std::string(given.name));
+  if (!m || (!m->mean && !m->deviation)) return given.numbers;
+  std::size_t const each = (m->mean ? m->mean : m->deviation)->size();
+  if (normalized_.size() <= input) normalized_.resize(input + 1);
+  std::vector<float>& to = normalized_[input];
+  to.resize(given.numbers.size());
+  for (std::size_t from = 0; from + each <= to.size(); from += each) {
+    detail::pixel_source const sample{.floats = given.numbers.data() + from,
+                                      .mean = m->mean ? m->mean->data() : nullptr,
+                                      .deviation = m->deviation ? m->deviation->data() : nullptr};
+    sample.copy<1>(0, static_cast<int>(each), to.data() + from);
+  }
+  return to;  // of the given size: predict_on_batch refuses one that is no whole number of samples
+}
+
+TYPENET_INLINE long long predictor::normalized_bytes() const {
+  long long bytes = 0;
+  for (std::vector<float> const& one : normalized_) bytes += static_cast<long long>(one.capacity() * sizeof(float));
+  return bytes;
 }
 
 TYPENET_INLINE std::vector<float> predictor::predict(dataset const& data, int batch_size) {

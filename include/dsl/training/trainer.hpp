@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/data/dataset.hpp>
+#include <dsl/data/normalization.hpp>
 #include <dsl/data/pipeline.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
@@ -35,7 +36,8 @@ class trainer {
   /// Trains for options.epochs epochs of floor(size / batch_size) steps and returns the result of each. Order,
   /// augmentation and dropout depend only on the seed. Throws option_error, before the first step, if the options do
   /// not fit network or data, and before any step with an invalid learning rate; training_error when the loss is no
-  /// longer finite; interrupted if a callback such as stop_on_signal was told to end the run.
+  /// longer finite; interrupted if a callback such as stop_on_signal was told to end the run. The normalisation of the
+  /// data becomes that of the weights.
   [[gnu::cold]] history fit(dataset const& data, fit_options const& options = {});
 
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
@@ -63,8 +65,8 @@ class trainer {
 #endif
 
   /// Returns the mean loss and accuracy over all samples, in inference mode, with a short last batch weighted by its
-  /// samples. `seen`, such as a confusion_matrix, observes the outputs. Warns if the pictures lack the mean that fit's
-  /// had; so does predict.
+  /// samples. `seen`, such as a confusion_matrix, observes the outputs. A data set without a mean and a deviation is
+  /// normalised as the weights' training data were; throws option_error for one that has others. So does predict.
   [[gnu::cold]] scores evaluate(dataset const& data, int batch_size = 64, evaluation_observer* seen = nullptr);
   /// Returns the network's outputs, (size, outputs): a classifier's probabilities.
   [[gnu::cold]] std::vector<float> predict(dataset const& data, int batch_size = 64);
@@ -106,8 +108,17 @@ class trainer {
   std::uint64_t steps() const { return step_; }
   /// Sets the number of steps, for resuming a training: dropout and Adam's bias correction depend on it.
   void set_steps(std::uint64_t steps) { step_ = steps; }
+  /// Returns how the data were normalised from which the weights have learned: those of the last fit, or what a file of
+  /// weights says. Nothing is known of weights that have not been trained, or only by train_on_batch.
+  [[gnu::cold]] dsl::normalization normalization() const;
+  /// Sets it, for weights from elsewhere. Throws data_error if it does not fit the network's inputs.
+  [[gnu::cold]] void set_normalization(dsl::normalization n);
+  /// Forgets it, so that the next fit may bring another one.
+  [[gnu::cold]] void forget_normalization() { engine_->set_normalization(nullptr); }
   graph_view const& graph() const { return graph_; }
   dsl::engine& engine() { return *engine_; }
+  /// Whether fit is running: a callback asks.
+  bool is_fitting() const { return run_ != nullptr; }
 
  private:
   detail::batch_checks checks() const { return {graph_, engine_->options().loss}; }
@@ -169,9 +180,8 @@ class trainer {
   /// Checks the learning rate, which callbacks may set at any time.
   static void check_rate(fit_run const& run);
   [[gnu::cold, noreturn]] static void refuse_rate(fit_run const& run);
-  /// Warns once if the data lack the mean of fit's data: the network would see pictures of another brightness, and its
-  /// scores would be about those.
-  [[gnu::cold]] void warn_if_mean_differs(dataset const& data, char const* what);
+  /// Returns a data set with the normalisation of the weights: its own must be the same, or none. Throws option_error.
+  [[gnu::cold]] dataset as_learned(dataset const& data, char const* what) const;
   /// Returns the time of a monotonic clock.
   static double seconds();
 
@@ -180,9 +190,7 @@ class trainer {
   std::vector<std::string> outputs_;  // the names of several
   double learning_rate_;
   std::uint64_t step_ = 0;
-  std::shared_ptr<std::vector<float> const> mean_, deviation_;  // those of the last fit
-  std::vector<further_input> normalized_;                       // the last fit's, without numbers
-  fit_run* run_ = nullptr;                                      // null unless fit is running
+  fit_run* run_ = nullptr;  // null unless fit is running
 };
 
 }  // namespace dsl::TYPENET_MODE

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/data/normalization.hpp>
 #include <dsl/data/pipeline.hpp>
 #include <dsl/detail/math.hpp>
 #include <dsl/detail/message.hpp>
@@ -38,10 +39,11 @@ TYPENET_INLINE trainer::trainer(std::unique_ptr<dsl::engine> e)
       outputs_(detail::names_of_outputs(graph_)),
       learning_rate_(0) {}
 
-TYPENET_INLINE history trainer::fit(dataset const& data, fit_options const& options) {
+TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& options) {
   loss const l = engine_->options().loss;
-  detail::require_samples(graph_, l, data, "fit");
-  detail::require_fit(graph_, l, data, options);
+  detail::require_samples(graph_, l, given, "fit");
+  detail::require_fit(graph_, l, given, options);
+  dataset const data = as_learned(given, "fit");
   detail::require_shares(l, data, "fit");
   target_kind const targets = detail::targets_for(l, data);
   process_checks* const processes = engine_->processes();
@@ -91,13 +93,14 @@ TYPENET_INLINE history trainer::fit(dataset const& data, fit_options const& opti
     fit_run* before;
     ~scope_exit() { now = before; }
   } const under_way{run_, std::exchange(run_, &run)};
-  begin_run(run, targets == target_kind::pixel_classes ? loader.get() : nullptr);
-  mean_ = data.mean;
-  deviation_ = data.deviation;
-  normalized_.clear();
-  for (int k = 0; k < data.further_inputs(); ++k)
-    if (further_input const& f = (*data.further)[static_cast<std::size_t>(k)]; f.mean || f.deviation)
-      normalized_.push_back({.name = f.name, .sample = f.sample, .mean = f.mean, .deviation = f.deviation});
+  auto const learned_before = engine_->normalization();
+  engine_->set_normalization(std::make_shared<dsl::normalization const>(normalization_of(data)));
+  try {
+    begin_run(run, targets == target_kind::pixel_classes ? loader.get() : nullptr);
+  } catch (...) {
+    engine_->set_normalization(learned_before);
+    throw;
+  }
   while (should_continue(run, options)) {
     double const begin = seconds() - run.next.seconds;
     begin_epoch(run);
@@ -154,9 +157,9 @@ TYPENET_INLINE std::vector<float> trainer::predict_output(std::string_view name,
                                      "; give one of these names"});
 }
 
-TYPENET_INLINE std::vector<float> trainer::predict_output(int k, dataset const& data, int batch_size) {
-  detail::require_pictures(graph_, data, "predict");
-  warn_if_mean_differs(data, "predict");
+TYPENET_INLINE std::vector<float> trainer::predict_output(int k, dataset const& given, int batch_size) {
+  detail::require_pictures(graph_, given, "predict");
+  dataset const data = as_learned(given, "predict");
   auto const outputs = graph_.shape_of(graph_.result()).size();
   std::vector<float> all(static_cast<std::size_t>(data.size * outputs));
   for_each_batch(data, batch_size, mode::inference, target_kind::classes, [&](int program, batch const& b) {
@@ -363,12 +366,12 @@ TYPENET_INLINE void trainer::leave(fit_run const& run) {
       run.interrupted);
 }
 
-TYPENET_INLINE scores trainer::evaluate(dataset const& data, int batch_size, evaluation_observer* seen, fit_run* run) {
+TYPENET_INLINE scores trainer::evaluate(dataset const& given, int batch_size, evaluation_observer* seen, fit_run* run) {
   loss const l = engine_->options().loss;
-  detail::require_samples(graph_, l, data, "evaluate");
-  if (!run) detail::require_shares(l, data, "evaluate");  // fit has checked its validation data
+  detail::require_samples(graph_, l, given, "evaluate");
+  if (!run) detail::require_shares(l, given, "evaluate");  // fit has checked its validation data
+  dataset const data = as_learned(given, "evaluate");
   target_kind const targets = detail::targets_for(l, data);
-  warn_if_mean_differs(data, "evaluate");
   process_checks* const processes = engine_->processes();
   if (processes) processes->before_evaluation(data, batch_size);
   batch_metrics sum;
@@ -533,34 +536,28 @@ TYPENET_INLINE void trainer::refuse_rate(fit_run const& run) {
                                      " batches; a callback has set it"});
 }
 
-TYPENET_INLINE void trainer::warn_if_mean_differs(dataset const& data, char const* what) {
-  if (!mean_ && !deviation_ && normalized_.empty()) return;
-  bool const same_deviation = detail::same_mean(deviation_, data.deviation);
-  bool const same = same_deviation && detail::same_mean(mean_, data.mean);
-  std::string other;  // the first further input with other numbers
-  for (further_input const& own : normalized_)
-    for (int k = 0; k < data.further_inputs() && other.empty(); ++k)
-      if (further_input const& f = (*data.further)[static_cast<std::size_t>(k)];
-          f.name == own.name && !(detail::same_mean(f.mean, own.mean) && detail::same_mean(f.deviation, own.deviation)))
-        other = f.name;
-  if (same && other.empty()) return;
-  mean_ = deviation_ = nullptr;
-  normalized_.clear();
-  process_checks const* const processes = engine_->processes();
-  if (processes && processes->process() > 0) return;
-  if (same)
-    on_warning(detail::message(
-                   {what, ": the data set's input \"", other,
-                    "\" must have the same mean and deviation as in the training data; use normalize(train, test)"})
-                   .c_str());
-  else if (same_deviation)
-    on_warning(detail::message({what, ": the data set must have the same mean as the training data; found ",
-                                data.mean ? "a different one" : "none", "; set test.mean = train.mean"})
-                   .c_str());
-  else
-    on_warning(detail::message({what, ": the data set must have the same deviation as the training data; found ",
-                                data.deviation ? "a different one" : "none", "; use normalize(train, test)"})
-                   .c_str());
+TYPENET_INLINE dsl::normalization trainer::normalization() const {
+  auto const known = engine_->normalization();
+  return known ? *known : dsl::normalization{};
+}
+
+TYPENET_INLINE void trainer::set_normalization(dsl::normalization n) {
+  detail::require_moments_fit(graph_, n);
+  engine_->set_normalization(std::make_shared<dsl::normalization const>(std::move(n)));
+}
+
+TYPENET_INLINE dataset trainer::as_learned(dataset const& data, char const* what) const {
+  auto const known = engine_->normalization();
+  if (!known) return data;
+  dsl::normalization const own = normalization_of(data);
+  if (own == *known) return data;
+  if (own.empty()) return normalize_as(data, *known);
+  detail::throw_error<option_error>(
+      {what, ": the data set must be normalised as the data were from which the weights have learned; found ",
+       detail::difference(own, *known),
+       "; leave out its mean and deviation, and those of the weights are used; or call forget_normalization(), to "
+       "train "
+       "the weights for another normalisation"});
 }
 
 TYPENET_INLINE double trainer::seconds() {

@@ -34,6 +34,8 @@ struct weights_options {
   /// load: the parts of the network to be loaded; empty: all of it. Other weights keep their values. If several parts
   /// fit a weight, the first one counts.
   std::vector<weights_part> parts{};
+  /// load: whether the network takes over how the data were normalised, if the file says that; not with .parts.
+  bool normalization = true;
 };
 
 }  // namespace dsl::TYPENET_MODE

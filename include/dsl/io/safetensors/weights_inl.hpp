@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
+#include <dsl/io/safetensors/normalization.hpp>
 #include <dsl/io/safetensors/read.hpp>
 #include <dsl/io/safetensors/weights.hpp>
 #include <dsl/io/safetensors/write.hpp>
@@ -185,7 +186,9 @@ TYPENET_INLINE void save_safetensors(engine& e, std::string const& path, weights
                          {},
                          {reinterpret_cast<char const*>(&batches), sizeof batches}});
   }
-  safetensors::write(path, std::move(tensors), {{"format", torch ? "pt" : "keras"}});
+  safetensors::text_by_name metadata{{"format", torch ? "pt" : "keras"}};
+  if (auto const known = e.normalization()) detail::put_normalization(*known, metadata);
+  safetensors::write(path, std::move(tensors), std::move(metadata));
 }
 
 TYPENET_INLINE void save_safetensors(trainer& t, std::string const& path, weights_options options) {
@@ -199,6 +202,8 @@ TYPENET_INLINE loaded_weights load_safetensors(engine& e, std::string const& pat
   detail::weight_reader reader(file, options);
   std::vector<std::string> const own = weight_names(e.graph(), options.naming), names = reader.names_in_file(own);
   loaded_weights found = reader.check(e, layout, own, names);
+  auto const learned =
+      options.parts.empty() && options.normalization ? detail::saved_normalization(e.graph(), file) : nullptr;
   std::vector<float> theirs, ours;
   for (int k = 0; k < e.graph().size.parameters; ++k)
     if (safetensors::tensor const* const t = file.find(names[static_cast<std::size_t>(k)]);
@@ -208,6 +213,7 @@ TYPENET_INLINE loaded_weights load_safetensors(engine& e, std::string const& pat
       layout.to_ours(k, theirs.data(), ours.data());
       e.write_parameter(k, ours.data());
     }
+  if (learned) e.set_normalization(learned);
   return found;
 }
 
