@@ -63,6 +63,7 @@ inline constexpr lowering lowering_of<L>{&L::lower, name_of<L>()};
 
 }  // namespace detail
 
+/// Lowers a child as builder::lower_child() says.
 template <class Child>
 constexpr value builder::lower_child(int index, value in) {
   return detail::lowering_of<Child>(*this, in, index);

@@ -131,6 +131,7 @@ struct network {
   /// The layers as values, in topological order.
   static constexpr auto const& graph = detail::with_transfers<detail::checked<Input, Layers...>>::graph;
 
+  /// Returns the layers as executors read them.
   static constexpr graph_view view() { return detail::with_transfers<detail::checked<Input, Layers...>>::view(); }
   /// Whether no rule is broken. If one is, the compiler has reported it, and what follows from it is not reported
   /// again.

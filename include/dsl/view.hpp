@@ -11,6 +11,7 @@ template <class T>
 struct pixel_row {
   T* first = nullptr;
   long long step = 1;
+  /// Returns the value of a pixel.
   constexpr T& operator[](long long pixel) const { return first[pixel * step]; }
 };
 

@@ -10,27 +10,34 @@ namespace dsl {
 /// What kernels in initialized<...> begin with.
 namespace init {
 
+/// Uniform in +-sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio 2010): what all kernels begin with by default.
 struct glorot_uniform {
   static constexpr initializer value{distribution::glorot_uniform};
 };
+/// Normal with deviation sqrt(2 / (fan_in + fan_out)), without its tails; see distribution.
 struct glorot_normal {
   static constexpr initializer value{distribution::glorot_normal};
 };
+/// Uniform in +-sqrt(6 / fan_in) (He et al. 2015), for layers before a ReLU.
 struct he_uniform {
   static constexpr initializer value{distribution::he_uniform};
 };
+/// Normal with deviation sqrt(2 / fan_in), without its tails, for layers before a ReLU; see distribution.
 struct he_normal {
   static constexpr initializer value{distribution::he_normal};
 };
+/// Normal, drawn with this deviation and cut off at twice that, as Keras's TruncatedNormal.
 template <number Deviation>
 struct truncated_normal {
   static_assert(static_cast<double>(Deviation) > 0, "truncated_normal: its deviation must be above 0");
   static constexpr initializer value{distribution::truncated_normal, static_cast<double>(Deviation)};
 };
+/// The same number everywhere.
 template <number Value>
 struct constant {
   static constexpr initializer value{distribution::constant, static_cast<double>(Value)};
 };
+/// Zero everywhere, as for the last layer of a new head.
 struct zeros {
   static constexpr initializer value{distribution::constant, 0};
 };

@@ -32,7 +32,7 @@ constexpr auto numbered_label() {
 
 }  // namespace detail
 
-/// numbered_label<"denselayer", 12> is "denselayer12".
+/// A name with a number: numbered_label<"denselayer", 12> is "denselayer12".
 template <label Prefix, int Number>
   requires(Number >= 0)
 inline constexpr auto numbered_label = detail::numbered_label<Prefix, Number>();

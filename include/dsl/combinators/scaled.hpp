@@ -9,12 +9,14 @@ namespace dsl {
 /// What the optimizer multiplies for the parameters in scaled<...>.
 namespace factor {
 
+/// Multiplies the learning rate of the layers, by at least 0.
 template <number Factor>
 struct learning_rate {
   static_assert(static_cast<double>(Factor) >= 0 && static_cast<double>(Factor) < 1e30,
                 "learning_rate: a factor must be a number of at least 0; to train nothing, use frozen<...>");
   static constexpr update_factors value{.learning_rate = static_cast<double>(Factor)};
 };
+/// Multiplies the weight decay of the layers; 0.0 means none.
 template <number Factor>
 struct weight_decay {
   static_assert(static_cast<double>(Factor) >= 0 && static_cast<double>(Factor) < 1e30,

@@ -75,7 +75,9 @@ class augmentation {
     if constexpr (requires(Policy const& p) { p.check(); }) static_cast<holder<Policy> const&>(*policy_).policy.check();
   }
 
+  /// Whether there is a policy.
   explicit operator bool() const { return policy_ != nullptr; }
+  /// Returns the policy's transform of a sample in an epoch.
   transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const;
   /// Returns false if only draw() knows. Two augmentations with the same numbers draw the same transforms.
   [[gnu::cold]] bool describe(augmentation_numbers& numbers) const;

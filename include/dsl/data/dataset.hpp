@@ -64,8 +64,11 @@ struct dataset {
   std::shared_ptr<std::vector<float> const> weights{};
   std::int64_t weights_begin = 0;
 
+  /// Whether samples have a class, or a class per pixel, rather than values.
   bool has_classes() const { return classes > 0; }
+  /// Returns the number of labels per sample: 1, or the number of pixels.
   std::int64_t labels_each() const { return pixel_classes ? sample.area() : 1; }
+  /// Whether samples are stored as bytes rather than as floats.
   bool has_bytes() const { return storage && storage->elements == element::byte; }
 
   /// Returns sample i's C*H*W floats, 0 <= i < size. The data set must not have bytes.

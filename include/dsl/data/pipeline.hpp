@@ -75,7 +75,9 @@ class batch_loader {
   batch_loader& operator=(batch_loader const&) = delete;
   ~batch_loader() { stop(); }
 
+  /// Returns the number of batches per epoch; a short last one counts unless options().drop_last.
   std::int64_t steps_per_epoch() const;
+  /// Return what the constructor was given.
   dataset const& data() const { return data_; }
   pipeline_options const& options() const { return options_; }
 

@@ -33,6 +33,7 @@ struct transform {
   dsl::outside outside = dsl::outside::edge;
   rectangle hole{};
 
+  /// Whether it shifts the picture, and whether it has a hole.
   bool moves() const { return dy != 0 || dx != 0; }
   bool cuts() const { return hole.height > 0 && hole.width > 0; }
 };

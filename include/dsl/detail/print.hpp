@@ -12,6 +12,7 @@ namespace dsl::detail::TYPENET_MODE {
 /// The stream on which a progress bar has drawn a line without ending it, or null.
 TYPENET_EXPORT inline std::atomic<std::FILE*> open_line = nullptr;  // one for the trainers of all threads
 
+/// Prints text as it is, and flushes the stream.
 inline void print(std::FILE* out, std::string const& s) {
   std::fwrite(s.data(), 1, s.size(), out);
   std::fflush(out);

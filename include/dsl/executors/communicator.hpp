@@ -9,6 +9,7 @@ namespace dsl::TYPENET_MODE {
 /// Combines the numbers that all ranks have for an index: values[r] is rank r's i-th number, and heads[r] is what rank
 /// r says of all its numbers.
 struct rank_fold {
+  /// Returns the combination of the numbers at index i.
   virtual double operator()(long long i, double const* heads, double const* values) const = 0;
 
  protected:
@@ -25,6 +26,7 @@ class communicator {
   communicator(communicator const&) = delete;
   communicator& operator=(communicator const&) = delete;
 
+  /// Return the rank of the caller, from 0, and the number of ranks.
   virtual int rank() const = 0;
   virtual int ranks() const = 0;
   /// Replaces data[0 ... count) by the sums over all ranks.

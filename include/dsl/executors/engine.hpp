@@ -24,6 +24,7 @@ class augmentation;
 class custom_loss;  // <dsl/executors/custom_loss.hpp>
 struct dataset;
 
+/// A function such as verify(), which checks a plan.
 using plan_checker = plan_verdict (*)(graph_view const&, plan const&);
 
 /// What an engine needs to know besides the network.

@@ -33,6 +33,7 @@ struct fit_terms {
 /// it.
 class process_checks {
  public:
+  /// Checks that all processes train in the same way.
   virtual void before_fit(fit_terms const&) = 0;
   /// Checks that all processes have the same parameters.
   virtual void after_epoch() = 0;

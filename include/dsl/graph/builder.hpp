@@ -33,6 +33,7 @@ class builder {
   constexpr explicit builder(graph<Sizes>& g)
       : nodes_(g.nodes), edges_(g.edges), tensors_(g.tensors), parameters_(g.parameters), scopes_(g.scopes) {}
 
+  /// Return what has been appended so far, and the first broken rule.
   constexpr graph_sizes const& sizes() const { return sizes_; }
   constexpr verdict const& first_fault() const { return fault_; }
   /// Returns the number of nodes that preceded the first fault.

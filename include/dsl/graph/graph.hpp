@@ -24,7 +24,9 @@ struct graph_view {
   scope const* scopes = nullptr;
   graph_sizes size{};
 
+  /// Returns the tensor that is a node's operand i.
   constexpr int input(node const& n, int i = 0) const { return edges[n.first_input + i]; }
+  /// Return the shape of a tensor, of a node's operand i, and of a node's output.
   constexpr shape const& shape_of(int tensor) const { return tensors[tensor].shape; }
   constexpr shape const& input_shape(node const& n, int i = 0) const { return tensors[input(n, i)].shape; }
   constexpr shape const& output_shape(node const& n) const { return tensors[n.output].shape; }
@@ -41,6 +43,7 @@ struct graph {
   parameter parameters[Sizes.parameters > 0 ? Sizes.parameters : 1]{};
   scope scopes[Sizes.scopes > 0 ? Sizes.scopes : 1]{};
 
+  /// Returns a view of the arrays, which must outlive it.
   constexpr graph_view view() const { return {nodes, edges, tensors, parameters, scopes, Sizes}; }
 };
 

@@ -14,6 +14,7 @@ enum class distribution : unsigned char {
   constant,          // `number`
 };
 
+/// How a kernel's first values are made: from which distribution, with the number that the distribution may need.
 struct initializer {
   distribution kind = distribution::glorot_uniform;
   double number = 0;

@@ -88,6 +88,7 @@ struct fault {
   long long found = 0;
   double number = 0;
 
+  /// Whether no rule is broken.
   constexpr bool holds() const { return broken == rule::holds; }
 };
 

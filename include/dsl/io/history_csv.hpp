@@ -10,11 +10,13 @@
 
 namespace dsl::TYPENET_MODE {
 
+/// The header of history_csv() for a network with one output.
 inline constexpr char const* history_csv_header =
     "epoch,loss,acc,val_loss,val_acc,learning_rate,seconds,images_per_second\n";
 /// Returns the header, with columns for each of several outputs, whose names are given: aux_loss, aux_acc,
 /// val_aux_loss, val_aux_acc.
 std::string history_csv_columns(std::vector<std::string> const& outputs);
+/// Returns the line of one epoch.
 std::string history_csv_row(epoch_record const& e);
 
 /// Returns a line per epoch, counted from 1; numbers read back as the same doubles. Columns of validation, and of

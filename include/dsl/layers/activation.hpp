@@ -17,35 +17,35 @@ struct activation {
 
 }  // namespace detail
 
-/// max(x, 0)
+/// Computes max(x, 0).
 struct relu : detail::activation<function::relu> {};
-/// x for x > 0, otherwise Alpha x
+/// Computes x for x > 0, otherwise Alpha x; leaky_relu<> has Keras's default, 0.3.
 template <number... Alpha>
   requires(sizeof...(Alpha) <= 1)
 struct leaky_relu : detail::activation<function::leaky_relu, detail::number_at<Alpha...>(0, 0.3)> {};
-/// x for x > 0, otherwise Alpha (e^x - 1); leaky_relu<> and elu<> have Keras's defaults, 0.3 and 1
+/// Computes x for x > 0, otherwise Alpha (e^x - 1); elu<> has Keras's default, 1.
 template <number... Alpha>
   requires(sizeof...(Alpha) <= 1)
 struct elu : detail::activation<function::elu, detail::number_at<Alpha...>(0, 1)> {};
-/// 1 / (1 + e^-x)
+/// Computes 1 / (1 + e^-x).
 struct sigmoid : detail::activation<function::sigmoid> {};
-/// (e^x - e^-x) / (e^x + e^-x)
+/// Computes (e^x - e^-x) / (e^x + e^-x).
 struct tanh : detail::activation<function::tanh> {};
-/// x sigmoid(x), also called swish
+/// Computes x sigmoid(x), also called swish.
 struct silu : detail::activation<function::silu> {};
-/// max(0, min(6, x))
+/// Computes max(0, min(6, x)).
 struct relu6 : detail::activation<function::relu6> {};
-/// relu6(x + 3) / 6, as in MobileNetV3
+/// Computes relu6(x + 3) / 6, as in MobileNetV3.
 struct hard_sigmoid : detail::activation<function::hard_sigmoid> {};
-/// x relu6(x + 3) / 6
+/// Computes x relu6(x + 3) / 6.
 struct hard_swish : detail::activation<function::hard_swish> {};
-/// x times the share of a normal distribution below x (Hendrycks & Gimpel 2016): PyTorch's nn.GELU
+/// Computes x times the share of a normal distribution below x (Hendrycks & Gimpel 2016), as PyTorch's nn.GELU.
 struct gelu : detail::activation<function::gelu> {};
-/// x sigmoid(1.5958 (x + 0.044715 x^3)), nearly the same: PyTorch's nn.GELU("tanh")
+/// Computes x sigmoid(1.5958 (x + 0.044715 x^3)), nearly gelu: PyTorch's nn.GELU("tanh").
 struct gelu_tanh : detail::activation<function::gelu_tanh> {};
-/// x tanh(log(1 + e^x)) (Misra 2019)
+/// Computes x tanh(log(1 + e^x)) (Misra 2019).
 struct mish : detail::activation<function::mish> {};
-/// log(1 + e^x)
+/// Computes log(1 + e^x).
 struct softplus : detail::activation<function::softplus> {};
 
 }  // namespace dsl

@@ -6,6 +6,7 @@
 namespace dsl {
 
 namespace option {
+/// The options groups<N> and bias<false>.
 struct groups {
   int count;
 };

@@ -6,6 +6,7 @@
 namespace dsl {
 
 namespace option {
+/// The options ceil_mode and count_padding<false>.
 struct ceil_mode {};
 struct count_padding {
   bool counts;
@@ -14,7 +15,7 @@ struct count_padding {
 
 /// Lets the last window of a pool begin on the picture and end beyond its padding, as PyTorch's ceil_mode does.
 inline constexpr option::ceil_mode ceil_mode{};
-/// count_padding<false> makes an avg_pool2d average only over pixels of the picture.
+/// Whether an avg_pool2d counts padding: with count_padding<false> it averages only over pixels of the picture.
 template <bool Counts>
 inline constexpr option::count_padding count_padding{Counts};
 

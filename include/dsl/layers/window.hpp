@@ -12,6 +12,7 @@ enum class padding : unsigned char { same, valid };
 /// The named options of convolutions and pools, as errors print them.
 namespace option {
 
+/// The options kernel<H, W>, stride<N> and pad<T, L, B, R>.
 struct kernel {
   int height, width;
 };

@@ -7,6 +7,7 @@
 
 namespace dsl::models {
 
+/// The layer_norm of ConvNeXt.
 using convnext_norm = layer_norm<1e-6>;
 
 /// A depthwise 7x7 convolution, and two 1x1 ones to four times the channels and back, which are nn.Linear in
@@ -41,6 +42,7 @@ struct convnext : sequential<named<"features", numbered<conv2d<A, 4, stride<4>, 
                              global_avg_pool2d, named<"classifier", convnext_norm, flatten, dense<Classes>>, softmax> {
 };
 
+/// ConvNeXt (Liu et al. 2022), under torchvision's names.
 template <int Classes = 1000>
 struct convnext_tiny : convnext<Classes, 9, 0.1, 96, 192, 384, 768> {};
 template <int Classes = 1000>

@@ -13,6 +13,7 @@ struct dense_layer
                    named<"norm1", torch_norm>, relu, named<"conv1", conv2d<4 * Growth, 1, bias<false>>>,
                    named<"norm2", torch_norm>, relu, named<"conv2", conv2d<Growth, 3, pad<1>, bias<false>>>>> {};
 
+/// A sequence of Count dense layers.
 template <int Count, int Growth, class... Layers>
 struct dense_block : dense_block<Count - 1, Growth, dense_layer<Count, Growth>, Layers...> {};
 template <int Growth, class... Layers>
@@ -45,6 +46,7 @@ struct densenet {
   static constexpr value lower(builder& b, value in) { return layers::lower(b, in); }
 };
 
+/// DenseNet (Huang et al. 2017), under torchvision's names.
 template <int Classes = 1000>
 struct densenet121 : densenet<Classes, 6, 12, 24, 16> {};
 template <int Classes = 1000>

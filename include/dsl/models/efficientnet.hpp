@@ -52,6 +52,7 @@ struct efficientnet_stage<Path, Filters, Filters, Kernel, 1, Expansion, Count> {
   using layers = efficientnet_blocks<Path, Filters, Kernel, Expansion, Norm, First, Count, All, types<>>;
 };
 
+/// A stage of Count paths of mbconv_path, the first of which changes the shape.
 template <int Inputs, int Filters, int Kernel, int Stride, int Expansion, int Count>
 struct mbconv_stage : efficientnet_stage<mbconv_path, Inputs, Filters, Kernel, Stride, Expansion, Count> {};
 
@@ -69,6 +70,7 @@ struct efficientnet_of<Classes, Dropout, Stem, Last, Norm, First, All, types<Don
                        conv_norm_activation<Last, 1, 1, 1, silu, Norm>>,
                  global_avg_pool2d, flatten, named<"classifier", dropout<Dropout>, dense<Classes>>, softmax> {};
 
+/// EfficientNet with the given stages; stochastic depth counts the paths of all.
 template <int Classes, number Dropout, int Stem, int Last, class Norm, class... Stages>
 struct efficientnet_stages
     : efficientnet_of<Classes, Dropout, Stem, Last, Norm, 0, (Stages::count + ...), types<>, Stages...> {};

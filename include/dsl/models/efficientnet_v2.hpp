@@ -13,9 +13,11 @@ template <int Inputs, int Filters, int Kernel, int Stride, class Norm>
 struct fused_mbconv_path<Inputs, Filters, Kernel, Stride, 1, Norm>
     : named<"block", numbered<conv_norm_activation<Filters, Kernel, Stride, 1, silu, Norm>>> {};
 
+/// A stage of Count fused paths with 3x3 kernels, the first of which changes the shape.
 template <int Inputs, int Filters, int Stride, int Expansion, int Count>
 struct fused_mbconv_stage : efficientnet_stage<fused_mbconv_path, Inputs, Filters, 3, Stride, Expansion, Count> {};
 
+/// The batch_norm of EfficientNetV2.
 using efficientnet_v2_norm = batch_norm<0.9, 1e-3>;
 
 /// EfficientNetV2 (Tan & Le 2021), whose first stages are fused.

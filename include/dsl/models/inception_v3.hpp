@@ -11,6 +11,7 @@ struct row_conv2d : basic_conv2d<Filters, 1, Size, pad<0, Size / 2>> {};
 template <int Filters, int Size>
 struct column_conv2d : basic_conv2d<Filters, Size, 1, pad<Size / 2, 0>> {};
 
+/// A 3x3 average pool of stride 1, and a 1x1 convolution.
 template <int Filters>
 struct inception_pool : sequential<avg_pool2d<3, 1, pad<1>>, named<"branch_pool", basic_conv2d<Filters, 1>>> {};
 

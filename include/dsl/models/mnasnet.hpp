@@ -5,8 +5,10 @@
 
 namespace dsl::models {
 
+/// The batch_norm of MnasNet.
 using mnasnet_norm = batch_norm<0.9997, 1e-5>;
 
+/// A 1x1 convolution to Expansion times Inputs channels, a depthwise one, and a 1x1 convolution to Filters.
 template <int Inputs, int Filters, int Kernel, int Stride, int Expansion>
 struct mnasnet_path
     : named<

@@ -6,6 +6,7 @@
 
 namespace dsl::models {
 
+/// The batch_norm of MobileNetV3.
 using mobilenet_v3_norm = batch_norm<0.99, 1e-3>;
 
 /// Returns a quarter of the channels, rounded to a multiple of 8 that is at least 8 and at most a tenth less.
@@ -49,6 +50,7 @@ template <int Filters, int Kernel, int Expanded, bool Excites, class Activation>
 struct mobilenet_v3_block<Filters, Kernel, Expanded, Filters, Excites, Activation, 1>
     : residual<mobilenet_v3_path<Filters, Kernel, Expanded, Filters, Excites, Activation, 1>> {};
 
+/// MobileNetV3 with the given body and a hidden dense layer in its classifier.
 template <int Classes, int Hidden, class... Features>
 struct mobilenet_v3
     : sequential<named<"features", conv_norm_activation<16, 3, 2, 1, hard_swish, mobilenet_v3_norm>, Features...>,
@@ -72,6 +74,7 @@ struct mobilenet_v3_large : mobilenet_v3<Classes, 1280,                         
                                          repeat<2, mobilenet_v3_block<160, 5, 960, 160, true, hard_swish>>,  //
                                          conv_norm_activation<960, 1, 1, 1, hard_swish, mobilenet_v3_norm>> {};
 
+/// The small MobileNetV3 (Howard et al. 2019).
 template <int Classes = 1000>
 struct mobilenet_v3_small : mobilenet_v3<Classes, 1024,                                                    //
                                          mobilenet_v3_block<16, 3, 16, 16, true, relu, 2>,                 // 16x56x56

@@ -12,6 +12,7 @@ struct regnet_excitation : named<"se", squeeze_excitation<Channels, Squeezed, re
 template <int Channels>
 struct regnet_excitation<Channels, 0> : identity {};
 
+/// A 1x1 convolution, a 3x3 one in groups of GroupWidth channels, squeeze-and-excitation, and a 1x1 convolution.
 template <int Filters, int Stride, int GroupWidth, int Squeezed>
 struct regnet_path
     : named<"f", named<"a", conv_norm_activation<Filters, 1, 1, 1, relu>>,
@@ -34,6 +35,7 @@ inline constexpr auto regnet_prefix = [] {
   return prefix;
 }();
 
+/// The blocks of a stage after its first one.
 template <int Stage, int Left, int Filters, int GroupWidth, int Squeezed, class... Blocks>
 struct regnet_blocks
     : regnet_blocks<Stage, Left - 1, Filters, GroupWidth, Squeezed,
@@ -50,6 +52,7 @@ struct regnet_stage
             sequential<named<numbered_label<regnet_prefix<Stage>, 0>, regnet_first<Filters, GroupWidth, First>>,
                        regnet_blocks<Stage, Count - 1, Filters, GroupWidth, Later>>> {};
 
+/// RegNet with the given stages, between its first convolution and its classifier.
 template <int Classes, class... Stages>
 struct regnet : sequential<named<"stem", conv_norm_activation<32, 3, 2, 1, relu>>,
                            named<"trunk_output", sequential<Stages...>>, classifier<"fc", Classes>> {};

@@ -28,6 +28,7 @@ struct bottleneck
                      Shortcut>,
                  relu> {};
 
+/// ResNet with the given stages, between its first convolution and its classifier.
 template <int Classes, class... Stages>
 struct resnet : sequential<named<"conv1", conv2d<64, 7, stride<2>, pad<3>, bias<false>>>, named<"bn1", torch_norm>,
                            relu, max_pool2d<3, 2, pad<1>>, Stages..., classifier<"fc", Classes>> {};
@@ -45,6 +46,7 @@ struct basic_resnet : resnet<Classes,                                          /
                              basic_stage<"layer3", Third, 256>,                // 256x14x14
                              basic_stage<"layer4", Fourth, 512>> {};           // 512x7x7
 
+/// A stage of bottlenecks, whose first one changes the shape.
 template <label Name, int Count, int Filters, int Width, int Groups, int Stride>
 struct bottleneck_stage : named<Name, bottleneck<Filters, Width, Groups, Stride, projection<Filters, Stride>>,
                                 repeat<Count - 1, bottleneck<Filters, Width, Groups>>> {};
@@ -58,6 +60,7 @@ struct bottleneck_resnet : resnet<Classes,                                      
                                   bottleneck_stage<"layer3", Third, 1024, 4 * Width, Groups, 2>,       // 1024x14x14
                                   bottleneck_stage<"layer4", Fourth, 2048, 8 * Width, Groups, 2>> {};  // 2048x7x7
 
+/// ResNet (He et al. 2016), under torchvision's names.
 template <int Classes = 1000>
 struct resnet18 : basic_resnet<Classes, 2, 2, 2, 2> {};
 template <int Classes = 1000>
@@ -75,6 +78,7 @@ struct wide_resnet50_2 : bottleneck_resnet<Classes, 3, 4, 6, 3, 128> {};
 template <int Classes = 1000>
 struct wide_resnet101_2 : bottleneck_resnet<Classes, 3, 4, 23, 3, 128> {};
 
+/// ResNeXt (Xie et al. 2017), named by layers, groups, and channels per group.
 template <int Classes = 1000>
 struct resnext50_32x4d : bottleneck_resnet<Classes, 3, 4, 6, 3, 128, 32> {};
 template <int Classes = 1000>

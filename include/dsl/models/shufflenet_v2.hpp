@@ -25,6 +25,7 @@ struct shuffle_first
                         shuffle_path<Filters / 2, 2>>,
                  channel_shuffle<2>> {};
 
+/// A stage of Count blocks, the first of which halves height and width.
 template <label Name, int Count, int Inputs, int Filters>
 struct shuffle_stage : named<Name, shuffle_first<Inputs, Filters>, repeat<Count - 1, shuffle_block<Filters>>> {};
 
@@ -38,6 +39,7 @@ struct shufflenet_v2
                  shuffle_stage<"stage4", 4, Second, Third>,                                        // 7x7
                  named<"conv5", conv2d<Last, 1, bias<false>>, torch_norm, relu>, classifier<"fc", Classes>> {};
 
+/// ShuffleNetV2 (Ma et al. 2018), named by its width.
 template <int Classes = 1000>
 struct shufflenet_v2_x0_5 : shufflenet_v2<Classes, 48, 96, 192, 1024> {};
 template <int Classes = 1000>

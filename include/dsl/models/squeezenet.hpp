@@ -11,6 +11,7 @@ struct fire : sequential<named<"squeeze", conv2d<Squeezed, 1>>, relu,
                          concat<sequential<named<"expand1x1", conv2d<Expanded, 1>>, relu>,
                                 sequential<named<"expand3x3", conv2d<Expanded, 3, pad<1>>>, relu>>> {};
 
+/// SqueezeNet with the given body and a convolution as classifier.
 template <int Classes, class... Features>
 struct squeezenet
     : sequential<named<"features", Features...>,

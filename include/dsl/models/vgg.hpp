@@ -21,6 +21,7 @@ struct vgg
                        vgg_stage<Fifth, 512, Norm...>, max_pool2d<2>>,  // 512x7x7
                  flatten, named<"classifier", repeat<2, dense<4096>, relu, dropout<0.5>>, dense<Classes>>, softmax> {};
 
+/// VGG with 11 to 19 layers, with or without batch_norm, under torchvision's names.
 template <int Classes = 1000>
 struct vgg11 : vgg<Classes, 1, 1, 2, 2, 2> {};
 template <int Classes = 1000>

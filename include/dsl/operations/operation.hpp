@@ -66,6 +66,7 @@ constexpr bool contains(values all, values some) {
   return (static_cast<unsigned>(all) & static_cast<unsigned>(some)) != 0;
 }
 
+/// Returns the operand with this number, 0 or 1.
 constexpr values input_number(int i) { return i == 0 ? values::first_input : values::second_input; }
 
 /// How an operation's gradients are computed.
@@ -120,6 +121,7 @@ constexpr bool contains(options all, options some) {
   return (static_cast<unsigned>(all) & static_cast<unsigned>(some)) != 0;
 }
 
+/// The most parameters that an operation has.
 inline constexpr int most_roles = 4;
 
 /// The facts of an operation that rules, plan and checker need. A row has no pointer to code, so that every compiler

@@ -16,6 +16,7 @@ struct rgb_picture {
   int height = 0;
   std::vector<std::uint8_t> pixels;
 
+  /// Returns the three bytes of a pixel.
   std::uint8_t const* at(int row, int column) const;
 };
 

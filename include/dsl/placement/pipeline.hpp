@@ -37,6 +37,7 @@ struct pipeline : Network {
   static constexpr int micro_batches = M < 1 ? 1 : M;  // a plan of no micro-batches would be a second error
   static void lower() = delete;                        // not a layer: it wraps a network
 
+  /// Return the bytes of a training step, and of inference, in M micro-batches.
   static constexpr long long training_bytes(int batch, target to = {}, int optimizer_slots = 1) {
     return bytes({.batch = batch, .target = to, .optimizer_slots = optimizer_slots});
   }

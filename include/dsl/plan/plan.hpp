@@ -211,11 +211,13 @@ struct plan {
   /// Returns the buffer that holds the values of buffer b in the backward pass.
   constexpr int in_backward_pass(int b) const { return b >= 0 && b < again.size() && again[b] >= 0 ? again[b] : b; }
 
+  /// Returns the bytes of all regions.
   constexpr long long bytes() const {
     long long all = 0;
     for (long long b : region_bytes) all += b;
     return all;
   }
+  /// Returns the samples of the batch that a step computes.
   [[gnu::cold]] constexpr sample_range samples_of(step const& s) const {
     return micro_batch(options.batch, micro_batches, s.micro);
   }
@@ -229,6 +231,7 @@ struct plan {
   constexpr buffer const& buffer_of(operand const& o) const { return buffers[o.buffer]; }
 };
 
+/// Returns n, or the next multiple of `to` above it.
 constexpr long long round_up(long long n, long long to) { return (n + to - 1) / to * to; }
 
 /// Returns the channels of a buffer, rounded up to whole blocks.

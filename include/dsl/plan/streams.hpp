@@ -84,6 +84,7 @@ class stream_finder {
 
 }  // namespace detail
 
+/// Returns the queue of each step of a plan, and what the queues wait for.
 [[gnu::cold]] constexpr plan_streams find_streams(graph_view const& g, plan const& p) {
   return detail::stream_finder(g, p).run();
 }

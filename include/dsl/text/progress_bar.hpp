@@ -33,6 +33,7 @@ struct line_style {
   bool colour = false;
 };
 
+/// Returns the bar alone, `cells` columns wide.
 std::string draw_bar(progress const& p, line_style const& style, int cells);
 
 /// Returns one line without a newline:
@@ -42,8 +43,10 @@ std::string draw_bar(progress const& p, line_style const& style, int cells);
 /// terminals wrap in the last column.
 std::string progress_line(progress const& p, line_style const& style);
 
+/// Whether a stream is a terminal.
 bool is_terminal(std::FILE* out);
 
+/// Returns the columns of a stream's terminal, or 80 if it is none.
 int terminal_width(std::FILE* out);
 
 /// Whether the user's locale is UTF-8, according to the environment: setlocale() need not have been called.

@@ -19,6 +19,7 @@ class layer_names {
  public:
   explicit layer_names(graph_view const& g);
 
+  /// Return a layer's place, how many layers are around it, and the name of its type.
   std::string path(int scope) const;
   int depth(int scope) const { return scope > 0 ? 1 + depth(graph_.scopes[scope].parent) : 0; }
   std::string name(int scope) const;
@@ -28,6 +29,7 @@ class layer_names {
   /// Returns how other lines name a node: by its layer and, if that has several nodes of its own, by its number there:
   /// "3:2".
   std::string reference(int n) const;
+  /// Returns the first column of the line of node n: its place and its layer or operation, indented by depth.
   std::string line(int n) const;
 
  private:
@@ -38,6 +40,7 @@ class layer_names {
   std::vector<int> rank_;     // per node: its number in its scope, from 1
 };
 
+/// The columns of one line of the table.
 struct summary_line {
   std::string layer{}, output{}, parameters{}, device{}, from{};
 };
@@ -45,6 +48,7 @@ struct summary_line {
 /// Returns the node that made what another one reads, on whichever device.
 int maker_of(graph_view const& g, int tensor);
 
+/// Returns the lines of the table, without its header and totals.
 std::vector<summary_line> summary_lines(graph_view const& g);
 
 /// Returns the operations that a training step runs a second time, in that order: "4.0.0:2 batch_norm, 3:2 batch_norm".
@@ -62,6 +66,7 @@ std::string summary(graph_view const& g, int micro_batches = 1, memory_limit lim
 
 /// The printer of model::summary().
 struct summary_printer {
+  /// Prints summary() to standard output.
   static void print(graph_view const& g, int micro_batches, memory_limit limit);
 };
 

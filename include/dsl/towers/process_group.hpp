@@ -25,6 +25,7 @@ class process_group {
   process_group(process_group const&) = delete;
   process_group& operator=(process_group const&) = delete;
 
+  /// Return the number of the caller, from 0, and that of all processes.
   virtual int process() const = 0;
   virtual int processes() const = 0;
   /// Sends out[q] to process q and receives in[q] from it: `processes()` messages each, of sizes on which both sides

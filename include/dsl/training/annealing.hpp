@@ -9,7 +9,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// base * factor^floor(epoch / every), as PyTorch's StepLR.
+/// Returns base * factor^floor(epoch / every), as PyTorch's StepLR.
 ///   step_decay{0.1, 30} -> 0.1 for epochs 0 to 29, 0.01 for 30 to 59, ...
 struct step_decay {
   double base = 0.1;

@@ -82,6 +82,7 @@ class any_loss {
     if constexpr (complete) own_ = std::make_shared<detail::custom_loss_of<L>>(std::move(own));
   }
 
+  /// Returns which loss it is, loss::custom for one of your own.
   dsl::loss kind() const { return kind_; }
   /// Returns null for the library's own losses.
   std::shared_ptr<custom_loss const> const& own() const { return own_; }

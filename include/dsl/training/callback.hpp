@@ -101,6 +101,7 @@ struct fit_run {
 /// prints.
 struct callback {
   virtual ~callback() = default;
+  /// Called by fit at these points of a run, in the order in which callbacks were given.
   virtual void on_train_begin(fit_run&) {}
   virtual void on_epoch_begin(fit_run&) {}
   virtual void on_batch_end(fit_run&) {}
@@ -166,6 +167,7 @@ class callback_handle {
     static_cast<void>(sizeof(broken::callbacks_derive_from_callback<Found, false>));
   }
 
+  /// Returns the callback, which is never null.
   callback* operator->() const { return callback_.get(); }
   /// Returns the name of the callback's type without arguments, such as early_stopping, also for a pointer to callback.
   /// A checkpoint stores its state under this name. It is valid as long as the handle.

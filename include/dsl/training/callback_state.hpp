@@ -83,7 +83,9 @@ class callback_state {
   /// The limit of all counts in a run: steps, bytes of a log.
   static constexpr std::int64_t largest_count = std::int64_t{1} << 53;
 
+  /// Whether it restores state rather than saving it.
   bool restores() const { return restores_; }
+  /// Returns what was saved, for a file.
   std::string const& bytes() const { return bytes_; }
 
  private:

@@ -22,6 +22,7 @@ namespace dsl::TYPENET_MODE {
 /// instead of samples.
 class confusion_matrix final : public evaluation_observer {
  public:
+  /// Return the number of classes and their names.
   int classes() const { return static_cast<int>(names_.size()); }
   std::vector<std::string> const& class_names() const { return names_; }
 

@@ -15,6 +15,7 @@ class process_checks;
 class evaluation_observer {
  public:
   virtual ~evaluation_observer() = default;
+  /// Called before the first batch of a data set.
   virtual void on_begin(dataset const&) {}
   /// Called with samples first .. first+size-1 of the data set, each of them once, whatever batches, towers or
   /// micro-batches they were in. outputs: (size, outputs per sample); for two classes with a single output (size, 2), 1

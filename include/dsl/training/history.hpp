@@ -23,6 +23,7 @@ struct scores {
   double acc = 0;
   std::vector<output_scores> outputs{};  // of several: the network's result first, then each named_output
 
+  /// Whether there is an accuracy.
   constexpr bool has_acc() const { return acc == acc; }
 };
 

@@ -17,8 +17,8 @@ namespace dsl::detail::TYPENET_MODE {
 
 namespace dsl::TYPENET_MODE {
 
-/// base * (1 - epoch / epochs)^power, Caffe's polynomial decay; with power 1 a straight line to 0. Throws option_error
-/// for an epoch after its end, where a line would become negative and a parabola would rise again.
+/// Returns base * (1 - epoch / epochs)^power, Caffe's polynomial decay; with power 1 a straight line to 0. Throws
+/// option_error for an epoch after its end, where a line would become negative and a parabola would rise again.
 struct poly_decay {
   double base = 5e-3;
   int epochs = 70;
@@ -32,6 +32,7 @@ struct schedule_point {
   int epochs = 1;
   std::int64_t step = 0;  // of the epoch, from 0
   std::int64_t steps = 1;
+  /// Return the number of steps of the run before this one, and of the whole run.
   std::int64_t steps_before() const { return epoch * steps + step; }
   std::int64_t all_steps() const { return epochs * steps; }
 };

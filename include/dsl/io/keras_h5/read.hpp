@@ -21,6 +21,7 @@ class file {
  public:
   explicit file(std::string path);
 
+  /// Returns the path that the constructor was given.
   std::string const& path() const { return path_; }
 
   /// Whether something of this name exists: "layers/conv2d/vars/0". Throws format_error for a link on the way that is
@@ -36,6 +37,7 @@ class file {
   /// if it has another shape or type or is not stored contiguously in this file.
   [[gnu::cold]] std::vector<float> read(std::string const& name, std::vector<std::uint64_t> const& shape) const;
 
+  /// Throws format_error with a sentence about a name in the file.
   [[noreturn]] void fail(fault which, std::string const& name, std::string const& what,
                          std::string const& advice) const;
 

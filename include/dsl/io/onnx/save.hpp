@@ -43,6 +43,7 @@ namespace dsl::TYPENET_MODE {
 /// be written, and option_error for names that clash and for text that is not UTF-8.
 [[gnu::cold]] std::string serialize_onnx(engine& e, onnx_options const& o = {});
 
+/// Returns the same for a trainer's network.
 [[gnu::cold]] std::string serialize_onnx(trainer& t, onnx_options const& o = {});
 
 /// Writes serialize_onnx() to a file atomically: an existing one stays as it is until then. Of processes that train

@@ -40,6 +40,7 @@ enum class dtype : unsigned char {
   u64,
 };
 
+/// The name of a dtype in files, and its size.
 struct dtype_facts {
   char const* name;  // in the file
   int bits;
@@ -52,6 +53,7 @@ inline constexpr dtype_facts dtypes[] = {
     {"C64", 64},    {"F64", 64},    {"I64", 64},    {"U64", 64},
 };
 static_assert(sizeof dtypes / sizeof *dtypes == static_cast<int>(dtype::u64) + 1);
+/// Returns the facts of one dtype.
 constexpr dtype_facts const& facts_of(dtype t) { return dtypes[static_cast<int>(t)]; }
 
 /// What is wrong with a file.
@@ -88,6 +90,7 @@ struct tensor {
   std::uint64_t end = 0;
 };
 
+/// Pairs of a name and a text, such as the metadata of a file.
 using text_by_name = std::vector<std::pair<std::string, std::string>>;
 
 /// A file's checked header.
@@ -101,10 +104,12 @@ struct contents {
   tensor const* find(std::string_view name) const;
 };
 
+/// The most bytes of a header, as the reference implementation has it.
 inline constexpr std::uint64_t largest_header = 100'000'000;
-// Both limit the memory for a hostile header, whose names and axes take more memory than bytes in the file.
+/// The most names and axes, which limit the memory for a hostile header: both take more memory than bytes in the file.
 inline constexpr std::size_t most_names = 1'000'000;  // of tensors and metadata together
 inline constexpr std::size_t largest_rank = 64;       // that of PyTorch and NumPy
+/// The name under which a header has its metadata.
 inline constexpr char metadata_name[] = "__metadata__";
 
 }  // namespace dsl::safetensors::TYPENET_MODE

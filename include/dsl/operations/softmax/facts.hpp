@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// e^x divided by the sum of all e^x, over the channels of each pixel.
+/// Computes e^x divided by the sum of all e^x, over the channels of each pixel.
 inline constexpr row softmax{.name = "softmax", .reads = {values::output}, .gives_probabilities = true};
 
 }  // namespace dsl::operations

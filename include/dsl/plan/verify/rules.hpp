@@ -43,6 +43,7 @@ struct plan_verdict {
   int step = -1;
   int index = -1;
 
+  /// Whether no rule is broken.
   constexpr bool holds() const { return broken == plan_rule::holds; }
 };
 
