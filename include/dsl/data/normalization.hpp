@@ -21,6 +21,7 @@ struct input_moments {
 struct normalization {
   std::vector<input_moments> inputs{};
 
+  /// Whether all inputs are used as they are.
   bool empty() const { return inputs.empty(); }
   /// Returns the moments of an input; null if it is used as it is.
   input_moments const* find(std::string const& input) const;
