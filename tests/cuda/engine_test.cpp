@@ -762,6 +762,9 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
       network<image<3, 8, 8>, conv2d<4, 3>, multiply<identity, global_avg_pool2d>, flatten, dense<3>, softmax>;
   using normed = network<image<3, 8, 8>, layer_norm<>, flatten, dense<3>, softmax>;
   using grouped = network<image<4, 8, 8>, conv2d<4, 3, 3, 1, padding::same, 2>, flatten, dense<3>, softmax>;
+  using dilated = network<image<4, 8, 8>, conv2d<4, 3, dilation<2>>, flatten, dense<3>, softmax>;
+  using oblong = network<image<4, 8, 8>, conv2d<4, 3, stride<2, 1>>, flatten, dense<3>, softmax>;
+  using pooled = network<image<4, 8, 8>, max_pool2d<2, stride<2, 1>>, flatten, dense<3>, softmax>;
   using padded = network<image<3, 8, 8>, max_pool2d<3, 2, pad<1>>, flatten, dense<3>, softmax>;
   using hanging = network<image<3, 8, 8>, max_pool2d<3, 2, ceil_mode>, flatten, dense<3>, softmax>;
   using transposed = network<image<4, 8, 8>, conv2d_transpose<2, 2>, flatten, dense<3>, softmax>;
@@ -780,6 +783,9 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
                                       std::pair{gated::view(), "cuda: multiply has no kernel for this device"},
                                       std::pair{normed::view(), "cuda: layer_norm has no kernel"},
                                       std::pair{grouped::view(), "cuda: conv2d with groups has no kernel"},
+                                      std::pair{dilated::view(), "cuda: conv2d with dilation or two strides has no"},
+                                      std::pair{oblong::view(), "cuda: conv2d with dilation or two strides has no"},
+                                      std::pair{pooled::view(), "cuda: max_pool2d with dilation or two strides has"},
                                       std::pair{capped::view(), "cuda: relu6 has no kernel"},
                                       std::pair{transposed::view(), "cuda: conv2d_transpose has no kernel"},
                                       std::pair{shuffled::view(), "cuda: channel_shuffle has no kernel"},

@@ -389,6 +389,17 @@ TEST_CASE("gradients: attention", "[gradients]") {
   check_network<image<6, 3, 4>, attention<2>>({.loss = loss::mean_squared_error});
 }
 
+TEST_CASE("gradients: two strides, and dilation", "[gradients]") {
+  using enum padding;
+  through<conv2d<4, 3, stride<2, 1>>, max_pool2d<2, stride<1, 2>>>();
+  through<avg_pool2d<kernel<2, 1>>, conv2d<3, 2, stride<1, 3>, pad<1>>>();
+  through<conv2d<4, 3, dilation<2>>, batch_norm<>, conv2d<2, 2, valid, dilation<1, 3>>>();
+  through<add<conv2d<3, 3, pad<2>, dilation<2>>, conv2d<3, 3, pad<5>, dilation<5>>, identity>>();
+  through<conv2d<4, 3, 2, 2, same, dilation<2, 1>>, dsl::tanh, conv2d<2, 1>>();
+  through<conv2d<4, 3, groups<1>, dilation<1, 2>, stride<1, 2>, bias<false>>>();
+  through<conv2d_transpose<3, 2, 3, stride<1, 2>, dilation<2, 1>, pad<1, 0>>, conv2d<2, 1>>();
+}
+
 TEST_CASE("gradients: conv2d_transpose", "[gradients]") {
   through<conv2d_transpose<4, 2, stride<2>>, conv2d<2, 3>>();
   through<conv2d_transpose<3, 3, 2, stride<2>, pad<1, 0>, bias<false>>, dsl::tanh>();

@@ -18,20 +18,25 @@ struct layer {
   dsl::window window;
   int filters() const { return in.channels * multiplier; }
   shape out() const {
-    auto const size = [&](int from, int kernel, int pad) { return (from + 2 * pad - kernel) / window.stride + 1; };
-    return {filters(), size(in.height, window.height, window.pad_top), size(in.width, window.width, window.pad_left)};
+    auto const size = [](int from, window_side const& s) { return (from + 2 * s.before - s.span()) / s.stride + 1; };
+    return {filters(), size(in.height, window.rows()), size(in.width, window.columns())};
   }
   native_cpu::convolution convolution() const { return {batch, in, out(), window, in.channels}; }
   double taps() const { return window.height * window.width; }
 };
 
-// {height, width, stride, top, left}
+// {height, width, stride, top, left, column stride or 0, row dilation, column dilation}
 layer const layers[] = {
-    {2, {16, 9, 9}, 1, {3, 3, 1, 1, 1}},  {3, {20, 7, 7}, 1, {5, 5, 1, 2, 2}},   {2, {33, 8, 9}, 1, {3, 3, 2, 1, 1}},
-    {1, {5, 14, 3}, 1, {5, 5, 2, 2, 2}},  {2, {16, 31, 40}, 1, {3, 3, 1, 1, 1}}, {1, {2, 9, 60}, 1, {7, 7, 1, 3, 3}},
-    {2, {6, 8, 8}, 2, {3, 3, 1, 1, 1}},   {2, {7, 5, 6}, 5, {3, 2, 2, 0, 1}},    {5, {24, 4, 4}, 3, {1, 1, 1, 0, 0}},
-    {1, {17, 2, 2}, 1, {1, 1, 3, 0, 0}},  {1, {9, 15, 29}, 1, {5, 5, 2, 2, 2}},  {2, {21, 7, 7}, 1, {3, 3, 1, 1, 1}},
-    {33, {40, 1, 1}, 1, {3, 3, 1, 1, 1}}, {1, {4, 3, 11}, 4, {2, 5, 3, 0, 2}},
+    {2, {16, 9, 9}, 1, {3, 3, 1, 1, 1}},         {3, {20, 7, 7}, 1, {5, 5, 1, 2, 2}},
+    {2, {33, 8, 9}, 1, {3, 3, 2, 1, 1}},         {1, {5, 14, 3}, 1, {5, 5, 2, 2, 2}},
+    {2, {16, 31, 40}, 1, {3, 3, 1, 1, 1}},       {1, {2, 9, 60}, 1, {7, 7, 1, 3, 3}},
+    {2, {6, 8, 8}, 2, {3, 3, 1, 1, 1}},          {2, {7, 5, 6}, 5, {3, 2, 2, 0, 1}},
+    {5, {24, 4, 4}, 3, {1, 1, 1, 0, 0}},         {1, {17, 2, 2}, 1, {1, 1, 3, 0, 0}},
+    {1, {9, 15, 29}, 1, {5, 5, 2, 2, 2}},        {2, {21, 7, 7}, 1, {3, 3, 1, 1, 1}},
+    {33, {40, 1, 1}, 1, {3, 3, 1, 1, 1}},        {1, {4, 3, 11}, 4, {2, 5, 3, 0, 2}},
+    {2, {17, 9, 12}, 1, {3, 3, 2, 1, 1, 1}},     {1, {20, 9, 31}, 1, {3, 3, 1, 2, 4, 0, 2, 4}},
+    {2, {5, 8, 9}, 2, {3, 3, 2, 3, 3, 0, 3, 3}}, {1, {33, 12, 40}, 1, {5, 3, 3, 6, 2, 2, 3, 2}},
+    {1, {7, 5, 5}, 1, {3, 3, 1, 6, 6, 0, 6, 6}},
 };
 
 /// Returns the bound: a sum of n rounded products is off by at most about n roundings of the sum of their magnitudes.
@@ -134,7 +139,8 @@ TEST_CASE("depthwise convolutions against double, with every instruction set", "
     for (layer const& l : layers) {
       INFO(host::name_of(set) << ", " << l.batch << " pictures of " << l.in.channels << "x" << l.in.height << "x"
                               << l.in.width << ", " << l.multiplier << " filters each, " << l.window.height << "x"
-                              << l.window.width << ", stride " << l.window.stride);
+                              << l.window.width << ", stride " << l.window.stride << "x" << l.window.columns().stride
+                              << ", dilation " << l.window.row_dilation << "x" << l.window.column_dilation);
       for (bool relu : {false, true}) check_forward(l, k, relu);
       for (bool accumulate : {false, true}) check_data(l, k, accumulate);
       check_weights(l, k);

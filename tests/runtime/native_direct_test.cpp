@@ -14,21 +14,38 @@ struct layer {
   int filters;
   dsl::window window;
   shape out() const {
-    auto const size = [&](int from, int kernel, int pad) { return (from + 2 * pad - kernel) / window.stride + 1; };
-    return {filters, size(in.height, window.height, window.pad_top), size(in.width, window.width, window.pad_left)};
+    auto const size = [](int from, window_side const& s) { return (from + 2 * s.before - s.span()) / s.stride + 1; };
+    return {filters, size(in.height, window.rows()), size(in.width, window.columns())};
   }
   native_cpu::convolution convolution() const { return {batch, in, out(), window}; }
 };
 
-// {height, width, stride, top, left}
+// {height, width, stride, top, left, column stride or 0, row dilation, column dilation}
 layer const layers[] = {
-    {2, {16, 5, 7}, 32, {1, 1, 1, 0, 0}},   {1, {20, 7, 7}, 24, {1, 1, 1, 0, 0}},
-    {3, {8, 6, 5}, 5, {3, 3, 1, 1, 1}},     {2, {33, 9, 8}, 17, {3, 3, 2, 0, 0}},
-    {2, {16, 8, 8}, 48, {3, 3, 2, 1, 1}},   {1, {5, 11, 6}, 16, {5, 4, 3, 2, 0}},
-    {2, {16, 4, 4}, 16, {1, 1, 2, 0, 0}},   {5, {4, 3, 3}, 3, {3, 3, 1, 2, 2}},
-    {1, {64, 32, 31}, 80, {1, 1, 1, 0, 0}}, {2, {18, 2, 9}, 33, {1, 7, 1, 0, 3}},
-    {1, {3, 40, 3}, 7, {7, 1, 4, 3, 0}},    {9, {16, 1, 1}, 10, {1, 1, 1, 0, 0}},
-    {1, {2, 70, 70}, 112, {3, 3, 1, 1, 1}}, {2, {7, 3, 4}, 20, {2, 2, 3, 0, 0}},
+    {2, {16, 5, 7}, 32, {1, 1, 1, 0, 0}},
+    {1, {20, 7, 7}, 24, {1, 1, 1, 0, 0}},
+    {3, {8, 6, 5}, 5, {3, 3, 1, 1, 1}},
+    {2, {33, 9, 8}, 17, {3, 3, 2, 0, 0}},
+    {2, {16, 8, 8}, 48, {3, 3, 2, 1, 1}},
+    {1, {5, 11, 6}, 16, {5, 4, 3, 2, 0}},
+    {2, {16, 4, 4}, 16, {1, 1, 2, 0, 0}},
+    {5, {4, 3, 3}, 3, {3, 3, 1, 2, 2}},
+    {1, {64, 32, 31}, 80, {1, 1, 1, 0, 0}},
+    {2, {18, 2, 9}, 33, {1, 7, 1, 0, 3}},
+    {1, {3, 40, 3}, 7, {7, 1, 4, 3, 0}},
+    {9, {16, 1, 1}, 10, {1, 1, 1, 0, 0}},
+    {1, {2, 70, 70}, 112, {3, 3, 1, 1, 1}},
+    {2, {7, 3, 4}, 20, {2, 2, 3, 0, 0}},
+    {2, {16, 9, 8}, 17, {3, 3, 2, 1, 1, 1}},
+    {1, {5, 7, 11}, 16, {2, 3, 1, 0, 1, 3}},
+    {2, {9, 9, 8}, 20, {3, 3, 1, 2, 2, 0, 2, 2}},
+    {1, {16, 7, 7}, 33, {3, 3, 1, 9, 9, 0, 9, 9}},
+    {2, {3, 11, 10}, 7, {3, 2, 2, 3, 0, 0, 3, 1}},
+    {1, {17, 12, 13}, 5, {2, 3, 3, 0, 2, 2, 4, 6}},
+    {2, {8, 12, 9}, 6, {3, 3, 2, 4, 0, 1, 2, 4}},
+    {1, {600, 9, 8}, 18, {3, 3, 1, 4, 4, 0, 4, 4}},
+    {1, {300, 23, 9}, 4, {3, 3, 3, 6, 2, 1, 8, 2}},
+    {2, {16, 3, 1}, 20, {2, 2, 2, 0, 1, 1, 1, 2}},  // no element of the kernel meets a pixel
 };
 
 /// Returns the bound: a sum of n rounded products is off by at most about n roundings of the sum of their magnitudes.
@@ -76,8 +93,8 @@ void check_data(layer const& l, native_cpu::kernels const& k, bool accumulate) {
   native_cpu::convolution const c = l.convolution();
   block_tensor dx(l.batch, l.in, k.lanes, 0, k.lanes), size(l.batch, l.in, k.lanes);
   if (accumulate) dx.draw(9);
-  for (int a = 0; a < l.window.stride; ++a)
-    for (int b = 0; b < l.window.stride; ++b) {
+  for (int a = 0; a < l.window.rows().stride; ++a)
+    for (int b = 0; b < l.window.columns().stride; ++b) {
       native_cpu::direct_pass const pass(k, c, native_cpu::data_gathering(c, a, b), true, false);
       guarded_floats packed(pass.packed()), scratch(pass.scratch());
       for (int i = 0; i < pass.pack_items(); ++i) pass.pack(i, d.kernel_floats.data(), packed.data());
@@ -127,7 +144,8 @@ TEST_CASE("direct convolutions against double, with every instruction set", "[na
     for (layer const& l : layers) {
       INFO(host::name_of(set) << ", " << l.batch << " pictures of " << l.in.channels << "x" << l.in.height << "x"
                               << l.in.width << ", " << l.filters << " filters " << l.window.height << "x"
-                              << l.window.width << ", stride " << l.window.stride);
+                              << l.window.width << ", stride " << l.window.stride << "x" << l.window.columns().stride
+                              << ", dilation " << l.window.row_dilation << "x" << l.window.column_dilation);
       for (bool relu : {false, true}) {
         check_forward(l, k, false, relu);
         if (l.in.channels < 16) check_forward(l, k, true, relu);

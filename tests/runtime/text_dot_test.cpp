@@ -204,6 +204,15 @@ struct two_nodes {
 
 }  // namespace
 
+TEST_CASE("dot: two strides and dilation", "[dot]") {
+  using model = network<image<3, 16, 16>, conv2d<4, 3, stride<2, 1>>, conv2d<4, 3, dilation<2>>,
+                        conv2d<4, 3, stride<1, 2>, dilation<3, 1>>>;
+  std::string const all = dot<model>();
+  CHECK(all.find("0 conv2d 3x3, stride 2x1\\n") != std::string::npos);
+  CHECK(all.find("1 conv2d 3x3, dilation 2\\n") != std::string::npos);
+  CHECK(all.find("2 conv2d 3x3, stride 1x2, dilation 3x1\\n") != std::string::npos);
+}
+
 TEST_CASE("dot: the picture of a network with branches", "[dot]") {
   using model = network<image<3, 8, 8>, conv2d<4, 3, 3, 2>, concat<batch_norm<>, sequential<max_pool2d<1, 1>, relu>>,
                         dropout<0.25>, flatten, dense<1>>;

@@ -68,10 +68,33 @@ static_assert(on<3, 8, 8, dsl::conv2d<8, 3, pad<0, 0, 2, 1>>>::output == shape{8
 static_assert(window_of<3, 224, 224, dsl::conv2d<64, 7, stride<2>, pad<3>>>.pad_top == 3);  // `same` has 2 there
 static_assert(window_of<3, 8, 8, dsl::conv2d<8, 3, pad<1, 2, 0, 0>>>.pad_left == 2);
 static_assert(window_of<3, 8, 8, dsl::conv2d<8, 3, pad<0, 0, 2, 2>>>.pad_left == 0);
+static_assert(on<3, 8, 8, dsl::conv2d<8, 3, stride<2, 1>>>::output == shape{8, 4, 8});
+static_assert(on<3, 8, 9, dsl::conv2d<8, 3, stride<1, 4>, padding::valid>>::output == shape{8, 6, 2});
+static_assert(on<3, 8, 9, dsl::conv2d<8, 3, stride<3, 2>, pad<1>>>::output == shape{8, 3, 5});
+static_assert(window_of<3, 8, 8, dsl::conv2d<8, 3, stride<2, 1>>>.columns() == dsl::window_side{3, 1, 1, 1});
+static_assert(window_of<3, 8, 8, dsl::conv2d<8, 3, stride<2, 1>>>.rows() == dsl::window_side{3, 2, 0, 1});
+static_assert(window_of<3, 8, 8, dsl::conv2d<8, 3, stride<2, 2>>> == window_of<3, 8, 8, dsl::conv2d<8, 3, 3, 2>>);
 static_assert(on<4, 8, 8, dsl::conv2d<8, 3, groups<4>>>::parameter_count == 8 * 9 + 8);
 static_assert(on<4, 8, 8, dsl::conv2d<8, 3, dsl::bias<false>>>::parameter_count == 4 * 8 * 9);
 static_assert(on<4, 8, 8, dsl::conv2d<8, 3, dsl::bias<true>>>::parameter_count == 4 * 8 * 9 + 8);
 static_assert(on<4, 8, 8, dsl::conv2d<8, 3, groups<4>>>::output == on<4, 8, 8, dsl::conv2d<8, 3>>::output);
+
+// ---- conv2d: dilation ----------------------------------------------------------------------------------------------
+using dsl::dilation;
+static_assert(on<3, 8, 9, dsl::conv2d<8, 3, dilation<2>>>::output == shape{8, 8, 9});  // same
+static_assert(on<3, 8, 9, dsl::conv2d<8, 3, dilation<2>, padding::valid>>::output == shape{8, 4, 5});
+static_assert(on<3, 8, 9, dsl::conv2d<8, 3, dilation<1, 4>, padding::valid>>::output == shape{8, 6, 1});
+static_assert(on<3, 28, 28, dsl::conv2d<8, 3, pad<36>, dilation<36>>>::output == shape{8, 28, 28});
+static_assert(on<3, 28, 28, dsl::conv2d<8, 3, pad<4>, dilation<2>, stride<2>>>::output == shape{8, 16, 16});
+static_assert(on<3, 8, 8, dsl::conv2d<8, 2, 3, 2, padding::valid, dilation<7, 2>>>::output == shape{8, 1, 2});
+static_assert(window_of<3, 8, 8, dsl::conv2d<8, 3, dilation<2, 1>>>.rows() == dsl::window_side{3, 1, 2, 2});
+static_assert(window_of<3, 8, 8, dsl::conv2d<8, 3, dilation<2, 1>>>.columns() == dsl::window_side{3, 1, 1, 1});
+static_assert(window_of<3, 8, 8, dsl::conv2d<8, 3, dilation<1>>> == window_of<3, 8, 8, dsl::conv2d<8, 3>>);
+static_assert(on<3, 8, 8, dsl::conv2d<8, 3, dilation<2>>>::parameter_count ==
+              on<3, 8, 8, dsl::conv2d<8, 3>>::parameter_count);
+static_assert(on<3, 8, 8, dsl::conv2d<8, 3, dilation<2>>>::forward_macs ==
+              on<3, 8, 8, dsl::conv2d<8, 3>>::forward_macs);
+static_assert(dsl::window_side{3, 1, 0, 2'000'000'000}.span() == 2'147'483'647);
 
 // ---- conv2d: parameters and multiply-adds ------------------------------------------------------------------------
 static_assert(on<3, 8, 8, dsl::conv2d<64, 3, 3>>::parameter_count == 3 * 3 * 3 * 64 + 64);
@@ -146,6 +169,9 @@ static_assert(on<64, 7, 7, dsl::max_pool2d<2, 2, pad<1>, dsl::ceil_mode>>::outpu
 static_assert(on<64, 6, 6, dsl::max_pool2d<3, 3, pad<1>, dsl::ceil_mode>>::output == shape{64, 3, 3});
 static_assert(on<64, 5, 5, dsl::avg_pool2d<2, dsl::count_padding<false>, dsl::ceil_mode>>::output == shape{64, 3, 3});
 static_assert(on<64, 8, 8, dsl::avg_pool2d<kernel<3, 2>, stride<1>, pad<1, 0>>>::output == shape{64, 8, 7});
+static_assert(on<64, 9, 8, dsl::avg_pool2d<kernel<3, 2>>>::output == shape{64, 3, 4});
+static_assert(on<64, 9, 8, dsl::max_pool2d<kernel<2, 3>, stride<1, 2>>>::output == shape{64, 8, 3});
+static_assert(on<64, 9, 8, dsl::max_pool2d<3, stride<1, 2>, dsl::ceil_mode>>::output == shape{64, 7, 4});
 static_assert(on<80, 32, 32, dsl::max_pool2d<3, 2>>::parameter_count == 0);
 static_assert(on<80, 32, 32, dsl::max_pool2d<3, 2>>::forward_macs == 0);
 static_assert(test::last(on<9, 5, 8, dsl::global_avg_pool2d>::view(), op::avg_pool2d).window.width == 8);
@@ -201,6 +227,8 @@ static_assert(on<64, 8, 6, dsl::conv2d_transpose<32, 3, dsl::stride<2>, dsl::pad
               shape{32, 16, 12});
 static_assert(on<64, 8, 6, dsl::conv2d_transpose<32, 3, dsl::groups<4>, dsl::bias<false>>>::parameter_count ==
               64 * 8 * 9);
+static_assert(on<64, 8, 6, dsl::conv2d_transpose<32, 3, stride<2, 1>, dilation<1, 2>>>::output == shape{32, 17, 10});
+static_assert(on<64, 8, 6, dsl::conv2d_transpose<32, 3, pad<4>, dilation<3>>>::output == shape{32, 6, 4});
 
 static_assert(on<64, 8, 6, dsl::channel_slice<60, 4>>::output == shape{4, 8, 6});
 static_assert(on<64, 8, 6, dsl::channel_shuffle<4>>::output == shape{64, 8, 6});

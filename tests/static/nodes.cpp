@@ -60,6 +60,33 @@ static_assert(avg_pool<9, 1, 9, 1> == ill && avg_pool<3, 1, 0, 9> == ill);
 static_assert(avg_pool<0, 1, 0, 8> == rule::pool_window_is_positive &&
               max_pool<2, -2, 0, 4> == rule::stride_is_positive);
 static_assert(on_picture<slide<op::avg_pool2d, 3, 3, 1, 0, 0, 9, 9>>.window.height == 3);
+
+template <op Kind, dsl::window Window, int Rows, int Columns>
+struct steps {
+  static constexpr value lower(builder& b, value in) {
+    if (Kind == op::conv2d) kernel(b, 4, 4, Window.height, Window.width), row(b, role::bias, 4);
+    return b.append({.kind = Kind, .window = Window}, in, {4, Rows, Columns});
+  }
+};
+template <op Kind, dsl::window Window, int Rows, int Columns>
+inline constexpr rule stepping = on_picture<steps<Kind, Window, Rows, Columns>>.broken;
+using dsl::window;
+static_assert(stepping<op::conv2d, window{3, 3, 2, 1, 1, 1}, 4, 8> == rule::holds);
+static_assert(stepping<op::conv2d, window{3, 3, 2, 1, 1, 1}, 8, 4> == ill);
+static_assert(stepping<op::conv2d, window{3, 3, 1, 1, 1, 3}, 8, 3> == rule::holds);
+static_assert(stepping<op::conv2d, window{3, 3, 1, 1, 1, 3}, 8, 2> == ill);
+static_assert(stepping<op::conv2d, window{3, 3, 1, 0, 0, 0, 2, 1}, 4, 6> == rule::holds);
+static_assert(stepping<op::conv2d, window{3, 3, 1, 0, 0, 0, 1, 3}, 6, 2> == rule::holds);
+static_assert(stepping<op::conv2d, window{3, 3, 2, 0, 0, 0, 2, 1}, 1, 3> == ill);  // rows left over
+static_assert(stepping<op::conv2d, window{3, 3, 1, 4, 1, 0, 2, 1}, 8, 8> == rule::holds);
+static_assert(stepping<op::conv2d, window{3, 3, 1, 5, 1, 0, 2, 1}, 9, 8> == ill);  // as much padding as the window
+static_assert(stepping<op::conv2d, window{3, 3, 1, 1, 1, -1}, 8, 8> == rule::stride_is_positive);
+static_assert(stepping<op::conv2d, window{3, 3, 1, 1, 1, 0, 0, 1}, 8, 8> == rule::dilation_is_positive);
+static_assert(stepping<op::conv2d, window{3, 3, 1, 1, 1, 0, 2, -3}, 8, 8> == rule::dilation_is_positive);
+static_assert(on_picture<steps<op::conv2d, window{3, 3, 1, 1, 1, 0, 2, -3}, 8, 8>>.found == -3);
+static_assert(stepping<op::max_pool2d, window{2, 2, 1, 0, 0, 2}, 7, 4> == rule::holds);
+static_assert(stepping<op::max_pool2d, window{2, 2, 1, 0, 0, 0, 1, 2}, 7, 6> == rule::pools_are_not_dilated);
+static_assert(stepping<op::avg_pool2d, window{2, 2, 1, 0, 0, 0, 2, 1}, 6, 7> == rule::pools_are_not_dilated);
 template <op Kind, int Height, int Width>
 inline constexpr rule large_window =
     dsl::detail::checked<dsl::image<4, 300, 300>, slide<Kind, Height, Width, 1, 0, 0, 301 - Height, 301 - Width>>::why

@@ -327,6 +327,11 @@ void check_convolutions() {
   agree_behind<C, conv2d<C, 3, stride<2>, pad<1>>, conv2d<18, 3, pad<2, 0, 0, 1>>>();
   agree_behind<C, conv2d<C, 3, bias<false>>, batch_norm<>, relu, conv2d<18, 1, bias<false>>, relu>();
   agree_behind<C, add<conv2d<6, 3, stride<2>, bias<false>>, conv2d<6, 1, 1, 2, bias<false>>>, batch_norm<>>();
+  agree_behind<C, conv2d<C, 3, stride<2, 1>>, batch_norm<>, relu, conv2d<18, 2, stride<1, 3>, pad<1, 0>>>();
+  agree_behind<C, conv2d<C, 3, dilation<2>>, batch_norm<>, relu, conv2d<18, 3, valid, dilation<3, 1>>>();
+  agree_behind<C, add<conv2d<C, 3, dilation<2>>, conv2d<C, 3, pad<8>, dilation<8>>, identity>, conv2d<5, 1>>();
+  agree_behind<C, conv2d<C, 2, 3, 2, valid, dilation<2>>, dsl::tanh, conv2d<3, 2, stride<2, 1>, dilation<1, 2>>>();
+  agree_for<image<3, 7, 6>, conv2d<C, 3, dilation<2>>, relu, flatten, dense<5>, softmax>({2});
 }
 /// C is even.
 template <int C>
@@ -337,6 +342,7 @@ void check_groups() {
   agree_behind<C, concat<conv2d<16, 1, 1, 1, same, 2>, conv_module<16, 1, 1>>, conv2d<4, 3>>();
   agree_behind<C, conv2d<C, 5, 5, 2, same, C>, batch_norm<>, relu, conv2d<3 * C, 3, 3, 2, same, C>>();  // one pixel
   agree_behind<C, conv2d<40, 1>, conv2d<60, 3, 3, 1, same, 5>, batch_norm<>, conv2d<20, 3, 3, 2, same, 20>>();
+  agree_behind<C, conv2d<C, 3, groups<C>, dilation<2>>, conv2d<2 * C, 3, groups<2>, dilation<3, 2>, stride<1, 2>>>();
 }
 template <int C>
 void check_elementwise() {
@@ -377,6 +383,7 @@ template <int C>
 void check_pools() {
   agree_behind<C, dsl::tanh, wide_max, conv2d<3, 1>>();
   agree_behind<C, max_pool2d<2>, conv2d<3, 1>>();
+  agree_behind<C, max_pool2d<3, stride<2, 1>, pad<1>>, avg_pool2d<kernel<1, 2>>, conv2d<3, 1>>();
   agree_behind<C, max_pool2d<3, 2>, batch_norm<>, conv2d<3, 1>>();
   agree_behind<C, dsl::tanh, max_pool2d<3, 1>, avg_pool2d<2, 1>>();
   agree_behind<C, avg_pool2d<3, 2>, conv2d<C, 1>, max_pool2d<2, 1>>();
@@ -395,6 +402,7 @@ void check_upsampling() {
   agree_behind<C, max_pool2d<2>, conv2d_transpose<7, 2, stride<2>>, batch_norm<>, relu, conv2d<4, 1>>();
   agree_behind<C, conv2d_transpose<C, 3, stride<2>, pad<1, 1, 0, 0>, bias<false>>, conv2d<3, 3>>();
   agree_behind<C, concat<conv2d_transpose<C, 3, pad<1>, groups<C>>, identity>, conv2d<4, 1>>();
+  agree_behind<C, conv2d_transpose<C, 3, 2, stride<2, 1>, dilation<2, 3>>, conv2d<3, 3>>();
   agree_behind<C, concat<upsample2d<2>, upsample2d<2, bilinear>>, conv2d<4, 1>>();
   agree_behind<C, add<upsample2d<1>, upsample2d<1, bilinear>, identity>, global_avg_pool2d, upsample2d<4, bilinear>>();
 }

@@ -285,25 +285,27 @@ class onnx_interpreter {
   static std::size_t at(long long i) { return static_cast<std::size_t>(i); }
 
   struct windows {
-    std::vector<long long> kernel, stride, pads;
+    std::vector<long long> kernel, stride, pads, dilation;
     long long rows, columns;
 
     windows(pb::NodeProto const& n, onnx_tensor const& x, std::vector<long long> const& size)
         : kernel(integers(n, "kernel_shape", size)),
           stride(integers(n, "strides", {1, 1})),
           pads(integers(n, "pads", {0, 0, 0, 0})),
-          rows((x.dim(2) + pads.at(0) + pads.at(2) - kernel.at(0)) / stride.at(0) + 1),
-          columns((x.dim(3) + pads.at(1) + pads.at(3) - kernel.at(1)) / stride.at(1) + 1) {
+          dilation(integers(n, "dilations", {1, 1})),
+          rows((x.dim(2) + pads.at(0) + pads.at(2) - (kernel.at(0) - 1) * dilation.at(0) - 1) / stride.at(0) + 1),
+          columns((x.dim(3) + pads.at(1) + pads.at(3) - (kernel.at(1) - 1) * dilation.at(1) - 1) / stride.at(1) + 1) {
       require(x.dims.size() == 4 && kernel.size() == 2 && stride.size() == 2 && pads.size() == 4, "window");
       for (long long zeros : pads) require(zeros >= 0, "pads");
-      for (char const* other : {"auto_pad", "dilations", "ceil_mode"}) require(!find(n, other), other);
+      for (char const* other : {"auto_pad", "ceil_mode"}) require(!find(n, other), other);
     }
     /// Calls f(input row, input column, place in the window) for every value inside the picture.
     template <class F>
     void each(onnx_tensor const& x, long long row, long long column, F f) const {
       for (long long i = 0; i < kernel[0]; ++i)
         for (long long j = 0; j < kernel[1]; ++j) {
-          long long const r = row * stride[0] - pads[0] + i, c = column * stride[1] - pads[1] + j;
+          long long const r = row * stride[0] - pads[0] + i * dilation[0];
+          long long const c = column * stride[1] - pads[1] + j * dilation[1];
           if (r >= 0 && c >= 0 && r < x.dim(2) && c < x.dim(3)) f(r, c, i * kernel[1] + j);
         }
     }
@@ -314,19 +316,20 @@ class onnx_interpreter {
                             onnx_tensor const* bias) {
     long long const groups = integer(n, "group", 1), each_in = x.dim(1) / groups, each_out = w.dim(1);
     auto const stride = integers(n, "strides", {1, 1}), pads = integers(n, "pads", {0, 0, 0, 0});
-    auto const more = integers(n, "output_padding", {0, 0});
-    require(w.dim(0) == x.dim(1) && !find(n, "auto_pad") && !find(n, "dilations"), "ConvTranspose");
+    auto const more = integers(n, "output_padding", {0, 0}), dilation = integers(n, "dilations", {1, 1});
+    require(w.dim(0) == x.dim(1) && !find(n, "auto_pad"), "ConvTranspose");
     onnx_tensor y{{x.dim(0), each_out * groups, 0, 0}, {}};
     for (std::size_t d : {0, 1})
-      y.dims[2 + d] = (x.dim(2 + d) - 1) * stride[d] + more[d] + w.dim(2 + d) - pads[d] - pads[d + 2];
+      y.dims[2 + d] =
+          (x.dim(2 + d) - 1) * stride[d] + more[d] + (w.dim(2 + d) - 1) * dilation[d] + 1 - pads[d] - pads[d + 2];
     y.values.resize(at(y.size()));
     for (long long i = 0; bias && i < y.size(); ++i) y.values[at(i)] = bias->values[at(i / y.size(2) % y.dim(1))];
     for (long long i = 0; i < x.size(); ++i) {
       long long const b = i / x.size(1), c = i / x.size(2) % x.dim(1);
       for (long long o = 0; o < each_out; ++o)
         for (long long k = 0; k < w.size(2); ++k) {
-          long long const row = i / x.dim(3) % x.dim(2) * stride[0] + k / w.dim(3) - pads[0];
-          long long const column = i % x.dim(3) * stride[1] + k % w.dim(3) - pads[1];
+          long long const row = i / x.dim(3) % x.dim(2) * stride[0] + k / w.dim(3) * dilation[0] - pads[0];
+          long long const column = i % x.dim(3) * stride[1] + k % w.dim(3) * dilation[1] - pads[1];
           if (row < 0 || column < 0 || row >= y.dim(2) || column >= y.dim(3)) continue;
           long long const to = b * y.dim(1) + c / each_in * each_out + o;
           y.values[at(to * y.size(2) + row * y.dim(3) + column)] +=

@@ -43,6 +43,10 @@ void for_each_onnx_network(F f) {
   f.template operator()<network<picture, conv2d<4, 2, 3, 4, padding::valid>>>("conv2d_valid_unreached");
   f.template operator()<network<picture, conv2d<4, 3, stride<2>, pad<1>>, conv2d<3, 3, pad<2, 0, 0, 1>>>>(
       "conv2d_padded");
+  f.template operator()<network<picture, conv2d<4, 3, stride<2, 1>>, conv2d<3, 2, stride<1, 3>, pad<1, 0>>>>(
+      "conv2d_two_strides");
+  f.template operator()<network<picture, conv2d<4, 3, dilation<2>>, conv2d<3, 3, 2, 2, dilation<1, 3>, pad<1>>>>(
+      "conv2d_dilated");
   f.template operator()<network<picture, conv2d<4, 3, bias<false>>, relu, conv2d<3, 1, bias<false>>>>(
       "conv2d_unbiased");
   f.template operator()<network<picture, conv2d<4, 3, bias<false>>, batch_norm<>, relu>>("conv2d_unbiased_normed");
@@ -54,6 +58,8 @@ void for_each_onnx_network(F f) {
       "conv2d_transpose_padded");
   f.template operator()<network<picture, conv2d<4, 1>, conv2d_transpose<6, 3, pad<0, 0, 1, 1>, groups<2>>>>(
       "conv2d_transpose_groups");
+  f.template operator()<network<picture, conv2d_transpose<4, 2, 3, stride<2, 1>, dilation<3, 2>, pad<1, 0, 0, 0>>>>(
+      "conv2d_transpose_dilated");
   f.template operator()<network<picture, batch_norm<>>>("batch_norm");
   f.template operator()<network<picture, batch_norm<0.9, 1e-5>, flatten, batch_norm<0.5, 0.1>>>("batch_norm_flat");
 
@@ -77,6 +83,8 @@ void for_each_onnx_network(F f) {
 
   f.template operator()<network<picture, max_pool2d<2>>>("max_pool2d");
   f.template operator()<network<picture, max_pool2d<3, 2>, max_pool2d<2, 1>>>("max_pool2d_strided");
+  f.template operator()<network<picture, max_pool2d<3, stride<2, 1>, pad<1>>, avg_pool2d<kernel<1, 2>>>>(
+      "pools_with_two_strides");
   f.template operator()<network<picture, avg_pool2d<2>>>("avg_pool2d");
   f.template operator()<network<picture, avg_pool2d<3, 2>, avg_pool2d<2, 1>>>("avg_pool2d_strided");
   f.template operator()<network<picture, max_pool2d<3, 2, pad<1>>, max_pool2d<3, 2, ceil_mode>>>("max_pool2d_padded");

@@ -60,6 +60,12 @@ class graph_values {
     if (biased) parameter(role::bias, {filters, 1, 1, 1});
     return append({.kind = op::conv2d, .window = {kernel, kernel, stride, h.before, w.before}}, {in}, out);
   }
+  int dilated_conv(int in, int filters, int dilation) {
+    shape const& s = shape_of(in);
+    parameter(role::kernel, {filters, s.channels, 3, 3});
+    return append({.kind = op::conv2d, .window = {3, 3, 1, dilation, dilation, 0, dilation, dilation}}, {in},
+                  {filters, s.height, s.width});
+  }
   int conv_transpose(int in, int filters, int kernel, int stride) {
     shape const& s = shape_of(in);
     shape const out{filters, (s.height - 1) * stride + kernel, (s.width - 1) * stride + kernel};
@@ -206,6 +212,7 @@ class random_graph : public graph_values {
       case 14: return conv(in, filters(), 3, 1, padding::same, false);
       case 15: return act(norm(conv(in, filters(), 1, 1, padding::same, false)));
       case 19: return pool(op::avg_pool2d, conv_transpose(in, filters(), 2, 2), 2, 2);
+      case 20: return dilated_conv(in, filters(), d_.between(2, 5));
       case 18: return d_.percent(50) ? scale(in) : stochastic_depth(scale(in));
       case 17: {  // split, and joined again
         int const count = shape_of(in).channels, first = count / 2;
@@ -327,7 +334,7 @@ class random_graph : public graph_values {
       random_act(t);
   }
 
-  static constexpr int cpu_alone = 9;  // further choices of layer()
+  static constexpr int cpu_alone = 10;  // further choices of layer()
 
   dice& d_;
   int block_;

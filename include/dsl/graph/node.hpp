@@ -8,14 +8,47 @@
 
 namespace dsl {
 
-/// A sliding window: kernel, stride, and padding before the first row and column. The padding after the last ones
-/// follows from the output's shape.
+/// A sliding window along the rows or along the columns of a picture.
+struct window_side {
+  int size = 1;
+  int stride = 1;
+  int before = 0;    // zeros before the first row
+  int dilation = 1;  // rows of the picture from one row of the window to the next
+
+  /// Returns the rows of the picture from the window's first to its last, at most the largest int.
+  constexpr int span() const {
+    long long const all = (size - 1LL) * dilation + 1;
+    return all > 0x7fffffffLL ? 0x7fffffff : static_cast<int>(all);
+  }
+  /// Returns the rows of padding that the last of `out` windows needs after a picture of `in` rows; if negative, the
+  /// number of rows that no window reaches.
+  constexpr long long behind(int in, int out) const { return (out - 1LL) * stride + span() - in - before; }
+
+  friend constexpr bool operator==(window_side const&, window_side const&) = default;
+};
+
+/// A sliding window: kernel, stride, padding before the first row and column, and dilation. The padding after the last
+/// ones follows from the output's shape.
 struct window {
   int height = 1;
   int width = 1;
-  int stride = 1;
+  int stride = 1;  // of rows, and of columns unless they have their own
   int pad_top = 0;
   int pad_left = 0;
+  int column_stride = 0;  // 0: that of rows
+  int row_dilation = 1;
+  int column_dilation = 1;
+
+  /// Returns the window along the rows.
+  constexpr window_side rows() const { return {height, stride, pad_top, row_dilation}; }
+  /// Returns the window along the columns.
+  constexpr window_side columns() const {
+    return {width, column_stride == 0 ? stride : column_stride, pad_left, column_dilation};
+  }
+  /// Whether it skips rows or columns of the picture.
+  constexpr bool is_dilated() const { return row_dilation != 1 || column_dilation != 1; }
+  /// Whether the stride is s along rows and columns.
+  constexpr bool strides_by(int s) const { return stride == s && (column_stride == 0 || column_stride == s); }
 
   friend constexpr bool operator==(window const&, window const&) = default;
 };
@@ -38,6 +71,10 @@ struct window_part {
 constexpr window_part window_part_of(int place, int size, int stride, int before, int input) {
   int const begin = place * stride - before;
   return {begin, begin < 0 ? -begin : 0, size < input - begin ? size : input - begin};
+}
+/// Returns the part of a window without dilation.
+constexpr window_part window_part_of(int place, window_side const& s, int input) {
+  return window_part_of(place, s.size, s.stride, s.before, input);
 }
 
 struct custom_op;

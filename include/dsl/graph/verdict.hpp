@@ -21,6 +21,7 @@ enum class rule : unsigned char {
   kernel_is_positive,
   groups_divide_the_channels,
   stride_is_positive,
+  dilation_is_positive,
   kernel_fits_padded_input,
   pad_is_less_than_the_window,
   options_belong_to_the_layer,
@@ -74,6 +75,7 @@ enum class rule : unsigned char {
   outputs_have_a_size,
   shapes_follow_from_operands,
   windows_lead_to_their_output,
+  pools_are_not_dilated,
   custom_operations_are_complete,
   children_are_left,
 };

@@ -13,6 +13,9 @@ struct groups {
 struct bias {
   bool is_added;
 };
+struct dilation {
+  int rows, columns;
+};
 }  // namespace option
 
 /// The number of groups: conv2d<64, kernel<3>, groups<32>>, see conv2d.
@@ -21,14 +24,19 @@ inline constexpr option::groups groups{Count};
 /// Whether a conv2d has a bias: conv2d<64, 3, bias<false>>.
 template <bool IsAdded>
 inline constexpr option::bias bias{IsAdded};
+/// The distance, on the picture, between neighbouring elements of the kernel: conv2d<64, 3, dilation<2>> reads every
+/// second pixel of 5x5. dilation<2, 1> spreads only the rows.
+template <int Rows, int Columns = Rows>
+inline constexpr option::dilation dilation{Rows, Columns};
 
 namespace detail {
 
 /// Height, width, stride, padding and groups, as numbers or by name.
 struct conv2d_arguments : window_arguments {
-  enum : unsigned { groups_bit = first_free_bit, bias_bit = 2 * first_free_bit };
+  enum : unsigned { groups_bit = first_free_bit, bias_bit = 2 * first_free_bit, dilation_bit = 4 * first_free_bit };
   int groups = 1;
   bool has_bias = true;
+  option::dilation dilated{1, 1};
 
   using window_arguments::take;
   template <class T>
@@ -36,7 +44,7 @@ struct conv2d_arguments : window_arguments {
     if constexpr (whole_number<T>) {
       if (numbers == 0) return number(kernel_bit, height, n) && (width = height, true);
       if (numbers == 1) return number(kernel_bit, width, n);
-      if (numbers == 2) return number(stride_bit, stride, n);
+      if (numbers == 2) return stride_number(n);
       return numbers == 3 && (given & pad_bit) != 0 && number(groups_bit, groups, n);
     } else {
       return false;
@@ -56,7 +64,22 @@ struct conv2d_arguments : window_arguments {
     has_bias = added.is_added;
     return once(bias_bit);
   }
+  constexpr bool take(option::dilation d) {
+    dilated = d;
+    return once(dilation_bit);
+  }
+  constexpr window dilated_window_at(int top, int left) const {
+    window w = window_at(top, left);
+    w.row_dilation = dilated.rows, w.column_dilation = dilated.columns;
+    return w;
+  }
 };
+
+/// Requires that the dilation of rows and columns is positive.
+constexpr void require_dilation(builder& b, value const& in, option::dilation const& d) {
+  b.require(d.rows > 0 && d.columns > 0,
+            {.broken = rule::dilation_is_positive, .first = in.shape, .found = d.rows > 0 ? d.columns : d.rows});
+}
 
 /// Whether a kernel with padding::same is plausible. A square, or a line, may exceed its input as long as each of its
 /// elements meets a pixel; up to 3x3 any input will do, as at the end of deep networks. Other kernels must fit into the
@@ -69,21 +92,24 @@ constexpr bool meets(int height, int width, shape const& in) {
 
 constexpr value lower_conv2d(builder& b, value in, int filters, conv2d_arguments o) {
   b.require(o.wrong < 0, {.broken = rule::options_belong_to_the_layer, .first = in.shape, .found = o.wrong + 1});
-  if ((o.given & window_arguments::stride_bit) == 0) o.stride = 1;
+  if ((o.given & window_arguments::stride_bit) == 0) o.stride = o.column_stride = 1;
   b.require(filters > 0, {.broken = rule::filters_are_positive, .first = in.shape, .found = filters});
   b.require(o.height > 0 && o.width > 0,
             {.broken = rule::kernel_is_positive, .first = in.shape, .second = {1, o.height, o.width}});
   b.require(o.groups == 1 || (divides(o.groups, in.shape.channels) && divides(o.groups, filters)),
             {.broken = rule::groups_divide_the_channels, .first = in.shape, .wanted = o.groups, .found = filters});
-  b.require(o.stride > 0, {.broken = rule::stride_is_positive, .first = in.shape, .found = o.stride});
-  if (o.has_zeros) require_pads(b, in, o.zeros, o.height, o.width);
-  extent const h = o.has_zeros ? extent_of(in.shape.height, o.height, o.stride, o.zeros.top, o.zeros.bottom)
-                               : extent_of(in.shape.height, o.height, o.stride, o.pads);
-  extent const w = o.has_zeros ? extent_of(in.shape.width, o.width, o.stride, o.zeros.left, o.zeros.right)
-                               : extent_of(in.shape.width, o.width, o.stride, o.pads);
-  b.require(o.height <= h.padded && o.width <= w.padded, {.broken = rule::kernel_fits_padded_input,
-                                                          .first = {in.shape.channels, h.padded, w.padded},
-                                                          .second = {filters, o.height, o.width}});
+  require_strides(b, in, o.stride, o.column_stride);
+  require_dilation(b, in, o.dilated);
+  window const own = o.dilated_window_at(0, 0);
+  int const rows = own.rows().span(), columns = own.columns().span();
+  if (o.has_zeros) require_pads(b, in, o.zeros, rows, columns);
+  extent const h = o.has_zeros ? extent_of(in.shape.height, rows, o.stride, o.zeros.top, o.zeros.bottom)
+                               : extent_of(in.shape.height, rows, o.stride, o.pads);
+  extent const w = o.has_zeros ? extent_of(in.shape.width, columns, o.column_stride, o.zeros.left, o.zeros.right)
+                               : extent_of(in.shape.width, columns, o.column_stride, o.pads);
+  b.require(rows <= h.padded && columns <= w.padded, {.broken = rule::kernel_fits_padded_input,
+                                                      .first = {in.shape.channels, h.padded, w.padded},
+                                                      .second = {filters, rows, columns}});
   long long const area = narrow(1LL * o.height * o.width);
   int const channels = in.shape.channels / (o.groups > 0 ? o.groups : 1);  // of one group
   b.parameter({.role = role::kernel,
@@ -92,10 +118,10 @@ constexpr value lower_conv2d(builder& b, value in, int filters, conv2d_arguments
                .fan_out = narrow(filters * area)});
   if (o.has_bias) b.parameter({.role = role::bias, .dims = {filters, 1, 1, 1}});
   b.require_unless_intended(
-      o.has_zeros || o.pads == padding::valid || meets(o.height, o.width, in.shape),
-      {.broken = rule::kernel_meets_its_input, .first = in.shape, .second = {filters, o.height, o.width}});
-  return b.append({.kind = op::conv2d, .window = {o.height, o.width, o.stride, h.before, w.before}, .groups = o.groups},
-                  in, {filters, h.size, w.size});
+      o.has_zeros || o.pads == padding::valid || meets(rows, columns, in.shape),
+      {.broken = rule::kernel_meets_its_input, .first = in.shape, .second = {filters, rows, columns}});
+  return b.append({.kind = op::conv2d, .window = o.dilated_window_at(h.before, w.before), .groups = o.groups}, in,
+                  {filters, h.size, w.size});
 }
 
 }  // namespace detail
@@ -103,8 +129,9 @@ constexpr value lower_conv2d(builder& b, value in, int filters, conv2d_arguments
 /// Cross-correlation with Filters kernels over all input channels, plus a bias. The numbers after Filters are the
 /// kernel's height and width (equal if only one is given) and the stride, followed by padding and groups:
 /// conv2d<64, 3>, conv2d<64, 3, 3, 2, padding::valid>. Instead, or after the first numbers, options can be named:
-/// kernel<H, W>, stride<S>, pad<...> or padding, groups<G>, bias<false>. Groups split channels and filters into as many
-/// equal parts, and each filter sees only its own part; with as many groups as channels it is a depthwise convolution.
+/// kernel<H, W>, stride<S> or stride<H, W>, pad<...> or padding, dilation<D> or dilation<H, W>, groups<G>, bias<false>.
+/// Groups split channels and filters into as many equal parts, and each filter sees only its own part; with as many
+/// groups as channels it is a depthwise convolution.
 /// Kernels are initialised from Glorot's uniform distribution, biases with 0.
 template <int Filters, auto... Options>
 struct conv2d {
@@ -115,5 +142,6 @@ struct conv2d {
 // conv2d<64, 3, 3> on 3x8x8 -> 64x8x8;  conv2d<80, 3, 3, 2, padding::valid> on 80x32x32 -> 80x15x15
 // conv2d<64, kernel<7>, stride<2>, pad<3>> on 3x224x224 -> 64x112x112
 // conv2d<64, kernel<3>, groups<64>> on 64x8x8 -> 64x8x8, with 64 kernels of 3x3
+// conv2d<64, 3, dilation<2>, padding::valid> on 3x8x8 -> 64x4x4;  conv2d<64, 3, stride<2, 1>> on 3x8x8 -> 64x4x8
 
 }  // namespace dsl

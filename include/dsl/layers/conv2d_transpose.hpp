@@ -13,8 +13,8 @@ struct conv2d_transpose_arguments : conv2d_arguments {
   constexpr bool take(padding) { return false; }
 };
 
-constexpr value lower_conv2d_transpose(builder& b, value in, int filters, conv2d_transpose_arguments const& o) {
-  int const stride = (o.given & window_arguments::stride_bit) == 0 ? 1 : o.stride;
+constexpr value lower_conv2d_transpose(builder& b, value in, int filters, conv2d_transpose_arguments o) {
+  if ((o.given & window_arguments::stride_bit) == 0) o.stride = o.column_stride = 1;
   int const channels = in.shape.channels, groups = o.groups > 0 ? o.groups : 1;
   b.require(o.wrong < 0, {.broken = rule::options_belong_to_the_layer, .first = in.shape, .found = o.wrong + 1});
   b.require(filters > 0, {.broken = rule::filters_are_positive, .first = in.shape, .found = filters});
@@ -22,31 +22,30 @@ constexpr value lower_conv2d_transpose(builder& b, value in, int filters, conv2d
             {.broken = rule::kernel_is_positive, .first = in.shape, .second = {1, o.height, o.width}});
   b.require(divides(o.groups, channels) && divides(o.groups, filters),
             {.broken = rule::groups_divide_the_channels, .first = in.shape, .wanted = o.groups, .found = filters});
-  b.require(stride > 0, {.broken = rule::stride_is_positive, .first = in.shape, .found = stride});
-  require_pads(b, in, o.zeros, o.height, o.width);
-  auto const stretched = [&](int size, int kernel, int before, int behind) {
-    return narrow((size - 1LL) * stride + kernel - before - behind);
+  require_strides(b, in, o.stride, o.column_stride);
+  require_dilation(b, in, o.dilated);
+  window const w = o.dilated_window_at(o.zeros.top, o.zeros.left);
+  require_pads(b, in, o.zeros, w.rows().span(), w.columns().span());
+  auto const stretched = [](int size, window_side const& s, int behind) {
+    return narrow((size - 1LL) * s.stride + s.span() - s.before - behind);
   };
-  shape const out{filters, stretched(in.shape.height, o.height, o.zeros.top, o.zeros.bottom),
-                  stretched(in.shape.width, o.width, o.zeros.left, o.zeros.right)};
+  shape const out{filters, stretched(in.shape.height, w.rows(), o.zeros.bottom),
+                  stretched(in.shape.width, w.columns(), o.zeros.right)};
   long long const area = narrow(1LL * o.height * o.width);
   b.parameter({.role = role::kernel,
                .dims = {channels, filters / groups, o.height, o.width},
                .fan_in = narrow(filters / groups * area),
                .fan_out = narrow(channels * area)});
   if (o.has_bias) b.parameter({.role = role::bias, .dims = {filters, 1, 1, 1}});
-  return b.append({.kind = op::conv2d_transpose,
-                   .window = {o.height, o.width, stride, o.zeros.top, o.zeros.left},
-                   .groups = o.groups},
-                  in, out);
+  return b.append({.kind = op::conv2d_transpose, .window = w, .groups = o.groups}, in, out);
 }
 
 }  // namespace detail
 
 /// Transposed convolution: each input pixel times Filters kernels, Stride pixels apart, added up where they overlap,
 /// plus a bias; (size - 1) Stride + kernel - padding rows. The numbers after Filters are the kernel's height and width
-/// and the stride; by name there are kernel<H, W>, stride<S>, pad<...>, groups<G> and bias<false>. pad<...> takes rows
-/// and columns away, as PyTorch's padding; pad<1, 1, 0, 0> is its padding=1 with output_padding=1.
+/// and the stride; by name there are kernel<H, W>, stride<H, W>, pad<...>, dilation<H, W>, groups<G> and bias<false>.
+/// pad<...> takes rows and columns away, as PyTorch's padding; pad<1, 1, 0, 0> is its padding=1 with output_padding=1.
 template <int Filters, auto... Options>
 struct conv2d_transpose {
   static constexpr value lower(builder& b, value in) {

@@ -32,7 +32,7 @@ struct pool2d_arguments : window_arguments {
   constexpr bool take(T n) {
     if constexpr (whole_number<T>) {
       if (numbers == 0) return number(kernel_bit, height, n) && (width = height, true);
-      return numbers == 1 && number(stride_bit, stride, n);
+      return numbers == 1 && stride_number(n);
     } else {
       return false;
     }
@@ -61,31 +61,30 @@ constexpr extent pool_extent(int input, int size, int stride, int before, int be
 }
 
 constexpr value lower_pool2d(builder& b, value in, op kind, pool2d_arguments o) {
-  if ((o.given & window_arguments::stride_bit) == 0 && o.height == o.width) o.stride = o.height;
+  if ((o.given & window_arguments::stride_bit) == 0) o.stride = o.height, o.column_stride = o.width;
   b.require(o.wrong < 0, {.broken = rule::options_belong_to_the_layer, .first = in.shape, .found = o.wrong + 1});
   b.require(o.height > 0 && o.width > 0,
             {.broken = rule::pool_window_is_positive, .first = in.shape, .second = {1, o.height, o.width}});
-  b.require(o.stride > 0, {.broken = rule::stride_is_positive, .first = in.shape, .found = o.stride});
+  require_strides(b, in, o.stride, o.column_stride);
   require_pads(b, in, o.zeros, o.height, o.width);
   option::pad const& p = o.zeros;
   extent const h = pool_extent(in.shape.height, o.height, o.stride, p.top, p.bottom, o.rounds_up);
-  extent const w = pool_extent(in.shape.width, o.width, o.stride, p.left, p.right, o.rounds_up);
+  extent const w = pool_extent(in.shape.width, o.width, o.column_stride, p.left, p.right, o.rounds_up);
   b.require(o.height <= h.padded && o.width <= w.padded, {.broken = rule::pool_window_fits_input,
                                                           .first = {in.shape.channels, h.padded, w.padded},
                                                           .second = {1, o.height, o.width}});
   // max_pool2d stores the position of the maximum in the window, in at most two bytes.
   b.require(kind != op::max_pool2d || 1LL * o.height * o.width <= 65'536,
             {.broken = rule::pool_window_fits_16_bits, .first = in.shape, .found = 1LL * o.height * o.width});
-  return b.append(
-      {.kind = kind, .window = {o.height, o.width, o.stride, h.before, w.before}, .counts_padding = o.counts_padding},
-      in, {in.shape.channels, h.size, w.size});
+  return b.append({.kind = kind, .window = o.window_at(h.before, w.before), .counts_padding = o.counts_padding}, in,
+                  {in.shape.channels, h.size, w.size});
 }
 
 }  // namespace detail
 
 /// The largest value of each window. Padding never is the maximum, and the first of equal values gets the gradient. The
 /// numbers are the window's size and the stride, which defaults to the size: max_pool2d<3, 2>. Named options are
-/// kernel<H, W>, stride<S>, pad<...> and ceil_mode; a window that is not square needs a stride.
+/// kernel<H, W>, stride<S> or stride<H, W>, pad<...> and ceil_mode.
 template <auto... Options>
 struct max_pool2d {
   static constexpr value lower(builder& b, value in) {
@@ -109,7 +108,7 @@ struct avg_pool2d {
 struct global_avg_pool2d {
   static constexpr value lower(builder& b, value in) {
     detail::pool2d_arguments all;
-    all.height = in.shape.height, all.width = in.shape.width, all.stride = 1;
+    all.height = in.shape.height, all.width = in.shape.width, all.stride = all.column_stride = 1;
     all.given = detail::window_arguments::stride_bit;
     return detail::lower_pool2d(b, in, op::avg_pool2d, all);
   }

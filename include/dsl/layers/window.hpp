@@ -17,7 +17,7 @@ struct kernel {
   int height, width;
 };
 struct stride {
-  int step;
+  int rows, columns;
 };
 struct pad {
   int top, left, bottom, right;
@@ -29,8 +29,9 @@ struct pad {
 /// zeros on each side. They come after the numbers, in any order, each at most once.
 template <int Height, int Width = Height>
 inline constexpr option::kernel kernel{Height, Width};
-template <int Step>
-inline constexpr option::stride stride{Step};
+/// The stride along rows and columns: stride<2>, or stride<2, 1>, which halves only the rows.
+template <int Rows, int Columns = Rows>
+inline constexpr option::stride stride{Rows, Columns};
 /// Padding: pad<1> is one on each side, as in PyTorch; pad<1, 2> is one above and below, two left and right;
 /// pad<0, 0, 1, 1> is one below and one on the right.
 template <int Top, int Left = Top, int Bottom = Top, int Right = Left>
@@ -50,7 +51,8 @@ concept whole_number = requires(T n) { n % n; };
 struct window_arguments {
   int height = 0;
   int width = 0;
-  int stride = 0;  // 0: not given
+  int stride = 0;  // of rows; 0: not given
+  int column_stride = 0;
   padding pads = padding::same;
   option::pad zeros{};
   bool has_zeros = false;
@@ -65,12 +67,16 @@ struct window_arguments {
     return once(kernel_bit);
   }
   constexpr bool take(option::stride s) {
-    stride = s.step;
+    stride = s.rows, column_stride = s.columns;
     return once(stride_bit);
   }
   constexpr bool take(option::pad p) {
     zeros = p, has_zeros = true;
     return once(pad_bit);
+  }
+  /// Returns a window of these rows and columns, which begin with the zeros `top` and `left`.
+  constexpr window window_at(int top, int left) const {
+    return {height, width, stride, top, left, column_stride == stride ? 0 : column_stride};
   }
 
  protected:
@@ -86,6 +92,12 @@ struct window_arguments {
     given |= bit;
     ++numbers;
     to = static_cast<int>(n);
+    return fits;
+  }
+  /// Records a number for the stride of rows and columns.
+  constexpr bool stride_number(long long n) {
+    bool const fits = number(stride_bit, stride, n);
+    column_stride = stride;
     return fits;
   }
 };
@@ -121,6 +133,12 @@ constexpr extent extent_of(int input, int kernel, int stride, int before, int be
   long long const padded = 1LL * input + before + behind;
   if (stride < 1 || kernel < 1 || padded < kernel) return {1, before, narrow(padded)};
   return {narrow((padded - kernel) / stride + 1), before, narrow(padded)};
+}
+
+/// Requires that the strides of rows and columns are positive.
+constexpr void require_strides(builder& b, value const& in, int rows, int columns) {
+  b.require(rows > 0 && columns > 0,
+            {.broken = rule::stride_is_positive, .first = in.shape, .found = rows > 0 ? columns : rows});
 }
 
 /// Requires that the padding on each side is less than the window.

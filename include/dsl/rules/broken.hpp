@@ -122,6 +122,11 @@ struct stride_is_positive {
   static_assert(Stride > 0, "stride: it must be at least 1");
 };
 
+template <class At, class Layer, int Dilation>
+struct dilation_is_positive {
+  static_assert(Dilation > 0, "dilation: it must be at least 1, which reads neighbouring pixels");
+};
+
 template <class At, class Layer, int KernelH, int KernelW, shape PaddedInput>
 struct kernel_fits_padded_input {
   static_assert(KernelH <= PaddedInput.height && KernelW <= PaddedInput.width,

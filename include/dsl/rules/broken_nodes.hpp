@@ -92,6 +92,11 @@ struct windows_lead_to_their_output {
                 "than the window's size");
 };
 
+template <class At, class Layer, op Kind, int Dilation>
+struct pools_are_not_dilated {
+  static_assert(Dilation == 1, "window: a pool has no dilation; leave its row_dilation and column_dilation at 1");
+};
+
 template <class At, class Layer, bool Complete = false>
 struct custom_operations_are_complete {
   static_assert(Complete,

@@ -33,17 +33,15 @@ constexpr bool takes_enough(operations::row const& row, int inputs) {
   return inputs == row.inputs || (row.or_more && inputs > row.inputs);
 }
 
-/// Whether windows lead from `in` rows or columns to `out`. `behind` is the padding that the last window needs after
-/// the last row; if negative, the number of rows that no window reaches. Every window must contain a row of the
-/// picture.
-constexpr bool side_leads(int in, int out, int size, int stride, int before) {
-  long long const behind = (out - 1LL) * stride + size - in - before;
-  return before >= 0 && before < size && behind < size && behind > -stride;
+/// Whether windows lead from `in` rows or columns to `out`: the padding before and after the picture is less than a
+/// window, so that every window without dilation contains a row of the picture, and another window would not fit.
+constexpr bool side_leads(int in, int out, window_side const& s) {
+  long long const behind = s.behind(in, out);
+  return s.before >= 0 && s.before < s.span() && behind < s.span() && behind > -s.stride;
 }
 /// Whether a window of positive size leads from `in` to `out`: {3, 3, 2, 0, 0} leads from 32x32 to 15x15.
 constexpr bool window_leads(window const& w, shape const& in, shape const& out) {
-  return side_leads(in.height, out.height, w.height, w.stride, w.pad_top) &&
-         side_leads(in.width, out.width, w.width, w.stride, w.pad_left);
+  return side_leads(in.height, out.height, w.rows()) && side_leads(in.width, out.width, w.columns());
 }
 
 /// Whether a node has the number of parameters that its operation takes.
@@ -236,7 +234,13 @@ class graph_check {
     window const w = n.window;
     if (w.height < 1 || w.width < 1)
       return breaks(is_pool(n) ? rule::pool_window_is_positive : rule::kernel_is_positive, in, {1, w.height, w.width});
-    if (w.stride < 1) return breaks(rule::stride_is_positive, 1, w.stride);
+    if (w.stride < 1 || w.column_stride < 0)
+      return breaks(rule::stride_is_positive, 1, w.stride < 1 ? w.stride : w.column_stride);
+    if (w.row_dilation != 1 || w.column_dilation != 1) {
+      int const found = w.row_dilation < 1 || w.column_dilation == 1 ? w.row_dilation : w.column_dilation;
+      if (w.row_dilation < 1 || w.column_dilation < 1) return breaks(rule::dilation_is_positive, 1, found);
+      if (is_pool(n)) return breaks(rule::pools_are_not_dilated, 1, found);
+    }
     if (n.kind == op::max_pool2d && 1LL * w.height * w.width > 65'536)
       return breaks(rule::pool_window_fits_16_bits, 65'536, 1LL * w.height * w.width);
     if (window_leads(w, in, out)) return true;

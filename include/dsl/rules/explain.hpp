@@ -148,6 +148,9 @@ struct explain<rule::groups_divide_the_channels, J>
 template <class J>
 struct explain<rule::stride_is_positive, J> : says<broken::stride_is_positive<at_of<J>, layer_of<J>, J::why.found>> {};
 template <class J>
+struct explain<rule::dilation_is_positive, J>
+    : says<broken::dilation_is_positive<at_of<J>, layer_of<J>, J::why.found>> {};
+template <class J>
 struct explain<rule::kernel_fits_padded_input, J>
     : says<broken::kernel_fits_padded_input<at_of<J>, layer_of<J>, J::why.second.height, J::why.second.width,
                                             J::why.first>> {};
@@ -303,6 +306,9 @@ template <class J>
 struct explain<rule::windows_lead_to_their_output, J>
     : says<broken::windows_lead_to_their_output<at_of<J>, layer_of<J>, J::why.kind, J::why.window, J::why.first,
                                                 J::why.second>> {};
+template <class J>
+struct explain<rule::pools_are_not_dilated, J>
+    : says<broken::pools_are_not_dilated<at_of<J>, layer_of<J>, J::why.kind, J::why.found>> {};
 template <class J>
 struct explain<rule::custom_operations_are_complete, J>
     : says<broken::custom_operations_are_complete<at_of<J>, layer_of<J>>> {};

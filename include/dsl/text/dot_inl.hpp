@@ -43,7 +43,13 @@ TYPENET_INLINE std::string dot_details(graph_view const& g, node const& n) {
   } else if (n.kind == op::dropout || n.kind == op::stochastic_depth) {
     return fmt::format(" {:g}", n.rate);
   }
-  if (!text.empty() && n.window.stride > 1) text += fmt::format(", stride {}", n.window.stride);
+  window_side const rows = n.window.rows(), columns = n.window.columns();
+  auto const add = [&text](char const* what, int a, int b) {
+    if (text.empty() || (a == 1 && b == 1)) return;
+    text += a == b ? fmt::format(", {} {}", what, a) : fmt::format(", {} {}x{}", what, a, b);
+  };
+  add("stride", rows.stride, columns.stride);
+  add("dilation", rows.dilation, columns.dilation);
   if (n.groups > 1) text += fmt::format(", {} groups", n.groups);
   return text;
 }

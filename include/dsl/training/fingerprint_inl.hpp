@@ -64,6 +64,14 @@ TYPENET_INLINE void add_operation(fingerprint& f, node const& x) {
   if (optional > 0) f.add(static_cast<int>(optional));  // only hashed if not 0, so that older files stay valid
 }
 
+/// Hashes strides of columns and dilations that are not the usual ones; others are not hashed, so that older files
+/// stay valid.
+TYPENET_INLINE void add_unusual_steps(fingerprint& f, window const& w) {
+  auto const& [height, width, stride, top, left, column_stride, row_dilation, column_dilation] = w;
+  if (w.strides_by(stride) && !w.is_dilated()) return;
+  for (int v : {w.columns().stride, row_dilation, column_dilation}) f.add(v);
+}
+
 TYPENET_INLINE std::uint64_t fingerprint_of(graph_view const& g, int version) {
   fingerprint f(version);
   for (int n = 0; n < g.size.nodes; ++n) {
@@ -73,6 +81,7 @@ TYPENET_INLINE std::uint64_t fingerprint_of(graph_view const& g, int version) {
          {static_cast<int>(x.kind), static_cast<int>(x.function), static_cast<int>(x.device), s.channels, s.height,
           s.width, x.inputs, x.window.height, x.window.width, x.window.stride, x.window.pad_top, x.window.pad_left})
       f.add(v);
+    add_unusual_steps(f, x.window);
     for (double v : {x.rate, x.epsilon, x.momentum}) f.add(v);
     for (int i = 0; i < x.inputs; ++i) f.add(g.input(x, i));
     if (version > 0) add_operation(f, x);

@@ -17,6 +17,11 @@ namespace dsl::cu::TYPENET_MODE {
          (out.width - 1) * w.stride + w.width > in.width;
 }
 
+/// Whether a window has the same stride along rows and columns, and no dilation.
+[[gnu::cold]] constexpr bool has_usual_steps(node const& n) {
+  return n.window.strides_by(n.window.stride) && !n.window.is_dilated();
+}
+
 /// Whether there are kernels for a node's operation.
 [[gnu::cold]] constexpr bool has_kernels(graph_view const& g, node const& n) {
   switch (n.kind) {
@@ -29,10 +34,10 @@ namespace dsl::cu::TYPENET_MODE {
     case op::add:
     case op::transfer: return true;
     case op::max_pool2d:
-    case op::avg_pool2d: return !is_padded(g, n);
+    case op::avg_pool2d: return has_usual_steps(n) && !is_padded(g, n);
     case op::softmax: return g.input_shape(n).is_flat();
     case op::activation: return n.function <= function::silu;
-    case op::conv2d: return n.groups == 1;
+    case op::conv2d: return n.groups == 1 && has_usual_steps(n);
     default: return false;
   }
 }
@@ -52,9 +57,10 @@ namespace dsl::cu::TYPENET_MODE {
                                             detail::word_of(x), "; use another executor"}));
     else if (!has_kernels(g, x))
       throw executor_error(detail::message({"cuda: ", detail::kernel_word_of(x),
-                                            facts_of(x).output == operations::makes::pooled ? " with padding"
-                                            : x.kind == op::softmax                         ? "2d"
-                                                                                            : "",
+                                            !has_usual_steps(x) ? " with dilation or two strides"
+                                            : facts_of(x).output == operations::makes::pooled ? " with padding"
+                                            : x.kind == op::softmax                           ? "2d"
+                                                                                              : "",
                                             " has no kernel for this device; use another executor"}));
 }
 

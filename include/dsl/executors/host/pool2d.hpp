@@ -19,8 +19,8 @@ struct pool_call {
   bool accumulate = false;
   bool counts_padding = true;  // whether means include the padding
 
-  window_part rows(int i) const { return window_part_of(i, window.height, window.stride, window.pad_top, in.height); }
-  window_part columns(int j) const { return window_part_of(j, window.width, window.stride, window.pad_left, in.width); }
+  window_part rows(int i) const { return window_part_of(i, window.rows(), in.height); }
+  window_part columns(int j) const { return window_part_of(j, window.columns(), in.width); }
   /// Returns the first pixel of a window, which may be in the padding.
   long long corner(window_part const& r, window_part const& c) const { return 1LL * r.begin * in.width + c.begin; }
   float share(window_part const& r, window_part const& c) const {

@@ -129,8 +129,8 @@ class convolutions {
   /// at least one whole channel block.
   bool suits_winograd(convolution const& c, bool unrolled) const {
     window const& w = c.window;
-    if (!winograd_ || unrolled || w.height != 3 || w.width != 3 || w.stride != 1 || w.pad_top > 2 || w.pad_left > 2)
-      return false;
+    if (!winograd_ || unrolled || w.height != 3 || w.width != 3 || w.pad_top > 2 || w.pad_left > 2) return false;
+    if (!w.strides_by(1) || w.is_dilated()) return false;
     long long const tiles = 1LL * ((c.out.height + 3) / 4) * ((c.out.width + 3) / 4);
     return 2 * 36 * tiles <= 9 * c.out.area() && c.in.channels >= at_.lanes() && c.out.channels >= at_.lanes();
   }
@@ -160,7 +160,7 @@ class convolutions {
   [[gnu::cold]] void choose(pass& p, bool unrolled) {
     char const* const what = p.data ? "backward data" : "forward";
     convolution const& c = p.shape;
-    int const phases = p.data ? c.window.stride : 1;
+    int const phases = p.data ? c.window.rows().stride * c.window.columns().stride : 1;
     if (is_depthwise(c)) {
       note(*p.step, what, "depthwise");
       p.parts.emplace(part{whole(c), &depthwise_.emplace(at_.kernels(), c, p.data)});
@@ -171,13 +171,13 @@ class convolutions {
       bool const tiles = suits_winograd(one, unrolled);
       note(*p.step, what, tiles ? "F(4x4, 3x3)" : "direct", s.groups);
       if (tiles) p.parts.emplace(part{s, &winograd_passes_.emplace(at_.kernels(), small(one), p.data)});
-      for (int i = 0; !tiles && i < phases * phases; ++i)
+      for (int i = 0; !tiles && i < phases; ++i)
         p.parts.emplace(
             part{s, &direct_.emplace(at_.kernels(), one, grid(one, p.data, i, unrolled), p.data, unrolled)});
     }
   }
   [[gnu::cold]] static gathering grid(convolution const& c, bool data, int phase, bool unrolled) {
-    int const stride = c.window.stride;
+    int const stride = c.window.columns().stride;
     return data ? data_gathering(c, phase / stride, phase % stride) : forward_gathering(c, unrolled);
   }
 

@@ -53,7 +53,8 @@ struct depthwise_region {
 };
 
 /// What the passes of a depthwise convolution share: the regions of their grids. Regions read pictures in place, or
-/// copies in panels if pictures are less than twice as wide as kernels or if results and sources are not one to one.
+/// copies in panels if pictures are less than twice as wide as kernels span or if results and sources are not one to
+/// one.
 class depthwise_regions {
  public:
   /// `from` and `to` are the shapes that the grids read and write.
@@ -66,7 +67,7 @@ class depthwise_regions {
         batch_(c.batch),
         area_(c.window.height * c.window.width) {
     int const width = from.width > to.width ? from.width : to.width;
-    copies_ = width < 2 * c.window.width || s.results > 1 || s.sources > 1;
+    copies_ = width < 2LL * c.window.columns().span() || s.results > 1 || s.sources > 1;
     panel_ = {0, 0, from.height, from.width};
     if (copies_)
       for (gathering const& g : grids) widen(g);
@@ -113,7 +114,7 @@ class depthwise_regions {
   }
   /// Whether row or column i of a grid meets a number at a place.
   bool meets(gathering const& g, kernel_place const& q, int i, bool row) const {
-    int const at = i * g.stride + (row ? q.row - panel_.row : q.column - panel_.column);
+    int const at = row ? i * g.row_stride + q.row - panel_.row : i * g.column_stride + q.column - panel_.column;
     return at >= 0 && at < (row ? panel_.rows : panel_.columns);
   }
   bool same(gathering const& g, int i, int j, bool row) const {
@@ -130,8 +131,8 @@ class depthwise_regions {
           r.taps.push(
               {k * panel_.block(L) + (1LL * (q.row - panel_.row) * panel_.columns + q.column - panel_.column) * L,
                1LL * (k * area_ + q.place) * L});
-    long long const x_row = 1LL * g.stride * panel_.columns * L, x_column = 1LL * g.stride * L;
-    long long const y_row = 1LL * g.step * to_width * L, y_column = 1LL * g.step * L;
+    long long const x_row = 1LL * g.row_stride * panel_.columns * L, x_column = 1LL * g.column_stride * L;
+    long long const y_row = 1LL * g.row_step * to_width * L, y_column = 1LL * g.column_step * L;
     bool const upright = columns < most_depthwise_pixels && rows > columns;
     r.lines = upright ? columns : rows, r.count = upright ? rows : columns;
     r.x = i * x_row + j * x_column, r.x_line = upright ? x_column : x_row, r.x_step = upright ? x_row : x_column;
@@ -222,8 +223,8 @@ class depthwise_pass final : public convolution_pass, depthwise_regions {
   [[gnu::cold]] static detail::list<gathering> grids_of(convolution const& c, bool turned) {
     detail::list<gathering> all;
     if (!turned) all.push(forward_gathering(c, false));
-    for (int i = 0; turned && i < c.window.stride; ++i)
-      for (int j = 0; j < c.window.stride; ++j) all.push(data_gathering(c, i, j));
+    for (int i = 0; turned && i < c.window.rows().stride; ++i)
+      for (int j = 0; j < c.window.columns().stride; ++j) all.push(data_gathering(c, i, j));
     return all;
   }
 

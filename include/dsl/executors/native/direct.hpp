@@ -9,7 +9,7 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// A convolution with any kernel, stride and padding, always described as its forward pass.
+/// A convolution with any kernel, stride, padding and dilation, always described as its forward pass.
 struct convolution {
   int batch = 0;
   shape in{};
@@ -25,17 +25,47 @@ struct kernel_place {
   int place = 0;
 };
 
-/// One way to sum over a kernel. The number at (i, j) of a grid is the sum over kernel places of from(i * stride + row,
-/// j * stride + column) times the kernel's number. It is written to (first_row + i * step, first_column + j * step) of
-/// the result. A forward pass is one such grid; a data gradient with stride s consists of s * s grids.
+/// One way to sum over a kernel. The number at (i, j) of a grid is the sum over kernel places of from(i * row_stride +
+/// row, j * column_stride + column) times the kernel's number. It is written to (first_row + i * row_step, first_column
+/// + j * column_step) of the result. A forward pass is one such grid; a data gradient with strides r and s consists of
+/// r * s grids.
 struct gathering {
   detail::list<kernel_place> places{};
-  int stride = 1;
+  int row_stride = 1;
+  int column_stride = 1;
   int rows = 0;
   int columns = 0;
   int first_row = 0;
   int first_column = 0;
-  int step = 1;
+  int row_step = 1;
+  int column_step = 1;
+  int band = 0;  // grid rows that a panel's bands are for; 0: panels have no bands
+
+  /// Returns the rows of a panel from one grid row to the next.
+  int panel_stride() const { return band == 0 ? row_stride : 1; }
+  /// Returns the distance between neighbouring rows of the kernel, which is the same for all; 0 if there is one row.
+  int row_distance() const {
+    int least_distance = 0;
+    for (kernel_place const& q : places) {
+      int const distance = q.row > places[0].row ? q.row - places[0].row : places[0].row - q.row;
+      if (distance > 0 && (least_distance == 0 || distance < least_distance)) least_distance = distance;
+    }
+    return least_distance;
+  }
+  /// Removes the places that read no pixel of a picture, as the outer ones of a kernel that is larger than it do.
+  [[gnu::cold]] void drop_unread(shape const& picture) {
+    auto const reads_pixels = [](int count, int stride, int at, int size) {
+      for (int i = 0; i < count; ++i)
+        if (i * stride + at >= 0 && i * stride + at < size) return true;
+      return false;
+    };
+    detail::list<kernel_place> read;
+    for (kernel_place const& q : places)
+      if (reads_pixels(rows, row_stride, q.row, picture.height) &&
+          reads_pixels(columns, column_stride, q.column, picture.width))
+        read.push(q);
+    places = read;
+  }
 
   /// Returns the part of a picture that grid rows [i, i + count_i) and columns [j, j + count_j) read.
   panel reads(int i, int count_i, int j, int count_j) const {
@@ -48,18 +78,24 @@ struct gathering {
       if (k == 0 || q.row > last_row) last_row = q.row;
       if (k == 0 || q.column > last_column) last_column = q.column;
     }
-    p.rows = (count_i - 1) * stride + last_row - p.row + 1;
-    p.columns = (count_j - 1) * stride + last_column - p.column + 1;
-    p.row += i * stride;
-    p.column += j * stride;
+    p.rows = (count_i - 1) * row_stride + last_row - p.row + 1;
+    p.columns = (count_j - 1) * column_stride + last_column - p.column + 1;
+    if (band > 0 && places.size() > 0) {
+      int const distance = row_distance(), bands = distance == 0 ? 1 : (last_row - p.row) / distance + 1;
+      p.rows = bands * band, p.band = band, p.step = row_stride, p.next_band = distance;
+    }
+    p.row += i * row_stride;
+    p.column += j * column_stride;
     return p;
   }
   /// Returns the offset of each place's number in the panel of grid rows and columns that begins with (i, j).
   [[gnu::cold]] detail::list<long long> offsets(panel const& p, int lanes) const {
     detail::list<long long> all;
     panel const origin = reads(0, 1, 0, 1);
-    for (kernel_place const& q : places)
-      all.push((1LL * (q.row - origin.row) * p.columns + q.column - origin.column) * lanes);
+    for (kernel_place const& q : places) {
+      int const row = q.row - origin.row, at = band == 0 || row == 0 ? row : row / origin.next_band * band;
+      all.push((1LL * at * p.columns + q.column - origin.column) * lanes);
+    }
     return all;
   }
 };
@@ -71,7 +107,7 @@ inline bool is_plain(view<float const> const& x) { return x.block == 1; }
 /// the picture.
 inline bool is_flat(convolution const& c, bool unrolled) {
   window const& w = c.window;
-  return !unrolled && w.height * w.width == 1 && w.stride == 1 && c.in.area() == c.out.area();
+  return !unrolled && w.height * w.width == 1 && w.strides_by(1) && c.in.area() == c.out.area();
 }
 
 inline gathering forward_gathering(convolution const& c, bool unrolled) {
@@ -82,28 +118,52 @@ inline gathering forward_gathering(convolution const& c, bool unrolled) {
     g.places.push({});
     return g;
   }
-  g.stride = w.stride;
+  window_side const rows = w.rows(), columns = w.columns();
+  g.row_stride = rows.stride, g.column_stride = columns.stride;
   for (int a = 0; a < w.height; ++a)
-    for (int b = 0; b < w.width; ++b) g.places.push({a - w.pad_top, b - w.pad_left, a * w.width + b});
+    for (int b = 0; b < w.width; ++b)
+      g.places.push({a * rows.dilation - rows.before, b * columns.dilation - columns.before, a * w.width + b});
   return g;
 }
 
-/// Returns one grid of a data gradient: the rows i and columns j of the input with i % stride == phase_row and j %
-/// stride == phase_column. If the grid has no places, its numbers are 0.
+/// Returns one grid of a data gradient: the rows i and columns j of the input for which i modulo the rows' stride is
+/// phase_row, and j modulo the columns' phase_column. If the grid has no places, its numbers are 0.
 inline gathering data_gathering(convolution const& c, int phase_row, int phase_column) {
   gathering g;
   window const& w = c.window;
-  g.step = w.stride;
+  window_side const rows = w.rows(), columns = w.columns();
+  g.row_step = rows.stride, g.column_step = columns.stride;
   g.first_row = phase_row, g.first_column = phase_column;
-  g.rows = (c.in.height - phase_row + w.stride - 1) / w.stride;
-  g.columns = (c.in.width - phase_column + w.stride - 1) / w.stride;
-  auto const meets = [&](int at) { return ((at % w.stride) + w.stride) % w.stride == 0; };
+  g.rows = (c.in.height - phase_row + rows.stride - 1) / rows.stride;
+  g.columns = (c.in.width - phase_column + columns.stride - 1) / columns.stride;
   for (int a = 0; a < w.height; ++a)
     for (int b = 0; b < w.width; ++b) {
-      int const row = phase_row + w.pad_top - a, column = phase_column + w.pad_left - b;
-      if (meets(row) && meets(column)) g.places.push({row / w.stride, column / w.stride, a * w.width + b});
+      int const row = phase_row + rows.before - a * rows.dilation;
+      int const column = phase_column + columns.before - b * columns.dilation;
+      if (row % rows.stride == 0 && column % columns.stride == 0)
+        g.places.push({row / rows.stride, column / columns.stride, a * w.width + b});
     }
   return g;
+}
+
+/// The number of floats of the second-level cache that a panel may take.
+inline constexpr long long most_panel_floats = (192 << 10) / 4;
+
+/// Chooses how many grid rows the panels of a pass are for, at most as many as fit into the cache, and whether they
+/// have bands: if not even one row fits, a band for each row of a dilated kernel copies no rows between those. `floats`
+/// of a number of grid rows is the size of their panel.
+template <class F>
+[[gnu::cold]] int rows_of_panels(gathering& g, F floats) {
+  bool const has_bands = floats(1) > most_panel_floats && g.row_distance() > 1;
+  int rows = 1;
+  if (has_bands) g.band = rows;
+  while (rows < g.rows) {
+    if (has_bands) g.band = rows + 1;
+    if (floats(rows + 1) > most_panel_floats) break;
+    ++rows;
+  }
+  if (has_bands) g.band = rows;
+  return rows;
 }
 
 /// A grid of sums, computed by the matrix kernel: the forward pass, or a part of the data gradient. Items are blocks of
@@ -124,11 +184,12 @@ class direct_pass final : public convolution_pass {
         results_(turned ? c.in.channels : c.out.channels),
         in_(blocks_of(sums_, k.lanes)),
         out_(blocks_of(results_, k.lanes)) {
+    if (c.window.is_dilated() && !unrolled) gathering_.drop_unread(turned ? c.out : c.in);
     flat_ = is_flat(c, unrolled);  // computed as one long row
     if (flat_) gathering_.columns = static_cast<int>(c.out.area()), gathering_.rows = 1;
     if (gathering_.columns < 1) return;  // a phase beyond a narrow picture's end
     block_columns_ = flat_ ? least(gathering_.columns, 96) : gathering_.columns;
-    while (block_rows_ < gathering_.rows && 4 * floats(block_rows_ + 1) <= 192 << 10) ++block_rows_;
+    block_rows_ = rows_of_panels(gathering_, [this](int rows) { return floats(rows); });
     offsets_ = gathering_.offsets(gathering_.reads(0, 1, 0, block_columns_), k.lanes);
     column_blocks_ = (gathering_.columns + block_columns_ - 1) / block_columns_;
     row_blocks_ = (gathering_.rows + block_rows_ - 1) / block_rows_;
@@ -181,9 +242,9 @@ class direct_pass final : public convolution_pass {
     for (int tile = mine.begin; tile < mine.end; ++tile) {
       column_tile const t = column_tile_at(tile, out_);
       for (int row = 0; row < count_i; ++row) {
-        int const to_row = g.first_row + (i + row) * g.step, to_column = g.first_column + j * g.step;
-        product_call c{.a = read + 1LL * row * g.stride * p.columns * L,
-                       .a_row = 1LL * g.stride * L,
+        int const to_row = g.first_row + (i + row) * g.row_step, to_column = g.first_column + j * g.column_step;
+        product_call c{.a = read + 1LL * row * g.panel_stride() * p.columns * L,
+                       .a_row = 1LL * g.column_stride * L,
                        .a_block = read_block,
                        .taps = offsets_.begin(),
                        .tap_count = offsets_.size(),
@@ -193,7 +254,7 @@ class direct_pass final : public convolution_pass {
                        .start_row = 0,
                        .start_vector = L,
                        .c = result + (1LL * t.first * y.shape.area() + 1LL * to_row * y.shape.width + to_column) * L,
-                       .c_row = 1LL * g.step * L,
+                       .c_row = 1LL * g.column_step * L,
                        .c_vector = y.shape.area() * L,
                        .relu = relu};
         if (accumulate) c.start = c.c, c.start_row = c.c_row, c.start_vector = c.c_vector;

@@ -20,14 +20,14 @@ class direct_weights final : public convolution_weights {
         area_(unrolled ? 1 : c.window.height * c.window.width),
         rows_(unrolled ? c.in.channels * c.window.height * c.window.width : c.in.channels),
         in_(blocks_of(rows_, k.lanes)),
-        out_(blocks_of(c.out.channels, k.lanes)),
-        offsets_(gathering_.offsets(gathering_.reads(0, 1, 0, gathering_.columns), k.lanes)) {
+        out_(blocks_of(c.out.channels, k.lanes)) {
+    if (c.window.is_dilated() && !unrolled) gathering_.drop_unread(c.in);
     constexpr long long most_bytes = 16LL << 20;
-    long long const fit = most_bytes / (4 * part());
+    long long const fit = part() > 0 ? most_bytes / (4 * part()) : 1;  // 0 if no place reads a pixel
     parts_ = least(fit < 1 ? 1 : fit < 4 ? static_cast<int>(fit) : 4, c.batch);
     groups_ = least((threads + parts_ - 1) / parts_, out_);
-    block_rows_ = 1;
-    while (block_rows_ < gathering_.rows && 4 * floats(block_rows_ + 1) <= 192 << 10) ++block_rows_;
+    block_rows_ = rows_of_panels(gathering_, [this](int rows) { return floats(rows); });
+    offsets_ = gathering_.offsets(gathering_.reads(0, 1, 0, gathering_.columns), k.lanes);
   }
 
   long long sums() const override { return parts_ * part(); }
@@ -56,6 +56,9 @@ class direct_weights final : public convolution_weights {
   /// Writes the gradient of one input channel, or of one of its kernel places if the input is unrolled.
   void finish(int item, float const* sums, float* gradient) const override {
     int const width = out_ * kernels_.lanes;
+    if (gathering_.places.size() < area_)  // places that read no pixel
+      for (int o = 0; o < convolution_.out.channels; ++o)
+        for (int place = 0; place < area_; ++place) gradient[(1LL * o * rows_ + item) * area_ + place] = 0;
     for (kernel_place const& t : gathering_.places) {
       float const* const from = sums + (1LL * tap(t) * in_ * kernels_.lanes + item) * width;
       for (int o = 0; o < convolution_.out.channels; ++o) {
@@ -107,8 +110,8 @@ class direct_weights final : public convolution_weights {
         for (int column = columns.begin; column < columns.end;) {
           int const vectors = next_outer_vectors(columns.end - column);
           kernels_.outer_product[vectors]({.a = read + offsets_[t] + k / L * block + k % L,
-                                           .a_line = 1LL * g.stride * p.columns * L,
-                                           .a_step = 1LL * g.stride * L,
+                                           .a_line = 1LL * g.panel_stride() * p.columns * L,
+                                           .a_step = 1LL * g.column_stride * L,
                                            .b = from + (column * dy.shape.area() + 1LL * i * dy.shape.width) * L,
                                            .b_line = 1LL * dy.shape.width * L,
                                            .b_step = L,
@@ -137,7 +140,7 @@ class direct_weights final : public convolution_weights {
   int rows_;   // of the sums: input channels, or those and kernel places together
   int in_;     // blocks of those
   int out_;
-  detail::list<long long> offsets_;  // of kernel places in a panel
+  detail::list<long long> offsets_{};  // of kernel places in a panel
   int parts_;
   int groups_;      // of output channels
   int block_rows_;  // of the output

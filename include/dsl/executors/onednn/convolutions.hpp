@@ -151,7 +151,7 @@ class convolutions {
     require_room(r.x, r.lx), require_room(r.y, r.ly);
     if (copied) r.lx = without_blocks(r.x), r.ly = without_blocks(r.y);
     // The library's data gradients cannot accumulate; a forward convolution of stride 1 can.
-    r.turned = !copied && data && s.accumulate && w.stride == 1 && s.to.block > 1;
+    r.turned = !copied && data && s.accumulate && w.strides_by(1) && s.to.block > 1;
     int const* const d = graph_.parameters[s.node->first_parameter].dims;
 
     convolution asked;
@@ -163,8 +163,9 @@ class convolutions {
     if (r.turned) {
       asked.adds = true;
       for (int i : {0, 1}) {
-        asked.before[i] = d[2 + i] - 1 - asked.before[i];
-        asked.behind[i] = d[2 + i] - 1 - asked.behind[i];
+        dnnl_dim_t const span = (i == 0 ? w.rows() : w.columns()).span();
+        asked.before[i] = span - 1 - asked.before[i];
+        asked.behind[i] = span - 1 - asked.behind[i];
       }
     }
     r.lb = layout({{r.y.shape.channels}, 1}, dnnl_a);
@@ -214,7 +215,7 @@ class convolutions {
   /// and Winograd's gradients of kernels, whose tiles take 36 numbers for 16 and are written before they are used.
   [[gnu::cold]] int pieces_of(view<float const> const& x, window const& w, bool weights) const {
     constexpr long long most = 8LL << 20;
-    bool const winograd = winograd_ && w.stride == 1;
+    bool const winograd = winograd_ && w.strides_by(1) && !w.is_dilated();
     if (w.height * w.width == 1 || weights != winograd) return 1;
     long long const all = 4LL * x.batch * x.buffer_channels * x.shape.area();
     int pieces = 1;
@@ -222,14 +223,13 @@ class convolutions {
     return all < pieces * (most / 4) ? 1 : pieces;  // a batch that would be split too finely stays whole
   }
   [[gnu::cold]] static void set_geometry(convolution& c, window const& w, shape const& in, shape const& out) {
-    auto const behind = [&](int size, int kernel, int before, int from) {
-      int const missing = (size - 1) * w.stride + kernel - from - before;
-      return missing > 0 ? missing : 0;
+    auto const set = [&c](int i, window_side const& s, int from, int to) {
+      long long const missing = s.behind(from, to);
+      c.stride[i] = s.stride, c.between[i] = s.dilation - 1;
+      c.before[i] = s.before, c.behind[i] = missing > 0 ? missing : 0;
     };
-    c.stride[0] = c.stride[1] = w.stride;
-    c.before[0] = w.pad_top, c.before[1] = w.pad_left;
-    c.behind[0] = behind(out.height, w.height, w.pad_top, in.height);
-    c.behind[1] = behind(out.width, w.width, w.pad_left, in.width);
+    set(0, w.rows(), in.height, out.height);
+    set(1, w.columns(), in.width, out.width);
   }
 
   /// Returns a tensor's layout for the library, which sees whole buffers or, at batch 1, slices, which are contiguous,

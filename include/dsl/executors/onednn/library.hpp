@@ -158,6 +158,7 @@ struct convolution {
   layout const* bias = nullptr;
   layout const* y = nullptr;
   dnnl_dim_t stride[2] = {1, 1};
+  dnnl_dim_t between[2] = {0, 0};  // pixels that are skipped between neighbouring elements of the kernel
   dnnl_dim_t before[2] = {0, 0};
   dnnl_dim_t behind[2] = {0, 0};
   bool adds = false;  // y += instead of y =
@@ -170,21 +171,20 @@ struct convolution {
   native_layout const bias = c.bias ? c.bias->get() : nullptr;
   dnnl_prop_kind_t const kind = c.which == pass::forward_inference ? dnnl_forward_inference : dnnl_forward_training;
 #if DNNL_VERSION_MAJOR >= 3
-  dnnl_dim_t const dilation[2] = {0, 0};
   switch (c.which) {
     case pass::forward_training:
     case pass::forward_inference:
       dnnl_convolution_forward_primitive_desc_create(d.put(), e, kind, algorithm, c.x->get(), c.kernel->get(), bias,
-                                                     c.y->get(), c.stride, dilation, c.before, c.behind, a.get());
+                                                     c.y->get(), c.stride, c.between, c.before, c.behind, a.get());
       break;
     case pass::backward_data:
       dnnl_convolution_backward_data_primitive_desc_create(d.put(), e, algorithm, c.x->get(), c.kernel->get(),
-                                                           c.y->get(), c.stride, dilation, c.before, c.behind, forward,
+                                                           c.y->get(), c.stride, c.between, c.before, c.behind, forward,
                                                            a.get());
       break;
     case pass::backward_weights:
       dnnl_convolution_backward_weights_primitive_desc_create(d.put(), e, algorithm, c.x->get(), c.kernel->get(), bias,
-                                                              c.y->get(), c.stride, dilation, c.before, c.behind,
+                                                              c.y->get(), c.stride, c.between, c.before, c.behind,
                                                               forward, a.get());
       break;
   }
@@ -194,16 +194,16 @@ struct convolution {
   switch (c.which) {
     case pass::forward_training:
     case pass::forward_inference:
-      status = dnnl_convolution_forward_desc_init(&desc, kind, algorithm, c.x->get(), c.kernel->get(), bias, c.y->get(),
-                                                  c.stride, c.before, c.behind);
+      status = dnnl_dilated_convolution_forward_desc_init(&desc, kind, algorithm, c.x->get(), c.kernel->get(), bias,
+                                                          c.y->get(), c.stride, c.between, c.before, c.behind);
       break;
     case pass::backward_data:
-      status = dnnl_convolution_backward_data_desc_init(&desc, algorithm, c.x->get(), c.kernel->get(), c.y->get(),
-                                                        c.stride, c.before, c.behind);
+      status = dnnl_dilated_convolution_backward_data_desc_init(&desc, algorithm, c.x->get(), c.kernel->get(),
+                                                                c.y->get(), c.stride, c.between, c.before, c.behind);
       break;
     case pass::backward_weights:
-      status = dnnl_convolution_backward_weights_desc_init(&desc, algorithm, c.x->get(), c.kernel->get(), bias,
-                                                           c.y->get(), c.stride, c.before, c.behind);
+      status = dnnl_dilated_convolution_backward_weights_desc_init(&desc, algorithm, c.x->get(), c.kernel->get(), bias,
+                                                                   c.y->get(), c.stride, c.between, c.before, c.behind);
       break;
   }
   if (status == dnnl_success) dnnl_primitive_desc_create(d.put(), &desc, a.get(), e, forward);

@@ -23,15 +23,14 @@ TYPENET_INLINE bool keras_layers::is_layer(node const& n) const {
 
 TYPENET_INLINE bool keras_layers::needs_zero_padding(node const& n) const {
   if (n.kind != op::conv2d && n.kind != op::max_pool2d && n.kind != op::avg_pool2d) return false;
-  auto const keras_has = [s = n.window.stride](int in, int out, int size, int before) {
-    long long const zeros = (out - 1LL) * s + size - in, all = zeros > 0 ? zeros : 0;  // that the last window needs
-    bool const valid = before == 0 && zeros <= 0;
-    bool const same = out == (in + s - 1) / s && before == all / 2;
+  auto const keras_has = [](int in, int out, window_side const& s) {
+    long long const zeros = s.behind(in, out) + s.before, all = zeros > 0 ? zeros : 0;  // that the last window needs
+    bool const valid = s.before == 0 && zeros <= 0;
+    bool const same = out == (in + s.stride - 1) / s.stride && s.before == all / 2;
     return valid || same;
   };
   shape const &in = graph_.input_shape(n), &out = graph_.output_shape(n);
-  return !keras_has(in.height, out.height, n.window.height, n.window.pad_top) ||
-         !keras_has(in.width, out.width, n.window.width, n.window.pad_left);
+  return !keras_has(in.height, out.height, n.window.rows()) || !keras_has(in.width, out.width, n.window.columns());
 }
 
 TYPENET_INLINE std::vector<int> keras_layers::in_order() const {

@@ -50,7 +50,9 @@ class onnx_writer {
   [[gnu::cold]] void write_input();
 
   [[gnu::cold]] void write_convolution();
-  /// Sets kernel, stride and padding. The padding at the end is what the last window needs, and none if some rows are
+  /// Sets kernel, stride and dilation.
+  void set_steps(onnx_messages::NodeProto& n);
+  /// Sets those and padding. The padding at the end is what the last window needs, and none if some rows are
   /// in no window.
   [[gnu::cold]] void set_window(onnx_messages::NodeProto& n, bool always_pads);
 

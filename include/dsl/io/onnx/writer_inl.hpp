@@ -82,29 +82,29 @@ TYPENET_INLINE void onnx_writer::write_convolution() {
 TYPENET_INLINE void onnx_writer::write_transposed() {
   onnx_messages::NodeProto& n = parameters(append("ConvTranspose", {form(0, 4)}, 4));
   window const& w = node_->window;
-  auto const taken = [&](int from, int to, int kernel, int before) {  // of the last rows; fewer than none: added
-    return (from - 1LL) * w.stride + kernel - before - to;
-  };
-  long long const bottom = taken(in().height, out().height, w.height, w.pad_top);
-  long long const right = taken(in().width, out().width, w.width, w.pad_left);
-  set("kernel_shape", {w.height, w.width}, n);
-  set("strides", {w.stride, w.stride}, n);
+  // The rows taken from the end; fewer than none: added.
+  long long const bottom = w.rows().behind(out().height, in().height);
+  long long const right = w.columns().behind(out().width, in().width);
+  set_steps(n);
   set("pads", {w.pad_top, w.pad_left, bottom > 0 ? bottom : 0, right > 0 ? right : 0}, n);
   if (bottom < 0 || right < 0) set("output_padding", {bottom < 0 ? -bottom : 0, right < 0 ? -right : 0}, n);
   if (node_->groups > 1) set("group", node_->groups, n);
 }
 
+TYPENET_INLINE void onnx_writer::set_steps(onnx_messages::NodeProto& n) {
+  window const& w = node_->window;
+  set("kernel_shape", {w.height, w.width}, n);
+  set("strides", {w.rows().stride, w.columns().stride}, n);
+  if (w.is_dilated()) set("dilations", {w.row_dilation, w.column_dilation}, n);
+}
+
 TYPENET_INLINE void onnx_writer::set_window(onnx_messages::NodeProto& n, bool always_pads) {
   window const& w = node_->window;
-  auto const behind = [&](int size, int from, int kernel, int before) {
-    long long const zeros = (size - 1LL) * w.stride + kernel - from - before;
-    return zeros > 0 ? zeros : 0;
-  };
-  long long const bottom = behind(out().height, in().height, w.height, w.pad_top);
-  long long const right = behind(out().width, in().width, w.width, w.pad_left);
+  auto const zeros = [](long long behind) { return behind > 0 ? behind : 0; };
+  long long const bottom = zeros(w.rows().behind(in().height, out().height));
+  long long const right = zeros(w.columns().behind(in().width, out().width));
   bool const pads = w.pad_top > 0 || w.pad_left > 0 || bottom > 0 || right > 0;
-  set("kernel_shape", {w.height, w.width}, n);
-  set("strides", {w.stride, w.stride}, n);
+  set_steps(n);
   if (pads || always_pads) set("pads", {w.pad_top, w.pad_left, bottom, right}, n);
   if (pads && node_->kind == op::avg_pool2d) set("count_include_pad", node_->counts_padding ? 1 : 0, n);
 }

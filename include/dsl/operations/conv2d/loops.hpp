@@ -24,13 +24,14 @@ void with_steps(int x_block, int y_block, F f) {
 template <class X, class Y, class XStep, class YStep, class F>
 void for_each_row(X x, Y y, XStep xs, YStep ys, shape const& in, shape const& out, window const& w, int kh, int kw,
                   F f) {
-  int const shift = kw - w.pad_left;
+  window_side const rows = w.rows(), columns = w.columns();
+  int const shift = kw * columns.dilation - columns.before;
   int first = 0;
   int last = out.width;
-  while (first < last && first * w.stride + shift < 0) ++first;
-  while (last > first && (last - 1) * w.stride + shift >= in.width) --last;
+  while (first < last && first * columns.stride + shift < 0) ++first;
+  while (last > first && (last - 1) * columns.stride + shift >= in.width) --last;
   for (int row = 0; row < out.height; ++row) {
-    int const from = row * w.stride + kh - w.pad_top;
+    int const from = row * rows.stride + kh * rows.dilation - rows.before;
     if (from >= 0 && from < in.height)
       f(x + 1LL * from * in.width * xs, y + 1LL * row * out.width * ys, first, last, shift);
   }
@@ -48,6 +49,7 @@ struct channel_groups {
 template <class T>
 void conv2d_forward(view<T const> x, T const* kernel, T const* bias, view<T> y, window const& w, int groups = 1) {
   channel_groups const group(x.shape.channels, y.shape.channels, groups);
+  int const s = w.columns().stride;
   with_steps(x.block, y.block, [&](auto xs, auto ys) {
     for (int n = 0; n < y.batch; ++n)
       for (int o = 0; o < y.shape.channels; ++o) {
@@ -58,7 +60,7 @@ void conv2d_forward(view<T const> x, T const* kernel, T const* bias, view<T> y, 
           for (int kh = 0; kh < w.height; ++kh)
             for (int kw = 0; kw < w.width; ++kw, ++k)
               for_each_row(x.pixels(n, o / group.out * group.in + i).first, out, xs, ys, x.shape, y.shape, w, kh, kw,
-                           [xs, ys, s = w.stride, k = *k](T const* xr, T* yr, int first, int last, int shift) {
+                           [xs, ys, s, k = *k](T const* xr, T* yr, int first, int last, int shift) {
                              for (int j = first; j < last; ++j) yr[j * ys] += k * xr[(j * s + shift) * xs];
                            });
       }
@@ -68,6 +70,7 @@ void conv2d_forward(view<T const> x, T const* kernel, T const* bias, view<T> y, 
 template <class T>
 void conv2d_backward_weights(view<T const> x, view<T const> dy, T* dkernel, T* dbias, window const& w, int groups = 1) {
   channel_groups const group(x.shape.channels, dy.shape.channels, groups);
+  int const s = w.columns().stride;
   with_steps(x.block, dy.block, [&](auto xs, auto ys) {
     for (int o = 0; o < dy.shape.channels; ++o) {
       T* dk = dkernel + 1LL * o * group.in * w.height * w.width;
@@ -78,7 +81,7 @@ void conv2d_backward_weights(view<T const> x, view<T const> dy, T* dkernel, T* d
             for (int n = 0; n < x.batch; ++n)
               for_each_row(x.pixels(n, o / group.out * group.in + i).first, dy.pixels(n, o).first, xs, ys, x.shape,
                            dy.shape, w, kh, kw,
-                           [xs, ys, s = w.stride, &sum](T const* xr, T const* yr, int first, int last, int shift) {
+                           [xs, ys, s, &sum](T const* xr, T const* yr, int first, int last, int shift) {
                              T row = 0;
                              for (int j = first; j < last; ++j) row += yr[j * ys] * xr[(j * s + shift) * xs];
                              sum += row;
@@ -98,6 +101,7 @@ template <class T>
 void conv2d_backward_data(view<T const> dy, T const* kernel, view<T> dx, window const& w, bool accumulate,
                           int groups = 1) {
   channel_groups const group(dx.shape.channels, dy.shape.channels, groups);
+  int const s = w.columns().stride;
   with_steps(dx.block, dy.block, [&](auto xs, auto ys) {
     for (int n = 0; n < dx.batch; ++n)
       for (int c = 0; c < dx.shape.channels; ++c) {
@@ -110,7 +114,7 @@ void conv2d_backward_data(view<T const> dy, T const* kernel, view<T> dx, window 
           for (int kh = 0; kh < w.height; ++kh)
             for (int kw = 0; kw < w.width; ++kw, ++k)
               for_each_row(out, dy.pixels(n, o).first, xs, ys, dx.shape, dy.shape, w, kh, kw,
-                           [xs, ys, s = w.stride, k = *k](T* xr, T const* yr, int first, int last, int shift) {
+                           [xs, ys, s, k = *k](T* xr, T const* yr, int first, int last, int shift) {
                              for (int j = first; j < last; ++j) xr[(j * s + shift) * xs] += k * yr[j * ys];
                            });
         }

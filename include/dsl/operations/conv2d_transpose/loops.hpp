@@ -35,6 +35,7 @@ template <class T>
 template <class T>
 [[gnu::cold]] void conv2d_transpose_backward_data(host::bound_step<T> const& b, step_context const&) {
   window const& w = b.node->window;
+  int const stride = w.columns().stride;
   channel_groups const group(b.dy.shape.channels, b.to.shape.channels, b.node->groups);
   T const* const kernel = b.parameter(role::kernel);
   for_each_channel(b.to, [&](int n, int o) {
@@ -48,7 +49,7 @@ template <class T>
           for_each_row(dy.first, to.first, dy.step, to.step, b.dy.shape, b.to.shape, w, kh, kw,
                        [&](T const* from, T* at, int first, int last, int shift) {
                          for (int j = first; j < last; ++j)
-                           at[j * to.step] += *k * from[(1LL * j * w.stride + shift) * dy.step];
+                           at[j * to.step] += *k * from[(1LL * j * stride + shift) * dy.step];
                        });
     }
   });

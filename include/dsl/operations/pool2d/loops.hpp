@@ -29,8 +29,7 @@ void for_each_window(shape const& in, shape const& out, window const& w, F f) {
   for (int row = 0; row < out.height; ++row)
     for (int column = 0; column < out.width; ++column)
       f(1LL * row * out.width + column,
-        pool_patch{window_part_of(row, w.height, w.stride, w.pad_top, in.height),
-                   window_part_of(column, w.width, w.stride, w.pad_left, in.width), in.width});
+        pool_patch{window_part_of(row, w.rows(), in.height), window_part_of(column, w.columns(), in.width), in.width});
 }
 
 /// Computes the largest value of each window, the first of equal ones, and NaN if the window has one, as in PyTorch;
