@@ -103,7 +103,7 @@ long long without_a_repack(convolution const& c, precision p) {
 
 // Returns the plans of one of the heuristics' lists.
 plan_search searched(convolution const& c, convolution_options const& o, cudnnBackendHeurMode_t mode) {
-  backend::plan_finder finder(h200_target(), o);
+  backend::plan_finder finder(h200_target(), c, o);
   finder.search(std::make_shared<backend::convolution_graph const>(h200_target(), c, o), mode);
   return std::move(finder.found);
 }

@@ -76,7 +76,7 @@ convolution convolution_with(int multiple, bool symmetric, bool slice) {
 std::string verdict(convolution const& c, convolution_options o) {
   o.most_plans = o.most_compiled = 1;
   auto const graph = std::make_shared<backend::convolution_graph const>(h200_target(), c, o);
-  backend::plan_finder finder(h200_target(), o);
+  backend::plan_finder finder(h200_target(), c, o);
   for (auto const mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     finder.search(graph, mode);
     if (!finder.found.plans.empty()) return "plan";

@@ -35,7 +35,7 @@ class stream_finder {
  private:
   [[gnu::cold]] constexpr int stream_of(step const& x) {
     if (x.what == action::backward_weights) return 1;
-    if (x.what != action::forward) return 0;
+    if (x.what != action::forward || p_.options.mode == mode::training) return 0;
     int inputs = 0, stream = 0, written = -1;
     for (int i = x.first_operand; i < x.first_operand + x.operands; ++i) {
       operand const& o = p_.operands[i];

@@ -146,7 +146,9 @@ class plan_cache {
     std::string const key = key_of(on, c, o, way);
     std::optional<std::string> const text = read_cached(folder_, file_of(key));
     std::optional<backend::stored_plan> const stored = text ? backend::from_text(*text, key) : std::nullopt;
-    if (!stored || (stored->facts.numerical_notes & backend::forbidden_notes(o)) != 0) return std::nullopt;
+    if (!stored || (stored->facts.numerical_notes & backend::forbidden_notes(o)) != 0 ||
+        backend::known_fault(c, o, stored->facts))
+      return std::nullopt;
     std::optional<convolution_plan> p = backend::from_json(on, o, *stored);
     if (!p) p = backend::from_engine(on, c, o, stored->facts);
     if (p && p->facts.workspace > o.workspace_limit) p.reset();

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
-#include <dsl/executors/cuda/convolution_plan.hpp>
+#include <dsl/executors/cuda/plan_errata.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -76,8 +76,8 @@ constexpr unsigned forbidden_notes(convolution_options const& o) {
 // One search over the heuristics' lists, which may contain the same candidates.
 class plan_finder {
  public:
-  plan_finder(plan_target const& on, convolution_options const& o, plan_trial runs = {})
-      : on_(on), o_(o), runs_(std::move(runs)) {}
+  plan_finder(plan_target const& on, convolution const& c, convolution_options const& o, plan_trial runs = {})
+      : on_(on), c_(c), o_(o), runs_(std::move(runs)) {}
 
   /// Adds the plans of one list. A candidate that fails, in whatever way, does not affect the others.
   [[gnu::cold]] void search(std::shared_ptr<convolution_graph const> const& graph, cudnnBackendHeurMode_t mode) {
@@ -122,6 +122,8 @@ class plan_finder {
   bool is_wanted(convolution_plan& p) {
     if ((p.facts.numerical_notes & forbidden_notes(o_)) != 0)
       ++found.forbidden;
+    else if (char const* const fault = known_fault(c_, o_, p.facts))
+      found.refuse(on_.calls(), fault);
     else if (p.facts.has(CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) && compiled_++ >= o_.most_compiled)
       ++found.skipped;
     else if (cudnnStatus_t const s = build(on_, p); s != CUDNN_STATUS_SUCCESS)
@@ -134,6 +136,7 @@ class plan_finder {
   }
 
   plan_target const& on_;
+  convolution const& c_;
   convolution_options const& o_;
   plan_trial runs_;
   std::vector<std::string> seen_{};
@@ -150,7 +153,7 @@ namespace dsl::cu::TYPENET_MODE {
 [[gnu::cold]] inline plan_search find_plans(plan_target const& on, convolution const& c, convolution_options const& o,
                                             plan_trial const& runs = {}) {
   auto const graph = std::make_shared<backend::convolution_graph const>(on, c, o);
-  backend::plan_finder finder(on, o, runs);
+  backend::plan_finder finder(on, c, o, runs);
   if (backend::is_refusal(graph->status())) {
     finder.found.refuse(on.calls(), graph->status());
     return std::move(finder.found);
