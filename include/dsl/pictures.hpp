@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#if defined(TYPENET_TARGETS) && !defined(TYPENET_HAS_PICTURES)
+#error "pictures: <dsl/pictures.hpp> needs typenet::pictures or typenet::compiled_pictures; link it"
+#endif
+
 // Picture files as a network takes them. Needs libpng 1.6 and libjpeg: link typenet::pictures.
 #include <dsl/pictures/rgb_picture.hpp>
 #include <dsl/pictures/read.hpp>

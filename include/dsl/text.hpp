@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#if defined(TYPENET_TARGETS) && !defined(TYPENET_HAS_TEXT)
+#error "text: <dsl/text.hpp> needs typenet::text or typenet::compiled_text; link it"
+#endif
+
 // Tables, logs and files about a training. Needs fmt 9 or later: link typenet::text.
 #include <dsl/text/summary.hpp>
 #include <dsl/text/epoch_log.hpp>

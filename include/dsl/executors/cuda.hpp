@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#if defined(TYPENET_TARGETS) && !defined(TYPENET_HAS_CUDA)
+#error "cuda: <dsl/executors/cuda.hpp> needs typenet::cuda or typenet::compiled_cuda; link it"
+#endif
+
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/engine.hpp>
 #include <dsl/executors/tower_place.hpp>

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#if defined(TYPENET_TARGETS) && !defined(TYPENET_HAS_ONEDNN)
+#error "onednn: <dsl/executors/onednn.hpp> needs typenet::onednn or typenet::compiled_onednn; link it"
+#endif
+
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/executors/tower_place.hpp>

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#if defined(TYPENET_TARGETS) && !defined(TYPENET_HAS_ONNX)
+#error "onnx: <dsl/io/onnx.hpp> needs typenet::onnx or typenet::compiled_onnx; link it"
+#endif
+
 // Writes a trained network as an .onnx file for other runtimes. Needs onnx and protobuf: link typenet::onnx.
 #include <dsl/io/onnx/options.hpp>
 #include <dsl/io/onnx/names.hpp>

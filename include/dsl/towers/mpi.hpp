@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#if defined(TYPENET_TARGETS) && !defined(TYPENET_HAS_MPI)
+#error "mpi: <dsl/towers/mpi.hpp> needs typenet::mpi or typenet::compiled_mpi; link it"
+#endif
+
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#if defined(TYPENET_TARGETS) && !defined(TYPENET_HAS_NCCL)
+#error "nccl: <dsl/executors/cuda/nccl.hpp> needs typenet::nccl or typenet::compiled_nccl; link it"
+#endif
+
 // Several GPUs that sum their gradients among themselves: link typenet::nccl.
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/nccl_aside.hpp>

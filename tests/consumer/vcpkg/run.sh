@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Builds the port cmake/vcpkg/typenet and a user's project with it. vcpkg itself would download and build all
+# dependencies: functions.cmake stands for it, and its libraries are the system's. With TYPENET_TESTS=all also a program
+# that trains.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../../.." && pwd)
+port=$root/cmake/vcpkg/typenet
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# The manifest: the version is the project's, and the port asks for exactly the features that there are.
+python3 -B - "$port" "$root/CMakeLists.txt" <<'PYTHON'
+import json, pathlib, re, sys
+port, lists = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).read_text()
+manifest = json.loads((port / "vcpkg.json").read_text())
+version = re.search(r"project\(\s*typenet\s+VERSION\s+([0-9.]+)", lists)[1]
+assert manifest["version"] == version, f"vcpkg.json has version {manifest['version']}, CMakeLists.txt {version}"
+asked = set(re.findall(r"^    ([a-z0-9-]+) (?:TYPENET|CMAKE)_\w+", (port / "portfile.cmake").read_text(), re.M))
+assert asked == set(manifest["features"]), f"portfile.cmake knows {asked}, vcpkg.json {set(manifest['features'])}"
+PYTHON
+
+package=$scratch/packages/typenet
+mkdir -p "$package"
+cmake "-DFEATURES=core;text" "-DCURRENT_PORT_DIR=$port" "-DCURRENT_PACKAGES_DIR=$package" "-DWORK=$scratch/port" \
+  -P "$here/functions.cmake" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
+mv "$scratch/packages" "$scratch/installed"
+for file in share/typenet/typenetConfig.cmake share/typenet/copyright share/pkgconfig/typenet.pc include/dsl/dsl.hpp; do
+  [ -f "$scratch/installed/typenet/$file" ] || { echo "the package must have $file"; exit 1; }
+done
+if grep -rlF "$root" "$scratch/installed"; then
+  echo "a package must not name the tree that it was built from"
+  exit 1
+fi
+
+cmake -S "$here" -B "$scratch/build" -DCMAKE_CXX_COMPILER="$TYPENET_CXX" -DCMAKE_CXX_FLAGS=-O0 \
+  -DCMAKE_PREFIX_PATH="$scratch/installed/typenet" "-DTYPENET_PARTS=core;text"
+cmake --build "$scratch/build" --target language
+[ "${TYPENET_TESTS:-}" = all ] || exit 0
+cmake --build "$scratch/build" --target train_core
+"$scratch/build/train_core" | grep -q '^reference: loss'
