@@ -16,3 +16,5 @@
 #include <dsl/models/efficientnet_v2.hpp>
 #include <dsl/models/regnet.hpp>
 #include <dsl/models/convnext.hpp>
+#include <dsl/models/fcn.hpp>
+#include <dsl/models/deeplabv3.hpp>

@@ -95,6 +95,10 @@ model const all[] = {
     {"regnet_x_8gf", view_of<models::regnet_x_8gf<>>},
     {"regnet_x_16gf", view_of<models::regnet_x_16gf<>>},
     {"regnet_x_32gf", view_of<models::regnet_x_32gf<>>},
+    {"fcn_resnet50", view_of<models::fcn_resnet50<>>},
+    {"fcn_resnet101", view_of<models::fcn_resnet101<>>},
+    {"deeplabv3_resnet50", view_of<models::deeplabv3_resnet50<>>},
+    {"deeplabv3_resnet101", view_of<models::deeplabv3_resnet101<>>},
 };
 
 /// The numbers that are learnt; running statistics are none of them.

@@ -23,15 +23,20 @@ intro = """\
 
 <!-- Written by tests/interchange/torchvision_test.py --table. -->
 
-The types of `<dsl/models.hpp>`, with 1000 classes as in torchvision. Weights are the trainable parameters, without
-running statistics; multiply-adds are those of convolutions and dense layers for one image. Both numbers are equal to
-PyTorch's (`parameters()`, and half of `FlopCounterMode`'s). Nodes are the operations of the graph that the compiler
-checks and plans. `scripts/test models` loads random weights of each network by name and compares the predictions.
+The types of `<dsl/models.hpp>`, with 1000 classes as in torchvision, or 21 for a class per pixel. Weights are the
+trainable parameters, without running statistics; multiply-adds are those of convolutions and dense layers for one image.
+Both numbers are equal to PyTorch's (`parameters()`, and half of `FlopCounterMode`'s). Nodes are the operations of the
+graph that the compiler checks and plans. `scripts/test models` loads random weights of each network by name and
+compares the predictions.
 
 | Model | Image | Weights | Multiply-adds | Nodes |
 |---|---|---|---|---|
 """
 missing = """
+`fcn_resnet50_aux`, `fcn_resnet101_aux`, `deeplabv3_resnet50_aux` and `deeplabv3_resnet101_aux` have the auxiliary
+classifier as a further output, and 2,365,205 weights more, as with torchvision's `aux_loss`. The height and width of
+their images, and of those of the networks without it, must be multiples of 8.
+
 `googlenet_aux` and `inception_v3_aux` have their auxiliary classifiers as further outputs, and 13,004,888 and 27,161,264
 weights, as with torchvision's `aux_logits`; the pools of GoogLeNet's are those of the paper.
 
@@ -66,14 +71,23 @@ except ImportError as missing:
 
 # The large ones take the same layers.
 QUICK = ("squeezenet1_0,googlenet,inception_v3,resnet18,resnet50,resnext50_32x4d,densenet121,mobilenet_v2,"
-         "mobilenet_v3_small,shufflenet_v2_x0_5,mnasnet0_5,efficientnet_b0,efficientnet_v2_s,regnet_y_400mf,regnet_x_400mf,convnext_tiny")
+         "mobilenet_v3_small,shufflenet_v2_x0_5,mnasnet0_5,efficientnet_b0,efficientnet_v2_s,regnet_y_400mf,regnet_x_400mf,"
+         "convnext_tiny,fcn_resnet50,deeplabv3_resnet50")
 BOUND = 1e-4
+
+
+def outputs(model, pictures):
+    found = model(pictures)
+    return found["out"] if isinstance(found, dict) else found
 
 
 def make(name, pictures):
     """A model whose outputs are about 1 in size, so that no probability is nearly 1 and hides the others."""
     options = {"aux_logits": False, "init_weights": False} if name in ("googlenet", "inception_v3") else {}
-    model = getattr(torchvision.models, name)(**options).eval()
+    by_pixel = name.startswith(("fcn_", "deeplabv3_"))
+    if by_pixel:
+        options = {"weights": None, "weights_backbone": None, "aux_loss": False}
+    model = getattr(torchvision.models.segmentation if by_pixel else torchvision.models, name)(**options).eval()
     for key, value in model.state_dict().items():
         if key.endswith("running_mean"):
             value.normal_(0, 0.1)
@@ -83,7 +97,7 @@ def make(name, pictures):
             value.uniform_(-0.5, 0.5)  # it starts from 1e-6, which would hide the block
     last = [m for m in model.modules() if isinstance(m, (torch.nn.Linear, torch.nn.Conv2d))][-1]
     with torch.no_grad():
-        size = model(pictures).std()
+        size = outputs(model, pictures).std() * (2 if by_pixel else 1)  # many pixels have larger extremes
         last.weight /= size
         last.bias /= size
     return model
@@ -113,7 +127,7 @@ def main():
             save_file({"pictures": x}, pictures)
             counter = FlopCounterMode(display=False)
             with torch.no_grad(), counter:
-                wanted = model(x).softmax(1)
+                wanted = outputs(model, x).softmax(1).flatten(1)
             weights_there = sum(p.numel() for p in model.parameters())
             macs_there = counter.get_total_flops() // (2 * len(x))
             if (weights_here, macs_here) != (weights_there, macs_there):

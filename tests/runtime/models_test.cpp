@@ -71,6 +71,38 @@ TEST_CASE("models: auxiliary classifiers are outputs, with torchvision's weights
     if (!name.starts_with("aux")) found.push_back(name);
   CHECK(found == wanted);
 }
+
+TEST_CASE("models: FCN and DeepLabv3, with torchvision's weights and names", "[models]") {
+  using fcn = network<image<3, 64, 64>, models::fcn_resnet50<>>;
+  using fcn_aux = network<image<3, 64, 64>, models::fcn_resnet50_aux<>>;
+  using deeplab = network<image<3, 64, 64>, models::deeplabv3_resnet50<>>;
+  using deeplab_aux = network<image<3, 64, 64>, models::deeplabv3_resnet50_aux<>>;
+  static_assert(fcn::output == shape{21, 64, 64} && deeplab::output == shape{21, 64, 64});
+  static_assert(fcn::trainable_parameter_count == 32'957'013 && deeplab::trainable_parameter_count == 39'638'869);
+  static_assert(fcn_aux::trainable_parameter_count == 35'322'218 && output_count(fcn_aux::view()) == 2);
+  static_assert(deeplab_aux::trainable_parameter_count == 42'004'074 && output_count(deeplab_aux::view()) == 2);
+  static_assert(network<image<3, 64, 64>, models::fcn_resnet50<7>>::output == shape{7, 64, 64});
+  names const body = names_of<models::resnet50<>>(), plain = weight_names(fcn::view());
+  for (std::string const& name : body)
+    if (!name.starts_with("fc.")) CHECK(std::find(plain.begin(), plain.end(), "backbone." + name) != plain.end());
+  names head{"classifier.0.weight"};
+  add_norm(head, "classifier.1");
+  head.insert(head.end(), {"classifier.4.weight", "classifier.4.bias"});
+  CHECK(plain.size() == body.size() - 2 + head.size());
+  CHECK(std::equal(head.begin(), head.end(), plain.end() - static_cast<std::ptrdiff_t>(head.size())));
+  names const with_aux = weight_names(fcn_aux::view());
+  CHECK(with_aux.size() == plain.size() + head.size());
+  for (std::string const& name : head)
+    CHECK(std::find(with_aux.begin(), with_aux.end(), "aux_" + name) != with_aux.end());
+  names const pyramid = weight_names(deeplab::view());
+  CHECK(pyramid.size() == body.size() - 2 + 6 * 5 + 5 + 2);
+  for (char const* name :
+       {"backbone.layer4.2.conv2.weight", "classifier.0.convs.0.0.weight", "classifier.0.convs.3.1.running_mean",
+        "classifier.0.convs.4.1.weight", "classifier.0.convs.4.2.bias", "classifier.0.project.0.weight",
+        "classifier.0.project.1.weight", "classifier.1.weight", "classifier.2.running_var", "classifier.4.bias"})
+    CHECK(std::find(pyramid.begin(), pyramid.end(), name) != pyramid.end());
+}
+
 // The counts are those of the entries of a state_dict without num_batches_tracked.
 TEST_CASE("models: the number of names, and names from the depth of each model", "[models]") {
   CHECK(names_of<models::alexnet<>>().size() == 16);

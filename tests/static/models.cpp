@@ -26,6 +26,9 @@ static_assert(rate_of_last_path(on_pictures<models::convnext_tiny<>>::view()) ==
 static_assert(parameters_of<models::regnet_y_400mf<>> == 4'344'144);
 static_assert(parameters_of<models::regnet_x_400mf<>> == 5'495'976);
 static_assert(parameters_of<models::convnext_tiny<>> == 28'589'128);
+static_assert(parameters_of<models::fcn_resnet50<>> == 32'957'013);
+static_assert(parameters_of<models::deeplabv3_resnet50<>> == 39'638'869);
+static_assert(on_pictures<models::deeplabv3_resnet50<>>::output == shape{21, 224, 224});
 
 static_assert(on_pictures<models::resnet18<>>::output == shape{1000});
 static_assert(network<image<3, 64, 64>, models::resnet18<10>>::output == shape{10});  // any size

@@ -18,15 +18,18 @@ struct basic_block
                      Shortcut>,
                  relu> {};
 
-/// A 1x1 convolution to Width channels, a 3x3 one with groups, and a 1x1 convolution to Filters, and a shortcut.
-template <int Filters, int Width, int Groups, int Stride = 1, class Shortcut = identity>
-struct bottleneck
+/// A 1x1 convolution to Width channels, a 3x3 one with Options, and a 1x1 convolution to Filters, and a shortcut.
+template <int Filters, int Width, class Shortcut, auto... Options>
+struct bottleneck_around
     : sequential<add<sequential<named<"conv1", conv2d<Width, 1, bias<false>>>, named<"bn1", torch_norm>, relu,
-                                named<"conv2", conv2d<Width, 3, stride<Stride>, pad<1>, groups<Groups>, bias<false>>>,
-                                named<"bn2", torch_norm>, relu, named<"conv3", conv2d<Filters, 1, bias<false>>>,
-                                named<"bn3", torch_norm>>,
+                                named<"conv2", conv2d<Width, 3, Options..., bias<false>>>, named<"bn2", torch_norm>,
+                                relu, named<"conv3", conv2d<Filters, 1, bias<false>>>, named<"bn3", torch_norm>>,
                      Shortcut>,
                  relu> {};
+
+/// A bottleneck whose 3x3 convolution has a stride and groups.
+template <int Filters, int Width, int Groups, int Stride = 1, class Shortcut = identity>
+struct bottleneck : bottleneck_around<Filters, Width, Shortcut, stride<Stride>, pad<1>, groups<Groups>> {};
 
 /// ResNet with the given stages, between its first convolution and its classifier.
 template <int Classes, class... Stages>
