@@ -30,8 +30,8 @@ class TypenetConan(ConanFile):
     no_copy_source = True
 
     def set_version(self):
-        text = load(self, os.path.join(self.recipe_folder, "CMakeLists.txt"))
-        self.version = re.search(r"project\(\s*typenet\s+VERSION\s+([0-9.]+)", text).group(1)
+        text = load(self, os.path.join(self.recipe_folder, "include", "dsl", "version.hpp"))
+        self.version = re.search(r'version = "([0-9.]+)"', text).group(1)
 
     def layout(self):
         cmake_layout(self)

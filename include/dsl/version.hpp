@@ -3,7 +3,7 @@
 
 namespace dsl {
 
-/// The release, as in CMakeLists.txt. Files record it as their writer.
-inline constexpr char const* version = "0.1.0";
+/// The version, major.minor.patch; docs/versions.md says what it promises. Files record it as their writer.
+inline constexpr char const* version = "0.2.0";
 
 }  // namespace dsl
