@@ -5,6 +5,7 @@
 // files are in <dsl/text.hpp>.
 #include <dsl/training/callback_state.hpp>
 #include <dsl/training/metrics.hpp>
+#include <dsl/training/score_metrics.hpp>
 #include <dsl/training/annealing.hpp>
 #include <dsl/training/early_stopping.hpp>
 #include <dsl/training/stop_on_signal.hpp>

@@ -43,6 +43,7 @@ namespace dsl::detail::TYPENET_MODE {
 
 inline constexpr char const* average_key = "fit's average";  // cannot be a callback's name
 inline constexpr char const* arithmetic_key = "the engine's arithmetic";
+inline constexpr char const* metrics_key = "fit's metrics";
 inline constexpr char const* outputs_key = "the outputs' scores";
 
 /// Returns what engine::arithmetic() says, as bytes to follow the callbacks' state.
@@ -53,6 +54,11 @@ inline constexpr char const* outputs_key = "the outputs' scores";
 /// Restores them into a history and a position. Throws file_error if they are of other outputs or epochs.
 [[gnu::cold]] void restore_outputs(trainer& t, std::string const& callbacks, std::string const& name, history& past,
                                    fit_position& next);
+/// Returns the values of fit's .metrics in every epoch, to follow the callbacks' state; empty if there are none.
+[[gnu::cold]] std::string state_of_metrics(history const& past);
+/// Restores them into a history. Throws file_error if they are of other epochs, or if a run that goes on computes other
+/// metrics.
+[[gnu::cold]] void restore_metrics(trainer& t, std::string const& callbacks, std::string const& name, history& past);
 /// Warns where a file's training computed with another arithmetic; files of earlier versions do not say.
 [[gnu::cold]] void compare_arithmetic(trainer& t, std::string const& callbacks, std::string const& name);
 

@@ -30,7 +30,8 @@ TYPENET_INLINE std::string checkpoint(trainer& t, history const& past, double le
   if (!past.epochs.empty() && past.epochs.back().epoch >= epoch) epoch = past.epochs.back().epoch + 1;
   return detail::checkpoint_bytes(
       t, {.slots = t.engine().options().update.slots(), .learning_rate = learning_rate, .epoch = epoch}, past,
-      detail::state_of_arithmetic(t) + detail::state_of_outputs(t, past, {}) + detail::state_of_network(t.engine()));
+      detail::state_of_arithmetic(t) + detail::state_of_outputs(t, past, {}) + detail::state_of_metrics(past) +
+          detail::state_of_network(t.engine()));
 }
 
 TYPENET_INLINE std::string checkpoint(trainer& t, history const& past) {
@@ -95,6 +96,51 @@ TYPENET_INLINE void restore_outputs(trainer& t, std::string const& callbacks, st
         from += 2;
       }
   next.outputs.assign(from, from + sums);
+}
+
+TYPENET_INLINE std::string state_of_metrics(history const& past) {
+  if (past.epochs.empty() || past.epochs.back().validation.metrics.empty()) return {};
+  std::string names;
+  std::vector<named_score> const& last = past.epochs.back().validation.metrics;
+  for (named_score const& m : last) names += m.name + "\n";
+  std::vector<double> values;
+  for (epoch_record const& e : past.epochs)
+    for (std::size_t k = 0; k < last.size(); ++k) {
+      std::vector<named_score> const& own = e.validation.metrics;  // an epoch of another run may have others
+      bool const same = k < own.size() && own[k].name == last[k].name;
+      values.push_back(same ? own[k].value : std::numeric_limits<double>::quiet_NaN());
+    }
+  callback_state own;
+  own(metrics_key, names);
+  own(message({metrics_key, " in each epoch"}).c_str(), values);
+  return own.bytes();
+}
+
+TYPENET_INLINE void restore_metrics(trainer& t, std::string const& callbacks, std::string const& name, history& past) {
+  callback_state all(callbacks, message({"checkpoint: ", name}));
+  std::string own, found;
+  for (std::string const& m : t.metrics_of_fit()) own += m + "\n";
+  all(metrics_key, found);
+  if (t.is_fitting() && !past.epochs.empty() && own != found)
+    throw file_error(
+        message({"checkpoint: ", name, " is from a run with ",
+                 found.empty() ? "no metrics" : "the metrics " + excerpt(found), ", but this run has ",
+                 own.empty() ? "none" : excerpt(own), "; give fit the same .metrics, or start without it"}));
+  std::vector<double> values;
+  all(message({metrics_key, " in each epoch"}).c_str(), values);
+  std::vector<std::string> names;
+  for (std::size_t from = 0; from < found.size();) {
+    std::size_t const end = found.find('\n', from);
+    if (end == found.npos) break;
+    names.push_back(found.substr(from, end - from));
+    from = end + 1;
+  }
+  if (values.size() != names.size() * past.epochs.size())
+    throw file_error(message({"checkpoint: ", name, " must have ", names.size(), " metrics for each of ",
+                              past.epochs.size(), " epochs; found ", values.size(), " numbers; start without it"}));
+  double const* from = values.data();
+  for (epoch_record& e : past.epochs)
+    for (std::string const& m : names) e.validation.metrics.push_back({m, *from++});
 }
 
 TYPENET_INLINE void compare_arithmetic(trainer& t, std::string const& callbacks, std::string const& name) {
@@ -163,6 +209,7 @@ TYPENET_INLINE std::string checkpoint(fit_run const& run) {
   return detail::checkpoint_bytes(run.trainer, head, run.past,
                                   state_of_callbacks(run) + detail::state_of_arithmetic(run.trainer) +
                                       detail::state_of_outputs(run.trainer, run.past, run.next) +
+                                      detail::state_of_metrics(run.past) +
                                       detail::state_of_network(run.trainer.engine()),
                                   averages ? &run.average->average() : nullptr);
 }
@@ -195,6 +242,7 @@ TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::
   history past = file.past();
   fit_position next = head.next();
   detail::restore_outputs(t, file.callbacks(), name, past, next);
+  detail::restore_metrics(t, file.callbacks(), name, past);
   file.give_arrays(t.engine(), true);
   if (learned && !t.is_fitting()) t.engine().set_normalization(learned);
   t.set_steps(head.steps);

@@ -27,7 +27,7 @@ TYPENET_INLINE void csv_logger::on_train_begin(fit_run& run) {
   if (!options_.append) return;
   std::string const before = text(callback_state::largest_count);
   before_ = static_cast<std::int64_t>(before.size());
-  std::string const header = with_separator(history_csv_columns(run.outputs));
+  std::string const header = with_separator(history_csv_columns(run.outputs, run.metrics));
   std::string const first = before.substr(0, before.find('\n'));
   if (first.starts_with("epoch") && first + '\n' != header)
     throw option_error("csv_logger: " + path_ + " must have the columns of this run to append to it; found others; " +
@@ -56,7 +56,7 @@ TYPENET_INLINE void csv_logger::write_all(fit_run const& run) {
   if (!run.leads) return;
   whole_ = detail::write_or_warn(warned_, [&] {
     std::string all = text(before_);
-    if (all.empty()) all = with_separator(history_csv_columns(run.outputs));
+    if (all.empty()) all = with_separator(history_csv_columns(run.outputs, run.metrics));
     if (!all.ends_with('\n')) all += '\n';  // an earlier run was killed within its last row
     for (epoch_record const& e : run.past.epochs) all += with_separator(history_csv_row(e));
     atomic_file file(path_, "csv_logger");

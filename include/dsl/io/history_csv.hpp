@@ -14,8 +14,8 @@ namespace dsl::TYPENET_MODE {
 inline constexpr char const* history_csv_header =
     "epoch,loss,acc,val_loss,val_acc,learning_rate,seconds,images_per_second\n";
 /// Returns the header, with columns for each of several outputs, whose names are given: aux_loss, aux_acc,
-/// val_aux_loss, val_aux_acc.
-std::string history_csv_columns(std::vector<std::string> const& outputs);
+/// val_aux_loss, val_aux_acc; and with one for each of fit's .metrics: val_f1.
+std::string history_csv_columns(std::vector<std::string> const& outputs, std::vector<std::string> const& metrics = {});
 /// Returns the line of one epoch.
 std::string history_csv_row(epoch_record const& e);
 

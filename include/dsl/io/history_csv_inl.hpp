@@ -13,10 +13,12 @@
 
 namespace dsl::TYPENET_MODE {
 
-TYPENET_INLINE std::string history_csv_columns(std::vector<std::string> const& outputs) {
+TYPENET_INLINE std::string history_csv_columns(std::vector<std::string> const& outputs,
+                                               std::vector<std::string> const& metrics) {
   std::string all = history_csv_header;
   all.pop_back();
   for (std::string const& o : outputs) all += fmt::format(",{0}_loss,{0}_acc,val_{0}_loss,val_{0}_acc", o);
+  for (std::string const& m : metrics) all += ",val_" + m;
   return all + "\n";
 }
 
@@ -31,14 +33,17 @@ TYPENET_INLINE std::string history_csv_row(epoch_record const& e) {
     row += "," + both(e.train.outputs[k].loss, e.train.outputs[k].acc) + ",";
     row += k < e.validation.outputs.size() ? both(e.validation.outputs[k].loss, e.validation.outputs[k].acc) : ",";
   }
+  for (named_score const& m : e.validation.metrics) row += fmt::format(",{}", m.value);
   return row + "\n";
 }
 
 TYPENET_INLINE std::string history_csv(history const& h) {
-  std::vector<std::string> outputs;
-  if (!h.epochs.empty())
+  std::vector<std::string> outputs, metrics;
+  if (!h.epochs.empty()) {
     for (output_scores const& s : h.epochs.front().train.outputs) outputs.push_back(s.name);
-  std::string text = history_csv_columns(outputs);
+    for (named_score const& s : h.epochs.front().validation.metrics) metrics.push_back(s.name);
+  }
+  std::string text = history_csv_columns(outputs, metrics);
   for (epoch_record const& e : h.epochs) text += history_csv_row(e);
   return text;
 }

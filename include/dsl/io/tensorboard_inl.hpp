@@ -67,6 +67,7 @@ TYPENET_INLINE std::vector<detail::scalar_point> tensorboard::points(std::string
     all.push_back({prefix + one.name + "_loss", one.loss});
     if (s.has_acc()) all.push_back({prefix + one.name + "_accuracy", one.acc});
   }
+  for (named_score const& one : s.metrics) all.push_back({prefix + one.name, one.value});
   return all;
 }
 

@@ -56,9 +56,10 @@ struct callbacks_are_in_braces {
 
 template <class Option, bool Exists>
 struct fit_has_this_option {
-  static_assert(Exists,
-                "fit: it does not have this option; it has epochs, batch_size, validation, augment, callbacks, "
-                "average, shuffle, prefetch, loader_threads, cache and initial_epoch; progress_bar{} is a callback");
+  static_assert(
+      Exists,
+      "fit: it does not have this option; it has epochs, batch_size, validation, metrics, augment, callbacks, "
+      "average, shuffle, prefetch, loader_threads, cache and initial_epoch; progress_bar{} is a callback");
 };
 
 template <class Option, bool Exists>

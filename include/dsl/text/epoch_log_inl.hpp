@@ -22,6 +22,7 @@ TYPENET_INLINE std::string metrics(epoch_record const& e) {
   auto const add_all = [&](std::string const& prefix, scores const& s) {
     add(prefix, s.loss, s.acc);
     for (output_scores const& one : s.outputs) add(prefix + one.name + "_", one.loss, one.acc);
+    for (named_score const& one : s.metrics) line += " - " + prefix + one.name + ": " + metric(one.value);
   };
   add_all("", e.train);
   if (e.validated) add_all("val_", e.validation);

@@ -91,6 +91,7 @@ struct any_fit_options {
   not_of_fit<broken::field::validation_data> validation_data{};
   not_of_fit<broken::field::validation_split> validation_split{};
   any_validation validation{};
+  any_value<broken::field::metrics, std::vector<metric_handle>> metrics{};
   any_value<broken::field::augment, augmentation> augment{};
   any_callbacks callbacks{};
   any_value<broken::field::average, std::optional<weight_average>> average{};

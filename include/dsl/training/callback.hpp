@@ -93,6 +93,7 @@ struct fit_run {
   callback_handle const* callbacks = nullptr;
   std::size_t callback_count = 0;
   std::vector<std::string> outputs{};  // the names of several outputs, "main" first; empty if there is only one
+  std::vector<std::string> metrics{};  // the names of fit's .metrics
 };
 
 /// The base of callbacks. Derive from it, override what you need, and add it to fit's .callbacks:

@@ -38,12 +38,16 @@ class confusion_matrix final : public evaluation_observer {
   double recall(int label) const { return share(count(label, label), samples(label)); }
   /// Returns the share of the samples predicted to be of a class that are; 0 if there are none.
   double precision(int predicted) const;
+  /// Returns the harmonic mean of a class's precision and recall; 0 if both are 0.
+  double f1(int label) const;
   /// Returns a class's intersection over union: the share of the samples that are of the class and were predicted so
   /// among those that are either; 0 if there are none.
   double iou(int label) const;
   /// Returns the mean of iou() over the classes that occur or were predicted: the mean IoU of a segmentation; 0 without
   /// samples.
-  double mean_iou() const;
+  double mean_iou() const { return mean(&confusion_matrix::iou); }
+  /// Returns the same mean of another score: mean(&confusion_matrix::f1) is the macro F1.
+  double mean(double (confusion_matrix::*of_class)(int) const) const;
 
   [[gnu::cold]] void on_begin(dataset const& data) override;
   /// Takes the first of equal outputs as the prediction, as the accuracy does.

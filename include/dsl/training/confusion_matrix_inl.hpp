@@ -29,12 +29,16 @@ TYPENET_INLINE double confusion_matrix::iou(int label) const {
   return share(both, samples(label) + taken_for(label) - both);
 }
 
-TYPENET_INLINE double confusion_matrix::mean_iou() const {
+TYPENET_INLINE double confusion_matrix::f1(int label) const {
+  return share(2 * count(label, label), samples(label) + taken_for(label));
+}
+
+TYPENET_INLINE double confusion_matrix::mean(double (confusion_matrix::*of_class)(int) const) const {
   double sum = 0;
   int there = 0;
   for (int c = 0; c < classes(); ++c) {
     if (samples(c) + taken_for(c) == 0) continue;
-    sum += iou(c);
+    sum += (this->*of_class)(c);
     ++there;
   }
   return there > 0 ? sum / there : 0;

@@ -5,6 +5,7 @@
 #include <dsl/data/dataset.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/training/callback.hpp>
+#include <dsl/training/evaluation_metric.hpp>
 #include <dsl/training/weight_average.hpp>
 
 #include <optional>
@@ -17,7 +18,8 @@ namespace dsl::TYPENET_MODE {
 struct fit_options {
   int epochs = 1;
   int batch_size = 64;
-  dataset const* validation = nullptr;  // evaluated as a whole after each epoch
+  dataset const* validation = nullptr;   // evaluated as a whole after each epoch
+  std::vector<metric_handle> metrics{};  // of the validation data, after each epoch: {dsl::f1_score<>{}}
   augmentation augment{};
   std::vector<callback_handle> callbacks{};
   std::optional<weight_average> average{};  // validates with, and keeps, the mean of many steps' weights

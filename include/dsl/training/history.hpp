@@ -15,6 +15,12 @@ struct output_scores {
   double acc = 0;
 };
 
+/// The value of one of fit's .metrics.
+struct named_score {
+  std::string name;
+  double value = 0;
+};
+
 /// The mean loss per sample, and the share of correct predictions, 0 to 1; NaN if the network learns values, which are
 /// never exactly right. With several outputs, `loss` is the weighted sum of their losses, and `acc` is that of the
 /// network's result.
@@ -22,6 +28,7 @@ struct scores {
   double loss = 0;
   double acc = 0;
   std::vector<output_scores> outputs{};  // of several: the network's result first, then each named_output
+  std::vector<named_score> metrics{};    // fit's .metrics, of validation alone
 
   /// Whether there is an accuracy.
   constexpr bool has_acc() const { return acc == acc; }

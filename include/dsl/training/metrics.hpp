@@ -5,6 +5,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/rules/broken_training.hpp>
 #include <dsl/training/callback.hpp>
+#include <dsl/training/evaluation_metric.hpp>
 
 #include <concepts>
 #include <string>
@@ -52,6 +53,17 @@ struct metric_text {
 /// Returns the scores of an output; throws option_error if the run has no output of that name.
 [[gnu::cold]] output_scores const& scores_of(scores const& all, char const* output);
 
+/// The text "val_f1".
+template <int Size>
+struct val_name {
+  char text[Size]{'v', 'a', 'l', '_'};
+  constexpr explicit val_name(char const* name) {
+    for (char* to = text + 4; *name;) *to++ = *name++;
+  }
+};
+/// Returns the value of one of fit's .metrics; throws option_error if the run lacks it.
+[[gnu::cold]] double value_of(scores const& all, char const* metric);
+
 /// A metric of output Output: its loss or accuracy, on training or validation data.
 template <label Output, bool Accuracy, bool Validation>
 struct output_metric {
@@ -79,6 +91,20 @@ template <label Output>
 struct val_output_loss : detail::output_metric<Output, false, true> {};
 template <label Output>
 struct val_output_accuracy : detail::output_metric<Output, true, true> {};
+
+/// One of fit's .metrics, on the validation data:
+///   early_stopping<val_metric<f1_score<>>>({.patience = 5})
+template <evaluation_metric M>
+struct val_metric {
+  static constexpr auto text = detail::val_name<[] {
+    int size = 5;
+    for (char const* c = M::name; *c; ++c) ++size;
+    return size;
+  }()>(M::name);
+  static constexpr char const* name = text.text;
+  static constexpr bool more_is_better = M::more_is_better, of_validation = true;
+  static double of(epoch_record const& e) { return detail::value_of(e.validation, M::name); }
+};
 
 /// Satisfied by a metric: a name, a direction, and a number in an epoch's record.
 template <class M>

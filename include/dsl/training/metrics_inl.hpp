@@ -35,6 +35,16 @@ TYPENET_INLINE output_scores const& scores_of(scores const& all, char const* out
        names.empty() ? "only its result, whose metrics are train_loss, val_loss and so on" : "the outputs " + names}));
 }
 
+TYPENET_INLINE double value_of(scores const& all, char const* metric) {
+  std::string names;
+  for (named_score const& s : all.metrics) {
+    if (s.name == metric) return s.value;
+    names += (names.empty() ? "" : ", ") + s.name;
+  }
+  throw option_error(message({"monitor: it is fit's metric ", metric, "; this run has ", names.empty() ? "none" : names,
+                              "; add it to .metrics of fit"}));
+}
+
 TYPENET_INLINE monitor::monitor(any_metric const& m, monitor_mode mode, double delta)
     : what(m), more(mode == monitor_mode::automatic ? m.more_is_better : mode == monitor_mode::max), min_delta(delta) {}
 
@@ -48,6 +58,7 @@ TYPENET_INLINE void monitor::require(fit_run const& run, char const* who) const 
   none.train = {1, __builtin_nan("")}, none.validation = {2, __builtin_nan("")};
   for (scores* s : {&none.train, &none.validation})
     for (std::string const& output : run.outputs) s->outputs.push_back({output, 3, __builtin_nan("")});
+  for (std::string const& m : run.metrics) none.validation.metrics.push_back({m, 4});
   if (double const without = what.of(none); !run.has_acc && without != without)
     throw option_error(message({who, ": its monitor is ", what.name,
                                 ", but a network that learns values has no accuracy; monitor loss or val_loss"}));

@@ -23,6 +23,8 @@ class regression_scores : public evaluation_observer {
   /// Returns the coefficient of determination of one output: 1 - squared error / squared deviation of the values from
   /// their mean. 1 for a perfect network, 0 for one that always outputs the mean; 0 if all values are equal.
   double r2(int output = 0) const;
+  /// Returns the mean of r2() over the outputs.
+  double mean_r2() const;
   int outputs() const { return outputs_; }
 
   [[gnu::cold]] void on_begin(dataset const& data) override;

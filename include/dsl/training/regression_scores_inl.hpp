@@ -24,6 +24,12 @@ TYPENET_INLINE double regression_scores::r2(int output) const {
   return spread > 0 ? 1 - of[2] / spread : 0;
 }
 
+TYPENET_INLINE double regression_scores::mean_r2() const {
+  double sum = 0;
+  for (int i = 0; i < outputs_; ++i) sum += r2(i);
+  return sum / outputs_;
+}
+
 TYPENET_INLINE void regression_scores::on_begin(dataset const& data) {
   if (data.values < 1)
     detail::throw_error<option_error>(

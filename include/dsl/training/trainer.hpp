@@ -119,6 +119,8 @@ class trainer {
   dsl::engine& engine() { return *engine_; }
   /// Whether fit is running: a callback asks.
   bool is_fitting() const { return run_ != nullptr; }
+  /// Returns the names of its .metrics; none if it is not running.
+  std::vector<std::string> metrics_of_fit() const { return run_ ? run_->metrics : std::vector<std::string>{}; }
 
  private:
   detail::batch_checks checks() const { return {graph_, engine_->options().loss}; }

@@ -44,6 +44,7 @@ TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& opt
   detail::require_samples(graph_, l, given, "fit");
   detail::require_fit(graph_, l, given, options);
   dataset const data = as_learned(given, "fit");
+  if (options.validation) detail::all_metrics(options.metrics).on_begin(*options.validation);  // which may refuse it
   detail::require_shares(l, data, "fit");
   target_kind const targets = detail::targets_for(l, data);
   process_checks* const processes = engine_->processes();
@@ -87,7 +88,8 @@ TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& opt
               .average = options.average ? &average : nullptr,
               .callbacks = options.callbacks.data(),
               .callback_count = options.callbacks.size(),
-              .outputs = outputs_};
+              .outputs = outputs_,
+              .metrics = detail::names_of(options.metrics, outputs_)};
   struct scope_exit {
     fit_run*& now;
     fit_run* before;
@@ -109,7 +111,9 @@ TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& opt
     run.current.images_per_second = static_cast<double>(steps * options.batch_size) / run.current.seconds;
     average.show();
     if (options.validation) {
-      run.current.validation = evaluate(*options.validation, options.batch_size, nullptr, &run);
+      detail::all_metrics seen(options.metrics);
+      run.current.validation =
+          evaluate(*options.validation, options.batch_size, options.metrics.empty() ? nullptr : &seen, &run);
       if (run.proven) leave(run);
       if (!detail::isfinite(run.current.validation.loss)) {
         average.hide();
@@ -117,6 +121,7 @@ TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& opt
         detail::throw_error<training_error>({"val_loss: it became ", run.current.validation.loss, " in epoch ",
                                              run.epoch + 1, "; try a smaller learning rate"});
       }
+      for (metric_handle const& m : options.metrics) run.current.validation.metrics.push_back({m.name(), m.value()});
       run.current.validated = true;
       run.current.seconds = seconds() - begin;
     }

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/training/evaluation.hpp>
+
+#include <concepts>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dsl::TYPENET_MODE {
+
+/// Satisfied by a metric over all samples of a data set, the library's or one's own: an evaluation_observer with a name
+/// of letters, digits and '_', a direction, and a value.
+///   struct worst_error : dsl::evaluation_observer {
+///     static constexpr char const* name = "worst";
+///     static constexpr bool more_is_better = false;
+///     double value() const { return worst_; }
+///     void on_begin(dsl::dataset const&) override { worst_ = 0; }
+///     ...
+template <class M>
+concept evaluation_metric =
+    std::derived_from<M, evaluation_observer> && std::copy_constructible<M> && requires(M const& m) {
+      { M::name } -> std::convertible_to<char const*>;
+      { M::more_is_better } -> std::convertible_to<bool>;
+      { m.value() } -> std::convertible_to<double>;
+    };
+
+/// A metric as a value, for fit's .metrics: a copy of one.
+class metric_handle {
+ public:
+  template <evaluation_metric M>
+  metric_handle(M m)  // NOLINT: so that a braced list reads well
+      : name_(M::name),
+        value_([](evaluation_observer const& o) -> double { return static_cast<M const&>(o).value(); }) {
+    observer_ = std::make_shared<M>(std::move(m));
+  }
+
+  /// Returns the metric's name.
+  char const* name() const { return name_; }
+  /// Returns its value in the last evaluation.
+  double value() const { return value_(*observer_); }
+  /// Returns the observer, which evaluate calls.
+  evaluation_observer& observer() const { return *observer_; }
+
+ private:
+  char const* name_;
+  double (*value_)(evaluation_observer const&);
+  std::shared_ptr<evaluation_observer> observer_;
+};
+
+}  // namespace dsl::TYPENET_MODE
+
+namespace dsl::detail::TYPENET_MODE {
+
+/// Shows the outputs to several metrics.
+class all_metrics final : public evaluation_observer {
+ public:
+  explicit all_metrics(std::vector<metric_handle> const& all) : all_(all) {}
+  void on_begin(dataset const& data) override;
+  void on_batch(float const* outputs, std::int32_t const* labels, std::int64_t first, int size) override;
+  void on_values(float const* outputs, float const* values, std::int64_t first, int size) override;
+  void on_end(process_checks* processes) override;
+
+ private:
+  std::vector<metric_handle> const& all_;
+};
+
+/// Returns the names of metrics. Throws option_error for a name that a column of a log cannot have, that two of them
+/// have, or that is a score which every run has.
+[[gnu::cold]] std::vector<std::string> names_of(std::vector<metric_handle> const& all,
+                                                std::vector<std::string> const& outputs);
+
+}  // namespace dsl::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/training/evaluation_metric_inl.hpp>
+#endif

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/message.hpp>
+#include <dsl/detail/mode.hpp>
+#include <dsl/error.hpp>
+#include <dsl/training/evaluation_metric.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dsl::detail::TYPENET_MODE {
+
+TYPENET_INLINE void all_metrics::on_begin(dataset const& data) {
+  for (metric_handle const& m : all_) m.observer().on_begin(data);
+}
+
+TYPENET_INLINE void all_metrics::on_batch(float const* outputs, std::int32_t const* labels, std::int64_t first,
+                                          int size) {
+  for (metric_handle const& m : all_) m.observer().on_batch(outputs, labels, first, size);
+}
+
+TYPENET_INLINE void all_metrics::on_values(float const* outputs, float const* values, std::int64_t first, int size) {
+  for (metric_handle const& m : all_) m.observer().on_values(outputs, values, first, size);
+}
+
+TYPENET_INLINE void all_metrics::on_end(process_checks* processes) {
+  for (metric_handle const& m : all_) m.observer().on_end(processes);
+}
+
+TYPENET_INLINE std::vector<std::string> names_of(std::vector<metric_handle> const& all,
+                                                 std::vector<std::string> const& outputs) {
+  std::vector<std::string> names;
+  for (metric_handle const& m : all) {
+    std::string const own = m.name();
+    bool plain = !own.empty();
+    for (char const c : own)
+      plain = plain && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_');
+    bool taken = own == "loss" || own == "acc";
+    for (std::string const& output : outputs) taken = taken || own == output + "_loss" || own == output + "_acc";
+    for (std::string const& earlier : names) taken = taken || own == earlier;
+    if (!plain || taken)
+      throw_error<option_error>(
+          {"fit: each of .metrics must have a name of its own, of letters, digits and '_'; found ",
+           plain ? own + ", which another score has" : "\"" + own + "\"", "; give it another name"});
+    names.push_back(own);
+  }
+  return names;
+}
+
+}  // namespace dsl::detail::TYPENET_MODE
