@@ -306,6 +306,30 @@ TEST_CASE("padding may be more after than in front") {
   }
 }
 
+TEST_CASE("plans that a GPU has shown to be wrong are left out") {
+  SKIP_WITHOUT_CUDNN();
+  auto const engines = [](convolution const& c, precision p) {
+    convolution_options const o{.pass = pass::backward_weights, .precision = p, .most_plans = 100, .most_compiled = 0};
+    std::vector<std::int64_t> found;
+    for (convolution_plan const& one : find_plans(h200_target(), c, o).plans) found.push_back(one.facts.engine);
+    return found;
+  };
+  auto const has = [](std::vector<std::int64_t> const& all, std::int64_t engine) {
+    return std::find(all.begin(), all.end(), engine) != all.end();
+  };
+  convolution const even = square(64, 64, 64, 16, 3, 1, dsl::padding::same);
+  convolution const uneven = square(64, 64, 64, 16, 3, 2, dsl::padding::same);
+  for (auto const p : {precision::tf32, precision::fp32_strict}) {
+    std::vector<std::int64_t> const some = engines(uneven, p);
+    CHECK(!some.empty());
+    CHECK(!has(some, 1));
+    CHECK(!has(some, 20));
+    CHECK((has(engines(even, p), 1) || has(engines(even, p), 20)));
+  }
+  CHECK(has(engines(even, precision::tf32), 17));
+  CHECK(!has(engines(even, precision::fp32_strict), 17));
+}
+
 TEST_CASE("Ampere and Blackwell have plans as well") {
   SKIP_WITHOUT_CUDNN();
   for (auto const& device : {dsl::test::a100, dsl::test::b200}) {

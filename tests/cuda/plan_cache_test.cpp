@@ -210,6 +210,21 @@ TEST_CASE("a chosen plan is found again, for exactly the same question") {
   CHECK(!cache.find(dsl::test::target_of(newer, dsl::test::h200), small, o, "first"));
 }
 
+TEST_CASE("a stored plan that a GPU has shown to be wrong is not found") {
+  SKIP_WITHOUT_CUDNN();
+  temporary_directory const folder;
+  plan_cache const cache(folder / "plans");
+  convolution_options const o{
+      .pass = convolution_pass::backward_weights, .precision = convolution_precision::fp32_strict, .most_plans = 1};
+  plan_search found = find_plans(h200_target(), small, o);
+  REQUIRE(found.plans.size() == 1);
+  REQUIRE(cache.store(h200_target(), small, o, "first", found.plans[0]));
+  CHECK(cache.find(h200_target(), small, o, "first"));
+  found.plans[0].facts.engine = 1;  // as an older version of typenet chose it
+  REQUIRE(cache.store(h200_target(), small, o, "first", found.plans[0]));
+  CHECK(!cache.find(h200_target(), small, o, "first"));
+}
+
 TEST_CASE("every number of a convolution and every option that matters is part of the question") {
   int convolution::* const numbers[] = {
       &convolution::batch,        &convolution::in_channels, &convolution::in_height,   &convolution::in_width,

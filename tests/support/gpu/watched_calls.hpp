@@ -111,15 +111,15 @@ class watched_calls {
   }
   template <class... P>
   static void note(P...) {}
-  static void note(void const*, dim3, dim3, void**, std::size_t, cudaStream_t) { mark(); }
-  static void note(void*, void const*, std::size_t, cudaMemcpyKind, cudaStream_t) { mark(); }
-  static void note(void*, int, std::size_t, cudaStream_t) { mark(); }
-  static void note(cudnnHandle_t, cudnnBackendDescriptor_t, cudnnBackendDescriptor_t) { mark(); }
+  static void note(void const*, dim3, dim3, void**, std::size_t, cudaStream_t) { launched(); }
+  static void note(void*, void const*, std::size_t, cudaMemcpyKind, cudaStream_t) { launched(); }
+  static void note(void*, int, std::size_t, cudaStream_t) { launched(); }
+  static void note(cudnnHandle_t, cudnnBackendDescriptor_t, cudnnBackendDescriptor_t) { launched(); }
   template <class... P>
   static void note(cublasLtHandle_t, cublasLtMatmulDesc_t, void const*, P...) {
-    mark();
+    launched();
   }
-  static void mark() {
+  static void launched() {
     if (state().mark && state().recording) state().mark(state().recording);
   }
   static void note(cudaStream_t s, cudaStreamCaptureMode) {

@@ -8,9 +8,7 @@
 /// sums are exact (gpu_conformance, groups convolutions and small_convolutions) with cuDNN 9.19 on an H100.
 namespace dsl::cu::backend::TYPENET_MODE {
 
-constexpr bool pads_unevenly(convolution const& c) {
-  return c.pad_top != c.pad_bottom || c.pad_left != c.pad_right;
-}
+constexpr bool pads_unevenly(convolution const& c) { return c.pad_top != c.pad_bottom || c.pad_left != c.pad_right; }
 
 /// Returns whether the engine transforms its factors, as Winograd's algorithm does, although no note says so: its sums
 /// of whole numbers are off by millionths.
