@@ -10,13 +10,19 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 using namespace dsl::cu;
+using dsl::executor_error;
 using dsl::test::h200_target;
 
 namespace {
@@ -47,6 +53,7 @@ struct clockwork {
   std::map<int, cudnnStatus_t> status{};               // of the n-th plan if it fails
   std::map<int, cudnnStatus_t> recorded_status{};      // the same in a recording
   std::map<int, cudaError_t> launch_status{};          // of a graph of the n-th plan
+  int fatal = -1;                                      // the n-th plan ends the device
   std::vector<std::pair<int, double>> disturbances{};  // additional time of the n-th graph launch
   double from_idle = 0;                                // additional time of a graph launch on an idle stream
   cudaError_t instantiate = cudaSuccess, synchronize = cudaSuccess;
@@ -87,6 +94,7 @@ api clockwork_api() {
     auto const at = static_cast<int>(std::find(known.begin(), known.end(), plan) - known.begin());
     if (at == static_cast<int>(known.size())) known.push_back(plan), device->eager.push_back(0);
     if (device->pending != cudaSuccess) return CUDNN_STATUS_EXECUTION_FAILED_CUDART;
+    if (at == device->fatal) device->synchronize = cudaErrorIllegalAddress;
     auto const& statuses = device->capturing ? device->recorded_status : device->status;
     if (auto const s = statuses.find(at); s != statuses.end()) {
       device->pending = cudaErrorInvalidValue;
@@ -241,6 +249,72 @@ TEST_CASE("the fastest is chosen, once") {
         all.plans[0].facts.tag());
   CHECK(choose_plan(h200_target(), small, {}, cache).facts.tag() == all.plans[0].facts.tag());
   CHECK(b.clock.launches == launches);
+}
+
+TEST_CASE("a plan that ends the device is named, and left out from then on") {
+  SKIP_WITHOUT_CUDNN();
+  dsl::test::temporary_directory const folder;
+  plan_cache const cache(folder.path.string());
+  plan_search const all = some_plans(4);
+  std::string const second = all.plans[1].facts.tag();
+  for (bool timed : {true, false}) {
+    convolution_options const o{.deterministic = !timed, .most_plans = 4};
+    std::string named;
+    {
+      bench b({.microseconds = {9, 1, 5, 7}, .fatal = timed ? 1 : 0});
+      cudnn_handle handle(b.calls);
+      plan_bench const timer{handle, nullptr, b.tensors(), b.address};
+      try {
+        choose_plan(h200_target(), small, o, cache, &timer);
+        FAIL("the device has failed, but a plan was chosen");
+      } catch (executor_error const& e) {
+        named = e.what();
+      }
+    }
+    INFO(named);
+    CHECK(named.find("cudaStreamSynchronize failed") != std::string::npos);
+    CHECK(named.find(describe(small, o)) != std::string::npos);
+    CHECK(named.find("the next start leaves it out") != std::string::npos);
+    bench b({.microseconds = {9, 5, 7}});
+    cudnn_handle handle(b.calls);
+    plan_bench const timer{handle, nullptr, b.tensors(), b.address};
+    std::string const chosen = choose_plan(h200_target(), small, o, cache, &timer).facts.tag();
+    CHECK(named.find(chosen + " of") == std::string::npos);
+    CHECK(b.clock.plans.size() == (timed ? 3U : 1U));
+    if (timed) CHECK(named.find(second + " of") != std::string::npos);
+  }
+}
+
+TEST_CASE("a plan that was being tried when its program ended is left out, one that is being tried is not") {
+  SKIP_WITHOUT_CUDNN();
+  dsl::test::temporary_directory const folder;
+  convolution_plan const one = std::move(some_plans(1).plans[0]);
+  std::string const path = folder / "trials.txt";
+  auto const fatal_after = [&](std::string const& text) {
+    std::ofstream(path, std::ios::binary) << text;
+    return plan_trials(folder.path.string(), "trials.txt", "a convolution").was_fatal(one.facts);
+  };
+  pid_t const child = ::fork();
+  if (child == 0) ::_exit(0);
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  std::string const tag = one.facts.tag();
+  CHECK(fatal_after("typenet trials 1\n" + std::to_string(child) + ": " + tag + "\n"));
+  CHECK(fatal_after("typenet trials 1\n0: " + tag + "\n"));
+  CHECK(!fatal_after("typenet trials 1\n" + std::to_string(::getpid()) + ": " + tag + "\n"));
+  CHECK(!fatal_after("typenet trials 1\n0: engine 1000, knobs\n"));
+  CHECK(!fatal_after("typenet trials 2\n0: " + tag + "\n"));
+  CHECK(!fatal_after("typenet trials 1\n" + tag + "\n"));
+
+  // While a plan is tried the file says so; afterwards there is none.
+  plan_trials trials(folder.path.string(), "more.txt", "a convolution");
+  std::string during;
+  CHECK(trials.first_run(one, [&] {
+    std::ifstream in(folder / "more.txt");
+    during.assign(std::istreambuf_iterator<char>(in), {});
+    return true;
+  }));
+  CHECK(during == "typenet trials 1\n" + std::to_string(::getpid()) + ": " + tag + "\n");
+  CHECK(!std::ifstream(folder / "more.txt"));
 }
 
 TEST_CASE("a plan that the device refuses is passed over") {

@@ -5,6 +5,7 @@
 #include <dsl/executors/cuda/cache_folder.hpp>
 #include <dsl/executors/cuda/plan_search.hpp>
 #include <dsl/executors/cuda/plan_timing.hpp>
+#include <dsl/executors/cuda/plan_trials.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -191,20 +192,25 @@ struct plan_bench {
 /// Returns the plan to use: from the cache, or the fastest on the bench. Without a bench, or if plans must be
 /// deterministic, it is the one that cuDNN ranks first, since two runs that time plans may choose plans that round
 /// differently. With a bench every plan has been run and recorded once before it is chosen; a stored one that cannot be
-/// is ignored and replaced. Throws no_plan_error with the reason if there is none.
+/// is ignored and replaced, and one that ended the device or the program is left out from then on. Throws no_plan_error
+/// with the reason if there is none, and executor_error that names the plan if the device fails in it.
 [[gnu::cold]] inline convolution_plan choose_plan(plan_target const& on, convolution const& c,
                                                   convolution_options const& o, plan_cache const& cache,
                                                   plan_bench const* bench = nullptr) {
   bool const timed = bench && !o.deterministic;
   char const* const way = timed ? "timed on drawn numbers" : "first";
-  auto const runs = [&](convolution_plan const& p) {
-    if (!bench) return true;
+  plan_trials trials(bench ? cache.folder() : "", "trials-" + plan_cache::file_of(plan_cache::key_of(on, c, o, "")),
+                     describe(c, o));
+  auto const runs_now = [&](convolution_plan const& p) {
     api const& a = bench->handle.calls();
     bench->handle.set_stream(bench->stream);
     backend_descriptor const pack = bind_tensors(p, bench->tensors, bench->workspace);
     bool const runs_once = try_execute(bench->handle, p, pack);
     a(a.cudaStreamSynchronize, bench->stream);  // fails if the device has failed
     return runs_once && backend::repeated_runs(bench->handle, bench->stream, p, pack, 1).runs();
+  };
+  auto const runs = [&](convolution_plan const& p) {
+    return !bench || (!trials.was_fatal(p.facts) && trials.first_run(p, [&] { return runs_now(p); }));
   };
   if (std::optional<convolution_plan> known = cache.find(on, c, o, way); known && runs(*known))
     return std::move(*known);
@@ -215,11 +221,13 @@ struct plan_bench {
     return find_plans(on, c, one, runs);
   };
   plan_search found = timed ? find_plans(on, c, o) : first_that_runs();
+  std::erase_if(found.plans, [&](convolution_plan const& p) { return trials.was_fatal(p.facts); });
   std::size_t best = 0;
   bool none_runs = false;
   if (timed && !found.plans.empty()) {
     std::vector<double> const times =
-        time_plans(bench->handle, bench->stream, found.plans, bench->tensors, bench->workspace, bench->timing);
+        time_plans(bench->handle, bench->stream, found.plans, bench->tensors, bench->workspace, bench->timing,
+                   [&](convolution_plan const& p, auto const& run) { return trials.first_run(p, run); });
     best = static_cast<std::size_t>(std::min_element(times.begin(), times.end()) - times.begin());
     none_runs = times[best] == std::numeric_limits<double>::infinity();
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <limits>
 #include <list>
 #include <optional>
@@ -21,6 +22,9 @@ struct timing_options {
   double seconds = 2;  // afterwards no plan is begun and no round repeated
   double longest = 2;  // multiple of the quickest warm-up: slower plans get no samples; with one warm-up, all do
 };
+
+/// Runs a plan for the first time through `run`, and returns what that returns; empty: as it is.
+using first_run = std::function<bool(convolution_plan const&, std::function<bool()> const& run)>;
 
 }  // namespace dsl::cu::TYPENET_MODE
 
@@ -126,7 +130,7 @@ namespace dsl::cu::TYPENET_MODE {
 [[gnu::cold]] inline std::vector<double> time_plans(cudnn_handle& h, cudaStream_t s,
                                                     std::vector<convolution_plan> const& plans,
                                                     convolution_tensors const& t, void* workspace,
-                                                    timing_options const& o = {}) {
+                                                    timing_options const& o = {}, first_run const& first = {}) {
   using clock = std::chrono::steady_clock;
   api const& a = h.calls();
   std::optional<clock::time_point> begin;  // after the first run, which includes what cuDNN loads then
@@ -137,7 +141,8 @@ namespace dsl::cu::TYPENET_MODE {
   std::list<backend::timed_plan> candidates;
   for (std::size_t i = 0; i < plans.size() && (candidates.empty() || !passed(0.5)); ++i) {
     backend::timed_plan& c = candidates.emplace_back(a, i, plans[i], bind_tensors(plans[i], t, workspace));
-    bool runs = c.warm_up(h, s);
+    auto const warm_up = [&] { return c.warm_up(h, s); };
+    bool runs = first ? first(c.plan, warm_up) : warm_up();
     if (runs && !begin) begin = clock::now();
     for (int more = 1; runs && more < o.warm_ups; ++more) runs = c.warm_up(h, s);
     if (!runs) candidates.pop_back();

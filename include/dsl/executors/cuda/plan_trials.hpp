@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/executors/cuda/cache_folder.hpp>
+#include <dsl/executors/cuda/convolution_plan.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+namespace dsl::cu::TYPENET_MODE {
+
+/// The plans of one convolution that ended the device or the program when they ran for the first time. A file of the
+/// cache says which plan is being tried; where it still does at the next start, and that program is gone, the plan is
+/// left out. With an empty folder nothing is remembered.
+class plan_trials {
+ public:
+  /// `file` is the file's name, `what` the convolution, for messages.
+  plan_trials(std::string folder, std::string file, std::string what)
+      : folder_(std::move(folder)), file_(std::move(file)), what_(std::move(what)) {
+    std::istringstream in(read_cached(folder_, file_).value_or(""));
+    std::string line;
+    if (!std::getline(in, line) || line != magic) return;
+    while (std::getline(in, line)) {
+      auto const colon = line.find(": ");
+      if (colon == std::string::npos) return;
+      long const process = std::strtol(line.c_str(), nullptr, 10);
+      // 0: known to be fatal. A program that is still there has not failed (yet).
+      if (process == 0 || ::kill(static_cast<pid_t>(process), 0) != 0) fatal_.push_back(line.substr(colon + 2));
+    }
+  }
+
+  bool was_fatal(plan_facts const& f) const {
+    return !fatal_.empty() && std::find(fatal_.begin(), fatal_.end(), f.tag()) != fatal_.end();
+  }
+
+  /// Returns whether the plan runs, by `run`. Throws executor_error that names convolution and plan if the device fails
+  /// in it; memory_error passes as it is.
+  template <class Run>
+  bool first_run(convolution_plan const& p, Run run) {
+    std::string const tag = p.facts.tag();
+    write(static_cast<long>(::getpid()), tag);
+    try {
+      bool const runs = run();
+      write(0, {});
+      return runs;
+    } catch (memory_error const&) {
+      write(0, {});
+      throw;
+    } catch (executor_error const& e) {
+      fatal_.push_back(tag);
+      write(0, {});
+      throw executor_error(detail::message({e.what(), ", in ", tag, " of ", what_, "; the next start leaves it out"}));
+    }
+  }
+
+ private:
+  static constexpr char const* magic = "typenet trials 1";
+
+  void write(long process, std::string const& tag) {
+    if (folder_.empty()) return;
+    std::string text = std::string(magic) + '\n';
+    for (std::string const& f : fatal_) text += "0: " + f + '\n';
+    if (process != 0) text += std::to_string(process) + ": " + tag + '\n';
+    if (process == 0 && fatal_.empty())
+      ::unlink((folder_ + '/' + file_).c_str());
+    else
+      write_cached(folder_, file_, text);
+  }
+
+  std::string folder_, file_, what_;
+  std::vector<std::string> fatal_{};
+};
+
+}  // namespace dsl::cu::TYPENET_MODE
