@@ -26,6 +26,7 @@
 #endif
 #if __has_include(<onnx/onnx_pb.h>) && __has_include(<google/protobuf/message.h>)
 #include <dsl/io/onnx.hpp>
+#include <dsl/io/onnx_import.hpp>
 #endif
 #if __has_include(<mpi.h>)
 #include <dsl/towers/mpi.hpp>

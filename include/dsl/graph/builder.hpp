@@ -33,6 +33,10 @@ class builder {
   constexpr explicit builder(graph<Sizes>& g)
       : nodes_(g.nodes), edges_(g.edges), tensors_(g.tensors), parameters_(g.parameters), scopes_(g.scopes) {}
 
+  /// Lowers into arrays of the sizes that a first builder has counted, for a network that is known only at run time.
+  constexpr builder(node* nodes, int* edges, tensor* tensors, dsl::parameter* parameters, scope* scopes)
+      : nodes_(nodes), edges_(edges), tensors_(tensors), parameters_(parameters), scopes_(scopes) {}
+
   /// Return what has been appended so far, and the first broken rule.
   constexpr graph_sizes const& sizes() const { return sizes_; }
   constexpr verdict const& first_fault() const { return fault_; }

@@ -11,13 +11,20 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Why a network cannot be written as an ONNX file.
+/// Why a network cannot be written as an ONNX file, or such a file is no network of typenet's.
 enum class onnx_fault : unsigned char {
-  no_operator,  // a custom operation, for which ONNX has no operator
-  too_large,    // 2 GiB or more, the limit of protobuf files
+  no_operator,       // a custom operation, for which ONNX has no operator
+  too_large,         // 2 GiB or more, the limit of protobuf files
+  damaged,           // a file that is no ONNX file, or breaks a rule of the format
+  outside,           // weights in a file that is not in the folder of the ONNX file
+  unsupported,       // an operator, an attribute or a shape that typenet has no layer for
+  other_connection,  // operators connected as no combinator connects them
 };
 
-/// Thrown for a network that cannot be written as an ONNX file.
+/// The size limit of protobuf files.
+inline constexpr long long onnx_most_bytes = 0x7fffffff;
+
+/// Thrown for a network that cannot be written as an ONNX file, and for a file that cannot be read as a network.
 struct TYPENET_EXPORT onnx_error : error {
   onnx_fault which;
   onnx_error(onnx_fault f, std::string const& what) : error(what), which(f) {}

@@ -15,8 +15,6 @@ namespace dsl::TYPENET_MODE {
 /// Versions that all runtimes of onnx 1.12 and later read, and that Debian 12 can check.
 inline constexpr int onnx_ir_version = 8;
 inline constexpr int onnx_opset = 17;
-/// The size limit of protobuf files.
-inline constexpr long long onnx_most_bytes = 0x7fffffff;
 
 }  // namespace dsl::TYPENET_MODE
 

@@ -168,8 +168,9 @@ TYPENET_INLINE std::string onnx_writer::multiplied(std::string const& x, char co
 TYPENET_INLINE void onnx_writer::write_pool(char const* type) {
   window const& w = node_->window;
   std::string const x = form(0, 4);
-  bool const all =
-      w.height == in().height && w.width == in().width && out().area() == 1 && w.pad_top == 0 && w.pad_left == 0;
+  // With another stride it is not written as a global pool, so that it is the same layer when it is read again.
+  bool const all = w.height == in().height && w.width == in().width && out().area() == 1 && w.pad_top == 0 &&
+                   w.pad_left == 0 && w.strides_by(1);
   if (node_->kind == op::avg_pool2d && all) {
     append("GlobalAveragePool", {x}, 4);
     return;

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/shape.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace dsl::detail::TYPENET_MODE {
+
+/// A run of positions along the channels, the height or the width of a value.
+struct onnx_atom {
+  char along = 'c';  // or 'h', 'w'
+  int size = 1;
+  int step = 1;
+
+  friend bool operator==(onnx_atom const&, onnx_atom const&) = default;
+};
+/// What an axis of a file's tensor consists of in typenet's value, from the slowest to the fastest. No atom has size 1.
+using onnx_axis = std::vector<onnx_atom>;
+/// The axes of a file's tensor. ONNX reshapes and transposes without a change of what is computed; here that only
+/// changes the axes, and a layer is made where an operator needs its channels in one axis:
+///   (1, 64, 8, 8) is [] [c64] [h8] [w8]; flattened, it is [] [c64 h8 w8], and dense needs a flatten;
+///   reshaped to (1, 2, 32, 8, 8), transposed and reshaped, [] [c32 step 1, c2 step 32] [h8] [w8]: channel_shuffle<2>
+using onnx_axes = std::vector<onnx_axis>;
+
+/// Returns the axes of a value as pictures have them, or with `rank` 2 as features.
+[[gnu::cold]] onnx_axes onnx_axes_of(shape const& s, int rank);
+[[gnu::cold]] std::int64_t onnx_size(onnx_axis const& a);
+/// Returns the dims of a file's tensor.
+[[gnu::cold]] std::vector<std::int64_t> onnx_dims(onnx_axes const& axes);
+
+/// Joins neighbours that are one run.
+[[gnu::cold]] void onnx_merge(onnx_axis& a);
+
+/// Splits and joins axes so that they have these dims; false if an axis would begin or end within an atom.
+[[gnu::cold]] bool onnx_reshape(onnx_axes& axes, std::vector<std::int64_t> const& dims);
+
+}  // namespace dsl::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/io/onnx/import_axes_inl.hpp>
+#endif

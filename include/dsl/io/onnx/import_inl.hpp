@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/io/onnx/import.hpp>
+#include <dsl/io/onnx/import_file.hpp>
+#include <dsl/io/onnx/import_fold.hpp>
+#include <dsl/io/onnx/import_layers.hpp>
+#include <dsl/io/onnx/import_movement.hpp>
+#include <dsl/io/onnx/import_names.hpp>
+#include <dsl/io/onnx/import_operators.hpp>
+#include <dsl/io/onnx/import_reader.hpp>
+#include <dsl/io/onnx/import_text.hpp>
+#include <dsl/io/weight_names.hpp>
+#include <dsl/rules/judge.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dsl::detail::TYPENET_MODE {
+
+/// Whether a verdict is about the layer that appended a node.
+[[gnu::cold]] inline bool onnx_is_about(graph_view const& g, int n, verdict const& why) {
+  verdict here;
+  place(g, n, here);
+  bool same = here.depth == why.depth;
+  for (int i = 0; same && i < here.depth; ++i) same = here.path[i] == why.path[i];
+  return same;
+}
+
+/// Returns text for a comment of one line.
+[[gnu::cold]] inline std::string onnx_comment(std::string_view text) {
+  std::string all;
+  for (char c : text.substr(0, 100)) all += c >= 0x20 && c < 0x7f && c != '\\' && c != '?' ? c : '_';
+  return all;
+}
+
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
+
+TYPENET_INLINE imported_network::imported_network(std::string_view bytes, std::string name, std::string folder,
+                                                  onnx_import_options const& o)
+    : file_(std::move(name)) {
+  {
+    detail::onnx_file file(bytes, file_, std::move(folder));
+    net_ = detail::onnx_reader(file, o.input).read();
+  }
+  tree_ = detail::onnx_tree_of(net_, file_);
+  detail::onnx_tree const plain = tree_;
+  detail::onnx_name_tree(net_, tree_);
+  graph_ = detail::onnx_lower(net_, tree_);
+  try {
+    names_ = dsl::weight_names(graph_.view());
+  } catch (option_error const&) {  // two of the file's paths are the same: names by place are always different
+    tree_ = plain;
+    graph_ = detail::onnx_lower(net_, tree_);
+    names_ = dsl::weight_names(graph_.view());
+  }
+  graph_view const g = graph_.view();
+  if (!graph_.why.holds()) {
+    int n = 0;
+    for (int i = 0; i < g.size.nodes; ++i)
+      if (detail::onnx_is_about(g, i, graph_.why)) n = graph_.layers[static_cast<std::size_t>(i)];
+    throw onnx_error(onnx_fault::unsupported, "onnx: " + file_ + ": " +
+                                                  net_.layers[static_cast<std::size_t>(n < 0 ? 0 : n)].place +
+                                                  " must keep the rules of the language; found that it breaks rule " +
+                                                  std::to_string(static_cast<int>(graph_.why.broken)));
+  }
+  for (int n = 0; n < g.size.nodes; ++n) {
+    int const from = graph_.layers[static_cast<std::size_t>(n)];
+    if (from < 0) continue;
+    detail::onnx_layer const& l = net_.layers[static_cast<std::size_t>(from)];
+    if (g.nodes[n].parameters != static_cast<int>(l.weights.size()))
+      throw error("onnx: " + file_ + ": " + l.place + " has another number of weights than its layer");
+    for (std::vector<float> const& each : l.weights) {
+      if (g.parameters[weights_.size()].count() != static_cast<long long>(each.size()))
+        throw error("onnx: " + file_ + ": " + l.place + " has weights of another size than its layer");
+      weights_.push_back(&each);
+    }
+  }
+}
+
+TYPENET_INLINE std::string imported_network::header(std::string const& namespace_name) const {
+  graph_view const g = graph_.view();
+  auto const with_marks = [](long long n) {
+    std::string text = std::to_string(n);
+    for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, "'");
+    return text;
+  };
+  std::string const own = detail::onnx_identifier(namespace_name);
+  dsl::shape const& out = g.shape_of(g.result());
+  std::string const shape =
+      "shape{" + std::to_string(out.channels) +
+      (out.is_flat() ? "" : ", " + std::to_string(out.height) + ", " + std::to_string(out.width)) + "}";
+  std::string const input = detail::onnx_input_text(g.output_shape(g.nodes[0]));
+  std::string text = "// Made by onnx_to_typenet from ";
+  text +=
+      detail::onnx_comment(file_) + (net_.summary.empty() ? "" : ", written by " + detail::onnx_comment(net_.summary));
+  text += ".\n#pragma once\n\n#include <dsl/language.hpp>\n\nnamespace " + own + " {\n\nusing namespace dsl;\n\n";
+  text += detail::onnx_printer(net_).print(tree_, graph_.is_intended ? "intended<" + input + ">" : input);
+  text += "\nstatic_assert(model::gives<" + shape +
+          ">);\nstatic_assert(model::parameter_count == " + with_marks(parameter_count(g)) + ");\n\n}  // namespace " +
+          own + "\n";
+  return text;
+}
+
+TYPENET_INLINE std::unique_ptr<imported_network> import_onnx(std::string const& path, onnx_import_options const& o) {
+  std::string const bytes = detail::read_onnx_bytes(path);
+  return std::make_unique<imported_network>(bytes, path, detail::onnx_folder(path), o);
+}
+
+}  // namespace dsl::TYPENET_MODE

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// The operators that are layers: convolutions, pools, norms, matrices.
+#include <dsl/detail/mode.hpp>
+#include <dsl/io/onnx/import_reader.hpp>
+
+#ifndef TYPENET_COMPILED
+#include <dsl/io/onnx/import_layers_inl.hpp>
+#endif

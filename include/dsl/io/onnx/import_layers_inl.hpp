@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/io/onnx/import_layers.hpp>
+#include <dsl/io/weight_text.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dsl::detail::TYPENET_MODE {
+
+TYPENET_INLINE bool onnx_reader::read_layer() {
+  std::string const& type = node_->op_type();
+  if (type == "Conv") return read_convolution(), true;
+  if (type == "ConvTranspose") return read_transposed(), true;
+  if (type == "MaxPool" || type == "AveragePool" || type == "GlobalMaxPool") return read_pool(), true;
+  if (type == "GlobalAveragePool" || type == "ReduceMean") return read_mean(), true;
+  if (type == "BatchNormalization") return read_batch_norm(), true;
+  if (type == "LayerNormalization") return read_layer_norm(), true;
+  if (type == "Softmax") return read_softmax(), true;
+  if (type == "Gemm") return read_gemm(), true;
+  if (type == "MatMul" && is_constant(1)) return read_matmul(), true;
+  if (type == "Resize" || type == "Upsample") return read_resize(), true;
+  return false;
+}
+
+TYPENET_INLINE void onnx_reader::read_window(onnx_layer& l, shape const& in) {
+  auto const whole_of = [&](std::int64_t n, char const* what) {
+    if (n < 0 || n > 0x7fffffff / 4) damaged(std::string("must have ") + what + " of at least 0");
+    return static_cast<int>(n);
+  };
+  std::vector<std::int64_t> const kernel = list("kernel_shape", {l.what.window.height, l.what.window.width});
+  std::vector<std::int64_t> const strides = list("strides", {1, 1}), dilations = list("dilations", {1, 1});
+  std::vector<std::int64_t> pads = list("pads", {0, 0, 0, 0});
+  if (kernel.size() != 2 || strides.size() != 2 || pads.size() != 4 || dilations.size() != 2)
+    damaged("must have a window of two axes");
+  window& w = l.what.window;
+  w.height = whole_of(kernel[0], "a kernel"), w.width = whole_of(kernel[1], "a kernel");
+  w.row_dilation = whole_of(dilations[0], "a dilation"), w.column_dilation = whole_of(dilations[1], "a dilation");
+  int const row_stride = whole_of(strides[0], "a stride"), column_stride = whole_of(strides[1], "a stride");
+  if (w.height < 1 || w.width < 1 || row_stride < 1 || column_stride < 1 || w.row_dilation < 1 || w.column_dilation < 1)
+    damaged("must have a kernel, a stride and a dilation of at least 1");
+  if (w.height == 1) w.row_dilation = 1;
+  if (w.width == 1) w.column_dilation = 1;
+  need(l.what.kind == op::conv2d || l.what.kind == op::conv2d_transpose || !w.is_dilated(), "must have no dilation",
+       std::to_string(dilations[0]) + "x" + std::to_string(dilations[1]));
+  w.stride = row_stride, w.column_stride = column_stride == row_stride ? 0 : column_stride;
+  std::string const automatic = text("auto_pad", "NOTSET");
+  if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
+    need(l.what.kind != op::conv2d_transpose, "must say its padding", automatic);
+    for (int axis : {0, 1}) {
+      window_side const side = axis == 0 ? w.rows() : w.columns();
+      std::int64_t const size = axis == 0 ? in.height : in.width;
+      std::int64_t const total = ((size + side.stride - 1) / side.stride - 1) * side.stride + side.span() - size;
+      std::int64_t const zeros = total > 0 ? total : 0, less = zeros / 2;
+      pads[static_cast<std::size_t>(axis)] = automatic == "SAME_UPPER" ? less : zeros - less;
+      pads[static_cast<std::size_t>(axis) + 2] = automatic == "SAME_UPPER" ? zeros - less : less;
+    }
+  }
+  l.zeros = {whole_of(pads[0], "padding"), whole_of(pads[1], "padding"), whole_of(pads[2], "padding"),
+             whole_of(pads[3], "padding")};
+  int const high = w.rows().span(), wide = w.columns().span();
+  need(l.zeros.top < high && l.zeros.bottom < high && l.zeros.left < wide && l.zeros.right < wide,
+       "must have less padding than its kernel",
+       std::to_string(pads[0]) + ", " + std::to_string(pads[1]) + ", " + std::to_string(pads[2]) + ", " +
+           std::to_string(pads[3]));
+  w.pad_top = l.zeros.top, w.pad_left = l.zeros.left;
+  long long const rows = 0LL + in.height + l.zeros.top + l.zeros.bottom;
+  long long const columns = 0LL + in.width + l.zeros.left + l.zeros.right;
+  need(l.what.kind == op::conv2d_transpose || (rows >= high && columns >= wide),
+       "must have a kernel that fits into its padded input", std::to_string(high) + "x" + std::to_string(wide));
+}
+
+TYPENET_INLINE void onnx_reader::read_convolution() {
+  onnx_value const x = picture(value(0));
+  constant const kernels = number(1);
+  shape const in = shape_of(x);
+  onnx_layer l;
+  l.what.kind = op::conv2d;
+  std::int64_t const groups = whole("group", 1);
+  if (kernels->dims.size() != 4 || kernels->dims[0] < 1 || kernels->dims[2] < 1 || kernels->dims[3] < 1 ||
+      kernels->dims[2] > 0xffff || kernels->dims[3] > 0xffff || kernels->dims[0] > 0x7fffffff)
+    damaged("must have kernels of four axes");
+  if (groups < 1 || in.channels % groups != 0 || kernels->dims[0] % groups != 0)
+    damaged("must have groups that divide its channels; found " + std::to_string(groups));
+  l.what.groups = static_cast<int>(groups);
+  l.what.window.height = static_cast<int>(kernels->dims[2]), l.what.window.width = static_cast<int>(kernels->dims[3]);
+  read_window(l, in);
+  auto const filters = static_cast<int>(kernels->dims[0]);
+  l.weights.push_back(parameter(1, {filters, in.channels / l.what.groups, l.what.window.height, l.what.window.width}));
+  l.has_bias = has(2);
+  if (l.has_bias) l.weights.push_back(parameter(2, {filters}));
+  l.path = path_of_weight(kernels);
+  window const& w = l.what.window;
+  shape const out{filters, extent_of(in.height, w.rows().span(), w.rows().stride, l.zeros.top, l.zeros.bottom).size,
+                  extent_of(in.width, w.columns().span(), w.columns().stride, l.zeros.left, l.zeros.right).size};
+  give(append(std::move(l), x, out, onnx_axes_of(out, 4)));
+}
+
+TYPENET_INLINE void onnx_reader::read_transposed() {
+  onnx_value const x = picture(value(0));
+  constant const kernels = number(1);
+  shape const in = shape_of(x);
+  onnx_layer l;
+  l.what.kind = op::conv2d_transpose;
+  std::int64_t const groups = whole("group", 1);
+  if (kernels->dims.size() != 4 || kernels->dims[1] < 1 || kernels->dims[2] < 1 || kernels->dims[3] < 1 ||
+      kernels->dims[2] > 0xffff || kernels->dims[3] > 0xffff || kernels->dims[1] > 0xffffff)
+    damaged("must have kernels of four axes");
+  if (groups < 1 || groups > in.channels || in.channels % groups != 0 || groups > 0xffff)
+    damaged("must have groups that divide its channels; found " + std::to_string(groups));
+  need(attribute("output_shape") == nullptr, "must say its padding", "an output_shape");
+  l.what.groups = static_cast<int>(groups);
+  l.what.window.height = static_cast<int>(kernels->dims[2]), l.what.window.width = static_cast<int>(kernels->dims[3]);
+  read_window(l, in);
+  window const& w = l.what.window;
+  std::vector<std::int64_t> const more = list("output_padding", {0, 0});
+  if (more.size() != 2 || more[0] < 0 || more[1] < 0 || more[0] >= w.rows().stride || more[1] >= w.columns().stride)
+    damaged("must have an output_padding below its stride");
+  // More rows at the end are fewer of them taken away.
+  l.zeros.bottom -= static_cast<int>(more[0]), l.zeros.right -= static_cast<int>(more[1]);
+  need(l.zeros.bottom >= 0 && l.zeros.right >= 0, "must have no more output_padding than padding at the end", "more");
+  auto const filters = static_cast<int>(kernels->dims[1] * groups);
+  l.weights.push_back(parameter(1, {in.channels, filters / l.what.groups, w.height, w.width}));
+  l.has_bias = has(2);
+  if (l.has_bias) l.weights.push_back(parameter(2, {filters}));
+  l.path = path_of_weight(kernels);
+  auto const stretched = [&](int size, window_side const& side, int behind) {
+    std::int64_t const all = (size - 1LL) * side.stride + side.span() - side.before - behind;
+    if (all < 1 || all > 0x7fffffff) refuse("must have a result of at least one pixel", std::to_string(all));
+    return static_cast<int>(all);
+  };
+  shape const out{filters, stretched(in.height, w.rows(), l.zeros.bottom),
+                  stretched(in.width, w.columns(), l.zeros.right)};
+  give(append(std::move(l), x, out, onnx_axes_of(out, 4)));
+}
+
+TYPENET_INLINE void onnx_reader::read_pool() {
+  onnx_value const x = picture(value(0));
+  shape const in = shape_of(x);
+  onnx_layer l;
+  l.what.kind = node_->op_type() == "AveragePool" ? op::avg_pool2d : op::max_pool2d;
+  if (node_->op_type() == "GlobalMaxPool")
+    l.what.window = {in.height, in.width, 1, 0, 0};
+  else
+    read_window(l, in);
+  window const& w = l.what.window;
+  bool const has_zeros = l.zeros.top + l.zeros.left + l.zeros.bottom + l.zeros.right > 0;
+  bool const rounds_up = whole("ceil_mode", 0) != 0;
+  auto const side = [&](int size, window_side const& s, int behind) {
+    int const up = pool_extent(size, s.size, s.stride, s.before, behind, rounds_up).size;
+    l.rounds_up = l.rounds_up || up != pool_extent(size, s.size, s.stride, s.before, behind, false).size;
+    return up;
+  };
+  shape const out{in.channels, side(in.height, w.rows(), l.zeros.bottom), side(in.width, w.columns(), l.zeros.right)};
+  bool const counts = whole("count_include_pad", 0) != 0;
+  if (l.what.kind == op::avg_pool2d) {
+    l.what.counts_padding = counts || (!has_zeros && !l.rounds_up);
+    need(!counts || !l.rounds_up, "must not count padding if its last window ends beyond the picture", "ceil_mode");
+  } else {
+    need(1LL * w.height * w.width <= 65'536, "must have a window of at most 65,536 pixels",
+         std::to_string(w.height) + "x" + std::to_string(w.width));
+  }
+  give(append(std::move(l), x, out, onnx_axes_of(out, 4)));
+}
+
+TYPENET_INLINE void onnx_reader::read_mean() {
+  onnx_value const x = value(0);
+  std::size_t const rank = x->axes.size();
+  std::vector<std::int64_t> which = {2, 3};
+  bool keeps = true;
+  if (node_->op_type() == "ReduceMean") {
+    which = list_or_operand("axes", 1);
+    keeps = whole("keepdims", 1) != 0;
+  } else {
+    need(rank == 4, "must read a tensor of four axes (batch, channels, height, width)", std::to_string(rank) + " axes");
+  }
+  std::vector<char> gone(rank);
+  for (std::int64_t a : which) gone[axis_of(a, rank)] = 1;
+  shape const in = shape_of(x);
+  std::int64_t pixels = 1;
+  onnx_axes axes;
+  for (std::size_t i = 0; i < rank; ++i) {
+    for (onnx_atom const& a : x->axes[i]) {
+      need(!gone[i] || a.along != 'c', "must be a mean over height and width", "one over channels");
+      if (gone[i]) pixels *= a.size;
+    }
+    if (!gone[i] || keeps) axes.push_back(gone[i] ? onnx_axis{} : x->axes[i]);
+  }
+  need(pixels == in.area(), "must be a mean over height and width", "one over one of them");
+  onnx_layer l;
+  l.what.kind = op::avg_pool2d;
+  l.what.window = {in.height, in.width, 1, 0, 0};
+  give(append(std::move(l), x, {in.channels}, std::move(axes)));
+}
+
+TYPENET_INLINE void onnx_reader::read_batch_norm() {
+  onnx_value v = value(0);
+  need(v->axes.size() >= 2, "must read a tensor with an axis of channels", std::to_string(v->axes.size()) + " axes");
+  onnx_value const x = with_channels(v, 1);
+  onnx_layer l;
+  l.what.kind = op::batch_norm;
+  l.what.epsilon = real("epsilon", 1e-5);
+  l.what.momentum = real("momentum", 0.9);
+  need(l.what.momentum >= 0 && l.what.momentum < 1, "must have a momentum of at least 0 and below 1",
+       std::to_string(l.what.momentum));
+  need(l.what.epsilon > 1e-30 && l.what.epsilon < 1e30, "must have an epsilon above 0", std::to_string(l.what.epsilon));
+  for (int i = 1; i < 5; ++i) l.weights.push_back(parameter(i, {shape_of(x).channels}));
+  l.path = path_of_weight(number(1));
+  give(append(std::move(l), x, shape_of(x), x->axes));
+}
+
+TYPENET_INLINE void onnx_reader::read_layer_norm() {
+  onnx_value v = value(0);
+  std::size_t const rank = v->axes.size(), axis = axis_of(whole("axis", -1), rank);
+  need(axis + 1 == rank, "must normalise over the last axis", "several axes");
+  onnx_value const x = with_channels(v, axis);
+  int const channels = shape_of(x).channels;
+  onnx_layer l;
+  l.what.kind = op::layer_norm;
+  l.what.epsilon = real("epsilon", 1e-5);
+  need(l.what.epsilon > 1e-30 && l.what.epsilon < 1e30, "must have an epsilon above 0", std::to_string(l.what.epsilon));
+  l.weights.push_back(parameter(1, {channels}));
+  l.weights.push_back(has(2) ? parameter(2, {channels}) : std::vector<float>(static_cast<std::size_t>(channels)));
+  l.path = path_of_weight(number(1));
+  give(append(std::move(l), x, shape_of(x), x->axes));
+}
+
+TYPENET_INLINE void onnx_reader::read_softmax() {
+  onnx_value v = value(0);
+  std::size_t const rank = v->axes.size();
+  int opset = 13;
+  for (auto const& set : file_.model().opset_import())
+    if (set.domain().empty() || set.domain() == "ai.onnx") opset = static_cast<int>(set.version());
+  std::size_t const axis = axis_of(whole("axis", opset < 13 ? 1 : -1), rank);
+  for (std::size_t i = axis + 1; i < rank && opset < 13; ++i)
+    need(v->axes[i].empty(), "must be over one axis", "several, as before opset 13");
+  onnx_value const x = with_channels(v, axis);
+  onnx_layer l;
+  l.what.kind = op::softmax;
+  give(append(std::move(l), x, shape_of(x), x->axes));
+}
+
+TYPENET_INLINE onnx_value onnx_reader::linear(onnx_value const& v, std::size_t axis, std::vector<float> weights,
+                                              int units, std::vector<float> bias, std::string const& path) {
+  shape const s = shape_of(v);
+  onnx_value x = v;
+  onnx_axis const& read = v->axes[axis];
+  if (onnx_size(read) == s.size() && s.area() > 1 && !(read == onnx_axes_of(s, 2)[1])) {
+    // Flattened in another order than typenet's, such as height, width, channels: the weights change theirs instead.
+    std::vector<std::int64_t> from{0};
+    for (onnx_atom const& a : read) {
+      std::int64_t const step = a.step * (a.along == 'c' ? s.area() : a.along == 'h' ? s.width : 1);
+      std::vector<std::int64_t> next;
+      for (std::int64_t f : from)
+        for (int i = 0; i < a.size; ++i) next.push_back(f + i * step);
+      from = std::move(next);
+    }
+    std::vector<float> ordered(weights.size());
+    std::size_t const each = from.size();
+    for (std::size_t o = 0; o < static_cast<std::size_t>(units); ++o)
+      for (std::size_t i = 0; i < each; ++i)
+        ordered[o * each + static_cast<std::size_t>(from[i])] = weights[o * each + i];
+    weights = std::move(ordered);
+    x = view(v, rechannelled(v->axes, axis, 1));
+    x->axes[axis] = onnx_axes_of(s, 2)[1];
+  }
+  x = with_channels(x, axis);
+  shape const in = shape_of(x);
+  onnx_layer l;
+  l.what.kind = in.is_flat() ? op::dense : op::conv2d;
+  l.has_bias = !bias.empty();
+  l.path = path;
+  if (bias.empty() && in.is_flat()) bias.resize(static_cast<std::size_t>(units));
+  l.weights.push_back(std::move(weights));
+  if (!bias.empty()) l.weights.push_back(std::move(bias));
+  return append(std::move(l), x, {units, in.height, in.width}, rechannelled(x->axes, axis, units));
+}
+
+TYPENET_INLINE void onnx_reader::read_gemm() {
+  onnx_value const x = value(0);
+  constant b = number(1);
+  need(whole("transA", 0) == 0, "must not transpose its first operand", "transA");
+  need(x->axes.size() == 2 && x->axes[0].empty(), "must read (batch, features)", "another shape");
+  if (b->is_whole || b->dims.size() != 2) damaged("must have a matrix of floats as operand 1");
+  onnx_constant const weights = whole("transB", 0) == 0 ? onnx_transposed(*b, {1, 0}) : *b;
+  std::int64_t const inputs = onnx_size(x->axes[1]);
+  if (weights.dims[1] != inputs || weights.dims[0] < 1 || weights.dims[0] > 0x7fffffff)
+    damaged("must have a matrix for " + std::to_string(inputs) + " features; found one for " +
+            std::to_string(weights.dims[1]));
+  auto const units = static_cast<int>(weights.dims[0]);
+  auto const alpha = static_cast<float>(real("alpha", 1)), beta = static_cast<float>(real("beta", 1));
+  spend(weights.count());
+  std::vector<float> kernel = weights.reals, bias;
+  for (float& w : kernel) w *= alpha;
+  if (has(2)) {
+    constant const c = number(2);
+    if (c->is_whole || (c->count() != 1 && c->count() != static_cast<std::size_t>(units)) || c->dims.size() > 2)
+      damaged("must have a bias for each unit");
+    for (int i = 0; i < units; ++i) bias.push_back(beta * c->reals[c->count() == 1 ? 0 : static_cast<std::size_t>(i)]);
+  }
+  give(linear(x, 1, std::move(kernel), units, std::move(bias), path_of_weight(b)));
+}
+
+TYPENET_INLINE void onnx_reader::read_matmul() {
+  onnx_value const x = value(0);
+  constant b = number(1);
+  need(!b->is_whole && b->dims.size() == 2, "must have a matrix as operand 1", "another tensor");
+  need(!x->axes.empty(), "must read a tensor with axes", "a number");
+  std::int64_t const inputs = onnx_size(x->axes.back());
+  if (b->dims[0] != inputs || b->dims[1] < 1 || b->dims[1] > 0x7fffffff)
+    damaged("must have a matrix for " + std::to_string(inputs) + " features; found one for " +
+            std::to_string(b->dims[0]));
+  spend(b->count());
+  give(linear(x, x->axes.size() - 1, onnx_transposed(*b, {1, 0}).reals, static_cast<int>(b->dims[1]), {},
+              path_of_weight(b)));
+}
+
+TYPENET_INLINE void onnx_reader::read_resize() {
+  onnx_value const x = picture(value(0));
+  shape const in = shape_of(x);
+  bool const is_old = node_->op_type() == "Upsample" || node_->input_size() < 3;
+  int const sizes_at = 3, scales_at = is_old ? 1 : 2;
+  std::int64_t rows = 0, columns = 0;
+  bool whole_factors = true;
+  auto const factor = [&](double by) {
+    whole_factors = whole_factors && by >= 1 && by < 65536 && by == std::floor(by);
+    return whole_factors ? static_cast<std::int64_t>(by) : 0;
+  };
+  if (!is_old && has(sizes_at)) {
+    std::vector<std::int64_t> const sizes = wholes(sizes_at);
+    if (sizes.size() != 4) damaged("must have a size for each of four axes");
+    need(sizes[0] == 1 && sizes[1] == in.channels, "must enlarge height and width alone", "other axes");
+    rows = factor(static_cast<double>(sizes[2]) / in.height);
+    columns = factor(static_cast<double>(sizes[3]) / in.width);
+  } else {
+    constant const scales = number(scales_at);
+    if (scales->count() != 4) damaged("must have a factor for each of four axes");
+    need(scales->at(0) == 1 && scales->at(1) == 1, "must enlarge height and width alone", "other axes");
+    rows = factor(scales->at(2)), columns = factor(scales->at(3));
+  }
+  need(whole_factors && rows == columns, "must enlarge height and width by one whole factor", "other factors");
+  std::string const mode = text("mode", "nearest");
+  std::string const where = text("coordinate_transformation_mode", is_old ? "asymmetric" : "half_pixel");
+  std::string const nearest = text("nearest_mode", is_old ? "floor" : "round_prefer_floor");
+  bool const is_half = where == "half_pixel" || where == "pytorch_half_pixel";
+  bool const rounds = nearest == "round_prefer_floor" || nearest == "round_prefer_ceil";
+  bool const is_nearest = mode == "nearest" && ((where == "asymmetric" && nearest == "floor") || (is_half && rounds));
+  need(is_nearest || (mode == "linear" && is_half), "must repeat pixels, or interpolate between half pixels",
+       "mode " + shown(mode) + " with " + shown(where) + " and " + shown(nearest));
+  onnx_layer l;
+  l.what.kind = is_nearest ? op::upsample_nearest : op::upsample_bilinear;
+  if (1.0 * in.height * static_cast<double>(rows) > 0x7fffffff ||
+      1.0 * in.width * static_cast<double>(rows) > 0x7fffffff)
+    refuse("must have a result of 1 to 2,147,483,647 numbers", "more");
+  shape const out{in.channels, in.height * static_cast<int>(rows), in.width * static_cast<int>(columns)};
+  give(append(std::move(l), x, out, onnx_axes_of(out, 4)));
+}
+
+}  // namespace dsl::detail::TYPENET_MODE

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/graph/builder.hpp>
+#include <dsl/io/onnx/import_network.hpp>
+#include <dsl/io/onnx/import_tree.hpp>
+
+#include <vector>
+
+namespace dsl::detail::TYPENET_MODE {
+
+/// The graph that the type of a tree has, made at run time by what makes it at compile time.
+struct onnx_graph {
+  std::vector<node> nodes{};
+  std::vector<int> edges{};
+  std::vector<tensor> tensors{};
+  std::vector<parameter> parameters{};
+  std::vector<scope> scopes{};
+  std::vector<int> layers{};  // of the network, in the order of their nodes
+  graph_sizes sizes{};
+  verdict why{};
+  bool is_intended = false;  // whether a rule is broken that intended<...> turns off
+
+  graph_view view() const {
+    return {nodes.data(), edges.data(), tensors.data(), parameters.data(), scopes.data(), sizes};
+  }
+};
+
+/// Lowers a tree, whose names must outlive the graph. A broken rule is in `why`.
+[[gnu::cold]] onnx_graph onnx_lower(onnx_network const& net, onnx_tree const& tree);
+
+}  // namespace dsl::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/io/onnx/import_lower_inl.hpp>
+#endif

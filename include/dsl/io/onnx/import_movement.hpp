@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// The operators that only move numbers: reshapes, transposes, slices.
+#include <dsl/detail/mode.hpp>
+#include <dsl/io/onnx/import_reader.hpp>
+
+#ifndef TYPENET_COMPILED
+#include <dsl/io/onnx/import_movement_inl.hpp>
+#endif

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/io/onnx/import_movement.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dsl::detail::TYPENET_MODE {
+
+TYPENET_INLINE bool onnx_reader::read_movement() {
+  std::string const& type = node_->op_type();
+  if (type == "Identity" || type == "Dropout" || type == "Cast" || type == "CastLike") {
+    if (type == "Cast")
+      need(whole("to", 0) == onnx_messages::TensorProto::FLOAT, "must leave values floats", "another type");
+    double const rate = type != "Dropout" ? 0 : has(1) ? number(1)->at(0) : real("ratio", 0.5);
+    if (type != "Dropout" || rate == 0) {
+      give(operand(0).value);
+      return true;
+    }
+    need(rate > 0 && rate < 1, "must drop a share of at least 0 and below 1", std::to_string(rate));
+    onnx_value const x = value(0);
+    onnx_layer l;
+    l.what.kind = op::dropout;
+    l.what.rate = onnx_decimal(static_cast<float>(rate));
+    give(append(std::move(l), x, shape_of(x), x->axes));
+    return true;
+  }
+  if (type != "Flatten" && type != "Reshape" && type != "Squeeze" && type != "Unsqueeze" && type != "Transpose" &&
+      type != "Slice" && type != "Split" && type != "Gather")
+    return false;
+  onnx_value const x = value(0);
+  std::size_t const rank = x->axes.size();
+  std::vector<std::int64_t> const before = onnx_dims(x->axes);
+  onnx_axes axes = x->axes;
+  if (type == "Gather") {
+    read_gather();
+  } else if (type == "Transpose") {
+    std::vector<std::int64_t> reversed(rank);
+    for (std::size_t i = 0; i < rank; ++i) reversed[i] = static_cast<std::int64_t>(rank - 1 - i);
+    std::vector<std::int64_t> const order = list("perm", reversed);
+    std::vector<char> seen(rank);
+    if (order.size() != rank) damaged("must have as many axes in perm as its operand");
+    for (std::size_t i = 0; i < rank; ++i) {
+      std::size_t const from = axis_of(order[i], rank);
+      if (seen[from]++) damaged("must have each axis once in perm");
+      axes[i] = x->axes[from];
+    }
+    give(view(x, std::move(axes)));
+  } else if (type == "Squeeze") {
+    std::vector<std::int64_t> which = list_or_operand("axes", 1);
+    if (which.empty())
+      for (std::size_t i = 0; i < rank; ++i)
+        if (before[i] == 1) which.push_back(static_cast<std::int64_t>(i));
+    std::vector<char> gone(rank);
+    for (std::int64_t a : which) {
+      std::size_t const i = axis_of(a, rank);
+      if (before[i] != 1) damaged("must squeeze axes of size 1");
+      gone[i] = 1;
+    }
+    axes.clear();
+    for (std::size_t i = 0; i < rank; ++i)
+      if (!gone[i]) axes.push_back(x->axes[i]);
+    give(view(x, std::move(axes)));
+  } else if (type == "Unsqueeze") {
+    std::vector<std::int64_t> const which = list_or_operand("axes", 1);
+    std::size_t const wider = rank + which.size();
+    if (wider > static_cast<std::size_t>(onnx_most_axes)) damaged("must have at most 8 axes");
+    std::vector<char> is_new(wider);
+    for (std::int64_t a : which)
+      if (is_new[axis_of(a, wider)]++) damaged("must have each axis once");
+    axes.assign(wider, {});
+    for (std::size_t i = 0, from = 0; i < wider; ++i)
+      if (!is_new[i]) axes[i] = x->axes[from++];
+    give(view(x, std::move(axes)));
+  } else if (type == "Flatten" || type == "Reshape") {
+    std::vector<std::int64_t> dims;
+    std::int64_t all = 1;
+    for (std::int64_t d : before) all *= d;
+    if (type == "Flatten") {
+      std::int64_t const at = whole("axis", 1);
+      std::size_t const end = at == static_cast<std::int64_t>(rank) ? rank : axis_of(at, rank);
+      dims = {1, 1};
+      for (std::size_t i = 0; i < rank; ++i) dims[i < end ? 0 : 1] *= before[i];
+    } else {
+      dims = wholes(1);
+      if (dims.size() > static_cast<std::size_t>(onnx_most_axes)) damaged("must have at most 8 axes");
+      std::int64_t rest = all, open = 0;
+      for (std::size_t i = 0; i < dims.size(); ++i) {
+        if (dims[i] == 0 && i < rank && whole("allowzero", 0) == 0) dims[i] = before[i];
+        if (dims[i] == -1 ? ++open > 1 : dims[i] < 1 || rest % dims[i] != 0)
+          damaged("must have a shape of as many numbers as its operand");
+        if (dims[i] > 0) rest /= dims[i];
+      }
+      for (std::int64_t& d : dims)
+        if (d == -1) d = rest;
+      if (open == 0 && rest != 1) damaged("must have a shape of as many numbers as its operand");
+    }
+    need(onnx_reshape(axes, dims), "must split and join whole axes", "another shape");
+    shape const s = shape_of(x);
+    bool const flattens = dims.size() == 2 && rank > 2 && axes == onnx_axes_of(s, 2);
+    // What typenet writes also flattens where an operator needs two axes; the layer that does is named flatten.
+    bool const is_conversion = file_.is_own() && s.is_flat() && !node_->doc_string().ends_with("flatten)");
+    if (!flattens || is_conversion) {
+      give(view(x, std::move(axes)));
+      return true;
+    }
+    onnx_value& flat = rearranged_[{x->node, 0}];
+    onnx_layer l;
+    l.what.kind = op::flatten;
+    shape const out{static_cast<int>(s.size())};
+    if (!flat) flat = append(std::move(l), x, out, onnx_axes_of(out, 2));
+    give(view(flat, flat->axes));
+  } else if (type == "Split") {
+    std::size_t const axis = axis_of(whole("axis", 0), rank);
+    std::vector<std::int64_t> parts = list_or_operand("split", 1);
+    std::int64_t const count = whole("num_outputs", node_->output_size());
+    if (parts.empty()) {
+      if (count < 1 || count > before[axis]) damaged("must split an axis into parts of at least 1");
+      std::int64_t const each = (before[axis] + count - 1) / count;
+      for (std::int64_t i = 0; i < count; ++i)
+        parts.push_back(i + 1 < count ? each : before[axis] - each * (count - 1));
+    }
+    std::int64_t sum = 0;
+    for (std::int64_t p : parts) {
+      if (p < 1 || p > before[axis] - sum) damaged("must split an axis into parts that add up to it");
+      sum += p;
+    }
+    if (sum != before[axis] || static_cast<std::size_t>(node_->output_size()) > parts.size())
+      damaged("must split an axis into parts that add up to it");
+    std::int64_t begin = 0;
+    for (int i = 0; i < node_->output_size(); ++i) {
+      std::int64_t const size = parts[static_cast<std::size_t>(i)];
+      if (!node_->output(i).empty()) give(known{sliced(x, axis, begin, begin + size), nullptr}, i);
+      begin += size;
+    }
+  } else {  // Slice
+    std::vector<std::int64_t> const begins = list_or_operand("starts", 1), ends = list_or_operand("ends", 2);
+    std::vector<std::int64_t> which = list_or_operand("axes", 3), steps = has(4) ? wholes(4) : which;
+    if (which.empty())
+      for (std::size_t i = 0; i < begins.size(); ++i) which.push_back(static_cast<std::int64_t>(i));
+    if (!has(4)) steps.assign(begins.size(), 1);
+    if (begins.size() != ends.size() || begins.size() != which.size() || steps.size() != begins.size())
+      damaged("must have as many starts as ends, axes and steps");
+    onnx_value v = x;
+    for (std::size_t i = 0; i < begins.size(); ++i) {
+      std::size_t const axis = axis_of(which[i], rank);
+      std::int64_t const size = onnx_size(v->axes[axis]);
+      auto const clamped = [&](std::int64_t at) {
+        std::int64_t const from = at < -size ? 0 : at < 0 ? at + size : at;
+        return from > size ? size : from;
+      };
+      need(steps[i] == 1, "must take neighbours, with steps of 1", "another step");
+      v = sliced(v, axis, clamped(begins[i]), clamped(ends[i]));
+    }
+    give(view(v, v->axes));
+  }
+  return true;
+}
+
+TYPENET_INLINE onnx_value onnx_reader::sliced(onnx_value const& x, std::size_t axis, std::int64_t begin,
+                                              std::int64_t end) {
+  std::int64_t const size = onnx_size(x->axes[axis]);
+  need(begin >= 0 && begin < end && end <= size, "must leave at least one number of an axis", "none");
+  if (begin == 0 && end == size) return x;
+  bool has_channels = true;
+  for (onnx_atom const& a : x->axes[axis]) has_channels = has_channels && a.along == 'c';
+  need(has_channels, "must cut the axis of the channels", "one of rows or columns");
+  onnx_value const v = with_channels(x, axis);
+  onnx_layer l;
+  l.what.kind = op::channel_slice;
+  l.what.first_channel = static_cast<int>(begin);
+  shape out = shape_of(v);
+  out.channels = static_cast<int>(end - begin);
+  return append(std::move(l), v, out, rechannelled(v->axes, axis, out.channels));
+}
+
+TYPENET_INLINE void onnx_reader::read_gather() {
+  onnx_value const x = value(0);
+  std::size_t const axis = axis_of(whole("axis", 0), x->axes.size());
+  constant const c = number(1);
+  std::int64_t const size = onnx_size(x->axes[axis]);
+  need(c->is_whole && c->count() > 0, "must take a list of channels", "another one");
+  std::vector<std::int64_t> all = c->wholes;
+  bool is_all = static_cast<std::int64_t>(c->count()) == size;
+  for (std::size_t i = 0; is_all && i < all.size(); ++i) is_all = all[i] == static_cast<std::int64_t>(i);
+  if (is_all && !c->dims.empty()) {  // everything in order, in the shape of the list
+    std::vector<std::int64_t> dims = onnx_dims(x->axes);
+    dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
+    dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), c->dims.begin(), c->dims.end());
+    onnx_axes axes = x->axes;
+    need(onnx_reshape(axes, dims), "must split and join whole axes", "another shape");
+    return give(view(x, std::move(axes)));
+  }
+  need(c->dims.size() <= 1, "must take a list of channels", "a table of them");
+  for (std::int64_t& i : all) {
+    if (i < -size || i >= size) damaged("must take numbers that the axis has");
+    if (i < 0) i += size;
+  }
+  bool neighbours = true;
+  for (std::size_t i = 1; i < all.size(); ++i) neighbours = neighbours && all[i] == all[i - 1] + 1;
+  if (neighbours) {
+    onnx_value const v = sliced(x, axis, all[0], all[0] + static_cast<std::int64_t>(all.size()));
+    onnx_axes axes = v->axes;
+    if (c->dims.empty()) axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(axis));
+    give(view(v, std::move(axes)));
+    return;
+  }
+  onnx_value const v = with_channels(x, axis);
+  int const channels = shape_of(v).channels;
+  int const each = static_cast<int>(all[1]), groups = each > 0 ? channels / each : 0;
+  bool is_shuffle = all.size() == static_cast<std::size_t>(channels) && each > 0 && each * groups == channels;
+  for (int i = 0; is_shuffle && i < channels; ++i)
+    is_shuffle = all[static_cast<std::size_t>(i)] == i % groups * each + i / groups;
+  need(is_shuffle, "must take neighbouring channels, or all of them in the order of a channel_shuffle", "others");
+  onnx_layer l;
+  l.what.kind = op::channel_shuffle;
+  l.what.groups = groups;
+  give(append(std::move(l), v, shape_of(v), v->axes));
+}
+
+}  // namespace dsl::detail::TYPENET_MODE

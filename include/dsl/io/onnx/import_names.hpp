@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/io/onnx/import_tree.hpp>
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace dsl::detail::TYPENET_MODE {
+
+/// Puts named<...> and numbered<...> around the layers of a tree, so that weights are called what the file's paths say,
+/// and writes neighbours that are equal as repeat<...>.
+class onnx_namer {
+ public:
+  explicit onnx_namer(onnx_network const& net);
+
+  [[gnu::cold]] void name(onnx_tree& tree);
+
+ private:
+  using path = std::vector<std::string>;
+
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  [[gnu::cold]] bool has_weights(onnx_tree const& t) const;
+  /// Whether a layer without a path is probably part of the module before it.
+  [[gnu::cold]] bool goes_with_the_last(onnx_tree const& t) const;
+  /// Finds what the paths of all layers in a tree begin with; false if none has a path.
+  [[gnu::cold]] bool common_path(onnx_tree const& t, bool with_weights, path& all) const;
+  /// Names the layers of a sequence within `depth` names.
+  [[gnu::cold]] std::vector<onnx_tree> grouped(std::vector<onnx_tree> all, std::size_t depth) const;
+  [[gnu::cold]] void name_branches(onnx_tree& t, std::size_t depth) const;
+  /// Leaves out names that are the places of the layers in their list. Returns whether all were.
+  [[gnu::cold]] static bool number(std::vector<onnx_tree>& all);
+  [[gnu::cold]] static std::vector<onnx_tree> repeated(std::vector<onnx_tree> all, onnx_network const& net);
+  [[gnu::cold]] void repeat_in(onnx_tree& t) const;
+
+  onnx_network const& net_;
+  std::vector<path> paths_;
+};
+
+/// Whether two trees are the same type.
+[[gnu::cold]] bool onnx_same_type(onnx_network const& net, onnx_tree const& a, onnx_tree const& b);
+
+}  // namespace dsl::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/io/onnx/import_names_inl.hpp>
+#endif

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/graph/node.hpp>
+#include <dsl/layers/pool2d.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dsl::detail::TYPENET_MODE {
+
+/// A layer that a file's operators became, before it has a place in a tree of layers.
+struct onnx_layer {
+  node what{};                // without the connections, which `inputs` has
+  option::pad zeros{};        // of a window
+  bool rounds_up = false;     // a pool's ceil_mode
+  bool has_bias = true;       // of a convolution
+  std::vector<int> inputs{};  // layers
+  dsl::shape out{};
+  std::vector<std::vector<float>> weights{};  // in the order in which the layer declares its parameters
+  std::string path{};                         // of the module in the framework that wrote the file: "layer1.0.conv1"
+  std::string place{};                        // for messages: node 7, "/layer1/0/Conv" (Conv)
+};
+
+/// The layers of a file, each behind those that it reads. The first one is the input.
+struct onnx_network {
+  std::vector<onnx_layer> layers{};
+  std::vector<std::pair<std::string, int>> outputs{};  // name and layer; the first one is the result
+  std::vector<std::string> input_names{};              // of the layers that are inputs, in order
+  std::string summary{};                               // what wrote the file
+  bool is_own = false;                                 // whether typenet did
+};
+
+}  // namespace dsl::detail::TYPENET_MODE

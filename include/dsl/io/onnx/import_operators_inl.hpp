@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/io/onnx/import_operators.hpp>
+#include <dsl/io/weight_text.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dsl::detail::TYPENET_MODE {
+
+TYPENET_INLINE void onnx_reader::read_node() {
+  std::string const& domain = node_->domain();
+  need(domain.empty() || domain == "ai.onnx", "must be an operator of ONNX itself", "one of " + shown(domain));
+  for (auto const& a : node_->attribute())
+    need(!a.has_g() && a.graphs_size() == 0, "must not contain a graph, which typenet's networks can't choose from",
+         "one as " + shown(a.name()));
+  if (fold() || read_with_constant() || read_function() || read_movement() || read_layer() || read_join()) return;
+  refuse("must be an operator that typenet has a layer for", "this one");
+}
+
+TYPENET_INLINE bool onnx_reader::read_function() {
+  std::string const& type = node_->op_type();
+  if (!onnx_is_elementwise(type)) return false;
+  onnx_value f = std::make_shared<onnx_function>();
+  f->what = type;
+  f->place = place_;
+  f->path = path_;
+  auto const bound = [&](int i, char const* name, double otherwise) {
+    if (has(i)) {
+      constant const c = number(i);
+      need(c->count() == 1, "must have a number as bound", "several");
+      return c->at(0);
+    }
+    return real(name, otherwise);
+  };
+  constexpr double most = std::numeric_limits<double>::infinity();
+  int operands = 1;
+  if (type == "Clip") {
+    f->number = bound(1, "min", -most), f->second = bound(2, "max", most);
+  } else if (type == "Gelu") {
+    f->number = text("approximate", "none") == "tanh" ? 1 : 0;
+  } else if (type == "HardSigmoid") {
+    f->number = static_cast<double>(attribute("alpha") ? attribute("alpha")->f() : 0.2F);
+    f->second = real("beta", 0.5);
+  } else if (type == "LeakyRelu" || type == "Elu" || type == "Celu" || type == "Swish") {
+    f->number = real("alpha", type == "LeakyRelu" ? 0.01 : 1);
+  } else if (node_->input_size() != 1) {
+    operands = node_->input_size();
+  }
+  if (operands > 2 && (type == "Max" || type == "Min")) refuse("must have two operands", std::to_string(operands));
+  if (operands < 1 || operands > 2 || !has(0)) damaged("must have one or two operands");
+  onnx_value base;
+  bool same = true;
+  for (int i = 0; i < operands; ++i) {
+    onnx_value x = operand(i).value;
+    if (!x) {
+      constant const c = number(i);
+      need(c->count() == 1, "must have a number as constant", std::to_string(c->count()) + " numbers");
+      x = std::make_shared<onnx_function>();
+      x->what = "number";
+      x->number = c->at(0);
+    } else {
+      if (x->size >= onnx_largest_function) made(x);
+      onnx_value const its = x->what.empty() ? x : x->base;
+      same = same && (!base || (base->node == its->node && base->axes == its->axes));
+      base = its;
+    }
+    f->size += x->size;
+    f->inputs.push_back(x);
+  }
+  if (!same) return false;  // of several values
+  f->base = base;
+  give(f);
+  return true;
+}
+
+TYPENET_INLINE bool onnx_reader::read_with_constant() {
+  std::string const& type = node_->op_type();
+  bool const adds = type == "Add" || type == "Sub";
+  if ((!adds && type != "Mul" && type != "Div") || node_->input_size() != 2 || !has(0) || !has(1)) return false;
+  int const at = is_constant(0) ? 0 : is_constant(1) ? 1 : -1;
+  if (at < 0) return false;
+  constant const c = number(at);
+  onnx_value const& lazy = operand(1 - at).value;
+  if (c->count() == 1 && c->dims.size() <= lazy->axes.size() + 8) {
+    // A single number may belong to an activation, unless it is the bias of a single unit.
+    onnx_value const& x = lazy;
+    bool const is_bias = adds && x->what.empty() && x->readers == 1 && shape_of(x).channels == 1 && !layer(x).has_bias;
+    if (!is_bias) return false;
+  }
+  onnx_value x = value(1 - at);
+  std::size_t const rank = x->axes.size();
+  need(c->dims.size() <= rank, "must have a constant of no more axes than the other operand",
+       std::to_string(c->dims.size()));
+  std::size_t axis = rank;
+  for (std::size_t d = 0; d < c->dims.size(); ++d)
+    if (c->dims[d] != 1) {
+      need(axis == rank, "must have a constant that differs from channel to channel alone", "one of several axes");
+      axis = rank - c->dims.size() + d;
+    }
+  if (axis == rank)
+    for (axis = 0; axis + 1 < rank && x->axes[axis].empty();) ++axis;
+  onnx_value const before = x;
+  x = with_channels(x, axis);
+  need(static_cast<std::size_t>(shape_of(x).channels) == c->count(),
+       "must have a constant with a number for each channel", std::to_string(c->count()) + " numbers");
+  std::vector<float> numbers(c->count());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    float const n = static_cast<float>(c->at(i));
+    numbers[i] = type == "Sub" && at == 1 ? -n : type == "Div" ? 1 / n : n;
+  }
+  if (type == "Sub" && at == 0) x = scaled(x, std::vector<float>(numbers.size(), -1.0F), axis);
+  need(type != "Div" || at == 1, "must divide by a constant", "a division of one");
+  if (!adds) {
+    std::string const path = path_;
+    std::size_t const dot = c->name.rfind('.');
+    if (dot != std::string::npos && c->name.find("::") == std::string::npos) {
+      bool const is_shared = readers_[c->name] > 1 && !path_.empty();  // then the name may be another module's
+      path_ = onnx_clean_path(is_shared ? path_ + c->name.substr(dot) : c->name);
+    }
+    onnx_value const v = scaled(x, numbers, axis);
+    path_ = path;
+    give(v);
+    return true;
+  }
+  onnx_layer& l = layer(x);
+  bool const is_linear = l.what.kind == op::conv2d || l.what.kind == op::conv2d_transpose || l.what.kind == op::dense;
+  if (is_linear && !l.has_bias && before == x && x->readers == 1) {
+    l.has_bias = true;
+    if (l.what.kind == op::dense) l.weights.pop_back();  // zeros
+    l.weights.push_back(std::move(numbers));
+    give(view(x, x->axes));
+    return true;
+  }
+  give(shifted(x, numbers, axis));
+  return true;
+}
+
+TYPENET_INLINE onnx_value onnx_reader::scaled(onnx_value const& x, std::vector<float> const& by, std::size_t) {
+  onnx_layer l;
+  l.what.kind = op::channel_scale;
+  l.weights.push_back(by);
+  return append(std::move(l), x, shape_of(x), x->axes);
+}
+
+TYPENET_INLINE onnx_value onnx_reader::shifted(onnx_value const& x, std::vector<float> const& by, std::size_t) {
+  onnx_layer l;  // a convolution that leaves every pixel as it is, but for its bias
+  l.what.kind = op::conv2d;
+  l.what.groups = shape_of(x).channels;
+  l.weights = {std::vector<float>(by.size(), 1.0F), by};
+  return append(std::move(l), x, shape_of(x), x->axes);
+}
+
+TYPENET_INLINE bool onnx_reader::read_join() {
+  std::string const& type = node_->op_type();
+  if (type == "Concat") return read_concat(), true;
+  if (type == "Add" || type == "Sum") {
+    std::vector<onnx_value> all;
+    for (int i = 0; i < node_->input_size(); ++i) all.push_back(value(i));
+    if (all.empty()) damaged("must have operands");
+    give(all.size() == 1 ? view(all[0], all[0]->axes) : sum(std::move(all)));
+    return true;
+  }
+  if (type == "Mul" && node_->input_size() == 2) {
+    onnx_value const a = value(0);
+    give(product(a, value(1)));
+    return true;
+  }
+  return false;
+}
+
+TYPENET_INLINE onnx_value onnx_reader::sum(std::vector<onnx_value> all) {
+  std::size_t axis = 0;  // of the channels
+  for (std::size_t i = 0; i < all[0]->axes.size(); ++i)
+    for (onnx_atom const& a : all[0]->axes[i])
+      if (a.along == 'c') axis = i;
+  if (all[0]->axes.size() > 1 && axis == 0) axis = 1;
+  for (onnx_value& v : all)
+    if (axis < v->axes.size()) v = with_channels(v, axis);
+  for (onnx_value const& v : all)
+    need(v->axes == all[0]->axes && shape_of(v) == shape_of(all[0]), "must add tensors of the same shape", "others");
+  onnx_layer l;
+  l.what.kind = op::add;
+  return append(std::move(l), all, shape_of(all[0]), all[0]->axes);
+}
+
+TYPENET_INLINE onnx_value onnx_reader::product(onnx_value a, onnx_value b) {
+  std::size_t const rank = a->axes.size() > b->axes.size() ? a->axes.size() : b->axes.size();
+  onnx_axes axes(rank);
+  for (onnx_value* v : {&a, &b}) {
+    onnx_axes wider(rank);
+    for (std::size_t i = 0; i < (*v)->axes.size(); ++i) wider[rank - (*v)->axes.size() + i] = (*v)->axes[i];
+    *v = view(*v, wider);
+    for (std::size_t i = 0; i < rank; ++i) {
+      bool has_channels = false;
+      for (onnx_atom const& x : wider[i]) has_channels = has_channels || x.along == 'c';
+      if (has_channels) *v = with_channels(*v, i);
+    }
+  }
+  for (std::size_t i = 0; i < rank; ++i) {
+    onnx_axis const &x = a->axes[i], &y = b->axes[i];
+    need(x == y || x.empty() || y.empty(), "must multiply tensors whose axes are equal or of size 1", "others");
+    axes[i] = x.empty() ? y : x;
+  }
+  need(broadcasts(shape_of(a), shape_of(b)), "must multiply all pixels, or one for all", "other shapes");
+  onnx_layer l;
+  l.what.kind = op::multiply;
+  return append(std::move(l), {a, b}, broadcast(shape_of(a), shape_of(b)), std::move(axes));
+}
+
+TYPENET_INLINE void onnx_reader::read_concat() {
+  std::vector<onnx_value> all;
+  std::vector<int> inputs;
+  for (int i = 0; i < node_->input_size(); ++i) all.push_back(value(i));
+  if (all.empty()) damaged("must have operands");
+  if (all.size() == 1) return give(view(all[0], all[0]->axes));
+  std::size_t const axis = axis_of(whole("axis", 1), all[0]->axes.size());
+  std::int64_t channels = 0;
+  for (onnx_value& v : all) {
+    if (v->axes.size() != all[0]->axes.size()) damaged("must join tensors with as many axes");
+    v = with_channels(v, axis);
+    onnx_axes others = rechannelled(v->axes, axis, 1);
+    shape const s = shape_of(v), first = shape_of(all[0]);
+    need(others == rechannelled(all[0]->axes, axis, 1) && s.height == first.height && s.width == first.width,
+         "must join tensors of the same height and width", "others");
+    channels += s.channels;
+    inputs.push_back(v->node);
+  }
+  if (channels > 0x7fffffff) refuse("must have at most 2,147,483,647 channels", std::to_string(channels));
+  onnx_axes const axes = rechannelled(all[0]->axes, axis, static_cast<int>(channels));
+  shape out = shape_of(all[0]);
+  out.channels = static_cast<int>(channels);
+  concats_.emplace(inputs, static_cast<int>(made_.layers.size()));
+  // What has been joined before need not be joined again: concat(a, b, c) is concat(concat(a, b), c). So the layers of
+  // a DenseNet, each of which reads all before it, become one chain.
+  for (std::size_t count = all.size() - 1; count >= 2 && all.size() <= 512; --count) {
+    auto const before = concats_.find({inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(count)});
+    if (before == concats_.end()) continue;
+    onnx_value joined = std::make_shared<onnx_function>();
+    joined->node = before->second;
+    all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
+    all.insert(all.begin(), joined);
+    break;
+  }
+  onnx_layer l;
+  l.what.kind = op::concat;
+  give(append(std::move(l), all, out, axes));
+}
+
+}  // namespace dsl::detail::TYPENET_MODE

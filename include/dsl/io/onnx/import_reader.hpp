@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/io/onnx/import_axes.hpp>
+#include <dsl/io/onnx/import_file.hpp>
+#include <dsl/io/onnx/import_function.hpp>
+#include <dsl/io/onnx/import_network.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dsl::detail::TYPENET_MODE {
+
+/// Returns text as the path of a module: letters, digits, _ and -, with dots between the names.
+[[gnu::cold]] std::string onnx_clean_path(std::string const& text);
+
+/// Returns the names of the modules around a node, as PyTorch's exporter writes them, from an entry that onnx's
+/// messages have since release 1.16 and that is an unknown field before; empty if there is none.
+[[gnu::cold]] std::string onnx_name_scopes(onnx_messages::NodeProto const& n);
+
+/// Reads the operators of an ONNX file as layers. The batch is taken to be 1, as typenet's networks are of one sample;
+/// what follows from shapes and weights alone is computed here.
+class onnx_reader {
+ public:
+  /// `shape` is that of the first input, for files that leave it open; zeros if the file says it.
+  [[gnu::cold]] onnx_reader(onnx_file& file, shape const& input);
+
+  /// Returns the layers. Throws onnx_error, which names the operator that typenet has no layer for.
+  [[gnu::cold]] onnx_network read();
+
+ private:
+  using node_proto = onnx_messages::NodeProto;
+  using constant = std::shared_ptr<onnx_constant const>;
+  /// What a name of the file stands for.
+  struct known {
+    onnx_value value{};
+    constant number{};
+  };
+
+  [[noreturn, gnu::cold]] void refuse(std::string const& must, std::string const& found) const;
+  void need(bool holds, char const* must, std::string const& found) const {
+    if (!holds) refuse(must, found);
+  }
+  [[noreturn, gnu::cold]] void damaged(std::string const& what) const;
+
+  // The file.
+  [[gnu::cold]] void read_initializers();
+  [[gnu::cold]] void read_inputs();
+  [[gnu::cold]] void read_node();
+  [[gnu::cold]] std::string place_of_node() const;
+  [[gnu::cold]] std::string path_of_node() const;
+  [[gnu::cold]] std::string path_of_weight(constant const& c) const;
+
+  // The operands of the operator that is being read, and its attributes.
+  bool has(int i) const { return i < node_->input_size() && !node_->input(i).empty(); }
+  [[gnu::cold]] known& operand(int i);
+  [[gnu::cold]] bool is_constant(int i) { return has(i) && operand(i).number != nullptr; }
+  [[gnu::cold]] constant number(int i);
+  /// Returns the value that operand i is, after the layer that makes it has been made.
+  [[gnu::cold]] onnx_value value(int i);
+  [[gnu::cold]] std::vector<std::int64_t> wholes(int i);
+  [[gnu::cold]] onnx_messages::AttributeProto const* attribute(char const* name) const;
+  [[gnu::cold]] std::int64_t whole(char const* name, std::int64_t otherwise) const;
+  [[gnu::cold]] double real(char const* name, double otherwise) const;
+  [[gnu::cold]] std::string text(char const* name, char const* otherwise) const;
+  [[gnu::cold]] std::vector<std::int64_t> list(char const* name, std::vector<std::int64_t> otherwise) const;
+  /// Returns a list that is an attribute in earlier opsets, and operand i in later ones; empty if it is not given.
+  [[gnu::cold]] std::vector<std::int64_t> list_or_operand(char const* name, int i);
+  [[gnu::cold]] std::size_t axis_of(std::int64_t axis, std::size_t rank) const;
+
+  // The results.
+  [[gnu::cold]] void give(known k, int output = 0);
+  [[gnu::cold]] void give(onnx_value v) { give(known{std::move(v), nullptr}); }
+  [[gnu::cold]] void give(onnx_constant c);
+  /// Counts numbers of constants and weights, and refuses more than a sound file has.
+  [[gnu::cold]] void spend(std::size_t numbers);
+  /// Appends a layer of the operator being read; the first input's axes, or those given, are its own.
+  [[gnu::cold]] onnx_value append(onnx_layer l, onnx_value const& in, shape const& out, onnx_axes axes);
+  [[gnu::cold]] onnx_value append(onnx_layer l, std::vector<onnx_value> const& in, shape const& out, onnx_axes axes);
+  onnx_layer& layer(onnx_value const& v) { return made_.layers[static_cast<std::size_t>(v->node)]; }
+  shape const& shape_of(onnx_value const& v) { return layer(v).out; }
+
+  // Values in the form that an operator needs.
+  [[gnu::cold]] onnx_value made(onnx_value const& v);
+  [[gnu::cold]] onnx_value view(onnx_value const& v, onnx_axes axes);
+  /// Returns the value with all its channels, in order, in one axis, after the layers that this needs.
+  [[gnu::cold]] onnx_value with_channels(onnx_value const& v, std::size_t axis);
+  /// Returns the value as (1, channels, height, width).
+  [[gnu::cold]] onnx_value picture(onnx_value const& v);
+  /// Returns axes like those of `v`, of which one has so many channels.
+  [[gnu::cold]] static onnx_axes rechannelled(onnx_axes axes, std::size_t axis, int channels);
+
+  // Operators, by family. Each returns whether the operator is of the family.
+  [[gnu::cold]] bool fold();
+  [[gnu::cold]] bool read_function();
+  [[gnu::cold]] bool read_movement();
+  [[gnu::cold]] bool read_layer();
+  [[gnu::cold]] bool read_join();
+
+  [[gnu::cold]] bool fold_arithmetic(std::string const& type);
+  [[gnu::cold]] onnx_value scaled(onnx_value const& x, std::vector<float> const& by, std::size_t axis);
+  [[gnu::cold]] onnx_value shifted(onnx_value const& x, std::vector<float> const& by, std::size_t axis);
+  /// Reads an operator of a value and a constant that may differ from channel to channel.
+  [[gnu::cold]] bool read_with_constant();
+  [[gnu::cold]] onnx_value sliced(onnx_value const& x, std::size_t axis, std::int64_t begin, std::int64_t end);
+  [[gnu::cold]] void read_gather();
+  [[gnu::cold]] void read_mean();
+  [[gnu::cold]] void read_resize();
+  [[gnu::cold]] void read_convolution();
+  [[gnu::cold]] void read_transposed();
+  [[gnu::cold]] void read_pool();
+  [[gnu::cold]] void read_window(onnx_layer& l, shape const& in);
+  [[gnu::cold]] void read_batch_norm();
+  [[gnu::cold]] void read_layer_norm();
+  [[gnu::cold]] void read_softmax();
+  [[gnu::cold]] void read_gemm();
+  [[gnu::cold]] void read_matmul();
+  /// Appends a dense, or a 1x1 convolution where there are pixels; `weights` are (out, in).
+  [[gnu::cold]] onnx_value linear(onnx_value const& x, std::size_t axis, std::vector<float> weights, int units,
+                                  std::vector<float> bias, std::string const& path);
+  [[gnu::cold]] void read_concat();
+  [[gnu::cold]] onnx_value product(onnx_value a, onnx_value b);
+  [[gnu::cold]] onnx_value sum(std::vector<onnx_value> all);
+  [[gnu::cold]] std::vector<float> parameter(int i, std::vector<std::int64_t> const& dims);
+
+  onnx_file& file_;
+  shape wanted_;
+  onnx_network made_{};
+  std::map<std::string, known> known_{};
+  std::map<std::string, onnx_messages::TensorProto const*> unread_{};
+  std::map<std::string, int> readers_{};  // of each name
+  std::map<std::string, int> paths_{};
+  std::map<std::pair<int, int>, onnx_value> rearranged_{};  // flattens and shuffles that have been made
+  std::map<std::vector<int>, int> concats_{};               // by what they join
+  node_proto const* node_ = nullptr;
+  int index_ = 0;
+  std::string place_{}, path_{};
+  std::int64_t budget_ = 0;  // of numbers that constants may have
+};
+
+}  // namespace dsl::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/io/onnx/import_reader_inl.hpp>
+#endif

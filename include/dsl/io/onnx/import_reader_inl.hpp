@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/io/onnx/import_reader.hpp>
+#include <dsl/io/weight_text.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dsl::detail::TYPENET_MODE {
+
+TYPENET_INLINE std::string onnx_clean_path(std::string const& text) {
+  std::string path;
+  for (char c : text.substr(0, 200)) {
+    bool const plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    if (c == '.' || c == '/') {
+      if (!path.empty() && path.back() != '.') path += '.';
+    } else {
+      path += plain ? c : '_';
+    }
+  }
+  while (!path.empty() && path.back() == '.') path.pop_back();
+  // Each name is a level of nested types, of which compilers take about a hundred.
+  return std::count(path.begin(), path.end(), '.') < 16 ? path : std::string();
+}
+
+template <class Node>
+[[gnu::cold]] std::string onnx_find_name_scopes(Node const& n) {
+  auto const is_scopes = [](auto const& entry) { return entry.key() == "pkg.torch.onnx.name_scopes"; };
+  if constexpr (requires { n.metadata_props(); }) {
+    for (auto const& entry : n.metadata_props())
+      if (is_scopes(entry)) return entry.value();
+  } else if constexpr (requires { n.unknown_fields().field_count(); }) {
+    constexpr int metadata_props = 9;
+    for (int i = 0; i < n.unknown_fields().field_count(); ++i) {
+      auto const& field = n.unknown_fields().field(i);
+      onnx_messages::StringStringEntryProto entry;
+      if (field.number() == metadata_props && field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED &&
+          entry.ParseFromString(field.length_delimited()) && is_scopes(entry))
+        return entry.value();
+    }
+  }
+  return {};
+}
+
+TYPENET_INLINE std::string onnx_name_scopes(onnx_messages::NodeProto const& n) { return onnx_find_name_scopes(n); }
+
+TYPENET_INLINE onnx_reader::onnx_reader(onnx_file& file, shape const& input) : file_(file), wanted_(input) {}
+
+TYPENET_INLINE onnx_network onnx_reader::read() {
+  onnx_messages::GraphProto const& g = file_.graph();
+  for (auto const& n : g.node())
+    for (std::string const& name : n.input()) ++readers_[name];
+  for (auto const& o : g.output()) ++readers_[o.name()];
+  read_initializers();
+  read_inputs();
+  for (index_ = 0; index_ < g.node_size(); ++index_) {
+    node_ = &g.node(index_);
+    place_ = place_of_node();
+    path_ = path_of_node();
+    read_node();
+  }
+  node_ = nullptr;
+  for (auto const& o : g.output()) {
+    place_ = "output " + shown(o.name());
+    auto const found = known_.find(o.name());
+    if (found == known_.end()) damaged("must be made by a node; found none that makes it");
+    if (found->second.number) refuse("must depend on the input", "a constant");
+    onnx_value v = made(found->second.value);
+    for (std::size_t axis = 0; axis < v->axes.size(); ++axis) {
+      bool has_channels = false;
+      for (onnx_atom const& a : v->axes[axis]) has_channels = has_channels || a.along == 'c';
+      if (has_channels) v = with_channels(v, axis);
+    }
+    if (v->node == 0) refuse("must be what a layer makes", "the input");
+    made_.outputs.emplace_back(o.name(), v->node);
+  }
+  made_.is_own = file_.is_own();
+  made_.summary = file_.model().producer_name();
+  if (!file_.model().producer_version().empty()) made_.summary += " " + file_.model().producer_version();
+  return std::move(made_);
+}
+
+TYPENET_INLINE void onnx_reader::refuse(std::string const& must, std::string const& found) const {
+  throw onnx_error(onnx_fault::unsupported, "onnx: " + file_.name() + ": " + place_ + " " + must + "; found " + found);
+}
+
+TYPENET_INLINE void onnx_reader::damaged(std::string const& what) const {
+  throw onnx_error(onnx_fault::damaged, "onnx: " + file_.name() + ": " + place_ + " " + what + "; give another file");
+}
+
+TYPENET_INLINE void onnx_reader::read_initializers() {
+  budget_ = std::int64_t{1} << 26;
+  for (auto const& t : file_.graph().initializer()) {
+    if (!unread_.emplace(t.name(), &t).second)
+      file_.fail(onnx_fault::damaged, "must have each tensor once; found two " + shown(t.name()));
+    std::int64_t const count = onnx_count({t.dims().begin(), t.dims().end()});
+    if (count > 0 && count < onnx_most_numbers) budget_ += 4 * count;
+  }
+}
+
+TYPENET_INLINE void onnx_reader::read_inputs() {
+  auto const& g = file_.graph();
+  for (auto const& in : g.input()) {
+    if (unread_.count(in.name()) > 0) continue;  // a weight, which files of IR version 3 list here, too
+    place_ = "input " + shown(in.name());
+    path_.clear();
+    if (!in.type().has_tensor_type() || in.type().tensor_type().elem_type() != onnx_messages::TensorProto::FLOAT)
+      refuse("must be a tensor of floats", "another type");
+    auto const& dims = in.type().tensor_type().shape().dim();
+    std::string text = "a tensor of " + std::to_string(dims.size()) + " axes";
+    need(dims.size() == 2 || dims.size() == 4, "must have the axes (batch, features) or those of pictures", text);
+    if (dims[0].has_dim_value() && dims[0].dim_value() > 1)
+      refuse("must leave its batch open, or have a batch of 1",
+             "a batch of " + std::to_string(dims[0].dim_value()) + "; export it with another example input");
+    bool last = dims.size() == 4;  // channels come last where all that is done is to move them to the front
+    bool is_read = false;
+    for (auto const& n : g.node())
+      for (std::string const& read : n.input())
+        if (read == in.name()) {
+          is_read = true;
+          last = last && n.op_type() == "Transpose" && n.attribute_size() == 1 && n.attribute(0).ints_size() == 4 &&
+                 n.attribute(0).ints(1) == 3 && n.attribute(0).ints(2) == 1 && n.attribute(0).ints(3) == 2;
+        }
+    last = last && is_read;
+    bool const first = made_.layers.empty();
+    auto const size = [&](int d, int asked) {
+      std::int64_t const n = dims[d].has_dim_value() ? dims[d].dim_value() : 0;
+      if (n <= 0 && (asked <= 0 || !first))
+        refuse("must have a shape",
+               "an axis whose size is open: axis " + std::to_string(d) + "; say the shape, as in --input 3x224x224");
+      if (n > 0x7fffffff) refuse("must have axes of 1 to 2,147,483,647 numbers", std::to_string(n));
+      return n > 0 ? static_cast<int>(n) : asked;
+    };
+    onnx_layer l;
+    l.what.kind = op::input;
+    shape s{size(last ? 3 : 1, wanted_.channels)};
+    if (dims.size() == 4) s.height = size(last ? 1 : 2, wanted_.height), s.width = size(last ? 2 : 3, wanted_.width);
+    onnx_axes axes = onnx_axes_of(s, static_cast<int>(dims.size()));
+    if (last) axes = {axes[0], axes[2], axes[3], axes[1]};
+    made_.input_names.push_back(in.name());
+    onnx_value const v = append(std::move(l), std::vector<onnx_value>{}, s, std::move(axes));
+    v->readers = readers_[in.name()];
+    if (!known_.emplace(in.name(), known{v, nullptr}).second) damaged("must be there once; found two of this name");
+  }
+  place_ = "the graph";
+  if (made_.layers.empty()) refuse("must have an input", "none");
+  need(made_.layers.size() <= 64, "must have at most 64 inputs", std::to_string(made_.layers.size()));
+}
+
+TYPENET_INLINE std::string onnx_reader::place_of_node() const {
+  std::string const name = node_->name().empty() ? "" : ", " + shown(node_->name());
+  std::string type = shown(node_->op_type());
+  return "node " + std::to_string(index_) + name + " (" + type.substr(1, type.size() - 2) + ")";
+}
+
+TYPENET_INLINE std::string onnx_reader::path_of_node() const {
+  if (std::string const scopes = onnx_name_scopes(*node_); !scopes.empty()) {
+    std::vector<std::string> names{""};  // "['', 'layer1', 'layer1.0', 'relu']"
+    bool in_name = false;
+    for (char c : scopes) {
+      if (c == '\'') {
+        in_name = !in_name;
+        if (in_name) names.emplace_back();
+      } else if (in_name) {
+        names.back() += c;
+      }
+    }
+    return onnx_clean_path(names.size() > 2 ? names[names.size() - 2] : "");
+  }
+  std::string const& name = node_->name();
+  if (name.find('/') == std::string::npos) return "";
+  std::vector<std::string> parts{""};  // "/layer1/layer1.0/conv1/Conv" is layer1.0.conv1
+  for (char c : name) {
+    if (c == '/')
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  std::string path, before;
+  for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+    std::string const& part = parts[i];
+    if (part.empty()) continue;
+    bool const repeats = !before.empty() && part.compare(0, before.size() + 1, before + ".") == 0;
+    path += (path.empty() ? "" : ".") + (repeats ? part.substr(before.size() + 1) : part);
+    before = part;
+  }
+  return onnx_clean_path(path);
+}
+
+TYPENET_INLINE std::string onnx_reader::path_of_weight(constant const& c) const {
+  std::string const& name = c->name;
+  std::size_t const dot = name.rfind('.');
+  std::size_t const slash = name.rfind('/');
+  std::size_t const end = dot != std::string::npos && (slash == std::string::npos || dot > slash) ? dot : slash;
+  // Exporters write equal weights once, so that a name may be that of another module.
+  auto const reads = readers_.find(name);
+  bool const is_shared = reads != readers_.end() && reads->second > 1 && !path_.empty();
+  if (end == std::string::npos || end == 0 || is_shared || name.find("::") != std::string::npos) return path_;
+  return onnx_clean_path(name.substr(0, end));
+}
+
+TYPENET_INLINE onnx_reader::known& onnx_reader::operand(int i) {
+  std::string const& name = node_->input(i);
+  auto const found = known_.find(name);
+  if (found != known_.end()) return found->second;
+  auto const tensor = unread_.find(name);
+  if (tensor == unread_.end()) damaged("must read what a node before it makes; found " + shown(name));
+  return known_.emplace(name, known{nullptr, std::make_shared<onnx_constant>(file_.read(*tensor->second))})
+      .first->second;
+}
+
+TYPENET_INLINE onnx_reader::constant onnx_reader::number(int i) {
+  if (!has(i)) damaged("must have at least " + std::to_string(i + 1) + " operands");
+  constant const c = operand(i).number;
+  if (!c) refuse("must have a constant as operand " + std::to_string(i), "one that depends on the input");
+  return c;
+}
+
+TYPENET_INLINE onnx_value onnx_reader::value(int i) {
+  if (!has(i)) damaged("must have at least " + std::to_string(i + 1) + " operands");
+  onnx_value const v = operand(i).value;
+  if (!v) refuse("must have an operand " + std::to_string(i) + " that depends on the input", "a constant");
+  return made(v);
+}
+
+TYPENET_INLINE std::vector<std::int64_t> onnx_reader::wholes(int i) {
+  constant const c = number(i);
+  if (!c->is_whole || c->dims.size() > 1) refuse("must have whole numbers as operand " + std::to_string(i), "others");
+  return c->wholes;
+}
+
+TYPENET_INLINE onnx_messages::AttributeProto const* onnx_reader::attribute(char const* name) const {
+  for (auto const& a : node_->attribute())
+    if (a.name() == name) return &a;
+  return nullptr;
+}
+TYPENET_INLINE std::int64_t onnx_reader::whole(char const* name, std::int64_t otherwise) const {
+  auto const* const a = attribute(name);
+  return a ? a->i() : otherwise;
+}
+TYPENET_INLINE double onnx_reader::real(char const* name, double otherwise) const {
+  auto const* const a = attribute(name);
+  return a ? onnx_decimal(a->f()) : otherwise;
+}
+TYPENET_INLINE std::string onnx_reader::text(char const* name, char const* otherwise) const {
+  auto const* const a = attribute(name);
+  return a ? a->s() : otherwise;
+}
+TYPENET_INLINE std::vector<std::int64_t> onnx_reader::list(char const* name,
+                                                           std::vector<std::int64_t> otherwise) const {
+  auto const* const a = attribute(name);
+  if (!a) return otherwise;
+  return {a->ints().begin(), a->ints().end()};
+}
+TYPENET_INLINE std::vector<std::int64_t> onnx_reader::list_or_operand(char const* name, int i) {
+  return has(i) ? wholes(i) : list(name, {});
+}
+
+TYPENET_INLINE std::size_t onnx_reader::axis_of(std::int64_t axis, std::size_t rank) const {
+  auto const count = static_cast<std::int64_t>(rank);
+  if (axis < -count || axis >= count)
+    damaged("must name one of " + std::to_string(rank) + " axes; found " + std::to_string(axis));
+  return static_cast<std::size_t>(axis < 0 ? axis + count : axis);
+}
+
+TYPENET_INLINE void onnx_reader::give(known k, int output) {
+  if (output >= node_->output_size() || node_->output(output).empty()) return;
+  std::string const& name = node_->output(output);
+  if (k.value) k.value->readers += readers_[name];
+  if (unread_.count(name) > 0 || !known_.emplace(name, std::move(k)).second)
+    damaged("must make a value of its own; found " + shown(name) + ", which is there already");
+}
+
+TYPENET_INLINE void onnx_reader::spend(std::size_t numbers) {
+  budget_ -= static_cast<std::int64_t>(numbers) + 16;
+  if (budget_ < 0)
+    refuse("must not make more constants than fit memory", "four times those of the file, and 64 million");
+}
+
+TYPENET_INLINE void onnx_reader::give(onnx_constant c) {
+  spend(c.count());
+  give(known{nullptr, std::make_shared<onnx_constant>(std::move(c))});
+}
+
+TYPENET_INLINE onnx_value onnx_reader::append(onnx_layer l, std::vector<onnx_value> const& in, shape const& out,
+                                              onnx_axes axes) {
+  if (out.channels < 1 || out.height < 1 || out.width < 1 || out.size() > 0x7fffffff)
+    refuse("must have a result of 1 to 2,147,483,647 numbers",
+           std::to_string(out.channels) + "x" + std::to_string(out.height) + "x" + std::to_string(out.width));
+  for (onnx_value const& v : in) l.inputs.push_back(v->node);
+  l.out = out;
+  l.place = place_;
+  if (l.path.empty()) l.path = path_;
+  onnx_value v = std::make_shared<onnx_function>();
+  v->node = static_cast<int>(made_.layers.size());
+  v->axes = std::move(axes);
+  made_.layers.push_back(std::move(l));
+  return v;
+}
+TYPENET_INLINE onnx_value onnx_reader::append(onnx_layer l, onnx_value const& in, shape const& out, onnx_axes axes) {
+  return append(std::move(l), std::vector<onnx_value>{in}, out, std::move(axes));
+}
+
+TYPENET_INLINE onnx_value onnx_reader::made(onnx_value const& v) {
+  if (v->what.empty()) return v;
+  std::string const place = std::exchange(place_, v->place), path = std::exchange(path_, v->path);
+  onnx_activation is;
+  onnx_value result;
+  bool const first = v->inputs[0]->what == "number", second = v->inputs.size() > 1 && v->inputs[1]->what == "number";
+  if (onnx_value const from = onnx_recognise(v, is)) {
+    onnx_value const in = made(from);
+    onnx_layer l;
+    l.what.kind = op::activation;
+    l.what.function = is.function;
+    l.what.rate = onnx_decimal(static_cast<float>(is.rate));
+    result = append(std::move(l), in, shape_of(in), in->axes);
+  } else if (v->inputs.size() == 2 && !first && !second && (v->what == "Add" || v->what == "Mul")) {
+    std::vector<onnx_value> const both{made(v->inputs[0]), made(v->inputs[1])};
+    result = v->what == "Add" ? sum(both) : product(both[0], both[1]);
+  } else if (v->inputs.size() == 2 && (first || second) && !(first && v->what == "Div")) {
+    onnx_value const in = made(v->inputs[first ? 1 : 0]);
+    double const n = v->inputs[first ? 0 : 1]->number;
+    auto const all = [&](double x) {
+      return std::vector<float>(static_cast<std::size_t>(shape_of(in).channels), static_cast<float>(x));
+    };
+    if (v->what == "Mul" || v->what == "Div")
+      result = scaled(in, all(v->what == "Mul" ? n : 1 / n), in->axes.size());
+    else if (v->what == "Add" || (v->what == "Sub" && second))
+      result = shifted(in, all(v->what == "Add" ? n : -n), in->axes.size());
+  }
+  if (!result) refuse("must be part of an activation that typenet has", "a function that it does not know");
+  place_ = place;
+  path_ = path;
+  int const readers = v->readers;
+  *v = *result;  // whatever else is made of it reads this layer
+  v->readers = readers;
+  return v;
+}
+
+TYPENET_INLINE onnx_value onnx_reader::view(onnx_value const& v, onnx_axes axes) {
+  onnx_value seen = std::make_shared<onnx_function>();
+  seen->node = v->node;
+  seen->axes = std::move(axes);
+  seen->readers = v->readers > 1 ? 1 : 0;  // another reader than the one of the view
+  return seen;
+}
+
+TYPENET_INLINE onnx_axes onnx_reader::rechannelled(onnx_axes axes, std::size_t axis, int channels) {
+  axes[axis].clear();
+  if (channels > 1) axes[axis].push_back({'c', channels, 1});
+  return axes;
+}
+
+TYPENET_INLINE onnx_value onnx_reader::with_channels(onnx_value const& v, std::size_t axis) {
+  shape const s = shape_of(v);
+  onnx_axis const& a = v->axes[axis];
+  bool others_are_pixels = true, others_are_empty = true;
+  for (std::size_t i = 0; i < v->axes.size(); ++i)
+    for (onnx_atom const& x : v->axes[i]) {
+      others_are_pixels = others_are_pixels && (i == axis || x.along != 'c');
+      others_are_empty = others_are_empty && i == axis;
+    }
+  if (others_are_pixels && a == rechannelled(v->axes, axis, s.channels)[axis]) return v;
+  onnx_axes made_axes(v->axes.size());
+  if (others_are_empty && a == onnx_axes_of(s, 2)[1]) {
+    onnx_value& flat = rearranged_[{v->node, 0}];
+    onnx_layer l;
+    l.what.kind = op::flatten;
+    shape const out{static_cast<int>(s.size())};
+    if (!flat) flat = append(std::move(l), v, out, onnx_axes_of(out, 2));
+    return view(flat, rechannelled(made_axes, axis, out.channels));
+  }
+  if (others_are_pixels && a.size() == 2 && a[0].along == 'c' && a[1].along == 'c' && a[0].step == 1 &&
+      a[1].step == a[0].size && onnx_size(a) == s.channels) {
+    onnx_value& shuffled = rearranged_[{v->node, a[1].size}];
+    onnx_layer l;
+    l.what.kind = op::channel_shuffle;
+    l.what.groups = a[1].size;
+    if (!shuffled) shuffled = append(std::move(l), v, s, onnx_axes_of(s, 4));
+    return view(shuffled, rechannelled(v->axes, axis, s.channels));
+  }
+  refuse("must read a tensor whose channels are one of its axes", "other axes, after a reshape or a transpose");
+}
+
+TYPENET_INLINE onnx_value onnx_reader::picture(onnx_value const& v) {
+  need(v->axes.size() == 4, "must read a tensor of four axes (batch, channels, height, width)",
+       std::to_string(v->axes.size()) + " axes");
+  onnx_value const p = with_channels(v, 1);
+  need(p->axes == onnx_axes_of(shape_of(p), 4), "must read a tensor with the axes (batch, channels, height, width)",
+       "them in another order");
+  return p;
+}
+
+TYPENET_INLINE std::vector<float> onnx_reader::parameter(int i, std::vector<std::int64_t> const& dims) {
+  constant const c = number(i);
+  std::vector<std::uint64_t> wanted(dims.begin(), dims.end()), found(c->dims.begin(), c->dims.end());
+  if (c->is_whole || found != wanted)
+    damaged("must have floats of shape " + shown(wanted) + " as operand " + std::to_string(i) + "; found " +
+            (c->is_whole ? "whole numbers" : shown(found)));
+  spend(c->count());
+  return c->reals;
+}
+
+}  // namespace dsl::detail::TYPENET_MODE

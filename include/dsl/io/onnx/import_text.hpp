@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/io/onnx/import_network.hpp>
+#include <dsl/io/onnx/import_tree.hpp>
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dsl::detail::TYPENET_MODE {
+
+/// Whether a convolution's padding is what padding::same gives it.
+[[gnu::cold]] bool onnx_pads_same(onnx_network const& net, onnx_layer const& l);
+
+/// Returns a layer as C++ source: "conv2d<64, 7, stride<2>, pad<3>, bias<false>>".
+[[gnu::cold]] std::string onnx_layer_text(onnx_network const& net, onnx_layer const& l);
+
+/// Returns the type of an input: image<3, 224, 224>, features<7>.
+[[gnu::cold]] std::string onnx_input_text(shape const& s);
+
+/// Writes a tree as C++ source, with names for its larger parts.
+class onnx_printer {
+ public:
+  explicit onnx_printer(onnx_network const& net) : net_(net) {}
+
+  /// Returns the definitions of `model` and of its parts.
+  [[gnu::cold]] std::string print(onnx_tree const& tree, std::string const& input);
+
+ private:
+  /// Returns a type on one line; with aliases, a part that has a name is that name.
+  [[gnu::cold]] std::string flat(onnx_tree const& t, bool with_aliases = true) const;
+  [[gnu::cold]] std::string wrapped(onnx_tree const& t, std::size_t indent, bool is_definition) const;
+  [[gnu::cold]] void count(onnx_tree const& t, bool is_repeated);
+  [[gnu::cold]] void define_inner(onnx_tree const& t);
+  [[gnu::cold]] void define(onnx_tree const& t, std::string const& name);
+  [[gnu::cold]] std::string unused(std::string name);
+  [[gnu::cold]] std::pair<std::string, std::vector<onnx_tree const*>> parts(onnx_tree const& t) const;
+
+  onnx_network const& net_;
+  std::map<std::string, int> counts_{};           // of each type
+  std::map<std::string, std::string> aliases_{};  // by the type
+  std::set<std::string> taken_{};
+  std::string text_{};
+  std::string around_ = "block";  // the innermost name around a part
+};
+
+/// Returns a name as an identifier that is no word of C++ or of the language: "resnet18-v2" -> resnet18_v2.
+[[gnu::cold]] std::string onnx_identifier(std::string const& name);
+
+}  // namespace dsl::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/io/onnx/import_text_inl.hpp>
+#endif

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/io/onnx/import_network.hpp>
+
+#include <string>
+#include <vector>
+
+namespace dsl::detail::TYPENET_MODE {
+
+/// A type made of layers: what the header of an imported network says.
+struct onnx_tree {
+  enum class word : unsigned char {
+    layer,
+    identity,
+    sequential,
+    numbered,
+    named,
+    named_input,
+    named_output,
+    residual,
+    concat,
+    add,
+    multiply,
+    channel_split,
+    repeat,
+  };
+  word what = word::sequential;
+  int layer = -1;                     // of a layer or an input
+  std::string name{};                 // of named words
+  int count = 1;                      // of repeat
+  bool numbers = false;               // whether weights are named by the places of the children
+  std::vector<onnx_tree> children{};  // branches are sequentials
+};
+
+/// Returns the layers as a tree of sequences and branches, which a DAG with one source is if every value that several
+/// layers read is joined again: a join's branches begin where all ways to it part. Throws onnx_error, which names the
+/// layer, for other graphs.
+[[gnu::cold]] onnx_tree onnx_tree_of(onnx_network const& net, std::string const& file);
+
+/// Puts names around the layers, so that their weights have the names that the file's paths say, and writes equal
+/// neighbours as repeat<...>.
+[[gnu::cold]] void onnx_name_tree(onnx_network const& net, onnx_tree& tree);
+
+}  // namespace dsl::detail::TYPENET_MODE
+
+#ifndef TYPENET_COMPILED
+#include <dsl/io/onnx/import_tree_inl.hpp>
+#endif

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/io/onnx/import_tree.hpp>
+#include <dsl/io/onnx/options.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dsl::detail::TYPENET_MODE {
+
+/// Finds the tree of a network's layers. dominator_[n] is the last layer before n that every way from the input to n
+/// goes through; a way from a further input is none.
+class onnx_tree_maker {
+ public:
+  onnx_tree_maker(onnx_network const& net, std::string const& file)
+      : net_(net), file_(file), dominator_(net.layers.size(), none), live_(net.layers.size()), used_(live_) {}
+
+  [[gnu::cold]] onnx_tree make();
+
+ private:
+  static constexpr int none = -1;
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  onnx_layer const& layer(int n) const { return net_.layers[at(n)]; }
+
+  [[noreturn]] void fail(int n, char const* must, char const* found) const {
+    throw onnx_error(onnx_fault::other_connection,
+                     "onnx: " + file_ + ": " + layer(n).place + " " + must + "; found " + found);
+  }
+  [[gnu::cold]] int common(int a, int b) const;
+  [[gnu::cold]] void find_dominators();
+  [[gnu::cold]] void find_outputs();
+  /// Returns the layers on the way from `from` to `to`, without `from`.
+  [[gnu::cold]] onnx_tree way(int from, int to, int depth);
+  [[gnu::cold]] onnx_tree join(int n, int from, int depth);
+  [[gnu::cold]] void add_outputs(int n, onnx_tree& to);
+
+  onnx_network const& net_;
+  std::string const& file_;
+  std::vector<int> dominator_;
+  std::vector<char> live_, used_;
+  std::vector<std::vector<int>> outputs_{};  // further outputs that begin at each layer
+};
+
+TYPENET_INLINE int onnx_tree_maker::common(int a, int b) const {
+  if (a == none) return b;
+  if (b == none) return a;
+  while (a != b) {
+    if (a > b)
+      a = dominator_[at(a)];
+    else
+      b = dominator_[at(b)];
+    if (a == none || b == none) return 0;
+  }
+  return a;
+}
+
+TYPENET_INLINE void onnx_tree_maker::find_dominators() {
+  int const count = static_cast<int>(net_.layers.size());
+  for (auto const& [name, n] : net_.outputs) live_[at(n)] = 1;
+  for (int n = count; n-- > 0;)
+    if (live_[at(n)])
+      for (int in : layer(n).inputs) live_[at(in)] = 1;
+  std::vector<char> rooted(net_.layers.size());  // whether the first input reaches it
+  rooted[0] = 1;
+  for (int n = 1; n < count; ++n) {
+    int found = none;
+    for (int in : layer(n).inputs)
+      if (rooted[at(in)]) found = found == none ? in : common(found, in), rooted[at(n)] = 1;
+    dominator_[at(n)] = found;
+  }
+}
+
+TYPENET_INLINE void onnx_tree_maker::find_outputs() {
+  outputs_.resize(net_.layers.size());
+  std::vector<char> of_result(net_.layers.size());
+  of_result[at(net_.outputs[0].second)] = 1;
+  for (int n = static_cast<int>(net_.layers.size()); n-- > 0;)
+    if (of_result[at(n)])
+      for (int in : layer(n).inputs) of_result[at(in)] = 1;
+  for (std::size_t k = 1; k < net_.outputs.size(); ++k) {
+    int const last = net_.outputs[k].second;
+    int begin = last;
+    while (begin != none && !of_result[at(begin)]) begin = dominator_[at(begin)];
+    if (begin == last)
+      fail(last, "must make an output that nothing else reads, since a named_output has layers of its own",
+           "one that the network's result is made of");
+    if (begin == none) fail(last, "must make an output from what the network's result is made of", "another value");
+    outputs_[at(begin)].push_back(static_cast<int>(k));
+  }
+}
+
+TYPENET_INLINE onnx_tree onnx_tree_maker::make() {
+  find_dominators();
+  find_outputs();
+  if (!live_[0] || net_.outputs[0].second == 0) fail(0, "must lead to the output", "an input that nothing reads");
+  onnx_tree all = way(0, net_.outputs[0].second, 0);
+  for (int n = 1; n < static_cast<int>(net_.layers.size()); ++n)
+    if (live_[at(n)] && !used_[at(n)]) fail(n, "must be part of a branch", "another connection");
+  return all;
+}
+
+TYPENET_INLINE onnx_tree onnx_tree_maker::way(int from, int to, int depth) {
+  if (depth > 40) fail(to, "must be in branches that are nested no more than 40 times", "more");
+  onnx_tree all;
+  for (int n = to; n != from;) {
+    onnx_layer const& l = layer(n);
+    // A flatten costs nothing, and a file may share one that is the beginning of two branches.
+    if (used_[at(n)]++ && l.what.kind != op::flatten)
+      fail(n, "must be read by branches of one join that begins where they part",
+           "a value that two branches read which part before it");
+    onnx_tree here;
+    here.layer = n;
+    int next = none;
+    if (l.inputs.size() > 1) {
+      next = dominator_[at(n)];
+      here = join(n, next == none ? from : next, depth);
+    } else {
+      here.what = l.what.kind == op::input ? onnx_tree::word::named_input : onnx_tree::word::layer;
+      if (l.what.kind == op::input)
+        for (std::size_t i = 0, k = 0; i <= at(n); ++i)
+          if (net_.layers[i].what.kind == op::input) here.name = net_.input_names[k++];
+      next = l.inputs.empty() ? none : l.inputs[0];
+    }
+    onnx_tree heads;
+    add_outputs(n, heads);
+    for (std::size_t i = heads.children.size(); i-- > 0;) all.children.push_back(std::move(heads.children[i]));
+    all.children.push_back(std::move(here));
+    if (next == none) break;
+    n = next;
+  }
+  if (from == 0 && depth == 0) {
+    onnx_tree heads;
+    add_outputs(0, heads);
+    for (std::size_t i = heads.children.size(); i-- > 0;) all.children.push_back(std::move(heads.children[i]));
+  }
+  std::reverse(all.children.begin(), all.children.end());
+  return all;
+}
+
+TYPENET_INLINE void onnx_tree_maker::add_outputs(int n, onnx_tree& to) {
+  for (int k : outputs_[at(n)]) {
+    onnx_tree head = way(n, net_.outputs[at(k)].second, 1);
+    head.what = onnx_tree::word::named_output;
+    head.name = net_.outputs[at(k)].first;
+    to.children.push_back(std::move(head));
+  }
+}
+
+TYPENET_INLINE onnx_tree onnx_tree_maker::join(int n, int from, int depth) {
+  using word = onnx_tree::word;
+  onnx_layer const& l = layer(n);
+  onnx_tree all;
+  all.layer = n;
+  all.what = l.what.kind == op::add ? word::add : l.what.kind == op::multiply ? word::multiply : word::concat;
+  for (int in : l.inputs) {
+    all.children.push_back(way(from, in, depth + 1));
+    if (all.children.back().children.empty()) all.children.back().what = word::identity;
+  }
+  bool const is_shortcut = all.what == word::add && all.children.size() == 2;
+  // f(x) + x is x + f(x), the same bits; typenet's own files keep the order in which they were written.
+  if (is_shortcut && !net_.is_own && all.children[1].what == word::identity)
+    std::swap(all.children[0], all.children[1]);
+  if (is_shortcut && all.children[0].what == word::identity && all.children[1].what == word::sequential) {
+    onnx_tree inner = std::move(all.children[1]);
+    inner.what = word::residual;
+    inner.layer = n;
+    return inner;
+  }
+  // Branches that begin with equal parts of the channels, in order, are those of a channel_split.
+  int const channels = layer(from).out.channels, parts = static_cast<int>(all.children.size());
+  bool splits = all.what == word::concat && channels % parts == 0;
+  for (int i = 0; splits && i < parts; ++i) {
+    onnx_tree const& branch = all.children[at(i)];
+    int const first = branch.what == word::sequential ? branch.children[0].layer : none;
+    splits = first > 0 && branch.children[0].what == word::layer && layer(first).what.kind == op::channel_slice &&
+             layer(first).what.first_channel == i * (channels / parts) && layer(first).out.channels == channels / parts;
+  }
+  if (!splits) return all;
+  all.what = word::channel_split;
+  for (onnx_tree& branch : all.children) {
+    branch.children.erase(branch.children.begin());
+    if (branch.children.empty()) branch.what = word::identity;
+  }
+  return all;
+}
+
+TYPENET_INLINE onnx_tree onnx_tree_of(onnx_network const& net, std::string const& file) {
+  return onnx_tree_maker(net, file).make();
+}
+
+}  // namespace dsl::detail::TYPENET_MODE

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: MIT
+// ONNX files as networks: files of other frameworks, built operator by operator, and damaged ones.
+#include <dsl/io/onnx.hpp>
+#include <dsl/io/onnx_import.hpp>
+
+#include "support/catch.hpp"
+#include "support/onnx_networks.hpp"
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace pb = dsl::detail::onnx_messages;
+
+namespace {
+
+using dsl::test::drawn_trainer;
+
+/// A file with one input "x", built operator by operator.
+class model {
+ public:
+  explicit model(std::vector<std::int64_t> const& dims = {1, 2, 4, 4}) {
+    file.set_ir_version(8);
+    file.add_opset_import()->set_version(17);
+    file.set_producer_name("test");
+    describe("x", dims, *graph().add_input());
+  }
+  pb::GraphProto& graph() { return *file.mutable_graph(); }
+
+  pb::NodeProto& add(std::string const& type, std::vector<std::string> const& in, std::string const& out) {
+    pb::NodeProto& n = *graph().add_node();
+    n.set_op_type(type);
+    for (std::string const& name : in) n.add_input(name);
+    n.add_output(out);
+    return n;
+  }
+  pb::TensorProto& tensor(std::string const& name, std::vector<std::int64_t> const& dims, std::vector<float> values) {
+    pb::TensorProto& t = *graph().add_initializer();
+    t.set_name(name);
+    t.set_data_type(pb::TensorProto::FLOAT);
+    for (std::int64_t d : dims) t.add_dims(d);
+    t.set_raw_data(values.data(), values.size() * sizeof(float));
+    return t;
+  }
+  pb::TensorProto& numbers(std::string const& name, std::vector<float> const& values) {
+    return tensor(name,
+                  values.size() == 1 ? std::vector<std::int64_t>{}
+                                     : std::vector<std::int64_t>{static_cast<std::int64_t>(values.size())},
+                  values);
+  }
+  void wholes(std::string const& name, std::vector<std::int64_t> const& values) {
+    pb::TensorProto& t = *graph().add_initializer();
+    t.set_name(name);
+    t.set_data_type(pb::TensorProto::INT64);
+    t.add_dims(static_cast<std::int64_t>(values.size()));
+    for (std::int64_t v : values) t.add_int64_data(v);
+  }
+  static void set(pb::NodeProto& n, char const* name, std::vector<std::int64_t> const& values) {
+    pb::AttributeProto& a = *n.add_attribute();
+    a.set_name(name);
+    a.set_type(pb::AttributeProto::INTS);
+    for (std::int64_t v : values) a.add_ints(v);
+  }
+  static void set(pb::NodeProto& n, char const* name, std::int64_t value) {
+    pb::AttributeProto& a = *n.add_attribute();
+    a.set_name(name);
+    a.set_type(pb::AttributeProto::INT);
+    a.set_i(value);
+  }
+  static void describe(std::string const& name, std::vector<std::int64_t> const& dims, pb::ValueInfoProto& to) {
+    to.set_name(name);
+    auto& type = *to.mutable_type()->mutable_tensor_type();
+    type.set_elem_type(pb::TensorProto::FLOAT);
+    for (std::int64_t d : dims) type.mutable_shape()->add_dim()->set_dim_value(d);
+  }
+  std::string bytes(std::string const& output = "y") {
+    pb::ModelProto whole = file;
+    whole.mutable_graph()->add_output()->set_name(output);
+    return whole.SerializeAsString();
+  }
+
+  pb::ModelProto file{};
+};
+
+/// Returns the layers of a file as its header has them, without the blanks in front of a line.
+std::string layers_of(std::string const& bytes, std::string const& folder = "") {
+  std::string const text = dsl::imported_network(bytes, "x.onnx", folder).header("x");
+  std::size_t const begin = text.find("using model"), end = text.find("\nstatic_assert");
+  std::string all;
+  bool in_comment = false;
+  for (std::size_t i = begin; i < end; ++i) {
+    in_comment = text[i] != '\n' && (in_comment || text.compare(i, 2, "//") == 0);
+    bool const repeats = text[i] == ' ' && !all.empty() && all.back() == ' ';
+    if (!in_comment && !repeats) all += text[i] == '\n' ? ' ' : text[i];
+  }
+  while (!all.empty() && all.back() == ' ') all.pop_back();
+  for (std::size_t at; (at = all.find("  ")) != std::string::npos;) all.erase(at, 1);
+  return all.substr(all.find('=') + 2);
+}
+
+/// Returns what is wrong with a file; "" if nothing is.
+std::string complaint(std::string const& bytes, dsl::onnx_fault which, std::string const& folder = "") {
+  try {
+    dsl::imported_network const net(bytes, "x.onnx", folder);
+  } catch (dsl::onnx_error const& e) {
+    CHECK(static_cast<int>(e.which) == static_cast<int>(which));
+    return e.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("onnx import: activations are recognised in whatever operators a framework writes them", "[onnx]") {
+  auto const made = [](std::function<void(model&)> const& add) {
+    model m({1, 3});
+    add(m);
+    return layers_of(m.bytes());
+  };
+  CHECK(made([](model& m) { m.add("Relu", {"x"}, "y"); }) == "network<features<3>, relu>;");
+  CHECK(made([](model& m) {  // PyTorch's GELU before opset 20
+          m.numbers("root", {1.41421354F}), m.numbers("one", {1}), m.numbers("half", {0.5F});
+          m.add("Div", {"x", "root"}, "a"), m.add("Erf", {"a"}, "b"), m.add("Add", {"b", "one"}, "c");
+          m.add("Mul", {"x", "c"}, "d"), m.add("Mul", {"d", "half"}, "y");
+        }) == "network<features<3>, gelu>;");
+  CHECK(made([](model& m) {
+          m.numbers("half", {0.5F}), m.numbers("c", {0.044715F}), m.numbers("three", {3}), m.numbers("one", {1});
+          m.numbers("s", {0.79788456F});
+          m.add("Pow", {"x", "three"}, "a"), m.add("Mul", {"a", "c"}, "b"), m.add("Add", {"x", "b"}, "d");
+          m.add("Mul", {"s", "d"}, "e"), m.add("Tanh", {"e"}, "f"), m.add("Add", {"f", "one"}, "g");
+          m.add("Mul", {"x", "half"}, "h"), m.add("Mul", {"h", "g"}, "y");
+        }) == "network<features<3>, gelu_tanh>;");
+  CHECK(made([](model& m) {
+          m.numbers("three", {3}), m.numbers("zero", {0}), m.numbers("six", {6});
+          m.add("Add", {"x", "three"}, "a"), m.add("Clip", {"a", "zero", "six"}, "b"), m.add("Mul", {"x", "b"}, "c");
+          m.add("Div", {"c", "six"}, "y");
+        }) == "network<features<3>, hard_swish>;");
+  CHECK(made([](model& m) {
+          m.add("Neg", {"x"}, "a"), m.add("Exp", {"a"}, "b"), m.numbers("one", {1}), m.add("Add", {"b", "one"}, "c");
+          m.add("Reciprocal", {"c"}, "y");
+        }) == "network<features<3>, sigmoid>;");
+  // One activation behind another is not taken for a third one, and what is joined stays joined.
+  CHECK(made([](model& m) {
+          m.add("Relu", {"x"}, "a"), m.add("Sigmoid", {"a"}, "b"), m.add("Mul", {"a", "b"}, "y");
+        }) == "network<features<3>, relu, silu>;");
+  CHECK(made([](model& m) { m.add("Relu", {"x"}, "a"), m.add("Relu", {"a"}, "y"); }) ==
+        "network<features<3>, repeat<2, relu>>;");
+  CHECK(made([](model& m) { m.add("Relu", {"x"}, "a"), m.add("Add", {"a", "x"}, "y"); }) ==
+        "network<features<3>, residual<relu>>;");
+  // A number times a value, and plus one, are layers, too.
+  CHECK(made([](model& m) { m.numbers("n", {2}), m.add("Mul", {"n", "x"}, "a"), m.add("Relu", {"a"}, "y"); }) ==
+        "network<features<3>, channel_scale, relu>;");
+  CHECK(made([](model& m) { m.numbers("n", {2}), m.add("Sub", {"x", "n"}, "y"); }) ==
+        "network<features<3>, conv2d<3, 1, groups<3>>>;");
+}
+
+TEST_CASE("onnx import: reshapes and transposes are layers only where an operator needs one", "[onnx]") {
+  model m({1, 6, 4, 2});
+  m.wholes("five", {1, 2, 3, 4, 2}), m.wholes("four", {0, -1, 4, 2});
+  m.add("Reshape", {"x", "five"}, "a");
+  model::set(m.add("Transpose", {"a"}, "b"), "perm", {0, 2, 1, 3, 4});
+  m.tensor("w", {1, 6, 1, 1}, {1, 2, 3, 4, 5, 6});
+  m.add("Reshape", {"b", "four"}, "c"), m.add("Conv", {"c", "w"}, "y");
+  CHECK(layers_of(m.bytes()) == "network<image<6, 4, 2>, channel_shuffle<2>, conv2d<1, 1, bias<false>>>;");
+
+  // Keras flattens height, width, channels; the weights of the dense layer are put in typenet's order.
+  model k({1, 2, 2, 3});
+  model::set(k.add("Transpose", {"x"}, "a"), "perm", {0, 3, 1, 2});
+  model::set(k.add("Transpose", {"a"}, "b"), "perm", {0, 2, 3, 1});
+  std::vector<float> weights(12);
+  for (std::size_t i = 0; i < 12; ++i) weights[i] = static_cast<float>(i);
+  k.tensor("w", {12, 1}, weights);
+  k.add("Flatten", {"b"}, "c"), k.add("MatMul", {"c", "w"}, "y");
+  CHECK(layers_of(k.bytes()) == "network<image<3, 2, 2>, flatten, dense<1>>;");
+  dsl::imported_network const net(k.bytes(), "x.onnx", "");
+  CHECK(net.weights(0) == std::vector<float>{0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11});
+  CHECK(net.weights(1) == std::vector<float>{0});
+}
+
+TEST_CASE("onnx import: blocks are repeated and have the names of the file's paths", "[onnx]") {
+  model m;
+  std::string from = "x";
+  for (std::string block : {"layer1.0", "layer1.1", "layer1.2"}) {
+    m.tensor(block + ".conv1.weight", {2, 2, 1, 1}, {1, 0, 0, 1});
+    m.tensor(block + ".conv2.weight", {2, 2, 1, 1}, {2, 0, 0, 2});
+    m.tensor(block + ".conv2.bias", {2}, {1, 2});
+    m.add("Conv", {from, block + ".conv1.weight"}, block + "a");
+    m.add("Relu", {block + "a"}, block + "b");
+    m.add("Conv", {block + "b", block + ".conv2.weight", block + ".conv2.bias"}, block + "c");
+    m.add("Add", {from, block + "c"}, block);
+    from = block;
+  }
+  m.tensor("fc.weight", {3, 32}, std::vector<float>(96, 0.5F)), m.numbers("fc.bias", {1, 2, 3});
+  m.add("Flatten", {from}, "flat");
+  model::set(m.add("Gemm", {"flat", "fc.weight", "fc.bias"}, "y"), "transB", 1);
+  std::string const text = dsl::imported_network(m.bytes(), "some/net-1.onnx", "").header("net-1");
+  CHECK(text ==
+        "// Made by onnx_to_typenet from some/net-1.onnx, written by test.\n#pragma once\n\n"
+        "#include <dsl/language.hpp>\n\nnamespace net_1 {\n\nusing namespace dsl;\n\n"
+        "using layer1_block =\n"
+        "    residual<named<\"conv1\", conv2d<2, 1, bias<false>>>, relu, named<\"conv2\", conv2d<2, 1>>>;\n"
+        "using model = network<image<2, 4, 4>,\n"
+        "    named<\"layer1\", repeat<3, layer1_block>>,   // 2x4x4\n"
+        "    flatten,                                    // 32\n"
+        "    named<\"fc\", dense<3>>>;                     // 3\n\n"
+        "static_assert(model::gives<shape{3}>);\nstatic_assert(model::parameter_count == 129);\n\n"
+        "}  // namespace net_1\n");
+  dsl::imported_network const net(m.bytes(), "x.onnx", "");
+  std::vector<std::string> const wanted{"layer1.0.conv1.weight",
+                                        "layer1.0.conv2.weight",
+                                        "layer1.0.conv2.bias",
+                                        "layer1.1.conv1.weight",
+                                        "layer1.1.conv2.weight",
+                                        "layer1.1.conv2.bias",
+                                        "layer1.2.conv1.weight",
+                                        "layer1.2.conv2.weight",
+                                        "layer1.2.conv2.bias",
+                                        "fc.weight",
+                                        "fc.bias"};
+  CHECK(net.weight_names() == wanted);
+  CHECK(net.weights(4) == std::vector<float>{2, 0, 0, 2});
+}
+
+TEST_CASE("onnx import: further inputs and outputs keep their names", "[onnx]") {
+  model m({1, 3});
+  model::describe("row", {1, 2}, *m.graph().add_input());
+  m.tensor("w", {5, 4}, std::vector<float>(20, 0.5F));
+  model::set(m.add("Concat", {"x", "row"}, "both"), "axis", 1);
+  m.add("MatMul", {"both", "w"}, "a"), m.add("Relu", {"a"}, "b"), m.add("Sigmoid", {"b"}, "early");
+  m.add("Tanh", {"b"}, "y");
+  pb::ModelProto file = m.file;
+  file.mutable_graph()->add_output()->set_name("y"), file.mutable_graph()->add_output()->set_name("early");
+  CHECK(layers_of(file.SerializeAsString()) ==
+        "network<features<3>, concat<identity, named_input<\"row\", features<2>>>, dense<4>, relu, "
+        "named_output<\"early\", sigmoid>, dsl::tanh>;");
+}
+
+TEST_CASE("onnx import: what typenet has no layer for is one error with node, operator and place", "[onnx]") {
+  using dsl::onnx_fault;
+  model m;
+  m.add("Relu", {"x"}, "a"), m.add("LSTM", {"a"}, "y").set_name("/encoder/lstm/LSTM");
+  CHECK(complaint(m.bytes(), onnx_fault::unsupported) ==
+        "onnx: x.onnx: node 1, \"/encoder/lstm/LSTM\" (LSTM) must be an operator that typenet has a layer for; found "
+        "this one");
+  model dilated;
+  pb::NodeProto& pool = dilated.add("MaxPool", {"x"}, "y");
+  model::set(pool, "kernel_shape", {2, 2}), model::set(pool, "dilations", {2, 2});
+  CHECK(complaint(dilated.bytes(), onnx_fault::unsupported) ==
+        "onnx: x.onnx: node 0 (MaxPool) must have no dilation; found 2x2");
+  model own;
+  own.add("Relu", {"x"}, "y").set_domain("com.example");
+  CHECK_THAT(complaint(own.bytes(), onnx_fault::unsupported), Catch::Contains("an operator of ONNX itself"));
+  model batch({8, 2, 4, 4});
+  batch.add("Relu", {"x"}, "y");
+  CHECK_THAT(complaint(batch.bytes(), onnx_fault::unsupported), Catch::Contains("a batch of 8"));
+  // Two values that are each read on both sides of a join.
+  model crossed;
+  crossed.tensor("w", {2, 2, 1, 1}, {1, 2, 3, 4});
+  crossed.add("Conv", {"x", "w"}, "a"), crossed.add("Tanh", {"x"}, "b"), crossed.add("Add", {"a", "b"}, "c");
+  crossed.add("Conv", {"c", "w"}, "d"), crossed.add("Add", {"a", "d"}, "y");
+  CHECK_THAT(complaint(crossed.bytes(), onnx_fault::other_connection),
+             Catch::Contains("node 0 (Conv)") && Catch::Contains("two branches read"));
+}
+
+TEST_CASE("onnx import: damaged files are refused", "[onnx][hostile]") {
+  using dsl::onnx_fault;
+  CHECK_THAT(complaint("", onnx_fault::damaged), Catch::Contains("must be an ONNX file"));
+  CHECK_THAT(complaint("\x89PNG\r\n", onnx_fault::damaged), Catch::Contains("must be an ONNX file"));
+  auto const refused = [](std::function<void(model&)> const& add, char const* why) {
+    model m;
+    m.tensor("w", {2, 2, 1, 1}, {1, 2, 3, 4});
+    add(m);
+    CHECK_THAT(complaint(m.bytes(), onnx_fault::damaged), Catch::Contains(why));
+  };
+  refused([](model& m) { m.add("Conv", {"x", "nothing"}, "y"); }, "what a node before it makes; found \"nothing\"");
+  refused([](model& m) { m.add("Relu", {"y"}, "y"); }, "what a node before it makes");
+  refused([](model& m) { m.add("Relu", {"x"}, "x"); }, "a value of its own; found \"x\"");
+  refused([](model& m) { m.add("Relu", {"x"}, "w"), m.add("Relu", {"x"}, "y"); }, "a value of its own; found \"w\"");
+  refused([](model& m) { m.add("Relu", {"x"}, "z"); }, "made by a node");
+  refused([](model& m) { m.tensor("w", {1}, {1}), m.add("Relu", {"x"}, "y"); }, "each tensor once");
+  refused([](model& m) { model::set(m.add("Conv", {"x", "w"}, "y"), "group", 0); }, "groups that divide");
+  refused([](model& m) { model::set(m.add("Conv", {"x", "w"}, "y"), "strides", {0, 0}); }, "a stride");
+  refused([](model& m) { model::set(m.add("Conv", {"x", "w"}, "y"), "pads", {-1, 0, 0, 0}); }, "of at least 0");
+  refused([](model& m) { model::set(m.add("Conv", {"x", "w"}, "y"), "pads", {1}); }, "a window of two axes");
+  refused([](model& m) { m.graph().mutable_initializer(0)->set_dims(0, 3), m.add("Conv", {"x", "w"}, "y"); },
+          "must have 24 bytes; found 16");
+  refused([](model& m) { m.graph().mutable_initializer(0)->set_dims(0, -2), m.add("Conv", {"x", "w"}, "y"); },
+          "a size of 0 to");
+  refused([](model& m) { m.graph().mutable_initializer(0)->set_dims(0, 1LL << 62), m.add("Conv", {"x", "w"}, "y"); },
+          "a size of 0 to");
+  refused([](model& m) { m.wholes("s", {0, 7}), m.add("Reshape", {"x", "s"}, "y"); }, "as many numbers");
+  refused([](model& m) { m.wholes("s", {-1, -1}), m.add("Reshape", {"x", "s"}, "y"); }, "as many numbers");
+  refused([](model& m) { model::set(m.add("Transpose", {"x"}, "y"), "perm", {0, 1, 1, 2}); }, "each axis once");
+  refused([](model& m) { model::set(m.add("Softmax", {"x"}, "y"), "axis", 4); }, "one of 4 axes");
+  refused([](model& m) { m.wholes("i", {9}), model::set(m.add("Gather", {"x", "i"}, "y"), "axis", 1); },
+          "numbers that the axis has");
+  // A constant that is doubled forty times would not fit any memory.
+  model large;
+  large.tensor("c0", {1024}, std::vector<float>(1024, 1));
+  for (int i = 0; i < 40; ++i) {
+    std::string const name = "c" + std::to_string(i);
+    model::set(large.add("Concat", {name, name}, "c" + std::to_string(i + 1)), "axis", 0);
+  }
+  large.add("Relu", {"x"}, "y");
+  CHECK_THAT(complaint(large.bytes(), onnx_fault::unsupported), Catch::Contains("more constants than fit memory"));
+}
+
+TEST_CASE("onnx import: a file of which any byte is another one is read or refused", "[onnx][hostile]") {
+  using small = dsl::network<dsl::image<2, 4, 4>, dsl::conv2d<2, 3>, dsl::residual<dsl::batch_norm<>, dsl::relu>,
+                             dsl::flatten, dsl::dense<2>, dsl::softmax>;
+  dsl::trainer t = drawn_trainer<small>();
+  std::string const sound = dsl::serialize_onnx(t.engine(), {});
+  int accepted = 0, refused = 0;
+  for (std::size_t i = 0; i < sound.size(); ++i)
+    for (char bits : {'\x01', '\x80', '\x7f'}) {
+      std::string bytes = sound;
+      bytes[i] = static_cast<char>(bytes[i] ^ bits);
+      try {
+        dsl::imported_network const net(bytes, "x.onnx", "");
+        ++accepted;  // a weight, a name or a number that is as good
+      } catch (dsl::error const&) {
+        ++refused;
+      }
+    }
+  for (std::size_t size = 0; size < sound.size(); ++size)
+    CHECK_THROWS_AS(dsl::imported_network(sound.substr(0, size), "x.onnx", ""), dsl::error);
+  CHECK(accepted > 0);
+  CHECK(refused > 0);
+}
+
+TEST_CASE("onnx import: weights in other files must be in the file's folder", "[onnx][hostile]") {
+  namespace fs = std::filesystem;
+  using dsl::onnx_fault;
+  fs::path const home = fs::temp_directory_path() / ("onnx_import_" + std::to_string(::getpid()));
+  fs::create_directories(home / "model" / "parts");
+  auto const write = [](fs::path const& path, std::vector<float> const& values) {
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<char const*>(values.data()),
+               static_cast<std::streamsize>(values.size() * sizeof(float)));
+  };
+  write(home / "secret", {1, 2, 3, 4});
+  write(home / "model" / "weights", {9, 1, 2, 3, 4});
+  write(home / "model" / "parts" / "weights", {5, 6, 7, 8});
+  fs::create_symlink("../secret", home / "model" / "link");
+  fs::create_directory_symlink("..", home / "model" / "up");
+  std::string const folder = (home / "model").string();
+  auto const with = [](std::string const& location, std::string const& offset, std::string const& length) {
+    model m;
+    pb::TensorProto& t = m.tensor("w", {2, 2, 1, 1}, {});
+    t.clear_raw_data();
+    t.set_data_location(pb::TensorProto::EXTERNAL);
+    auto const entry = [&](char const* key, std::string const& value) {
+      auto& e = *t.add_external_data();
+      e.set_key(key), e.set_value(value);
+    };
+    entry("location", location);
+    if (!offset.empty()) entry("offset", offset);
+    if (!length.empty()) entry("length", length);
+    m.add("Conv", {"x", "w"}, "y");
+    return m.bytes();
+  };
+  dsl::imported_network const net(with("weights", "4", "16"), "x.onnx", folder);
+  CHECK(net.weights(0) == std::vector<float>{1, 2, 3, 4});
+  CHECK(dsl::imported_network(with("parts/weights", "", ""), "x.onnx", folder).weights(0) ==
+        std::vector<float>{5, 6, 7, 8});
+  CHECK(complaint(with("parts/../weights", "4", ""), onnx_fault::outside, folder).empty());
+  for (std::string const& location :
+       {std::string("../secret"), (home / "secret").string(), std::string("link"), std::string("up/secret"),
+        std::string("parts/../../secret"), std::string(), std::string("missing"), std::string("weights\0", 8)}) {
+    INFO(location);
+    CHECK_THAT(complaint(with(location, "", ""), onnx_fault::outside, folder), Catch::Contains("tensor \"w\" must be"));
+  }
+  CHECK_THAT(complaint(with("weights", "4", ""), onnx_fault::outside, ""), Catch::Contains("there is no folder"));
+  CHECK_THAT(complaint(with("weights", "8", ""), onnx_fault::damaged, folder),
+             Catch::Contains("must be within \"weights\" of 20 bytes; found 16 bytes at 8"));
+  CHECK_THAT(complaint(with("weights", "999999999999999999", ""), onnx_fault::damaged, folder),
+             Catch::Contains("must be within"));
+  for (char const* number : {"-4", "99999999999999999999", "4x", "0x4"})
+    CHECK_THAT(complaint(with("weights", number, ""), onnx_fault::damaged, folder), Catch::Contains("of digits"));
+  CHECK_THAT(complaint(with("weights", "", "12"), onnx_fault::damaged, folder), Catch::Contains("a length of 12"));
+  CHECK_THROWS_AS(dsl::imported_network(with("parts", "", ""), "x.onnx", folder), dsl::data_error);
+  fs::remove_all(home);
+}
