@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What onnx_import_test.py asks: what typenet predicts with the network of an ONNX file.
-//   onnx_imported FILE.onnx INPUT OUTPUT [SHAPE]
+//   onnx_imported FILE.onnx INPUT OUTPUT
 // INPUT and OUTPUT are floats of one batch after the other. Prints the fingerprint of the graph and the number of
 // parameters.
 #include <dsl/io/onnx_import.hpp>
