@@ -9,3 +9,4 @@
 #include <dsl/pictures/rgb_picture.hpp>
 #include <dsl/pictures/read.hpp>
 #include <dsl/pictures/resize.hpp>
+#include <dsl/pictures/folder.hpp>

@@ -12,6 +12,8 @@
 
 namespace dsl::TYPENET_MODE {
 
+class sample_source;  // <dsl/data/sample_source.hpp>
+
 /// The type in which samples are stored.
 enum class element : unsigned char { byte, real };  // std::uint8_t, float
 
@@ -30,7 +32,8 @@ struct dataset_storage {
   std::vector<std::string> class_names{};
   std::vector<std::shared_ptr<void const>> owners{};
   element elements = element::byte;
-  std::vector<float> values{};  // dataset::values of them per sample
+  std::vector<float> values{};                    // dataset::values of them per sample
+  std::shared_ptr<sample_source const> source{};  // makes the samples; null: they are in the segments
 };
 
 /// Another input of each sample, for a network with named_input<...>: floats, channel-major, one sample after another.
@@ -71,7 +74,7 @@ struct dataset {
   /// Whether samples are stored as bytes rather than as floats.
   bool has_bytes() const { return storage && storage->elements == element::byte; }
 
-  /// Returns sample i's C*H*W floats, 0 <= i < size. The data set must not have bytes.
+  /// Returns sample i's C*H*W floats, 0 <= i < size. The data set must have floats in memory.
   float const* reals(std::int64_t i) const { return reinterpret_cast<float const*>(pixels(i)); }
   /// Returns the targets of sample i: `values` floats, in the order of the network's outputs.
   float const* wanted(std::int64_t i) const { return storage->values.data() + (begin + i) * values; }

@@ -3,6 +3,7 @@
 
 #include <dsl/data/dataset.hpp>
 #include <dsl/data/normalize.hpp>
+#include <dsl/data/sample_source.hpp>
 #include <dsl/detail/math.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
@@ -47,9 +48,14 @@ moments_of_numbers moments_of(std::int64_t samples, dsl::shape const& sample, bo
 }
 
 TYPENET_INLINE void find_moments(dataset& data, bool by_channel) {
+  std::vector<float> room;
+  std::int64_t at = -1;
+  float const* numbers = nullptr;
   std::tie(data.mean, data.deviation) =
       moments_of(data.size, data.sample, by_channel, [&](std::int64_t i, std::size_t p) {
-        return data.has_bytes() ? static_cast<double>(data.pixels(i)[p]) : static_cast<double>(data.reals(i)[p]);
+        if (data.has_bytes()) return static_cast<double>(data.pixels(i)[p]);
+        if (i != at) numbers = floats_of(data, at = i, room);  // a source may decode it
+        return static_cast<double>(numbers[p]);
       });
   if (!data.further) return;
   std::vector<further_input> all = *data.further;

@@ -98,6 +98,7 @@ class batch_loader {
     detail::zeros<float> weights;
     detail::list<detail::zeros<float>> further;
     detail::list<float const*> inputs;  // their addresses
+    std::vector<float> room;            // for a sample of a source
     batch view;
     std::exception_ptr failure;
     bool ready = false;
@@ -117,9 +118,9 @@ class batch_loader {
   /// Writes a sample's labels in the transformed picture's order. Returns their number, without those of -1.
   std::int64_t put_labels(std::int64_t sample, std::int32_t* out) const;
 
-  void make_picture(std::int64_t sample, float* out);
+  void make_picture(std::int64_t sample, float* out, std::vector<float>& room);
 
-  detail::pixel_source source_of(std::int64_t sample) const;
+  detail::pixel_source source_of(std::int64_t sample, std::vector<float>& room) const;
 
   static void* run_worker(void* loader);
   bool may_take() const { return taken_ < end_ && taken_ < released_ + slots_.size(); }

@@ -4,6 +4,7 @@
 #include <dsl/data/augment.hpp>
 #include <dsl/data/dataset.hpp>
 #include <dsl/data/pipeline.hpp>
+#include <dsl/data/sample_source.hpp>
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <exception>
 #include <utility>
+#include <vector>
 
 namespace dsl::TYPENET_MODE {
 
@@ -163,7 +165,7 @@ TYPENET_INLINE void batch_loader::make(std::int64_t step, slot& s) noexcept try 
     if (data_.has_classes()) labelled += put_labels(sample, s.labels.data() + at * labels_each);
     put_values(sample, s.values.data() + at * static_cast<std::size_t>(options_.values));
     if (weighs()) put_weights(sample, s.labels.data() + at * labels_each, s.weights.data() + at * labels_each);
-    make_picture(sample, s.images.data() + at * picture_);
+    make_picture(sample, s.images.data() + at * picture_, s.room);
     for (int k = 0; k < s.further.size(); ++k)
       put_further(k, sample, s.further[k].data() + i * (*data_.further)[static_cast<std::size_t>(k)].sample.size());
   }
@@ -220,24 +222,26 @@ TYPENET_INLINE void batch_loader::put_values(std::int64_t sample, float* out) co
     out[i] = wanted ? wanted[i] : static_cast<float>(options_.values == 1 ? label : i == label);
 }
 
-TYPENET_INLINE void batch_loader::make_picture(std::int64_t sample, float* out) {
+TYPENET_INLINE void batch_loader::make_picture(std::int64_t sample, float* out, std::vector<float>& room) {
   transform const t = options_.augment.draw(options_.seed, epoch_, sample, data_.sample);
-  detail::pixel_source const source = source_of(sample);
-  if (!cache_.data()) return detail::transform_picture(t, data_.sample, source, out);
+  auto const read = [&](transform const& moved, float* to) {
+    detail::transform_picture(moved, data_.sample, source_of(sample, room), to);
+  };
+  if (!cache_.data()) return read(t, out);
   auto const at = static_cast<std::size_t>(sample);
   float* const kept = cache_.data() + at * picture_;
-  if (!cached_[at]) detail::transform_picture(transform{}, data_.sample, source, kept);
+  if (!cached_[at]) read(transform{}, kept);
   cached_[at] = 1;  // an epoch visits a sample once, so no other worker reads this byte before the next start()
   apply(t, kept, out, data_.sample);
 }
 
-TYPENET_INLINE detail::pixel_source batch_loader::source_of(std::int64_t sample) const {
+TYPENET_INLINE detail::pixel_source batch_loader::source_of(std::int64_t sample, std::vector<float>& room) const {
   detail::pixel_source from{.mean = data_.mean ? data_.mean->data() : nullptr,
                             .deviation = data_.deviation ? data_.deviation->data() : nullptr};
   if (data_.has_bytes())
     from.bytes = data_.pixels(sample);
   else
-    from.floats = data_.reals(sample);
+    from.floats = detail::floats_of(data_, sample, room);
   return from;
 }
 

@@ -43,6 +43,7 @@ namespace dsl::detail::TYPENET_MODE {
 
 inline constexpr char const* average_key = "fit's average";  // cannot be a callback's name
 inline constexpr char const* arithmetic_key = "the engine's arithmetic";
+inline constexpr char const* source_key = "the data's source";
 inline constexpr char const* metrics_key = "fit's metrics";
 inline constexpr char const* outputs_key = "the outputs' scores";
 
@@ -59,6 +60,10 @@ inline constexpr char const* outputs_key = "the outputs' scores";
 /// Restores them into a history. Throws file_error if they are of other epochs, or if a run that goes on computes other
 /// metrics.
 [[gnu::cold]] void restore_metrics(trainer& t, std::string const& callbacks, std::string const& name, history& past);
+/// Returns the identity of a run's source of data, to follow the callbacks' state; empty if the data are in memory.
+[[gnu::cold]] std::string state_of_source(std::string source);
+/// Throws file_error if a file's run had another source.
+[[gnu::cold]] void require_source(std::string const& own, std::string const& callbacks, std::string const& name);
 /// Warns where a file's training computed with another arithmetic; files of earlier versions do not say.
 [[gnu::cold]] void compare_arithmetic(trainer& t, std::string const& callbacks, std::string const& name);
 

@@ -143,6 +143,23 @@ TYPENET_INLINE void restore_metrics(trainer& t, std::string const& callbacks, st
     for (std::string const& m : names) e.validation.metrics.push_back({m, *from++});
 }
 
+TYPENET_INLINE std::string state_of_source(std::string source) {
+  callback_state own;
+  if (!source.empty()) own(source_key, source);
+  return own.bytes();
+}
+
+TYPENET_INLINE void require_source(std::string const& own, std::string const& callbacks, std::string const& name) {
+  callback_state all(callbacks, name);
+  std::string found;
+  all(source_key, found);
+  auto const words = [](std::string const& source) { return source.empty() ? "memory" : excerpt(source); };
+  if (found != own)
+    throw file_error(
+        message({"checkpoint: ", name, " is from a run whose data came from ", words(found),
+                 ", but those of this run come from ", words(own), "; use the same data, or start without it"}));
+}
+
 TYPENET_INLINE void compare_arithmetic(trainer& t, std::string const& callbacks, std::string const& name) {
   callback_state all(callbacks, name);
   std::string const own = t.engine().arithmetic();
@@ -209,7 +226,7 @@ TYPENET_INLINE std::string checkpoint(fit_run const& run) {
   return detail::checkpoint_bytes(run.trainer, head, run.past,
                                   state_of_callbacks(run) + detail::state_of_arithmetic(run.trainer) +
                                       detail::state_of_outputs(run.trainer, run.past, run.next) +
-                                      detail::state_of_metrics(run.past) +
+                                      detail::state_of_metrics(run.past) + detail::state_of_source(run.source) +
                                       detail::state_of_network(run.trainer.engine()),
                                   averages ? &run.average->average() : nullptr);
 }
@@ -238,6 +255,7 @@ TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::
     file.need(*learned == *own,
               message({"is from a training whose data were normalised otherwise: this run's have ",
                        detail::difference(*own, *learned), "; use the same data, or start without it"}));
+  if (t.is_fitting()) detail::require_source(t.source_of_fit(), file.callbacks(), name);
   detail::compare_arithmetic(t, file.callbacks(), name);
   history past = file.past();
   fit_position next = head.next();

@@ -94,6 +94,7 @@ struct fit_run {
   std::size_t callback_count = 0;
   std::vector<std::string> outputs{};  // the names of several outputs, "main" first; empty if there is only one
   std::vector<std::string> metrics{};  // the names of fit's .metrics
+  std::string source{};                // the identity of the training data's source; empty: they are in memory
 };
 
 /// The base of callbacks. Derive from it, override what you need, and add it to fit's .callbacks:

@@ -3,6 +3,7 @@
 
 #include <dsl/data/augment.hpp>
 #include <dsl/data/dataset.hpp>
+#include <dsl/data/sample_source.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/custom_loss.hpp>
 #include <dsl/executors/engine.hpp>
@@ -188,7 +189,10 @@ TYPENET_INLINE std::uint64_t fingerprint_of(dataset const& data) {
     f.add(data.wanted(0), static_cast<std::size_t>(data.size * data.values) * sizeof(float));
   auto const bytes = static_cast<std::int64_t>(data.sample.size()) * (data.has_bytes() ? 1 : 4);
   pictures_looked_at const some{data.size, bytes};
-  for (std::int64_t i = 0; i < some.count(); ++i) f.add(data.pixels(some[i]), static_cast<std::size_t>(bytes));
+  std::string const source = identity_of(data);
+  if (!source.empty()) f.add(source.data(), source.size());
+  for (std::int64_t i = 0; source.empty() && i < some.count(); ++i)
+    f.add(data.pixels(some[i]), static_cast<std::size_t>(bytes));
   if (data.mean) f.add(data.mean->data(), data.mean->size() * sizeof(float));
   if (data.deviation) f.add(data.deviation->data(), data.deviation->size() * sizeof(float));
   for (std::int64_t i = 0; data.weights && i < data.size; ++i) f.add(static_cast<double>(data.weight(i)));

@@ -115,6 +115,8 @@ class trainer {
   [[gnu::cold]] void set_normalization(dsl::normalization n);
   /// Forgets it, so that the next fit may bring another one.
   [[gnu::cold]] void forget_normalization() { engine_->set_normalization(nullptr); }
+  /// Returns the identity of the source from which fit trains; empty if it is not running, or its data are in memory.
+  std::string source_of_fit() const { return run_ ? run_->source : std::string(); }
   graph_view const& graph() const { return graph_; }
   dsl::engine& engine() { return *engine_; }
   /// Whether fit is running: a callback asks.

@@ -3,6 +3,7 @@
 
 #include <dsl/data/normalization.hpp>
 #include <dsl/data/pipeline.hpp>
+#include <dsl/data/sample_source.hpp>
 #include <dsl/detail/math.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
@@ -89,7 +90,8 @@ TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& opt
               .callbacks = options.callbacks.data(),
               .callback_count = options.callbacks.size(),
               .outputs = outputs_,
-              .metrics = detail::names_of(options.metrics, outputs_)};
+              .metrics = detail::names_of(options.metrics, outputs_),
+              .source = detail::identity_of(data)};
   struct scope_exit {
     fit_run*& now;
     fit_run* before;
