@@ -15,6 +15,8 @@
 #include <dsl/layers/attention.hpp>
 #include <dsl/layers/batch_norm.hpp>
 #include <dsl/layers/layer_norm.hpp>
+#include <dsl/layers/group_norm.hpp>
+#include <dsl/layers/local_response_norm.hpp>
 #include <dsl/layers/channel_scale.hpp>
 #include <dsl/layers/activation.hpp>
 #include <dsl/layers/pool2d.hpp>

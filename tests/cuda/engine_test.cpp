@@ -761,6 +761,8 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   using gated =
       network<image<3, 8, 8>, conv2d<4, 3>, multiply<identity, global_avg_pool2d>, flatten, dense<3>, softmax>;
   using normed = network<image<3, 8, 8>, layer_norm<>, flatten, dense<3>, softmax>;
+  using normed_by_group = network<image<4, 8, 8>, group_norm<2>, flatten, dense<3>, softmax>;
+  using responding = network<image<4, 8, 8>, local_response_norm<3>, flatten, dense<3>, softmax>;
   using grouped = network<image<4, 8, 8>, conv2d<4, 3, 3, 1, padding::same, 2>, flatten, dense<3>, softmax>;
   using dilated = network<image<4, 8, 8>, conv2d<4, 3, dilation<2>>, flatten, dense<3>, softmax>;
   using oblong = network<image<4, 8, 8>, conv2d<4, 3, stride<2, 1>>, flatten, dense<3>, softmax>;
@@ -786,6 +788,8 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
                                       std::pair{dilated::view(), "cuda: conv2d with dilation or two strides has no"},
                                       std::pair{oblong::view(), "cuda: conv2d with dilation or two strides has no"},
                                       std::pair{pooled::view(), "cuda: max_pool2d with dilation or two strides has"},
+                                      std::pair{normed_by_group::view(), "cuda: group_norm has no kernel"},
+                                      std::pair{responding::view(), "cuda: local_response_norm has no kernel"},
                                       std::pair{capped::view(), "cuda: relu6 has no kernel"},
                                       std::pair{transposed::view(), "cuda: conv2d_transpose has no kernel"},
                                       std::pair{shuffled::view(), "cuda: channel_shuffle has no kernel"},

@@ -355,6 +355,17 @@ TEST_CASE("gradients: layer_norm", "[gradients]") {
   check_network<features<6>, dense<5>, layer_norm<>, dsl::tanh, dense<3>, softmax>({.batch = 1});
 }
 
+TEST_CASE("gradients: group_norm and local_response_norm", "[gradients]") {
+  alone_in_place_and_in_concat<group_norm<1>>();
+  through<group_norm<3, 1e-3>, dsl::tanh, group_norm<3>>();
+  through<conv2d<6, 1>, group_norm<2>, group_norm<6, 0.1>, relu, conv2d<3, 1>>();
+  through<conv2d<4, 1>, add<group_norm<2>, identity>, conv2d<2, 1>>();
+  check_network<image<3, 4, 4>, group_norm<3>, flatten, dense<3>, softmax>();  // no layer before it needs a gradient
+  check_network<features<6>, dense<6>, group_norm<2>, dsl::tanh, dense<3>, softmax>({.batch = 2});
+  through<conv2d<7, 1>, local_response_norm<5, 0.5>, conv2d<3, 1>>();
+  through<add<local_response_norm<3, 2.0, 0.5, 2.0>, identity>, concat<local_response_norm<7, 1.0>, identity>>();
+}
+
 TEST_CASE("gradients: upsample2d", "[gradients]") {
   using enum interpolation;
   through<upsample2d<2>, conv2d<2, 3>>();

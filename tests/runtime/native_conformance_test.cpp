@@ -51,6 +51,7 @@ TEST_CASE("native agrees with reference: batch_norm", "[conformance]") {
   check_batch_norm<17>();
   check_batch_norm<16>();
   check_layer_norm<17>();
+  check_group_norm<18>();
   check_groups<6>();
   check_groups<16>();
 }

@@ -138,6 +138,14 @@ std::vector<example> examples() {
        {s},
        s,
        {"layer_norm", makes::same_shape, 1, false, true, true, true, always, no}},
+      {{.kind = op::group_norm, .epsilon = 0.1, .groups = 2},
+       {s},
+       s,
+       {"group_norm", makes::same_shape, 1, false, true, true, true, always, no}},
+      {{.kind = op::local_response_norm, .rate = 0.5, .epsilon = 1.5, .groups = 3, .power = 0.75},
+       {s},
+       s,
+       {"local_response_norm", makes::same_shape, 1, false, false, false, false, always, no}},
       {{.kind = op::channel_scale},
        {s},
        s,
@@ -415,6 +423,7 @@ std::string fault_of(example const& e, row const& r) {
   if (!option(options::counted_padding, matters([](bench& b) { b.of().counts_padding = !b.of().counts_padding; })))
     return "counted_padding";
   if (!option(options::first_channel, matters([](bench& b) { b.of().first_channel = 0; }))) return "first_channel";
+  if (!option(options::power, matters([](bench& b) { b.of().power = 2; }))) return "power";
 
   // ---- dependences
   numbers const other = y_of([](bench& b) { b.in[0].back() += 5; });
@@ -552,7 +561,7 @@ std::vector<mutant> mutants_of(row const& r) {
   others("optional", &row::optional, most_roles);
   others("takes_flat", &row::takes_flat, 1);
   others("output", &row::output, static_cast<int>(makes::enlarged));
-  bits("options", 1, static_cast<int>(options::first_channel),
+  bits("options", 1, static_cast<int>(options::power),
        [](row& x, int v) { x.options = static_cast<options>(static_cast<int>(x.options) ^ v); });
   others("gradients", &row::gradients, static_cast<int>(gradient_steps::copies));
   for (int edge = 0; edge < 2; ++edge)

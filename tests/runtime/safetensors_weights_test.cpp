@@ -210,6 +210,7 @@ TEST_CASE("weights: names of networks of other forms", "[weights]") {
   CHECK(names_of<residual, residual>() ==
         strings{"0.branches.0.weight", "0.branches.0.bias", "1.branches.0.weight", "1.branches.0.bias"});
   CHECK(names_of<dsl::layer_norm<>>() == strings{"0.weight", "0.bias"});
+  CHECK(names_of<dsl::group_norm<1>>() == strings{"0.weight", "0.bias"});
   CHECK(names_of<dsl::multiply<dsl::identity, dsl::conv2d<2, 1>>>() == strings{"branches.1.weight", "branches.1.bias"});
   CHECK(dsl::weight_names(dsl::network<dsl::features<3>, dsl::layer_norm<>, dsl::layer_norm<>>::view(),
                           {dsl::weight_convention::keras}) ==

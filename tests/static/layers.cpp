@@ -253,6 +253,13 @@ static_assert(on<64, 8, 6, dsl::upsample2d<3, dsl::interpolation::bilinear>>::ou
 static_assert(on<64, 8, 6, dsl::upsample2d<2>>::parameter_count == 0);
 
 static_assert(on<64, 8, 8, dsl::layer_norm<>>::output == shape{64, 8, 8});
+static_assert(on<64, 8, 8, dsl::group_norm<32>>::output == shape{64, 8, 8});
+static_assert(on<64, 8, 8, dsl::group_norm<32>>::trainable_parameter_count == 2 * 64);
+static_assert(on<64, 8, 8, dsl::group_norm<32>>::view().nodes[1].epsilon == 1e-5);
+static_assert(on<64, 8, 8, dsl::local_response_norm<5>>::output == shape{64, 8, 8});
+static_assert(on<64, 8, 8, dsl::local_response_norm<5>>::parameter_count == 0);
+static_assert(on<64, 8, 8, dsl::local_response_norm<5, 5e-4, 0.5, 2.0>>::view().nodes[1].power == 0.5);
+static_assert(on<64, 8, 8, dsl::local_response_norm<5, 5e-4, 0.5, 2.0>>::view().nodes[1].epsilon == 2);
 static_assert(on<64, 8, 8, dsl::layer_norm<>>::parameter_count == 2 * 64);
 static_assert(on<64, 8, 8, dsl::layer_norm<>>::trainable_parameter_count == 2 * 64);
 static_assert(on<64, 8, 8, dsl::multiply<dsl::identity, dsl::global_avg_pool2d>>::output == shape{64, 8, 8});

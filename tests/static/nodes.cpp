@@ -224,6 +224,27 @@ static_assert(on_picture<sliced_and_shuffled<3, 2, 2>>.broken == rule::slice_is_
 static_assert(on_picture<sliced_and_shuffled<-1, 2, 2>>.broken == rule::slice_is_in_the_channels);
 static_assert(on_picture<sliced_and_shuffled<0, 4, 3>>.broken == rule::shuffle_divides_the_channels);
 static_assert(on_picture<sliced_and_shuffled<0, 4, 0>>.broken == rule::shuffle_divides_the_channels);
+
+template <dsl::node Node>
+struct normed {
+  static constexpr value lower(builder& b, value in) {
+    if (Node.kind == op::group_norm) row(b, role::gamma, 4), row(b, role::beta, 4);
+    return b.append(Node, in, in.shape);
+  }
+};
+constexpr dsl::node group_normed(int groups) { return {.kind = op::group_norm, .epsilon = 1, .groups = groups}; }
+constexpr dsl::node response(int size, double alpha, double beta, double k) {
+  return {.kind = op::local_response_norm, .rate = alpha, .epsilon = k, .groups = size, .power = beta};
+}
+static_assert(on_picture<normed<group_normed(2)>>.broken == rule::holds);
+static_assert(on_picture<normed<group_normed(3)>>.broken == rule::norm_groups_divide_the_channels);
+static_assert(on_picture<normed<group_normed(0)>>.broken == rule::norm_groups_divide_the_channels);
+static_assert(on_picture<normed<response(3, 1, 1, 1)>>.broken == rule::holds);
+static_assert(on_picture<normed<response(4, 1, 1, 1)>>.broken == rule::response_size_is_odd);
+static_assert(on_picture<normed<response(-1, 1, 1, 1)>>.broken == rule::response_size_is_odd);
+static_assert(on_picture<normed<response(3, 0, 1, 1)>>.broken == rule::response_numbers_are_positive);
+static_assert(on_picture<normed<response(3, 1, -1, 1)>>.broken == rule::response_numbers_are_positive);
+static_assert(on_picture<normed<response(3, 1, 1, 0)>>.broken == rule::response_numbers_are_positive);
 static_assert(given<op::flatten, 1, 256, 1, 1> == rule::holds && given<op::flatten, 1, 255, 1, 1> == astray);
 static_assert(given<op::flatten, 1, 4, 64, 1> == astray && given<op::flatten, 1, 1, 256, 1> == astray);
 static_assert(given<op::softmax, 1, 4> == rule::softmax_takes_logits);

@@ -219,6 +219,8 @@ inline double additions(graph_view const& g, int batch) {
       case op::batch_norm: all += 4 * pixels; break;  // mean, variance and the two sums of its backward pass
       case op::channel_scale: all += pixels; break;
       case op::layer_norm: all += 4 * d[0] + pixels; break;
+      case op::group_norm: all += 4 * d[0] / n.groups * pixels; break;
+      case op::local_response_norm: all += 4 * n.groups; break;
       case op::max_pool2d:
       case op::avg_pool2d: all += 2 * n.window.height * n.window.width; break;
       default: all += 2 * n.inputs; break;
@@ -229,13 +231,14 @@ inline double additions(graph_view const& g, int batch) {
 
 /// Returns how much larger rounding may be than for numbers of the size of their sums. Two layers turn rounding into
 /// numbers, which a batch_norm then multiplies by 1 / sqrt(epsilon): a batch_norm of a single value, whose gradient is
-/// zero, and a layer_norm over a single channel, whose outputs are all equal.
+/// zero, and a layer_norm over a single channel, or a group_norm over a single number, whose outputs are all equal.
 inline double amplification(graph_view const& g, int batch) {
   double most = 1;
   bool constant = false;
   for (int n = 0; n < g.size.nodes; ++n) {
     node const& x = g.nodes[n];
-    constant = constant || (x.kind == op::layer_norm && g.output_shape(x).channels == 1);
+    constant = constant || (x.kind == op::layer_norm && g.output_shape(x).channels == 1) ||
+               (x.kind == op::group_norm && g.output_shape(x).size() == x.groups);
     if (x.kind == op::batch_norm && !x.frozen && (constant || batch * g.output_shape(x).area() == 1))
       most = std::max(most, 1 / std::sqrt(x.epsilon));
   }
@@ -378,6 +381,17 @@ void check_layer_norm() {
   agree_behind<C, layer_norm<0.1>, conv2d<3, 3>>();
   agree_behind<C, conv2d<C, 1>, frozen<layer_norm<>>, conv2d<3, 3>>();
   agree_behind<C, concat<sequential<conv2d<C, 1>, layer_norm<>>, add<layer_norm<>, identity>>, conv2d<4, 1>>();
+}
+/// C is even. The inputs of a group vary, since a group has several pixels.
+template <int C>
+void check_group_norm() {
+  agree_behind<C, group_norm<2, 0.1>, conv2d<3, 3>>();
+  agree_behind<C, group_norm<1>, relu, group_norm<C, 1e-3>, conv2d<3, 1>>();
+  agree_behind<C, conv2d<C, 1>, frozen<group_norm<2>>, conv2d<3, 3>>();
+  agree_behind<C, concat<sequential<conv2d<C, 1>, group_norm<2>>, add<group_norm<1>, identity>>, conv2d<4, 1>>();
+  agree_behind<C, local_response_norm<5>, conv2d<3, 3>>();
+  agree_behind<C, concat<local_response_norm<3, 0.5, 0.9, 2.0>, add<local_response_norm<1, 2.0>, identity>>,
+               conv2d<4, 1>>();
 }
 template <int C>
 void check_pools() {

@@ -100,9 +100,10 @@ class onnx_interpreter {
     return a ? std::vector<long long>(a->ints().begin(), a->ints().end()) : otherwise;
   }
 
-  /// Multiplies with multidirectional broadcasting: dimensions are matched from the last one, and may be 1 or missing
+  /// Combines with multidirectional broadcasting: dimensions are matched from the last one, and may be 1 or missing
   /// in one operand.
-  static onnx_tensor multiply(onnx_tensor const& a, onnx_tensor const& b) {
+  template <class F>
+  static onnx_tensor combined(onnx_tensor const& a, onnx_tensor const& b, F f) {
     std::size_t const rank = std::max(a.dims.size(), b.dims.size());
     auto const dim = [&](onnx_tensor const& t, std::size_t i) {
       std::size_t const missing = rank - t.dims.size();
@@ -110,7 +111,7 @@ class onnx_interpreter {
     };
     onnx_tensor y;
     for (std::size_t i = 0; i < rank; ++i) {
-      require(dim(a, i) == dim(b, i) || dim(a, i) == 1 || dim(b, i) == 1, "Mul of different shapes");
+      require(dim(a, i) == dim(b, i) || dim(a, i) == 1 || dim(b, i) == 1, "operands of different shapes");
       y.dims.push_back(std::max(dim(a, i), dim(b, i)));
     }
     auto const value = [&](onnx_tensor const& t, long long at) {
@@ -121,7 +122,7 @@ class onnx_interpreter {
       }
       return t.values[static_cast<std::size_t>(place)];
     };
-    for (long long i = 0; i < y.size(); ++i) y.values.push_back(value(a, i) * value(b, i));
+    for (long long i = 0; i < y.size(); ++i) y.values.push_back(f(value(a, i), value(b, i)));
     return y;
   }
 
@@ -177,15 +178,11 @@ class onnx_interpreter {
       require(x.dims.size() == 2 && in.at(1)->values == std::vector<double>{2, 3}, "Unsqueeze");
       return {{x.dim(0), x.dim(1), 1, 1}, x.values};
     }
-    if (type == "Mul") return multiply(x, *in.at(1));
+    if (type == "Mul") return combined(x, *in.at(1), [](double a, double b) { return a * b; });
     if (type == "Add" || type == "Sum") {
       onnx_tensor y = x;
       require(type == "Sum" || in.size() == 2, type);
-      for (std::size_t k = 1; k < in.size(); ++k) {
-        bool const one = in[k]->dims.empty();  // a number for all
-        require(one || in[k]->dims == x.dims, type + " of different shapes");
-        for (std::size_t i = 0; i < y.values.size(); ++i) y.values[i] += in[k]->values[one ? 0 : i];
-      }
+      for (std::size_t k = 1; k < in.size(); ++k) y = combined(y, *in[k], [](double a, double b) { return a + b; });
       return y;
     }
     if (type == "Transpose") return transpose(n, x);
@@ -202,6 +199,42 @@ class onnx_interpreter {
           y.values[at + i] =
               (x.values[at + i] - mean) / std::sqrt(variance + real(n, "epsilon", 1e-5)) * in.at(1)->values.at(i) +
               in.at(2)->values.at(i);
+      }
+      return y;
+    }
+    if (type == "Reshape") {
+      onnx_tensor y{{}, x.values};
+      std::vector<double> const& wanted = in.at(1)->values;
+      for (std::size_t i = 0; i < wanted.size(); ++i)
+        y.dims.push_back(wanted[i] == 0 ? x.dims.at(i) : static_cast<long long>(wanted[i]));
+      require(y.size() == x.size(), "Reshape");
+      return y;
+    }
+    if (type == "InstanceNormalization") {
+      onnx_tensor y = x;
+      auto const size = static_cast<std::size_t>(x.size(2)), channels = static_cast<std::size_t>(x.dim(1));
+      for (std::size_t at = 0; at < x.values.size(); at += size) {
+        double mean = 0, variance = 0;
+        for (std::size_t i = 0; i < size; ++i) mean += x.values[at + i] / static_cast<double>(size);
+        for (std::size_t i = 0; i < size; ++i)
+          variance += (x.values[at + i] - mean) * (x.values[at + i] - mean) / static_cast<double>(size);
+        for (std::size_t i = 0; i < size; ++i)
+          y.values[at + i] = (x.values[at + i] - mean) / std::sqrt(variance + real(n, "epsilon", 1e-5)) *
+                                 in.at(1)->values.at(at / size % channels) +
+                             in.at(2)->values.at(at / size % channels);
+      }
+      return y;
+    }
+    if (type == "LRN") {  // the channels c - (size - 1) / 2 ... c + size / 2, rounded down
+      long long const size = integer(n, "size", 0);
+      onnx_tensor y = x;
+      for (long long i = 0; i < x.size(); ++i) {
+        long long const c = i / x.size(2) % x.dim(1);
+        double squares = 0;
+        for (long long k = c - (size - 1) / 2; k <= c + size / 2; ++k)
+          if (k >= 0 && k < x.dim(1)) squares += std::pow(x.values[at(i + (k - c) * x.size(2))], 2);
+        y.values[at(i)] /= std::pow(real(n, "bias", 1) + real(n, "alpha", 1e-4) / static_cast<double>(size) * squares,
+                                    real(n, "beta", 0.75));
       }
       return y;
     }

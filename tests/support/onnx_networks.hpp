@@ -64,6 +64,11 @@ void for_each_onnx_network(F f) {
   f.template operator()<network<picture, batch_norm<0.9, 1e-5>, flatten, batch_norm<0.5, 0.1>>>("batch_norm_flat");
 
   f.template operator()<network<picture, layer_norm<>>>("layer_norm");
+  f.template operator()<network<picture, conv2d<6, 1>, group_norm<3>, relu, group_norm<1, 0.1>>>("group_norm");
+  f.template operator()<network<picture, flatten, group_norm<4>, dense<6>, group_norm<2>>>("group_norm_flat");
+  f.template operator()<network<picture, conv2d<6, 1>, local_response_norm<5, 0.5>>>("local_response_norm");
+  f.template operator()<network<features<6>, local_response_norm<3, 0.3, 0.6, 2.0>, dense<2>>>(
+      "local_response_norm_flat");
   f.template operator()<network<picture, layer_norm<1e-3>, flatten, layer_norm<0.1>, dense<3>>>("layer_norm_flat");
 
   f.template operator()<network<picture, relu>>("relu");

@@ -106,6 +106,15 @@ class graph_values {
     for (role r : {role::gamma, role::beta}) parameter(r, {s.channels, 1, 1, 1});
     return append({.kind = op::layer_norm, .epsilon = 1e-3}, {in}, s);
   }
+  int group_norm(int in, int groups) {
+    shape const s = shape_of(in);
+    for (role r : {role::gamma, role::beta}) parameter(r, {s.channels, 1, 1, 1});
+    return append({.kind = op::group_norm, .epsilon = 1e-3, .groups = groups}, {in}, s);
+  }
+  int response_norm(int in, int size) {
+    return append({.kind = op::local_response_norm, .rate = 0.3, .epsilon = 1, .groups = size, .power = 0.75}, {in},
+                  shape_of(in));
+  }
   int upsample(op kind, int in, int factor) {
     shape const& s = shape_of(in);
     return append({.kind = kind}, {in}, {s.channels, factor * s.height, factor * s.width});
@@ -228,7 +237,11 @@ class random_graph : public graph_values {
         return pool(op::avg_pool2d, bilinear ? larger : act(larger, function::tanh), 2, 2);
       }
       case 13: return pool(d_.of({op::max_pool2d, op::avg_pool2d}), in, 3, 1, 1);
-      case 12: return layer_norm(in);
+      case 12: {
+        bool const halves = shape_of(in).channels % 2 == 0;
+        return d_.percent(50) ? layer_norm(in) : group_norm(in, halves && d_.percent(70) ? 2 : 1);
+      }
+      case 21: return response_norm(in, d_.of({1, 3, 5}));
       case 11: {  // by one number a pixel, or a channel, or by itself
         int const gate = d_.percent(40) ? conv(in, 1, 1) : d_.percent(50) ? random_act(in) : mean(in);
         return d_.percent(50) ? multiply(in, gate) : multiply(gate, in);
@@ -334,7 +347,7 @@ class random_graph : public graph_values {
       random_act(t);
   }
 
-  static constexpr int cpu_alone = 10;  // further choices of layer()
+  static constexpr int cpu_alone = 11;  // further choices of layer()
 
   dice& d_;
   int block_;

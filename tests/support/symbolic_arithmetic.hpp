@@ -45,10 +45,10 @@ enum : number { seed_image = 11, seed_label, seed_weight, seed_slot, seed_update
 inline number attributes(graph_view const& g, int n) {
   node const& x = g.nodes[n];
   auto const scaled = [](double v) { return static_cast<number>(v * 1e6); };
-  number const h =
-      mix(static_cast<number>(x.kind), static_cast<number>(x.function), x.window.height, x.window.width,
-          x.window.stride, x.window.pad_top, x.window.pad_left, x.window.column_stride, x.window.row_dilation,
-          x.window.column_dilation, scaled(x.rate), scaled(x.epsilon), scaled(x.momentum), x.groups, x.first_channel);
+  number const h = mix(static_cast<number>(x.kind), static_cast<number>(x.function), x.window.height, x.window.width,
+                       x.window.stride, x.window.pad_top, x.window.pad_left, x.window.column_stride,
+                       x.window.row_dilation, x.window.column_dilation, scaled(x.rate), scaled(x.epsilon),
+                       scaled(x.momentum), x.groups, x.first_channel, scaled(x.power));
   return x.kind == op::dropout || x.kind == op::stochastic_depth ? mix(h, static_cast<number>(n)) : h;
 }
 

@@ -262,6 +262,7 @@ class executor {
         }
         break;
       }
+      case op::group_norm:
       case op::layer_norm: {
         number const gamma = digest(parameter_values());
         y = by_sample(what, {&x.values}, mix(gamma, digest(parameter_values())), batch, x.shape.size());
@@ -286,6 +287,7 @@ class executor {
       case op::channel_shuffle:
       case op::attention:
       case op::causal_attention:
+      case op::local_response_norm:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::custom:
@@ -354,7 +356,7 @@ class executor {
     if (peek(content::activation)) value = tensor(content::activation).values;
     numbers output;  // a custom operation gets both
     if (peek(content::activation)) output = tensor(content::activation).values;
-    if (s.kind == op::layer_norm) {
+    if (s.kind == op::layer_norm || s.kind == op::group_norm) {
       number const gamma = digest(parameter_values());
       operand const* const d_gamma = take(content::parameter_gradient);
       operand const* const d_beta = take(content::parameter_gradient);
@@ -399,6 +401,7 @@ class executor {
       case op::max_pool2d:
       case op::attention:
       case op::causal_attention:
+      case op::local_response_norm:
       case op::softmax: store_tensor(content::gradient, by_sample(what, {&value, &dy}, 0, batch, size)); break;
       case op::channel_slice:
       case op::channel_shuffle:

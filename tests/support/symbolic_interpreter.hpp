@@ -100,6 +100,7 @@ class interpreter {
         for (int i = 0; i < x.inputs; ++i)
           for (std::size_t e = 0; e < y.size(); ++e) y[e] += value(g_.input(x, i))[e];
         break;
+      case op::group_norm:
       case op::layer_norm:
         y = by_sample(what, {in}, mix(digest(parameter(k)), digest(parameter(k + 1))), batch_, size);
         break;
@@ -119,6 +120,7 @@ class interpreter {
       case op::channel_shuffle:
       case op::attention:
       case op::causal_attention:
+      case op::local_response_norm:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::custom:
@@ -189,6 +191,7 @@ class interpreter {
       case op::upsample_bilinear:
       case op::avg_pool2d: return contribute(in, by_sample(what, {&dy}, 0, batch_, size));
       case op::attention:
+      case op::local_response_norm:
       case op::causal_attention: return contribute(in, by_sample(what, {&v, &dy}, 0, batch_, size));
       case op::softmax: return contribute(in, by_sample(what, {&value(x.output), &dy}, 0, batch_, size));
       case op::add:
@@ -207,6 +210,7 @@ class interpreter {
         }
         return;
       }
+      case op::group_norm:
       case op::layer_norm:
         add(gradient(k), by_batch(what, {&v, &dy}, g_.parameters[k].count()));
         add(gradient(k + 1), by_batch(mix(what, 1), {&v, &dy}, g_.parameters[k].count()));

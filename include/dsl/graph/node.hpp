@@ -91,15 +91,17 @@ struct node {
   int parameters = 0;
   int scope = 0;  // in graph.scopes: the layer that appended it
   dsl::window window{};
-  double rate = 0;      // dropout: probability of a zero; activation: alpha
-  double epsilon = 0;   // batch_norm
+  double rate = 0;      // dropout: probability of a zero; activation, local_response_norm: alpha
+  double epsilon = 0;   // of normalisations; local_response_norm: k
   double momentum = 0;  // batch_norm: share of the running statistics that a step keeps
   custom_op const* custom = nullptr;
-  int groups = 1;              // conv2d, channel_shuffle: number of independent groups of channels; attention: heads
+  int groups = 1;              // conv2d, channel_shuffle, group_norm: groups of channels; attention: heads;
+                               // local_response_norm: neighbouring channels
   bool frozen = false;         // the optimizer skips its parameters, and batch_norm uses its running statistics
   bool counts_padding = true;  // avg_pool2d: the mean is over the whole window, padding included
   int first_channel = 0;       // channel_slice: the first channel of its input
   int further_output = 0;      // scope of the named_output<...> whose result this node computes; 0: none
+  double power = 0;            // local_response_norm: beta
 
   friend constexpr bool operator==(node const&, node const&) = default;
 };

@@ -34,6 +34,7 @@ TYPENET_INLINE std::string keras_class(graph_view const& g, node const& n) {
     case op::batch_norm: return "batch_normalization";
     case op::dense: return "dense";
     case op::layer_norm: return "layer_normalization";
+    case op::group_norm: return "group_normalization";
     case op::channel_scale: return "layer_scale";
     default: return "layer";
   }

@@ -31,6 +31,8 @@ enum class op : unsigned char {
   conv2d_transpose,
   attention,
   causal_attention,
+  group_norm,
+  local_response_norm,
 };
 
 /// Elementwise functions of op::activation; alpha is the slope of leaky_relu and the scale of elu.
@@ -103,7 +105,7 @@ enum class makes : unsigned char {
 };
 
 /// The fields of a node that an operation uses, besides operands and parameters, as a bit set.
-enum class options : unsigned char {
+enum class options : unsigned short {
   none = 0,
   window = 1,
   slope = 2,
@@ -112,7 +114,8 @@ enum class options : unsigned char {
   momentum = 16,
   groups = 32,
   counted_padding = 64,
-  first_channel = 128
+  first_channel = 128,
+  power = 256
 };
 constexpr options operator|(options a, options b) {
   return static_cast<options>(static_cast<unsigned>(a) | static_cast<unsigned>(b));

@@ -15,8 +15,10 @@
 #include <dsl/operations/dense/facts.hpp>
 #include <dsl/operations/dropout/facts.hpp>
 #include <dsl/operations/flatten/facts.hpp>
+#include <dsl/operations/group_norm/facts.hpp>
 #include <dsl/operations/input/facts.hpp>
 #include <dsl/operations/layer_norm/facts.hpp>
+#include <dsl/operations/local_response_norm/facts.hpp>
 #include <dsl/operations/multiply/facts.hpp>
 #include <dsl/operations/pool2d/facts.hpp>
 #include <dsl/operations/softmax/facts.hpp>
@@ -28,32 +30,35 @@ namespace dsl::operations {
 
 /// The row of each operation, indexed by op. An op::activation has that of its function, in `activations`.
 inline constexpr row table[] = {
-    input,              // 0
-    conv2d,             // 1
-    batch_norm,         // 2
-    activations[0],     // 3
-    max_pool2d,         // 4
-    avg_pool2d,         // 5
-    dropout,            // 6
-    flatten,            // 7
-    dense,              // 8
-    softmax,            // 9
-    concat,             // 10
-    add,                // 11
-    custom,             // 12
-    transfer,           // 13
-    multiply,           // 14
-    layer_norm,         // 15
-    upsample_nearest,   // 16
-    upsample_bilinear,  // 17
-    channel_slice,      // 18
-    channel_shuffle,    // 19
-    channel_scale,      // 20
-    stochastic_depth,   // 21
-    conv2d_transpose,   // 22
-    attention,          // 23
-    causal_attention,   // 24
+    input,                // 0
+    conv2d,               // 1
+    batch_norm,           // 2
+    activations[0],       // 3
+    max_pool2d,           // 4
+    avg_pool2d,           // 5
+    dropout,              // 6
+    flatten,              // 7
+    dense,                // 8
+    softmax,              // 9
+    concat,               // 10
+    add,                  // 11
+    custom,               // 12
+    transfer,             // 13
+    multiply,             // 14
+    layer_norm,           // 15
+    upsample_nearest,     // 16
+    upsample_bilinear,    // 17
+    channel_slice,        // 18
+    channel_shuffle,      // 19
+    channel_scale,        // 20
+    stochastic_depth,     // 21
+    conv2d_transpose,     // 22
+    attention,            // 23
+    causal_attention,     // 24
+    group_norm,           // 25
+    local_response_norm,  // 26
 };
-static_assert(sizeof table / sizeof(row) == static_cast<int>(op::causal_attention) + 1);  // a row for each enumerator
+static_assert(sizeof table / sizeof(row) ==
+              static_cast<int>(op::local_response_norm) + 1);  // a row for each enumerator
 
 }  // namespace dsl::operations

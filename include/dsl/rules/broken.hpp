@@ -188,6 +188,25 @@ struct shuffle_divides_the_channels {
                 "channel_shuffle: the number of groups must divide the input's channels; change one of them");
 };
 
+template <class At, class Layer, int Groups, int Channels>
+struct norm_groups_divide_the_channels {
+  static_assert(divides(Groups, Channels),
+                "group_norm: the number of groups must divide the input's channels; change one of them");
+};
+
+template <class At, class Layer, int Size>
+struct response_size_is_odd {
+  static_assert(Size > 0 && Size % 2 == 1,
+                "local_response_norm: the size must be odd, with as many neighbours before each channel as after it; 5 "
+                "is usual");
+};
+
+template <class At, class Layer, number Number>
+struct response_numbers_are_positive {
+  static_assert(Number >= 1e-30 && Number < 1e30,
+                "local_response_norm: alpha, beta and k must be above 0; 1e-4, 0.75 and 1 are usual");
+};
+
 template <class At, class Layer, int Heads, int Channels>
 struct attention_has_whole_heads {
   static_assert(Heads > 0 && Channels % 3 == 0 && divides(Heads, Channels / 3),

@@ -165,6 +165,11 @@ class graph_check {
       why.first = in;
       return breaks(rule::shuffle_divides_the_channels, n.groups, 0);
     }
+    if (n.kind == op::group_norm && !divides(n.groups, in.channels)) {
+      why.first = in;
+      return breaks(rule::norm_groups_divide_the_channels, n.groups, 0);
+    }
+    if (n.kind == op::local_response_norm) return response_fits(n);
     if (n.kind == op::attention || n.kind == op::causal_attention) {
       if (!has_whole_heads(in.channels, n.groups)) {
         why.first = in;
@@ -173,11 +178,20 @@ class graph_check {
       if (out.channels != in.channels / 3)
         return breaks(rule::shapes_follow_from_operands, {in.channels / 3, in.height, in.width}, out);
     }
-    constexpr auto checked =
-        static_cast<unsigned>(operations::options::window | operations::options::groups |
-                              operations::options::counted_padding | operations::options::first_channel);
+    constexpr auto checked = static_cast<unsigned>(operations::options::window | operations::options::groups |
+                                                   operations::options::counted_padding |
+                                                   operations::options::first_channel | operations::options::power);
     auto const used = static_cast<unsigned>(row.options) & ~checked;
     return used == 0 || options_fit(n, used);
+  }
+
+  /// Whether a channel is in the middle of its neighbours, and what is divided by is positive.
+  constexpr bool response_fits(dsl::node const& n) {
+    if (n.groups < 1 || n.groups % 2 == 0) return breaks(rule::response_size_is_odd, 1, n.groups);
+    double const numbers[] = {n.rate, n.power, n.epsilon};
+    for (double x : numbers)
+      if (!is_between(x, 1e-30, 1e30)) return breaks(rule::response_numbers_are_positive, x);
+    return true;
   }
 
   /// Whether an operation moves values without changing them, so that whatever precedes it still reaches a softmax.

@@ -189,6 +189,15 @@ template <class J>
 struct explain<rule::shuffle_divides_the_channels, J>
     : says<broken::shuffle_divides_the_channels<at_of<J>, layer_of<J>, J::why.wanted, J::why.first.channels>> {};
 template <class J>
+struct explain<rule::norm_groups_divide_the_channels, J>
+    : says<broken::norm_groups_divide_the_channels<at_of<J>, layer_of<J>, J::why.wanted, J::why.first.channels>> {};
+template <class J>
+struct explain<rule::response_size_is_odd, J>
+    : says<broken::response_size_is_odd<at_of<J>, layer_of<J>, J::why.found>> {};
+template <class J>
+struct explain<rule::response_numbers_are_positive, J>
+    : says<broken::response_numbers_are_positive<at_of<J>, layer_of<J>, J::why.number>> {};
+template <class J>
 struct explain<rule::split_divides_the_channels, J>
     : says<broken::split_divides_the_channels<at_of<J>, layer_of<J>, J::why.wanted, J::why.first.channels>> {};
 template <class J>

@@ -50,7 +50,10 @@ TYPENET_INLINE std::string dot_details(graph_view const& g, node const& n) {
   };
   add("stride", rows.stride, columns.stride);
   add("dilation", rows.dilation, columns.dilation);
-  if (n.groups > 1) text += fmt::format(", {} groups", n.groups);
+  char const* const parts = n.kind == op::attention || n.kind == op::causal_attention ? "heads"
+                            : n.kind == op::local_response_norm                       ? "neighbours"
+                                                                                      : "groups";
+  if (n.groups > 1) text += fmt::format(", {} {}", n.groups, parts);
   return text;
 }
 

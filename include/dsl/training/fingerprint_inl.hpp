@@ -42,12 +42,13 @@ TYPENET_INLINE void fingerprint::mix(std::uint64_t word) {
 
 TYPENET_INLINE void add_operation(fingerprint& f, node const& x) {
   auto const& [kind, function, device, first_input, inputs, output, first_parameter, parameters, scope, window, rate,
-               epsilon, momentum, custom, groups, frozen, counts_padding, first_channel,
-               further_output] = x;  // frozen layers and further outputs have the same weights
+               epsilon, momentum, custom, groups, frozen, counts_padding, first_channel, further_output, power] =
+      x;  // frozen layers and further outputs have the same weights
   f.add(parameters);
   f.add(groups);
   if (!counts_padding) f.add(1);  // only hashed if false, so that older files stay valid
   if (first_channel != 0) f.add(first_channel);
+  if (power != 0) f.add(power);
   if (!custom) return;
   std::string_view const own = word_of(x);
   f.add(own.data(), own.size());

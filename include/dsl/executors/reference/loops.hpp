@@ -14,7 +14,9 @@
 #include <dsl/operations/dense/loops.hpp>
 #include <dsl/operations/dropout/loops.hpp>
 #include <dsl/operations/flatten/loops.hpp>
+#include <dsl/operations/group_norm/loops.hpp>
 #include <dsl/operations/layer_norm/loops.hpp>
+#include <dsl/operations/local_response_norm/loops.hpp>
 #include <dsl/operations/multiply/loops.hpp>
 #include <dsl/operations/pool2d/loops.hpp>
 #include <dsl/operations/softmax/loops.hpp>
@@ -50,6 +52,8 @@ constexpr loops<T> loops_of(op kind) {
     case op::conv2d_transpose: return conv2d_transpose_loops<T>;
     case op::attention: return attention_loops<T, false>;
     case op::causal_attention: return attention_loops<T, true>;
+    case op::group_norm: return group_norm_loops<T>;
+    case op::local_response_norm: return local_response_norm_loops<T>;
     default: return {};
   }
 }

@@ -73,6 +73,10 @@ class onnx_writer {
 
   /// Appends a LayerNormalization, which works on the last dimensions: a picture's channels are moved there and back.
   [[gnu::cold]] void write_layer_norm();
+  /// Appends an InstanceNormalization between two Reshape, which make the numbers of a group those of one channel, and
+  /// a BatchNormalization that only scales and shifts.
+  [[gnu::cold]] void write_group_norm();
+  [[gnu::cold]] void write_response_norm();
   [[gnu::cold]] void refuse_attention();
   [[gnu::cold]] onnx_messages::NodeProto& finish(onnx_messages::NodeProto& n);
 
@@ -96,7 +100,7 @@ class onnx_writer {
   [[gnu::cold]] std::string number(char const* name, float value);
   /// Adds a constant tensor of one dimension, and returns its name.
   [[gnu::cold]] std::string integers(char const* name, std::vector<std::int64_t> const& values);
-  [[gnu::cold]] std::string numbers(char const* name, std::initializer_list<float> values);
+  [[gnu::cold]] std::string numbers(char const* name, std::vector<float> const& values);
 
   [[gnu::cold]] onnx_messages::NodeProto& add_node(std::string const& type, std::vector<std::string> const& inputs);
   [[gnu::cold]] std::string output_of(onnx_messages::NodeProto& n, dsl::shape const& s, int rank);

@@ -57,6 +57,8 @@ TYPENET_INLINE void onnx_writer::write_node() {
     case op::channel_scale: return write_scale();
     case op::channel_slice: return write_slice();
     case op::channel_shuffle: return write_shuffle();
+    case op::group_norm: return write_group_norm();
+    case op::local_response_norm: return write_response_norm();
     case op::attention:
     case op::causal_attention: return refuse_attention();
     case op::custom: return write_custom();
@@ -222,6 +224,35 @@ TYPENET_INLINE void onnx_writer::write_layer_norm() {
   set("perm", {0, 3, 1, 2}, append("Transpose", {made}, 4));
 }
 
+TYPENET_INLINE void onnx_writer::write_group_norm() {
+  int const rank = operand().rank, groups = node_->groups, last = static_cast<int>(in().size() / groups);
+  dsl::shape const s = in(), apart{groups, last, 1};
+  auto const all = [&](char const* name, int count, float value) {
+    return numbers(name, std::vector<float>(at(count), value));
+  };
+  std::string const split =
+      output_of(add_node("Reshape", {as_it_is(), integers("groups", {0, groups, last})}), apart, 3);
+  onnx_messages::NodeProto& norm =
+      add_node("InstanceNormalization", {split, all("ones", groups, 1), all("zeros", groups, 0)});
+  set("epsilon", node_->epsilon, norm);
+  std::vector<std::int64_t> dims{0, s.channels};
+  if (rank == 4) dims.insert(dims.end(), {s.height, s.width});
+  std::string const normal = output_of(norm, apart, 3);
+  std::string const joined = output_of(add_node("Reshape", {normal, integers("joined", dims)}), s, rank);
+  onnx_messages::NodeProto& scale = parameters(append("BatchNormalization", {joined}, rank));
+  scale.add_input(all("mean", s.channels, 0));
+  scale.add_input(all("variance", s.channels, 1));
+  set("epsilon", 0.0, scale);
+}
+
+TYPENET_INLINE void onnx_writer::write_response_norm() {
+  onnx_messages::NodeProto& n = append("LRN", {form(0, 4)}, 4);
+  set("size", node_->groups, n);
+  set("alpha", node_->rate, n);
+  set("beta", node_->power, n);
+  set("bias", node_->epsilon, n);
+}
+
 TYPENET_INLINE onnx_messages::NodeProto& onnx_writer::finish(onnx_messages::NodeProto& n) {
   set("axis", -1, n);
   set("epsilon", node_->epsilon, n);
@@ -310,12 +341,12 @@ TYPENET_INLINE std::string onnx_writer::number(char const* name, float value) {
   return t.name();
 }
 
-TYPENET_INLINE std::string onnx_writer::numbers(char const* name, std::initializer_list<float> values) {
+TYPENET_INLINE std::string onnx_writer::numbers(char const* name, std::vector<float> const& values) {
   onnx_messages::TensorProto& t = *to_.add_initializer();
   t.set_name(names_.unused(name));
   t.set_data_type(onnx_messages::TensorProto::FLOAT);
   t.add_dims(static_cast<std::int64_t>(values.size()));
-  t.set_raw_data(values.begin(), values.size() * sizeof(float));
+  t.set_raw_data(values.data(), values.size() * sizeof(float));
   return t.name();
 }
 
@@ -395,6 +426,7 @@ TYPENET_INLINE void onnx_writer::describe(named const& v, onnx_messages::ValueIn
   dims.add_dim()->set_dim_value(v.shape.channels);
   if (v.rank == 2) return;
   dims.add_dim()->set_dim_value(v.shape.height);
+  if (v.rank == 3) return;
   dims.add_dim()->set_dim_value(v.shape.width);
 }
 

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/operations/operation.hpp>
+
+namespace dsl::operations {
+
+/// Divides each number by a power of the squares in neighbouring channels of its pixel, which the backward step
+/// computes again.
+inline constexpr row local_response_norm{
+    .name = "local_response_norm",
+    .options = options::slope | options::epsilon | options::groups | options::power,
+    .reads = {values::first_input},
+    .slices = slices::always};
+
+}  // namespace dsl::operations

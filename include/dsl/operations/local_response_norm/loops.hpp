@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/math.hpp>
+#include <dsl/detail/mode.hpp>
+#include <dsl/executors/reference/step_loops.hpp>
+
+namespace dsl::plain::TYPENET_MODE {
+
+/// The divisors (k + alpha / size * the sum of squares) ^ beta of one pixel, in double. The sum is over `size`
+/// channels, the pixel's own in the middle; channels that do not exist count as 0.
+template <class T>
+class response {
+ public:
+  explicit response(host::bound_step<T> const& b)
+      : x_(b.x),
+        reach_(b.node->groups / 2),
+        share_(b.node->rate / b.node->groups),
+        least_(b.node->epsilon),
+        power_(b.node->power) {}
+
+  /// Returns the first of the channels that a channel's divisor depends on, and the one after the last.
+  int first(int c) const { return c < reach_ ? 0 : c - reach_; }
+  int last(int c) const { return c + reach_ < x_.shape.channels ? c + reach_ + 1 : x_.shape.channels; }
+  double value(int n, int c, long long pixel) const { return static_cast<double>(x_(n, c, pixel)); }
+  /// Returns what is raised to the power.
+  double base(int n, int c, long long pixel) const {
+    double squares = 0;
+    for (int i = first(c); i < last(c); ++i) squares += value(n, i, pixel) * value(n, i, pixel);
+    return least_ + share_ * squares;
+  }
+  /// Returns 1 / the divisor.
+  double factor(double base) const { return detail::pow(base, -power_); }
+  /// Returns the derivative of y = x * factor in channel c by x in a neighbouring channel, without the factor x there.
+  double slope(int n, int c, long long pixel) const {
+    double const at = base(n, c, pixel);
+    return -2 * share_ * power_ * value(n, c, pixel) * factor(at) / at;
+  }
+
+ private:
+  view<T const> x_;
+  int reach_;
+  double share_, least_, power_;
+};
+
+template <class T>
+[[gnu::cold]] void local_response_norm_forward(host::bound_step<T> const& b, step_context const&) {
+  response const r(b);
+  for_each_channel(b.to, [&](int n, int c) {
+    for (long long i = 0; i < b.to.shape.area(); ++i)
+      b.to(n, c, i) = static_cast<T>(r.value(n, c, i) * r.factor(r.base(n, c, i)));
+  });
+}
+
+/// A channel is a neighbour of those that are its neighbours, since the size is odd.
+template <class T>
+[[gnu::cold]] void local_response_norm_backward(host::bound_step<T> const& b, step_context const&) {
+  response const r(b);
+  for_each_channel(b.to, [&](int n, int c) {
+    for (long long i = 0; i < b.to.shape.area(); ++i) {
+      double others = 0;
+      for (int k = r.first(c); k < r.last(c); ++k) others += static_cast<double>(b.dy(n, k, i)) * r.slope(n, k, i);
+      double const own = static_cast<double>(b.dy(n, c, i)) * r.factor(r.base(n, c, i));
+      T const dx = static_cast<T>(own + r.value(n, c, i) * others);
+      T& to = b.to(n, c, i);
+      to = b.accumulate ? to + dx : dx;
+    }
+  });
+}
+
+template <class T>
+inline constexpr loops<T> local_response_norm_loops{.forward = local_response_norm_forward<T>,
+                                                    .backward = local_response_norm_backward<T>};
+
+}  // namespace dsl::plain::TYPENET_MODE
