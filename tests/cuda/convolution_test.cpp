@@ -5,6 +5,7 @@
 #include <dsl/executors/cuda/plan_cache.hpp>
 
 #include "support/catch.hpp"
+#include "support/larger.hpp"
 #include "support/simulated_device/simulated_device.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -179,7 +180,7 @@ void check_pass(api const& a, convolution const& c, convolution_options o, plan_
     double const tolerance = m.half ? 1.0 / 256 : 1e-3;  // the last bit of bf16, or the factors of tf32
     double worst = 0;
     for (std::size_t i = 0; i < wanted.size(); ++i)
-      worst = std::max(worst, std::abs(found[i] - wanted[i]) / (1 + std::abs(wanted[i])));
+      worst = dsl::test::larger(worst, std::abs(found[i] - wanted[i]) / (1 + std::abs(wanted[i])));
     CHECK(worst <= tolerance);
   };
   same(input, want.input);

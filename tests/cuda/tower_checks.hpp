@@ -125,7 +125,7 @@ inline void check_gradients(cu::api const& a, int count, precision p, cu::device
     for (int i = 0; i < count; ++i) {
       std::vector<float> const got = gradient_of(many->at(i), k);
       for (std::size_t j = 0; j < wanted.size(); ++j)
-        worst = std::fmax(worst, std::fabs(static_cast<double>(got[j]) - static_cast<double>(wanted[j])));
+        worst = dsl::test::larger(worst, std::fabs(static_cast<double>(got[j]) - static_cast<double>(wanted[j])));
     }
     CHECK(worst <= bound * largest);
   }

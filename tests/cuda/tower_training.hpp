@@ -13,6 +13,7 @@
 #include "support/catch.hpp"
 #include "support/drawn.hpp"
 #include "support/all_kernels.hpp"
+#include "support/larger.hpp"
 #include "support/simulated_device/simulated_device.hpp"
 
 // Towers of CUDA engines on simulated devices, and what they must agree with.
@@ -105,7 +106,7 @@ struct distance {
 inline distance distance_of(trained const& got, trained const& wanted) {
   distance d;
   for (std::size_t s = 0; s < wanted.losses.size(); ++s)
-    d.loss = std::fmax(d.loss, std::fabs(got.losses[s] / wanted.losses[s] - 1));
+    d.loss = dsl::test::larger(d.loss, std::fabs(got.losses[s] / wanted.losses[s] - 1));
   double apart = 0, moved = 0;
   for (std::size_t k = 0; k < wanted.parameters.size(); ++k) {
     double differ = 0, move = 1e-12;
@@ -116,7 +117,7 @@ inline distance distance_of(trained const& got, trained const& wanted) {
       move += (y - from) * (y - from);
     }
     apart += differ, moved += move;
-    d.worst = std::fmax(d.worst, std::sqrt(differ / move));
+    d.worst = dsl::test::larger(d.worst, std::sqrt(differ / move));
   }
   d.all = std::sqrt(apart / moved);
   return d;

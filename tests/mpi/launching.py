@@ -14,6 +14,8 @@ import unittest
 FLAGS = ["--oversubscribe"] + (["--allow-run-as-root"] if os.geteuid() == 0 else [])
 # Looking for faster networks than this machine's memory takes a job as long as all else that it does here.
 os.environ.setdefault("OMPI_MCA_pml", "ob1")
+# A rank that waits lets others run: other tests use the same cores.
+os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
 
 
 def mpirun(*groups, flags=()):

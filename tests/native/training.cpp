@@ -3,6 +3,8 @@
 // run in an emulator: convolutions against double, a training step against `reference` in double, the same bits for any
 // number of threads and batch size, and a training that is interrupted and resumed. Prints the instruction set and a
 // hash of all results, which other builds of this program must print, too. Arguments: numbers of threads.
+#include "../support/larger.hpp"
+
 #include <dsl/dsl.hpp>
 #include <dsl/executors/native/kernels.hpp>
 #include <dsl/io/backup_and_restore.hpp>
@@ -97,7 +99,7 @@ void check_layer(native const& on, int terms, bool winograd, hash& all) {
   double const most = (terms + 40) * 0x1p-24 * terms * (winograd ? winograd_growth() : 1);
   double worst = 0;
   for (std::size_t i = 0; i < y.size(); ++i)
-    worst = std::max(worst, std::abs(static_cast<double>(y[i]) - static_cast<double>(expected[i])));
+    worst = test::larger(worst, std::abs(static_cast<double>(y[i]) - static_cast<double>(expected[i])));
   require(worst <= most && worst > 0, detail::message({"convolution of ", terms, " terms"}).c_str(), worst, most);
   all.add(y);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tests what each callback does and the lines that it prints.
 #include "support/catch.hpp"
+#include "support/larger.hpp"
 #include "support/printed.hpp"
 #include "support/toy_training.hpp"
 #include "support/words.hpp"
@@ -300,7 +301,7 @@ double away(std::vector<float> const& found, std::vector<std::vector<float>> con
       wanted[i] += share(static_cast<double>(n + 1)) * (all[static_cast<std::size_t>(taken[n])][i] - wanted[i]);
   double most = 0;
   for (std::size_t i = 0; i < wanted.size(); ++i)
-    most = std::max(most, std::abs(wanted[i] - static_cast<double>(found[i])) / (1 + std::abs(wanted[i])));
+    most = dsl::test::larger(most, std::abs(wanted[i] - static_cast<double>(found[i])) / (1 + std::abs(wanted[i])));
   return most;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "support/catch.hpp"
+#include "support/larger.hpp"
 #include "support/warnings.hpp"
 #include "support/words.hpp"
 
@@ -96,7 +97,7 @@ void agree(std::vector<double> const& found, std::vector<double> const& wanted, 
   double largest = 0, worst = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
     largest = std::max(largest, std::abs(wanted[i]));
-    worst = std::max(worst, std::abs(found[i] - wanted[i]));
+    worst = larger(worst, std::abs(found[i] - wanted[i]));
   }
   CHECK(largest > 0.1);
   CHECK(worst <= relative * largest);

@@ -3,6 +3,7 @@
 // dropout's mask and the batch's own moments.
 #include "support/catch.hpp"
 #include "support/extent.hpp"
+#include "support/larger.hpp"
 #include "support/random_network.hpp"
 
 #include <dsl/dsl.hpp>
@@ -484,8 +485,8 @@ TEST_CASE("attention: its definition, with heads of 70 channels and with scores 
             double const weight = std::exp(scores[static_cast<std::size_t>(j)] - largest);
             sum += weight, weighted += weight * at(2, c, j);
           }
-          worst = std::max(worst,
-                           std::abs(static_cast<double>(y[static_cast<std::size_t>(c * tokens + i)]) - weighted / sum));
+          worst = test::larger(
+              worst, std::abs(static_cast<double>(y[static_cast<std::size_t>(c * tokens + i)]) - weighted / sum));
         }
       // both compute in double; the result is rounded to float once, by 2^-24 of at most `factor`
       CHECK(worst <= std::ldexp(static_cast<double>(factor), -23));

@@ -3,6 +3,7 @@
 // with every instruction set of this processor.
 #include "support/conformance.hpp"
 #include "support/hard_numbers.hpp"
+#include "support/larger.hpp"
 #include "support/warnings.hpp"
 
 #include <dsl/executors/native.hpp>
@@ -177,7 +178,7 @@ double strays(native const& on, Optimizer const& optimizer) {
     ours.engine().read_parameter(k, a.data());
     theirs.engine().read_parameter(k, b.data());
     for (std::size_t i = 0; i < a.size(); ++i)
-      worst = std::max(worst, std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+      worst = larger(worst, std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
   }
   return worst;
 }

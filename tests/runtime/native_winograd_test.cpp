@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Compares the native executor's F(4x4, 3x3) with plain loops in double, with every instruction set of this processor.
 // The bound of each result is computed by the same algorithm from magnitudes.
+#include "support/larger.hpp"
 #include "support/native_convolutions.hpp"
 
 using namespace dsl;
@@ -236,7 +237,7 @@ double worst_of(native_cpu::bilinear_algorithm<M, R> const& a) {
     double y = 0, wanted = 0;
     for (int p = 0; p < n; ++p) y += a.at[i][p] * products[p];
     for (int k = 0; k < R; ++k) wanted += x[i + k] * w[k];
-    worst = std::max(worst, std::fabs(y - wanted));
+    worst = larger(worst, std::fabs(y - wanted));
   }
   return worst;
 }

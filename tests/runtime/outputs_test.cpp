@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "support/catch.hpp"
+#include "support/larger.hpp"
 #include "support/random_graph.hpp"
 #include "support/words.hpp"
 
@@ -132,7 +133,7 @@ TEST_CASE("outputs: gradients are those of the weighted sum of losses, by finite
         p = at - h;
         double const below = loss();
         p = at;
-        worst = std::max(worst, std::abs(slope - (above - below) / (2 * h)));
+        worst = larger(worst, std::abs(slope - (above - below) / (2 * h)));
         largest = std::max(largest, std::abs(slope));
       }
     }

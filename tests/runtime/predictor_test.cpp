@@ -146,6 +146,8 @@ TEST_CASE("weights change only while one engine has them", "[predictor]") {
   std::vector<float> by_trainer(after.size());
   t.predict_on_batch(x, by_trainer);
   CHECK(after == by_trainer);
+  predictor fresh = make_predictor<small>(native{.threads = 1}, t);  // which shares no packed kernel
+  CHECK(outputs_of(fresh, x) == after);
 }
 
 TEST_CASE("a data set's outputs are the trainer's", "[predictor]") {

@@ -2,6 +2,7 @@
 // Compares weights in PyTorch's and Keras's names and layouts with files that tests/fixtures/make_weights.py wrote
 // without typenet: loaded, saved again, and used for predictions.
 #include "support/catch.hpp"
+#include "support/larger.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/trajectory.hpp"
 
@@ -59,7 +60,7 @@ double prediction_error(dsl::trainer& t) {
   std::vector<float> found(wanted.size());
   t.predict_on_batch(pictures.data(), static_cast<int>(wanted.size() / 3), found.data());
   double worst = 0;
-  for (std::size_t i = 0; i < wanted.size(); ++i) worst = std::fmax(worst, std::fabs(wanted[i] - found[i]));
+  for (std::size_t i = 0; i < wanted.size(); ++i) worst = dsl::test::larger(worst, std::fabs(wanted[i] - found[i]));
   return worst;
 }
 
