@@ -93,7 +93,7 @@ def runs(pid):
         return False
 
 
-def finished(command, seconds=120, **more):
+def finished(command, seconds=400, **more):
     """(exit code, standard output, standard error); code None: it did not end by itself."""
     job = Job(command, **more)
     code = job.wait(seconds)
