@@ -7,9 +7,12 @@
 #include <dsl/models/googlenet.hpp>
 #include <dsl/models/inception_v3.hpp>
 #include <dsl/models/resnet.hpp>
+#include <dsl/models/cifar_resnet.hpp>
 #include <dsl/models/densenet.hpp>
+#include <dsl/models/mobilenet.hpp>
 #include <dsl/models/mobilenet_v2.hpp>
 #include <dsl/models/mobilenet_v3.hpp>
+#include <dsl/models/xception.hpp>
 #include <dsl/models/shufflenet_v2.hpp>
 #include <dsl/models/mnasnet.hpp>
 #include <dsl/models/efficientnet.hpp>
@@ -18,3 +21,4 @@
 #include <dsl/models/convnext.hpp>
 #include <dsl/models/fcn.hpp>
 #include <dsl/models/deeplabv3.hpp>
+#include <dsl/models/unet.hpp>

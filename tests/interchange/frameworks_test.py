@@ -109,6 +109,8 @@ def draw(random, name, shape):
         return random.uniform(0.5, 2.0, shape).astype(np.float32)
     if len(shape) > 1:
         inputs = np.prod(shape[1:] if name.endswith("weight") else shape[:-1])
+        if len(shape) == 4 and shape[-1] == 1 and name.endswith("kernel"):  # Keras's of one channel each
+            inputs = np.prod(shape[:2])
         return (random.standard_normal(shape) * np.sqrt((2.0 if len(shape) > 2 else 0.2) / inputs)).astype(np.float32)
     if name.endswith("gamma") or name.endswith("weight"):
         return random.uniform(0.5, 1.5, shape).astype(np.float32)

@@ -4,6 +4,7 @@
 // PICTURES and PROBABILITIES are floats and nothing else.
 #include <dsl/dsl.hpp>
 #include <dsl/io/keras_h5.hpp>
+#include <dsl/models.hpp>
 #ifdef TYPENET_HAS_ONEDNN
 #include <dsl/executors/onednn.hpp>
 #endif
@@ -20,6 +21,7 @@ using one = dsl::conv2d<2, 1>;
 using uneven = small_picture<dsl::concat<one, dsl::sequential<one, dsl::relu, one>>, dsl::flatten, dsl::dense<3>>;
 using fused = small_picture<dsl::concat<one, dsl::sequential<one, dsl::relu>>, dsl::flatten, dsl::dense<3>>;
 using minigooglenet = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
+using mobilenet = dsl::network<dsl::image<3, 32, 32>, dsl::models::mobilenet<10>>;
 
 template <class Network>
 dsl::trainer made(std::string const& how) {
@@ -67,6 +69,8 @@ int main(int count, char** word) {
     dsl::keras_h5_options const options{.groups = {word + 7, word + count}, .fused_activations = network == "fused"};
     if (network == "minigooglenet")
       run<minigooglenet>(word, options);
+    else if (network == "mobilenet")
+      run<mobilenet>(word, options);
     else if (network == "uneven")
       run<uneven>(word, options);
     else if (network == "fused")

@@ -98,4 +98,7 @@ def keras_h5_models():
         i = L.Input((4, 4, 2))
         return keras.Model(i, end(L.Concatenate()([L.Conv2D(2, 1)(i), L.Conv2D(2, 1, activation="relu")(i)])))
 
-    return {"nested": nested, "uneven": uneven, "fused": fused}
+    def mobilenet():
+        return keras.applications.MobileNet(input_shape=(32, 32, 3), weights=None, classes=10)
+
+    return {"nested": nested, "uneven": uneven, "fused": fused, "mobilenet": mobilenet}

@@ -103,6 +103,40 @@ TEST_CASE("models: FCN and DeepLabv3, with torchvision's weights and names", "[m
     CHECK(std::find(pyramid.begin(), pyramid.end(), name) != pyramid.end());
 }
 
+TEST_CASE("models: networks that torchvision does not have", "[models]") {
+  using unet = network<image<3, 64, 64>, models::unet<>>;
+  static_assert(unet::output == shape{2, 64, 64} && unet::trainable_parameter_count == 31'037'698);
+  static_assert(network<image<1, 32, 48>, models::unet<5, 8>>::output == shape{5, 32, 48});
+  names const all = weight_names(unet::view());
+  CHECK(all.size() == 9 * 2 * 5 + 4 * 2 + 2);
+  for (char const* name :
+       {"inc.double_conv.0.weight", "inc.double_conv.4.running_var", "down1.maxpool_conv.1.double_conv.0.weight",
+        "down4.maxpool_conv.1.double_conv.3.weight", "up1.up.weight", "up1.conv.double_conv.1.weight", "up4.up.bias",
+        "up4.conv.double_conv.3.weight", "outc.conv.bias"})
+    CHECK(std::find(all.begin(), all.end(), name) != all.end());
+  graph_view const g = unet::view();
+  for (int k = 0; k < g.size.parameters; ++k) {  // the deepest comes up first
+    if (all[static_cast<std::size_t>(k)] == "up1.up.weight") CHECK(g.parameters[k].dims[0] == 1024);
+    if (all[static_cast<std::size_t>(k)] == "up4.up.weight") CHECK(g.parameters[k].dims[0] == 128);
+    if (all[static_cast<std::size_t>(k)] == "up4.conv.double_conv.0.weight") CHECK(g.parameters[k].dims[1] == 128);
+  }
+  using resnet20 = network<image<3, 32, 32>, models::cifar_resnet20<>>;
+  static_assert(resnet20::trainable_parameter_count == 272'474 && resnet20::output == shape{10});
+  static_assert(network<image<3, 32, 32>, models::cifar_resnet32<>>::trainable_parameter_count == 466'906);
+  static_assert(network<image<3, 32, 32>, models::cifar_resnet44<>>::trainable_parameter_count == 661'338);
+  static_assert(network<image<3, 32, 32>, models::cifar_resnet56<>>::trainable_parameter_count == 855'770);
+  static_assert(network<image<3, 32, 32>, models::cifar_resnet56<100>>::output == shape{100});
+  using mobilenet = network<image<3, 224, 224>, models::mobilenet<>>;
+  static_assert(mobilenet::parameter_count == 4'253'864 && mobilenet::output == shape{1000});  // Keras's count_params()
+  using xception = network<image<3, 299, 299>, models::xception<>>;
+  static_assert(xception::parameter_count == 22'910'480 && xception::output == shape{1000});
+  names const twenty = weight_names(resnet20::view());
+  CHECK(twenty.size() == 21 * 5 + 2);
+  for (char const* name :
+       {"conv1.weight", "layer1.2.bn2.bias", "layer2.0.downsample.0.weight", "layer3.2.conv2.weight", "fc.weight"})
+    CHECK(std::find(twenty.begin(), twenty.end(), name) != twenty.end());
+}
+
 // The counts are those of the entries of a state_dict without num_batches_tracked.
 TEST_CASE("models: the number of names, and names from the depth of each model", "[models]") {
   CHECK(names_of<models::alexnet<>>().size() == 16);
