@@ -557,9 +557,10 @@ TEST_CASE("cuda: two queues give the bits of one, whichever is ahead", "[cuda]")
       cu::engine e(device.api(), small::view(), keras_rules, mine);
       initialize(e, 5);
       int const training = e.prepare(mode::training, 6), inference = e.prepare(mode::inference, 6);
-      // on the second stream: 14 gradients of kernels, two second branches of an inception, a pool; each group waits
-      // for its branch
-      CHECK((device.calls("cudaStreamWaitEvent") > 20) == (seed > 0));
+      // On the second stream are 14 gradients of kernels in training and, in inference, the second branches of two
+      // inceptions and a pool.
+      INFO(device.calls("cudaStreamWaitEvent") << " waits");
+      CHECK((device.calls("cudaStreamWaitEvent") > 10) == (seed > 0));
       std::vector<std::vector<float>> got;
       for (std::uint64_t s = 0; s < 3; ++s) {
         drawn_batch const data(small::view(), 6, s);
@@ -599,7 +600,7 @@ TEST_CASE("cuda: queues on which a step may run too early are refused", "[cuda]"
     CHECK(said == "plan: on two queues, step " + std::to_string(s) + " may run before a step that it depends on");
     queues.wait[s] = was;
   }
-  CHECK(waits > 10);
+  CHECK(waits > 5);
 }
 
 TEST_CASE("cuda: any vendor call may fail; the error names it and nothing leaks", "[cuda]") {
