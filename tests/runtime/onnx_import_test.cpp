@@ -254,6 +254,13 @@ TEST_CASE("onnx import: what typenet has no layer for is one error with node, op
   model::set(pool, "kernel_shape", {2, 2}), model::set(pool, "dilations", {2, 2});
   CHECK(complaint(dilated.bytes(), onnx_fault::unsupported) ==
         "onnx: x.onnx: node 0 (MaxPool) must have no dilation; found 2x2");
+  model even;
+  model::set(even.add("LRN", {"x"}, "y"), "size", 4);
+  CHECK(complaint(even.bytes(), onnx_fault::unsupported) ==
+        "onnx: x.onnx: node 0 (LRN) must have an odd size; found 4");
+  model odd;
+  model::set(odd.add("LRN", {"x"}, "y"), "size", 5);
+  CHECK_THAT(layers_of(odd.bytes()), Catch::Contains("local_response_norm<5, 1e-04, 0.75, 1.0>"));
   model own;
   own.add("Relu", {"x"}, "y").set_domain("com.example");
   CHECK_THAT(complaint(own.bytes(), onnx_fault::unsupported), Catch::Contains("an operator of ONNX itself"));

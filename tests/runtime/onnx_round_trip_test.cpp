@@ -10,6 +10,7 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -35,7 +36,8 @@ TEST_CASE("onnx import: what typenet writes comes back as the same graph with th
     INFO(name);
     dsl::trainer t = drawn_trainer<Network>();
     std::string const bytes = dsl::serialize_onnx(t.engine(), own_operators);
-    if (std::string(name) == "dropout_alone") {
+    std::string_view const own = name;  // what is not read: an InstanceNormalization of groups, and nothing at all
+    if (own == "dropout_alone" || own == "group_norm" || own == "group_norm_flat") {
       CHECK_THROWS_AS(dsl::imported_network(bytes, "x.onnx", ""), dsl::onnx_error);
       return;
     }

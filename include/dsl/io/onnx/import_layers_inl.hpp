@@ -22,6 +22,7 @@ TYPENET_INLINE bool onnx_reader::read_layer() {
   if (type == "GlobalAveragePool" || type == "ReduceMean") return read_mean(), true;
   if (type == "BatchNormalization") return read_batch_norm(), true;
   if (type == "LayerNormalization") return read_layer_norm(), true;
+  if (type == "LRN") return read_response_norm(), true;
   if (type == "Softmax") return read_softmax(), true;
   if (type == "Gemm") return read_gemm(), true;
   if (type == "MatMul" && is_constant(1)) return read_matmul(), true;
@@ -228,6 +229,20 @@ TYPENET_INLINE void onnx_reader::read_layer_norm() {
   l.weights.push_back(parameter(1, {channels}));
   l.weights.push_back(has(2) ? parameter(2, {channels}) : std::vector<float>(static_cast<std::size_t>(channels)));
   l.path = path_of_weight(number(1));
+  give(append(std::move(l), x, shape_of(x), x->axes));
+}
+
+TYPENET_INLINE void onnx_reader::read_response_norm() {
+  onnx_value v = value(0);
+  onnx_value const x = with_channels(v, 1);
+  long long const size = whole("size", 0);
+  need(size > 0 && size < 0x7fffffff && size % 2 == 1, "must have an odd size", std::to_string(size));
+  onnx_layer l;
+  l.what.kind = op::local_response_norm;
+  l.what.groups = static_cast<int>(size);
+  l.what.rate = real("alpha", 1e-4), l.what.power = real("beta", 0.75), l.what.epsilon = real("bias", 1);
+  for (double const number : {l.what.rate, l.what.power, l.what.epsilon})
+    need(number > 1e-30 && number < 1e30, "must have an alpha, a beta and a bias above 0", std::to_string(number));
   give(append(std::move(l), x, shape_of(x), x->axes));
 }
 

@@ -116,6 +116,7 @@ class onnx_reader {
   [[gnu::cold]] void read_window(onnx_layer& l, shape const& in);
   [[gnu::cold]] void read_batch_norm();
   [[gnu::cold]] void read_layer_norm();
+  [[gnu::cold]] void read_response_norm();
   [[gnu::cold]] void read_softmax();
   [[gnu::cold]] void read_gemm();
   [[gnu::cold]] void read_matmul();
