@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: MIT
+#ifdef TYPENET_HAS_ONNX
+#include <dsl/io/onnx.hpp>  // before <cmath>, which has a macro DOMAIN
+#endif
+
 #include <dsl/dsl.hpp>
 #include <dsl/io/checkpoint.hpp>
 #include <dsl/io/classes_file.hpp>
@@ -136,10 +140,31 @@ void others() {
   seed("pattern", "bad_brace", "w{epoch");
 }
 
+#ifdef TYPENET_HAS_ONNX
+void networks() {
+  auto const bytes_of = []<class Network>(Network*) {
+    trainer t = compile<Network>(reference{}, sgd{});
+    return serialize_onnx(t.engine());
+  };
+  using chain = network<image<2, 4, 4>, conv2d<2, 3, stride<2>>, batch_norm<>, gelu, flatten, dense<2>, softmax>;
+  using branches =
+      network<image<2, 4, 4>, residual<conv2d<2, 1>, relu>, concat<max_pool2d<2>, avg_pool2d<2>>,
+              channel_split<identity, layer_norm<>>, channel_shuffle<2>, multiply<identity, global_avg_pool2d>>;
+  std::string const sound = bytes_of(static_cast<chain*>(nullptr));
+  seed("onnx", "good_chain", sound);
+  seed("onnx", "good_branches", bytes_of(static_cast<branches*>(nullptr)));
+  seed("onnx", "bad_text", "onnx");
+  seed("onnx", "bad_cut", sound.substr(0, sound.size() / 2));
+}
+#endif
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 2) return std::puts("usage: fuzz_seeds FOLDER"), 2;
   root = argv[1];
   states(), tables(), arrays(), pictures(), tensors(), events(), others();
+#ifdef TYPENET_HAS_ONNX
+  networks();
+#endif
 }

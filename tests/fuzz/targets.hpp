@@ -24,6 +24,8 @@ bool pictures(std::string_view bytes);
 bool classes(std::string_view bytes);
 /// An event file, and a record whose frame is right.
 bool events(std::string_view bytes);
+/// An ONNX file as a network: its header, graph and weights.
+bool onnx(std::string_view bytes);
 /// The pattern of a file name, such as "{epoch:02d}".
 bool pattern(std::string_view bytes);
 
@@ -32,8 +34,12 @@ struct named_target {
   target run;
 };
 inline constexpr named_target targets[] = {
-    {"state", state},       {"safetensors", safetensors}, {"cifar", cifar},   {"csv", csv},        {"npy", npy},
-    {"pictures", pictures}, {"classes", classes},         {"events", events}, {"pattern", pattern}};
+    {"state", state},       {"safetensors", safetensors}, {"cifar", cifar},   {"csv", csv},         {"npy", npy},
+    {"pictures", pictures}, {"classes", classes},         {"events", events}, {"pattern", pattern},
+#ifdef TYPENET_HAS_ONNX
+    {"onnx", onnx},
+#endif
+};
 
 /// A file in memory, for readers that take a path.
 class memory_file {

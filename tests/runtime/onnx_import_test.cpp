@@ -228,6 +228,17 @@ TEST_CASE("onnx import: blocks are repeated and have the names of the file's pat
   CHECK(net.weights(4) == std::vector<float>{2, 0, 0, 2});
 }
 
+TEST_CASE("onnx import: a concat that an exporter has flattened gets its branches back", "[onnx]") {
+  model m;
+  m.tensor("w", {2, 2, 1, 1}, {1, 2, 3, 4});
+  m.add("Tanh", {"x"}, "a"), m.add("Sigmoid", {"x"}, "s");
+  m.add("Conv", {"s", "w"}, "b"), m.add("Conv", {"s", "w"}, "c");
+  model::set(m.add("Concat", {"a", "b", "c", "s"}, "y"), "axis", 1);
+  CHECK(layers_of(m.bytes()) ==
+        "network<image<2, 4, 4>, concat<dsl::tanh, sequential<sigmoid, concat<conv2d<2, 1, bias<false>>, conv2d<2, 1, "
+        "bias<false>>, identity>>>>;");
+}
+
 TEST_CASE("onnx import: further inputs and outputs keep their names", "[onnx]") {
   model m({1, 3});
   model::describe("row", {1, 2}, *m.graph().add_input());

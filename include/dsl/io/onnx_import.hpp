@@ -5,3 +5,4 @@
 // typenet::onnx.
 #include <dsl/io/onnx/options.hpp>
 #include <dsl/io/onnx/import.hpp>
+#include <dsl/io/onnx/load.hpp>

@@ -36,6 +36,9 @@ class imported_network {
   /// Returns the graph of that model. It is valid as long as this object.
   graph_view view() const { return graph_.view(); }
 
+  /// Returns which node of the file became node n of the graph, for messages: node 7, "/conv1/Conv" (Conv).
+  [[gnu::cold]] std::string place(int n) const;
+
   /// Returns the name that the model's parameter k has in a .safetensors file.
   std::vector<std::string> const& weight_names() const { return names_; }
   /// Returns the numbers of the model's parameter k, in typenet's layout, which is PyTorch's.

@@ -84,6 +84,11 @@ TYPENET_INLINE imported_network::imported_network(std::string_view bytes, std::s
   }
 }
 
+TYPENET_INLINE std::string imported_network::place(int n) const {
+  int const from = graph_.layers[static_cast<std::size_t>(n)];
+  return from < 0 ? "a channel_split" : net_.layers[static_cast<std::size_t>(from)].place;
+}
+
 TYPENET_INLINE std::string imported_network::header(std::string const& namespace_name) const {
   graph_view const g = graph_.view();
   auto const with_marks = [](long long n) {

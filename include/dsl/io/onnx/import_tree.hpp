@@ -36,8 +36,9 @@ struct onnx_tree {
 
 /// Returns the layers as a tree of sequences and branches, which a DAG with one source is if every value that several
 /// layers read is joined again: a join's branches begin where all ways to it part. Throws onnx_error, which names the
-/// layer, for other graphs.
-[[gnu::cold]] onnx_tree onnx_tree_of(onnx_network const& net, std::string const& file);
+/// layer, for other graphs. A concat that joins several branches' parts gets further layers: concat(a, b(x), c(x)) is
+/// concat(a, concat(b, c)(x)) if x is not what all begin with.
+[[gnu::cold]] onnx_tree onnx_tree_of(onnx_network& net, std::string const& file);
 
 /// Puts names around the layers, so that their weights have the names that the file's paths say, and writes equal
 /// neighbours as repeat<...>.

@@ -17,7 +17,7 @@ namespace dsl::detail::TYPENET_MODE {
 /// goes through; a way from a further input is none.
 class onnx_tree_maker {
  public:
-  onnx_tree_maker(onnx_network const& net, std::string const& file)
+  onnx_tree_maker(onnx_network& net, std::string const& file)
       : net_(net), file_(file), dominator_(net.layers.size(), none), live_(net.layers.size()), used_(live_) {}
 
   [[gnu::cold]] onnx_tree make();
@@ -37,9 +37,11 @@ class onnx_tree_maker {
   /// Returns the layers on the way from `from` to `to`, without `from`.
   [[gnu::cold]] onnx_tree way(int from, int to, int depth);
   [[gnu::cold]] onnx_tree join(int n, int from, int depth);
+  /// Returns the branch of concat n for its operands first ... end - 1, which all depend on `deep`.
+  [[gnu::cold]] onnx_tree inner_concat(int n, std::size_t first, std::size_t end, int from, int deep, int depth);
   [[gnu::cold]] void add_outputs(int n, onnx_tree& to);
 
-  onnx_network const& net_;
+  onnx_network& net_;
   std::string const& file_;
   std::vector<int> dominator_;
   std::vector<char> live_, used_;
@@ -99,7 +101,7 @@ TYPENET_INLINE onnx_tree onnx_tree_maker::make() {
   find_outputs();
   if (!live_[0] || net_.outputs[0].second == 0) fail(0, "must lead to the output", "an input that nothing reads");
   onnx_tree all = way(0, net_.outputs[0].second, 0);
-  for (int n = 1; n < static_cast<int>(net_.layers.size()); ++n)
+  for (int n = 1; n < static_cast<int>(live_.size()); ++n)
     if (live_[at(n)] && !used_[at(n)]) fail(n, "must be part of a branch", "another connection");
   return all;
 }
@@ -108,23 +110,24 @@ TYPENET_INLINE onnx_tree onnx_tree_maker::way(int from, int to, int depth) {
   if (depth > 40) fail(to, "must be in branches that are nested no more than 40 times", "more");
   onnx_tree all;
   for (int n = to; n != from;) {
-    onnx_layer const& l = layer(n);
+    std::vector<int> const inputs = layer(n).inputs;  // a copy, since layers may be added
+    op const kind = layer(n).what.kind;
     // A flatten costs nothing, and a file may share one that is the beginning of two branches.
-    if (used_[at(n)]++ && l.what.kind != op::flatten)
+    if (used_[at(n)]++ && kind != op::flatten)
       fail(n, "must be read by branches of one join that begins where they part",
            "a value that two branches read which part before it");
     onnx_tree here;
     here.layer = n;
     int next = none;
-    if (l.inputs.size() > 1) {
+    if (inputs.size() > 1) {
       next = dominator_[at(n)];
       here = join(n, next == none ? from : next, depth);
     } else {
-      here.what = l.what.kind == op::input ? onnx_tree::word::named_input : onnx_tree::word::layer;
-      if (l.what.kind == op::input)
+      here.what = kind == op::input ? onnx_tree::word::named_input : onnx_tree::word::layer;
+      if (kind == op::input)
         for (std::size_t i = 0, k = 0; i <= at(n); ++i)
           if (net_.layers[i].what.kind == op::input) here.name = net_.input_names[k++];
-      next = l.inputs.empty() ? none : l.inputs[0];
+      next = inputs.empty() ? none : inputs[0];
     }
     onnx_tree heads;
     add_outputs(n, heads);
@@ -153,12 +156,25 @@ TYPENET_INLINE void onnx_tree_maker::add_outputs(int n, onnx_tree& to) {
 
 TYPENET_INLINE onnx_tree onnx_tree_maker::join(int n, int from, int depth) {
   using word = onnx_tree::word;
-  onnx_layer const& l = layer(n);
+  std::vector<int> const inputs = layer(n).inputs;  // a copy, since layers may be added
+  op const kind = layer(n).what.kind;
   onnx_tree all;
   all.layer = n;
-  all.what = l.what.kind == op::add ? word::add : l.what.kind == op::multiply ? word::multiply : word::concat;
-  for (int in : l.inputs) {
-    all.children.push_back(way(from, in, depth + 1));
+  all.what = kind == op::add ? word::add : kind == op::multiply ? word::multiply : word::concat;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    int deep = inputs[i];
+    std::size_t end = i + 1;
+    for (; all.what == word::concat && end < inputs.size(); ++end) {
+      int const both = common(deep, inputs[end]);
+      if (both <= from) break;
+      deep = both;
+    }
+    if (end > i + 1 && (i > 0 || end < inputs.size())) {
+      all.children.push_back(inner_concat(n, i, end, from, deep, depth + 1));
+      i = end - 1;
+      continue;
+    }
+    all.children.push_back(way(from, inputs[i], depth + 1));
     if (all.children.back().children.empty()) all.children.back().what = word::identity;
   }
   bool const is_shortcut = all.what == word::add && all.children.size() == 2;
@@ -189,7 +205,31 @@ TYPENET_INLINE onnx_tree onnx_tree_maker::join(int n, int from, int depth) {
   return all;
 }
 
-TYPENET_INLINE onnx_tree onnx_tree_of(onnx_network const& net, std::string const& file) {
+TYPENET_INLINE onnx_tree onnx_tree_maker::inner_concat(int n, std::size_t first, std::size_t end, int from, int deep,
+                                                       int depth) {
+  using word = onnx_tree::word;
+  onnx_layer inner;
+  inner.what.kind = op::concat;
+  inner.inputs.assign(layer(n).inputs.begin() + static_cast<std::ptrdiff_t>(first),
+                      layer(n).inputs.begin() + static_cast<std::ptrdiff_t>(end));
+  inner.out = layer(n).out;
+  inner.out.channels = 0;
+  for (int in : inner.inputs) inner.out.channels += layer(in).out.channels;
+  inner.place = layer(n).place, inner.path = layer(n).path;
+  onnx_tree joined;
+  joined.what = word::concat;
+  for (int in : inner.inputs) {
+    joined.children.push_back(way(deep, in, depth + 1));
+    if (joined.children.back().children.empty()) joined.children.back().what = word::identity;
+  }
+  joined.layer = static_cast<int>(net_.layers.size());
+  net_.layers.push_back(std::move(inner));
+  onnx_tree branch = way(from, deep, depth);
+  branch.children.push_back(std::move(joined));
+  return branch;
+}
+
+TYPENET_INLINE onnx_tree onnx_tree_of(onnx_network& net, std::string const& file) {
   return onnx_tree_maker(net, file).make();
 }
 

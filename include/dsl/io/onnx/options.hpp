@@ -19,6 +19,7 @@ enum class onnx_fault : unsigned char {
   outside,           // weights in a file that is not in the folder of the ONNX file
   unsupported,       // an operator, an attribute or a shape that typenet has no layer for
   other_connection,  // operators connected as no combinator connects them
+  other_network,     // the file of another network than the one that should take its weights
 };
 
 /// The size limit of protobuf files.

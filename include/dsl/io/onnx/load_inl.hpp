@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/graph/facts.hpp>
+#include <dsl/io/onnx/load.hpp>
+#include <dsl/io/onnx/names.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dsl::detail::TYPENET_MODE {
+
+/// Whether files lack a node: it does nothing in inference, or makes a flat value of a flat one.
+[[gnu::cold]] inline bool onnx_is_left_out(graph_view const& g, node const& x) {
+  return x.kind == op::dropout || x.kind == op::stochastic_depth || x.kind == op::transfer ||
+         (x.kind == op::flatten && g.input_shape(x).is_flat());
+}
+
+TYPENET_INLINE std::vector<int> onnx_nodes_in_files(graph_view const& g) {
+  std::vector<int> all;
+  for (int n = 0; n < g.size.nodes; ++n)
+    if (!onnx_is_left_out(g, g.nodes[n])) all.push_back(n);
+  return all;
+}
+
+/// Returns the places, in the list of nodes that files have, of those that make a node's operands; those of a sum in
+/// ascending order, since its operands may be in any.
+[[gnu::cold]] inline std::vector<int> onnx_operands(graph_view const& g, std::vector<int> const& nodes, node const& x) {
+  std::vector<int> places;
+  for (int i = 0; i < x.inputs; ++i) {
+    int from = g.tensors[g.input(x, i)].producer;
+    while (onnx_is_left_out(g, g.nodes[from])) from = g.tensors[g.input(g.nodes[from])].producer;
+    places.push_back(static_cast<int>(std::lower_bound(nodes.begin(), nodes.end(), from) - nodes.begin()));
+  }
+  if (x.kind == op::add) std::sort(places.begin(), places.end());
+  return places;
+}
+
+/// Whether two nodes compute the same, but for their weights.
+[[gnu::cold]] inline bool onnx_computes_the_same(graph_view const& a, node const& x, graph_view const& b,
+                                                 node const& y) {
+  return x.kind == y.kind && a.output_shape(x) == b.output_shape(y) && x.window == y.window && x.groups == y.groups &&
+         x.function == y.function && static_cast<float>(x.rate) == static_cast<float>(y.rate) &&
+         static_cast<float>(x.epsilon) == static_cast<float>(y.epsilon) && x.first_channel == y.first_channel &&
+         x.counts_padding == y.counts_padding && (x.parameters == y.parameters);
+}
+
+[[gnu::cold]] inline std::string onnx_node_text(graph_view const& g, node const& x) {
+  shape const& s = g.output_shape(x);
+  std::string const size =
+      s.is_flat() ? std::to_string(s.channels)
+                  : std::to_string(s.channels) + "x" + std::to_string(s.height) + "x" + std::to_string(s.width);
+  return std::string(facts_of(x).name) + " with the result " + size;
+}
+
+TYPENET_INLINE void require_same_structure(graph_view const& g, imported_network const& net, std::string const& file) {
+  graph_view const f = net.view();
+  std::vector<int> const ours = onnx_nodes_in_files(g), theirs = onnx_nodes_in_files(f);
+  auto const fail = [&](std::string const& what) {
+    throw onnx_error(onnx_fault::other_network, "onnx: " + file + ": " + what +
+                                                    "; give the file of this network, or make its type with "
+                                                    "onnx_to_typenet");
+  };
+  std::size_t const count = std::min(ours.size(), theirs.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    node const &x = g.nodes[ours[i]], &y = f.nodes[theirs[i]];
+    if (!onnx_computes_the_same(g, x, f, y) || onnx_operands(g, ours, x) != onnx_operands(f, theirs, y)) {
+      bool const same = onnx_node_text(g, x) == onnx_node_text(f, y);
+      fail(net.place(theirs[i]) + " must be the network's " + onnx_place(g, x.scope) + ", " + onnx_node_text(g, x) +
+           "; found " + onnx_node_text(f, y) + (same ? ", with other numbers or operands" : ""));
+    }
+    for (int k = 0; k < x.parameters; ++k)
+      if (g.parameters[x.first_parameter + k].count() != f.parameters[y.first_parameter + k].count())
+        fail(net.place(theirs[i]) + " must have the weights of the network's " + onnx_place(g, x.scope) +
+             "; found another number of them");
+  }
+  bool const has_softmax = ours.size() == theirs.size() + 1 && g.nodes[ours.back()].kind == op::softmax;
+  if (ours.size() > theirs.size() && !has_softmax)
+    fail("its end must be the network's; found that the network goes on with " +
+         onnx_place(g, g.nodes[ours[count]].scope) + ", " + onnx_node_text(g, g.nodes[ours[count]]));
+  if (theirs.size() > ours.size())
+    fail(net.place(theirs[count]) + " must be a layer of the network; found that the network has ended");
+}
+
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
+
+TYPENET_INLINE void load_onnx(engine& e, std::string const& path, onnx_import_options const& o) {
+  std::unique_ptr<imported_network> const net = import_onnx(path, o);
+  detail::require_same_structure(e.graph(), *net, path);
+  for (int k = 0; k < e.graph().size.parameters; ++k) e.write_parameter(k, net->weights(k).data());
+}
+
+TYPENET_INLINE void load_onnx(trainer& t, std::string const& path, onnx_import_options const& o) {
+  load_onnx(t.engine(), path, o);
+}
+
+}  // namespace dsl::TYPENET_MODE
