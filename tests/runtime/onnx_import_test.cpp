@@ -207,9 +207,9 @@ TEST_CASE("onnx import: blocks are repeated and have the names of the file's pat
         "using layer1_block =\n"
         "    residual<named<\"conv1\", conv2d<2, 1, bias<false>>>, relu, named<\"conv2\", conv2d<2, 1>>>;\n"
         "using model = network<image<2, 4, 4>,\n"
-        "    named<\"layer1\", repeat<3, layer1_block>>,   // 2x4x4\n"
-        "    flatten,                                    // 32\n"
-        "    named<\"fc\", dense<3>>>;                     // 3\n\n"
+        "    named<\"layer1\", repeat<3, layer1_block>>,  // 2x4x4\n"
+        "    flatten,                                   // 32\n"
+        "    named<\"fc\", dense<3>>>;                    // 3\n\n"
         "static_assert(model::gives<shape{3}>);\nstatic_assert(model::parameter_count == 129);\n\n"
         "}  // namespace net_1\n");
   dsl::imported_network const net(m.bytes(), "x.onnx", "");

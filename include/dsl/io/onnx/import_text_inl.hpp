@@ -406,7 +406,8 @@ TYPENET_INLINE std::string onnx_printer::print(onnx_tree const& tree, std::strin
   }
   std::string const close = is_numbered ? ">>;" : ">;";
   std::size_t column = 0;
-  for (auto const& [line, shape_text] : lines) column = std::max(column, line.size() + close.size());
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    column = std::max(column, lines[i].first.size() + (i + 1 < lines.size() ? 1 : close.size()));
   text_ += "using model = network<" + input + (is_numbered ? ", numbered<" : ",") + "\n";
   for (std::size_t i = 0; i < lines.size(); ++i) {
     std::string line = lines[i].first + (i + 1 < lines.size() ? "," : close);
