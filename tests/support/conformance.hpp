@@ -462,6 +462,7 @@ void check_on_pictures() {
   agree_on<picture, conv2d<C, 3>, softmax2d, conv2d<4, 1>>();
   agree_on<picture, silu, dropout<0.4>>();
   agree_on<picture, dropout<0.4>, conv2d<4, 3>>();
+  agree_on<picture, frozen<dropout<0.4>, conv2d<C, 3>>, conv2d<4, 3>>();  // inference reads the picture
   agree_on<picture, elementwise<bump>, conv2d<4, 3>>();
   agree_on<picture, concat<identity, conv_module<16, 1, 1>, max_pool2d<1>>, conv2d<4, 1>>();
   agree_on<picture, add<identity, conv2d<C, 3>>, conv2d<4, 1>>();

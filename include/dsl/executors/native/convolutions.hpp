@@ -194,7 +194,7 @@ class convolutions {
       if (q.slices.groups > 1) dense = most(dense, dense_kernel(q.slices, area(c)));
     }
     bool const folds = s.step->batch_norm >= 0;
-    p.kernel = &kernel_of(s, data, !training);
+    p.kernel = &kernel_of(s, data, unrolled, !training);
     if (!data && (folds || s.parameter(role::bias)) && p.kernel->bias.size() == 0)
       p.kernel->bias.allocate(static_cast<std::size_t>(1LL * blocks_of(c.out.channels, at_.lanes()) * at_.lanes()));
     if (!training && !p.kernel->memory) p.kernel->memory = detail::make_owner<host::memory_block>(4 * packed);
@@ -206,10 +206,11 @@ class convolutions {
     at_.need(scratch, shared);
     return [this, &p] { run(p); };
   }
-  /// Returns the kernel that a step's pass reads. All programs share a kernel that is kept.
-  [[gnu::cold]] packed_kernel& kernel_of(host::bound_step<float> const& s, bool data, bool kept) {
+  /// Returns the kernel that a step's pass reads. All programs share a kernel that is kept, if their inputs are in the
+  /// same layout: behind a dropout only inference may read the picture itself.
+  [[gnu::cold]] packed_kernel& kernel_of(host::bound_step<float> const& s, bool data, bool unrolled, bool kept) {
     int const norm = data ? -1 : s.step->batch_norm;
-    int const form = 2 * at_.lanes() + winograd_;
+    int const form = 4 * at_.lanes() + 2 * unrolled + winograd_;
     for (packed_kernel& k : kernels_)
       if (kept && k.newest && k.of == s.node && k.batch_norm == norm && k.data == data && k.form == form) return k;
     packed_kernel& made = kernels_.emplace();
