@@ -3,6 +3,7 @@
 
 #include <dsl/models/alexnet.hpp>
 #include <dsl/models/vgg.hpp>
+#include <dsl/models/vit.hpp>
 #include <dsl/models/squeezenet.hpp>
 #include <dsl/models/googlenet.hpp>
 #include <dsl/models/inception_v3.hpp>

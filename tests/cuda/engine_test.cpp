@@ -773,6 +773,9 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   using transposed = network<image<4, 8, 8>, conv2d_transpose<2, 2>, flatten, dense<3>, softmax>;
   using shuffled = network<image<4, 8, 8>, channel_shuffle<2>, flatten, dense<3>, softmax>;
   using attending = network<image<3, 8, 8>, attention<1>, flatten, dense<3>, softmax>;
+  using classed = network<image<3, 8, 8>, class_token, flatten, dense<3>, softmax>;
+  using placed_tokens = network<image<3, 8, 8>, position_embedding, flatten, dense<3>, softmax>;
+  using one_token = network<image<3, 8, 8>, token_slice<0>, dense<3>, softmax>;
   using enlarged = network<image<3, 8, 8>, upsample2d<2>, flatten, dense<3>, softmax>;
   using capped = network<image<3, 8, 8>, relu6, flatten, dense<3>, softmax>;
   using mapped = network<image<3, 8, 8>, softmax2d, flatten, dense<3>, softmax>;
@@ -795,6 +798,9 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
                                       std::pair{transposed::view(), "cuda: conv2d_transpose has no kernel"},
                                       std::pair{shuffled::view(), "cuda: channel_shuffle has no kernel"},
                                       std::pair{attending::view(), "cuda: attention has no kernel"},
+                                      std::pair{classed::view(), "cuda: class_token has no kernel"},
+                                      std::pair{placed_tokens::view(), "cuda: position_embedding has no kernel"},
+                                      std::pair{one_token::view(), "cuda: token_slice has no kernel"},
                                       std::pair{enlarged::view(), "cuda: upsample2d has no kernel"},
                                       std::pair{padded::view(), "cuda: max_pool2d with padding has no kernel"},
                                       std::pair{hanging::view(), "cuda: max_pool2d with padding has no kernel"}})

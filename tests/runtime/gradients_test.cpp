@@ -412,6 +412,16 @@ TEST_CASE("gradients: two strides, and dilation", "[gradients]") {
   through<conv2d_transpose<3, 2, 3, stride<1, 2>, dilation<2, 1>, pad<1, 0>>, conv2d<2, 1>>();
 }
 
+TEST_CASE("gradients: tokens", "[gradients]") {
+  through<class_token, pointwise_dense<4>>();
+  through<position_embedding, dsl::tanh, position_embedding>();
+  through<conv2d<3, 1>, class_token, position_embedding, token_slice<0>>();
+  through<class_token, conv2d<9, 1>, attention<3>, token_slice<1, 5>, dsl::tanh, token_slice<2, 3>>();
+  through<concat<token_slice<0, 4>, token_slice<5, 4>>, frozen<class_token, position_embedding>, conv2d<2, 1>>();
+  alone_in_place_and_in_concat<position_embedding>();
+  check_network<image<3, 2, 4>, class_token, position_embedding, token_slice<0>, dense<3>, softmax>();
+}
+
 TEST_CASE("gradients: conv2d_transpose", "[gradients]") {
   through<conv2d_transpose<4, 2, stride<2>>, conv2d<2, 3>>();
   through<conv2d_transpose<3, 3, 2, stride<2>, pad<1, 0>, bias<false>>, dsl::tanh>();

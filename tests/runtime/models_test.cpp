@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 
 #include <dsl/error.hpp>
+#include <dsl/io/weight_layout.hpp>
 #include <dsl/io/weight_names.hpp>
 #include <dsl/language.hpp>
 #include <dsl/models.hpp>
@@ -190,6 +191,27 @@ TEST_CASE("models: the number of names, and names from the depth of each model",
   CHECK(has<models::regnet_y_400mf<>>("trunk_output.block1.block1-0.proj.0.weight"));
   CHECK(has<models::regnet_y_400mf<>>("trunk_output.block4.block4-5.f.se.fc2.bias"));
   CHECK(has<models::regnet_x_400mf<>>("trunk_output.block3.block3-6.f.c.1.running_var"));
+}
+
+TEST_CASE("models: vit_b_16's names and shapes", "[models]") {
+  names wanted{"conv_proj.weight", "conv_proj.bias", "class_token", "encoder.pos_embedding"};
+  for (int block = 0; block < 12; ++block)
+    for (char const* name : {"ln_1.weight", "ln_1.bias", "self_attention.in_proj_weight", "self_attention.in_proj_bias",
+                             "self_attention.out_proj.weight", "self_attention.out_proj.bias", "ln_2.weight",
+                             "ln_2.bias", "mlp.0.weight", "mlp.0.bias", "mlp.3.weight", "mlp.3.bias"})
+      wanted.push_back("encoder.layers.encoder_layer_" + std::to_string(block) + "." + name);
+  wanted.insert(wanted.end(), {"encoder.ln.weight", "encoder.ln.bias", "heads.head.weight", "heads.head.bias"});
+  CHECK(names_of<models::vit_b_16<>>() == wanted);
+
+  graph_view const g = network<image<3, 224, 224>, models::vit_b_16<>>::view();
+  weight_layout const layout(g, weight_convention::torch);
+  using dims = std::vector<std::uint64_t>;
+  CHECK(layout.shape(0) == dims{768, 3, 16, 16});
+  CHECK(layout.shape(2) == dims{1, 1, 768});
+  CHECK(layout.shape(3) == dims{1, 197, 768});
+  CHECK(layout.shape(6) == dims{2304, 768});
+  CHECK(layout.shape(8) == dims{768, 768});
+  CHECK(layout.shape(12) == dims{3072, 768});
 }
 
 TEST_CASE("names: between two names places do not count, but for numbered ones", "[models]") {

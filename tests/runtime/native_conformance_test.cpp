@@ -61,6 +61,10 @@ TEST_CASE("native agrees with reference: pools", "[conformance]") {
   check_upsampling<5>();
   check_channels<6>();
   check_channels<32>();
+  check_tokens<5>();
+  check_tokens<16>();
+  check_attention<8>();
+  check_attention<32>();
   check_upsampling<16>();
   check_pools<32>();
 }

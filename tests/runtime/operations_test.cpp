@@ -171,6 +171,18 @@ std::vector<example> examples() {
        {{12, 3, 2}},
        s,
        {"causal attention", makes::sliced, 1, false, false, false, false, always, no}},
+      {{.kind = op::class_token},
+       {s},
+       {4, 1, 7},
+       {"class_token", makes::with_token, 1, false, false, false, false, always, no}},
+      {{.kind = op::position_embedding},
+       {s},
+       s,
+       {"position_embedding", makes::same_shape, 1, false, true, true, false, always, no}},
+      {{.kind = op::token_slice, .first_channel = 2},
+       {s},
+       {4, 1, 3},
+       {"token_slice", makes::some_tokens, 1, false, false, false, false, always, no}},
       {{.kind = op::upsample_nearest},
        {s},
        {4, 6, 6},
@@ -338,7 +350,8 @@ bool same(numbers const& a, numbers const& b, double bound = 0) {
 }
 
 std::size_t size_of(example const& e, role k) {
-  if (k != role::kernel) return static_cast<std::size_t>(e.out.channels);
+  if (k != role::kernel || e.of.kind == op::class_token) return static_cast<std::size_t>(e.out.channels);
+  if (e.of.kind == op::position_embedding) return static_cast<std::size_t>(e.out.size());
   auto const pixels = static_cast<std::size_t>(e.of.window.height * e.of.window.width);
   return pixels * static_cast<std::size_t>(e.in[0].channels / e.of.groups * e.out.channels);
 }
@@ -560,7 +573,7 @@ std::vector<mutant> mutants_of(row const& r) {
       if (k != r.roles[i]) change("roles", [&](row& x) { x.roles[i] = k; });
   others("optional", &row::optional, most_roles);
   others("takes_flat", &row::takes_flat, 1);
-  others("output", &row::output, static_cast<int>(makes::enlarged));
+  others("output", &row::output, static_cast<int>(makes::some_tokens));
   bits("options", 1, static_cast<int>(options::power),
        [](row& x, int v) { x.options = static_cast<options>(static_cast<int>(x.options) ^ v); });
   others("gradients", &row::gradients, static_cast<int>(gradient_steps::copies));

@@ -252,6 +252,22 @@ TEST_CASE("weights: names of networks of other forms", "[weights]") {
   float reordered[4];
   keras_scales.from_ours(1, scales, reordered);  // (channel, row) in typenet, (row, channel) in Keras
   CHECK(std::vector<float>(reordered, reordered + 4) == std::vector<float>{0, 2, 1, 3});
+  using tokens = dsl::network<dsl::image<2, 2, 1>, dsl::named<"in_", dsl::pointwise_dense<3>>, dsl::class_token,
+                              dsl::named<"at", dsl::position_embedding>>;
+  CHECK(dsl::weight_names(tokens::view()) == strings{"in_weight", "in_bias", "1.weight", "at"});
+  CHECK(dsl::weight_names(tokens::view(), {.convention = dsl::weight_convention::keras}) ==
+        strings{"dense/kernel", "dense/bias", "class_token/kernel", "position_embedding/kernel"});
+  dsl::weight_layout const keras_tokens(tokens::view(), dsl::weight_convention::keras);
+  CHECK(keras_tokens.shape(0) == std::vector<std::uint64_t>{2, 3});
+  CHECK(keras_tokens.shape(2) == std::vector<std::uint64_t>{1, 1, 3});
+  CHECK(keras_tokens.shape(3) == std::vector<std::uint64_t>{1, 3, 3});
+  float const kernel[] = {0, 1, 2, 3, 4, 5};
+  float turned[6];
+  keras_tokens.from_ours(0, kernel, turned);
+  CHECK(std::vector<float>(turned, turned + 6) == std::vector<float>{0, 2, 4, 1, 3, 5});
+  using flattened = dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::position_embedding>;
+  CHECK_THROWS_WITH(dsl::weight_layout(flattened::view(), dsl::weight_convention::keras),
+                    Catch::Matchers::StartsWith("position_embedding: after flatten its channels are in a different"));
   CHECK(names_of<dsl::relu, twice>() == strings{"1.weight", "1.bias", "1.node1.weight", "1.node1.bias"});
 }
 

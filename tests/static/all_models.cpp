@@ -63,6 +63,10 @@ static_assert(parameters_of<models::deeplabv3_resnet101_aux<>> == 60'996'202);
 static_assert(parameters_of<models::convnext_small<>> == 50'223'688);
 static_assert(parameters_of<models::convnext_base<>> == 88'591'464);
 static_assert(parameters_of<models::convnext_large<>> == 197'767'336);
+static_assert(parameters_of<models::vit_b_32<>> == 88'224'232);
+static_assert(parameters_of<models::vit_l_16<>> == 304'326'632);
+static_assert(parameters_of<models::vit_l_32<>> == 306'535'400);
+static_assert(parameters_of<models::vit_h_14<>> == 632'045'800);
 
 static_assert(network<image<3, 299, 299>, models::inception_v3<>>::trainable_parameter_count == 23'834'568);
 

@@ -234,6 +234,19 @@ static_assert(on<64, 8, 6, dsl::channel_slice<60, 4>>::output == shape{4, 8, 6})
 static_assert(on<64, 8, 6, dsl::channel_shuffle<4>>::output == shape{64, 8, 6});
 static_assert(on<48, 8, 6, dsl::attention<4>>::output == shape{16, 8, 6});
 static_assert(on<48, 8, 6, dsl::causal_attention<16>>::parameter_count == 0);
+static_assert(on<48, 8, 6, dsl::attention<4>>::forward_macs == 2 * 48 * 48 * 16);
+static_assert(on<48, 8, 6, dsl::causal_attention<4>>::forward_macs == (48 * 49 / 2) * 2 * 16);
+static_assert(on<48, 8, 6, dsl::class_token>::output == shape{48, 1, 49});
+static_assert(on<48, 8, 6, dsl::class_token>::trainable_parameter_count == 48);
+static_assert(on<48, 8, 6, dsl::position_embedding>::output == shape{48, 8, 6});
+static_assert(on<48, 8, 6, dsl::position_embedding>::trainable_parameter_count == 48 * 48);
+static_assert(on<48, 8, 6, dsl::position_embedding>::view().parameters[0].rank == 3);
+static_assert(on<48, 8, 6, dsl::token_slice<40, 8>>::output == shape{48, 1, 8});
+static_assert(on<48, 8, 6, dsl::token_slice<47>>::output == shape{48});
+using pointwise = on<48, 8, 6, dsl::pointwise_dense<20>>;
+static_assert(pointwise::output == shape{20, 8, 6} && pointwise::parameter_count == 48 * 20 + 20);
+static_assert(pointwise::forward_macs == on<48, 8, 6, dsl::conv2d<20, 1>>::forward_macs);
+static_assert(pointwise::view().parameters[0].rank == 2 && pointwise::view().parameters[1].rank == 1);
 // At 4,096 tokens, a plan is smaller than a byte a pair of tokens, and grows as the tokens do.
 template <int Side>
 using attending = on<24, Side, Side, dsl::conv2d<24, 1>, dsl::attention<2>, dsl::conv2d<24, 1>,

@@ -30,6 +30,9 @@ static_assert(parameters_of<models::fcn_resnet50<>> == 32'957'013);
 static_assert(parameters_of<models::deeplabv3_resnet50<>> == 39'638'869);
 static_assert(on_pictures<models::deeplabv3_resnet50<>>::output == shape{21, 224, 224});
 
+static_assert(parameters_of<models::vit_b_16<>> == 86'567'656);
+static_assert(on_pictures<models::vit_b_16<>>::forward_macs == 17'563'828'224);  // 17.56 GFLOPS, as published
+
 static_assert(on_pictures<models::resnet18<>>::output == shape{1000});
 static_assert(network<image<3, 64, 64>, models::resnet18<10>>::output == shape{10});  // any size
 static_assert(on_pictures<models::resnet18<>>::forward_macs == 1'814'073'344);        // 1.81 GFLOPS, as published

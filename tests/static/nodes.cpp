@@ -245,6 +245,28 @@ static_assert(on_picture<normed<response(-1, 1, 1, 1)>>.broken == rule::response
 static_assert(on_picture<normed<response(3, 0, 1, 1)>>.broken == rule::response_numbers_are_positive);
 static_assert(on_picture<normed<response(3, 1, -1, 1)>>.broken == rule::response_numbers_are_positive);
 static_assert(on_picture<normed<response(3, 1, 1, 0)>>.broken == rule::response_numbers_are_positive);
+template <op Kind, int First, int Height, int Width, int Tokens = 1, int Channels = 4>
+struct tokens {
+  static constexpr value lower(builder& b, value in) {
+    if (Kind != op::token_slice)
+      b.parameter({.role = role::kernel, .dims = {1, Tokens, Channels, 1}, .fan_in = 1, .fan_out = 1});
+    return b.append({.kind = Kind, .first_channel = First}, in, {4, Height, Width});
+  }
+};
+static_assert(on_picture<tokens<op::token_slice, 1, 1, 63>>.broken == rule::holds);
+static_assert(on_picture<tokens<op::token_slice, 2, 1, 63>>.broken == rule::slice_is_in_the_tokens);
+static_assert(on_picture<tokens<op::token_slice, -1, 1, 2>>.broken == rule::slice_is_in_the_tokens);
+static_assert(on_picture<tokens<op::token_slice, 0, 2, 2>>.broken == astray);
+static_assert(on_picture<tokens<op::class_token, 0, 1, 65>>.broken == rule::holds);
+static_assert(on_picture<tokens<op::class_token, 0, 1, 64>>.broken == astray);
+static_assert(on_picture<tokens<op::class_token, 0, 1, 65, 2>>.broken == rule::parameters_fit_their_node);
+static_assert(on_picture<tokens<op::position_embedding, 0, 8, 8, 64>>.broken == rule::holds);
+static_assert(on_picture<tokens<op::position_embedding, 0, 8, 8, 63>>.broken == rule::parameters_fit_their_node);
+static_assert(on_picture<tokens<op::position_embedding, 0, 8, 8, 64, 3>>.broken == rule::parameters_fit_their_node);
+static_assert(on_picture<tokens<op::position_embedding, 0, 8, 7, 56>>.broken == astray);
+static_assert(on_picture<dsl::token_slice<63, 2>>.broken == rule::slice_is_in_the_tokens);
+static_assert(on_picture<dsl::token_slice<0, 0>>.broken == rule::slice_is_in_the_tokens);
+static_assert(on_picture<dsl::pointwise_dense<0>>.broken == rule::units_are_positive);
 static_assert(given<op::flatten, 1, 256, 1, 1> == rule::holds && given<op::flatten, 1, 255, 1, 1> == astray);
 static_assert(given<op::flatten, 1, 4, 64, 1> == astray && given<op::flatten, 1, 1, 256, 1> == astray);
 static_assert(given<op::softmax, 1, 4> == rule::softmax_takes_logits);

@@ -221,6 +221,12 @@ inline double additions(graph_view const& g, int batch) {
       case op::layer_norm: all += 4 * d[0] + pixels; break;
       case op::group_norm: all += 4 * d[0] / n.groups * pixels; break;
       case op::local_response_norm: all += 4 * n.groups; break;
+      case op::attention:
+      case op::causal_attention:  // scores, weights and what they weigh, forward and backward
+        all += 4.0 * g.shape_of(n.output).channels / n.groups + 6.0 * static_cast<double>(g.shape_of(n.output).area());
+        break;
+      case op::class_token:
+      case op::position_embedding: all += batch; break;
       case op::max_pool2d:
       case op::avg_pool2d: all += 2 * n.window.height * n.window.width; break;
       default: all += 2 * n.inputs; break;
@@ -428,6 +434,21 @@ void check_channels() {
   agree_behind<C, channel_shuffle<2>, conv2d<C, 3, groups<2>>, channel_shuffle<C / 2>>();
   agree_behind<C, channel_split<identity, conv_module<C / 2, 3, 3>>, channel_shuffle<2>, conv2d<4, 1>>();
   agree_behind<C, concat<channel_slice<0, 1>, relu, channel_slice<C - 1, 1>>, conv2d<4, 1>>();
+}
+template <int C>
+void check_tokens() {
+  agree_behind<C, class_token, conv2d<C, 1>, position_embedding, token_slice<3, 9>, conv2d<4, 1>>();
+  agree_behind<C, position_embedding, pointwise_dense<C + 3>, batch_norm<>, relu, pointwise_dense<4>>();
+  agree_behind<C, concat<class_token, sequential<class_token, relu, position_embedding>>, token_slice<0>>();
+  agree_behind<C, add<token_slice<1, 2>, token_slice<0, 2>>, conv2d<4, 1>, token_slice<1>>();
+}
+/// C is a multiple of 4.
+template <int C>
+void check_attention() {
+  agree_behind<C, conv2d<3 * C, 1>, attention<1>, conv2d<4, 1>>();
+  agree_behind<C, conv2d<3 * C, 1>, causal_attention<4>, conv2d<4, 1>>();
+  agree_behind<C, conv2d<15, 1>, concat<attention<5>, causal_attention<1>, identity>, conv2d<4, 1>>();  // one gradient
+  agree_behind<C, residual<layer_norm<0.1>, conv2d<3 * C, 1>, attention<2>>, token_slice<0>>();
 }
 template <int C>
 void check_joins() {

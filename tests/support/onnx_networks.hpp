@@ -129,6 +129,7 @@ void for_each_onnx_network(F f) {
   f.template operator()<network<features<7>, softmax>>("softmax");
   f.template operator()<network<picture, conv2d<5, 1>, softmax2d>>("softmax2d");
   f.template operator()<network<picture, dropout<0.5>, relu, dropout<0.2>>>("dropout");
+  f.template operator()<network<picture, pointwise_dense<4>, relu, flatten, pointwise_dense<3>>>("pointwise_dense");
   f.template operator()<network<picture, channel_scale, flatten, channel_scale, dense<2>>>("channel_scale");
   f.template operator()<network<picture, residual<conv2d<3, 1>, stochastic_depth<0.5>>>>("stochastic_depth");
   f.template operator()<network<picture, dropout<0.5>>>("dropout_alone");

@@ -130,6 +130,23 @@ class graph_values {
     parameter(role::gamma, {shape_of(in).channels, 1, 1, 1});
     return append({.kind = op::channel_scale}, {in}, shape_of(in));
   }
+  int attend(int in, int heads, op kind) {
+    shape const& s = shape_of(in);
+    return append({.kind = kind, .groups = heads}, {in}, {s.channels / 3, s.height, s.width});
+  }
+  int class_token(int in) {
+    shape const s = shape_of(in);
+    parameter(role::kernel, {1, 1, s.channels, 1});
+    return append({.kind = op::class_token}, {in}, {s.channels, 1, static_cast<int>(s.area()) + 1});
+  }
+  int position(int in) {
+    shape const s = shape_of(in);
+    parameter(role::kernel, {1, static_cast<int>(s.area()), s.channels, 1});
+    return append({.kind = op::position_embedding}, {in}, s);
+  }
+  int tokens(int in, int first, int count) {
+    return append({.kind = op::token_slice, .first_channel = first}, {in}, {shape_of(in).channels, 1, count});
+  }
   int stochastic_depth(int in) { return append({.kind = op::stochastic_depth, .rate = 0.5}, {in}, shape_of(in)); }
   int multiply(int a, int b) { return append({.kind = op::multiply}, {a, b}, broadcast(shape_of(a), shape_of(b))); }
   int add(std::vector<int> const& in) { return append({.kind = op::add}, in, shape_of(in[0])); }
@@ -220,6 +237,12 @@ class random_graph : public graph_values {
     switch (d_.below(everywhere_ ? 11 : 11 + cpu_alone)) {
       case 14: return conv(in, filters(), 3, 1, padding::same, false);
       case 15: return act(norm(conv(in, filters(), 1, 1, padding::same, false)));
+      case 22: return position(in);
+      case 23: {
+        op const kind = d_.of({op::attention, op::causal_attention});
+        int const heads = d_.between(1, 2), all = conv(in, 6 * d_.between(1, 2), 1);
+        return attend(all, heads, kind);
+      }
       case 19: return pool(op::avg_pool2d, conv_transpose(in, filters(), 2, 2), 2, 2);
       case 20: return dilated_conv(in, filters(), d_.between(2, 5));
       case 18: return d_.percent(50) ? scale(in) : stochastic_depth(scale(in));
@@ -330,6 +353,12 @@ class random_graph : public graph_values {
   void finish(int t) {
     if (d_.percent(40) && shape_of(t).height == shape_of(t).width) t = pool(op::avg_pool2d, t, shape_of(t).height, 1);
     if (d_.percent(30)) t = dropout(t);
+    if (!everywhere_ && d_.percent(20)) {
+      t = class_token(t);
+      if (d_.percent(50)) t = position(t);
+      int const all = static_cast<int>(shape_of(t).area()), first = d_.below(all);
+      if (d_.percent(70)) t = tokens(t, first, d_.between(1, all - first));
+    }
     t = flatten(t);
     if (!drop_.empty()) {
       std::vector<int> parts{t};
@@ -347,7 +376,7 @@ class random_graph : public graph_values {
       random_act(t);
   }
 
-  static constexpr int cpu_alone = 11;  // further choices of layer()
+  static constexpr int cpu_alone = 13;  // further choices of layer()
 
   dice& d_;
   int block_;

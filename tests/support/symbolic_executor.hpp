@@ -270,9 +270,16 @@ class executor {
         break;
       }
       case op::channel_scale:
+      case op::position_embedding:
         y = by_sample(what, {&x.values}, digest(parameter_values()), batch, x.shape.size());
         in_place = true;
         break;
+      case op::class_token: {
+        number const token = digest(parameter_values());
+        operand const& out = p_.operands[step_->first_operand + step_->operands - 1];
+        y = by_sample(what, {&x.values}, token, batch, tensor_shape(out).size());
+        break;
+      }
       case op::multiply: {
         demand(in.size() == 2);
         operand const& out = p_.operands[step_->first_operand + step_->operands - 1];
@@ -288,6 +295,7 @@ class executor {
       case op::attention:
       case op::causal_attention:
       case op::local_response_norm:
+      case op::token_slice:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::custom:
@@ -380,6 +388,15 @@ class executor {
         store_tensor(content::gradient, by_sample(what, {&dy}, gamma, batch, tensor_shape(*in).size()), true);
       return;
     }
+    if (s.kind == op::class_token || s.kind == op::position_embedding) {
+      operand const* const d_kernel = take(content::parameter_gradient);
+      numbers const dy = tensor(content::gradient).values;
+      if (d_kernel) store(*d_kernel, by_batch(what, {&dy}, parameter_count(*d_kernel)), parameter_count(*d_kernel), 1);
+      if (operand const* const in = peek(content::gradient))
+        store_tensor(content::gradient, by_sample(what, {&dy}, 0, batch, tensor_shape(*in).size()),
+                     s.kind == op::position_embedding);
+      return;
+    }
     if (s.kind == op::max_pool2d) {
       operand const& o = next(content::argmax);
       operand const* dy = peek(content::gradient);
@@ -405,6 +422,7 @@ class executor {
       case op::softmax: store_tensor(content::gradient, by_sample(what, {&value, &dy}, 0, batch, size)); break;
       case op::channel_slice:
       case op::channel_shuffle:
+      case op::token_slice:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::avg_pool2d: store_tensor(content::gradient, by_sample(what, {&dy}, 0, batch, size)); break;

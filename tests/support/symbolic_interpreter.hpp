@@ -104,6 +104,8 @@ class interpreter {
       case op::layer_norm:
         y = by_sample(what, {in}, mix(digest(parameter(k)), digest(parameter(k + 1))), batch_, size);
         break;
+      case op::class_token:
+      case op::position_embedding:
       case op::channel_scale: y = by_sample(what, {in}, digest(parameter(k)), batch_, size); break;
       case op::multiply: y = by_sample(what, {in, &value(g_.input(x, 1))}, 0, batch_, size); break;
       case op::concat:
@@ -121,6 +123,7 @@ class interpreter {
       case op::attention:
       case op::causal_attention:
       case op::local_response_norm:
+      case op::token_slice:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::custom:
@@ -187,6 +190,7 @@ class interpreter {
       }
       case op::channel_slice:
       case op::channel_shuffle:
+      case op::token_slice:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::avg_pool2d: return contribute(in, by_sample(what, {&dy}, 0, batch_, size));
@@ -215,6 +219,10 @@ class interpreter {
         add(gradient(k), by_batch(what, {&v, &dy}, g_.parameters[k].count()));
         add(gradient(k + 1), by_batch(mix(what, 1), {&v, &dy}, g_.parameters[k].count()));
         return contribute(in, by_sample(what, {&v, &dy}, digest(parameter(k)), batch_, size));
+      case op::class_token:
+      case op::position_embedding:
+        add(gradient(k), by_batch(what, {&dy}, g_.parameters[k].count()));
+        return contribute(in, by_sample(what, {&dy}, 0, batch_, size));
       case op::channel_scale:
         add(gradient(k), by_batch(what, {&v, &dy}, g_.parameters[k].count()));
         return contribute(in, by_sample(what, {&dy}, digest(parameter(k)), batch_, size));

@@ -63,10 +63,11 @@ class builder {
         if (t >= 0 && t < sizes_.tensors) ++tensors_[t].readers;
       }
       for (int k = n.first_parameter; k < sizes_.parameters; ++k)
-        parameters_[k].rank = n.kind == op::channel_scale           ? 3  // as PyTorch has it, for broadcasting
-                              : parameters_[k].role != role::kernel ? 1
-                              : n.kind == op::dense                 ? 2
-                                                                    : 4;
+        if (parameters_[k].rank == 0)
+          parameters_[k].rank = n.kind == op::channel_scale           ? 3  // as PyTorch has it, for broadcasting
+                                : parameters_[k].role != role::kernel ? 1
+                                : n.kind == op::dense                 ? 2
+                                                                      : 4;
     }
     sizes_.edges += n.inputs;
     ++sizes_.nodes;

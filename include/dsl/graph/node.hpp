@@ -99,7 +99,7 @@ struct node {
                                // local_response_norm: neighbouring channels
   bool frozen = false;         // the optimizer skips its parameters, and batch_norm uses its running statistics
   bool counts_padding = true;  // avg_pool2d: the mean is over the whole window, padding included
-  int first_channel = 0;       // channel_slice: the first channel of its input
+  int first_channel = 0;       // channel_slice: the first channel of its input; token_slice: the first token
   int further_output = 0;      // scope of the named_output<...> whose result this node computes; 0: none
   double power = 0;            // local_response_norm: beta
 
@@ -121,12 +121,13 @@ struct update_factors {
   friend constexpr bool operator==(update_factors const&, update_factors const&) = default;
 };
 
-/// A parameter. Weights have PyTorch's layout: (out, in, height, width) for conv2d, (out, in) for dense.
+/// A parameter. Weights have PyTorch's layout: (out, in, height, width) for conv2d, (out, in) for dense, (1, tokens,
+/// channels) for learnt constants.
 struct parameter {
   dsl::role role = dsl::role::kernel;
   int node = -1;
   int dims[4] = {1, 1, 1, 1};
-  int rank = 1;  // number of dims, which append() derives from the node
+  int rank = 0;  // number of dims; if 0, append() derives it from the node
   int fan_in = 0;
   int fan_out = 0;
   bool frozen = false;  // as its node

@@ -36,6 +36,7 @@ enum class rule : unsigned char {
   response_size_is_odd,
   response_numbers_are_positive,
   attention_has_whole_heads,
+  slice_is_in_the_tokens,
   split_divides_the_channels,
   epsilon_is_positive,
   epsilon_is_small,

@@ -24,7 +24,7 @@ TYPENET_INLINE weight_layout::weight_layout(graph_view const& g, weight_conventi
 TYPENET_INLINE std::vector<std::uint64_t> weight_layout::shape(int k) const {
   parameter const& p = graph_.parameters[k];
   std::vector<std::uint64_t> all(p.dims, p.dims + p.rank);
-  if (keras() && p.rank == 3) all.resize(1);
+  if (keras() && p.rank == 3 && p.role == role::gamma) all.resize(1);
   if (keras() && p.rank == 2) all = {all[1], all[0]};
   if (keras() && p.rank == 4) all = {all[2], all[3], all[1], all[0]};
   if (keras() && p.rank == 4 && detail::is_depthwise(graph_, graph_.nodes[p.node])) {
@@ -69,6 +69,9 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
       break;
     case op::attention:
     case op::causal_attention:
+    case op::class_token:
+    case op::position_embedding:
+    case op::token_slice:
     case op::channel_slice:
     case op::channel_shuffle:
       if (!order_of(graph_.input(n)).empty())

@@ -29,13 +29,17 @@ TYPENET_INLINE char const* role_name(role r, weight_convention c) {
 
 TYPENET_INLINE std::string keras_class(graph_view const& g, node const& n) {
   switch (n.kind) {
-    case op::conv2d: return is_depthwise(g, n) ? "depthwise_conv2d" : "conv2d";
+    case op::conv2d:
+      if (g.parameters[n.first_parameter].rank == 2) return "dense";
+      return is_depthwise(g, n) ? "depthwise_conv2d" : "conv2d";
     case op::conv2d_transpose: return "conv2d_transpose";
     case op::batch_norm: return "batch_normalization";
     case op::dense: return "dense";
     case op::layer_norm: return "layer_normalization";
     case op::group_norm: return "group_normalization";
     case op::channel_scale: return "layer_scale";
+    case op::class_token: return "class_token";
+    case op::position_embedding: return "position_embedding";
     default: return "layer";
   }
 }
@@ -57,7 +61,10 @@ TYPENET_INLINE std::string torch_tree::path(int s) const {
   if (s <= 0) return {};
   scope const& x = graph_.scopes[s];
   int const parent = x.parent;
-  if (x.is_named) return path(name_around(parent)) + std::string(x.name.data, at(x.name.size)) + ".";
+  if (x.is_named) {
+    std::string const own(x.name.data, at(x.name.size));
+    return path(name_around(parent)) + own + (own.ends_with('_') ? "" : ".");
+  }
   if (graph_.scopes[parent].numbers_children) return path(name_around(parent)) + std::to_string(x.index) + ".";
   if (graph_.scopes[parent].is_named && children_[at(parent)] == 1) return path(parent);
   if (parent == 0 && children_[0] == 1 && children_[at(s)] > 0) return {};
@@ -97,10 +104,12 @@ TYPENET_INLINE std::vector<std::string> weight_names(graph_view const& g, weight
     } else {
       layer = layers.next(g, x) + "/";
     }
-    // A channel_scale is no module in PyTorch, but a parameter of the one around.
-    bool const is_parameter = naming.convention == weight_convention::torch && x.kind == op::channel_scale &&
-                              tree.has_its_name_alone(x.scope);
-    if (is_parameter) layer.pop_back();
+    // These are no modules in PyTorch, but parameters of the one around.
+    bool const is_constant =
+        x.kind == op::channel_scale || x.kind == op::class_token || x.kind == op::position_embedding;
+    bool const is_parameter =
+        naming.convention == weight_convention::torch && is_constant && tree.has_its_name_alone(x.scope);
+    if (is_parameter && layer.ends_with('.')) layer.pop_back();
     for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
       names.push_back(naming.prefix + layer +
                       (is_parameter ? "" : detail::role_name(g.parameters[k].role, naming.convention)));

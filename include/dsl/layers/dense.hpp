@@ -24,4 +24,22 @@ struct dense {
 };
 // dense<10> on 336 -> 10
 
+/// A dense layer over the channels of each pixel, with the same weights for all pixels, as a sequence of tokens needs:
+/// nn.Linear and Keras's Dense on the last axis, with kernels (out, in). It is computed as a convolution with a 1x1
+/// window. Kernels are initialised as those of dense.
+template <int Units>
+struct pointwise_dense {
+  static constexpr value lower(builder& b, value in) {
+    b.require(Units > 0, {.broken = rule::units_are_positive, .first = in.shape, .found = Units});
+    b.parameter({.role = role::kernel,
+                 .dims = {Units, in.shape.channels, 1, 1},
+                 .rank = 2,
+                 .fan_in = in.shape.channels,
+                 .fan_out = Units});
+    b.parameter({.role = role::bias, .dims = {Units, 1, 1, 1}});
+    return b.append({.kind = op::conv2d}, in, {Units, in.shape.height, in.shape.width});
+  }
+};
+// pointwise_dense<3072> on 768x1x197 -> 3072x1x197
+
 }  // namespace dsl

@@ -10,14 +10,12 @@ namespace dsl::models {
 /// The layer_norm of ConvNeXt.
 using convnext_norm = layer_norm<1e-6>;
 
-/// A depthwise 7x7 convolution, and two 1x1 ones to four times the channels and back, which are nn.Linear in
-/// torchvision: their kernels load from (out, in), but are saved as (out, in, 1, 1), so PyTorch needs .flatten(1)
-/// before load_state_dict; docs/moving_weights.md has the line. Its identities are torchvision's permutations of axes,
-/// which count in the names. The scales start from 1, in torchvision from 1e-6: load weights, or set them, to train as
-/// there.
+/// A depthwise 7x7 convolution, and dense layers of each pixel to four times the channels and back. Its identities are
+/// torchvision's permutations of axes, which count in the names. The scales start from 1, in torchvision from 1e-6:
+/// load weights, or set them, to train as there.
 template <int Filters, number Rate>
 struct convnext_block : residual<named<"block", conv2d<Filters, 7, pad<3>, groups<Filters>>, identity, convnext_norm,
-                                       conv2d<4 * Filters, 1>, gelu, conv2d<Filters, 1>, identity>,
+                                       pointwise_dense<4 * Filters>, gelu, pointwise_dense<Filters>, identity>,
                                  named<"layer_scale", channel_scale>, stochastic_depth<Rate>> {};
 
 /// Blocks First to First + Left - 1 of All. The last one of all is left out at a rate of Most, the earlier ones at

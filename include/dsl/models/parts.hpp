@@ -15,8 +15,7 @@
 
 /// Published networks, for images of 224x224 unless a network's comment says otherwise. Their weights have
 /// torchvision's names, so that a state_dict of the model of the same name can be loaded. Saved weights have
-/// torchvision's shapes, too, except for ConvNeXt: see convnext.hpp. The networks end with a softmax, which torchvision
-/// leaves to the loss.
+/// torchvision's shapes, too. The networks end with a softmax, which torchvision leaves to the loss.
 namespace dsl::models {
 
 /// PyTorch's defaults. PyTorch's momentum of 0.1 is the share of the new statistics; here 0.9 is the share that is

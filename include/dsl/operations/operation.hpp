@@ -33,6 +33,9 @@ enum class op : unsigned char {
   causal_attention,
   group_norm,
   local_response_norm,
+  class_token,
+  position_embedding,
+  token_slice,
 };
 
 /// Elementwise functions of op::activation; alpha is the slope of leaky_relu and the scale of elu.
@@ -102,6 +105,8 @@ enum class makes : unsigned char {
   stretched,     // a number a filter and pixel; its windows would lead back to its input
   sliced,        // some of the channels of its input
   enlarged,      // its input's channels, with a multiple of its rows and columns
+  with_token,    // its input's pixels and one more, in one row
+  some_tokens,   // some of its input's pixels, in one row
 };
 
 /// The fields of a node that an operation uses, besides operands and parameters, as a bit set.

@@ -8,6 +8,7 @@
 #include <dsl/operations/channel_scale/facts.hpp>
 #include <dsl/operations/channel_shuffle/facts.hpp>
 #include <dsl/operations/channel_slice/facts.hpp>
+#include <dsl/operations/class_token/facts.hpp>
 #include <dsl/operations/concat/facts.hpp>
 #include <dsl/operations/conv2d/facts.hpp>
 #include <dsl/operations/conv2d_transpose/facts.hpp>
@@ -21,8 +22,10 @@
 #include <dsl/operations/local_response_norm/facts.hpp>
 #include <dsl/operations/multiply/facts.hpp>
 #include <dsl/operations/pool2d/facts.hpp>
+#include <dsl/operations/position_embedding/facts.hpp>
 #include <dsl/operations/softmax/facts.hpp>
 #include <dsl/operations/stochastic_depth/facts.hpp>
+#include <dsl/operations/token_slice/facts.hpp>
 #include <dsl/operations/transfer/facts.hpp>
 #include <dsl/operations/upsample2d/facts.hpp>
 
@@ -57,8 +60,10 @@ inline constexpr row table[] = {
     causal_attention,     // 24
     group_norm,           // 25
     local_response_norm,  // 26
+    class_token,          // 27
+    position_embedding,   // 28
+    token_slice,          // 29
 };
-static_assert(sizeof table / sizeof(row) ==
-              static_cast<int>(op::local_response_norm) + 1);  // a row for each enumerator
+static_assert(sizeof table / sizeof(row) == static_cast<int>(op::token_slice) + 1);  // a row for each enumerator
 
 }  // namespace dsl::operations

@@ -214,6 +214,14 @@ struct attention_has_whole_heads {
                 "heads must divide that size; change the number of heads or the layer before it");
 };
 
+template <class At, class Layer, int First, int Count, shape Input>
+struct slice_is_in_the_tokens {
+  static_assert(
+      First >= 0 && Count > 0 && Count <= Input.area() && First <= Input.area() - Count,
+      "token_slice: it must select at least one token, all of them among the input's pixels; change the first "
+      "token or the count");
+};
+
 template <class At, class Layer, int Branches, int Channels>
 struct split_divides_the_channels {
   static_assert(

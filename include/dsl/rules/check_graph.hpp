@@ -158,6 +158,21 @@ class graph_check {
         if (whole != out) return breaks(rule::shapes_follow_from_operands, whole, out);
         break;
       }
+      case makes::with_token: {
+        shape const longer{in.channels, 1, narrowed(in.area() + 1)};
+        if (longer != out) return breaks(rule::shapes_follow_from_operands, longer, out);
+        break;
+      }
+      case makes::some_tokens: {
+        int const from = n.first_channel;
+        if (from < 0 || out.width > in.area() || from > in.area() - out.width) {
+          why.first = in;
+          return breaks(rule::slice_is_in_the_tokens, out.width, from);
+        }
+        shape const slice{in.channels, 1, out.width};
+        if (slice != out) return breaks(rule::shapes_follow_from_operands, slice, out);
+        break;
+      }
       case makes::any_shape: break;  // the author of a custom operation chooses its output
     }
     if (row.parameters > 0 && !parameters_fit(n, row, in, out)) return false;
@@ -196,7 +211,7 @@ class graph_check {
 
   /// Whether an operation moves values without changing them, so that whatever precedes it still reaches a softmax.
   static constexpr bool only_moves(op kind) {
-    return kind == op::flatten || kind == op::channel_slice || kind == op::channel_shuffle;
+    return kind == op::flatten || kind == op::channel_slice || kind == op::channel_shuffle || kind == op::token_slice;
   }
 
   /// A softmax needs at least two inputs, and inputs of any sign: no relu, sigmoid, dropout, stochastic_depth or
@@ -220,6 +235,10 @@ class graph_check {
     if (groups != 1 && (!divides(groups, in.channels) || !divides(groups, out.channels))) {
       why.first = in;
       return breaks(rule::groups_divide_the_channels, groups, out.channels);
+    }
+    if (n.kind == op::class_token || n.kind == op::position_embedding) {
+      int const tokens = n.kind == op::class_token ? 1 : narrowed(out.area());
+      return kernel_fits(n, 0, {1, tokens, out.channels, 1});
     }
     int const kernel[] = {stretches ? in.channels : out.channels, (stretches ? out : in).channels / groups,
                           n.window.height, n.window.width};

@@ -182,6 +182,9 @@ struct explain<rule::slice_is_in_the_channels, J>
           broken::slice_is_in_the_channels<at_of<J>, layer_of<J>, J::why.found, J::why.wanted, J::why.first.channels>> {
 };
 template <class J>
+struct explain<rule::slice_is_in_the_tokens, J>
+    : says<broken::slice_is_in_the_tokens<at_of<J>, layer_of<J>, J::why.found, J::why.wanted, J::why.first>> {};
+template <class J>
 struct explain<rule::attention_has_whole_heads, J>
     : says<broken::attention_has_whole_heads<at_of<J>, layer_of<J>, J::why.wanted, J::why.first.channels>> {};
 

@@ -9,6 +9,7 @@
 #include <dsl/operations/channel_scale/loops.hpp>
 #include <dsl/operations/channel_shuffle/loops.hpp>
 #include <dsl/operations/channel_slice/loops.hpp>
+#include <dsl/operations/class_token/loops.hpp>
 #include <dsl/operations/conv2d/loops.hpp>
 #include <dsl/operations/conv2d_transpose/loops.hpp>
 #include <dsl/operations/dense/loops.hpp>
@@ -19,8 +20,10 @@
 #include <dsl/operations/local_response_norm/loops.hpp>
 #include <dsl/operations/multiply/loops.hpp>
 #include <dsl/operations/pool2d/loops.hpp>
+#include <dsl/operations/position_embedding/loops.hpp>
 #include <dsl/operations/softmax/loops.hpp>
 #include <dsl/operations/stochastic_depth/loops.hpp>
+#include <dsl/operations/token_slice/loops.hpp>
 #include <dsl/operations/transfer/loops.hpp>
 #include <dsl/operations/upsample2d/loops.hpp>
 
@@ -54,6 +57,9 @@ constexpr loops<T> loops_of(op kind) {
     case op::causal_attention: return attention_loops<T, true>;
     case op::group_norm: return group_norm_loops<T>;
     case op::local_response_norm: return local_response_norm_loops<T>;
+    case op::class_token: return class_token_loops<T>;
+    case op::position_embedding: return position_embedding_loops<T>;
+    case op::token_slice: return token_slice_loops<T>;
     default: return {};
   }
 }

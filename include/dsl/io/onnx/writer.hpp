@@ -77,7 +77,7 @@ class onnx_writer {
   /// a BatchNormalization that only scales and shifts.
   [[gnu::cold]] void write_group_norm();
   [[gnu::cold]] void write_response_norm();
-  [[gnu::cold]] void refuse_attention();
+  [[gnu::cold]] void refuse();
   [[gnu::cold]] onnx_messages::NodeProto& finish(onnx_messages::NodeProto& n);
 
   [[gnu::cold]] void write_softmax();

@@ -60,7 +60,10 @@ TYPENET_INLINE void onnx_writer::write_node() {
     case op::group_norm: return write_group_norm();
     case op::local_response_norm: return write_response_norm();
     case op::attention:
-    case op::causal_attention: return refuse_attention();
+    case op::causal_attention:
+    case op::class_token:
+    case op::position_embedding:
+    case op::token_slice: return refuse();
     case op::custom: return write_custom();
   }
 }
@@ -193,7 +196,7 @@ TYPENET_INLINE void onnx_writer::write_custom() {
                                                 "operator in .operators, if it keeps its input's shape");
 }
 
-TYPENET_INLINE void onnx_writer::refuse_attention() {
+TYPENET_INLINE void onnx_writer::refuse() {
   throw onnx_error(onnx_fault::no_operator, "onnx: " + onnx_place(graph_, node_->scope) +
                                                 " must consist of operators that typenet writes; found \"" +
                                                 facts_of(*node_).name +

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/graph/initializer.hpp>
+#include <dsl/layer.hpp>
+
+namespace dsl {
+
+// A token is a pixel: its channels are the token's numbers. Sequences are images of one row.
+
+namespace detail {
+
+/// Declares a kernel of learnt constants, (1, tokens, channels) as in PyTorch, whose first values are drawn in a way of
+/// their own.
+constexpr void learnt_constants(builder& b, long long tokens, int channels, initializer const& how) {
+  initializer const outside = b.initialize_with(how);
+  int const count = tokens > 0x7fffffffLL ? 0x7fffffff : static_cast<int>(tokens);
+  b.parameter(
+      {.role = role::kernel, .dims = {1, count, channels, 1}, .rank = 3, .fan_in = channels, .fan_out = channels});
+  b.initialize_with(outside);
+}
+
+}  // namespace detail
+
+/// A token that is learnt, and behind it the pixels of the input, row by row, all in one row: the class token of vision
+/// transformers (Dosovitskiy et al. 2021). It starts from 0. Where named<> gives it a name of its own, that is the name
+/// of the token in PyTorch's files.
+struct class_token {
+  static constexpr value lower(builder& b, value in) {
+    detail::learnt_constants(b, 1, in.shape.channels, {distribution::constant, 0});
+    long long const tokens = in.shape.area() + 1;
+    return b.append({.kind = op::class_token}, in,
+                    {in.shape.channels, 1, tokens > 0x7fffffffLL ? 0x7fffffff : static_cast<int>(tokens)});
+  }
+};
+// class_token on 768x14x14 -> 768x1x197, with 768 numbers
+
+/// Adds a number that is learnt to each channel of each pixel. They start from a normal distribution of deviation 0.02
+/// that is cut off at 0.04. Named as class_token is.
+struct position_embedding {
+  static constexpr value lower(builder& b, value in) {
+    detail::learnt_constants(b, in.shape.area(), in.shape.channels, {distribution::truncated_normal, 0.02});
+    return b.append({.kind = op::position_embedding}, in, in.shape);
+  }
+};
+// position_embedding on 768x1x197 -> 768x1x197, with 768 * 197 numbers
+
+/// Selects Count of the input's pixels, row by row, from First on: a row of tokens.
+template <int First, int Count = 1>
+struct token_slice {
+  static constexpr value lower(builder& b, value in) {
+    b.require(First >= 0 && Count > 0 && Count <= in.shape.area() && First <= in.shape.area() - Count,
+              {.broken = rule::slice_is_in_the_tokens, .first = in.shape, .wanted = Count, .found = First});
+    return b.append({.kind = op::token_slice, .first_channel = First}, in,
+                    {in.shape.channels, 1, Count > 0 ? Count : 1});
+  }
+};
+// token_slice<0> on 768x1x197 -> 768x1x1, the class token
+
+}  // namespace dsl
