@@ -66,10 +66,8 @@ class picture_source final : public sample_source {
 
 TYPENET_INLINE void require_colours(dsl::shape const& sample) {
   if (sample.channels != 3 || sample.height < 1 || sample.width < 1)
-    throw_error<option_error>(
-        {"picture_folder: samples must have 3 channels, and a height and a width of 1 or more; "
-         "found ",
-         sample.channels, "x", sample.height, "x", sample.width});
+    throw_error<option_error>({"picture_folder: samples must have 3 channels, and a height and a width above 0; found ",
+                               sample.channels, "x", sample.height, "x", sample.width});
 }
 
 /// Removes the files that cannot be decoded from a list, and calls drop(i) for each of them. Returns their names.
@@ -141,7 +139,7 @@ TYPENET_INLINE picture_folder read_picture_folder(std::string const& path, dsl::
     std::string const folder = path + "/" + names[c];
     if (std::find(folders.begin(), folders.end(), names[c]) == folders.end()) continue;  // a test set may lack a class
     for (std::string const& name : detail::names_in(folder, false))
-      if (detail::is_picture(name)) files.push_back(folder + "/" + name);
+      if (detail::is_picture(name)) files.push_back(detail::message({folder, "/", name}));
     if (files.size() == before)
       throw data_error(detail::message({"picture_folder: ", detail::printable(folder),
                                         " must have a PNG or JPEG file, named .png, .jpg or .jpeg; found none"}));

@@ -54,6 +54,7 @@ TYPENET_INLINE void predictor::predict(std::vector<batch_input> const& inputs, s
   auto const by = engine().normalization();
   if (!by || by->empty()) return network_.predict_on_batch(inputs, outputs);
   std::vector<batch_input> all;
+  all.reserve(inputs.size());
   for (batch_input const& one : inputs) all.push_back({one.name, normalized(all.size(), *by, one)});
   network_.predict_on_batch(all, outputs);
 }
