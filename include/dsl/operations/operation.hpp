@@ -133,8 +133,9 @@ constexpr bool contains(options all, options some) {
 inline constexpr int most_roles = 4;
 
 /// The facts of an operation that rules, plan and checker need. A row has no pointer to code, so that every compiler
-/// takes it for a constant; loops, ONNX operators and weight names are in separate tables, indexed by op.
-struct row {
+/// takes it for a constant; loops, ONNX operators and weight names are in separate tables, indexed by op. Its fields
+/// are in the order in which they are read, not in that of least padding.
+struct row {  // NOLINT(clang-analyzer-optin.performance.Padding)
   char const* name = "";
   int inputs = 1;        // number of operands
   bool or_more = false;  // whether it accepts more operands

@@ -164,7 +164,10 @@ TYPENET_INLINE std::string onnx_file::read_outside(onnx_messages::TensorProto co
     fail(onnx_fault::outside,
          which + " must be in a file that exists; found " + shown(location) + ": " + failed_too.message());
   auto at = there.begin();
-  for (auto part = home.begin(); inside && part != home.end(); ++part) inside = at != there.end() && *at++ == *part;
+  for (auto part = home.begin(); inside && part != home.end(); ++part) {
+    inside = at != there.end() && *at == *part;
+    if (inside) ++at;
+  }
   if (!inside || failed)
     fail(onnx_fault::outside, which + " must be in the folder of the ONNX file; found " + shown(location) +
                                   ", which is outside; give another file");

@@ -53,7 +53,7 @@ TYPENET_INLINE bool onnx_reader::fold() {
   }
   if (node_->input_size() == 0) return false;
   for (int i = 0; i < node_->input_size(); ++i)
-    if (has(i) && !is_constant(i) && !(i == 1 && type == "CastLike")) return false;
+    if (bool const only_a_type = i == 1 && type == "CastLike"; has(i) && !is_constant(i) && !only_a_type) return false;
   if (!has(0)) return false;
   onnx_constant const& a = *number(0);
   std::size_t const rank = a.dims.size();
@@ -92,6 +92,7 @@ TYPENET_INLINE bool onnx_reader::fold() {
   if (type == "Transpose") {
     std::vector<std::int64_t> const order = list("perm", {});
     std::vector<int> all;
+    all.reserve(rank);
     std::vector<char> seen(rank);
     for (std::size_t i = 0; i < rank; ++i) all.push_back(static_cast<int>(rank - 1 - i));
     if (!order.empty() && order.size() != rank) damaged("must have as many axes in perm as its operand");

@@ -163,6 +163,7 @@ TYPENET_INLINE bool onnx_reader::read_join() {
   if (type == "Concat") return read_concat(), true;
   if (type == "Add" || type == "Sum") {
     std::vector<onnx_value> all;
+    all.reserve(static_cast<std::size_t>(node_->input_size()));
     for (int i = 0; i < node_->input_size(); ++i) all.push_back(value(i));
     if (all.empty()) damaged("must have operands");
     give(all.size() == 1 ? view(all[0], all[0]->axes) : sum(std::move(all)));
@@ -217,6 +218,7 @@ TYPENET_INLINE onnx_value onnx_reader::product(onnx_value a, onnx_value b) {
 
 TYPENET_INLINE void onnx_reader::read_concat() {
   std::vector<onnx_value> all;
+  all.reserve(static_cast<std::size_t>(node_->input_size()));
   std::vector<int> inputs;
   for (int i = 0; i < node_->input_size(); ++i) all.push_back(value(i));
   if (all.empty()) damaged("must have operands");

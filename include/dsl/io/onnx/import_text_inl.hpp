@@ -159,6 +159,7 @@ TYPENET_INLINE std::pair<std::string, std::vector<onnx_tree const*>> onnx_printe
   std::vector<onnx_tree const*> children;
   std::size_t const shown =
       t.what == word::repeat ? t.children.size() / static_cast<std::size_t>(t.count) : t.children.size();
+  children.reserve(shown);
   for (std::size_t i = 0; i < shown; ++i) children.push_back(&t.children[i]);
   switch (t.what) {
     case word::layer: return {onnx_layer_text(net_, net_.layers[static_cast<std::size_t>(t.layer)]), {}};
@@ -199,7 +200,7 @@ TYPENET_INLINE std::string onnx_printer::flat(onnx_tree const& t, bool with_alia
 TYPENET_INLINE std::string onnx_printer::wrapped(onnx_tree const& t, std::size_t indent, bool is_definition) const {
   if (!is_definition)
     if (auto const own = aliases_.find(flat(t, false)); own != aliases_.end()) return own->second;
-  std::string const line = flat(t);
+  std::string line = flat(t);
   auto const [head, children] = parts(t);
   if (indent + line.size() <= 110 || children.empty()) return line;
   std::string text = head;
