@@ -251,10 +251,10 @@ TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::
                  "; with the same batch per tower, the steps per epoch and the effect of the learning rate change"})
             .c_str());
   auto const learned = detail::saved_normalization(t.graph(), file.callbacks(), name);
-  if (auto const own = t.engine().normalization(); learned && t.is_fitting() && own)
-    file.need(*learned == *own,
+  if (auto const now = t.engine().normalization(); learned && t.is_fitting() && now)
+    file.need(*learned == *now,
               message({"is from a training whose data were normalised otherwise: this run's have ",
-                       detail::difference(*own, *learned), "; use the same data, or start without it"}));
+                       detail::difference(*now, *learned), "; use the same data, or start without it"}));
   if (t.is_fitting()) detail::require_source(t.source_of_fit(), file.callbacks(), name);
   detail::compare_arithmetic(t, file.callbacks(), name);
   history past = file.past();
