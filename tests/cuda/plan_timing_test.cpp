@@ -298,9 +298,13 @@ TEST_CASE("a plan that was being tried when its program ended is left out, one t
   if (child == 0) ::_exit(0);
   REQUIRE(::waitpid(child, nullptr, 0) == child);
   std::string const tag = one.facts.tag();
-  CHECK(fatal_after("typenet trials 1\n" + std::to_string(child) + ": " + tag + "\n"));
+  char host[256] = "";
+  REQUIRE(::gethostname(host, sizeof host - 1) == 0);
+  std::string const here = std::string(" ") + host + ": ";
+  CHECK(fatal_after("typenet trials 1\n" + std::to_string(child) + here + tag + "\n"));
+  CHECK(!fatal_after("typenet trials 1\n" + std::to_string(child) + " elsewhere: " + tag + "\n"));
   CHECK(fatal_after("typenet trials 1\n0: " + tag + "\n"));
-  CHECK(!fatal_after("typenet trials 1\n" + std::to_string(::getpid()) + ": " + tag + "\n"));
+  CHECK(!fatal_after("typenet trials 1\n" + std::to_string(::getpid()) + here + tag + "\n"));
   CHECK(!fatal_after("typenet trials 1\n0: engine 1000, knobs\n"));
   CHECK(!fatal_after("typenet trials 2\n0: " + tag + "\n"));
   CHECK(!fatal_after("typenet trials 1\n" + tag + "\n"));
@@ -313,7 +317,7 @@ TEST_CASE("a plan that was being tried when its program ended is left out, one t
     during.assign(std::istreambuf_iterator<char>(in), {});
     return true;
   }));
-  CHECK(during == "typenet trials 1\n" + std::to_string(::getpid()) + ": " + tag + "\n");
+  CHECK(during == "typenet trials 1\n" + std::to_string(::getpid()) + here + tag + "\n");
   CHECK(!std::ifstream(folder / "more.txt"));
 }
 

@@ -6,7 +6,9 @@
 #include <dsl/executors/cuda/convolution_plan.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -17,8 +19,8 @@
 namespace dsl::cu::TYPENET_MODE {
 
 /// The plans of one convolution that ended the device or the program when they ran for the first time. A file of the
-/// cache says which plan is being tried; where it still does at the next start, and that program is gone, the plan is
-/// left out. With an empty folder nothing is remembered.
+/// cache says which plan is being tried and by which process of which machine. Where it still does at a later start on
+/// that machine, and the process is gone, the plan is left out. With an empty folder nothing is remembered.
 class plan_trials {
  public:
   /// `file` is the file's name, `what` the convolution, for messages.
@@ -30,9 +32,11 @@ class plan_trials {
     while (std::getline(in, line)) {
       auto const colon = line.find(": ");
       if (colon == std::string::npos) return;
-      long const process = std::strtol(line.c_str(), nullptr, 10);
+      char* host = nullptr;
+      long const process = std::strtol(line.c_str(), &host, 10);
       // 0: known to be fatal. A program that is still there has not failed (yet).
-      if (process == 0 || ::kill(static_cast<pid_t>(process), 0) != 0) fatal_.push_back(line.substr(colon + 2));
+      if (process == 0 || (*host == ' ' && line.substr(0, colon) == trying(process) && is_gone(process)))
+        fatal_.push_back(line.substr(colon + 2));
     }
   }
 
@@ -45,17 +49,17 @@ class plan_trials {
   template <class Run>
   bool first_run(convolution_plan const& p, Run run) {
     std::string const tag = p.facts.tag();
-    write(static_cast<long>(::getpid()), tag);
+    write(tag);
     try {
       bool const runs = run();
-      write(0, {});
+      write();
       return runs;
     } catch (memory_error const&) {
-      write(0, {});
+      write();
       throw;
     } catch (executor_error const& e) {
       fatal_.push_back(tag);
-      write(0, {});
+      write();
       throw executor_error(detail::message({e.what(), ", in ", tag, " of ", what_, "; the next start leaves it out"}));
     }
   }
@@ -63,12 +67,21 @@ class plan_trials {
  private:
   static constexpr char const* magic = "typenet trials 1";
 
-  void write(long process, std::string const& tag) {
+  /// Returns "1234 name-of-this-machine".
+  static std::string trying(long process) {
+    char name[256] = "";
+    ::gethostname(name, sizeof name - 1);
+    return std::to_string(process) + ' ' + name;
+  }
+  static bool is_gone(long process) { return ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH; }
+
+  /// Writes the fatal plans, and the one that is tried now.
+  void write(std::string const& tag = {}) {
     if (folder_.empty()) return;
     std::string text = std::string(magic) + '\n';
     for (std::string const& f : fatal_) text += "0: " + f + '\n';
-    if (process != 0) text += std::to_string(process) + ": " + tag + '\n';
-    if (process == 0 && fatal_.empty())
+    if (!tag.empty()) text += trying(::getpid()) + ": " + tag + '\n';
+    if (tag.empty() && fatal_.empty())
       ::unlink((folder_ + '/' + file_).c_str());
     else
       write_cached(folder_, file_, text);
