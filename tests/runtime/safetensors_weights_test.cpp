@@ -609,6 +609,33 @@ TEST_CASE("safetensors: the metadata say how the data were normalised", "[safete
   CHECK(second.normalization() == by_channel);
 }
 
+TEST_CASE("safetensors: equal numbers in several channels are written so that they load", "[safetensors]") {
+  dsl::test::temporary_directory const folder;
+  std::string const path = folder / "equal.safetensors";
+  auto const returns = [&]<class Model>(Model, std::vector<float> all, std::string const& text) {
+    INFO(text);
+    auto const fresh = [] {
+      return dsl::compile<Model>(dsl::reference{}, dsl::sgd{}, {.loss = dsl::loss::mean_squared_error});
+    };
+    dsl::trainer first = fresh(), second = fresh();
+    auto const numbers = std::make_shared<std::vector<float> const>(std::move(all));
+    first.set_normalization({{{"", numbers, nullptr}}});
+    dsl::save_safetensors(first, path);
+    st::file const f(path);
+    for (auto const& [name, found] : f.metadata())
+      if (name == "typenet.mean") CHECK(found == text);
+    dsl::load_safetensors(second, path);
+    REQUIRE(second.normalization().find(""));
+    CHECK(*second.normalization().find("")->mean == *numbers);
+  };
+  using namespace dsl;
+  returns(network<features<3>, dense<1>>{}, {0, 0, 0}, "0 0 0");
+  returns(network<features<4>, dense<1>>{}, {1, 1, 2, 2}, "1 1 2 2");
+  using colours = network<image<3, 2, 2>, flatten, dense<1>>;
+  returns(colours{}, std::vector<float>(12, 0.5F), "0.5 0.5 0.5");
+  returns(colours{}, {1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2}, "1 1 1 1 1 1 2 2 2 2 2 2");
+}
+
 TEST_CASE("safetensors: a normalisation that is none is refused, and nothing changes", "[safetensors][hostile]") {
   using row = dsl::network<dsl::features<3>, dsl::dense<1>>;
   dsl::test::temporary_directory const folder;

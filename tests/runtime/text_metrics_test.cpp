@@ -143,6 +143,12 @@ struct bad_name : worst_probability {
 struct taken_name : worst_probability {
   static constexpr char const* name = "acc";
 };
+struct taken_curve : worst_probability {
+  static constexpr char const* name = "accuracy";
+};
+struct taken_curve_of_output : worst_probability {
+  static constexpr char const* name = "aux_accuracy";
+};
 
 }  // namespace
 
@@ -247,6 +253,10 @@ TEST_CASE("metrics that a run cannot have are refused before its first step", "[
   refused({.batch_size = 12, .metrics = {f1_score<>{}}}, {"no .validation"});
   refused({.batch_size = 12, .validation = &train, .metrics = {bad_name{}}}, {"letters, digits", "\"worst,acc\""});
   refused({.batch_size = 12, .validation = &train, .metrics = {taken_name{}}}, {"acc, which another score has"});
+  refused({.batch_size = 12, .validation = &train, .metrics = {taken_curve{}}}, {"accuracy, which another score has"});
+  CHECK(detail::names_of({metric_handle(taken_curve_of_output{})}, {}).size() == 1);
+  test::refuses<option_error>([] { detail::names_of({metric_handle(taken_curve_of_output{})}, {"main", "aux"}); },
+                              {"aux_accuracy, which another score has"});
   refused({.batch_size = 12, .validation = &train, .metrics = {f1_score<>{}, f1_score<>{}}}, {"f1, which another"});
   refused({.batch_size = 12, .validation = &train, .callbacks = {early_stopping<val_metric<f1_score<>>>()}},
           {"monitor: it is fit's metric f1; this run has none", ".metrics"});

@@ -114,6 +114,29 @@ TEST_CASE("all inputs are normalised, and a trainer takes over a file's normalis
   CHECK(t.normalization() == normalization_of(data));
 }
 
+TEST_CASE("with weights that know it, either of fit's data sets may be normalised already", "[normalization]") {
+  test::temporary_directory const folder;
+  dataset data = with_input(rows(), "more", {1}, std::vector<float>(24, 3));
+  dataset const bare = data;
+  normalize(data);
+  trainer t = fresh<two_inputs>();
+  t.fit(data, {.epochs = 2, .batch_size = 8});
+  save_weights(t, (folder / "two.weights"));
+  auto const goes_on = [&](dataset const& train, dataset const& check) {
+    trainer one = fresh<two_inputs>();
+    load_weights(one, (folder / "two.weights"));
+    return one.fit(train, {.epochs = 1, .batch_size = 8, .validation = &check}).epochs[0].validation.loss;
+  };
+  double const wanted = goes_on(data, data);
+  CHECK(goes_on(bare, data) == wanted);
+  CHECK(goes_on(data, bare) == wanted);
+  CHECK(goes_on(bare, bare) == wanted);
+  dataset other = rows(2);
+  normalize(other);
+  other = with_input(other, "more", {1}, std::vector<float>(24, 3));
+  test::refuses<option_error>([&] { goes_on(bare, other); }, {"validation: the data set must be normalised as"});
+}
+
 TEST_CASE("a run resumes only with data that are normalised as before", "[normalization]") {
   test::temporary_directory const folder;
   dataset data = rows(), other = rows(2);

@@ -130,9 +130,46 @@ TEST_CASE("a run resumes only from the same source", "[source]") {
   CHECK(fingerprint(made()) == fingerprint(made()));
 }
 
+TEST_CASE("the state after an epoch knows its source, and one from outside of a run is of any", "[source]") {
+  test::temporary_directory const here;
+  std::string const path = here / "run.state";
+  auto const fresh = [] { return compile<model>(reference{}, sgd{.learning_rate = 0.05}, {.seed = 2}); };
+  auto const resumed = [&](dataset const& data) {
+    trainer t = fresh();
+    return t.fit(data, {.epochs = 3, .batch_size = 8, .callbacks = {backup_and_restore(path, {.verbose = false})}})
+        .epochs.size();
+  };
+  auto const begin = [&](dataset const& data) {
+    trainer t = fresh();
+    history const past = t.fit(data, {.epochs = 1, .batch_size = 8, .callbacks = {checkpoint_each_epoch(path)}});
+    return checkpoint(t, past);
+  };
+  formula second;
+  second.version = "2";
+  std::string const outside = begin(made());
+  test::refuses<file_error>([&] { resumed(made(second)); }, {"came from formula 1", "come from formula 2"});
+  test::refuses<file_error>([&] { resumed(in_memory()); }, {"came from formula 1", "come from memory"});
+  CHECK(resumed(made()) == 3);
+  begin(in_memory());
+  test::refuses<file_error>([&] { resumed(made()); }, {"came from memory", "come from formula 1"});
+  write_checkpoint(outside, path);
+  CHECK(resumed(made(second)) == 3);
+}
+
+TEST_CASE("the fingerprint of a source's data shows which samples they are", "[source]") {
+  auto const equal = source_classes({2, 3, 4}, std::make_shared<formula const>(), 3, std::vector<std::int32_t>(10, 1));
+  CHECK(fingerprint(equal.first(5)) != fingerprint(equal.subset(5, 5)));
+  CHECK(fingerprint(equal.subset(5, 5)) == fingerprint(equal.subset(5, 5)));
+}
+
 TEST_CASE("sources that are none are refused", "[source]") {
   auto const source = std::make_shared<formula const>();
   test::refuses<option_error>([&] { source_classes({2, 3, 4}, nullptr, 3, labels()); }, {"a null pointer"});
+  struct nameless : formula {
+    std::string identity() const override { return {}; }
+  };
+  test::refuses<option_error>([] { source_classes({2, 3, 4}, std::make_shared<nameless const>(), 3, labels()); },
+                              {"identity() must tell its samples from others", "empty"});
   test::refuses<data_error>([&] { source_classes({2, 3, 4}, source, 2, labels()); }, {"labels must be 0 to 1"});
   test::refuses<data_error>([&] { source_classes({2, 0, 4}, source, 3, labels()); }, {"2x0x4"});
   test::refuses<option_error>([&] { source_classes({2, 3, 4}, source, 0, {}); }, {"classes must be 1 or more"});

@@ -19,8 +19,8 @@ class sample_source {
   /// Writes sample i as floats, channel-major: as many as the data set's sample has. It must always write the same
   /// ones. Several loader threads call it at the same time. What it throws ends the epoch, and fit throws it.
   virtual void read(std::int64_t i, float* out) const = 0;
-  /// Returns a line that tells these samples from others, such as a version and a checksum. States of runs contain it,
-  /// and a run does not resume with another one.
+  /// Returns a line that tells these samples from others, such as a version and a checksum; it must not be empty.
+  /// States of runs contain it, and backup_and_restore does not resume a run with another one.
   virtual std::string identity() const = 0;
 
  protected:
@@ -30,7 +30,7 @@ class sample_source {
 };
 
 /// Makes a data set of a source with a class per sample. Throws data_error for labels outside of 0 to classes - 1, and
-/// option_error without a source.
+/// option_error without a source, or for one whose identity is empty.
 dataset source_classes(dsl::shape sample, std::shared_ptr<sample_source const> source, int classes,
                        std::vector<std::int32_t> labels, std::vector<std::string> class_names = {});
 /// Makes one with `values` target floats per sample, in the order of the network's outputs. Throws data_error if one is

@@ -60,9 +60,9 @@ inline constexpr char const* outputs_key = "the outputs' scores";
 /// Restores them into a history. Throws file_error if they are of other epochs, or if a run that goes on computes other
 /// metrics.
 [[gnu::cold]] void restore_metrics(trainer& t, std::string const& callbacks, std::string const& name, history& past);
-/// Returns the identity of a run's source of data, to follow the callbacks' state; empty if the data are in memory.
+/// Returns the identity of a run's source of data, to follow the callbacks' state; an empty identity means memory.
 [[gnu::cold]] std::string state_of_source(std::string source);
-/// Throws file_error if a file's run had another source.
+/// Throws file_error if a file's run had another source. Files that were written outside of a run do not say.
 [[gnu::cold]] void require_source(std::string const& own, std::string const& callbacks, std::string const& name);
 /// Warns where a file's training computed with another arithmetic; files of earlier versions do not say.
 [[gnu::cold]] void compare_arithmetic(trainer& t, std::string const& callbacks, std::string const& name);

@@ -31,6 +31,7 @@ TYPENET_INLINE std::string checkpoint(trainer& t, history const& past, double le
   return detail::checkpoint_bytes(
       t, {.slots = t.engine().options().update.slots(), .learning_rate = learning_rate, .epoch = epoch}, past,
       detail::state_of_arithmetic(t) + detail::state_of_outputs(t, past, {}) + detail::state_of_metrics(past) +
+          (t.is_fitting() ? detail::state_of_source(t.source_of_fit()) : std::string()) +
           detail::state_of_network(t.engine()));
 }
 
@@ -145,13 +146,13 @@ TYPENET_INLINE void restore_metrics(trainer& t, std::string const& callbacks, st
 
 TYPENET_INLINE std::string state_of_source(std::string source) {
   callback_state own;
-  if (!source.empty()) own(source_key, source);
+  own(source_key, source);
   return own.bytes();
 }
 
 TYPENET_INLINE void require_source(std::string const& own, std::string const& callbacks, std::string const& name) {
   callback_state all(callbacks, name);
-  std::string found;
+  std::string found = own;  // a file that does not say may be of any data
   all(source_key, found);
   auto const words = [](std::string const& source) { return source.empty() ? "memory" : excerpt(source); };
   if (found != own)

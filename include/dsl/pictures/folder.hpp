@@ -40,10 +40,12 @@ struct picture_folder {
 /// files, and names that begin with a dot, are ignored. Samples are 3 x height x width floats of 0 to 255, red first:
 ///   dsl::picture_folder const animals = dsl::read_picture_folder("animals", {3, 224, 224});
 ///   trainer.fit(animals.data, {.augment = dsl::random_flip{}, .loader_threads = 4});
-/// Throws data_error if there is no such folder, a class has no picture, or a folder is not among the class_names.
+/// Throws data_error if there is no such folder, a class has no picture, or a folder is not among the class_names,
+/// and option_error if these name a class twice.
 [[gnu::cold]] picture_folder read_picture_folder(std::string const& path, dsl::shape sample,
                                                  picture_folder_options const& options = {});
-/// Makes one of a list of files, with a label for each of them.
+/// Makes one of a list of files, with a label for each of them. Throws option_error unless the class_names are as many
+/// as the classes, or none.
 [[gnu::cold]] picture_folder read_picture_files(std::vector<std::string> files, std::vector<std::int32_t> labels,
                                                 int classes, dsl::shape sample,
                                                 picture_folder_options const& options = {});

@@ -124,6 +124,11 @@ TYPENET_INLINE picture_folder read_picture_folder(std::string const& path, dsl::
   picture_folder_options with_names = options;
   if (with_names.class_names.empty()) with_names.class_names = folders;
   std::vector<std::string> const& names = with_names.class_names;
+  for (std::size_t c = 0; c < names.size(); ++c)
+    if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(c), names[c]) !=
+        names.begin() + static_cast<std::ptrdiff_t>(c))
+      throw option_error(detail::message({"picture_folder: each of the class_names must be unique; found ",
+                                          detail::printable(names[c]), " twice; leave out one of them"}));
   if (names.empty())
     throw data_error(detail::message(
         {"picture_folder: ", detail::printable(path), " must have a folder for each class; found none"}));
@@ -155,6 +160,10 @@ TYPENET_INLINE picture_folder read_picture_files(std::vector<std::string> files,
   if (files.size() != labels.size())
     throw data_error(detail::message({"picture_folder: each file must have a label; found ", files.size(),
                                       " files and ", labels.size(), " labels"}));
+  if (std::vector<std::string> const& names = options.class_names;
+      !names.empty() && names.size() != static_cast<std::size_t>(classes < 0 ? 0 : classes))
+    throw option_error(detail::message({"picture_folder: class_names must have a name for each class; found ",
+                                        names.size(), " names for ", classes, " classes"}));
   std::vector<std::string> skipped =
       detail::skip_unreadable(files, sample, options, [&](std::ptrdiff_t i) { labels.erase(labels.begin() + i); });
   auto const source = std::make_shared<detail::picture_source const>(std::move(files), sample, options);

@@ -51,6 +51,9 @@ namespace dsl::detail::TYPENET_MODE {
 [[gnu::cold]] bool same_mean(std::shared_ptr<std::vector<float> const> const& a,
                              std::shared_ptr<std::vector<float> const> const& b);
 
+/// Throws option_error unless the training and the validation data are normalised in the same way.
+[[gnu::cold]] void require_same_moments(dataset const& data, dataset const& validation);
+
 [[gnu::cold]] void require_fit(graph_view const& g, loss l, dataset const& data, fit_options const& o);
 
 }  // namespace dsl::detail::TYPENET_MODE

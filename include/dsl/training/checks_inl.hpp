@@ -200,22 +200,25 @@ TYPENET_INLINE void require_fit(graph_view const& g, loss l, dataset const& data
   if (!o.validation) return;
   require_samples(g, l, *o.validation, "validation");
   require_shares(l, *o.validation, "validation");
-  if (!same_mean(data.deviation, o.validation->deviation))
+}
+
+TYPENET_INLINE void require_same_moments(dataset const& data, dataset const& validation) {
+  if (!same_mean(data.deviation, validation.deviation))
     throw_error<option_error>(
         {"fit: training and validation data must be divided by the same deviation; use "
          "normalize(train, validation)"});
   for (int k = 0; k < data.further_inputs(); ++k)
-    for (further_input const& other : *o.validation->further)
+    for (further_input const& other : *validation.further)
       if (further_input const& own = (*data.further)[static_cast<std::size_t>(k)];
           own.name == other.name && !(same_mean(own.mean, other.mean) && same_mean(own.deviation, other.deviation)))
         throw_error<option_error>({"fit: input \"", own.name,
                                    "\" must have the same mean and deviation in the training and the validation data; "
                                    "use normalize(train, validation)"});
-  if (!same_mean(data.mean, o.validation->mean))
+  if (!same_mean(data.mean, validation.mean))
     throw_error<option_error>({"fit: training and validation data must have the same mean; found ",
-                               !data.mean            ? "one for the validation data only"
-                               : !o.validation->mean ? "one for the training data only"
-                                                     : "two different ones",
+                               !data.mean         ? "one for the validation data only"
+                               : !validation.mean ? "one for the training data only"
+                                                  : "two different ones",
                                "; set validation.mean = train.mean"});
 }
 

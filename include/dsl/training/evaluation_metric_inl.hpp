@@ -37,8 +37,11 @@ TYPENET_INLINE std::vector<std::string> names_of(std::vector<metric_handle> cons
     bool plain = !own.empty();
     for (char const c : own)
       plain = plain && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_');
-    bool taken = own == "loss" || own == "acc";
-    for (std::string const& output : outputs) taken = taken || own == output + "_loss" || own == output + "_acc";
+    auto const is = [&](std::string const& score) {  // tensorboard writes acc as accuracy
+      return own == score + "loss" || own == score + "acc" || own == score + "accuracy";
+    };
+    bool taken = is("");
+    for (std::string const& output : outputs) taken = taken || is(output + "_");
     for (std::string const& earlier : names) taken = taken || own == earlier;
     if (!plain || taken)
       throw_error<option_error>(

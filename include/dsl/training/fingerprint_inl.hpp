@@ -190,9 +190,10 @@ TYPENET_INLINE std::uint64_t fingerprint_of(dataset const& data) {
     f.add(data.wanted(0), static_cast<std::size_t>(data.size * data.values) * sizeof(float));
   auto const bytes = static_cast<std::int64_t>(data.sample.size()) * (data.has_bytes() ? 1 : 4);
   pictures_looked_at const some{data.size, bytes};
+  bool const has_source = data.storage && data.storage->source;
   std::string const source = identity_of(data);
-  if (!source.empty()) f.add(source.data(), source.size());
-  for (std::int64_t i = 0; source.empty() && i < some.count(); ++i)
+  if (has_source) f.add(source.data(), source.size()), f.add(data.begin);
+  for (std::int64_t i = 0; !has_source && i < some.count(); ++i)
     f.add(data.pixels(some[i]), static_cast<std::size_t>(bytes));
   if (data.mean) f.add(data.mean->data(), data.mean->size() * sizeof(float));
   if (data.deviation) f.add(data.deviation->data(), data.deviation->size() * sizeof(float));

@@ -45,6 +45,7 @@ TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& opt
   detail::require_samples(graph_, l, given, "fit");
   detail::require_fit(graph_, l, given, options);
   dataset const data = as_learned(given, "fit");
+  if (options.validation) detail::require_same_moments(data, as_learned(*options.validation, "validation"));
   if (options.validation) detail::all_metrics(options.metrics).on_begin(*options.validation);  // which may refuse it
   detail::require_shares(l, data, "fit");
   target_kind const targets = detail::targets_for(l, data);

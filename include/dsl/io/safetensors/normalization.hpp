@@ -13,7 +13,7 @@
 /// channel stands for equal ones, and an empty text for none.
 namespace dsl::detail::TYPENET_MODE {
 
-[[gnu::cold]] void put_normalization(normalization const& n, safetensors::text_by_name& metadata);
+[[gnu::cold]] void put_normalization(graph_view const& g, normalization const& n, safetensors::text_by_name& metadata);
 
 /// Returns a file's normalisation; null if it has none. Throws format_error if it does not fit the network.
 [[gnu::cold]] std::shared_ptr<normalization const> saved_normalization(graph_view const& g, safetensors::file const& f);

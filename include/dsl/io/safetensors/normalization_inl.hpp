@@ -21,20 +21,26 @@ namespace dsl::detail::TYPENET_MODE {
 
 inline constexpr std::string_view mean_name = "typenet.mean", deviation_name = "typenet.deviation";
 
-/// Returns how many equal numbers follow each other, such as the pixels of a channel; 1 if they differ.
-TYPENET_INLINE std::size_t equal_run(std::vector<float> const& all) {
-  std::size_t run = 1;
-  while (run < all.size() && all[run] == all[0]) ++run;
-  if (all.size() % run != 0) return 1;
+/// Returns how many numbers a channel has if those of each channel are equal; otherwise 1. The reader accepts only all
+/// numbers, or one per channel.
+TYPENET_INLINE std::size_t equal_run(std::vector<float> const& all, shape const& of) {
+  std::size_t const run = all.size() / static_cast<std::size_t>(of.channels);
   for (std::size_t i = 0; i < all.size(); ++i)
     if (!(all[i] == all[i / run * run])) return 1;
   return run;
 }
 
-TYPENET_INLINE void put_normalization(normalization const& n, safetensors::text_by_name& metadata) {
+TYPENET_INLINE void put_normalization(graph_view const& g, normalization const& n,
+                                      safetensors::text_by_name& metadata) {
+  auto const shape_of = [&](std::string const& input) -> shape const& {
+    int node = 0;
+    for (int k = 1; k < g.size.nodes; ++k)
+      if (is_further_input(g, k) && name_of_input(g, k) == input) node = k;
+    return g.output_shape(g.nodes[node]);
+  };
   auto const put = [&](std::string_view kind, std::string const& input, auto const& numbers) {
     std::string text;
-    std::size_t const run = numbers && !numbers->empty() ? equal_run(*numbers) : 1;
+    std::size_t const run = numbers && !numbers->empty() ? equal_run(*numbers, shape_of(input)) : 1;
     for (std::size_t i = 0; numbers && i < numbers->size(); i += run) {
       char digits[32];
       auto const end = std::to_chars(digits, digits + sizeof digits, (*numbers)[i]).ptr;

@@ -187,7 +187,7 @@ TYPENET_INLINE void save_safetensors(engine& e, std::string const& path, weights
                          {reinterpret_cast<char const*>(&batches), sizeof batches}});
   }
   safetensors::text_by_name metadata{{"format", torch ? "pt" : "keras"}};
-  if (auto const known = e.normalization()) detail::put_normalization(*known, metadata);
+  if (auto const known = e.normalization()) detail::put_normalization(g, *known, metadata);
   safetensors::write(path, std::move(tensors), std::move(metadata));
 }
 
