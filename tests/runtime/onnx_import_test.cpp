@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <set>
 #include <string>
@@ -318,6 +319,62 @@ TEST_CASE("onnx import: damaged files are refused", "[onnx][hostile]") {
   refused([](model& m) { model::set(m.add("Softmax", {"x"}, "y"), "axis", 4); }, "one of 4 axes");
   refused([](model& m) { m.wholes("i", {9}), model::set(m.add("Gather", {"x", "i"}, "y"), "axis", 1); },
           "numbers that the axis has");
+  // Operators without operands, or with those of the other kind.
+  for (char const* type : {"Identity", "Cast", "Dropout", "Relu", "Add", "LRN", "Concat", "Flatten", "Shape"})
+    refused(
+        [&](model& m) {
+          pb::NodeProto& n = m.add(type, {}, "y");
+          if (n.op_type() == "Cast") model::set(n, "to", pb::TensorProto::FLOAT);
+        },
+        "must have");
+  refused([](model& m) { m.add("Identity", {"", "x"}, "y"); }, "at least 1 operands");
+  refused([](model& m) { m.add("LeakyRelu", {"w", "x"}, "a"), m.add("Add", {"x", "a"}, "y"); }, "one operand; found 2");
+  refused([](model& m) { m.add("Swish", {"x", "x"}, "y"); }, "one operand; found 2");
+  refused([](model& m) { m.add("Add", {"x"}, "y"); }, "two operands; found 1");
+  refused([](model& m) { m.add("Sub", {"x", "x", "x"}, "y"); }, "two operands; found 3");
+  auto const unsupported = [](std::function<void(model&)> const& add, char const* why) {
+    model m({1, 3});
+    m.tensor("w", {3, 1}, {1, 2, 3}), m.numbers("n", {2}), m.tensor("none", {0}, {}), m.numbers("three", {1, 2, 3});
+    add(m);
+    CHECK_THAT(complaint(m.bytes(), onnx_fault::unsupported), Catch::Contains(why));
+  };
+  for (char const* reader : {"Relu", "Add", "Flatten"})
+    unsupported(
+        [&](model& m) {
+          m.add("Identity", {"w", "x"}, "a");
+          pb::NodeProto& n = m.add(reader, {"a"}, "y");
+          if (n.op_type() == "Add") n.add_input("n");
+        },
+        "an operand 0 that depends on the input; found a constant");
+  unsupported([](model& m) { m.add("Dropout", {"x", "none"}, "y"); }, "a number as ratio; found 0 numbers");
+  unsupported([](model& m) { m.add("Dropout", {"x", "three"}, "y"); }, "a number as ratio; found 3 numbers");
+  unsupported([](model& m) { m.add("Max", {"x"}, "y"); }, "two operands; found 1");
+  // A value without axes.
+  auto const single = [](model& m) { m.add("MatMul", {"x", "w"}, "a"), m.add("Squeeze", {"a"}, "b"); };
+  unsupported([&](model& m) { single(m), m.add("Add", {"b", "n"}, "y"); },
+              "an axis of channels; found a single number");
+  unsupported([&](model& m) { single(m), m.add("Mul", {"b", "three"}, "y"); },
+              "an axis of channels; found a single number");
+  unsupported([&](model& m) { single(m), model::set(m.add("LRN", {"b"}, "y"), "size", 3); },
+              "an axis of channels; found 0 axes");
+  unsupported(
+      [](model& m) {
+        m.wholes("s", {3}), m.add("Reshape", {"x", "s"}, "a"), model::set(m.add("LRN", {"a"}, "y"), "size", 3);
+      },
+      "an axis of channels; found 1 axes");
+  // Lists that are longer than they can be in a sound file.
+  model many({1, 3});
+  for (int i = 0; i < 64; ++i) model::describe("x" + std::to_string(i), {1, 3}, *many.graph().add_input());
+  many.add("Relu", {"x"}, "y");
+  CHECK_THAT(complaint(many.bytes(), onnx_fault::unsupported),
+             Catch::Contains("the graph must have at most 64 inputs"));
+  for (char const* of : {"x", "w"})
+    refused(
+        [&](model& m) {
+          m.wholes("zeros", {0, 0, 0, 0, 0}), m.wholes("ends", {2, 2, 2, 2, 2}), m.wholes("axes", {0, 0, 0, 0, 0});
+          m.add("Slice", {of, "zeros", "ends", "axes"}, "a"), m.add("Conv", {"x", "a"}, "y");
+        },
+        "no more axes than its operand has");
   // A constant that is doubled forty times would not fit any memory.
   model large;
   large.tensor("c0", {1024}, std::vector<float>(1024, 1));
@@ -327,6 +384,86 @@ TEST_CASE("onnx import: damaged files are refused", "[onnx][hostile]") {
   }
   large.add("Relu", {"x"}, "y");
   CHECK_THAT(complaint(large.bytes(), onnx_fault::unsupported), Catch::Contains("more constants than fit memory"));
+}
+
+TEST_CASE("onnx import: a bound is part of a function, however large it is", "[onnx]") {
+  using dsl::onnx_fault;
+  char const* const unknown = "part of an activation that typenet has";
+  for (float const bound : {6.5F, 100.0F, 255.0F, 500.0F, 1e5F, 1e20F, 9e28F, 1e30F}) {
+    INFO(bound);
+    char const* const why = bound > 1e29F ? "must have bounds from -1e29 to 1e29" : unknown;
+    model clip({1, 3}), min({1, 3}), max({1, 3});
+    clip.numbers("zero", {0}), clip.numbers("bound", {bound}), clip.add("Clip", {"x", "zero", "bound"}, "y");
+    CHECK_THAT(complaint(clip.bytes(), onnx_fault::unsupported), Catch::Contains(why));
+    min.numbers("bound", {bound}), min.add("Relu", {"x"}, "a"), min.add("Min", {"a", "bound"}, "y");
+    CHECK_THAT(complaint(min.bytes(), onnx_fault::unsupported), Catch::Contains(why));
+    max.numbers("bound", {-bound}), max.numbers("slope", {0.1F});
+    max.add("Mul", {"x", "slope"}, "a"), max.add("Max", {"x", "a"}, "b"), max.add("Max", {"bound", "b"}, "y");
+    CHECK_THAT(complaint(max.bytes(), onnx_fault::unsupported), Catch::Contains(why));
+  }
+  model scaled({1, 3});  // Clip(0, 1000), by way of thousandths
+  scaled.numbers("zero", {0}), scaled.numbers("one", {1}), scaled.numbers("n", {1000});
+  scaled.add("Div", {"x", "n"}, "a"), scaled.add("Clip", {"a", "zero", "one"}, "b"), scaled.add("Mul", {"b", "n"}, "y");
+  CHECK_THAT(complaint(scaled.bytes(), onnx_fault::unsupported), Catch::Contains(unknown));
+  for (float const none : {3.402823466e38F, std::numeric_limits<float>::infinity()}) {
+    model m({1, 3});
+    m.numbers("zero", {0}), m.numbers("none", {none}), m.add("Clip", {"x", "zero", "none"}, "y");
+    CHECK(layers_of(m.bytes()) == "network<features<3>, relu>;");
+  }
+  model m({1, 3});  // mish by powers of e, which are beyond double at the largest places
+  m.numbers("one", {1}), m.numbers("two", {2});
+  m.add("Exp", {"x"}, "e"), m.add("Add", {"e", "one"}, "a"), m.add("Pow", {"a", "two"}, "b");
+  m.add("Sub", {"b", "one"}, "c"), m.add("Add", {"b", "one"}, "d"), m.add("Div", {"c", "d"}, "f");
+  m.add("Mul", {"x", "f"}, "y");
+  CHECK(layers_of(m.bytes()) == "network<features<3>, mish>;");
+}
+
+TEST_CASE("onnx import: a network with another number in a layer has another structure", "[onnx]") {
+  using ours = dsl::network<dsl::image<4, 2, 2>, dsl::local_response_norm<3, 1e-4, 0.75, 1.0>, dsl::conv2d<2, 1>>;
+  using theirs = dsl::network<dsl::image<4, 2, 2>, dsl::local_response_norm<3, 1e-4, 0.5, 1.0>, dsl::conv2d<2, 1>>;
+  dsl::trainer t = drawn_trainer<ours>(), other = drawn_trainer<theirs>();
+  dsl::imported_network const same(dsl::serialize_onnx(t.engine(), {}), "x.onnx", "");
+  dsl::imported_network const differs(dsl::serialize_onnx(other.engine(), {}), "x.onnx", "");
+  dsl::detail::require_same_structure(t.engine().graph(), same, "x.onnx");
+  CHECK_THROWS_WITH(dsl::detail::require_same_structure(t.engine().graph(), differs, "x.onnx"),
+                    Catch::Contains("with other numbers or operands"));
+}
+
+TEST_CASE("onnx import: operators on constants are computed as ONNX defines them, or refused", "[onnx]") {
+  using dsl::onnx_fault;
+  auto const scale = [](std::vector<float> const& w, std::function<void(model&)> const& add) {
+    model m({1, 3});
+    m.numbers("w", w), add(m), m.add("Mul", {"x", "c"}, "y");
+    return dsl::imported_network(m.bytes(), "x.onnx", "").weights(0);
+  };
+  using floats = std::vector<float>;
+  CHECK(scale({4, 9, 16}, [](model& m) { m.add("Sqrt", {"w"}, "c"); }) == floats{2, 3, 4});
+  CHECK(scale({2, -3, 4}, [](model& m) { m.add("Neg", {"w"}, "a"), m.add("Abs", {"a"}, "c"); }) == floats{2, 3, 4});
+  CHECK(scale({1, 2, 4}, [](model& m) { m.add("Reciprocal", {"w"}, "c"); }) == floats{1, 0.5F, 0.25F});
+  CHECK(scale({1.5F, -1.5F, 2}, [](model& m) { m.add("Floor", {"w"}, "c"); }) == floats{1, -2, 2});
+  CHECK(scale({1, 5, 2}, [](model& m) { m.numbers("v", {3, 2, 1}), m.add("Max", {"w", "v"}, "c"); }) ==
+        floats{3, 5, 2});
+  CHECK(scale({1, 5, 2}, [](model& m) { m.numbers("v", {3}), m.add("Min", {"w", "v"}, "c"); }) == floats{1, 3, 2});
+  auto const refused = [](std::function<void(model&)> const& add, char const* why) {
+    model m({1, 3});
+    m.numbers("w", {2, 3, 4}), m.numbers("v", {3, 2, 1}), m.numbers("n", {7});
+    add(m), m.add("Mul", {"x", "c"}, "y");
+    CHECK_THAT(complaint(m.bytes(), onnx_fault::unsupported), Catch::Contains(why));
+  };
+  for (char const* type : {"Clip", "HardSigmoid", "LeakyRelu", "Gelu", "Relu", "Elu", "Swish"})
+    refused([&](model& m) { m.add(type, {"w"}, "c"); },
+            (std::string(type) + ") must be an operator that typenet computes on constants").c_str());
+  refused([](model& m) { m.add("Max", {"w", "v", "n"}, "c"); }, "must have two constants; found 3");
+  refused([](model& m) { m.add("Min", {"w"}, "c"); }, "must have two constants; found 1");
+  refused([](model& m) { m.add("Neg", {"w", "v"}, "c"); }, "must have one constant; found 2");
+  // One number keeps its axes in front of those that it is spread over.
+  for (char const* type : {"Expand", "Mul"}) {
+    model m({1, 5});
+    m.tensor("n", {1, 1}, {7}), m.wholes("five", {5}), m.numbers("w", {1, 1, 1, 1, 1});
+    m.add(type, {"n", std::string(type) == "Expand" ? "five" : "w"}, "c"), m.add("Shape", {"c"}, "s");
+    m.add("Reshape", {"x", "s"}, "r"), model::set(m.add("Softmax", {"r"}, "y"), "axis", 1);
+    CHECK(layers_of(m.bytes()) == "network<features<5>, softmax>;");
+  }
 }
 
 TEST_CASE("onnx import: a file of which any byte is another one is read or refused", "[onnx][hostile]") {

@@ -13,6 +13,21 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
+/// Returns dims with axes of size 1 in front, so that there are at least `rank`.
+[[gnu::cold]] inline std::vector<std::int64_t> onnx_widened(std::vector<std::int64_t> dims, std::size_t rank) {
+  if (dims.size() < rank) dims.insert(dims.begin(), rank - dims.size(), 1);
+  return dims;
+}
+
+/// Returns how many constants an operator that is computed on constants has; 0 for other operators.
+[[gnu::cold]] inline int onnx_folded_operands(std::string const& type) {
+  for (char const* each : {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min"})
+    if (type == each) return 2;
+  for (char const* each : {"Sqrt", "Neg", "Abs", "Exp", "Log", "Reciprocal", "Floor", "Ceil"})
+    if (type == each) return 1;
+  return 0;
+}
+
 TYPENET_INLINE bool onnx_reader::fold() {
   std::string const& type = node_->op_type();
   if (type == "Constant") {
@@ -63,7 +78,7 @@ TYPENET_INLINE bool onnx_reader::fold() {
     need(a.count() == 1, "must expand one number", std::to_string(a.count()));
     if (count < 0 || count > budget_ || dims.size() > static_cast<std::size_t>(onnx_most_axes))
       refuse("must not make more constants than fit memory", "more than 64 million numbers");
-    onnx_constant c = onnx_empty(dims.size() >= rank ? dims : a.dims, a.is_whole);
+    onnx_constant c = onnx_empty(onnx_widened(dims, rank), a.is_whole);
     for (std::size_t i = 0; i < c.count(); ++i) onnx_copy(a, 0, c, i);
     give(std::move(c));
     return true;
@@ -187,6 +202,7 @@ TYPENET_INLINE bool onnx_reader::fold() {
     if (!has(4)) steps.assign(begins.size(), 1);
     if (begins.size() != ends.size() || begins.size() != which.size() || steps.size() != begins.size())
       damaged("must have as many starts as ends, axes and steps");
+    if (which.size() > rank) damaged("must list no more axes than its operand has");  // each makes a copy
     onnx_constant c = a;
     for (std::size_t i = 0; i < begins.size(); ++i) {
       std::size_t const axis = axis_of(which[i], rank);
@@ -225,18 +241,19 @@ TYPENET_INLINE bool onnx_reader::fold() {
 }
 
 TYPENET_INLINE bool onnx_reader::fold_arithmetic(std::string const& type) {
-  if (!onnx_is_elementwise(type) && type != "Floor" && type != "Ceil")
-    refuse("must be an operator that typenet computes on constants", "this one");
+  int const operands = onnx_folded_operands(type);
+  need(operands > 0, "must be an operator that typenet computes on constants", "this one");
+  need(node_->input_size() == operands && has(operands - 1),
+       operands == 2 ? "must have two constants" : "must have one constant", std::to_string(node_->input_size()));
   onnx_constant const& a = *number(0);
-  bool const two = node_->input_size() == 2 && type != "Clip";
-  onnx_constant const& b = *number(two ? 1 : 0);
+  onnx_constant const& b = *number(operands - 1);
   bool const scalar = (b.count() == 1 || a.count() == 1) && b.count() > 0 && a.count() > 0;
   need(a.dims == b.dims || scalar, "must have constants of the same shape, or one number", "other shapes");
   bool const first = a.count() != b.count() ? a.count() > b.count() : a.dims.size() >= b.dims.size();
-  onnx_constant c = onnx_empty(first ? a.dims : b.dims, a.is_whole && b.is_whole);
+  std::size_t const rank = a.dims.size() > b.dims.size() ? a.dims.size() : b.dims.size();
+  onnx_constant c = onnx_empty(onnx_widened(first ? a.dims : b.dims, rank), a.is_whole && b.is_whole);
   onnx_function f;
   f.what = type;
-  f.number = real("alpha", 1);
   for (std::size_t i = 0; i < c.count(); ++i) {
     double const x = a.at(a.count() == 1 ? 0 : i), y = b.at(b.count() == 1 ? 0 : i);
     double n = type == "Floor" ? std::floor(x) : type == "Ceil" ? std::ceil(x) : onnx_apply(f, x, y);

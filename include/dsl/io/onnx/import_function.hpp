@@ -41,6 +41,9 @@ struct onnx_activation {
 /// More operators than any activation has.
 inline constexpr int onnx_largest_function = 24;
 
+/// The largest bound of a Clip, Max or Min; functions are compared beyond it, so that none is overlooked.
+inline constexpr double onnx_largest_bound = 1e29;
+
 /// Whether typenet reads this operator as a function of each number.
 [[gnu::cold]] bool onnx_is_elementwise(std::string const& type);
 

@@ -234,6 +234,7 @@ TYPENET_INLINE void onnx_reader::read_layer_norm() {
 
 TYPENET_INLINE void onnx_reader::read_response_norm() {
   onnx_value v = value(0);
+  need(v->axes.size() >= 2, "must read a tensor with an axis of channels", std::to_string(v->axes.size()) + " axes");
   onnx_value const x = with_channels(v, 1);
   long long const size = whole("size", 0);
   need(size > 0 && size < 0x7fffffff && size % 2 == 1, "must have an odd size", std::to_string(size));

@@ -17,9 +17,16 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
   if (type == "Identity" || type == "Dropout" || type == "Cast" || type == "CastLike") {
     if (type == "Cast")
       need(whole("to", 0) == onnx_messages::TensorProto::FLOAT, "must leave values floats", "another type");
-    double const rate = type != "Dropout" ? 0 : has(1) ? number(1)->at(0) : real("ratio", 0.5);
-    if (type != "Dropout" || rate == 0) {
-      give(operand(0).value);
+    double rate = type == "Dropout" ? real("ratio", 0.5) : 0;
+    if (type == "Dropout" && has(1)) {
+      constant const c = number(1);
+      need(c->count() == 1, "must have a number as ratio", std::to_string(c->count()) + " numbers");
+      rate = c->at(0);
+    }
+    if (rate == 0) {  // not value(0): the operator may be within an activation, which is not a layer yet
+      onnx_value const v = operand(0).value;
+      need(v != nullptr, "must have an operand 0 that depends on the input", "a constant");
+      give(v);
       return true;
     }
     need(rate > 0 && rate < 1, "must drop a share of at least 0 and below 1", std::to_string(rate));
@@ -146,6 +153,7 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
     if (!has(4)) steps.assign(begins.size(), 1);
     if (begins.size() != ends.size() || begins.size() != which.size() || steps.size() != begins.size())
       damaged("must have as many starts as ends, axes and steps");
+    if (which.size() > rank) damaged("must list no more axes than its operand has");
     onnx_value v = x;
     for (std::size_t i = 0; i < begins.size(); ++i) {
       std::size_t const axis = axis_of(which[i], rank);

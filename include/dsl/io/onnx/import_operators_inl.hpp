@@ -5,6 +5,7 @@
 #include <dsl/io/onnx/import_operators.hpp>
 #include <dsl/io/weight_text.hpp>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -32,15 +33,21 @@ TYPENET_INLINE bool onnx_reader::read_function() {
   f->what = type;
   f->place = place_;
   f->path = path_;
+  // The largest float is no bound.
+  auto const checked = [&](double n) {
+    need(std::fabs(n) <= onnx_largest_bound || std::fabs(n) > 3.4028234e38,
+         "must have bounds from -1e29 to 1e29, or infinite ones", onnx_digits(static_cast<float>(n)));
+    return n;
+  };
   auto const bound = [&](int i, char const* name, double otherwise) {
-    if (has(i)) {
-      constant const c = number(i);
-      need(c->count() == 1, "must have a number as bound", "several");
-      return c->at(0);
-    }
-    return real(name, otherwise);
+    if (!has(i)) return checked(real(name, otherwise));
+    constant const c = number(i);
+    need(c->count() == 1, "must have a number as bound", "several");
+    return checked(c->at(0));
   };
   constexpr double most = std::numeric_limits<double>::infinity();
+  bool const is_bound = type == "Max" || type == "Min";
+  bool const is_binary = is_bound || type == "Add" || type == "Sub" || type == "Mul" || type == "Div" || type == "Pow";
   int operands = 1;
   if (type == "Clip") {
     f->number = bound(1, "min", -most), f->second = bound(2, "max", most);
@@ -51,11 +58,14 @@ TYPENET_INLINE bool onnx_reader::read_function() {
     f->second = real("beta", 0.5);
   } else if (type == "LeakyRelu" || type == "Elu" || type == "Celu" || type == "Swish") {
     f->number = real("alpha", type == "LeakyRelu" ? 0.01 : 1);
-  } else if (node_->input_size() != 1) {
-    operands = node_->input_size();
+  } else if (is_binary) {
+    operands = 2;
   }
-  if (operands > 2 && (type == "Max" || type == "Min")) refuse("must have two operands", std::to_string(operands));
-  if (operands < 1 || operands > 2 || !has(0)) damaged("must have one or two operands");
+  int const found = node_->input_size();
+  if (is_bound && found != 2) refuse("must have two operands", std::to_string(found));
+  if (!has(0) || found < operands || found > (type == "Clip" ? 3 : operands))
+    damaged("must have " + std::string(is_binary ? "two operands" : "one operand") + "; found " +
+            std::to_string(found));
   onnx_value base;
   bool same = true;
   for (int i = 0; i < operands; ++i) {
@@ -65,7 +75,7 @@ TYPENET_INLINE bool onnx_reader::read_function() {
       need(c->count() == 1, "must have a number as constant", std::to_string(c->count()) + " numbers");
       x = std::make_shared<onnx_function>();
       x->what = "number";
-      x->number = c->at(0);
+      x->number = is_bound ? checked(c->at(0)) : c->at(0);
     } else {
       if (x->size >= onnx_largest_function) made(x);
       onnx_value const its = x->what.empty() ? x : x->base;
@@ -76,6 +86,7 @@ TYPENET_INLINE bool onnx_reader::read_function() {
     f->inputs.push_back(x);
   }
   if (!same) return false;  // of several values
+  need(base != nullptr, "must have an operand that depends on the input", "constants");
   f->base = base;
   give(f);
   return true;
@@ -97,6 +108,7 @@ TYPENET_INLINE bool onnx_reader::read_with_constant() {
   }
   onnx_value x = value(1 - at);
   std::size_t const rank = x->axes.size();
+  need(rank > 0, "must read a tensor with an axis of channels", "a single number");
   need(c->dims.size() <= rank, "must have a constant of no more axes than the other operand",
        std::to_string(c->dims.size()));
   std::size_t axis = rank;

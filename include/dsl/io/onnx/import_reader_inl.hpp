@@ -110,6 +110,8 @@ TYPENET_INLINE void onnx_reader::read_inputs() {
   auto const& g = file_.graph();
   for (auto const& in : g.input()) {
     if (unread_.count(in.name()) > 0) continue;  // a weight, which files of IR version 3 list here, too
+    place_ = "the graph";
+    need(made_.layers.size() < 64, "must have at most 64 inputs", "more");  // each is looked for in all nodes
     place_ = "input " + shown(in.name());
     path_.clear();
     if (!in.type().has_tensor_type() || in.type().tensor_type().elem_type() != onnx_messages::TensorProto::FLOAT)
@@ -152,7 +154,6 @@ TYPENET_INLINE void onnx_reader::read_inputs() {
   }
   place_ = "the graph";
   if (made_.layers.empty()) refuse("must have an input", "none");
-  need(made_.layers.size() <= 64, "must have at most 64 inputs", std::to_string(made_.layers.size()));
 }
 
 TYPENET_INLINE std::string onnx_reader::place_of_node() const {
@@ -208,6 +209,7 @@ TYPENET_INLINE std::string onnx_reader::path_of_weight(constant const& c) const 
 }
 
 TYPENET_INLINE onnx_reader::known& onnx_reader::operand(int i) {
+  if (!has(i)) damaged("must have at least " + std::to_string(i + 1) + " operands");
   std::string const& name = node_->input(i);
   auto const found = known_.find(name);
   if (found != known_.end()) return found->second;

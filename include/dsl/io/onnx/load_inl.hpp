@@ -45,7 +45,8 @@ TYPENET_INLINE std::vector<int> onnx_nodes_in_files(graph_view const& g) {
                                                  node const& y) {
   return x.kind == y.kind && a.output_shape(x) == b.output_shape(y) && x.window == y.window && x.groups == y.groups &&
          x.function == y.function && static_cast<float>(x.rate) == static_cast<float>(y.rate) &&
-         static_cast<float>(x.epsilon) == static_cast<float>(y.epsilon) && x.first_channel == y.first_channel &&
+         static_cast<float>(x.epsilon) == static_cast<float>(y.epsilon) &&
+         static_cast<float>(x.power) == static_cast<float>(y.power) && x.first_channel == y.first_channel &&
          x.counts_padding == y.counts_padding && (x.parameters == y.parameters);
 }
 
