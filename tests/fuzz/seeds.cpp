@@ -154,6 +154,35 @@ void networks() {
   seed("onnx", "good_branches", bytes_of(static_cast<branches*>(nullptr)));
   seed("onnx", "bad_text", "onnx");
   seed("onnx", "bad_cut", sound.substr(0, sound.size() / 2));
+  // Operators with too few operands, or whose first one is a weight.
+  auto const with = [](char const* type, std::vector<std::string> const& in) {
+    detail::onnx_messages::ModelProto file;
+    file.set_ir_version(8);
+    file.add_opset_import()->set_version(17);
+    auto& graph = *file.mutable_graph();
+    auto& input = *graph.add_input();
+    input.set_name("x");
+    auto& type_of_input = *input.mutable_type()->mutable_tensor_type();
+    type_of_input.set_elem_type(detail::onnx_messages::TensorProto::FLOAT);
+    for (int const size : {1, 3}) type_of_input.mutable_shape()->add_dim()->set_dim_value(size);
+    auto& weight = *graph.add_initializer();
+    weight.set_name("w");
+    weight.set_data_type(detail::onnx_messages::TensorProto::FLOAT);
+    weight.add_dims(1);
+    weight.add_float_data(2);
+    auto& first = *graph.add_node();
+    first.set_op_type(type);
+    for (std::string const& name : in) first.add_input(name);
+    first.add_output("a");
+    auto& second = *graph.add_node();
+    second.set_op_type("Add");
+    second.add_input("x"), second.add_input("a"), second.add_output("y");
+    graph.add_output()->set_name("y");
+    return file.SerializeAsString();
+  };
+  seed("onnx", "bad_no_operand", with("Identity", {}));
+  seed("onnx", "bad_weight_first", with("Identity", {"w", "x"}));
+  seed("onnx", "bad_surplus", with("LeakyRelu", {"w", "x"}));
 }
 #endif
 
