@@ -306,7 +306,8 @@ TEST_CASE("onnx import: damaged files are refused", "[onnx][hostile]") {
   refused([](model& m) { model::set(m.add("Conv", {"x", "w"}, "y"), "group", 0); }, "groups that divide");
   refused([](model& m) { model::set(m.add("Conv", {"x", "w"}, "y"), "strides", {0, 0}); }, "a stride");
   refused([](model& m) { model::set(m.add("Conv", {"x", "w"}, "y"), "pads", {-1, 0, 0, 0}); }, "of at least 0");
-  refused([](model& m) { model::set(m.add("Conv", {"x", "w"}, "y"), "pads", {1}); }, "a window of two axes");
+  refused([](model& m) { model::set(m.add("Conv", {"x", "w"}, "y"), "pads", std::vector<std::int64_t>{1}); },
+          "of two axes");
   refused([](model& m) { m.graph().mutable_initializer(0)->set_dims(0, 3), m.add("Conv", {"x", "w"}, "y"); },
           "must have 24 bytes; found 16");
   refused([](model& m) { m.graph().mutable_initializer(0)->set_dims(0, -2), m.add("Conv", {"x", "w"}, "y"); },

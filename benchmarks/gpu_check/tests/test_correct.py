@@ -131,7 +131,7 @@ class Whole(Case):
 
     def test_order(self):
         quick = list(correct.QUICK)
-        self.assertEqual(quick[:5], ["refusals", "calls", "convolutions", "gradients", "layers"])
+        self.assertEqual(quick[:6], ["refusals", "calls", "small_convolutions", "convolutions", "gradients", "layers"])
         self.assertEqual((quick[-1], list(correct.SLOW)), ("trajectories", ["minigooglenet", "batch64", "timed64"]))
         self.assertGreater(correct.QUICK["calls"], 120)
         self.assertEqual(correct.TOOLS[0][0], "memcheck")
