@@ -7,14 +7,14 @@
 
 namespace dsl {
 
-/// What kernels in initialized<...> begin with.
+/// The distributions that initialized<...> accepts for the initial values of kernels.
 namespace init {
 
-/// Uniform in +-sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio 2010): what all kernels begin with by default.
+/// Uniform in +-sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio 2010): the default of all kernels.
 struct glorot_uniform {
   static constexpr initializer value{distribution::glorot_uniform};
 };
-/// Normal with deviation sqrt(2 / (fan_in + fan_out)), without its tails; see distribution.
+/// Truncated normal with deviation sqrt(2 / (fan_in + fan_out)); see distribution.
 struct glorot_normal {
   static constexpr initializer value{distribution::glorot_normal};
 };
@@ -22,11 +22,11 @@ struct glorot_normal {
 struct he_uniform {
   static constexpr initializer value{distribution::he_uniform};
 };
-/// Normal with deviation sqrt(2 / fan_in), without its tails, for layers before a ReLU; see distribution.
+/// Truncated normal with deviation sqrt(2 / fan_in), for layers before a ReLU; see distribution.
 struct he_normal {
   static constexpr initializer value{distribution::he_normal};
 };
-/// Normal, drawn with this deviation and cut off at twice that, as Keras's TruncatedNormal.
+/// Normal with this deviation, then truncated at twice the deviation, like Keras's TruncatedNormal.
 template <number Deviation>
 struct truncated_normal {
   static_assert(static_cast<double>(Deviation) > 0, "truncated_normal: its deviation must be above 0");
@@ -54,8 +54,8 @@ struct initializing {
 
 }  // namespace detail
 
-/// One layer after the other, whose kernels begin with values drawn another way than from Glorot's uniform
-/// distribution. Of several around a layer the innermost one counts. Biases begin with 0. Weights keep their names:
+/// Layers in sequence whose kernels are initialised from the distribution How instead of Glorot's uniform one. If
+/// several are nested, the innermost applies. Biases are initialised with 0. The weights keep their names:
 ///   initialized<init::he_normal, conv2d<64, 3>, relu, conv2d<64, 3>, relu>, initialized<init::zeros, dense<10>>
 template <class How, class... Layers>
 struct initialized : detail::with_setting<detail::initializing<How>, Layers...> {};

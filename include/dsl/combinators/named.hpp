@@ -47,10 +47,10 @@ struct numbered : sequential<Layers...> {
 };
 
 /// Layers in sequence under a name: the weights of named<"conv1", conv2d<64, 7>> are conv1.weight and conv1.bias in a
-/// PyTorch file. Names nest: an inner name follows the outer one and a dot. Places of layers between two names do not
-/// count, except within numbered<...>; several layers under one name are numbered. A layer with a name and a number has
-/// only the name: named<"a", named<"b", L>, relu> is a.b. After a name that ends with _ there is no dot:
-/// named<"in_proj_", pointwise_dense<96>> has the weights in_proj_weight and in_proj_bias.
+/// PyTorch file. Names nest: an inner name follows the outer one and a dot. The positions of layers between two names
+/// are not part of a weight's name, except within numbered<...>; several layers under one name are numbered. A layer
+/// with a name and a number has only the name: named<"a", named<"b", L>, relu> is a.b. After a name that ends with _
+/// there is no dot: named<"in_proj_", pointwise_dense<96>> has the weights in_proj_weight and in_proj_bias.
 template <label Name, class... Layers>
 struct named {
   using children = typename sequential<Layers...>::children;

@@ -6,10 +6,10 @@
 
 namespace dsl {
 
-/// What the optimizer multiplies for the parameters in scaled<...>.
+/// The factors that scaled<...> accepts; each multiplies one setting of the optimizer.
 namespace factor {
 
-/// Multiplies the learning rate of the layers, by at least 0.
+/// Multiplies the learning rate of the layers; must be at least 0.
 template <number Factor>
 struct learning_rate {
   static_assert(static_cast<double>(Factor) >= 0 && static_cast<double>(Factor) < 1e30,
@@ -36,8 +36,8 @@ struct scaling {
 
 }  // namespace detail
 
-/// Layers in sequence that are trained with another learning rate or weight decay than the rest: the optimizer's, and
-/// what schedules make of it, times a constant. Factors around factors are multiplied. Weights keep their names:
+/// Layers in sequence whose learning rate or weight decay is the optimizer's, after schedules, times a constant. Nested
+/// factors are multiplied. The weights keep their names:
 ///   scaled<factor::learning_rate<0.1>, body>, scaled<factor::weight_decay<0.0>, dense<10>>
 template <class How, class... Layers>
 struct scaled : detail::with_setting<detail::scaling<How>, Layers...> {};

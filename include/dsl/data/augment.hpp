@@ -21,7 +21,7 @@ namespace dsl::TYPENET_MODE {
 /// An augmentation in plain numbers, from which a GPU kernel draws the same transforms as draw() does: at most one
 /// operation that moves a picture, then one more flip, then one hole. The default does nothing.
 struct augmentation_numbers {
-  bool shifts = false;  // shift_and_flip: moves by shares of the picture, and may flip
+  bool shifts = false;  // shift_and_flip: shifts by fractions of the image, and may flip it
   bool shift_flips = false;
   dsl::interpolation interpolation = dsl::interpolation::nearest;
   double shift_height = 0;
@@ -36,9 +36,9 @@ struct augmentation_numbers {
   friend bool operator==(augmentation_numbers const&, augmentation_numbers const&) = default;
 };
 
-/// Keras's ImageDataGenerator(width_shift_range, height_shift_range, horizontal_flip, fill_mode="nearest"). Shifts are
-/// fractions of the picture: height 0.1 with 32 rows draws dy uniformly from [-3.2, 3.2) pixels. `nearest` is the
-/// interpolation of Keras 2.0.9, `bilinear` that of 2.1.4 and later.
+/// Shifts and flips like Keras's ImageDataGenerator(width_shift_range, height_shift_range, horizontal_flip,
+/// fill_mode="nearest"). Shifts are fractions of the picture: height 0.1 with 32 rows draws dy uniformly from [-3.2,
+/// 3.2) pixels. `nearest` is the interpolation of Keras 2.0.9, `bilinear` that of 2.1.4 and later.
 struct shift_and_flip {
   double width = 0.1;
   double height = 0.1;
@@ -65,8 +65,8 @@ template <class T>
 concept describes_itself = std::same_as<decltype(&T::describe), bool (T::*)(augmentation_numbers&) const> ||
                            std::same_as<decltype(&T::describe), bool (T::*)(augmentation_numbers&) const noexcept>;
 
-/// Any policy with shift_and_flip's draw(), or none: `augmentation{}`. Copies share the policy. One that also has
-/// shift_and_flip's describe() can be drawn on a device; others are drawn by the loader's threads.
+/// Holds any policy that has a draw() like shift_and_flip's, or none: `augmentation{}`. Copies share the policy. One
+/// that also has shift_and_flip's describe() can be drawn on a device; others are drawn by the loader's threads.
 class augmentation {
  public:
   augmentation() = default;
@@ -79,7 +79,8 @@ class augmentation {
   explicit operator bool() const { return policy_ != nullptr; }
   /// Returns the policy's transform of a sample in an epoch.
   transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const;
-  /// Returns false if only draw() knows. Two augmentations with the same numbers draw the same transforms.
+  /// Describes the policy as plain numbers; returns false if it has no such description. Two augmentations with the
+  /// same numbers draw the same transforms.
   [[gnu::cold]] bool describe(augmentation_numbers& numbers) const;
 
  private:

@@ -25,7 +25,7 @@ struct picture_segment {
   std::int64_t count = 0;
 };
 
-/// What the views of a data set share: the segments, every label or value, and the owners of the memory.
+/// The data that all views of a data set share: the segments, every label or value, and the owners of the memory.
 struct dataset_storage {
   std::vector<picture_segment> segments{};
   std::vector<std::int32_t> labels{};  // one per sample, or one per pixel; empty if there are values
@@ -41,7 +41,7 @@ struct further_input {
   std::string name;
   dsl::shape sample;
   float const* numbers = nullptr;
-  std::int64_t begin = 0;                                         // the storage's sample with which the numbers begin
+  std::int64_t begin = 0;                                         // the storage's sample that has the first numbers
   std::shared_ptr<std::vector<float> const> mean{}, deviation{};  // like the data set's own; null: none
   std::shared_ptr<void const> owner{};
 };
@@ -63,7 +63,7 @@ struct dataset {
 
   std::shared_ptr<std::vector<further_input> const> further{};  // null if samples have one input
 
-  /// What each sample's loss is multiplied with, from sample weights_begin of the storage on; null: 1.
+  /// The factor of each sample's loss, starting with sample weights_begin of the storage; null: all are 1.
   std::shared_ptr<std::vector<float> const> weights{};
   std::int64_t weights_begin = 0;
 

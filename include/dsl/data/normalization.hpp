@@ -16,25 +16,25 @@ struct input_moments {
   std::shared_ptr<std::vector<float> const> mean{}, deviation{};
 };
 
-/// How the inputs of a network are normalised, (number - mean) / deviation: that of the data from which its weights
-/// have learned. Inputs that are used as they are do not occur.
+/// The normalisation of a network's inputs, (number - mean) / deviation, with the moments of the data that its weights
+/// were trained on. Inputs that are not normalised are not listed.
 struct normalization {
   std::vector<input_moments> inputs{};
 
-  /// Whether all inputs are used as they are.
+  /// Whether no input is normalised.
   bool empty() const { return inputs.empty(); }
-  /// Returns the moments of an input; null if it is used as it is.
+  /// Returns the moments of an input; null if it is not normalised.
   input_moments const* find(std::string const& input) const;
 };
 
-/// Whether two normalisations have the same numbers, wherever these are.
+/// Whether two normalisations have equal numbers, even if they do not share them in memory.
 bool operator==(normalization const& a, normalization const& b);
 
-/// Returns the normalisation of a data set, also of its further inputs.
+/// Returns the normalisation of a data set, including its further inputs.
 normalization normalization_of(dataset const& data);
 
 /// Returns the data set with another normalisation in place of its own. Throws data_error if the data set lacks an
-/// input, or an input has another number of numbers:
+/// input, or if the number of values of an input differs:
 ///   dsl::dataset const rows = dsl::normalize_as(dsl::read_csv_values("new.csv", {"price"}), trainer.normalization());
 dataset normalize_as(dataset data, normalization const& n);
 

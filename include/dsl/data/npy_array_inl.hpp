@@ -19,8 +19,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Reads the dictionary of a header, such as {'descr': '<f4', 'fortran_order': False, 'shape': (60, 3), }. `good` is
-/// false after the first thing that is not there.
+/// Reads the dictionary of a header, such as {'descr': '<f4', 'fortran_order': False, 'shape': (60, 3), }. `good`
+/// becomes false at the first missing part.
 class npy_header {
  public:
   explicit npy_header(std::string_view text) : rest_(text) {}
@@ -109,7 +109,7 @@ TYPENET_INLINE npy_array::npy_array(std::string const& path)
   read_header(reinterpret_cast<char const*>(data) + fixed, length);
   auto const numbers = static_cast<std::int64_t>((size - begin_) / width_);
   for (std::int64_t const d : dims_)
-    if (count_ <= numbers)  // beyond what is there the product may be no number
+    if (count_ <= numbers)  // once the product exceeds the file, it may overflow
       count_ = d > 0 && count_ > numbers / d ? numbers + 1 : count_ * d;
   for (std::int64_t const d : dims_)
     if (d == 0) count_ = 0;

@@ -41,14 +41,14 @@ namespace dsl::detail::TYPENET_MODE {
                          : dsl::shape{at(1), at(2), at(3)};
 }
 
-/// That there is one of `what` for each sample.
+/// Throws data_error unless `targets` has one row for each sample; `what` names the targets in the message.
 [[gnu::cold]] inline void require_as_many(npy_array const& samples, npy_array const& targets, char const* what) {
   if (targets.dims().empty() || targets.dims()[0] != samples.dims()[0])
     targets.refuse(
         message({"have ", what, " for each of the ", samples.dims()[0], " samples; found ", npy_dims(targets)}));
 }
 
-/// The samples of a data set whose targets are known: bytes as they are in the file, or floats.
+/// Adds the samples to a data set that already has its targets: as bytes, as in the file, or as floats.
 [[gnu::cold]] inline dataset npy_dataset(npy_array const& samples, dataset data) {
   dsl::shape const sample = npy_sample(samples);
   auto storage = std::make_shared<dataset_storage>(*data.storage);

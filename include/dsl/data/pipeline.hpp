@@ -16,7 +16,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// The batches that a batch_loader makes of a data set, and its threads. Equal (seed, epoch) give the same bits,
+/// How a batch_loader makes batches from a data set, and with how many threads. Equal (seed, epoch) give the same bits,
 /// whatever prefetch and threads are.
 struct pipeline_options {
   int batch_size = 64;
@@ -85,8 +85,8 @@ class batch_loader {
   /// epoch with start(epoch, step), with the same bits from there on.
   [[gnu::cold]] void start(int epoch, std::int64_t step = 0);
 
-  /// Returns the next batch, or null at the end of the epoch. Throws what went wrong in making it, which ends the
-  /// epoch.
+  /// Returns the next batch, or null at the end of the epoch. Throws the error that occurred while it was made, which
+  /// ends the epoch.
   [[gnu::cold]] batch const* next();
 
  private:
@@ -115,7 +115,7 @@ class batch_loader {
   void put_weights(std::int64_t sample, std::int32_t const* labels, float* out) const;
   void put_further(int input, std::int64_t sample, float* out) const;
   void put_values(std::int64_t sample, float* out) const;
-  /// Writes a sample's labels in the transformed picture's order. Returns their number, without those of -1.
+  /// Writes a sample's labels in the order of the transformed image. Returns how many of them are not -1.
   std::int64_t put_labels(std::int64_t sample, std::int32_t* out) const;
 
   void make_picture(std::int64_t sample, float* out, std::vector<float>& room);

@@ -11,16 +11,17 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Samples that are made when a batch needs them, such as pictures that are decoded, instead of lying in memory. Derive
-/// from it for a source of your own; order, augmentation and normalisation are those of any data set.
+/// A source of samples that are made when a batch needs them, such as images decoded from files, instead of being kept
+/// in memory. Derive from it for a source of your own; ordering, augmentation and normalisation work as for any data
+/// set.
 class sample_source {
  public:
   virtual ~sample_source() = default;
-  /// Writes sample i as floats, channel-major: as many as the data set's sample has. It must always write the same
-  /// ones. Several loader threads call it at the same time. What it throws ends the epoch, and fit throws it.
+  /// Writes sample i as floats, channel-major, as many as the shape of a sample has. Equal i must always give equal
+  /// floats. Several loader threads call it at the same time. An exception ends the epoch, and fit rethrows it.
   virtual void read(std::int64_t i, float* out) const = 0;
-  /// Returns a line that tells these samples from others, such as a version and a checksum; it must not be empty.
-  /// States of runs contain it, and backup_and_restore does not resume a run with another one.
+  /// Returns a line that identifies these samples, such as a version and a checksum; it must not be empty. States of
+  /// runs contain it, and backup_and_restore refuses to resume a run if it has changed.
   virtual std::string identity() const = 0;
 
  protected:
@@ -29,12 +30,12 @@ class sample_source {
   sample_source& operator=(sample_source const&) = default;
 };
 
-/// Makes a data set of a source with a class per sample. Throws data_error for labels outside of 0 to classes - 1, and
-/// option_error without a source, or for one whose identity is empty.
+/// Makes a data set from a source with a class per sample. Throws data_error if a label is not from 0 to classes - 1,
+/// and option_error if `source` is null or its identity is empty.
 dataset source_classes(dsl::shape sample, std::shared_ptr<sample_source const> source, int classes,
                        std::vector<std::int32_t> labels, std::vector<std::string> class_names = {});
-/// Makes one with `values` target floats per sample, in the order of the network's outputs. Throws data_error if one is
-/// infinite or NaN, or if their number is wrong.
+/// Makes a data set from a source with `values` target floats per sample, in the order of the network's outputs. Throws
+/// data_error if a target is infinite or NaN, or if their number is wrong.
 dataset source_values(dsl::shape sample, std::shared_ptr<sample_source const> source, int values,
                       std::vector<float> wanted);
 

@@ -10,8 +10,9 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// The value outside of a picture: that of the nearest edge; zero, which is the mean picture's colour, since the mean
-/// has been subtracted by then; or the picture mirrored at its outermost pixels: ... c b | a b c | b a ...
+/// How pixels outside an image are filled: with the nearest edge pixel; with zero, which is the colour of the mean
+/// image, since the mean has been subtracted by then; or with the image mirrored at its outermost pixels: ... c b | a b
+/// c | b a ...
 enum class outside { edge, zero, mirror };
 
 /// Rows top .. top+height-1 and columns left .. left+width-1 of a picture. Parts outside of the picture are ignored.
@@ -48,21 +49,21 @@ inline int clamp_index(long long i, int size) { return i < 0 ? 0 : i < size ? st
 int source_index(outside rule, long long i, int size);
 
 /// One source position: value = low_share * in[low] + high_share * in[high], as in scipy.ndimage's order 1; a pixel
-/// that is not there has no share.
+/// outside the image has the share 0.
 struct tap {
   int low, high;
   float low_share, high_share;
   void place(int i, float shift, int size, outside rule);
 };
 
-/// A sample's normalised numbers, by flat C*H*W index: (number - mean) / deviation, as far as these are given.
+/// A sample's normalised numbers, by flat C*H*W index: (number - mean) / deviation, each only if it is given.
 struct pixel_source {
   std::uint8_t const* bytes = nullptr;
   float const* floats = nullptr;  // alternative to bytes
   float const* mean = nullptr;
   float const* deviation = nullptr;
   float operator()(std::ptrdiff_t i) const;
-  /// Copies `count` numbers from i on to to[0], to[Step], ...
+  /// Copies `count` numbers, the first of which is number i, to to[0], to[Step], ...
   template <int Step>
   void copy(std::ptrdiff_t i, int count, float* to) const {
     if (deviation || (floats && mean))

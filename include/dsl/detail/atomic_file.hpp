@@ -23,11 +23,11 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Writes a file so that its name never belongs to half a file. The text goes to a temporary file in the same folder;
-/// commit() syncs it, renames it and syncs the folder, so that both file and name survive a power failure. Without a
-/// commit nothing is left, and an existing file of that name stays as it was. `kind` begins every message. The next
-/// writer removes the temporary file of a killed process, such as run.csv.4711-0.typenet.tmp, if it is the same user's,
-/// no process has that number and nobody holds its lock.
+/// Writes a file atomically, so that its name never refers to an incomplete file. The text goes to a temporary file in
+/// the same folder; commit() syncs it, renames it and syncs the folder, so that both file and name survive a power
+/// failure. Without a commit nothing is left, and an existing file of that name stays as it was. `kind` begins every
+/// message. The next writer removes the temporary file of a killed process, such as run.csv.4711-0.typenet.tmp, if it
+/// belongs to the same user, no process has that number, and nobody holds its lock.
 ///   atomic_file file("runs/history.csv", "history");  file.write(text);  file.commit();
 class atomic_file {
  public:
@@ -83,7 +83,7 @@ class atomic_file {
     commit_unsynced();
     sync_folder();
   }
-  /// Commits without waiting for a disk, for files that can be made again.
+  /// Commits without waiting for the disk, for files that can be generated again.
   void commit_unsynced() {
     if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail(reason(errno), "give another path");
     temporary_.clear();
@@ -103,8 +103,8 @@ class atomic_file {
   static constexpr std::string_view temporary_end = ".typenet.tmp";  // no other program's files have it
   static constexpr int most_attempts = 100;
 
-  /// Returns the process id in what follows the path in a name from name_end(), 4711 for ".4711-0.typenet.tmp"; 0 for
-  /// any other name.
+  /// Returns the process id from a temporary file's name without its path: 4711 for ".4711-0.typenet.tmp", 0 for any
+  /// other name.
   static ::pid_t writer_of(std::string_view rest) {
     int process = 0, attempt = 0;
     char const* const end = rest.data() + rest.size();

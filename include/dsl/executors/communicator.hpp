@@ -6,8 +6,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Combines the numbers that all ranks have for an index: values[r] is rank r's i-th number, and heads[r] is what rank
-/// r says of all its numbers.
+/// Combines the numbers that all ranks have for an index: values[r] is rank r's i-th number, and heads[r] is the one
+/// number that rank r passed to fold() besides them.
 struct rank_fold {
   /// Returns the combination of the numbers at index i.
   virtual double operator()(long long i, double const* heads, double const* values) const = 0;
@@ -48,8 +48,8 @@ class communicator {
   /// Replaces data[i] by f of all ranks' data[i], the same on every rank. Each number is computed by one rank with that
   /// rank's f, so the f of all ranks must be equivalent.
   virtual void fold(double head, double* data, long long count, rank_fold const& f) = 0;
-  /// Tells that this rank cannot continue. A rank with several threads must do so, to release those that wait here for
-  /// other ranks.
+  /// Reports that this rank cannot continue. A rank with several threads must call it, to release the threads that wait
+  /// here for other ranks.
   virtual void give_up(char const* /*why*/) {}
 
   /// Whether a rank is known to have given up; then every call throws. Any thread may call it, and often.

@@ -8,9 +8,9 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// A loss outside the library, as executors call it: for one sample at a time, whose outputs y and target values t are
-/// in the order channel, row, column. Several threads may call it at the same time. compile() makes one from the type
-/// that is its option `loss`.
+/// A loss defined outside the library, as executors call it: for one sample at a time, whose outputs y and target
+/// values t are in the order channel, row, column. Several threads may call it at the same time. compile() makes one
+/// from the type that is its option `loss`.
 class custom_loss {
  public:
   virtual ~custom_loss() = default;

@@ -79,8 +79,8 @@ struct batch_metrics {
   double correct = 0;
 };
 
-/// A network's state on a device and the plans that run there; executors make them. prepare() builds all that a step
-/// needs, so that run() allocates nothing itself.
+/// A network's state on a device and the plans that run there; executors make them. prepare() builds everything that a
+/// step needs, so that run() allocates nothing itself.
 class engine {
  public:
   virtual ~engine() = default;
@@ -102,10 +102,10 @@ class engine {
   virtual int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) = 0;
   /// Runs one step on a batch of exactly the prepared size. In a group all engines must run it at the same time.
   virtual void run(int program, batch_view const& batch) = 0;
-  /// Returns the metrics of the last run, which must not be inference.
+  /// Returns the metrics of the last run, which must not have been inference.
   virtual batch_metrics metrics(int program) = 0;
-  /// Returns the part of metrics(), which must have been called after the last run, that is of output number k, without
-  /// its weight: 0 is the network's result, 1 its first named_output.
+  /// Returns the metrics of output k alone, without its weight: output 0 is the network's result, output 1 its first
+  /// named_output. metrics() must have been called after the last run.
   virtual batch_metrics output_metrics(int program, int /*k*/) { return metrics(program); }
   /// Copies the network's result in the last run: (size, channels, height, width).
   virtual void read_result(int program, float* out) = 0;
@@ -121,8 +121,8 @@ class engine {
   /// Returns the weights, for engine_options::weights of other engines; null if the executor cannot share them.
   virtual std::shared_ptr<shared_weights> weights() { return nullptr; }
 
-  /// Returns how the data were normalised from which the weights have learned; null: unknown. It belongs to the
-  /// weights, so engines that share these share it, too.
+  /// Returns the normalisation of the data that the weights were trained on; null: unknown. It belongs to the weights:
+  /// engines that share the weights share it, too.
   [[gnu::cold]] std::shared_ptr<dsl::normalization const> normalization();
   /// Throws option_error if another engine holds the weights.
   [[gnu::cold]] void set_normalization(std::shared_ptr<dsl::normalization const> n);
@@ -170,7 +170,7 @@ class engine {
   std::shared_ptr<dsl::normalization const> normalization_;  // of an engine that does not share weights
 };
 
-/// Satisfied by what makes engines: dsl::reference{}, dsl::onednn{}.
+/// Satisfied by types that make engines: dsl::reference{}, dsl::onednn{}.
 template <class E>
 concept executor = requires(E const& e, graph_view const& g, engine_options const& o) {
   std::unique_ptr<engine>(e.make_engine(g, o));

@@ -28,9 +28,9 @@ struct fit_terms {
   int average_every = 1;
 };
 
-/// Compares processes before they do what all of them must do. Each call throws executor_error in every process if one
-/// differs, and names the process and the difference. An interface, so that programs of one process need not compile
-/// it.
+/// Compares the processes before an action that all of them must take alike. Each call throws executor_error in every
+/// process if one differs, and names the process and the difference. It is an interface, so that programs of one
+/// process need not compile the checks.
 class process_checks {
  public:
   /// Checks that all processes train in the same way.
@@ -48,8 +48,8 @@ class process_checks {
   /// Replaces the text in every process by that of process 0.
   virtual void broadcast(char const* what, std::string& text) = 0;
 
-  /// Asks all processes for something; 0 asks for nothing. The number is sent with the next step's metrics, without an
-  /// exchange of its own; asked() then returns the largest number of any process, in every process.
+  /// Sends a request to all processes; 0 is no request. It is sent with the next step's metrics, without an exchange of
+  /// its own; asked() then returns the largest request of all processes, in every process.
   virtual void ask(int what) = 0;
   virtual int asked() const = 0;
 

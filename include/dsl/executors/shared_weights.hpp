@@ -21,10 +21,10 @@ class shared_weights {
   /// Returns the bytes of the parameters and running statistics, and of the packed kernels that the engines share. An
   /// engine's arena_bytes() and executor_bytes() contain them.
   virtual long long bytes() const = 0;
-  /// Whether anybody has written or trained them.
+  /// Whether the weights have been written or trained.
   virtual bool written() const = 0;
 
-  /// How the data were normalised from which the weights have learned; null: unknown. engine::set_normalization writes
+  /// The normalisation of the data that the weights were trained on; null: unknown. engine::set_normalization writes
   /// it.
   std::shared_ptr<dsl::normalization const> normalization{};
 };

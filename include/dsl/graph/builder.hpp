@@ -27,7 +27,7 @@ inline constexpr int all_scopes = 0x7fffffff;
 class builder {
  public:
   constexpr builder() = default;
-  /// Lowers no more than so many layers and modules. The next one breaks the rule lower_is_constant.
+  /// Lowers at most `scopes` layers and modules. The next one breaks the rule lower_is_constant.
   constexpr explicit builder(int scopes) : last_scope_(scopes) {}
   template <graph_sizes Sizes>
   constexpr explicit builder(graph<Sizes>& g)
@@ -118,7 +118,7 @@ class builder {
     return before;
   }
 
-  /// Says what kernels declared from now on begin with. Returns what held before, for the way out.
+  /// Sets the initializer of kernels declared from now on. Returns the previous one, to be restored afterwards.
   constexpr initializer initialize_with(initializer const& initial) {
     initializer const before = initial_;
     initial_ = initial;
@@ -143,7 +143,7 @@ class builder {
     return holds;
   }
 
-  /// As require(), for what is probably a mistake but can be meant, which intended<...> says.
+  /// Does what require() does, unless the network's input is in intended<...>: for probable mistakes that can be meant.
   constexpr bool require_unless_intended(bool holds, fault const& why) { return require(holds || is_intended_, why); }
   constexpr void set_intended() { is_intended_ = true; }
   constexpr bool is_intended() const { return is_intended_; }
@@ -181,7 +181,7 @@ class builder {
     if (scopes_) scopes_[scope_].numbers_children = true;
   }
 
-  /// Does in two parts what lower_child does: int const parent = b.enter(i, detail::name_of<Child>()); ...;
+  /// Do in two parts what lower_child does: int const parent = b.enter(i, detail::name_of<Child>()); ...;
   /// b.leave(parent);
   constexpr int enter(int index, detail::name name) {
     if (scopes_) scopes_[sizes_.scopes] = {scope_, index, name};

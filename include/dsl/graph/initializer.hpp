@@ -3,18 +3,18 @@
 
 namespace dsl {
 
-/// What a kernel's first values are drawn from, by its fan_in and fan_out. Normal distributions are cut off at twice
-/// the deviation that they are drawn with, as Keras's are; that of what is left is the one named here.
+/// The distribution of a kernel's initial values, by its fan_in and fan_out. Normal distributions are truncated at
+/// twice their deviation, as in Keras. glorot_normal and he_normal state the deviation after truncation.
 enum class distribution : unsigned char {
   glorot_uniform,    // in +-sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio 2010)
   glorot_normal,     // deviation sqrt(2 / (fan_in + fan_out))
   he_uniform,        // in +-sqrt(6 / fan_in) (He et al. 2015)
   he_normal,         // deviation sqrt(2 / fan_in)
-  truncated_normal,  // drawn with the deviation `number`, as Keras's TruncatedNormal and PyTorch's trunc_normal_ at 2
+  truncated_normal,  // deviation `number` before truncation, like Keras's TruncatedNormal and PyTorch's trunc_normal_
   constant,          // `number`
 };
 
-/// How a kernel's first values are made: from which distribution, with the number that the distribution may need.
+/// How a kernel is initialised: the distribution, and the number that some distributions need.
 struct initializer {
   distribution kind = distribution::glorot_uniform;
   double number = 0;

@@ -134,7 +134,7 @@ struct parameter {
   initializer initial{};
   update_factors factors{};
 
-  /// Returns how many numbers it has.
+  /// Returns the number of elements.
   constexpr long long count() const { return 1LL * dims[0] * dims[1] * dims[2] * dims[3]; }
   /// Whether it is a running statistic of a batch_norm.
   constexpr bool is_statistic() const { return role == dsl::role::moving_mean || role == dsl::role::moving_variance; }

@@ -178,7 +178,7 @@ class engine : public dsl::engine {
     return state_.slot(s, k);
   }
   /// Returns where a program's pictures go: (batch, channels, height, width), with 16 or more channels in the target's
-  /// channel blocks. A run consumes them. With micro-batches they are those of the first one.
+  /// channel blocks. A run consumes them. With micro-batches, they are the images of the first one.
   T* input_data(int which) {
     program const& p = prepared(which);
     return buffer_data<T>(p, p.plan.activations[graph_.nodes[0].output].buffer);
@@ -268,8 +268,8 @@ class engine : public dsl::engine {
                                        static_cast<long long>(state_.kept().use_count()),
                                        " holders; destroy the predictors that share them, or give those a copy"});
   }
-  /// Makes a plan that computes again what that of the largest batch does. Throws option_error if that does not fit the
-  /// limit or if the batch is larger.
+  /// Makes a plan that computes the same values again as the plan for the largest batch does. Throws option_error if
+  /// that does not fit the limit or if the batch is larger.
   [[gnu::cold]] plan plan_within_limit(plan_options const& o) {
     memory_limit const& limit = options_.limit;
     if (!chosen_ || chosen_->targets != o.targets) {
@@ -304,7 +304,7 @@ class engine : public dsl::engine {
           {"engine: nothing was prepared under number ", which, "; call prepare() first"});
     return programs_[which];
   }
-  /// Warns of single samples, as towers' engines do, once. With towers, those warn.
+  /// Warns once if batch_norm sees single samples. With towers, the towers' engine warns instead.
   [[gnu::cold]] void warn_of_single_samples(int batch) {
     if (warned_ || detail::smallest_micro_batch(batch, options_.micro_batches) > 1 || !detail::has_batch_norm(graph_))
       return;
@@ -330,9 +330,9 @@ class engine : public dsl::engine {
         },
         &context);
   }
-  /// Returns the number of buckets. With several, sums run during the backward pass. Not if that pass itself
-  /// communicates, or runs on several devices, which progress differently: then the order of calls would differ between
-  /// ranks.
+  /// Returns the number of buckets. With several, sums run during the backward pass. There is only one if that pass
+  /// itself communicates, or if it runs on several devices: these progress differently, so the order of calls would
+  /// differ between ranks.
   int buckets() const { return !options_.group ? 0 : sums_overlap() ? options_.group->buckets() : 1; }
   bool sums_overlap() const { return graph_.size.devices == 1 && options_.moments != tower_moments::synchronized; }
   void run(program& p, bound_step const& b) {

@@ -29,7 +29,7 @@ struct pool_call {
   }
 };
 
-/// Computes the largest value of each window, the first of equal ones, and NaN if the window has one.
+/// Computes the largest value of each window: the first of equal values, or NaN if the window contains one.
 template <int L>
 struct max_pool {
   using call = pool_call;
@@ -54,7 +54,7 @@ struct max_pool {
             best = larger ? v : best;
             place = larger ? here : place;
 #if defined(__x86_64__) && !defined(__clang__)
-            // GCC would otherwise merge the two comparisons, and then vectorise AVX-512's one number at a time.
+            // Otherwise GCC merges the two comparisons and, for AVX-512, processes one number at a time.
             asm("" : "+v"(best), "+v"(place));
 #endif
             ints const none = v != v;  // NaN stays NaN. NOLINT(misc-redundant-expression)

@@ -22,8 +22,8 @@ struct packed_weights {
   virtual long long bytes() const = 0;
 };
 
-/// Parameters and running statistics in host memory, for one engine or several. Only their only owner changes them, so
-/// several read numbers and versions without a lock; `guard` is for what is packed.
+/// Parameters and running statistics in host memory, for one engine or several. They change only while they have a
+/// single owner, so several engines can read numbers and versions without a lock; `guard` protects the packed kernels.
 struct weights final : shared_weights {
   [[gnu::cold]] weights(node const* first, plan const& layout)
       : graph(first),

@@ -25,8 +25,8 @@ struct parameter_versions {
   std::uint64_t const* frozen = nullptr;
 };
 
-/// A kernel as the passes of a node read it, for any batch size. If only inference reads it, or if it is frozen, it is
-/// kept until its parameters change. Otherwise each step packs it again.
+/// The packed kernel that the passes of a node read, for any batch size. If only inference reads it, or if it is
+/// frozen, it is kept until its parameters change. Otherwise each step packs it again.
 struct packed_kernel {
   node const* of = nullptr;
   int batch_norm = -1;                         // node that is folded into it; -1: none
@@ -206,8 +206,8 @@ class convolutions {
     at_.need(scratch, shared);
     return [this, &p] { run(p); };
   }
-  /// Returns the kernel that a step's pass reads. All programs share a kernel that is kept, if their inputs are in the
-  /// same layout: behind a dropout only inference may read the picture itself.
+  /// Returns the kernel that a step's pass reads. Programs whose inputs have the same layout share a kernel that is
+  /// kept. Layouts may differ: after a dropout, only inference may read the image itself.
   [[gnu::cold]] packed_kernel& kernel_of(host::bound_step<float> const& s, bool data, bool unrolled, bool kept) {
     int const norm = data ? -1 : s.step->batch_norm;
     int const form = 4 * at_.lanes() + 2 * unrolled + winograd_;

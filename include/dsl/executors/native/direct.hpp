@@ -52,7 +52,8 @@ struct gathering {
     }
     return least_distance;
   }
-  /// Removes the places that read no pixel of a picture, as the outer ones of a kernel that is larger than it do.
+  /// Removes the places that read no pixel of an image, such as the outer ones of a kernel that is larger than the
+  /// image.
   [[gnu::cold]] void drop_unread(shape const& picture) {
     auto const reads_pixels = [](int count, int stride, int at, int size) {
       for (int i = 0; i < count; ++i)
@@ -150,8 +151,8 @@ inline gathering data_gathering(convolution const& c, int phase_row, int phase_c
 inline constexpr long long most_panel_floats = (192 << 10) / 4;
 
 /// Chooses how many grid rows the panels of a pass are for, at most as many as fit into the cache, and whether they
-/// have bands: if not even one row fits, a band for each row of a dilated kernel copies no rows between those. `floats`
-/// of a number of grid rows is the size of their panel.
+/// have bands: if not even one row fits, a band for each row of a dilated kernel copies no rows between those.
+/// floats(n) is the size of a panel for n grid rows.
 template <class F>
 [[gnu::cold]] int rows_of_panels(gathering& g, F floats) {
   bool const has_bands = floats(1) > most_panel_floats && g.row_distance() > 1;

@@ -64,7 +64,7 @@ class embedded_engine {
   host::task select_kernel(bound_step const& b) {
     if (b.step->what == action::forward && b.node->kind == op::conv2d) return convolutions_.build(b, false);
     if (b.step->what == action::forward && b.node->kind == op::dense) return [d = dense(at_, b)] { d(); };
-    auto const no_update = [](auto const&) {};  // a step of inference is none
+    auto const no_update = [](auto const&) {};  // inference has no update steps
     return host::memory_task(at_, b, no_update, [&b] { return normalization(b); });
   }
   static host::batch_norm_step<float> normalization(bound_step const& b) {
@@ -106,8 +106,8 @@ namespace dsl::TYPENET_MODE {
 
 using host::instructions;
 
-/// A trained network in a program without a heap. Object and memory are one: make it a static variable. Memory is the
-/// bytes for packed kernels and scratch memory, in addition to those of the activations.
+/// A trained network in a program without a heap. The object contains all of its memory: make it a static variable.
+/// Memory is the number of bytes for packed kernels and scratch memory, in addition to those of the activations.
 ///   static dsl::embedded_network<model, 512 << 10> network;
 ///   network.start(weights, sizeof weights) and then, as often as needed, network.predict(picture, probabilities)
 template <class Network, long long Memory, instructions Set = native_cpu::compiled_for>
@@ -131,8 +131,8 @@ class embedded_network {
       bytes_of(region::parameters) + bytes_of(region::statistics) + bytes_of(region::frozen);
 
   /// Prepares the network with weights from save_embedded_weights, which must stay where they are, at a multiple of 64
-  /// bytes. Returns whether they do and there are as many bytes as the network has. Ends the program if Memory is too
-  /// small. A second call replaces the weights.
+  /// bytes. Returns false if the address is no such multiple, or if the number of bytes is not weights_bytes. Ends the
+  /// program if Memory is too small. A second call replaces the weights.
   [[nodiscard]] bool start(void const* weights, long long bytes) {
     if (bytes != weights_bytes || reinterpret_cast<std::uintptr_t>(weights) % 64 != 0) return false;
     detail::static_memory::use(memory_, sizeof memory_);

@@ -31,8 +31,8 @@ inline void check(dnnl_status_t status, char const* call) {
   if (status != dnnl_success) fail(status, call);
 }
 
-/// Returns the fastest channel block for convolutions here: 16 if both the library's kernels and typenet's use AVX-512.
-/// ONEDNN_MAX_CPU_ISA=AVX2 restricts the library, which then has no fast code for blocks of 16.
+/// Returns the fastest channel block for convolutions on this processor: 16 if both the library's kernels and typenet's
+/// use AVX-512. ONEDNN_MAX_CPU_ISA=AVX2 restricts the library, which then has no fast code for blocks of 16.
 [[gnu::cold]] inline int preferred_block() {
   bool const wide = (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
   return wide && host::widest() == host::instructions::avx512 ? 16 : 8;
