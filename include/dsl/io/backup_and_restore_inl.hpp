@@ -54,7 +54,7 @@ TYPENET_INLINE void backup_and_restore::on_restore(fit_run& run) {
 }
 
 TYPENET_INLINE void backup_and_restore::on_resume(fit_run& run) {
-  if (!restored_ || run.restored_by != this) return;  // of several files the last one is the run's
+  if (!restored_ || run.restored_by != this) return;  // if several callbacks restored a state, the last one applies
   restore_callbacks(run, saved_.callbacks, path());
   bool const another = given_then_ >= 0 && given_then_ != given_;
   if (!another) run.learning_rate = saved_.learning_rate;

@@ -16,7 +16,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// What a checkpoint holds besides the state of the trainer.
+/// The part of a checkpoint that is not the state of the trainer.
 struct saved_run {
   history past{};
   fit_position next{};
@@ -47,24 +47,25 @@ inline constexpr char const* source_key = "the data's source";
 inline constexpr char const* metrics_key = "fit's metrics";
 inline constexpr char const* outputs_key = "the outputs' scores";
 
-/// Returns what engine::arithmetic() says, as bytes to follow the callbacks' state.
+/// Returns engine::arithmetic() as bytes to follow the callbacks' state.
 [[gnu::cold]] std::string state_of_arithmetic(trainer& t);
 /// Returns the scores of several outputs, as bytes to follow the callbacks' state: four numbers for each epoch and
 /// output, and the sums of the current epoch. Empty if there is one output.
 [[gnu::cold]] std::string state_of_outputs(trainer& t, history const& past, fit_position const& next);
-/// Restores them into a history and a position. Throws file_error if they are of other outputs or epochs.
+/// Restores them into a history and a position. Throws file_error if the outputs or epochs differ from these.
 [[gnu::cold]] void restore_outputs(trainer& t, std::string const& callbacks, std::string const& name, history& past,
                                    fit_position& next);
 /// Returns the values of fit's .metrics in every epoch, to follow the callbacks' state; empty if there are none.
 [[gnu::cold]] std::string state_of_metrics(history const& past);
-/// Restores them into a history. Throws file_error if they are of other epochs, or if a run that goes on computes other
+/// Restores them into a history. Throws file_error if the epochs differ from these, or if a resumed run computes other
 /// metrics.
 [[gnu::cold]] void restore_metrics(trainer& t, std::string const& callbacks, std::string const& name, history& past);
-/// Returns the identity of a run's source of data, to follow the callbacks' state; an empty identity means memory.
+/// Returns the identity of a run's source of data, to follow the callbacks' state; an empty identity stands for samples
+/// in memory.
 [[gnu::cold]] std::string state_of_source(std::string source);
-/// Throws file_error if a file's run had another source. Files that were written outside of a run do not say.
+/// Throws file_error if the run that wrote the file had another source. Files written outside of a run do not name one.
 [[gnu::cold]] void require_source(std::string const& own, std::string const& callbacks, std::string const& name);
-/// Warns where a file's training computed with another arithmetic; files of earlier versions do not say.
+/// Warns if the training that wrote the file used another arithmetic; files of earlier versions do not name it.
 [[gnu::cold]] void compare_arithmetic(trainer& t, std::string const& callbacks, std::string const& name);
 
 }  // namespace dsl::detail::TYPENET_MODE
@@ -89,8 +90,8 @@ namespace dsl::TYPENET_MODE {
 [[gnu::cold]] saved_run restore_run(trainer& t, std::string const& bytes, std::string const& name);
 
 /// Restores a trainer from a checkpoint after an epoch and returns the history: continue with
-/// fit(..., {.initial_epoch = past.epochs.size()}). Only backup_and_restore can use one within an epoch, and the state
-/// of callbacks. Throws file_error if epochs that .initial_epoch skipped are missing from the history.
+/// fit(..., {.initial_epoch = past.epochs.size()}). Only backup_and_restore can use a checkpoint from within an epoch,
+/// and the state of callbacks. Throws file_error if epochs that .initial_epoch skipped are missing from the history.
 [[gnu::cold]] history restore(trainer& t, std::string const& bytes, std::string const& name);
 
 /// Writes a checkpoint to a file. Throws file_error, whose message begins with `kind`, and leaves an existing file as
@@ -113,8 +114,8 @@ class state_file {
   [[gnu::cold]] bool keep(fit_run const& run, std::string state);
   /// Whether the file holds the last state that was kept.
   bool is_written() const { return written_; }
-  /// Writes the waiting state; call it in on_batch_end, which follows only a finite loss. Returns whether there was one
-  /// and it has been written.
+  /// Writes the waiting state; call it in on_batch_end, which follows only a finite loss. Returns true if a state was
+  /// waiting and has been written.
   bool confirm() { return !waits_.empty() && write(); }
 
  private:
@@ -136,12 +137,12 @@ namespace dsl::TYPENET_MODE {
 /// its size, only its beginning is read, since it may be of any size; restore() then refuses it.
 [[gnu::cold]] std::string read_checkpoint(std::string const& path);
 
-/// Writes parameters and running statistics alone, in the format of checkpoints, and how the data were normalised.
-/// Throws file_error, and option_error if the name ends as those of other formats do, such as .safetensors.
+/// Writes only the parameters, the running statistics and the normalisation of the data, in the format of checkpoints.
+/// Throws file_error, and option_error if the name has the ending of another format, such as .safetensors.
 [[gnu::cold]] void save_weights(trainer& t, std::string const& path);
-/// Reads the weights of any checkpoint of such a network, with any optimizer and seed; the rest of the trainer stays as
-/// it is, but for the normalisation, if the file says which. Throws file_error; if the network is another one, the
-/// message names the first parameter that differs.
+/// Reads the weights of any checkpoint of such a network, with any optimizer and seed; the rest of the trainer does not
+/// change, except the normalisation, if the file has one. Throws file_error; if the network is another one, the message
+/// names the first parameter that differs.
 [[gnu::cold]] void load_weights(trainer& t, std::string const& path);
 [[gnu::cold]] void load_weights(predictor& p, std::string const& path);
 [[gnu::cold]] void load_weights(engine& e, std::string const& path);

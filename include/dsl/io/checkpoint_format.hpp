@@ -13,8 +13,8 @@
 namespace dsl::detail::TYPENET_MODE {
 
 /// The beginning of a checkpoint. It is followed by 9 doubles for each of `epochs` epochs, the parameters as floats,
-/// each followed by its optimizer slots, the state of the callbacks, and a fingerprint of all that. Numbers have this
-/// machine's byte order.
+/// each followed by its optimizer slots, the state of the callbacks, and a fingerprint of all of these. Numbers have
+/// this machine's byte order.
 struct checkpoint_head {
   char magic[20] = {'t', 'y', 'p', 'e', 'n', 'e', 't', ' ', 'c', 'h', 'e', 'c', 'k', 'p', 'o', 'i', 'n', 't', ' ', '3'};
   std::int32_t fingerprints = fingerprint_version;
@@ -63,12 +63,11 @@ void for_each_array(graph_view const& g, long long slots, F f) {
 [[gnu::cold]] std::string checkpoint_bytes(trainer& t, checkpoint_head head, history const& past,
                                            std::string const& callbacks, std::vector<float> const* weights = nullptr);
 
-/// Returns the ending of a file's name if it promises another format than typenet's, or null: ".safetensors" for
-/// "x.safetensors".
+/// Returns the ending of a file's name if it belongs to another format than typenet's, otherwise null: ".safetensors"
+/// for "x.safetensors".
 [[gnu::cold]] char const* ending_of_other_format(std::string const& path);
 
-/// What messages advise in place of a file: a run can start without its checkpoint, but nobody wants to load no
-/// weights.
+/// The advice of messages about an unusable file: a run can start without its checkpoint; loading weights needs a file.
 inline constexpr char const* start_without = "start without it";
 inline constexpr char const* give_another = "give another file";
 
@@ -77,7 +76,7 @@ inline constexpr char const* give_another = "give another file";
 /// Returns what to do with a file that does not begin like a checkpoint, unless it looks like one of another format.
 [[gnu::cold]] std::string advice_for_begin(std::string const& bytes, char const* otherwise);
 
-/// Reads a whole checkpoint of a network. Throws file_error for other bytes, which must outlive it.
+/// Reads a whole checkpoint of a network. The bytes must outlive it. Throws file_error for anything else.
 class checkpoint_reader {
  public:
   [[gnu::cold]] checkpoint_reader(graph_view const& g, std::string const& bytes, std::string const& name,

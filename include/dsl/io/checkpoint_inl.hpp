@@ -152,7 +152,7 @@ TYPENET_INLINE std::string state_of_source(std::string source) {
 
 TYPENET_INLINE void require_source(std::string const& own, std::string const& callbacks, std::string const& name) {
   callback_state all(callbacks, name);
-  std::string found = own;  // a file that does not say may be of any data
+  std::string found = own;  // a file without an identity may belong to any data
   all(source_key, found);
   auto const words = [](std::string const& source) { return source.empty() ? "memory" : excerpt(source); };
   if (found != own)

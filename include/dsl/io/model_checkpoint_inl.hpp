@@ -111,7 +111,7 @@ TYPENET_INLINE void model_checkpoint_on::on_backup(fit_run& run) {
 TYPENET_INLINE void model_checkpoint_on::state(callback_state& s) {
   if (options_.save_best_only) {
     s.same("monitor", monitor_.what.name);
-    s.same("file name", pattern_.substr(pattern_.rfind('/') + 1));  // otherwise two of them may have changed places
+    s.same("file name", pattern_.substr(pattern_.rfind('/') + 1));  // otherwise two callbacks may have been swapped
   }
   if (caught_up_ && s.restores()) return;  // a second restore within an epoch
   s("best", best_);

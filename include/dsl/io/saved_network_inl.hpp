@@ -20,7 +20,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns a line "0.weight 16x3x3x3" for each parameter; nothing if named<> gives two of them one name.
+/// Returns a line "0.weight 16x3x3x3" for each parameter; empty if named<> gives two of them the same name.
 TYPENET_INLINE std::string lines_of_parameters(graph_view const& g) {
   std::vector<std::string> names;
   try {

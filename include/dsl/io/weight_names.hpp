@@ -69,16 +69,16 @@ class torch_tree {
   [[gnu::cold]] torch_tree(graph_view const& g, std::string const& branches);
 
   /// Returns a scope's path: "1.branches.0.0.". A network of a single type, as network<image<...>, minigooglenet<10>>,
-  /// is the model itself. A name is appended to the next outer name, whatever lies between, and a single layer that has
-  /// been given a name adds nothing.
+  /// is the model itself. A name is appended to the next outer name, whatever lies between. A single layer inside
+  /// named<> adds nothing to it.
   [[gnu::cold]] std::string path(int s) const;
-  /// Whether a scope is the one layer of a named<>.
+  /// Whether a scope is the only layer in a named<>.
   [[gnu::cold]] bool has_its_name_alone(int s) const;
 
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-  /// Returns the innermost scope, from s outwards, with a name or an index for a name; 0, the network, if there is
-  /// none.
+  /// Returns the innermost scope around s, or s itself, that has a name or is named by its index; 0, the network, if
+  /// there is none.
   [[gnu::cold]] int name_around(int s) const;
 
   graph_view const& graph_;

@@ -104,7 +104,7 @@ TYPENET_INLINE std::vector<std::string> weight_names(graph_view const& g, weight
     } else {
       layer = layers.next(g, x) + "/";
     }
-    // These are no modules in PyTorch, but parameters of the one around.
+    // In PyTorch these are not modules, but parameters of the module around them.
     bool const is_constant =
         x.kind == op::channel_scale || x.kind == op::class_token || x.kind == op::position_embedding;
     bool const is_parameter =

@@ -63,7 +63,7 @@ class file {
 
   /// Returns a handle below 0 if there is no such name.
   [[gnu::cold]] detail::handle find(std::string const& name) const;
-  /// Opens what a hard link leads to, and follows no other link.
+  /// Opens the target of a hard link, and follows no other link.
   [[gnu::cold]] detail::handle open(detail::handle const& group, std::string const& part,
                                     std::string const& name) const;
   [[noreturn, gnu::cold]] void fail_endless(std::string const& name) const;

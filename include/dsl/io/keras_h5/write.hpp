@@ -42,7 +42,7 @@ class image {
                        "; give other groups, or free some memory");
     return r;
   }
-  /// Writes Keras's own name of the layer, as Keras does, although it reads layers by their group.
+  /// Writes Keras's name of the layer, as Keras does; it is not needed for reading, which goes by the group.
   static void name_it(handle const& group, std::string const& name);
 
   silence silence_;

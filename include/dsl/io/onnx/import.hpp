@@ -14,17 +14,17 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// How an ONNX file is read.
+/// Options for reading an ONNX file.
 struct onnx_import_options {
   /// The shape of the first input, for files that leave height and width open.
   dsl::shape input{0, 0, 0};
 };
 
-/// A network that an ONNX file describes: as C++ source, as a graph, and its weights. Dropout that the file lacks, and
-/// other layers that do nothing in inference, are not there.
+/// The network of an ONNX file: its C++ source, its graph and its weights. It lacks layers that do nothing in
+/// inference, such as dropout, if the exporter left them out.
 class imported_network {
  public:
-  /// Reads bytes; `name` is the file's for messages, and weights in other files must be in `folder`.
+  /// Reads the bytes of a file. `name` is the file's name for messages; further files with weights must be in `folder`.
   [[gnu::cold]] imported_network(std::string_view bytes, std::string name, std::string folder,
                                  onnx_import_options const& o = {});
   imported_network(imported_network const&) = delete;  // the graph points into the tree
@@ -33,7 +33,7 @@ class imported_network {
   /// Returns a header that defines NAMESPACE::model and asserts its output and its parameters.
   [[gnu::cold]] std::string header(std::string const& namespace_name) const;
 
-  /// Returns the graph of that model. It is valid as long as this object.
+  /// Returns the graph of that model. It is valid as long as this object exists.
   graph_view view() const { return graph_.view(); }
 
   /// Returns which node of the file became node n of the graph, for messages: node 7, "/conv1/Conv" (Conv).
@@ -53,8 +53,8 @@ class imported_network {
   std::vector<std::vector<float> const*> weights_{};
 };
 
-/// Reads an ONNX file as a network. Throws onnx_error, which names the operator, for a file that typenet's layers and
-/// combinators cannot express, and for one that is damaged; data_error if it cannot be read.
+/// Reads an ONNX file as a network. Throws onnx_error, which names the operator, if the file is damaged or if typenet's
+/// layers and combinators cannot express it, and data_error if it cannot be read.
 [[gnu::cold]] std::unique_ptr<imported_network> import_onnx(std::string const& path, onnx_import_options const& o = {});
 
 }  // namespace dsl::TYPENET_MODE

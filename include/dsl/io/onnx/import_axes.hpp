@@ -17,21 +17,22 @@ struct onnx_atom {
 
   friend bool operator==(onnx_atom const&, onnx_atom const&) = default;
 };
-/// What an axis of a file's tensor consists of in typenet's value, from the slowest to the fastest. No atom has size 1.
+/// The parts of typenet's value that one axis of a file's tensor consists of, from the slowest to the fastest. No atom
+/// has size 1.
 using onnx_axis = std::vector<onnx_atom>;
-/// The axes of a file's tensor. ONNX reshapes and transposes without a change of what is computed; here that only
-/// changes the axes, and a layer is made where an operator needs its channels in one axis:
+/// The axes of a file's tensor. Reshapes and transposes compute nothing: they only change the axes here. A layer is
+/// made when an operator needs its channels in one axis:
 ///   (1, 64, 8, 8) is [] [c64] [h8] [w8]; flattened, it is [] [c64 h8 w8], and dense needs a flatten;
 ///   reshaped to (1, 2, 32, 8, 8), transposed and reshaped, [] [c32 step 1, c2 step 32] [h8] [w8]: channel_shuffle<2>
 using onnx_axes = std::vector<onnx_axis>;
 
-/// Returns the axes of a value as pictures have them, or with `rank` 2 as features.
+/// Returns the axes of a value: those of images or, if `rank` is 2, of features.
 [[gnu::cold]] onnx_axes onnx_axes_of(shape const& s, int rank);
 [[gnu::cold]] std::int64_t onnx_size(onnx_axis const& a);
 /// Returns the dims of a file's tensor.
 [[gnu::cold]] std::vector<std::int64_t> onnx_dims(onnx_axes const& axes);
 
-/// Joins neighbours that are one run.
+/// Joins neighbouring atoms that form one run.
 [[gnu::cold]] void onnx_merge(onnx_axis& a);
 
 /// Splits and joins axes so that they have these dims; false if an axis would begin or end within an atom.

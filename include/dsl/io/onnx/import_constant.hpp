@@ -10,14 +10,14 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// A tensor of an ONNX file whose numbers are known: a weight, or what shapes and weights make. Numbers that are not
-/// whole are floats.
+/// A tensor of an ONNX file whose numbers are known: a weight, or computed from shapes and weights. Its numbers are
+/// integers or floats.
 struct onnx_constant {
   std::vector<std::int64_t> dims{};
   bool is_whole = false;
   std::vector<float> reals{};
   std::vector<std::int64_t> wholes{};
-  std::string name{};  // in the file; empty for what was computed
+  std::string name{};  // in the file; empty if it was computed
 
   std::size_t count() const { return is_whole ? wholes.size() : reals.size(); }
   double at(std::size_t i) const { return is_whole ? static_cast<double>(wholes[i]) : static_cast<double>(reals[i]); }

@@ -14,26 +14,26 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// What an ONNX file may have at most; published networks have far less.
+/// Limits of what an ONNX file may contain; published networks have far less.
 inline constexpr int onnx_most_nodes = 100'000;
 inline constexpr int onnx_most_axes = 8;
 inline constexpr long long onnx_most_numbers = 1LL << 31;
 
-/// An ONNX file whose structure has been checked. The numbers of its tensors are read on demand, so that a tensor that
-/// nothing needs costs nothing.
+/// An ONNX file whose structure has been checked. The numbers of its tensors are read on demand, so that unused tensors
+/// cost nothing.
 class onnx_file {
  public:
-  /// Reads a file given as bytes. `name` is the file's, for messages; files with weights must be in `folder`, and if
-  /// that is empty there may be none. Throws onnx_error.
+  /// Reads a file given as bytes. `name` is the file's name for messages. Further files with weights must be in
+  /// `folder`; if that is empty, there may be none. Throws onnx_error.
   [[gnu::cold]] onnx_file(std::string_view bytes, std::string name, std::string folder);
 
   onnx_messages::ModelProto const& model() const { return model_; }
   onnx_messages::GraphProto const& graph() const { return model_.graph(); }
   std::string const& name() const { return name_; }
-  /// Whether typenet wrote the file: then the doc_string of each node says from which layer it is.
+  /// Whether typenet wrote the file: then the doc_string of each node names its layer.
   bool is_own() const { return model_.producer_name() == "typenet"; }
 
-  /// Returns a tensor's numbers, after a check that there are as many as its dims say. Numbers of 16 and of 64 bits
+  /// Returns a tensor's numbers. Throws onnx_error if their count does not match its dims. Numbers of 16 and of 64 bits
   /// become floats.
   [[gnu::cold]] onnx_constant read(onnx_messages::TensorProto const& t);
 

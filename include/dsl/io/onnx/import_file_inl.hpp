@@ -156,7 +156,7 @@ TYPENET_INLINE std::string onnx_file::read_outside(onnx_messages::TensorProto co
     fail(onnx_fault::outside, which + " must be in the file itself, since there is no folder; found it in " +
                                   shown(location) + "; give the path of the file");
   namespace fs = std::filesystem;
-  // Also links are resolved: what is read must be in the folder, or below it, in the end.
+  // Links are resolved, too: the file that is finally read must be in the folder or below it.
   std::error_code failed, failed_too;
   fs::path const home = fs::canonical(folder_, failed), there = fs::canonical(fs::path(folder_) / location, failed_too);
   bool inside = !location.empty() && location.find('\0') == std::string::npos && fs::path(location).is_relative();

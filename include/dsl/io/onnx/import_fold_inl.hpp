@@ -19,7 +19,7 @@ namespace dsl::detail::TYPENET_MODE {
   return dims;
 }
 
-/// Returns how many constants an operator that is computed on constants has; 0 for other operators.
+/// Returns the number of operands of an operator that is computed if all of them are constants; 0 for other operators.
 [[gnu::cold]] inline int onnx_folded_operands(std::string const& type) {
   for (char const* each : {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min"})
     if (type == each) return 2;

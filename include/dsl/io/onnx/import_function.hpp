@@ -14,22 +14,21 @@ namespace dsl::detail::TYPENET_MODE {
 struct onnx_function;
 using onnx_value = std::shared_ptr<onnx_function>;
 
-/// What an operator that works on each number by itself makes of one value. Exporters write an activation as one
-/// operator or as many (gelu: Div, Erf, Add, Mul, Mul), so such operators are collected until another kind of operator
-/// reads the result, and then recognised by their values. `what` is "" for a value that a layer makes, "number", or the
-/// operator's type.
+/// The result of elementwise operators on one value. Exporters write an activation as one operator or as several (gelu:
+/// Div, Erf, Add, Mul, Mul), so such operators are collected until another kind of operator reads the result, and are
+/// then recognised by their values. `what` is "" for a value that a layer makes, "number", or the operator's type.
 struct onnx_function {
   std::string what{};
   double number = 0;                 // of a "number"; otherwise an attribute
   double second = 0;                 // the second attribute
   std::vector<onnx_value> inputs{};  // of an operator
-  onnx_value base{};                 // the one value that all its inputs are made of; empty for that value itself
+  onnx_value base{};                 // the one value from which it is computed; empty for that value itself
   int size = 1;                      // the number of operators
   int node = -1;                     // the layer that makes it; -1: none yet
   onnx_axes axes{};
   std::string place{};  // of the operator, for messages
   std::string path{};   // of its module
-  int readers = 0;      // operators that read it; 2 if what it is a view of has several
+  int readers = 0;      // operators that read it; for a view, at least 2 if the viewed value has several readers
 };
 
 /// An activation that typenet has.
@@ -41,19 +40,20 @@ struct onnx_activation {
 /// More operators than any activation has.
 inline constexpr int onnx_largest_function = 24;
 
-/// The largest bound of a Clip, Max or Min; functions are compared beyond it, so that none is overlooked.
+/// The largest bound of a Clip, Max or Min. Functions are also compared beyond it, so that no bound is overlooked.
 inline constexpr double onnx_largest_bound = 1e29;
 
-/// Whether typenet reads this operator as a function of each number.
+/// Whether typenet reads this operator as elementwise.
 [[gnu::cold]] bool onnx_is_elementwise(std::string const& type);
 
-/// Returns what an operator makes of one or two numbers, as ONNX defines it; NaN for an unknown operator.
+/// Returns an operator's result for one or two numbers, as ONNX defines it; NaN for an unknown operator.
 [[gnu::cold]] double onnx_apply(onnx_function const& f, double x, double y);
 
-/// Returns f's value where `from` has the value x; sets `depends` if something else is read, too.
+/// Returns the value of f if `from` has the value x; sets `depends` if f also reads something else.
 [[gnu::cold]] double onnx_evaluate(onnx_function const& f, onnx_function const& from, double x, bool& depends);
 
-/// Finds an activation that f is of one of the values that it is made of, the nearest one. Returns that value, or null.
+/// Finds the activation that computes f from one of the values that f depends on, preferring the nearest. Returns that
+/// value, or null if there is no such activation.
 [[gnu::cold]] onnx_value onnx_recognise(onnx_value const& f, onnx_activation& found);
 
 }  // namespace dsl::detail::TYPENET_MODE

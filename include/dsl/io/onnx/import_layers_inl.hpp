@@ -123,7 +123,7 @@ TYPENET_INLINE void onnx_reader::read_transposed() {
   std::vector<std::int64_t> const more = list("output_padding", {0, 0});
   if (more.size() != 2 || more[0] < 0 || more[1] < 0 || more[0] >= w.rows().stride || more[1] >= w.columns().stride)
     damaged("must have an output_padding below its stride");
-  // More rows at the end are fewer of them taken away.
+  // Each row that output_padding adds at the end is one row less of padding to remove.
   l.zeros.bottom -= static_cast<int>(more[0]), l.zeros.right -= static_cast<int>(more[1]);
   need(l.zeros.bottom >= 0 && l.zeros.right >= 0, "must have no more output_padding than padding at the end", "more");
   auto const filters = static_cast<int>(kernels->dims[1] * groups);
@@ -268,7 +268,8 @@ TYPENET_INLINE onnx_value onnx_reader::linear(onnx_value const& v, std::size_t a
   onnx_value x = v;
   onnx_axis const& read = v->axes[axis];
   if (onnx_size(read) == s.size() && s.area() > 1 && !(read == onnx_axes_of(s, 2)[1])) {
-    // Flattened in another order than typenet's, such as height, width, channels: the weights change theirs instead.
+    // If the value is flattened in another order than typenet's, such as height, width, channels, the weights are
+    // reordered instead.
     std::vector<std::int64_t> from{0};
     for (onnx_atom const& a : read) {
       std::int64_t const step = a.step * (a.along == 'c' ? s.area() : a.along == 'h' ? s.width : 1);

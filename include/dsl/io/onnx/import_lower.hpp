@@ -10,7 +10,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// The graph that the type of a tree has, made at run time by what makes it at compile time.
+/// The graph of a tree's type, made at run time by the code that makes it at compile time.
 struct onnx_graph {
   std::vector<node> nodes{};
   std::vector<int> edges{};
@@ -20,14 +20,14 @@ struct onnx_graph {
   std::vector<int> layers{};  // of the network, in the order of their nodes
   graph_sizes sizes{};
   verdict why{};
-  bool is_intended = false;  // whether a rule is broken that intended<...> turns off
+  bool is_intended = false;  // whether the network needs intended<...>
 
   graph_view view() const {
     return {nodes.data(), edges.data(), tensors.data(), parameters.data(), scopes.data(), sizes};
   }
 };
 
-/// Lowers a tree, whose names must outlive the graph. A broken rule is in `why`.
+/// Lowers a tree, whose names must outlive the graph. A broken rule is stored in `why`.
 [[gnu::cold]] onnx_graph onnx_lower(onnx_network const& net, onnx_tree const& tree);
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -110,7 +110,7 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
     need(onnx_reshape(axes, dims), "must split and join whole axes", "another shape");
     shape const s = shape_of(x);
     bool const flattens = dims.size() == 2 && rank > 2 && axes == onnx_axes_of(s, 2);
-    // What typenet writes also flattens where an operator needs two axes; the layer that does is named flatten.
+    // Files of typenet also flatten where an operator needs two axes; only a node named flatten stands for a layer.
     bool const is_conversion = file_.is_own() && s.is_flat() && !node_->doc_string().ends_with("flatten)");
     if (!flattens || is_conversion) {
       give(view(x, std::move(axes)));

@@ -11,8 +11,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Puts named<...> and numbered<...> around the layers of a tree, so that weights are called what the file's paths say,
-/// and writes neighbours that are equal as repeat<...>.
+/// Puts named<...> and numbered<...> around the layers of a tree, so that weights are named after the file's paths, and
+/// replaces equal neighbours by repeat<...>.
 class onnx_namer {
  public:
   explicit onnx_namer(onnx_network const& net);
@@ -26,12 +26,12 @@ class onnx_namer {
   [[gnu::cold]] bool has_weights(onnx_tree const& t) const;
   /// Whether a layer without a path is probably part of the module before it.
   [[gnu::cold]] bool goes_with_the_last(onnx_tree const& t) const;
-  /// Finds what the paths of all layers in a tree begin with; false if none has a path.
+  /// Finds the common beginning of the paths of all layers in a tree; returns false if none has a path.
   [[gnu::cold]] bool common_path(onnx_tree const& t, bool with_weights, path& all) const;
-  /// Names the layers of a sequence within `depth` names.
+  /// Names the layers of a sequence that is already inside `depth` names.
   [[gnu::cold]] std::vector<onnx_tree> grouped(std::vector<onnx_tree> all, std::size_t depth) const;
   [[gnu::cold]] void name_branches(onnx_tree& t, std::size_t depth) const;
-  /// Leaves out names that are the places of the layers in their list. Returns whether all were.
+  /// Removes names that are equal to the layers' positions in their list. Returns whether all were.
   [[gnu::cold]] static bool number(std::vector<onnx_tree>& all);
   [[gnu::cold]] static std::vector<onnx_tree> repeated(std::vector<onnx_tree> all, onnx_network const& net);
   [[gnu::cold]] void repeat_in(onnx_tree& t) const;

@@ -130,7 +130,7 @@ TYPENET_INLINE bool onnx_namer::number(std::vector<onnx_tree>& all) {
       each = std::move(only);
       continue;
     }
-    // A list that was numbered has layers without a name that have weights.
+    // A numbered list has layers with weights and without a name.
     each.what = each.numbers ? word::numbered : word::sequential;
     each.name.clear();
   }

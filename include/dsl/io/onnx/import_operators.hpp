@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// The operators of a node, and those that work on each number by itself or join values.
+// The operators of a node: elementwise ones and those that join values.
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/onnx/import_reader.hpp>
 

@@ -33,7 +33,7 @@ TYPENET_INLINE bool onnx_reader::read_function() {
   f->what = type;
   f->place = place_;
   f->path = path_;
-  // The largest float is no bound.
+  // The largest float stands for no bound.
   auto const checked = [&](double n) {
     need(std::fabs(n) <= onnx_largest_bound || std::fabs(n) > 3.4028234e38,
          "must have bounds from -1e29 to 1e29, or infinite ones", onnx_digits(static_cast<float>(n)));
@@ -252,8 +252,8 @@ TYPENET_INLINE void onnx_reader::read_concat() {
   shape out = shape_of(all[0]);
   out.channels = static_cast<int>(channels);
   concats_.emplace(inputs, static_cast<int>(made_.layers.size()));
-  // What has been joined before need not be joined again: concat(a, b, c) is concat(concat(a, b), c). So the layers of
-  // a DenseNet, each of which reads all before it, become one chain.
+  // An earlier concat is used again: concat(a, b, c) becomes concat(concat(a, b), c). The layers of a DenseNet, each of
+  // which reads all earlier ones, thus become one chain.
   for (std::size_t count = all.size() - 1; count >= 2 && all.size() <= 512; --count) {
     auto const before = concats_.find({inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(count)});
     if (before == concats_.end()) continue;

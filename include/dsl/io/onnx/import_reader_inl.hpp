@@ -27,7 +27,7 @@ TYPENET_INLINE std::string onnx_clean_path(std::string const& text) {
     }
   }
   while (!path.empty() && path.back() == '.') path.pop_back();
-  // Each name is a level of nested types, of which compilers take about a hundred.
+  // Each name is a level of nested types, and compilers accept about a hundred levels.
   return std::count(path.begin(), path.end(), '.') < 16 ? path : std::string();
 }
 
@@ -109,7 +109,7 @@ TYPENET_INLINE void onnx_reader::read_initializers() {
 TYPENET_INLINE void onnx_reader::read_inputs() {
   auto const& g = file_.graph();
   for (auto const& in : g.input()) {
-    if (unread_.count(in.name()) > 0) continue;  // a weight, which files of IR version 3 list here, too
+    if (unread_.count(in.name()) > 0) continue;  // a weight: files of IR version 3 list weights here, too
     place_ = "the graph";
     need(made_.layers.size() < 64, "must have at most 64 inputs", "more");  // each is looked for in all nodes
     place_ = "input " + shown(in.name());
@@ -122,7 +122,7 @@ TYPENET_INLINE void onnx_reader::read_inputs() {
     if (dims[0].has_dim_value() && dims[0].dim_value() > 1)
       refuse("must leave its batch open, or have a batch of 1",
              "a batch of " + std::to_string(dims[0].dim_value()) + "; export it with another example input");
-    bool last = dims.size() == 4;  // channels come last where all that is done is to move them to the front
+    bool last = dims.size() == 4;  // channels come last if every reader just moves them to the front
     bool is_read = false;
     for (auto const& n : g.node())
       for (std::string const& read : n.input())
@@ -342,7 +342,7 @@ TYPENET_INLINE onnx_value onnx_reader::made(onnx_value const& v) {
   place_ = place;
   path_ = path;
   int const readers = v->readers;
-  *v = *result;  // whatever else is made of it reads this layer
+  *v = *result;  // other functions of it read this layer, too
   v->readers = readers;
   return v;
 }
@@ -351,7 +351,7 @@ TYPENET_INLINE onnx_value onnx_reader::view(onnx_value const& v, onnx_axes axes)
   onnx_value seen = std::make_shared<onnx_function>();
   seen->node = v->node;
   seen->axes = std::move(axes);
-  seen->readers = v->readers > 1 ? 1 : 0;  // another reader than the one of the view
+  seen->readers = v->readers > 1 ? 1 : 0;  // besides the reader of the view
   return seen;
 }
 

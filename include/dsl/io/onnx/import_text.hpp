@@ -13,7 +13,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Whether a convolution's padding is what padding::same gives it.
+/// Whether a convolution's padding equals that of padding::same.
 [[gnu::cold]] bool onnx_pads_same(onnx_network const& net, onnx_layer const& l);
 
 /// Returns a layer as C++ source: "conv2d<64, 7, stride<2>, pad<3>, bias<false>>".
@@ -31,7 +31,7 @@ class onnx_printer {
   [[gnu::cold]] std::string print(onnx_tree const& tree, std::string const& input);
 
  private:
-  /// Returns a type on one line; with aliases, a part that has a name is that name.
+  /// Returns a type on one line; with aliases, a part that has a name is printed as that name.
   [[gnu::cold]] std::string flat(onnx_tree const& t, bool with_aliases = true) const;
   [[gnu::cold]] std::string wrapped(onnx_tree const& t, std::size_t indent, bool is_definition) const;
   [[gnu::cold]] void count(onnx_tree const& t, bool is_repeated);
@@ -48,7 +48,8 @@ class onnx_printer {
   std::string around_ = "block";  // the innermost name around a part
 };
 
-/// Returns a name as an identifier that is no word of C++ or of the language: "resnet18-v2" -> resnet18_v2.
+/// Returns a name as an identifier that is neither a keyword of C++ nor a name of the language: "resnet18-v2" ->
+/// resnet18_v2.
 [[gnu::cold]] std::string onnx_identifier(std::string const& name);
 
 }  // namespace dsl::detail::TYPENET_MODE

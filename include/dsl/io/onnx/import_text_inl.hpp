@@ -391,7 +391,7 @@ TYPENET_INLINE std::string onnx_printer::print(onnx_tree const& tree, std::strin
       if (aliases_.count(flat(*each, false)) == 0) define(*each, is_named ? each->name : "part");
     }
   }
-  // The shapes are comments behind the lines, in one column.
+  // The shapes are comments at the ends of the lines, aligned in one column.
   std::vector<std::pair<std::string, std::string>> lines;
   for (onnx_tree const* each : layers) {
     onnx_tree const* last = each;

@@ -9,7 +9,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// A type made of layers: what the header of an imported network says.
+/// A type composed of layers, as the header of an imported network defines it.
 struct onnx_tree {
   enum class word : unsigned char {
     layer,
@@ -34,14 +34,14 @@ struct onnx_tree {
   std::vector<onnx_tree> children{};  // branches are sequentials
 };
 
-/// Returns the layers as a tree of sequences and branches, which a DAG with one source is if every value that several
-/// layers read is joined again: a join's branches begin where all ways to it part. Throws onnx_error, which names the
-/// layer, for other graphs. A concat that joins several branches' parts gets further layers: concat(a, b(x), c(x)) is
-/// concat(a, concat(b, c)(x)) if x is not what all begin with.
+/// Returns the layers as a tree of sequences and branches. This is possible for a DAG with one source if every value
+/// that several layers read is joined again: the branches of a join begin at the layer where all paths to it diverge.
+/// Throws onnx_error, which names the layer, for other graphs. Branches of a concat that share layers are grouped:
+/// concat(a, b(x), c(x)) becomes concat(a, concat(b, c)(x)) if the other branches do not begin with x.
 [[gnu::cold]] onnx_tree onnx_tree_of(onnx_network& net, std::string const& file);
 
-/// Puts names around the layers, so that their weights have the names that the file's paths say, and writes equal
-/// neighbours as repeat<...>.
+/// Puts names around the layers, so that their weights are named after the file's paths, and replaces equal neighbours
+/// by repeat<...>.
 [[gnu::cold]] void onnx_name_tree(onnx_network const& net, onnx_tree& tree);
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -13,8 +13,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Finds the tree of a network's layers. dominator_[n] is the last layer before n that every way from the input to n
-/// goes through; a way from a further input is none.
+/// Finds the tree of a network's layers. dominator_[n] is the last layer before n that every path from the first input
+/// to n goes through.
 class onnx_tree_maker {
  public:
   onnx_tree_maker(onnx_network& net, std::string const& file)
@@ -34,7 +34,7 @@ class onnx_tree_maker {
   [[gnu::cold]] int common(int a, int b) const;
   [[gnu::cold]] void find_dominators();
   [[gnu::cold]] void find_outputs();
-  /// Returns the layers on the way from `from` to `to`, without `from`.
+  /// Returns the layers on the path from `from` to `to`, without `from`.
   [[gnu::cold]] onnx_tree way(int from, int to, int depth);
   [[gnu::cold]] onnx_tree join(int n, int from, int depth);
   /// Returns the branch of concat n for its operands first ... end - 1, which all depend on `deep`.
@@ -112,7 +112,7 @@ TYPENET_INLINE onnx_tree onnx_tree_maker::way(int from, int to, int depth) {
   for (int n = to; n != from;) {
     std::vector<int> const inputs = layer(n).inputs;  // a copy, since layers may be added
     op const kind = layer(n).what.kind;
-    // A flatten costs nothing, and a file may share one that is the beginning of two branches.
+    // A flatten costs nothing, and in a file two branches may begin with the same one.
     if (used_[at(n)]++ && kind != op::flatten)
       fail(n, "must be read by branches of one join that begins where they part",
            "a value that two branches read which part before it");
@@ -178,7 +178,7 @@ TYPENET_INLINE onnx_tree onnx_tree_maker::join(int n, int from, int depth) {
     if (all.children.back().children.empty()) all.children.back().what = word::identity;
   }
   bool const is_shortcut = all.what == word::add && all.children.size() == 2;
-  // f(x) + x is x + f(x), the same bits; typenet's own files keep the order in which they were written.
+  // f(x) + x has the same bits as x + f(x). Files that typenet wrote keep their order.
   if (is_shortcut && !net_.is_own && all.children[1].what == word::identity)
     std::swap(all.children[0], all.children[1]);
   if (is_shortcut && all.children[0].what == word::identity && all.children[1].what == word::sequential) {
@@ -187,7 +187,7 @@ TYPENET_INLINE onnx_tree onnx_tree_maker::join(int n, int from, int depth) {
     inner.layer = n;
     return inner;
   }
-  // Branches that begin with equal parts of the channels, in order, are those of a channel_split.
+  // Branches that begin with equal parts of the channels, in order, form a channel_split.
   int const channels = layer(from).out.channels, parts = static_cast<int>(all.children.size());
   bool splits = all.what == word::concat && channels % parts == 0;
   for (int i = 0; splits && i < parts; ++i) {

@@ -14,7 +14,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Whether files lack a node: it does nothing in inference, or makes a flat value of a flat one.
+/// Whether ONNX files lack a node: it does nothing in inference, or flattens a flat value.
 [[gnu::cold]] inline bool onnx_is_left_out(graph_view const& g, node const& x) {
   return x.kind == op::dropout || x.kind == op::stochastic_depth || x.kind == op::transfer ||
          (x.kind == op::flatten && g.input_shape(x).is_flat());
@@ -27,8 +27,8 @@ TYPENET_INLINE std::vector<int> onnx_nodes_in_files(graph_view const& g) {
   return all;
 }
 
-/// Returns the places, in the list of nodes that files have, of those that make a node's operands; those of a sum in
-/// ascending order, since its operands may be in any.
+/// Returns the nodes that make a node's operands, as indices into the list of nodes that files contain. For a sum they
+/// are in ascending order, since its operands may come in any order.
 [[gnu::cold]] inline std::vector<int> onnx_operands(graph_view const& g, std::vector<int> const& nodes, node const& x) {
   std::vector<int> places;
   for (int i = 0; i < x.inputs; ++i) {
@@ -40,7 +40,7 @@ TYPENET_INLINE std::vector<int> onnx_nodes_in_files(graph_view const& g) {
   return places;
 }
 
-/// Whether two nodes compute the same, but for their weights.
+/// Whether two nodes compute the same except for their weights.
 [[gnu::cold]] inline bool onnx_computes_the_same(graph_view const& a, node const& x, graph_view const& b,
                                                  node const& y) {
   return x.kind == y.kind && a.output_shape(x) == b.output_shape(y) && x.window == y.window && x.groups == y.groups &&

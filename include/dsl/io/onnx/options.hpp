@@ -11,15 +11,15 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Why a network cannot be written as an ONNX file, or such a file is no network of typenet's.
+/// Why a network cannot be written as an ONNX file, or why such a file cannot be read as a network.
 enum class onnx_fault : unsigned char {
   no_operator,       // a custom operation, for which ONNX has no operator
   too_large,         // 2 GiB or more, the limit of protobuf files
-  damaged,           // a file that is no ONNX file, or breaks a rule of the format
+  damaged,           // not an ONNX file, or one that breaks a rule of the format
   outside,           // weights in a file that is not in the folder of the ONNX file
   unsupported,       // an operator, an attribute or a shape that typenet has no layer for
   other_connection,  // operators connected as no combinator connects them
-  other_network,     // the file of another network than the one that should take its weights
+  other_network,     // the file's network differs from the one that loads its weights
 };
 
 /// The size limit of protobuf files.
@@ -31,7 +31,7 @@ struct TYPENET_EXPORT onnx_error : error {
   onnx_error(onnx_fault f, std::string const& what) : error(what), which(f) {}
 };
 
-/// How a network is written.
+/// Options for writing a network.
 struct onnx_options {
   /// The names of the network's input and output in the file.
   std::string input = "input";

@@ -52,7 +52,7 @@ class onnx_writer {
   [[gnu::cold]] void write_convolution();
   /// Sets kernel, stride and dilation.
   void set_steps(onnx_messages::NodeProto& n);
-  /// Sets those and padding. The padding at the end is what the last window needs, and none if some rows are
+  /// Sets these and padding. The padding at the end is what the last window needs, and none if some rows are
   /// in no window.
   [[gnu::cold]] void set_window(onnx_messages::NodeProto& n, bool always_pads);
 
@@ -68,13 +68,13 @@ class onnx_writer {
 
   [[gnu::cold]] void write_custom();
 
-  /// Appends an operator on all operands, in their common form, or flat if their forms differ.
+  /// Appends an operator on all operands in their common form, or in the flat form if they differ.
   [[gnu::cold]] onnx_messages::NodeProto& join(char const* type);
 
   /// Appends a LayerNormalization, which works on the last dimensions: a picture's channels are moved there and back.
   [[gnu::cold]] void write_layer_norm();
-  /// Appends an InstanceNormalization between two Reshape, which make the numbers of a group those of one channel, and
-  /// a BatchNormalization that only scales and shifts.
+  /// Appends an InstanceNormalization between two Reshape operators, so that each group becomes one channel, and a
+  /// BatchNormalization that only scales and shifts.
   [[gnu::cold]] void write_group_norm();
   [[gnu::cold]] void write_response_norm();
   [[gnu::cold]] void refuse();
@@ -90,7 +90,7 @@ class onnx_writer {
   [[gnu::cold]] void write_shuffle();
 
   std::string as_it_is() { return form(0, operand().rank); }
-  /// Returns the name of operand i in a form, after appending the operators that make it.
+  /// Returns the name of operand i in the form of that rank; appends the operators that convert it.
   [[gnu::cold]] std::string form(int i, int rank);
   /// Returns the name of the axes that a flat value lacks.
   [[gnu::cold]] std::string const& height_and_width();

@@ -87,7 +87,7 @@ TYPENET_INLINE void onnx_writer::write_convolution() {
 TYPENET_INLINE void onnx_writer::write_transposed() {
   onnx_messages::NodeProto& n = parameters(append("ConvTranspose", {form(0, 4)}, 4));
   window const& w = node_->window;
-  // The rows taken from the end; fewer than none: added.
+  // The number of rows removed at the end; if negative, rows are added.
   long long const bottom = w.rows().behind(out().height, in().height);
   long long const right = w.columns().behind(out().width, in().width);
   set_steps(n);
@@ -173,7 +173,7 @@ TYPENET_INLINE std::string onnx_writer::multiplied(std::string const& x, char co
 TYPENET_INLINE void onnx_writer::write_pool(char const* type) {
   window const& w = node_->window;
   std::string const x = form(0, 4);
-  // With another stride it is not written as a global pool, so that it is the same layer when it is read again.
+  // With another stride it is not written as a global pool, so that reading the file gives the same layer again.
   bool const all = w.height == in().height && w.width == in().width && out().area() == 1 && w.pad_top == 0 &&
                    w.pad_left == 0 && w.strides_by(1);
   if (node_->kind == op::avg_pool2d && all) {
@@ -401,7 +401,7 @@ TYPENET_INLINE void onnx_writer::name_outputs() {
 TYPENET_INLINE void onnx_writer::name_output(int tensor, std::string const& own) {
   forms const& f = made_[at(tensor)];
   std::string const before = f.name[f.rank == 4];
-  bool renames = false;  // unless something else reads it, or it is nothing but dropout on an input
+  bool renames = false;  // unless something else reads it, or only dropout lies between it and an input
   for (onnx_messages::NodeProto const& n : to_.node()) renames = renames || n.output(0) == before;
   for (onnx_messages::NodeProto const& n : to_.node())
     for (std::string const& read : n.input()) renames = renames && read != before;

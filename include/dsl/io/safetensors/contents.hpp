@@ -104,12 +104,12 @@ struct contents {
   tensor const* find(std::string_view name) const;
 };
 
-/// The most bytes of a header, as the reference implementation has it.
+/// The largest header in bytes, as in the reference implementation.
 inline constexpr std::uint64_t largest_header = 100'000'000;
 /// The most names and axes, which limit the memory for a hostile header: both take more memory than bytes in the file.
 inline constexpr std::size_t most_names = 1'000'000;  // of tensors and metadata together
 inline constexpr std::size_t largest_rank = 64;       // that of PyTorch and NumPy
-/// The name under which a header has its metadata.
+/// The name of a header's metadata.
 inline constexpr char metadata_name[] = "__metadata__";
 
 }  // namespace dsl::safetensors::TYPENET_MODE

@@ -8,7 +8,7 @@
 
 #include <memory>
 
-/// How the data were normalised, in a file's metadata: "typenet.mean" and "typenet.deviation" are the numbers of the
+/// The normalisation of the data in a file's metadata: "typenet.mean" and "typenet.deviation" are the numbers of the
 /// first input as text, separated by spaces, and "typenet.mean.weather" those of the input "weather". One number per
 /// channel stands for equal ones, and an empty text for none.
 namespace dsl::detail::TYPENET_MODE {

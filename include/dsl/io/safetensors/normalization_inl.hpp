@@ -52,8 +52,8 @@ TYPENET_INLINE void put_normalization(graph_view const& g, normalization const& 
   if (!n.find("")) put(mean_name, "", std::shared_ptr<std::vector<float> const>());
 }
 
-/// Parses at most `count` numbers, and repeats each if there are fewer: of an input of 3x32x32 three numbers are its
-/// channels'. Throws format_error.
+/// Parses at most `count` numbers, and repeats each if there are fewer: for an input of 3x32x32, three numbers are one
+/// per channel. Throws format_error.
 TYPENET_INLINE std::shared_ptr<std::vector<float> const> numbers_in(std::string_view text, shape const& of,
                                                                     std::string const& what,
                                                                     safetensors::file const& f) {

@@ -34,7 +34,7 @@ struct weights_options {
   /// load: the parts of the network to be loaded; empty: all of it. Other weights keep their values. If several parts
   /// fit a weight, the first one counts.
   std::vector<weights_part> parts{};
-  /// load: whether the network takes over how the data were normalised, if the file says that; not with .parts.
+  /// load: whether the network takes over the normalisation of the data, if the file has one; not with .parts.
   bool normalization = true;
 };
 
@@ -58,8 +58,8 @@ class weight_reader {
   /// Compares the file with the network. Throws format_error if the options do not allow a difference.
   [[gnu::cold]] loaded_weights check(engine const& e, weight_layout const& layout, std::vector<std::string> const& own,
                                      std::vector<std::string> const& names);
-  /// Whether a tensor has that shape; ones at the end don't count in PyTorch's files, where the kernel of a 1x1
-  /// convolution may be that of an nn.Linear.
+  /// Whether a tensor has that shape; sizes of 1 at the end are ignored in PyTorch's files, in which the kernel of a
+  /// 1x1 convolution may belong to an nn.Linear.
   [[gnu::cold]] bool has_shape(safetensors::tensor const& t, std::vector<std::uint64_t> const& shape) const;
   [[gnu::cold]] void read(safetensors::tensor const& t, std::vector<float>& out) const;
 
@@ -68,7 +68,7 @@ class weight_reader {
 
   [[gnu::cold]] void fits(safetensors::tensor const& t, std::vector<std::uint64_t> const& shape) const;
   [[gnu::cold]] long long read_batches(safetensors::tensor const& t) const;
-  /// Whether a name in the file is that of a part to be loaded.
+  /// Whether a name in the file belongs to a part to be loaded.
   [[gnu::cold]] bool is_wanted(std::string const& name) const;
   [[gnu::cold]] void require_all(loaded_weights const& found, graph_view const& g) const;
 
