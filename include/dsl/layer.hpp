@@ -17,7 +17,7 @@ namespace dsl {
 ///
 /// lower() runs at compile time. It states its rules with b.require() and must not itself fail on shapes that break
 /// them: the error is reported later, once. examples/my_own_layer.cpp has a layer with a rule of its own. Combinators
-/// accept any type; one that is no layer is a broken rule like any other and is reported with its place.
+/// accept any type; a type that is not a layer breaks a rule like any other mistake and is reported with its position.
 template <class L>
 concept layer = requires(value (*lower)(builder&, value)) { lower = &L::lower; };
 
@@ -53,8 +53,8 @@ constexpr value lower_no_layer(builder& b, value in) {
   return in;
 }
 
-/// Lowers a layer. A type that is no layer becomes a broken rule, so that the error is reported once and the enclosing
-/// classes can still be instantiated.
+/// Lowers a layer. A type that is not a layer becomes a broken rule, so that the error is reported once and the
+/// enclosing classes can still be instantiated.
 template <class T>
 inline constexpr lowering lowering_of{
     &lower_no_layer < lacks_placement<T> ? rule::on_needs_placement : rule::children_are_layers >, name_of<T>()};

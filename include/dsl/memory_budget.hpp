@@ -34,11 +34,11 @@ struct checked_budget {
 
 /// A network whose training step takes at most `Bytes` with a batch of up to `Batch` samples:
 ///   using model = dsl::memory_budget<64, 160_MiB, dsl::network<...>>;
-/// Where the plan of the whole network takes more, values that the backward pass needs are not kept but computed again,
-/// those first whose bytes cost the least time. Every result has the same bits as without a budget. Bytes are those of
-/// the plan: parameters, gradients, the optimizer's slots, and activations. If no plan fits, the error names the fewest
-/// bytes found. A larger batch throws option_error, also in evaluation and prediction; a smaller one computes the same
-/// values again. With several towers, bytes and batch are those of each.
+/// If the plan of the whole network needs more, some of the values that the backward pass needs are not kept but
+/// computed again, beginning with those that cost the least time per byte. Every result has the same bits as without a
+/// budget. Bytes are those of the plan: parameters, gradients, the optimizer's slots, and activations. If no plan fits,
+/// the error names the fewest bytes found. A larger batch throws option_error, also in evaluation and prediction; a
+/// smaller one computes the same values again. With several towers, bytes and batch are those of each.
 template <int Batch, long long Bytes, class Network>
 struct memory_budget : Network {
   // Each is asserted where its class is instantiated, since Clang knows no member of a class whose own assertion fails.
@@ -47,8 +47,8 @@ struct memory_budget : Network {
   static constexpr memory_limit limit{Bytes, Batch < 1 ? 1 : Batch};
   static void lower() = delete;  // not a layer: it wraps a network
 
-  /// Returns the bytes of the plan of a training step within the limit. The search for it takes a compiler long, and
-  /// more than its limits allow for many networks; at run time it takes milliseconds.
+  /// Returns the bytes of the plan of a training step within the limit. In a constant expression the search takes long
+  /// and exceeds the compiler's limits for many networks; at run time it takes milliseconds.
   static constexpr long long training_bytes(int batch, target const& to = {}, int optimizer_slots = 1) {
     plan_options o = detail::plan_options_of<Network>(limit.batch, mode::training, to);
     o.optimizer_slots = optimizer_slots;

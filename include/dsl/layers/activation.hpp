@@ -39,9 +39,10 @@ struct relu6 : detail::activation<function::relu6> {};
 struct hard_sigmoid : detail::activation<function::hard_sigmoid> {};
 /// Computes x relu6(x + 3) / 6.
 struct hard_swish : detail::activation<function::hard_swish> {};
-/// Computes x times the share of a normal distribution below x (Hendrycks & Gimpel 2016), as PyTorch's nn.GELU.
+/// Computes x Phi(x), where Phi is the cumulative normal distribution (Hendrycks & Gimpel 2016), like PyTorch's
+/// nn.GELU.
 struct gelu : detail::activation<function::gelu> {};
-/// Computes x sigmoid(1.5958 (x + 0.044715 x^3)), nearly gelu: PyTorch's nn.GELU("tanh").
+/// Computes x sigmoid(1.5958 (x + 0.044715 x^3)), an approximation of gelu: PyTorch's nn.GELU("tanh").
 struct gelu_tanh : detail::activation<function::gelu_tanh> {};
 /// Computes x tanh(log(1 + e^x)) (Misra 2019).
 struct mish : detail::activation<function::mish> {};

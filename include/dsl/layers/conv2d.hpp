@@ -24,8 +24,8 @@ inline constexpr option::groups groups{Count};
 /// Whether a conv2d has a bias: conv2d<64, 3, bias<false>>.
 template <bool IsAdded>
 inline constexpr option::bias bias{IsAdded};
-/// The distance, on the picture, between neighbouring elements of the kernel: conv2d<64, 3, dilation<2>> reads every
-/// second pixel of 5x5. dilation<2, 1> spreads only the rows.
+/// The distance in pixels between neighbouring elements of the kernel: conv2d<64, 3, dilation<2>> reads every second
+/// pixel of 5x5. dilation<2, 1> dilates only the rows.
 template <int Rows, int Columns = Rows>
 inline constexpr option::dilation dilation{Rows, Columns};
 

@@ -7,7 +7,7 @@ namespace dsl {
 
 namespace detail {
 
-/// The arguments of conv2d, of which `same` and `valid` are not taken.
+/// The arguments of conv2d, except padding::same and padding::valid.
 struct conv2d_transpose_arguments : conv2d_arguments {
   using conv2d_arguments::take;
   constexpr bool take(padding) { return false; }
@@ -42,10 +42,11 @@ constexpr value lower_conv2d_transpose(builder& b, value in, int filters, conv2d
 
 }  // namespace detail
 
-/// Transposed convolution: each input pixel times Filters kernels, Stride pixels apart, added up where they overlap,
-/// plus a bias; (size - 1) Stride + kernel - padding rows. The numbers after Filters are the kernel's height and width
-/// and the stride; by name there are kernel<H, W>, stride<H, W>, pad<...>, dilation<H, W>, groups<G> and bias<false>.
-/// pad<...> takes rows and columns away, as PyTorch's padding; pad<1, 1, 0, 0> is its padding=1 with output_padding=1.
+/// Transposed convolution: multiplies each input pixel by Filters kernels, places the products Stride pixels apart,
+/// adds them where they overlap, and adds a bias. The output has (size - 1) Stride + kernel - padding rows. The numbers
+/// after Filters are the kernel's height and width and the stride; by name there are kernel<H, W>, stride<H, W>,
+/// pad<...>, dilation<H, W>, groups<G> and bias<false>. pad<...> removes rows and columns, like PyTorch's padding;
+/// pad<1, 1, 0, 0> is its padding=1 with output_padding=1.
 template <int Filters, auto... Options>
 struct conv2d_transpose {
   static constexpr value lower(builder& b, value in) {

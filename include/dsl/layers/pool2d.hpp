@@ -13,9 +13,9 @@ struct count_padding {
 };
 }  // namespace option
 
-/// Lets the last window of a pool begin on the picture and end beyond its padding, as PyTorch's ceil_mode does.
+/// Lets the last window of a pool begin inside the image and end beyond its padding, like PyTorch's ceil_mode.
 inline constexpr option::ceil_mode ceil_mode{};
-/// Whether an avg_pool2d counts padding: with count_padding<false> it averages only over pixels of the picture.
+/// Whether an avg_pool2d counts padding: with count_padding<false> it averages only over pixels of the image.
 template <bool Counts>
 inline constexpr option::count_padding count_padding{Counts};
 

@@ -10,8 +10,7 @@ namespace dsl {
 
 namespace detail {
 
-/// Declares a kernel of learnt constants, (1, tokens, channels) as in PyTorch, whose first values are drawn in a way of
-/// their own.
+/// Declares a kernel of learnt constants, (1, tokens, channels) as in PyTorch, with its own initializer.
 constexpr void learnt_constants(builder& b, long long tokens, int channels, initializer const& how) {
   initializer const outside = b.initialize_with(how);
   int const count = tokens > 0x7fffffffLL ? 0x7fffffff : static_cast<int>(tokens);
@@ -22,9 +21,9 @@ constexpr void learnt_constants(builder& b, long long tokens, int channels, init
 
 }  // namespace detail
 
-/// A token that is learnt, and behind it the pixels of the input, row by row, all in one row: the class token of vision
-/// transformers (Dosovitskiy et al. 2021). It starts from 0. Where named<> gives it a name of its own, that is the name
-/// of the token in PyTorch's files.
+/// Prepends a learnt token to the pixels of the input, which become one row: the class token of vision transformers
+/// (Dosovitskiy et al. 2021). It is initialised with 0. In PyTorch's files the token has the name that named<> gives to
+/// this layer.
 struct class_token {
   static constexpr value lower(builder& b, value in) {
     detail::learnt_constants(b, 1, in.shape.channels, {distribution::constant, 0});
@@ -35,8 +34,8 @@ struct class_token {
 };
 // class_token on 768x14x14 -> 768x1x197, with 768 numbers
 
-/// Adds a number that is learnt to each channel of each pixel. They start from a normal distribution of deviation 0.02
-/// that is cut off at 0.04. Named as class_token is.
+/// Adds a learnt number to each channel of each pixel. The numbers are initialised from a normal distribution with
+/// deviation 0.02, truncated at 0.04. Their name in PyTorch's files is that of this layer, as with class_token.
 struct position_embedding {
   static constexpr value lower(builder& b, value in) {
     detail::learnt_constants(b, in.shape.area(), in.shape.channels, {distribution::truncated_normal, 0.02});
@@ -45,7 +44,7 @@ struct position_embedding {
 };
 // position_embedding on 768x1x197 -> 768x1x197, with 768 * 197 numbers
 
-/// Selects Count of the input's pixels, row by row, from First on: a row of tokens.
+/// Selects Count pixels of the input in row order, starting with pixel First, as one row of tokens.
 template <int First, int Count = 1>
 struct token_slice {
   static constexpr value lower(builder& b, value in) {

@@ -6,8 +6,8 @@
 namespace dsl::models {
 
 /// ResNet for the images of CIFAR (He et al. 2016, section 4.2), with three stages of Blocks basic blocks. Shortcuts
-/// that change the shape are 1x1 convolutions (option B of the paper, which used option A), and weights have the names
-/// that a resnet has.
+/// that change the shape are 1x1 convolutions (option B of the paper, which used option A), and the weights are named
+/// as in a ResNet of torchvision.
 template <int Classes, int Blocks>
 struct cifar_resnet : sequential<named<"conv1", conv2d<16, 3, pad<1>, bias<false>>>, named<"bn1", torch_norm>, relu,  //
                                  named<"layer1", repeat<Blocks, basic_block<16>>>,  // 16x32x32

@@ -10,16 +10,16 @@ namespace dsl::models {
 /// The layer_norm of ConvNeXt.
 using convnext_norm = layer_norm<1e-6>;
 
-/// A depthwise 7x7 convolution, and dense layers of each pixel to four times the channels and back. Its identities are
-/// torchvision's permutations of axes, which count in the names. The scales start from 1, in torchvision from 1e-6:
-/// load weights, or set them, to train as there.
+/// A depthwise 7x7 convolution, and dense layers over the channels of each pixel to four times the channels and back.
+/// The identities stand for torchvision's permutations of axes, which count in the names of weights. The scales are
+/// initialised with 1, in torchvision with 1e-6: to train as torchvision does, load weights or set the scales.
 template <int Filters, number Rate>
 struct convnext_block : residual<named<"block", conv2d<Filters, 7, pad<3>, groups<Filters>>, identity, convnext_norm,
                                        pointwise_dense<4 * Filters>, gelu, pointwise_dense<Filters>, identity>,
                                  named<"layer_scale", channel_scale>, stochastic_depth<Rate>> {};
 
-/// Blocks First to First + Left - 1 of All. The last one of all is left out at a rate of Most, the earlier ones at
-/// rates that rise evenly from 0.
+/// Blocks First to First + Left - 1 of All. The rate of stochastic depth rises linearly from 0 in the first block to
+/// Most in the last one.
 template <int Filters, int First, int Left, int All, number Most, class... Blocks>
 struct convnext_stage : convnext_stage<Filters, First, Left - 1, All, Most,
                                        convnext_block<Filters, Most*(First + Left - 1) / (All - 1)>, Blocks...> {};
@@ -30,7 +30,7 @@ struct convnext_stage<Filters, First, 0, All, Most, Blocks...> : numbered<Blocks
 template <int Filters>
 struct convnext_downsample : numbered<convnext_norm, conv2d<Filters, 2, stride<2>, pad<0>>> {};
 
-/// ConvNeXt (Liu et al. 2022) with 3 blocks in each stage but the third one, which has Third.
+/// ConvNeXt (Liu et al. 2022) with Third blocks in the third stage and 3 in each of the others.
 template <int Classes, int Third, number Most, int A, int B, int C, int D>
 struct convnext : sequential<named<"features", numbered<conv2d<A, 4, stride<4>, pad<0>>, convnext_norm>,  // 56x56
                                    convnext_stage<A, 0, 3, Third + 9, Most>, convnext_downsample<B>,      // 28x28

@@ -5,7 +5,7 @@
 
 namespace dsl::models {
 
-/// The mean of each channel over the image, through layers, and repeated for each pixel.
+/// Passes the mean of each channel over the image through layers, and repeats the result for each pixel.
 template <label Name, class... Layers>
 struct image_level {
   using children = typename named<Name, global_avg_pool2d, Layers...>::children;
@@ -20,7 +20,8 @@ struct image_level {
 template <label Name, int Rate>
 struct atrous : named<Name, conv2d<256, 3, pad<Rate>, dilation<Rate>, bias<false>>, torch_norm, relu> {};
 
-/// Atrous spatial pyramid pooling: each pixel's surroundings at several scales, and the whole image, in 256 channels.
+/// Atrous spatial pyramid pooling: summarises each pixel's surroundings at several scales, and the whole image, in 256
+/// channels.
 struct atrous_pyramid
     : sequential<named<"convs", concat<named<"0", conv2d<256, 1, bias<false>>, torch_norm, relu>, atrous<"1", 12>,
                                        atrous<"2", 24>, atrous<"3", 36>,

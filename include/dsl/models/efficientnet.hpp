@@ -18,8 +18,8 @@ struct mbconv_path<Inputs, Filters, Kernel, Stride, 1, Norm>
             squeeze_excitation<Inputs, Inputs / 4, silu, sigmoid>,
             conv_norm_activation<Filters, 1, 1, 1, identity, Norm>> {};
 
-/// Paths First to First + Left - 1 of All, with a shortcut beside each that keeps the shape: all but the first of a
-/// stage, and that one where it can. In training such a path is left out at a rate that rises evenly from 0 to 0.2.
+/// Paths First to First + Left - 1 of All. Each path that keeps the shape has a shortcut: all paths but the first of a
+/// stage, and possibly that one. The rate of stochastic depth of these paths rises linearly from 0 to 0.2.
 template <template <int, int, int, int, int, class> class Path, int Filters, int Kernel, int Expansion, class Norm,
           int Number, int All>
 struct efficientnet_block
@@ -35,8 +35,8 @@ template <template <int, int, int, int, int, class> class Path, int Filters, int
 struct efficientnet_blocks<Path, Filters, Kernel, Expansion, Norm, First, 0, All, types<Head...>, Blocks...>
     : numbered<Head..., Blocks...> {};
 
-/// Count paths, with a shortcut around each that keeps the shape: all but the first one, and possibly that.
-/// A stage, before it is known how many paths stand before it, and how many there are in all.
+/// A stage of Count paths. Its member `layers` has the layers, once the number of earlier paths and that of all paths
+/// are known.
 template <template <int, int, int, int, int, class> class Path, int Inputs, int Filters, int Kernel, int Stride,
           int Expansion, int Count>
 struct efficientnet_stage {
@@ -56,7 +56,7 @@ struct efficientnet_stage<Path, Filters, Filters, Kernel, 1, Expansion, Count> {
 template <int Inputs, int Filters, int Kernel, int Stride, int Expansion, int Count>
 struct mbconv_stage : efficientnet_stage<mbconv_path, Inputs, Filters, Kernel, Stride, Expansion, Count> {};
 
-/// The stages after each other, between a first convolution to Stem and a last one to Last channels.
+/// The stages in sequence, between a first convolution to Stem channels and a last one to Last channels.
 template <int Classes, number Dropout, int Stem, int Last, class Norm, int First, int All, class Done, class... Stages>
 struct efficientnet_of;
 template <int Classes, number Dropout, int Stem, int Last, class Norm, int First, int All, class... Done, class Stage,
@@ -70,7 +70,7 @@ struct efficientnet_of<Classes, Dropout, Stem, Last, Norm, First, All, types<Don
                        conv_norm_activation<Last, 1, 1, 1, silu, Norm>>,
                  global_avg_pool2d, flatten, named<"classifier", dropout<Dropout>, dense<Classes>>, softmax> {};
 
-/// EfficientNet with the given stages; stochastic depth counts the paths of all.
+/// EfficientNet with the given stages; the rates of stochastic depth depend on the number of paths in all of them.
 template <int Classes, number Dropout, int Stem, int Last, class Norm, class... Stages>
 struct efficientnet_stages
     : efficientnet_of<Classes, Dropout, Stem, Last, Norm, 0, (Stages::count + ...), types<>, Stages...> {};
@@ -80,8 +80,7 @@ struct efficientnet_size {
   int count;
 };
 
-/// EfficientNets (Tan & Le 2019), without the stochastic depth that torchvision uses in training.
-/// EfficientNets (Tan & Le 2019).
+/// EfficientNets (Tan & Le 2019), with stochastic depth in training, as in torchvision.
 template <int Classes, number Dropout, int Stem, class Norm, efficientnet_size A, efficientnet_size B,
           efficientnet_size C, efficientnet_size D, efficientnet_size E, efficientnet_size F, efficientnet_size G>
 struct efficientnet : efficientnet_stages<Classes, Dropout, Stem, 4 * G.filters, Norm,           // 112x112
@@ -93,7 +92,7 @@ struct efficientnet : efficientnet_stages<Classes, Dropout, Stem, 4 * G.filters,
                                           mbconv_stage<E.filters, F.filters, 5, 2, 6, F.count>,  // 7x7
                                           mbconv_stage<F.filters, G.filters, 3, 1, 6, G.count>> {};
 
-/// EfficientNet-B0 (Tan & Le 2019), without the stochastic depth that torchvision uses in training.
+/// EfficientNets (Tan & Le 2019), under torchvision's names.
 template <int Classes = 1000>
 struct efficientnet_b0 : efficientnet<Classes, 0.2, 32, torch_norm, efficientnet_size{16, 1}, efficientnet_size{24, 2},
                                       efficientnet_size{40, 2}, efficientnet_size{80, 3}, efficientnet_size{112, 3},
