@@ -16,7 +16,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Satisfied by a loss of single outputs y with targets t; that of a sample is the mean over its outputs:
+/// Satisfied by a loss of a single output y with the target t; the loss of a sample is the mean over its outputs:
 ///   struct log_cosh {
 ///     double value(double y, double t) const { return std::log(std::cosh(y - t)); }
 ///     double derivative(double y, double t) const { return std::tanh(y - t); }  // of the value, with respect to y
@@ -27,8 +27,8 @@ concept loss_of_outputs = requires(L const& l, double y) {
   { l.derivative(y, y) } -> std::convertible_to<double>;
 };
 
-/// Satisfied by a loss of whole samples, whose derivative() adds that with respect to each output to its last argument,
-/// which is 0 before the call.
+/// Satisfied by a loss of whole samples. derivative() adds the derivative with respect to each output to its last
+/// argument, which is 0 before the call.
 template <class L>
 concept loss_of_samples = requires(L const& l, std::span<double const> y, std::span<double> to) {
   { l.value(y, y) } -> std::convertible_to<double>;
@@ -82,7 +82,7 @@ class any_loss {
     if constexpr (complete) own_ = std::make_shared<detail::custom_loss_of<L>>(std::move(own));
   }
 
-  /// Returns which loss it is, loss::custom for one of your own.
+  /// Returns the loss, or loss::custom for a loss of your own.
   dsl::loss kind() const { return kind_; }
   /// Returns null for the library's own losses.
   std::shared_ptr<custom_loss const> const& own() const { return own_; }

@@ -17,8 +17,8 @@
 #include <type_traits>
 #include <vector>
 
-// Overloads of fit() and compile() take these where their options don't fit. A compiler says of such a list only that
-// it cannot be converted; a member that is given reports itself if it is wrong.
+// Overloads of fit() and compile() accept these types if the options don't fit. For a braced list, a compiler would
+// report only that it cannot be converted; here each member that is given reports whether it is wrong.
 namespace dsl::detail::TYPENET_MODE {
 
 template <class Takes, class Found>
@@ -72,7 +72,7 @@ struct not_of_compile {
   }
 };
 
-/// Whether arguments can be those of fit().
+/// Whether fit() can be called with these arguments.
 template <class... Given>
 inline constexpr bool fit_takes = false;
 template <class Data>
@@ -81,7 +81,7 @@ template <class Data, class Options>
 inline constexpr bool fit_takes<Data, Options> =
     std::is_convertible_v<Data const&, dataset const&> && std::is_convertible_v<Options const&, fit_options const&>;
 
-/// The options of fit(), and among them what users of other frameworks may expect.
+/// The options of fit(), and options that users of other frameworks may expect.
 struct any_fit_options {
   any_value<broken::field::epochs, int> epochs{};
   any_value<broken::field::batch_size, int> batch_size{};
@@ -105,7 +105,7 @@ struct any_fit_options {
   not_of_fit<broken::field::steps_per_epoch> steps_per_epoch{};
 };
 
-/// A loss of the library, or one's own.
+/// A loss of the library, or a loss of your own.
 struct any_loss_option {
   any_loss_option() = default;
   template <class Found>
@@ -121,7 +121,7 @@ struct any_loss_weights : any_value<broken::field::loss_weights, std::vector<out
   any_loss_weights(std::initializer_list<output_weight>) {}  // NOLINT(google-explicit-constructor)
 };
 
-/// The same of compile().
+/// The options of compile(), and options that users of other frameworks may expect.
 struct any_compile_options {
   not_of_compile<broken::field::optimizer> optimizer{};
   not_of_compile<broken::field::lr> lr{};

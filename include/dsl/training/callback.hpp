@@ -28,7 +28,8 @@ namespace dsl::detail::TYPENET_MODE {
 
 class weight_averager;  // <dsl/training/weight_average.hpp>
 
-/// A rate below 0 would climb, and NaN or infinity would spoil every weight at once.
+/// Whether a number can be a learning rate. A rate below 0 would increase the loss, and NaN or infinity would spoil
+/// every weight at once.
 constexpr bool is_learning_rate(double r) { return r >= 0 && r < 1e30; }
 
 /// Returns name_of() of a type that is only known at run time.
@@ -38,7 +39,7 @@ constexpr bool is_learning_rate(double r) { return r >= 0 && r < 1e30; }
 
 namespace dsl::TYPENET_MODE {
 
-/// The position of a run between two steps: what it needs, besides the trainer's state, to resume from there.
+/// The position of a run between two steps: the data, besides the trainer's state, that it needs to resume from there.
 struct fit_position {
   int epoch = 0;          // from 0
   std::int64_t step = 0;  // steps done in that epoch; fit_run::steps: its validation is still to come
@@ -46,8 +47,8 @@ struct fit_position {
   double correct = 0;
   double learning_rate = 0;  // at the beginning of that epoch
   double seconds = 0;        // since then
-  /// The samples of these steps, or their labelled pixels: what the sums are divided by. Not in checkpoints: fit counts
-  /// them again.
+  /// The divisor of the sums: the number of samples of these steps, or of their labelled pixels. Checkpoints do not
+  /// contain it: fit counts again.
   std::int64_t counted = 0;
   std::vector<double> outputs{};  // with several outputs: the sums of each, its loss and then its correct predictions
 };
@@ -56,7 +57,7 @@ struct fit_position {
 inline scores mean_scores(double loss, double correct, double samples, bool has_acc) {
   return {loss / samples, has_acc ? correct / samples : __builtin_nan("")};
 }
-/// Also returns the means of several outputs from their sums, see fit_position::outputs.
+/// Returns these means and those of several outputs, from the sums in fit_position::outputs.
 [[gnu::cold]] scores mean_scores(double loss, double correct, double samples, bool has_acc,
                                  std::vector<std::string> const& outputs, std::vector<double> const& sums);
 
@@ -80,9 +81,10 @@ struct fit_run {
   bool failed = false;     // whether the loss is no longer finite, and a callback has ended the run for it
   bool leads = true;       // whether this is the process that prints and writes files
   fit_position next{};     // the position after the last step; on_restore may change where the run begins
-  /// Points to a callback's number, which a signal handler or another thread may set at any time, in one process or in
-  /// all. If it is a signal's number, on_backup is called after the current step, then one more step or a batch of
-  /// validation proves that state, and fit throws interrupted: in every process after the same step.
+  /// Points to a number of a callback, which a signal handler or another thread may set to a signal's number at any
+  /// time, in one process or in all. Then on_backup is called after the current step, one more step or a batch of
+  /// validation shows that the loss of that state is finite, and fit throws interrupted, in every process after the
+  /// same step.
   int const* interrupt = nullptr;
   int interrupted = 0;  // the number found there: the state of this on_backup is the one to resume from
   bool proven = false;  // whether the loss of `next`'s weights is known to be finite, or nothing will compute it
@@ -149,7 +151,7 @@ inline constexpr bool shares_callback<std::shared_ptr<C>> = true;
 
 namespace dsl::TYPENET_MODE {
 
-/// Any callback as a value: a copy of one, or one shared with its owner, who can inspect it afterwards.
+/// Holds any callback as a value: a copy of it, or a callback shared with its owner, who can inspect it afterwards.
 class callback_handle {
  public:
   template <std::derived_from<callback> C>
@@ -172,7 +174,7 @@ class callback_handle {
   /// Returns the callback, which is never null.
   callback* operator->() const { return callback_.get(); }
   /// Returns the name of the callback's type without arguments, such as early_stopping, also for a pointer to callback.
-  /// A checkpoint stores its state under this name. It is valid as long as the handle.
+  /// A checkpoint stores its state under this name. It is valid as long as the handle exists.
   detail::name name() const { return {name_.data(), static_cast<int>(name_.size())}; }
 
  private:

@@ -42,7 +42,7 @@ namespace dsl::TYPENET_MODE {
 ///     double best = 0;
 ///     void state(dsl::callback_state& s) override { s("best", best); }
 ///   };
-/// A variable that the file lacks keeps its value. Throws file_error if the file's has another size.
+/// A variable that the file lacks keeps its value. Throws file_error if the variable in the file has another size.
 class callback_state {
  public:
   callback_state() = default;  // saves
@@ -59,8 +59,8 @@ class callback_state {
     else
       write(key, &value, sizeof value);
   }
-  /// Saves or restores a counter or an index. Throws file_error if the file's is not in [least, most], so that it can
-  /// be used unchecked afterwards.
+  /// Saves or restores a counter or an index. Throws file_error if the number in the file is not in [least, most], so
+  /// that it can be used unchecked afterwards.
   template <std::signed_integral T>
   void operator()(char const* key, T& value, std::int64_t least, std::int64_t most) {
     T found = value;
@@ -74,10 +74,10 @@ class callback_state {
   void operator()(char const* key, std::vector<float>& value) { array(key, value); }
   void operator()(char const* key, std::vector<double>& value) { array(key, value); }
 
-  /// Checks what must not have changed: throws file_error if the file has another text.
+  /// Checks a text that must not have changed: throws file_error if the file has another one.
   [[gnu::cold]] void same(char const* key, std::string const& value);
 
-  /// Checks what depends on several numbers: throws file_error if the file's are invalid.
+  /// Checks a condition on several numbers: throws file_error if those of the file do not meet it.
   [[gnu::cold]] void need(bool holds, char const* what) const;
 
   /// The limit of all counts in a run: steps, bytes of a log.

@@ -26,20 +26,20 @@ namespace dsl::detail::TYPENET_MODE {
 [[gnu::cold]] std::vector<std::string> names_of_outputs(graph_view const& g);
 /// Returns the data set with its further inputs in the network's order.
 [[gnu::cold]] dataset in_order_of_inputs(graph_view const& g, dataset data);
-/// Returns what the loss compares with: class numbers if it is made for them, otherwise values. binary_crossentropy and
-/// distance losses take a class as values of 0 and 1, see batch::values.
+/// Returns the targets that the loss compares with: class numbers if it accepts them, otherwise values.
+/// binary_crossentropy and distance losses take a class as values of 0 and 1, see batch::values.
 [[gnu::cold]] target_kind targets_for(loss l, dataset const& data);
 
 [[gnu::cold]] void require_pixel_classes(graph_view const& g, loss l, dataset const& data, char const* what);
-/// Requires samples with what the loss needs.
+/// Requires samples with the targets that the loss needs.
 [[gnu::cold]] void require_samples(graph_view const& g, loss l, dataset const& data, char const* what);
-/// Requires target values of 0 to 1, `each` of them per sample, if the loss is binary_crossentropy: others have no
-/// finite minimum. Throws data_error.
+/// Requires target values of 0 to 1, `each` of them per sample, if the loss is binary_crossentropy: for other values it
+/// has no minimum. Throws data_error.
 [[gnu::cold]] void require_shares(loss l, float const* values, long long samples, long long each, char const* what);
-/// Requires this of the values of a data set, if it has any.
+/// Requires the same of the values of a data set, if it has any.
 [[gnu::cold]] void require_shares(loss l, dataset const& data, char const* what);
 
-/// Returns what to do about a loss that is not finite: a NaN may have come with the batch.
+/// Returns the advice on a loss that is not finite, which depends on whether the samples are finite.
 [[gnu::cold]] char const* advice_on_bad_loss(float const* samples, long long numbers, float const* values,
                                              long long targets);
 

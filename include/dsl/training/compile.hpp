@@ -21,7 +21,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// The loss, and what else does not belong to a single run of fit.
+/// The loss, and other options that do not belong to a single run of fit.
 struct compile_options {
   /// One of dsl::loss, or a loss of your own: a type with members value and derivative, see loss_of_outputs.
   any_loss loss = dsl::loss::categorical_crossentropy;
@@ -38,9 +38,9 @@ struct compile_options {
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Whether the compiler checks the plan. Larger plans are checked when the engine makes them: the compiler would take
-/// more than about six seconds and, on several devices, whose order is checked in one evaluation, more steps than Clang
-/// allows by default.
+/// Whether the compiler checks the plan. Larger plans are checked when the engine makes them. The compiler would need
+/// more than about six seconds and, for several devices, whose order is checked in one evaluation, more evaluation
+/// steps than Clang allows by default.
 template <class Network>
 inline constexpr bool checked_while_compiling =
     Network::view().size.nodes * micro_batches<Network> <= (Network::device_count > 1 ? 300 : 1000);
@@ -124,7 +124,7 @@ namespace dsl::TYPENET_MODE {
 /// The compiler checks that the plan is sound (no read before its write, no live buffer overwritten); for networks of
 /// more than 1,000 operations (300 on several devices) the engine does at run time. Throws option_error for invalid
 /// options, and for a loss that does not suit the network's output. The return type, trainer, is deduced so that
-/// editors analyse the function and show what is wrong with the network.
+/// editors analyse the function and show errors in the network.
 template <class Network, executor Executor, optimizer Optimizer>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, compile_options const& o) {
   detail::require_budgets_are_kept<Network, Executor>();
@@ -142,7 +142,7 @@ template <class Network, executor Executor, optimizer Optimizer>
   return compile<Network>(on, optimizer, compile_options{});
 }
 
-/// Prepares it on dsl::native{}, with all processors that this process may use.
+/// Prepares a network for training on dsl::native{}, with all processors that this process may use.
 template <class Network, optimizer Optimizer>
 [[gnu::cold]] auto compile(Optimizer const& optimizer, compile_options const& o) {
   return compile<Network>(native{}, optimizer, o);

@@ -17,9 +17,8 @@ namespace dsl::TYPENET_MODE {
 /// Counts how often a classifier predicted each class for samples of each class, in evaluate:
 ///   dsl::confusion_matrix confusion;
 ///   dsl::scores const s = trainer.evaluate(cifar.test, 64, &confusion);
-///   confusion.count(/*label=*/3, /*predicted=*/5);   // cats that it took for dogs
-/// It holds the counts of the last evaluation, over all processes. With a class per pixel it counts labelled pixels
-/// instead of samples.
+/// confusion.count(/*label=*/3, /*predicted=*/5);   // cats that were predicted to be dogs It holds the counts of the
+/// last evaluation, over all processes. With a class per pixel it counts labelled pixels instead of samples.
 class confusion_matrix final : public evaluation_observer {
  public:
   /// Return the number of classes and their names.
@@ -36,12 +35,12 @@ class confusion_matrix final : public evaluation_observer {
   double accuracy() const;
   /// Returns the share of a class's samples that were predicted correctly; 0 if there are none.
   double recall(int label) const { return share(count(label, label), samples(label)); }
-  /// Returns the share of the samples predicted to be of a class that are; 0 if there are none.
+  /// Returns the share of correct predictions among the predictions of a class; 0 if there are none.
   double precision(int predicted) const;
   /// Returns the harmonic mean of a class's precision and recall; 0 if both are 0.
   double f1(int label) const;
-  /// Returns a class's intersection over union: the share of the samples that are of the class and were predicted so
-  /// among those that are either; 0 if there are none.
+  /// Returns a class's intersection over union: the number of samples of the class that were predicted correctly,
+  /// divided by the number of samples that are of the class or were predicted to be; 0 if there are none.
   double iou(int label) const;
   /// Returns the mean of iou() over the classes that occur or were predicted: the mean IoU of a segmentation; 0 without
   /// samples.
@@ -50,7 +49,7 @@ class confusion_matrix final : public evaluation_observer {
   double mean(double (confusion_matrix::*of_class)(int) const) const;
 
   [[gnu::cold]] void on_begin(dataset const& data) override;
-  /// Takes the first of equal outputs as the prediction, as the accuracy does.
+  /// Counts a batch. Of equal outputs, the first one is the prediction, as for the accuracy.
   [[gnu::cold]] void on_batch(float const* outputs, std::int32_t const* labels, std::int64_t, int size) override;
   [[gnu::cold]] void on_end(process_checks* processes) override;
 

@@ -10,21 +10,21 @@ namespace dsl::TYPENET_MODE {
 struct dataset;
 class process_checks;
 
-/// Observes the outputs while trainer::evaluate goes through a data set. Derive from it for more than mean loss and
-/// accuracy.
+/// Observes the outputs while trainer::evaluate goes through a data set. Derive from it to compute more than the mean
+/// loss and the accuracy.
 class evaluation_observer {
  public:
   virtual ~evaluation_observer() = default;
   /// Called before the first batch of a data set.
   virtual void on_begin(dataset const&) {}
   /// Called with samples first .. first+size-1 of the data set, each of them once, whatever batches, towers or
-  /// micro-batches they were in. outputs: (size, outputs per sample); for two classes with a single output (size, 2), 1
-  /// - it and it. With a class per pixel outputs are (size, classes, height, width), and labels (size, height, width)
-  /// with -1 for none. Each of several processes sees its own part.
+  /// micro-batches they were in. outputs: (size, outputs per sample); for two classes with a single output p, (size, 2)
+  /// with 1 - p and p. With a class per pixel outputs are (size, classes, height, width), and labels (size, height,
+  /// width) with -1 for none. Each of several processes sees its own part.
   virtual void on_batch(float const* outputs, std::int32_t const* labels, std::int64_t first, int size) = 0;
-  /// Observes samples with values, (size, outputs per sample), for which on_batch is not called.
+  /// Called instead of on_batch for samples with values, (size, outputs per sample).
   virtual void on_values(float const* /*outputs*/, float const* /*values*/, std::int64_t /*first*/, int /*size*/) {}
-  /// `processes` sums what several processes have seen; null if there is only one.
+  /// Called after the last batch. `processes` sums the counts of several processes; null if there is only one.
   virtual void on_end(process_checks* /*processes*/) {}
 
  protected:

@@ -12,8 +12,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Satisfied by a metric over all samples of a data set, the library's or one's own: an evaluation_observer with a name
-/// of letters, digits and '_', a direction, and a value.
+/// Satisfied by a metric over all samples of a data set, from the library or your own: an evaluation_observer with a
+/// name of letters, digits and '_', a direction, and a value.
 ///   struct worst_error : dsl::evaluation_observer {
 ///     static constexpr char const* name = "worst";
 ///     static constexpr bool more_is_better = false;
@@ -28,7 +28,7 @@ concept evaluation_metric =
       { m.value() } -> std::convertible_to<double>;
     };
 
-/// A metric as a value, for fit's .metrics: a copy of one.
+/// Holds a copy of a metric, for fit's .metrics.
 class metric_handle {
  public:
   template <evaluation_metric M>
@@ -55,7 +55,7 @@ class metric_handle {
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Shows the outputs to several metrics.
+/// Passes the outputs to several metrics.
 class all_metrics final : public evaluation_observer {
  public:
   explicit all_metrics(std::vector<metric_handle> const& all) : all_(all) {}
@@ -68,8 +68,8 @@ class all_metrics final : public evaluation_observer {
   std::vector<metric_handle> const& all_;
 };
 
-/// Returns the names of metrics. Throws option_error for a name that a column of a log cannot have, that two of them
-/// have, or that is a score which every run has.
+/// Returns the names of metrics. Throws option_error if a name cannot be a column of a log, if two metrics have the
+/// same name, or if the name is that of a score that every run has.
 [[gnu::cold]] std::vector<std::string> names_of(std::vector<metric_handle> const& all,
                                                 std::vector<std::string> const& outputs);
 

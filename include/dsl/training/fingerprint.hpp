@@ -15,8 +15,8 @@
 namespace dsl::detail::TYPENET_MODE {
 
 /// The version of fingerprints of networks and rules, by the fields that they cover; files store it with them. Files
-/// written before there were versions have 0. If you add a field, increment it, and hash the field from that version
-/// on, so that older files stay readable.
+/// written before there were versions have 0. If you add a field, increment the version, and hash the field only for
+/// this and later versions, so that older files stay readable.
 inline constexpr int fingerprint_version = 1;
 
 /// A hash of what is added to it (FNV-1a, eight bytes at a time).
@@ -43,8 +43,8 @@ class fingerprint {
 /// members are complete, or this does not compile: if you add a member, hash it, too.
 [[gnu::cold]] void add_operation(fingerprint& f, node const& x);
 
-/// Returns a hash of nodes, shapes, connections and numbers. It omits names of layers, what a custom operation
-/// computes, and what is frozen, since the weights are the same.
+/// Returns a hash of nodes, shapes, connections and numbers. It omits the names of layers, the code of custom
+/// operations, and which layers are frozen, since these do not change the weights.
 [[gnu::cold]] std::uint64_t fingerprint_of(graph_view const& g, int version = fingerprint_version);
 
 /// Returns a hash of an optimizer's rule with its gradient clipping, without the learning rate.
@@ -60,17 +60,17 @@ class fingerprint {
 /// weight 1.
 [[gnu::cold]] std::uint64_t fingerprint_of_outputs(graph_view const& g, engine_options const& o);
 
-/// Returns a hash of a loss outside the library: its type's name, and its values and derivatives at some samples, in
-/// single precision, since mathematical libraries differ in the last bits; 0 without one.
+/// Returns a hash of a loss defined outside the library: its type's name, and its values and derivatives at some
+/// samples, in single precision, since mathematical libraries differ in the last bits; 0 for a loss of the library.
 [[gnu::cold]] std::uint64_t fingerprint_of_loss(graph_view const& g, engine_options const& o);
 
-/// Returns a hash of how parameters follow from gradients, which ones do, and how running statistics follow from
-/// batches; without the seed.
+/// Returns a hash of the rules by which parameters follow from gradients, and running statistics from batches, and of
+/// which parameters are trained; without the seed.
 [[gnu::cold]] std::uint64_t fingerprint_of(engine_options const& o, graph_view const& g,
                                            int version = fingerprint_version);
 
-/// The samples that a fingerprint reads: all if they take at most 256 MiB, otherwise as many as that, spread over the
-/// set, but at least the first and the last.
+/// The samples that a fingerprint reads: all of them if they take at most 256 MiB, otherwise 256 MiB of them, spread
+/// over the set, but at least the first and the last.
 struct pictures_looked_at {
   std::int64_t size = 0;   // of the set
   std::int64_t bytes = 1;  // per picture
@@ -92,8 +92,8 @@ struct pictures_looked_at {
 /// Returns a hash of parameters and optimizer slots.
 [[gnu::cold]] std::uint64_t fingerprint_of(engine& e);
 
-/// Returns a hash of a policy's behaviour, since its type means nothing to another process: what it draws for a few
-/// pictures, and for one in each later epoch of a run, up to the 10,000th.
+/// Returns a hash of a policy's behaviour, since its type has no meaning in another process: of the transforms that it
+/// draws for a few images, and for one image in each later epoch of a run, up to the 10,000th.
 [[gnu::cold]] std::uint64_t fingerprint_of(augmentation const& policy, shape const& picture, int epochs);
 
 }  // namespace dsl::detail::TYPENET_MODE
@@ -101,8 +101,8 @@ struct pictures_looked_at {
 namespace dsl::TYPENET_MODE {
 
 /// Returns a 64-bit hash of a data set's labels, mean and pictures (of at most 256 MiB of them, but at least two,
-/// spread over the set). Equal data sets have equal hashes, and others almost certainly different ones. It is for
-/// comparing runs, not a protection against forgery.
+/// spread over the set). Equal data sets have equal hashes; different data sets almost certainly have different ones.
+/// It is for comparing runs, not a protection against forgery.
 [[gnu::cold]] inline std::uint64_t fingerprint(dataset const& data) { return detail::fingerprint_of(data); }
 
 }  // namespace dsl::TYPENET_MODE

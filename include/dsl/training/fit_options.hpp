@@ -13,8 +13,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// How fit() goes through a data set. A step takes batch_size samples, over all devices and processes together; samples
-/// left over in one epoch appear in others.
+/// The options of fit(). A step takes batch_size samples, over all devices and processes together; samples left over in
+/// one epoch appear in others.
 struct fit_options {
   int epochs = 1;
   int batch_size = 64;

@@ -21,9 +21,9 @@ struct named_score {
   double value = 0;
 };
 
-/// The mean loss per sample, and the share of correct predictions, 0 to 1; NaN if the network learns values, which are
-/// never exactly right. With several outputs, `loss` is the weighted sum of their losses, and `acc` is that of the
-/// network's result.
+/// The mean loss per sample, and the share of correct predictions, 0 to 1; NaN if the targets are values, for which no
+/// prediction is exactly correct. With several outputs, `loss` is the weighted sum of their losses, and `acc` is that
+/// of the network's result.
 struct scores {
   double loss = 0;
   double acc = 0;

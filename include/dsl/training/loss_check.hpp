@@ -17,16 +17,16 @@ constexpr node const& last_of(graph_view const& g, int k = 0) {
 }
 
 /// Whether the numbers of output k are probabilities, of which cross-entropy is -log. Outputs that need not sum to 1
-/// are not: training would raise all of them, or stand still if they are negative, without an error. The author of a
-/// custom operation must know about its outputs.
+/// are not: training would raise all of them, or have no effect if they are negative, without an error. The outputs of
+/// a custom operation are not checked: its author must know them.
 constexpr bool gives_probabilities(graph_view const& g, int k) {
   node const& last = last_of(g, k);
   bool const of_pixels_in_a_row = last.kind == op::softmax && !(g.output_shape(last) == g.shape_of(g.result()));
   return facts_of(last).gives_probabilities && !of_pixels_in_a_row;  // a flattened softmax2d sums to its area
 }
 
-/// Whether each number of output k is a probability of its own, as binary_crossentropy requires. Those of a softmax are
-/// not: they sum to 1.
+/// Whether each number of output k is an independent probability, as binary_crossentropy requires. Those of a softmax
+/// are not: they sum to 1.
 constexpr bool gives_shares(graph_view const& g, int k) {
   node const& last = last_of(g, k);
   if (last.kind == op::softmax) return false;

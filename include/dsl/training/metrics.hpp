@@ -12,8 +12,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Metrics that callbacks monitor. They are types, so that one that does not exist does not compile. Your own look the
-/// same.
+/// Metrics that callbacks monitor. They are types, so that the name of a metric that does not exist is a compile error.
+/// Metrics of your own look the same.
 struct train_loss {
   static constexpr char const* name = "loss";
   static constexpr bool more_is_better = false, of_validation = false;
@@ -40,7 +40,7 @@ struct val_accuracy {
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// The text of an output's metric: "val_aux_loss".
+/// The name of an output's metric as text: "val_aux_loss".
 template <int Size>
 struct metric_text {
   char text[Size]{};
@@ -53,7 +53,7 @@ struct metric_text {
 /// Returns the scores of an output; throws option_error if the run has no output of that name.
 [[gnu::cold]] output_scores const& scores_of(scores const& all, char const* output);
 
-/// The text "val_f1".
+/// The name of a validation metric as text: "val_f1".
 template <int Size>
 struct val_name {
   char text[Size]{'v', 'a', 'l', '_'};
@@ -115,7 +115,7 @@ concept metric = requires(epoch_record const& e) {
   { M::of(e) } -> std::convertible_to<double>;
 };
 
-/// A metric as a value, for one that is chosen at run time.
+/// A metric as a value, for a metric that is chosen at run time.
 struct any_metric {
   char const* name = "";
   bool more_is_better = false;
@@ -130,7 +130,7 @@ constexpr any_metric metric_value() {
 }
 
 /// Returns a metric by its name, as on a command line: metric_named("val_acc"); Keras's longer names are accepted.
-/// Throws option_error that lists the known ones.
+/// Throws an option_error that lists the known names.
 [[gnu::cold]] any_metric metric_named(std::string const& name);
 
 /// Which values are better; `automatic` asks the metric.
@@ -152,7 +152,7 @@ struct monitored<any_metric> {
   static any_metric value(any_metric const& m) { return m; }
 };
 
-/// A metric and what counts as better: strictly, and by more than min_delta.
+/// A metric and the condition for an improvement: a value is better only if it differs by more than min_delta.
 struct monitor {
   any_metric what{};
   bool more = false;

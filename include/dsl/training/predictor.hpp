@@ -23,30 +23,31 @@ class predictor {
  public:
   explicit predictor(std::unique_ptr<dsl::engine> e);
 
-  /// Computes the network's outputs, (batch, outputs), for samples as they are in the data, NCHW: they are normalised
-  /// as the training data were, if the weights say how. The batch size follows from the spans. Throws data_error if
-  /// they do not fit each other, and option_error if nobody has written the weights yet; so do the functions below.
+  /// Computes the network's outputs, (batch, outputs), for samples in NCHW, which are normalised here in the same way
+  /// as the training data, if that normalisation is stored with the weights. The batch size follows from the spans.
+  /// Throws data_error if the sizes of the spans do not match, and option_error if the weights have not been set yet;
+  /// so do the functions below.
   void predict(std::span<float const> samples, std::span<float> outputs);
   /// Computes the outputs of a network with several inputs; the first is called "".
   void predict(std::vector<batch_input> const& inputs, std::span<float> outputs);
   /// Returns the outputs for all samples of a data set, (size, outputs). A data set without a mean and a deviation is
-  /// normalised, too; throws option_error for one with others than the weights'.
+  /// normalised, too. Throws option_error for a data set whose own normalisation differs from that of the weights.
   [[gnu::cold]] std::vector<float> predict(dataset const& data, int batch_size = 64);
-  /// Returns one of several outputs, as trainer::predict_output.
+  /// Returns one of several outputs, as trainer::predict_output does.
   [[gnu::cold]] std::vector<float> predict_output(std::string_view name, dataset const& data, int batch_size = 64);
 
-  /// Returns the weights, for make_predictor. While another predictor has them, too, they cannot change.
+  /// Returns the weights, for make_predictor. They cannot change while another predictor uses them, too.
   std::shared_ptr<shared_weights> weights() { return engine().weights(); }
-  /// Returns how samples are normalised; set_normalization() changes it, for weights from elsewhere: {} for samples
-  /// that are normalised already.
+  /// Returns the normalisation of samples. set_normalization() changes it, for weights from elsewhere; {} is for
+  /// samples that are already normalised.
   dsl::normalization normalization() const { return network_.normalization(); }
   void set_normalization(dsl::normalization n) { network_.set_normalization(std::move(n)); }
   /// Returns the engine, which reads and writes weights.
   dsl::engine& engine() { return network_.engine(); }
   graph_view const& graph() const { return network_.graph(); }
-  /// Returns the bytes of weights, activations, packed kernels and scratch memory: after predicting with one batch size
-  /// these are inference_bytes() of that size and the executor's executor_bytes(), and the normalised samples. Shared
-  /// ones count as a whole.
+  /// Returns the bytes of weights, activations, packed kernels and scratch memory: after predicting with one batch
+  /// size, these are inference_bytes() of that size, the executor's executor_bytes(), and the normalised samples.
+  /// Shared weights are counted in full.
   long long bytes() { return engine().arena_bytes() + engine().executor_bytes() + normalized_bytes(); }
 
  private:
@@ -56,7 +57,7 @@ class predictor {
   std::span<float const> normalized(std::size_t input, dsl::normalization const& by, batch_input const& given);
 
   trainer network_;
-  std::vector<std::vector<float>> normalized_;  // the batch, an input each; empty if the weights say nothing
+  std::vector<std::vector<float>> normalized_;  // the batch of each input; empty without a normalisation
 };
 
 }  // namespace dsl::TYPENET_MODE
@@ -70,7 +71,7 @@ template <class Network>
   o.weights = std::move(weights);
   return o;
 }
-/// Throws executor_error unless the engine reads `wanted`.
+/// Throws executor_error unless the engine reads the weights `wanted`.
 [[gnu::cold]] void require_shared(engine& e, std::shared_ptr<shared_weights> const& wanted);
 /// Copies all parameters and running statistics, and the normalisation.
 [[gnu::cold]] void copy_weights(engine& from, engine& to);
@@ -87,8 +88,9 @@ template <class Network, executor Executor>
   detail::require_budgets_are_kept<Network, Executor>();
   return predictor(on.make_engine(Network::view(), detail::predicting<Network>(nullptr)));
 }
-/// Prepares one that reads the weights of another predictor or of a trainer's engine. They must be those of the same
-/// network; instructions and threads may differ. Throws option_error or executor_error if they cannot be shared.
+/// Prepares a predictor that reads the weights of another predictor or of a trainer's engine. They must belong to the
+/// same network; instruction sets and numbers of threads may differ. Throws option_error or executor_error if they
+/// cannot be shared.
 ///   auto q = dsl::make_predictor<model>(dsl::native{.threads = 1}, p.weights());
 template <class Network, executor Executor>
 [[gnu::cold]] predictor make_predictor(Executor const& on, std::shared_ptr<shared_weights> const& weights) {
@@ -97,7 +99,7 @@ template <class Network, executor Executor>
   detail::require_shared(*made, weights);
   return predictor(std::move(made));
 }
-/// Prepares one with a copy of a trainer's weights, which may then be trained further.
+/// Prepares a predictor with a copy of a trainer's weights, which the trainer may then train further.
 template <class Network, executor Executor>
 [[gnu::cold]] predictor make_predictor(Executor const& on, trainer& trained) {
   predictor made = make_predictor<Network>(on);

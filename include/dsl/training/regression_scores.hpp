@@ -11,13 +11,13 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// The distance of a network's outputs from the values that it learns, over all samples and outputs of an evaluation:
+/// The distance of a network's outputs from the target values, over all samples and outputs of an evaluation:
 ///   dsl::regression_scores scores;
 ///   trainer.evaluate(test, 64, &scores);
 ///   scores.mean_absolute_error();
 class regression_scores : public evaluation_observer {
  public:
-  /// Returns 0 without samples, as the others do.
+  /// Return the mean absolute and the mean squared error; 0 without samples.
   double mean_absolute_error() const { return count_ > 0 ? sums_[distance] / count_ : 0; }
   double mean_squared_error() const { return count_ > 0 ? sums_[square] / count_ : 0; }
   /// Returns the coefficient of determination of one output: 1 - squared error / squared deviation of the values from

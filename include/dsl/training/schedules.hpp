@@ -18,7 +18,7 @@ namespace dsl::detail::TYPENET_MODE {
 namespace dsl::TYPENET_MODE {
 
 /// Returns base * (1 - epoch / epochs)^power, Caffe's polynomial decay; with power 1 a straight line to 0. Throws
-/// option_error for an epoch after its end, where a line would become negative and a parabola would rise again.
+/// option_error for an epoch after the last one, where a line would become negative and a parabola would rise again.
 struct poly_decay {
   double base = 5e-3;
   int epochs = 70;

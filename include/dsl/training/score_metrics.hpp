@@ -27,12 +27,12 @@ struct numbered_name {
   }
 };
 
-/// Counts the samples whose class is among a network's K largest outputs. Equal outputs share the better place, and a
-/// NaN is none, as in Keras.
+/// Counts the samples whose class is among a network's K largest outputs. Equal outputs share the better rank, and a
+/// NaN is never among the largest, as in Keras.
 class largest_outputs : public evaluation_observer {
  public:
   explicit largest_outputs(int k) : k_(k) {}
-  /// Returns their share; 0 without samples.
+  /// Returns the share of these samples; 0 without samples.
   double value() const { return seen_ > 0 ? static_cast<double>(right_) / static_cast<double>(seen_) : 0; }
 
   [[gnu::cold]] void on_begin(dataset const& data) override;
@@ -45,8 +45,8 @@ class largest_outputs : public evaluation_observer {
   long long seen_ = 0, right_ = 0;
 };
 
-/// A metric of the counts of classes: of one class, or for -1 the mean over the classes that occur or were predicted,
-/// as scikit-learn's average="macro".
+/// A metric computed from a confusion matrix: of one class or, for -1, the mean over the classes that occur or were
+/// predicted, like scikit-learn's average="macro".
 class class_counts : public evaluation_observer {
  public:
   explicit class_counts(int of) : of_(of) {}

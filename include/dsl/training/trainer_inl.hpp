@@ -385,7 +385,7 @@ TYPENET_INLINE scores trainer::evaluate(dataset const& given, int batch_size, ev
   batch_metrics sum;
   std::vector<double> sums;  // of several outputs
   std::int64_t counted = data.pixel_classes ? 0 : data.size;
-  detail::zeros<float> outputs;  // of what this process brings of a batch
+  detail::zeros<float> outputs;  // of this process's part of a batch
   if (seen) seen->on_begin(data);
   auto const outputs_each = static_cast<std::size_t>(graph_.shape_of(graph_.result()).size());
   for_each_batch(data, batch_size, mode::evaluation, targets, [&](int program, batch const& b) {
@@ -403,7 +403,7 @@ TYPENET_INLINE scores trainer::evaluate(dataset const& given, int batch_size, ev
     auto const needed = static_cast<std::size_t>(share.size) * (outputs_each > 1 ? outputs_each : 2);
     if (outputs.size() < needed) outputs.allocate(needed);
     engine_->read_result(program, outputs.data());
-    if (b.labels && outputs_each == 1 && data.classes == 2) {  // a column a class, as of any other network
+    if (b.labels && outputs_each == 1 && data.classes == 2) {  // one column per class, as for any other network
       for (std::size_t n = static_cast<std::size_t>(share.size); n-- > 0;) {
         float const second = outputs[n];
         outputs[2 * n] = 1 - second, outputs[2 * n + 1] = second;
@@ -448,7 +448,7 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, std:
   for (run.step = at.step; steps > at.step; run.step = at.step) {
     check_rate(run);
     batch const& b = loader ? *loader->next() : resident;
-    bool const last = run.interrupted != 0 && b.labelled != 0;  // its loss proves the state before it
+    bool const last = run.interrupted != 0 && b.labelled != 0;  // its loss shows whether the state before it is sound
     int const running = program_for(b.labelled, program, engine_->share_of(options.batch_size));
     engine_->run(running, {.images = b.images,
                            .labels = b.labels,
