@@ -111,8 +111,9 @@ class engine final : public dsl::engine {
     }
     return data.size <= 0x7fffffff && all <= device_.bytes / 2;
   }
-  /// A tower takes the pictures from `part.first` on of each `part.whole` in the epoch's order. Returns -1 also if
-  /// memory does not suffice; with several towers that is an error, since others may have allocated theirs.
+  /// Of each part.whole images in the epoch's order, a tower takes part.size, starting with number part.first. Returns
+  /// -1 also if memory does not suffice; with several towers that is an error, since other towers may have allocated
+  /// theirs.
   [[gnu::cold]] int prepare_resident(dataset const& data, augmentation const& augment, batch_part part,
                                      bool shuffle) override {
     int const known = data_.size();
@@ -150,8 +151,8 @@ class engine final : public dsl::engine {
     p.state.position = static_cast<std::uint64_t>(step * p.part.whole + p.part.first);
   }
 
-  /// With several engines each waits here for its device: the metrics may later be read on another thread, whose calls
-  /// would go to another device.
+  /// With several engines, each waits here for its device, since the metrics may later be read on another thread, whose
+  /// calls would go to another device.
   void run(int which, batch_view const& batch) override {
     program& p = programs_[which];
     bool const meets = link_ && p.plan.options.mode == mode::training;
@@ -256,7 +257,7 @@ class engine final : public dsl::engine {
     return std::string(names[static_cast<int>(settings_.precision)]) +
            (settings_.deterministic ? ", deterministic" : "");
   }
-  /// Called as the network is compiled, before a driver or memory is needed.
+  /// Called when the network is compiled, before a driver or memory is needed.
   [[gnu::cold]] static graph_view const& on_one_device(graph_view const& g, engine_options const& o) {
     require_kernels(g);
     if (g.size.devices > 1 || o.micro_batches > 1)

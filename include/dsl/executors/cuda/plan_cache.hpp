@@ -64,7 +64,8 @@ inline std::optional<stored_plan> from_text(std::string const& text, std::string
   if (!(in >> bytes) || bytes > text.size() || in.get() != '\n') return std::nullopt;
   p.json.resize(bytes);
   in.read(p.json.data(), static_cast<std::streamsize>(bytes));
-  // Writing it again must give the same text, checksum included: no field is damaged or missing, and nothing follows.
+  // Converting the plan back must give the same text, including the checksum; so no field is damaged or missing, and
+  // nothing follows.
   if (!in || to_text(key, p) != text) return std::nullopt;
   return p;
 }
@@ -179,8 +180,8 @@ class plan_cache {
   std::string folder_;
 };
 
-/// What plans are timed with. `workspace` has the options' workspace_limit bytes; the content of the written tensor is
-/// lost.
+/// The tensors with which plans are timed. `workspace` has the options' workspace_limit bytes; the content of the
+/// written tensor is lost.
 struct plan_bench {
   cudnn_handle& handle;
   cudaStream_t stream;
@@ -231,7 +232,7 @@ struct plan_bench {
     best = static_cast<std::size_t>(std::min_element(times.begin(), times.end()) - times.begin());
     none_runs = times[best] == std::numeric_limits<double>::infinity();
   }
-  // As a last resort, use the plans that there was no time to compile, and the fallback list.
+  // As a last resort, use the plans that were not compiled for lack of time, and the fallback list.
   if (timed && (none_runs || (found.plans.empty() && found.skipped > 0))) found = first_that_runs(), best = 0;
   if (found.plans.empty())
     throw no_plan_error(

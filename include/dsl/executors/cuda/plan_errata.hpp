@@ -4,14 +4,14 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/convolution_plan.hpp>
 
-/// Plans of cuDNN that compute something else than they say. They were found by running every plan on numbers whose
-/// sums are exact (gpu_conformance, groups convolutions and small_convolutions) with cuDNN 9.19 on an H100.
+/// Plans of cuDNN that compute wrong results. They were found by running every plan on numbers whose sums are exact
+/// (gpu_conformance, groups convolutions and small_convolutions) with cuDNN 9.19 on an H100.
 namespace dsl::cu::backend::TYPENET_MODE {
 
 constexpr bool pads_unevenly(convolution const& c) { return c.pad_top != c.pad_bottom || c.pad_left != c.pad_right; }
 
-/// Returns whether the engine transforms its factors, as Winograd's algorithm does, although no note says so: its sums
-/// of whole numbers are off by millionths.
+/// Returns whether the engine transforms its factors, as Winograd's algorithm does, without the note that says so: its
+/// sums of integers are wrong by millionths.
 constexpr bool transforms_silently(convolution_pass pass, plan_facts const& f) {
   return pass == convolution_pass::backward_weights && f.engine == 17;
 }

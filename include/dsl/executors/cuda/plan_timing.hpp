@@ -23,7 +23,8 @@ struct timing_options {
   double longest = 2;  // multiple of the quickest warm-up: slower plans get no samples; with one warm-up, all do
 };
 
-/// Runs a plan for the first time through `run`, and returns what that returns; empty: as it is.
+/// Runs a plan for the first time by calling its second argument, and returns the result. If empty, the plan is run
+/// directly.
 using first_run = std::function<bool(convolution_plan const&, std::function<bool()> const& run)>;
 
 }  // namespace dsl::cu::TYPENET_MODE
@@ -43,8 +44,8 @@ class timing_event {
   cudaEvent_t event_ = nullptr;
 };
 
-// Several runs of one plan as one launch: otherwise plans of a few microseconds would measure how fast the CPU enqueues
-// them. In a training step they run from a graph, too.
+// Several runs of one plan as one launch. Otherwise, for plans of a few microseconds, the time in which the CPU
+// enqueues them would be measured. In a training step they run from a graph, too.
 class repeated_runs {
  public:
   // runs() is false if the plan cannot be recorded. Throws executor_error for failures that are not the plan's.

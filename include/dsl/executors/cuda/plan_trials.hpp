@@ -19,8 +19,9 @@
 namespace dsl::cu::TYPENET_MODE {
 
 /// The plans of one convolution that ended the device or the program when they ran for the first time. A file of the
-/// cache says which plan is being tried and by which process of which machine. Where it still does at a later start on
-/// that machine, and the process is gone, the plan is left out. With an empty folder nothing is remembered.
+/// cache names the plan that is being tried, and the process and machine that try it. If a later start on that machine
+/// finds such an entry and the process no longer exists, the plan is excluded. With an empty folder nothing is
+/// remembered.
 class plan_trials {
  public:
   /// `file` is the file's name, `what` the convolution, for messages.
@@ -34,7 +35,7 @@ class plan_trials {
       if (colon == std::string::npos) return;
       char* host = nullptr;
       long const process = std::strtol(line.c_str(), &host, 10);
-      // 0: known to be fatal. A program that is still there has not failed (yet).
+      // 0: known to be fatal. A process that still exists has not failed so far.
       if (process == 0 || (*host == ' ' && line.substr(0, colon) == trying(process) && is_gone(process)))
         fatal_.push_back(line.substr(colon + 2));
     }
@@ -44,8 +45,8 @@ class plan_trials {
     return !fatal_.empty() && std::find(fatal_.begin(), fatal_.end(), f.tag()) != fatal_.end();
   }
 
-  /// Returns whether the plan runs, by `run`. Throws executor_error that names convolution and plan if the device fails
-  /// in it; memory_error passes as it is.
+  /// Runs the plan by calling `run`, and returns whether that succeeds. Throws an executor_error that names the
+  /// convolution and the plan if the device fails while it runs; passes a memory_error on.
   template <class Run>
   bool first_run(convolution_plan const& p, Run run) {
     std::string const tag = p.facts.tag();

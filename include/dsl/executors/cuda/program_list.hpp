@@ -11,7 +11,7 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// What a program is for.
+/// The purpose of a program.
 struct program_purpose {
   dsl::mode mode;
   batch_part part;
@@ -28,7 +28,8 @@ class program_list {
       : e_(e), architecture_(architecture), workspace_limit_(workspace_limit) {}
 
   /// Calls make(where ranks meet before they record), which returns a program's number, or -1. In training with other
-  /// towers all of them get a program, or none does: what only some have recorded would never match again.
+  /// towers, either all of them get a program or none does: otherwise their recorded collectives would never match
+  /// again.
   template <class F>
   [[gnu::cold]] int on_all_or_none(mode m, F make) {
     communicator* const others = m == mode::training ? e_.group : nullptr;
@@ -97,8 +98,8 @@ class program_list {
     bool const idles = wanted.part.size == 0 && e_.group && wanted.mode == mode::training;
     if (wanted.part.size < 1 && !idles)
       throw option_error(detail::message({"batch: it must have 1 sample or more; found ", wanted.part.size}));
-    // Early sums need a link, since on the host nothing runs meanwhile. Not with synchronized moments: a device's sums
-    // run one at a time, so that one under way would delay the batch_norms after it.
+    // Early sums need a link, since nothing else runs while the host sums. They are not used with synchronized moments:
+    // the sums of a device run one at a time, so a sum in progress would delay the batch_norms after it.
     bool const early = e_.link && e_.options.moments != tower_moments::synchronized;
     plan made = make_plan(e_.graph, {.batch = idles ? 1 : wanted.part.size,
                                      .mode = wanted.mode,

@@ -22,7 +22,7 @@ constexpr convolution_precision factors_of(precision p) {
                                 : convolution_precision::fp32_strict;
 }
 
-/// What all programs of an engine share.
+/// The parts of an engine that all of its programs share.
 struct engine_parts {
   api const& calls;
   graph_view const& graph;
@@ -45,13 +45,13 @@ struct engine_parts {
   float const* keep = nullptr;   // per running moment: the share that a step keeps
 };
 
-/// A point on one queue, in one segment of a program.
+/// A point on one queue, in one segment of a program, for which the other queue can wait.
 struct awaited {
   event const* done = nullptr;
   segment const* part = nullptr;
 };
 
-/// What a program under construction enqueues.
+/// Records the work that a program under construction enqueues.
 class recording {
  public:
   recording(engine_parts const& e, program& p)
@@ -67,7 +67,7 @@ class recording {
   bool training() const { return made.plan.options.mode == mode::training; }
 
   void enqueue(host::task t) { current_->launches.push_back(std::move(t)); }
-  /// Returns the stream for what comes next.
+  /// Returns the stream for the work that is recorded next.
   cudaStream_t stream() const { return queue_ == 0 ? parts.stream : parts.second; }
   int queue() const { return queue_; }
   cudnn_handle& cudnn() const { return queue_ == 0 ? parts.cudnn : *parts.second_cudnn; }
@@ -128,7 +128,8 @@ class recording {
     });
   }
 
-  /// Ends a segment: the host calls `meeting` when the device is done, and what follows is another graph.
+  /// Ends a segment: the host calls `meeting` when the device has finished, and the work recorded later is another
+  /// graph.
   void cut(host::task meeting) {
     join();
     current_->meeting = std::move(meeting);

@@ -9,8 +9,8 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// What a device needs to communicate with others without the host. `aside` is a stream for sums that run during the
-/// backward pass; they have few blocks, for which other devices wait, so they have priority over that pass. The
+/// The objects with which a device communicates with others without the host. Sums that run during the backward pass
+/// are on comm_stream; they have few blocks, for which other devices wait, so they have priority over that pass. The
 /// communicator is destroyed before the stream on which it has queued work.
 struct tower_link {
   stream comm_stream;

@@ -12,10 +12,8 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Arguments for an activation of `count` consecutive vectors; with dy its gradient, where x is the activation's
-/// output, or silu's or hard_swish's input.
-/// An activation of numbers that follow each other, `count` vectors; with dy its gradient, where x is what the
-/// function's row reads: the activation's output or its input.
+/// The arguments of an activation of `count` consecutive vectors or, with dy, of its gradient. For the gradient, x is
+/// the activation's output or its input, as the function's row in operations/table.hpp says.
 struct activation_call {
   dsl::function function = dsl::function::relu;
   float alpha = 0;
@@ -26,12 +24,9 @@ struct activation_call {
   bool accumulate = false;
 };
 
-/// y = exp(x) - 1: x = n ln 2 + r with |r| <= ln 2 / 2; exp(r) - 1 by its Taylor series up to r^7, whose remainder is
-/// below 2^-25 r; then times 2^n. x is first clamped to -87 ... 88: below, the result is -1 to a float's last place;
-/// above, it is 1.7e38 or more. A NaN stays NaN.
-/// exp(x) = power (1 + r): x = n ln 2 + r with |r| <= ln 2 / 2, where r becomes exp(r) - 1 by its Taylor series up to
-/// r^7, whose rest is below 2^-25 r; power is 2^n. x is brought to -87 ... 88 first, and a NaN to 0, which has an
-/// integer.
+/// Computes power and r with exp(x) = power (1 + r). x = n ln 2 + s with |s| <= ln 2 / 2; power is 2^n, and r is
+/// exp(s) - 1 by its Taylor series up to s^7, whose remainder is below 2^-25 s. x is first clamped to -87 ... 88, and a
+/// NaN is replaced by 0, since a NaN cannot be converted to an integer.
 template <int L>
 [[gnu::always_inline]] inline void exp_parts(typename vector<L>::type& power, typename vector<L>::type& r,
                                              typename vector<L>::type const& of) {
@@ -62,7 +57,8 @@ template <int L>
   power = reinterpret_cast<floats>(bits);
 }
 
-/// y = exp(x) - 1. Below -87 it is -1 to a float's last place; above 88 it stays at 1.7e38. A NaN stays one.
+/// Computes y = exp(x) - 1. Below x = -87, y is -1 to a float's last place; above x = 88, y stays at 1.7e38. A NaN
+/// stays NaN.
 template <int L>
 [[gnu::always_inline]] inline void exp_minus_1(typename vector<L>::type& y, typename vector<L>::type const& of) {
   using floats = typename vector<L>::type;
@@ -71,10 +67,10 @@ template <int L>
   exp_parts<L>(power, r, of);
   y = power - (1.0F - none);
   multiply_add<L>(y, power, r);
-  y = of != of ? of : y;  // NOLINT(misc-redundant-expression): a NaN stays one
+  y = of != of ? of : y;  // NOLINT(misc-redundant-expression): a NaN stays NaN
 }
 
-/// y = exp(x), of -87 ... 88 as above. A NaN stays one.
+/// Computes y = exp(x), with x clamped to -87 ... 88 as above. A NaN stays NaN.
 template <int L>
 [[gnu::always_inline]] inline void exponential(typename vector<L>::type& y, typename vector<L>::type const& of) {
   using floats = typename vector<L>::type;

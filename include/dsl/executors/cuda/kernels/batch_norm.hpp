@@ -32,9 +32,9 @@ inline tiling tiles_of(int channels, int lanes, int threads, int most) {
   return {0, columns, threads / columns, tiles};
 }
 
-/// Splits the batch into chunks of pixels, the same for all tilings of a launch. A reduction wants few chunks, since
-/// one block joins their results, but enough for every multiprocessor; without one, `chunks` is 0 and any number will
-/// do.
+/// Splits the batch into chunks of pixels, the same for all tilings of a launch. A reduction needs few chunks, since
+/// one block joins their results, but at least one for every multiprocessor. Without a reduction, `chunks` is 0 and any
+/// number will do.
 inline void cut(std::span<tiling> all, int pixels, int chunks, kernel_spec& s) {
   int rows = 1;
   int tiles = 0;
@@ -52,8 +52,9 @@ inline void cut(std::span<tiling> all, int pixels, int chunks, kernel_spec& s) {
 }
 
 inline constexpr int reduce_threads = 512;  // as in reduce.cuh
-// The block that joins the others' results is alone on the device: the fewer channels a tile has, the more of its
-// threads share one, and the shorter it takes. A pixel's channels of a tile fill a cache line in bf16.
+// The block that joins the results of the others runs alone on the device. The fewer channels a tile has, the more
+// threads share a channel, and the faster the block is. In bf16, the channels of a pixel in a tile of this size fill a
+// cache line.
 inline constexpr int reduce_channels = 64;
 inline constexpr int pointwise_channels = 256;
 inline constexpr int reduce_blocks = 128;  // about one per multiprocessor on today's large devices
@@ -82,7 +83,8 @@ inline kernel_spec channel_sums(storage t, long long pixels, int channels, slice
   return s;
 }
 
-/// One of up to four batch_norms that share a launch: same batch and picture size, in one group of plan steps.
+/// One of up to four batch_norms that share a launch: they have the same batch and image size, and are in one group of
+/// plan steps.
 struct batch_norm_layer {
   int channels = 0;
   slice x{};

@@ -24,7 +24,7 @@ DEVICE window_place window_place_of(int unit, int channels, int height, int widt
   return {p.pixel / (height * width), in_sample / width, in_sample % width, p.channel};
 }
 
-// L neighbouring places in their windows, in 4-byte words where L > 1.
+// Positions of L neighbouring maxima in their windows, in 4-byte words if L > 1.
 template <int L, class I>
 DEVICE void store_places(I* to, int const (&v)[L]) {
   if constexpr (L == 1) {

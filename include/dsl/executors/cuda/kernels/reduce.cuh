@@ -42,8 +42,8 @@ struct row_pairs {
 DEVICE float count_of(row_pairs const& r, int row, int whole) {
   return static_cast<float>(row < r.pixels - whole * r.rows ? whole + 1 : whole);
 }
-// The sum of what the threads of an entry found, in their order; all threads of the block take part. `shared` has a
-// place for each thread, those of an entry `entries` apart.
+// Returns the sum of the results of an entry's threads, in the order of the threads; all threads of the block take
+// part. `shared` has an element for each thread; those of one entry are `entries` apart.
 DEVICE float sum_of_parts(float mine, float* shared, int entry, int entries, int parts) {
   barrier();  // what was there has been read
   shared[thread()] = mine;
@@ -137,7 +137,7 @@ DEVICE bool reduce_channels(How how, tiling const& t, int pixels, int tile, floa
     return left < t.chunk_pixels ? left : t.chunk_pixels;
   };
   float* const own = m.partial + m.first + tile * mine;
-  // Threads that share no entry have a part behind the last one: nothing reads what they find.
+  // Threads that belong to no entry have a part after the last one: nothing reads their results.
   int const from = i * reduce_threads + column;
   pair const here =
       join_rows(how, {firsts + from, seconds + from, t.columns, t.rows, pixels_of(block_x()), part, parts}, shared,
