@@ -128,13 +128,12 @@ struct network {
   static_assert(alignof(typename rules::explain<detail::checked<Input, Layers...>::why.broken,
                                                 detail::checked<Input, Layers...>>::type) > 0);
 
-  /// The layers as values, in topological order.
+  /// The operations as values, in topological order.
   static constexpr auto const& graph = detail::with_transfers<detail::checked<Input, Layers...>>::graph;
 
-  /// Returns the layers as executors read them.
+  /// Returns the graph as executors read it.
   static constexpr graph_view view() { return detail::with_transfers<detail::checked<Input, Layers...>>::view(); }
-  /// Whether no rule is broken. If one is, the compiler has reported it, and what follows from it is not reported
-  /// again.
+  /// Whether no rule is broken. If one is, the compiler has reported it, and its consequences are not reported.
   static constexpr bool is_sound = detail::checked<Input, Layers...>::why.holds();
 
   /// Number of devices that the layers are placed on: one more than the highest I of on<device<I>, ...>.
@@ -173,8 +172,8 @@ struct network {
     return {make_plan(view(), o).bytes()};
   }
   /// Asserts that training_bytes(Batch) does not exceed Allowed: static_assert(model::trains_in<64, 256_MiB>). The
-  /// error shows both numbers. It takes larger networks than training_bytes, which a compiler evaluates in one constant
-  /// expression.
+  /// error shows both numbers. It accepts larger networks than training_bytes, which a compiler evaluates in one
+  /// constant expression.
   template <int Batch, long long Allowed, target To = target{}, int OptimizerSlots = 1>
   static constexpr bool trains_in = sizeof(detail::trains_in<network, Batch, Allowed, To, OptimizerSlots>) != 0;
 
@@ -202,8 +201,8 @@ template <class Network>
   requires requires { Network::micro_batches; }
 inline constexpr int micro_batches<Network> = Network::micro_batches;
 
-/// Returns the options with which compile() plans a network. Its type may add micro-batches, and say that replicas sum
-/// gradients.
+/// Returns the options with which compile() plans a network: its type may add micro-batches and the summing of
+/// gradients between replicas.
 template <class Network>
 constexpr plan_options plan_options_of(int batch, mode m = mode::training, target const& to = {}) {
   bool const sums = m == mode::training && requires { Network::replicas; };

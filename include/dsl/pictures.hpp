@@ -5,7 +5,7 @@
 #error "pictures: <dsl/pictures.hpp> needs typenet::pictures or typenet::compiled_pictures; link it"
 #endif
 
-// Picture files as a network takes them. Needs libpng 1.6 and libjpeg: link typenet::pictures.
+// Reads image files as inputs of a network. Needs libpng 1.6 and libjpeg: link typenet::pictures.
 #include <dsl/pictures/rgb_picture.hpp>
 #include <dsl/pictures/read.hpp>
 #include <dsl/pictures/resize.hpp>

@@ -28,7 +28,7 @@ struct view {
 
   /// Returns the value of channel c at pixel (row * width + column) of sample n.
   constexpr T& operator()(int n, int c, long long pixel) const { return pixels(n, c)[pixel]; }
-  /// Returns the pixels of channel c of sample n. Ask for it once, outside the loop over pixels.
+  /// Returns the pixels of channel c of sample n. Call it once, outside the loop over pixels.
   constexpr pixel_row<T> pixels(int n, int c) const {
     int const at = channel + c;
     return {data + (1LL * n * buffer_channels + at - at % block) * shape.area() + at % block, block};

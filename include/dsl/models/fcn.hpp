@@ -5,7 +5,7 @@
 
 namespace dsl::models {
 
-/// Fully convolutional networks (Long et al. 2015) on dilated ResNets. 21 classes are those of Pascal VOC with the
+/// Fully convolutional networks (Long et al. 2015) on dilated ResNets. The 21 classes are those of Pascal VOC and the
 /// background.
 template <int Classes = 21>
 struct fcn_resnet50 : segmentation_resnet<6, identity, fcn_head<Classes, 512>> {};

@@ -11,8 +11,7 @@ struct conv_norm_activation
     : sequential<conv2d<Filters, Kernel, stride<Stride>, pad<(Kernel - 1) / 2>, groups<Groups>, bias<false>>, Norm,
                  Activation> {};
 
-/// A 1x1 convolution to Expansion times Inputs channels, a depthwise one, and a 1x1 convolution to Filters; with a
-/// shortcut if the shape is kept (Sandler et al. 2018).
+/// A 1x1 convolution to Expansion times Inputs channels, a depthwise one, and a 1x1 convolution to Filters.
 template <int Inputs, int Filters, int Stride, int Expansion>
 struct inverted_residual_path : named<"conv", conv_norm_activation<Expansion * Inputs, 1, 1, 1, relu6>,
                                       conv_norm_activation<Expansion * Inputs, 3, Stride, Expansion * Inputs, relu6>,

@@ -9,7 +9,7 @@ namespace dsl::models {
 /// The batch_norm of MobileNetV3.
 using mobilenet_v3_norm = batch_norm<0.99, 1e-3>;
 
-/// Returns a quarter of the channels, rounded to a multiple of 8 that is at least 8 and at most a tenth less.
+/// Returns a quarter of the channels, rounded to a multiple of 8 that is at least 8 and at least nine tenths of it.
 /// mobilenet_v3_squeezed(72) -> 24
 constexpr int mobilenet_v3_squeezed(int channels) {
   int const quarter = channels / 4, rounded = (quarter + 4) / 8 * 8;

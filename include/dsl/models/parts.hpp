@@ -14,15 +14,15 @@
 #include <dsl/layers/softmax.hpp>
 
 /// Published networks, for images of 224x224 unless a network's comment says otherwise. Their weights have
-/// torchvision's names, so that a state_dict of the model of the same name can be loaded. Saved weights have
-/// torchvision's shapes, too. The networks end with a softmax, which torchvision leaves to the loss.
+/// torchvision's names, so that a state_dict of the model of the same name can be loaded, and saved weights have its
+/// shapes. The networks end with a softmax, which torchvision leaves to the loss.
 namespace dsl::models {
 
-/// PyTorch's defaults. PyTorch's momentum of 0.1 is the share of the new statistics; here 0.9 is the share that is
-/// kept.
+/// A batch_norm with PyTorch's defaults. PyTorch's momentum of 0.1 weights the new statistics; typenet's 0.9 weights
+/// the old ones.
 using torch_norm = batch_norm<0.9, 1e-5>;
 
-/// The end of most networks.
+/// The classifier of most networks.
 template <label Name, int Classes>
 struct classifier : sequential<global_avg_pool2d, flatten, named<Name, dense<Classes>>, softmax> {};
 

@@ -31,11 +31,12 @@ struct segmentation_resnet
                  Auxiliary, named<"backbone", dilated_stage<"layer4", 3, 2048, 2, 4>>,
                  named<"classifier", Classifier>> {};
 
-/// Layers in sequence, then a class for each pixel of the image; all are numbered as in an nn.Sequential.
+/// Layers in sequence, then the upsampling to a class for each pixel of the image; the layers are numbered as in an
+/// nn.Sequential.
 template <int Classes, class... Layers>
 struct pixel_classes : numbered<Layers..., conv2d<Classes, 1>, upsample2d<8, interpolation::bilinear>, softmax2d> {};
 
-/// The classifier of FCN, and the auxiliary one of both networks; its inputs have four times as many channels as Width.
+/// The classifier of FCN, which is also the auxiliary classifier of both networks. Its inputs have 4 Width channels.
 template <int Classes, int Width>
 struct fcn_head : pixel_classes<Classes, conv2d<Width, 3, pad<1>, bias<false>>, torch_norm, relu, dropout<0.1>> {};
 

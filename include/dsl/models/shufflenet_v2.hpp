@@ -13,7 +13,7 @@ struct shuffle_path : named<"branch2", conv2d<Filters, 1, bias<false>>, torch_no
                             conv2d<Filters, 3, stride<Stride>, pad<1>, groups<Filters>, bias<false>>, torch_norm,
                             conv2d<Filters, 1, bias<false>>, torch_norm, relu> {};
 
-/// Applies a path to half of the channels, and shuffles all.
+/// Applies a path to half of the channels, and shuffles all channels.
 template <int Filters>
 struct shuffle_block : sequential<channel_split<identity, shuffle_path<Filters / 2, 1>>, channel_shuffle<2>> {};
 

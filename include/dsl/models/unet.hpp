@@ -11,12 +11,12 @@ template <int Filters>
 struct double_conv : sequential<named<"double_conv", conv2d<Filters, 3, pad<1>, bias<false>>, torch_norm, relu,
                                       conv2d<Filters, 3, pad<1>, bias<false>>, torch_norm, relu>> {};
 
-/// Half the height and width, with Filters channels.
+/// Halves height and width, and outputs Filters channels.
 template <int Level, int Filters>
 struct unet_down : named<numbered_label<"down", Level>, named<"maxpool_conv", max_pool2d<2>, double_conv<Filters>>> {};
 
-/// What is below a level of Width channels: Count levels, each with twice as many channels as the one above. What comes
-/// back up is joined with what came in.
+/// The Count levels below a level of Width channels, each with twice as many channels as the one above. Their upsampled
+/// output is concatenated with their input.
 template <int Count, int Width, int Level = 1>
 struct unet_below
     : sequential<
@@ -28,8 +28,8 @@ template <int Width, int Level>
 struct unet_below<0, Width, Level> : identity {};
 
 /// U-Net (Ronneberger et al. 2015), with padded convolutions and batch normalisation, so that the output is as large as
-/// the image, whose height and width must be multiples of 16. Width is the number of channels at the top. Weights have
-/// the names inc, down1 to down4, up1 to up4 and outc.
+/// the image, whose height and width must be multiples of 16. Width is the number of channels at the top level. The
+/// weights are named inc, down1 to down4, up1 to up4 and outc.
 template <int Classes = 2, int Width = 64>
 struct unet : sequential<named<"inc", double_conv<Width>>, unet_below<4, Width>,
                          named<"outc", named<"conv", conv2d<Classes, 1>>>, softmax2d> {};

@@ -16,7 +16,7 @@ template <int Width, int Heads>
 struct self_attention : sequential<named<"in_proj_", pointwise_dense<3 * Width>>, attention<Heads>,
                                    named<"out_proj", pointwise_dense<Width>>> {};
 
-/// Attention between the tokens, then two dense layers for each token; both are added to what they read.
+/// Attention between the tokens, then two dense layers for each token, both with a shortcut.
 template <int Width, int Heads>
 struct vit_block
     : sequential<residual<named<"ln_1", vit_norm>, named<"self_attention", self_attention<Width, Heads>>>,

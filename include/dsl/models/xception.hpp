@@ -10,14 +10,14 @@ template <int Inputs, int Filters>
 struct separable : sequential<conv2d<Inputs, 3, pad<1>, groups<Inputs>, bias<false>>, conv2d<Filters, 1, bias<false>>,
                               batch_norm<>> {};
 
-/// Two separable convolutions to Middle and Filters channels, each after a ReLU if Begin is one, and a pool, beside a
-/// shortcut. Pad is the padding that the pool of Keras has at the size of the published network.
+/// Two separable convolutions to Middle and Filters channels, each after a ReLU if Begin is a ReLU, and a pool, with a
+/// shortcut. Pad is the padding of Keras's pool for the input size of the published network.
 template <class Begin, int Inputs, int Middle, int Filters, option::pad Pad>
 struct xception_down
     : add<sequential<conv2d<Filters, 1, stride<2>, pad<0>, bias<false>>, batch_norm<>>,
           sequential<Begin, separable<Inputs, Middle>, relu, separable<Middle, Filters>, max_pool2d<3, 2, Pad>>> {};
 
-/// Three separable convolutions beside what comes in.
+/// Three separable convolutions with a shortcut.
 struct xception_middle : residual<repeat<3, relu, separable<728, 728>>> {};
 
 /// Xception (Chollet 2017) for images of 299x299, as keras.applications.Xception has it, with Keras's number of

@@ -77,7 +77,7 @@ constexpr values input_number(int i) { return i == 0 ? values::first_input : val
 /// How an operation's gradients are computed.
 enum class gradient_steps : unsigned char {
   none,              // it has no gradient
-  one_an_input,      // a step for each input; the first one's also computes the parameters' gradients
+  one_an_input,      // a step for each input; that of the first also computes the parameters' gradients
   weights_and_data,  // a step for the parameters and a step for the input
   copies,            // an input's gradient is the output's, or a slice of it
 };
@@ -101,12 +101,12 @@ enum class makes : unsigned char {
   units,         // a flat output of any size
   joined,        // the channels of all operands
   common_shape,  // the shape that all operands have
-  broadcast,     // the larger of two operands in channels and in pixels; the other has as many, or one
-  stretched,     // a number a filter and pixel; its windows would lead back to its input
+  broadcast,     // the larger channels and pixels of two operands, which are equal or 1 in the other one
+  stretched,     // one value per filter and pixel; windows over it would give its input's shape
   sliced,        // some of the channels of its input
   enlarged,      // its input's channels, with a multiple of its rows and columns
   with_token,    // its input's pixels and one more, in one row
-  some_tokens,   // some of its input's pixels, in one row
+  some_tokens,   // a range of its input's pixels, in one row
 };
 
 /// The fields of a node that an operation uses, besides operands and parameters, as a bit set.

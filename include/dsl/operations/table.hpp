@@ -31,7 +31,7 @@
 
 namespace dsl::operations {
 
-/// The row of each operation, indexed by op. An op::activation has that of its function, in `activations`.
+/// The row of each operation, indexed by op. For op::activation, the row is that of its function in `activations`.
 inline constexpr row table[] = {
     input,                // 0
     conv2d,               // 1

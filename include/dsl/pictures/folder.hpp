@@ -11,45 +11,47 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// What happens to a file that is no whole PNG or JPEG.
+/// What to do with a file that is not a complete PNG or JPEG.
 enum class unreadable : unsigned char {
   refuse,  // fit, evaluate and predict throw a data_error that names it
-  skip,    // it is left out; all files are decoded once, to find these
+  skip,    // it is skipped; all files are decoded once to find such files
 };
 
-/// How files become samples.
+/// Options for making samples from image files.
 struct picture_folder_options {
   dsl::unreadable unreadable = dsl::unreadable::refuse;
-  /// Whether the largest square in the middle is resized; otherwise the whole picture is, whatever its proportions.
+  /// Whether the image is cropped to the largest square in its centre before it is resized; otherwise the whole image
+  /// is resized, whatever its aspect ratio.
   bool centre = true;
   picture_limits limits{};
-  /// The classes in their order, for a test set: train.data.storage->class_names. Empty: the folders, in the order of
-  /// their bytes.
+  /// The classes in their order, for a test set: train.data.storage->class_names. If empty, the folders, sorted
+  /// bytewise.
   std::vector<std::string> class_names{};
 };
 
-/// Pictures that are decoded and resized while a network trains, by fit's loader threads. Only names and classes are in
-/// memory.
+/// A data set of images that fit's loader threads decode and resize while a network trains. Only names and classes are
+/// kept in memory.
 struct picture_folder {
   dataset data;
   std::vector<std::string> files;    // of the samples, in their order
   std::vector<std::string> skipped;  // files that could not be read
 };
 
-/// Lists the PNG and JPEG files of a folder with a folder for each class, by the endings .png, .jpg and .jpeg; other
-/// files, and names that begin with a dot, are ignored. Samples are 3 x height x width floats of 0 to 255, red first:
+/// Lists the PNG and JPEG files in a folder that has a subfolder for each class. Their names end in .png, .jpg or
+/// .jpeg; other files, and names that begin with a dot, are ignored. Samples are 3 x height x width floats of 0 to 255,
+/// red first:
 ///   dsl::picture_folder const animals = dsl::read_picture_folder("animals", {3, 224, 224});
 ///   trainer.fit(animals.data, {.augment = dsl::random_flip{}, .loader_threads = 4});
-/// Throws data_error if there is no such folder, a class has no picture, or a folder is not among the class_names,
-/// and option_error if these name a class twice.
+/// Throws data_error if there is no such folder, if a class has no image, or if a subfolder is not among the
+/// class_names, and option_error if these name a class twice.
 [[gnu::cold]] picture_folder read_picture_folder(std::string const& path, dsl::shape sample,
                                                  picture_folder_options const& options = {});
-/// Makes one of a list of files, with a label for each of them. Throws option_error unless the class_names are as many
-/// as the classes, or none.
+/// Makes such a data set from a list of files, with a label for each file. Throws option_error if there are
+/// class_names, but not one for each class.
 [[gnu::cold]] picture_folder read_picture_files(std::vector<std::string> files, std::vector<std::int32_t> labels,
                                                 int classes, dsl::shape sample,
                                                 picture_folder_options const& options = {});
-/// Makes one of a list of files, with `values` target values for each of them.
+/// Makes such a data set from a list of files, with `values` target values for each file.
 [[gnu::cold]] picture_folder read_picture_files(std::vector<std::string> files, int values, std::vector<float> wanted,
                                                 dsl::shape sample, picture_folder_options const& options = {});
 

@@ -10,7 +10,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// A picture in sRGB, a byte each for red, green, blue, row by row from the top: 3 * width * height bytes.
+/// An image in sRGB: one byte each for red, green and blue, row by row from the top, 3 * width * height bytes.
 struct rgb_picture {
   int width = 0;
   int height = 0;
@@ -20,12 +20,12 @@ struct rgb_picture {
   std::uint8_t const* at(int row, int column) const;
 };
 
-/// The default limit on a picture's size, 192 MiB, whatever the file claims; libjpeg needs up to twice as much again
-/// while it decodes a progressive one.
+/// The default limit on a picture's size, 192 MiB, whatever the file claims; libjpeg needs up to twice as much in
+/// addition while it decodes a progressive JPEG.
 inline constexpr long long most_pixels = 1LL << 26;
 
-/// Limits on what a picture file may require, since a small file can decompress to any size. A file that exceeds one is
-/// a data_error, at once.
+/// Limits on what an image file may require, since a small file can decompress to any size. A file that exceeds one
+/// causes a data_error before it is decoded.
 struct picture_limits {
   long long pixels = most_pixels;
   long long bytes = 1LL << 28;  // size of the file

@@ -5,7 +5,7 @@
 
 namespace dsl {
 
-/// What the backward pass computes again, and what that costs.
+/// The values that the backward pass computes again, and the cost of that.
 struct recomputation {
   detail::list<bool> again{};  // per tensor, for make_plan; empty: nothing
   long long bytes = 0;         // of the plan
@@ -14,8 +14,8 @@ struct recomputation {
 
 namespace detail {
 
-/// Whether running an operation again multiplies as many numbers as its forward pass does. Its result is kept as long
-/// as the rest suffices.
+/// Whether running an operation again multiplies as many numbers as its forward pass does. Its result is kept if
+/// computing the other values again frees enough memory.
 [[gnu::cold]] constexpr bool is_product(node const& x) {
   return facts_of(x).gradients == operations::gradient_steps::weights_and_data;
 }
@@ -41,14 +41,14 @@ struct candidate {
   long long cost = 0;
 
   constexpr bool is_cheap() const { return cost < surcharge; }
-  /// Whether a byte of this one costs more.
+  /// Whether this candidate costs more per byte than c.
   constexpr bool is_dearer_than(candidate const& c) const {
     return static_cast<double>(cost) * static_cast<double>(c.bytes) >
            static_cast<double>(c.cost) * static_cast<double>(bytes);
   }
 };
 
-/// How far a search has come.
+/// The state of a search.
 struct search_state {
   enum class stage : unsigned char { all_but_products, every_subset, products, single_changes, keeping, done };
 
@@ -65,11 +65,11 @@ struct search_state {
   static constexpr int never = -2;
 };
 
-/// Searches for what a training step must compute again so that its plan takes at most `allowed` bytes, at the lowest
-/// predicted cost. With up to most_for_all_subsets buffers it tries every subset. With more it computes all but
-/// products again, then adds products until the plan fits, and at last keeps what it can, the most expensive first.
-/// Every plan it makes is one step of the search, so that a compiler, which limits the evaluation of a constant, can
-/// search in parts.
+/// Searches for the values that a training step must compute again so that its plan takes at most `allowed` bytes, at
+/// the lowest predicted cost. With up to most_for_all_subsets buffers it tries every subset. With more buffers it first
+/// computes everything but products again, then adds products until the plan fits, and finally keeps as many values as
+/// possible, the most expensive first. Every plan it makes is one step of the search, so that a compiler, which limits
+/// the evaluation of a constant, can search in parts.
 class recomputation_search {
  public:
   [[gnu::cold]] constexpr recomputation_search(graph_view const& g, plan_options const& o, long long allowed,
@@ -78,7 +78,7 @@ class recomputation_search {
     if (s_.cell_of.size() == 0) find_candidates(emit_plan(g_, options_));
   }
   constexpr bool done() const { return s_.now == stage::done; }
-  /// Whether a plan that fits has been found. The search goes on to find a cheaper one.
+  /// Whether a plan that fits has been found. The search continues to find a cheaper one.
   constexpr bool fits() const { return s_.best.bytes <= allowed_ && s_.now != stage::all_but_products; }
   constexpr search_state const& state() const { return s_; }
 
@@ -121,8 +121,8 @@ class recomputation_search {
 
   constexpr void go_to(stage s) { s_.now = s, s_.at = 0, s_.smaller = false; }
 
-  /// Finds the buffers that may be computed again: those that the backward pass reads, and those that a product makes.
-  /// What is neither is computed again whenever it is needed there, unless every subset is tried.
+  /// Finds the buffers that may be computed again: those that the backward pass reads, and those that a product writes.
+  /// Any other buffer is computed again whenever the backward pass needs it, unless every subset is tried.
   [[gnu::cold]] constexpr void find_candidates(plan const& kept) {
     list<candidate> all(kept.buffers.size());
     list<bool> fixed(all.size()), read(all.size()), wanted(all.size());
@@ -162,7 +162,7 @@ class recomputation_search {
         if (s_.candidates[i].buffer == b) s_.cell_of[t] = i;
     }
   }
-  /// Inserts a candidate, sorted by the cost of a byte.
+  /// Inserts a candidate, sorted by its cost per byte.
   [[gnu::cold]] constexpr void insert(candidate const& c) {
     int at = s_.candidates.size();
     while (at > 0 && s_.candidates[at - 1].is_dearer_than(c)) --at;
@@ -220,8 +220,8 @@ class recomputation_search {
 
 }  // namespace detail
 
-/// Chooses what a training step with these options computes again, so that its plan takes at most `allowed` bytes. If
-/// none does, returns the choice with the fewest bytes found.
+/// Chooses the values that a training step with these options computes again, so that its plan takes at most `allowed`
+/// bytes. If none does, returns the choice with the fewest bytes found.
 [[gnu::cold]] constexpr recomputation choose_recomputation(graph_view const& g, plan_options const& o,
                                                            long long allowed) {
   if (long long const bytes = make_plan(g, o).bytes(); bytes <= allowed) return {.bytes = bytes};

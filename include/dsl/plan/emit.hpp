@@ -319,7 +319,7 @@ class emitter {
     }
     end();
   }
-  /// Computes again what a node's backward step reads.
+  /// Emits the steps that compute again the operands of a node's backward step.
   [[gnu::cold]] constexpr void compute_operands_again(int n, int edge = 0) {
     node const& x = g_.nodes[n];
     operations::row const& row = facts_of(x);
@@ -423,7 +423,7 @@ class emitter {
   /// Returns the buffer that a forward step saves for the backward step: statistics or argmax.
   [[gnu::cold]] constexpr int& kept(int n) { return kept_[micro_ * g_.size.nodes + n]; }
 
-  /// Collects the parameters whose gradients are summed over all towers, in the order of their memory.
+  /// Collects the parameters whose gradients are summed over all towers, in memory order.
   [[gnu::cold]] constexpr void find_what_to_reduce() {
     if (p_.options.all_reduce_buckets < 1 || p_.options.mode != mode::training) return;
     for (int d = g_.size.devices - 1; d >= 0; --d)

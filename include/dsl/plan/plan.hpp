@@ -6,7 +6,7 @@
 
 namespace dsl {
 
-/// What a plan is for. training: forward, loss, backward, update. evaluation: forward with running statistics, loss.
+/// The purpose of a plan. training: forward, loss, backward, update. evaluation: forward with running statistics, loss.
 /// inference: forward.
 enum class mode : unsigned char { training, evaluation, inference };
 
@@ -18,11 +18,11 @@ enum class loss : unsigned char {
   mean_absolute_error,       // |y - t|; its derivative at 0 is 0
   huber,                     // (y - t)^2 / 2 up to a distance of 1, |y - t| - 1/2 beyond (Huber 1964)
   binary_crossentropy,       // -t log y - (1 - t) log(1 - y); after a sigmoid its gradient is that of the logits
-  custom,                    // one outside the library: a custom_loss
+  custom,                    // a custom_loss, defined outside the library
 };
 
-/// What a sample's outputs are compared with: a class number, one value per output, or a class number per pixel of the
-/// output, whose channels are the classes; the mean is then over the batch's labelled pixels.
+/// The targets that a sample's outputs are compared with: a class number, one value per output, or a class number per
+/// pixel of the output, whose channels are the classes; the mean is then over the batch's labelled pixels.
 enum class target_kind : unsigned char { classes, values, pixel_classes };
 
 /// Whether a loss accepts such targets.
@@ -42,14 +42,14 @@ constexpr bool is_of_logits(loss l, node const& last) {
                                         : l == loss::categorical_crossentropy && last.kind == op::softmax;
 }
 
-/// Whether this holds for an output that a node computes, and no other node reads the output.
+/// Whether this is so for the output that node n computes, and no other node reads that output.
 constexpr bool is_of_logits(graph_view const& g, loss l, int n) {
   return is_of_logits(l, g.nodes[n]) && g.tensors[g.nodes[n].output].readers == 0;
 }
 
-/// A machine's memory layout; fixes every size and offset of a plan. Element (n, c, pixel) of a tensor with channel
-/// block b is at ((n * blocks + c / b) * area + pixel) * b + c % b: b = 1 is NCHW, 16 is oneDNN's nChw16c, and
-/// channels_last stands for all channels of the buffer. Flat tensors always have b = 1, and so have inputs of fewer
+/// The memory layout of a machine, which determines every size and offset of a plan. Element (n, c, pixel) of a tensor
+/// with channel block b is at ((n * blocks + c / b) * area + pixel) * b + c % b: b = 1 is NCHW, 16 is oneDNN's nChw16c,
+/// and channels_last stands for all channels of the buffer. Flat tensors always have b = 1, and so have inputs of fewer
 /// than 16 channels unless the target is channels_last.
 struct target {
   int channel_block = 1;
@@ -61,7 +61,7 @@ struct target {
   bool library_writes_slices = false;
 };
 
-/// What fixes a plan besides its graph. batch: samples of a step on this device.
+/// The options that, with the graph, determine a plan. batch: samples of a step on this device.
 struct plan_options {
   int batch = 1;
   dsl::mode mode = dsl::mode::training;
@@ -135,7 +135,7 @@ enum class content : unsigned char {
 /// How a step uses an operand. accumulate: reads and adds to it.
 enum class access : unsigned char { read, write, accumulate };
 
-/// An operand of a step: `what` number `index`, in a buffer from channel `channel` on.
+/// An operand of a step: `what` number `index`, in a buffer, starting at channel `channel`.
 struct operand {
   content what = content::activation;
   access how = access::read;
@@ -181,15 +181,15 @@ struct device_bytes {
   long long bytes[regions] = {};
 };
 
-/// The position of a tensor's activation or gradient: from channel `channel` on of a buffer.
+/// The position of a tensor's activation or gradient: a buffer, and the channel at which it starts there.
 struct placement {
   int buffer = -1;
   int channel = 0;
 };
 
-/// Everything that an executor replays: the steps in order, and where their operands are. One thread may run all steps
-/// in this order. Or all devices run at the same time, each its own steps in this order, if every step waits for those
-/// that it names.
+/// The steps of a batch in order, and the places of their operands, for an executor to replay. One thread may run all
+/// steps in this order. Alternatively, all devices run at the same time, each its own steps in this order, if every
+/// step waits for the steps that it names.
 struct plan {
   plan_options options{};
   detail::list<step> steps{};
@@ -221,7 +221,7 @@ struct plan {
   [[gnu::cold]] constexpr sample_range samples_of(step const& s) const {
     return micro_batch(options.batch, micro_batches, s.micro);
   }
-  /// Returns where a device's share of a region begins; for slots, that of the first slot.
+  /// Returns the offset of a device's share of a region; for slots, of its share of the first slot.
   [[gnu::cold]] constexpr long long begin_of(region r, int device) const {
     long long begin = 0;
     for (int d = devices.size() - 1; d > device; --d)

@@ -4,10 +4,11 @@
 #include <dsl/plan/budget.hpp>
 #include <dsl/plan/stored.hpp>
 
-// The search for what to compute again, in parts that are constants of their own; stored.hpp says why.
+// The search for the values to compute again, in parts, each of which is a constant of its own; stored.hpp explains
+// why.
 namespace dsl::detail {
 
-/// The state of a search in a network of that many tensors, as a constant.
+/// The state of a search in a network of Tensors tensors, as a constant.
 template <int Tensors>
 struct stored_search {
   int cell_of[Tensors + 1]{};
@@ -53,7 +54,7 @@ struct stored_search {
 /// milliseconds. A search that is not decided by then is left to the engine.
 inline constexpr int most_nodes_to_search = 13000;
 
-/// The search after part number Part; it pauses when a plan fits.
+/// The state of the search after part number Part; the search pauses when a plan fits.
 template <class Network, plan_options Options, long long Allowed, int Part>
 struct search_part {
   static constexpr int nodes = Network::view().size.nodes * micro_batches_of(Options);

@@ -6,7 +6,7 @@
 namespace dsl {
 
 /// How a device with two streams runs a plan: the stream of each step, and the step of the other stream that it waits
-/// for. Within a stream steps keep the plan's order.
+/// for. Within a stream, steps keep the plan's order.
 struct plan_streams {
   detail::list<int> stream{};  // per step: 0 or 1
   detail::list<int> wait{};    // per step: the last step of the other stream that it waits for, or -1
@@ -14,10 +14,11 @@ struct plan_streams {
 
 namespace detail {
 
-/// Assigns steps to streams. The second one gets steps whose results are not needed soon: in training the gradients of
-/// kernels; else, of several branches that read one tensor, all but the first, up to where they meet again. A step that
-/// waits for another stream begins later than one that follows on its own: in the forward pass of training, whose
-/// branches meet twice in each module, that costs more than the branches gain from each other.
+/// Assigns steps to streams. The second stream gets steps whose results are not needed soon. In training, these are the
+/// gradients of kernels. Otherwise, if several branches read one tensor, they are all branches but the first, up to the
+/// step that joins them. A step that waits for another stream begins later than one that does not: in the forward pass
+/// of training, whose branches are joined twice in each module, waiting costs more than running the branches
+/// concurrently gains.
 class stream_finder {
  public:
   [[gnu::cold]] constexpr stream_finder(graph_view const& g, plan const& p)
@@ -49,7 +50,7 @@ class stream_finder {
       ++inputs;
       stream = readers_[o.index]++ > 0 ? 1 : made_on_[o.index];
     }
-    if (inputs != 1 || x.group >= 0) stream = 0;  // branches meet here
+    if (inputs != 1 || x.group >= 0) stream = 0;  // branches are joined here
     if (written >= 0) made_on_[written] = stream;
     return stream;
   }
@@ -86,7 +87,7 @@ class stream_finder {
 
 }  // namespace detail
 
-/// Returns the queue of each step of a plan, and what the queues wait for.
+/// Returns the stream of each step of a plan, and the steps that the streams wait for.
 [[gnu::cold]] constexpr plan_streams find_streams(graph_view const& g, plan const& p) {
   return detail::stream_finder(g, p).run();
 }

@@ -25,7 +25,7 @@ struct progress {
   bool validates = false;  // whether the line of an ended epoch shows validation's metrics
 };
 
-/// What the output can show.
+/// What the output device can show.
 struct line_style {
   int width = 80;     // columns; 0: no limit
   bool bar = true;    // otherwise " - " between all fields, for logs
@@ -46,7 +46,7 @@ std::string progress_line(progress const& p, line_style const& style);
 /// Whether a stream is a terminal.
 bool is_terminal(std::FILE* out);
 
-/// Returns the columns of a stream's terminal, or 80 if it is none.
+/// Returns the number of columns of a stream's terminal, or 80 if the stream is not a terminal.
 int terminal_width(std::FILE* out);
 
 /// Whether the user's locale is UTF-8, according to the environment: setlocale() need not have been called.

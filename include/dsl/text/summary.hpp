@@ -11,7 +11,7 @@
 
 namespace dsl::text::TYPENET_MODE {
 
-/// Returns the word for a node whose layer gave it no name.
+/// Returns the name of a node's operation, for a layer without a name.
 inline std::string operation(node const& n) { return detail::word_of(n); }
 
 /// The names of layers as in the table and in the compiler's dsl::at<2, 1, 0>: "2.1.0".
@@ -19,7 +19,7 @@ class layer_names {
  public:
   explicit layer_names(graph_view const& g);
 
-  /// Return a layer's place, how many layers are around it, and the name of its type.
+  /// Return a layer's position, its nesting depth, and the name of its type.
   std::string path(int scope) const;
   int depth(int scope) const { return scope > 0 ? 1 + depth(graph_.scopes[scope].parent) : 0; }
   std::string name(int scope) const;
@@ -29,7 +29,7 @@ class layer_names {
   /// Returns how other lines name a node: by its layer and, if that has several nodes of its own, by its number there:
   /// "3:2".
   std::string reference(int n) const;
-  /// Returns the first column of the line of node n: its place and its layer or operation, indented by depth.
+  /// Returns the first column of the line of node n: its position and its layer or operation, indented by depth.
   std::string line(int n) const;
 
  private:
@@ -45,7 +45,7 @@ struct summary_line {
   std::string layer{}, output{}, parameters{}, device{}, from{};
 };
 
-/// Returns the node that made what another one reads, on whichever device.
+/// Returns the node that computed a tensor, whichever device it is on, skipping transfers.
 int maker_of(graph_view const& g, int tensor);
 
 /// Returns the lines of the table, without its header and totals.
@@ -58,10 +58,11 @@ std::string operations_again(graph_view const& g, plan const& p);
 
 namespace dsl::TYPENET_MODE {
 
-/// Returns the table of layers as text: places as in the compiler's messages (dsl::at<2, 1> is 2.1), shapes as channels
-/// x height x width, and parameters counted as in Keras. The column `connected to` names the inputs of a line that does
-/// not follow from the one before. On several devices it shows the device of each layer and the share of each device.
-/// Memory is that of training in `micro_batches` parts; with a limit also the operations that run again to keep it.
+/// Returns the table of layers as text: positions as in the compiler's messages (dsl::at<2, 1> is 2.1), shapes as
+/// channels x height x width, and parameters counted as in Keras. The column `connected to` names the inputs of a line
+/// that does not follow from the one before. On several devices it shows the device of each layer and the share of each
+/// device. Memory is that of training in `micro_batches` parts; with a limit also the operations that run again to keep
+/// it.
 std::string summary(graph_view const& g, int micro_batches = 1, memory_limit limit = {});
 
 /// The printer of model::summary().

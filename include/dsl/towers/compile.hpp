@@ -11,8 +11,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns a factory of one engine per tower. Executors on the host say how many cores a tower gets, others how many
-/// devices there are.
+/// Returns a factory that makes one engine per tower. Executors on the host determine the number of cores of a tower,
+/// others the number of devices.
 template <class Executor>
 [[gnu::cold]] tower_factory factory_of(Executor const& on, int towers) {
   static_assert(
@@ -52,8 +52,8 @@ namespace dsl::detail::TYPENET_MODE {
 template <class Network>
 concept replicated = requires { Network::replicas; };
 
-/// Combines the towers of the type and of the argument: devices and processes come from the argument, which may leave
-/// out number and policy if the type states them.
+/// Combines the towers of the type and of the argument: devices and processes come from the argument, which may omit
+/// the number and the policy if the type has them.
 template <class Network>
 [[gnu::cold]] towers towers_of(towers t) {
   if constexpr (replicated<Network>) {
@@ -74,9 +74,8 @@ template <class Network>
 
 namespace dsl::TYPENET_MODE {
 
-/// Prepares a network for training on several devices. Throws option_error if there are too few, and if a
-/// replicate<G, ...> is given another number or policy than its own; the defaults, 1 and host_merge, count as not
-/// given.
+/// Prepares a network for training on several devices. Throws option_error if there are too few, or if the argument has
+/// another number or policy than a replicate<G, ...>; the defaults, 1 and host_merge, mean that none is given.
 template <class Network, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, Towers const& t, compile_options const& o) {
   detail::require_budgets_are_kept<Network, Executor>();
@@ -101,7 +100,7 @@ template <detail::replicated Network, executor Executor, optimizer Optimizer>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer) {
   return compile<Network>(on, optimizer, towers{});
 }
-/// Prepares it on native{}, whose processors the towers share.
+/// Prepares a network for training in several towers on native{}; the towers share the processors.
 template <class Network, optimizer Optimizer, std::same_as<towers> Towers>
 [[gnu::cold]] auto compile(Optimizer const& optimizer, Towers const& t, compile_options const& o) {
   return compile<Network>(native{}, optimizer, t, o);

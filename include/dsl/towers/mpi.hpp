@@ -24,8 +24,8 @@ namespace dsl::TYPENET_MODE {
 
 /// The deadline and the message size of an mpi object.
 struct mpi_options {
-  /// Seconds until the job ends after a process has died or hangs; at least 1, and more than MPI's start, and a step
-  /// with a validation batch, take.
+  /// Seconds until the job ends after a process has died or hangs; at least 1, and longer than the start of MPI, or a
+  /// step and a validation batch, take.
   double deadline_s = 30;
   /// The largest message in bytes, from 1 to 2147483647; longer ones are sent in pieces.
   long long largest_message = 1LL << 30;
@@ -47,8 +47,8 @@ class mpi final : public process_group {
   int process() const override { return process_; }
   int processes() const override { return processes_; }
 
-  /// Exchanges messages. First every process tells what it calls, so that no data is sent to one that does not expect
-  /// it.
+  /// Exchanges messages. Every process first announces its call, so that no data is sent to a process that does not
+  /// expect it.
   void exchange(char const* what, process_message const* out, process_message const* in) override;
 
   [[gnu::cold]] void interrupt(std::string const& why) override { end_with(why); }
@@ -70,8 +70,8 @@ class mpi final : public process_group {
 
   [[gnu::cold]] std::string who() const;
   static std::string text_of(double seconds);
-  /// Seconds to wait for others. The rest of the deadline is for the step before it is noticed that they are missing,
-  /// and for ending the job, which takes mpirun up to 4 s with several machines.
+  /// Seconds to wait for others. The rest of the deadline is for the step during which the loss of a process goes
+  /// unnoticed, and for ending the job, which takes mpirun up to 4 s on several machines.
   double patience() const { return deadline_s_ > 16 ? deadline_s_ - 4 : 0.75 * deadline_s_; }
   [[gnu::cold]] static std::string why_late(void const* self);
   double abort_s() const { return patience() < 5 ? patience() : 5; }
@@ -84,7 +84,7 @@ class mpi final : public process_group {
   [[gnu::cold, noreturn]] void fail(std::string const& why);
 
   void wait(char const* what);
-  /// Checks that the others made the same call.
+  /// Checks that the other processes made the same call.
   void compare(char const* what, process_message const* in);
   [[gnu::cold, noreturn]] void out_of_time(char const* what);
   static double now();

@@ -60,8 +60,8 @@ TYPENET_INLINE list<core_set> places_of(tower_factory const& factory, towers con
   list<core_set> places(t.count);
   for (int i = 0; i < t.count; ++i) {
     int const device = given > 0 ? t.devices[static_cast<std::size_t>(i)] : i;
-    // Not pinned if cores stay free, since another program would choose the same ones; nor if there are too few for
-    // each tower to have its own.
+    // Towers are not pinned if some cores stay free, since another program would choose the same cores, nor if there
+    // are too few cores for each tower to have its own.
     if (each > 0 && (given > 0 || each * t.count == all.cores.size())) places[i] = all.slice(each * device, each);
   }
   return places;

@@ -17,8 +17,8 @@ struct process_message {
 };
 
 /// The processes that train a network together, each with one or more towers. All make the same calls in the same
-/// order, on one thread at a time. A call throws executor_error, naming the process, if another one does not answer in
-/// time or makes another call.
+/// order, on one thread at a time. A call throws executor_error, which names the process, if another process does not
+/// answer in time or makes another call.
 class process_group {
  public:
   virtual ~process_group() = default;
@@ -45,7 +45,7 @@ class process_group {
     for (int q = 0; q < processes(); ++q) out[q] = {&mine, sizeof mine}, in[q] = {&all[q], sizeof mine};
     exchange(what, out.begin(), in.begin());
   }
-  /// Throws executor_error in all processes if one has another number than process 0, compared bit by bit.
+  /// Throws executor_error in all processes if the value of one differs in any bit from that of process 0.
   [[gnu::cold]] void agree(char const* what, double value);
   /// Throws that error for gathered numbers: process q's and process 0's.
   static void require_same(char const* what, int q, double found, double first);

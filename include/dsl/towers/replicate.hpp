@@ -17,7 +17,7 @@ constexpr int samples_needed() {
     return normalises_parts(Towers::view(), Towers::policy) ? 2 : 1;
   return 1;
 }
-/// Returns the smallest micro-batch of the towers that have samples. It is not always the smallest tower's, whose part
+/// Returns the smallest micro-batch of the towers that have samples. It is not always in the smallest tower, whose part
 /// may be too small to be split.
 template <class Towers>
 constexpr int smallest_micro_batch_of(int batch) {
@@ -50,7 +50,7 @@ namespace dsl {
 /// A network on G devices, each with all of its layers and a part of every batch:
 ///   auto t = dsl::compile<dsl::replicate<4, model>>(dsl::onednn{}, dsl::sgd{.learning_rate = 5e-3});
 /// Shapes, parameters and summary are the network's; replicate<1, model> is the network itself. If the number of towers
-/// is only known at run time: compile<model>(executor, optimizer, dsl::towers{.count = n}). With several processes,
+/// is known only at run time, use compile<model>(executor, optimizer, dsl::towers{.count = n}). With several processes,
 /// each has G towers: compile<replicate<G, model>>(executor, optimizer, dsl::towers{.processes = &world}).
 template <int G, class Network, tower_policy Policy = host_merge>
 struct replicate : Network {

@@ -26,7 +26,7 @@ struct attention_head {
 };
 
 /// The largest score of a query, and the sum of all e^(score - largest), found in one pass over the keys (Milakov &
-/// Gimelshein 2018). `mean` is the mean of a number a key, weighted with the softmax of the scores.
+/// Gimelshein 2018). mean() is the mean of one number per key, weighted with the softmax of the scores.
 struct running_softmax {
   double largest = 0, sum = 0, weighted = 0;
 
@@ -54,7 +54,7 @@ void for_each_head(host::bound_step<T> const& b, int channels, F f) {
     for (int first = 0; first < channels; first += width) f(attention_head<T>{b.x, n, first, width, channels, scale});
 }
 
-/// y = softmax(queries keys^T / sqrt(width)) values, a query at a time.
+/// y = softmax(queries keys^T / sqrt(width)) values, one query at a time.
 template <class T, bool Causal>
 [[gnu::cold]] void attention_forward(host::bound_step<T> const& b, step_context const&) {
   long long const tokens = b.x.shape.area();

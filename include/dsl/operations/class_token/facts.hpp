@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// A token that is learnt, and behind it the input's pixels, row by row, all in one row.
+/// A learnt token, followed by the input's pixels in row order, all in one row.
 inline constexpr row class_token{.name = "class_token",
                                  .parameters = 1,
                                  .roles = {role::kernel},

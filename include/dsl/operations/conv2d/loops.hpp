@@ -37,7 +37,7 @@ void for_each_row(X x, Y y, XStep xs, YStep ys, shape const& in, shape const& ou
   }
 }
 
-/// The channels of x and y that belong together: filter o reads `in` channels from o / out * in on.
+/// The channels of x and y in one group: filter o reads `in` channels, the first of which is o / out * in.
 struct channel_groups {
   int in;
   int out;
@@ -122,7 +122,7 @@ void conv2d_backward_data(view<T const> dy, T const* kernel, view<T> dx, window 
   });
 }
 
-/// In inference a step also computes the batch_norm and the relu that follow.
+/// In inference, a step also computes the batch_norm and the relu after the convolution.
 template <class T>
 inline constexpr loops<T> conv2d_loops{
     .forward =

@@ -7,7 +7,7 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// The passes of conv2d with the parts of input and output exchanged.
+/// The passes of conv2d with the roles of input and output exchanged.
 template <class T>
 [[gnu::cold]] void conv2d_transpose_forward(host::bound_step<T> const& b, step_context const&) {
   conv2d_backward_data<T>(b.x, b.parameter(role::kernel), b.to, b.node->window, false, b.node->groups);
@@ -31,7 +31,7 @@ template <class T>
   }
 }
 
-/// conv2d_forward without a bias, added to what is there where the gradient has been begun.
+/// Computes conv2d_forward without a bias. It adds to a gradient that another step has begun.
 template <class T>
 [[gnu::cold]] void conv2d_transpose_backward_data(host::bound_step<T> const& b, step_context const&) {
   window const& w = b.node->window;

@@ -91,8 +91,8 @@ template <class T>
     }
 }
 
-/// With g = dy gamma and h the normalised x, dx = (g - mean(g) - h mean(g h)) / sqrt(variance + epsilon), where means
-/// are over the group. dx may be x or dy, or absent.
+/// With g = dy gamma and h the normalised x, dx = (g - mean(g) - h mean(g h)) / sqrt(variance + epsilon), where the
+/// means are over the group. dx may be x or dy, or null.
 template <class T>
 [[gnu::cold]] void group_norm_backward(host::bound_step<T> const& b, step_context const&) {
   if (b.gradient(role::gamma)) group_norm_weights(b);

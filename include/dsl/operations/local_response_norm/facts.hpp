@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// Divides each number by a power of the squares in neighbouring channels of its pixel, which the backward step
+/// Divides each number by a power of the sum of squares in neighbouring channels of its pixel, which the backward step
 /// computes again.
 inline constexpr row local_response_norm{
     .name = "local_response_norm",

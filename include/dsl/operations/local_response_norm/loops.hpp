@@ -8,7 +8,7 @@
 namespace dsl::plain::TYPENET_MODE {
 
 /// The divisors (k + alpha / size * the sum of squares) ^ beta of one pixel, in double. The sum is over `size`
-/// channels, the pixel's own in the middle; channels that do not exist count as 0.
+/// channels, with the channel itself in the middle; channels that do not exist count as 0.
 template <class T>
 class response {
  public:
@@ -23,7 +23,7 @@ class response {
   int first(int c) const { return c < reach_ ? 0 : c - reach_; }
   int last(int c) const { return c + reach_ < x_.shape.channels ? c + reach_ + 1 : x_.shape.channels; }
   double value(int n, int c, long long pixel) const { return static_cast<double>(x_(n, c, pixel)); }
-  /// Returns what is raised to the power.
+  /// Returns the base of the power.
   double base(int n, int c, long long pixel) const {
     double squares = 0;
     for (int i = first(c); i < last(c); ++i) squares += value(n, i, pixel) * value(n, i, pixel);
@@ -31,7 +31,8 @@ class response {
   }
   /// Returns 1 / the divisor.
   double factor(double base) const { return detail::pow(base, -power_); }
-  /// Returns the derivative of y = x * factor in channel c by x in a neighbouring channel, without the factor x there.
+  /// Returns the derivative of y = x * factor in channel c with respect to x in a neighbouring channel, divided by that
+  /// x.
   double slope(int n, int c, long long pixel) const {
     double const at = base(n, c, pixel);
     return -2 * share_ * power_ * value(n, c, pixel) * factor(at) / at;
@@ -52,7 +53,7 @@ template <class T>
   });
 }
 
-/// A channel is a neighbour of those that are its neighbours, since the size is odd.
+/// The size is odd, so the relation "is a neighbour of" between channels is symmetric.
 template <class T>
 [[gnu::cold]] void local_response_norm_backward(host::bound_step<T> const& b, step_context const&) {
   response const r(b);

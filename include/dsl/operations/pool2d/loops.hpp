@@ -32,8 +32,8 @@ void for_each_window(shape const& in, shape const& out, window const& w, F f) {
         pool_patch{window_part_of(row, w.rows(), in.height), window_part_of(column, w.columns(), in.width), in.width});
 }
 
-/// Computes the largest value of each window, the first of equal ones, and NaN if the window has one, as in PyTorch;
-/// argmax receives its position in the window, row-major. Padding is never the maximum.
+/// Computes the largest value of each window, or NaN if the window contains one, as in PyTorch. argmax receives its
+/// position in the window, row-major, the first one of equal values. Padding is never the maximum.
 template <class T>
 [[gnu::cold]] void max_pool2d_forward(host::bound_step<T> const& b, step_context const&) {
   window const& w = b.node->window;

@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// Selects the output's number of tokens, from the node's first_channel on.
+/// Selects a range of tokens: as many as the output has, starting with token first_channel of the node.
 inline constexpr row token_slice{
     .name = "token_slice", .output = makes::some_tokens, .options = options::first_channel, .slices = slices::always};
 

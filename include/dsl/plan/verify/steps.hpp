@@ -22,7 +22,7 @@ namespace dsl::detail::checking {
 ///   update           each device's sum of squares if measured; it works on whole regions
 class step_checker {
  public:
-  /// What has been done with a node, and which buffers hold what its backward pass needs.
+  /// The progress of a node: the steps seen so far, and the buffers that its backward pass needs.
   struct progress {
     bool forward = false;
     bool backward = false;
@@ -37,7 +37,7 @@ class step_checker {
     bool backward = false;
     bool again = false;
   };
-  /// Which parts of a micro-batch have been loaded.
+  /// The parts of a micro-batch that have been loaded.
   struct arrival {
     bool pictures = false;
     bool labels = false;
@@ -385,7 +385,7 @@ class step_checker {
     return x.role == role::bias && facts_.bias_is_cancelled(g_, g_.nodes[x.node]);
   }
 
-  /// Checks the gradients of a node's parameters: of the trainable ones, but of no cancelled bias.
+  /// Checks the gradients of a node's parameters: of the trainable ones, except a cancelled bias.
   [[gnu::cold]] constexpr bool parameter_gradients(node const& x) {
     bool const without_bias = facts_.bias_is_cancelled(g_, x);
     for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
