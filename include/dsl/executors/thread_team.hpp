@@ -11,8 +11,8 @@ class communicator;
 
 namespace dsl::host::TYPENET_MODE {
 
-/// The threads of a network on several devices, one per device. An interface, so that engines for one device need not
-/// compile threads; executors/host/core_team.hpp implements it.
+/// The threads of a network on several devices, one per device. It is an interface, so that engines for one device need
+/// not compile threads; executors/host/core_team.hpp implements it.
 class thread_team {
  public:
   virtual ~thread_team() = default;

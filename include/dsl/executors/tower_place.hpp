@@ -5,7 +5,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// What an executor must know about a tower to make its engine.
+/// The data about a tower that an executor needs to make its engine.
 struct tower_place {
   int index = 0;
   int towers = 1;

@@ -17,7 +17,7 @@ enum class epsilon_place : unsigned char {
   in_root,                // Keras 3's RMSprop: root of (mean square + epsilon)
 };
 
-/// How gradients, summed over all devices, are clipped before the update. 0 means not at all.
+/// How gradients, summed over all devices, are clipped before the update. 0 turns a limit off.
 struct gradient_clip {
   double norm = 0;          // all gradients together, as one vector, are scaled down to this norm
   double value = 0;         // then each number is clamped to -value ... value
@@ -33,7 +33,7 @@ struct update_numbers {
 
 /// An optimizer's rule as numbers that an executor's update step understands. Slots hold, in this order: for sgd the
 /// velocity; for adam the means of gradients and of their squares; for rmsprop the mean of squares, the velocity and
-/// the mean of gradients. Those that a rule does not need do not exist.
+/// the mean of gradients. Slots that a rule does not need do not exist.
 struct update_rule {
   double momentum = 0;
   double weight_decay = 0;  // L2: adds weight_decay * parameter to the gradient, unless decoupled

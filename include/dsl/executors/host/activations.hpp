@@ -81,7 +81,7 @@ template <int L>
   y = of != of ? of : y;  // NOLINT(misc-redundant-expression)
 }
 
-/// y = 1 / (1 + exp(-x)).
+/// Computes y = 1 / (1 + exp(-x)).
 template <int L>
 [[gnu::always_inline]] inline void logistic(typename vector<L>::type& y, typename vector<L>::type const& x) {
   typename vector<L>::type const none{}, minus = -x;
@@ -90,9 +90,9 @@ template <int L>
   y = (1.0F - none) / (e + (2.0F - none));
 }
 
-/// share: of a normal distribution below x; bell: exp(-x^2 / 2). With z = |x| / sqrt(2) and t = 1 / (1 + z / 2) the
-/// share below -|x| is exp(-z^2) t p(t), whose p was fitted to erfc(z) exp(z^2) / (2 t) for z up to 9.5: it is right to
-/// 3e-9 of it. Beyond, where the share is below 1e-40, it is at most 1e-38.
+/// Computes the share of a normal distribution below x, and bell = exp(-x^2 / 2). With z = |x| / sqrt(2) and t = 1 / (1
+/// + z / 2), the share below -|x| is exp(-z^2) t p(t). The polynomial p was fitted to erfc(z) exp(z^2) / (2 t) for z up
+/// to 9.5, with a relative error of 3e-9. For larger z, where the share is below 1e-40, the result is at most 1e-38.
 template <int L>
 [[gnu::always_inline]] inline void normal_distribution(typename vector<L>::type& share, typename vector<L>::type& bell,
                                                        typename vector<L>::type const& x) {
@@ -119,8 +119,8 @@ template <int L>
   share = x < none ? tail : one - tail;
 }
 
-/// y = log(1 + exp(x)) = max(x, 0) + 2 atanh(e / (2 + e)) with e = exp(-|x|), by the series of atanh up to s^15, whose
-/// rest is below 2^-25 of it since s <= 1/3.
+/// Computes y = log(1 + exp(x)) = max(x, 0) + 2 atanh(s) with s = e / (2 + e) and e = exp(-|x|), by the series of atanh
+/// up to s^15, whose relative error is below 2^-25 since s <= 1/3.
 template <int L>
 [[gnu::always_inline]] inline void soft_ramp(typename vector<L>::type& y, typename vector<L>::type const& x) {
   using floats = typename vector<L>::type;
@@ -248,8 +248,8 @@ struct activation {
     up_to_6(sum, y);
     y = y / six;
   }
-  /// part = tanh(log(1 + e^x)) = w / (w + 2) with w = e^x (e^x + 2), and rest, its derivative: 4 e^x (1 + e^x) / (w +
-  /// 2)^2. Beyond 20 they are 1 and nearly 0.
+  /// Computes part = tanh(log(1 + e^x)) = w / (w + 2) with w = e^x (e^x + 2), and rest, its derivative 4 e^x (1 + e^x)
+  /// / (w + 2)^2. Above x = 20 they are 1 and nearly 0.
   [[gnu::always_inline]] static inline void tanh_of_soft_ramp(floats const& x, floats& part, floats& rest) {
     floats const none{}, one = 1.0F - none, two = 2.0F - none, most = 20.0F - none;
     floats const held = x > most ? most : x;
@@ -262,8 +262,7 @@ struct activation {
     multiply<L>(twice, four, next);
     rest = twice / below / below;
   }
-  /// The derivative at the output x; silu's and hard_swish's at their input.
-  /// The slope where the function's row reads x.
+  /// Computes a function's derivative from x, which is its output or its input, as its row says.
   [[gnu::always_inline]] static inline void derivative(dsl::function f, floats const& alpha, floats const& x,
                                                        floats& slope) {
     floats const none{}, one = 1.0F - none, minus = -x;

@@ -6,8 +6,8 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Sums of a tensor's values and of their squares, made when it was written: (record, channel block, 2, lane). Null if
-/// there are none.
+/// Sums of a tensor's values and of their squares, computed when the tensor was written: (record, channel block, 2,
+/// lane). Null if there are none.
 struct summed_moments {
   double const* data = nullptr;
   int records = 0;

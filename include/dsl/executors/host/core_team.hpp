@@ -76,7 +76,7 @@ class core_team final : public thread_team {
       if (stopped_) refuse();
     }
   }
-  /// Stops all devices; for good if parameters may have been updated on some of them only.
+  /// Stops all devices; permanently if parameters may have been updated on only some of them.
   [[gnu::cold]] void stop(std::string const& why, bool for_good) {
     if (group_ && for_good) group_->give_up(why.c_str());  // another thread may be waiting for other towers
     detail::lock const held(mutex_);

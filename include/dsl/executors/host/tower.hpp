@@ -40,8 +40,8 @@ struct sample_sums {
 };
 
 /// How an engine in host memory handles batch_norm when it is one of several towers that each train a part of the
-/// batch. T is the type that it computes in. An interface, so that engines for one device need not compile it;
-/// towers/host_tower.hpp implements it.
+/// batch. T is the type that it computes in. It is an interface, so that engines for one device need not compile the
+/// implementation, towers/host_tower.hpp.
 template <class T>
 class tower {
  public:

@@ -37,7 +37,8 @@ class convolution_pass {
   ~convolution_pass() = default;
 };
 
-/// An algorithm for the gradient of a convolution's kernel. The bits of its result do not depend on the threads.
+/// An algorithm for the gradient of a convolution's kernel. The bits of its result do not depend on the number of
+/// threads.
 class convolution_weights {
  public:
   convolution_weights() = default;

@@ -37,7 +37,7 @@ class dense {
     view<float> const bx = blocks(x_, x), by = blocks(y_, y);
     auto& pool = at_.pool();
     if (what_ == action::forward) {
-      float* const bias = rest + pass_.packed();  // one row of what y needs
+      float* const bias = rest + pass_.packed();  // one vector of y's channels
       for (int u = 0; u < by.buffer_channels; ++u)
         bias[u] = u < y_.shape.channels ? step_.parameter(role::bias)[u] : 0.0F;
       copy_in(x_, x);

@@ -21,7 +21,8 @@ class one_thread {
   }
 };
 
-/// The workplace of an embedded program: one thread, and memory that is taken once all steps have said what they need.
+/// The workplace of an embedded program: one thread, and memory that is allocated after all steps have stated their
+/// needs.
 class workplace {
  public:
   workplace(native_cpu::kernels const& k, host::memory_kernels const& m) : kernels_(k), memory_(m) {}

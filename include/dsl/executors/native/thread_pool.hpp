@@ -63,7 +63,7 @@ class thread_pool {
       return one;
     }
   };
-  /// What the threads of one process share.
+  /// The state that the threads of one process share.
   struct meeting {
     detail::mutex mutex{};
     detail::condition begun{};

@@ -24,8 +24,8 @@ inline tiled_tensor tiled(view<float const> const& v) {
           blocks_of(v.shape.channels, v.block)};
 }
 
-/// What the passes of F(4x4, 3x3) share: 36 products of matrices, one for each place of a transformed tile. There are
-/// 64 bytes between consecutive matrices, so that matrices whose size is a power of two do not compete for the same
+/// The common part of the passes of F(4x4, 3x3): 36 matrix products, one for each place of a transformed tile. There
+/// are 64 bytes between consecutive matrices, so that matrices whose size is a power of two do not compete for the same
 /// cache lines.
 class winograd_tiles {
  public:

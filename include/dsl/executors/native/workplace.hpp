@@ -13,9 +13,9 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// What the steps of one device use one after the other: kernels, threads, and memory in addition to the plan's, as
-/// much as the most demanding step needs. Addresses are only known when a step runs, because a step that is built later
-/// may need more memory.
+/// The kernels, threads and scratch memory of one device, which its steps use one after the other. The memory is as
+/// large as the most demanding step needs. Its address is known only when a step runs, because a step that is built
+/// later may need more.
 class workplace {
  public:
   [[gnu::cold]] workplace(instructions set, int threads)

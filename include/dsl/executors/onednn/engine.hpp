@@ -15,7 +15,7 @@
 namespace dsl::dnn::TYPENET_MODE {
 
 /// Returns the maximum number of threads of an engine. Spinning threads without a core of their own slow each other
-/// down, and a thread that OpenMP does not provide, because of OMP_THREAD_LIMIT, would be waited for without end.
+/// down, and oneDNN would wait forever for a thread that OpenMP does not provide because of OMP_THREAD_LIMIT.
 [[gnu::cold]] inline int most_threads() {
   int const limit = omp_get_thread_limit(), cores = 8 * omp_get_num_procs();
   return limit < cores ? limit : cores;
@@ -95,8 +95,8 @@ class engine final : public plain::steps<float> {
   }
 
  private:
-  /// Throws option_error within the caller's parallel region, where OpenMP provides one thread, and oneDNN's kernels
-  /// would wait for the others without end.
+  /// Throws option_error inside a parallel region of the caller, where OpenMP provides one thread, and oneDNN's kernels
+  /// would wait forever for the others.
   void require_threads_here() const {
     if (threads_ > 1 && omp_get_active_level() >= omp_get_max_active_levels()) refuse_region();
   }
@@ -112,7 +112,8 @@ class engine final : public plain::steps<float> {
       if (d.convolutions.has_plain_loops()) found |= slow_.add("conv2d");
     if (found) slow_.warn("onednn", "docs/executors.md", options_);
   }
-  /// What the library and the shared kernels need on a device; no other device's thread touches it.
+  /// The objects that the library and the shared kernels need on one device. The threads of other devices do not touch
+  /// them.
   struct unit {
     dnn::convolutions convolutions;
     workplace at;

@@ -11,7 +11,7 @@
 
 namespace dsl::dnn::TYPENET_MODE {
 
-/// How a packed kernel is computed from the parameters.
+/// The form in which a packed kernel holds the parameters.
 enum class kernel_form {
   plain,       // as they are
   transposed,  // (in, out, flipped): for a stride-1 data gradient as a convolution that can accumulate

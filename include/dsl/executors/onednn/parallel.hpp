@@ -41,7 +41,7 @@ void share_out(int items, F const& f) {
 }
 
 /// Sets the number of threads of this thread's parallel regions, including oneDNN's, and restores it. It turns
-/// OMP_DYNAMIC off: with fewer threads oneDNN's kernels would wait at their barriers without end.
+/// OMP_DYNAMIC off: with fewer threads, oneDNN's kernels would wait at their barriers forever.
 class thread_count {
  public:
   explicit thread_count(int threads) : before_(omp_get_max_threads()), dynamic_(omp_get_dynamic()) { set(threads); }

@@ -8,8 +8,8 @@
 
 namespace dsl::dnn::TYPENET_MODE {
 
-/// What the shared kernels (host/memory_tasks.hpp) need on one device. They run on oneDNN's threads, with vectors as
-/// wide as a channel block.
+/// The workplace of the shared kernels (host/memory_tasks.hpp) on one device. They run on oneDNN's threads, with
+/// vectors as wide as a channel block.
 class workplace {
  public:
   [[gnu::cold]] explicit workplace(int block) : memory_(host::memory_kernels_of(set_for(block))) {}

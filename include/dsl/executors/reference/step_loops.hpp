@@ -7,7 +7,7 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// What the loops of a few operations need besides a step's operands.
+/// Arguments that the loops of a few operations need besides a step's operands.
 struct step_context {
   dropout_draw draw{};
   double momentum = 0;       // of the running moments of a batch_norm

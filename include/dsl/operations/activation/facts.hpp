@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// A function of each value, whose derivative is computed from `reads`.
+/// Returns the row of an elementwise function whose derivative is computed from `reads`.
 constexpr row activation(char const* name, values reads, options used = options::none) {
   return {.name = name,
           .options = used,

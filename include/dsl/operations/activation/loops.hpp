@@ -25,13 +25,13 @@ inline constexpr double gelu_scale = 1.5957691216057307118;  // 2 sqrt(2 / pi)
 inline constexpr double gelu_cubic = 0.044715;
 inline constexpr double bell_height = 0.39894228040143267794;  // 1 / sqrt(2 pi)
 
-/// The share of a normal distribution below x.
+/// Returns the share of a normal distribution below x.
 template <class T>
 T normal_share(T x) {
   return T(0.5) * detail::erfc(-x * static_cast<T>(half_root));
 }
 
-/// log(1 + e^x), which does not overflow.
+/// Returns log(1 + e^x), without overflow.
 template <class T>
 T soft_ramp(T x) {
   return (x > 0 ? x : T(0)) + detail::log1p(detail::exp(x > 0 ? -x : x));
@@ -42,7 +42,7 @@ T logistic(T x) {
   return T(1) / (T(1) + detail::exp(-x));
 }
 
-/// What gelu_tanh takes the logistic function of: 2 sqrt(2 / pi) (x + 0.044715 x^3).
+/// Returns the argument of the logistic function in gelu_tanh: 2 sqrt(2 / pi) (x + 0.044715 x^3).
 template <class T>
 T gelu_argument(T x) {
   return static_cast<T>(gelu_scale) * (x + static_cast<T>(gelu_cubic) * x * x * x);
@@ -68,8 +68,7 @@ T apply(function f, T x, T alpha) {
   return x;
 }
 
-/// Returns the derivative at the output y; silu's and hard_swish's at the input x.
-/// The derivative where the output was y, or the input x where the function's row says that it is from the input.
+/// Returns a function's derivative at the input x, where its output is y. Only one of the two is used, as its row says.
 template <class T>
 T derivative(function f, T x, T y, T alpha) {
   switch (f) {

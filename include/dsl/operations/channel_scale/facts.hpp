@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// Each channel times a number that is learnt.
+/// Multiplies each channel by a learnt number.
 inline constexpr row channel_scale{.name = "channel_scale",
                                    .parameters = 1,
                                    .roles = {role::gamma},

@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// Selects the output's number of channels, from the node's first_channel on.
+/// Selects a range of channels: as many as the output has, starting with the node's first_channel.
 inline constexpr row channel_slice{
     .name = "channel_slice", .output = makes::sliced, .options = options::first_channel, .slices = slices::always};
 

@@ -5,8 +5,8 @@
 
 namespace dsl::operations {
 
-/// What a conv2d's data gradient is: each input pixel times kernels (in, out / groups, height, width), added up where
-/// they overlap, plus a bias or none.
+/// The data gradient of a conv2d as an operation: the products of each input pixel and the kernels (in, out / groups,
+/// height, width) are added where they overlap; a bias is optional.
 inline constexpr row conv2d_transpose{.name = "conv2d_transpose",
                                       .parameters = 2,
                                       .roles = {role::kernel, role::bias},

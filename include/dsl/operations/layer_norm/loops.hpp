@@ -46,7 +46,7 @@ template <class T>
 }
 
 /// With g = dy gamma and h the normalised x, dx = (g - mean(g) - h mean(g h)) / sqrt(variance + epsilon). dx may be x
-/// or dy, or absent; the gradients of gamma and beta are sums over samples and pixels in double.
+/// or dy, or null; the gradients of gamma and beta are sums over samples and pixels in double.
 template <class T>
 [[gnu::cold]] void layer_norm_backward(host::bound_step<T> const& b, step_context const&) {
   int const channels = b.x.shape.channels;

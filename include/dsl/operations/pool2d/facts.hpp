@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// The largest value of each window on the picture; the backward step reads its position.
+/// The largest value of each window; the backward step reads its position.
 inline constexpr row max_pool2d{.name = "max_pool2d",
                                 .output = makes::pooled,
                                 .options = options::window,

@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// Zeros in place of whole samples at random, and the other samples divided by their share; nothing in inference.
+/// Sets random samples to zero and divides the others by the probability of keeping one; does nothing in inference.
 inline constexpr row stochastic_depth{.name = "stochastic_depth",
                                       .options = options::share,
                                       .forward_in_place = true,

@@ -10,7 +10,8 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// One draw a sample: samples that are kept are divided by 1 - rate. The backward pass draws again. y may be x.
+/// Draws once per sample; samples that are kept are divided by 1 - rate. The backward pass draws the same numbers
+/// again. y may be x.
 template <class T>
 [[gnu::cold]] void stochastic_depth(view<T const> x, view<T> y, dropout_draw const& draw, bool accumulate) {
   T const scale = T(1) / (T(1) - static_cast<T>(draw.rate));
