@@ -12,7 +12,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// How often backup_and_restore writes, and what happens to the file.
+/// The options of backup_and_restore: how often it writes, and when it removes the file.
 struct backup_options {
   dsl::save_freq save_freq = every_epochs(1);
   bool delete_checkpoint = true;  // whether a run that ends normally removes the file
@@ -25,13 +25,13 @@ struct backup_options {
 /// replaces. If the file exists when fit begins, the run resumes from it, even in the middle of an epoch, with the
 /// state of every callback and the history of earlier epochs. A run that ends removes the file. every_batches(n) also
 /// writes after each epoch. Weights whose loss has not been computed yet may be broken, so their state waits in memory
-/// for the next step's loss; validation after an epoch proves them, too, unless it used averaged weights.
+/// for the next step's loss. Validation after an epoch shows that they are sound, too, unless it used averaged weights.
 ///   trainer.fit(data, {.epochs = 70, .callbacks = {backup_and_restore{"run.state"}}});
-/// The learning rate is also the state's, unless compile or set_learning_rate gave this run another one than the run
-/// that wrote the file; then the new one holds. Of several processes, all must have this callback; process 0 reads and
-/// writes. Throws file_error in all of them before the first step, and leaves the trainer unchanged, if the file is no
-/// state of this run, cannot be written, or belongs to a run that has not ended. Later failures to write are one
-/// warning, and the run continues.
+/// The learning rate is also restored, unless compile or set_learning_rate gave this run another one than the run that
+/// wrote the file; then the new rate is used. Of several processes, all must have this callback; process 0 reads and
+/// writes. Throws file_error in all of them before the first step, and leaves the trainer unchanged, if the file is not
+/// a state of this run, cannot be written, or belongs to a run that has not ended. If a later write fails, it warns
+/// once, and the run continues.
 class backup_and_restore : public callback {
  public:
   explicit backup_and_restore(std::string path, backup_options const& o = {});
@@ -57,11 +57,11 @@ class backup_and_restore : public callback {
 
   [[gnu::cold]] std::string where(fit_run const& run) const;
 
-  /// Whether there is a state to resume from. Renames the file if options say not to.
+  /// Whether there is a state to resume from. Renames the file if the options say not to resume.
   [[gnu::cold]] bool look(fit_run& run);
   [[gnu::cold]] void forget_before();
 
-  /// Checks a state before the trainer is given any of it.
+  /// Checks a state before any of it is copied to the trainer.
   [[gnu::cold]] void check(fit_run const& run, detail::checkpoint_head const& at) const;
 
   detail::state_file file_;
@@ -70,7 +70,7 @@ class backup_and_restore : public callback {
   std::int64_t batches_ = 0;  // since the last state was kept
   std::string before_;        // the trainer's own state, until the run begins
   double given_ = 0;          // the learning rate that this run was given
-  double given_then_ = -1;    // the one that the run which wrote the file was given; below 0: unknown
+  double given_then_ = -1;    // that of the run that wrote the file; below 0: unknown
   bool restored_ = false, resumed_ = false;
   bool has_before_ = false;  // whether another run's state is PATH.before
 };

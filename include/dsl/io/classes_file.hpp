@@ -13,7 +13,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// What a trained network's inputs and outputs mean, which its weights do not say.
+/// The meaning of a trained network's inputs and outputs, which a file of weights does not contain.
 struct picture_classes {
   dsl::shape sample;
   std::vector<std::string> names;  // one per output

@@ -15,15 +15,15 @@ namespace dsl::TYPENET_MODE {
 /// The options of Keras's CSVLogger.
 struct csv_logger_options {
   char separator = ',';
-  /// Whether to keep the rows of earlier runs. A killed run counts as an earlier one unless the next resumes from
-  /// backup_and_restore's file; its rows stay, and the epochs that are repeated appear again.
+  /// Whether to keep the rows of earlier runs. A killed run counts as an earlier one unless the next run resumes from
+  /// backup_and_restore's file: its rows stay, and repeated epochs appear again.
   bool append = false;
 };
 
 /// Writes a row per epoch, as the epoch ends, with write_history_csv's columns. A run that resumes from
-/// backup_and_restore's file continues its rows: what the killed run wrote about later epochs is removed, and there is
-/// one header. Throws file_error before the first step if the file cannot be written. Later it warns once, and writes
-/// the missing rows when it can.
+/// backup_and_restore's file continues the rows of the killed run: rows of later epochs are removed, and there is one
+/// header. Throws file_error before the first step if the file cannot be written. Later it warns once, and writes the
+/// missing rows when it can.
 class csv_logger : public callback {
  public:
   explicit csv_logger(std::string path, csv_logger_options const& o = {}) : path_(std::move(path)), options_(o) {}

@@ -27,9 +27,10 @@ double wall_time();
 /// An event file that TensorBoard can read while it grows. Each append is one write to the system, so that a killed
 /// process leaves whole records. TensorBoard reads the files of a folder in the order of their names, which begin with
 /// a time; this one's name is later than all others there, even if the clock is not. A resumed run copies its earlier
-/// points from its newest file in the folder, found by the run's number in the name, and then cuts that file down to
-/// its beginning: a running TensorBoard moves on from it to this file, which it would not do if it were removed. Files
-/// of other runs, and files that a process still writes to and therefore locks, stay as they are. Throws file_error.
+/// points from its newest file in the folder, found by the run's number in the name, and then truncates that file to
+/// its first records: a running TensorBoard then continues with this file, which it would not do if the old file were
+/// removed. Files of other runs, and files that a process still writes to and therefore locks, stay as they are. Throws
+/// file_error.
 class event_file {
  public:
   [[gnu::cold]] event_file(std::string const& folder, std::uint64_t run, event_place const& resume_at);

@@ -40,8 +40,8 @@ void put_bytes(std::string& to, int field, std::string_view bytes);
 /// Returns an event with field 1, to which the others are appended.
 [[gnu::cold]] std::string event_at(double wall_time);
 
-/// Returns a file's first records: the version, and the start of a session at step 0. TensorBoard then discards what
-/// earlier files of the folder say about that step and later ones.
+/// Returns a file's first records: the version, and the start of a session at step 0. TensorBoard then discards the
+/// points of earlier files in the folder at that step and later ones.
 [[gnu::cold]] std::string first_records(double wall_time);
 
 struct scalar_point {

@@ -26,7 +26,7 @@ struct model_checkpoint_options {
   bool save_weights_only = false;
   dsl::save_freq save_freq = every_epochs(1);
   monitor_mode mode = monitor_mode::automatic;
-  std::optional<double> initial_value_threshold{};  // what the first best value has to beat
+  std::optional<double> initial_value_threshold{};  // the value that the first one must improve on
   weights_writer writer{};                          // writes another format than typenet's; needs save_weights_only
   std::function<void(std::string const& path)> written{};  // called after each file, for example to write one beside it
   bool verbose = false;                                    // prints Keras's lines to `out`
@@ -68,16 +68,16 @@ class model_checkpoint_on : public callback {
   /// Returns the pattern's folder up to the first name, with its slash.
   std::string folder() const;
   /// Whether the file can be resumed from: a whole state after every n epochs or batches. It is written in on_backup,
-  /// after the files that its state speaks of.
+  /// after the files that its state refers to.
   bool is_backup() const { return !options_.save_best_only && !options_.save_weights_only; }
   [[gnu::cold]] void save(fit_run const& run);
-  /// Writes the file that was due when the state was written from which this run has resumed. The trainer is still in
-  /// that state.
+  /// Writes the file that was still missing when the state from which this run resumes was written. The trainer is
+  /// still in that state.
   [[gnu::cold]] void catch_up(fit_run const& run);
   /// Returns the run as it was at the end of the batch or epoch after which it resumes.
   [[gnu::cold]] static fit_run moment_before(fit_run run);
-  /// Calls the writer once for a trial file, so that what it cannot do is known before the first step. The next run
-  /// removes what a killed process has left of it.
+  /// Calls the writer once for a trial file, so that it fails before the first step if it cannot write. The next run
+  /// removes the trial file of a killed process.
   [[gnu::cold]] void try_writer(fit_run const& run, std::string const& first) const;
 
   std::string pattern_;
@@ -96,14 +96,14 @@ class model_checkpoint_on : public callback {
 
 namespace dsl::TYPENET_MODE {
 
-/// Keras's ModelCheckpoint: keeps the model, or with .save_best_only the one with the best value so far, strictly
-/// better than the one before.
+/// Keras's ModelCheckpoint: saves the model at regular intervals or, with .save_best_only, whenever its metric is
+/// strictly better than the best value so far.
 ///   model_checkpoint<val_accuracy>("best/{epoch:02d}-{val_acc:.4f}.state", {.save_best_only = true, .verbose = true})
 ///   Epoch 3: val_acc improved from 0.41000 to 0.52000, saving model to best/03-0.5200.state
-/// Epochs and batches in names count from 1; missing folders are made. The file is a run's whole state, or weights
-/// alone. load_weights reads both. backup_and_restore can resume from a whole state, best from a copy, because it
-/// overwrites and finally removes its file. Widths and precisions in names may be up to 255. What cannot be written,
-/// monitored or named is an error before the first step; later failures to write are a warning.
+/// Epochs and batches in names count from 1; missing folders are made. The file contains a run's whole state or only
+/// the weights; load_weights reads both. backup_and_restore can resume from a whole state. Give it a copy, because it
+/// overwrites and finally removes its file. Widths and precisions in names may be up to 255. Files that cannot be
+/// written, and unknown metrics and names, are an error before the first step; later failures to write are a warning.
 template <class Monitor = val_loss>
 class model_checkpoint : public detail::model_checkpoint_on {
  public:

@@ -53,15 +53,16 @@ std::string gnuplot_script(history const& h, plot_options const& o, plot_format 
 std::optional<int> wait_for(pid_t child, double seconds);
 
 /// The default time limit of one plot. A plot takes 0.1 s, or more if fonts are searched for the first time or other
-/// processes need the processor. It is shorter than the default deadline for which other processes wait for the process
-/// that draws.
+/// processes need the processor. The limit is shorter than the default deadline with which other processes wait for the
+/// process that draws.
 inline constexpr double gnuplot_seconds = 15;
 
-/// Runs gnuplot, found on PATH, with `script` as its input and `picture` as its output. Throws file_error with its
-/// message, or if it has not ended after `seconds`. No shell is involved, and no file name is in the script.
+/// Runs gnuplot, found on PATH, with `script` as its input and `picture` as its output. Throws file_error with
+/// gnuplot's message if it fails, or if it has not ended after `seconds`. No shell is involved, and no file name is in
+/// the script.
 void run_gnuplot(std::string const& script, int picture, double seconds = gnuplot_seconds);
 
-/// Draws into the file that is open as `picture` and will be named `path`.
+/// Draws into the file that is open as `picture` and will get the name `path`.
 void draw_script(std::string const& script, plot_format format, int picture, std::string const& path);
 
 }  // namespace dsl::detail::TYPENET_MODE
@@ -69,11 +70,11 @@ void draw_script(std::string const& script, plot_format format, int picture, std
 namespace dsl::TYPENET_MODE {
 
 /// Draws a history's losses and accuracies over the epochs as PNG or SVG, according to the file name's ending. Needs
-/// gnuplot 5. Throws file_error, and leaves an existing picture as it was.
+/// gnuplot 5. Throws file_error, and leaves an existing file as it was.
 void plot(history const& h, std::string const& path, plot_options const& options = {});
 
-/// Throws what plot() would throw for `path`, before the training, and leaves no file. It draws one point as a trial,
-/// which takes 0.1 s.
+/// Throws before the training what plot() would throw for `path` after it. It draws one point as a trial, which takes
+/// 0.1 s, and leaves no file.
 void check_plot(std::string const& path);
 
 }  // namespace dsl::TYPENET_MODE

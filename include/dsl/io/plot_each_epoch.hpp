@@ -9,19 +9,19 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// How the plot looks, and how much time drawing may take.
+/// The options of plot_each_epoch: the layout of the plot, and how much time drawing may take.
 struct plot_each_epoch_options {
   plot_options plot{};
   double most_time = 0.05;  // share of a run's time that drawing may take; 1: draw every epoch
 };
 
-/// Plots while the training runs: after every epoch a picture of all epochs so far replaces the previous one
-/// atomically, so that a viewer that watches the file shows the progress.
+/// Plots while the training runs: after every epoch, a plot of all epochs so far replaces the previous one atomically,
+/// so that a viewer that watches the file shows the progress.
 ///   trainer.fit(data, {.epochs = 70, .callbacks = {plot_each_epoch{"run.png"}, plot_each_epoch{"run.svg"}}});
-/// gnuplot takes about 0.1 s. Of short epochs only as many are drawn as .most_time allows, but always the last one. A
-/// resumed run is drawn from its beginning; `earlier` are the epochs before fit's .initial_epoch, which the run does
-/// not know. Throws file_error before the first step if a picture cannot be drawn. Later it warns once, and tries again
-/// after the next epoch.
+/// gnuplot takes about 0.1 s. If epochs are short, .most_time limits how often it draws; the last epoch is always
+/// drawn. The plot of a resumed run begins with its first epoch; `earlier` are the epochs before fit's .initial_epoch,
+/// which the run does not know. Throws file_error before the first step if a picture cannot be drawn. Later it warns
+/// once, and tries again after the next epoch.
 class plot_each_epoch : public callback {
  public:
   explicit plot_each_epoch(std::string path, plot_each_epoch_options const& o = {}, history earlier = {});

@@ -172,7 +172,7 @@ TYPENET_INLINE void run_gnuplot(std::string const& script, int picture, double s
   char program[] = "gnuplot", defaults[] = "-d";  // without the user's settings
   char* const arguments[] = {program, defaults, nullptr};
   pid_t child = 0;
-  // In its own process group: Ctrl-C in a terminal is for the training, which may want to end a step later.
+  // gnuplot runs in its own process group: Ctrl-C in a terminal is for the training, which may end a step later.
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);

@@ -13,7 +13,7 @@ struct save_freq {
   int epochs = 1;            // 0: counts batches
   std::int64_t batches = 0;  // counted across epochs
 
-  /// Throws option_error for less than 1: nothing would ever be written.
+  /// Throws option_error if the interval is less than 1: nothing would ever be written.
   [[gnu::cold]] void require() const;
 
   /// Whether to write at this saving point. `since` counts batches and is part of the callback's state.

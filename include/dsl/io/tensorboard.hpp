@@ -24,10 +24,10 @@ struct tensorboard_options {
 ///   logs/validation  epoch_loss, epoch_accuracy
 /// Epochs count from 0, as in Keras; batches from 1 across epochs, with means since the epoch's beginning. Each point
 /// is written as soon as it is known, so a killed process loses none. A run that resumes from backup_and_restore's file
-/// continues its curves, and what the killed run wrote about later steps is removed. So does a run with .initial_epoch
+/// continues its curves; the points of the killed run at later steps are removed. So does a run with .initial_epoch
 /// that shares the callback by std::shared_ptr. Any other run hides the points of earlier runs in the folder, but
 /// leaves their files; give each run its own folder to compare them. Throws file_error before the first step if nothing
-/// can be written. Later it warns once, and writes what it has as soon as it can.
+/// can be written. Later it warns once, and writes the missing points as soon as it can.
 class tensorboard : public callback {
  public:
   [[gnu::cold]] explicit tensorboard(std::string log_dir = "logs", tensorboard_options const& o = {});

@@ -11,7 +11,7 @@
 namespace dsl::TYPENET_MODE {
 
 /// The layout of parameters in a framework: their axes, and the order of flattened inputs. typenet's layout is
-/// PyTorch's. Keras flattens (height, width, channels), so the inputs of whatever reads a flattened tensor are in
+/// PyTorch's. Keras flattens (height, width, channels), so the inputs of a layer that reads a flattened tensor are in
 /// another order.
 class weight_layout {
  public:

@@ -15,7 +15,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Wraps libjpeg. It reports errors by longjmp, so no function here that it may leave has anything to destroy.
+/// Wraps libjpeg. It reports errors by longjmp, so a function that a longjmp may leave has no local objects with
+/// destructors.
 class jpeg_reader {
  public:
   explicit jpeg_reader(int most_scans);
@@ -53,7 +54,8 @@ class jpeg_reader {
 };
 
 /// Decodes a JPEG, grey and progressive ones included, upright according to the orientation in its Exif. Rejects CMYK,
-/// and arithmetic coding, where the file may be tiny for any number of passes over the pixels. `name` is for messages.
+/// and arithmetic coding, with which a tiny file can require any number of passes over the pixels. `name` is for
+/// messages.
 [[gnu::cold]] rgb_picture decode_jpeg(std::uint8_t const* data, std::size_t size, std::string const& name,
                                       picture_limits const& limits);
 

@@ -11,12 +11,12 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Decodes a PNG or JPEG in memory, told apart by its first bytes. `name` is for messages. Throws data_error for other
+/// Decodes a PNG or JPEG in memory; its first bytes tell which. `name` is for messages. Throws data_error for other
 /// formats, for truncated or damaged data, and for more than `limits` allow.
 [[gnu::cold]] rgb_picture decode_picture(std::uint8_t const* data, std::size_t size, std::string const& name,
                                          picture_limits const& limits = {});
 
-/// Reads a PNG or JPEG file, whatever its name ends in. Throws what decode_picture throws.
+/// Reads a PNG or JPEG file, whatever the ending of its name. Throws what decode_picture throws.
 [[gnu::cold]] rgb_picture read_picture(std::string const& path, picture_limits const& limits = {});
 
 }  // namespace dsl::TYPENET_MODE

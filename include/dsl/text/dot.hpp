@@ -13,7 +13,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// The title of a network's picture, and what the network's type may add to it.
+/// The title of a network's diagram, and the settings that the network's type may add to it.
 struct dot_options {
   std::string title{};    // above the counts of parameters and multiply-adds
   int towers = 1;         // replicate<G, ...> sets it
@@ -25,12 +25,12 @@ struct dot_options {
 
 namespace dsl::text::TYPENET_MODE {
 
-/// Returns a text as a quoted string of Graphviz's language: say "hi" & go -> "say \"hi\" &amp; go". A newline is one
-/// in the picture, and other control characters become blanks. Character entities in the text, such as &#27;, stay
-/// text.
+/// Returns a text as a quoted string of Graphviz's language: say "hi" & go -> "say \"hi\" &amp; go". A newline stays a
+/// newline in the diagram, and other control characters become blanks. Character entities in the text, such as &#27;,
+/// are not interpreted.
 std::string dot_string(std::string_view s);
 
-/// Returns what a layer's name and shape do not say: " 3x3, stride 2" for a convolution, " 0.5" for a dropout.
+/// Returns the details that a layer's name and shape lack: " 3x3, stride 2" for a convolution, " 0.5" for a dropout.
 std::string dot_details(graph_view const& g, node const& n);
 
 /// Writes a network in one pass over its nodes. Modules are nested clusters; the nodes of a layer are consecutive, so
@@ -45,7 +45,7 @@ class dot_writer {
   /// Returns the edges, dashed if a value goes to another device.
   std::string edges(int indent);
 
-  /// Returns the node drawn for another one: that of the first of equal blocks.
+  /// Returns the node that is drawn in place of another one: the corresponding node of the first of equal blocks.
   int shown(int node) const { return collapses_ ? blocks_.shown(node) : node; }
 
  private:
@@ -75,12 +75,12 @@ class dot_writer {
 
 namespace dsl::TYPENET_MODE {
 
-/// Returns a network as a picture for Graphviz: a node per layer with its place, shape and parameters, and frames for
-/// modules, branches and devices. The text depends only on the network and the options.
+/// Returns a diagram of a network for Graphviz: a node per layer with its position, shape and parameters, and frames
+/// for modules, branches and devices. The text depends only on the network and the options.
 ///   dot -Tsvg network.dot -o network.svg
 std::string dot(graph_view const& g, dot_options const& o = {});
 
-/// Returns a network's picture. dot<dsl::replicate<4, model>>() has a frame for the towers,
+/// Returns a diagram of a network's type. dot<dsl::replicate<4, model>>() has a frame for the towers,
 /// dot<dsl::pipeline<4, model>>() one for the micro-batches.
 template <class Network>
   requires is_network<Network>

@@ -10,8 +10,8 @@
 namespace dsl::text::TYPENET_MODE {
 
 /// Finds consecutive equal blocks: layers of one parent, each with several operations and with the same structure,
-/// attributes and shapes, that read only the previous one's output. A picture shows the first one for all. Networks
-/// with layers on several devices have none.
+/// attributes and shapes, that read only the previous one's output. A diagram shows the first one in place of all.
+/// Networks with layers on several devices have no such blocks.
 class repeated_blocks {
  public:
   explicit repeated_blocks(graph_view const& g);
@@ -35,7 +35,7 @@ class repeated_blocks {
   /// Whether two such blocks compute the same, and their parts have the same names.
   bool equal(int a, int b) const;
   bool same_name(int a, int b) const;
-  /// Whether only the block `next` reads a block's output, and nobody else its inner values.
+  /// Whether only the block `next` reads a block's output, and nothing outside reads its inner values.
   bool leads_only_to(int scope, int next) const;
   int producer(node const& n, int input) const { return graph_.tensors[graph_.input(n, input)].producer; }
 

@@ -13,17 +13,17 @@ namespace dsl::keras_h5::detail::TYPENET_MODE {
 /// The layers that Keras has for a network's nodes, and the order in which it saves them.
 class keras_layers {
  public:
-  /// `with_padding`: a ZeroPadding2D stands in front of a layer whose padding is neither Keras's `same` nor `valid`.
+  /// `with_padding`: a ZeroPadding2D precedes a layer whose padding is neither Keras's `same` nor `valid`.
   [[gnu::cold]] keras_layers(graph_view const& g, bool fused_activations, bool with_padding = false)
       : graph_(g), fused_(fused_activations), padded_(with_padding) {}
 
   /// Whether a node is a layer of its own; Conv2D and Dense may include their activation.
   [[gnu::cold]] bool is_layer(node const& n) const;
-  /// Whether Keras has no such padding: zeros in front of a convolution or pool must come from another layer.
+  /// Whether Keras's layer has no such padding, so that another layer must add the zeros before a convolution or pool.
   [[gnu::cold]] bool needs_zero_padding(node const& n) const;
   /// Returns the nodes with parameters in the order in which Keras numbers them: those farthest from the output first
-  /// and, at equal distance, in the order in which a walk from the output, inputs from left to right, meets them. In a
-  /// chain this is the order of the data, and for branches of equal length that of the branches.
+  /// and, at equal distance, in the order of a traversal from the output that visits inputs from left to right. In a
+  /// chain this is the order of the layers, and for branches of equal length the order of the branches.
   [[gnu::cold]] std::vector<int> in_order() const;
 
  private:

@@ -24,7 +24,7 @@ enum class fault : unsigned char {
   unsuitable_weights,  // a weight of the network is missing, or there is one that it lacks
 };
 
-/// Thrown for a file that is no sound HDF5 file or holds other weights. Nothing has been changed.
+/// Thrown for a file that is not a valid HDF5 file or holds other weights. Nothing has been changed.
 struct TYPENET_EXPORT format_error : file_error {
   fault which;
   std::string dataset;  // or group; empty: the whole file

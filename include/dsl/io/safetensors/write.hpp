@@ -26,19 +26,19 @@ namespace dsl::safetensors::detail::TYPENET_MODE {
 
 [[gnu::cold]] std::string quoted(std::string const& text, char const* what);
 
-/// Returns what precedes the data in a file; sorts the tensors in the order of their data.
+/// Returns the length and the header that precede the data in a file; sorts the tensors in the order of their data.
 [[gnu::cold]] std::string make_header(std::vector<source>& tensors, text_by_name metadata);
 
 }  // namespace dsl::safetensors::detail::TYPENET_MODE
 
 namespace dsl::safetensors::TYPENET_MODE {
 
-/// Returns the bytes of a file, the same that the format's own library writes. Throws option_error for what a file
-/// cannot hold.
+/// Returns the bytes of a file, the same as those of the format's own library. Throws option_error for content that a
+/// file cannot hold.
 [[gnu::cold]] std::string serialize(std::vector<source> tensors, text_by_name metadata = {});
 
-/// Writes a file atomically: an existing one stays as it is until then, and also afterwards for those who have it open.
-/// Throws option_error, or file_error if it cannot be written.
+/// Writes a file atomically: an existing file stays as it is until then, and also afterwards for programs that have it
+/// open. Throws option_error, or file_error if it cannot be written.
 [[gnu::cold]] void write(std::string const& path, std::vector<source> tensors, text_by_name metadata = {});
 
 }  // namespace dsl::safetensors::TYPENET_MODE
