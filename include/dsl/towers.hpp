@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// A network on several devices. Needs no library; it is a separate header because one device needs none of it.
+// A network on several devices. Needs no library. It is a separate header because programs for one device do not need
+// it.
 #include <dsl/towers/replicate.hpp>
 #include <dsl/towers/compile.hpp>

@@ -8,8 +8,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Called with each warning, one sentence; prints it to standard error by default. A program may assign its own
-/// function before other threads use the library. It is called on whichever thread warns.
+/// The function that is called with each warning, a sentence. By default it prints the warning to standard error. A
+/// program may assign its own function before other threads use the library. It is called on whichever thread warns.
 TYPENET_EXPORT inline void (*on_warning)(char const* sentence) = [](char const* sentence) {
   std::fprintf(stderr, "[WARNING] %s\n", detail::printable(sentence).c_str());
 };

@@ -39,7 +39,7 @@ constexpr value lower_frozen(builder& b, value in) {
 }  // namespace detail
 
 /// Layers in sequence whose parameters training does not change. The plan has no gradients and no optimizer slots for
-/// them, and no backward pass before the first layer that learns. batch_norm uses its running statistics, which do not
+/// them, and no backward pass before the first trainable layer. batch_norm uses its running statistics, which do not
 /// change either; dropout still drops. Weights have the same names as without frozen<...>, so that the weights of a
 /// body trained elsewhere can be loaded:
 ///   using model = dsl::network<dsl::image<3, 32, 32>, dsl::frozen<body>, dsl::dense<5>, dsl::softmax>;

@@ -7,7 +7,7 @@
 namespace dsl {
 
 /// A further input of each sample, besides the network's first one, by its name in the data set. It begins a branch,
-/// and leaves the branch's own input to the other branches:
+/// which then does not read the input of the other branches:
 ///   concat<sequential<conv_module<32, 3, 3>, global_avg_pool2d>,
 ///          sequential<named_input<"weather", features<5>>, dense<16>, relu>>
 template <label Name, class Input>

@@ -5,11 +5,11 @@
 
 namespace dsl {
 
-/// A further output of the network, besides its result: a head that is trained with the rest, and whose own input goes
-/// on to the next layer:
+/// A further output of the network, besides its result: a head that is trained with the rest. The next layer reads the
+/// input of the head, not its output:
 ///   network<image<3, 32, 32>, body, named_output<"aux", global_avg_pool2d, dense<10>, softmax>, rest, dense<10>,
 ///           softmax>
-/// Every output is compared with the sample's target; training minimises the weighted sum of their losses (see
+/// All outputs are compared with the sample's target; training minimises the weighted sum of their losses (see
 /// compile_options::loss_weights). Weights have the names that named<Name, ...> gives them.
 template <label Name, class... Layers>
 struct named_output : named<Name, Layers...> {

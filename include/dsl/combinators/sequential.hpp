@@ -21,7 +21,8 @@ struct joined<types<Layers...>> {
 template <class... First, class... Second, class... Rest>
 struct joined<types<First...>, types<Second...>, Rest...> : joined<types<First..., Second...>, Rest...> {};
 
-/// The layers that a layer stands for in a list: repeat<2, A, B> stands for A, B, A, B, most layers for themselves.
+/// The layers that a layer stands for in a list: repeat<2, A, B> stands for A, B, A, B, and most layers stand for
+/// themselves.
 template <class Layer>
 struct spread {
   using type = types<Layer>;

@@ -3,7 +3,8 @@
 
 #include <dsl/combinators/sequential.hpp>
 
-/// What words like initialized<How, Layers...> share, which change a setting of the builder for some layers.
+/// The common part of combinators such as initialized<How, Layers...>, which change a setting of the builder for some
+/// layers.
 namespace dsl::detail {
 
 /// Whether Word<How, A, B> in a list is Word<How, A>, Word<How, B>, so that weights keep their names.
@@ -41,7 +42,8 @@ constexpr value lower_with(builder& b, value in) {
   return out;
 }
 
-/// Layers in sequence, lowered between Setting::enter(builder), which returns the setting outside, and Setting::leave.
+/// Layers in sequence, lowered between Setting::enter(builder), which returns the previous setting, and Setting::leave,
+/// which restores it.
 template <class Setting, class... Layers>
 struct with_setting {
   using children = typename sequential<Layers...>::children;

@@ -14,8 +14,8 @@ namespace dsl::detail::TYPENET_MODE {
 
 /// Returns one Philox block for each (seed, epoch, sample) and purpose.
 philox_block augmentation_words(purpose what, std::uint64_t seed, int epoch, std::int64_t sample);
-/// Returns one of 0 .. n-1 from one word, with equal probability up to n in 2^32; without a loop, so that a GPU can do
-/// it.
+/// Returns one of 0 .. n-1 from one word. Probabilities are equal up to n in 2^32; it has no loop, so that a GPU can do
+/// the same.
 constexpr int scaled(std::uint32_t word, int n) {
   return static_cast<int>((std::uint64_t{word} * static_cast<std::uint32_t>(n)) >> 32);
 }
@@ -24,10 +24,10 @@ constexpr int scaled(std::uint32_t word, int n) {
 
 namespace dsl::TYPENET_MODE {
 
-/// Pads a picture on every side by `padding` pixels and cuts out one of its own size anywhere: dy and dx are each one
-/// of -padding .. padding, all equally likely. The padding is zero and thus, since the mean is subtracted, the mean
-/// picture's colour: He et al. 2015, section 4.2 ("4 pixels are padded on each side"). With random_flip this is the
-/// usual recipe for CIFAR-10. Philox: key = seed, counter = (epoch, random_crop, sample); words: dy, dx.
+/// Pads an image on every side by `padding` pixels and crops it to its original size at a random position: dy and dx
+/// are uniform in -padding .. padding. The padding is zero and thus, since the mean is subtracted, the colour of the
+/// mean image: He et al. 2015, section 4.2 ("4 pixels are padded on each side"). With random_flip this is the usual
+/// recipe for CIFAR-10. Philox: key = seed, counter = (epoch, random_crop, sample); words: dy, dx.
 struct random_crop {
   int padding = 4;
   dsl::outside outside = dsl::outside::zero;
@@ -46,10 +46,10 @@ struct random_flip {
   [[gnu::cold]] void check() const;
 };
 
-/// Zeroes a square of `size` pixels a side (DeVries and Taylor 2017). Its centre is any pixel, so part of the square
-/// may lie outside of the picture: rows centre - size/2 .. centre - size/2 + size-1. The paper's size for CIFAR-10 is
+/// Zeroes a square of `size` pixels a side (DeVries and Taylor 2017). Its centre may be any pixel, so part of the
+/// square may lie outside the image: rows centre - size/2 .. centre - size/2 + size-1. The paper's size for CIFAR-10 is
 /// 16. Philox: counter = (epoch, cutout, sample); words: the centre's row, its column. `epochs` limits it to the first
-/// epochs of a run: the last ones, at low learning rates, then see whole pictures like those of a test, and
+/// epochs of a run: the last epochs, at low learning rates, then see whole images like those of a test, and
 /// batch_norm's statistics adapt to them.
 struct cutout {
   int size = 16;
@@ -86,9 +86,10 @@ namespace dsl::TYPENET_MODE {
 /// Several policies, one after the other, which draw independently.
 ///   .augment = dsl::in_order{dsl::random_crop{.padding = 4}, dsl::random_flip{}, dsl::cutout{.size = 16}}
 ///   .augment = dsl::in_order{dsl::shift_and_flip{}, dsl::cutout{}}
-/// One may move the picture, then one may flip it, then one may cut it. Another order is an option_error: at once for
-/// typenet's own policies, and for custom ones, which may also add flips, in the first epoch in which they draw it. A
-/// second random_flip would draw the same numbers and undo the first.
+/// The order must be: at most one policy that shifts the image, then one that flips it, then one that cuts a hole.
+/// Another order causes an option_error: immediately for typenet's own policies; for custom policies, which may also
+/// add flips, in the first epoch in which they draw it. A second random_flip would draw the same numbers and undo the
+/// first.
 template <augmentation_policy... Policies>
 class in_order {
  public:

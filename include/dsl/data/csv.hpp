@@ -26,7 +26,8 @@ dataset read_csv_values(std::string const& path, std::vector<std::string> const&
 
 /// Reads a table whose column `target` has each sample's class, as a name. The classes are `class_names` or, if none
 /// are given, all names that occur, in alphabetical order; for a test set pass the training set's,
-/// train.storage->class_names. Throws data_error as read_csv_values does, and for a class that is not among them.
+/// train.storage->class_names. Throws data_error as read_csv_values does, and for a class that is not among
+/// class_names.
 ///   dsl::dataset const flowers = dsl::read_csv_classes("iris.csv", "species");
 dataset read_csv_classes(std::string const& path, std::string const& target, std::vector<std::string> class_names = {},
                          csv_options const& o = {});

@@ -29,8 +29,8 @@ namespace dsl::TYPENET_MODE {
 dataset in_memory_classes(dsl::shape sample, std::span<float const> numbers, int classes,
                           std::vector<std::int32_t> labels, std::vector<std::string> class_names = {},
                           std::shared_ptr<void const> owner = nullptr);
-/// Makes one that owns its numbers: the vector is moved or copied into it.
-/// in_memory_classes({2}, {0, 0, 1, 1}, 2, {0, 1})
+/// Makes such a data set that owns its numbers: the vector is moved or copied into it. in_memory_classes({2}, {0, 0, 1,
+/// 1}, 2, {0, 1})
 dataset in_memory_classes(dsl::shape sample, std::vector<float> numbers, int classes, std::vector<std::int32_t> labels,
                           std::vector<std::string> class_names = {});
 
@@ -39,8 +39,8 @@ dataset in_memory_classes(dsl::shape sample, std::vector<float> numbers, int cla
 /// for wrong counts, and for infinities and NaNs.
 dataset in_memory_values(dsl::shape sample, std::span<float const> numbers, int values, std::vector<float> wanted,
                          std::shared_ptr<void const> owner = nullptr);
-/// Makes one that owns its numbers: the vector is moved or copied into it.
-/// in_memory_values({2}, {0, 0, 1, 1}, 1, {0.5, 3})
+/// Makes such a data set that owns its numbers: the vector is moved or copied into it. in_memory_values({2}, {0, 0, 1,
+/// 1}, 1, {0.5, 3})
 dataset in_memory_values(dsl::shape sample, std::vector<float> numbers, int values, std::vector<float> wanted);
 
 }  // namespace dsl::TYPENET_MODE

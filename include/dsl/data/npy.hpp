@@ -12,16 +12,16 @@ namespace dsl::TYPENET_MODE {
 
 // Arrays that numpy.save has written, format 1.0 to 3.0, in C order: little-endian float32, float64, or integers of 1
 // to 8 bytes. Samples are (samples, features), (samples, height, width) or (samples, channels, height, width); unsigned
-// bytes stay bytes, other integers and float64 become floats, and float32 is used where it is, mapped if it is large.
-// All throw data_error that names the file, what it must have and what it has.
+// bytes stay bytes, other integers and float64 become floats, and float32 is used in place, mapped if the file is
+// large. All functions throw a data_error that names the file, what it must contain and what was found.
 
-/// Reads samples and their classes, (samples) or (samples, 1) integers from 0 on. The number of classes is that of the
-/// names, or, without names, one more than the largest label.
+/// Reads samples and their classes, (samples) or (samples, 1) integers of at least 0. The number of classes is that of
+/// the names, or, without names, one more than the largest label.
 ///   dsl::dataset const digits = dsl::read_npy_classes("images.npy", "labels.npy");
 dataset read_npy_classes(std::string const& samples, std::string const& labels,
                          std::vector<std::string> class_names = {});
 
-/// Reads samples and the values to be learnt of each: (samples), (samples, values), or of more dimensions.
+/// Reads samples and their target values: (samples), (samples, values), or more dimensions.
 dataset read_npy_values(std::string const& samples, std::string const& values);
 
 /// Reads images and one class per pixel, (samples, height, width) integers, as in_memory_pixel_classes takes them.

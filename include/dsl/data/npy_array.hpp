@@ -13,26 +13,27 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// What a NumPy file's numbers are stored as, little-endian: float32, float64, and integers with and without a sign.
+/// The type of a NumPy file's numbers, which are little-endian: floats, signed integers, and unsigned integers.
 enum class npy_kind : unsigned char { real, whole, natural };
 
-/// An array in a file of NumPy's format 1.0 to 3.0, as numpy.save writes it. Nothing in the file is believed: its
-/// header must say exactly as many numbers as the file has, before any memory is asked for. Throws data_error that
+/// An array in a file of NumPy's format 1.0 to 3.0, as numpy.save writes it. Nothing in the file is trusted: its header
+/// must describe exactly as many numbers as the file contains, before any memory is allocated. Throws a data_error that
 /// names the file and what is wrong.
 class npy_array {
  public:
   [[gnu::cold]] explicit npy_array(std::string const& path);
 
   std::vector<std::int64_t> const& dims() const { return dims_; }
-  /// Numbers in all.
+  /// Returns the number of elements.
   std::int64_t count() const { return count_; }
   bool is_bytes() const { return kind_ == npy_kind::natural && width_ == 1; }
   std::uint8_t const* bytes() const { return file_->data() + begin_; }
   std::shared_ptr<void const> owner() const { return file_; }
 
-  /// Returns the numbers as floats: where they are that already, in the file's memory, else as a copy in `copy`.
+  /// Returns the numbers as floats: in the file's memory if they are floats there, otherwise as a copy in `copy`.
   [[gnu::cold]] std::span<float const> floats(std::shared_ptr<std::vector<float>>& copy) const;
-  /// Returns integers as class numbers; what no std::int32_t can have is refused with its place.
+  /// Returns integers as class numbers. Throws data_error, with the position, for a number that does not fit in a
+  /// std::int32_t.
   [[gnu::cold]] std::vector<std::int32_t> labels() const;
   [[gnu::cold, noreturn]] void refuse(std::string const& what) const;
 

@@ -19,11 +19,11 @@ namespace dsl::TYPENET_MODE {
 dataset in_memory_pixel_classes(dsl::shape sample, std::span<float const> numbers, int classes,
                                 std::vector<std::int32_t> labels, int ignored = -1,
                                 std::vector<std::string> class_names = {}, std::shared_ptr<void const> owner = nullptr);
-/// Makes one that owns its numbers: the vector is moved or copied into it.
+/// Makes such a data set that owns its numbers: the vector is moved or copied into it.
 dataset in_memory_pixel_classes(dsl::shape sample, std::vector<float> numbers, int classes,
                                 std::vector<std::int32_t> labels, int ignored = -1,
                                 std::vector<std::string> class_names = {});
-/// Makes one of bytes, which it owns.
+/// Makes such a data set from bytes, which it owns.
 dataset in_memory_pixel_dataset(dsl::shape sample, std::vector<std::uint8_t> pixels, int classes,
                                 std::vector<std::int32_t> labels, int ignored = -1,
                                 std::vector<std::string> class_names = {});

@@ -31,7 +31,7 @@ namespace dsl::detail::TYPENET_MODE {
     low_share = 1 - high_share;
     return;
   }
-  // Farther away nothing changes, or the picture has been mirrored beyond recognition.
+  // Larger shifts give the same result or, with outside::mirror, no meaningful one.
   double const at = detail::fmin(detail::fmax(wanted, -4 * limit), 4 * limit);
   double const below = detail::floor(at);
   low = source_index(rule, static_cast<long long>(below), size);

@@ -8,9 +8,9 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Returns a data set whose samples' losses are multiplied with these numbers, one a sample, as with Keras's
-/// sample_weight: the mean is over the samples, whatever they weigh. Accuracies and confusion matrices count samples.
-/// Throws data_error for a wrong count and for a weight that is below 0, infinite or NaN.
+/// Returns a data set whose samples' losses are multiplied by these numbers, one per sample, as with Keras's
+/// sample_weight: the mean divides by the number of samples, whatever their weights. Accuracies and confusion matrices
+/// count samples. Throws data_error for a wrong count and for a weight that is below 0, infinite or NaN.
 dataset with_weights(dataset data, std::vector<float> weights);
 
 }  // namespace dsl::TYPENET_MODE

@@ -20,7 +20,7 @@ template <class T, class... A>
   return new T(std::forward<A>(a)...);
 #endif
 }
-/// Destroys what make() returned. Static memory is not given back, so an embedded program does nothing.
+/// Destroys what make() returned. Static memory is never freed, so in an embedded program it does nothing.
 template <class T>
 [[gnu::cold]] void destroy([[maybe_unused]] T* p) {
 #ifndef TYPENET_EMBEDDED

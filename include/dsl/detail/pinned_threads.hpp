@@ -62,7 +62,8 @@ class tower_threads {
   ~tower_threads() { stop(); }
 
   /// Calls work(tower) on every tower's thread at the same time and waits for all. If a call throws, failed(tower) is
-  /// called at once on that thread, and run() throws the first exception, preferring any other to a peer_error.
+  /// called immediately on that thread. run() then throws the first exception that is not a peer_error, or else the
+  /// first one.
   template <class F, class G>
   void run(F work, G failed) {
     struct both {

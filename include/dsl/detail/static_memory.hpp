@@ -5,11 +5,11 @@
 
 namespace dsl::detail {
 
-/// The memory of an embedded program, which has no heap: a buffer of the program, from which objects are taken one
-/// after the other. None is given back.
+/// The memory of an embedded program, which has no heap: a buffer of the program, in which objects are placed one after
+/// the other. None is freed.
 class static_memory {
  public:
-  /// Takes memory from `begin` on, `bytes` of it. Forgets the previous buffer.
+  /// Uses the `bytes` bytes at `begin` from now on, and forgets the previous buffer.
   static void use(std::byte* begin, long long bytes) { next_ = begin, end_ = begin + bytes; }
   /// Returns `bytes` bytes at a multiple of `alignment`, or ends the program if there are not that many left.
   static void* take(long long bytes, long long alignment) {

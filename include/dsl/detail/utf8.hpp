@@ -10,7 +10,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns the number of bytes of the first character of `text`; 0 if it is incomplete, overlong, a surrogate or no
+/// Returns the number of bytes of the first character of `text`; 0 if it is incomplete, overlong, a surrogate or not
 /// UTF-8. "\xc3\xa4" -> 2
 [[gnu::cold]] inline std::size_t utf8_size(std::string_view text) {
   auto const byte = [&](std::size_t k) { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0U; };

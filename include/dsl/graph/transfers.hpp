@@ -6,8 +6,9 @@
 
 namespace dsl::detail {
 
-/// Inserts an op::transfer for each tensor and each other device that reads it, before the first node there that does.
-/// Afterwards only transfers read tensors of another device, and to passes and executors they are nodes like any other.
+/// Inserts an op::transfer for each tensor and each other device that reads it, before the first node on that device
+/// that reads it. Afterwards only transfers read tensors of another device. For passes and executors they are nodes
+/// like any other.
 class transfer_pass {
  public:
   /// Calls keep(node, inputs, shape) for every node of the new graph in order. `inputs` are tensors of the new graph;

@@ -5,8 +5,8 @@
 
 namespace dsl {
 
-/// Each channel times a number that is learnt, without a bias (LayerScale; Touvron et al. 2021). The numbers start
-/// from 1. Where named<> gives it a name of its own, that is the name of the numbers in PyTorch's files.
+/// Multiplies each channel by a learnt number, without a bias (LayerScale; Touvron et al. 2021). The numbers are
+/// initialised with 1. Their name in PyTorch's files is the name that named<> gives to this layer.
 struct channel_scale {
   static constexpr value lower(builder& b, value in) {
     b.parameter({.role = role::gamma, .dims = {in.shape.channels, 1, 1, 1}});

@@ -5,7 +5,7 @@
 
 namespace dsl {
 
-/// Selects Count of the input's channels, from First on.
+/// Selects Count of the input's channels, starting with channel First.
 template <int First, int Count>
 struct channel_slice {
   static constexpr value lower(builder& b, value in) {

@@ -7,7 +7,7 @@
 namespace dsl {
 namespace detail {
 
-/// Returns the facts that an operation states, or those that hold for any.
+/// Returns the facts that an operation states, or the defaults, which hold for any operation.
 template <class Op>
 constexpr operations::row facts_of_own() {
   if constexpr (requires { Op::facts; })
@@ -54,7 +54,8 @@ struct elementwise_op {
 ///   template <class T> static void forward(dsl::custom_call<T> const&);   // writes y from x
 ///   template <class T> static void backward(dsl::custom_call<T> const&);  // writes or adds to dx from x, y and dy
 /// It may state its facts, so that the plan keeps less: `static constexpr dsl::operations::row facts`, starting from
-/// dsl::operations::custom. Tensors that it does not claim to read are absent. Runs on the CPU executors.
+/// dsl::operations::custom. A tensor that the facts do not list as read is not passed to it. Custom operations run on
+/// the CPU executors.
 template <class Op>
 struct custom {
   static constexpr value lower(builder& b, value in) {

@@ -18,9 +18,9 @@ struct dropout {
   }
 };
 
-/// In training leaves out a share Rate of the samples, whose values become zeros, and divides the others by 1 - Rate;
-/// does nothing in inference. In front of the sum of a residual it leaves out the block for those samples (Huang et al.
-/// 2016). The random numbers are drawn as dropout's.
+/// Stochastic depth (Huang et al. 2016): in training it sets each sample to zero with probability Rate and divides the
+/// others by 1 - Rate; in inference it does nothing. As the last layer of a residual block, it skips the block for
+/// those samples. The random numbers are drawn as for dropout.
 template <number Rate>
 struct stochastic_depth {
   static constexpr value lower(builder& b, value in) {

@@ -9,7 +9,7 @@
 namespace dsl {
 
 /// Layer normalisation (Ba et al. 2016), layer_norm<Epsilon = 1e-5>, over the channels of each pixel, as in Keras and
-/// ConvNeXt; over all values of a flat input. The default is that of PyTorch and ONNX; Keras's is 1e-3.
+/// ConvNeXt, or over all values of a flat input. The default epsilon is that of PyTorch and ONNX; Keras's is 1e-3.
 template <number... Epsilon>
   requires(sizeof...(Epsilon) <= 1)
 struct layer_norm {

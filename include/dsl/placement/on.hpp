@@ -12,9 +12,9 @@ struct device {
   static constexpr int number = I;
 };
 
-/// Runs layers in sequence on one device, which also holds their parameters. The innermost on<> decides; layers in none
-/// are on device 0. Values are copied between devices as needed, and branches of a concat or add on different devices
-/// run at the same time. Results equal those of one device.
+/// Runs layers in sequence on one device, which also holds their parameters. The innermost on<> applies; layers outside
+/// of any on<> are on device 0. Values are copied between devices as needed, and branches of a concat or add on
+/// different devices run at the same time. Results equal those of one device.
 template <class Device, class... Layers>
 struct on {
   using children = types<Layers...>;

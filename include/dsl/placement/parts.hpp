@@ -13,8 +13,8 @@ constexpr bool has_batch_norm(graph_view const& g) {
   return false;
 }
 
-/// Returns the size of the smallest part of a batch: 1 for 5 samples in 4 micro-batches, 3 for 3 in 4 (the batch stays
-/// whole). Moments of a single sample are of little use.
+/// Returns the size of the smallest part of a batch: 1 for 5 samples in 4 micro-batches; 3 for 3 samples in 4, since
+/// the batch stays whole. The moments of a single sample are of little use.
 constexpr int smallest_micro_batch(int batch, int micro_batches) {
   return micro_batch(batch, micro_batches_of({.batch = batch, .micro_batches = micro_batches}), 0).size;
 }

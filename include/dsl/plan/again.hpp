@@ -6,8 +6,8 @@
 
 namespace dsl::detail {
 
-/// Whether the backward pass may repeat a node's forward step: not what comes from elsewhere, and not an operation of
-/// the user's, which need not give the same bits twice.
+/// Whether the backward pass may repeat a node's forward step. It may not repeat inputs and transfers, nor a user's
+/// operation, which need not give the same bits twice.
 [[gnu::cold]] constexpr bool may_run_again(node const& x) {
   return x.kind != op::input && x.kind != op::transfer && x.kind != op::custom;
 }

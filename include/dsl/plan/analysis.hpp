@@ -6,7 +6,7 @@
 
 namespace dsl::detail {
 
-/// What the passes find out about a graph, before any step or buffer exists.
+/// The facts that the passes derive from a graph, before any step or buffer exists.
 struct analysis {
   list<int> readers;          // per tensor: the number of edges that read it, plus one if it is an output
   list<int> reader;           // per tensor: the last node that reads it
@@ -19,16 +19,16 @@ struct analysis {
   list<int> channel;          // per tensor
 };
 
-/// Returns the node that computes a tensor's values, on whichever device.
+/// Returns the node that computes a tensor's values, on any device: transfers are skipped.
 [[gnu::cold]] constexpr node const& source_of(graph_view const& g, int tensor) {
   node const* n = &g.nodes[g.tensors[tensor].producer];
   while (n->kind == op::transfer) n = &g.nodes[g.tensors[g.input(*n)].producer];
   return *n;
 }
 
-/// Returns the channel block of a tensor: the target's, except for pictures of fewer than 16 channels, which stay as
-/// the data has them (libraries have convolutions for those and none for a block that is mostly padding), and for one
-/// pixel per channel, where no layout exists.
+/// Returns the channel block of a tensor: the target's, except for input images of fewer than 16 channels, which stay
+/// as they are in the data (libraries have convolutions for these, but none for a block that is mostly padding), and
+/// for tensors with one pixel per channel, which have only one layout.
 [[gnu::cold]] constexpr int block_of(graph_view const& g, int tensor, target const& to) {
   shape const& s = g.shape_of(tensor);
   if (to.channel_block == channels_last) return s.area() == 1 ? 1 : s.channels;
@@ -41,7 +41,8 @@ struct analysis {
   operations::row const& row = facts_of(n);
   return contains(row.reads[0] | row.reads[1], what);
 }
-/// Whether the backward pass reads a node's output; a concat's, because the writer of a slice may read it.
+/// Whether the backward pass reads a node's output. It may read that of a concat, because the node that wrote a slice
+/// may read it.
 [[gnu::cold]] constexpr bool backward_reads_output(node const& n) {
   return n.kind == op::concat || backward_reads(n, operations::values::output);
 }
@@ -84,8 +85,8 @@ struct analysis {
 }
 
 /// Fuses batch_norm with the relu after it and, where no gradient is wanted, as in inference, conv2d with both. In
-/// training the batch's mean cancels a bias before a batch_norm and its gradient is zero, so its arithmetic is skipped;
-/// not before a frozen batch_norm, which uses no mean of the batch.
+/// training the batch's mean cancels a bias before a batch_norm and its gradient is zero, so adding it is skipped,
+/// except before a frozen batch_norm, which uses no mean of the batch.
 [[gnu::cold]] constexpr void fuse(graph_view const& g, mode m, analysis& a) {
   int const nodes = g.size.nodes;
   a.owner = list<int>(nodes);
@@ -160,8 +161,8 @@ inline constexpr int library_bytes = 16;
 }
 
 /// Decides which tensors share buffers. An input of a concat lives in the concat's output if its producer can write
-/// there and nobody else reads it; going from the back places an outer concat before an inner one. Flatten and, in
-/// inference, dropout only rename their input.
+/// there and nobody else reads it; processing the graph in reverse places an outer concat before an inner one. Flatten
+/// and, in inference, dropout only rename their input.
 [[gnu::cold]] constexpr void share_buffers(graph_view const& g, plan_options const& o, analysis& a) {
   a.parent = list<int>(g.size.tensors, -1);
   a.channel = list<int>(g.size.tensors);

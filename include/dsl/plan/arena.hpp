@@ -34,7 +34,7 @@ namespace dsl::detail {
 }
 
 /// Assigns offsets to a device's buffers in its part of the activation region, which follows those of higher devices.
-/// Sweeps over the steps with a sorted list of holes, best fit, O(buffers x holes).
+/// Sweeps over the steps with a sorted list of holes, and takes the best fit; takes O(buffers x holes) time.
 [[gnu::cold]] constexpr void assign_offsets(plan& p, int device) {
   struct hole {
     long long at = 0;

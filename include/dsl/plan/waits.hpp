@@ -7,7 +7,7 @@ namespace dsl::detail {
 
 /// Finds the steps of other devices for which each step waits. Devices share memory only in transfers, which read what
 /// another device wrote: a transfer waits for that write, and a later write to the same memory waits for the transfer.
-/// What earlier steps of the same device have waited for needs no second wait, so most steps have none.
+/// A step need not wait again for a step that earlier steps of its device have waited for, so most steps have no waits.
 class wait_finder {
  public:
   [[gnu::cold]] constexpr explicit wait_finder(plan& p)

@@ -24,7 +24,7 @@ class abort_state {
   bool broken() const { return broken_; }
   [[gnu::cold, noreturn]] void refuse() const { throw peer_error(why_); }
 
-  /// Records a failure and interrupts an exchange under way. The caller holds the guard.
+  /// Records a failure and interrupts an exchange in progress. The caller holds the guard.
   [[gnu::cold]] void break_with(std::string const& why);
   /// Waits until nobody reads or writes the ranks' numbers for other processes. The caller holds the guard.
   [[gnu::cold]] void wait_for_exchange();

@@ -14,8 +14,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Throws executor_error in all processes if one has another text than process 0. Only the first 127 characters are
-/// compared.
+/// Throws executor_error in all processes if the text of one differs from that of process 0. Only the first 127
+/// characters are compared.
 [[gnu::cold]] void agree_on_text(process_group& all, char const* what, std::string const& text);
 
 /// Checks that all processes have the same pictures. `what` is "train" or "validation".
@@ -37,8 +37,8 @@ class consistency_check final : public process_checks {
   [[gnu::cold]] void before_fit(fit_terms const& t) override;
   [[gnu::cold]] void after_epoch() override { agree_on_parameters(); }
   [[gnu::cold]] void before_evaluation(dataset const& data, int batch_size) override;
-  /// Exchanges once per step whatever could make the steps themselves diverge. So parameters need comparing only if a
-  /// process has written some, which the others cannot know.
+  /// Exchanges, once per step, all values that could make the steps themselves diverge. Parameters therefore need to be
+  /// compared only if a process has written some, which the others cannot know.
   void before_batch(int size, double learning_rate, std::uint64_t steps, target_kind targets) override;
   void before_epoch(double learning_rate) override { all_->agree("the epoch's learning rate", learning_rate); }
 

@@ -15,7 +15,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// G engines as one. Each runs its part of every batch on its own thread; they meet where gradients are summed, and all
+/// G engines that act as one. Each runs its part of every batch on its own thread. They exchange gradients, and all
 /// make the same update, so that all engines keep the same parameters, bit by bit.
 class towers_engine final : public engine {
  public:
@@ -101,7 +101,7 @@ class towers_engine final : public engine {
   [[gnu::cold]] void require_samples(batch_part const& part) const;
   [[gnu::cold]] void meet_others();
   program const& program_of(int which) const;
-  /// Warns of towers with a single sample, once and only in process 0. Keras allows them, too.
+  /// Warns about towers with a single sample, once and only in process 0. Keras allows them, too.
   [[gnu::cold]] void warn_of_single_samples(program const& p);
   /// Returns the text of the exception that is being handled.
   [[gnu::cold]] static std::string cause();

@@ -20,8 +20,8 @@
 namespace dsl::TYPENET_MODE {
 
 /// Ranks that are threads of one process, or of several processes, whose ranks are numbered in the order of the
-/// processes. In one process the ranks sum in place, each its part of the numbers, so that a sum costs one pass over
-/// every rank's memory, shared by all cores. Processes split a sum in the same way, and it may run while the ranks
+/// processes. In one process the ranks sum in place, each a part of the numbers, so that a sum is one pass over every
+/// rank's memory, divided among all cores. Processes split a sum in the same way, and it may run while the ranks
 /// compute; the result has the bits of one process with as many ranks.
 class in_process_group {
  public:
@@ -40,8 +40,8 @@ class in_process_group {
   /// Returns the communicator for the thread that is the r-th rank of this process. It lives as long as the group.
   communicator& at(int r) { return members_[r]; }
 
-  /// Gives up: whoever waits, and every later call, throws an executor_error with this reason. Returns when nobody uses
-  /// the ranks' numbers any more.
+  /// Gives up: every waiting rank, and every later call, throws an executor_error with this reason. Returns when nobody
+  /// uses the ranks' numbers any more.
   [[gnu::cold]] void abort(std::string const& why);
   /// Throws that error if a rank has given up.
   void require_all();

@@ -9,15 +9,15 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// What a launcher tells each process in its environment.
+/// The data that a launcher passes to each process in its environment.
 struct launch {
   int rank = -1;                   // -1: started without a launcher
   int size = 0;                    // number of processes; 0: not given
   char const* variable = nullptr;  // the name of the variable with the rank
 };
 
-/// Returns what mpirun, or srun with PMIx, PMI or neither, says of this process. Call it before MPI_Init, which changes
-/// the environment. It does not need MPI, so that a program can do without MPI when it runs alone.
+/// Returns the data that mpirun, or srun with PMIx, PMI or neither, has set for this process. Call it before MPI_Init,
+/// which changes the environment. It does not need MPI, so that a program that runs alone need not initialise MPI.
 [[gnu::cold]] launch launched();
 
 /// Returns the rank that the launcher has given to this process, or -1 without a launcher.
@@ -27,8 +27,8 @@ struct launch {
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns why a process must not continue, because it would train alone beside others that do the same; empty if MPI
-/// and the launcher agree. `before` is launched() before MPI_Init.
+/// Returns the reason why a process must not continue: it would train alone, like each of the other processes. Empty if
+/// MPI and the launcher agree. `before` is launched() before MPI_Init.
 [[gnu::cold]] std::string why_alone(launch const& before, int processes);
 
 [[gnu::cold]] std::string text_of_process(char const* process, char const* file);

@@ -16,8 +16,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// The messages under way between this process and others. One thread at a time posts and tests. `calls` keeps other
-/// threads from calling MPI at the same time.
+/// The messages in transit between this process and others. Only one thread at a time may post and test. `calls` keeps
+/// other threads from calling MPI at the same time.
 class mpi_requests {
  public:
   mutex calls;
@@ -28,8 +28,8 @@ class mpi_requests {
   int send(int q, process_message const& m, long long piece);
   /// Tests whether all posted messages are complete; if so, forgets them.
   int test(bool& done);
-  /// Cancels, as far as MPI can, what is still under way, before its memory is freed. Returns the processes with
-  /// incomplete messages: "0, 3".
+  /// Cancels the messages that are still in transit, if MPI can, before their memory is freed. Returns the processes
+  /// with incomplete messages: "0, 3".
   [[gnu::cold]] std::string cancel();
 
  private:

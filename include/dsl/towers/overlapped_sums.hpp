@@ -47,8 +47,8 @@ class overlapped_sums {
   }
   /// Returns the number of sums that this seat has submitted and not waited for. Only its own thread may ask.
   long long begun(int seat) const { return handed_[seat] - waited_[seat]; }
-  /// Waits until the sums submitted so far, equally many by all seats, are made. Throws executor_error if that has
-  /// become impossible.
+  /// Waits until the sums submitted so far, the same number by all seats, are complete. Throws executor_error if that
+  /// has become impossible.
   void wait(int seat);
 
  private:

@@ -25,8 +25,8 @@ struct tower_factory {
 
 /// Returns "1 tower" or "2 towers".
 [[gnu::cold]] inline std::string of_towers(int count) { return message({count, count == 1 ? " tower" : " towers"}); }
-/// Returns what devices there are and what to do, for messages. `each` is the cores of a device, or 0 if devices are
-/// not cores.
+/// Returns, for messages, the available devices and what to do. `each` is the number of cores of a device, or 0 if
+/// devices are not cores.
 [[gnu::cold]] std::string devices_there(int devices, int each, int cores);
 /// Throws option_error if the towers do not fit the devices; `devices` is 0 if unlimited.
 [[gnu::cold]] void require_devices(towers const& t, int devices, int each, int cores);

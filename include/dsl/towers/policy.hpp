@@ -7,8 +7,7 @@
 namespace dsl {
 
 /// How a batch is split, and how the towers' moments are merged. Gradients are always summed in tower order or, if the
-/// devices sum among themselves, in an order of theirs.
-/// How a batch is cut, and how the towers' moments are merged. Gradients are summed alike whatever it is: in tower
+/// devices sum among themselves, in an order of their own.
 struct tower_policy {
   bool even = false;  // sizes differ by at most one, larger parts first; otherwise the last part takes the rest
   tower_moments moments = tower_moments::in_turn;

@@ -12,10 +12,10 @@
 namespace dsl::detail::TYPENET_MODE {
 
 /// Sums over the ranks of several processes: process q sums the q-th part of the numbers over all ranks in their order
-/// and sends it to the others. One thread of each process calls, all of them the same.
+/// and sends it to the others. One thread of each process makes the calls, which are the same in all processes.
 class process_sums {
  public:
-  /// For a process with `own` ranks; `world` is null if there is no other process.
+  /// Makes it for a process with `own` ranks; `world` is null if there is no other process.
   [[gnu::cold]] process_sums(process_group* world, int own);
 
   int process() const { return world_ ? world_->process() : 0; }
@@ -39,7 +39,7 @@ class process_sums {
     }
     share_results<T>("all_reduce, its sums", data[0], count);
   }
-  /// Folds with f instead; heads[s] is what the s-th rank of this process says of its numbers.
+  /// Folds with f instead of adding; heads[s] is the head of the s-th rank of this process, as in communicator::fold.
   void fold(void* const* data, double const* heads, long long count, rank_fold const& f);
 
   /// Fills `all` with the numbers of all ranks; those of this process, all[first() * count ... (first() + own()) *
@@ -84,7 +84,7 @@ class process_sums {
     world_->exchange(what, out_.begin(), in_.begin());
   }
 
-  /// Returns a buffer of at least `count` elements. Buffers only grow, since a vector zeroes what it adds.
+  /// Returns a buffer of at least `count` elements. Buffers only grow, since a vector zeroes the elements that it adds.
   template <class T>
   T* memory(int which, long long count) {
     std::vector<T>& all = buffer<T>(which);

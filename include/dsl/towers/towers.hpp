@@ -15,8 +15,8 @@ struct towers {
   int count = 1;  // towers in this process
   tower_policy policy = host_merge;
   std::vector<int> devices{};  // one per tower; empty: 0, 1, 2, ...
-  /// The processes that take part, each with towers of its own, not necessarily equally many; batches are those of all
-  /// together. It must outlive the trainer.
+  /// The processes that take part. Each has towers of its own, possibly a different number; a batch is divided among
+  /// all of them. It must outlive the trainer.
   process_group* processes = nullptr;
 };
 

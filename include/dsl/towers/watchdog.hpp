@@ -12,7 +12,8 @@
 namespace dsl::detail::TYPENET_MODE {
 
 /// A watchdog: unless it is destroyed in time, its thread prints a reason to standard error and ends the process with
-/// exit code 1. For calls that wait for other processes without a deadline; the launcher then ends those.
+/// exit code 1. It is for calls that wait for other processes without a deadline; the launcher then ends the other
+/// processes.
 class watchdog {
  public:
   /// The watchdog's thread calls why(context) when the time is over.
@@ -34,7 +35,7 @@ class watchdog {
   thread_group thread_;
 };
 
-/// A watchdog for a process that has told others that it ends, and has `seconds` to do so by itself.
+/// A watchdog for a process that has announced its end to the others, and has `seconds` to end by itself.
 struct last_words {
   std::string why;
   watchdog after;

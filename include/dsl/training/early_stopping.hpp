@@ -19,8 +19,8 @@ struct early_stopping_options {
   int patience = 0;      // epochs without a better value after which the run ends; 0 means 1
   double min_delta = 0;  // the amount by which a better value must differ
   monitor_mode mode = monitor_mode::automatic;
-  std::optional<double> baseline{};   // patience also runs out unless a value is better than this
-  bool restore_best_weights = false;  // at the end of the run in any way, also after a loss that is not finite
+  std::optional<double> baseline{};   // a value must also be better than this to reset the patience
+  bool restore_best_weights = false;  // however the run ends, also after a loss that is not finite
   int start_from_epoch = 0;           // epochs before this one, from 0, are ignored
   bool verbose = false;               // prints a line to standard output
 };
@@ -40,11 +40,11 @@ class early_stopping_on : public callback {
   [[gnu::cold]] void state(callback_state& s) override;
 
   /// Return the best value so far, its epoch (from 0), and the epoch after which it ended the run (0: it did not). Only
-  /// epochs that it has seen count: if it is first used in a resumed run, earlier ones do not.
+  /// epochs that the callback has seen count: if it is first used in a resumed run, earlier epochs do not.
   double best() const { return best_; }
   int best_epoch() const { return best_epoch_; }
   int stopped_epoch() const { return stopped_epoch_; }
-  /// With restore_best_weights: whether it has seen an epoch, whose weights the network gets after the run.
+  /// With restore_best_weights: whether it holds the weights of an epoch, which the network gets after the run.
   bool has_weights() const { return !best_weights_.empty(); }
 
  protected:

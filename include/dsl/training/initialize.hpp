@@ -10,18 +10,16 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Draws a kernel's first values, as its initializer says.
+/// Draws a kernel's initial values from its initializer's distribution.
 void draw_kernel(parameter const& p, random_stream& random, float* values, std::size_t count);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
 
-/// Initialises the parameters, depending only on the seed and each parameter's number: kernels uniform in +-sqrt(6 /
-/// (fan_in + fan_out)) (Glorot & Bengio 2010), gammas and running variances 1, all others 0.
-/// Writes fresh parameters, from the seed and each parameter's number alone: kernels as initialized<...> around them
-/// says, or else uniform in +-sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio 2010), gammas and running variances 1, the
-/// rest 0.
+/// Initialises the parameters, depending only on the seed and each parameter's number: kernels from the distribution
+/// that initialized<...> around them selects, by default uniformly in +-sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio
+/// 2010), gammas and running variances with 1, all others with 0.
 [[gnu::cold]] void initialize(engine& e, std::uint64_t seed);
 
 }  // namespace dsl::TYPENET_MODE

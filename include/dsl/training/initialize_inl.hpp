@@ -30,7 +30,7 @@ inline float draw_up_to(float edge, random_stream& random) {
 }
 
 TYPENET_INLINE void draw_kernel(parameter const& p, random_stream& random, float* values, std::size_t count) {
-  // what a standard normal distribution's deviation becomes when it is cut off at 2
+  // the deviation of a standard normal distribution that is truncated at 2
   constexpr double cut = 0.8796256610342398;
   double const in = p.fan_in, both = 1.0 * p.fan_in + p.fan_out;
   double limit = 0, deviation = 0;

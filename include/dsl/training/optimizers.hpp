@@ -28,9 +28,9 @@ struct optimizer_check : option_check {
 namespace dsl::TYPENET_MODE {
 
 /// Stochastic gradient descent. With momentum it follows Keras's rule: v = momentum * v - rate * gradient, p += v.
-/// PyTorch keeps the rate out of the velocity, which differs once the rate changes: .rate_in_velocity = false.
-/// weight_decay is L2, a part of the gradient, as in PyTorch; Keras 3 removes rate * weight_decay of each parameter:
-/// .decoupled_decay = true.
+/// In PyTorch the velocity does not include the rate, which makes a difference once the rate changes: .rate_in_velocity
+/// = false. weight_decay is L2, a part of the gradient, as in PyTorch; Keras 3 removes rate * weight_decay of each
+/// parameter: .decoupled_decay = true.
 struct sgd {
   double learning_rate = 0.01;
   double momentum = 0;
@@ -47,8 +47,8 @@ struct sgd {
 
 /// Adam (Kingma, Ba 2015): m = beta_1 m + (1 - beta_1) g, v = beta_2 v + (1 - beta_2) g^2, both bias-corrected, p -=
 /// rate m / (sqrt(v) + epsilon). Keras adds epsilon to the root of the uncorrected v; PyTorch adds it after the
-/// correction, and its default is 1e-8: .corrected_epsilon = true. weight_decay is L2, as in PyTorch; for Keras 3's see
-/// adamw.
+/// correction, and its default is 1e-8: .corrected_epsilon = true. weight_decay is L2, as in PyTorch; for that of Keras
+/// 3, see adamw.
 struct adam {
   double learning_rate = 1e-3;
   double beta_1 = 0.9;

@@ -15,20 +15,20 @@ namespace dsl::TYPENET_MODE {
 
 /// Ends a run in the middle of an epoch when its process is asked to end, by Ctrl-C or kill:
 ///   trainer.fit(data, {.callbacks = {backup_and_restore{"run.state"}, stop_on_signal{}}});
-/// After the current step backup_and_restore takes the state; one more step, or a batch of validation, proves its
-/// weights; then fit throws interrupted. The same command resumes there, with the same bits. A second signal ends the
-/// process at once, as without this callback. It is enough that one of several processes gets a signal. Handlers are
-/// set from on_train_begin until fit returns or throws; then the previous ones are restored. Ignored signals, as with
-/// nohup and in a shell's background jobs, stay ignored. The handler stores a number and otherwise only calls what is
-/// safe in a signal handler.
+/// After the current step, backup_and_restore takes the state; one more step, or a batch of validation, shows that the
+/// loss of its weights is finite; then fit throws interrupted. The same command resumes there, with the same bits. A
+/// second signal ends the process at once, as without this callback. It is enough that one of several processes gets a
+/// signal. Handlers are set from on_train_begin until fit returns or throws; then the previous ones are restored.
+/// Ignored signals, as with nohup and in a shell's background jobs, stay ignored. The handler stores a number and
+/// otherwise only calls what is safe in a signal handler.
 class TYPENET_EXPORT stop_on_signal : public callback {
  public:
-  /// Throws option_error for a number that is no signal, or a signal that no process may handle.
+  /// Throws option_error for a number that is not a signal, and for a signal that cannot be handled.
   [[gnu::cold]] stop_on_signal(std::initializer_list<int> signals = {SIGINT, SIGTERM, SIGHUP});
 
   [[gnu::cold]] void on_train_begin(fit_run& run) override;
 
-  /// Returns the signal received in the last run, 0 for none. If fit has returned, the signal came too late to
+  /// Returns the signal received in the last run, 0 for none. If fit has returned normally, the signal came too late to
   /// interrupt it.
   static int received() { return __atomic_load_n(&pending, __ATOMIC_RELAXED); }
 
@@ -75,7 +75,7 @@ class TYPENET_EXPORT stop_on_signal : public callback {
   std::vector<int> signals_;
 };
 
-/// Ends the process by this signal with its default action. Call it after interrupted, so that whoever started the
+/// Ends the process by this signal with its default action. Call it after catching interrupted, so that the parent
 /// process, such as a shell's loop, sees the reason. Nothing is flushed and no destructor runs.
 [[gnu::cold, noreturn]] void end_by_signal(int signal);
 

@@ -18,9 +18,9 @@ namespace dsl::TYPENET_MODE {
 ///   {.callbacks = {learning_rate_schedule{hold{one_cycle{.max_rate = 0.05}, 25}}}, .average{{.start_from_epoch = 25}}}
 /// A momentum below 1 makes it an exponential moving average, as in Keras's SwapEMAWeights; until there are enough
 /// steps for that momentum, all have equal weight. The state from which backup_and_restore resumes has the average and
-/// the training's own weights; checkpoint_each_epoch is refused. What callbacks at an epoch's end write into the
-/// network is lost. A run that fails leaves the training's own weights. With reference<double> the average is stored as
-/// floats.
+/// the training's own weights; checkpoint_each_epoch is refused. Weights that callbacks write into the network at an
+/// epoch's end are lost. After a run that fails, the network has the training's own weights. With reference<double> the
+/// average is stored as floats.
 struct weight_average {
   int start_from_epoch = 0;  // epochs before this one, from 0, are ignored
   double momentum = 1;       // share of the average kept in each step, Keras's ema_momentum; 1: all steps count equally
@@ -36,7 +36,7 @@ class weight_averager {
  public:
   /// Throws option_error for invalid options, including a start after the end of the run.
   [[gnu::cold]] weight_averager(engine& e, std::optional<weight_average> const& o, int epochs);
-  /// Restores the training's own weights, in whatever way the run ends, unless keep() was called.
+  /// Restores the training's own weights, however the run ends, unless keep() was called.
   ~weight_averager();
   weight_averager(weight_averager const&) = delete;
   weight_averager& operator=(weight_averager const&) = delete;

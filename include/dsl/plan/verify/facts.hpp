@@ -5,11 +5,11 @@
 #include <dsl/plan/plan.hpp>
 #include <dsl/plan/verify/rules.hpp>
 
-// The checker shares the facts of operations with the planner, but no code: what it needs to know about the graph it
-// finds out again here.
+// The checker shares the facts of operations with the planner, but no code: it derives here, independently, what it
+// needs to know about the graph.
 namespace dsl::detail::checking {
 
-/// What the graph requires of every plan.
+/// The requirements of the graph on every plan.
 struct facts {
   list<int> readers;          // per tensor: number of edges that read it, plus one if it is an output
   list<int> reader;           // per tensor: a node that reads it, or -1
@@ -74,9 +74,9 @@ struct facts {
   return when == operations::renames::without_blocks || (when == operations::renames::in_inference && !training);
 }
 
-/// Which tensors of one micro-batch share a buffer as one value, according to the plan's placements and as far as the
-/// graph allows it: an input of a concat may be a slice of its output, the output of a renaming node may be its input.
-/// Every tensor belongs to one root, whose buffer it is.
+/// The tensors of one micro-batch that share a buffer as one value, according to the plan's placements if the graph
+/// allows these: an input of a concat may be a slice of its output, and the output of a renaming node may be its input.
+/// Every tensor belongs to one root, which owns the buffer.
 struct sharing {
   list<int> parent;    // per tensor: the concat output it is a slice of, or the tensor it renames; or -1
   list<int> root;      // per tensor: the tensor whose buffer it lives in
@@ -115,7 +115,7 @@ struct sharing {
   }
 };
 
-/// What the graph requires of a plan, and which tensors share buffers in each micro-batch.
+/// The requirements of the graph on a plan, and the tensors that share buffers in each micro-batch.
 struct layout {
   facts graph;
   list<sharing> activations;

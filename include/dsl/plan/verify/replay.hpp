@@ -5,7 +5,7 @@
 
 namespace dsl::detail::checking {
 
-/// What a buffer holds, and since when.
+/// The content of a buffer, and the step that wrote it.
 struct buffer_state {
   lifetime life{};
   content what = content::activation;
@@ -132,8 +132,8 @@ class replay {
            write(false);
   }
 
-  /// Writes, into any buffer that fits, what is no tensor or parameter: what a node saves for its backward pass, labels
-  /// and metrics, or a later micro-batch's gradient of a parameter.
+  /// Writes a value that is neither a tensor nor a parameter into any buffer that fits: the values that a node saves
+  /// for its backward pass, labels, metrics, or a later micro-batch's gradient of a parameter.
   [[gnu::cold]] constexpr bool write_other(content what, int index, contents const& c) {
     if (!next(what, access::write, index)) return false;
     if (!fits(p_, current().buffer, c) || current().channel != 0)
@@ -308,8 +308,8 @@ class replay {
   [[gnu::cold]] constexpr void arrive(int t, list<int>& missing) const {
     while (t >= 0 && --missing[t] == 0) t = shared_activations_->parent[t];
   }
-  /// Records one contribution to a gradient. The last one also completes the gradients of its slices and of what it
-  /// renames.
+  /// Records one contribution to a gradient. The last contribution also completes the gradients of the tensor's slices
+  /// and of the tensor that it renames.
   [[gnu::cold]] constexpr bool arrive_gradient(int tensor) {
     list<int> arrived;
     for (int t = tensor;;) {
