@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Layers of your own. typenet's words have no privileges: whatever conv2d or concat can do, a struct in your namespace
+// Layers of your own. typenet's layers have no privileges: whatever conv2d or concat can do, a struct in your namespace
 // can do, with the same errors, names and constants.
 //
-// 1. A module made of existing words: one line.
+// 1. A module made of existing layers: one line.
 // 2. A layer that appends its own nodes, because it depends on its input's shape; with its own rule.
 #include <cstdio>
 
@@ -33,7 +33,7 @@ constexpr dsl::value convolve(dsl::builder& b, dsl::value in, int filters, int s
                .fan_in = in.shape.channels * area,
                .fan_out = filters * area});
   b.parameter({.role = dsl::role::bias, .dims = {filters, 1, 1, 1}});
-  int const zeros = size / 2;  // padding that keeps the picture's size
+  int const zeros = size / 2;  // padding that keeps the size of the image
   return b.append({.kind = dsl::op::conv2d, .window = {size, size, 1, zeros, zeros}}, in,
                   {filters, in.shape.height, in.shape.width});
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Learns from a folder of images, with a folder for each class: picture_folder [TRAIN TEST]. The folders must have
+// Learns from a folder of images with a subfolder for each class: picture_folder [TRAIN TEST]. The folders must have
 // three classes. Without them, the program draws discs, rings and stars, as PNG files in the folder
 // picture_folder_data.
 #include <cstdio>

@@ -16,7 +16,8 @@ namespace {
 using model =
     dsl::network<dsl::features<4>, dsl::dense<32>, dsl::relu, dsl::dense<32>, dsl::relu, dsl::dense<3>, dsl::softmax>;
 
-// Three species; in the plane of the petals, one lies around the two others, which are the halves of a ring.
+// Three species. In the plane of the petals' length and width, two of them are the halves of a ring, and the third one
+// surrounds it.
 void write_flowers(std::string const& path) {
   std::ofstream file(path);
   std::mt19937 random(1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Trains the network of embedded.cpp on synthetic images and writes its weights, and four test images with what the
-// executor `native` makes of them for each instruction set of this processor.
+// Trains the network of embedded.cpp on synthetic images and writes its weights, and four test images with the
+// probabilities that the executor `native` computes for them with each instruction set of this processor.
 //   embedded_train FOLDER
 #include <dsl/dsl.hpp>
 #include <dsl/io/embedded_weights.hpp>
